@@ -5,7 +5,8 @@ use glam::{Quat, Vec3};
 use poplin::cook::{CookOptions, cook};
 use poplin_host::Engine as _;
 use poplin_model::{
-    Cloth, Collider, ContactReport, Frame, Mesh, Parallelepiped, Shape, Sphere, TriangleMesh,
+    Cloth, Collider, ContactPartner, ContactReport, Frame, Mesh, Parallelepiped, Shape, Sphere,
+    TriangleMesh,
 };
 use poplin_reference::oracle::point_triangle;
 use poplin_testkit::compare::same_bits;
@@ -138,6 +139,8 @@ fn a_sheet_through_itself_comes_free() {
     let mut world = hook();
     assert!(world.scene.crossings() > 4);
     let fastest = comes_free(&mut world);
+    let partner = world.report(0).crossed.map(|it| it.partner);
+    assert_eq!(partner, Some(ContactPartner::Itself));
     assert!(fastest < 5.0, "{fastest} m/s");
 }
 
@@ -209,6 +212,15 @@ fn a_sheet_wholly_in_a_box_comes_out_of_it() {
 #[test]
 fn a_sheet_wholly_in_a_mesh_comes_out_of_it() {
     comes_out_of(Shape::TriangleMesh(mesh()));
+}
+
+#[test]
+fn a_sheet_wholly_in_a_mesh_with_split_seams_comes_out_of_it() {
+    // As a file with a texture has it: each triangle has corners of its own.
+    let TriangleMesh { vertices, triangles } = mesh();
+    let vertices = triangles.iter().flatten().map(|&corner| vertices[corner as usize]).collect();
+    let triangles = (0..triangles.len() as u32).map(|it| [0, 1, 2].map(|k| 3 * it + k)).collect();
+    comes_out_of(Shape::TriangleMesh(TriangleMesh { vertices, triangles }));
 }
 
 #[test]
@@ -302,6 +314,7 @@ fn a_tube_through_a_sheet_stays_reported_and_calm() {
         let crossed = report.crossed.unwrap();
         assert_eq!((crossed.first_frame, crossed.last_frame), (0, report.frames));
         assert!(Vec3::from(crossed.position_m).length() < 0.05, "{crossed:?}");
+        assert_eq!(crossed.partner, ContactPartner::OtherCloth);
     }
     println!("{} crossings, {speeds:?} m/s", world.scene.crossings());
     assert!(speeds[0] < 1.0 && speeds[1] < 0.1 && speeds[2] < 0.01, "{speeds:?} m/s");
@@ -331,11 +344,6 @@ fn stays(world: &mut World) -> Vec<f32> {
             world.step();
             fastest = fastest.max(fastest_of(world, &positions));
         }
-        println!(
-            "DBG {} {fastest} {:?}",
-            world.scene.crossings(),
-            world.scene.engine.triangle_contact().report
-        );
         fastest
     };
     (0..3).map(second).collect()
@@ -459,6 +467,7 @@ fn a_box_through_a_pinned_sheet_is_reported_with_frame_and_position() {
     assert!(first > 10 && report.start_crossings == 0 && crossed.most_pairs > 10, "{report:?}");
     let [x, y, z] = crossed.position_m;
     assert!(x.abs() < 0.12 && y.abs() < 0.12 && z.abs() < 1e-3, "{crossed:?}");
+    assert_eq!(crossed.partner, ContactPartner::Collider);
 }
 
 #[test]
@@ -473,6 +482,7 @@ fn a_ball_through_a_pinned_sheet_is_reported() {
     let forced = report.forced.unwrap();
     assert_eq!((forced.first_frame, forced.last_frame), (first, report.frames), "{forced:?}");
     assert_eq!((report.crossings, report.hurried), (0, None));
+    assert_eq!(forced.partner, ContactPartner::Collider);
 }
 
 #[test]
@@ -483,7 +493,8 @@ fn a_collider_that_is_too_fast_is_reported() {
     let id = world.scene.colliders[0];
     world.scene.engine.colliders_mut().set_pose(id, at([0.0, 0.0, -1.5])).unwrap();
     world.step();
-    assert_eq!(world.report(0).hurried.map(|it| it.first_frame), Some(1));
+    let hurried = world.report(0).hurried.map(|it| (it.first_frame, it.partner));
+    assert_eq!(hurried, Some((1, ContactPartner::Collider)));
 }
 
 #[test]

@@ -108,13 +108,15 @@ fn report_cloth(k: u32) {
     }
     let middle = vec4<f32>((low + high) * 0.5, 0.0);
     let longest = sqrt(bitcast<f32>(atomicLoad(&triangle_lists[TRIANGLE_FORCED_MOVE])));
-    let near = sqrt(bitcast<f32>(atomicLoad(&triangle_lists[body_word(k, TRIANGLE_BODY_HURRY)])));
+    let hurry = atomicLoad(&triangle_lists[body_word(k, TRIANGLE_BODY_HURRY)]);
+    let near = sqrt(bitcast<f32>(hurry & 0xfffffffcu));
     let most = f32(min(TRIANGLE_MAX_ROUNDS, triangle.max_rounds)) * TRIANGLE_STRIDE;
     if (longest > most * triangle.thickness && near > 0.5 * longest) {
         if (triangle_reports[slot].hurried_first == 0u) {
             triangle_reports[slot].hurried_first = frame;
         }
         triangle_reports[slot].hurried_last = frame;
+        triangle_reports[slot].hurried_by = hurry & 3u;
         triangle_reports[slot].middle = middle;
     }
     let lack = atomicLoad(&triangle_lists[TRIANGLE_LACK]);

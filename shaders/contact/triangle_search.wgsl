@@ -230,6 +230,18 @@ fn add_moves(body: u32) {
     atomicMax(&triangle_lists[TRIANGLE_FORCED_MOVE], atomicLoad(&triangle_lists[body_word(body, 7u)]));
 }
 
+/// Notes the longest move of what nothing can stop in a body at one that it may meet.
+fn note_hurry(body: u32, other: u32) {
+    var who = TRIANGLE_BY_COLLIDER;
+    if (body == other) {
+        who = TRIANGLE_BY_ITSELF;
+    } else if ((triangle_simplices[other] & TRIANGLE_IS_CLOTH) != 0u) {
+        who = TRIANGLE_BY_CLOTH;
+    }
+    let longest = atomicLoad(&triangle_lists[body_word(other, 7u)]);
+    atomicMax(&triangle_lists[body_word(body, TRIANGLE_BODY_HURRY)], (longest & 0xfffffffcu) | who);
+}
+
 /// Lets the moves of both bodies of task i decide if they are near each other.
 fn meet_task(i: u32) {
     let a = triangle_tasks[i].first_body;
@@ -237,8 +249,8 @@ fn meet_task(i: u32) {
     if (triangle_tasks[i].kind == 0u && a != b && bounds_meet(a, b)) {
         add_moves(a);
         add_moves(b);
-        atomicMax(&triangle_lists[body_word(a, TRIANGLE_BODY_HURRY)], atomicLoad(&triangle_lists[body_word(b, 7u)]));
-        atomicMax(&triangle_lists[body_word(b, TRIANGLE_BODY_HURRY)], atomicLoad(&triangle_lists[body_word(a, 7u)]));
+        note_hurry(a, b);
+        note_hurry(b, a);
     }
 }
 
@@ -246,6 +258,6 @@ fn meet_task(i: u32) {
 fn meet_body(i: u32) {
     if ((triangle_simplices[i] & TRIANGLE_IS_CLOTH) != 0u) {
         add_moves(i);
-        atomicMax(&triangle_lists[body_word(i, TRIANGLE_BODY_HURRY)], atomicLoad(&triangle_lists[body_word(i, 7u)]));
+        note_hurry(i, i);
     }
 }

@@ -170,10 +170,10 @@ struct TriangleReport {
     lack_last: u32,
     /// The most candidates that were found then.
     lack_most: u32,
+    /// What was too fast last: `TRIANGLE_BY_ITSELF` and so on.
+    hurried_by: u32,
     /// Fills the struct to a multiple of 16 bytes.
     padding_0: u32,
     /// Fills it.
     padding_1: u32,
-    /// Fills it.
-    padding_2: u32,
 }

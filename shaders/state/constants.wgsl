@@ -430,7 +430,17 @@ const TRIANGLE_WORDS: u32 = 15u;
 /// can stop, and of the others.
 const TRIANGLE_BODY_WORDS: u32 = 11u;
 
-/// Word of a body: the square of the longest move of rows that nothing can stop, of it and of those near it, as bits.
+/// Word of a body: the square of the longest move of rows that nothing can stop, of it and of those near it, as bits, the last two
+/// of which say whose it is: its own,
+const TRIANGLE_BY_ITSELF: u32 = 1u;
+
+/// that of another cloth,
+const TRIANGLE_BY_CLOTH: u32 = 2u;
+
+/// or that of a collider.
+const TRIANGLE_BY_COLLIDER: u32 = 3u;
+
+/// The index of that word.
 const TRIANGLE_BODY_HURRY: u32 = 8u;
 
 /// Word of a body: pairs of it that are forced to cross.

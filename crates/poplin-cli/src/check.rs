@@ -240,7 +240,8 @@ fn findings_of_scene(check: &SceneCheck) -> Vec<Finding> {
         }
     }
     for (index, garment) in &garments {
-        let warnings = Warning::before_run(garment, scene.frames, scene.frame_rate);
+        let contact = scene.cloth_contact_solver.contact;
+        let warnings = Warning::before_run(garment, contact, scene.frames, scene.frame_rate);
         findings.extend(warnings.map(|warning| Finding {
             is_error: false,
             at: Some(scene.location(&format!("cloth[{index}].{}", warning.key()))),

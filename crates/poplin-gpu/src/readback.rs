@@ -8,8 +8,11 @@ use futures_intrusive::channel::shared::{OneshotReceiver, oneshot_channel};
 use poplin_host::{
     ClothId, ContactMultipliers, FrameBodies, NoSuchCloth, PairMultipliers, State, StatePart,
 };
-use poplin_layout::{Feedback, TRIANGLE_HELD, TriangleMultiplier, TriangleReport};
-use poplin_model::{ContactReport, Trouble};
+use poplin_layout::{
+    Feedback, TRIANGLE_BY_CLOTH, TRIANGLE_BY_ITSELF, TRIANGLE_HELD, TriangleMultiplier,
+    TriangleReport,
+};
+use poplin_model::{ContactPartner, ContactReport, Trouble};
 
 use crate::engine::{FEEDBACK_BYTES, REPORT_BYTES};
 use crate::{Engine, GpuError, ReadbackError};
@@ -277,15 +280,23 @@ fn pairs_of(bytes: &[u8]) -> Vec<PairMultipliers> {
 
 /// What contact did, of which a GPU does not look for crossings.
 fn contact_report(it: &TriangleReport) -> ContactReport {
-    let trouble = |first_frame: u32, last_frame: u32, most_pairs: u32, [x, y, z, _]: [f32; 4]| {
-        let position_m = [x, y, z];
-        (first_frame > 0).then_some(Trouble { first_frame, last_frame, most_pairs, position_m })
+    use ContactPartner::{Collider, Itself, OtherCloth};
+    let trouble =
+        |[first_frame, last_frame, most_pairs]: [u32; 3], partner, [x, y, z, _]: [f32; 4]| {
+            let now = Trouble::in_frame(last_frame, most_pairs, partner, [x, y, z]);
+            (first_frame > 0).then_some(Trouble { first_frame, ..now })
+        };
+    let hurried_by = match it.hurried_by {
+        TRIANGLE_BY_ITSELF => Itself,
+        TRIANGLE_BY_CLOTH => OtherCloth,
+        _ => Collider,
     };
+    let forced = [it.forced_first, it.forced_last, it.forced_most];
     ContactReport {
         frames: it.frames,
-        forced: trouble(it.forced_first, it.forced_last, it.forced_most, it.forced_at),
-        hurried: trouble(it.hurried_first, it.hurried_last, 1, it.middle),
-        unlisted: trouble(it.lack_first, it.lack_last, it.lack_most, it.middle),
+        forced: trouble(forced, Collider, it.forced_at),
+        hurried: trouble([it.hurried_first, it.hurried_last, 1], hurried_by, it.middle),
+        unlisted: trouble([it.lack_first, it.lack_last, it.lack_most], Itself, it.middle),
         ..ContactReport::default()
     }
 }

@@ -4,6 +4,9 @@ use glam::{DMat3, DVec3, Vec3};
 use poplin_layout::TRIANGLE_CHILDREN;
 use poplin_model::{Parallelepiped, Plane, Shape};
 
+use crate::colliders::is_closed;
+use crate::weld::welded;
+
 /// Vertices, edges and faces of a surface, which do not change. A ball is a vertex with a radius, a capsule an edge.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Surface {
@@ -18,7 +21,7 @@ pub struct Surface {
     pub edges: Vec<[u32; 2]>,
     /// The faces on both sides of each edge; `u32::MAX` beyond a border, and of more than two the first two.
     pub wings: Vec<[u32; 2]>,
-    /// Whether every edge has two faces that run along it in opposite directions.
+    /// Whether every edge has two faces that run along it in opposite directions, where vertices in one spot count as one.
     pub is_closed: bool,
     /// The vertices that collide.
     pub vertices: Vec<[u32; 1]>,
@@ -43,7 +46,6 @@ impl Surface {
         let mut seen_corners = vec![false; rest.len()];
         let mut seen_edges = vec![false; edges.len()];
         let mut wings = vec![[NO_FACE; 2]; edges.len()];
-        let mut runs = vec![[0; 2]; edges.len()];
         for (index, (face, owned)) in (0..).zip(faces.iter().zip(&mut owned)) {
             for k in 0..3 {
                 let (a, b) = (face[k], face[(k + 1) % 3]);
@@ -52,7 +54,6 @@ impl Surface {
                 if !is_second || wings[edge][1] == NO_FACE {
                     wings[edge][usize::from(is_second)] = index;
                 }
-                runs[edge][usize::from(a < b)] += 1;
                 if !std::mem::replace(&mut seen_edges[edge], true) {
                     *owned |= 1 << k;
                 }
@@ -61,7 +62,7 @@ impl Surface {
                 }
             }
         }
-        let is_closed = runs.iter().all(|runs| *runs == [1; 2]) && !faces.is_empty();
+        let is_closed = is_closed(&welded(&rest, &faces));
         Self { rest, faces, owned, edges, wings, is_closed, vertices }
     }
 }

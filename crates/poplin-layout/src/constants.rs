@@ -320,7 +320,14 @@ shared_constants! {
     /// Words of a body: its lowest and highest corner as ordered bits, squares of its longest moves as bits: of rows that something
     /// can stop, and of the others.
     pub const TRIANGLE_BODY_WORDS: u32 = 11;
-    /// Word of a body: the square of the longest move of rows that nothing can stop, of it and of those near it, as bits.
+    /// Word of a body: the square of the longest move of rows that nothing can stop, of it and of those near it, as bits, the last two
+    /// of which say whose it is: its own,
+    pub const TRIANGLE_BY_ITSELF: u32 = 1;
+    /// that of another cloth,
+    pub const TRIANGLE_BY_CLOTH: u32 = 2;
+    /// or that of a collider.
+    pub const TRIANGLE_BY_COLLIDER: u32 = 3;
+    /// The index of that word.
     pub const TRIANGLE_BODY_HURRY: u32 = 8;
     /// Word of a body: pairs of it that are forced to cross.
     pub const TRIANGLE_BODY_FORCED: u32 = 9;

@@ -200,12 +200,12 @@ gpu_struct! {
         pub lack_last: u32,
         /// The most candidates that were found then.
         pub lack_most: u32,
+        /// What was too fast last: `TRIANGLE_BY_ITSELF` and so on.
+        pub hurried_by: u32,
         /// Fills the struct to a multiple of 16 bytes.
         pub padding_0: u32,
         /// Fills it.
         pub padding_1: u32,
-        /// Fills it.
-        pub padding_2: u32,
     }
 }
 

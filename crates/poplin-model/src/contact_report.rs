@@ -1,5 +1,21 @@
 //! What contact of triangles could not keep apart.
 
+/// What a cloth meets in a contact.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(rename_all = "snake_case")
+)]
+pub enum ContactPartner {
+    /// The same cloth.
+    Itself,
+    /// Another one.
+    OtherCloth,
+    /// A collider.
+    Collider,
+}
+
 /// Something that contact of triangles found in some frames of a cloth. Frames count from 1 since the cloth was added or reset; 0 is
 /// its start.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -11,26 +27,33 @@ pub struct Trouble {
     pub last_frame: u32,
     /// The most pairs in a frame.
     pub most_pairs: u32,
-    /// Where one of those pairs was, in the world \[m\].
+    /// What most of those pairs were with.
+    pub partner: ContactPartner,
+    /// Where one of those was, in the world \[m\].
     pub position_m: [f32; 3],
 }
 
 impl Trouble {
-    /// Adds so many pairs in a frame, one of them at a position \[m\]; nothing if there is none.
-    pub fn add(all: &mut Option<Self>, frame: u32, pairs: u32, position_m: [f32; 3]) {
-        if pairs == 0 {
+    /// In a frame so many pairs, what most of them are with, and where one of those is \[m\].
+    pub fn in_frame(frame: u32, pairs: u32, partner: ContactPartner, position_m: [f32; 3]) -> Self {
+        Self { first_frame: frame, last_frame: frame, most_pairs: pairs, partner, position_m }
+    }
+
+    /// Adds what is found in the frame now; nothing if that is no pair.
+    pub fn add(all: &mut Option<Self>, now: Self) {
+        if now.most_pairs == 0 {
             return;
         }
-        let now = Self { first_frame: frame, last_frame: frame, most_pairs: pairs, position_m };
         *all = Some(all.map_or(now, |all| {
-            let worst = if pairs > all.most_pairs { now } else { all };
-            Self { first_frame: all.first_frame, last_frame: frame, ..worst }
+            let worst = if now.most_pairs > all.most_pairs { now } else { all };
+            Self { first_frame: all.first_frame, last_frame: now.last_frame, ..worst }
         }));
     }
 }
 
 /// What contact of triangles could not keep apart of a cloth since it was added or reset.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct ContactReport {
     /// Frames with contact of triangles.
     pub frames: u32,

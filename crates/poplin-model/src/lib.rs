@@ -41,7 +41,7 @@ pub use config::{
     Phases, Preconditioner, SELF_COLLISION_REST_FRACTION, SelfCollision, Sleep, Solver,
     StretchModel, Tethers, Xpbd, XpbdPhase,
 };
-pub use contact_report::{ContactReport, Trouble};
+pub use contact_report::{ContactPartner, ContactReport, Trouble};
 pub use error::{ModelError, check_finite, parse_name};
 pub use fabric::{Bend, Fabric, Phase, PhaseKind, VirtualParticle, Wing};
 pub use first_fit::FirstFitSets;

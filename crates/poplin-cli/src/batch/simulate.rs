@@ -247,6 +247,7 @@ impl Running<'_> {
         let warnings = warnings
             .flat_map(|(garment, findings)| findings.warnings(job, garment, job.frames))
             .chain(Warning::of_colliders(self.garments, &self.member.colliders))
+            .chain(Warning::of_tangle(&job.cloth_contact_solver, backend, tangle.as_ref()))
             .map(|warning| warning.to_string())
             .collect();
         let mut result = JobResult {

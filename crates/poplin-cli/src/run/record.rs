@@ -298,11 +298,12 @@ impl Findings {
         let stretchy = stretchy.into_iter().chain(squashed);
         let of_step = Warning::of_step(garment, job.frame_rate, iterations)
             .chain(Warning::of_solves(garment, &self.implicit));
-        let start = Warning::of_start(garment).into_iter();
+        let contact = job.cloth_contact_solver.contact;
+        let start = Warning::of_start(garment, contact).into_iter();
         let of_motion = Warning::of_motion(job.frames, job.frame_rate, garment);
         let crossed = Warning::of_contact(garment, &self.contact);
         let doubts = start.chain(crossed).chain(overstretched).chain(stretchy).chain(of_step);
-        doubts.chain(Warning::of_mesh(garment)).chain(of_motion)
+        doubts.chain(Warning::of_mesh(garment, contact)).chain(of_motion)
     }
 
     /// Takes in a frame: the copies of a garment, in these poses.

@@ -224,6 +224,11 @@ impl Summary {
                 .zip(findings)
                 .flat_map(|(garment, findings)| findings.warnings(job, garment, course.frames))
                 .chain(Warning::of_colliders(&job.garments, &job.colliders))
+                .chain(Warning::of_tangle(
+                    &job.cloth_contact_solver,
+                    backend.backend.name(),
+                    outcome.tangle.as_ref(),
+                ))
                 .map(|warning| WarningSummary { message: warning.to_string(), warning })
                 .collect(),
             cloths: job

@@ -3,13 +3,18 @@
 use std::fmt;
 use std::sync::Arc;
 
+use poplin::Backend;
 use poplin_io::scene::BuiltCollider;
 use poplin_io::{MAX_RESOLUTION, TwistedFaces};
 use poplin_measure::depth::Depth;
 use poplin_measure::strain::LongEdges;
-use poplin_model::{ContactReport, ImplicitReport, Shape, Trouble};
+use poplin_measure::tangle::Tangle;
+use poplin_model::{
+    ClothContactSolver, ContactMode, ContactPartner, ContactReport, ImplicitReport, Shape, Trouble,
+};
 use serde::Serialize;
 
+use crate::choices::mean_edge;
 use crate::garment::{Garment, mean_rest_length};
 use crate::output::{counted, grouped, short_length};
 
@@ -32,6 +37,9 @@ const USUAL_SIZES: [f32; 2] = [0.01, 100.0];
 /// Of the mean edge, the largest thickness that is not reported.
 const MAX_THICKNESS: f32 = 5.0;
 
+/// The same with contact of triangles: beyond it most pairs are of what is near along the cloth.
+const MAX_TRIANGLE_THICKNESS: f32 = 1.0;
+
 /// Shortening of 99 % of the edges beyond which a cloth is reported: cloth folds before it is compressed.
 pub(super) const MAX_SQUASH: f32 = 0.3;
 
@@ -50,7 +58,9 @@ pub(crate) enum Warning {
         cloth: String,
         #[serde(flatten)]
         depth: Depth,
-        depenetration_speed_m_per_s: f32,
+        /// How fast they come out; `None` with contact of triangles, which untangles them.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        depenetration_speed_m_per_s: Option<f32>,
     },
     /// Edges became longer than any cloth.
     Overstretched {
@@ -73,7 +83,7 @@ pub(crate) enum Warning {
     /// Larger or smaller than cloth is.
     OddSize { cloth: String, size_m: f32 },
     /// Thicker than its edges are long.
-    Thick { cloth: String, thickness_m: f32, mean_edge_m: f32 },
+    Thick { cloth: String, contact: ContactMode, thickness_m: f32, mean_edge_m: f32 },
     /// Copies of a cloth with a thickness start where the others are.
     Coincident { cloth: String, copies: usize },
     /// Cloth is so far from the origin that its positions are coarse.
@@ -112,7 +122,7 @@ pub(crate) enum Warning {
         #[serde(flatten)]
         trouble: Trouble,
     },
-    /// Pins or colliders came through cloth where nothing counts it exactly: balls, capsules, planes.
+    /// Balls, capsules or planes came through cloth, which nothing counts exactly, as pins or their motion force it.
     Forced {
         cloth: String,
         copy: usize,
@@ -126,6 +136,15 @@ pub(crate) enum Warning {
         #[serde(flatten)]
         trouble: Trouble,
     },
+    /// A GPU had no room for the pairs of a cloth.
+    Unlisted {
+        cloth: String,
+        copy: usize,
+        #[serde(flatten)]
+        trouble: Trouble,
+    },
+    /// Cloths are crossed at the end, which a GPU does not untangle.
+    StaysCrossed { crossings: usize },
     /// Whole iterations do not fit a frame.
     OtherFrequency { cloth: String, asked_hz: f32, frequency_hz: f32 },
 }
@@ -134,16 +153,21 @@ impl Warning {
     /// What is doubtful about a cloth of a job of so many frames before it is simulated.
     pub(crate) fn before_run(
         garment: &Garment,
+        contact: ContactMode,
         frames: u32,
         frame_rate: f32,
     ) -> impl Iterator<Item = Self> {
-        let start = Self::of_start(garment).into_iter();
-        start.chain(Self::of_mesh(garment)).chain(Self::of_motion(frames, frame_rate, garment))
+        let start = Self::of_start(garment, contact).into_iter();
+        let of_motion = Self::of_motion(frames, frame_rate, garment);
+        start.chain(Self::of_mesh(garment, contact)).chain(of_motion)
     }
 
     /// Whether a cloth starts inside colliders.
-    pub(super) fn of_start(garment: &Garment) -> Option<Self> {
-        let depenetration_speed_m_per_s = garment.cloth.config.contact.depenetration_speed;
+    pub(super) fn of_start(garment: &Garment, contact: ContactMode) -> Option<Self> {
+        let config = &garment.cloth.config;
+        let has_triangles = contact == ContactMode::Triangles && config.thickness > 0.0;
+        let speed = config.contact.depenetration_speed;
+        let depenetration_speed_m_per_s = (!has_triangles).then_some(speed);
         let depth = (garment.start_depth.particles_inside > 0).then_some(garment.start_depth);
         depth.map(|depth| Self::StartsInside {
             cloth: garment.name.clone(),
@@ -168,7 +192,7 @@ impl Warning {
     }
 
     /// What is doubtful about a mesh.
-    pub(super) fn of_mesh(garment: &Garment) -> impl Iterator<Item = Self> {
+    pub(super) fn of_mesh(garment: &Garment, contact: ContactMode) -> impl Iterator<Item = Self> {
         let cloth = || garment.name.clone();
         let positions = garment.cloth.particles.iter().flat_map(|particle| particle.position);
         let farthest_m = positions.map(f32::abs).fold(0.0, f32::max);
@@ -198,7 +222,7 @@ impl Warning {
         let idle = are_idle.then(|| Self::IdlePoints { cloth: cloth() });
         let twisted = Self::of_faces(|| format!("cloth `{}`", garment.name), garment.twisted);
         let of_mesh = coarse.into_iter().chain(lost).chain(twisted).chain(idle);
-        of_mesh.chain(Self::of_settings(garment))
+        of_mesh.chain(Self::of_settings(garment, contact))
     }
 
     /// What is doubtful about the meshes of colliders.
@@ -233,7 +257,7 @@ impl Warning {
     }
 
     /// What is doubtful about settings of a garment that do not go with its mesh.
-    fn of_settings(garment: &Garment) -> impl Iterator<Item = Self> {
+    fn of_settings(garment: &Garment, contact: ContactMode) -> impl Iterator<Item = Self> {
         let cloth = || garment.name.clone();
         let (all, config) = (&garment.cloth.particles, &garment.cloth.config);
         let wind = garment.has_idle_wind.then(|| Self::IdleWind { cloth: cloth() });
@@ -248,10 +272,14 @@ impl Warning {
         let size_m = (high - low).length();
         let is_odd = !(USUAL_SIZES[0]..=USUAL_SIZES[1]).contains(&size_m);
         let odd = is_odd.then(|| Self::OddSize { cloth: cloth(), size_m });
-        let (thickness_m, mean_edge_m) =
-            (config.thickness, mean_rest_length(&garment.cloth.fabric));
-        let is_thick = mean_edge_m > 0.0 && thickness_m > MAX_THICKNESS * mean_edge_m;
-        let thick = is_thick.then(|| Self::Thick { cloth: cloth(), thickness_m, mean_edge_m });
+        let thickness_m = config.thickness;
+        let (mean_edge_m, most) = match contact {
+            ContactMode::Particles => (mean_rest_length(&garment.cloth.fabric), MAX_THICKNESS),
+            ContactMode::Triangles => (mean_edge(&garment.mesh), MAX_TRIANGLE_THICKNESS),
+        };
+        let is_thick = mean_edge_m > 0.0 && thickness_m > most * mean_edge_m;
+        let thick =
+            is_thick.then(|| Self::Thick { cloth: cloth(), contact, thickness_m, mean_edge_m });
         let is_still = config.max_speed == Some(0.0);
         let still = is_still.then(|| Self::NoSpeed { cloth: cloth() });
         let copies = garment.offsets.len();
@@ -411,7 +439,23 @@ impl Warning {
             copy,
             trouble,
         });
-        [crossed, forced, hurried].into_iter().flatten()
+        let unlisted = worst(|report| report.unlisted).map(|(copy, _, trouble)| Self::Unlisted {
+            cloth: cloth(),
+            copy,
+            trouble,
+        });
+        [crossed, forced, hurried, unlisted].into_iter().flatten()
+    }
+
+    /// What of cloths is crossed after the last frame, if nobody has looked at it before.
+    pub(crate) fn of_tangle(
+        solver: &ClothContactSolver,
+        backend: &str,
+        tangle: Option<&Tangle>,
+    ) -> Option<Self> {
+        let is_blind = solver.contact == ContactMode::Triangles && backend == Backend::Gpu.name();
+        let crossings = tangle.filter(|_| is_blind)?.crossings;
+        (crossings > 0).then_some(Self::StaysCrossed { crossings })
     }
 }
 
@@ -490,10 +534,17 @@ impl fmt::Display for Warning {
                 let Depth { free_particles, particles_inside, deepest_m } = depth;
                 let inside = grouped(*particles_inside);
                 let all = counted(*free_particles, "free particle");
+                let exit = match speed {
+                    Some(speed) => format!(
+                        "they come out at {speed} m/s (`contact.depenetration_speed`), some perhaps by the wrong side"
+                    ),
+                    None => "contact of triangles moves them out by the nearest face, some perhaps by the wrong side or not at all"
+                        .into(),
+                };
                 write!(
                     f,
-                    "cloth `{cloth}` starts inside a collider: {inside} of {all}, up to {:.1} mm deep; they come out at \
-                     {speed} m/s (`contact.depenetration_speed`), some perhaps by the wrong side: move the cloth or the collider",
+                    "cloth `{cloth}` starts inside a collider: {inside} of {all}, up to {:.1} mm deep; {exit}: move the cloth or \
+                     the collider",
                     1e3 * deepest_m
                 )
             }
@@ -555,12 +606,18 @@ impl fmt::Display for Warning {
                  millimetres",
                 short_length(*size_m)
             ),
-            Self::Thick { cloth, thickness_m, mean_edge_m } => write!(
+            Self::Thick { cloth, contact, thickness_m, mean_edge_m } => write!(
                 f,
-                "cloth `{cloth}` is {} thick, with edges of {}: particles keep that distance where they can, and each frame takes \
-                 long; take a thickness near the edges",
+                "cloth `{cloth}` is {} thick, with edges of {}: {}",
                 short_length(*thickness_m),
-                short_length(*mean_edge_m)
+                short_length(*mean_edge_m),
+                match contact {
+                    ContactMode::Particles =>
+                        "particles keep that distance where they can, and each frame takes long; take a thickness near the edges",
+                    ContactMode::Triangles =>
+                        "contact of triangles then looks at what is near along the cloth too, each frame takes long, and short \
+                         edges stretch; take a thickness of at most a third of the edges, or a coarser mesh",
+                }
             ),
             Self::Coincident { cloth, copies } => write!(
                 f,
@@ -647,40 +704,66 @@ impl fmt::Display for Warning {
                 let cloth = cloth_or_copy(cloth, *copy);
                 let most = counted(trouble.most_pairs as usize, "edge-triangle crossing");
                 let (what, cure) = if *crossings_at_start > 0 {
-                    (
-                        "starts crossed, with itself, other cloth or a collider",
-                        "move the layers apart",
-                    )
+                    ("starts crossed", "move the layers apart")
                 } else {
                     (
-                        "was crossed, with itself, other cloth or a collider",
+                        "was crossed",
                         "look for pins and colliders that leave it no room, or slow them",
                     )
+                };
+                let with = match trouble.partner {
+                    ContactPartner::Itself => "itself",
+                    ContactPartner::OtherCloth => "other cloth",
+                    ContactPartner::Collider => "a collider",
                 };
                 let end = match crossings_at_end {
                     0 => format!("free since frame {}", trouble.last_frame + 1),
                     count => format!("{} stay at the end: {cure}", grouped(*count as usize)),
                 };
-                write!(f, "{cloth} {what}: up to {most} {frames}, {position}; {end}")
+                write!(
+                    f,
+                    "{cloth} {what}, mostly with {with}: up to {most} {frames}, {position}; {end}"
+                )
             }
             Self::Forced { cloth, copy, trouble } => {
                 let (frames, position) = when_and_where(trouble);
                 write!(
                     f,
-                    "pins or colliders go through {}: {} {frames}, {position}, at most in an iteration; move them apart, or slow them",
+                    "a ball, capsule or plane goes through {}: {} {frames}, {position}, at most in an iteration; move it and the \
+                     pins apart, or slow them",
                     cloth_or_copy(cloth, *copy),
                     counted(trouble.most_pairs as usize, "pair"),
                 )
             }
             Self::Hurried { cloth, copy, trouble } => {
                 let (frames, position) = when_and_where(trouble);
+                let what = match trouble.partner {
+                    ContactPartner::Itself => "its own pins are",
+                    ContactPartner::OtherCloth => "pins of other cloth are",
+                    ContactPartner::Collider => "a collider is",
+                };
                 write!(
                     f,
-                    "pins or colliders are too fast for {} {frames}, {position}: they move by many thicknesses in an \
-                     iteration and may pass through it; slow them, or raise the frequency",
+                    "{what} too fast for {} {frames}, {position}: what moves by many thicknesses in an iteration may pass \
+                     through it; slow that, or raise the frequency",
                     cloth_or_copy(cloth, *copy),
                 )
             }
+            Self::Unlisted { cloth, copy, trouble } => {
+                let (frames, position) = when_and_where(trouble);
+                write!(
+                    f,
+                    "the GPU had no room for {} near {} {frames}, {position}: what may touch stood still in those iterations; \
+                     choose a smaller thickness, or --backend cpu",
+                    counted(trouble.most_pairs as usize, "pair"),
+                    cloth_or_copy(cloth, *copy),
+                )
+            }
+            Self::StaysCrossed { crossings } => write!(
+                f,
+                "{} at the end: what starts crossed a GPU does not untangle; choose --backend cpu",
+                counted(*crossings, "edge-triangle crossing"),
+            ),
             Self::OtherFrequency { cloth, asked_hz, frequency_hz } => write!(
                 f,
                 "cloth `{cloth}` is solved {frequency_hz:.0} times a second in place of {asked_hz:.0}, as a frame has whole \

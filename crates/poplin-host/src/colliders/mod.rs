@@ -807,7 +807,7 @@ impl HostColliders {
 }
 
 /// Whether every edge of the triangles is shared with exactly one other triangle, in the opposite direction.
-fn is_closed(triangles: &[[u32; 3]]) -> bool {
+pub(crate) fn is_closed(triangles: &[[u32; 3]]) -> bool {
     let edges = triangles.iter().flat_map(|&[a, b, c]| [[a, b], [b, c], [c, a]]);
     let mut forward: Vec<_> = edges.collect();
     let mut backward: Vec<_> = forward.iter().map(|&[a, b]| [b, a]).collect();

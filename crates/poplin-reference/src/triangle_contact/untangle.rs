@@ -12,7 +12,7 @@ use std::ops::Range;
 
 use glam::{DVec3, Vec3};
 use poplin_host::properly_intersect;
-use poplin_model::{ContactReport, Trouble};
+use poplin_model::{ContactPartner, ContactReport, Trouble};
 use rayon::prelude::*;
 
 use super::body::Body;
@@ -101,8 +101,8 @@ pub(super) struct Tangles {
     before: Vec<Vec3>,
     /// Pairs of cloth and a ball, capsule or plane that pins or colliders forced across in this slice.
     forced: Vec<[u32; 4]>,
-    /// Bodies that met something that was too fast in this slice, and where.
-    hurried: Vec<(u32, Vec3)>,
+    /// Cloths that met something that was too fast in this slice, or were it themselves, with its body and where it was.
+    hurried: Vec<(BodyPair, Vec3)>,
 }
 
 impl Tangles {
@@ -162,7 +162,7 @@ impl Tangles {
             + size_of::<Vec3>() * (self.moves.capacity() + self.before.capacity())
             + size_of::<Exit>() * self.exits.capacity()
             + size_of::<[u32; 4]>() * self.forced.capacity()
-            + size_of::<(u32, Vec3)>() * self.hurried.capacity()
+            + size_of::<(BodyPair, Vec3)>() * self.hurried.capacity()
             + self.tangles.iter().map(Tangle::size).sum::<usize>()
     }
 }
@@ -1028,7 +1028,7 @@ impl TriangleContact {
         let most = speeds.iter().map(|it| it.0).fold(0.0, f32::max);
         let hurried = pairs.filter(|&[cloth, _]| is_cloth(cloth)).filter_map(|[cloth, other]| {
             let (speed, row) = speeds[other as usize];
-            (speed > 0.5 * most).then(|| (cloth, self.start[row]))
+            (speed > 0.5 * most).then(|| ([cloth, other], self.start[row]))
         });
         self.tangles.hurried = hurried.collect();
     }
@@ -1052,13 +1052,28 @@ impl TriangleContact {
         let frame = report.frames;
         if let Some(rows) = forced.clone().next() {
             let at = self.start[rows[0] as usize].to_array();
-            Trouble::add(&mut report.forced, frame, forced.by_ref().count() as u32, at);
+            let count = forced.by_ref().count() as u32;
+            let now = Trouble::in_frame(frame, count, ContactPartner::Collider, at);
+            Trouble::add(&mut report.forced, now);
         }
-        let hurried = self.tangles.hurried.iter().find(|(cloth, _)| *cloth as usize == index);
-        if let Some((_, at)) = hurried {
-            Trouble::add(&mut report.hurried, frame, 1, at.to_array());
+        let hurried = self.tangles.hurried.iter().find(|([cloth, _], _)| *cloth as usize == index);
+        if let Some((pair, at)) = hurried {
+            let now = Trouble::in_frame(frame, 1, self.partner(index, *pair), at.to_array());
+            Trouble::add(&mut report.hurried, now);
         }
         self.report_crossings(index, report);
+    }
+
+    /// What the `index`th cloth meets in a pair of bodies that it is in.
+    fn partner(&self, index: usize, [a, b]: BodyPair) -> ContactPartner {
+        let other = if a as usize == index { b } else { a } as usize;
+        if other == index {
+            ContactPartner::Itself
+        } else if self.bodies[other].is_cloth() {
+            ContactPartner::OtherCloth
+        } else {
+            ContactPartner::Collider
+        }
     }
 
     /// Adds what is crossed now to the report of a cloth.
@@ -1066,9 +1081,15 @@ impl TriangleContact {
         let crossings = self.tangles.crossings.iter();
         let own = crossings.filter(|crossing| crossing.pair.contains(&(index as u32)));
         report.crossings = own.clone().count() as u32;
-        if let Some(crossing) = own.clone().nth(report.crossings as usize / 2) {
+        let with = |with| own.clone().filter(move |it| self.partner(index, it.pair) == with);
+        let partners = [ContactPartner::Itself, ContactPartner::OtherCloth];
+        let most = partners.into_iter().fold(ContactPartner::Collider, |most, partner| {
+            if with(partner).count() >= with(most).count() { partner } else { most }
+        });
+        if let Some(crossing) = with(most).nth(with(most).count() / 2) {
             let at = crossing.at.to_array();
-            Trouble::add(&mut report.crossed, report.frames, report.crossings, at);
+            let now = Trouble::in_frame(report.frames, report.crossings, most, at);
+            Trouble::add(&mut report.crossed, now);
         }
     }
 }

@@ -1,0 +1,43 @@
+//! Vertices in one spot as one.
+
+use std::collections::HashMap;
+
+use glam::Vec3;
+
+/// Triangles with the first of all vertices that are exactly where theirs are, such as those on both sides of a seam of texture
+/// coordinates. One that has no three corners then is left out.
+pub(crate) fn welded(positions: &[Vec3], triangles: &[[u32; 3]]) -> Vec<[u32; 3]> {
+    let mut first = HashMap::with_capacity(positions.len());
+    // Zeros of either sign are one coordinate.
+    let spots = positions.iter().map(|&position| (position + 0.0).to_array().map(f32::to_bits));
+    let firsts: Vec<u32> =
+        (0..).zip(spots).map(|(vertex, spot)| *first.entry(spot).or_insert(vertex)).collect();
+    let all = triangles.iter().map(|corners| corners.map(|corner| firsts[corner as usize]));
+    all.filter(|[a, b, c]| a != b && b != c && c != a).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A tetrahedron with a vertex for each corner of each face.
+    fn split() -> (Vec<Vec3>, Vec<[u32; 3]>) {
+        let corners = [Vec3::ZERO, Vec3::X, Vec3::Y, Vec3::Z];
+        let faces = [[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]];
+        let all = faces.iter().flatten().map(|&corner: &usize| corners[corner]);
+        (all.collect(), (0..4).map(|face| [0, 1, 2].map(|k| 3 * face + k)).collect())
+    }
+
+    #[test]
+    fn vertices_in_one_spot_are_the_first_of_them() {
+        let (mut positions, mut faces) = split();
+        let expected = [[0, 1, 2], [0, 2, 5], [0, 5, 1], [2, 1, 5]];
+        assert_eq!(welded(&positions, &faces), expected);
+        positions[3] = Vec3::splat(-0.0);
+        assert_eq!(welded(&positions, &faces), expected, "-0 is 0");
+        positions[3].x = 1e-6;
+        assert_eq!(welded(&positions, &faces)[1], [3, 2, 5], "what is near is another spot");
+        faces.push([0, 6, 1]);
+        assert_eq!(welded(&positions, &faces).len(), 4, "a corner twice");
+    }
+}
