@@ -16,7 +16,7 @@ use super::tree::{Path, Reach};
 use crate::math::dot3;
 
 /// How far rows may be from the paths of the lists, in thicknesses, before pairs are searched again.
-const SLACK: f32 = 0.2;
+const SLACK: f32 = 0.15;
 /// Slices that the lists look ahead.
 const HORIZON: f32 = 8.0;
 /// A search is of all rows if more than one in so many are off their paths.

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use fearless_simd::{Level, Simd, dispatch};
 use glam::Vec3;
 use poplin_layout::{MIN_NORMAL_SQUARE, MIN_SQUARE, TRIANGLE_BORDER, TRIANGLE_REST};
 use rayon::prelude::*;
@@ -41,6 +42,12 @@ pub struct Candidate {
 }
 
 impl Candidate {
+    /// Its rank as a number.
+    #[inline]
+    pub(super) fn order(&self) -> u128 {
+        self.rank.iter().fold(0, |order, &part| order << 32 | u128::from(part))
+    }
+
     /// Corners of its first simplex.
     pub(super) fn first_count(&self) -> usize {
         first_count(self.kind)
@@ -86,19 +93,21 @@ impl Candidate {
     }
 }
 
-/// Vertices or edges of a search that a thread does at once.
-const BLOCK: usize = 512;
+/// Nodes of vertices or edges of a search that a thread does at once.
+const BLOCK: usize = 64;
+/// For how many candidates of a node there is room at first.
+const PER_NODE: usize = 32;
 
 /// Kinds of searches of two bodies: vertices of the first and faces of the second (0), the other way round, edges of both.
 const VERTICES_OF_SECOND: u32 = 1;
 /// See above.
 const EDGES: u32 = 2;
 
-/// Some vertices or edges of a pair of bodies that are searched at once.
+/// Some nodes of vertices or edges of a pair of bodies that are searched at once.
 struct Task {
     pair: BodyPair,
     kind: u32,
-    items: Range<usize>,
+    nodes: Range<usize>,
 }
 
 /// Both bodies of a search, that of the vertices or first edges first.
@@ -189,7 +198,8 @@ impl TriangleContact {
         self.near = self.body_pairs(&bounds);
         let tasks = self.near.iter().flat_map(|&pair| self.tasks(pair)).collect::<Vec<_>>();
         let lists: Vec<Vec<Candidate>> = tasks.into_par_iter().map(|task| self.run(task)).collect();
-        self.candidates = lists.concat();
+        self.candidates.clear();
+        lists.iter().for_each(|list| self.candidates.extend(list));
     }
 
     /// Bodies that may meet on these paths of theirs, and those that meet themselves.
@@ -279,7 +289,6 @@ impl TriangleContact {
                 }
             }
         }
-        found.sort_unstable_by_key(|candidate| candidate.rank);
         self.candidates.append(&mut found);
         true
     }
@@ -305,8 +314,8 @@ impl TriangleContact {
     fn tasks(&self, pair: BodyPair) -> impl Iterator<Item = Task> + use<> {
         let count = |kind: u32| {
             self.sides(pair, kind).map_or(0, |sides| match kind {
-                EDGES => sides.bodies[0].surface.edges.len(),
-                _ => sides.bodies[0].surface.vertices.len(),
+                EDGES => sides.bodies[0].edges.leaf_count(),
+                _ => sides.bodies[0].vertices.leaf_count(),
             })
         };
         let counts = [0, 1, 2].map(count);
@@ -315,34 +324,32 @@ impl TriangleContact {
             (0..count).step_by(BLOCK).map(move |begin| Task {
                 pair,
                 kind,
-                items: begin..(begin + BLOCK).min(count),
+                nodes: begin..(begin + BLOCK).min(count),
             })
         })
     }
 
-    /// The candidates of one, in the order of their ranks.
-    fn run(&self, Task { pair, kind, items }: Task) -> Vec<Candidate> {
-        let mut found = Vec::new();
+    /// The candidates of one.
+    fn run(&self, task: Task) -> Vec<Candidate> {
+        dispatch!(Level::new(), simd => self.run_with(simd, task))
+    }
+
+    /// See [`TriangleContact::run`].
+    #[inline(always)]
+    fn run_with<S: Simd>(&self, simd: S, Task { pair, kind, nodes }: Task) -> Vec<Candidate> {
+        let mut found = Vec::with_capacity(nodes.len() * PER_NODE);
         let Some(sides) = self.sides(pair, kind) else { return found };
         let [first, second] = sides.bodies;
-        for item in items {
-            let begin = found.len();
-            let index = item as u32;
-            if kind == EDGES {
-                let is_own = pair[0] == pair[1];
-                let path = self.path_of(first, &first.surface.edges[item]);
-                second.edges.visit(&path, |other, _| {
-                    if !is_own || other > index {
-                        found.extend(sides.candidate(index, other));
-                    }
-                });
-            } else if second.is_plane {
-                found.extend(sides.candidate(index, 0));
-            } else {
-                let path = self.path_of(first, &first.surface.vertices[item]);
-                second.faces.visit(&path, |other, _| found.extend(sides.candidate(index, other)));
-            }
-            found[begin..].sort_unstable_by_key(|candidate| candidate.rank[3]);
+        let paths = &self.paths[first.rows.clone()];
+        let add = |item: u32, other: u32| found.extend(sides.candidate(item, other));
+        if kind == EDGES {
+            let is_own = pair[0] == pair[1];
+            first.edges.visit_pairs(simd, nodes, paths, &second.edges, is_own, add);
+        } else if second.is_plane {
+            let items = nodes.flat_map(|node| first.vertices.leaf(node));
+            found.extend(items.filter_map(|&item| sides.candidate(item, 0)));
+        } else {
+            first.vertices.visit_pairs(simd, nodes, paths, &second.faces, false, add);
         }
         found
     }

@@ -7,10 +7,13 @@
 //! time, what is on one side at both ends is there all the time. So a sheet that falls as a whole is not near itself because it
 //! is fast.
 
+use std::ops::Range;
+
 use fearless_simd::{Level, dispatch, f32x8, mask32x8, prelude::*};
 use glam::Vec3;
 use poplin_host::tree_order;
 use poplin_layout::{TRIANGLE_AXES, TRIANGLE_CHILDREN, TRIANGLE_DIAGONAL};
+use rayon::prelude::*;
 
 /// Axes along which paths are compared: those of space and, between each two of them, both diagonals.
 pub(super) const AXES: usize = 3 * TRIANGLE_AXES as usize;
@@ -77,7 +80,12 @@ fn least_of<const K: usize>(a: &[f32; K], b: &[f32; K]) -> [f32; K] {
     std::array::from_fn(|k| least(a[k], b[k]))
 }
 
-/// The ranges that something has to be beyond to be missed by these: the highest coordinates, and the lowest with their sign changed.
+/// What the ranges of something have to be beyond to be missed by a path: its highest coordinates, and its lowest with their sign
+/// changed.
+#[derive(Debug, Clone, Copy)]
+struct Facing([[f32; SIDES]; AXES]);
+
+/// See [`Facing`].
 #[inline(always)]
 fn facing([low, low_end, high, high_end]: [f32; SIDES]) -> [f32; SIDES] {
     [-high, -high_end, -low, -low_end]
@@ -164,6 +172,12 @@ impl Path {
         sum
     }
 
+    /// See [`Facing`].
+    #[inline(always)]
+    fn facing(&self) -> Facing {
+        Facing(self.ranges.map(facing))
+    }
+
     /// Whether an axis keeps them apart all the time.
     pub fn misses(&self, other: &Self) -> bool {
         let mut axes = self.ranges.iter().zip(&other.ranges);
@@ -232,7 +246,10 @@ impl Node {
 
     /// Around all children.
     fn union(&self) -> Path {
-        let least = |lanes: [f32; LANES]| lanes.into_iter().fold(f32::INFINITY, least);
+        let least = |[a, b, c, d, e, f, g, h]: [f32; LANES]| {
+            let [a, b, c, d] = least_of(&[a, b, c, d], &[e, f, g, h]);
+            least(least(a, b), least(c, d))
+        };
         Path { ranges: self.ranges.map(|sides| sides.map(least)) }
     }
 
@@ -244,10 +261,10 @@ impl Node {
 
     /// Which children a path may meet: a bit for each.
     #[inline(always)]
-    fn meets<S: Simd>(&self, simd: S, path: &Path) -> u32 {
+    fn meets<S: Simd>(&self, simd: S, path: &Facing) -> u32 {
         let mut misses = 0;
         for k in 0..AXES {
-            let facing = facing(path.ranges[k]);
+            let facing = path.0[k];
             let above = self.beyond(simd, k, 0, facing[0]) & self.beyond(simd, k, 1, facing[1]);
             let below = self.beyond(simd, k, 2, facing[2]) & self.beyond(simd, k, 3, facing[3]);
             misses |= (above | below).to_bitmask();
@@ -264,6 +281,8 @@ impl Node {
 pub struct Tree<const N: usize> {
     /// Nodes of each level, those of the simplices first. Child k of node j is node 8 j + k of the level below.
     levels: Vec<Vec<Node>>,
+    /// Around all children of each node of simplices.
+    around: Vec<Path>,
     /// Corners of the simplices in the order of the tree.
     corners: Vec<[u32; N]>,
     /// Which simplices they are, and where each of those is.
@@ -296,7 +315,8 @@ impl<const N: usize> Tree<N> {
         let end = |corner: usize| touching.partition_point(|it| it.0 as usize <= corner) as u32;
         let ends = (0..rest.len()).map(end).collect();
         let touching = touching.iter().map(|&(_, item)| item).collect();
-        Self { levels, corners, items, ranks, ends, touching }
+        let around = vec![Path::NOTHING; levels.first().map_or(0, Vec::len)];
+        Self { levels, around, corners, items, ranks, ends, touching }
     }
 
     /// Whether there are no simplices.
@@ -329,6 +349,8 @@ impl<const N: usize> Tree<N> {
             self.levels[0][rank / LANES].set(rank % LANES, &path);
             nodes.push(rank / LANES);
         }
+        nodes.dedup();
+        nodes.iter().for_each(|&node| self.around[node] = self.levels[0][node].union());
         for level in 1..self.levels.len() {
             nodes.sort_unstable();
             nodes.dedup();
@@ -343,13 +365,17 @@ impl<const N: usize> Tree<N> {
     /// Fits the boxes to the paths of the corners.
     pub fn refit(&mut self, paths: &[Path]) {
         let Some((leaves, levels)) = self.levels.split_first_mut() else { return };
-        let each = leaves.iter_mut().zip(self.corners.chunks(LANES)).map(|(node, simplices)| {
+        let each = leaves.par_iter_mut().zip(self.corners.par_chunks(LANES)).with_min_len(64);
+        each.map(|(node, simplices)| {
             node.fit(simplices.iter().map(|corners| Path::around(corners, paths)))
-        });
-        let mut below: Vec<Path> = each.collect();
+        })
+        .collect_into_vec(&mut self.around);
+        let mut below = &self.around;
+        let mut sums;
         for level in levels {
             let each = level.iter_mut().zip(below.chunks(LANES));
-            below = each.map(|(node, paths)| node.fit(paths.iter().copied())).collect();
+            sums = each.map(|(node, paths)| node.fit(paths.iter().copied())).collect();
+            below = &sums;
         }
     }
 
@@ -358,13 +384,14 @@ impl<const N: usize> Tree<N> {
         self.levels.last().map_or(Path::NOTHING, |level| level[0].union())
     }
 
-    /// Which children of a node a path may meet: a bit for each. A path that is no number meets even those that a node has not.
-    #[inline(always)]
-    fn children<S: Simd>(&self, simd: S, level: usize, node: usize, path: &Path) -> u32 {
-        match self.levels[level].get(node) {
-            Some(node) => node.meets(simd, path),
-            None => 0,
-        }
+    /// How many nodes of simplices there are.
+    pub(super) fn leaf_count(&self) -> usize {
+        self.around.len()
+    }
+
+    /// The simplices of a node, by the order of the tree.
+    pub(super) fn leaf(&self, leaf: usize) -> &[u32] {
+        &self.items[leaf * LANES..self.items.len().min((leaf + 1) * LANES)]
     }
 
     /// Visits the simplices whose boxes a path may meet, by their index and with their corners.
@@ -374,34 +401,116 @@ impl<const N: usize> Tree<N> {
 
     /// See [`Tree::visit`].
     #[inline(always)]
-    pub(super) fn visit_with<S: Simd>(
-        &self,
-        simd: S,
-        path: &Path,
-        mut found: impl FnMut(u32, &[u32; N]),
-    ) {
-        let Some(top) = self.levels.len().checked_sub(1) else { return };
-        // The children that are left to visit of the node on each level.
-        let mut open = [(0usize, 0u32); 12];
-        open[top] = (0, self.children(simd, top, 0, path));
-        let mut level = top;
-        loop {
-            let (node, children) = open[level];
-            if children == 0 {
-                if level == top {
-                    return;
+    fn visit_with<S: Simd>(&self, simd: S, path: &Path, mut found: impl FnMut(u32, &[u32; N])) {
+        let path = path.facing();
+        let mut walk = Walk::new(self);
+        while let Some(leaf) = walk.next(simd, self, &path, 0) {
+            for lane in bits(self.levels[0][leaf].meets(simd, &path)) {
+                let rank = leaf * LANES + lane;
+                if let Some(corners) = self.corners.get(rank) {
+                    found(self.items[rank], corners);
                 }
-                level += 1;
-                continue;
-            }
-            open[level].1 = children & (children - 1);
-            let child = node * LANES + children.trailing_zeros() as usize;
-            if level > 0 {
-                level -= 1;
-                open[level] = (child, self.children(simd, level, child, path));
-            } else if let Some(corners) = self.corners.get(child) {
-                found(self.items[child], corners);
             }
         }
     }
+
+    /// Visits the pairs of a simplex of some nodes and one of another tree, or of the same one and then each pair once, whose boxes may
+    /// meet, by their indices. The boxes are those of these paths.
+    #[inline(always)]
+    pub(super) fn visit_pairs<S: Simd, const M: usize>(
+        &self,
+        simd: S,
+        nodes: Range<usize>,
+        paths: &[Path],
+        others: &Tree<M>,
+        is_own: bool,
+        mut found: impl FnMut(u32, u32),
+    ) {
+        for node in nodes {
+            let simplices = &self.corners[node * LANES..];
+            let mut own = [Path::NOTHING.facing(); LANES];
+            for (own, corners) in own.iter_mut().zip(simplices) {
+                *own = Path::around(corners, paths).facing();
+            }
+            let own_items = self.leaf(node);
+            let around = self.around[node].facing();
+            let from = if is_own { node } else { 0 };
+            let mut walk = Walk::new(others);
+            while let Some(leaf) = walk.next(simd, others, &around, from) {
+                let items = others.leaf(leaf);
+                let near = self.levels[0][node].meets(simd, &others.around[leaf].facing());
+                for lane in bits(near & ((1 << own_items.len()) - 1)) {
+                    let mut others = others.levels[0][leaf].meets(simd, &own[lane]);
+                    others &= (1 << items.len()) - 1;
+                    if is_own && leaf == node {
+                        others &= !1 << lane;
+                    }
+                    for other in bits(others) {
+                        found(own_items[lane], items[other]);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// A walk through the nodes of simplices that a path may meet.
+struct Walk {
+    /// The children that are left to visit of a node on each level; the root is the child of one above.
+    open: [(usize, u32); 12],
+    level: usize,
+}
+
+impl Walk {
+    /// A walk through a tree.
+    #[inline(always)]
+    fn new<const N: usize>(tree: &Tree<N>) -> Self {
+        let level = tree.levels.len();
+        let mut open = [(0, 0); 12];
+        open[level].1 = u32::from(level > 0);
+        Self { open, level }
+    }
+
+    /// The next node, from one of them on.
+    #[inline(always)]
+    fn next<S: Simd, const N: usize>(
+        &mut self,
+        simd: S,
+        tree: &Tree<N>,
+        path: &Facing,
+        from: usize,
+    ) -> Option<usize> {
+        loop {
+            let (node, children) = self.open[self.level];
+            if children == 0 {
+                if self.level == tree.levels.len() {
+                    return None;
+                }
+                self.level += 1;
+                continue;
+            }
+            self.open[self.level].1 = children & (children - 1);
+            let child = node * LANES + children.trailing_zeros() as usize;
+            let below = self.level - 1;
+            // A path that is no number meets even the children that a node has not.
+            if child < from >> (3 * below) || child >= tree.levels[below].len() {
+                continue;
+            }
+            if below == 0 {
+                return Some(child);
+            }
+            self.open[below] = (child, tree.levels[below][child].meets(simd, path));
+            self.level = below;
+        }
+    }
+}
+
+/// The bits of a mask that are set.
+#[inline(always)]
+fn bits(mut mask: u32) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let bit = mask.trailing_zeros();
+        mask &= mask.wrapping_sub(1);
+        (bit < u32::BITS).then_some(bit as usize)
+    })
 }
