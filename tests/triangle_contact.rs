@@ -6,7 +6,8 @@ use poplin::ParticleMotion;
 use poplin::cook::{CookOptions, cook};
 use poplin_host::{Engine as _, Snapshot};
 use poplin_model::{
-    Capsule, Cloth, Collider, Frame, Mesh, Parallelepiped, Plane, Pose, Shape, Sphere, TriangleMesh,
+    Capsule, Cloth, Collider, Frame, Implicit, Mesh, Parallelepiped, Plane, Pose, Shape, Solver,
+    Sphere, TriangleMesh,
 };
 use poplin_reference::oracle::{point_triangle, segment_segment};
 use poplin_testkit::compare::same_bits;
@@ -344,6 +345,80 @@ fn a_pile_comes_to_rest() {
     let speed = fastest(&mut world);
     println!("fastest {:.4} mm/s", 1e3 * speed);
     assert!(speed < 1e-3, "{speed} m/s after 5 s");
+}
+
+/// A sheet around the origin by each solver, with ten steps a frame.
+fn sheets_of_all_solvers(columns: u32, width: f32) -> [Cloth; 3] {
+    let mut mesh = Mesh::grid(columns, columns, width, width);
+    for [x, _, z] in &mut mesh.positions {
+        (*x, *z) = (*x - 0.5 * width, *z - 0.5 * width);
+    }
+    let options = CookOptions { bends: true, ..CookOptions::default() };
+    let [pbd, mut xpbd, mut implicit] = [&sheet(columns, width); 3].map(Clone::clone);
+    xpbd.config.solver = Solver::xpbd(10);
+    let shaped = cook(&mesh, &options).unwrap().into_cloth();
+    implicit = Cloth { fabric: shaped.fabric, ..implicit };
+    implicit.config.solver =
+        Implicit { substeps: 10, bending_rigidity: 1e-5, ..Implicit::default() }.into();
+    [pbd, xpbd, implicit]
+}
+
+#[test]
+fn sheets_of_all_solvers_lie_on_one_another_over_a_ball_and_come_to_rest() {
+    let sheets = sheets_of_all_solvers(9, 0.3);
+    let [a, b, c] = &sheets;
+    let order = [c, a, b, c].map(Clone::clone);
+    let cloths: Vec<Cloth> = (0..)
+        .zip(order)
+        .map(|(k, cloth)| moved(cloth, [0.0, 0.095 + 0.01 * k as f32, 0.0]))
+        .collect();
+    let ball = Sphere { center: [0.01, 0.04, -0.01], radius: 0.05 };
+    let mut world = World::new(&cloths, &[floor(), Shape::from(ball).into()]);
+    (0..150).for_each(|frame| world.step(frame));
+    let all = |world: &World| (0..4).flat_map(|k| world.positions(k)).collect::<Vec<_>>();
+    let before = all(&world);
+    (150..180).for_each(|frame| world.step(frame));
+    let now = all(&world);
+    let moved = now.iter().zip(&before).map(|(now, before)| now.distance(*before));
+    let farthest = moved.fold(0.0, f64::max);
+    println!("at most {:.3} mm in the last half second", 1e3 * farthest);
+    assert!(farthest < 5e-3, "{farthest} m in the last half second");
+    let center = DVec3::new(0.01, 0.04, -0.01);
+    let least = now.iter().map(|p| p.distance(center) - 0.05).fold(f64::INFINITY, f64::min);
+    assert!(least > 0.9 * 0.5 * f64::from(THICKNESS), "{least} m above the ball");
+}
+
+#[test]
+fn a_sheet_of_any_solver_holds_below_the_angle_of_friction_and_slides_above() {
+    for factor in [0.9_f32, 1.1] {
+        let angle = (factor * FRICTION).atan();
+        let rotation = Quat::from_rotation_z(-angle);
+        let slope = Shape::from(Plane { normal: (rotation * Vec3::Y).to_array(), offset: 0.0 });
+        let down = (rotation * Vec3::X).as_dvec3();
+        for (solver, cloth) in ["pbd", "xpbd", "implicit"].iter().zip(sheets_of_all_solvers(8, 0.2))
+        {
+            let cloth =
+                each_position(cloth, |p| rotation * (p + Vec3::Y * (0.5 * THICKNESS + 0.0001)));
+            let mut world = World::new(&[cloth], &[slope.clone().into()]);
+            (0..30).for_each(|frame| world.step(frame));
+            let start = world.mean(0);
+            (30..60).for_each(|frame| world.step(frame));
+            let middle = world.mean(0);
+            (60..90).for_each(|frame| world.step(frame));
+            let distances = [middle - start, world.mean(0) - middle].map(|it| it.dot(down));
+            if factor < 1.0 {
+                let creep = distances[0] + distances[1];
+                println!("{solver}: {:.5} mm in 1 s", 1e3 * creep);
+                assert!(creep.abs() < 1e-4, "{solver} crept {creep} m");
+            } else {
+                let (sin, cos) = f64::from(angle).sin_cos();
+                let law = GRAVITY * (sin - f64::from(FRICTION) * cos);
+                let found = (distances[1] - distances[0]) / 0.25;
+                println!("{solver}: {found:.4} m/s^2, law {law:.4}");
+                assert!((found / law - 1.0).abs() < 0.05, "{solver}: {found} m/s^2, law {law}");
+            }
+        }
+    }
 }
 
 #[test]
