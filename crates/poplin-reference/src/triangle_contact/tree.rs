@@ -85,13 +85,7 @@ fn least_of<const K: usize>(a: &[f32; K], b: &[f32; K]) -> [f32; K] {
 #[derive(Debug, Clone, Copy)]
 struct Facing([[f32; SIDES]; AXES]);
 
-/// See [`Facing`].
-#[inline(always)]
-fn facing([low, low_end, high, high_end]: [f32; SIDES]) -> [f32; SIDES] {
-    [-high, -high_end, -low, -low_end]
-}
-
-/// Whether ranges are apart all the time of those that these are [`facing`].
+/// Whether ranges along an axis are apart all the time from a path that is [`Facing`] them.
 #[inline(always)]
 fn are_apart(ranges: &[f32; SIDES], facing: &[f32; SIDES]) -> bool {
     let [a, b, c, d]: [bool; SIDES] = std::array::from_fn(|side| ranges[side] > facing[side]);
@@ -168,20 +162,26 @@ impl Path {
     #[inline(always)]
     pub(super) fn around(rows: &[u32], paths: &[Self]) -> Self {
         let mut sum = Self::NOTHING;
-        rows.iter().for_each(|&row| sum.include(&paths[row as usize]));
+        for &row in rows {
+            sum.include(&paths[row as usize]);
+        }
         sum
     }
 
     /// See [`Facing`].
     #[inline(always)]
     fn facing(&self) -> Facing {
-        Facing(self.ranges.map(facing))
+        let mut all = Facing([[0.0; SIDES]; AXES]);
+        for (facing, [low, low_end, high, high_end]) in all.0.iter_mut().zip(&self.ranges) {
+            *facing = [-high, -high_end, -low, -low_end];
+        }
+        all
     }
 
     /// Whether an axis keeps them apart all the time.
     pub fn misses(&self, other: &Self) -> bool {
-        let mut axes = self.ranges.iter().zip(&other.ranges);
-        axes.any(|(own, other)| are_apart(own, &facing(*other)))
+        let facing = other.facing();
+        self.ranges.iter().zip(&facing.0).any(|(own, facing)| are_apart(own, facing))
     }
 
     /// Its ranges.
@@ -246,11 +246,14 @@ impl Node {
 
     /// Around all children.
     fn union(&self) -> Path {
-        let least = |[a, b, c, d, e, f, g, h]: [f32; LANES]| {
-            let [a, b, c, d] = least_of(&[a, b, c, d], &[e, f, g, h]);
-            least(least(a, b), least(c, d))
-        };
-        Path { ranges: self.ranges.map(|sides| sides.map(least)) }
+        let mut sum = Path::NOTHING;
+        for (sides, ranges) in self.ranges.iter().zip(&mut sum.ranges) {
+            for ([a, b, c, d, e, f, g, h], range) in sides.iter().zip(ranges) {
+                let [a, b, c, d] = least_of(&[*a, *b, *c, *d], &[*e, *f, *g, *h]);
+                *range = least(least(a, b), least(c, d));
+            }
+        }
+        sum
     }
 
     /// Which children are beyond a coordinate with an end of their ranges along an axis.
