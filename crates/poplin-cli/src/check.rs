@@ -239,8 +239,8 @@ fn findings_of_scene(check: &SceneCheck) -> Vec<Finding> {
             },
         }
     }
+    let contact = scene.cloth_contact_solver.contact;
     for (index, garment) in &garments {
-        let contact = scene.cloth_contact_solver.contact;
         let warnings = Warning::before_run(garment, contact, scene.frames, scene.frame_rate);
         findings.extend(warnings.map(|warning| Finding {
             is_error: false,
@@ -249,6 +249,11 @@ fn findings_of_scene(check: &SceneCheck) -> Vec<Finding> {
         }));
     }
     let garments: Vec<_> = garments.into_iter().map(|(_, garment)| garment).collect();
+    findings.extend(Warning::of_mode(&garments, contact).map(|warning| Finding {
+        is_error: false,
+        at: Some(scene.location("cloth_contact_solver.contact")),
+        message: warning.to_string(),
+    }));
     findings.extend(Warning::of_colliders(&garments, &colliders).map(|warning| Finding {
         is_error: false,
         at: Some(scene.location("collider")),

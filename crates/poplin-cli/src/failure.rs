@@ -56,9 +56,11 @@ impl From<poplin::Error> for Failure {
                 Self::BadInput(anyhow!(gpu_message(&error)))
             }
             poplin::Error::Model(_)
-            | poplin::Error::Gpu(GpuError::TooLarge { .. } | GpuError::LoopTooLong { .. }) => {
-                Self::BadInput(error.into())
-            }
+            | poplin::Error::Gpu(
+                GpuError::TooLarge { .. }
+                | GpuError::LoopTooLong { .. }
+                | GpuError::NotOnGpu { .. },
+            ) => Self::BadInput(error.into()),
             error => Self::Failed(error.into()),
         }
     }
@@ -139,5 +141,16 @@ mod tests {
         let result: Result<(), _> =
             Err(anyhow!("disk full")).context("cannot write a.obj: disk full").context("cloth `a`");
         assert_eq!(message(&result.unwrap_err()), "cloth `a`: cannot write a.obj: disk full");
+    }
+
+    #[test]
+    fn what_the_gpu_cannot_do_is_bad_input() {
+        let failure =
+            poplin::Error::Gpu(GpuError::NotOnGpu { what: "contact of triangles" }).into();
+        assert!(matches!(failure, Failure::BadInput(_)), "{failure}");
+        assert!(matches!(
+            poplin::Error::Gpu(GpuError::NoSuchRenderMesh).into(),
+            Failure::Failed(_)
+        ));
     }
 }

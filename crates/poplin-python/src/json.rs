@@ -3,6 +3,7 @@
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
+use serde::Serialize;
 use serde_json::{Map, Value};
 
 /// Dicts, lists, strings, numbers, booleans and `None`.
@@ -27,6 +28,11 @@ pub(crate) fn to_python<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'
             dict.into_any()
         }
     })
+}
+
+/// Anything as JSON.
+pub(crate) fn to_value(value: &impl Serialize) -> PyResult<Value> {
+    serde_json::to_value(value).map_err(|error| PyValueError::new_err(error.to_string()))
 }
 
 /// The keys of a JSON object, which the Python half has written.

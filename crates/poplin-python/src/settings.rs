@@ -1,13 +1,13 @@
-//! Settings of cloths as dicts with the keys of `[[cloth]]`.
+//! Settings of cloths as dicts with the keys of `[[cloth]]`, and those of their contact with the keys of `[cloth_contact_solver]`.
 
-use poplin::model::ClothConfig;
-use poplin_io::scene::SceneCloth;
+use poplin::model::{ClothConfig, ClothContactSolver};
+use poplin_io::scene::{SceneCloth, contact_solver_of_keys};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use serde_json::{Map, Value};
 
 use crate::errors::OrRaise;
-use crate::json::{to_keys, to_python};
+use crate::json::{to_keys, to_python, to_value};
 
 /// The settings as a dict.
 pub(crate) fn to_dict<'py>(py: Python<'py>, config: &ClothConfig) -> PyResult<Bound<'py, PyAny>> {
@@ -39,8 +39,14 @@ impl SettingChanges {
     }
 }
 
-fn to_value(config: &ClothConfig) -> PyResult<Value> {
-    serde_json::to_value(config).map_err(|error| PyValueError::new_err(error.to_string()))
+/// How cloths collide after changes by keys as JSON; others stay.
+pub(crate) fn changed_contact_solver(
+    settings: ClothContactSolver,
+    keys: &str,
+) -> PyResult<ClothContactSolver> {
+    let mut all = to_value(&settings)?;
+    merge(&mut all, &to_keys(keys)?.into());
+    contact_solver_of_keys(all.as_object().unwrap_or(&Map::new())).or_raise()
 }
 
 /// Puts values over others. A choice, which is a table of one key, replaces another one.

@@ -16,9 +16,9 @@ use pyo3::types::{PyBytes, PyDict};
 use crate::arrays::{bytes, rows};
 use crate::cooked::{Cooked, MeshBytes, mesh_of};
 use crate::errors::OrRaise;
-use crate::json::to_keys;
+use crate::json::{to_keys, to_python, to_value};
 use crate::process;
-use crate::settings::SettingChanges;
+use crate::settings::{SettingChanges, changed_contact_solver};
 use crate::signals::Signals;
 use crate::state::StateRead;
 
@@ -297,6 +297,21 @@ impl Simulation {
                 stage.live(id)?.set_config(config).or_raise()?;
             }
             Ok(())
+        })
+    }
+
+    /// How cloths collide with themselves and one another.
+    fn cloth_contact_solver<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let settings = self.with(py, |stage| Ok(stage.simulation.cloth_contact_solver()))?;
+        to_python(py, &to_value(&settings)?)
+    }
+
+    /// Sets some of that.
+    fn set_cloth_contact_solver(&self, py: Python<'_>, keys: &str) -> PyResult<()> {
+        self.with(py, |stage| {
+            let settings = stage.simulation.cloth_contact_solver();
+            let changed = changed_contact_solver(settings, keys)?;
+            stage.simulation.set_cloth_contact_solver(changed).or_raise()
         })
     }
 

@@ -10,6 +10,7 @@ use pyo3::types::{PyBytes, PyDict};
 
 use crate::arrays::{View, bytes};
 use crate::errors::OrRaise;
+use crate::json::{to_python, to_value};
 
 /// Cloths as they were when they were read.
 #[pyclass(frozen, module = "poplin._poplin")]
@@ -103,6 +104,13 @@ impl StateRead {
                 if world { axes.apply(velocity) } else { velocity }
             }));
         })
+    }
+
+    /// What contact of triangles could not keep apart of every cloth, as a list of dicts.
+    fn contact_reports<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let ids = self.state.ids().iter();
+        let reports: Vec<_> = ids.map(|&id| self.state.contact_report(id)).collect();
+        to_python(py, &to_value(&reports)?)
     }
 
     /// Counters of every cloth.

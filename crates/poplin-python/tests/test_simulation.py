@@ -1,6 +1,7 @@
 """Cloths as NumPy arrays."""
 
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -129,6 +130,44 @@ def test_velocities_are_those_of_the_step_that_was_simulated(simulation):
     late = simulation.add(cooked)
     simulation.set_particles(late, simulation.positions(late), velocities)
     assert np.allclose(simulation.velocities(late), velocities, atol=1e-3)
+
+
+def test_contact_of_triangles_keeps_layers_apart_and_reports_what_it_cannot(simulation):
+    settings = {"thickness": 0.01, "gravity": [0, 0, 0]}
+    flat = poplin.cook(poplin.grid(8, 8, 0.4, 0.4, plane="xz"), settings=settings)
+    upright = poplin.cook(poplin.grid(8, 8, 0.4, 0.4), pins="all", settings=settings)
+    default = simulation.cloth_contact_solver()
+    assert default["contact"] == "particles" and default["iterations"] == 2
+    simulation.set_cloth_contact_solver({"contact": "triangles"})
+    assert simulation.cloth_contact_solver() == {**default, "contact": "triangles"}
+    # The upright one goes through the corner of the other.
+    low = simulation.add(flat)
+    high = simulation.add(upright, translation=[0.313, 0.111, 0.031])
+    alone = simulation.add(flat, translation=[0, -1, 0])
+    simulation.step(20)
+    reports = simulation.read([alone, low, high]).contact_reports
+    assert reports[0] == poplin.ContactReport(20, 0, 0, None, None, None)
+    for report in reports[1:]:
+        assert report.frames == 20 and report.start_crossings > 0
+        crossed = report.crossed
+        assert isinstance(crossed, poplin.Trouble) and crossed.partner == "other_cloth"
+        assert crossed.first_frame == 0 and crossed.most_pairs >= report.start_crossings
+        assert np.allclose(crossed.position_m, [0.35, 0, 0.03], atol=0.1)
+    other = poplin.Simulation(**CPU)
+    other.restore(simulation.save())
+    assert other.cloth_contact_solver()["contact"] == "triangles"
+
+
+def test_bad_settings_of_contact_change_nothing(simulation):
+    before = simulation.cloth_contact_solver()
+    for settings, message in [
+        ({"contct": "triangles"}, "unknown key `contct` in [cloth_contact_solver]; did you mean `contact`?"),
+        ({"iterations": 65}, "cloth_contact_solver.iterations = 65 is outside 1..=64"),
+        ({"contact": "spheres"}, "unknown value `spheres` in [cloth_contact_solver]; expected one of `particles`, `triangles`"),
+    ]:
+        with pytest.raises(ValueError, match=re.escape(message)):
+            simulation.set_cloth_contact_solver(settings)
+        assert simulation.cloth_contact_solver() == before
 
 
 def test_a_mask_resets_what_it_names(simulation, sheet):

@@ -246,6 +246,7 @@ impl Running<'_> {
         let warnings = self.garments.iter().zip(&self.findings);
         let warnings = warnings
             .flat_map(|(garment, findings)| findings.warnings(job, garment, job.frames))
+            .chain(Warning::of_mode(self.garments, job.cloth_contact_solver.contact))
             .chain(Warning::of_colliders(self.garments, &self.member.colliders))
             .chain(Warning::of_tangle(&job.cloth_contact_solver, backend, tangle.as_ref()))
             .map(|warning| warning.to_string())

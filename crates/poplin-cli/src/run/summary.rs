@@ -223,6 +223,7 @@ impl Summary {
                 .iter()
                 .zip(findings)
                 .flat_map(|(garment, findings)| findings.warnings(job, garment, course.frames))
+                .chain(Warning::of_mode(&job.garments, job.cloth_contact_solver.contact))
                 .chain(Warning::of_colliders(&job.garments, &job.colliders))
                 .chain(Warning::of_tangle(
                     &job.cloth_contact_solver,

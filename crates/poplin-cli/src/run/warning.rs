@@ -78,6 +78,8 @@ pub(crate) enum Warning {
     IdleWind { cloth: String },
     /// Stretch and bending of a material that the solver does not read.
     IdleMaterial { cloth: String, material: &'static str },
+    /// Contact of triangles of cloths without a thickness.
+    IdleContact,
     /// All particles are pinned.
     AllPinned { cloth: String, particles: usize },
     /// Larger or smaller than cloth is.
@@ -223,6 +225,12 @@ impl Warning {
         let twisted = Self::of_faces(|| format!("cloth `{}`", garment.name), garment.twisted);
         let of_mesh = coarse.into_iter().chain(lost).chain(twisted).chain(idle);
         of_mesh.chain(Self::of_settings(garment, contact))
+    }
+
+    /// Whether triangles are to meet and no cloth has a thickness to keep.
+    pub(crate) fn of_mode(garments: &[Garment], contact: ContactMode) -> Option<Self> {
+        let are_thin = garments.iter().all(|garment| garment.cloth.config.thickness == 0.0);
+        (contact == ContactMode::Triangles && are_thin).then_some(Self::IdleContact)
     }
 
     /// What is doubtful about the meshes of colliders.
@@ -593,6 +601,10 @@ impl fmt::Display for Warning {
                 f,
                 "cloth `{cloth}` has the density, friction and thickness of {material} alone: its stretch and bending need the solver \
                  xpbd"
+            ),
+            Self::IdleContact => write!(
+                f,
+                "contact of triangles does nothing: no cloth has a `thickness` (--thickness) to keep; particles alone meet colliders"
             ),
             Self::AllPinned { cloth, particles } => write!(
                 f,

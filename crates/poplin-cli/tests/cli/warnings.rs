@@ -335,3 +335,19 @@ fn what_becomes_of_cloth_inside_a_collider_is_that_of_its_contact() {
     let thin = scene.replace("thickness = 0.005", "thickness = 0");
     run(&bench, &thin, &["--frames", "2"]).says(0, &["they come out at 0.05 m/s"]);
 }
+
+#[test]
+fn contact_of_triangles_of_cloths_without_thickness_is_named() {
+    let bench = Bench::new("idle-contact");
+    let thin = sheet_with_triangles("top:3%").replace("thickness = 0.005", "thickness = 0");
+    let said = "contact of triangles does nothing: no cloth has a `thickness`";
+    let frames = ["--frames", "1"];
+    run(&bench, &thin, &frames).says(0, &[said]);
+    assert_eq!(warning(&bench)["kind"], "idle_contact");
+    let checked = bench.poplin(&["check", "scene.toml"]).succeeds().stdout.clone();
+    assert!(checked.contains(said) && checked.contains("scene.toml:3:1"), "{checked}");
+    // One that has a thickness is enough.
+    let other = "[[cloth]]\ngrid = { columns = 3, rows = 3, width = 0.4, height = 0.4 }\nthickness = 0.01\n\
+        transform = { translation = [0, 0, 1] }\npins = \"top:3%\"\n";
+    run(&bench, &(thin + other), &[&frames[..], &["--strict"]].concat()).succeeds();
+}

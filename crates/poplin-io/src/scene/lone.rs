@@ -1,6 +1,6 @@
-//! A cloth or a collider by its keys alone, for programs that have no scene file.
+//! A cloth, a collider or how cloths collide by its keys alone, for programs that have no scene file.
 
-use poplin_model::Collider;
+use poplin_model::{ClothContactSolver, Collider};
 use serde_json::{Map, Value};
 use thiserror::Error;
 use toml::Table;
@@ -33,7 +33,7 @@ impl SceneCloth {
     /// # Errors
     /// [`KeysError`] as a scene file would have it.
     pub fn of_keys(keys: &Map<String, Value>) -> Result<Self, KeysError> {
-        let mut scene = parsed([("cloth", with_shape(keys.clone()))])?;
+        let mut scene = parsed([("cloth", vec![with_shape(keys.clone())].into())])?;
         Ok(scene.cloths.remove(0))
     }
 }
@@ -45,7 +45,7 @@ impl BuiltCloth {
     /// # Errors
     /// [`KeysError`] as a scene file would have it, or if a mesh file cannot be used.
     pub fn of_keys(keys: &Map<String, Value>) -> Result<Self, KeysError> {
-        Ok(parsed([("cloth", keys.clone())])?.build_cloth(0)?)
+        Ok(parsed([("cloth", vec![keys.clone()].into())])?.build_cloth(0)?)
     }
 }
 
@@ -61,9 +61,20 @@ impl SceneCollider {
             let message = format!("`{key}` goes with scene files; a program moves its colliders");
             return Err(KeysError { message });
         }
-        let scene = parsed([("cloth", with_shape(Map::new())), ("collider", keys.clone())])?;
+        let cloth = vec![with_shape(Map::new())].into();
+        let scene = parsed([("cloth", cloth), ("collider", vec![keys.clone()].into())])?;
         Ok(scene.build_colliders()?.remove(0).collider_at(0.0)?)
     }
+}
+
+/// How cloths collide with these keys of `[cloth_contact_solver]`.
+///
+/// # Errors
+/// [`KeysError`] as a scene file would have it.
+pub fn contact_solver_of_keys(keys: &Map<String, Value>) -> Result<ClothContactSolver, KeysError> {
+    let cloth = vec![with_shape(Map::new())].into();
+    let scene = parsed([("cloth", cloth), ("cloth_contact_solver", keys.clone().into())])?;
+    Ok(scene.cloth_contact_solver)
 }
 
 /// A shape beside keys that have none.
@@ -73,13 +84,10 @@ fn with_shape(mut keys: Map<String, Value>) -> Map<String, Value> {
     keys
 }
 
-/// A scene of one table of each name.
-fn parsed<const N: usize>(tables: [(&str, Map<String, Value>); N]) -> Result<Scene, KeysError> {
-    let mut all = Table::new();
-    for (name, keys) in tables {
-        let table = stated(Value::Object(keys)).unwrap_or_else(|| Table::new().into());
-        all.insert(name.to_owned(), vec![table].into());
-    }
+/// A scene of these tables.
+fn parsed<const N: usize>(tables: [(&str, Value); N]) -> Result<Scene, KeysError> {
+    let tables = tables.into_iter();
+    let all: Table = tables.filter_map(|(name, it)| Some((name.to_owned(), stated(it)?))).collect();
     let text = toml::to_string(&all).map_err(SceneError::Save)?;
     Ok(Scene::parse(&text, NAME)?)
 }
@@ -124,6 +132,13 @@ mod tests {
             poplin_model::Sphere { center: [0.0, 1.0, 0.0], radius: 2.0 }.into()
         );
         assert_eq!(collider.friction, 0.5);
+        let json = serde_json::json!({ "contact": "triangles", "iterations": 4 });
+        let expected = ClothContactSolver {
+            contact: poplin_model::ContactMode::Triangles,
+            iterations: 4,
+            ..ClothContactSolver::default()
+        };
+        assert_eq!(contact_solver_of_keys(&keys(json)).unwrap(), expected);
     }
 
     #[test]
@@ -131,7 +146,10 @@ mod tests {
         let cloth = |json| SceneCloth::of_keys(&keys(json)).unwrap_err().to_string();
         let mesh = |json| BuiltCloth::of_keys(&keys(json)).unwrap_err().to_string();
         let collider = |json| SceneCollider::of_keys(&keys(json)).unwrap_err().to_string();
+        let solver = |json| contact_solver_of_keys(&keys(json)).unwrap_err().to_string();
         let said = [
+            solver(serde_json::json!({ "contct": "triangles" })),
+            solver(serde_json::json!({ "iterations": 65 })),
             cloth(serde_json::json!({ "contact": { "frictoin": 1 } })),
             cloth(serde_json::json!({ "damping": 1 })),
             cloth(serde_json::json!({ "contact": { "friction": -1 } })),
@@ -145,6 +163,8 @@ mod tests {
             ),
         ];
         for (said, expected) in said.iter().zip([
+            "unknown key `contct` in [cloth_contact_solver]; did you mean `contact`?",
+            "cloth_contact_solver.iterations = 65 is outside 1..=64",
             "unknown key `frictoin` in [cloth.contact]; did you mean `friction`?",
             "invalid type: integer `1`, expected an array of length 3",
             "cloth[0].contact.friction = -1 is outside 0..=100",

@@ -162,7 +162,7 @@ pub use file::{SceneCheck, read_scene_text};
 pub use frame::{FrameKey, LocalFrame};
 pub use key_path::PathError;
 pub use keys::{SceneKey, keys_like, scene_keys, scene_schema, sweep_schema};
-pub use lone::KeysError;
+pub use lone::{KeysError, contact_solver_of_keys};
 pub use mesh_motion::{MeshMotion, MotionSource};
 pub use pin::{Corner, PinRule, Side};
 pub use shape::{GridPlane, GridShape, Shape, Transform, TubeShape};

@@ -13,16 +13,18 @@ Units are SI throughout: metres, seconds, kilograms. Gravity points along -y unl
 
 from ._batch import BatchResult, batch, sweep_jobs
 from ._mesh import Cooked, Mesh, cook, grid, load_mesh, tube
-from ._simulation import Backend, Hit, Simulation, State
+from ._simulation import Backend, ContactReport, Hit, Simulation, State, Trouble
 
 __all__ = [
     "Backend",
     "BatchResult",
+    "ContactReport",
     "Cooked",
     "Hit",
     "Mesh",
     "Simulation",
     "State",
+    "Trouble",
     "batch",
     "cook",
     "grid",

@@ -45,6 +45,38 @@ class Hit(NamedTuple):
     """Whether the ray comes from the front."""
 
 
+class Trouble(NamedTuple):
+    """Something that contact of triangles found in some frames of a cloth; frames count from 1, 0 is the start."""
+
+    first_frame: int
+    """The first frame with it."""
+    last_frame: int
+    """The last one so far."""
+    most_pairs: int
+    """The most pairs in a frame."""
+    partner: str
+    """What most of those pairs were with: "itself", "other_cloth" or "collider"."""
+    position_m: tuple[float, float, float]
+    """Where one of those was, in the world [m]."""
+
+
+class ContactReport(NamedTuple):
+    """What contact of triangles could not keep apart of a cloth since it was added or reset."""
+
+    frames: int
+    """Frames with contact of triangles."""
+    crossings: int
+    """Pairs of an edge and a triangle that cross after the last frame, counted exactly."""
+    start_crossings: int
+    """The same before the first frame."""
+    crossed: Trouble | None
+    """Frames with such pairs."""
+    forced: Trouble | None
+    """Frames in which balls, capsules or planes came through the cloth."""
+    hurried: Trouble | None
+    """Frames in which pins or colliders moved too far in an iteration to be followed; `most_pairs` is 1."""
+
+
 class State:
     """Cloths as they were when they were read: nothing that happens later changes it.
 
@@ -106,6 +138,19 @@ class State:
     def slept_frames(self) -> Ints:
         """Frames that each cloth slept through since it was added or reset, shape [cloths]."""
         return self._counter("slept_frames")
+
+    @property
+    def contact_reports(self) -> list[ContactReport]:
+        """What contact of triangles could not keep apart of each cloth, in the order of `ids`."""
+
+        def report(row: dict[str, Any]) -> ContactReport:
+            for kind in ("crossed", "forced", "hurried"):
+                trouble = row[kind]
+                if trouble is not None:
+                    row[kind] = Trouble(**{**trouble, "position_m": tuple(trouble["position_m"])})
+            return ContactReport(**row)
+
+        return [report(row) for row in self._native.contact_reports()]
 
 
 class Simulation:
@@ -254,6 +299,18 @@ class Simulation:
     def set_settings(self, cloths: Which, settings: Mapping[str, Any]) -> None:
         """Sets the settings that are named, from the next frame on; others stay. Lists are replaced as a whole."""
         self._native.set_settings(self._select(cloths).tobytes(), text(settings))
+
+    def cloth_contact_solver(self) -> dict[str, Any]:
+        """How all cloths collide with themselves and one another, with the keys of `[cloth_contact_solver]` in a scene; a copy."""
+        return self._native.cloth_contact_solver()
+
+    def set_cloth_contact_solver(self, settings: Mapping[str, Any]) -> None:
+        """Sets the settings that are named, from the next frame on; others stay.
+
+        {"contact": "triangles"}: cloths with a thickness keep it between triangles and not between particles; on the CPU alone, so that
+        the GPU raises ValueError. What that cannot keep apart is in `State.contact_reports`.
+        """
+        self._native.set_cloth_contact_solver(text(settings))
 
     def set_wind(self, velocity: npt.ArrayLike, cloths: Which = None) -> None:
         """Sets the velocity of the air [m/s], world axes, shape [3], or one for each cloth, [k, 3]. Cloths feel it by the drag and
