@@ -56,11 +56,9 @@ impl From<poplin::Error> for Failure {
                 Self::BadInput(anyhow!(gpu_message(&error)))
             }
             poplin::Error::Model(_)
-            | poplin::Error::Gpu(
-                GpuError::TooLarge { .. }
-                | GpuError::LoopTooLong { .. }
-                | GpuError::NotOnGpu { .. },
-            ) => Self::BadInput(error.into()),
+            | poplin::Error::Gpu(GpuError::TooLarge { .. } | GpuError::LoopTooLong { .. }) => {
+                Self::BadInput(error.into())
+            }
             error => Self::Failed(error.into()),
         }
     }
@@ -145,8 +143,7 @@ mod tests {
 
     #[test]
     fn what_the_gpu_cannot_do_is_bad_input() {
-        let failure =
-            poplin::Error::Gpu(GpuError::NotOnGpu { what: "contact of triangles" }).into();
+        let failure = poplin::Error::Gpu(GpuError::LoopTooLong { trips: 2, limit: 1 }).into();
         assert!(matches!(failure, Failure::BadInput(_)), "{failure}");
         assert!(matches!(
             poplin::Error::Gpu(GpuError::NoSuchRenderMesh).into(),

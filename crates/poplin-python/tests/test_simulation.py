@@ -146,7 +146,7 @@ def test_contact_of_triangles_keeps_layers_apart_and_reports_what_it_cannot(simu
     alone = simulation.add(flat, translation=[0, -1, 0])
     simulation.step(20)
     reports = simulation.read([alone, low, high]).contact_reports
-    assert reports[0] == poplin.ContactReport(20, 0, 0, None, None, None)
+    assert reports[0] == poplin.ContactReport(20, 0, 0, None, None, None, None)
     for report in reports[1:]:
         assert report.frames == 20 and report.start_crossings > 0
         crossed = report.crossed

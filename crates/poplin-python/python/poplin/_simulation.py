@@ -75,6 +75,8 @@ class ContactReport(NamedTuple):
     """Frames in which balls, capsules or planes came through the cloth."""
     hurried: Trouble | None
     """Frames in which pins or colliders moved too far in an iteration to be followed; `most_pairs` is 1."""
+    unlisted: Trouble | None
+    """Frames in which a GPU had no room for the pairs."""
 
 
 class State:
@@ -144,7 +146,7 @@ class State:
         """What contact of triangles could not keep apart of each cloth, in the order of `ids`."""
 
         def report(row: dict[str, Any]) -> ContactReport:
-            for kind in ("crossed", "forced", "hurried"):
+            for kind in ("crossed", "forced", "hurried", "unlisted"):
                 trouble = row[kind]
                 if trouble is not None:
                     row[kind] = Trouble(**{**trouble, "position_m": tuple(trouble["position_m"])})
@@ -307,8 +309,8 @@ class Simulation:
     def set_cloth_contact_solver(self, settings: Mapping[str, Any]) -> None:
         """Sets the settings that are named, from the next frame on; others stay.
 
-        {"contact": "triangles"}: cloths with a thickness keep it between triangles and not between particles; on the CPU alone, so that
-        the GPU raises ValueError. What that cannot keep apart is in `State.contact_reports`.
+        {"contact": "triangles"}: cloths with a thickness keep it between triangles and not between particles. What that cannot keep apart
+        is in `State.contact_reports`; a GPU neither counts nor untangles what is crossed.
         """
         self._native.set_cloth_contact_solver(text(settings))
 
