@@ -475,7 +475,7 @@ impl<const N: usize> Tree<N> {
             while let Some(leaf) = walk.next(simd, others, &around, from) {
                 let items = others.leaf(leaf);
                 let near = self.levels[0][node].meets(simd, &others.around[leaf].facing());
-                for lane in bits(near & (1 << own_items.len()) - 1) {
+                for lane in bits(near & ((1 << own_items.len()) - 1)) {
                     let mut others = others.levels[0][leaf].meets(simd, &own[lane]);
                     others &= (1 << items.len()) - 1;
                     if is_own && leaf == node {
