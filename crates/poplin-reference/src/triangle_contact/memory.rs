@@ -294,7 +294,7 @@ impl TriangleContact {
             let path = Path::new([*start, *start + *step], [*step, Vec3::ZERO], &reach);
             (near::point(*start, *step, &reach), path)
         })
-        .unzip_into_vecs(&mut work.points, &mut work.steps.0);
+        .unzip_into_vecs(&mut work.points, &mut work.steps);
         self.solve(iterations, part);
         self.truncate(thickness);
     }

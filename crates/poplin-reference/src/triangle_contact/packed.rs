@@ -119,8 +119,8 @@ impl TriangleContact {
                     Vec3::from_slice(&all[end as usize][3 * axes as usize..])
                 };
                 let section = TRIANGLE_STEPS + 4 * axes + end;
-                set(section, &mut work.steps.iter().map(|path| three(&path.low)));
-                set(section + 2, &mut work.steps.iter().map(|path| three(&path.high)));
+                set(section, &mut work.steps.iter().map(|path| three(&path.ranges().low)));
+                set(section + 2, &mut work.steps.iter().map(|path| three(&path.ranges().high)));
             }
         }
         let kept = |index: usize| TriangleRow {

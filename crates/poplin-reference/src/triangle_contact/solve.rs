@@ -21,7 +21,7 @@ use rayon::prelude::*;
 use super::memory::TriangleContact;
 use super::near::{Point, near};
 use super::pairs::{Candidate, weighted};
-use super::tree::{Path, Paths};
+use super::tree::Path;
 use crate::math::{clamp_unit, dot3, length3, shorten};
 
 /// Listed pairs that a thread looks at together.
@@ -68,7 +68,7 @@ pub(super) struct Work {
     /// Where each row is, and how far away it may be in reach.
     pub(super) points: Vec<Point>,
     /// Boxes around what is in reach of each row: at its start what it may get to, and at both ends what it may push.
-    pub(super) steps: Paths,
+    pub(super) steps: Vec<Path>,
     /// Direction of the pair that held a row back most; 0 if none did.
     pub(super) blocks: Vec<Vec3>,
     pub(super) pairs: Vec<Pair>,
@@ -83,7 +83,7 @@ impl Work {
         size_of::<Vec3>() * (self.moves.capacity() + self.blocks.capacity())
             + size_of::<Vec3>() * self.aims.capacity()
             + size_of::<Point>() * self.points.capacity()
-            + size_of::<Path>() * self.steps.0.capacity()
+            + size_of::<Path>() * self.steps.capacity()
             + size_of::<Pair>() * self.pairs.capacity()
             + 4 * (self.begins.capacity() + self.corners.capacity() + self.fractions.capacity())
     }
@@ -155,7 +155,7 @@ impl TriangleContact {
         let near = near.into_par_iter().with_min_len(256);
         let near = near.filter(|&index| self.may_meet(&candidates[index]));
         let met = near.map(|index| self.measure(index)).filter(|pair| self.is_in_reach(pair));
-        pairs.par_extend(met.filter(|pair| candidates[pair.candidate as usize].meets(&steps.0)));
+        pairs.par_extend(met.filter(|pair| candidates[pair.candidate as usize].meets(steps)));
         // Both are in the order of ranks.
         let mut held = self.held.iter().filter(|_| part > 0.0).peekable();
         for pair in &mut pairs {

@@ -200,18 +200,6 @@ impl From<Ranges> for Path {
     }
 }
 
-/// Paths of some rows.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Paths(pub(super) Vec<Path>);
-
-impl Paths {
-    /// The ranges of each.
-    #[cfg(feature = "testing")]
-    pub(super) fn iter(&self) -> impl Iterator<Item = Ranges> {
-        self.0.iter().map(Path::ranges)
-    }
-}
-
 /// Children of a node.
 const LANES: usize = TRIANGLE_CHILDREN as usize;
 
