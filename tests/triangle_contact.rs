@@ -6,8 +6,8 @@ use poplin::ParticleMotion;
 use poplin::cook::{CookOptions, cook};
 use poplin_host::{Engine as _, Snapshot};
 use poplin_model::{
-    Capsule, Cloth, Collider, Frame, Implicit, Mesh, Parallelepiped, Plane, Pose, Shape, Solver,
-    Sphere, TriangleMesh,
+    Capsule, Cloth, ClothContactSolver, Collider, Frame, Implicit, Mesh, Parallelepiped, Plane,
+    Pose, Shape, Solver, Sphere, TriangleMesh,
 };
 use poplin_reference::oracle::{point_triangle, segment_segment};
 use poplin_testkit::compare::same_bits;
@@ -427,6 +427,22 @@ fn sheets_that_meet_edge_on_at_20_metres_a_second_cross_nowhere() {
         [0.16, -0.16].map(|x| weightless(moved(upright(sheet(10, 0.25)), [x, 0.0, 0.0013 * x])));
     let mut world = World::new(&halves, &[]).thrown(&[[-20.0, 0.0, 0.0], [20.0, 0.0, 0.0]]);
     (0..30).for_each(|frame| world.step(frame));
+}
+
+#[test]
+fn a_round_at_most_holds_back_what_is_fast_and_nothing_crosses() {
+    let halves =
+        [0.16, -0.16].map(|x| weightless(moved(upright(sheet(10, 0.25)), [x, 0.0, 0.0013 * x])));
+    let mut world = World::new(&halves, &[]).thrown(&[[-20.0, 0.0, 0.0], [20.0, 0.0, 0.0]]);
+    let settings = world.scene.engine.cloth_contact_solver();
+    let settings = ClothContactSolver { max_rounds: 1, ..settings };
+    world.scene.engine.set_cloth_contact_solver(settings).unwrap();
+    for frame in 0..20 {
+        world.step(frame);
+        assert_eq!(world.scene.engine.triangle_contact().report.rounds, 1);
+    }
+    let [left, right] = [1, 0].map(|cloth| world.mean(cloth).x);
+    assert!(left < right + 0.05, "they passed each other: {left} and {right} m");
 }
 
 /// How often the ray from a point in a direction along z passes a triangle.
