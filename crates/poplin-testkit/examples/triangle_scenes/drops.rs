@@ -88,10 +88,14 @@ pub(crate) fn pile(kind: Kind) -> Scene {
         }
         before = now.to_vec();
         let [[_, first], [_, later]] = energies;
-        let speed = 1e3 * fastest;
-        Some(format!(
-            "energy rises by {first:.4} mm of height in the first second, {later:.4} mm later; at most {speed:.2} mm/s after 5 s"
-        ))
+        let mut remark = format!("energy rises by {first:.4} mm of height in the first second");
+        if time > 1.0 {
+            remark += &format!(", by {later:.4} mm later");
+        }
+        if time > 5.0 {
+            remark += &format!(", at most {:.2} mm/s after 5 s", 1e3 * fastest);
+        }
+        Some(remark)
     };
     let scene = Scene::new(layers(kind, 4, 0.007, 0.01), vec![floor()], 10.0);
     Scene { watch: Some(Box::new(watch)), ..scene }.seen_from(32.0, 20.0)

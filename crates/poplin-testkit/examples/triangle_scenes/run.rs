@@ -74,6 +74,8 @@ struct Run {
     times: Vec<f64>,
     /// Frames with a pair that pins or colliders forced, and those in which they were too fast to be followed.
     troubles: [u32; 2],
+    /// Whether a cloth is frozen, since it would have become NaN or infinite.
+    is_frozen: bool,
     /// What the scene says.
     remark: Option<String>,
 }
@@ -98,6 +100,7 @@ impl Run {
             strain: 0.0,
             times: Vec::new(),
             troubles: [0; 2],
+            is_frozen: false,
             remark: None,
         })
     }
@@ -145,6 +148,7 @@ impl Run {
             ];
             self.depth = deepest.into_iter().fold(self.depth, f64::max);
             self.strain = self.strain.max(stretch_strain(&cloth.fabric, particles).p99);
+            self.is_frozen |= state.fault_count(id) > 0;
             let report = state.contact_report(id);
             for (is_troubled, trouble) in
                 is_troubled.iter_mut().zip([report.forced, report.hurried])
@@ -195,7 +199,11 @@ impl Run {
         };
         vec![
             particles.to_string(),
-            if done == frames as usize { done.to_string() } else { format!("{done} of {frames}") },
+            match (done == frames as usize, self.is_frozen) {
+                (true, false) => done.to_string(),
+                (_, false) => format!("{done} of {frames}"),
+                (_, true) => format!("{done} of {frames}, then frozen"),
+            },
             self.crossed
                 .map_or("0".into(), |(most, first)| format!("{most} (first in frame {first})")),
             depth,
@@ -231,8 +239,9 @@ pub(crate) fn run(name: &str, scene: Scene, options: Options) -> Result<Outcome,
             let report = run.world.engine.triangle_contact().report;
             println!("{frame:4} {ms:8.2} ms, crossings {}, {report:?}", run.world.crossings());
         }
-        let is_last =
-            frame == frames.min(options.frames) || begin.elapsed().as_secs_f64() > options.limit;
+        let is_last = run.is_frozen
+            || frame == frames.min(options.frames)
+            || begin.elapsed().as_secs_f64() > options.limit;
         if options.has_picture
             && picture.is_none()
             && (is_last || time > run.scene.shown - 0.5 / FRAME_RATE)
