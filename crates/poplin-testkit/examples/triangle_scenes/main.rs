@@ -1,0 +1,136 @@
+//! Contact of triangles, scene by scene: crossings, depth, gaps, strain and time, and what a scene itself is about.
+//!
+//! `cargo run --release -p poplin-testkit --example triangle_scenes [-- NAME ...]` prints a row of a table for each scene whose name
+//! begins so, of each kind: as it is (`full`), with half the particles (`half`), with steps twice as long (`steps`). Crossings, edges
+//! through triangles of cloths, boxes and meshes, are counted exactly after each frame; depths are those of particles, and of triangles
+//! from 1 mm. Of the environment:
+//!
+//! | | |
+//! |---|---|
+//! | `KIND=half` | that kind only |
+//! | `LIMIT=60` | most seconds of a scene |
+//! | `FRAMES=60` | most frames of a scene |
+//! | `PICTURE=folder` | draws each scene there, and all that are there of the kind `full` side by side in `triangles.png` |
+//! | `VERBOSE=1` | prints each frame |
+//! | `MESHES=folder` | has `bunny.obj` and `unisex_shirt.obj`; without it there is no scene `shirt` |
+
+#![expect(clippy::print_stdout, reason = "the table is what it is for")]
+
+mod driven;
+mod drops;
+mod friction;
+mod run;
+mod scene;
+
+use std::env::var;
+use std::error::Error;
+use std::path::PathBuf;
+
+use poplin_io::picture::{Image, MosaicTile};
+
+use crate::run::{HEAD, Options, run};
+use crate::scene::{Kind, Other, Scene};
+
+/// Makes a scene.
+type Make = Box<dyn Fn() -> Result<Scene, Box<dyn Error>>>;
+
+/// All scenes of a kind by name.
+fn scenes(kind: Kind) -> Vec<(String, Make)> {
+    let mut all: Vec<(String, Make)> = Vec::new();
+    let mut add = |name: String, make: Box<dyn Fn() -> Scene>| {
+        all.push((name, Box::new(move || Ok(make()))));
+    };
+    for mm in [2, 5, 10] {
+        for friction in [0.0, 0.07, 0.14, 0.2, 0.3, 0.35, 0.42, 0.5] {
+            let make = move || drops::w4(kind, mm as f32 / 1000.0, friction);
+            add(format!("w4-{mm}mm-{friction}"), Box::new(make));
+        }
+    }
+    let plain: [(&str, fn(Kind) -> Scene); 13] = [
+        ("spike", drops::on_spike),
+        ("needles", drops::on_needles),
+        ("table", drops::on_table),
+        ("pulled", driven::from_under),
+        ("layers", drops::on_cylinder),
+        ("pile", drops::pile),
+        ("handkerchiefs", drops::handkerchiefs),
+        ("ring", driven::ring),
+        ("shot", driven::shot),
+        ("edge-on", driven::edge_on),
+        ("pinch", driven::pinch),
+        ("towel", driven::towel),
+        ("ribbon-3", |kind| driven::ribbon(kind, 3.0)),
+    ];
+    for (name, make) in plain {
+        add(name.into(), Box::new(move || make(kind)));
+    }
+    add("ribbon-6".into(), Box::new(move || driven::ribbon(kind, 6.0)));
+    for factor in [0.9, 1.1] {
+        add(format!("stack-{factor}"), Box::new(move || friction::stack(kind, factor)));
+    }
+    for factor in [0.95, 1.05] {
+        add(format!("capstan-{factor}"), Box::new(move || friction::capstan(kind, factor)));
+    }
+    for (name, other) in [("xpbd", Other::Xpbd), ("implicit", Other::Implicit)] {
+        add(format!("{name}-ball"), Box::new(move || drops::on_ball(kind, other)));
+        add(format!("{name}-fold"), Box::new(move || drops::on_itself(kind, other)));
+    }
+    // 1,000, 10,000 and 100,000 triangles.
+    for columns in [23, 72, 225] {
+        let name = format!("grow-{}", 2 * (columns - 1) * (columns - 1));
+        add(name, Box::new(move || drops::growing(kind, columns)));
+    }
+    // Its mesh is as fine as it is.
+    if let Ok(folder) = var("MESHES")
+        && kind.is_full()
+    {
+        all.push(("shirt".into(), Box::new(move || drops::shirt(kind, folder.as_ref()))));
+    }
+    all
+}
+
+/// A setting of the environment.
+fn setting<T: std::str::FromStr>(name: &str, default: T) -> T {
+    var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let wanted: Vec<String> = std::env::args().skip(1).collect();
+    let folder = var("PICTURE").ok().map(PathBuf::from);
+    if let Some(folder) = &folder {
+        std::fs::create_dir_all(folder)?;
+    }
+    let options = Options {
+        limit: setting("LIMIT", f64::INFINITY),
+        frames: setting("FRAMES", u32::MAX),
+        is_verbose: var("VERBOSE").is_ok(),
+        has_picture: folder.is_some(),
+    };
+    let only = var("KIND").ok();
+    println!("| {} |\n|{}", HEAD.join(" | "), "---|".repeat(HEAD.len()));
+    for kind in Kind::ALL {
+        if only.as_ref().is_some_and(|only| only != kind.name) {
+            continue;
+        }
+        for (name, make) in scenes(kind) {
+            if !wanted.is_empty() && !wanted.iter().any(|it| name.starts_with(it.as_str())) {
+                continue;
+            }
+            let outcome = run(&name, make()?, options)?;
+            println!("| {name} | {} | {} |", kind.name, outcome.row.join(" | "));
+            if let (Some(folder), Some(picture)) = (&folder, outcome.picture) {
+                picture.write_png(folder.join(format!("{name}-{}.png", kind.name)))?;
+            }
+        }
+    }
+    if let Some(folder) = &folder {
+        let tiles = scenes(Kind::ALL[0]).into_iter().filter_map(|(name, _)| {
+            let image = Image::read_png(folder.join(format!("{name}-full.png"))).ok()?;
+            Some((image.width, MosaicTile { label: String::new(), image: Some(image) }))
+        });
+        let (sides, tiles): (Vec<_>, Vec<_>) = tiles.unzip();
+        let side = sides.first().copied().unwrap_or(1);
+        Image::mosaic(side, &tiles).write_png(folder.join("triangles.png"))?;
+    }
+    Ok(())
+}
