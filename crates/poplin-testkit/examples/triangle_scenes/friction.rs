@@ -57,7 +57,7 @@ pub(crate) fn stack(kind: Kind, factor: f32) -> Scene {
 }
 
 /// A strip that hangs over a cylinder, the longer end by so many times the length at which it begins to slide: how far the short end
-/// rises in 2 s.
+/// rises in 2 s. Shown before it slides off.
 pub(crate) fn capstan(kind: Kind, factor: f32) -> Scene {
     let (radius, thickness, friction, short, width) = (0.1, 0.004, 0.3, 0.15, 0.04);
     let arm = radius + 0.5 * thickness;
@@ -85,5 +85,5 @@ pub(crate) fn capstan(kind: Kind, factor: f32) -> Scene {
         Some(format!("the short end rises by {:.2} mm", 1e3 * rise))
     };
     let scene = Scene::new(vec![cloth], vec![Shape::from(Capsule { ends }).into()], 2.0);
-    Scene { watch: Some(Box::new(watch)), ..scene }.seen_from(50.0, 15.0)
+    Scene { watch: Some(Box::new(watch)), shown: 0.8, ..scene }.seen_from(50.0, 15.0)
 }

@@ -34,6 +34,9 @@ use crate::scene::{Kind, Other, Scene};
 /// Makes a scene.
 type Make = Box<dyn Fn() -> Result<Scene, Box<dyn Error>>>;
 
+/// What makes a scene of a kind, by name.
+type Named = (&'static str, fn(Kind) -> Scene);
+
 /// All scenes of a kind by name.
 fn scenes(kind: Kind) -> Vec<(String, Make)> {
     let mut all: Vec<(String, Make)> = Vec::new();
@@ -46,7 +49,7 @@ fn scenes(kind: Kind) -> Vec<(String, Make)> {
             add(format!("w4-{mm}mm-{friction}"), Box::new(make));
         }
     }
-    let plain: [(&str, fn(Kind) -> Scene); 13] = [
+    let others: [Named; 25] = [
         ("spike", drops::on_spike),
         ("needles", drops::on_needles),
         ("table", drops::on_table),
@@ -60,25 +63,22 @@ fn scenes(kind: Kind) -> Vec<(String, Make)> {
         ("pinch", driven::pinch),
         ("towel", driven::towel),
         ("ribbon-3", |kind| driven::ribbon(kind, 3.0)),
+        ("ribbon-6", |kind| driven::ribbon(kind, 6.0)),
+        ("stack-0.9", |kind| friction::stack(kind, 0.9)),
+        ("stack-1.1", |kind| friction::stack(kind, 1.1)),
+        ("capstan-0.95", |kind| friction::capstan(kind, 0.95)),
+        ("capstan-1.05", |kind| friction::capstan(kind, 1.05)),
+        ("xpbd-ball", |kind| drops::on_ball(kind, Other::Xpbd)),
+        ("xpbd-fold", |kind| drops::on_itself(kind, Other::Xpbd)),
+        ("implicit-ball", |kind| drops::on_ball(kind, Other::Implicit)),
+        ("implicit-fold", |kind| drops::on_itself(kind, Other::Implicit)),
+        // Named by their triangles.
+        ("grow-968", |kind| drops::growing(kind, 23)),
+        ("grow-10082", |kind| drops::growing(kind, 72)),
+        ("grow-100352", |kind| drops::growing(kind, 225)),
     ];
-    for (name, make) in plain {
+    for (name, make) in others {
         add(name.into(), Box::new(move || make(kind)));
-    }
-    add("ribbon-6".into(), Box::new(move || driven::ribbon(kind, 6.0)));
-    for factor in [0.9, 1.1] {
-        add(format!("stack-{factor}"), Box::new(move || friction::stack(kind, factor)));
-    }
-    for factor in [0.95, 1.05] {
-        add(format!("capstan-{factor}"), Box::new(move || friction::capstan(kind, factor)));
-    }
-    for (name, other) in [("xpbd", Other::Xpbd), ("implicit", Other::Implicit)] {
-        add(format!("{name}-ball"), Box::new(move || drops::on_ball(kind, other)));
-        add(format!("{name}-fold"), Box::new(move || drops::on_itself(kind, other)));
-    }
-    // 1,000, 10,000 and 100,000 triangles.
-    for columns in [23, 72, 225] {
-        let name = format!("grow-{}", 2 * (columns - 1) * (columns - 1));
-        add(name, Box::new(move || drops::growing(kind, columns)));
     }
     // Its mesh is as fine as it is.
     if let Ok(folder) = var("MESHES")
