@@ -197,7 +197,12 @@ impl TriangleContact {
         let bounds: Vec<Path> = self.bodies.iter().map(Body::bounds).collect();
         self.near = self.body_pairs(&bounds);
         let tasks = self.near.iter().flat_map(|&pair| self.tasks(pair)).collect::<Vec<_>>();
-        let lists: Vec<Vec<Candidate>> = tasks.into_par_iter().map(|task| self.run(task)).collect();
+        let run = |task| {
+            let mut list = self.run(task);
+            list.sort_unstable_by_key(Candidate::order);
+            list
+        };
+        let lists: Vec<Vec<Candidate>> = tasks.into_par_iter().map(run).collect();
         self.candidates.clear();
         lists.iter().for_each(|list| self.candidates.extend(list));
     }

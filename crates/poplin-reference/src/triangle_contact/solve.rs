@@ -150,8 +150,8 @@ impl TriangleContact {
         let blocks = candidates.par_chunks(NEAR_BLOCK).enumerate();
         let near = blocks.map(|(k, block)| near(block, k * NEAR_BLOCK, points, rest));
         let mut near: Vec<usize> = near.flatten_iter().collect();
-        // The lists may have been searched in parts.
-        near.sort_unstable_by_key(|&index| candidates[index].order());
+        // The lists are runs in order, one of each part of the search; this sort finds them.
+        near.sort_by_key(|&index| candidates[index].order());
         let near = near.into_par_iter().with_min_len(256);
         let near = near.filter(|&index| self.may_meet(&candidates[index]));
         let met = near.map(|index| self.measure(index)).filter(|pair| self.is_in_reach(pair));
