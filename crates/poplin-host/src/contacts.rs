@@ -24,12 +24,10 @@ struct Member {
 #[derive(Debug, Clone, Default)]
 pub struct ContactFrame {
     members: Vec<Member>,
-    /// Cloths of every slice, slice by slice.
+    /// Cloths of every slice, slice by slice; in contact of triangles then those before the frame.
     pub cloths: Vec<ContactCloth>,
     /// The uniform of every slice.
     pub parameters: Vec<ContactParameters>,
-    /// Cloths before the frame.
-    pub starts: Vec<ContactCloth>,
     largest_count: u32,
     every: u32,
 }
@@ -53,7 +51,6 @@ impl ContactFrame {
         self.members.clear();
         self.cloths.clear();
         self.parameters.clear();
-        self.starts.clear();
         (self.largest_count, self.every) = (0, 0);
     }
 
@@ -103,7 +100,6 @@ impl ContactFrame {
         let last = self.members[self.members.len() - 1].row;
         let row_count = last.row_begin + last.particle_count;
         let radius = self.members.iter().map(|member| member.row.radius).fold(0.0, f32::max);
-        self.starts.extend(self.members.iter().map(Member::at_start));
         for slice in 0..self.largest_count.div_ceil(self.every) {
             let parameters = ContactParameters {
                 cloth_begin: self.cloths.len() as u32,
@@ -125,6 +121,14 @@ impl ContactFrame {
                 self.cloths.push(self.members[k].at(end));
             }
         }
+        if settings.contact == ContactMode::Triangles {
+            self.cloths.extend(self.members.iter().map(Member::at_start));
+        }
+    }
+
+    /// Where the cloths before the frame begin, in contact of triangles.
+    pub fn start_begin(&self) -> usize {
+        self.parameters.len() * self.members.len()
     }
 
     /// Count of slices; 0 if nothing collides in this frame.

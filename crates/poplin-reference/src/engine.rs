@@ -520,7 +520,11 @@ impl<W: Workers + Clone + Send + Sync> LaneEngine<W> {
                 current: &cloths[index].current,
                 space: *space,
             };
-            let inputs: Vec<_> = contacts.indices().zip(&contacts.starts).map(input).collect();
+            let inputs: Vec<_> = contacts
+                .indices()
+                .zip(&contacts.cloths[contacts.start_begin()..])
+                .map(input)
+                .collect();
             triangles.begin_frame(&inputs, colliders);
             let cloths = all.values_mut();
             for (body, index) in contacts.indices().enumerate() {

@@ -368,10 +368,9 @@ impl Engine {
             push_uniform(&mut contacts.uniforms, slice);
         }
         let slot = &mut self.slots[self.next_slot].contacts;
-        let ContactFrame { cloths, starts, .. } = &contacts.frame;
-        let cloths = [cloths.as_slice(), starts].concat();
+        let cloths: &[u8] = cast_slice(&contacts.frame.cloths);
         for (buffer, bytes) in
-            [(&mut slot.cloths, cast_slice(&cloths)), (&mut slot.parameters, &contacts.uniforms)]
+            [(&mut slot.cloths, cloths), (&mut slot.parameters, &contacts.uniforms)]
         {
             if buffer.upload(&self.device, &self.queue, bytes)? {
                 slot.bind_group = None;

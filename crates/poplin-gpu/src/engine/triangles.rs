@@ -231,7 +231,7 @@ impl Triangles {
             is_first: slice == 0,
         };
         let mut slices: Vec<_> = (0..frame.slice_count()).map(slice).collect();
-        let cloth_begin = frame.cloths.len() as u32;
+        let cloth_begin = frame.start_begin() as u32;
         slices.extend(slices.first().map(|first| TriangleSlice { cloth_begin, ..*first }));
         slices
     }
