@@ -7,11 +7,11 @@ use poplin::cook::{CookOptions, cook};
 use poplin_host::{Engine as _, Snapshot};
 use poplin_model::{
     Capsule, Cloth, ClothContactSolver, Collider, Frame, Implicit, Mesh, Parallelepiped, Plane,
-    Pose, Shape, Solver, Sphere, TriangleMesh,
+    Pose, Shape, Solver, Sphere,
 };
 use poplin_reference::oracle::{point_triangle, segment_segment};
 use poplin_testkit::compare::same_bits;
-use poplin_testkit::crossing_scene::{CrossingScene, at, floor, weightless};
+use poplin_testkit::crossing_scene::{CrossingScene, at, floor, spike, weightless};
 
 /// Thickness of every cloth \[m\].
 const THICKNESS: f32 = 0.005;
@@ -51,27 +51,6 @@ fn moved(cloth: Cloth, by: [f32; 3]) -> Cloth {
 /// In the plane of x and y.
 fn upright(cloth: Cloth) -> Cloth {
     each_position(cloth, |p| Vec3::new(p.x, p.z, p.y))
-}
-
-/// A cone with a top that is nearly a point.
-fn spike(height: f32) -> TriangleMesh {
-    let sides = 12;
-    let ring = |radius: f32, y: f32| {
-        (0..sides).map(move |k| {
-            let angle = std::f32::consts::TAU * k as f32 / sides as f32;
-            [radius * angle.cos(), y, radius * angle.sin()]
-        })
-    };
-    let vertices: Vec<_> =
-        ring(0.1, 0.0).chain(ring(0.001, height)).chain([[0.0, height, 0.0]]).collect();
-    let triangles: Vec<_> = (0..sides)
-        .flat_map(|k| {
-            let l = (k + 1) % sides;
-            let (low, top) = (sides + k, sides + l);
-            [[k, low, l], [l, low, top], [low, 2 * sides, top]]
-        })
-        .collect();
-    TriangleMesh { vertices: vertices.into(), triangles: triangles.into() }
 }
 
 /// A scene with the triangles of its cloths.
@@ -165,7 +144,7 @@ fn drop_on(height: f32, collider: Collider, mut watch: impl FnMut(&World)) -> Wo
 
 #[test]
 fn a_sheet_on_a_spike_crosses_nothing() {
-    let world = drop_on(0.33, Shape::TriangleMesh(spike(0.3)).into(), |_| {});
+    let world = drop_on(0.33, spike([0.0, 0.3, 0.0], 0.3, 0.1), |_| {});
     let highest = world.positions(0).iter().map(|p| p.y).fold(0.0, f64::max);
     println!("highest {highest} m");
 }

@@ -6,7 +6,7 @@ use poplin_host::{ClothId, Engine as _};
 use poplin_measure::entanglement::EntanglementCounter;
 use poplin_model::{
     Cloth, ClothContactSolver, Collider, ColliderId, ContactMode, Parallelepiped, Particle, Plane,
-    Pose, Shape,
+    Pose, Shape, TriangleMesh,
 };
 
 /// The cloth without gravity.
@@ -23,6 +23,28 @@ pub fn at(translation: [f32; 3]) -> Pose {
 /// The plane y = 0.
 pub fn floor() -> Collider {
     Shape::from(Plane { normal: [0.0, 1.0, 0.0], offset: 0.0 }).into()
+}
+
+/// A cone around a vertical axis with its tip, which is 2 mm wide, at a point \[m\].
+pub fn spike([x, y, z]: [f32; 3], height: f32, radius: f32) -> Collider {
+    let sides = 12;
+    let ring = |radius: f32, y: f32| {
+        (0..sides).map(move |k| {
+            let angle = std::f32::consts::TAU * k as f32 / sides as f32;
+            [x + radius * angle.cos(), y, z + radius * angle.sin()]
+        })
+    };
+    let vertices: Vec<_> =
+        ring(radius, y - height).chain(ring(0.001, y)).chain([[x, y, z]]).collect();
+    let triangles: Vec<_> = (0..sides)
+        .flat_map(|k| {
+            let l = (k + 1) % sides;
+            let (low, top) = (sides + k, sides + l);
+            [[k, low, l], [l, low, top], [low, 2 * sides, top]]
+        })
+        .collect();
+    let mesh = TriangleMesh { vertices: vertices.into(), triangles: triangles.into() };
+    Shape::TriangleMesh(mesh).into()
 }
 
 /// What of a shape can be crossed: its vertices and triangles.

@@ -6,11 +6,11 @@ use std::path::Path;
 
 use poplin::cook::CookOptions;
 use poplin::model::{Capsule, Cloth, Collider, Mesh, Plane, Shape, Sphere, TriangleMesh};
-use poplin_testkit::crossing_scene::{at, floor};
+use poplin_testkit::crossing_scene::{at, floor, spike};
 use poplin_testkit::rng::Rng;
 
 use crate::scene::{
-    Kind, Other, Scene, ball, cuboid, distance, each, moved, of_mesh, set, sheet, spike, upright,
+    Kind, Other, Scene, ball, cuboid, distance, each, moved, of_mesh, set, sheet, upright,
 };
 
 /// The common scene: a square metre of 64 x 64 particles on a ball and the floor, of fibers from border to border.

@@ -1,9 +1,7 @@
 //! What a scene is, and what most are made of.
 
 use poplin::cook::{CookOptions, cook};
-use poplin::model::{
-    Cloth, Collider, Implicit, Mesh, Parallelepiped, Pose, Shape, Solver, Sphere, TriangleMesh,
-};
+use poplin::model::{Cloth, Collider, Implicit, Mesh, Parallelepiped, Pose, Shape, Solver, Sphere};
 use poplin_io::picture::View;
 
 /// Solver iterations per second of PBD [1/s].
@@ -178,28 +176,6 @@ pub(crate) fn ball(center: [f32; 3], radius: f32) -> Collider {
 /// A box of these half sides.
 pub(crate) fn cuboid(half: [f32; 3]) -> Collider {
     Shape::from(Parallelepiped::cuboid(half)).into()
-}
-
-/// A cone around a vertical axis, the tip of which is 2 mm wide.
-pub(crate) fn spike([x, y, z]: [f32; 3], height: f32, radius: f32) -> Collider {
-    let sides = 12;
-    let ring = |radius: f32, y: f32| {
-        (0..sides).map(move |k| {
-            let angle = std::f32::consts::TAU * k as f32 / sides as f32;
-            [x + radius * angle.cos(), y, z + radius * angle.sin()]
-        })
-    };
-    let vertices: Vec<_> =
-        ring(radius, y - height).chain(ring(0.001, y)).chain([[x, y, z]]).collect();
-    let triangles: Vec<_> = (0..sides)
-        .flat_map(|k| {
-            let l = (k + 1) % sides;
-            let (low, top) = (sides + k, sides + l);
-            [[k, low, l], [l, low, top], [low, 2 * sides, top]]
-        })
-        .collect();
-    let mesh = TriangleMesh { vertices: vertices.into(), triangles: triangles.into() };
-    Shape::TriangleMesh(mesh).into()
 }
 
 /// Distance of two points \[m\].
