@@ -694,7 +694,7 @@ fn a_fault_in_any_pass_is_seen_and_the_first_pass_that_shows_it_named() {
         (Kernel::TriangleAim, "(goal - start) * part", "(goal - start)", ""),
         (Kernel::TriangleFit, "path = join(path, child);", "path = child;", ""),
         (Kernel::TriangleFind, "count = visit_query(query, 0u, false);", "", ""),
-        (Kernel::TriangleList, "before.rank.w <", "before.rank.w >", "candidates"),
+        (Kernel::TriangleList, "child_count - 1u - k", "k", "candidates"),
         (Kernel::TriangleFinish, "lost - block", "lost + block", "carry"),
     ];
     let particle_faults = [

@@ -49,7 +49,7 @@ fn fit_node(i: u32) {
         if (node.words == 0u) {
             child = box_of(node.first + k);
         } else {
-            let simplex = node.simplices + node.words * triangle_simplices[node.first + k];
+            let simplex = node.simplices + node.words * (node.first + k);
             child = path_of_simplex(simplex, row_count_of(node.words));
         }
         if (k == 0u) {
@@ -98,20 +98,6 @@ fn has_common_row(a: u32, a_count: u32, b: u32, b_count: u32) -> bool {
     return is_common;
 }
 
-/// Inserts a candidate into the sorted list of its query.
-fn insert(begin: u32, count: u32, candidate: TriangleCandidate) {
-    var slot = begin + count;
-    while (slot > begin) {
-        let before = triangle_found[slot - 1u];
-        if (before.rank.w < candidate.rank.w) {
-            break;
-        }
-        triangle_found[slot] = before;
-        slot--;
-    }
-    triangle_found[slot] = candidate;
-}
-
 /// Visits what a query may meet in this round, and lists it from `begin` on, if `is_listing`; returns how much that is.
 fn visit_query(query: u32, begin: u32, is_listing: bool) -> u32 {
     let task = triangle_tasks[task_of(query)];
@@ -143,11 +129,12 @@ fn visit_query(query: u32, begin: u32, is_listing: bool) -> u32 {
             let child_count = select(node.count, 0u, misses(box_of(index), path));
             for (var k = 0u; k < child_count; k++) {
                 if (node.words == 0u) {
-                    stack[depth] = node.first + k;
+                    // The first comes next, so that what is found is in order.
+                    stack[depth] = node.first + child_count - 1u - k;
                     depth++;
                     continue;
                 }
-                let other = triangle_simplices[node.first + k];
+                let other = node.first + k;
                 let second = node.simplices + node.words * other;
                 let rows = row_count_of(node.words);
                 let is_again = task.kind == 2u && other <= item;
@@ -171,7 +158,7 @@ fn visit_query(query: u32, begin: u32, is_listing: bool) -> u32 {
                         candidate.rows.w = triangle_simplices[second + 2u];
                         candidate.owned = triangle_simplices[second + 3u];
                     }
-                    insert(begin, count, candidate);
+                    triangle_found[begin + count] = candidate;
                 }
                 count++;
             }

@@ -92,7 +92,7 @@ struct TriangleTask {
 
 /// A node of a tree of boxes. Levels follow one another, leaves first.
 struct TriangleNode {
-    /// Its first child; of a leaf where its simplices are named in `triangle_simplices`.
+    /// Its first child; of a leaf its first simplex.
     first: u32,
     /// How many there are.
     count: u32,

@@ -7,7 +7,8 @@ use poplin_model::{Parallelepiped, Plane, Shape};
 use crate::colliders::is_closed;
 use crate::weld::welded;
 
-/// Vertices, edges and faces of a surface, which do not change. A ball is a vertex with a radius, a capsule an edge.
+/// Vertices, edges and faces of a surface, which do not change. A ball is a vertex with a radius, a capsule an edge. Each are in the
+/// order of a tree over them, of which child k of node j is node 8 j + k of the level below.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Surface {
     /// Positions at rest \[m\].
@@ -35,6 +36,7 @@ impl Surface {
     pub fn of_triangles(rest: Vec<Vec3>, triangles: &[[u32; 3]]) -> Self {
         let has_three = |&&[a, b, c]: &&[u32; 3]| a != b && b != c && c != a;
         let faces: Vec<[u32; 3]> = triangles.iter().filter(has_three).copied().collect();
+        let faces = picked(&faces, &tree_order(&faces, &rest));
         let sides = faces.iter().flat_map(|&[a, b, c]| [[a, b], [b, c], [c, a]]);
         let mut edges: Vec<[u32; 2]> = sides.map(|[a, b]| [a.min(b), a.max(b)]).collect();
         edges.sort_unstable();
@@ -63,6 +65,9 @@ impl Surface {
             }
         }
         let is_closed = is_closed(&welded(&rest, &faces));
+        let order = tree_order(&edges, &rest);
+        let (edges, wings) = (picked(&edges, &order), picked(&wings, &order));
+        let vertices = picked(&vertices, &tree_order(&vertices, &rest));
         Self { rest, faces, owned, edges, wings, is_closed, vertices }
     }
 }
@@ -162,11 +167,16 @@ fn arrange(items: &mut [u32], mut unit: usize, centers: &[Vec3]) {
     arrange(second, unit, centers);
 }
 
+/// Some items by their indices.
+fn picked<T: Copy>(items: &[T], indices: &[u32]) -> Vec<T> {
+    indices.iter().map(|&index| items[index as usize]).collect()
+}
+
 /// Children of a node of a tree over simplices.
 const FAN: usize = TRIANGLE_CHILDREN as usize;
 
 /// Simplices with these corners in the order in which a tree over them has them, split by where they are at rest.
-pub fn tree_order<const N: usize>(simplices: &[[u32; N]], rest: &[Vec3]) -> Vec<u32> {
+fn tree_order<const N: usize>(simplices: &[[u32; N]], rest: &[Vec3]) -> Vec<u32> {
     let center = |corners: &[u32; N]| {
         corners.iter().map(|&corner| rest[corner as usize]).sum::<Vec3>() / N as f32
     };

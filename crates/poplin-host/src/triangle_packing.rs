@@ -6,19 +6,17 @@ use poplin_layout::{
 };
 
 use crate::TriangleBody;
-use crate::surface::tree_order;
 
-/// Adds trees to those of some bodies: where the simplices of each are, words of each of them, and their order. Returns the roots.
-fn add_trees(packed: &mut TriangleBodies, trees: &[(u32, u32, Vec<u32>)]) -> Vec<u32> {
-    let fan = TRIANGLE_CHILDREN as usize;
+/// Adds trees to those of some bodies: where the simplices of each are, words of each of them, and how many. Returns the roots.
+fn add_trees(packed: &mut TriangleBodies, trees: &[(u32, u32, u32)]) -> Vec<u32> {
+    let fan = TRIANGLE_CHILDREN;
     let mut roots = vec![NO_OFFSET; trees.len()];
     // The nodes of each tree on the level below.
     let mut below: Vec<std::ops::Range<u32>> = Vec::new();
-    for &(simplices, words, ref items) in trees {
+    for &(simplices, words, all) in trees {
         let begin = packed.nodes.len() as u32;
-        for leaf in items.chunks(fan) {
-            let (first, count) = (packed.simplices.len() as u32, leaf.len() as u32);
-            packed.simplices.extend(leaf);
+        for first in (0..all).step_by(fan as usize) {
+            let count = fan.min(all - first);
             packed.nodes.push(TriangleNode { first, count, simplices, words });
         }
         below.push(begin..packed.nodes.len() as u32);
@@ -31,8 +29,8 @@ fn add_trees(packed: &mut TriangleBodies, trees: &[(u32, u32, Vec<u32>)]) -> Vec
                 *nodes = 0..0;
             }
             let begin = packed.nodes.len() as u32;
-            for first in nodes.clone().step_by(fan) {
-                let count = (nodes.end - first).min(TRIANGLE_CHILDREN);
+            for first in nodes.clone().step_by(fan as usize) {
+                let count = fan.min(nodes.end - first);
                 packed.nodes.push(TriangleNode { first, count, simplices: 0, words: 0 });
             }
             *nodes = begin..packed.nodes.len() as u32;
@@ -66,8 +64,8 @@ pub fn pack_triangle_bodies(bodies: &[&TriangleBody]) -> TriangleBodies {
         let faces = list(faces.flatten().collect());
         let edges = list(rows(surface.edges.as_flattened()));
         lists.push([list(rows(surface.vertices.as_flattened())), edges]);
-        trees.push((faces, 4, tree_order(&surface.faces, &surface.rest)));
-        trees.push((edges, 2, tree_order(&surface.edges, &surface.rest)));
+        trees.push((faces, 4, surface.faces.len() as u32));
+        trees.push((edges, 2, surface.edges.len() as u32));
     }
     let roots = add_trees(&mut packed, &trees);
     for (a, b) in (0..bodies.len()).flat_map(|a| (a..bodies.len()).map(move |b| (a, b))) {

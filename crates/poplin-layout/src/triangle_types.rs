@@ -118,7 +118,7 @@ gpu_struct! {
 gpu_struct! {
     /// A node of a tree of boxes. Levels follow one another, leaves first.
     pub struct TriangleNode {
-        /// Its first child; of a leaf where its simplices are named in `triangle_simplices`.
+        /// Its first child; of a leaf its first simplex.
         pub first: u32,
         /// How many there are.
         pub count: u32,

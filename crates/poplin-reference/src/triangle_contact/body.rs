@@ -35,8 +35,8 @@ impl DerefMut for Body {
 impl From<TriangleBody> for Body {
     fn from(it: TriangleBody) -> Self {
         let Surface { rest, faces, edges, vertices, .. } = &*it.surface;
-        let (faces, edges) = (Tree::new(faces, rest), Tree::new(edges, rest));
-        let vertices = Tree::new(vertices, rest);
+        let (faces, edges) = (Tree::new(faces, rest.len()), Tree::new(edges, rest.len()));
+        let vertices = Tree::new(vertices, rest.len());
         Self { faces, still_faces: Tree::default(), edges, vertices, it }
     }
 }

@@ -16,9 +16,9 @@ use super::tree::{Path, Reach};
 use crate::math::dot3;
 
 /// How far rows may be from the paths of the lists, in thicknesses, before pairs are searched again.
-const SLACK: f32 = 0.15;
+const SLACK: f32 = 0.2;
 /// Slices that the lists look ahead.
-const HORIZON: f32 = 8.0;
+const HORIZON: f32 = 16.0;
 /// A search is of all rows if more than one in so many are off their paths.
 const MOST_OFF: usize = 10;
 
@@ -80,6 +80,8 @@ pub struct TriangleContact {
     anchors: Vec<Vec3>,
     speeds: Vec<Vec3>,
     slack: Vec<f32>,
+    /// How far contact has taken each row in the last slice from where the solver had put it \[m\]: so it will again.
+    pushed: Vec<Vec3>,
     pub(super) paths: Vec<Path>,
     /// Slices since then.
     clock: f32,
@@ -121,6 +123,8 @@ impl TriangleContact {
         self.inverse_mass.resize(count, 0.0);
         self.target.resize(count, Vec3::ZERO);
         self.carry.resize(count, Vec3::ZERO);
+        self.wanted.resize(count, Vec3::ZERO);
+        self.pushed.resize(count, Vec3::ZERO);
         self.paths.clear();
     }
 
@@ -346,7 +350,7 @@ impl TriangleContact {
         let (start, step) = (self.start[row], self.work.moves[row]);
         let mut slack = SLACK * thickness;
         if part > 0.0 {
-            self.speeds[row] = step / part;
+            self.speeds[row] = step / part + self.pushed[row];
         } else {
             slack = slack.max(1.02 * step.length());
         }
@@ -361,6 +365,9 @@ impl TriangleContact {
 
     /// What was held back of the moves stays velocity, but for what is against the pair that held it.
     fn finish(&mut self) {
+        let pushed = self.start.iter().zip(&self.wanted).map(|(start, wanted)| *start - *wanted);
+        self.pushed.clear();
+        self.pushed.extend(pushed);
         for row in 0..self.start.len() {
             let lost = self.target[row] - self.start[row];
             let normal = self.work.blocks[row];
@@ -372,7 +379,8 @@ impl TriangleContact {
     /// Bytes of its vectors.
     pub fn size(&self) -> usize {
         let rows = [&self.start, &self.target, &self.begun, &self.rest, &self.carry, &self.anchors];
-        let more = [&self.wanted, &self.frame_start, &self.ends].map(Vec::capacity);
+        let more = [&self.wanted, &self.frame_start, &self.ends, &self.speeds, &self.pushed];
+        let more = more.map(Vec::capacity);
         let values = [&self.inverse_mass, &self.radius, &self.hard].map(Vec::capacity);
         (rows.map(Vec::capacity).iter().sum::<usize>() + more.iter().sum::<usize>())
             * size_of::<Vec3>()

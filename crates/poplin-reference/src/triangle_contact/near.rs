@@ -36,7 +36,7 @@ pub(super) fn near(
     begin: usize,
     points: &[Point],
     rest: &[Vec3],
-) -> Vec<usize> {
+) -> Vec<u32> {
     dispatch!(Level::new(), simd => near_with(simd, candidates, begin, points, rest))
 }
 
@@ -48,7 +48,7 @@ fn near_with<S: Simd>(
     begin: usize,
     points: &[Point],
     rest: &[Vec3],
-) -> Vec<usize> {
+) -> Vec<u32> {
     let mut found = Vec::with_capacity(candidates.len() / 4);
     for (block, candidates) in candidates.chunks(LANES).enumerate() {
         let far = far(simd, candidates, points);
@@ -59,7 +59,7 @@ fn near_with<S: Simd>(
                 far >> lane & 1 != 0
             };
             if !is_far {
-                found.push(begin + LANES * block + lane);
+                found.push((begin + LANES * block + lane) as u32);
             }
         }
     }
@@ -277,7 +277,7 @@ mod tests {
                 let pushes = distance - 0.2 + first_low - second_high < 0.1;
                 let room = first_low.min(0.0) - second_high.max(0.0);
                 let crosses = distance - 2.0 * reach.hard + room < 0.1;
-                let is_left_out = !found.contains(&index);
+                let is_left_out = !found.contains(&(index as u32));
                 assert!(!is_left_out || !pushes && !crosses, "{pair:?} at {at:?}");
                 left_out += usize::from(is_left_out);
                 far += usize::from(!pushes && !crosses);

@@ -10,7 +10,7 @@ use rayon::prelude::*;
 use super::body::Body;
 use super::closest::{Closest, edge_edge, vertex_face};
 use super::memory::TriangleContact;
-use super::tree::Path;
+use super::tree::{Path, Subset};
 use crate::math::{cross3, dot3, length3};
 
 /// What the corners of a pair are.
@@ -103,6 +103,13 @@ const VERTICES_OF_SECOND: u32 = 1;
 /// See above.
 const EDGES: u32 = 2;
 
+/// The simplices of a body that have a corner whose path has changed.
+struct Changed {
+    vertices: Subset,
+    edges: Subset,
+    faces: Subset,
+}
+
 /// Some nodes of vertices or edges of a pair of bodies that are searched at once.
 struct Task {
     pair: BodyPair,
@@ -119,6 +126,12 @@ struct Sides<'a> {
 }
 
 impl Sides<'_> {
+    /// Indices of both bodies, in their order here.
+    fn indices(&self) -> [usize; 2] {
+        let [a, b] = self.pair.map(|index| index as usize);
+        if self.kind == VERTICES_OF_SECOND { [b, a] } else { [a, b] }
+    }
+
     /// The pair of a vertex or edge of the first and a face or edge of the second; none if they have a corner in common. Of the two
     /// orders of two edges of one body, either gives the same pair.
     fn candidate(&self, mut first: u32, mut second: u32) -> Option<Candidate> {
@@ -185,7 +198,7 @@ impl TriangleContact {
         found
     }
 
-    /// All pairs that may be in reach while rows are near these paths.
+    /// All pairs that may be in reach while rows are near these paths, in order.
     pub(super) fn search(&mut self) {
         let Self { bodies, paths, .. } = self;
         for body in bodies.iter_mut() {
@@ -197,12 +210,7 @@ impl TriangleContact {
         let bounds: Vec<Path> = self.bodies.iter().map(Body::bounds).collect();
         self.near = self.body_pairs(&bounds);
         let tasks = self.near.iter().flat_map(|&pair| self.tasks(pair)).collect::<Vec<_>>();
-        let run = |task| {
-            let mut list = self.run(task);
-            list.sort_unstable_by_key(Candidate::order);
-            list
-        };
-        let lists: Vec<Vec<Candidate>> = tasks.into_par_iter().map(run).collect();
+        let lists: Vec<Vec<Candidate>> = tasks.into_par_iter().map(|task| self.run(task)).collect();
         self.candidates.clear();
         lists.iter().for_each(|list| self.candidates.extend(list));
     }
@@ -218,17 +226,18 @@ impl TriangleContact {
     /// Searches again what has a corner among some rows, in order, whose paths have changed; false if bodies meet that did not.
     pub(super) fn search_some(&mut self, rows: &[u32]) -> bool {
         let Self { bodies, paths, .. } = self;
-        // The simplices of each body that have such a corner.
-        let mut changed: Vec<[Vec<u32>; 3]> = Vec::with_capacity(bodies.len());
+        let mut changed: Vec<Changed> = Vec::with_capacity(bodies.len());
         for body in bodies.iter_mut() {
             let begin = rows.partition_point(|&row| (row as usize) < body.rows.start);
             let end = rows.partition_point(|&row| (row as usize) < body.rows.end);
             let own = rows[begin..end].iter().map(|&row| row - body.rows.start as u32);
             let own: Vec<u32> = own.collect();
             let paths = &paths[body.rows.clone()];
-            let vertices = body.vertices.refit_touching(&own, paths);
-            let edges = body.edges.refit_touching(&own, paths);
-            changed.push([vertices, edges, body.faces.refit_touching(&own, paths)]);
+            changed.push(Changed {
+                vertices: body.vertices.refit_touching(&own, paths),
+                edges: body.edges.refit_touching(&own, paths),
+                faces: body.faces.refit_touching(&own, paths),
+            });
         }
         let bounds: Vec<Path> = self.bodies.iter().map(Body::bounds).collect();
         if self.body_pairs(&bounds) != self.near {
@@ -241,66 +250,64 @@ impl TriangleContact {
         });
         let mut found = Vec::new();
         for &pair in &self.near {
-            for kind in 0..3 {
-                let Some(sides) = self.sides(pair, kind) else { continue };
-                let [first, second] = sides.bodies;
-                if second.is_plane {
-                    continue;
-                }
-                let [a, b] = if kind == VERTICES_OF_SECOND { [pair[1], pair[0]] } else { pair };
-                let (a, b) = (&changed[a as usize], &changed[b as usize]);
-                if kind == EDGES {
-                    let is_own = pair[0] == pair[1];
-                    for &item in &a[1] {
-                        second.edges.visit(
-                            &self.path_of(first, &first.surface.edges[item as usize]),
-                            |other, _| {
-                                // Two that have changed find each other.
-                                if !is_own || other > item || a[1].binary_search(&other).is_err() {
-                                    found.extend(sides.candidate(item, other));
-                                }
-                            },
-                        );
-                    }
-                    for &item in b[1].iter().filter(|_| !is_own) {
-                        first.edges.visit(
-                            &self.path_of(second, &second.surface.edges[item as usize]),
-                            |other, _| {
-                                if a[1].binary_search(&other).is_err() {
-                                    found.extend(sides.candidate(other, item));
-                                }
-                            },
-                        );
-                    }
-                } else {
-                    for &item in &a[0] {
-                        second.faces.visit(
-                            &self.path_of(first, &first.surface.vertices[item as usize]),
-                            |other, _| {
-                                found.extend(sides.candidate(item, other));
-                            },
-                        );
-                    }
-                    for &item in &b[2] {
-                        first.vertices.visit(
-                            &self.path_of(second, &second.surface.faces[item as usize]),
-                            |other, _| {
-                                if a[0].binary_search(&other).is_err() {
-                                    found.extend(sides.candidate(other, item));
-                                }
-                            },
-                        );
-                    }
-                }
+            for sides in (0..3).filter_map(|kind| self.sides(pair, kind)) {
+                dispatch!(Level::new(), simd => self.run_some(simd, &sides, &changed, &mut found));
             }
         }
+        found.sort_unstable_by_key(Candidate::order);
         self.candidates.append(&mut found);
         true
     }
 
-    /// Around the paths of some corners of a body.
-    fn path_of(&self, body: &Body, corners: &[u32]) -> Path {
-        Path::around(corners, &self.paths[body.rows.clone()])
+    /// The candidates of which one side has changed.
+    #[inline(always)]
+    fn run_some<S: Simd>(
+        &self,
+        simd: S,
+        sides: &Sides<'_>,
+        changed: &[Changed],
+        found: &mut Vec<Candidate>,
+    ) {
+        let [first, second] = sides.bodies;
+        let [a, b] = sides.indices();
+        let (of_first, of_second) = (&changed[a], &changed[b]);
+        let [paths, other_paths] = [first, second].map(|body| &self.paths[body.rows.clone()]);
+        // Two that have changed find each other once.
+        if sides.kind == EDGES {
+            let (groups, is_own) = (of_first.edges.groups(), a == b);
+            first.edges.visit_pairs(simd, groups, paths, &second.edges, false, |item, other| {
+                if !is_own || other > item || !of_first.edges.contains(other) {
+                    found.extend(sides.candidate(item, other));
+                }
+            });
+            if !is_own {
+                let groups = of_second.edges.groups();
+                let others = &first.edges;
+                second.edges.visit_pairs(
+                    simd,
+                    groups,
+                    other_paths,
+                    others,
+                    false,
+                    |item, other| {
+                        if !of_first.edges.contains(other) {
+                            found.extend(sides.candidate(other, item));
+                        }
+                    },
+                );
+            }
+        } else if !second.is_plane {
+            let groups = of_first.vertices.groups();
+            first.vertices.visit_pairs(simd, groups, paths, &second.faces, false, |item, other| {
+                found.extend(sides.candidate(item, other));
+            });
+            let (groups, others) = (of_second.faces.groups(), &first.vertices);
+            second.faces.visit_pairs(simd, groups, other_paths, others, false, |item, other| {
+                if !of_first.vertices.contains(other) {
+                    found.extend(sides.candidate(other, item));
+                }
+            });
+        }
     }
 
     /// Who is searched in a kind of search of two bodies; nobody in the second of one with itself.
@@ -347,14 +354,15 @@ impl TriangleContact {
         let [first, second] = sides.bodies;
         let paths = &self.paths[first.rows.clone()];
         let add = |item: u32, other: u32| found.extend(sides.candidate(item, other));
+        let leaves = nodes.clone().map(|leaf| (leaf, u32::MAX));
         if kind == EDGES {
             let is_own = pair[0] == pair[1];
-            first.edges.visit_pairs(simd, nodes, paths, &second.edges, is_own, add);
+            first.edges.visit_pairs(simd, leaves, paths, &second.edges, is_own, add);
         } else if second.is_plane {
             let items = nodes.flat_map(|node| first.vertices.leaf(node));
-            found.extend(items.filter_map(|&item| sides.candidate(item, 0)));
+            found.extend(items.filter_map(|item| sides.candidate(item as u32, 0)));
         } else {
-            first.vertices.visit_pairs(simd, nodes, paths, &second.faces, false, add);
+            first.vertices.visit_pairs(simd, leaves, paths, &second.faces, false, add);
         }
         found
     }

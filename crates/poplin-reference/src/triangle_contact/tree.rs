@@ -11,7 +11,6 @@ use std::ops::Range;
 
 use fearless_simd::{Level, dispatch, f32x8, mask32x8, prelude::*};
 use glam::Vec3;
-use poplin_host::tree_order;
 use poplin_layout::{TRIANGLE_AXES, TRIANGLE_CHILDREN, TRIANGLE_DIAGONAL};
 use rayon::prelude::*;
 
@@ -267,6 +266,29 @@ impl Node {
     }
 }
 
+/// Some simplices of a tree.
+#[derive(Debug, Clone, Default)]
+pub struct Subset {
+    /// The leaves that have any, in order.
+    leaves: Vec<usize>,
+    /// Which of each leaf: a bit for each.
+    lanes: Vec<u8>,
+}
+
+impl Subset {
+    /// Whether one is among them.
+    #[inline(always)]
+    pub(super) fn contains(&self, simplex: u32) -> bool {
+        let lanes = self.lanes.get(simplex as usize / LANES);
+        lanes.is_some_and(|lanes| lanes >> (simplex as usize % LANES) & 1 != 0)
+    }
+
+    /// By leaf: which of it.
+    pub(super) fn groups(&self) -> impl Iterator<Item = (usize, u32)> {
+        self.leaves.iter().map(|&leaf| (leaf, u32::from(self.lanes[leaf])))
+    }
+}
+
 /// A tree over simplices of `N` corners.
 #[derive(Debug, Clone, Default)]
 pub struct Tree<const N: usize> {
@@ -274,21 +296,17 @@ pub struct Tree<const N: usize> {
     levels: Vec<Vec<Node>>,
     /// Around all children of each node of simplices.
     around: Vec<Path>,
-    /// Corners of the simplices in the order of the tree.
+    /// Corners of the simplices, of which a leaf has eight.
     corners: Vec<[u32; N]>,
-    /// Which simplices they are, and where each of those is.
-    items: Vec<u32>,
-    ranks: Vec<u32>,
     /// Where the simplices of each corner end, and which they are.
     ends: Vec<u32>,
     touching: Vec<u32>,
 }
 
 impl<const N: usize> Tree<N> {
-    /// A tree over simplices with these corners, split by where they are at rest.
-    pub fn new(simplices: &[[u32; N]], rest: &[Vec3]) -> Self {
-        let items = tree_order(simplices, rest);
-        let (mut levels, mut count) = (Vec::new(), items.len());
+    /// A tree over simplices in its order, see [`Surface`](super::Surface), whose corners are among so many.
+    pub fn new(simplices: &[[u32; N]], corner_count: usize) -> Self {
+        let (mut levels, mut count) = (Vec::new(), simplices.len());
         while count > 0 {
             let nodes = count.div_ceil(LANES);
             levels.push(vec![Node::EMPTY; nodes]);
@@ -297,22 +315,19 @@ impl<const N: usize> Tree<N> {
             }
             count = nodes;
         }
-        let corners = items.iter().map(|&item| simplices[item as usize]).collect();
-        let mut ranks = vec![0; items.len()];
-        (0..).zip(&items).for_each(|(rank, &item)| ranks[item as usize] = rank);
         let each = || (0..).zip(simplices).flat_map(|(item, all)| all.map(|corner| (corner, item)));
         let mut touching: Vec<(u32, u32)> = each().collect();
         touching.sort_unstable();
         let end = |corner: usize| touching.partition_point(|it| it.0 as usize <= corner) as u32;
-        let ends = (0..rest.len()).map(end).collect();
+        let ends = (0..corner_count).map(end).collect();
         let touching = touching.iter().map(|&(_, item)| item).collect();
         let around = vec![Path::NOTHING; levels.first().map_or(0, Vec::len)];
-        Self { levels, around, corners, items, ranks, ends, touching }
+        Self { levels, around, corners: simplices.to_vec(), ends, touching }
     }
 
     /// Whether there are no simplices.
     pub(super) fn is_empty(&self) -> bool {
-        self.items.is_empty()
+        self.corners.is_empty()
     }
 
     /// The simplices that have a corner.
@@ -321,29 +336,28 @@ impl<const N: usize> Tree<N> {
         &self.touching[begin as usize..self.ends[corner] as usize]
     }
 
-    /// Fits the boxes of the simplices that have one of some corners; which they are, in order.
-    pub fn refit_touching(&mut self, corners: &[u32], paths: &[Path]) -> Vec<u32> {
+    /// Fits the boxes of the simplices that have one of some corners; which they are.
+    pub fn refit_touching(&mut self, corners: &[u32], paths: &[Path]) -> Subset {
+        let mut leaves = Vec::new();
+        let mut lanes = if corners.is_empty() { Vec::new() } else { vec![0; self.leaf_count()] };
         let touching = corners.iter().flat_map(|&corner| self.touching(corner as usize));
-        let mut items: Vec<u32> = touching.copied().collect();
-        items.sort_unstable();
-        items.dedup();
-        self.refit_some(&items, paths);
-        items
-    }
-
-    /// Fits the boxes of some simplices to the paths of their corners.
-    fn refit_some(&mut self, items: &[u32], paths: &[Path]) {
-        let mut nodes = Vec::with_capacity(items.len());
-        for &item in items {
-            let rank = self.ranks[item as usize] as usize;
-            let path = Path::around(&self.corners[rank], paths);
-            self.levels[0][rank / LANES].set(rank % LANES, &path);
-            nodes.push(rank / LANES);
+        for item in touching.map(|&item| item as usize) {
+            let leaf = item / LANES;
+            if lanes[leaf] == 0 {
+                leaves.push(leaf);
+            }
+            lanes[leaf] |= 1 << (item % LANES);
         }
-        nodes.dedup();
-        nodes.iter().for_each(|&node| self.around[node] = self.levels[0][node].union());
+        leaves.sort_unstable();
+        for &leaf in &leaves {
+            for lane in bits(u32::from(lanes[leaf])) {
+                let path = Path::around(&self.corners[leaf * LANES + lane], paths);
+                self.levels[0][leaf].set(lane, &path);
+            }
+            self.around[leaf] = self.levels[0][leaf].union();
+        }
+        let mut nodes = leaves.clone();
         for level in 1..self.levels.len() {
-            nodes.sort_unstable();
             nodes.dedup();
             for node in &mut nodes {
                 let union = self.levels[level - 1][*node].union();
@@ -351,6 +365,7 @@ impl<const N: usize> Tree<N> {
                 *node /= LANES;
             }
         }
+        Subset { leaves, lanes }
     }
 
     /// Fits the boxes to the paths of the corners.
@@ -380,9 +395,9 @@ impl<const N: usize> Tree<N> {
         self.around.len()
     }
 
-    /// The simplices of a node, by the order of the tree.
-    pub(super) fn leaf(&self, leaf: usize) -> &[u32] {
-        &self.items[leaf * LANES..self.items.len().min((leaf + 1) * LANES)]
+    /// The simplices of a leaf.
+    pub(super) fn leaf(&self, leaf: usize) -> Range<usize> {
+        leaf * LANES..self.corners.len().min((leaf + 1) * LANES)
     }
 
     /// Visits the simplices whose boxes a path may meet, by their index and with their corners.
@@ -397,55 +412,66 @@ impl<const N: usize> Tree<N> {
         let mut walk = Walk::new(self);
         while let Some(leaf) = walk.next(simd, self, &path, 0) {
             for lane in bits(self.levels[0][leaf].meets(simd, &path)) {
-                let rank = leaf * LANES + lane;
-                if let Some(corners) = self.corners.get(rank) {
-                    found(self.items[rank], corners);
+                let item = leaf * LANES + lane;
+                if let Some(corners) = self.corners.get(item) {
+                    found(item as u32, corners);
                 }
             }
         }
     }
 
-    /// Visits the pairs of a simplex of some nodes and one of another tree, or of the same one and then each pair once, whose boxes may
-    /// meet, by their indices. The boxes are those of these paths.
+    /// Visits the pairs of a simplex of some leaves, of which some take part, and one of another tree, or of the same one and then each
+    /// pair once, whose boxes may meet: in the order of the first and then the second. The boxes are those of these paths.
     #[inline(always)]
     pub(super) fn visit_pairs<S: Simd, const M: usize>(
         &self,
         simd: S,
-        nodes: Range<usize>,
+        groups: impl Iterator<Item = (usize, u32)>,
         paths: &[Path],
         others: &Tree<M>,
         is_own: bool,
         mut found: impl FnMut(u32, u32),
     ) {
-        for node in nodes {
-            let simplices = &self.corners[node * LANES..];
+        let mut lists: [Vec<u32>; LANES] = Default::default();
+        for (node, lanes) in groups {
+            let lanes = lanes & lanes_of(&self.leaf(node));
             let mut own = [Path::NOTHING.facing(); LANES];
-            for (own, corners) in own.iter_mut().zip(simplices) {
-                *own = Path::around(corners, paths).facing();
+            let mut around = Path::NOTHING;
+            for lane in bits(lanes) {
+                let path = Path::around(&self.corners[node * LANES + lane], paths);
+                around.include(&path);
+                own[lane] = path.facing();
             }
-            let own_items = self.leaf(node);
-            let around = self.around[node].facing();
+            let around = around.facing();
             let from = if is_own { node } else { 0 };
             let mut walk = Walk::new(others);
             while let Some(leaf) = walk.next(simd, others, &around, from) {
                 let items = others.leaf(leaf);
                 let near = self.levels[0][node].meets(simd, &others.around[leaf].facing());
-                for lane in bits(near & ((1 << own_items.len()) - 1)) {
-                    let mut others = others.levels[0][leaf].meets(simd, &own[lane]);
-                    others &= (1 << items.len()) - 1;
+                for lane in bits(near & lanes) {
+                    let mut hits = others.levels[0][leaf].meets(simd, &own[lane]);
+                    hits &= lanes_of(&items);
                     if is_own && leaf == node {
-                        others &= !1 << lane;
+                        hits &= !1 << lane;
                     }
-                    for other in bits(others) {
-                        found(own_items[lane], items[other]);
-                    }
+                    lists[lane].extend(bits(hits).map(|hit| (items.start + hit) as u32));
                 }
+            }
+            for lane in bits(lanes) {
+                let item = (node * LANES + lane) as u32;
+                lists[lane].drain(..).for_each(|other| found(item, other));
             }
         }
     }
 }
 
-/// A walk through the nodes of simplices that a path may meet.
+/// A bit for each simplex of a leaf.
+#[inline(always)]
+fn lanes_of(leaf: &Range<usize>) -> u32 {
+    (1 << leaf.len()) - 1
+}
+
+/// A walk through the leaves that a path may meet, in order.
 struct Walk {
     /// The children that are left to visit of a node on each level; the root is the child of one above.
     open: [(usize, u32); 12],
@@ -462,7 +488,7 @@ impl Walk {
         Self { open, level }
     }
 
-    /// The next node, from one of them on.
+    /// The next leaf, from one of them on.
     #[inline(always)]
     fn next<S: Simd, const N: usize>(
         &mut self,
