@@ -6,7 +6,7 @@ use bytemuck::{NoUninit, Zeroable, cast_slice, pod_collect_to_vec};
 use glam::{Mat3, Vec3};
 use poplin_gpu::{EngineOptions, Headless, TriangleProgress, TriangleRounds, wgpu};
 use poplin_layout::{
-    ContactCloth, Feedback, TRIANGLE_AIMS, TRIANGLE_BLOCKS, TRIANGLE_CARRIES,
+    ContactCloth, Feedback, NO_OFFSET, TRIANGLE_AIMS, TRIANGLE_BLOCKS, TRIANGLE_CARRIES,
     TRIANGLE_MAX_LATE_ROUNDS, TRIANGLE_MAX_ROUNDS, TRIANGLE_MOVES, TRIANGLE_STARTS, TRIANGLE_STEPS,
     TRIANGLE_TARGETS, TriangleBodies, TrianglePair, TriangleRound,
 };
@@ -375,6 +375,7 @@ fn degenerate_trial(seed: u64, count: usize) -> Trial {
             rows,
             kind,
             owned: rng.index(64) as u8,
+            beyond: [0; 3].map(|_| [NO_OFFSET, rng.index(index + 1) as u32][rng.index(2)]),
             friction: rng.range(0.0, 1.0),
             is_own: rng.index(2) == 0,
             rank: [0, 0, index as u32, 0],
@@ -516,7 +517,7 @@ fn a_search_that_finds_more_than_there_is_room_for_moves_nothing_and_says_how_mu
     let engine = EngineOptions::default();
     let Some(gpu) = headless(engine.clone()) else { return };
     let mut kernels = TriangleRounds::new(gpu.device(), &engine);
-    let all: Vec<Slice> = (0..12).flat_map(random_slices).collect();
+    let all: Vec<Slice> = (0..48).flat_map(random_slices).collect();
     // Of several rounds the last finds what is left in `candidates`.
     let mut slices = all.iter().filter(|slice| slice.after.rounds == 1);
     let (slice, count) = slices
@@ -674,6 +675,12 @@ fn a_fault_in_any_pass_is_seen_and_the_first_pass_that_shows_it_named() {
         (Kernel::TriangleStep, "starts[k] - below", "starts[k] + below", "step"),
         (Kernel::TriangleReach, "|| may_push || may_cross", "|| may_push", "reach"),
         (Kernel::TriangleNarrow, "on_border(p, a, b, c);", "on_border(p, b, a, c);", "narrow"),
+        (
+            Kernel::TriangleNarrow,
+            "height) > TRIANGLE_BEYOND",
+            "height) < TRIANGLE_BEYOND",
+            "scatter",
+        ),
         (Kernel::TriangleNarrow, "held.w > 0.0) {", "held.w < 0.0) {", "scatter"),
         (Kernel::TriangleScatter, "sum += weights[k] *", "sum +=", "scatter"),
         (Kernel::TriangleTie, "before < corner", "before > corner", "tie"),

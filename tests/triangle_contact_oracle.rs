@@ -367,7 +367,7 @@ fn lists_change_nothing() {
         dropped.contact = kept.contact.clone();
         let (mut searches, mut contacts) = (0, 0);
         let mut speeds = vec![Vec3::ZERO; kept.contact.start.len()];
-        for slice in 0..60 {
+        for slice in 0..70 {
             let before = kept.contact.start.clone();
             for (row, speed) in speeds.iter_mut().enumerate() {
                 if kept.contact.inverse_mass[row] > 0.0 {

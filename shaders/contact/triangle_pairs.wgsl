@@ -132,10 +132,10 @@ fn apart(i: u32, closest: Closest) -> vec4<f32> {
 }
 
 /// Whether candidate i is the one that speaks for its closest points: those on a side or corner of a face belong to several, and those
-/// at the end of an edge to a vertex.
-fn speaks(i: u32, weights: vec4<f32>) -> bool {
+/// at the end of an edge to a vertex. What is over the face beyond a side belongs to that.
+fn speaks(i: u32, closest: Closest) -> bool {
     let kind = triangle_candidates[i].kind;
-    let has = abs(weights) > vec4<f32>(TRIANGLE_BORDER);
+    let has = abs(closest.weights) > vec4<f32>(TRIANGLE_BORDER);
     if (kind == TRIANGLE_VERTEX_PLANE || all(has)) {
         return true;
     }
@@ -143,18 +143,42 @@ fn speaks(i: u32, weights: vec4<f32>) -> bool {
         return false;
     }
     var feature = 32u;
+    var side = 3u;
     if (has.y && has.z) {
         feature = 1u;
+        side = 0u;
     } else if (has.z && has.w) {
         feature = 2u;
+        side = 1u;
     } else if (has.y && has.w) {
         feature = 4u;
+        side = 2u;
     } else if (has.y) {
         feature = 8u;
     } else if (has.z) {
         feature = 16u;
     }
-    return (triangle_candidates[i].owned & feature) != 0u;
+    if ((triangle_candidates[i].owned & feature) == 0u) {
+        return false;
+    }
+    let beyond = triangle_candidates[i].beyond[side];
+    return side == 3u || beyond == NO_OFFSET || !is_over(i, side, beyond, closest);
+}
+
+/// Whether the vertex of candidate i, which is closest to a side of its face, is over the face beyond it, which has this row as well.
+fn is_over(i: u32, side: u32, beyond: u32, closest: Closest) -> bool {
+    let rows = triangle_candidates[i].rows;
+    let vertex = load_row(TRIANGLE_STARTS, rows.x);
+    let begin = load_row(TRIANGLE_STARTS, rows[1u + side]);
+    let edge = load_row(TRIANGLE_STARTS, rows[1u + (side + 1u) % 3u]) - begin;
+    let arm = load_row(TRIANGLE_STARTS, beyond) - (vertex - closest.delta);
+    let square = dot3(edge, edge);
+    var part = 0.0;
+    if (square > 0.0) {
+        part = dot3(arm, edge) / square;
+    }
+    let height = arm - edge * part;
+    return dot3(closest.delta, height) > TRIANGLE_BEYOND * dot3(height, height);
 }
 
 /// The pair of candidate i at the start of this round. It is active if it may push, which whoever speaks for its closest points may.
@@ -182,7 +206,7 @@ fn measure(i: u32) -> TrianglePair {
     pair.friction = triangle_candidates[i].friction;
     pair.candidate = i;
     pair.first_count = select(1u, 2u, kind == TRIANGLE_EDGE_EDGE);
-    pair.is_active = u32(any(direction.xyz != vec3<f32>(0.0)) && speaks(i, closest.weights));
+    pair.is_active = u32(any(direction.xyz != vec3<f32>(0.0)) && speaks(i, closest));
     pair.is_pressed = 0u;
     return pair;
 }

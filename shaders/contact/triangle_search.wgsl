@@ -157,6 +157,10 @@ fn visit_query(query: u32, begin: u32, is_listing: bool) -> u32 {
                         candidate.rows.z = triangle_simplices[second + 1u];
                         candidate.rows.w = triangle_simplices[second + 2u];
                         candidate.owned = triangle_simplices[second + 3u];
+                        for (var side = 0u; side < 3u; side++) {
+                            let row = triangle_simplices[second + 4u + side];
+                            candidate.beyond[side] = select(row, NO_OFFSET, row == candidate.rows.x);
+                        }
                     }
                     triangle_found[begin + count] = candidate;
                 }

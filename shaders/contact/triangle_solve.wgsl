@@ -29,9 +29,10 @@ fn push_pair(i: u32) {
         let compliance = triangle_pairs[i].change.w;
         let relative = mix_rows(triangle_pairs[i].rows, triangle_pairs[i].weights, TRIANGLE_MOVES);
         let along = dot3(normal, relative);
-        let push = max(old.w - (along + triangle_pairs[i].closing) * compliance, 0.0);
+        let part = TRIANGLE_RELAXATION * compliance;
+        let push = max(old.w - (along + triangle_pairs[i].closing) * part, 0.0);
         let slide = relative - normal * along;
-        let drag = shorten(old.xyz - slide * compliance, triangle_pairs[i].friction * push);
+        let drag = shorten(old.xyz - slide * part, triangle_pairs[i].friction * push);
         triangle_pairs[i].change = vec4<f32>(normal * (push - old.w) + drag - old.xyz, compliance);
         triangle_pairs[i].drag = vec4<f32>(drag, push);
     }

@@ -20,6 +20,8 @@ struct TriangleCandidate {
     rows: vec4<u32>,
     /// Both bodies, the kind and the first simplex, and the second: candidates are in this order.
     rank: vec4<u32>,
+    /// Of a face: rows of the corners beyond its sides, `NO_OFFSET` if there is none or it is the vertex; w unused.
+    beyond: vec4<u32>,
     /// What its corners are: `TRIANGLE_VERTEX_FACE` and so on.
     kind: u32,
     /// Of a face: the sides and corners that it answers for.
@@ -98,7 +100,7 @@ struct TriangleNode {
     count: u32,
     /// Of a leaf: where all simplices of the tree are in `triangle_simplices`.
     simplices: u32,
-    /// Of a leaf: words of a simplex, two rows or three rows and what a face answers for; of others 0.
+    /// Of a leaf: words of a simplex, two rows or those of a face; of others 0.
     words: u32,
 }
 

@@ -291,6 +291,18 @@ const TRIANGLE_REST: f32 = 0.9;
 /// Weight of a corner below which closest points count as on the side, or at the end, without it.
 const TRIANGLE_BORDER: f32 = 0.001;
 
+/// Weight of the corner beyond a side above which a vertex is over that face: more, so that no vertex is over neither.
+const TRIANGLE_BEYOND: f32 = 0.002;
+
+/// Iterations of a round for each that is set: contact of particles has as many passes.
+const TRIANGLE_SWEEPS: u32 = 4u;
+
+/// Over-relaxation of the multipliers: below 2 what a pair lacks becomes less, since its mass is divided among its contacts.
+const TRIANGLE_RELAXATION: f32 = 1.8;
+
+/// Words of a face in `triangle_simplices`: its rows, what it answers for, and the rows beyond its sides.
+const TRIANGLE_FACE_WORDS: u32 = 7u;
+
 /// Part of an overlap that a slice removes, without velocity.
 const TRIANGLE_RECOVERY: f32 = 0.2;
 

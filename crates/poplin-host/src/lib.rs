@@ -51,7 +51,7 @@ pub use save::{SAVE_VERSION, SaveError};
 pub use shared::{Shared, SharedFabrics};
 pub use snapshot::{ContactMultipliers, PairMultipliers, Snapshot, SnapshotCloth};
 pub use state::{ClothState, State, StatePart};
-pub use surface::{NO_FACE, Surface};
+pub use surface::{NO_CORNER, NO_FACE, Surface};
 pub use tier::{LANE_COUNTS, LoopTrips, MemoryNeeds, TierLimits, choose_lane_count};
 pub use triangle_packing::pack_triangle_bodies;
 pub use triangle_scene::{

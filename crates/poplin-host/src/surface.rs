@@ -18,6 +18,8 @@ pub struct Surface {
     /// Which of their sides (a to b first) and corners a face answers for: bits 0 to 2 and 3 to 5. Every side and corner of the
     /// surface has one face.
     pub owned: Vec<u8>,
+    /// Of each side of a face the corner of the face beyond that is not on it, [`NO_CORNER`] if there is not just one.
+    pub beyond: Vec<[u32; 3]>,
     /// Ends of the edges, each once.
     pub edges: Vec<[u32; 2]>,
     /// The faces on both sides of each edge; `u32::MAX` beyond a border, and of more than two the first two.
@@ -30,6 +32,9 @@ pub struct Surface {
 
 /// No face of [`Surface::wings`].
 pub const NO_FACE: u32 = u32::MAX;
+
+/// No corner of [`Surface::beyond`].
+pub const NO_CORNER: u32 = u32::MAX;
 
 impl Surface {
     /// The surface of a triangle mesh. Triangles with a corner twice are left out, vertices without a triangle do not collide.
@@ -48,10 +53,12 @@ impl Surface {
         let mut seen_corners = vec![false; rest.len()];
         let mut seen_edges = vec![false; edges.len()];
         let mut wings = vec![[NO_FACE; 2]; edges.len()];
+        let mut side_counts = vec![0; edges.len()];
         for (index, (face, owned)) in (0..).zip(faces.iter().zip(&mut owned)) {
             for k in 0..3 {
                 let (a, b) = (face[k], face[(k + 1) % 3]);
                 let edge = edges.binary_search(&[a.min(b), a.max(b)]).unwrap_or_default();
+                side_counts[edge] += 1;
                 let is_second = wings[edge][0] != NO_FACE;
                 if !is_second || wings[edge][1] == NO_FACE {
                     wings[edge][usize::from(is_second)] = index;
@@ -64,11 +71,23 @@ impl Surface {
                 }
             }
         }
+        let corner_beyond = |face: u32, k: usize| {
+            let corners: [u32; 3] = faces[face as usize];
+            let side = [corners[k], corners[(k + 1) % 3]];
+            let edge = [side[0].min(side[1]), side[0].max(side[1])];
+            let edge = edges.binary_search(&edge).unwrap_or_default();
+            let other = wings[edge].into_iter().find(|&other| other != face && other != NO_FACE);
+            let corners = other.filter(|_| side_counts[edge] == 2).map(|it| faces[it as usize]);
+            let corner = corners.and_then(|all| all.into_iter().find(|it| !side.contains(it)));
+            corner.unwrap_or(NO_CORNER)
+        };
+        let all = 0..faces.len() as u32;
+        let beyond = all.map(|face| [0, 1, 2].map(|k| corner_beyond(face, k))).collect();
         let is_closed = is_closed(&welded(&rest, &faces));
         let order = tree_order(&edges, &rest);
         let (edges, wings) = (picked(&edges, &order), picked(&wings, &order));
         let vertices = picked(&vertices, &tree_order(&vertices, &rest));
-        Self { rest, faces, owned, edges, wings, is_closed, vertices }
+        Self { rest, faces, owned, beyond, edges, wings, is_closed, vertices }
     }
 }
 

@@ -1,11 +1,12 @@
 //! Bodies of contact of triangles as the search on a GPU has them.
 
 use poplin_layout::{
-    NO_OFFSET, TRIANGLE_CHILDREN, TRIANGLE_IS_CLOTH, TRIANGLE_IS_PLANE, TriangleBodies,
-    TriangleNode, TriangleTask,
+    NO_OFFSET, TRIANGLE_CHILDREN, TRIANGLE_FACE_WORDS, TRIANGLE_IS_CLOTH, TRIANGLE_IS_PLANE,
+    TriangleBodies, TriangleNode, TriangleTask,
 };
 
 use crate::TriangleBody;
+use crate::surface::NO_CORNER;
 
 /// Adds trees to those of some bodies: where the simplices of each are, words of each of them, and how many. Returns the roots.
 fn add_trees(packed: &mut TriangleBodies, trees: &[(u32, u32, u32)]) -> Vec<u32> {
@@ -59,12 +60,17 @@ pub fn pack_triangle_bodies(bodies: &[&TriangleBody]) -> TriangleBodies {
             packed.simplices.extend(words);
             begin
         };
-        let owned = surface.faces.iter().zip(&surface.owned);
-        let faces = owned.flat_map(|(face, owned)| [rows(face), vec![u32::from(*owned)]]);
-        let faces = list(faces.flatten().collect());
+        let row = |corner: u32| if corner == NO_CORNER { NO_OFFSET } else { begin + corner };
+        let faces = surface.faces.iter().zip(&surface.owned).zip(&surface.beyond);
+        let faces = faces.flat_map(|((corners, owned), beyond)| {
+            let [a, b, c] = corners.map(row);
+            let [d, e, f] = beyond.map(row);
+            [a, b, c, u32::from(*owned), d, e, f]
+        });
+        let faces = list(faces.collect());
         let edges = list(rows(surface.edges.as_flattened()));
         lists.push([list(rows(surface.vertices.as_flattened())), edges]);
-        trees.push((faces, 4, surface.faces.len() as u32));
+        trees.push((faces, TRIANGLE_FACE_WORDS, surface.faces.len() as u32));
         trees.push((edges, 2, surface.edges.len() as u32));
     }
     let roots = add_trees(&mut packed, &trees);

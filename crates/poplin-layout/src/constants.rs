@@ -225,6 +225,14 @@ shared_constants! {
     pub const TRIANGLE_REST: f32 = 0.9;
     /// Weight of a corner below which closest points count as on the side, or at the end, without it.
     pub const TRIANGLE_BORDER: f32 = 1.0e-3;
+    /// Weight of the corner beyond a side above which a vertex is over that face: more, so that no vertex is over neither.
+    pub const TRIANGLE_BEYOND: f32 = 2.0e-3;
+    /// Iterations of a round for each that is set: contact of particles has as many passes.
+    pub const TRIANGLE_SWEEPS: u32 = 4;
+    /// Over-relaxation of the multipliers: below 2 what a pair lacks becomes less, since its mass is divided among its contacts.
+    pub const TRIANGLE_RELAXATION: f32 = 1.8;
+    /// Words of a face in `triangle_simplices`: its rows, what it answers for, and the rows beyond its sides.
+    pub const TRIANGLE_FACE_WORDS: u32 = 7;
     /// Part of an overlap that a slice removes, without velocity.
     pub const TRIANGLE_RECOVERY: f32 = 0.2;
     /// Lanes of the workgroup that makes those iterations.

@@ -38,6 +38,8 @@ gpu_struct! {
         pub rows: [u32; 4],
         /// Both bodies, the kind and the first simplex, and the second: candidates are in this order.
         pub rank: [u32; 4],
+        /// Of a face: rows of the corners beyond its sides, `NO_OFFSET` if there is none or it is the vertex; w unused.
+        pub beyond: [u32; 4],
         /// What its corners are: `TRIANGLE_VERTEX_FACE` and so on.
         pub kind: u32,
         /// Of a face: the sides and corners that it answers for.
@@ -124,7 +126,7 @@ gpu_struct! {
         pub count: u32,
         /// Of a leaf: where all simplices of the tree are in `triangle_simplices`.
         pub simplices: u32,
-        /// Of a leaf: words of a simplex, two rows or three rows and what a face answers for; of others 0.
+        /// Of a leaf: words of a simplex, two rows or those of a face; of others 0.
         pub words: u32,
     }
 }

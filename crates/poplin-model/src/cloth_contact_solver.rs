@@ -36,7 +36,7 @@ pub struct ClothContactSolver {
     /// Fraction of the tangential motion since the last iteration that a pass removes where particles touch, `0..=1`
     /// (default 0 = off).
     pub friction: f32,
-    /// Consecutive passes each time that cloths collide, `1..=64` (default 2).
+    /// Consecutive passes each time that cloths collide, `1..=64` (default 2); of triangles each is four iterations of the multipliers.
     pub iterations: u32,
     /// Solver iterations from one collision of cloths to the next, `0..=20_000` (default 1: after each); 0 = once, at the end
     /// of the frame. Pushes become velocity within one iteration, so the rarer, the cheaper and the bouncier.

@@ -15,7 +15,7 @@ use poplin_host::{
 };
 use poplin_layout::{
     ClothParameters, ClothPlacement, ContactCloth, FabricOffsets, Feedback, FrameArrays, NO_OFFSET,
-    PHASE_ROWS, SleepParameters, Stage, StageMask, pack_fabric,
+    PHASE_ROWS, SleepParameters, Stage, StageMask, TRIANGLE_SWEEPS, pack_fabric,
 };
 use poplin_model::{
     Cloth, ClothContactSolver, ColliderSet, ContactMode, ContactReport, Fabric, Frame, ModelError,
@@ -565,7 +565,7 @@ impl<W: Workers + Clone + Send + Sync> LaneEngine<W> {
             if has_triangles {
                 triangles.max_rounds = cloth_collision.max_rounds;
                 triangles.set_targets(rows, &bodies, contacts.slice_fraction(slice));
-                triangles.advance(step, cloth_collision.iterations);
+                triangles.advance(step, TRIANGLE_SWEEPS * cloth_collision.iterations);
                 triangles.write_back(rows, &mut bodies);
             } else {
                 for _ in 0..cloth_collision.iterations {

@@ -13,8 +13,8 @@ use poplin_host::{
     pack_triangle_bodies,
 };
 use poplin_layout::{
-    NO_OFFSET, TRIANGLE_FRAME_ENDS, TRIANGLE_FRAME_STARTS, TRIANGLE_STARTS, TriangleMultiplier,
-    TriangleReport, TriangleRound, TriangleRow,
+    NO_OFFSET, TRIANGLE_FRAME_ENDS, TRIANGLE_FRAME_STARTS, TRIANGLE_STARTS, TRIANGLE_SWEEPS,
+    TriangleMultiplier, TriangleReport, TriangleRound, TriangleRow,
 };
 use poplin_model::{ClothContactSolver, ColliderSet};
 
@@ -298,7 +298,7 @@ impl Engine {
             is_renamed,
             slice_count: contacts.frame.slice_count(),
             max_rounds,
-            iterations: settings.iterations,
+            iterations: TRIANGLE_SWEEPS * settings.iterations,
         })
     }
 

@@ -17,8 +17,8 @@ use crate::math::dot3;
 
 /// How far rows may be from the paths of the lists, in thicknesses, before pairs are searched again.
 const SLACK: f32 = 0.2;
-/// Slices that the lists look ahead.
-const HORIZON: f32 = 16.0;
+/// Slices that the lists look ahead, at least and at most: twice as many as the last ones were good for.
+const HORIZON: [f32; 2] = [1.0, 16.0];
 /// A search is of all rows if more than one in so many are off their paths.
 const MOST_OFF: usize = 10;
 
@@ -83,8 +83,9 @@ pub struct TriangleContact {
     /// How far contact has taken each row in the last slice from where the solver had put it \[m\]: so it will again.
     pushed: Vec<Vec3>,
     pub(super) paths: Vec<Path>,
-    /// Slices since then.
+    /// Slices since then, and after how many they end.
     clock: f32,
+    horizon: f32,
     /// Bodies that may meet there, with themselves too.
     pub(super) near: Vec<BodyPair>,
     /// How far contact may take a row off its path in this round \[m\].
@@ -274,6 +275,7 @@ impl TriangleContact {
         if !off.is_empty() {
             let is_all = off.len() > self.start.len() / MOST_OFF;
             if is_all {
+                self.horizon = (2.0 * self.clock).clamp(HORIZON[0], HORIZON[1]);
                 self.clock = 0.0;
                 off = (0..self.start.len() as u32).collect();
             }
@@ -322,12 +324,14 @@ impl TriangleContact {
     /// The rows that are not near the paths of the lists both before and after a part of a slice; all, if the lists end.
     fn off_path(&mut self, part: f32) -> Vec<u32> {
         let count = self.start.len();
-        if self.paths.len() != count || self.clock + part > HORIZON {
+        if self.paths.len() != count {
             self.paths.resize(count, Path::NOTHING);
             self.anchors.resize(count, Vec3::ZERO);
             self.speeds.resize(count, Vec3::ZERO);
             self.slack.resize(count, 0.0);
-            self.clock = 0.0;
+            return (0..count as u32).collect();
+        }
+        if self.clock + part > self.horizon {
             return (0..count as u32).collect();
         }
         let (clock, end) = (self.clock, self.clock + part);
@@ -359,7 +363,7 @@ impl TriangleContact {
         let hard = self.hard[row] + 2.0 * slack;
         let reach =
             Reach { radius: self.radius[row], hard, more: slack + TRIANGLE_RESERVE * thickness };
-        self.paths[row] = Path::new([anchor, anchor + speed * HORIZON], [speed; 2], &reach);
+        self.paths[row] = Path::new([anchor, anchor + speed * self.horizon], [speed; 2], &reach);
         (self.anchors[row], self.slack[row]) = (anchor, slack);
     }
 

@@ -253,7 +253,15 @@ mod tests {
                 let [a, b, c, d] = [0, 1, 2, 3].map(|corner| (4 * k + corner + round as u32) % 32);
                 let rows = if kind == Kind::VertexPlane { [a, b, b, b] } else { [a, b, c, d] };
                 let rank = [0, 0, 0, k];
-                Candidate { rows, kind, owned: 0, friction: 0.0, is_own: false, rank }
+                Candidate {
+                    rows,
+                    kind,
+                    owned: 0,
+                    beyond: [0; 3],
+                    friction: 0.0,
+                    is_own: false,
+                    rank,
+                }
             };
             let pairs: Vec<Candidate> = (0..7).map(pair).collect();
             let found = near(&pairs, 0, &points, &rest);

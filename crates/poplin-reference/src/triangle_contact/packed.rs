@@ -20,18 +20,19 @@ fn row(v: Vec3, w: f32) -> [f32; 4] {
 }
 
 fn candidate(of: &Candidate) -> TriangleCandidate {
-    let &Candidate { rows, kind, owned, friction, is_own, rank, .. } = of;
+    let &Candidate { rows, kind, owned, beyond: [a, b, c], friction, is_own, rank } = of;
     let (kind, owned, is_own) = (kind as u32, u32::from(owned), u32::from(is_own));
-    TriangleCandidate { rows, rank, kind, owned, friction, is_own }
+    let beyond = [a, b, c, 0];
+    TriangleCandidate { rows, rank, beyond, kind, owned, friction, is_own }
 }
 
-fn pair(of: &Pair) -> TrianglePair {
+fn pair((of, change): (&Pair, &Vec3)) -> TrianglePair {
     TrianglePair {
         rows: of.rows,
         weights: of.weights,
         normal: row(of.normal, of.gap),
         drag: row(of.drag, of.push),
-        change: row(of.change, of.compliance),
+        change: row(*change, of.compliance),
         fractions: of.fractions,
         closing: of.closing,
         hard: of.hard,
@@ -134,7 +135,7 @@ impl TriangleContact {
             rows: (0..row_count).map(kept).collect(),
             moves,
             candidates: self.candidates.iter().map(candidate).collect(),
-            pairs: work.pairs.iter().map(pair).collect(),
+            pairs: work.pairs.iter().zip(&work.changes).map(pair).collect(),
             held: self.held.iter().map(multiplier).collect(),
             begins: work.begins.clone(),
             corners: work.corners.clone(),

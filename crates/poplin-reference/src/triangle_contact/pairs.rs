@@ -4,7 +4,10 @@ use std::ops::Range;
 
 use fearless_simd::{Level, Simd, dispatch};
 use glam::Vec3;
-use poplin_layout::{MIN_NORMAL_SQUARE, MIN_SQUARE, TRIANGLE_BORDER, TRIANGLE_REST};
+use poplin_host::NO_CORNER;
+use poplin_layout::{
+    MIN_NORMAL_SQUARE, MIN_SQUARE, NO_OFFSET, TRIANGLE_BEYOND, TRIANGLE_BORDER, TRIANGLE_REST,
+};
 use rayon::prelude::*;
 
 use super::body::Body;
@@ -33,6 +36,8 @@ pub struct Candidate {
     pub kind: Kind,
     /// Of a face: the sides and corners that it answers for, see [`Surface::owned`](super::Surface::owned).
     pub owned: u8,
+    /// Of a face: rows of the corners beyond its sides, see [`Surface::beyond`](super::Surface::beyond); none that is the vertex.
+    pub beyond: [u32; 3],
     /// Coefficient of friction.
     pub friction: f32,
     /// Whether both simplices are of one body.
@@ -63,22 +68,38 @@ impl Candidate {
     }
 
     /// Whether this pair is the one that speaks for its closest points: those on a side or corner of a face belong to several, and those
-    /// at the end of an edge to a vertex.
-    pub(super) fn speaks(&self, closest: &Closest) -> bool {
+    /// at the end of an edge to a vertex. What is over the face beyond a side belongs to that.
+    pub(super) fn speaks(&self, closest: &Closest, at: &[Vec3]) -> bool {
         let has = closest.weights.map(|weight| weight.abs() > TRIANGLE_BORDER);
         if self.kind != Kind::VertexFace || has == [true; 4] {
             return self.kind == Kind::VertexPlane || has == [true; 4];
         }
         let [_, a, b, c] = has;
-        let feature = match [a, b, c] {
-            [true, true, _] => 1,
-            [_, true, true] => 2,
-            [true, _, true] => 4,
-            [true, _, _] => 8,
-            [_, true, _] => 16,
-            _ => 32,
+        let (feature, side) = match [a, b, c] {
+            [true, true, _] => (1, Some(0)),
+            [_, true, true] => (2, Some(1)),
+            [true, _, true] => (4, Some(2)),
+            [true, _, _] => (8, None),
+            [_, true, _] => (16, None),
+            _ => (32, None),
         };
-        self.owned & feature != 0
+        self.owned & feature != 0 && side.is_none_or(|side| !self.is_over(side, closest, at))
+    }
+
+    /// Whether its vertex, which is closest to a side of its face, is over the face beyond it.
+    fn is_over(&self, side: usize, closest: &Closest, at: &[Vec3]) -> bool {
+        let beyond = self.beyond[side];
+        if beyond == NO_OFFSET {
+            return false;
+        }
+        let row = |row: u32| at[row as usize];
+        let begin = row(self.rows[1 + side]);
+        let edge = row(self.rows[1 + (side + 1) % 3]) - begin;
+        let arm = row(beyond) - (row(self.rows[0]) - closest.delta);
+        let square = dot3(edge, edge);
+        let part = if square > 0.0 { dot3(arm, edge) / square } else { 0.0 };
+        let height = arm - edge * part;
+        dot3(closest.delta, height) > TRIANGLE_BEYOND * dot3(height, height)
     }
 
     /// Its closest points with these corners.
@@ -140,6 +161,7 @@ impl Sides<'_> {
         let [p, q] = self.bodies.map(|body| body.rows.start as u32);
         let surfaces = self.bodies.map(|body| &*body.surface);
         let (rows, kind, owned);
+        let mut beyond = [NO_OFFSET; 3];
         if self.kind == EDGES {
             if is_own && second < first {
                 (first, second) = (second, first);
@@ -161,11 +183,14 @@ impl Sides<'_> {
                 }
                 let [x, y, z] = face.map(|corner| q + corner);
                 owned = surfaces[1].owned[second as usize];
+                let is_there = |corner: u32| corner != NO_CORNER && !(is_own && corner == vertex);
+                beyond = surfaces[1].beyond[second as usize]
+                    .map(|corner| if is_there(corner) { q + corner } else { NO_OFFSET });
                 (rows, kind) = ([p + vertex, x, y, z], Kind::VertexFace);
             }
         }
         let rank = [a, b, self.kind << 28 | first, second];
-        Some(Candidate { rows, kind, owned, friction: self.friction, is_own, rank })
+        Some(Candidate { rows, kind, owned, beyond, friction: self.friction, is_own, rank })
     }
 }
 

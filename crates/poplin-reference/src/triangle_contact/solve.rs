@@ -14,7 +14,7 @@ use glam::Vec3;
 use poplin_host::PairMultipliers;
 use poplin_layout::{
     TRIANGLE_APPROACH, TRIANGLE_EAGER, TRIANGLE_LEAST_GAP, TRIANGLE_MORE_ITERATIONS,
-    TRIANGLE_RECOVERY,
+    TRIANGLE_RECOVERY, TRIANGLE_RELAXATION,
 };
 use rayon::prelude::*;
 
@@ -50,8 +50,6 @@ pub(super) struct Pair {
     pub(super) drag: Vec3,
     /// One over the sum of weights squared times inverse mass times contacts.
     pub(super) compliance: f32,
-    /// What the iteration adds to the multipliers.
-    pub(super) change: Vec3,
     /// What it leaves of the moves of its corners.
     pub(super) fractions: [f32; 4],
     /// Whether pins or colliders press it by more than its gap leaves.
@@ -75,6 +73,11 @@ pub(super) struct Work {
     /// Corners of active pairs, by row: where those of each row begin, and `4 pair + corner`.
     pub(super) begins: Vec<u32>,
     pub(super) corners: Vec<u32>,
+    /// Of each of these the weight, and the rows that have any and can move.
+    weights: Vec<f32>,
+    tied: Vec<u32>,
+    /// What the iteration adds to the multipliers of each pair.
+    pub(super) changes: Vec<Vec3>,
     fractions: Vec<f32>,
 }
 
@@ -85,7 +88,9 @@ impl Work {
             + size_of::<Point>() * self.points.capacity()
             + size_of::<Path>() * self.steps.capacity()
             + size_of::<Pair>() * self.pairs.capacity()
+            + size_of::<Vec3>() * self.changes.capacity()
             + 4 * (self.begins.capacity() + self.corners.capacity() + self.fractions.capacity())
+            + 4 * (self.weights.capacity() + self.tied.capacity())
     }
 }
 
@@ -122,7 +127,7 @@ impl TriangleContact {
             overlap: (thickness - distance).max(0.0),
             friction: candidate.friction,
             first_count: candidate.first_count() as u32,
-            is_active: candidate.speaks(&closest) && normal != Vec3::ZERO,
+            is_active: candidate.speaks(&closest, &self.start) && normal != Vec3::ZERO,
             fractions: [1.0; 4],
             ..Pair::default()
         }
@@ -178,7 +183,7 @@ impl TriangleContact {
 
     /// Corners of active pairs by row, in the order of the pairs, and compliances.
     fn tie(&mut self) {
-        let Work { pairs, begins, corners, .. } = &mut self.work;
+        let Work { pairs, begins, corners, weights, tied, changes, .. } = &mut self.work;
         begins.clear();
         begins.resize(self.start.len() + 1, 0);
         let active = || (0u32..).zip(pairs.iter()).filter(|(_, pair)| pair.is_active);
@@ -207,6 +212,14 @@ impl TriangleContact {
         begins.rotate_right(1);
         begins[0] = 0;
         let (begins, inverse_mass) = (&*begins, &self.inverse_mass);
+        weights.clear();
+        let weight = |corner: u32| pairs[corner as usize / 4].weights[corner as usize % 4];
+        weights.extend(corners.iter().map(|&corner| weight(corner)));
+        tied.clear();
+        let is_tied = |row: usize| begins[row] < begins[row + 1] && inverse_mass[row] != 0.0;
+        tied.extend((0..inverse_mass.len()).filter(|&row| is_tied(row)).map(|row| row as u32));
+        changes.clear();
+        changes.resize(pairs.len(), Vec3::ZERO);
         pairs.par_iter_mut().with_min_len(512).filter(|pair| pair.is_active).for_each(|pair| {
             let mut sum = 0.0;
             for k in 0..4 {
@@ -221,19 +234,15 @@ impl TriangleContact {
 
     /// Adds the changes of multipliers to the moves of their corners.
     fn gather(&mut self, mut note: impl FnMut(usize, Vec3)) {
-        let Work { pairs, begins, corners, moves, .. } = &mut self.work;
-        for (row, step) in moves.iter_mut().enumerate() {
+        let Work { begins, corners, weights, tied, changes, moves, .. } = &mut self.work;
+        for row in tied.iter().map(|&row| row as usize) {
             let range = begins[row] as usize..begins[row + 1] as usize;
-            if range.is_empty() || self.inverse_mass[row] == 0.0 {
-                continue;
-            }
             let mut sum = Vec3::ZERO;
-            for &corner in &corners[range] {
-                let pair = &pairs[corner as usize / 4];
-                sum += pair.change * pair.weights[corner as usize % 4];
+            for (corner, weight) in corners[range.clone()].iter().zip(&weights[range]) {
+                sum += changes[*corner as usize / 4] * *weight;
             }
             let push = sum * self.inverse_mass[row];
-            *step += push;
+            moves[row] += push;
             note(row, push);
         }
     }
@@ -243,23 +252,25 @@ impl TriangleContact {
         self.narrow(part);
         self.tie();
         let mut total = std::mem::take(&mut self.target);
-        for pair in self.work.pairs.iter_mut() {
-            pair.change = pair.normal * pair.push + pair.drag;
+        for (pair, change) in self.work.pairs.iter().zip(&mut self.work.changes) {
+            *change = pair.normal * pair.push + pair.drag;
         }
         self.gather(|row, push| total[row] += push);
         for iteration in 0..iterations + TRIANGLE_MORE_ITERATIONS {
             if iteration >= iterations && !self.is_pressed() {
                 break;
             }
-            let Work { pairs, moves, .. } = &mut self.work;
+            let Work { pairs, moves, changes, .. } = &mut self.work;
             let moves = &*moves;
-            pairs.par_iter_mut().with_min_len(256).filter(|pair| pair.is_active).for_each(|pair| {
+            let each = pairs.par_iter_mut().zip(changes).with_min_len(512);
+            each.filter(|(pair, _)| pair.is_active).for_each(|(pair, change)| {
                 let relative = mix(pair, moves);
                 let along = dot3(pair.normal, relative);
-                let push = (pair.push - (along + pair.closing) * pair.compliance).max(0.0);
+                let part = TRIANGLE_RELAXATION * pair.compliance;
+                let push = (pair.push - (along + pair.closing) * part).max(0.0);
                 let slide = relative - pair.normal * along;
-                let drag = shorten(pair.drag - slide * pair.compliance, pair.friction * push);
-                pair.change = pair.normal * (push - pair.push) + drag - pair.drag;
+                let drag = shorten(pair.drag - slide * part, pair.friction * push);
+                *change = pair.normal * (push - pair.push) + drag - pair.drag;
                 (pair.push, pair.drag) = (push, drag);
             });
             self.gather(|row, push| total[row] += push);
@@ -295,14 +306,14 @@ impl TriangleContact {
 
     /// Takes a part of overlaps away, which becomes no velocity.
     fn recover(&mut self, total: &mut [Vec3]) {
-        let Work { pairs, moves, .. } = &mut self.work;
+        let Work { pairs, moves, changes, .. } = &mut self.work;
         let mut is_needed = false;
-        for pair in pairs.iter_mut() {
-            pair.change = Vec3::ZERO;
+        for (pair, change) in pairs.iter().zip(changes) {
+            *change = Vec3::ZERO;
             if pair.is_active && pair.overlap > 0.0 {
                 let along = dot3(pair.normal, mix(pair, moves));
                 let need = (TRIANGLE_RECOVERY * pair.overlap - along).max(0.0);
-                pair.change = pair.normal * (need * pair.compliance);
+                *change = pair.normal * (need * pair.compliance);
                 is_needed |= need > 0.0;
             }
         }
