@@ -39,14 +39,18 @@ impl Trouble {
         Self { first_frame: frame, last_frame: frame, most_pairs: pairs, partner, position_m }
     }
 
-    /// Adds what is found in the frame now; nothing if that is no pair.
+    /// Adds what is found in a frame, the last one or not; nothing if that is no pair.
     pub fn add(all: &mut Option<Self>, now: Self) {
         if now.most_pairs == 0 {
             return;
         }
         *all = Some(all.map_or(now, |all| {
             let worst = if now.most_pairs > all.most_pairs { now } else { all };
-            Self { first_frame: all.first_frame, last_frame: now.last_frame, ..worst }
+            Self {
+                first_frame: all.first_frame.min(now.first_frame),
+                last_frame: all.last_frame.max(now.last_frame),
+                ..worst
+            }
         }));
     }
 }

@@ -316,6 +316,7 @@ impl Engine {
     pub(super) fn begin_contacts(&mut self, frame: &Frame) -> Result<(), GpuError> {
         let Self { contacts, triangles, device, cloths, options, colliders, .. } = self;
         contacts.frame.clear();
+        triangles.recorded.clear();
         if self.participant_count == 0 {
             return Ok(());
         }
