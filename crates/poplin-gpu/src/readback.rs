@@ -147,6 +147,9 @@ impl Readback {
     /// Records the copy of the state that these cloths have when the encoder is run, with what
     /// [`Engine::encode_changes`] records before it. What an earlier copy brings is lost unless it was read.
     ///
+    /// After a frame with contact of triangles the particles of cloths that these may cross are copied, too: what is crossed is counted,
+    /// on threads of rayon's pool, when the state has arrived.
+    ///
     /// # Errors
     /// [`GpuError::NoSuchCloth`]; [`GpuError::TooLarge`] if the device cannot make a buffer of that size.
     pub fn encode(
