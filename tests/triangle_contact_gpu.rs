@@ -441,7 +441,7 @@ fn counts_as_the_mirror(
                 assert_eq!((crossed.first_frame, crossed.last_frame), (1, frame), "{what}");
                 assert_eq!(crossed.partner, with, "{what}");
                 let expected = expected.crossed.expect("it is crossed");
-                if frame == 1 {
+                if frame == 1 && expected.most_pairs == found.crossings {
                     assert_eq!(crossed.position_m, expected.position_m, "{what}");
                 }
                 // One cloth alone is read as with all others.
@@ -534,6 +534,10 @@ fn reads_on_the_way_are_of_their_frame_whatever_comes_and_goes_meanwhile() {
         reads.push(it.gpu.begin_read(&[first]).unwrap());
         it.gpu.step(&FRAME).unwrap();
         reads.push(it.gpu.begin_read(&[first]).unwrap());
+        it.gpu.set_cloth_contact_solver(ClothContactSolver::default()).unwrap();
+        it.gpu.step(&FRAME).unwrap();
+        reads.push(it.gpu.begin_read(&[first]).unwrap());
+        it.gpu.set_cloth_contact_solver(settings()).unwrap();
         it.gpu.reset(first).unwrap();
         reads.push(it.gpu.begin_read(&[first]).unwrap());
         it.gpu.step(&FRAME).unwrap();
@@ -547,10 +551,11 @@ fn reads_on_the_way_are_of_their_frame_whatever_comes_and_goes_meanwhile() {
         let (frame, count, frames) = poll(1);
         assert!(frame == 2 && count > 4 && frames == Some([2, 2]), "{frame} {count} {frames:?}");
         assert_eq!(poll(2), (3, count, Some([2, 3])));
+        assert_eq!(poll(4), (4, 0, Some([2, 3])), "the other cloth is gone");
         assert_eq!(poll(0), (1, count, Some([1, 3])), "an older one came later");
-        assert_eq!(poll(3), (3, 0, Some([1, 3])), "the other cloth is gone");
-        assert_eq!(poll(4), (4, 0, Some([1, 3])));
-        assert_eq!(poll(5), (0, 0, None), "after a reset");
+        assert_eq!(poll(5), (4, 0, Some([1, 3])), "after a frame without contact of triangles");
+        assert_eq!(poll(3), (3, 0, Some([1, 3])), "the other cloth was just removed");
+        assert_eq!(poll(6), (0, 0, None), "after a reset");
         let report = it.gpu.read(first).unwrap().contact_report(first);
         assert_eq!((report.frames, report.crossings, report.crossed), (1, 0, None));
     }

@@ -320,8 +320,21 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_number_or_nothing_crosses_nothing() {
-        let (bodies, mut at) = bodies();
+    fn what_has_no_faces_or_is_no_number_crosses_nothing() {
+        let (mut bodies, mut at) = bodies();
+        let count = find_crossings(&bodies, &at, |_| true).len();
+        // A capsule through everything.
+        let capsule = Surface {
+            rest: vec![Vec3::ZERO, Vec3::ONE],
+            edges: vec![[0, 1]],
+            vertices: vec![[0], [1]],
+            ..Surface::default()
+        };
+        let role = Role::Collider { owner: None, groups: [1, 1] };
+        let begin = at.len();
+        at.extend(&capsule.rest);
+        bodies.push(TriangleBody::new(Arc::new(capsule), role, 0.0, begin));
+        assert_eq!(find_crossings(&bodies, &at, |_| true).len(), count);
         at.iter_mut().for_each(|it| *it = Vec3::NAN);
         assert_eq!(find_crossings(&bodies, &at, |_| true), []);
         assert_eq!(find_crossings(&[], &[], |_| true), []);
