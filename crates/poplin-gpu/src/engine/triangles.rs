@@ -35,8 +35,8 @@ pub(super) struct Triangles {
     /// Created when a cloth first takes part.
     kernels: Made<TriangleKernels>,
     scene: TriangleScene,
-    /// The cloths of the last recorded frame with their local spaces after it; none if its particles were set since, or are no longer
-    /// those of a frame with contact of triangles.
+    /// The cloths of the last recorded frame that took time, with their local spaces after it; none if it had no contact of triangles, or
+    /// particles were set since.
     pub(super) recorded: Vec<(ClothId, ContactCloth)>,
     /// What is other in the begun frame than in the buffers.
     change: SceneChange,
