@@ -3,11 +3,11 @@
 
 use poplin::cook::{CookOptions, cook};
 use poplin_gpu::{EngineOptions, Headless, wgpu};
-use poplin_host::{ClothId, Engine, ParticleMotion};
+use poplin_host::{ClothId, Engine, ParticleMotion, Reading as _, State};
 use poplin_measure::entanglement::EntanglementCounter;
 use poplin_model::{
-    Capsule, Cloth, ClothContactSolver, Collider, ContactMode, ContactReport, Frame, Mesh,
-    Parallelepiped, Particle, Plane, Pose, Shape, Sphere, TriangleMesh, Trouble,
+    Capsule, Cloth, ClothContactSolver, Collider, ContactMode, ContactPartner, ContactReport,
+    Frame, Mesh, Parallelepiped, Particle, Plane, Pose, Shape, Sphere, TriangleMesh, Trouble,
 };
 use poplin_reference::ReferenceEngine;
 use poplin_shaders::{Kernel, compose};
@@ -36,6 +36,42 @@ fn sheet(center: [f32; 3], columns: u32, is_pinned: bool) -> Cloth {
     cloth.config.contact.friction = 0.4;
     cloth.config.solver.as_pbd_mut().unwrap().frequency = 240.0;
     cloth
+}
+
+/// A weightless sheet of 6 x 6 whose points, from -0.15 to 0.15 m along x and z, are put elsewhere.
+fn bent(at: impl Fn(f32, f32) -> [f32; 3], is_pinned: bool) -> Cloth {
+    let mut cloth = sheet([0.0; 3], 6, false);
+    for it in &mut cloth.particles {
+        let [x, _, z] = it.position;
+        it.position = at(x, z);
+        it.inverse_mass = if is_pinned { 0.0 } else { 100.0 };
+    }
+    cloth.config.gravity = [0.0; 3];
+    cloth
+}
+
+/// An upright sheet, askew so that no vertex is in a plane of another one.
+fn upright(x: f32, is_pinned: bool) -> Cloth {
+    bent(move |u, v| [x + 0.1 * v + 0.003, u + 0.007, v + 0.011], is_pinned)
+}
+
+/// A level sheet.
+fn level(is_pinned: bool) -> Cloth {
+    bent(|u, v| [u, 0.02 * u, v], is_pinned)
+}
+
+/// A box with a corner there.
+fn cuboid(corner: [f32; 3]) -> Collider {
+    let edges = [[0.12, 0.0, 0.0], [0.0, 0.13, 0.0], [0.0, 0.0, 0.14]];
+    Shape::from(Parallelepiped { corner, edges }).into()
+}
+
+/// A tetrahedron with a corner there, as a mesh.
+fn tetrahedron([x, y, z]: [f32; 3]) -> Collider {
+    let vertices = [[x, y, z], [x + 0.2, y, z], [x, y, z + 0.2], [x, y + 0.2, z]];
+    let triangles = [[0, 1, 2], [0, 3, 1], [1, 3, 2], [2, 3, 0]];
+    let mesh = TriangleMesh { vertices: vertices.into(), triangles: triangles.to_vec().into() };
+    Shape::TriangleMesh(mesh).into()
 }
 
 /// Colliders of every shape under the sheets.
@@ -146,6 +182,26 @@ impl Twins {
             }
         }
         Ok(())
+    }
+
+    /// What a mirror finds crossed in these particles of all cloths before its first frame, with colliders where they are now.
+    fn start_reports(&self, state: &State) -> Vec<ContactReport> {
+        let mut mirror = ReferenceEngine::new();
+        mirror.set_cloth_contact_solver(settings()).unwrap();
+        let add = |&id: &ClothId| {
+            let now = self.gpu.cloth(id).unwrap();
+            let new = mirror.add(now.cloth().clone()).unwrap();
+            mirror.cloth_mut(new).unwrap().teleport_to(now.pose()).unwrap();
+            mirror.set_particles(new, state.current(id), ParticleMotion::Rest).unwrap();
+            new
+        };
+        let ids: Vec<_> = self.cloths.iter().map(add).collect();
+        for (_, collider) in self.gpu.colliders().iter() {
+            mirror.colliders_mut().add(collider.clone()).unwrap();
+        }
+        mirror.step(&FRAME).unwrap();
+        let state = mirror.state().unwrap();
+        ids.iter().map(|&id| state.contact_report(id)).collect()
     }
 
     /// Edges of cloths through triangles of cloths on the device.
@@ -356,5 +412,185 @@ fn what_is_forced_or_too_fast_is_reported_as_in_the_mirror() {
             let hurried = report.hurried.expect("too fast");
             assert_eq!(hurried.last_frame, 2, "{report:?}");
         }
+    }
+}
+
+/// Whether reads count what starts crossed, mostly with this partner, as the mirror does.
+fn counts_as_the_mirror(
+    what: &str,
+    cloths: &[Cloth],
+    colliders: &[Collider],
+    with: ContactPartner,
+) {
+    for mut it in twins(cloths, colliders) {
+        // A local space that is not the world.
+        let rotation = [0.0, 0.6, 0.0, 0.8];
+        let space = Pose { translation: [0.01, 0.02, 0.0], rotation };
+        let first = it.cloths[0];
+        if with == ContactPartner::Itself {
+            it.gpu.cloth_mut(first).unwrap().teleport_to(space).unwrap();
+        }
+        for frame in 1..=2 {
+            it.gpu.step(&FRAME).unwrap();
+            let state = it.gpu.state().unwrap();
+            for (&id, expected) in it.cloths.iter().zip(it.start_reports(&state)) {
+                let found = state.contact_report(id);
+                assert!(found.crossings > 4, "{what}: {found:?}");
+                assert_eq!(found.crossings, expected.start_crossings, "{what}");
+                let crossed = found.crossed.expect("it is crossed");
+                assert_eq!((crossed.first_frame, crossed.last_frame), (1, frame), "{what}");
+                assert_eq!(crossed.partner, with, "{what}");
+                let expected = expected.crossed.expect("it is crossed");
+                if frame == 1 && expected.most_pairs == found.crossings {
+                    assert_eq!(crossed.position_m, expected.position_m, "{what}");
+                }
+                // One cloth alone is read as with all others.
+                assert_eq!(it.gpu.read(id).unwrap().contact_report(id), found, "{what}");
+            }
+        }
+    }
+}
+
+#[test]
+fn cloth_through_cloth_is_counted_when_it_is_read_as_the_mirror_counts_it() {
+    let sheets = [level(false), upright(0.0, false)];
+    counts_as_the_mirror("two sheets", &sheets, &[], ContactPartner::OtherCloth);
+    // x = t^3 - t and y = t^2 cross themselves where t is 1 and -1.
+    let curve = |u: f32, v: f32| {
+        let t = 9.0 * u;
+        [0.2 * (t * t * t - t), 0.1 * t * t, v + 0.1 * u]
+    };
+    counts_as_the_mirror("itself", &[bent(curve, false)], &[], ContactPartner::Itself);
+}
+
+#[test]
+fn cloth_through_colliders_is_counted_when_it_is_read_as_the_mirror_counts_it() {
+    let hull = cuboid([0.01, -0.06, 0.013]);
+    counts_as_the_mirror("a box", &[level(false)], &[hull], ContactPartner::Collider);
+    let mesh = tetrahedron([-0.04, -0.06, -0.03]);
+    counts_as_the_mirror("a mesh", &[level(false)], &[mesh], ContactPartner::Collider);
+}
+
+#[test]
+fn what_crosses_nothing_is_reported_by_nobody() {
+    // Apart; and through a collider, another sheet and itself, which it does not meet.
+    let mut blind = [level(false), upright(0.0, false)];
+    for cloth in &mut blind {
+        cloth.config.cloth_collision.distance = Some(0.0);
+        cloth.config.self_collision.distance = Some(0.0);
+        cloth.collider_groups.filter = 0;
+    }
+    let apart = [level(false), upright(0.2, false)];
+    let ball = Shape::from(Sphere { center: [-0.05, -0.02, 0.0], radius: 0.05 }).into();
+    for (cloths, colliders) in [(&blind, [cuboid([0.01, -0.06, 0.013])]), (&apart, [ball])] {
+        for mut it in twins(cloths, &colliders) {
+            both!(&mut it, |engine| engine.step(&FRAME).unwrap());
+            if it.rounding == Rounding::AsMirror {
+                it.compare().unwrap();
+            }
+            let state = it.gpu.state().unwrap();
+            for &id in &it.cloths {
+                let report = state.contact_report(id);
+                assert_eq!((report.frames, report.crossings, report.crossed), (1, 0, None));
+            }
+        }
+    }
+}
+
+#[test]
+fn a_collider_is_crossed_where_it_is_after_the_frame_that_was_read() {
+    for mut it in twins(&[level(true)], &[cuboid([0.01, 0.1, 0.013])]) {
+        let (id, hull) = (it.cloths[0], it.gpu.colliders().iter().next().unwrap().0);
+        let read = |it: &mut Twins| it.gpu.read(id).unwrap().contact_report(id);
+        it.gpu.step(&FRAME).unwrap();
+        assert_eq!(read(&mut it).crossed, None);
+        // Pins keep the sheet where it is.
+        it.gpu.colliders_mut().set_pose(hull, at([0.0, -0.16, 0.0])).unwrap();
+        assert_eq!(read(&mut it).crossed, None, "it has not moved yet");
+        it.gpu.step(&FRAME).unwrap();
+        let state = it.gpu.state().unwrap();
+        let report = state.contact_report(id);
+        assert_eq!(report.crossings, it.start_reports(&state)[0].start_crossings);
+        assert!(report.crossings > 4, "{report:?}");
+        it.gpu.colliders_mut().set_pose(hull, at([0.0, 0.2, 0.0])).unwrap();
+        it.gpu.step(&FRAME).unwrap();
+        it.gpu.step(&FRAME).unwrap();
+        let after = read(&mut it);
+        assert_eq!((after.crossings, after.crossed), (0, report.crossed));
+        assert_eq!(after.crossed.map(|it| (it.first_frame, it.last_frame)), Some((2, 2)));
+    }
+}
+
+#[test]
+fn reads_on_the_way_are_of_their_frame_whatever_comes_and_goes_meanwhile() {
+    for mut it in twins(&[level(true), upright(0.0, true)], &[]) {
+        let [first, second] = [it.cloths[0], it.cloths[1]];
+        let mut reads = Vec::new();
+        for _ in 0..3 {
+            it.gpu.step(&FRAME).unwrap();
+            reads.push(it.gpu.begin_read(&[first]).unwrap());
+        }
+        it.gpu.remove(second).unwrap();
+        reads.push(it.gpu.begin_read(&[first]).unwrap());
+        it.gpu.step(&FRAME).unwrap();
+        reads.push(it.gpu.begin_read(&[first]).unwrap());
+        it.gpu.set_cloth_contact_solver(ClothContactSolver::default()).unwrap();
+        it.gpu.step(&FRAME).unwrap();
+        reads.push(it.gpu.begin_read(&[first]).unwrap());
+        it.gpu.set_cloth_contact_solver(settings()).unwrap();
+        it.gpu.reset(first).unwrap();
+        reads.push(it.gpu.begin_read(&[first]).unwrap());
+        it.gpu.step(&FRAME).unwrap();
+        it.gpu.wait().unwrap();
+        let mut poll = |k: usize| {
+            let state = reads[k].poll().unwrap().expect("it was waited for");
+            let report = state.contact_report(first);
+            let frames = report.crossed.map(|it| [it.first_frame, it.last_frame]);
+            (report.frames, report.crossings, frames)
+        };
+        let (frame, count, frames) = poll(1);
+        assert!(frame == 2 && count > 4 && frames == Some([2, 2]), "{frame} {count} {frames:?}");
+        assert_eq!(poll(2), (3, count, Some([2, 3])));
+        assert_eq!(poll(4), (4, 0, Some([2, 3])), "the other cloth is gone");
+        assert_eq!(poll(0), (1, count, Some([1, 3])), "an older one came later");
+        assert_eq!(poll(5), (4, 0, Some([1, 3])), "after a frame without contact of triangles");
+        assert_eq!(poll(3), (3, 0, Some([1, 3])), "the other cloth was just removed");
+        assert_eq!(poll(6), (0, 0, None), "after a reset");
+        let report = it.gpu.read(first).unwrap().contact_report(first);
+        assert_eq!((report.frames, report.crossings, report.crossed), (1, 0, None));
+    }
+}
+
+#[test]
+fn particles_that_are_set_or_move_without_contact_of_triangles_are_not_counted() {
+    for mut it in twins(&[level(true), upright(0.0, true)], &[]) {
+        let id = it.cloths[0];
+        let read = |it: &mut Twins| {
+            let report = it.gpu.read(id).unwrap().contact_report(id);
+            (report.frames, report.crossed.map_or(0, |it| it.last_frame))
+        };
+        assert_eq!(read(&mut it), (0, 0), "before the first frame");
+        it.gpu.step(&FRAME).unwrap();
+        it.gpu.step(&Frame { dt: 0.0 }).unwrap();
+        assert_eq!(read(&mut it), (1, 1));
+        it.gpu.set_cloth_contact_solver(ClothContactSolver::default()).unwrap();
+        it.gpu.step(&FRAME).unwrap();
+        assert_eq!(read(&mut it), (1, 1), "particles that meet");
+        it.gpu.set_cloth_contact_solver(settings()).unwrap();
+        it.gpu.step(&FRAME).unwrap();
+        let particles = it.gpu.state().unwrap().current(id).to_vec();
+        let moved: Vec<_> = particles
+            .iter()
+            .map(|&Particle { position: [x, y, z], inverse_mass }| Particle {
+                position: [x, y + 1.0, z],
+                inverse_mass,
+            })
+            .collect();
+        it.gpu.set_particles(id, &moved, ParticleMotion::Rest).unwrap();
+        let report = it.gpu.read(id).unwrap().contact_report(id);
+        assert!(report.crossings > 4, "those after the last frame: {report:?}");
+        it.gpu.step(&FRAME).unwrap();
+        let report = it.gpu.read(id).unwrap().contact_report(id);
+        assert_eq!((report.frames, report.crossings), (3, 0));
     }
 }

@@ -8,6 +8,7 @@ mod adapters;
 mod binding;
 mod canary;
 mod compilation;
+mod crossings;
 mod debug;
 mod engine;
 mod error;

@@ -12,8 +12,9 @@ use poplin_layout::{
     Feedback, TRIANGLE_BY_CLOTH, TRIANGLE_BY_ITSELF, TRIANGLE_HELD, TriangleMultiplier,
     TriangleReport,
 };
-use poplin_model::{ContactPartner, ContactReport, Trouble};
+use poplin_model::{ContactPartner, ContactReport, Particle, Trouble};
 
+use crate::crossings::{CrossingLog, CrossingScene, Crossings};
 use crate::engine::{FEEDBACK_BYTES, REPORT_BYTES};
 use crate::{Engine, GpuError, ReadbackError};
 
@@ -29,6 +30,10 @@ pub struct Readback {
     multipliers: Option<(ContactMultipliers, u64)>,
     staging: Option<wgpu::Buffer>,
     members: Vec<Member>,
+    /// Who may be crossed.
+    crossings: Option<CrossingScene>,
+    /// Cloths that may cross those of the state, whose particles are copied for that, too.
+    others: Vec<(ClothId, Range<u32>)>,
     mapping: Option<OneshotReceiver<Result<(), wgpu::BufferAsyncError>>>,
 }
 
@@ -44,10 +49,11 @@ struct Member {
     impulse_rows: Range<u32>,
     bodies: FrameBodies,
     skipped_frames: u32,
+    crossings: CrossingLog,
 }
 
-/// Bytes of the sections of the staging buffer: current, previous, feedback, impulses, reports of contact, multipliers with a row for
-/// their count.
+/// Bytes of the sections of the staging buffer: current, previous, feedback, impulses, reports of contact, current of other cloths,
+/// multipliers with a row for their count.
 #[derive(Debug, Clone, Copy)]
 struct Sections {
     current: u64,
@@ -55,11 +61,17 @@ struct Sections {
     feedback: u64,
     impulses: u64,
     reports: u64,
+    others: u64,
     multipliers: u64,
 }
 
 impl Sections {
-    fn new(members: &[Member], is_current_alone: bool, multipliers: u64) -> Self {
+    fn new(
+        members: &[Member],
+        is_current_alone: bool,
+        others: &[(ClothId, Range<u32>)],
+        multipliers: u64,
+    ) -> Self {
         let sum = |len: fn(&Member) -> usize| members.iter().map(|m| len(m) as u64).sum::<u64>();
         let current = 16 * sum(|member| member.particles.len());
         Self {
@@ -68,13 +80,14 @@ impl Sections {
             feedback: FEEDBACK_BYTES * members.len() as u64,
             impulses: 16 * sum(|member| member.impulse_rows.len()),
             reports: REPORT_BYTES * members.len() as u64,
+            others: 16 * others.iter().map(|(_, range)| range.len() as u64).sum::<u64>(),
             multipliers,
         }
     }
 
     fn total(self) -> u64 {
-        let Self { current, previous, feedback, impulses, reports, multipliers } = self;
-        current + previous + feedback + impulses + reports + multipliers
+        let Self { current, previous, feedback, impulses, reports, others, multipliers } = self;
+        current + previous + feedback + impulses + reports + others + multipliers
     }
 }
 
@@ -87,6 +100,7 @@ fn member(engine: &Engine, id: ClothId) -> Result<Member, NoSuchCloth> {
         impulse_rows,
         bodies,
         skipped_frames,
+        crossings: engine.crossing_log(id)?,
     })
 }
 
@@ -133,6 +147,9 @@ impl Readback {
     /// Records the copy of the state that these cloths have when the encoder is run, with what
     /// [`Engine::encode_changes`] records before it. What an earlier copy brings is lost unless it was read.
     ///
+    /// After a frame with contact of triangles the particles of cloths that these may cross are copied, too: what is crossed is counted,
+    /// on threads of rayon's pool, when the state has arrived.
+    ///
     /// # Errors
     /// [`GpuError::NoSuchCloth`]; [`GpuError::TooLarge`] if the device cannot make a buffer of that size.
     pub fn encode(
@@ -142,6 +159,13 @@ impl Readback {
         encoder: &mut wgpu::CommandEncoder,
     ) -> Result<(), GpuError> {
         self.members = ids.iter().map(|&id| member(engine, id)).collect::<Result<_, _>>()?;
+        // A snapshot has no reports.
+        self.crossings = engine.crossing_scene().filter(|_| self.multipliers.is_none());
+        let others = self.crossings.as_ref().map_or(Vec::new(), |scene| scene.others(ids));
+        // Some may be gone since the frame.
+        let others =
+            others.into_iter().filter_map(|id| Some((id, engine.particle_range(id).ok()?)));
+        self.others = others.collect();
         let sections = self.sections();
         let limit = engine.device().limits().max_buffer_size;
         if sections.total() > limit {
@@ -180,6 +204,9 @@ impl Readback {
         let slots = members.iter().map(|member| member.feedback..member.feedback + 1);
         copy_ranges(encoder, engine.report_buffer(), slots, REPORT_BYTES, (staging, begin));
         let begin = begin + sections.reports;
+        let others = self.others.iter().map(|(_, range)| range.clone());
+        copy_ranges(encoder, engine.particle_buffer(), others, 16, (staging, begin));
+        let begin = begin + sections.others;
         if let (Some([words, held]), true) = (engine.multipliers().0, sections.multipliers > 0) {
             let word = 4 * u64::from(TRIANGLE_HELD);
             encoder.copy_buffer_to_buffer(words, word, staging, begin, 4);
@@ -191,7 +218,7 @@ impl Readback {
 
     fn sections(&self) -> Sections {
         let multipliers = self.multipliers.as_ref().map_or(0, |it| it.1);
-        Sections::new(&self.members, self.is_current_alone, multipliers)
+        Sections::new(&self.members, self.is_current_alone, &self.others, multipliers)
     }
 
     /// Asks for what contact of triangles holds, too.
@@ -257,10 +284,51 @@ impl Readback {
                 let begin = (sections.total() - sections.multipliers) as usize;
                 multipliers.pairs = pairs_of(&view[begin..sections.total() as usize]);
             }
-            state_of(&view, &self.members, sections)
+            self.state_of(&view, sections)
         };
         staging.unmap();
         Ok(state)
+    }
+
+    /// The state in these bytes. What is crossed in it is counted.
+    fn state_of(&self, bytes: &[u8], sections: Sections) -> State {
+        let (current, rest) = bytes.split_at(sections.current as usize);
+        let (previous, rest) = rest.split_at(sections.previous as usize);
+        let (feedback, rest) = rest.split_at(sections.feedback as usize);
+        let feedback: Vec<Feedback> = bytemuck::pod_collect_to_vec(feedback);
+        let (rows, rest) = rest.split_at(sections.impulses as usize);
+        let rows: Vec<[f32; 4]> = bytemuck::pod_collect_to_vec(rows);
+        let (reports, rest) = rest.split_at(sections.reports as usize);
+        let reports: Vec<TriangleReport> = bytemuck::pod_collect_to_vec(reports);
+        let current: Vec<Particle> = bytemuck::pod_collect_to_vec(current);
+        let others: Vec<Particle> = bytemuck::pod_collect_to_vec(&rest[..sections.others as usize]);
+        let crossings = self.crossings.as_ref().map(|scene| self.count(scene, &current, &others));
+        let mut row_begin = 0;
+        let members = self.members.iter().zip(feedback).zip(&reports);
+        let parts = members.map(|((member, feedback), report)| {
+            let rows = &rows[row_begin..row_begin + member.impulse_rows.len()];
+            row_begin += rows.len();
+            let mut contact = contact_report(report);
+            member.crossings.complete(member.id, crossings.as_ref(), &mut contact);
+            StatePart {
+                id: member.id,
+                particle_count: member.particles.len(),
+                feedback,
+                skipped_frames: member.skipped_frames,
+                body_impulses: member.bodies.impulses(rows, &feedback),
+                contact,
+            }
+        });
+        let parts: Vec<StatePart> = parts.collect();
+        State::new(current, bytemuck::pod_collect_to_vec(previous), parts)
+    }
+
+    /// What is crossed of the cloths of the state, with particles of these and of others.
+    fn count(&self, scene: &CrossingScene, current: &[Particle], others: &[Particle]) -> Crossings {
+        let asked: Vec<ClothId> = self.members.iter().map(|member| member.id).collect();
+        let own = self.members.iter().map(|member| (member.id, member.particles.len()));
+        let others_of = self.others.iter().map(|(id, range)| (*id, range.len()));
+        scene.count(&asked, slices(own, current).chain(slices(others_of, others)))
     }
 }
 
@@ -278,7 +346,7 @@ fn pairs_of(bytes: &[u8]) -> Vec<PairMultipliers> {
     .collect()
 }
 
-/// What contact did, of which a GPU does not look for crossings.
+/// What contact did, as far as the device looks for it.
 fn contact_report(it: &TriangleReport) -> ContactReport {
     use ContactPartner::{Collider, Itself, OtherCloth};
     let trouble =
@@ -301,27 +369,14 @@ fn contact_report(it: &TriangleReport) -> ContactReport {
     }
 }
 
-fn state_of(bytes: &[u8], members: &[Member], sections: Sections) -> State {
-    let (current, rest) = bytes.split_at(sections.current as usize);
-    let (previous, rest) = rest.split_at(sections.previous as usize);
-    let (feedback, rest) = rest.split_at(sections.feedback as usize);
-    let feedback: Vec<Feedback> = bytemuck::pod_collect_to_vec(feedback);
-    let (rows, rest) = rest.split_at(sections.impulses as usize);
-    let rows: Vec<[f32; 4]> = bytemuck::pod_collect_to_vec(rows);
-    let reports = &rest[..sections.reports as usize];
-    let reports: Vec<TriangleReport> = bytemuck::pod_collect_to_vec(reports);
-    let mut row_begin = 0;
-    let parts = members.iter().zip(feedback).zip(&reports).map(|((member, feedback), report)| {
-        let rows = &rows[row_begin..row_begin + member.impulse_rows.len()];
-        row_begin += rows.len();
-        StatePart {
-            id: member.id,
-            particle_count: member.particles.len(),
-            feedback,
-            skipped_frames: member.skipped_frames,
-            body_impulses: member.bodies.impulses(rows, &feedback),
-            contact: contact_report(report),
-        }
-    });
-    State::new(bytemuck::pod_collect_to_vec(current), bytemuck::pod_collect_to_vec(previous), parts)
+/// The particles of cloths that lie one after another.
+fn slices(
+    cloths: impl Iterator<Item = (ClothId, usize)>,
+    mut particles: &[Particle],
+) -> impl Iterator<Item = (ClothId, &[Particle])> {
+    cloths.map(move |(id, count)| {
+        let (own, rest) = particles.split_at(count);
+        particles = rest;
+        (id, own)
+    })
 }

@@ -8,6 +8,7 @@ use poplin_layout::{
     TRIANGLE_DUE, TRIANGLE_FORCED, TRIANGLE_GAP, TRIANGLE_HELD, TRIANGLE_OVERLAPS, TRIANGLE_PART,
     TRIANGLE_PATH, TRIANGLE_RESERVE, TRIANGLE_SECTIONS, TRIANGLE_WORDS, TriangleBodies,
     TriangleCandidate, TriangleMultiplier, TrianglePair, TriangleParameters, TriangleRound,
+    TriangleTask,
 };
 use poplin_shaders::Kernel;
 use wgpu::util::DeviceExt;
@@ -373,7 +374,8 @@ impl TriangleBuffers {
             (&[], 4 * scan_words(slot_len) as usize),
             (cast_slice(&round.begins), 4 * scan_words(begin_len) as usize),
             (cast_slice(&words), 4 * list_len),
-            (cast_slice(&bodies.tasks), 0),
+            // Cloths that meet nobody have none.
+            (cast_slice(&bodies.tasks), size_of::<TriangleTask>()),
             (cast_slice(&bodies.simplices), 0),
             (cast_slice(&bodies.nodes), 0),
             (&[], TRIANGLE_PATH as usize * size_of::<[f32; 4]>() * bodies.nodes.len()),

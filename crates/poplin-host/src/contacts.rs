@@ -1,7 +1,7 @@
 //! Collision between cloths: which cloths take part in a frame, when they collide, and where their local spaces are then.
 
 use bytemuck::Zeroable;
-use glam::{DMat3, DQuat, DVec3};
+use glam::{DMat3, DQuat, DVec3, Vec3};
 use poplin_layout::{ClothPlacement, ContactCloth, ContactParameters, SCAN_BLOCK};
 use poplin_model::{ClothContactSolver, ContactMode, Frame, Pose};
 
@@ -30,6 +30,13 @@ pub struct ContactFrame {
     pub parameters: Vec<ContactParameters>,
     largest_count: u32,
     every: u32,
+}
+
+/// A particle of a local space in the world \[m\].
+#[inline]
+pub fn in_world(space: &ContactCloth, &[x, y, z, _]: &[f32; 4]) -> Vec3 {
+    let xyz = |[x, y, z, _]: [f32; 4]| Vec3::new(x, y, z);
+    xyz(space.axis_x) * x + xyz(space.axis_y) * y + xyz(space.axis_z) * z + xyz(space.origin)
 }
 
 /// Whether cloths with this setting collide at all.
@@ -124,6 +131,12 @@ impl ContactFrame {
         if settings.contact == ContactMode::Triangles {
             self.cloths.extend(self.members.iter().map(Member::at_start));
         }
+    }
+
+    /// The cloths after the frame.
+    pub fn ends(&self) -> &[ContactCloth] {
+        let begin = self.parameters.last().map_or(0, |last| last.cloth_begin as usize);
+        &self.cloths[begin..begin + self.members.len()]
     }
 
     /// Where the cloths before the frame begin, in contact of triangles.

@@ -39,29 +39,37 @@ impl Trouble {
         Self { first_frame: frame, last_frame: frame, most_pairs: pairs, partner, position_m }
     }
 
-    /// Adds what is found in the frame now; nothing if that is no pair.
+    /// Adds what is found in a frame, the last one or not; nothing if that is no pair.
     pub fn add(all: &mut Option<Self>, now: Self) {
         if now.most_pairs == 0 {
             return;
         }
         *all = Some(all.map_or(now, |all| {
             let worst = if now.most_pairs > all.most_pairs { now } else { all };
-            Self { first_frame: all.first_frame, last_frame: now.last_frame, ..worst }
+            Self {
+                first_frame: all.first_frame.min(now.first_frame),
+                last_frame: all.last_frame.max(now.last_frame),
+                ..worst
+            }
         }));
     }
 }
 
 /// What contact of triangles could not keep apart of a cloth since it was added or reset.
+///
+/// On a GPU what is crossed is counted when a state is read, for the frame that it is of: `crossings` and `crossed` are of those frames
+/// alone, whoever reads none pays nothing, and `start_crossings` is 0.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct ContactReport {
     /// Frames with contact of triangles.
     pub frames: u32,
-    /// Pairs of an edge and a triangle that cross after the last frame, one of both or both of this cloth, counted exactly.
+    /// Pairs of an edge and a triangle that cross after the last frame, one of both or both of this cloth, counted exactly. On a GPU after
+    /// the last one that was read.
     pub crossings: u32,
-    /// The same before the first frame.
+    /// The same before the first frame; 0 on a GPU.
     pub start_crossings: u32,
-    /// Frames with such pairs before or after one of their solver iterations.
+    /// Frames with such pairs before or after one of their solver iterations; on a GPU frames that were read with such pairs at their end.
     pub crossed: Option<Trouble>,
     /// Frames in which pins, balls, capsules or planes came through cloth, where no triangle of theirs is there to be crossed: the
     /// most pairs of a solver iteration.

@@ -245,10 +245,9 @@ impl Running<'_> {
         let speeds = self.findings.iter().map(|findings| findings.last_speed);
         let warnings = self.garments.iter().zip(&self.findings);
         let warnings = warnings
-            .flat_map(|(garment, findings)| findings.warnings(job, garment, job.frames))
+            .flat_map(|(garment, findings)| findings.warnings(job, garment, job.frames, backend))
             .chain(Warning::of_mode(self.garments, job.cloth_contact_solver.contact))
             .chain(Warning::of_colliders(self.garments, &self.member.colliders))
-            .chain(Warning::of_tangle(&job.cloth_contact_solver, backend, tangle.as_ref()))
             .map(|warning| warning.to_string())
             .collect();
         let mut result = JobResult {

@@ -277,6 +277,7 @@ impl Findings {
         job: &Job,
         garment: &Garment,
         frames: u32,
+        backend: &str,
     ) -> impl Iterator<Item = Warning> {
         let cloth = || garment.name.clone();
         let stretch = self.overstretch;
@@ -301,7 +302,7 @@ impl Findings {
         let contact = job.cloth_contact_solver.contact;
         let start = Warning::of_start(garment, contact).into_iter();
         let of_motion = Warning::of_motion(job.frames, job.frame_rate, garment);
-        let crossed = Warning::of_contact(garment, &self.contact);
+        let crossed = Warning::of_contact(garment, &self.contact, backend);
         let doubts = start.chain(crossed).chain(overstretched).chain(stretchy).chain(of_step);
         doubts.chain(Warning::of_mesh(garment, contact)).chain(of_motion)
     }

@@ -222,14 +222,11 @@ impl Summary {
                 .garments
                 .iter()
                 .zip(findings)
-                .flat_map(|(garment, findings)| findings.warnings(job, garment, course.frames))
+                .flat_map(|(garment, findings)| {
+                    findings.warnings(job, garment, course.frames, backend.backend.name())
+                })
                 .chain(Warning::of_mode(&job.garments, job.cloth_contact_solver.contact))
                 .chain(Warning::of_colliders(&job.garments, &job.colliders))
-                .chain(Warning::of_tangle(
-                    &job.cloth_contact_solver,
-                    backend.backend.name(),
-                    outcome.tangle.as_ref(),
-                ))
                 .map(|warning| WarningSummary { message: warning.to_string(), warning })
                 .collect(),
             cloths: job

@@ -8,10 +8,7 @@ use poplin_io::scene::BuiltCollider;
 use poplin_io::{MAX_RESOLUTION, TwistedFaces};
 use poplin_measure::depth::Depth;
 use poplin_measure::strain::LongEdges;
-use poplin_measure::tangle::Tangle;
-use poplin_model::{
-    ClothContactSolver, ContactMode, ContactPartner, ContactReport, ImplicitReport, Shape, Trouble,
-};
+use poplin_model::{ContactMode, ContactPartner, ContactReport, ImplicitReport, Shape, Trouble};
 use serde::Serialize;
 
 use crate::choices::mean_edge;
@@ -121,6 +118,9 @@ pub(crate) enum Warning {
         /// Before the first frame, and after the last.
         crossings_at_start: u32,
         crossings_at_end: u32,
+        /// Whether a GPU simulated it, which untangles nothing.
+        #[serde(skip)]
+        is_on_gpu: bool,
         #[serde(flatten)]
         trouble: Trouble,
     },
@@ -145,8 +145,6 @@ pub(crate) enum Warning {
         #[serde(flatten)]
         trouble: Trouble,
     },
-    /// Cloths are crossed at the end, which a GPU does not untangle.
-    StaysCrossed { crossings: usize },
     /// Whole iterations do not fit a frame.
     OtherFrequency { cloth: String, asked_hz: f32, frequency_hz: f32 },
 }
@@ -421,6 +419,7 @@ impl Warning {
     pub(super) fn of_contact(
         garment: &Garment,
         reports: &[ContactReport],
+        backend: &str,
     ) -> impl Iterator<Item = Self> + use<> {
         let worst = |pick: fn(&ContactReport) -> Option<Trouble>| {
             let all = (0..).zip(reports);
@@ -435,6 +434,7 @@ impl Warning {
             copy,
             crossings_at_start: report.start_crossings,
             crossings_at_end: report.crossings,
+            is_on_gpu: backend == Backend::Gpu.name(),
             trouble,
         });
         let forced = worst(|report| report.forced).map(|(copy, _, trouble)| Self::Forced {
@@ -453,17 +453,6 @@ impl Warning {
             trouble,
         });
         [crossed, forced, hurried, unlisted].into_iter().flatten()
-    }
-
-    /// What of cloths is crossed after the last frame, if nobody has looked at it before.
-    pub(crate) fn of_tangle(
-        solver: &ClothContactSolver,
-        backend: &str,
-        tangle: Option<&Tangle>,
-    ) -> Option<Self> {
-        let is_blind = solver.contact == ContactMode::Triangles && backend == Backend::Gpu.name();
-        let crossings = tangle.filter(|_| is_blind)?.crossings;
-        (crossings > 0).then_some(Self::StaysCrossed { crossings })
     }
 }
 
@@ -711,11 +700,20 @@ impl fmt::Display for Warning {
                 grouped(*held as usize),
                 grouped(*steps as usize),
             ),
-            Self::Crossed { cloth, copy, crossings_at_start, crossings_at_end, trouble } => {
+            Self::Crossed {
+                cloth,
+                copy,
+                crossings_at_start,
+                crossings_at_end,
+                is_on_gpu,
+                trouble,
+            } => {
                 let (frames, position) = when_and_where(trouble);
                 let cloth = cloth_or_copy(cloth, *copy);
                 let most = counted(trouble.most_pairs as usize, "edge-triangle crossing");
-                let (what, cure) = if *crossings_at_start > 0 {
+                let (what, cure) = if *is_on_gpu {
+                    ("was crossed", "a GPU untangles nothing, choose --backend cpu")
+                } else if *crossings_at_start > 0 {
                     ("starts crossed", "move the layers apart")
                 } else {
                     (
@@ -729,6 +727,8 @@ impl fmt::Display for Warning {
                     ContactPartner::Collider => "a collider",
                 };
                 let end = match crossings_at_end {
+                    // Of a GPU only frames that are read are known.
+                    0 if *is_on_gpu => String::from("free at the end"),
                     0 => format!("free since frame {}", trouble.last_frame + 1),
                     count => format!("{} stay at the end: {cure}", grouped(*count as usize)),
                 };
@@ -771,11 +771,6 @@ impl fmt::Display for Warning {
                     cloth_or_copy(cloth, *copy),
                 )
             }
-            Self::StaysCrossed { crossings } => write!(
-                f,
-                "{} at the end: what starts crossed a GPU does not untangle; choose --backend cpu",
-                counted(*crossings, "edge-triangle crossing"),
-            ),
             Self::OtherFrequency { cloth, asked_hz, frequency_hz } => write!(
                 f,
                 "cloth `{cloth}` is solved {frequency_hz:.0} times a second in place of {asked_hz:.0}, as a frame has whole \

@@ -5,6 +5,7 @@ use super::frame::restricted;
 use super::triangles::REPORT_BYTES;
 use super::{Engine, FEEDBACK_BYTES, GpuCloth};
 use crate::GpuError;
+use crate::crossings::CrossingLog;
 use bytemuck::{Zeroable, bytes_of, cast_slice};
 use poplin_host::{ClothId, FrameBodies, HostCloth, SnapshotCloth, collides, takes_part};
 use poplin_layout::{
@@ -89,6 +90,7 @@ impl Engine {
             is_uploaded: false,
             is_waiting: false,
             has_other_time: false,
+            crossings: CrossingLog::default(),
         }))
     }
 

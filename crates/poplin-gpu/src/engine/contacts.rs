@@ -316,6 +316,10 @@ impl Engine {
     pub(super) fn begin_contacts(&mut self, frame: &Frame) -> Result<(), GpuError> {
         let Self { contacts, triangles, device, cloths, options, colliders, .. } = self;
         contacts.frame.clear();
+        // In a frame that takes no time nothing moves.
+        if frame.dt > 0.0 {
+            triangles.recorded.clear();
+        }
         if self.participant_count == 0 {
             return Ok(());
         }

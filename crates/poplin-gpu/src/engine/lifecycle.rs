@@ -6,6 +6,7 @@ use super::packer::PARAMETER_ROWS;
 use super::rows::RowTarget;
 use super::{Engine, FEEDBACK_BYTES, GpuCloth};
 use crate::GpuError;
+use crate::crossings::CrossingLog;
 use bytemuck::{Zeroable, bytes_of};
 use poplin_host::{ClothId, FrameBodies, ParticleMotion};
 use poplin_layout::{ClothPlacement, Feedback, NO_OFFSET};
@@ -51,6 +52,7 @@ impl Engine {
                 is_uploaded: false,
                 is_waiting: false,
                 has_other_time: false,
+                crossings: CrossingLog::default(),
                 ..*source
             };
             ids.push(self.insert(cloth));
@@ -114,6 +116,7 @@ impl Engine {
         let cloth = &mut self.cloths.values_mut()[index];
         cloth.host.reset();
         cloth.impulse_rows = 0..0;
+        cloth.crossings = CrossingLog::default();
         if cloth.rest_begin.take().is_some() {
             mark_stale(&mut self.buckets, &cloth.bucket);
         }

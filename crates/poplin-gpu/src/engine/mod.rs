@@ -15,6 +15,7 @@ mod visits;
 use crate::Compilation;
 use crate::GpuError;
 use crate::adapters::is_software;
+use crate::crossings::{CrossingLog, CrossingScene};
 use crate::growable::GrowableBuffer;
 use crate::pipelines::Pipelines;
 use crate::pool::Pool;
@@ -147,6 +148,7 @@ struct GpuCloth {
     impulse_bodies: FrameBodies,
     lanes: Lanes,
     bucket: OverrideValues,
+    crossings: CrossingLog,
 }
 
 impl GpuCloth {
@@ -479,6 +481,16 @@ impl Engine {
     /// What is reported of contact of triangles, in the slot of each cloth.
     pub(crate) fn report_buffer(&self) -> &wgpu::Buffer {
         self.triangles.reports.buffer()
+    }
+
+    /// What may be crossed in the particles that a read copies, if the last frame had contact of triangles.
+    pub(crate) fn crossing_scene(&self) -> Option<CrossingScene> {
+        self.triangles.crossing_scene()
+    }
+
+    /// What reads find crossed of a cloth.
+    pub(crate) fn crossing_log(&self, id: ClothId) -> Result<CrossingLog, NoSuchCloth> {
+        self.cloths.get(id).map(|cloth| cloth.crossings.clone())
     }
 
     /// What contact of triangles holds: count and multipliers on the device, or those of a snapshot that are not there yet, and the

@@ -3,18 +3,19 @@
 use super::{Engine, EngineOptions, GpuCloth};
 use crate::GpuError;
 use crate::compilation::Made;
+use crate::crossings::CrossingScene;
 use crate::growable::GrowableBuffer;
 use crate::triangles::{
     HELD, LISTS, MOVES, Passes, TriangleBuffers, TriangleGroups, TriangleKernels, TriangleSlice,
 };
 use bytemuck::cast_slice;
 use poplin_host::{
-    ContactFrame, ContactMultipliers, HostCloth, SceneChange, State, TriangleScene,
+    ClothId, ContactFrame, ContactMultipliers, HostCloth, SceneChange, State, TriangleScene,
     pack_triangle_bodies,
 };
 use poplin_layout::{
-    NO_OFFSET, TRIANGLE_FRAME_ENDS, TRIANGLE_FRAME_STARTS, TRIANGLE_STARTS, TRIANGLE_SWEEPS,
-    TriangleMultiplier, TriangleReport, TriangleRound, TriangleRow,
+    ContactCloth, NO_OFFSET, TRIANGLE_FRAME_ENDS, TRIANGLE_FRAME_STARTS, TRIANGLE_STARTS,
+    TRIANGLE_SWEEPS, TriangleMultiplier, TriangleReport, TriangleRound, TriangleRow,
 };
 use poplin_model::{ClothContactSolver, ColliderSet};
 
@@ -34,6 +35,9 @@ pub(super) struct Triangles {
     /// Created when a cloth first takes part.
     kernels: Made<TriangleKernels>,
     scene: TriangleScene,
+    /// The cloths of the last recorded frame that took time, with their local spaces after it; none if it had no contact of triangles, or
+    /// particles were set since.
+    pub(super) recorded: Vec<(ClothId, ContactCloth)>,
     /// What is other in the begun frame than in the buffers.
     change: SceneChange,
     buffers: Option<TriangleBuffers>,
@@ -83,6 +87,7 @@ impl Triangles {
         Self {
             kernels: Made::default(),
             scene: TriangleScene::default(),
+            recorded: Vec::new(),
             change: SceneChange::None,
             buffers: None,
             multipliers: ContactMultipliers::default(),
@@ -121,6 +126,7 @@ impl Triangles {
     /// Forgets everybody: what is not where it was is no motion.
     pub(super) fn forget(&mut self) {
         self.scene.forget();
+        self.recorded.clear();
         self.change = SceneChange::None;
         self.buffers = None;
         self.multipliers = ContactMultipliers::default();
@@ -245,6 +251,16 @@ impl Triangles {
         (rows.map(|at| at.extend(0.0).to_array()).collect(), begin)
     }
 
+    /// What may be crossed in the particles as they are on the device, if the last frame had contact of triangles.
+    pub(super) fn crossing_scene(&self) -> Option<CrossingScene> {
+        let Self { scene, recorded, .. } = self;
+        (!recorded.is_empty()).then(|| CrossingScene {
+            bodies: scene.bodies.clone(),
+            rows: scene.ends.clone(),
+            cloths: recorded.clone(),
+        })
+    }
+
     /// Learns how many pairs were found where there was no room for them.
     pub(super) fn note_reports(&mut self, state: &State) {
         let lacking = |&id: &_| state.contact_report(id).unlisted;
@@ -263,8 +279,7 @@ impl Engine {
         settings: &ClothContactSolver,
         step: f32,
     ) -> Result<TriangleFrame, GpuError> {
-        let Self { triangles, contacts, device, queue, slots, next_slot, uploaded_bytes, .. } =
-            self;
+        let Self { triangles, contacts, cloths, device, queue, slots, next_slot, .. } = self;
         let is_renamed = triangles.prepare(device, encoder)?;
         let slices = triangles.slices(&contacts.frame, step);
         let (rows, begin) = triangles.collider_rows();
@@ -274,7 +289,9 @@ impl Engine {
         let uniforms = buffers.uniforms(max_rounds, &slices);
         slot.triangles.uniforms.upload(device, queue, &uniforms)?;
         slot.triangles.rows.upload(device, queue, cast_slice(&rows))?;
-        *uploaded_bytes += uniforms.len() as u64 + ROW_BYTES * rows.len() as u64;
+        self.uploaded_bytes += uniforms.len() as u64 + ROW_BYTES * rows.len() as u64;
+        let members = contacts.frame.indices().map(|index| cloths.ids()[index]);
+        triangles.recorded.extend(members.zip(contacts.frame.ends().iter().copied()));
         let half = ROW_BYTES * rows.len() as u64 / 2;
         let row_count = u64::from(buffers.parameters.row_count);
         let sections =

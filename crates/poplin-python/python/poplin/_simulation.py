@@ -66,11 +66,11 @@ class ContactReport(NamedTuple):
     frames: int
     """Frames with contact of triangles."""
     crossings: int
-    """Pairs of an edge and a triangle that cross after the last frame, counted exactly."""
+    """Pairs of an edge and a triangle that cross after the last frame, on a GPU after the last one that was read; counted exactly."""
     start_crossings: int
-    """The same before the first frame."""
+    """The same before the first frame; 0 on a GPU."""
     crossed: Trouble | None
-    """Frames with such pairs."""
+    """Frames with such pairs; on a GPU those of them that were read."""
     forced: Trouble | None
     """Frames in which balls, capsules or planes came through the cloth."""
     hurried: Trouble | None
@@ -310,7 +310,7 @@ class Simulation:
         """Sets the settings that are named, from the next frame on; others stay.
 
         {"contact": "triangles"}: cloths with a thickness keep it between triangles and not between particles. What that cannot keep apart
-        is in `State.contact_reports`; a GPU neither counts nor untangles what is crossed.
+        is in `State.contact_reports`; a GPU untangles nothing, and counts what is crossed when a state is read.
         """
         self._native.set_cloth_contact_solver(text(settings))
 

@@ -2,7 +2,7 @@
 //! `shaders/contact/triangle_particles.wgsl`.
 
 use glam::Vec3;
-use poplin_host::{HostCloth, SceneChange, renamed_multipliers};
+use poplin_host::{HostCloth, SceneChange, in_world, renamed_multipliers};
 use poplin_layout::{ContactCloth, Feedback};
 use poplin_model::ColliderSet;
 
@@ -20,11 +20,6 @@ pub struct ClothInput<'a> {
     pub current: &'a [[f32; 4]],
     /// Its local space before the frame.
     pub space: ContactCloth,
-}
-
-/// A particle of a local space in the world.
-fn in_world(space: &ContactCloth, &[x, y, z, _]: &[f32; 4]) -> Vec3 {
-    xyz(space.axis_x) * x + xyz(space.axis_y) * y + xyz(space.axis_z) * z + xyz(space.origin)
 }
 
 impl TriangleContact {

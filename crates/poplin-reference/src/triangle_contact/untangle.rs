@@ -11,7 +11,9 @@
 use std::ops::Range;
 
 use glam::{DVec3, Vec3};
-use poplin_host::properly_intersect;
+use poplin_host::{
+    NO_FACE, Surface, contact_partner, crossing_point, properly_intersect, report_crossings,
+};
 use poplin_model::{ContactPartner, ContactReport, Trouble};
 use rayon::prelude::*;
 
@@ -20,7 +22,6 @@ use super::closest::{edge_edge, vertex_face};
 use super::memory::TriangleContact;
 use super::pairs::{BodyPair, Candidate};
 use super::tree::Path;
-use poplin_host::{NO_FACE, Surface};
 
 /// How far a slice moves what is tangled, in thicknesses: less than what a round may add to a move.
 const STEP: f32 = 0.2;
@@ -499,16 +500,8 @@ impl TriangleContact {
                     return;
                 }
                 let corners = corners.map(|corner| q + corner);
-                let [x, y, z] = corners.map(|row| self.start[row as usize]);
-                let wide = |v: Vec3| v.as_dvec3().to_array();
-                if !properly_intersect([wide(a), wide(b)], [x, y, z].map(wide)) {
-                    return;
-                }
-                let normal = (y - x).as_dvec3().cross((z - x).as_dvec3());
-                let (above, below) =
-                    (normal.dot((a - x).as_dvec3()), normal.dot((b - x).as_dvec3()));
-                let along = (above / (above - below)).clamp(0.0, 1.0) as f32;
-                let along = if along.is_finite() { along } else { 0.5 };
+                let faces = corners.map(|row| self.start[row as usize]);
+                let Some((at, along)) = crossing_point([a, b], faces) else { return };
                 found.push(Crossing {
                     pair,
                     side,
@@ -516,7 +509,7 @@ impl TriangleContact {
                     face,
                     ends,
                     corners,
-                    at: a + (b - a) * along,
+                    at,
                     along,
                     label: side,
                 });
@@ -1023,13 +1016,13 @@ impl TriangleContact {
         };
         let own = (0..self.bodies.len() as u32).map(|index| [index, index]);
         let pairs = own.chain(near.iter().flat_map(|&[a, b]| [[a, b], [b, a]]));
-        let is_cloth = |index: u32| self.bodies[index as usize].is_cloth();
         let speeds: Vec<(f32, usize)> = (0..self.bodies.len()).map(fastest).collect();
         let most = speeds.iter().map(|it| it.0).fold(0.0, f32::max);
-        let hurried = pairs.filter(|&[cloth, _]| is_cloth(cloth)).filter_map(|[cloth, other]| {
-            let (speed, row) = speeds[other as usize];
-            (speed > 0.5 * most).then(|| ([cloth, other], self.start[row]))
-        });
+        let hurried =
+            pairs.filter(|&[cloth, _]| self.is_cloth(cloth)).filter_map(|[cloth, other]| {
+                let (speed, row) = speeds[other as usize];
+                (speed > 0.5 * most).then(|| ([cloth, other], self.start[row]))
+            });
         self.tangles.hurried = hurried.collect();
     }
 
@@ -1058,39 +1051,22 @@ impl TriangleContact {
         }
         let hurried = self.tangles.hurried.iter().find(|([cloth, _], _)| *cloth as usize == index);
         if let Some((pair, at)) = hurried {
-            let now = Trouble::in_frame(frame, 1, self.partner(index, *pair), at.to_array());
+            let partner = contact_partner(index as u32, *pair, |body| self.is_cloth(body));
+            let now = Trouble::in_frame(frame, 1, partner, at.to_array());
             Trouble::add(&mut report.hurried, now);
         }
         self.report_crossings(index, report);
     }
 
-    /// What the `index`th cloth meets in a pair of bodies that it is in.
-    fn partner(&self, index: usize, [a, b]: BodyPair) -> ContactPartner {
-        let other = if a as usize == index { b } else { a } as usize;
-        if other == index {
-            ContactPartner::Itself
-        } else if self.bodies[other].is_cloth() {
-            ContactPartner::OtherCloth
-        } else {
-            ContactPartner::Collider
-        }
+    /// Whether a body is a cloth.
+    fn is_cloth(&self, index: u32) -> bool {
+        self.bodies[index as usize].is_cloth()
     }
 
     /// Adds what is crossed now to the report of a cloth.
     fn report_crossings(&self, index: usize, report: &mut ContactReport) {
-        let crossings = self.tangles.crossings.iter();
-        let own = crossings.filter(|crossing| crossing.pair.contains(&(index as u32)));
-        report.crossings = own.clone().count() as u32;
-        let with = |with| own.clone().filter(move |it| self.partner(index, it.pair) == with);
-        let partners = [ContactPartner::Itself, ContactPartner::OtherCloth];
-        let most = partners.into_iter().fold(ContactPartner::Collider, |most, partner| {
-            if with(partner).count() >= with(most).count() { partner } else { most }
-        });
-        if let Some(crossing) = with(most).nth(with(most).count() / 2) {
-            let at = crossing.at.to_array();
-            let now = Trouble::in_frame(report.frames, report.crossings, most, at);
-            Trouble::add(&mut report.crossed, now);
-        }
+        let crossings = self.tangles.crossings.iter().map(|it| (it.pair, it.at));
+        report_crossings(index as u32, crossings, |body| self.is_cloth(body), report);
     }
 }
 

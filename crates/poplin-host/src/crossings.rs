@@ -1,0 +1,335 @@
+//! What is crossed in contact of triangles, counted exactly: edges of bodies that go through faces, and whose report they are in.
+
+use std::ops::Range;
+
+use glam::{Vec3, Vec3A};
+use poplin_layout::TRIANGLE_CHILDREN;
+use poplin_model::{ContactPartner, ContactReport, Trouble};
+use rayon::prelude::*;
+
+use crate::crossing::properly_intersect;
+use crate::triangle_scene::TriangleBody;
+
+/// Edges that a thread looks at once.
+const BLOCK: usize = 512;
+/// Children of a node of a tree of boxes.
+const FAN: usize = TRIANGLE_CHILDREN as usize;
+
+/// Where an edge goes through a face \[m\], and where on the edge that is: 0 at its first end, 1 at its second.
+pub fn crossing_point(ends: [Vec3; 2], corners: [Vec3; 3]) -> Option<(Vec3, f32)> {
+    let wide = |v: Vec3| v.as_dvec3().to_array();
+    if !properly_intersect(ends.map(wide), corners.map(wide)) {
+        return None;
+    }
+    let ([a, b], [x, y, z]) = (ends, corners);
+    let normal = (y - x).as_dvec3().cross((z - x).as_dvec3());
+    let (above, below) = (normal.dot((a - x).as_dvec3()), normal.dot((b - x).as_dvec3()));
+    let along = (above / (above - below)).clamp(0.0, 1.0) as f32;
+    let along = if along.is_finite() { along } else { 0.5 };
+    Some((a + (b - a) * along, along))
+}
+
+/// What a cloth, the `index`th body, meets in a pair of bodies that it is in.
+pub fn contact_partner(
+    index: u32,
+    [a, b]: [u32; 2],
+    is_cloth: impl Fn(u32) -> bool,
+) -> ContactPartner {
+    let other = if a == index { b } else { a };
+    if other == index {
+        ContactPartner::Itself
+    } else if is_cloth(other) {
+        ContactPartner::OtherCloth
+    } else {
+        ContactPartner::Collider
+    }
+}
+
+/// Adds what is crossed now to the report of a cloth, the `index`th body: of all crossings their bodies and where they are.
+pub fn report_crossings(
+    index: u32,
+    crossings: impl Iterator<Item = ([u32; 2], Vec3)> + Clone,
+    is_cloth: impl Fn(u32) -> bool,
+    report: &mut ContactReport,
+) {
+    let own = crossings.filter(|(pair, _)| pair.contains(&index));
+    report.crossings = own.clone().count() as u32;
+    let with = |with| {
+        let partner = |pair| contact_partner(index, pair, &is_cloth);
+        own.clone().filter(move |(pair, _)| partner(*pair) == with)
+    };
+    let partners = [ContactPartner::Itself, ContactPartner::OtherCloth];
+    let most = partners.into_iter().fold(ContactPartner::Collider, |most, partner| {
+        if with(partner).count() >= with(most).count() { partner } else { most }
+    });
+    if let Some((_, at)) = with(most).nth(with(most).count() / 2) {
+        let now = Trouble::in_frame(report.frames, report.crossings, most, at.to_array());
+        Trouble::add(&mut report.crossed, now);
+    }
+}
+
+/// A box along the axes.
+#[derive(Debug, Clone, Copy)]
+struct Bounds {
+    low: Vec3A,
+    high: Vec3A,
+}
+
+impl Bounds {
+    /// Around nothing.
+    const NOTHING: Self = Self { low: Vec3A::INFINITY, high: Vec3A::NEG_INFINITY };
+
+    /// Around some points.
+    fn of(points: impl Iterator<Item = Vec3>) -> Self {
+        points.map(Vec3A::from).fold(Self::NOTHING, |all, at| all.with(&Self { low: at, high: at }))
+    }
+
+    /// Around two.
+    fn with(&self, other: &Self) -> Self {
+        Self { low: self.low.min(other.low), high: self.high.max(other.high) }
+    }
+
+    /// Whether they have a point in common.
+    fn meets(&self, other: &Self) -> bool {
+        (self.low.cmple(other.high) & other.low.cmple(self.high)).all()
+    }
+}
+
+/// Boxes around the faces of a surface in a tree: those of the nodes, faces first; the last one is around everything.
+struct FaceTree(Vec<Vec<Bounds>>);
+
+impl FaceTree {
+    /// Of a body whose rows are there.
+    fn new(body: &TriangleBody, at: &[Vec3]) -> Self {
+        let rows = &at[body.rows.clone()];
+        let around = |face: &[u32; 3]| Bounds::of(face.iter().map(|&corner| rows[corner as usize]));
+        // They are in the order of a tree.
+        let mut levels = vec![body.surface.faces.iter().map(around).collect::<Vec<_>>()];
+        while let Some(below) = levels.last().filter(|level| level.len() > 1) {
+            let union = |nodes: &[Bounds]| nodes.iter().fold(Bounds::NOTHING, |a, b| a.with(b));
+            levels.push(below.chunks(FAN).map(union).collect());
+        }
+        Self(levels)
+    }
+
+    /// Visits the faces whose boxes meet a box.
+    fn visit(&self, bounds: &Bounds, found: &mut impl FnMut(u32)) {
+        self.descend(self.0.len() - 1, 0..1, bounds, found);
+    }
+
+    /// Visits those below some nodes of a level.
+    fn descend(
+        &self,
+        level: usize,
+        nodes: Range<usize>,
+        bounds: &Bounds,
+        found: &mut impl FnMut(u32),
+    ) {
+        for (node, around) in nodes.clone().zip(&self.0[level][nodes]) {
+            if !around.meets(bounds) {
+                continue;
+            }
+            if level == 0 {
+                found(node as u32);
+            } else {
+                let end = (FAN * (node + 1)).min(self.0[level - 1].len());
+                self.descend(level - 1, FAN * node..end, bounds, found);
+            }
+        }
+    }
+}
+
+/// Pairs of bodies that may have crossed, in ascending order: those that want each other and whose boxes meet, and those that meet
+/// themselves. Of what has no faces nothing is crossed.
+fn touching_pairs(
+    bodies: &[TriangleBody],
+    at: &[Vec3],
+    is_wanted: impl Fn([u32; 2]) -> bool,
+) -> Vec<[u32; 2]> {
+    let around = |body: &TriangleBody| {
+        let rows = &at[body.rows.clone()];
+        Bounds::of(body.surface.vertices.iter().map(|&[vertex]| rows[vertex as usize]))
+    };
+    let solid = (0..).zip(bodies).filter(|(_, body)| !body.surface.faces.is_empty());
+    let solid: Vec<(u32, &TriangleBody, Bounds)> =
+        solid.map(|(index, body)| (index, body, around(body))).collect();
+    let mut pairs = Vec::new();
+    for (k, &(a, first, first_bounds)) in solid.iter().enumerate() {
+        if first.meets_itself && is_wanted([a, a]) {
+            pairs.push([a, a]);
+        }
+        for &(b, second, second_bounds) in &solid[k + 1..] {
+            if first_bounds.meets(&second_bounds) && first.wants(a, second, b) && is_wanted([a, b])
+            {
+                pairs.push([a, b]);
+            }
+        }
+    }
+    pairs
+}
+
+/// All edges through faces of bodies whose rows are at these positions \[m\], and of those pairs of bodies, or of one with itself,
+/// that are wanted: both bodies in ascending order, and where it is. In the order of bodies, edges and faces, on any count of threads.
+pub fn find_crossings(
+    bodies: &[TriangleBody],
+    at: &[Vec3],
+    is_wanted: impl Fn([u32; 2]) -> bool,
+) -> Vec<([u32; 2], Vec3)> {
+    let pairs = touching_pairs(bodies, at, is_wanted);
+    let mut is_met = vec![false; bodies.len()];
+    pairs.iter().flatten().for_each(|&index| is_met[index as usize] = true);
+    let trees: Vec<Option<FaceTree>> = bodies
+        .par_iter()
+        .zip(&is_met)
+        .map(|(body, is_met)| is_met.then(|| FaceTree::new(body, at)))
+        .collect();
+    let mut tasks: Vec<([u32; 2], usize, Range<usize>)> = Vec::new();
+    for pair in pairs {
+        for side in 0..if pair[0] == pair[1] { 1 } else { 2 } {
+            let count = bodies[pair[side] as usize].surface.edges.len();
+            let blocks = (0..count).step_by(BLOCK);
+            tasks.extend(blocks.map(|begin| (pair, side, begin..(begin + BLOCK).min(count))));
+        }
+    }
+    let found: Vec<Vec<Vec3>> = tasks
+        .par_iter()
+        .map(|(pair, side, edges)| {
+            let [own, other] = [pair[*side], pair[1 - side]].map(|index| index as usize);
+            let tree = trees[other].as_ref();
+            tree.map_or(Vec::new(), |tree| {
+                edges_through(&bodies[own], &bodies[other], tree, edges.clone(), at)
+            })
+        })
+        .collect();
+    let all = tasks.iter().zip(found);
+    all.flat_map(|((pair, ..), found)| found.into_iter().map(|at| (*pair, at))).collect()
+}
+
+/// Where some edges of a body go through faces of another one, or of its own, by edge and face \[m\].
+fn edges_through(
+    own: &TriangleBody,
+    other: &TriangleBody,
+    tree: &FaceTree,
+    edges: Range<usize>,
+    at: &[Vec3],
+) -> Vec<Vec3> {
+    let mut all = Vec::new();
+    let mut found: Vec<(u32, Vec3)> = Vec::new();
+    let is_own = std::ptr::eq(own, other);
+    let row = |body: &TriangleBody, local: u32| at[body.rows.start + local as usize];
+    for edge in &own.surface.edges[edges] {
+        let ends = edge.map(|end| row(own, end));
+        tree.visit(&Bounds::of(ends.into_iter()), &mut |face| {
+            let corners = &other.surface.faces[face as usize];
+            if is_own && corners.iter().any(|corner| edge.contains(corner)) {
+                return;
+            }
+            let crossing = crossing_point(ends, corners.map(|corner| row(other, corner)));
+            found.extend(crossing.map(|(at, _)| (face, at)));
+        });
+        found.sort_unstable_by_key(|(face, _)| *face);
+        all.extend(found.drain(..).map(|(_, at)| at));
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::surface::Surface;
+    use crate::triangle_scene::Role;
+    use glam::Vec3Swizzles as _;
+    use std::sync::Arc;
+
+    /// Bodies of loose and joined triangles at random: cloths that meet each other or not, and a collider that meets all.
+    fn bodies() -> (Vec<TriangleBody>, Vec<Vec3>) {
+        let mut seed = 7u32;
+        let mut random = move || {
+            seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (seed >> 8) as f32 / (1 << 24) as f32
+        };
+        let (mut bodies, mut at) = (Vec::new(), Vec::new());
+        for (count, [group, mask], is_cloth) in
+            [(90, [1, 2], true), (70, [2, 1], true), (60, [4, 4], true), (40, [0, 0], false)]
+        {
+            let mut rest: Vec<Vec3> = Vec::new();
+            for k in 0..count {
+                let near = if k % 5 == 0 { Vec3::splat(0.5) } else { rest[k - 1] };
+                rest.push(near + Vec3::from_array([(); 3].map(|()| 0.8 * random() - 0.4)));
+            }
+            let triangles: Vec<[u32; 3]> =
+                (0..count as u32 - 2).map(|k| [k, k + 1, k + 2]).collect();
+            let role = if is_cloth {
+                Role::Cloth { group, mask, colliders: [1, 1] }
+            } else {
+                Role::Collider { owner: None, groups: [1, 1] }
+            };
+            let surface = Surface::of_triangles(rest, &triangles);
+            let begin = at.len();
+            at.extend(surface.rest.iter().map(|&it| it + 0.01 * it.yzx()));
+            bodies.push(TriangleBody::new(Arc::new(surface), role, 0.0, begin));
+        }
+        bodies[2].meets_itself = false;
+        (bodies, at)
+    }
+
+    /// All edges through faces, tried one by one.
+    fn by_trying_all(bodies: &[TriangleBody], at: &[Vec3]) -> Vec<([u32; 2], Vec3)> {
+        let mut all = Vec::new();
+        for (a, first) in (0..).zip(bodies) {
+            for (b, second) in (0..).zip(bodies).skip(a as usize) {
+                let is_own = a == b;
+                if !if is_own { first.meets_itself } else { first.wants(a, second, b) } {
+                    continue;
+                }
+                for (own, other) in
+                    [(first, second), (second, first)].into_iter().take(2 - usize::from(is_own))
+                {
+                    for edge in &own.surface.edges {
+                        for face in &other.surface.faces {
+                            let ends = edge.map(|it| at[own.rows.start + it as usize]);
+                            let corners = face.map(|it| at[other.rows.start + it as usize]);
+                            let is_apart = !is_own || !face.iter().any(|it| edge.contains(it));
+                            let found = crossing_point(ends, corners).filter(|_| is_apart);
+                            all.extend(found.map(|(at, _)| ([a, b], at)));
+                        }
+                    }
+                }
+            }
+        }
+        all
+    }
+
+    #[test]
+    fn crossings_are_those_that_trying_all_pairs_finds() {
+        let (bodies, at) = bodies();
+        let expected = by_trying_all(&bodies, &at);
+        let count = |pair| expected.iter().filter(|(it, _)| *it == pair).count();
+        assert!([[0, 0], [0, 1], [0, 3], [1, 1], [2, 3]].into_iter().all(|pair| count(pair) > 20));
+        assert!([[0, 2], [2, 2], [3, 3]].into_iter().all(|pair| count(pair) == 0));
+        assert_eq!(find_crossings(&bodies, &at, |_| true), expected);
+        let some: Vec<_> = expected.iter().copied().filter(|(pair, _)| pair[0] == 1).collect();
+        assert_eq!(find_crossings(&bodies, &at, |pair| pair[0] == 1), some);
+    }
+
+    #[test]
+    fn what_has_no_faces_or_is_no_number_crosses_nothing() {
+        let (mut bodies, mut at) = bodies();
+        let count = find_crossings(&bodies, &at, |_| true).len();
+        // A capsule through everything.
+        let capsule = Surface {
+            rest: vec![Vec3::ZERO, Vec3::ONE],
+            edges: vec![[0, 1]],
+            vertices: vec![[0], [1]],
+            ..Surface::default()
+        };
+        let role = Role::Collider { owner: None, groups: [1, 1] };
+        let begin = at.len();
+        at.extend(&capsule.rest);
+        bodies.push(TriangleBody::new(Arc::new(capsule), role, 0.0, begin));
+        assert_eq!(find_crossings(&bodies, &at, |_| true).len(), count);
+        at.iter_mut().for_each(|it| *it = Vec3::NAN);
+        assert_eq!(find_crossings(&bodies, &at, |_| true), []);
+        assert_eq!(find_crossings(&[], &[], |_| true), []);
+    }
+}
