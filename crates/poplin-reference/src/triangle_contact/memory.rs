@@ -86,12 +86,15 @@ pub struct TriangleContact {
     /// Slices since then, and after how many they end.
     clock: f32,
     horizon: f32,
+    /// Longest part of a slice that a round may have with them.
+    longest_part: f32,
     /// Bodies that may meet there, with themselves too.
     pub(super) near: Vec<BodyPair>,
     /// How far contact may take a row off its path in this round \[m\].
     pub(super) reserve: f32,
-    /// Pairs that may touch.
+    /// Pairs that may touch, in the order of their ranks.
     pub candidates: Vec<Candidate>,
+    pub(super) spare: Vec<Candidate>,
     /// Multipliers of the last slice.
     pub(super) held: Vec<PairMultipliers>,
     pub(super) work: super::solve::Work,
@@ -277,6 +280,9 @@ impl TriangleContact {
             if is_all {
                 self.horizon = (2.0 * self.clock).clamp(HORIZON[0], HORIZON[1]);
                 self.clock = 0.0;
+                if part > 0.0 {
+                    self.longest_part = (2.0 * part).min(1.0);
+                }
                 off = (0..self.start.len() as u32).collect();
             }
             off.iter().for_each(|&row| self.follow(row as usize, thickness, part));
@@ -331,7 +337,7 @@ impl TriangleContact {
             self.slack.resize(count, 0.0);
             return (0..count as u32).collect();
         }
-        if self.clock + part > self.horizon {
+        if self.clock + part > self.horizon || part > self.longest_part {
             return (0..count as u32).collect();
         }
         let (clock, end) = (self.clock, self.clock + part);
@@ -363,7 +369,8 @@ impl TriangleContact {
         let hard = self.hard[row] + 2.0 * slack;
         let reach =
             Reach { radius: self.radius[row], hard, more: slack + TRIANGLE_RESERVE * thickness };
-        self.paths[row] = Path::new([anchor, anchor + speed * self.horizon], [speed; 2], &reach);
+        let ends = [anchor, anchor + speed * self.horizon];
+        self.paths[row] = Path::new(ends, [speed * self.longest_part; 2], &reach);
         (self.anchors[row], self.slack[row]) = (anchor, slack);
     }
 
@@ -389,7 +396,7 @@ impl TriangleContact {
         (rows.map(Vec::capacity).iter().sum::<usize>() + more.iter().sum::<usize>())
             * size_of::<Vec3>()
             + 4 * values.iter().sum::<usize>()
-            + self.candidates.capacity() * size_of::<Candidate>()
+            + (self.candidates.capacity() + self.spare.capacity()) * size_of::<Candidate>()
             + self.work.size()
             + self.tangles.size()
     }

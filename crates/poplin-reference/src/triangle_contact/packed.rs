@@ -63,8 +63,6 @@ impl TriangleContact {
         self.work = Work::default();
         self.work.moves.extend_from_slice(moves);
         self.tangles = Tangles::default();
-        // Parts of the lists that were searched again come last.
-        self.candidates.sort_by_key(|candidate| candidate.rank);
         let before = TriangleRound { part, ..self.packed(thickness) };
         self.respond(thickness, part, iterations);
         [before, TriangleRound { part, ..self.packed(thickness) }]

@@ -1,7 +1,5 @@
 //! Pairs of a vertex and a face or of two edges that may come close. What a pair is, is the twin of `shaders/contact/triangle_pairs.wgsl`.
 
-use std::ops::Range;
-
 use fearless_simd::{Level, Simd, dispatch};
 use glam::Vec3;
 use poplin_host::NO_CORNER;
@@ -114,9 +112,9 @@ impl Candidate {
     }
 }
 
-/// Nodes of vertices or edges of a search that a thread does at once.
-const BLOCK: usize = 64;
-/// For how many candidates of a node there is room at first.
+/// Leaves of a search that a thread does at once.
+const BLOCK: usize = 32;
+/// For how many candidates of a leaf there is room at first.
 const PER_NODE: usize = 32;
 
 /// Kinds of searches of two bodies: vertices of the first and faces of the second (0), the other way round, edges of both.
@@ -131,14 +129,33 @@ struct Changed {
     faces: Subset,
 }
 
-/// Some nodes of vertices or edges of a pair of bodies that are searched at once.
-struct Task {
-    pair: BodyPair,
-    kind: u32,
-    nodes: Range<usize>,
+/// Some leaves of one side of a search of two bodies that a thread searches the other side for.
+struct Task<'a> {
+    sides: Sides<'a>,
+    /// Of which side they are: vertices or first edges, or faces or second edges.
+    of_second: bool,
+    /// Whether all are searched: those of one body then find each pair once.
+    is_whole: bool,
+    /// Which of each leaf.
+    groups: Vec<(usize, u32)>,
+}
+
+impl<'a> Task<'a> {
+    /// The tasks of these leaves.
+    fn all(
+        sides: Sides<'a>,
+        of_second: bool,
+        is_whole: bool,
+        groups: impl Iterator<Item = (usize, u32)>,
+    ) -> Vec<Self> {
+        let groups: Vec<_> = groups.collect();
+        let block = |groups: &[_]| Self { sides, of_second, is_whole, groups: groups.to_vec() };
+        groups.chunks(BLOCK).map(block).collect()
+    }
 }
 
 /// Both bodies of a search, that of the vertices or first edges first.
+#[derive(Clone, Copy)]
 struct Sides<'a> {
     pair: BodyPair,
     kind: u32,
@@ -147,6 +164,11 @@ struct Sides<'a> {
 }
 
 impl Sides<'_> {
+    /// Whether they are one.
+    fn is_own(&self) -> bool {
+        self.pair[0] == self.pair[1]
+    }
+
     /// Indices of both bodies, in their order here.
     fn indices(&self) -> [usize; 2] {
         let [a, b] = self.pair.map(|index| index as usize);
@@ -157,7 +179,7 @@ impl Sides<'_> {
     /// orders of two edges of one body, either gives the same pair.
     fn candidate(&self, mut first: u32, mut second: u32) -> Option<Candidate> {
         let [a, b] = self.pair;
-        let is_own = a == b;
+        let is_own = self.is_own();
         let [p, q] = self.bodies.map(|body| body.rows.start as u32);
         let surfaces = self.bodies.map(|body| &*body.surface);
         let (rows, kind, owned);
@@ -234,10 +256,17 @@ impl TriangleContact {
         }
         let bounds: Vec<Path> = self.bodies.iter().map(Body::bounds).collect();
         self.near = self.body_pairs(&bounds);
-        let tasks = self.near.iter().flat_map(|&pair| self.tasks(pair)).collect::<Vec<_>>();
-        let lists: Vec<Vec<Candidate>> = tasks.into_par_iter().map(|task| self.run(task)).collect();
+        let leaves = |sides: &Sides<'_>| match sides.kind {
+            EDGES => sides.bodies[0].edges.leaf_count(),
+            _ => sides.bodies[0].vertices.leaf_count(),
+        };
+        let tasks = self.all_sides().flat_map(|sides| {
+            let groups = (0..leaves(&sides)).map(|leaf| (leaf, u32::MAX));
+            Task::all(sides, false, true, groups)
+        });
+        let found = self.run(tasks.collect(), |_, _, _| true);
         self.candidates.clear();
-        lists.iter().for_each(|list| self.candidates.extend(list));
+        found.iter().for_each(|list| self.candidates.extend(list));
     }
 
     /// Bodies that may meet on these paths of theirs, and those that meet themselves.
@@ -268,71 +297,62 @@ impl TriangleContact {
         if self.body_pairs(&bounds) != self.near {
             return false;
         }
+        let of = |[a, b]: [usize; 2], kind: u32| match kind {
+            EDGES => [&changed[a].edges, &changed[b].edges],
+            _ => [&changed[a].vertices, &changed[b].faces],
+        };
+        let tasks = self.all_sides().filter(|sides| !sides.bodies[1].is_plane).flat_map(|sides| {
+            let [first, second] = of(sides.indices(), sides.kind);
+            let is_own = sides.kind == EDGES && sides.is_own();
+            let second = second.groups().filter(move |_| !is_own);
+            let tasks = Task::all(sides, false, false, first.groups());
+            tasks.into_iter().chain(Task::all(sides, true, false, second))
+        });
+        let tasks = tasks.collect();
+        // Two that have changed find each other once.
+        let is_new = |task: &Task<'_>, first: u32, second: u32| {
+            let [of_first, of_second] = of(task.sides.indices(), task.sides.kind);
+            match task.of_second {
+                true => !of_first.contains(first),
+                false if task.sides.kind == EDGES && task.sides.is_own() => {
+                    second > first || !of_second.contains(second)
+                }
+                false => true,
+            }
+        };
+        let mut found = self.run(tasks, is_new).concat();
+        found.sort_unstable_by_key(Candidate::order);
         let mut is_changed = vec![false; self.start.len()];
         rows.iter().for_each(|&row| is_changed[row as usize] = true);
-        self.candidates.retain(|pair| {
-            pair.kind == Kind::VertexPlane || !pair.rows.iter().any(|&row| is_changed[row as usize])
-        });
-        let mut found = Vec::new();
-        for &pair in &self.near {
-            for sides in (0..3).filter_map(|kind| self.sides(pair, kind)) {
-                dispatch!(Level::new(), simd => self.run_some(simd, &sides, &changed, &mut found));
-            }
-        }
-        found.sort_unstable_by_key(Candidate::order);
-        self.candidates.append(&mut found);
+        self.replace(&is_changed, found);
         true
     }
 
-    /// The candidates of which one side has changed.
-    #[inline(always)]
-    fn run_some<S: Simd>(
-        &self,
-        simd: S,
-        sides: &Sides<'_>,
-        changed: &[Changed],
-        found: &mut Vec<Candidate>,
-    ) {
-        let [first, second] = sides.bodies;
-        let [a, b] = sides.indices();
-        let (of_first, of_second) = (&changed[a], &changed[b]);
-        let [paths, other_paths] = [first, second].map(|body| &self.paths[body.rows.clone()]);
-        // Two that have changed find each other once.
-        if sides.kind == EDGES {
-            let (groups, is_own) = (of_first.edges.groups(), a == b);
-            first.edges.visit_pairs(simd, groups, paths, &second.edges, false, |item, other| {
-                if !is_own || other > item || !of_first.edges.contains(other) {
-                    found.extend(sides.candidate(item, other));
+    /// Leaves out the candidates of rows, but those of planes, and takes in others, which are in order.
+    fn replace(&mut self, is_left_out: &[bool], others: Vec<Candidate>) {
+        let Self { candidates, spare, .. } = self;
+        spare.clear();
+        spare.reserve(candidates.len() + others.len());
+        let mut others = others.into_iter().peekable();
+        for pair in candidates.iter() {
+            let is_kept = pair.kind == Kind::VertexPlane
+                || !pair.rows.iter().any(|&row| is_left_out[row as usize]);
+            if is_kept {
+                while let Some(other) = others.next_if(|other| other.rank < pair.rank) {
+                    spare.push(other);
                 }
-            });
-            if !is_own {
-                let groups = of_second.edges.groups();
-                let others = &first.edges;
-                second.edges.visit_pairs(
-                    simd,
-                    groups,
-                    other_paths,
-                    others,
-                    false,
-                    |item, other| {
-                        if !of_first.edges.contains(other) {
-                            found.extend(sides.candidate(other, item));
-                        }
-                    },
-                );
+                spare.push(*pair);
             }
-        } else if !second.is_plane {
-            let groups = of_first.vertices.groups();
-            first.vertices.visit_pairs(simd, groups, paths, &second.faces, false, |item, other| {
-                found.extend(sides.candidate(item, other));
-            });
-            let (groups, others) = (of_second.faces.groups(), &first.vertices);
-            second.faces.visit_pairs(simd, groups, other_paths, others, false, |item, other| {
-                if !of_first.vertices.contains(other) {
-                    found.extend(sides.candidate(other, item));
-                }
-            });
         }
+        spare.extend(others);
+        std::mem::swap(candidates, spare);
+    }
+
+    /// All searches of bodies that may meet, in the order of what they find.
+    fn all_sides(&self) -> impl Iterator<Item = Sides<'_>> {
+        self.near
+            .iter()
+            .flat_map(move |&pair| (0..3).filter_map(move |kind| self.sides(pair, kind)))
     }
 
     /// Who is searched in a kind of search of two bodies; nobody in the second of one with itself.
@@ -347,47 +367,54 @@ impl TriangleContact {
         Some(Sides { pair, kind, bodies, friction })
     }
 
-    /// The searches of two bodies, or of one with itself.
-    fn tasks(&self, pair: BodyPair) -> impl Iterator<Item = Task> + use<> {
-        let count = |kind: u32| {
-            self.sides(pair, kind).map_or(0, |sides| match kind {
-                EDGES => sides.bodies[0].edges.leaf_count(),
-                _ => sides.bodies[0].vertices.leaf_count(),
-            })
-        };
-        let counts = [0, 1, 2].map(count);
-        (0..3).flat_map(move |kind| {
-            let count = counts[kind as usize];
-            (0..count).step_by(BLOCK).map(move |begin| Task {
-                pair,
-                kind,
-                nodes: begin..(begin + BLOCK).min(count),
-            })
-        })
+    /// The candidates of each of some searches that are asked for, by the simplices of both sides.
+    fn run(
+        &self,
+        tasks: Vec<Task<'_>>,
+        is_asked: impl Fn(&Task<'_>, u32, u32) -> bool + Sync,
+    ) -> Vec<Vec<Candidate>> {
+        let run = |task| dispatch!(Level::new(), simd => self.run_one(simd, &task, &is_asked));
+        tasks.into_par_iter().map(run).collect()
     }
 
     /// The candidates of one.
-    fn run(&self, task: Task) -> Vec<Candidate> {
-        dispatch!(Level::new(), simd => self.run_with(simd, task))
-    }
-
-    /// See [`TriangleContact::run`].
     #[inline(always)]
-    fn run_with<S: Simd>(&self, simd: S, Task { pair, kind, nodes }: Task) -> Vec<Candidate> {
-        let mut found = Vec::with_capacity(nodes.len() * PER_NODE);
-        let Some(sides) = self.sides(pair, kind) else { return found };
+    fn run_one<S: Simd>(
+        &self,
+        simd: S,
+        task: &Task<'_>,
+        is_asked: impl Fn(&Task<'_>, u32, u32) -> bool,
+    ) -> Vec<Candidate> {
+        let &Task { sides, of_second, .. } = task;
+        let groups = task.groups.iter().copied();
         let [first, second] = sides.bodies;
-        let paths = &self.paths[first.rows.clone()];
-        let add = |item: u32, other: u32| found.extend(sides.candidate(item, other));
-        let leaves = nodes.clone().map(|leaf| (leaf, u32::MAX));
-        if kind == EDGES {
-            let is_own = pair[0] == pair[1];
-            first.edges.visit_pairs(simd, leaves, paths, &second.edges, is_own, add);
-        } else if second.is_plane {
-            let items = nodes.flat_map(|node| first.vertices.leaf(node));
-            found.extend(items.filter_map(|item| sides.candidate(item as u32, 0)));
+        let mut found = Vec::with_capacity(groups.len() * PER_NODE);
+        let mut add = |item: u32, other: u32| {
+            let (item, other) = if of_second { (other, item) } else { (item, other) };
+            if is_asked(task, item, other) {
+                found.extend(sides.candidate(item, other));
+            }
+        };
+        let paths = &self.paths[sides.bodies[usize::from(of_second)].rows.clone()];
+        if sides.kind != EDGES && second.is_plane {
+            let items = groups.flat_map(|(leaf, _)| first.vertices.leaf(leaf));
+            items.for_each(|item| add(item as u32, 0));
         } else {
-            first.vertices.visit_pairs(simd, leaves, paths, &second.faces, false, add);
+            match (sides.kind == EDGES, of_second) {
+                (true, false) => {
+                    let is_own = task.is_whole && sides.is_own();
+                    first.edges.visit_pairs(simd, groups, paths, &second.edges, is_own, add);
+                }
+                (true, true) => {
+                    second.edges.visit_pairs(simd, groups, paths, &first.edges, false, add);
+                }
+                (false, false) => {
+                    first.vertices.visit_pairs(simd, groups, paths, &second.faces, false, add);
+                }
+                (false, true) => {
+                    second.faces.visit_pairs(simd, groups, paths, &first.vertices, false, add);
+                }
+            }
         }
         found
     }

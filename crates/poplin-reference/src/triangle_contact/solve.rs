@@ -154,9 +154,7 @@ impl TriangleContact {
         let Self { candidates, rest, work: Work { points, steps, .. }, .. } = &*self;
         let blocks = candidates.par_chunks(NEAR_BLOCK).enumerate();
         let near = blocks.map(|(k, block)| near(block, k * NEAR_BLOCK, points, rest));
-        let mut near: Vec<u32> = near.flatten_iter().collect();
-        // What a search of all has found is in order, and after it what searches of some have: this sort finds such runs.
-        near.sort_by_key(|&index| candidates[index as usize].order());
+        let near: Vec<u32> = near.flatten_iter().collect();
         let near = near.into_par_iter().with_min_len(256).map(|index| index as usize);
         let near = near.filter(|&index| self.may_meet(&candidates[index]));
         let met = near.map(|index| self.measure(index)).filter(|pair| self.is_in_reach(pair));
