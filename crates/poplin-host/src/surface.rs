@@ -208,3 +208,27 @@ fn tree_order<const N: usize>(simplices: &[[u32; N]], rest: &[Vec3]) -> Vec<u32>
     arrange(&mut items, unit, &centers);
     items
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn beyond_a_side_is_the_corner_of_the_one_other_face() {
+        let corners =
+            [[0.0; 3], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [1.0, 1.0, 0.0], [1.0, 1.0, 1.0]];
+        let rest = corners.map(Vec3::from).to_vec();
+        let beyond = |faces: &[[u32; 3]]| {
+            let surface = Surface::of_triangles(rest.clone(), faces);
+            let sides = surface.faces.iter().zip(&surface.beyond);
+            let sides = sides.flat_map(|(face, beyond)| {
+                (0..3).map(move |k| ([face[k], face[(k + 1) % 3]], beyond[k]))
+            });
+            let mut inner: Vec<_> = sides.filter(|(_, beyond)| *beyond != NO_CORNER).collect();
+            inner.sort_unstable();
+            inner
+        };
+        assert_eq!(beyond(&[[0, 1, 2], [2, 1, 3]]), [([1, 2], 3), ([2, 1], 0)]);
+        assert_eq!(beyond(&[[0, 1, 2], [2, 1, 3], [1, 2, 4]]), []);
+    }
+}
