@@ -17,7 +17,8 @@ use crate::math::dot3;
 
 /// How far rows may be from the paths of the lists, in thicknesses, before pairs are searched again.
 const SLACK: f32 = 0.2;
-/// Slices that the lists look ahead, at least and at most: twice as many as the last ones were good for.
+/// Slices that the lists look ahead, at least and at most: as many as the last ones were good for, twice as many if they were good to
+/// their end.
 const HORIZON: [f32; 2] = [1.0, 16.0];
 /// A search is of all rows if more than one in so many are off their paths.
 const MOST_OFF: usize = 10;
@@ -278,7 +279,8 @@ impl TriangleContact {
         if !off.is_empty() {
             let is_all = off.len() > self.start.len() / MOST_OFF;
             if is_all {
-                self.horizon = (2.0 * self.clock).clamp(HORIZON[0], HORIZON[1]);
+                let factor = if self.clock + part > self.horizon { 2.0 } else { 1.0 };
+                self.horizon = (factor * self.clock).clamp(HORIZON[0], HORIZON[1]);
                 self.clock = 0.0;
                 if part > 0.0 {
                     self.longest_part = (2.0 * part).min(1.0);
