@@ -112,7 +112,7 @@ impl FaceTree {
         Self(levels)
     }
 
-    /// Visits the faces whose boxes meet a box.
+    /// Visits the faces whose boxes meet a box, in order.
     fn visit(&self, bounds: &Bounds, found: &mut impl FnMut(u32)) {
         self.descend(self.0.len() - 1, 0..1, bounds, found);
     }
@@ -214,7 +214,6 @@ fn edges_through(
     at: &[Vec3],
 ) -> Vec<Vec3> {
     let mut all = Vec::new();
-    let mut found: Vec<(u32, Vec3)> = Vec::new();
     let is_own = std::ptr::eq(own, other);
     let row = |body: &TriangleBody, local: u32| at[body.rows.start + local as usize];
     for edge in &own.surface.edges[edges] {
@@ -225,10 +224,8 @@ fn edges_through(
                 return;
             }
             let crossing = crossing_point(ends, corners.map(|corner| row(other, corner)));
-            found.extend(crossing.map(|(at, _)| (face, at)));
+            all.extend(crossing.map(|(at, _)| at));
         });
-        found.sort_unstable_by_key(|(face, _)| *face);
-        all.extend(found.drain(..).map(|(_, at)| at));
     }
     all
 }

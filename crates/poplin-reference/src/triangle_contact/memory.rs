@@ -275,9 +275,9 @@ impl TriangleContact {
     /// One round, of a part of a slice: pairs are searched if they must be, then there is a response.
     fn round(&mut self, thickness: f32, part: f32, iterations: u32, is_first: bool) {
         self.untangle(is_first);
-        let mut off = self.off_path(part);
+        let off = self.off_path(part);
         if !off.is_empty() {
-            let is_all = off.len() > self.start.len() / MOST_OFF;
+            let is_all = off.len() == self.start.len();
             if is_all {
                 let factor = if self.clock + part > self.horizon { 2.0 } else { 1.0 };
                 self.horizon = (factor * self.clock).clamp(HORIZON[0], HORIZON[1]);
@@ -285,7 +285,6 @@ impl TriangleContact {
                 if part > 0.0 {
                     self.longest_part = (2.0 * part).min(1.0);
                 }
-                off = (0..self.start.len() as u32).collect();
             }
             off.iter().for_each(|&row| self.follow(row as usize, thickness, part));
             if is_all || !self.search_some(&off) {
@@ -329,18 +328,19 @@ impl TriangleContact {
         self.paths.clear();
     }
 
-    /// The rows that are not near the paths of the lists both before and after a part of a slice; all, if the lists end.
+    /// The rows that are not near the paths of the lists both before and after a part of a slice; all, if many are not or the lists end.
     fn off_path(&mut self, part: f32) -> Vec<u32> {
         let count = self.start.len();
+        let all = || (0..count as u32).collect();
         if self.paths.len() != count {
             self.paths.resize(count, Path::NOTHING);
             self.anchors.resize(count, Vec3::ZERO);
             self.speeds.resize(count, Vec3::ZERO);
             self.slack.resize(count, 0.0);
-            return (0..count as u32).collect();
+            return all();
         }
         if self.clock + part > self.horizon || part > self.longest_part {
-            return (0..count as u32).collect();
+            return all();
         }
         let (clock, end) = (self.clock, self.clock + part);
         let is_off = |row: &u32| {
@@ -353,7 +353,8 @@ impl TriangleContact {
             let is_near = |off: Vec3| off.length_squared() <= slack * slack;
             !(is_near(off) && is_near(end))
         };
-        (0..count as u32).filter(is_off).collect()
+        let off: Vec<u32> = (0..count as u32).filter(is_off).collect();
+        if off.len() > count / MOST_OFF { all() } else { off }
     }
 
     /// Follows a row on the path that it takes in this part of a slice. In reach of it is, as in a round, what it may get to or may

@@ -45,12 +45,6 @@ pub struct Candidate {
 }
 
 impl Candidate {
-    /// Its rank as a number.
-    #[inline]
-    pub(super) fn order(&self) -> u128 {
-        self.rank.iter().fold(0, |order, &part| order << 32 | u128::from(part))
-    }
-
     /// Corners of its first simplex.
     pub(super) fn first_count(&self) -> usize {
         first_count(self.kind)
@@ -321,7 +315,7 @@ impl TriangleContact {
             }
         };
         let mut found = self.run(tasks, is_new).concat();
-        found.sort_unstable_by_key(Candidate::order);
+        found.sort_unstable_by_key(|pair| pair.rank);
         let mut is_changed = vec![false; self.start.len()];
         rows.iter().for_each(|&row| is_changed[row as usize] = true);
         self.replace(&is_changed, found);
