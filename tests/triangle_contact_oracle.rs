@@ -365,8 +365,10 @@ fn lists_change_nothing() {
         let mut rng = Rng::new(9000 + seed);
         let [mut kept, mut dropped] = [crumpled(&mut rng), crumpled(&mut Rng::new(0))];
         dropped.contact = kept.contact.clone();
-        let (mut searches, mut contacts) = (0, 0);
-        let mut speeds = vec![Vec3::ZERO; kept.contact.start.len()];
+        let [mut searches, mut updates, mut contacts] = [0; 3];
+        // Of every second seed they come in several rounds a slice.
+        let speed = Vec3::NEG_Z * [0.0, 0.02][seed as usize % 2];
+        let mut speeds = vec![speed; kept.contact.start.len()];
         for slice in 0..70 {
             let before = kept.contact.start.clone();
             for (row, speed) in speeds.iter_mut().enumerate() {
@@ -386,13 +388,17 @@ fn lists_change_nothing() {
             let is_same = kept.contact.start == dropped.contact.start
                 && kept.contact.carry == dropped.contact.carry;
             assert!(is_same, "seed {seed}, slice {slice}");
+            let is_sorted = kept.contact.candidates.is_sorted_by_key(|pair| pair.rank);
+            assert!(is_sorted, "seed {seed}, slice {slice}");
             for (row, speed) in speeds.iter_mut().enumerate() {
                 *speed = kept.contact.start[row] - before[row];
             }
             searches += kept.contact.report.searches;
+            updates += kept.contact.report.updates;
             contacts += kept.contact.report.contacts;
         }
-        println!("seed {seed}: {searches} searches, {contacts} contacts");
+        println!("seed {seed}: {searches} searches, {updates} updates, {contacts} contacts");
+        assert!(updates > 10, "seed {seed}: {updates} updates");
         assert!(contacts > 300, "seed {seed}: {contacts}");
     }
 }

@@ -28,8 +28,10 @@ const MOST_OFF: usize = 10;
 pub struct Report {
     /// Rounds that it took.
     pub rounds: u32,
-    /// Searches for pairs.
+    /// Searches for pairs of all rows, and of some.
     pub searches: u32,
+    /// See above.
+    pub updates: u32,
     /// Pairs in reach, in the last round.
     pub pairs: u32,
     /// Pairs in the lists.
@@ -128,7 +130,6 @@ impl TriangleContact {
         self.inverse_mass.resize(count, 0.0);
         self.target.resize(count, Vec3::ZERO);
         self.carry.resize(count, Vec3::ZERO);
-        self.wanted.resize(count, Vec3::ZERO);
         self.pushed.resize(count, Vec3::ZERO);
         self.paths.clear();
     }
@@ -165,6 +166,7 @@ impl TriangleContact {
         }
         self.step = step;
         self.begun.clone_from(&self.start);
+        let asked = self.target.clone();
         let near = self.near_in_slice(thickness);
         let [forced, free] = self.fastest(&near).map(|most| most / thickness);
         let (max_rounds, max_strides) = self.most_rounds();
@@ -194,7 +196,7 @@ impl TriangleContact {
                 }
             }
         }
-        self.finish();
+        self.finish(&asked);
         self.follow_tangles(thickness, &near);
     }
 
@@ -287,10 +289,12 @@ impl TriangleContact {
                 }
             }
             off.iter().for_each(|&row| self.follow(row as usize, thickness, part));
-            if is_all || !self.search_some(&off) {
+            if !is_all && self.search_some(&off) {
+                self.report.updates += 1;
+            } else {
                 self.search();
+                self.report.searches += 1;
             }
-            self.report.searches += 1;
         }
         self.clock += part;
         self.respond(thickness, part, iterations);
@@ -377,9 +381,9 @@ impl TriangleContact {
         (self.anchors[row], self.slack[row]) = (anchor, slack);
     }
 
-    /// What was held back of the moves stays velocity, but for what is against the pair that held it.
-    fn finish(&mut self) {
-        let pushed = self.start.iter().zip(&self.wanted).map(|(start, wanted)| *start - *wanted);
+    /// What was held back of the moves stays velocity, but for what is against the pair that held it. Rows were asked to go there.
+    fn finish(&mut self, asked: &[Vec3]) {
+        let pushed = self.start.iter().zip(asked).map(|(start, asked)| *start - *asked);
         self.pushed.clear();
         self.pushed.extend(pushed);
         for row in 0..self.start.len() {
