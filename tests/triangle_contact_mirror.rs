@@ -208,11 +208,12 @@ fn random_scene(rng: &mut Rng) -> (TriangleContact, f32) {
     (contact, thickness)
 }
 
-/// Random moves: each row on its own, bodies as a whole, all towards a point.
+/// Random moves: each row on its own, bodies as a whole, all towards a point, only what something can stop, all of it
+/// alike.
 fn random_moves(rng: &mut Rng, contact: &TriangleContact, thickness: f32) -> Vec<Vec3> {
     let size = thickness * power(rng, -2.0, 0.5);
     let middle = contact.start.iter().sum::<Vec3>() / contact.start.len() as f32;
-    let kind = rng.index(4);
+    let (kind, common) = (rng.index(6), point(rng, 5.0 * thickness));
     let mut moves = Vec::new();
     for body in &contact.bodies {
         let offset = point(rng, size);
@@ -221,7 +222,10 @@ fn random_moves(rng: &mut Rng, contact: &TriangleContact, thickness: f32) -> Vec
                 0 => offset,
                 1 => point(rng, size),
                 2 => (middle - contact.start[row]).clamp_length_max(size) + 0.1 * offset,
-                _ => offset + point(rng, 0.3 * size),
+                3 => offset + point(rng, 0.3 * size),
+                _ if contact.inverse_mass[row] == 0.0 => Vec3::ZERO,
+                4 => offset + point(rng, size),
+                _ => common,
             });
         }
     }
@@ -681,7 +685,7 @@ fn a_fault_in_any_pass_is_seen_and_the_first_pass_that_shows_it_named() {
             "height) < TRIANGLE_BEYOND",
             "scatter",
         ),
-        (Kernel::TriangleNarrow, "held.w > 0.0) {", "held.w < 0.0) {", "scatter"),
+        (Kernel::TriangleNarrow, "held.w > 0.0) {", "held.w < 0.0) {", "push"),
         (Kernel::TriangleScatter, "sum += weights[k] *", "sum +=", "scatter"),
         (Kernel::TriangleTie, "before < corner", "before > corner", "tie"),
         (Kernel::TrianglePush, "+ triangle_pairs[i].closing)", ")", "push"),
@@ -695,10 +699,12 @@ fn a_fault_in_any_pass_is_seen_and_the_first_pass_that_shows_it_named() {
     ];
     let slice_faults = [
         (Kernel::TriangleBegin, "0xff800000u", "0x80000000u", "report"),
-        (Kernel::TriangleSpan, "select(6u, 7u", "select(7u, 6u", "report"),
-        (Kernel::TriangleMeet, "add_moves(b);", "", "report"),
-        (Kernel::TriangleRound, "round + 1u - strides", "round - strides", "report"),
-        (Kernel::TriangleAim, "(goal - start) * part", "(goal - start)", ""),
+        (Kernel::TriangleSpan, "bitcast<u32>(dot3(step, step))", "0u", "report"),
+        (Kernel::TriangleMeet, "body_word(body, 6u)", "body_word(body, 7u)", "report"),
+        (Kernel::TriangleRound, "late + u32(made == 1.0)", "late + 1u", ""),
+        (Kernel::TriangleAim, "(goal - start) / count", "(goal - start)", ""),
+        (Kernel::TriangleLimit, "TRIANGLE_REACH *", "0.5 *", "report"),
+        (Kernel::TriangleLimit, "rooms.y / longest.y", "1.0", "report"),
         (Kernel::TriangleFit, "path = join(path, child);", "path = child;", ""),
         (Kernel::TriangleFind, "count = visit_query(query, 0u, false);", "", ""),
         (Kernel::TriangleList, "child_count - 1u - k", "k", "candidates"),

@@ -240,3 +240,45 @@ fn reach_candidate(i: u32) {
     }
     triangle_slots[i] = count;
 }
+
+/// Square of the longest move of both sides of candidate i against each other, and of that of a corner that nothing can stop [m^2].
+fn longest_squares(i: u32) -> vec2<f32> {
+    let rows = triangle_candidates[i].rows;
+    let first_count = select(1u, 2u, triangle_candidates[i].kind == TRIANGLE_EDGE_EDGE);
+    var against = 0.0;
+    var forced = 0.0;
+    for (var k = 0u; k < 4u; k++) {
+        let step = load_row(TRIANGLE_MOVES, rows[k]);
+        if (is_immovable(rows[k])) {
+            forced = max(forced, dot3(step, step));
+        }
+        for (var l = first_count; l < 4u && k < first_count; l++) {
+            let relative = step - load_row(TRIANGLE_MOVES, rows[l]);
+            against = max(against, dot3(relative, relative));
+        }
+    }
+    return vec2<f32>(against, forced);
+}
+
+/// Lets candidate i limit the moves of this round: until it touches and then some, corners of both sides go TRIANGLE_REACH against each
+/// other and what nothing can stop goes TRIANGLE_STRIDE.
+fn limit_candidate(i: u32) {
+    let is_left = bitcast<f32>(atomicLoad(&triangle_lists[TRIANGLE_MADE])) < 1.0;
+    if (i < atomicLoad(&triangle_lists[TRIANGLE_CANDIDATES]) && is_due() && is_left && may_meet(i)) {
+        let longest = sqrt(longest_squares(i));
+        let reach = TRIANGLE_REACH * triangle.thickness;
+        let stride = TRIANGLE_STRIDE * triangle.thickness;
+        if (longest.x > reach || longest.y > stride) {
+            let pair = measure(i);
+            if (is_in_reach(pair)) {
+                let rooms = vec2<f32>(pair.closing + reach, pair.closing + stride);
+                if (longest.x > rooms.x) {
+                    atomicMin(&triangle_lists[TRIANGLE_LIMIT], bitcast<u32>(rooms.x / longest.x));
+                }
+                if (longest.y > rooms.y) {
+                    atomicMin(&triangle_lists[TRIANGLE_LIMIT], bitcast<u32>(rooms.y / longest.y));
+                }
+            }
+        }
+    }
+}

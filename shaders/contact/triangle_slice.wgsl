@@ -25,45 +25,71 @@ fn scale_held(i: u32) {
     }
 }
 
-/// Rounds in which the fastest row makes its move.
-fn stride_count() -> u32 {
-    let free = sqrt(bitcast<f32>(atomicLoad(&triangle_lists[TRIANGLE_FREE_MOVE])));
-    let forced = sqrt(bitcast<f32>(atomicLoad(&triangle_lists[TRIANGLE_FORCED_MOVE])));
-    let strides = max(forced / (TRIANGLE_STRIDE * triangle.thickness), free / (TRIANGLE_REACH * triangle.thickness));
-    return u32(clamp(ceil(strides), 1.0, f32(min(TRIANGLE_MAX_ROUNDS, triangle.max_rounds))));
+/// Part of the slice that is left in this round.
+fn left_of_slice() -> f32 {
+    return 1.0 - bitcast<f32>(atomicLoad(&triangle_lists[TRIANGLE_MADE]));
 }
 
-/// Determines whether there is another round, and which part of the slice it is.
+/// How many equal parts what is left of the slice is cut into, the first of which is this round: as many as the fastest row wants, or a
+/// pair in reach.
+fn part_count() -> f32 {
+    let free = sqrt(bitcast<f32>(atomicLoad(&triangle_lists[TRIANGLE_FREE_MOVE])));
+    let forced = sqrt(bitcast<f32>(atomicLoad(&triangle_lists[TRIANGLE_FORCED_MOVE])));
+    let strides = max(forced / triangle.thickness, free / triangle.thickness) / TRIANGLE_MAX_STEP;
+    let round = atomicLoad(&triangle_lists[TRIANGLE_ROUNDS]) - 1u;
+    let max_strides = min(TRIANGLE_MAX_ROUNDS, triangle.max_rounds);
+    let most = f32(max_strides - min(round, max_strides - 1u));
+    let count = clamp(ceil(strides * left_of_slice()), 1.0, most);
+    let limit = bitcast<f32>(atomicLoad(&triangle_lists[TRIANGLE_LIMIT]));
+    if (limit < 1.0) {
+        return min(ceil(count / limit), most);
+    }
+    return count;
+}
+
+/// Part of the slice that has been made after so many equal ones, if this round is the first.
+fn end_of_round(count: f32) -> f32 {
+    let left = left_of_slice();
+    return select(1.0 - left + left / count, 1.0, count == 1.0);
+}
+
+/// Determines whether there is another round.
 fn begin_round() {
     let round = atomicLoad(&triangle_lists[TRIANGLE_ROUNDS]);
-    let strides = stride_count();
+    let late = atomicLoad(&triangle_lists[TRIANGLE_LATE]);
+    var made = 0.0;
+    if (round > 0u) {
+        made = end_of_round(part_count());
+    }
     let farthest = sqrt(bitcast<f32>(atomicLoad(&triangle_lists[TRIANGLE_FARTHEST])));
     let is_there = farthest <= TRIANGLE_ARRIVED * triangle.thickness;
-    let is_last = round >= strides && (round + 1u - strides > TRIANGLE_MAX_LATE_ROUNDS || is_there);
+    let is_last = made == 1.0 && (late == TRIANGLE_MAX_LATE_ROUNDS || is_there);
     let is_next = !is_last && round < triangle.max_rounds && atomicLoad(&triangle_lists[TRIANGLE_LACK]) == 0u;
     atomicStore(&triangle_lists[TRIANGLE_DUE], u32(is_next));
     if (is_next) {
-        let part = select(0.0, 1.0 / f32(strides), round < strides);
         atomicStore(&triangle_lists[TRIANGLE_ROUNDS], round + 1u);
-        atomicStore(&triangle_lists[TRIANGLE_PART], bitcast<u32>(part));
+        atomicStore(&triangle_lists[TRIANGLE_LATE], late + u32(made == 1.0));
+        atomicStore(&triangle_lists[TRIANGLE_MADE], bitcast<u32>(made));
+        atomicStore(&triangle_lists[TRIANGLE_LIMIT], bitcast<u32>(1.0));
         atomicStore(&triangle_lists[TRIANGLE_FARTHEST], 0u);
     }
 }
 
-/// Where row i goes in this round: a part of what is left of its path, so that all arrive together.
+/// Where row i goes in this round: the first of equal parts of what is left of its path, so that all arrive together.
 fn aim_row(i: u32) {
     if (is_due()) {
-        let round = atomicLoad(&triangle_lists[TRIANGLE_ROUNDS]) - 1u;
-        let strides = stride_count();
+        let count = part_count();
+        let end = end_of_round(count);
         let start = load_row(TRIANGLE_STARTS, i);
         let goal = load_row(TRIANGLE_TARGETS, i);
         let begun = load_row(TRIANGLE_BEGUN, i);
-        let part = 1.0 / f32(strides - min(round, strides - 1u));
-        let fraction = min(f32(round + 1u) / f32(strides), 1.0);
         if (is_immovable(i)) {
-            store_row(TRIANGLE_MOVES, i, begun + (goal - begun) * fraction - start);
+            store_row(TRIANGLE_MOVES, i, begun + (goal - begun) * end - start);
         } else {
-            store_row(TRIANGLE_MOVES, i, (goal - start) * part);
+            store_row(TRIANGLE_MOVES, i, (goal - start) / count);
+        }
+        if (i == 0u) {
+            atomicStore(&triangle_lists[TRIANGLE_PART], bitcast<u32>(left_of_slice() / count));
         }
     }
 }

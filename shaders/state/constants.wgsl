@@ -333,10 +333,14 @@ const TRIANGLE_VERTEX_PLANE: u32 = 2u;
 /// How far contact may take a row off its path in a round, in thicknesses; what is more waits for the next one.
 const TRIANGLE_RESERVE: f32 = 0.25;
 
-/// Longest move of a round, in thicknesses: the longer, the less its end is what was seen at its start.
-const TRIANGLE_REACH: f32 = 1.0;
+/// Longest move of a round, in thicknesses: the longer, the more is in reach.
+const TRIANGLE_MAX_STEP: f32 = 1.5;
 
-/// How far a collider moves in a round, in thicknesses.
+/// How far both sides of a pair move against each other in a round once they touch, in thicknesses: the longer, the less the end is
+/// what was seen at the start.
+const TRIANGLE_REACH: f32 = 2.0;
+
+/// How far a pin or collider moves in a round once it touches, in thicknesses.
 const TRIANGLE_STRIDE: f32 = 0.2;
 
 /// Most of the rounds that a slice is cut into because rows are fast.
@@ -417,7 +421,7 @@ const TRIANGLE_HELD: u32 = 6u;
 /// Rounds of this slice that have begun.
 const TRIANGLE_ROUNDS: u32 = 7u;
 
-/// Part of the slice that the round is, as bits; 0 after the last.
+/// Part of the slice that the round is, as bits; 0 if all has been made.
 const TRIANGLE_PART: u32 = 8u;
 
 /// Square of how far the last row is from its target [m^2], as bits.
@@ -435,8 +439,17 @@ const TRIANGLE_CANDIDATES: u32 = 12u;
 /// Candidates of a search that found more than there is room for: nothing moves any more; else 0.
 const TRIANGLE_LACK: u32 = 13u;
 
+/// Part of the slice that has been made before the round, as bits.
+const TRIANGLE_MADE: u32 = 14u;
+
+/// Rounds after all of it has been made.
+const TRIANGLE_LATE: u32 = 15u;
+
+/// Part of the moves of the round that pairs leave, as bits.
+const TRIANGLE_LIMIT: u32 = 16u;
+
 /// Words before the lists.
-const TRIANGLE_WORDS: u32 = 15u;
+const TRIANGLE_WORDS: u32 = 17u;
 
 /// Words of a body: its lowest and highest corner as ordered bits, squares of its longest moves as bits: of rows that something
 /// can stop, and of the others.

@@ -136,6 +136,8 @@ impl Passes {
         use Kernel::*;
         self.push(TRIANGLE_DUE, &[TriangleRound, TriangleAim, TriangleStep]);
         self.search(level_count);
+        // What is left is cut again, by what was found.
+        self.push(TRIANGLE_DUE, &[TriangleLimit, TriangleAim, TriangleStep]);
         self.respond(iterations);
     }
 

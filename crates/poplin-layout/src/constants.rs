@@ -253,9 +253,12 @@ shared_constants! {
     pub const TRIANGLE_VERTEX_PLANE: u32 = 2;
     /// How far contact may take a row off its path in a round, in thicknesses; what is more waits for the next one.
     pub const TRIANGLE_RESERVE: f32 = 0.25;
-    /// Longest move of a round, in thicknesses: the longer, the less its end is what was seen at its start.
-    pub const TRIANGLE_REACH: f32 = 1.0;
-    /// How far a collider moves in a round, in thicknesses.
+    /// Longest move of a round, in thicknesses: the longer, the more is in reach.
+    pub const TRIANGLE_MAX_STEP: f32 = 1.5;
+    /// How far both sides of a pair move against each other in a round once they touch, in thicknesses: the longer, the less the end is
+    /// what was seen at the start.
+    pub const TRIANGLE_REACH: f32 = 2.0;
+    /// How far a pin or collider moves in a round once it touches, in thicknesses.
     pub const TRIANGLE_STRIDE: f32 = 0.2;
     /// Most of the rounds that a slice is cut into because rows are fast.
     pub const TRIANGLE_MAX_ROUNDS: u32 = 128;
@@ -311,7 +314,7 @@ shared_constants! {
     pub const TRIANGLE_HELD: u32 = TRIANGLE_OVERLAPS + 5;
     /// Rounds of this slice that have begun.
     pub const TRIANGLE_ROUNDS: u32 = TRIANGLE_OVERLAPS + 6;
-    /// Part of the slice that the round is, as bits; 0 after the last.
+    /// Part of the slice that the round is, as bits; 0 if all has been made.
     pub const TRIANGLE_PART: u32 = TRIANGLE_OVERLAPS + 7;
     /// Square of how far the last row is from its target [m^2], as bits.
     pub const TRIANGLE_FARTHEST: u32 = TRIANGLE_OVERLAPS + 8;
@@ -323,8 +326,14 @@ shared_constants! {
     pub const TRIANGLE_CANDIDATES: u32 = TRIANGLE_OVERLAPS + 11;
     /// Candidates of a search that found more than there is room for: nothing moves any more; else 0.
     pub const TRIANGLE_LACK: u32 = TRIANGLE_OVERLAPS + 12;
+    /// Part of the slice that has been made before the round, as bits.
+    pub const TRIANGLE_MADE: u32 = TRIANGLE_OVERLAPS + 13;
+    /// Rounds after all of it has been made.
+    pub const TRIANGLE_LATE: u32 = TRIANGLE_OVERLAPS + 14;
+    /// Part of the moves of the round that pairs leave, as bits.
+    pub const TRIANGLE_LIMIT: u32 = TRIANGLE_OVERLAPS + 15;
     /// Words before the lists.
-    pub const TRIANGLE_WORDS: u32 = TRIANGLE_OVERLAPS + 14;
+    pub const TRIANGLE_WORDS: u32 = TRIANGLE_OVERLAPS + 16;
     /// Words of a body: its lowest and highest corner as ordered bits, squares of its longest moves as bits: of rows that something
     /// can stop, and of the others.
     pub const TRIANGLE_BODY_WORDS: u32 = 11;

@@ -51,6 +51,8 @@ pub enum Kernel {
     TriangleFind,
     /// Contact of triangles: what may meet.
     TriangleList,
+    /// Contact of triangles: how much of the moves of the round they leave.
+    TriangleLimit,
     /// Contact of triangles: which candidates are in reach.
     TriangleReach,
     /// Contact of triangles: the pairs in reach.
@@ -99,7 +101,7 @@ pub enum Kernel {
 
 impl Kernel {
     /// Every kernel.
-    pub const ALL: [Self; 45] = [
+    pub const ALL: [Self; 46] = [
         Self::SimulateCloth,
         Self::ScatterRows,
         Self::ContactGather,
@@ -123,6 +125,7 @@ impl Kernel {
         Self::TriangleFit,
         Self::TriangleFind,
         Self::TriangleList,
+        Self::TriangleLimit,
         Self::TriangleReach,
         Self::TriangleNarrow,
         Self::TriangleScatter,
@@ -161,7 +164,7 @@ impl Kernel {
     ];
 
     /// The kernels of contact of triangles that are its own, in the order in which a slice first runs them.
-    pub const TRIANGLES: [Self; 27] = [
+    pub const TRIANGLES: [Self; 28] = [
         Self::TriangleStart,
         Self::TriangleRename,
         Self::TriangleTarget,
@@ -174,6 +177,7 @@ impl Kernel {
         Self::TriangleFit,
         Self::TriangleFind,
         Self::TriangleList,
+        Self::TriangleLimit,
         Self::TriangleReach,
         Self::TriangleNarrow,
         Self::TriangleScatter,
@@ -220,6 +224,7 @@ impl Kernel {
             Self::TriangleFit => "triangle_fit",
             Self::TriangleFind => "triangle_find",
             Self::TriangleList => "triangle_list",
+            Self::TriangleLimit => "triangle_limit",
             Self::TriangleReach => "triangle_reach",
             Self::TriangleNarrow => "triangle_narrow",
             Self::TriangleScatter => "triangle_scatter",

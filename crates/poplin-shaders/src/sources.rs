@@ -83,6 +83,7 @@ embed![
     "kernel/triangle_fit",
     "kernel/triangle_find",
     "kernel/triangle_list",
+    "kernel/triangle_limit",
     "kernel/triangle_reach",
     "kernel/triangle_narrow",
     "kernel/triangle_scatter",

@@ -4,7 +4,7 @@
 use glam::Vec3;
 use poplin_host::{ContactMultipliers, PairMultipliers, TriangleScene, least_thickness};
 use poplin_layout::{
-    TRIANGLE_ARRIVED, TRIANGLE_MAX_LATE_ROUNDS, TRIANGLE_MAX_ROUNDS, TRIANGLE_REACH,
+    TRIANGLE_ARRIVED, TRIANGLE_MAX_LATE_ROUNDS, TRIANGLE_MAX_ROUNDS, TRIANGLE_MAX_STEP,
     TRIANGLE_RESERVE, TRIANGLE_STRIDE,
 };
 use rayon::prelude::*;
@@ -110,6 +110,30 @@ pub struct TriangleContact {
     pub report: Report,
 }
 
+/// How what is left of a slice is cut into rounds.
+#[derive(Debug, Clone, Copy)]
+struct Cut {
+    /// Part of the slice that has been made.
+    made: f32,
+    /// The longest move of the slice over the longest one of a round.
+    strides: f32,
+    /// Most rounds that are left.
+    most: f32,
+}
+
+impl Cut {
+    /// Rounds that the fastest row wants for what is left.
+    fn count(&self) -> f32 {
+        (self.strides * (1.0 - self.made)).ceil().clamp(1.0, self.most)
+    }
+
+    /// The part of the slice that is the first of so many equal ones that are left, and the part that has been made after it.
+    fn part(&self, count: f32) -> (f32, f32) {
+        let part = (1.0 - self.made) / count;
+        (part, if count == 1.0 { 1.0 } else { self.made + part })
+    }
+}
+
 impl TriangleContact {
     /// Takes in a body whose rows come after all others.
     pub fn add(&mut self, mut body: Body, radius: f32, hard: f32) {
@@ -174,26 +198,16 @@ impl TriangleContact {
         if self.report.is_hurried {
             self.note_hurry(&near);
         }
-        let strides = (forced / TRIANGLE_STRIDE)
-            .max(free / TRIANGLE_REACH)
-            .ceil()
-            .clamp(1.0, max_strides as f32) as u32;
-        let mut late = 0;
+        let strides = forced.max(free) / TRIANGLE_MAX_STEP;
+        let (mut made, mut late) = (0.0, 0);
         for round in 0.. {
-            self.aim(round, strides);
-            let part = if round < strides { 1.0 / strides as f32 } else { 0.0 };
-            self.round(thickness, part, iterations, round == 0);
+            late += u32::from(made == 1.0);
+            let most = max_strides.saturating_sub(round).max(1) as f32;
+            made = self.round(thickness, iterations, Cut { made, strides, most });
             self.report.rounds = round + 1;
-            if round + 1 >= max_rounds {
+            let is_there = made == 1.0 && self.farthest() <= TRIANGLE_ARRIVED * thickness;
+            if round + 1 >= max_rounds || late == TRIANGLE_MAX_LATE_ROUNDS || is_there {
                 break;
-            }
-            if round + 1 >= strides {
-                late += 1;
-                if late > TRIANGLE_MAX_LATE_ROUNDS
-                    || self.farthest() <= TRIANGLE_ARRIVED * thickness
-                {
-                    break;
-                }
             }
         }
         self.finish(&asked);
@@ -251,17 +265,16 @@ impl TriangleContact {
         most.map(f32::sqrt)
     }
 
-    /// Where rows go in this round: a part of what is left of their paths, so that all arrive together.
-    fn aim(&mut self, round: u32, strides: u32) {
-        let part = 1.0 / strides.saturating_sub(round).max(1) as f32;
-        let fraction = ((round + 1) as f32 / strides as f32).min(1.0);
+    /// Where rows go in this round: the first of so many equal parts of what is left of their paths. `end` is the part of the slice that
+    /// has then been made.
+    fn aim(&mut self, count: f32, end: f32) {
         let Self { start, target, begun, inverse_mass, work, .. } = self;
         let rows = start.par_iter().zip(target).zip(begun).zip(inverse_mass).with_min_len(1024);
         rows.map(|(((start, target), begun), inverse_mass)| {
             if *inverse_mass == 0.0 {
-                *begun + (*target - *begun) * fraction - *start
+                *begun + (*target - *begun) * end - *start
             } else {
-                (*target - *start) * part
+                (*target - *start) / count
             }
         })
         .collect_into_vec(&mut work.moves);
@@ -274,9 +287,12 @@ impl TriangleContact {
         squares.fold(0.0, f32::max).sqrt()
     }
 
-    /// One round, of a part of a slice: pairs are searched if they must be, then there is a response.
-    fn round(&mut self, thickness: f32, part: f32, iterations: u32, is_first: bool) {
-        self.untangle(is_first);
+    /// One round: pairs are searched if they must be, then there is a response. Returns which part of the slice has been made then.
+    fn round(&mut self, thickness: f32, iterations: u32, cut: Cut) -> f32 {
+        self.untangle(cut.made == 0.0);
+        let count = cut.count();
+        let (part, end) = cut.part(count);
+        self.aim(count, end);
         let off = self.off_path(part);
         if !off.is_empty() {
             let is_all = off.len() == self.start.len();
@@ -296,12 +312,33 @@ impl TriangleContact {
                 self.report.searches += 1;
             }
         }
+        self.sweep(thickness);
+        let limit = if part > 0.0 { self.limit(thickness) } else { 1.0 };
+        let (part, end) = if limit < 1.0 {
+            let count = (count / limit).ceil().min(cut.most);
+            let (part, end) = cut.part(count);
+            self.aim(count, end);
+            self.sweep(thickness);
+            (part, end)
+        } else {
+            (part, end)
+        };
         self.clock += part;
-        self.respond(thickness, part, iterations);
+        self.solve(iterations, part);
+        self.truncate(thickness);
+        end
     }
 
     /// The passes of a round that has its candidates: pairs are solved, and moves are cut to what keeps all pairs apart.
+    #[cfg(feature = "testing")]
     pub(super) fn respond(&mut self, thickness: f32, part: f32, iterations: u32) {
+        self.sweep(thickness);
+        self.solve(iterations, part);
+        self.truncate(thickness);
+    }
+
+    /// Notes what is in reach of each row in this round.
+    fn sweep(&mut self, thickness: f32) {
         self.reserve = TRIANGLE_RESERVE * thickness;
         let Self { start, radius, hard, reserve, work, .. } = self;
         work.aims.clone_from(&work.moves);
@@ -312,8 +349,6 @@ impl TriangleContact {
             (near::point(*start, *step, &reach), path)
         })
         .unzip_into_vecs(&mut work.points, &mut work.steps);
-        self.solve(iterations, part);
-        self.truncate(thickness);
     }
 
     /// What its pairs hold.

@@ -14,7 +14,7 @@ use glam::Vec3;
 use poplin_host::PairMultipliers;
 use poplin_layout::{
     TRIANGLE_APPROACH, TRIANGLE_EAGER, TRIANGLE_LEAST_GAP, TRIANGLE_MORE_ITERATIONS,
-    TRIANGLE_RECOVERY, TRIANGLE_RELAXATION,
+    TRIANGLE_REACH, TRIANGLE_RECOVERY, TRIANGLE_RELAXATION, TRIANGLE_STRIDE,
 };
 use rayon::prelude::*;
 
@@ -26,6 +26,8 @@ use crate::math::{clamp_unit, dot3, length3, shorten};
 
 /// Listed pairs that a thread looks at together.
 const NEAR_BLOCK: usize = 4096;
+/// What a length and the difference of two are rounded by, at most.
+const ROUNDING: f32 = 1.001;
 
 /// A pair in reach, with what a round keeps constant.
 #[derive(Debug, Clone, Copy, Default)]
@@ -147,16 +149,65 @@ impl TriangleContact {
         normal == Vec3::ZERO || may_push || may_cross
     }
 
-    /// The pairs in reach of this round, and which of them push.
-    fn narrow(&mut self, part: f32) {
-        let mut pairs = std::mem::take(&mut self.work.pairs);
-        pairs.clear();
-        let Self { candidates, rest, work: Work { points, steps, .. }, .. } = &*self;
+    /// Indices of the candidates that a round has to look at.
+    fn near(&self) -> impl ParallelIterator<Item = usize> {
+        let Self { candidates, rest, work: Work { points, .. }, .. } = self;
         let blocks = candidates.par_chunks(NEAR_BLOCK).enumerate();
         let near = blocks.map(|(k, block)| near(block, k * NEAR_BLOCK, points, rest));
         let near: Vec<u32> = near.flatten_iter().collect();
         let near = near.into_par_iter().with_min_len(256).map(|index| index as usize);
-        let near = near.filter(|&index| self.may_meet(&candidates[index]));
+        near.filter(|&index| self.may_meet(&self.candidates[index]))
+    }
+
+    /// Which fraction of their moves rows may make in this round: less than all where those of a pair in reach are so long that its end
+    /// is not what was seen at its start.
+    pub(super) fn limit(&self, thickness: f32) -> f32 {
+        let moves = &self.work.moves;
+        let steps = moves.par_iter().zip(&self.inverse_mass).with_min_len(1024);
+        let squares = steps.map(|(step, inverse_mass)| {
+            let square = dot3(*step, *step);
+            [square, if *inverse_mass == 0.0 { square } else { 0.0 }]
+        });
+        let [most, forced] = squares
+            .reduce(|| [0.0; 2], |a, b| [a[0].max(b[0]), a[1].max(b[1])])
+            .map(|square| ROUNDING * square.sqrt());
+        // Most rounds look at no pair.
+        if 2.0 * most <= TRIANGLE_REACH * thickness && forced <= TRIANGLE_STRIDE * thickness {
+            return 1.0;
+        }
+        self.near().map(|index| self.limit_of(index, thickness)).reduce(|| 1.0, f32::min)
+    }
+
+    /// The fraction that a pair leaves: until it touches and then some, corners of both sides go `TRIANGLE_REACH` against each other and
+    /// what nothing can stop goes `TRIANGLE_STRIDE`.
+    fn limit_of(&self, index: usize, thickness: f32) -> f32 {
+        let candidate = &self.candidates[index];
+        let steps = candidate.rows.map(|row| self.work.moves[row as usize]);
+        let (first, second) = steps.split_at(candidate.first_count());
+        let square = |a: &Vec3, b: &Vec3| dot3(*a - *b, *a - *b);
+        let against = first.iter().flat_map(|a| second.iter().map(move |b| square(a, b)));
+        let forced = candidate.rows.iter().zip(&steps);
+        let forced = forced.filter(|(row, _)| self.inverse_mass[**row as usize] == 0.0);
+        let against = against.fold(0.0, f32::max).sqrt();
+        let forced = forced.map(|(_, step)| dot3(*step, *step)).fold(0.0, f32::max).sqrt();
+        let (reach, stride) = (TRIANGLE_REACH * thickness, TRIANGLE_STRIDE * thickness);
+        if against <= reach && forced <= stride {
+            return 1.0;
+        }
+        let pair = self.measure(index);
+        if !self.is_in_reach(&pair) || !candidate.meets(&self.work.steps) {
+            return 1.0;
+        }
+        let part = |room: f32, of: f32| if of > room { room / of } else { 1.0 };
+        part(pair.closing + reach, against).min(part(pair.closing + stride, forced))
+    }
+
+    /// The pairs in reach of this round, and which of them push.
+    fn narrow(&mut self, part: f32) {
+        let mut pairs = std::mem::take(&mut self.work.pairs);
+        pairs.clear();
+        let Self { candidates, work: Work { steps, .. }, .. } = &*self;
+        let near = self.near();
         let met = near.map(|index| self.measure(index)).filter(|pair| self.is_in_reach(pair));
         pairs.par_extend(met.filter(|pair| candidates[pair.candidate as usize].meets(steps)));
         // Both are in the order of ranks.

@@ -399,7 +399,6 @@ impl TriangleContact {
         for pair in &pairs {
             let [cloth, round] = pair.map(|index| &self.bodies[index as usize]);
             let forced = self.forced_into(cloth, round);
-            self.report.forced += forced.len() as u32;
             self.tangles.forced.extend(forced);
         }
         let at = |row: usize| self.start[row];
@@ -983,25 +982,23 @@ impl TriangleContact {
         exits.into_iter().for_each(|(row, exit)| sum[row] += exit);
     }
 
-    /// Moves what is tangled, which becomes no velocity. What leaves a collider does not go on into it, and what is in it does not come
+    /// Has what is tangled go elsewhere, which becomes no velocity. What leaves a collider does not go on into it, and what is in it does not come
     /// out faster: particles that are pushed out at once would be thrown.
     pub(super) fn untangle(&mut self, is_first: bool) {
-        let Self { bodies, tangles, work, carry, inverse_mass, target, .. } = self;
+        let Self { bodies, tangles, carry, inverse_mass, start, target, .. } = self;
         for exits in tangles.exits.chunk_by(|a, b| a.collider == b.collider) {
             let rows = bodies[exits[0].collider as usize].rows.clone();
-            let mean = work.moves[rows.clone()].iter().sum::<Vec3>() / rows.len() as f32;
+            let moves = rows.clone().map(|row| target[row] - start[row]);
+            let mean = moves.sum::<Vec3>() / rows.len() as f32;
             for &Exit { row, to, is_inside, .. } in exits {
                 let row = row as usize;
                 if inverse_mass[row] > 0.0 {
-                    let along = (work.moves[row] - mean).dot(to);
-                    let taken = to * if is_inside { along } else { along.min(0.0) };
-                    work.moves[row] -= taken;
-                    target[row] -= taken;
+                    let along = (target[row] - start[row] - mean).dot(to);
+                    target[row] -= to * if is_inside { along } else { along.min(0.0) };
                 }
             }
         }
         for (row, step) in tangles.moves.iter().enumerate().filter(|_| is_first) {
-            work.moves[row] += *step;
             target[row] += *step;
             carry[row] += *step;
         }
