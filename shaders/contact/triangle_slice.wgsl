@@ -35,7 +35,7 @@ fn left_of_slice() -> f32 {
 fn part_count() -> f32 {
     let free = sqrt(bitcast<f32>(atomicLoad(&triangle_lists[TRIANGLE_FREE_MOVE])));
     let forced = sqrt(bitcast<f32>(atomicLoad(&triangle_lists[TRIANGLE_FORCED_MOVE])));
-    let strides = max(forced / triangle.thickness, free / triangle.thickness) / TRIANGLE_MAX_STEP;
+    let strides = max(forced, free) / (TRIANGLE_MAX_STEP * triangle.thickness);
     let round = atomicLoad(&triangle_lists[TRIANGLE_ROUNDS]) - 1u;
     let max_strides = min(TRIANGLE_MAX_ROUNDS, triangle.max_rounds);
     let most = f32(max_strides - min(round, max_strides - 1u));

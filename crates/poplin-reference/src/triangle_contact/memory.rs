@@ -192,13 +192,13 @@ impl TriangleContact {
         self.begun.clone_from(&self.start);
         let asked = self.target.clone();
         let near = self.near_in_slice(thickness);
-        let [forced, free] = self.fastest(&near).map(|most| most / thickness);
+        let [forced, free] = self.fastest(&near);
         let (max_rounds, max_strides) = self.most_rounds();
-        self.report.is_hurried = forced > max_strides as f32 * TRIANGLE_STRIDE;
+        self.report.is_hurried = forced / thickness > max_strides as f32 * TRIANGLE_STRIDE;
         if self.report.is_hurried {
             self.note_hurry(&near);
         }
-        let strides = forced.max(free) / TRIANGLE_MAX_STEP;
+        let strides = forced.max(free) / (TRIANGLE_MAX_STEP * thickness);
         let (mut made, mut late) = (0.0, 0);
         for round in 0.. {
             late += u32::from(made == 1.0);
