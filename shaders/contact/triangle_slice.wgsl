@@ -25,9 +25,9 @@ fn scale_held(i: u32) {
     }
 }
 
-/// Part of the slice that is left in this round.
-fn left_of_slice() -> f32 {
-    return 1.0 - bitcast<f32>(atomicLoad(&triangle_lists[TRIANGLE_MADE]));
+/// Part of the slice that has been made before this round.
+fn made_of_slice() -> f32 {
+    return bitcast<f32>(atomicLoad(&triangle_lists[TRIANGLE_MADE]));
 }
 
 /// How many equal parts what is left of the slice is cut into, the first of which is this round: as many as the fastest row wants, or a
@@ -39,7 +39,7 @@ fn part_count() -> f32 {
     let round = atomicLoad(&triangle_lists[TRIANGLE_ROUNDS]) - 1u;
     let max_strides = min(TRIANGLE_MAX_ROUNDS, triangle.max_rounds);
     let most = f32(max_strides - min(round, max_strides - 1u));
-    let count = clamp(ceil(strides * left_of_slice()), 1.0, most);
+    let count = clamp(ceil(strides * (1.0 - made_of_slice())), 1.0, most);
     let limit = bitcast<f32>(atomicLoad(&triangle_lists[TRIANGLE_LIMIT]));
     if (limit < 1.0) {
         return min(ceil(count / limit), most);
@@ -49,8 +49,8 @@ fn part_count() -> f32 {
 
 /// Part of the slice that has been made after so many equal ones, if this round is the first.
 fn end_of_round(count: f32) -> f32 {
-    let left = left_of_slice();
-    return select(1.0 - left + left / count, 1.0, count == 1.0);
+    let made = made_of_slice();
+    return select(made + (1.0 - made) / count, 1.0, count == 1.0);
 }
 
 /// Determines whether there is another round.
@@ -89,7 +89,7 @@ fn aim_row(i: u32) {
             store_row(TRIANGLE_MOVES, i, (goal - start) / count);
         }
         if (i == 0u) {
-            atomicStore(&triangle_lists[TRIANGLE_PART], bitcast<u32>(left_of_slice() / count));
+            atomicStore(&triangle_lists[TRIANGLE_PART], bitcast<u32>((1.0 - made_of_slice()) / count));
         }
     }
 }

@@ -28,9 +28,9 @@ const MOST_OFF: usize = 10;
 pub struct Report {
     /// Rounds that it took.
     pub rounds: u32,
-    /// Searches for pairs of all rows, and of some.
+    /// Searches for pairs of all rows.
     pub searches: u32,
-    /// See above.
+    /// Searches for pairs of some rows.
     pub updates: u32,
     /// Pairs in reach, in the last round.
     pub pairs: u32,
@@ -291,7 +291,7 @@ impl TriangleContact {
     fn round(&mut self, thickness: f32, iterations: u32, cut: Cut) -> f32 {
         self.untangle(cut.made == 0.0);
         let count = cut.count();
-        let (part, end) = cut.part(count);
+        let (mut part, mut end) = cut.part(count);
         self.aim(count, end);
         let off = self.off_path(part);
         if !off.is_empty() {
@@ -314,31 +314,20 @@ impl TriangleContact {
         }
         self.sweep(thickness);
         let limit = if part > 0.0 { self.limit(thickness) } else { 1.0 };
-        let (part, end) = if limit < 1.0 {
+        if limit < 1.0 {
             let count = (count / limit).ceil().min(cut.most);
-            let (part, end) = cut.part(count);
+            (part, end) = cut.part(count);
             self.aim(count, end);
             self.sweep(thickness);
-            (part, end)
-        } else {
-            (part, end)
-        };
+        }
         self.clock += part;
         self.solve(iterations, part);
         self.truncate(thickness);
         end
     }
 
-    /// The passes of a round that has its candidates: pairs are solved, and moves are cut to what keeps all pairs apart.
-    #[cfg(feature = "testing")]
-    pub(super) fn respond(&mut self, thickness: f32, part: f32, iterations: u32) {
-        self.sweep(thickness);
-        self.solve(iterations, part);
-        self.truncate(thickness);
-    }
-
-    /// Notes what is in reach of each row in this round.
-    fn sweep(&mut self, thickness: f32) {
+    /// Notes what is in reach of each row in this round, and which candidates may be.
+    pub(super) fn sweep(&mut self, thickness: f32) {
         self.reserve = TRIANGLE_RESERVE * thickness;
         let Self { start, radius, hard, reserve, work, .. } = self;
         work.aims.clone_from(&work.moves);
@@ -349,6 +338,7 @@ impl TriangleContact {
             (near::point(*start, *step, &reach), path)
         })
         .unzip_into_vecs(&mut work.points, &mut work.steps);
+        self.work.near = self.near();
     }
 
     /// What its pairs hold.

@@ -64,7 +64,9 @@ impl TriangleContact {
         self.work.moves.extend_from_slice(moves);
         self.tangles = Tangles::default();
         let before = TriangleRound { part, ..self.packed(thickness) };
-        self.respond(thickness, part, iterations);
+        self.sweep(thickness);
+        self.solve(iterations, part);
+        self.truncate(thickness);
         [before, TriangleRound { part, ..self.packed(thickness) }]
     }
 

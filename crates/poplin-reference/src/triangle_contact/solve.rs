@@ -69,6 +69,8 @@ pub(super) struct Work {
     pub(super) points: Vec<Point>,
     /// Boxes around what is in reach of each row: at its start what it may get to, and at both ends what it may push.
     pub(super) steps: Vec<Path>,
+    /// Indices of the candidates that may be in reach.
+    pub(super) near: Vec<u32>,
     /// Direction of the pair that held a row back most; 0 if none did.
     pub(super) blocks: Vec<Vec3>,
     pub(super) pairs: Vec<Pair>,
@@ -92,7 +94,7 @@ impl Work {
             + size_of::<Pair>() * self.pairs.capacity()
             + size_of::<Vec3>() * self.changes.capacity()
             + 4 * (self.begins.capacity() + self.corners.capacity() + self.fractions.capacity())
-            + 4 * (self.weights.capacity() + self.tied.capacity())
+            + 4 * (self.weights.capacity() + self.tied.capacity() + self.near.capacity())
     }
 }
 
@@ -149,13 +151,17 @@ impl TriangleContact {
         normal == Vec3::ZERO || may_push || may_cross
     }
 
-    /// Indices of the candidates that a round has to look at.
-    fn near(&self) -> impl ParallelIterator<Item = usize> {
+    /// Indices of the candidates that no slab keeps apart in this round.
+    pub(super) fn near(&self) -> Vec<u32> {
         let Self { candidates, rest, work: Work { points, .. }, .. } = self;
         let blocks = candidates.par_chunks(NEAR_BLOCK).enumerate();
         let near = blocks.map(|(k, block)| near(block, k * NEAR_BLOCK, points, rest));
-        let near: Vec<u32> = near.flatten_iter().collect();
-        let near = near.into_par_iter().with_min_len(256).map(|index| index as usize);
+        near.flatten_iter().collect()
+    }
+
+    /// Those of them that a round has to look at.
+    fn looked_at(&self) -> impl ParallelIterator<Item = usize> {
+        let near = self.work.near.par_iter().with_min_len(256).map(|&index| index as usize);
         near.filter(|&index| self.may_meet(&self.candidates[index]))
     }
 
@@ -175,7 +181,7 @@ impl TriangleContact {
         if 2.0 * most <= TRIANGLE_REACH * thickness && forced <= TRIANGLE_STRIDE * thickness {
             return 1.0;
         }
-        self.near().map(|index| self.limit_of(index, thickness)).reduce(|| 1.0, f32::min)
+        self.looked_at().map(|index| self.limit_of(index, thickness)).reduce(|| 1.0, f32::min)
     }
 
     /// The fraction that a pair leaves: until it touches and then some, corners of both sides go `TRIANGLE_REACH` against each other and
@@ -207,8 +213,8 @@ impl TriangleContact {
         let mut pairs = std::mem::take(&mut self.work.pairs);
         pairs.clear();
         let Self { candidates, work: Work { steps, .. }, .. } = &*self;
-        let near = self.near();
-        let met = near.map(|index| self.measure(index)).filter(|pair| self.is_in_reach(pair));
+        let met =
+            self.looked_at().map(|index| self.measure(index)).filter(|pair| self.is_in_reach(pair));
         pairs.par_extend(met.filter(|pair| candidates[pair.candidate as usize].meets(steps)));
         // Both are in the order of ranks.
         let mut held = self.held.iter().filter(|_| part > 0.0).peekable();
