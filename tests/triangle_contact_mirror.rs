@@ -21,6 +21,8 @@ use poplin_testkit::triangles::{
     rotation,
 };
 
+/// Most rounds of a slice.
+const MAX_ROUNDS: u32 = TRIANGLE_MAX_ROUNDS + TRIANGLE_MAX_LATE_ROUNDS;
 /// Length of a solver iteration \[s\].
 const STEP: f32 = 1.0 / 300.0;
 /// Every group of colliders.
@@ -34,7 +36,7 @@ fn on_gpu(
     iterations: u32,
 ) -> TriangleRound {
     let (device, queue) = (gpu.device(), gpu.queue());
-    kernels.upload(device, queue, round, &TriangleBodies::default(), 0).unwrap();
+    kernels.upload(device, queue, round, &TriangleBodies::default(), 1, 1).unwrap();
     let mut encoder = device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
     kernels.encode_round(device, &mut encoder, iterations);
     queue.submit([encoder.finish()]);
@@ -49,7 +51,7 @@ fn slice_on_gpu(
     capacity: usize,
 ) -> (TriangleRound, TriangleProgress) {
     let (device, queue) = (gpu.device(), gpu.queue());
-    kernels.upload(device, queue, &slice.before, &slice.bodies, capacity).unwrap();
+    kernels.upload(device, queue, &slice.before, &slice.bodies, capacity, MAX_ROUNDS).unwrap();
     let submit = |record: &dyn Fn(&mut wgpu::CommandEncoder)| {
         let mut encoder = device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
         record(&mut encoder);
@@ -58,7 +60,7 @@ fn slice_on_gpu(
     submit(&|encoder| kernels.encode_begin(device, encoder));
     let mut progress = kernels.progress(device, queue).unwrap();
     // One round more than there may be finds that there is none.
-    for _ in 0..=(TRIANGLE_MAX_ROUNDS + TRIANGLE_MAX_LATE_ROUNDS) / 2 {
+    for _ in 0..=MAX_ROUNDS / 2 {
         submit(&|encoder| {
             kernels.encode_next(device, encoder, slice.iterations);
             kernels.encode_next(device, encoder, slice.iterations);
@@ -125,13 +127,14 @@ fn first_difference(gpu: &TriangleRound, mirror: &TriangleRound) -> Option<Strin
     check(&|| pairs("push: multipliers of pair", |pair| pair.drag.map(f32::to_bits)));
     check(&|| pairs("recover: change of pair", |pair| pair.change.map(f32::to_bits)));
     check(&|| rows("gather: move of row", TRIANGLE_MOVES));
-    check(&|| rows("gather: target of row", TRIANGLE_TARGETS));
     check(&|| rows("gather: carry of row", TRIANGLE_CARRIES));
     check(&|| differ("recover: held", &pushing(gpu), &pushing(mirror)));
     check(&|| pairs("cut: fractions of pair", |pair| pair.fractions.map(f32::to_bits)));
     check(&|| pairs("cut: press on pair", |pair| [pair.is_pressed; 4]));
     check(&|| rows("block: of row", TRIANGLE_BLOCKS));
+    check(&|| differ("hold: of row", &gpu.holds, &mirror.holds));
     check(&|| rows("move: start of row", TRIANGLE_STARTS));
+    check(&|| rows("move: target of row", TRIANGLE_TARGETS));
     let report =
         |it: &TriangleRound| [it.contacts, it.held_rows, it.forced, it.least_gap.to_bits()];
     check(&|| differ("report", &report(gpu), &report(mirror)));
@@ -246,8 +249,9 @@ struct Trial {
 }
 
 impl Trial {
-    /// Runs a round in which rows move like this.
+    /// Runs a round in which rows move like this and some may be held back, in some rounds all.
     fn new(
+        rng: &mut Rng,
         contact: &mut TriangleContact,
         moves: &[Vec3],
         thickness: f32,
@@ -255,7 +259,11 @@ impl Trial {
         iterations: u32,
     ) -> Self {
         contact.target = sum(&contact.start, moves);
-        let [before, after] = contact.run_round(moves, thickness, part, iterations);
+        let (rate, is_careful) = ([0.0, 0.1, 0.9][rng.index(3)], rng.index(3) == 0);
+        let holds = contact.inverse_mass.iter().map(|&it| it > 0.0 && rng.range(0.0, 1.0) < rate);
+        let holds: Vec<bool> = holds.collect();
+        let [before, after] =
+            contact.run_round(moves, thickness, part, iterations, &holds, is_careful);
         Self { before, after, iterations, faces: faces_of(contact) }
     }
 }
@@ -347,7 +355,7 @@ fn random_trials(seed: u64) -> Vec<Trial> {
         for part in [0.5, 0.0] {
             let moves = random_moves(&mut rng, &contact, thickness);
             let iterations = rng.index(4) as u32;
-            trials.push(Trial::new(&mut contact, &moves, thickness, part, iterations));
+            trials.push(Trial::new(&mut rng, &mut contact, &moves, thickness, part, iterations));
         }
         contact.target.clone_from(&contact.start);
     }
@@ -381,6 +389,7 @@ fn degenerate_trial(seed: u64, count: usize) -> Trial {
             owned: rng.index(64) as u8,
             beyond: [0; 3].map(|_| [NO_OFFSET, rng.index(index + 1) as u32][rng.index(2)]),
             friction: rng.range(0.0, 1.0),
+            rest: f32::INFINITY,
             is_own: rng.index(2) == 0,
             rank: [0, 0, index as u32, 0],
         });
@@ -392,8 +401,11 @@ fn degenerate_trial(seed: u64, count: usize) -> Trial {
     contact.radius = (0..rows).map(|_| 0.5 * power(&mut rng, -4.0, -1.0)).collect();
     contact.hard = contact.radius.iter().map(|radius| radius * [0.0, 1.0][rng.index(2)]).collect();
     contact.carry = vec![Vec3::ZERO; rows];
+    let rest = |candidate: &Candidate| contact.rest_of(candidate);
+    let rest: Vec<f32> = contact.candidates.iter().map(rest).collect();
+    contact.candidates.iter_mut().zip(rest).for_each(|(candidate, rest)| candidate.rest = rest);
     let moves: Vec<Vec3> = (0..rows).map(|_| point(&mut rng, 0.01)).collect();
-    Trial::new(&mut contact, &moves, thickness, 1.0, 2)
+    Trial::new(&mut rng, &mut contact, &moves, thickness, 1.0, 2)
 }
 
 /// The first trial of which these kernels leave something else than the mirror, and what.
@@ -448,6 +460,7 @@ fn rounds_are_those_of_the_mirror_pass_by_pass() {
         count(|after| after.contacts > 0),
         count(|after| after.held_rows > 0),
         count(|after| after.forced > 0),
+        count(|after| after.holds.contains(&1) && after.held_rows == 0),
         count(|after| after.pairs.iter().any(|pair| pair.is_pressed != 0)),
         count(|after| after.pairs.iter().any(|pair| pair.change[..3] != [0.0; 3])),
     ];
@@ -626,7 +639,7 @@ fn first_particle_failure(gpu: &Headless, engine: &EngineOptions) -> Option<Stri
             buffer(gpu, &particles.reports),
         ];
         let mut run = |before: &TriangleRound, bodies: &TriangleBodies, is_apply: bool| {
-            kernels.upload(device, queue, before, bodies, 0).unwrap();
+            kernels.upload(device, queue, before, bodies, 0, 1).unwrap();
             let mut encoder =
                 device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
             if is_apply {
@@ -676,7 +689,8 @@ fn devices() -> impl Iterator<Item = (Headless, EngineOptions, Rounding)> {
 #[test]
 fn a_fault_in_any_pass_is_seen_and_the_first_pass_that_shows_it_named() {
     let faults = [
-        (Kernel::TriangleStep, "starts[k] - below", "starts[k] + below", "step"),
+        (Kernel::TriangleStep, "starts[k] - around", "starts[k] + around", "step"),
+        (Kernel::TriangleStep, "step, may_hold(i)", "step, true", "step"),
         (Kernel::TriangleReach, "|| may_push || may_cross", "|| may_push", "reach"),
         (Kernel::TriangleNarrow, "on_border(p, a, b, c);", "on_border(p, b, a, c);", "narrow"),
         (
@@ -693,18 +707,22 @@ fn a_fault_in_any_pass_is_seen_and_the_first_pass_that_shows_it_named() {
         (Kernel::TrianglePress, "along < -TRIANGLE_APPROACH", "along > -TRIANGLE_APPROACH", "push"),
         (Kernel::TriangleRecover, "TRIANGLE_RECOVERY *", "TRIANGLE_APPROACH *", "recover"),
         (Kernel::TriangleCut, "TRIANGLE_APPROACH * gap", "gap", "cut"),
+        (Kernel::TriangleCut, "select(coming, max(coming, 0.0), may_hold(row))", "coming", "cut"),
         (Kernel::TriangleBlock, "atomicMin", "atomicMax", "block"),
-        (Kernel::TriangleMove, "triangle.reserve / off", "0.5", "move"),
+        (Kernel::TriangleHold, "triangle.reserve / off", "0.5", "move"),
+        (Kernel::TriangleHold, "hold_word(i)], 1u", "hold_word(i)], 0u", "hold"),
+        (Kernel::TriangleMove, "* fraction", "", "move"),
         (Kernel::TriangleForce, "first - second <=", "first - second >", "report"),
     ];
     let slice_faults = [
         (Kernel::TriangleBegin, "0xff800000u", "0x80000000u", "report"),
-        (Kernel::TriangleSpan, "bitcast<u32>(dot3(step, step))", "0u", "report"),
-        (Kernel::TriangleMeet, "body_word(body, 6u)", "body_word(body, 7u)", "report"),
-        (Kernel::TriangleRound, "late + u32(made == 1.0)", "late + 1u", ""),
+        (Kernel::TriangleSpan, "store_row(TRIANGLE_BEGUN, i, start)", "", ""),
+        (Kernel::TriangleRound, "u32(made == 1.0)", "1u", ""),
+        (Kernel::TriangleRound, "2u * (round + 1u) >= triangle.max_rounds", "true", ""),
+        (Kernel::TriangleRound, "TRIANGLE_GAIN * before", "before", ""),
         (Kernel::TriangleAim, "(goal - start) / count", "(goal - start)", ""),
-        (Kernel::TriangleLimit, "TRIANGLE_REACH *", "0.5 *", "report"),
-        (Kernel::TriangleLimit, "rooms.y / longest.y", "1.0", "report"),
+        (Kernel::TriangleLimit, "room / forced", "1.0", "report"),
+        (Kernel::TrianglePress, "TRIANGLE_REACH *", "0.5 *", "report"),
         (Kernel::TriangleFit, "path = join(path, child);", "path = child;", ""),
         (Kernel::TriangleFind, "count = visit_query(query, 0u, false);", "", ""),
         (Kernel::TriangleList, "child_count - 1u - k", "k", "candidates"),

@@ -96,7 +96,7 @@ fn a_tree_visits_what_meets_a_box() {
 
 /// A ball on a path, or a box around two.
 fn path(rng: &mut Rng, ends: [Vec3; 2], radius: f32) -> Path {
-    Path::new(ends, [Vec3::ZERO; 2], &Reach { radius, hard: 0.0, more: rng.range(0.0, 0.1) })
+    Path::new(ends, [Vec3::ZERO; 2], &Reach { push: radius + rng.range(0.0, 0.1), cross: 0.0 })
 }
 
 /// Checks that a tree built at rest visits each simplex once that no axis keeps apart from a path at both of its ends, with its
@@ -251,6 +251,9 @@ impl Cloths {
         let TriangleContact { bodies, start, target, .. } = &mut self.contact;
         target.clone_from(start);
         let noise = if rng.index(2) == 0 { size } else { 0.0 };
+        // All of them alike, so that only who is held back meets anybody.
+        let speed = [0.0, 50.0][rng.index(2)] * self.thickness;
+        let drift = point(rng, speed);
         let all = target.len() as f32;
         let middle = start.iter().sum::<Vec3>() / all;
         let (kind, axis, point_of_all) = (rng.index(5), direction(rng), point(rng, size));
@@ -267,7 +270,8 @@ impl Cloths {
                     2 => middle + point_of_all,
                     3 => *target - axis * axis.dot(from_middle) * rng.range(0.0, 2.0),
                     _ => *target + point(rng, size),
-                } + point(rng, noise * 0.3);
+                } + drift
+                    + point(rng, noise * 0.3);
             }
         }
     }

@@ -19,6 +19,17 @@ fn is_immovable(row: u32) -> bool {
     return triangle_rows[row].inverse_mass == 0.0;
 }
 
+/// Whether a row may be held back in this round: those that were in this slice, all in a careful round.
+fn may_hold(row: u32) -> bool {
+    let is_held = atomicLoad(&triangle_lists[TRIANGLE_CAREFUL]) != 0u || atomicLoad(&triangle_lists[hold_word(row)]) != 0u;
+    return is_held && !is_immovable(row);
+}
+
+/// How far a corner that moves so far towards the other side may come: of one that may be held back, less.
+fn most_coming(row: u32, coming: f32) -> f32 {
+    return select(coming, max(coming, 0.0), may_hold(row));
+}
+
 /// Where the pair of a candidate is, if it is in reach; of the index after the last: how many there are.
 fn slot_of(candidate: u32) -> u32 {
     let block = triangle.slot_len + SCAN_BLOCK + candidate / SCAN_BLOCK;
@@ -46,14 +57,19 @@ fn first_word(row: u32) -> u32 {
     return TRIANGLE_WORDS + triangle.row_count + row;
 }
 
+/// Word that says whether a row was held back in this slice: 0 or 1.
+fn hold_word(row: u32) -> u32 {
+    return TRIANGLE_WORDS + 2u * triangle.row_count + row;
+}
+
 /// Word of the index of a corner of a pair at its row.
 fn index_word(corner: u32) -> u32 {
-    return TRIANGLE_WORDS + 2u * triangle.row_count + corner;
+    return TRIANGLE_WORDS + 3u * triangle.row_count + corner;
 }
 
 /// Word of a corner in the lists of the rows.
 fn corner_word(entry: u32) -> u32 {
-    return TRIANGLE_WORDS + 2u * triangle.row_count + 4u * triangle.capacity + entry;
+    return TRIANGLE_WORDS + 3u * triangle.row_count + 4u * triangle.capacity + entry;
 }
 
 /// Sum of what a section is at the corners of a pair, by weight.

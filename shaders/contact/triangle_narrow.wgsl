@@ -44,13 +44,11 @@ fn narrow_candidate(i: u32) {
             let drag = (held.xyz - normal * dot3(held.xyz, normal)) * part;
             pair.drag = vec4<f32>(shorten(drag, pair.friction * push), push);
         }
-        let motion = dot3(normal, mix_rows(pair.rows, pair.weights, TRIANGLE_MOVES));
-        let is_near = pair.overlap > 0.0 || pair.closing + motion < TRIANGLE_EAGER * triangle.reserve;
-        pair.is_active = pair.is_active & u32(pair.drag.w > 0.0 || is_near);
+        pair.is_active = pair.is_active & u32(pair.drag.w > 0.0 || is_near(pair));
         pair.change = vec4<f32>(normal * pair.drag.w + pair.drag.xyz, 0.0);
         triangle_pairs[slot] = pair;
         for (var k = 0u; k < 4u; k++) {
-            if (pair.is_active != 0u && pair.weights[k] != 0.0) {
+            if (is_fresh() && pair.is_active != 0u && pair.weights[k] != 0.0) {
                 let index = atomicAdd(&triangle_begins[pair.rows[k]], 1u);
                 atomicStore(&triangle_lists[index_word(4u * slot + k)], index);
             }

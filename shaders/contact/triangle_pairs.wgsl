@@ -46,7 +46,14 @@ fn thickness_of(i: u32, weights: vec4<f32>) -> f32 {
     let q = triangle_rows[rows.y].rest.xyz;
     let r = triangle_rows[rows.z].rest.xyz;
     let s = triangle_rows[rows.w].rest.xyz;
-    if (TRIANGLE_REST * box_distance(kind, p, q, r, s) > thickness) {
+    var first = triangle_rows[rows.x].radius;
+    var second = max(triangle_rows[rows.z].radius, triangle_rows[rows.w].radius);
+    if (kind == TRIANGLE_EDGE_EDGE) {
+        first = max(first, triangle_rows[rows.y].radius);
+    } else {
+        second = max(second, triangle_rows[rows.y].radius);
+    }
+    if (TRIANGLE_REST * box_distance(kind, p, q, r, s) > first + second) {
         return thickness;
     }
     return min(thickness, TRIANGLE_REST * length3(closest_of(kind, p, q, r, s).delta));
@@ -211,24 +218,30 @@ fn measure(i: u32) -> TrianglePair {
     return pair;
 }
 
-/// How far the corners of one side of a pair come towards the other side [m].
+/// How far the corners of one side of a pair may come towards the other side [m].
 fn approach(pair: TrianglePair, is_first: bool) -> f32 {
-    var most = 0.0;
+    var most = bitcast<f32>(0xff7fffffu);
     for (var k = 0u; k < 4u; k++) {
-        let along = dot3(pair.normal.xyz, load_row(TRIANGLE_MOVES, pair.rows[k]));
+        let along = dot3(pair.normal.xyz, load_row(TRIANGLE_AIMS, pair.rows[k]));
         if ((k < pair.first_count) == is_first) {
-            most = max(most, select(along, -along, is_first));
+            most = max(most, most_coming(pair.rows[k], select(along, -along, is_first)));
         }
     }
     return most;
 }
 
+/// Whether a pair that may push will, if nothing changes where its corners go.
+fn is_near(pair: TrianglePair) -> bool {
+    let change = dot3(pair.normal.xyz, mix_rows(pair.rows, pair.weights, TRIANGLE_AIMS));
+    return pair.overlap > 0.0 || pair.closing + change < TRIANGLE_EAGER * triangle.reserve;
+}
+
 /// Whether a pair is in reach in this round: if it pushes, if its corners may come as near as they are thick, or if they could
-/// cross as long as each moves some part of its move and no more than the reserve off it.
+/// cross as long as each moves no more than the reserve off its move, and those that may be held back some part of it.
 fn is_in_reach(pair: TrianglePair) -> bool {
-    let room = 2.0 * triangle.reserve;
-    let may_push = pair.is_active != 0u && pair.closing + dot3(pair.normal.xyz, mix_rows(pair.rows, pair.weights, TRIANGLE_MOVES)) < room;
-    let may_cross = pair.normal.w < approach(pair, true) + approach(pair, false) + room;
+    let may_push = pair.is_active != 0u && is_near(pair);
+    let come = approach(pair, true) + approach(pair, false);
+    let may_cross = pair.normal.w < max(come, 0.0) + 2.0 * triangle.reserve;
     return all(pair.normal.xyz == vec3<f32>(0.0)) || may_push || may_cross;
 }
 
@@ -241,43 +254,30 @@ fn reach_candidate(i: u32) {
     triangle_slots[i] = count;
 }
 
-/// Square of the longest move of both sides of candidate i against each other, and of that of a corner that nothing can stop [m^2].
-fn longest_squares(i: u32) -> vec2<f32> {
+/// The longest move of a corner of candidate i that nothing can stop [m].
+fn longest_forced(i: u32) -> f32 {
     let rows = triangle_candidates[i].rows;
-    let first_count = select(1u, 2u, triangle_candidates[i].kind == TRIANGLE_EDGE_EDGE);
-    var against = 0.0;
     var forced = 0.0;
     for (var k = 0u; k < 4u; k++) {
-        let step = load_row(TRIANGLE_MOVES, rows[k]);
+        let step = load_row(TRIANGLE_AIMS, rows[k]);
         if (is_immovable(rows[k])) {
             forced = max(forced, dot3(step, step));
         }
-        for (var l = first_count; l < 4u && k < first_count; l++) {
-            let relative = step - load_row(TRIANGLE_MOVES, rows[l]);
-            against = max(against, dot3(relative, relative));
-        }
     }
-    return vec2<f32>(against, forced);
+    return sqrt(forced);
 }
 
-/// Lets candidate i limit the moves of this round: until it touches and then some, corners of both sides go TRIANGLE_REACH against each
-/// other and what nothing can stop goes TRIANGLE_STRIDE.
+/// Lets candidate i limit the part that pins and colliders make in this round: no more than what its other corners can still be pushed.
 fn limit_candidate(i: u32) {
     let is_left = bitcast<f32>(atomicLoad(&triangle_lists[TRIANGLE_MADE])) < 1.0;
     if (i < atomicLoad(&triangle_lists[TRIANGLE_CANDIDATES]) && is_due() && is_left && may_meet(i)) {
-        let longest = sqrt(longest_squares(i));
-        let reach = TRIANGLE_REACH * triangle.thickness;
+        let forced = longest_forced(i);
         let stride = TRIANGLE_STRIDE * triangle.thickness;
-        if (longest.x > reach || longest.y > stride) {
+        if (forced > stride) {
             let pair = measure(i);
-            if (is_in_reach(pair)) {
-                let rooms = vec2<f32>(pair.closing + reach, pair.closing + stride);
-                if (longest.x > rooms.x) {
-                    atomicMin(&triangle_lists[TRIANGLE_LIMIT], bitcast<u32>(rooms.x / longest.x));
-                }
-                if (longest.y > rooms.y) {
-                    atomicMin(&triangle_lists[TRIANGLE_LIMIT], bitcast<u32>(rooms.y / longest.y));
-                }
+            let room = pair.closing + stride;
+            if (forced > room && is_in_reach(pair)) {
+                atomicMin(&triangle_lists[TRIANGLE_LIMIT], bitcast<u32>(room / forced));
             }
         }
     }

@@ -196,6 +196,7 @@ fn note_found() {
         atomicStore(&triangle_lists[TRIANGLE_CANDIDATES], 0u);
         atomicStore(&triangle_lists[TRIANGLE_LACK], count);
         atomicStore(&triangle_lists[TRIANGLE_DUE], 0u);
+        atomicStore(&triangle_lists[TRIANGLE_FRESH], 0u);
     }
 }
 
@@ -215,10 +216,9 @@ fn bounds_meet(a: u32, b: u32) -> bool {
     return is_near;
 }
 
-/// Lets the longest moves of a body decide how many rounds there are.
+/// Lets the longest move of what nothing can stop in a body decide whether rounds follow it.
 fn add_moves(body: u32) {
-    atomicMax(&triangle_lists[TRIANGLE_FREE_MOVE], atomicLoad(&triangle_lists[body_word(body, 6u)]));
-    atomicMax(&triangle_lists[TRIANGLE_FORCED_MOVE], atomicLoad(&triangle_lists[body_word(body, 7u)]));
+    atomicMax(&triangle_lists[TRIANGLE_FORCED_MOVE], atomicLoad(&triangle_lists[body_word(body, 6u)]));
 }
 
 /// Notes the longest move of what nothing can stop in a body at one that it may meet.
@@ -229,7 +229,7 @@ fn note_hurry(body: u32, other: u32) {
     } else if ((triangle_simplices[other] & TRIANGLE_IS_CLOTH) != 0u) {
         who = TRIANGLE_BY_CLOTH;
     }
-    let longest = atomicLoad(&triangle_lists[body_word(other, 7u)]);
+    let longest = atomicLoad(&triangle_lists[body_word(other, 6u)]);
     atomicMax(&triangle_lists[body_word(body, TRIANGLE_BODY_HURRY)], (longest & 0xfffffffcu) | who);
 }
 

@@ -12,10 +12,13 @@ fn span_row(i: u32) {
         atomicMax(&triangle_lists[body_word(body, 3u + k)], ordered_bits(max(start[k], goal[k]) + radius));
     }
     let step = goal - start;
-    atomicMax(&triangle_lists[body_word(body, select(6u, 7u, is_immovable(i)))], bitcast<u32>(dot3(step, step)));
+    if (is_immovable(i)) {
+        atomicMax(&triangle_lists[body_word(body, 6u)], bitcast<u32>(dot3(step, step)));
+    }
     store_row(TRIANGLE_BEGUN, i, start);
     store_row(TRIANGLE_CARRIES, i, vec3<f32>(0.0));
     store_row(TRIANGLE_BLOCKS, i, vec3<f32>(0.0));
+    atomicStore(&triangle_lists[hold_word(i)], 0u);
 }
 
 /// Scales multiplier i of the last slice to the step of this one.
@@ -30,16 +33,12 @@ fn made_of_slice() -> f32 {
     return bitcast<f32>(atomicLoad(&triangle_lists[TRIANGLE_MADE]));
 }
 
-/// How many equal parts what is left of the slice is cut into, the first of which is this round: as many as the fastest row wants, or a
-/// pair in reach.
+/// How many equal parts what is left of the slice is cut into, the first of which is this round: as many as the last round left, or a pair
+/// in reach wants.
 fn part_count() -> f32 {
-    let free = sqrt(bitcast<f32>(atomicLoad(&triangle_lists[TRIANGLE_FREE_MOVE])));
-    let forced = sqrt(bitcast<f32>(atomicLoad(&triangle_lists[TRIANGLE_FORCED_MOVE])));
-    let strides = max(forced, free) / (TRIANGLE_MAX_STEP * triangle.thickness);
-    let round = atomicLoad(&triangle_lists[TRIANGLE_ROUNDS]) - 1u;
-    let max_strides = min(TRIANGLE_MAX_ROUNDS, triangle.max_rounds);
-    let most = f32(max_strides - min(round, max_strides - 1u));
-    let count = clamp(ceil(strides * (1.0 - made_of_slice())), 1.0, most);
+    let most = most_parts(atomicLoad(&triangle_lists[TRIANGLE_ROUNDS]));
+    let left = bitcast<f32>(atomicLoad(&triangle_lists[TRIANGLE_LEFT]));
+    let count = clamp(left, 1.0, most);
     let limit = bitcast<f32>(atomicLoad(&triangle_lists[TRIANGLE_LIMIT]));
     if (limit < 1.0) {
         return min(ceil(count / limit), most);
@@ -56,23 +55,64 @@ fn end_of_round(count: f32) -> f32 {
 /// Determines whether there is another round.
 fn begin_round() {
     let round = atomicLoad(&triangle_lists[TRIANGLE_ROUNDS]);
-    let late = atomicLoad(&triangle_lists[TRIANGLE_LATE]);
-    var made = 0.0;
-    if (round > 0u) {
-        made = end_of_round(part_count());
+    let is_repeat = atomicLoad(&triangle_lists[TRIANGLE_MORE]) > 0u;
+    let again = bitcast<f32>(atomicLoad(&triangle_lists[TRIANGLE_AGAIN]));
+    let is_next = again > 0.0 || is_repeat || (round < triangle.max_rounds && goes_on(round));
+    let is_due = is_next && atomicLoad(&triangle_lists[TRIANGLE_LACK]) == 0u;
+    atomicStore(&triangle_lists[TRIANGLE_DUE], u32(is_due));
+    atomicStore(&triangle_lists[TRIANGLE_FRESH], u32(is_due && !is_repeat));
+    if (is_due) {
+        let repeats = select(0u, atomicLoad(&triangle_lists[TRIANGLE_REPEATS]) + 1u, is_repeat);
+        let is_careful = repeats == TRIANGLE_MAX_REPEATS || 2u * (round + 1u) >= triangle.max_rounds;
+        atomicStore(&triangle_lists[TRIANGLE_REPEATS], repeats);
+        atomicStore(&triangle_lists[TRIANGLE_CAREFUL], u32(is_careful));
+        atomicStore(&triangle_lists[TRIANGLE_ROUNDS], round + 1u);
+        atomicStore(&triangle_lists[TRIANGLE_MORE], 0u);
+        atomicStore(&triangle_lists[TRIANGLE_OVERLAPS], 0u);
+        if (again > 0.0) {
+            atomicStore(&triangle_lists[TRIANGLE_LEFT], bitcast<u32>(again));
+        } else if (!is_repeat) {
+            begin_part(round);
+        }
+        if (!is_repeat) {
+            atomicStore(&triangle_lists[TRIANGLE_AGAIN], 0u);
+            atomicStore(&triangle_lists[TRIANGLE_LIMIT], bitcast<u32>(1.0));
+            atomicStore(&triangle_lists[TRIANGLE_CONTACTS], 0u);
+            atomicStore(&triangle_lists[TRIANGLE_HELD_ROWS], 0u);
+        }
     }
+}
+
+/// Whether there is something left after so many rounds.
+fn goes_on(round: u32) -> bool {
+    if (round == 0u || end_of_last(round) < 1.0) {
+        return true;
+    }
+    let late = atomicLoad(&triangle_lists[TRIANGLE_LATE]);
+    let before = sqrt(bitcast<f32>(atomicLoad(&triangle_lists[TRIANGLE_BEFORE])));
     let farthest = sqrt(bitcast<f32>(atomicLoad(&triangle_lists[TRIANGLE_FARTHEST])));
     let is_there = farthest <= TRIANGLE_ARRIVED * triangle.thickness;
-    let is_last = made == 1.0 && (late == TRIANGLE_MAX_LATE_ROUNDS || is_there);
-    let is_next = !is_last && round < triangle.max_rounds && atomicLoad(&triangle_lists[TRIANGLE_LACK]) == 0u;
-    atomicStore(&triangle_lists[TRIANGLE_DUE], u32(is_next));
-    if (is_next) {
-        atomicStore(&triangle_lists[TRIANGLE_ROUNDS], round + 1u);
-        atomicStore(&triangle_lists[TRIANGLE_LATE], late + u32(made == 1.0));
-        atomicStore(&triangle_lists[TRIANGLE_MADE], bitcast<u32>(made));
-        atomicStore(&triangle_lists[TRIANGLE_LIMIT], bitcast<u32>(1.0));
-        atomicStore(&triangle_lists[TRIANGLE_FARTHEST], 0u);
+    let gains = late == 0u || farthest <= TRIANGLE_GAIN * before;
+    return late < TRIANGLE_MAX_LATE_ROUNDS && !is_there && gains;
+}
+
+/// Part of the slice that has been made after so many rounds, none of which has noted it yet.
+fn end_of_last(round: u32) -> f32 {
+    if (round == 0u) {
+        return 0.0;
     }
+    return end_of_round(bitcast<f32>(atomicLoad(&triangle_lists[TRIANGLE_COUNT])));
+}
+
+/// Begins the next part of the slice, after so many rounds.
+fn begin_part(round: u32) {
+    let made = end_of_last(round);
+    let left = max(bitcast<f32>(atomicLoad(&triangle_lists[TRIANGLE_COUNT])) - 1.0, 0.0);
+    atomicAdd(&triangle_lists[TRIANGLE_LATE], u32(made == 1.0));
+    atomicStore(&triangle_lists[TRIANGLE_LEFT], bitcast<u32>(left));
+    atomicStore(&triangle_lists[TRIANGLE_MADE], bitcast<u32>(made));
+    atomicStore(&triangle_lists[TRIANGLE_BEFORE], atomicLoad(&triangle_lists[TRIANGLE_FARTHEST]));
+    atomicStore(&triangle_lists[TRIANGLE_FARTHEST], 0u);
 }
 
 /// Where row i goes in this round: the first of equal parts of what is left of its path, so that all arrive together.
@@ -89,6 +129,7 @@ fn aim_row(i: u32) {
             store_row(TRIANGLE_MOVES, i, (goal - start) / count);
         }
         if (i == 0u) {
+            atomicStore(&triangle_lists[TRIANGLE_COUNT], bitcast<u32>(count));
             atomicStore(&triangle_lists[TRIANGLE_PART], bitcast<u32>((1.0 - made_of_slice()) / count));
         }
     }

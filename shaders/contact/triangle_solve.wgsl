@@ -13,7 +13,6 @@ fn gather_row(i: u32) {
         }
         let push = sum * triangle_rows[i].inverse_mass;
         store_row(TRIANGLE_MOVES, i, load_row(TRIANGLE_MOVES, i) + push);
-        store_row(TRIANGLE_TARGETS, i, load_row(TRIANGLE_TARGETS, i) + push);
         // What takes away overlaps becomes no velocity.
         if (triangle.word == TRIANGLE_OVERLAPS) {
             store_row(TRIANGLE_CARRIES, i, load_row(TRIANGLE_CARRIES, i) + push);
@@ -48,6 +47,38 @@ fn is_pressed(i: u32) -> bool {
         return along < -TRIANGLE_APPROACH * normal.w;
     }
     return false;
+}
+
+/// Which part of this round leaves its end what was seen at its start: after the response corners of both sides of pair i go TRIANGLE_REACH
+/// against each other once it touches.
+fn reached_part(i: u32) -> f32 {
+    let rows = triangle_pairs[i].rows;
+    let first_count = triangle_pairs[i].first_count;
+    var square = 0.0;
+    for (var k = 0u; k < first_count; k++) {
+        for (var l = first_count; l < 4u; l++) {
+            let against = load_row(TRIANGLE_MOVES, rows[k]) - load_row(TRIANGLE_MOVES, rows[l]);
+            square = max(square, dot3(against, against));
+        }
+    }
+    let room = triangle_pairs[i].closing + TRIANGLE_REACH * triangle.thickness;
+    let length = sqrt(square);
+    if (length > room) {
+        return room / length;
+    }
+    return 1.0;
+}
+
+/// Lets the round begin again, if this part of it is less than all: nothing has moved yet.
+fn judge_round(part: f32) {
+    let count = bitcast<f32>(atomicLoad(&triangle_lists[TRIANGLE_COUNT]));
+    let next = atomicLoad(&triangle_lists[TRIANGLE_ROUNDS]) + 1u;
+    let allows_more = 2u * next < triangle.max_rounds && count < most_parts(next);
+    if (part < 1.0 && part_of_slice() > 0.0 && allows_more) {
+        atomicStore(&triangle_lists[TRIANGLE_AGAIN], bitcast<u32>(ceil(count / part)));
+        atomicStore(&triangle_lists[TRIANGLE_FRESH], 0u);
+        atomicStore(&triangle_lists[TRIANGLE_DUE], 0u);
+    }
 }
 
 /// Takes a part of the overlap of pair i away, which becomes no velocity, and keeps its multipliers for the next slice.

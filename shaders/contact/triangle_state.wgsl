@@ -7,7 +7,7 @@
 /// Sections with an entry per row: TRIANGLE_STARTS and so on; w unused.
 @group(0) @binding(3) var<storage, read_write> triangle_moves: array<vec4<f32>>;
 /// TRIANGLE_WORDS words, then lists: of each row the bits of the fraction of its move that is left, and the first pair that leaves no
-/// more; the index of each corner of a pair at its row; corners by row, each as four times the pair plus the corner; words of bodies.
+/// more, and whether it was held back in this slice; the index of each corner of a pair at its row; corners by row, each as four times the pair plus the corner; words of bodies.
 @group(0) @binding(8) var<storage, read_write> triangle_lists: array<atomic<u32>>;
 
 /// A row of a section.
@@ -25,12 +25,23 @@ fn is_due() -> bool {
     return atomicLoad(&triangle_lists[triangle.word]) != 0u;
 }
 
+/// Whether this round is not one that only looks again at what is in reach.
+fn is_fresh() -> bool {
+    return atomicLoad(&triangle_lists[TRIANGLE_FRESH]) != 0u;
+}
+
 /// The part of the slice that this round is.
 fn part_of_slice() -> f32 {
     return bitcast<f32>(atomicLoad(&triangle_lists[TRIANGLE_PART]));
 }
 
+/// Most parts that what is left of the slice is cut into in a round; they count from 1.
+fn most_parts(round: u32) -> f32 {
+    let strides = min(TRIANGLE_MAX_ROUNDS, triangle.max_rounds);
+    return f32(strides - min(round - 1u, strides - 1u));
+}
+
 /// A word of a body.
 fn body_word(body: u32, k: u32) -> u32 {
-    return TRIANGLE_WORDS + 2u * triangle.row_count + 8u * triangle.capacity + TRIANGLE_BODY_WORDS * body + k;
+    return TRIANGLE_WORDS + 3u * triangle.row_count + 8u * triangle.capacity + TRIANGLE_BODY_WORDS * body + k;
 }

@@ -23,28 +23,27 @@ fn may_meet(i: u32) -> bool {
     return !misses(first, second);
 }
 
-/// Notes where row i would move without contact, and boxes around what is in reach of it: at its start what it may get to, and at both
-/// ends what it may push.
+/// Notes where row i would move without contact, and boxes around what is in reach of it at both ends: what it may push or cross, at its
+/// end on all of its path if it may be held back.
 fn step_row(i: u32) {
     let start = load_row(TRIANGLE_STARTS, i);
-    let step = load_row(TRIANGLE_MOVES, i);
-    let radius = triangle_rows[i].radius;
-    let hard = triangle_rows[i].hard;
+    let step = load_row(select(TRIANGLE_AIMS, TRIANGLE_MOVES, is_fresh()), i);
+    let push = triangle_rows[i].radius + 0.5 * TRIANGLE_EAGER * triangle.reserve;
+    let cross = triangle_rows[i].hard + triangle.reserve;
     let starts = along_axes(start);
     let ends = along_axes(start + step);
-    let steps = along_axes(step);
+    let held = along_axes(select(vec3<f32>(0.0), step, may_hold(i)));
     for (var k = 0u; k < TRIANGLE_AXES; k++) {
         let lengths = axis_lengths(k);
         let section = TRIANGLE_STEPS + 4u * k;
-        let wide = radius * lengths;
-        let more = triangle.reserve * lengths;
-        let below = max(wide, hard * lengths + max(-steps[k], vec3<f32>(0.0))) + more;
-        let above = max(wide, hard * lengths + max(steps[k], vec3<f32>(0.0))) + more;
-        let around = max(wide, hard * lengths) + more;
-        store_row(section, i, starts[k] - below);
-        store_row(section + 1u, i, ends[k] - around);
-        store_row(section + 2u, i, starts[k] + above);
-        store_row(section + 3u, i, ends[k] + around);
+        let wide = push * lengths;
+        let around = max(wide, cross * lengths);
+        let below = max(wide, cross * lengths + max(held[k], vec3<f32>(0.0)));
+        let above = max(wide, cross * lengths + max(-held[k], vec3<f32>(0.0)));
+        store_row(section, i, starts[k] - around);
+        store_row(section + 1u, i, ends[k] - below);
+        store_row(section + 2u, i, starts[k] + around);
+        store_row(section + 3u, i, ends[k] + above);
     }
     store_row(TRIANGLE_AIMS, i, step);
     atomicStore(&triangle_lists[fraction_word(i)], bitcast<u32>(1.0));

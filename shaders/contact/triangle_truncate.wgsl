@@ -22,18 +22,20 @@ fn cut_pair(i: u32) {
     }
     // The normal is rounded: what it leaves between all corners is less, if anything.
     let gap = min(triangle_pairs[i].normal.w, nearest.x + nearest.y - triangle_pairs[i].hard);
-    var by_force = vec2<f32>(0.0);
-    var wanted = vec2<f32>(0.0);
+    // What goes away makes room, if nothing can hold it back.
+    var forced = vec2<f32>(0.0);
+    var fronts = vec2<f32>(bitcast<f32>(0xff7fffffu));
     for (var k = 0u; k < 4u; k++) {
         let side = u32(k >= count);
         behind[k] -= nearest[side];
+        let front = most_coming(rows[k], coming[k]) - behind[k];
+        fronts[side] = max(fronts[side], front);
         if (is_immovable(rows[k])) {
-            by_force[side] = max(by_force[side], coming[k] - behind[k]);
-        } else {
-            wanted[side] = max(wanted[side], coming[k] - behind[k]);
+            forced[side] = max(forced[side], front);
         }
     }
-    let more = max(wanted - by_force, vec2<f32>(0.0));
+    let by_force = min(fronts, forced);
+    let more = fronts - by_force;
     let room = max(min(TRIANGLE_APPROACH * gap, gap - TRIANGLE_LEAST_GAP * triangle.thickness), 0.0);
     let left = room - by_force.x - by_force.y;
     let is_known = any(normal != vec3<f32>(0.0));
@@ -53,11 +55,6 @@ fn cut_pair(i: u32) {
     }
     triangle_pairs[i].fractions = fractions;
     triangle_pairs[i].is_pressed = u32(is_cut && left < 0.0);
-    if (is_known) {
-        atomicMin(&triangle_lists[TRIANGLE_GAP], ordered_bits(triangle_pairs[i].normal.w));
-    } else {
-        count_forced(rows);
-    }
 }
 
 /// Notes pair i at the rows of which it leaves no more than any other; of several the first.
@@ -72,12 +69,15 @@ fn block_pair(i: u32) {
     }
 }
 
-/// Moves row i by what all pairs leave, and notes the direction of the one that left least.
-fn move_row(i: u32) {
-    let start = load_row(TRIANGLE_STARTS, i);
-    let step = load_row(TRIANGLE_MOVES, i);
+/// Whether the rows move: nobody is held back who was not expected to be.
+fn is_moving() -> bool {
+    return atomicLoad(&triangle_lists[TRIANGLE_MORE]) == 0u;
+}
+
+/// Finds what is left of the move of row i, so that it gets no farther off its path than what is in reach was looked for, or whether it is
+/// held back and was not expected to be; notes the direction of the pair that left least. Nothing stops a row without mass.
+fn hold_row(i: u32) {
     let first = atomicLoad(&triangle_lists[first_word(i)]);
-    var fraction = bitcast<f32>(atomicLoad(&triangle_lists[fraction_word(i)]));
     var block = vec3<f32>(0.0);
     if (first != 0xffffffffu) {
         let rows = triangle_pairs[first].rows;
@@ -86,27 +86,41 @@ fn move_row(i: u32) {
             block = triangle_pairs[first].normal.xyz;
         }
     }
-    // Nothing stops a row without mass. No other goes farther off its path than what is in reach was looked for.
+    store_row(TRIANGLE_BLOCKS, i, block);
     if (!is_immovable(i)) {
+        let step = load_row(TRIANGLE_MOVES, i);
         let aim = load_row(TRIANGLE_AIMS, i);
-        let square = dot3(aim, aim);
-        var part = 0.0;
-        if (square > 0.0) {
-            part = clamp_unit(dot3(step, aim) / square);
-        }
-        let off = length3(step - aim * part) * fraction;
-        if (off > triangle.reserve) {
-            fraction *= triangle.reserve / off;
+        let fraction = bitcast<f32>(atomicLoad(&triangle_lists[fraction_word(i)]));
+        if (may_hold(i)) {
+            let square = dot3(aim, aim);
+            var part = 0.0;
+            if (square > 0.0) {
+                part = clamp_unit(dot3(step, aim) / square);
+            }
+            let off = length3(step - aim * part) * fraction;
+            if (off > triangle.reserve) {
+                atomicStore(&triangle_lists[fraction_word(i)], bitcast<u32>(fraction * (triangle.reserve / off)));
+            }
+        } else if (fraction < 1.0 || length3(step - aim) > triangle.reserve) {
+            atomicStore(&triangle_lists[hold_word(i)], 1u);
+            atomicAdd(&triangle_lists[TRIANGLE_MORE], 1u);
         }
     }
+}
+
+/// Moves row i by what is left of its move.
+fn move_row(i: u32) {
+    let fraction = bitcast<f32>(atomicLoad(&triangle_lists[fraction_word(i)]));
     if (fraction < 1.0) {
         atomicAdd(&triangle_lists[TRIANGLE_HELD_ROWS], 1u);
     }
-    let end = start + step * fraction;
-    let left = load_row(TRIANGLE_TARGETS, i) - end;
+    let step = load_row(TRIANGLE_MOVES, i);
+    let end = load_row(TRIANGLE_STARTS, i) + step * fraction;
+    let goal = load_row(TRIANGLE_TARGETS, i) + (step - load_row(TRIANGLE_AIMS, i));
+    let left = goal - end;
     atomicMax(&triangle_lists[TRIANGLE_FARTHEST], bitcast<u32>(dot3(left, left)));
     store_row(TRIANGLE_STARTS, i, end);
-    store_row(TRIANGLE_BLOCKS, i, block);
+    store_row(TRIANGLE_TARGETS, i, goal);
 }
 
 /// Counts a pair that is forced to cross, at the bodies of its first and last corner too.
@@ -122,11 +136,17 @@ fn count_forced(rows: vec4<u32>) {
     }
 }
 
-/// Counts pair i if pins or colliders press it until it is crossed: what is pressed is not as long as the others make room.
+/// Notes the gap of pair i, and counts it if pins or colliders press it until it is crossed: what is pressed is not as long as the others
+/// make room.
 fn force_pair(i: u32) {
+    let rows = triangle_pairs[i].rows;
+    let normal = triangle_pairs[i].normal.xyz;
+    if (all(normal == vec3<f32>(0.0))) {
+        count_forced(rows);
+        return;
+    }
+    atomicMin(&triangle_lists[TRIANGLE_GAP], ordered_bits(triangle_pairs[i].normal.w));
     if (triangle_pairs[i].is_pressed != 0u) {
-        let rows = triangle_pairs[i].rows;
-        let normal = triangle_pairs[i].normal.xyz;
         let a = dot3(normal, load_row(TRIANGLE_STARTS, rows.x));
         let b = dot3(normal, load_row(TRIANGLE_STARTS, rows.y));
         let c = dot3(normal, load_row(TRIANGLE_STARTS, rows.z));

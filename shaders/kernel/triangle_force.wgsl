@@ -8,7 +8,7 @@ fn triangle_force(
     @builtin(local_invocation_index) lane: u32,
 ) {
     let i = (workgroup.y * workgroups.x + workgroup.x) * CONTACT_LANES + lane;
-    if (i < pair_count()) {
+    if (i < pair_count() && is_due() && is_moving()) {
         force_pair(i);
     }
 }

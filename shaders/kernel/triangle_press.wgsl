@@ -4,9 +4,11 @@
 var<workgroup> triangle_press_found: atomic<u32>;
 /// The same once all lanes have looked.
 var<workgroup> triangle_press_next: u32;
+/// The least part that a pair leaves, as bits.
+var<workgroup> triangle_press_part: atomic<u32>;
 
 /// Goes on with iterations while pins or colliders come nearer to pairs than moves may. One workgroup does it, which needs to wait for
-/// no other: nearly always there is none to do.
+/// no other: nearly always there is none to do. Then it finds whether the round has to begin again.
 @compute @workgroup_size(TRIANGLE_PRESS_LANES)
 fn triangle_press(@builtin(local_invocation_index) lane: u32) {
     let count = select(0u, pair_count(), is_due());
@@ -35,5 +37,16 @@ fn triangle_press(@builtin(local_invocation_index) lane: u32) {
             gather_row(i);
         }
         storageBarrier();
+    }
+    if (lane == 0u) {
+        atomicStore(&triangle_press_part, bitcast<u32>(1.0));
+    }
+    workgroupBarrier();
+    for (var i = lane; i < count; i += TRIANGLE_PRESS_LANES) {
+        atomicMin(&triangle_press_part, bitcast<u32>(reached_part(i)));
+    }
+    workgroupBarrier();
+    if (lane == 0u && count > 0u) {
+        judge_round(bitcast<f32>(atomicLoad(&triangle_press_part)));
     }
 }

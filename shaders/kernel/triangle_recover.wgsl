@@ -8,10 +8,10 @@ fn triangle_recover(
     @builtin(local_invocation_index) lane: u32,
 ) {
     let i = (workgroup.y * workgroups.x + workgroup.x) * CONTACT_LANES + lane;
-    if (i < pair_count()) {
+    if (i < pair_count() && is_fresh()) {
         recover_pair(i);
     }
-    if (i == 0u && atomicLoad(&triangle_lists[TRIANGLE_DUE]) != 0u && part_of_slice() > 0.0) {
+    if (i == 0u && is_fresh() && part_of_slice() > 0.0) {
         atomicStore(&triangle_lists[TRIANGLE_HELD], pair_count());
     }
 }

@@ -14,7 +14,4 @@ fn triangle_step(
     if (i < triangle.begin_len + SCAN_BLOCK) {
         atomicStore(&triangle_begins[i], 0u);
     }
-    if (i != TRIANGLE_DUE && i <= TRIANGLE_HELD_ROWS && is_due()) {
-        atomicStore(&triangle_lists[i], 0u);
-    }
 }

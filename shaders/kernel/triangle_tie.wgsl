@@ -8,7 +8,7 @@ fn triangle_tie(
     @builtin(local_invocation_index) lane: u32,
 ) {
     let i = (workgroup.y * workgroups.x + workgroup.x) * CONTACT_LANES + lane;
-    if (i < triangle.row_count) {
+    if (i < triangle.row_count && is_due()) {
         tie_row(i);
     }
 }

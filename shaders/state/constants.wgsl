@@ -333,11 +333,8 @@ const TRIANGLE_VERTEX_PLANE: u32 = 2u;
 /// How far contact may take a row off its path in a round, in thicknesses; what is more waits for the next one.
 const TRIANGLE_RESERVE: f32 = 0.25;
 
-/// Longest move of a round, in thicknesses: the longer, the more is in reach.
-const TRIANGLE_MAX_STEP: f32 = 1.5;
-
-/// How far both sides of a pair move against each other in a round once they touch, in thicknesses: the longer, the less the end is
-/// what was seen at the start.
+/// How far both sides of a pair move against each other in a round once they touch, in thicknesses, after the response: the longer, the
+/// less the end is what was seen at the start.
 const TRIANGLE_REACH: f32 = 2.0;
 
 /// How far a pin or collider moves in a round once it touches, in thicknesses.
@@ -349,8 +346,14 @@ const TRIANGLE_MAX_ROUNDS: u32 = 128u;
 /// Rounds after the colliders have arrived.
 const TRIANGLE_MAX_LATE_ROUNDS: u32 = 8u;
 
+/// How often a round looks again at what is in reach because rows are held back, before any row may be.
+const TRIANGLE_MAX_REPEATS: u32 = 4u;
+
 /// What rows may still be away from where they go when a slice ends, in thicknesses, without another round.
 const TRIANGLE_ARRIVED: f32 = 0.02;
+
+/// Which part of that a round after the colliders have arrived leaves at most, or it is the last.
+const TRIANGLE_GAIN: f32 = 0.75;
 
 /// Sections of `triangle_moves`, a row each: positions at the start of the round [m].
 const TRIANGLE_STARTS: u32 = 0u;
@@ -400,35 +403,35 @@ const TRIANGLE_SECTIONS: u32 = 22u;
 /// Words of `triangle_lists`, first those that say whether a pass has anything to do: in this round at all,
 const TRIANGLE_DUE: u32 = 0u;
 
+/// if it is not one that only looks again at what is in reach,
+const TRIANGLE_FRESH: u32 = 1u;
+
 /// and to take away overlaps.
-const TRIANGLE_OVERLAPS: u32 = 1u;
+const TRIANGLE_OVERLAPS: u32 = 2u;
 
 /// Pairs that push.
-const TRIANGLE_CONTACTS: u32 = 2u;
+const TRIANGLE_CONTACTS: u32 = 3u;
 
 /// Rows that were held back.
-const TRIANGLE_HELD_ROWS: u32 = 3u;
+const TRIANGLE_HELD_ROWS: u32 = 4u;
 
 /// Pairs that pins or colliders force to cross.
-const TRIANGLE_FORCED: u32 = 4u;
+const TRIANGLE_FORCED: u32 = 5u;
 
 /// The smallest gap [m], as ordered bits.
-const TRIANGLE_GAP: u32 = 5u;
+const TRIANGLE_GAP: u32 = 6u;
 
 /// Multipliers of the last slice.
-const TRIANGLE_HELD: u32 = 6u;
+const TRIANGLE_HELD: u32 = 7u;
 
 /// Rounds of this slice that have begun.
-const TRIANGLE_ROUNDS: u32 = 7u;
+const TRIANGLE_ROUNDS: u32 = 8u;
 
 /// Part of the slice that the round is, as bits; 0 if all has been made.
-const TRIANGLE_PART: u32 = 8u;
+const TRIANGLE_PART: u32 = 9u;
 
 /// Square of how far the last row is from its target [m^2], as bits.
-const TRIANGLE_FARTHEST: u32 = 9u;
-
-/// Square of the longest move of rows that something can stop [m^2], as bits.
-const TRIANGLE_FREE_MOVE: u32 = 10u;
+const TRIANGLE_FARTHEST: u32 = 10u;
 
 /// Square of the longest move of rows that nothing can stop [m^2], as bits.
 const TRIANGLE_FORCED_MOVE: u32 = 11u;
@@ -448,12 +451,32 @@ const TRIANGLE_LATE: u32 = 15u;
 /// Part of the moves of the round that pairs leave, as bits.
 const TRIANGLE_LIMIT: u32 = 16u;
 
-/// Words before the lists.
-const TRIANGLE_WORDS: u32 = 17u;
+/// Parts that the round cuts what is left of the slice into, as bits, and how many of them the last round had left.
+const TRIANGLE_COUNT: u32 = 17u;
 
-/// Words of a body: its lowest and highest corner as ordered bits, squares of its longest moves as bits: of rows that something
-/// can stop, and of the others.
-const TRIANGLE_BODY_WORDS: u32 = 11u;
+/// See above.
+const TRIANGLE_LEFT: u32 = 18u;
+
+/// Square of how far the last row was from its target after the round before [m^2], as bits.
+const TRIANGLE_BEFORE: u32 = 19u;
+
+/// Rows that are held back and were not expected to be: nothing moves, and the next round looks again.
+const TRIANGLE_MORE: u32 = 20u;
+
+/// How often it has.
+const TRIANGLE_REPEATS: u32 = 21u;
+
+/// Whether any row may be held back in the round: 0 or 1.
+const TRIANGLE_CAREFUL: u32 = 22u;
+
+/// Parts that the round should have cut what is left of the slice into, as bits, if it has to begin again; else 0.
+const TRIANGLE_AGAIN: u32 = 23u;
+
+/// Words before the lists.
+const TRIANGLE_WORDS: u32 = 24u;
+
+/// Words of a body: its lowest and highest corner as ordered bits, the square of the longest move of rows that nothing can stop as bits.
+const TRIANGLE_BODY_WORDS: u32 = 10u;
 
 /// Word of a body: the square of the longest move of rows that nothing can stop, of it and of those near it, as bits, the last two
 /// of which say whose it is: its own,
@@ -466,13 +489,13 @@ const TRIANGLE_BY_CLOTH: u32 = 2u;
 const TRIANGLE_BY_COLLIDER: u32 = 3u;
 
 /// The index of that word.
-const TRIANGLE_BODY_HURRY: u32 = 8u;
+const TRIANGLE_BODY_HURRY: u32 = 7u;
 
 /// Word of a body: pairs of it that are forced to cross.
-const TRIANGLE_BODY_FORCED: u32 = 9u;
+const TRIANGLE_BODY_FORCED: u32 = 8u;
 
 /// Word of a body: the first row of one of those, and 1.
-const TRIANGLE_BODY_FORCED_ROW: u32 = 10u;
+const TRIANGLE_BODY_FORCED_ROW: u32 = 9u;
 
 /// Flag of a body: it is a cloth.
 const TRIANGLE_IS_CLOTH: u32 = 1u;

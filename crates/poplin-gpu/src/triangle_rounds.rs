@@ -2,10 +2,10 @@
 
 use bytemuck::pod_collect_to_vec;
 use poplin_layout::{
-    SCAN_BLOCK, TRIANGLE_CANDIDATES, TRIANGLE_CONTACTS, TRIANGLE_DUE, TRIANGLE_FORCED,
-    TRIANGLE_GAP, TRIANGLE_HELD, TRIANGLE_HELD_ROWS, TRIANGLE_LACK, TRIANGLE_ROUNDS,
-    TRIANGLE_WORDS, TriangleBodies, TriangleCandidate, TriangleMultiplier, TrianglePair,
-    TriangleRound, TriangleRow,
+    SCAN_BLOCK, TRIANGLE_AGAIN, TRIANGLE_CANDIDATES, TRIANGLE_CONTACTS, TRIANGLE_DUE,
+    TRIANGLE_FORCED, TRIANGLE_GAP, TRIANGLE_HELD, TRIANGLE_HELD_ROWS, TRIANGLE_LACK,
+    TRIANGLE_ROUNDS, TRIANGLE_WORDS, TriangleBodies, TriangleCandidate, TriangleMultiplier,
+    TrianglePair, TriangleRound, TriangleRow,
 };
 
 use crate::growable::GrowableBuffer;
@@ -56,7 +56,8 @@ impl TriangleRounds {
         }
     }
 
-    /// Uploads where rows start, who takes part, and the candidates that there are; with room for `capacity` of them.
+    /// Uploads where rows start, who takes part, and the candidates that there are; with room for `capacity` of them. A slice has
+    /// `max_rounds` at most; one that is alone begins again if there may be more than two.
     ///
     /// # Errors
     /// [`GpuError::TooLarge`] if the device cannot bind a buffer of it.
@@ -67,10 +68,11 @@ impl TriangleRounds {
         round: &TriangleRound,
         bodies: &TriangleBodies,
         capacity: usize,
+        max_rounds: u32,
     ) -> Result<(), GpuError> {
         let round = TriangleRound { begins: Vec::new(), ..round.clone() };
         let buffers = TriangleBuffers::new(device, &round, bodies, capacity, 0)?;
-        self.uniforms.upload(device, queue, &buffers.uniforms(u32::MAX, &[]))?;
+        self.uniforms.upload(device, queue, &buffers.uniforms(max_rounds, &[]))?;
         self.buffers = Some(buffers);
         Ok(())
     }
@@ -167,7 +169,7 @@ impl TriangleRounds {
         let lack = word(TRIANGLE_LACK);
         Ok(TriangleProgress {
             rounds: word(TRIANGLE_ROUNDS),
-            is_done: word(TRIANGLE_DUE) == 0,
+            is_done: word(TRIANGLE_DUE) == 0 && word(TRIANGLE_AGAIN) == 0,
             lack: (lack > 0).then_some(lack),
         })
     }
@@ -200,7 +202,8 @@ impl TriangleRounds {
         pairs.truncate(slots[capacity] as usize);
         let mut held: Vec<TriangleMultiplier> = pod_collect_to_vec(&read(HELD)?);
         held.truncate(word(TRIANGLE_HELD) as usize);
-        let corners = TRIANGLE_WORDS as usize + 2 * row_count + 4 * capacity;
+        let holds = TRIANGLE_WORDS as usize + 2 * row_count;
+        let corners = holds + row_count + 4 * capacity;
         let corner_count = begins[row_count] as usize;
         Ok(TriangleRound {
             rows,
@@ -209,6 +212,7 @@ impl TriangleRounds {
             pairs,
             held,
             corners: lists[corners..corners + corner_count].to_vec(),
+            holds: lists[holds..holds + row_count].to_vec(),
             begins,
             contacts: word(TRIANGLE_CONTACTS),
             held_rows: word(TRIANGLE_HELD_ROWS),

@@ -5,10 +5,10 @@ use std::collections::HashMap;
 use bytemuck::{Zeroable, cast_slice};
 use poplin_layout::{
     CONTACT_LANES, ContactParameters, SCAN_BLOCK, TRIANGLE_BODY_WORDS, TRIANGLE_CANDIDATES,
-    TRIANGLE_DUE, TRIANGLE_FORCED, TRIANGLE_GAP, TRIANGLE_HELD, TRIANGLE_OVERLAPS, TRIANGLE_PART,
-    TRIANGLE_PATH, TRIANGLE_RESERVE, TRIANGLE_SECTIONS, TRIANGLE_WORDS, TriangleBodies,
-    TriangleCandidate, TriangleMultiplier, TrianglePair, TriangleParameters, TriangleRound,
-    TriangleTask,
+    TRIANGLE_CAREFUL, TRIANGLE_DUE, TRIANGLE_FORCED, TRIANGLE_FRESH, TRIANGLE_GAP, TRIANGLE_HELD,
+    TRIANGLE_OVERLAPS, TRIANGLE_PART, TRIANGLE_PATH, TRIANGLE_RESERVE, TRIANGLE_SECTIONS,
+    TRIANGLE_WORDS, TriangleBodies, TriangleCandidate, TriangleMultiplier, TrianglePair,
+    TriangleParameters, TriangleRound, TriangleTask,
 };
 use poplin_shaders::Kernel;
 use wgpu::util::DeviceExt;
@@ -134,10 +134,13 @@ impl Passes {
     /// A round of a slice, from its search on; if there is none left, nothing changes.
     pub(crate) fn round(&mut self, level_count: u32, iterations: u32) {
         use Kernel::*;
-        self.push(TRIANGLE_DUE, &[TriangleRound, TriangleAim, TriangleStep]);
+        self.push(TRIANGLE_DUE, &[TriangleRound]);
+        self.push(TRIANGLE_FRESH, &[TriangleAim]);
+        self.push(TRIANGLE_DUE, &[TriangleStep]);
         self.search(level_count);
         // What is left is cut again, by what was found.
-        self.push(TRIANGLE_DUE, &[TriangleLimit, TriangleAim, TriangleStep]);
+        self.push(TRIANGLE_FRESH, &[TriangleLimit, TriangleAim]);
+        self.push(TRIANGLE_DUE, &[TriangleStep]);
         self.respond(iterations);
     }
 
@@ -180,13 +183,14 @@ impl Passes {
         self.scan(SLOTS);
         self.push(TRIANGLE_DUE, &[TriangleNarrow]);
         self.scan(BEGINS);
-        self.push(TRIANGLE_DUE, &[TriangleScatter, TriangleTie, TriangleGather]);
+        self.push(TRIANGLE_FRESH, &[TriangleScatter, TriangleTie, TriangleGather]);
         for _ in 0..iterations {
-            self.push(TRIANGLE_DUE, &[TrianglePush, TriangleGather]);
+            self.push(TRIANGLE_FRESH, &[TrianglePush, TriangleGather]);
         }
-        self.push(TRIANGLE_DUE, &[TrianglePress]);
+        self.push(TRIANGLE_FRESH, &[TrianglePress]);
         self.push(TRIANGLE_OVERLAPS, &[TriangleRecover, TriangleGather]);
-        self.push(TRIANGLE_DUE, &[TriangleCut, TriangleBlock, TriangleMove, TriangleForce]);
+        self.push(TRIANGLE_DUE, &[TriangleCut, TriangleBlock, TriangleHold]);
+        self.push(TRIANGLE_DUE, &[TriangleMove, TriangleForce]);
     }
 }
 
@@ -355,6 +359,8 @@ impl TriangleBuffers {
         let mut words = [0; TRIANGLE_WORDS as usize];
         for (word, value) in [
             (TRIANGLE_DUE, 1),
+            (TRIANGLE_FRESH, 1),
+            (TRIANGLE_CAREFUL, u32::from(round.is_careful)),
             (TRIANGLE_FORCED, round.forced),
             (TRIANGLE_GAP, ordered_bits(round.least_gap)),
             (TRIANGLE_HELD, round.held.len() as u32),
@@ -363,9 +369,12 @@ impl TriangleBuffers {
         ] {
             words[word as usize] = value;
         }
+        let mut lists = words.to_vec();
+        lists.resize(words.len() + 2 * row_count, 0);
+        lists.extend(&round.holds);
         let held_count = capacity.max(round.held.len()).max(held_count);
         let body_words = TRIANGLE_BODY_WORDS as usize * bodies.count as usize;
-        let list_len = words.len() + 2 * row_count + 8 * capacity + body_words;
+        let list_len = words.len() + 3 * row_count + 8 * capacity + body_words;
         let move_count = TRIANGLE_SECTIONS as usize * row_count;
         let contents: [(&[u8], usize); 13] = [
             (cast_slice(&round.candidates), size_of::<TriangleCandidate>() * capacity),
@@ -375,7 +384,7 @@ impl TriangleBuffers {
             (cast_slice(&round.held), size_of::<TriangleMultiplier>() * held_count),
             (&[], 4 * scan_words(slot_len) as usize),
             (cast_slice(&round.begins), 4 * scan_words(begin_len) as usize),
-            (cast_slice(&words), 4 * list_len),
+            (cast_slice(&lists), 4 * list_len),
             // Cloths that meet nobody have none.
             (cast_slice(&bodies.tasks), size_of::<TriangleTask>()),
             (cast_slice(&bodies.simplices), 0),
@@ -478,7 +487,7 @@ impl TriangleBuffers {
             TriangleReach => it.slot_len + SCAN_BLOCK,
             TriangleReport => it.cloth_count,
             TriangleStart | TriangleTarget | TriangleAim | TriangleTie | TriangleGather
-            | TriangleMove | TriangleFinish | TriangleApply => it.row_count,
+            | TriangleHold | TriangleMove | TriangleFinish | TriangleApply => it.row_count,
             // How many of them are in reach, the device alone knows.
             _ => it.capacity,
         };

@@ -253,10 +253,8 @@ shared_constants! {
     pub const TRIANGLE_VERTEX_PLANE: u32 = 2;
     /// How far contact may take a row off its path in a round, in thicknesses; what is more waits for the next one.
     pub const TRIANGLE_RESERVE: f32 = 0.25;
-    /// Longest move of a round, in thicknesses: the longer, the more is in reach.
-    pub const TRIANGLE_MAX_STEP: f32 = 1.5;
-    /// How far both sides of a pair move against each other in a round once they touch, in thicknesses: the longer, the less the end is
-    /// what was seen at the start.
+    /// How far both sides of a pair move against each other in a round once they touch, in thicknesses, after the response: the longer, the
+    /// less the end is what was seen at the start.
     pub const TRIANGLE_REACH: f32 = 2.0;
     /// How far a pin or collider moves in a round once it touches, in thicknesses.
     pub const TRIANGLE_STRIDE: f32 = 0.2;
@@ -264,8 +262,12 @@ shared_constants! {
     pub const TRIANGLE_MAX_ROUNDS: u32 = 128;
     /// Rounds after the colliders have arrived.
     pub const TRIANGLE_MAX_LATE_ROUNDS: u32 = 8;
+    /// How often a round looks again at what is in reach because rows are held back, before any row may be.
+    pub const TRIANGLE_MAX_REPEATS: u32 = 4;
     /// What rows may still be away from where they go when a slice ends, in thicknesses, without another round.
     pub const TRIANGLE_ARRIVED: f32 = 0.02;
+    /// Which part of that a round after the colliders have arrived leaves at most, or it is the last.
+    pub const TRIANGLE_GAIN: f32 = 0.75;
 
     /// Sections of `triangle_moves`, a row each: positions at the start of the round \[m\].
     pub const TRIANGLE_STARTS: u32 = 0;
@@ -300,8 +302,10 @@ shared_constants! {
 
     /// Words of `triangle_lists`, first those that say whether a pass has anything to do: in this round at all,
     pub const TRIANGLE_DUE: u32 = 0;
+    /// if it is not one that only looks again at what is in reach,
+    pub const TRIANGLE_FRESH: u32 = 1;
     /// and to take away overlaps.
-    pub const TRIANGLE_OVERLAPS: u32 = 1;
+    pub const TRIANGLE_OVERLAPS: u32 = 2;
     /// Pairs that push.
     pub const TRIANGLE_CONTACTS: u32 = TRIANGLE_OVERLAPS + 1;
     /// Rows that were held back.
@@ -318,25 +322,36 @@ shared_constants! {
     pub const TRIANGLE_PART: u32 = TRIANGLE_OVERLAPS + 7;
     /// Square of how far the last row is from its target [m^2], as bits.
     pub const TRIANGLE_FARTHEST: u32 = TRIANGLE_OVERLAPS + 8;
-    /// Square of the longest move of rows that something can stop [m^2], as bits.
-    pub const TRIANGLE_FREE_MOVE: u32 = TRIANGLE_OVERLAPS + 9;
     /// Square of the longest move of rows that nothing can stop [m^2], as bits.
-    pub const TRIANGLE_FORCED_MOVE: u32 = TRIANGLE_OVERLAPS + 10;
+    pub const TRIANGLE_FORCED_MOVE: u32 = TRIANGLE_OVERLAPS + 9;
     /// Candidates.
-    pub const TRIANGLE_CANDIDATES: u32 = TRIANGLE_OVERLAPS + 11;
+    pub const TRIANGLE_CANDIDATES: u32 = TRIANGLE_OVERLAPS + 10;
     /// Candidates of a search that found more than there is room for: nothing moves any more; else 0.
-    pub const TRIANGLE_LACK: u32 = TRIANGLE_OVERLAPS + 12;
+    pub const TRIANGLE_LACK: u32 = TRIANGLE_OVERLAPS + 11;
     /// Part of the slice that has been made before the round, as bits.
-    pub const TRIANGLE_MADE: u32 = TRIANGLE_OVERLAPS + 13;
+    pub const TRIANGLE_MADE: u32 = TRIANGLE_OVERLAPS + 12;
     /// Rounds after all of it has been made.
-    pub const TRIANGLE_LATE: u32 = TRIANGLE_OVERLAPS + 14;
+    pub const TRIANGLE_LATE: u32 = TRIANGLE_OVERLAPS + 13;
     /// Part of the moves of the round that pairs leave, as bits.
-    pub const TRIANGLE_LIMIT: u32 = TRIANGLE_OVERLAPS + 15;
+    pub const TRIANGLE_LIMIT: u32 = TRIANGLE_OVERLAPS + 14;
+    /// Parts that the round cuts what is left of the slice into, as bits, and how many of them the last round had left.
+    pub const TRIANGLE_COUNT: u32 = TRIANGLE_OVERLAPS + 15;
+    /// See above.
+    pub const TRIANGLE_LEFT: u32 = TRIANGLE_OVERLAPS + 16;
+    /// Square of how far the last row was from its target after the round before [m^2], as bits.
+    pub const TRIANGLE_BEFORE: u32 = TRIANGLE_OVERLAPS + 17;
+    /// Rows that are held back and were not expected to be: nothing moves, and the next round looks again.
+    pub const TRIANGLE_MORE: u32 = TRIANGLE_OVERLAPS + 18;
+    /// How often it has.
+    pub const TRIANGLE_REPEATS: u32 = TRIANGLE_OVERLAPS + 19;
+    /// Whether any row may be held back in the round: 0 or 1.
+    pub const TRIANGLE_CAREFUL: u32 = TRIANGLE_OVERLAPS + 20;
+    /// Parts that the round should have cut what is left of the slice into, as bits, if it has to begin again; else 0.
+    pub const TRIANGLE_AGAIN: u32 = TRIANGLE_OVERLAPS + 21;
     /// Words before the lists.
-    pub const TRIANGLE_WORDS: u32 = TRIANGLE_OVERLAPS + 16;
-    /// Words of a body: its lowest and highest corner as ordered bits, squares of its longest moves as bits: of rows that something
-    /// can stop, and of the others.
-    pub const TRIANGLE_BODY_WORDS: u32 = 11;
+    pub const TRIANGLE_WORDS: u32 = TRIANGLE_OVERLAPS + 22;
+    /// Words of a body: its lowest and highest corner as ordered bits, the square of the longest move of rows that nothing can stop as bits.
+    pub const TRIANGLE_BODY_WORDS: u32 = 10;
     /// Word of a body: the square of the longest move of rows that nothing can stop, of it and of those near it, as bits, the last two
     /// of which say whose it is: its own,
     pub const TRIANGLE_BY_ITSELF: u32 = 1;
@@ -345,11 +360,11 @@ shared_constants! {
     /// or that of a collider.
     pub const TRIANGLE_BY_COLLIDER: u32 = 3;
     /// The index of that word.
-    pub const TRIANGLE_BODY_HURRY: u32 = 8;
+    pub const TRIANGLE_BODY_HURRY: u32 = 7;
     /// Word of a body: pairs of it that are forced to cross.
-    pub const TRIANGLE_BODY_FORCED: u32 = 9;
+    pub const TRIANGLE_BODY_FORCED: u32 = 8;
     /// Word of a body: the first row of one of those, and 1.
-    pub const TRIANGLE_BODY_FORCED_ROW: u32 = 10;
+    pub const TRIANGLE_BODY_FORCED_ROW: u32 = 9;
     /// Flag of a body: it is a cloth.
     pub const TRIANGLE_IS_CLOTH: u32 = 1;
     /// Flag of a body: it is a plane.

@@ -247,6 +247,10 @@ pub struct TriangleRound {
     pub begins: Vec<u32>,
     /// Corners by row: four times the pair plus the corner.
     pub corners: Vec<u32>,
+    /// Whether each row was held back in this slice: 0 or 1.
+    pub holds: Vec<u32>,
+    /// Whether any row may be held back.
+    pub is_careful: bool,
     /// Pairs that push.
     pub contacts: u32,
     /// Rows that were held back.

@@ -42,8 +42,8 @@ pub struct ClothContactSolver {
     /// of the frame. Pushes become velocity within one iteration, so the rarer, the cheaper and the bouncier.
     pub every: u32,
     /// Most rounds that contact of triangles cuts a solver iteration into, `0..=136` (default 0: on the CPU as many as it takes, up to
-    /// 136; 8 on a GPU, where each has to be recorded whether it is needed or not). What moves so fast that it takes more is held
-    /// back; a pin or collider that nothing holds back is reported.
+    /// 136; 8 on a GPU, where each has to be recorded whether it is needed or not). One that begins again or looks again at what
+    /// is in reach counts. What moves so fast that it takes more is held back; a pin or collider that nothing holds back is reported.
     pub max_rounds: u32,
 }
 

@@ -73,6 +73,8 @@ pub enum Kernel {
     TriangleCut,
     /// Contact of triangles: the pairs that leave least.
     TriangleBlock,
+    /// Contact of triangles: rows that are held back.
+    TriangleHold,
     /// Contact of triangles: rows move.
     TriangleMove,
     /// Contact of triangles: pairs that are crossed by force.
@@ -101,7 +103,7 @@ pub enum Kernel {
 
 impl Kernel {
     /// Every kernel.
-    pub const ALL: [Self; 46] = [
+    pub const ALL: [Self; 47] = [
         Self::SimulateCloth,
         Self::ScatterRows,
         Self::ContactGather,
@@ -136,6 +138,7 @@ impl Kernel {
         Self::TriangleRecover,
         Self::TriangleCut,
         Self::TriangleBlock,
+        Self::TriangleHold,
         Self::TriangleMove,
         Self::TriangleForce,
         Self::TriangleFinish,
@@ -164,7 +167,7 @@ impl Kernel {
     ];
 
     /// The kernels of contact of triangles that are its own, in the order in which a slice first runs them.
-    pub const TRIANGLES: [Self; 28] = [
+    pub const TRIANGLES: [Self; 29] = [
         Self::TriangleStart,
         Self::TriangleRename,
         Self::TriangleTarget,
@@ -188,6 +191,7 @@ impl Kernel {
         Self::TriangleRecover,
         Self::TriangleCut,
         Self::TriangleBlock,
+        Self::TriangleHold,
         Self::TriangleMove,
         Self::TriangleForce,
         Self::TriangleFinish,
@@ -235,6 +239,7 @@ impl Kernel {
             Self::TriangleRecover => "triangle_recover",
             Self::TriangleCut => "triangle_cut",
             Self::TriangleBlock => "triangle_block",
+            Self::TriangleHold => "triangle_hold",
             Self::TriangleMove => "triangle_move",
             Self::TriangleForce => "triangle_force",
             Self::TriangleFinish => "triangle_finish",

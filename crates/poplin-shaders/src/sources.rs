@@ -94,6 +94,7 @@ embed![
     "kernel/triangle_recover",
     "kernel/triangle_cut",
     "kernel/triangle_block",
+    "kernel/triangle_hold",
     "kernel/triangle_move",
     "kernel/triangle_force",
     "kernel/triangle_finish",

@@ -4,8 +4,8 @@
 use glam::Vec3;
 use poplin_host::{ContactMultipliers, PairMultipliers, TriangleScene, least_thickness};
 use poplin_layout::{
-    TRIANGLE_ARRIVED, TRIANGLE_MAX_LATE_ROUNDS, TRIANGLE_MAX_ROUNDS, TRIANGLE_MAX_STEP,
-    TRIANGLE_RESERVE, TRIANGLE_STRIDE,
+    TRIANGLE_ARRIVED, TRIANGLE_EAGER, TRIANGLE_GAIN, TRIANGLE_MAX_LATE_ROUNDS,
+    TRIANGLE_MAX_REPEATS, TRIANGLE_MAX_ROUNDS, TRIANGLE_RESERVE, TRIANGLE_STRIDE,
 };
 use rayon::prelude::*;
 
@@ -93,6 +93,13 @@ pub struct TriangleContact {
     longest_part: f32,
     /// Bodies that may meet there, with themselves too.
     pub(super) near: Vec<BodyPair>,
+    /// Rows that were held back in this slice, and in the last one.
+    pub(super) is_held: Vec<bool>,
+    was_held: Vec<bool>,
+    /// Rows for which the lists have room if they are held back.
+    is_loose: Vec<bool>,
+    /// Whether any row may be held back in this round.
+    pub(super) is_careful: bool,
     /// How far contact may take a row off its path in this round \[m\].
     pub(super) reserve: f32,
     /// Pairs that may touch, in the order of their ranks.
@@ -115,16 +122,23 @@ pub struct TriangleContact {
 struct Cut {
     /// Part of the slice that has been made.
     made: f32,
-    /// The longest move of the slice over the longest one of a round.
-    strides: f32,
-    /// Most rounds that are left.
-    most: f32,
+    /// Parts that the last round has left.
+    left: f32,
+    /// Most rounds that the slice is cut into.
+    strides: u32,
+    /// After how many rounds it ends.
+    last: u32,
 }
 
 impl Cut {
-    /// Rounds that the fastest row wants for what is left.
-    fn count(&self) -> f32 {
-        (self.strides * (1.0 - self.made)).ceil().clamp(1.0, self.most)
+    /// Most parts that what is left is cut into in a round; they count from 1.
+    fn most(&self, round: u32) -> f32 {
+        (self.strides + 1).saturating_sub(round).max(1) as f32
+    }
+
+    /// Whether a round that is one of so many parts may begin again with a smaller one.
+    fn allows_more(&self, count: f32, round: u32) -> bool {
+        2 * (round + 1) < self.last && count < self.most(round + 1)
     }
 
     /// The part of the slice that is the first of so many equal ones that are left, and the part that has been made after it.
@@ -155,6 +169,9 @@ impl TriangleContact {
         self.target.resize(count, Vec3::ZERO);
         self.carry.resize(count, Vec3::ZERO);
         self.pushed.resize(count, Vec3::ZERO);
+        for flags in [&mut self.is_held, &mut self.was_held, &mut self.is_loose] {
+            flags.resize(count, false);
+        }
         self.paths.clear();
     }
 
@@ -175,6 +192,8 @@ impl TriangleContact {
         let crossings = self.tangles.count();
         self.report = Report { least_gap: f32::INFINITY, crossings, ..Report::default() };
         self.tangles.begin_slice();
+        std::mem::swap(&mut self.is_held, &mut self.was_held);
+        self.is_held.fill(false);
         self.carry.iter_mut().for_each(|carry| *carry = Vec3::ZERO);
         let thickness = self.least_thickness();
         if !thickness.is_finite() || thickness <= 0.0 {
@@ -192,21 +211,23 @@ impl TriangleContact {
         self.begun.clone_from(&self.start);
         let asked = self.target.clone();
         let near = self.near_in_slice(thickness);
-        let [forced, free] = self.fastest(&near);
         let (max_rounds, max_strides) = self.most_rounds();
-        self.report.is_hurried = forced / thickness > max_strides as f32 * TRIANGLE_STRIDE;
+        self.report.is_hurried =
+            self.fastest(&near) / thickness > max_strides as f32 * TRIANGLE_STRIDE;
         if self.report.is_hurried {
             self.note_hurry(&near);
         }
-        let strides = forced.max(free) / (TRIANGLE_MAX_STEP * thickness);
-        let (mut made, mut late) = (0.0, 0);
-        for round in 0.. {
+        let (mut made, mut left, mut late) = (0.0, 0.0, 0);
+        let mut farthest = 0.0;
+        loop {
             late += u32::from(made == 1.0);
-            let most = max_strides.saturating_sub(round).max(1) as f32;
-            made = self.round(thickness, iterations, Cut { made, strides, most });
-            self.report.rounds = round + 1;
-            let is_there = made == 1.0 && self.farthest() <= TRIANGLE_ARRIVED * thickness;
-            if round + 1 >= max_rounds || late == TRIANGLE_MAX_LATE_ROUNDS || is_there {
+            let cut = Cut { made, left, strides: max_strides, last: max_rounds };
+            (made, left) = self.round(thickness, iterations, cut);
+            let before = std::mem::replace(&mut farthest, self.farthest());
+            let is_there = farthest <= TRIANGLE_ARRIVED * thickness;
+            let gains = late == 0 || farthest <= TRIANGLE_GAIN * before;
+            let is_late = late == TRIANGLE_MAX_LATE_ROUNDS || is_there || !gains;
+            if self.report.rounds >= max_rounds || made == 1.0 && is_late {
                 break;
             }
         }
@@ -248,21 +269,19 @@ impl TriangleContact {
         self.near_bodies(&paths)
     }
 
-    /// How far the fastest row goes of those that nothing stops, where others are near, and of those of cloths \[m\].
-    fn fastest(&self, near: &[BodyPair]) -> [f32; 2] {
+    /// How far the fastest row goes of those that nothing stops, where others are near \[m\].
+    fn fastest(&self, near: &[BodyPair]) -> f32 {
         let mut is_met: Vec<bool> = self.bodies.iter().map(|body| body.is_cloth()).collect();
         for &index in near.iter().flatten() {
             is_met[index as usize] = true;
         }
-        let mut most = [0.0_f32; 2];
-        for (body, is_met) in self.bodies.iter().zip(is_met) {
-            for row in body.rows.clone().filter(|_| is_met) {
-                let most = &mut most[usize::from(self.inverse_mass[row] > 0.0)];
-                let step = self.target[row] - self.start[row];
-                *most = most.max(dot3(step, step));
-            }
-        }
-        most.map(f32::sqrt)
+        let met = self.bodies.iter().zip(is_met).filter(|(_, is_met)| *is_met);
+        let rows = met.flat_map(|(body, _)| body.rows.clone());
+        let steps = rows.filter(|&row| self.inverse_mass[row] == 0.0).map(|row| {
+            let step = self.target[row] - self.start[row];
+            dot3(step, step)
+        });
+        steps.fold(0.0, f32::max).sqrt()
     }
 
     /// Where rows go in this round: the first of so many equal parts of what is left of their paths. `end` is the part of the slice that
@@ -277,7 +296,7 @@ impl TriangleContact {
                 (*target - *start) / count
             }
         })
-        .collect_into_vec(&mut work.moves);
+        .collect_into_vec(&mut work.aims);
     }
 
     /// How far the last row is from its target \[m\].
@@ -287,57 +306,122 @@ impl TriangleContact {
         squares.fold(0.0, f32::max).sqrt()
     }
 
-    /// One round: pairs are searched if they must be, then there is a response. Returns which part of the slice has been made then.
-    fn round(&mut self, thickness: f32, iterations: u32, cut: Cut) -> f32 {
+    /// One round: pairs are searched if they must be, then there is a response. If its end is not what was seen at its start, it begins
+    /// again with a smaller part; if rows are held back that were not expected to be, what is then in reach cuts moves as well: either
+    /// counts as a round. Returns which part of the slice has been made then, and how many such parts are left.
+    fn round(&mut self, thickness: f32, iterations: u32, cut: Cut) -> (f32, f32) {
         self.untangle(cut.made == 0.0);
-        let count = cut.count();
-        let (mut part, mut end) = cut.part(count);
-        self.aim(count, end);
-        let off = self.off_path(part);
-        if !off.is_empty() {
-            let is_all = off.len() == self.start.len();
-            if is_all {
-                let factor = if self.clock + part > self.horizon { 2.0 } else { 1.0 };
-                self.horizon = (factor * self.clock).clamp(HORIZON[0], HORIZON[1]);
-                self.clock = 0.0;
-                if part > 0.0 {
-                    self.longest_part = (2.0 * part).min(1.0);
-                }
-            }
-            off.iter().for_each(|&row| self.follow(row as usize, thickness, part));
-            if !is_all && self.search_some(&off) {
-                self.report.updates += 1;
-            } else {
-                self.search();
-                self.report.searches += 1;
-            }
-        }
-        self.sweep(thickness);
-        let limit = if part > 0.0 { self.limit(thickness) } else { 1.0 };
-        if limit < 1.0 {
-            let count = (count / limit).ceil().min(cut.most);
+        let mut count = cut.left;
+        let (mut part, mut end);
+        loop {
+            self.begin_round(false, cut.last);
+            let most = cut.most(self.report.rounds);
+            count = count.clamp(1.0, most);
             (part, end) = cut.part(count);
             self.aim(count, end);
+            self.follow_paths(thickness, part);
+            self.loosen(thickness, part);
             self.sweep(thickness);
+            let limit = if part > 0.0 { self.limit(thickness) } else { 1.0 };
+            if limit < 1.0 {
+                count = (count / limit).ceil().min(most);
+                (part, end) = cut.part(count);
+                self.aim(count, end);
+                self.sweep(thickness);
+            }
+            self.solve(iterations, part);
+            let limit = if part > 0.0 { self.reached(thickness) } else { 1.0 };
+            if limit == 1.0 || !cut.allows_more(count, self.report.rounds) {
+                break;
+            }
+            count = (count / limit).ceil();
+        }
+        self.keep(part);
+        let mut repeats = 0;
+        loop {
+            let more = self.cut_moves(thickness);
+            if more.is_empty() {
+                break;
+            }
+            more.iter().for_each(|&row| self.is_held[row as usize] = true);
+            repeats += 1;
+            self.begin_round(repeats == TRIANGLE_MAX_REPEATS, cut.last);
+            self.loosen(thickness, part);
+            self.sweep(thickness);
+            self.reach_on();
         }
         self.clock += part;
-        self.solve(iterations, part);
-        self.truncate(thickness);
-        end
+        self.make_moves();
+        (end, count - 1.0)
+    }
+
+    /// Counts a round; once half of all have been there, any row may be held back.
+    fn begin_round(&mut self, is_careful: bool, last: u32) {
+        self.report.rounds += 1;
+        self.is_careful = is_careful || 2 * self.report.rounds >= last;
+    }
+
+    /// Makes the lists hold what is in reach on the paths of this round, which is a part of a slice.
+    fn follow_paths(&mut self, thickness: f32, part: f32) {
+        let off = self.off_path(part);
+        if off.is_empty() {
+            return;
+        }
+        let is_all = off.len() == self.start.len();
+        if is_all {
+            let factor = if self.clock + part > self.horizon { 2.0 } else { 1.0 };
+            self.horizon = (factor * self.clock).clamp(HORIZON[0], HORIZON[1]);
+            self.clock = 0.0;
+            if part > 0.0 {
+                self.longest_part = (2.0 * part).min(1.0);
+            }
+        }
+        off.iter().for_each(|&row| self.follow(row as usize, thickness, part));
+        self.search_for(&off);
+    }
+
+    /// Makes the lists hold what is in reach if rows are held back that may be.
+    fn loosen(&mut self, thickness: f32, part: f32) {
+        // Late rounds end where the lists hold them anyway.
+        if part == 0.0 {
+            return;
+        }
+        let rows = 0..self.start.len() as u32;
+        let is_new = |row: &u32| self.may_hold(*row) && !self.is_loose[*row as usize];
+        let rows: Vec<u32> = rows.filter(is_new).collect();
+        if !rows.is_empty() {
+            rows.iter().for_each(|&row| self.follow(row as usize, thickness, part));
+            self.search_for(&rows);
+        }
+    }
+
+    /// Searches what has a corner among some rows, in order, whose paths have changed.
+    fn search_for(&mut self, rows: &[u32]) {
+        if rows.len() <= self.start.len() / MOST_OFF && self.search_some(rows) {
+            self.report.updates += 1;
+        } else {
+            self.search();
+            self.report.searches += 1;
+        }
     }
 
     /// Notes what is in reach of each row in this round, and which candidates may be.
     pub(super) fn sweep(&mut self, thickness: f32) {
         self.reserve = TRIANGLE_RESERVE * thickness;
-        let Self { start, radius, hard, reserve, work, .. } = self;
-        work.aims.clone_from(&work.moves);
-        let rows = start.par_iter().zip(radius).zip(hard).zip(&work.moves).with_min_len(1024);
-        rows.map(|(((start, radius), hard), step)| {
-            let reach = Reach { radius: *radius, hard: *hard, more: *reserve };
-            let path = Path::new([*start, *start + *step], [*step, Vec3::ZERO], &reach);
-            (near::point(*start, *step, &reach), path)
+        let mut work = std::mem::take(&mut self.work);
+        let rows = (0..self.start.len()).into_par_iter().with_min_len(1024);
+        rows.map(|row| {
+            let (start, step) = (self.start[row], work.aims[row]);
+            let may_hold = self.may_hold(row as u32);
+            let (radius, hard) = (self.radius[row], self.hard[row]);
+            let margin = 0.5 * TRIANGLE_EAGER * self.reserve;
+            let reach = Reach { push: radius + margin, cross: hard + self.reserve };
+            let back = if may_hold { -step } else { Vec3::ZERO };
+            let path = Path::new([start, start + step], [Vec3::ZERO, back], &reach);
+            (near::point(start, step, &reach, may_hold), path)
         })
         .unzip_into_vecs(&mut work.points, &mut work.steps);
+        self.work = work;
         self.work.near = self.near();
     }
 
@@ -376,7 +460,7 @@ impl TriangleContact {
             let row = *row as usize;
             let (anchor, speed) = (self.anchors[row], self.speeds[row]);
             let off = self.start[row] - (anchor + speed * clock);
-            let end = self.start[row] + self.work.moves[row] - (anchor + speed * end);
+            let end = self.start[row] + self.work.aims[row] - (anchor + speed * end);
             // Rounded down: what is near must be. A row that is no number is off.
             let slack = 0.99 * self.slack[row];
             let is_near = |off: Vec3| off.length_squared() <= slack * slack;
@@ -389,20 +473,28 @@ impl TriangleContact {
     /// Follows a row on the path that it takes in this part of a slice. In reach of it is, as in a round, what it may get to or may
     /// push, with room for what it may be off its path.
     fn follow(&mut self, row: usize, thickness: f32, part: f32) {
-        let (start, step) = (self.start[row], self.work.moves[row]);
+        let (start, step) = (self.start[row], self.work.aims[row]);
         let mut slack = SLACK * thickness;
         if part > 0.0 {
-            self.speeds[row] = step / part + self.pushed[row];
+            // Who was pushed farther may not be again, and its path has to hold both.
+            let is_near = self.pushed[row].length() <= 0.99 * slack;
+            let pushed = if is_near { self.pushed[row] } else { Vec3::ZERO };
+            self.speeds[row] = step / part + pushed;
         } else {
             slack = slack.max(1.02 * step.length());
         }
         let speed = self.speeds[row];
         let anchor = start - speed * self.clock;
-        let hard = self.hard[row] + 2.0 * slack;
-        let reach =
-            Reach { radius: self.radius[row], hard, more: slack + TRIANGLE_RESERVE * thickness };
+        let reserve = TRIANGLE_RESERVE * thickness;
+        let reach = Reach {
+            push: self.radius[row] + 0.5 * TRIANGLE_EAGER * reserve + slack,
+            cross: self.hard[row] + reserve + slack,
+        };
         let ends = [anchor, anchor + speed * self.horizon];
-        self.paths[row] = Path::new(ends, [speed * self.longest_part; 2], &reach);
+        let is_loose = self.may_hold(row as u32) || self.was_held[row];
+        let back = if is_loose { -speed * self.longest_part } else { Vec3::ZERO };
+        self.paths[row] = Path::new(ends, [back; 2], &reach);
+        self.is_loose[row] = is_loose;
         (self.anchors[row], self.slack[row]) = (anchor, slack);
     }
 

@@ -8,11 +8,14 @@
 use fearless_simd::{Level, dispatch, f32x4, f32x8, mask32x8, prelude::*};
 use glam::Vec3;
 
+use poplin_layout::TRIANGLE_EAGER;
+
 use super::pairs::{Candidate, Kind};
 use super::tree::Reach;
 use crate::math::length3;
 
-/// Position of a row and from how far away it pushes \[m\], then its move and from how far away it may cross something \[m\].
+/// Position of a row and from how far away it pushes \[m\], then its move and from how far away it may cross something \[m\]; below 0 if
+/// it cannot be held back, so that only who moves against it meets it.
 pub(super) type Point = [[f32; 4]; 2];
 
 /// Pairs that are looked at together.
@@ -23,21 +26,23 @@ const LANES: usize = 8;
 const ROUNDING: [f32; 2] = [1.001, 4e-6];
 
 /// The point of a row.
-pub(super) fn point(at: Vec3, step: Vec3, reach: &Reach) -> Point {
-    let Reach { radius, hard, more } = *reach;
-    let [push, cross] =
-        [radius.max(hard), hard + length3(step)].map(|it| ROUNDING[0] * (it + more));
+pub(super) fn point(at: Vec3, step: Vec3, reach: &Reach, may_hold: bool) -> Point {
+    let Reach { push, cross } = *reach;
+    let [push, cross] = [push.max(cross), cross + length3(step)].map(|it| ROUNDING[0] * it);
+    let cross = if may_hold { cross } else { -cross };
     [at.extend(push).to_array(), step.extend(cross).to_array()]
 }
 
-/// Of some pairs those that may be in reach, by their index from `begin` on. `rest` has the normals of planes.
+/// Of some pairs those that may be in reach, by their index from `begin` on. `rest` has the normals of planes; `reserve` is how far contact
+/// may take a row off its path \[m\].
 pub(super) fn near(
     candidates: &[Candidate],
     begin: usize,
     points: &[Point],
     rest: &[Vec3],
+    reserve: f32,
 ) -> Vec<u32> {
-    dispatch!(Level::new(), simd => near_with(simd, candidates, begin, points, rest))
+    dispatch!(Level::new(), simd => near_with(simd, candidates, begin, points, rest, reserve))
 }
 
 /// See [`near`].
@@ -48,10 +53,11 @@ fn near_with<S: Simd>(
     begin: usize,
     points: &[Point],
     rest: &[Vec3],
+    reserve: f32,
 ) -> Vec<u32> {
     let mut found = Vec::with_capacity(candidates.len() / 4);
     for (block, candidates) in candidates.chunks(LANES).enumerate() {
-        let far = far(simd, candidates, points);
+        let far = far(simd, candidates, points, reserve);
         for (lane, candidate) in candidates.iter().enumerate() {
             let is_far = if candidate.kind == Kind::VertexPlane {
                 is_above(candidate, points, rest)
@@ -72,7 +78,7 @@ fn is_above(candidate: &Candidate, points: &[Point], rest: &[Vec3]) -> bool {
     let [at, other] = [0, 1].map(|k| points[candidate.rows[k] as usize]);
     let normal = rest[candidate.rows[1] as usize];
     let delta = Vec3::from_slice(&at[0]) - Vec3::from_slice(&other[0]);
-    let reach = at[0][3] + other[0][3] + at[1][3] + other[1][3];
+    let reach = at[0][3] + other[0][3] + at[1][3].abs() + other[1][3].abs();
     let rounding = ROUNDING[1] * delta.abs().element_sum();
     normal.dot(delta) > (reach + rounding) * normal.length().max(1.0)
 }
@@ -82,13 +88,15 @@ type Vectors<S> = [f32x8<S>; 3];
 
 /// Which of up to eight pairs of no plane are out of reach: a bit for each.
 #[inline(always)]
-fn far<S: Simd>(simd: S, candidates: &[Candidate], points: &[Point]) -> u64 {
+fn far<S: Simd>(simd: S, candidates: &[Candidate], points: &[Point], reserve: f32) -> u64 {
     let mut rows = [[0; LANES]; 4];
+    let mut rest = [f32::INFINITY; LANES];
     let mut faces = 0;
     for (lane, candidate) in candidates.iter().enumerate() {
         for (rows, row) in rows.iter_mut().zip(candidate.rows) {
             rows[lane] = row;
         }
+        rest[lane] = candidate.rest;
         faces |= u64::from(candidate.kind == Kind::VertexFace) << lane;
     }
     let is_face = mask32x8::from_bitmask(simd, faces);
@@ -121,8 +129,13 @@ fn far<S: Simd>(simd: S, candidates: &[Candidate], points: &[Point]) -> u64 {
     let low = lesser(dot(&normal, &first[0]), dot(&normal, &first[1]));
     let high = greater(zero, greater(dot(&normal, &second[0]), dot(&normal, &second[1])));
     let push = reaches(is_face, a[3], b[3], c[3], d[3]);
+    // What rests closer pushes later; it is of one cloth and crosses as any other.
+    let rest = f32x8::from_slice(simd, &rest) + f32x8::splat(simd, TRIANGLE_EAGER * reserve);
+    let closer = greater(rest, f32x8::splat(simd, 2.0 * reserve)) * f32x8::splat(simd, ROUNDING[0]);
+    let push = lesser(closer, push);
     let [a, b, c, d] = corners(simd, &rows, points, 1);
-    let cross = reaches(is_face, a[3], b[3], c[3], d[3]);
+    let cross = reaches(is_face, a[3].abs(), b[3].abs(), c[3].abs(), d[3].abs());
+    let may_hold = greater(greater(a[3], b[3]), greater(c[3], d[3])).simd_gt(zero);
     // How far any two corners move against each other.
     let mut moves = [zero; 3];
     for k in 0..3 {
@@ -132,7 +145,9 @@ fn far<S: Simd>(simd: S, candidates: &[Candidate], points: &[Point]) -> u64 {
         moves[k] = greater(apart, against);
     }
     let moves = dot(&moves, &moves).sqrt() * f32x8::splat(simd, ROUNDING[0]);
-    let reach = greater(push + moves, cross) + size * f32x8::splat(simd, ROUNDING[1]);
+    // Who cannot be held back crosses nothing that is not within reach of what it moves against it.
+    let reach = greater(push + moves, may_hold.select(cross, zero));
+    let reach = reach + size * f32x8::splat(simd, ROUNDING[1]);
     let between = low - high;
     let is_far = between.simd_gt(zero)
         & (between * between).simd_gt(dot(&normal, &normal) * (reach * reach));
@@ -229,6 +244,9 @@ fn four_columns<S: Simd>(simd: S, rows: [u32; 4], points: &[Point], half: usize)
 mod tests {
     use super::*;
 
+    /// How far contact may take a row off its path \[m\].
+    const RESERVE: f32 = 0.05;
+
     /// A number from -1 to 1 of a sequence that looks random.
     fn next(state: &mut u32) -> f32 {
         *state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
@@ -244,10 +262,16 @@ mod tests {
             let origin = point_of([0.0, 1000.0][round % 2]);
             let step = [0.0, 0.1, 3.0][round % 3];
             let at: Vec<Vec3> = (0..32).map(|_| origin + point_of(1.0)).collect();
-            let steps: Vec<Vec3> = (0..32).map(|_| point_of(step)).collect();
+            // What moves alike meets only who is held back.
+            let drift = point_of([0.0, 3.0][round / 8 % 2]);
+            let steps: Vec<Vec3> = (0..32).map(|_| drift + point_of(step)).collect();
             let rest: Vec<Vec3> = (0..32).map(|_| point_of(1.0).normalize_or(Vec3::X)).collect();
-            let reach = Reach { radius: 0.1, hard: [0.0, 0.1][round / 2 % 2], more: 0.05 };
-            let points: Vec<Point> = (0..32).map(|k| point(at[k], steps[k], &reach)).collect();
+            let hard = [0.0, 0.1][round / 2 % 2];
+            let reach = Reach { push: 0.1 + 0.5 * TRIANGLE_EAGER * RESERVE, cross: hard + RESERVE };
+            let may_hold: Vec<bool> = (0..32).map(|row| (row * 7 + round) % 5 == 0).collect();
+            let may_hold = |row: usize| may_hold[row] && round / 4 % 2 == 0;
+            let points: Vec<Point> =
+                (0..32).map(|row| point(at[row], steps[row], &reach, may_hold(row))).collect();
             let pair = |k: u32| {
                 let kind = [Kind::VertexFace, Kind::EdgeEdge, Kind::VertexPlane][k as usize % 3];
                 let [a, b, c, d] = [0, 1, 2, 3].map(|corner| (4 * k + corner + round as u32) % 32);
@@ -259,14 +283,19 @@ mod tests {
                     owned: 0,
                     beyond: [0; 3],
                     friction: 0.0,
+                    // Only what is of a cloth rests close.
+                    rest: [0.15, 0.3, f32::INFINITY]
+                        [if hard > 0.0 { 2 } else { k as usize / 2 % 3 }],
                     is_own: false,
                     rank,
                 }
             };
             let pairs: Vec<Candidate> = (0..7).map(pair).collect();
-            let found = near(&pairs, 0, &points, &rest);
-            let baseline =
-                dispatch!(Level::baseline(), simd => near_with(simd, &pairs, 0, &points, &rest));
+            let found = near(&pairs, 0, &points, &rest, RESERVE);
+            let baseline = dispatch!(
+                Level::baseline(),
+                simd => near_with(simd, &pairs, 0, &points, &rest, RESERVE)
+            );
             assert_eq!(found, baseline);
             for (index, pair) in pairs.iter().enumerate() {
                 let corner = pair.rows.map(|row| row as usize);
@@ -282,9 +311,15 @@ mod tests {
                     first.iter().copied().fold(f32::INFINITY, f32::min),
                     second.iter().copied().fold(f32::NEG_INFINITY, f32::max),
                 ];
-                let pushes = distance - 0.2 + first_low - second_high < 0.1;
-                let room = first_low.min(0.0) - second_high.max(0.0);
-                let crosses = distance - 2.0 * reach.hard + room < 0.1;
+                let thickness = pair.rest.min(0.2);
+                let closing = (distance - thickness).max(0.0);
+                let closer = closing + first_low - second_high < TRIANGLE_EAGER * RESERVE;
+                let pushes = distance < thickness || closer;
+                let held = [0, 1, 2, 3].map(|k| if may_hold(corner[k]) { 0.0 } else { moves[k] });
+                let (first_held, second_held) = held.split_at(pair.first_count());
+                let first = first_held.iter().copied().fold(first_low, f32::min);
+                let second = second_held.iter().copied().fold(second_high, f32::max);
+                let crosses = distance - 2.0 * hard + (first - second).min(0.0) < 2.0 * RESERVE;
                 let is_left_out = !found.contains(&(index as u32));
                 assert!(!is_left_out || !pushes && !crosses, "{pair:?} at {at:?}");
                 left_out += usize::from(is_left_out);

@@ -20,25 +20,25 @@ fn row(v: Vec3, w: f32) -> [f32; 4] {
 }
 
 fn candidate(of: &Candidate) -> TriangleCandidate {
-    let &Candidate { rows, kind, owned, beyond: [a, b, c], friction, is_own, rank } = of;
+    let &Candidate { rows, kind, owned, beyond: [a, b, c], friction, is_own, rank, .. } = of;
     let (kind, owned, is_own) = (kind as u32, u32::from(owned), u32::from(is_own));
     let beyond = [a, b, c, 0];
     TriangleCandidate { rows, rank, beyond, kind, owned, friction, is_own }
 }
 
-fn pair((of, change): (&Pair, &Vec3)) -> TrianglePair {
+fn pair(of: &Pair, change: Vec3, candidate: u32) -> TrianglePair {
     TrianglePair {
         rows: of.rows,
         weights: of.weights,
         normal: row(of.normal, of.gap),
         drag: row(of.drag, of.push),
-        change: row(*change, of.compliance),
+        change: row(change, of.compliance),
         fractions: of.fractions,
         closing: of.closing,
         hard: of.hard,
         overlap: of.overlap,
         friction: of.friction,
-        candidate: of.candidate,
+        candidate,
         first_count: of.first_count,
         is_active: u32::from(of.is_active),
         is_pressed: u32::from(of.is_pressed),
@@ -50,23 +50,33 @@ fn multiplier(of: &PairMultipliers) -> TriangleMultiplier {
 }
 
 impl TriangleContact {
-    /// Runs the passes of a round with the candidates that there are, in which rows move like this; returns what it started from and
-    /// what it left.
+    /// Runs the passes of a round with the candidates that there are, in which rows move like this and some may be held back, all in a
+    /// careful one; returns what it started from and what it left.
     pub fn run_round(
         &mut self,
         moves: &[Vec3],
         thickness: f32,
         part: f32,
         iterations: u32,
+        holds: &[bool],
+        is_careful: bool,
     ) -> [TriangleRound; 2] {
         self.report = Report { least_gap: f32::INFINITY, ..Report::default() };
         self.work = Work::default();
         self.work.moves.extend_from_slice(moves);
+        self.work.aims.extend_from_slice(moves);
         self.tangles = Tangles::default();
+        self.is_held = holds.to_vec();
+        self.is_careful = is_careful;
         let before = TriangleRound { part, ..self.packed(thickness) };
         self.sweep(thickness);
         self.solve(iterations, part);
-        self.truncate(thickness);
+        self.keep(part);
+        let more = self.cut_moves(thickness);
+        if more.is_empty() {
+            self.make_moves();
+        }
+        more.iter().for_each(|&row| self.is_held[row as usize] = true);
         [before, TriangleRound { part, ..self.packed(thickness) }]
     }
 
@@ -131,14 +141,22 @@ impl TriangleContact {
             hard: self.hard[index],
             body: self.bodies.iter().filter(|body| body.rows.end <= index).count() as u32,
         };
+        // What came into reach after the response has none.
+        let changes = work.changes.iter().copied().chain(std::iter::repeat(Vec3::ZERO));
+        let packed = |(of, change): (&Pair, Vec3)| {
+            let index = self.candidates.partition_point(|candidate| candidate.rank < of.rank);
+            pair(of, change, index as u32)
+        };
         TriangleRound {
             rows: (0..row_count).map(kept).collect(),
             moves,
             candidates: self.candidates.iter().map(candidate).collect(),
-            pairs: work.pairs.iter().zip(&work.changes).map(pair).collect(),
+            pairs: work.pairs.iter().zip(changes).map(packed).collect(),
             held: self.held.iter().map(multiplier).collect(),
             begins: work.begins.clone(),
             corners: work.corners.clone(),
+            holds: self.is_held.iter().map(|&is_held| u32::from(is_held)).collect(),
+            is_careful: self.is_careful,
             contacts: report.contacts,
             held_rows: report.held,
             forced: report.forced,

@@ -38,6 +38,8 @@ pub struct Candidate {
     pub beyond: [u32; 3],
     /// Coefficient of friction.
     pub friction: f32,
+    /// How far apart it is kept at most because it rests so close \[m\]; infinite if it does not.
+    pub rest: f32,
     /// Whether both simplices are of one body.
     pub is_own: bool,
     /// Both bodies, the kind and the first simplex, and the second: pairs are in this order.
@@ -206,7 +208,8 @@ impl Sides<'_> {
             }
         }
         let rank = [a, b, self.kind << 28 | first, second];
-        Some(Candidate { rows, kind, owned, beyond, friction: self.friction, is_own, rank })
+        let (friction, rest) = (self.friction, f32::INFINITY);
+        Some(Candidate { rows, kind, owned, beyond, friction, rest, is_own, rank })
     }
 }
 
@@ -386,7 +389,8 @@ impl TriangleContact {
         let mut add = |item: u32, other: u32| {
             let (item, other) = if of_second { (other, item) } else { (item, other) };
             if is_asked(task, item, other) {
-                found.extend(sides.candidate(item, other));
+                let candidate = sides.candidate(item, other);
+                found.extend(candidate.map(|it| Candidate { rest: self.rest_of(&it), ..it }));
             }
         };
         let paths = &self.paths[sides.bodies[usize::from(of_second)].rows.clone()];
@@ -415,15 +419,22 @@ impl TriangleContact {
 
     /// How far apart a pair is kept where its closest points have these weights \[m\]: by the radii, or less because it rests closer.
     pub(super) fn thickness(&self, candidate: &Candidate, weights: &[f32; 4]) -> f32 {
-        let thickness = weighted(&self.radius, &candidate.rows, weights);
+        weighted(&self.radius, &candidate.rows, weights).min(candidate.rest)
+    }
+
+    /// See [`Candidate::rest`].
+    pub fn rest_of(&self, candidate: &Candidate) -> f32 {
         if !candidate.is_own {
-            return thickness;
+            return f32::INFINITY;
         }
+        let radius = candidate.rows.map(|row| self.radius[row as usize]);
+        let (first, second) = radius.split_at(candidate.first_count());
+        let most = |side: &[f32]| side.iter().copied().fold(0.0, f32::max);
         let rest = candidate.rows.map(|row| self.rest[row as usize]);
-        if TRIANGLE_REST * box_distance(candidate.kind, &rest) > thickness {
-            return thickness;
+        if TRIANGLE_REST * box_distance(candidate.kind, &rest) > most(first) + most(second) {
+            return f32::INFINITY;
         }
-        thickness.min(TRIANGLE_REST * length3(candidate.closest(rest).delta))
+        TRIANGLE_REST * length3(candidate.closest(rest).delta)
     }
 
     /// The direction in which a pair is apart, and how far \[m\]: below 0 behind a plane.

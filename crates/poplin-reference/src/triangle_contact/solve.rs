@@ -26,13 +26,10 @@ use crate::math::{clamp_unit, dot3, length3, shorten};
 
 /// Listed pairs that a thread looks at together.
 const NEAR_BLOCK: usize = 4096;
-/// What a length and the difference of two are rounded by, at most.
-const ROUNDING: f32 = 1.001;
-
 /// A pair in reach, with what a round keeps constant.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Pair {
-    pub(super) candidate: u32,
+    pub(super) rank: [u32; 4],
     pub(super) rows: [u32; 4],
     pub(super) weights: [f32; 4],
     pub(super) normal: Vec3,
@@ -67,7 +64,7 @@ pub(super) struct Work {
     pub(super) aims: Vec<Vec3>,
     /// Where each row is, and how far away it may be in reach.
     pub(super) points: Vec<Point>,
-    /// Boxes around what is in reach of each row: at its start what it may get to, and at both ends what it may push.
+    /// Boxes around what is in reach of each row at both ends of its path: at the second, if it may be held back, on all of it.
     pub(super) steps: Vec<Path>,
     /// Indices of the candidates that may be in reach.
     pub(super) near: Vec<u32>,
@@ -98,6 +95,11 @@ impl Work {
     }
 }
 
+/// Which part of a length there is room for.
+fn part_of(room: f32, length: f32) -> f32 {
+    if length > room { room / length } else { 1.0 }
+}
+
 /// Sum of what a field of the corners of a pair is, by weight.
 fn mix(pair: &Pair, field: &[Vec3]) -> Vec3 {
     let each = |k: usize| field[pair.rows[k] as usize] * pair.weights[k];
@@ -121,7 +123,7 @@ impl TriangleContact {
         let thickness = self.thickness(candidate, &closest.weights);
         let hard = weighted(&self.hard, &rows, &closest.weights);
         Pair {
-            candidate: index as u32,
+            rank: candidate.rank,
             rows,
             weights: closest.weights,
             normal,
@@ -137,25 +139,42 @@ impl TriangleContact {
         }
     }
 
+    /// Whether a row may be held back in this round: those that were in this slice, all in a careful round.
+    pub(super) fn may_hold(&self, row: u32) -> bool {
+        let row = row as usize;
+        self.inverse_mass[row] > 0.0 && (self.is_careful || self.is_held[row])
+    }
+
+    /// How far a corner that moves so far towards the other side may come: of one that may be held back, less.
+    fn most_coming(&self, row: u32, coming: f32) -> f32 {
+        if self.may_hold(row) { coming.max(0.0) } else { coming }
+    }
+
+    /// Whether a pair that may push will, if nothing changes where its corners go.
+    fn is_near(&self, pair: &Pair) -> bool {
+        let change = dot3(pair.normal, mix(pair, &self.work.aims));
+        pair.overlap > 0.0 || pair.closing + change < TRIANGLE_EAGER * self.reserve
+    }
+
     /// Whether a pair is in reach in this round: if it pushes, if its corners may come as near as they are thick, or if they could
-    /// cross as long as each moves some part of its move and no more than the reserve off it.
+    /// cross as long as each moves no more than the reserve off its move, and those that may be held back some part of it.
     fn is_in_reach(&self, pair: &Pair) -> bool {
-        let (normal, moves) = (pair.normal, &self.work.moves);
+        let (normal, aims) = (pair.normal, &self.work.aims);
         let approach = |range: Range<usize>, sign: f32| {
-            let each = range.map(|k| sign * dot3(normal, moves[pair.rows[k] as usize]));
-            each.fold(0.0, f32::max)
+            let coming = |row: u32| self.most_coming(row, sign * dot3(normal, aims[row as usize]));
+            range.map(|k| coming(pair.rows[k])).fold(f32::NEG_INFINITY, f32::max)
         };
         let (count, room) = (pair.first_count as usize, 2.0 * self.reserve);
-        let may_push = pair.is_active && pair.closing + dot3(normal, mix(pair, moves)) < room;
-        let may_cross = pair.gap < approach(0..count, -1.0) + approach(count..4, 1.0) + room;
-        normal == Vec3::ZERO || may_push || may_cross
+        let may_push = pair.is_active && self.is_near(pair);
+        let come = approach(0..count, -1.0) + approach(count..4, 1.0);
+        normal == Vec3::ZERO || may_push || pair.gap < come.max(0.0) + room
     }
 
     /// Indices of the candidates that no slab keeps apart in this round.
     pub(super) fn near(&self) -> Vec<u32> {
-        let Self { candidates, rest, work: Work { points, .. }, .. } = self;
+        let Self { candidates, rest, reserve, work: Work { points, .. }, .. } = self;
         let blocks = candidates.par_chunks(NEAR_BLOCK).enumerate();
-        let near = blocks.map(|(k, block)| near(block, k * NEAR_BLOCK, points, rest));
+        let near = blocks.map(|(k, block)| near(block, k * NEAR_BLOCK, points, rest, *reserve));
         near.flatten_iter().collect()
     }
 
@@ -165,61 +184,62 @@ impl TriangleContact {
         near.filter(|&index| self.may_meet(&self.candidates[index]))
     }
 
-    /// Which fraction of their moves rows may make in this round: less than all where those of a pair in reach are so long that its end
-    /// is not what was seen at its start.
+    /// Which fraction of this round pins and colliders in reach may make: no more than what a pair's other corners can still be pushed.
     pub(super) fn limit(&self, thickness: f32) -> f32 {
-        let moves = &self.work.moves;
-        let steps = moves.par_iter().zip(&self.inverse_mass).with_min_len(1024);
-        let squares = steps.map(|(step, inverse_mass)| {
-            let square = dot3(*step, *step);
-            [square, if *inverse_mass == 0.0 { square } else { 0.0 }]
-        });
-        let [most, forced] = squares
-            .reduce(|| [0.0; 2], |a, b| [a[0].max(b[0]), a[1].max(b[1])])
-            .map(|square| ROUNDING * square.sqrt());
+        let stride = TRIANGLE_STRIDE * thickness;
+        let forced = |row: usize| {
+            let step = self.work.aims[row];
+            if self.inverse_mass[row] == 0.0 { dot3(step, step) } else { 0.0 }
+        };
+        let rows = (0..self.start.len()).into_par_iter().with_min_len(1024);
         // Most rounds look at no pair.
-        if 2.0 * most <= TRIANGLE_REACH * thickness && forced <= TRIANGLE_STRIDE * thickness {
+        if rows.map(forced).reduce(|| 0.0, f32::max).sqrt() <= stride {
             return 1.0;
         }
-        self.looked_at().map(|index| self.limit_of(index, thickness)).reduce(|| 1.0, f32::min)
+        let limit_of = |index: usize| {
+            let rows = self.candidates[index].rows;
+            let forced = rows.map(|row| forced(row as usize)).into_iter().fold(0.0, f32::max);
+            let forced = forced.sqrt();
+            if forced <= stride {
+                return 1.0;
+            }
+            let Some(pair) = self.in_reach(index) else { return 1.0 };
+            part_of(pair.closing + stride, forced)
+        };
+        self.looked_at().map(limit_of).reduce(|| 1.0, f32::min)
     }
 
-    /// The fraction that a pair leaves: until it touches and then some, corners of both sides go `TRIANGLE_REACH` against each other and
-    /// what nothing can stop goes `TRIANGLE_STRIDE`.
-    fn limit_of(&self, index: usize, thickness: f32) -> f32 {
-        let candidate = &self.candidates[index];
-        let steps = candidate.rows.map(|row| self.work.moves[row as usize]);
-        let (first, second) = steps.split_at(candidate.first_count());
-        let square = |a: &Vec3, b: &Vec3| dot3(*a - *b, *a - *b);
-        let against = first.iter().flat_map(|a| second.iter().map(move |b| square(a, b)));
-        let forced = candidate.rows.iter().zip(&steps);
-        let forced = forced.filter(|(row, _)| self.inverse_mass[**row as usize] == 0.0);
-        let against = against.fold(0.0, f32::max).sqrt();
-        let forced = forced.map(|(_, step)| dot3(*step, *step)).fold(0.0, f32::max).sqrt();
-        let (reach, stride) = (TRIANGLE_REACH * thickness, TRIANGLE_STRIDE * thickness);
-        if against <= reach && forced <= stride {
-            return 1.0;
-        }
+    /// Which fraction of this round leaves its end what was seen at its start: after the response corners of both sides of a pair go
+    /// `TRIANGLE_REACH` against each other once it touches.
+    pub(super) fn reached(&self, thickness: f32) -> f32 {
+        let reach = TRIANGLE_REACH * thickness;
+        let reached = |pair: &Pair| {
+            let moves = pair.rows.map(|row| self.work.moves[row as usize]);
+            let (first, second) = moves.split_at(pair.first_count as usize);
+            let square = |a: &Vec3, b: &Vec3| dot3(*a - *b, *a - *b);
+            let against = first.iter().flat_map(|a| second.iter().map(move |b| square(a, b)));
+            part_of(pair.closing + reach, against.fold(0.0, f32::max).sqrt())
+        };
+        let pairs = self.work.pairs.par_iter().with_min_len(1024);
+        pairs.map(reached).reduce(|| 1.0, f32::min)
+    }
+
+    /// The pair of a candidate, if it is in reach.
+    fn in_reach(&self, index: usize) -> Option<Pair> {
         let pair = self.measure(index);
-        if !self.is_in_reach(&pair) || !candidate.meets(&self.work.steps) {
-            return 1.0;
-        }
-        let part = |room: f32, of: f32| if of > room { room / of } else { 1.0 };
-        part(pair.closing + reach, against).min(part(pair.closing + stride, forced))
+        let is_met = self.is_in_reach(&pair) && self.candidates[index].meets(&self.work.steps);
+        is_met.then_some(pair)
     }
 
     /// The pairs in reach of this round, and which of them push.
     fn narrow(&mut self, part: f32) {
         let mut pairs = std::mem::take(&mut self.work.pairs);
         pairs.clear();
-        let Self { candidates, work: Work { steps, .. }, .. } = &*self;
-        let met =
-            self.looked_at().map(|index| self.measure(index)).filter(|pair| self.is_in_reach(pair));
-        pairs.par_extend(met.filter(|pair| candidates[pair.candidate as usize].meets(steps)));
+        pairs.par_extend(self.looked_at().filter_map(|index| self.in_reach(index)));
         // Both are in the order of ranks.
         let mut held = self.held.iter().filter(|_| part > 0.0).peekable();
         for pair in &mut pairs {
-            let rank = self.candidates[pair.candidate as usize].rank;
+            let rank = pair.rank;
             while held.next_if(|held| held.rank < rank).is_some() {}
             let normal = pair.normal;
             if let Some(held) = held.next_if(|held| held.rank == rank) {
@@ -228,10 +248,7 @@ impl TriangleContact {
                 let drag = (drag - normal * dot3(drag, normal)) * part;
                 pair.drag = shorten(drag, pair.friction * pair.push);
             }
-            let change = dot3(normal, mix(pair, &self.work.moves));
-            pair.is_active &= pair.push > 0.0
-                || pair.overlap > 0.0
-                || pair.closing + change < TRIANGLE_EAGER * self.reserve;
+            pair.is_active &= pair.push > 0.0 || self.is_near(pair);
         }
         self.work.pairs = pairs;
     }
@@ -287,8 +304,8 @@ impl TriangleContact {
         });
     }
 
-    /// Adds the changes of multipliers to the moves of their corners.
-    fn gather(&mut self, mut note: impl FnMut(usize, Vec3)) {
+    /// Adds the changes of multipliers to the moves of their corners, and to what becomes no velocity.
+    fn gather(&mut self, is_carried: bool) {
         let Work { begins, corners, weights, tied, changes, moves, .. } = &mut self.work;
         for row in tied.iter().map(|&row| row as usize) {
             let range = begins[row] as usize..begins[row + 1] as usize;
@@ -298,7 +315,9 @@ impl TriangleContact {
             }
             let push = sum * self.inverse_mass[row];
             moves[row] += push;
-            note(row, push);
+            if is_carried {
+                self.carry[row] += push;
+            }
         }
     }
 
@@ -306,11 +325,11 @@ impl TriangleContact {
     pub(super) fn solve(&mut self, iterations: u32, part: f32) {
         self.narrow(part);
         self.tie();
-        let mut total = std::mem::take(&mut self.target);
+        self.work.moves.clone_from(&self.work.aims);
         for (pair, change) in self.work.pairs.iter().zip(&mut self.work.changes) {
             *change = pair.normal * pair.push + pair.drag;
         }
-        self.gather(|row, push| total[row] += push);
+        self.gather(false);
         for iteration in 0..iterations + TRIANGLE_MORE_ITERATIONS {
             if iteration >= iterations && !self.is_pressed() {
                 break;
@@ -328,24 +347,25 @@ impl TriangleContact {
                 *change = pair.normal * (push - pair.push) + drag - pair.drag;
                 (pair.push, pair.drag) = (push, drag);
             });
-            self.gather(|row, push| total[row] += push);
+            self.gather(false);
         }
-        self.recover(&mut total);
-        self.target = total;
+    }
+
+    /// Ends the response of a round that begins no more: overlaps go, and multipliers stay for the next slice.
+    pub(super) fn keep(&mut self, part: f32) {
+        self.recover();
         let Self { candidates, held, work, report, .. } = self;
         if part > 0.0 {
             held.clear();
             held.extend(work.pairs.iter().filter(|pair| pair.push > 0.0).map(|pair| {
-                let rank = candidates[pair.candidate as usize].rank;
                 PairMultipliers {
-                    rank,
+                    rank: pair.rank,
                     push: pair.push / part,
                     drag: (pair.drag / part).to_array(),
                 }
             }));
         }
         report.candidates = candidates.len() as u32;
-        report.pairs = work.pairs.len() as u32;
         report.contacts = work.pairs.iter().filter(|pair| pair.push > 0.0).count() as u32;
     }
 
@@ -360,7 +380,7 @@ impl TriangleContact {
     }
 
     /// Takes a part of overlaps away, which becomes no velocity.
-    fn recover(&mut self, total: &mut [Vec3]) {
+    fn recover(&mut self) {
         let Work { pairs, moves, changes, .. } = &mut self.work;
         let mut is_needed = false;
         for (pair, change) in pairs.iter().zip(changes) {
@@ -373,12 +393,7 @@ impl TriangleContact {
             }
         }
         if is_needed {
-            let mut carry = std::mem::take(&mut self.carry);
-            self.gather(|row, push| {
-                total[row] += push;
-                carry[row] += push;
-            });
-            self.carry = carry;
+            self.gather(true);
         }
     }
 
@@ -407,13 +422,13 @@ impl TriangleContact {
         // The normal is rounded: what it leaves between all corners is less, if anything.
         let gap = pair.gap.min(nearest[0] + nearest[1] - pair.hard);
         let coming = |k: usize| -dot3(normal, moves[pair.rows[k] as usize]) * sign(k);
-        let most = |range: Range<usize>, wants_free: bool| {
-            let corners = range.filter(|&k| is_free(k) == wants_free);
-            corners.map(|k| coming(k) - behind(k)).fold(0.0, f32::max)
-        };
-        let by_force = [most(0..count, false), most(count..4, false)];
-        let wanted = [most(0..count, true), most(count..4, true)];
-        let more = [0, 1].map(|side: usize| (wanted[side] - by_force[side]).max(0.0));
+        // What goes away makes room, if nothing can hold it back.
+        let front = |k: usize| self.most_coming(pair.rows[k], coming(k)) - behind(k);
+        let sides = [0..count, count..4];
+        let fronts = sides.clone().map(|side| side.map(front).fold(f32::NEG_INFINITY, f32::max));
+        let forced = sides.map(|side| side.filter(|&k| !is_free(k)).map(front).fold(0.0, f32::max));
+        let by_force = [0, 1].map(|side| fronts[side].min(forced[side]));
+        let more = [0, 1].map(|side| fronts[side] - by_force[side]);
         let room = (TRIANGLE_APPROACH * gap).min(gap - least).max(0.0);
         let left = room - by_force[0] - by_force[1];
         if more[0] + more[1] <= left {
@@ -454,22 +469,19 @@ impl TriangleContact {
         }
     }
 
-    /// Moves a row by a fraction of its move, but no farther off its path than what is in reach was looked for; returns whether it is held
-    /// back.
-    fn move_row(&mut self, row: usize) -> bool {
+    /// Whether a row ends farther off where it would be than what is in reach was looked for.
+    fn is_off(&self, row: usize) -> bool {
+        length3(self.work.moves[row] - self.work.aims[row]) > self.reserve
+    }
+
+    /// What is left of the move of a row that may be held back, so that it gets no farther off its path than what is in reach was looked
+    /// for.
+    fn hold(&self, row: usize, fraction: f32) -> f32 {
         let (step, aim) = (self.work.moves[row], self.work.aims[row]);
-        let mut fraction = self.work.fractions[row];
-        // Nothing stops a row without mass.
-        if self.inverse_mass[row] > 0.0 {
-            let square = dot3(aim, aim);
-            let part = if square > 0.0 { clamp_unit(dot3(step, aim) / square) } else { 0.0 };
-            let off = length3(step - aim * part) * fraction;
-            if off > self.reserve {
-                fraction *= self.reserve / off;
-            }
-        }
-        self.start[row] += step * fraction;
-        fraction < 1.0
+        let square = dot3(aim, aim);
+        let part = if square > 0.0 { clamp_unit(dot3(step, aim) / square) } else { 0.0 };
+        let off = length3(step - aim * part) * fraction;
+        if off > self.reserve { fraction * (self.reserve / off) } else { fraction }
     }
 
     /// Whether a pair is crossed by force: what is pressed is not as long as the others make room.
@@ -484,8 +496,8 @@ impl TriangleContact {
         first - second <= pair.hard
     }
 
-    /// Cuts every move to what all pairs leave, and makes it.
-    pub(super) fn truncate(&mut self, thickness: f32) {
+    /// Cuts every move to what all pairs leave. Returns who is held back that was not expected to be: others may then be in reach.
+    pub(super) fn cut_moves(&mut self, thickness: f32) -> Vec<u32> {
         let least = TRIANGLE_LEAST_GAP * thickness;
         let mut pairs = std::mem::take(&mut self.work.pairs);
         pairs
@@ -494,12 +506,53 @@ impl TriangleContact {
             .for_each(|pair| (pair.fractions, pair.is_pressed) = self.cut(pair, least));
         self.work.pairs = pairs;
         self.block();
-        let held = (0..self.start.len()).filter(|&row| self.move_row(row)).count();
+        let mut fractions = std::mem::take(&mut self.work.fractions);
+        let mut more = Vec::new();
+        for (row, fraction) in fractions.iter_mut().enumerate() {
+            // Nothing stops a row without mass.
+            if self.inverse_mass[row] > 0.0 {
+                if self.may_hold(row as u32) {
+                    *fraction = self.hold(row, *fraction);
+                } else if *fraction < 1.0 || self.is_off(row) {
+                    more.push(row as u32);
+                }
+            }
+        }
+        self.work.fractions = fractions;
+        more
+    }
+
+    /// Takes in what is in reach now that more rows may be held back.
+    pub(super) fn reach_on(&mut self) {
+        let old = std::mem::take(&mut self.work.pairs);
+        let more = self.looked_at().filter(|&index| {
+            let candidate = &self.candidates[index];
+            candidate.rows.iter().any(|&row| self.may_hold(row))
+                && old.binary_search_by_key(&candidate.rank, |pair| pair.rank).is_err()
+        });
+        let more: Vec<Pair> = more.filter_map(|index| self.in_reach(index)).collect();
+        let more = more.into_iter().map(|pair| Pair { is_active: false, ..pair });
+        self.work.pairs = old;
+        self.work.pairs.extend(more);
+        self.work.pairs.sort_by_key(|pair| pair.rank);
+    }
+
+    /// Makes the moves.
+    pub(super) fn make_moves(&mut self) {
+        let Self { start, target, work: Work { moves, aims, fractions, .. }, .. } = self;
+        let mut held = 0;
+        let rows = start.iter_mut().zip(target).zip(moves.iter().zip(aims)).zip(fractions);
+        for (((start, target), (step, aim)), fraction) in rows {
+            *start += *step * *fraction;
+            *target += *step - *aim;
+            held += u32::from(*fraction < 1.0);
+        }
         let pairs = &self.work.pairs;
         let forced: Vec<_> = pairs.iter().filter(|pair| self.is_forced(pair)).collect();
         let known = pairs.iter().filter(|pair| pair.normal != Vec3::ZERO);
         let least_gap = known.map(|pair| pair.gap).fold(self.report.least_gap, f32::min);
-        self.report.held = held as u32;
+        self.report.held = held;
+        self.report.pairs = pairs.len() as u32;
         self.report.forced += forced.len() as u32;
         forced.iter().for_each(|pair| self.tangles.note_forced(&pair.rows, pair.hard));
         self.report.least_gap = least_gap;

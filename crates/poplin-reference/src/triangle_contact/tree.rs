@@ -32,12 +32,10 @@ const LENGTHS: [f32; AXES] = {
 /// What is in reach of a point on a path.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Reach {
-    /// Its radius \[m\].
-    pub radius: f32,
-    /// What of it nothing may enter, however it moves \[m\].
-    pub hard: f32,
-    /// What is added to either \[m\].
-    pub more: f32,
+    /// From how far away it pushes \[m\].
+    pub push: f32,
+    /// From how far away it may cross something, without its move \[m\].
+    pub cross: f32,
 }
 
 /// Ends of the ranges of a path along an axis: the lowest coordinate at the start and at the end, and the highest, these with their
@@ -97,19 +95,18 @@ impl Path {
     /// Around everything.
     pub const EVERYTHING: Self = Self { ranges: [[f32::NEG_INFINITY; SIDES]; AXES] };
 
-    /// Of a point that moves by `step` at a time between two others. In reach is what it may push, and what it may cross in the
-    /// next step: that of each end.
+    /// Of a point that moves from one end to the other. In reach is what it may push, and what it may cross there or anywhere on a step
+    /// from there.
     #[inline(always)]
     pub fn new(ends: [Vec3; 2], steps: [Vec3; 2], reach: &Reach) -> Self {
         let (at, step) = (ends.map(along), steps.map(along));
         let mut path = Self::NOTHING;
         for (k, ranges) in path.ranges.iter_mut().enumerate() {
-            let [radius, hard, more] =
-                [reach.radius, reach.hard, reach.more].map(|it| it * LENGTHS[k]);
+            let [push, cross] = [reach.push, reach.cross].map(|it| it * LENGTHS[k]);
             let at = [at[0][k], at[1][k], -at[0][k], -at[1][k]];
             let step = [-step[0][k], -step[1][k], step[0][k], step[1][k]];
             for (side, range) in ranges.iter_mut().enumerate() {
-                *range = at[side] - (most(radius, hard + most(0.0, step[side])) + more);
+                *range = at[side] - most(push, cross + most(0.0, step[side]));
             }
         }
         path
@@ -126,7 +123,7 @@ impl Path {
 
     /// Of a ball that stays.
     pub(super) fn still(at: Vec3, radius: f32) -> Self {
-        Self::new([at; 2], [Vec3::ZERO; 2], &Reach { radius, hard: 0.0, more: 0.0 })
+        Self::new([at; 2], [Vec3::ZERO; 2], &Reach { push: radius, cross: 0.0 })
     }
 
     /// Of some points that stay, and what is between them.
