@@ -723,6 +723,7 @@ fn a_fault_in_any_pass_is_seen_and_the_first_pass_that_shows_it_named() {
         (Kernel::TriangleAim, "(goal - start) / count", "(goal - start)", ""),
         (Kernel::TriangleLimit, "room / forced", "1.0", "report"),
         (Kernel::TrianglePress, "TRIANGLE_REACH *", "0.5 *", "report"),
+        (Kernel::TrianglePress, "min(part, TRIANGLE_PRESSED_PART)", "part", ""),
         (Kernel::TriangleFit, "path = join(path, child);", "path = child;", ""),
         (Kernel::TriangleFind, "count = visit_query(query, 0u, false);", "", ""),
         (Kernel::TriangleList, "child_count - 1u - k", "k", "candidates"),

@@ -50,7 +50,7 @@ fn is_pressed(i: u32) -> bool {
 }
 
 /// Which part of this round leaves its end what was seen at its start: after the response corners of both sides of pair i go TRIANGLE_REACH
-/// against each other once it touches.
+/// against each other once it touches, and what pins or colliders press gets out of their path.
 fn reached_part(i: u32) -> f32 {
     let rows = triangle_pairs[i].rows;
     let first_count = triangle_pairs[i].first_count;
@@ -63,10 +63,14 @@ fn reached_part(i: u32) -> f32 {
     }
     let room = triangle_pairs[i].closing + TRIANGLE_REACH * triangle.thickness;
     let length = sqrt(square);
+    var part = 1.0;
     if (length > room) {
-        return room / length;
+        part = room / length;
     }
-    return 1.0;
+    if (TRIANGLE_APPROACH * triangle_pairs[i].normal.w > 0.0 && is_pressed(i)) {
+        part = min(part, TRIANGLE_PRESSED_PART);
+    }
+    return part;
 }
 
 /// Lets the round begin again, if this part of it is less than all: nothing has moved yet.

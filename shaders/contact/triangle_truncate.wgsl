@@ -43,10 +43,11 @@ fn cut_pair(i: u32) {
     var fractions = vec4<f32>(1.0);
     for (var k = 0u; k < 4u && is_cut; k++) {
         let side = u32(k >= count);
-        var part = 0.0;
-        if (more[side] > 0.0) {
-            part = max(left, 0.0) * more[side] / (more.x + more.y);
+        // A side that goes away, or comes by force alone, is not cut: what is allowed would be below 0.
+        if (more[side] <= 0.0) {
+            continue;
         }
+        let part = max(left, 0.0) * more[side] / (more.x + more.y);
         let allowed = by_force[side] + part + behind[k];
         if (!is_immovable(rows[k]) && coming[k] > allowed) {
             fractions[k] = allowed / coming[k];

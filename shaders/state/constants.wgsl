@@ -337,6 +337,9 @@ const TRIANGLE_RESERVE: f32 = 0.25;
 /// less the end is what was seen at the start.
 const TRIANGLE_REACH: f32 = 2.0;
 
+/// The part that a round is made of again if pins or colliders press more than the response has pushed.
+const TRIANGLE_PRESSED_PART: f32 = 0.25;
+
 /// How far a pin or collider moves in a round once it touches, in thicknesses.
 const TRIANGLE_STRIDE: f32 = 0.2;
 

@@ -256,6 +256,8 @@ shared_constants! {
     /// How far both sides of a pair move against each other in a round once they touch, in thicknesses, after the response: the longer, the
     /// less the end is what was seen at the start.
     pub const TRIANGLE_REACH: f32 = 2.0;
+    /// The part that a round is made of again if pins or colliders press more than the response has pushed.
+    pub const TRIANGLE_PRESSED_PART: f32 = 0.25;
     /// How far a pin or collider moves in a round once it touches, in thicknesses.
     pub const TRIANGLE_STRIDE: f32 = 0.2;
     /// Most of the rounds that a slice is cut into because rows are fast.

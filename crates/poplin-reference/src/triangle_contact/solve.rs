@@ -14,7 +14,7 @@ use glam::Vec3;
 use poplin_host::PairMultipliers;
 use poplin_layout::{
     TRIANGLE_APPROACH, TRIANGLE_EAGER, TRIANGLE_LEAST_GAP, TRIANGLE_MORE_ITERATIONS,
-    TRIANGLE_REACH, TRIANGLE_RECOVERY, TRIANGLE_RELAXATION, TRIANGLE_STRIDE,
+    TRIANGLE_PRESSED_PART, TRIANGLE_REACH, TRIANGLE_RECOVERY, TRIANGLE_RELAXATION, TRIANGLE_STRIDE,
 };
 use rayon::prelude::*;
 
@@ -210,7 +210,7 @@ impl TriangleContact {
     }
 
     /// Which fraction of this round leaves its end what was seen at its start: after the response corners of both sides of a pair go
-    /// `TRIANGLE_REACH` against each other once it touches.
+    /// `TRIANGLE_REACH` against each other once it touches, and what pins or colliders press gets out of their path.
     pub(super) fn reached(&self, thickness: f32) -> f32 {
         let reach = TRIANGLE_REACH * thickness;
         let reached = |pair: &Pair| {
@@ -218,7 +218,11 @@ impl TriangleContact {
             let (first, second) = moves.split_at(pair.first_count as usize);
             let square = |a: &Vec3, b: &Vec3| dot3(*a - *b, *a - *b);
             let against = first.iter().flat_map(|a| second.iter().map(move |b| square(a, b)));
-            part_of(pair.closing + reach, against.fold(0.0, f32::max).sqrt())
+            let part = part_of(pair.closing + reach, against.fold(0.0, f32::max).sqrt());
+            let room = TRIANGLE_APPROACH * pair.gap;
+            let is_pressed = room > 0.0 && self.pressing(pair).is_some_and(|it| it > room);
+            let pressed = if is_pressed { TRIANGLE_PRESSED_PART } else { 1.0 };
+            part.min(pressed)
         };
         let pairs = self.work.pairs.par_iter().with_min_len(1024);
         pairs.map(reached).reduce(|| 1.0, f32::min)
@@ -369,14 +373,16 @@ impl TriangleContact {
         report.contacts = work.pairs.iter().filter(|pair| pair.push > 0.0).count() as u32;
     }
 
+    /// How much nearer pins or colliders come to the other side of a pair that pushes \[m\]; none if it has none.
+    fn pressing(&self, pair: &Pair) -> Option<f32> {
+        let has_pin = pair.rows.iter().any(|&row| self.inverse_mass[row as usize] == 0.0);
+        (has_pin && pair.is_active).then(|| -dot3(pair.normal, mix(pair, &self.work.moves)))
+    }
+
     /// Whether pins or colliders come nearer to a pair's other side than moves may.
     fn is_pressed(&self) -> bool {
-        let Work { pairs, moves, .. } = &self.work;
-        pairs.par_iter().with_min_len(1024).any(|pair| {
-            pair.is_active
-                && pair.rows.iter().any(|&row| self.inverse_mass[row as usize] == 0.0)
-                && dot3(pair.normal, mix(pair, moves)) < -TRIANGLE_APPROACH * pair.gap
-        })
+        let pairs = self.work.pairs.par_iter().with_min_len(1024);
+        pairs.any(|pair| self.pressing(pair).is_some_and(|it| it > TRIANGLE_APPROACH * pair.gap))
     }
 
     /// Takes a part of overlaps away, which becomes no velocity.
@@ -436,11 +442,11 @@ impl TriangleContact {
         }
         for (k, fraction) in fractions.iter_mut().enumerate() {
             let side = usize::from(k >= count);
-            let part = if more[side] > 0.0 {
-                left.max(0.0) * more[side] / (more[0] + more[1])
-            } else {
-                0.0
-            };
+            // A side that goes away, or comes by force alone, is not cut: what is allowed would be below 0.
+            if more[side] <= 0.0 {
+                continue;
+            }
+            let part = left.max(0.0) * more[side] / (more[0] + more[1]);
             let allowed = by_force[side] + part + behind(k);
             if is_free(k) && coming(k) > allowed {
                 *fraction = allowed / coming(k);
