@@ -413,9 +413,7 @@ impl TriangleContact {
         rows.map(|row| {
             let (start, step) = (self.start[row], work.aims[row]);
             let may_hold = self.may_hold(row as u32);
-            let (radius, hard) = (self.radius[row], self.hard[row]);
-            let margin = 0.5 * TRIANGLE_EAGER * self.reserve;
-            let reach = Reach { push: radius + margin, cross: hard + self.reserve };
+            let reach = self.reach(row, self.reserve, 0.0);
             let back = if may_hold { -step } else { Vec3::ZERO };
             let path = Path::new([start, start + step], [Vec3::ZERO, back], &reach);
             (near::point(start, step, &reach, may_hold), path)
@@ -423,6 +421,14 @@ impl TriangleContact {
         .unzip_into_vecs(&mut work.points, &mut work.steps);
         self.work = work;
         self.work.near = self.near();
+    }
+
+    /// What is in reach of a row that contact takes so far off its path, from wherever it is within a slack of that.
+    fn reach(&self, row: usize, reserve: f32, slack: f32) -> Reach {
+        Reach {
+            push: self.radius[row] + 0.5 * TRIANGLE_EAGER * reserve + slack,
+            cross: self.hard[row] + reserve + slack,
+        }
     }
 
     /// What its pairs hold.
@@ -485,11 +491,7 @@ impl TriangleContact {
         }
         let speed = self.speeds[row];
         let anchor = start - speed * self.clock;
-        let reserve = TRIANGLE_RESERVE * thickness;
-        let reach = Reach {
-            push: self.radius[row] + 0.5 * TRIANGLE_EAGER * reserve + slack,
-            cross: self.hard[row] + reserve + slack,
-        };
+        let reach = self.reach(row, TRIANGLE_RESERVE * thickness, slack);
         let ends = [anchor, anchor + speed * self.horizon];
         let is_loose = self.may_hold(row as u32) || self.was_held[row];
         let back = if is_loose { -speed * self.longest_part } else { Vec3::ZERO };
@@ -517,9 +519,11 @@ impl TriangleContact {
         let more = [&self.wanted, &self.frame_start, &self.ends, &self.speeds, &self.pushed];
         let more = more.map(Vec::capacity);
         let values = [&self.inverse_mass, &self.radius, &self.hard].map(Vec::capacity);
+        let flags = [&self.is_held, &self.was_held, &self.is_loose].map(Vec::capacity);
         (rows.map(Vec::capacity).iter().sum::<usize>() + more.iter().sum::<usize>())
             * size_of::<Vec3>()
             + 4 * values.iter().sum::<usize>()
+            + flags.iter().sum::<usize>()
             + (self.candidates.capacity() + self.spare.capacity()) * size_of::<Candidate>()
             + self.work.size()
             + self.tangles.size()
