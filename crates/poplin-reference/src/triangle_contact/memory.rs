@@ -102,9 +102,11 @@ pub struct TriangleContact {
     pub(super) is_careful: bool,
     /// How far contact may take a row off its path in this round \[m\].
     pub(super) reserve: f32,
-    /// Pairs that may touch, in the order of their ranks.
+    /// Pairs that may touch: what the last search of all rows found, in the order of ranks, then what those of some rows have found since,
+    /// some of it again.
     pub candidates: Vec<Candidate>,
-    pub(super) spare: Vec<Candidate>,
+    /// How many of them are in order.
+    pub(super) sorted: usize,
     /// Multipliers of the last slice.
     pub(super) held: Vec<PairMultipliers>,
     pub(super) work: super::solve::Work,
@@ -405,22 +407,25 @@ impl TriangleContact {
         }
     }
 
-    /// Notes what is in reach of each row in this round, and which candidates may be.
+    /// Notes where each row goes in this round, and what is in reach of it.
     pub(super) fn sweep(&mut self, thickness: f32) {
         self.reserve = TRIANGLE_RESERVE * thickness;
-        let mut work = std::mem::take(&mut self.work);
+        let mut points = std::mem::take(&mut self.work.points);
         let rows = (0..self.start.len()).into_par_iter().with_min_len(1024);
-        rows.map(|row| {
-            let (start, step) = (self.start[row], work.aims[row]);
-            let may_hold = self.may_hold(row as u32);
+        let point = |row: usize| {
             let reach = self.reach(row, self.reserve, 0.0);
-            let back = if may_hold { -step } else { Vec3::ZERO };
-            let path = Path::new([start, start + step], [Vec3::ZERO, back], &reach);
-            (near::point(start, step, &reach, may_hold), path)
-        })
-        .unzip_into_vecs(&mut work.points, &mut work.steps);
-        self.work = work;
-        self.work.near = self.near();
+            near::point(self.start[row], self.work.aims[row], &reach, self.may_hold(row as u32))
+        };
+        rows.map(point).collect_into_vec(&mut points);
+        self.work.points = points;
+    }
+
+    /// Around what is in reach of a row at both ends of its path in this round: at the second, if it may be held back, on all of it.
+    pub(super) fn path(&self, row: u32) -> Path {
+        let (start, step, may_hold) = near::motion(&self.work.points[row as usize]);
+        let back = if may_hold { -step } else { Vec3::ZERO };
+        let reach = self.reach(row as usize, self.reserve, 0.0);
+        Path::new([start, start + step], [Vec3::ZERO, back], &reach)
     }
 
     /// What is in reach of a row that contact takes so far off its path, from wherever it is within a slack of that.
@@ -524,7 +529,7 @@ impl TriangleContact {
             * size_of::<Vec3>()
             + 4 * values.iter().sum::<usize>()
             + flags.iter().sum::<usize>()
-            + (self.candidates.capacity() + self.spare.capacity()) * size_of::<Candidate>()
+            + self.candidates.capacity() * size_of::<Candidate>()
             + self.work.size()
             + self.tangles.size()
     }

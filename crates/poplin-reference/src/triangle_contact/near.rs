@@ -33,16 +33,21 @@ pub(super) fn point(at: Vec3, step: Vec3, reach: &Reach, may_hold: bool) -> Poin
     [at.extend(push).to_array(), step.extend(cross).to_array()]
 }
 
-/// Of some pairs those that may be in reach, by their index from `begin` on. `rest` has the normals of planes; `reserve` is how far contact
-/// may take a row off its path \[m\].
+/// Where a row is and its move \[m\], and whether it may be held back.
+pub(super) fn motion([at, step]: &Point) -> (Vec3, Vec3, bool) {
+    (Vec3::from_slice(at), Vec3::from_slice(step), step[3] > 0.0)
+}
+
+/// Those of some pairs that may be in reach. `rest` has the normals of planes; `reserve` is how far contact may take a row off its path
+/// \[m\].
 pub(super) fn near(
     candidates: &[Candidate],
-    begin: usize,
+    chosen: &[u32],
     points: &[Point],
     rest: &[Vec3],
     reserve: f32,
 ) -> Vec<u32> {
-    dispatch!(Level::new(), simd => near_with(simd, candidates, begin, points, rest, reserve))
+    dispatch!(Level::new(), simd => near_with(simd, candidates, chosen, points, rest, reserve))
 }
 
 /// See [`near`].
@@ -50,22 +55,23 @@ pub(super) fn near(
 fn near_with<S: Simd>(
     simd: S,
     candidates: &[Candidate],
-    begin: usize,
+    chosen: &[u32],
     points: &[Point],
     rest: &[Vec3],
     reserve: f32,
 ) -> Vec<u32> {
-    let mut found = Vec::with_capacity(candidates.len() / 4);
-    for (block, candidates) in candidates.chunks(LANES).enumerate() {
-        let far = far(simd, candidates, points, reserve);
-        for (lane, candidate) in candidates.iter().enumerate() {
+    let mut found = Vec::with_capacity(chosen.len() / 4);
+    for chosen in chosen.chunks(LANES) {
+        let far = far(simd, candidates, chosen, points, reserve);
+        for (lane, &index) in chosen.iter().enumerate() {
+            let candidate = &candidates[index as usize];
             let is_far = if candidate.kind == Kind::VertexPlane {
                 is_above(candidate, points, rest)
             } else {
                 far >> lane & 1 != 0
             };
             if !is_far {
-                found.push((begin + LANES * block + lane) as u32);
+                found.push(index);
             }
         }
     }
@@ -88,11 +94,18 @@ type Vectors<S> = [f32x8<S>; 3];
 
 /// Which of up to eight pairs of no plane are out of reach: a bit for each.
 #[inline(always)]
-fn far<S: Simd>(simd: S, candidates: &[Candidate], points: &[Point], reserve: f32) -> u64 {
+fn far<S: Simd>(
+    simd: S,
+    candidates: &[Candidate],
+    chosen: &[u32],
+    points: &[Point],
+    reserve: f32,
+) -> u64 {
     let mut rows = [[0; LANES]; 4];
     let mut rest = [f32::INFINITY; LANES];
     let mut faces = 0;
-    for (lane, candidate) in candidates.iter().enumerate() {
+    for (lane, &index) in chosen.iter().enumerate() {
+        let candidate = &candidates[index as usize];
         for (rows, row) in rows.iter_mut().zip(candidate.rows) {
             rows[lane] = row;
         }
@@ -291,10 +304,11 @@ mod tests {
                 }
             };
             let pairs: Vec<Candidate> = (0..7).map(pair).collect();
-            let found = near(&pairs, 0, &points, &rest, RESERVE);
+            let all: Vec<u32> = (0..pairs.len() as u32).collect();
+            let found = near(&pairs, &all, &points, &rest, RESERVE);
             let baseline = dispatch!(
                 Level::baseline(),
-                simd => near_with(simd, &pairs, 0, &points, &rest, RESERVE)
+                simd => near_with(simd, &pairs, &all, &points, &rest, RESERVE)
             );
             assert_eq!(found, baseline);
             for (index, pair) in pairs.iter().enumerate() {

@@ -130,8 +130,9 @@ impl TriangleContact {
                     Vec3::from_slice(&all[end as usize][3 * axes as usize..])
                 };
                 let section = TRIANGLE_STEPS + 4 * axes + end;
-                set(section, &mut work.steps.iter().map(|path| three(&path.ranges().low)));
-                set(section + 2, &mut work.steps.iter().map(|path| three(&path.ranges().high)));
+                let rows = 0..work.points.len() as u32;
+                set(section, &mut rows.clone().map(|row| three(&self.path(row).ranges().low)));
+                set(section + 2, &mut rows.map(|row| three(&self.path(row).ranges().high)));
             }
         }
         let kept = |index: usize| TriangleRow {
@@ -142,15 +143,18 @@ impl TriangleContact {
             body: self.bodies.iter().filter(|body| body.rows.end <= index).count() as u32,
         };
         // What came into reach after the response has none.
+        let mut candidates = self.candidates.clone();
+        candidates.sort_by_key(|pair| pair.rank);
+        candidates.dedup_by_key(|pair| pair.rank);
         let changes = work.changes.iter().copied().chain(std::iter::repeat(Vec3::ZERO));
         let packed = |(of, change): (&Pair, Vec3)| {
-            let index = self.candidates.partition_point(|candidate| candidate.rank < of.rank);
+            let index = candidates.partition_point(|candidate| candidate.rank < of.rank);
             pair(of, change, index as u32)
         };
         TriangleRound {
             rows: (0..row_count).map(kept).collect(),
             moves,
-            candidates: self.candidates.iter().map(candidate).collect(),
+            candidates: candidates.iter().map(candidate).collect(),
             pairs: work.pairs.iter().zip(changes).map(packed).collect(),
             held: self.held.iter().map(multiplier).collect(),
             begins: work.begins.clone(),

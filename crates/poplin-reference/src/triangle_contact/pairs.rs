@@ -52,13 +52,18 @@ impl Candidate {
         first_count(self.kind)
     }
 
-    /// Whether no axis keeps it apart on these paths.
-    pub(super) fn meets(&self, paths: &[Path]) -> bool {
+    /// Whether no axis keeps it apart on the paths of rows.
+    pub(super) fn meets(&self, path: impl Fn(u32) -> Path) -> bool {
         if self.kind == Kind::VertexPlane {
             return true;
         }
         let (first, second) = self.rows.split_at(self.first_count());
-        !Path::around(first, paths).misses(&Path::around(second, paths))
+        let around = |rows: &[u32]| {
+            let mut sum = Path::NOTHING;
+            rows.iter().for_each(|&row| sum.include(&path(row)));
+            sum
+        };
+        !around(first).misses(&around(second))
     }
 
     /// Whether this pair is the one that speaks for its closest points: those on a side or corner of a face belong to several, and those
@@ -261,9 +266,10 @@ impl TriangleContact {
             let groups = (0..leaves(&sides)).map(|leaf| (leaf, u32::MAX));
             Task::all(sides, false, true, groups)
         });
-        let found = self.run(tasks.collect(), |_, _, _| true);
+        let found = self.run(tasks.collect());
         self.candidates.clear();
         found.iter().for_each(|list| self.candidates.extend(list));
+        self.sorted = self.candidates.len();
     }
 
     /// Bodies that may meet on these paths of theirs, and those that meet themselves.
@@ -305,44 +311,15 @@ impl TriangleContact {
             let tasks = Task::all(sides, false, false, first.groups());
             tasks.into_iter().chain(Task::all(sides, true, false, second))
         });
-        let tasks = tasks.collect();
-        // Two that have changed find each other once.
-        let is_new = |task: &Task<'_>, first: u32, second: u32| {
-            let [of_first, of_second] = of(task.sides.indices(), task.sides.kind);
-            match task.of_second {
-                true => !of_first.contains(first),
-                false if task.sides.kind == EDGES && task.sides.is_own() => {
-                    second > first || !of_second.contains(second)
-                }
-                false => true,
-            }
-        };
-        let mut found = self.run(tasks, is_new).concat();
-        found.sort_unstable_by_key(|pair| pair.rank);
-        let mut is_changed = vec![false; self.start.len()];
-        rows.iter().for_each(|&row| is_changed[row as usize] = true);
-        self.replace(&is_changed, found);
-        true
-    }
-
-    /// Leaves out the candidates of rows, but those of planes, and takes in others, which are in order.
-    fn replace(&mut self, is_left_out: &[bool], others: Vec<Candidate>) {
-        let Self { candidates, spare, .. } = self;
-        spare.clear();
-        spare.reserve(candidates.len() + others.len());
-        let mut others = others.into_iter().peekable();
-        for pair in candidates.iter() {
-            let is_kept = pair.kind == Kind::VertexPlane
-                || !pair.rows.iter().any(|&row| is_left_out[row as usize]);
-            if is_kept {
-                while let Some(other) = others.next_if(|other| other.rank < pair.rank) {
-                    spare.push(other);
-                }
-                spare.push(*pair);
-            }
+        let found = self.run(tasks.collect());
+        found.iter().for_each(|list| self.candidates.extend(list));
+        // What has not been found again since stays: nothing that is listed is in reach only because it is.
+        if self.candidates.len() > 2 * self.sorted {
+            self.candidates.sort_by_key(|pair| pair.rank);
+            self.candidates.dedup_by_key(|pair| pair.rank);
+            self.sorted = self.candidates.len();
         }
-        spare.extend(others);
-        std::mem::swap(candidates, spare);
+        true
     }
 
     /// All searches of bodies that may meet, in the order of what they find.
@@ -364,34 +341,23 @@ impl TriangleContact {
         Some(Sides { pair, kind, bodies, friction })
     }
 
-    /// The candidates of each of some searches that are asked for, by the simplices of both sides.
-    fn run(
-        &self,
-        tasks: Vec<Task<'_>>,
-        is_asked: impl Fn(&Task<'_>, u32, u32) -> bool + Sync,
-    ) -> Vec<Vec<Candidate>> {
-        let run = |task| dispatch!(Level::new(), simd => self.run_one(simd, &task, &is_asked));
+    /// The candidates of each of some searches.
+    fn run(&self, tasks: Vec<Task<'_>>) -> Vec<Vec<Candidate>> {
+        let run = |task| dispatch!(Level::new(), simd => self.run_one(simd, &task));
         tasks.into_par_iter().map(run).collect()
     }
 
     /// The candidates of one.
     #[inline(always)]
-    fn run_one<S: Simd>(
-        &self,
-        simd: S,
-        task: &Task<'_>,
-        is_asked: impl Fn(&Task<'_>, u32, u32) -> bool,
-    ) -> Vec<Candidate> {
+    fn run_one<S: Simd>(&self, simd: S, task: &Task<'_>) -> Vec<Candidate> {
         let &Task { sides, of_second, .. } = task;
         let groups = task.groups.iter().copied();
         let [first, second] = sides.bodies;
         let mut found = Vec::with_capacity(groups.len() * PER_NODE);
         let mut add = |item: u32, other: u32| {
             let (item, other) = if of_second { (other, item) } else { (item, other) };
-            if is_asked(task, item, other) {
-                let candidate = sides.candidate(item, other);
-                found.extend(candidate.map(|it| Candidate { rest: self.rest_of(&it), ..it }));
-            }
+            let candidate = sides.candidate(item, other);
+            found.extend(candidate.map(|it| Candidate { rest: self.rest_of(&it), ..it }));
         };
         let paths = &self.paths[sides.bodies[usize::from(of_second)].rows.clone()];
         if sides.kind != EDGES && second.is_plane {

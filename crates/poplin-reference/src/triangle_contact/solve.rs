@@ -21,7 +21,6 @@ use rayon::prelude::*;
 use super::memory::TriangleContact;
 use super::near::{Point, near};
 use super::pairs::{Candidate, weighted};
-use super::tree::Path;
 use crate::math::{clamp_unit, dot3, length3, shorten};
 
 /// Listed pairs that a thread looks at together.
@@ -64,10 +63,6 @@ pub(super) struct Work {
     pub(super) aims: Vec<Vec3>,
     /// Where each row is, and how far away it may be in reach.
     pub(super) points: Vec<Point>,
-    /// Boxes around what is in reach of each row at both ends of its path: at the second, if it may be held back, on all of it.
-    pub(super) steps: Vec<Path>,
-    /// Indices of the candidates that may be in reach.
-    pub(super) near: Vec<u32>,
     /// Direction of the pair that held a row back most; 0 if none did.
     pub(super) blocks: Vec<Vec3>,
     pub(super) pairs: Vec<Pair>,
@@ -87,11 +82,10 @@ impl Work {
         size_of::<Vec3>() * (self.moves.capacity() + self.blocks.capacity())
             + size_of::<Vec3>() * self.aims.capacity()
             + size_of::<Point>() * self.points.capacity()
-            + size_of::<Path>() * self.steps.capacity()
             + size_of::<Pair>() * self.pairs.capacity()
             + size_of::<Vec3>() * self.changes.capacity()
             + 4 * (self.begins.capacity() + self.corners.capacity() + self.fractions.capacity())
-            + 4 * (self.weights.capacity() + self.tied.capacity() + self.near.capacity())
+            + 4 * (self.weights.capacity() + self.tied.capacity())
     }
 }
 
@@ -170,18 +164,25 @@ impl TriangleContact {
         normal == Vec3::ZERO || may_push || pair.gap < come.max(0.0) + room
     }
 
-    /// Indices of the candidates that no slab keeps apart in this round.
-    pub(super) fn near(&self) -> Vec<u32> {
+    /// Indices of the chosen candidates that a round has to look at, in the order of ranks: those that no slab keeps apart.
+    fn looked_at(&self, is_chosen: impl Fn(&Candidate) -> bool + Sync) -> Vec<u32> {
         let Self { candidates, rest, reserve, work: Work { points, .. }, .. } = self;
         let blocks = candidates.par_chunks(NEAR_BLOCK).enumerate();
-        let near = blocks.map(|(k, block)| near(block, k * NEAR_BLOCK, points, rest, *reserve));
-        near.flatten_iter().collect()
-    }
-
-    /// Those of them that a round has to look at.
-    fn looked_at(&self) -> impl ParallelIterator<Item = usize> {
-        let near = self.work.near.par_iter().with_min_len(256).map(|&index| index as usize);
-        near.filter(|&index| self.may_meet(&self.candidates[index]))
+        let near = blocks.map(|(k, block)| {
+            let all = (k * NEAR_BLOCK) as u32..;
+            let chosen = all.zip(block).filter(|(_, it)| is_chosen(it));
+            let chosen: Vec<u32> = chosen.map(|(index, _)| index).collect();
+            let mut near = near(candidates, &chosen, points, rest, *reserve);
+            near.retain(|&index| self.may_meet(&candidates[index as usize]));
+            near
+        });
+        let mut near: Vec<u32> = near.flatten_iter().collect();
+        if near.last().is_some_and(|&last| last as usize >= self.sorted) {
+            let rank = |index: &u32| candidates[*index as usize].rank;
+            near.sort_by_key(rank);
+            near.dedup_by_key(|index| rank(index));
+        }
+        near
     }
 
     /// Which fraction of this round pins and colliders in reach may make: no more than what a pair's other corners can still be pushed.
@@ -206,7 +207,9 @@ impl TriangleContact {
             let Some(pair) = self.in_reach(index) else { return 1.0 };
             part_of(pair.closing + stride, forced)
         };
-        self.looked_at().map(limit_of).reduce(|| 1.0, f32::min)
+        let near = self.looked_at(|_| true);
+        let near = near.par_iter().with_min_len(256);
+        near.map(|&index| limit_of(index as usize)).reduce(|| 1.0, f32::min)
     }
 
     /// Which fraction of this round leaves its end what was seen at its start: after the response corners of both sides of a pair go
@@ -231,15 +234,17 @@ impl TriangleContact {
     /// The pair of a candidate, if it is in reach.
     fn in_reach(&self, index: usize) -> Option<Pair> {
         let pair = self.measure(index);
-        let is_met = self.is_in_reach(&pair) && self.candidates[index].meets(&self.work.steps);
+        let is_met = self.is_in_reach(&pair) && self.candidates[index].meets(|row| self.path(row));
         is_met.then_some(pair)
     }
 
     /// The pairs in reach of this round, and which of them push.
     fn narrow(&mut self, part: f32) {
+        let near = self.looked_at(|_| true);
         let mut pairs = std::mem::take(&mut self.work.pairs);
         pairs.clear();
-        pairs.par_extend(self.looked_at().filter_map(|index| self.in_reach(index)));
+        let near = near.par_iter().with_min_len(256);
+        pairs.par_extend(near.filter_map(|&index| self.in_reach(index as usize)));
         // Both are in the order of ranks.
         let mut held = self.held.iter().filter(|_| part > 0.0).peekable();
         for pair in &mut pairs {
@@ -530,15 +535,14 @@ impl TriangleContact {
 
     /// Takes in what is in reach now that more rows may be held back.
     pub(super) fn reach_on(&mut self) {
-        let old = std::mem::take(&mut self.work.pairs);
-        let more = self.looked_at().filter(|&index| {
-            let candidate = &self.candidates[index];
-            candidate.rows.iter().any(|&row| self.may_hold(row))
-                && old.binary_search_by_key(&candidate.rank, |pair| pair.rank).is_err()
+        let near = self.looked_at(|it| it.rows.iter().any(|&row| self.may_hold(row)));
+        let old = &self.work.pairs;
+        let more = near.par_iter().with_min_len(256).filter(|&&index| {
+            let rank = self.candidates[index as usize].rank;
+            old.binary_search_by_key(&rank, |pair| pair.rank).is_err()
         });
-        let more: Vec<Pair> = more.filter_map(|index| self.in_reach(index)).collect();
-        let more = more.into_iter().map(|pair| Pair { is_active: false, ..pair });
-        self.work.pairs = old;
+        let more = more.filter_map(|&index| self.in_reach(index as usize));
+        let more: Vec<_> = more.map(|pair| Pair { is_active: false, ..pair }).collect();
         self.work.pairs.extend(more);
         self.work.pairs.sort_by_key(|pair| pair.rank);
     }

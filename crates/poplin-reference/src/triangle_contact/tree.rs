@@ -273,13 +273,6 @@ pub struct Subset {
 }
 
 impl Subset {
-    /// Whether one is among them.
-    #[inline(always)]
-    pub(super) fn contains(&self, simplex: u32) -> bool {
-        let lanes = self.lanes.get(simplex as usize / LANES);
-        lanes.is_some_and(|lanes| lanes >> (simplex as usize % LANES) & 1 != 0)
-    }
-
     /// By leaf: which of it.
     pub(super) fn groups(&self) -> impl Iterator<Item = (usize, u32)> {
         self.leaves.iter().map(|&leaf| (leaf, u32::from(self.lanes[leaf])))
