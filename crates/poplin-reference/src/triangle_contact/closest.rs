@@ -4,113 +4,204 @@
 //! sliver. Degenerate triangles and edges fall back to what they have collapsed to. All is relative to a corner, so that it is
 //! as exact far from the origin as near it.
 //!
-//! Twin of `shaders/contact/triangle_closest.wgsl`.
+//! Of one pair, or of several side by side: see [`Vector`]. Twin of `shaders/contact/triangle_closest.wgsl`.
 
 use glam::Vec3;
 
 use poplin_layout::TRIANGLE_SLIVER;
 
-use crate::math::{clamp_unit, cross3, dot3};
+use super::lanes::{Real, Vector};
 
 /// The closest points of two simplices.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Closest {
+pub struct Closest<R = f32, V = Vec3, M = bool> {
     /// Weights of the four corners: those of the first simplex sum to 1, those of the second to -1. A vertex and a face are 1 + 3
     /// corners, two edges 2 + 2.
-    pub weights: [f32; 4],
+    pub weights: [R; 4],
     /// From the closest point of the second to that of the first \[m\].
-    pub delta: Vec3,
+    pub delta: V,
     /// Whether the closest points lie inside the face, or inside both edges: not on their borders.
-    pub is_inside: bool,
+    pub is_inside: M,
 }
 
+/// What a comparison of numbers of vectors says.
+pub(super) type Mask<V> = <<V as Vector>::Real as Real>::Mask;
+
+/// The closest points between such vectors.
+pub type ClosestOf<V> = Closest<<V as Vector>::Real, V, Mask<V>>;
+
 /// Closest point of a segment to a point: its parameter.
-fn on_segment(p: Vec3, a: Vec3, b: Vec3) -> f32 {
+#[inline(always)]
+fn on_segment<V: Vector>(p: V, a: V, b: V) -> V::Real {
     let along = b - a;
-    let square = dot3(along, along);
-    if square > 0.0 { clamp_unit(dot3(p - a, along) / square) } else { 0.0 }
+    let square = along.dot3(along);
+    let zero = square.all(0.0);
+    let part = ((p - a).dot3(along) / square).clamp_unit();
+    Real::select(zero.is_less(square), part, zero)
+}
+
+/// Closest point of a segment to a point: its parameter, and the square of the distance.
+#[inline(always)]
+fn on_side<V: Vector>(p: V, a: V, b: V) -> (V::Real, V::Real) {
+    let parameter = on_segment(p, a, b);
+    let left = (p - a) - (b - a) * parameter;
+    (parameter, left.dot3(left))
 }
 
 /// Closest point of the border of a triangle to a point.
-fn on_border(p: Vec3, [a, b, c]: [Vec3; 3]) -> [f32; 3] {
-    let on_side = |from: Vec3, to: Vec3| {
-        let parameter = on_segment(p, from, to);
-        let left = (p - from) - (to - from) * parameter;
-        (parameter, dot3(left, left))
-    };
-    let ((s, at_s), (t, at_t), (u, at_u)) = (on_side(a, b), on_side(b, c), on_side(c, a));
-    if at_s <= at_t && at_s <= at_u {
-        [1.0 - s, s, 0.0]
-    } else if at_t <= at_u {
-        [0.0, 1.0 - t, t]
-    } else {
-        [u, 0.0, 1.0 - u]
-    }
+#[inline(always)]
+fn on_border<V: Vector>(p: V, [a, b, c]: [V; 3]) -> [V::Real; 3] {
+    let ((s, at_s), (t, at_t)) = (on_side(p, a, b), on_side(p, b, c));
+    let (u, at_u) = on_side(p, c, a);
+    let (zero, one) = (s.all(0.0), s.all(1.0));
+    let is_first = at_s.is_at_most(at_t) & at_s.is_at_most(at_u);
+    let is_second = at_t.is_at_most(at_u);
+    let x = Real::select(is_first, one - s, Real::select(is_second, zero, u));
+    let y = Real::select(is_first, s, Real::select(is_second, one - t, zero));
+    let z = Real::select(is_first, zero, Real::select(is_second, t, one - u));
+    [x, y, z]
 }
 
 /// Closest points of a vertex and a face.
-pub fn vertex_face(p: Vec3, face: [Vec3; 3]) -> Closest {
+#[inline(always)]
+pub fn vertex_face<V: Vector>(p: V, face: [V; 3]) -> ClosestOf<V> {
     let [a, b, c] = face;
     let (ab, ac, ap) = (b - a, c - a, p - a);
-    let normal = cross3(ab, ac);
-    let square = dot3(normal, normal);
-    let (mut v, mut w) = (0.0, 0.0);
-    let mut is_inside = false;
-    // A sliver has no inside that could be told from its border.
-    if square > TRIANGLE_SLIVER * dot3(ab, ab) * dot3(ac, ac) {
-        // p - a = v ab + w ac + h normal. Twice, from what is left: in a sliver rounding is large in comparison to its area.
-        for _ in 0..2 {
-            let left = ap - (ab * v + ac * w);
-            v += dot3(normal, cross3(left, ac)) / square;
-            w += dot3(normal, cross3(ab, left)) / square;
-        }
-        is_inside = v > 0.0 && w > 0.0 && v + w < 1.0;
+    let normal = ab.cross3(ac);
+    let square = normal.dot3(normal);
+    let (zero, one) = (square.all(0.0), square.all(1.0));
+    let (mut v, mut w) = (zero, zero);
+    // p - a = v ab + w ac + h normal. Twice, from what is left: in a sliver rounding is large in comparison to its area.
+    for _ in 0..2 {
+        let left = ap - (ab * v + ac * w);
+        v = v + normal.dot3(left.cross3(ac)) / square;
+        w = w + normal.dot3(ab.cross3(left)) / square;
     }
-    let on_face = if is_inside { [1.0 - v - w, v, w] } else { on_border(p, face) };
+    // A sliver has no inside that could be told from its border.
+    let is_wide = (ab.dot3(ab) * TRIANGLE_SLIVER * ac.dot3(ac)).is_less(square);
+    let is_inside = is_wide & zero.is_less(v) & zero.is_less(w) & (v + w).is_less(one);
+    let mut on_face = [one - v - w, v, w];
+    if !V::Real::is_all(is_inside) {
+        let on_border = on_border(p, face);
+        for (own, border) in on_face.iter_mut().zip(on_border) {
+            *own = Real::select(is_inside, *own, border);
+        }
+    }
     let [x, y, z] = on_face;
-    Closest { weights: [1.0, -x, -y, -z], delta: ap - (ab * y + ac * z), is_inside }
+    Closest { weights: [one, -x, -y, -z], delta: ap - (ab * y + ac * z), is_inside }
 }
 
 /// Closest points of two edges.
-pub fn edge_edge(first: [Vec3; 2], second: [Vec3; 2]) -> Closest {
+#[inline(always)]
+pub fn edge_edge<V: Vector>(first: [V; 2], second: [V; 2]) -> ClosestOf<V> {
     let ([a, b], [c, d]) = (first, second);
     let (along, across, between) = (b - a, d - c, a - c);
-    let normal = cross3(along, across);
-    let square = dot3(normal, normal);
-    let (mut s, mut t) = (0.0, 0.0);
-    let mut is_inside = false;
-    if square > TRIANGLE_SLIVER * dot3(along, along) * dot3(across, across) {
-        // a + s along + h normal = c + t across. Twice, as above.
-        for _ in 0..2 {
-            let left = between + along * s - across * t;
-            s -= dot3(normal, cross3(left, across)) / square;
-            t -= dot3(normal, cross3(left, along)) / square;
-        }
-        is_inside = s > 0.0 && s < 1.0 && t > 0.0 && t < 1.0;
+    let normal = along.cross3(across);
+    let square = normal.dot3(normal);
+    let (zero, one) = (square.all(0.0), square.all(1.0));
+    let (mut s, mut t) = (zero, zero);
+    // a + s along + h normal = c + t across. Twice, as above.
+    for _ in 0..2 {
+        let left = between + along * s - across * t;
+        s = s - normal.dot3(left.cross3(across)) / square;
+        t = t - normal.dot3(left.cross3(along)) / square;
     }
-    if !is_inside {
+    let is_wide = (along.dot3(along) * TRIANGLE_SLIVER * across.dot3(across)).is_less(square);
+    let is_inside = is_wide & zero.is_less(s) & s.is_less(one) & zero.is_less(t) & t.is_less(one);
+    if !V::Real::is_all(is_inside) {
         // An end of one of them is closest: the best of four.
         let ends = [
-            (0.0, on_segment(a, c, d)),
-            (1.0, on_segment(b, c, d)),
-            (on_segment(c, a, b), 0.0),
-            (on_segment(d, a, b), 1.0),
+            (zero, on_segment(a, c, d)),
+            (one, on_segment(b, c, d)),
+            (on_segment(c, a, b), zero),
+            (on_segment(d, a, b), one),
         ];
-        let square = |(s, t): (f32, f32)| {
+        let square = |(s, t): (V::Real, V::Real)| {
             let left = between + along * s - across * t;
-            dot3(left, left)
+            left.dot3(left)
         };
         let mut best = ends[0];
-        for &end in &ends[1..] {
-            if square(end) < square(best) {
-                best = end;
-            }
+        for end in &ends[1..] {
+            let is_better = square(*end).is_less(square(best));
+            best = (Real::select(is_better, end.0, best.0), Real::select(is_better, end.1, best.1));
         }
-        (s, t) = best;
+        s = Real::select(is_inside, s, best.0);
+        t = Real::select(is_inside, t, best.1);
     }
     Closest {
-        weights: [1.0 - s, s, t - 1.0, -t],
+        weights: [one - s, s, t - one, -t],
         delta: between + along * s - across * t,
         is_inside,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fearless_simd::{Level, dispatch, prelude::*};
+
+    use super::*;
+    use crate::triangle_contact::lanes::{LANES, Wide};
+
+    /// The corners of eight pairs side by side, and what is closest of them as vertex and face, and as edges: lane by lane.
+    fn closest_of_all<S: Simd>(simd: S, pairs: &[[Vec3; 4]; LANES]) -> [Vec<Closest>; 2] {
+        let corner = |k: usize| {
+            let coordinate = |axis: usize| std::array::from_fn(|lane| pairs[lane][k][axis]);
+            Wide::load(simd, &[coordinate(0), coordinate(1), coordinate(2)])
+        };
+        let [a, b, c, d] = [corner(0), corner(1), corner(2), corner(3)];
+        [vertex_face(a, [b, c, d]), edge_edge([a, b], [c, d])].map(|all: ClosestOf<Wide<S>>| {
+            let inside = all.is_inside.to_bitmask();
+            let of_lane = |lane: usize| Closest {
+                weights: all.weights.map(|weight| weight[lane]),
+                delta: Vec3::from(all.delta.0.map(|it| it[lane])),
+                is_inside: inside >> lane & 1 != 0,
+            };
+            (0..LANES).map(of_lane).collect()
+        })
+    }
+
+    /// Its bits.
+    fn bits(of: &Closest) -> ([u32; 4], [u32; 3], bool) {
+        (of.weights.map(f32::to_bits), of.delta.to_array().map(f32::to_bits), of.is_inside)
+    }
+
+    #[test]
+    fn lanes_have_the_bits_of_one_pair() {
+        let mut state = 1_u32;
+        let mut next = || {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (state >> 8) as f32 / (1 << 23) as f32 - 1.0
+        };
+        let mut inside = 0;
+        for round in 0..4000 {
+            let mut point = || Vec3::new(next(), next(), next());
+            let mut pairs = [[Vec3::ZERO; 4]; LANES];
+            for (lane, corners) in pairs.iter_mut().enumerate() {
+                *corners = std::array::from_fn(|_| point());
+                // Collapsed, in a line, flat, parallel, alike.
+                let [a, b, c, d] = corners;
+                match (lane + round) % 12 {
+                    0 => *d = *c,
+                    1 => *d = *c + (*c - *b) * 0.5,
+                    2 => *a = *b,
+                    3 => (a.z, b.z, c.z, d.z) = (0.0, 0.0, 0.0, 0.0),
+                    4 => *d = *c + (*b - *a),
+                    5 => (*c, *d) = (*a, *b),
+                    6 => *d = *c + (*b - *a) * 1e-4 + Vec3::splat(1e-7),
+                    _ => {}
+                }
+            }
+            for level in [Level::new(), Level::baseline()] {
+                let [faces, edges] = dispatch!(level, simd => closest_of_all(simd, &pairs));
+                for (lane, &[a, b, c, d]) in pairs.iter().enumerate() {
+                    let face = vertex_face(a, [b, c, d]);
+                    let edge = edge_edge([a, b], [c, d]);
+                    assert_eq!(bits(&faces[lane]), bits(&face), "{:?}", pairs[lane]);
+                    assert_eq!(bits(&edges[lane]), bits(&edge), "{:?}", pairs[lane]);
+                    inside += u32::from(face.is_inside) + u32::from(edge.is_inside);
+                }
+            }
+        }
+        assert!(inside > 2000, "{inside}");
     }
 }

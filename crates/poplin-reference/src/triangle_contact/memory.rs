@@ -4,12 +4,13 @@
 use glam::Vec3;
 use poplin_host::{ContactMultipliers, PairMultipliers, TriangleScene, least_thickness};
 use poplin_layout::{
-    TRIANGLE_ARRIVED, TRIANGLE_EAGER, TRIANGLE_GAIN, TRIANGLE_MAX_LATE_ROUNDS,
-    TRIANGLE_MAX_REPEATS, TRIANGLE_MAX_ROUNDS, TRIANGLE_RESERVE, TRIANGLE_STRIDE,
+    TRIANGLE_ARRIVED, TRIANGLE_GAIN, TRIANGLE_MAX_LATE_ROUNDS, TRIANGLE_MAX_REPEATS,
+    TRIANGLE_MAX_ROUNDS, TRIANGLE_RESERVE, TRIANGLE_STRIDE,
 };
 use rayon::prelude::*;
 
 use super::body::Body;
+use super::measure::reach;
 use super::near;
 use super::pairs::{BodyPair, Candidate};
 use super::tree::{Path, Reach};
@@ -420,20 +421,9 @@ impl TriangleContact {
         self.work.points = points;
     }
 
-    /// Around what is in reach of a row at both ends of its path in this round: at the second, if it may be held back, on all of it.
-    pub(super) fn path(&self, row: u32) -> Path {
-        let (start, step, may_hold) = near::motion(&self.work.points[row as usize]);
-        let back = if may_hold { -step } else { Vec3::ZERO };
-        let reach = self.reach(row as usize, self.reserve, 0.0);
-        Path::new([start, start + step], [Vec3::ZERO, back], &reach)
-    }
-
     /// What is in reach of a row that contact takes so far off its path, from wherever it is within a slack of that.
-    fn reach(&self, row: usize, reserve: f32, slack: f32) -> Reach {
-        Reach {
-            push: self.radius[row] + 0.5 * TRIANGLE_EAGER * reserve + slack,
-            cross: self.hard[row] + reserve + slack,
-        }
+    pub(super) fn reach(&self, row: usize, reserve: f32, slack: f32) -> Reach {
+        reach(self.radius[row], self.hard[row], reserve, slack)
     }
 
     /// What its pairs hold.
@@ -512,7 +502,7 @@ impl TriangleContact {
         self.pushed.extend(pushed);
         for row in 0..self.start.len() {
             let lost = self.target[row] - self.start[row];
-            let normal = self.work.blocks[row];
+            let normal = self.work.stops[row];
             self.carry[row] -= lost - normal * dot3(lost, normal);
         }
         self.target.copy_from_slice(&self.start);

@@ -2,18 +2,22 @@
 
 mod body;
 mod closest;
+mod lanes;
+mod measure;
 mod memory;
 mod near;
 #[cfg(feature = "testing")]
 mod packed;
 mod pairs;
+mod respond;
 mod scene;
 mod solve;
 mod tree;
 mod untangle;
 
 pub use body::Body;
-pub use closest::{Closest, edge_edge, vertex_face};
+pub use closest::{Closest, ClosestOf, edge_edge, vertex_face};
+pub use lanes::{Real, Vector};
 pub use memory::{Report, TriangleContact};
 pub use pairs::{Candidate, Kind};
 pub use poplin_host::{Role, Surface};

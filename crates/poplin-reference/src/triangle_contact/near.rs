@@ -5,11 +5,12 @@
 //! closest points and leaves out most of what no axis keeps apart. A pair that is left out could not be in reach, whatever rounding does:
 //! so lanes and instructions change no bit.
 
-use fearless_simd::{Level, dispatch, f32x4, f32x8, mask32x8, prelude::*};
+use fearless_simd::{Level, dispatch, f32x8, mask32x8, prelude::*};
 use glam::Vec3;
 
 use poplin_layout::TRIANGLE_EAGER;
 
+use super::lanes::{LANES, columns};
 use super::pairs::{Candidate, Kind};
 use super::tree::Reach;
 use crate::math::length3;
@@ -17,9 +18,6 @@ use crate::math::length3;
 /// Position of a row and from how far away it pushes \[m\], then its move and from how far away it may cross something \[m\]; below 0 if
 /// it cannot be held back, so that only who moves against it meets it.
 pub(super) type Point = [[f32; 4]; 2];
-
-/// Pairs that are looked at together.
-const LANES: usize = 8;
 
 /// How much more than that is needed to leave a pair out, because the distance of its closest points is rounded: in parts of
 /// that, and of the size of the pair.
@@ -34,6 +32,7 @@ pub(super) fn point(at: Vec3, step: Vec3, reach: &Reach, may_hold: bool) -> Poin
 }
 
 /// Where a row is and its move \[m\], and whether it may be held back.
+#[cfg(feature = "testing")]
 pub(super) fn motion([at, step]: &Point) -> (Vec3, Vec3, bool) {
     (Vec3::from_slice(at), Vec3::from_slice(step), step[3] > 0.0)
 }
@@ -216,41 +215,11 @@ fn corners<S: Simd>(
     half: usize,
 ) -> [[f32x8<S>; 4]; 4] {
     [
-        columns(simd, &rows[0], points, half),
-        columns(simd, &rows[1], points, half),
-        columns(simd, &rows[2], points, half),
-        columns(simd, &rows[3], points, half),
+        columns::<S, 2>(simd, points.as_flattened(), half, &rows[0]),
+        columns::<S, 2>(simd, points.as_flattened(), half, &rows[1]),
+        columns::<S, 2>(simd, points.as_flattened(), half, &rows[2]),
+        columns::<S, 2>(simd, points.as_flattened(), half, &rows[3]),
     ]
-}
-
-/// The columns of the points of eight rows.
-#[inline(always)]
-fn columns<S: Simd>(simd: S, rows: &[u32; LANES], points: &[Point], half: usize) -> [f32x8<S>; 4] {
-    let [a, b, c, d, e, f, g, h] = *rows;
-    let [low, high] = [
-        four_columns(simd, [a, b, c, d], points, half),
-        four_columns(simd, [e, f, g, h], points, half),
-    ];
-    [
-        simd.combine_f32x4(low[0], high[0]),
-        simd.combine_f32x4(low[1], high[1]),
-        simd.combine_f32x4(low[2], high[2]),
-        simd.combine_f32x4(low[3], high[3]),
-    ]
-}
-
-/// The columns of the points of four rows.
-#[inline(always)]
-fn four_columns<S: Simd>(simd: S, rows: [u32; 4], points: &[Point], half: usize) -> [f32x4<S>; 4] {
-    let [a, b, c, d] = [
-        f32x4::from_slice(simd, &points[rows[0] as usize][half]),
-        f32x4::from_slice(simd, &points[rows[1] as usize][half]),
-        f32x4::from_slice(simd, &points[rows[2] as usize][half]),
-        f32x4::from_slice(simd, &points[rows[3] as usize][half]),
-    ];
-    let (ac, bd) = (a.zip_low(c), b.zip_low(d));
-    let (ac_high, bd_high) = (a.zip_high(c), b.zip_high(d));
-    [ac.zip_low(bd), ac.zip_high(bd), ac_high.zip_low(bd_high), ac_high.zip_high(bd_high)]
 }
 
 #[cfg(test)]

@@ -9,11 +9,14 @@ use poplin_layout::{
     TriangleMultiplier, TrianglePair, TriangleRound, TriangleRow,
 };
 
+use super::measure::path;
 use super::memory::{Report, TriangleContact};
+use super::near::motion;
 use super::pairs::Candidate;
 use super::solve::{Pair, Work};
 use super::tree::AXES;
 use super::untangle::Tangles;
+use crate::math::xyz;
 
 fn row(v: Vec3, w: f32) -> [f32; 4] {
     [v.x, v.y, v.z, w]
@@ -63,7 +66,7 @@ impl TriangleContact {
     ) -> [TriangleRound; 2] {
         self.report = Report { least_gap: f32::INFINITY, ..Report::default() };
         self.work = Work::default();
-        self.work.moves.extend_from_slice(moves);
+        self.work.moves.extend(moves.iter().map(|step| row(*step, 0.0)));
         self.work.aims.extend_from_slice(moves);
         self.tangles = Tangles::default();
         self.is_held = holds.to_vec();
@@ -111,11 +114,10 @@ impl TriangleContact {
         };
         let sections = [
             (TRIANGLE_STARTS, &self.start),
-            (TRIANGLE_MOVES, &work.moves),
             (TRIANGLE_AIMS, &work.aims),
             (TRIANGLE_TARGETS, &self.target),
             (TRIANGLE_CARRIES, &self.carry),
-            (TRIANGLE_BLOCKS, &work.blocks),
+            (TRIANGLE_BLOCKS, &work.stops),
             (TRIANGLE_BEGUN, &self.begun),
             (TRIANGLE_WANTED, &self.wanted),
             (TRIANGLE_FRAME_STARTS, &self.frame_start),
@@ -124,6 +126,11 @@ impl TriangleContact {
         for (section, rows) in sections {
             set(section, &mut rows.iter().copied());
         }
+        let path_of = |row: u32| {
+            let (at, step, may_hold) = motion(&work.points[row as usize]);
+            path(at, step, may_hold, &self.reach(row as usize, self.reserve, 0.0))
+        };
+        set(TRIANGLE_MOVES, &mut work.moves.iter().map(|step| xyz(*step)));
         for axes in 0..TRIANGLE_AXES {
             for end in 0..2u32 {
                 let three = |all: &[[f32; AXES]; 2]| {
@@ -131,8 +138,8 @@ impl TriangleContact {
                 };
                 let section = TRIANGLE_STEPS + 4 * axes + end;
                 let rows = 0..work.points.len() as u32;
-                set(section, &mut rows.clone().map(|row| three(&self.path(row).ranges().low)));
-                set(section + 2, &mut rows.map(|row| three(&self.path(row).ranges().high)));
+                set(section, &mut rows.clone().map(|row| three(&path_of(row).ranges().low)));
+                set(section + 2, &mut rows.map(|row| three(&path_of(row).ranges().high)));
             }
         }
         let kept = |index: usize| TriangleRow {
@@ -146,7 +153,10 @@ impl TriangleContact {
         let mut candidates = self.candidates.clone();
         candidates.sort_by_key(|pair| pair.rank);
         candidates.dedup_by_key(|pair| pair.rank);
-        let changes = work.changes.iter().copied().chain(std::iter::repeat(Vec3::ZERO));
+        let mut changes = vec![Vec3::ZERO; work.pairs.len()];
+        for (&index, change) in work.active.iter().zip(&work.changes) {
+            changes[index as usize] = xyz(*change);
+        }
         let packed = |(of, change): (&Pair, Vec3)| {
             let index = candidates.partition_point(|candidate| candidate.rank < of.rank);
             pair(of, change, index as u32)

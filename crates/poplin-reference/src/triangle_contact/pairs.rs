@@ -3,16 +3,14 @@
 use fearless_simd::{Level, Simd, dispatch};
 use glam::Vec3;
 use poplin_host::NO_CORNER;
-use poplin_layout::{
-    MIN_NORMAL_SQUARE, MIN_SQUARE, NO_OFFSET, TRIANGLE_BEYOND, TRIANGLE_BORDER, TRIANGLE_REST,
-};
+use poplin_layout::{NO_OFFSET, TRIANGLE_BEYOND, TRIANGLE_BORDER, TRIANGLE_REST};
 use rayon::prelude::*;
 
 use super::body::Body;
 use super::closest::{Closest, edge_edge, vertex_face};
 use super::memory::TriangleContact;
 use super::tree::{Path, Subset};
-use crate::math::{cross3, dot3, length3};
+use crate::math::{dot3, length3};
 
 /// What the corners of a pair are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -52,24 +50,10 @@ impl Candidate {
         first_count(self.kind)
     }
 
-    /// Whether no axis keeps it apart on the paths of rows.
-    pub(super) fn meets(&self, path: impl Fn(u32) -> Path) -> bool {
-        if self.kind == Kind::VertexPlane {
-            return true;
-        }
-        let (first, second) = self.rows.split_at(self.first_count());
-        let around = |rows: &[u32]| {
-            let mut sum = Path::NOTHING;
-            rows.iter().for_each(|&row| sum.include(&path(row)));
-            sum
-        };
-        !around(first).misses(&around(second))
-    }
-
     /// Whether this pair is the one that speaks for its closest points: those on a side or corner of a face belong to several, and those
     /// at the end of an edge to a vertex. What is over the face beyond a side belongs to that.
-    pub(super) fn speaks(&self, closest: &Closest, at: &[Vec3]) -> bool {
-        let has = closest.weights.map(|weight| weight.abs() > TRIANGLE_BORDER);
+    pub(super) fn speaks(&self, weights: &[f32; 4], delta: Vec3, at: &[Vec3]) -> bool {
+        let has = weights.map(|weight| weight.abs() > TRIANGLE_BORDER);
         if self.kind != Kind::VertexFace || has == [true; 4] {
             return self.kind == Kind::VertexPlane || has == [true; 4];
         }
@@ -82,11 +66,11 @@ impl Candidate {
             [_, true, _] => (16, None),
             _ => (32, None),
         };
-        self.owned & feature != 0 && side.is_none_or(|side| !self.is_over(side, closest, at))
+        self.owned & feature != 0 && side.is_none_or(|side| !self.is_over(side, delta, at))
     }
 
     /// Whether its vertex, which is closest to a side of its face, is over the face beyond it.
-    fn is_over(&self, side: usize, closest: &Closest, at: &[Vec3]) -> bool {
+    fn is_over(&self, side: usize, delta: Vec3, at: &[Vec3]) -> bool {
         let beyond = self.beyond[side];
         if beyond == NO_OFFSET {
             return false;
@@ -94,11 +78,11 @@ impl Candidate {
         let row = |row: u32| at[row as usize];
         let begin = row(self.rows[1 + side]);
         let edge = row(self.rows[1 + (side + 1) % 3]) - begin;
-        let arm = row(beyond) - (row(self.rows[0]) - closest.delta);
+        let arm = row(beyond) - (row(self.rows[0]) - delta);
         let square = dot3(edge, edge);
         let part = if square > 0.0 { dot3(arm, edge) / square } else { 0.0 };
         let height = arm - edge * part;
-        dot3(closest.delta, height) > TRIANGLE_BEYOND * dot3(height, height)
+        dot3(delta, height) > TRIANGLE_BEYOND * dot3(height, height)
     }
 
     /// Its closest points with these corners.
@@ -383,11 +367,6 @@ impl TriangleContact {
         found
     }
 
-    /// How far apart a pair is kept where its closest points have these weights \[m\]: by the radii, or less because it rests closer.
-    pub(super) fn thickness(&self, candidate: &Candidate, weights: &[f32; 4]) -> f32 {
-        weighted(&self.radius, &candidate.rows, weights).min(candidate.rest)
-    }
-
     /// See [`Candidate::rest`].
     pub fn rest_of(&self, candidate: &Candidate) -> f32 {
         if !candidate.is_own {
@@ -402,56 +381,10 @@ impl TriangleContact {
         }
         TRIANGLE_REST * length3(candidate.closest(rest).delta)
     }
-
-    /// The direction in which a pair is apart, and how far \[m\]: below 0 behind a plane.
-    pub(super) fn apart(&self, candidate: &Candidate, closest: &Closest) -> (Vec3, f32) {
-        if candidate.kind == Kind::VertexPlane {
-            let normal = self.rest[candidate.rows[1] as usize];
-            return (normal, dot3(normal, closest.delta));
-        }
-        let square = dot3(closest.delta, closest.delta);
-        if square < MIN_SQUARE {
-            return (Vec3::ZERO, 0.0);
-        }
-        let length = square.sqrt();
-        // Over a face, and inside both edges, what the directions of the sides say is as exact as they are long; a small delta is not.
-        let [a, b, c, d] = candidate.rows.map(|row| self.start[row as usize]);
-        let direction = closest.delta / length;
-        let normal = if closest.is_inside {
-            let cross = match candidate.kind {
-                Kind::VertexFace => cross3(c - b, d - b),
-                _ => cross3(b - a, d - c),
-            };
-            if dot3(cross, direction) < 0.0 { -cross } else { cross }
-        } else {
-            // At right angles to the edge that holds one of the closest points between its ends.
-            let [p, q, r, s] = closest.weights.map(|weight| weight != 0.0);
-            let along = match (candidate.kind, [p, q, r, s]) {
-                (Kind::VertexFace, [_, true, true, false]) => c - b,
-                (Kind::VertexFace, [_, false, true, true]) => d - c,
-                (Kind::VertexFace, [_, true, false, true]) => d - b,
-                (Kind::EdgeEdge, [true, true, _, _]) => b - a,
-                (Kind::EdgeEdge, [_, _, true, true]) => d - c,
-                _ => Vec3::ZERO,
-            };
-            let square = dot3(along, along);
-            let part = if square > 0.0 { dot3(direction, along) / square } else { 0.0 };
-            direction - along * part
-        };
-        let square = dot3(normal, normal);
-        (if square > MIN_NORMAL_SQUARE { normal / square.sqrt() } else { direction }, length)
-    }
-}
-
-/// Sum of a field of the corners by the size of their weights: of the radii how far two simplices are kept apart \[m\], of
-/// [`TriangleContact::hard`] what of that is the volume of a collider.
-pub(super) fn weighted(field: &[f32], rows: &[u32; 4], weights: &[f32; 4]) -> f32 {
-    let each = |k: usize| field[rows[k] as usize] * weights[k].abs();
-    each(0) + each(1) + each(2) + each(3)
 }
 
 /// Corners of the first simplex.
-fn first_count(kind: Kind) -> usize {
+pub(super) fn first_count(kind: Kind) -> usize {
     if kind == Kind::EdgeEdge { 2 } else { 1 }
 }
 

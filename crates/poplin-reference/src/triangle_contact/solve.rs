@@ -11,17 +11,17 @@
 use std::ops::Range;
 
 use glam::Vec3;
-use poplin_host::PairMultipliers;
 use poplin_layout::{
-    TRIANGLE_APPROACH, TRIANGLE_EAGER, TRIANGLE_LEAST_GAP, TRIANGLE_MORE_ITERATIONS,
-    TRIANGLE_PRESSED_PART, TRIANGLE_REACH, TRIANGLE_RECOVERY, TRIANGLE_RELAXATION, TRIANGLE_STRIDE,
+    TRIANGLE_APPROACH, TRIANGLE_EAGER, TRIANGLE_LEAST_GAP, TRIANGLE_PRESSED_PART, TRIANGLE_REACH,
+    TRIANGLE_STRIDE,
 };
 use rayon::prelude::*;
 
 use super::memory::TriangleContact;
 use super::near::{Point, near};
-use super::pairs::{Candidate, weighted};
-use crate::math::{clamp_unit, dot3, length3, shorten};
+use super::pairs::Candidate;
+use super::respond::Block;
+use crate::math::{clamp_unit, dot3, length3, shorten, xyz};
 
 /// Listed pairs that a thread looks at together.
 const NEAR_BLOCK: usize = 4096;
@@ -58,34 +58,42 @@ pub(super) struct Pair {
 #[derive(Debug, Clone, Default)]
 pub(super) struct Work {
     /// Where each row moves in this round \[m\].
-    pub(super) moves: Vec<Vec3>,
+    pub(super) moves: Vec<[f32; 4]>,
     /// Where it would move without contact \[m\].
     pub(super) aims: Vec<Vec3>,
     /// Where each row is, and how far away it may be in reach.
     pub(super) points: Vec<Point>,
     /// Direction of the pair that held a row back most; 0 if none did.
-    pub(super) blocks: Vec<Vec3>,
+    pub(super) stops: Vec<Vec3>,
     pub(super) pairs: Vec<Pair>,
     /// Corners of active pairs, by row: where those of each row begin, and `4 pair + corner`.
     pub(super) begins: Vec<u32>,
     pub(super) corners: Vec<u32>,
-    /// Of each of these the weight, and the rows that have any and can move.
-    weights: Vec<f32>,
-    tied: Vec<u32>,
-    /// What the iteration adds to the multipliers of each pair.
-    pub(super) changes: Vec<Vec3>,
+    /// Of each of these the weight, and which active pair it is of.
+    pub(super) weights: Vec<f32>,
+    pub(super) sources: Vec<u32>,
+    /// The rows that have any and can move.
+    pub(super) tied: Vec<u32>,
+    /// Indices of active pairs, and these eight by eight.
+    pub(super) active: Vec<u32>,
+    pub(super) blocks: Vec<Block>,
+    /// What the iteration adds to the multipliers of each of them.
+    pub(super) changes: Vec<[f32; 4]>,
     fractions: Vec<f32>,
 }
 
 impl Work {
     pub(super) fn size(&self) -> usize {
-        size_of::<Vec3>() * (self.moves.capacity() + self.blocks.capacity())
-            + size_of::<Vec3>() * self.aims.capacity()
+        let rows = [&self.moves, &self.changes].map(Vec::capacity);
+        let vectors = [&self.aims, &self.stops].map(Vec::capacity);
+        let indices = [&self.begins, &self.corners, &self.sources, &self.tied, &self.active];
+        let indices = indices.map(Vec::capacity).iter().sum::<usize>();
+        size_of::<[f32; 4]>() * rows.iter().sum::<usize>()
+            + size_of::<Vec3>() * vectors.iter().sum::<usize>()
             + size_of::<Point>() * self.points.capacity()
             + size_of::<Pair>() * self.pairs.capacity()
-            + size_of::<Vec3>() * self.changes.capacity()
-            + 4 * (self.begins.capacity() + self.corners.capacity() + self.fractions.capacity())
-            + 4 * (self.weights.capacity() + self.tied.capacity())
+            + size_of::<Block>() * self.blocks.capacity()
+            + 4 * (indices + self.weights.capacity() + self.fractions.capacity())
     }
 }
 
@@ -94,9 +102,9 @@ fn part_of(room: f32, length: f32) -> f32 {
     if length > room { room / length } else { 1.0 }
 }
 
-/// Sum of what a field of the corners of a pair is, by weight.
-fn mix(pair: &Pair, field: &[Vec3]) -> Vec3 {
-    let each = |k: usize| field[pair.rows[k] as usize] * pair.weights[k];
+/// Sum of what the corners of a pair have of something, by weight.
+pub(super) fn mix(pair: &Pair, of: impl Fn(u32) -> Vec3) -> Vec3 {
+    let each = |k: usize| of(pair.rows[k]) * pair.weights[k];
     each(0) + each(1) + each(2) + each(3)
 }
 
@@ -105,32 +113,6 @@ impl TriangleContact {
     fn may_meet(&self, candidate: &Candidate) -> bool {
         candidate.rows.iter().any(|&row| self.inverse_mass[row as usize] > 0.0)
             && !self.tangles.frees(&self.bodies, candidate)
-    }
-
-    /// The pair of a candidate at the start of this round. It is active if it may push, which whoever speaks for its closest points
-    /// may.
-    fn measure(&self, index: usize) -> Pair {
-        let candidate = &self.candidates[index];
-        let rows = candidate.rows;
-        let closest = candidate.closest(rows.map(|row| self.start[row as usize]));
-        let (normal, distance) = self.apart(candidate, &closest);
-        let thickness = self.thickness(candidate, &closest.weights);
-        let hard = weighted(&self.hard, &rows, &closest.weights);
-        Pair {
-            rank: candidate.rank,
-            rows,
-            weights: closest.weights,
-            normal,
-            gap: distance - hard,
-            closing: (distance - thickness).max(0.0),
-            hard,
-            overlap: (thickness - distance).max(0.0),
-            friction: candidate.friction,
-            first_count: candidate.first_count() as u32,
-            is_active: candidate.speaks(&closest, &self.start) && normal != Vec3::ZERO,
-            fractions: [1.0; 4],
-            ..Pair::default()
-        }
     }
 
     /// Whether a row may be held back in this round: those that were in this slice, all in a careful round.
@@ -146,22 +128,8 @@ impl TriangleContact {
 
     /// Whether a pair that may push will, if nothing changes where its corners go.
     fn is_near(&self, pair: &Pair) -> bool {
-        let change = dot3(pair.normal, mix(pair, &self.work.aims));
+        let change = dot3(pair.normal, mix(pair, |row| self.work.aims[row as usize]));
         pair.overlap > 0.0 || pair.closing + change < TRIANGLE_EAGER * self.reserve
-    }
-
-    /// Whether a pair is in reach in this round: if it pushes, if its corners may come as near as they are thick, or if they could
-    /// cross as long as each moves no more than the reserve off its move, and those that may be held back some part of it.
-    fn is_in_reach(&self, pair: &Pair) -> bool {
-        let (normal, aims) = (pair.normal, &self.work.aims);
-        let approach = |range: Range<usize>, sign: f32| {
-            let coming = |row: u32| self.most_coming(row, sign * dot3(normal, aims[row as usize]));
-            range.map(|k| coming(pair.rows[k])).fold(f32::NEG_INFINITY, f32::max)
-        };
-        let (count, room) = (pair.first_count as usize, 2.0 * self.reserve);
-        let may_push = pair.is_active && self.is_near(pair);
-        let come = approach(0..count, -1.0) + approach(count..4, 1.0);
-        normal == Vec3::ZERO || may_push || pair.gap < come.max(0.0) + room
     }
 
     /// Indices of the chosen candidates that a round has to look at, in the order of ranks: those that no slab keeps apart.
@@ -197,19 +165,13 @@ impl TriangleContact {
         if rows.map(forced).reduce(|| 0.0, f32::max).sqrt() <= stride {
             return 1.0;
         }
-        let limit_of = |index: usize| {
-            let rows = self.candidates[index].rows;
-            let forced = rows.map(|row| forced(row as usize)).into_iter().fold(0.0, f32::max);
-            let forced = forced.sqrt();
-            if forced <= stride {
-                return 1.0;
-            }
-            let Some(pair) = self.in_reach(index) else { return 1.0 };
-            part_of(pair.closing + stride, forced)
+        let forced = |rows: &[u32; 4]| {
+            rows.map(|row| forced(row as usize)).into_iter().fold(0.0, f32::max).sqrt()
         };
-        let near = self.looked_at(|_| true);
-        let near = near.par_iter().with_min_len(256);
-        near.map(|&index| limit_of(index as usize)).reduce(|| 1.0, f32::min)
+        let near = self.looked_at(|it| forced(&it.rows) > stride);
+        let limits = self.in_reach(&near).into_iter();
+        let limits = limits.map(|pair| part_of(pair.closing + stride, forced(&pair.rows)));
+        limits.fold(1.0, f32::min)
     }
 
     /// Which fraction of this round leaves its end what was seen at its start: after the response corners of both sides of a pair go
@@ -217,7 +179,7 @@ impl TriangleContact {
     pub(super) fn reached(&self, thickness: f32) -> f32 {
         let reach = TRIANGLE_REACH * thickness;
         let reached = |pair: &Pair| {
-            let moves = pair.rows.map(|row| self.work.moves[row as usize]);
+            let moves = pair.rows.map(|row| xyz(self.work.moves[row as usize]));
             let (first, second) = moves.split_at(pair.first_count as usize);
             let square = |a: &Vec3, b: &Vec3| dot3(*a - *b, *a - *b);
             let against = first.iter().flat_map(|a| second.iter().map(move |b| square(a, b)));
@@ -231,20 +193,10 @@ impl TriangleContact {
         pairs.map(reached).reduce(|| 1.0, f32::min)
     }
 
-    /// The pair of a candidate, if it is in reach.
-    fn in_reach(&self, index: usize) -> Option<Pair> {
-        let pair = self.measure(index);
-        let is_met = self.is_in_reach(&pair) && self.candidates[index].meets(|row| self.path(row));
-        is_met.then_some(pair)
-    }
-
     /// The pairs in reach of this round, and which of them push.
-    fn narrow(&mut self, part: f32) {
+    pub(super) fn narrow(&mut self, part: f32) {
         let near = self.looked_at(|_| true);
-        let mut pairs = std::mem::take(&mut self.work.pairs);
-        pairs.clear();
-        let near = near.par_iter().with_min_len(256);
-        pairs.par_extend(near.filter_map(|&index| self.in_reach(index as usize)));
+        let mut pairs = self.in_reach(&near);
         // Both are in the order of ranks.
         let mut held = self.held.iter().filter(|_| part > 0.0).peekable();
         for pair in &mut pairs {
@@ -260,152 +212,6 @@ impl TriangleContact {
             pair.is_active &= pair.push > 0.0 || self.is_near(pair);
         }
         self.work.pairs = pairs;
-    }
-
-    /// Corners of active pairs by row, in the order of the pairs, and compliances.
-    fn tie(&mut self) {
-        let Work { pairs, begins, corners, weights, tied, changes, .. } = &mut self.work;
-        begins.clear();
-        begins.resize(self.start.len() + 1, 0);
-        let active = || (0u32..).zip(pairs.iter()).filter(|(_, pair)| pair.is_active);
-        for (_, pair) in active() {
-            for k in 0..4 {
-                if pair.weights[k] != 0.0 {
-                    begins[pair.rows[k] as usize] += 1;
-                }
-            }
-        }
-        let mut sum = 0;
-        for begin in begins.iter_mut() {
-            sum += std::mem::replace(begin, sum);
-        }
-        corners.clear();
-        corners.resize(sum as usize, 0);
-        for (index, pair) in active() {
-            for k in 0..4u32 {
-                if pair.weights[k as usize] != 0.0 {
-                    let slot = &mut begins[pair.rows[k as usize] as usize];
-                    corners[*slot as usize] = 4 * index + k;
-                    *slot += 1;
-                }
-            }
-        }
-        begins.rotate_right(1);
-        begins[0] = 0;
-        let (begins, inverse_mass) = (&*begins, &self.inverse_mass);
-        weights.clear();
-        let weight = |corner: u32| pairs[corner as usize / 4].weights[corner as usize % 4];
-        weights.extend(corners.iter().map(|&corner| weight(corner)));
-        tied.clear();
-        let is_tied = |row: usize| begins[row] < begins[row + 1] && inverse_mass[row] != 0.0;
-        tied.extend((0..inverse_mass.len()).filter(|&row| is_tied(row)).map(|row| row as u32));
-        changes.clear();
-        changes.resize(pairs.len(), Vec3::ZERO);
-        pairs.par_iter_mut().with_min_len(512).filter(|pair| pair.is_active).for_each(|pair| {
-            let mut sum = 0.0;
-            for k in 0..4 {
-                let row = pair.rows[k] as usize;
-                let count = (begins[row + 1] - begins[row]) as f32;
-                sum += pair.weights[k] * pair.weights[k] * inverse_mass[row] * count;
-            }
-            pair.compliance = if sum > 0.0 { 1.0 / sum } else { 0.0 };
-            pair.is_active = sum > 0.0;
-        });
-    }
-
-    /// Adds the changes of multipliers to the moves of their corners, and to what becomes no velocity.
-    fn gather(&mut self, is_carried: bool) {
-        let Work { begins, corners, weights, tied, changes, moves, .. } = &mut self.work;
-        for row in tied.iter().map(|&row| row as usize) {
-            let range = begins[row] as usize..begins[row + 1] as usize;
-            let mut sum = Vec3::ZERO;
-            for (corner, weight) in corners[range.clone()].iter().zip(&weights[range]) {
-                sum += changes[*corner as usize / 4] * *weight;
-            }
-            let push = sum * self.inverse_mass[row];
-            moves[row] += push;
-            if is_carried {
-                self.carry[row] += push;
-            }
-        }
-    }
-
-    /// Pushes pairs apart by changing the moves of this round, which is a part of a slice.
-    pub(super) fn solve(&mut self, iterations: u32, part: f32) {
-        self.narrow(part);
-        self.tie();
-        self.work.moves.clone_from(&self.work.aims);
-        for (pair, change) in self.work.pairs.iter().zip(&mut self.work.changes) {
-            *change = pair.normal * pair.push + pair.drag;
-        }
-        self.gather(false);
-        for iteration in 0..iterations + TRIANGLE_MORE_ITERATIONS {
-            if iteration >= iterations && !self.is_pressed() {
-                break;
-            }
-            let Work { pairs, moves, changes, .. } = &mut self.work;
-            let moves = &*moves;
-            let each = pairs.par_iter_mut().zip(changes).with_min_len(512);
-            each.filter(|(pair, _)| pair.is_active).for_each(|(pair, change)| {
-                let relative = mix(pair, moves);
-                let along = dot3(pair.normal, relative);
-                let part = TRIANGLE_RELAXATION * pair.compliance;
-                let push = (pair.push - (along + pair.closing) * part).max(0.0);
-                let slide = relative - pair.normal * along;
-                let drag = shorten(pair.drag - slide * part, pair.friction * push);
-                *change = pair.normal * (push - pair.push) + drag - pair.drag;
-                (pair.push, pair.drag) = (push, drag);
-            });
-            self.gather(false);
-        }
-    }
-
-    /// Ends the response of a round that begins no more: overlaps go, and multipliers stay for the next slice.
-    pub(super) fn keep(&mut self, part: f32) {
-        self.recover();
-        let Self { candidates, held, work, report, .. } = self;
-        if part > 0.0 {
-            held.clear();
-            held.extend(work.pairs.iter().filter(|pair| pair.push > 0.0).map(|pair| {
-                PairMultipliers {
-                    rank: pair.rank,
-                    push: pair.push / part,
-                    drag: (pair.drag / part).to_array(),
-                }
-            }));
-        }
-        report.candidates = candidates.len() as u32;
-        report.contacts = work.pairs.iter().filter(|pair| pair.push > 0.0).count() as u32;
-    }
-
-    /// How much nearer pins or colliders come to the other side of a pair that pushes \[m\]; none if it has none.
-    fn pressing(&self, pair: &Pair) -> Option<f32> {
-        let has_pin = pair.rows.iter().any(|&row| self.inverse_mass[row as usize] == 0.0);
-        (has_pin && pair.is_active).then(|| -dot3(pair.normal, mix(pair, &self.work.moves)))
-    }
-
-    /// Whether pins or colliders come nearer to a pair's other side than moves may.
-    fn is_pressed(&self) -> bool {
-        let pairs = self.work.pairs.par_iter().with_min_len(1024);
-        pairs.any(|pair| self.pressing(pair).is_some_and(|it| it > TRIANGLE_APPROACH * pair.gap))
-    }
-
-    /// Takes a part of overlaps away, which becomes no velocity.
-    fn recover(&mut self) {
-        let Work { pairs, moves, changes, .. } = &mut self.work;
-        let mut is_needed = false;
-        for (pair, change) in pairs.iter().zip(changes) {
-            *change = Vec3::ZERO;
-            if pair.is_active && pair.overlap > 0.0 {
-                let along = dot3(pair.normal, mix(pair, moves));
-                let need = (TRIANGLE_RECOVERY * pair.overlap - along).max(0.0);
-                *change = pair.normal * (need * pair.compliance);
-                is_needed |= need > 0.0;
-            }
-        }
-        if is_needed {
-            self.gather(true);
-        }
     }
 
     /// Fractions of the moves of its corners that a pair leaves, so that it keeps a part of its gap whatever the others do, and whether
@@ -432,7 +238,7 @@ impl TriangleContact {
         let behind = |k: usize| heights[k] - nearest[usize::from(k >= count)];
         // The normal is rounded: what it leaves between all corners is less, if anything.
         let gap = pair.gap.min(nearest[0] + nearest[1] - pair.hard);
-        let coming = |k: usize| -dot3(normal, moves[pair.rows[k] as usize]) * sign(k);
+        let coming = |k: usize| -dot3(normal, xyz(moves[pair.rows[k] as usize])) * sign(k);
         // What goes away makes room, if nothing can hold it back.
         let front = |k: usize| self.most_coming(pair.rows[k], coming(k)) - behind(k);
         let sides = [0..count, count..4];
@@ -461,12 +267,12 @@ impl TriangleContact {
     }
 
     /// What all pairs leave of the moves, and the direction of the one that leaves least: of several the first.
-    fn block(&mut self) {
-        let Work { pairs, blocks, fractions, .. } = &mut self.work;
+    fn stop(&mut self) {
+        let Work { pairs, stops, fractions, .. } = &mut self.work;
         fractions.clear();
         fractions.resize(self.start.len(), 1.0);
-        blocks.clear();
-        blocks.resize(self.start.len(), Vec3::ZERO);
+        stops.clear();
+        stops.resize(self.start.len(), Vec3::ZERO);
         for pair in pairs.iter().filter(|pair| pair.fractions != [1.0; 4]) {
             // Two sides that move lose nothing: the next slice pushes both alike, and momentum stays.
             let is_stopped = pair.rows.iter().any(|&row| self.inverse_mass[row as usize] == 0.0);
@@ -474,7 +280,7 @@ impl TriangleContact {
                 let row = *row as usize;
                 if fraction < fractions[row] {
                     fractions[row] = fraction;
-                    blocks[row] = if is_stopped { pair.normal } else { Vec3::ZERO };
+                    stops[row] = if is_stopped { pair.normal } else { Vec3::ZERO };
                 }
             }
         }
@@ -482,13 +288,13 @@ impl TriangleContact {
 
     /// Whether a row ends farther off where it would be than what is in reach was looked for.
     fn is_off(&self, row: usize) -> bool {
-        length3(self.work.moves[row] - self.work.aims[row]) > self.reserve
+        length3(xyz(self.work.moves[row]) - self.work.aims[row]) > self.reserve
     }
 
     /// What is left of the move of a row that may be held back, so that it gets no farther off its path than what is in reach was looked
     /// for.
     fn hold(&self, row: usize, fraction: f32) -> f32 {
-        let (step, aim) = (self.work.moves[row], self.work.aims[row]);
+        let (step, aim) = (xyz(self.work.moves[row]), self.work.aims[row]);
         let square = dot3(aim, aim);
         let part = if square > 0.0 { clamp_unit(dot3(step, aim) / square) } else { 0.0 };
         let off = length3(step - aim * part) * fraction;
@@ -516,7 +322,7 @@ impl TriangleContact {
             .with_min_len(512)
             .for_each(|pair| (pair.fractions, pair.is_pressed) = self.cut(pair, least));
         self.work.pairs = pairs;
-        self.block();
+        self.stop();
         let mut fractions = std::mem::take(&mut self.work.fractions);
         let mut more = Vec::new();
         for (row, fraction) in fractions.iter_mut().enumerate() {
@@ -535,15 +341,13 @@ impl TriangleContact {
 
     /// Takes in what is in reach now that more rows may be held back.
     pub(super) fn reach_on(&mut self) {
-        let near = self.looked_at(|it| it.rows.iter().any(|&row| self.may_hold(row)));
-        let old = &self.work.pairs;
-        let more = near.par_iter().with_min_len(256).filter(|&&index| {
+        let mut near = self.looked_at(|it| it.rows.iter().any(|&row| self.may_hold(row)));
+        near.retain(|&index| {
             let rank = self.candidates[index as usize].rank;
-            old.binary_search_by_key(&rank, |pair| pair.rank).is_err()
+            self.work.pairs.binary_search_by_key(&rank, |pair| pair.rank).is_err()
         });
-        let more = more.filter_map(|&index| self.in_reach(index as usize));
-        let more: Vec<_> = more.map(|pair| Pair { is_active: false, ..pair }).collect();
-        self.work.pairs.extend(more);
+        let more = self.in_reach(&near).into_iter();
+        self.work.pairs.extend(more.map(|pair| Pair { is_active: false, ..pair }));
         self.work.pairs.sort_by_key(|pair| pair.rank);
     }
 
@@ -553,8 +357,9 @@ impl TriangleContact {
         let mut held = 0;
         let rows = start.iter_mut().zip(target).zip(moves.iter().zip(aims)).zip(fractions);
         for (((start, target), (step, aim)), fraction) in rows {
-            *start += *step * *fraction;
-            *target += *step - *aim;
+            let step = xyz(*step);
+            *start += step * *fraction;
+            *target += step - *aim;
             held += u32::from(*fraction < 1.0);
         }
         let pairs = &self.work.pairs;

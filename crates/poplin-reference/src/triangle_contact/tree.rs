@@ -14,12 +14,15 @@ use glam::Vec3;
 use poplin_layout::{TRIANGLE_AXES, TRIANGLE_CHILDREN, TRIANGLE_DIAGONAL};
 use rayon::prelude::*;
 
+use super::lanes::{LANES, Real, Vector};
+
 /// Axes along which paths are compared: those of space and, between each two of them, both diagonals.
 pub(super) const AXES: usize = 3 * TRIANGLE_AXES as usize;
 
 /// Coordinates of a point along the axes: on diagonals those of a vector that is longer by the root of 2.
-fn along(v: Vec3) -> [f32; AXES] {
-    let Vec3 { x, y, z } = v;
+#[inline(always)]
+fn along<V: Vector>(v: V) -> [V::Real; AXES] {
+    let [x, y, z] = v.coordinates();
     [x, y, z, x + y, x - y, y + z, y - z, z + x, z - x]
 }
 
@@ -31,11 +34,11 @@ const LENGTHS: [f32; AXES] = {
 
 /// What is in reach of a point on a path.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Reach {
+pub struct Reach<R = f32> {
     /// From how far away it pushes \[m\].
-    pub push: f32,
+    pub push: R,
     /// From how far away it may cross something, without its move \[m\].
-    pub cross: f32,
+    pub cross: R,
 }
 
 /// Ends of the ranges of a path along an axis: the lowest coordinate at the start and at the end, and the highest, these with their
@@ -44,9 +47,9 @@ const SIDES: usize = 4;
 
 /// Ranges along the axes of what is in reach at the start and at the end of a path.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Path {
+pub struct Path<R = f32> {
     /// See [`SIDES`].
-    ranges: [[f32; SIDES]; AXES],
+    ranges: [[R; SIDES]; AXES],
 }
 
 /// The ranges of a path, end by end.
@@ -59,33 +62,26 @@ pub struct Ranges {
     pub high: [[f32; AXES]; 2],
 }
 
-/// The lesser of two; the first if either is no number.
+/// The least of each of two; the first where either is no number.
 #[inline(always)]
-fn least(a: f32, b: f32) -> f32 {
-    if b < a { b } else { a }
-}
-
-/// The greater of two; the first if either is no number.
-#[inline(always)]
-fn most(a: f32, b: f32) -> f32 {
-    if b > a { b } else { a }
-}
-
-/// The least of each of two.
-#[inline(always)]
-fn least_of<const K: usize>(a: &[f32; K], b: &[f32; K]) -> [f32; K] {
-    std::array::from_fn(|k| least(a[k], b[k]))
+fn least_of<R: Real, const K: usize>(a: &[R; K], b: &[R; K]) -> [R; K] {
+    let mut least = *a;
+    for (least, b) in least.iter_mut().zip(b) {
+        *least = b.lesser(*least);
+    }
+    least
 }
 
 /// What the ranges of something have to be beyond to be missed by a path: its highest coordinates, and its lowest with their sign
 /// changed.
 #[derive(Debug, Clone, Copy)]
-struct Facing([[f32; SIDES]; AXES]);
+struct Facing<R = f32>([[R; SIDES]; AXES]);
 
 /// Whether ranges along an axis are apart all the time from a path that is [`Facing`] them.
 #[inline(always)]
-fn are_apart(ranges: &[f32; SIDES], facing: &[f32; SIDES]) -> bool {
-    let [a, b, c, d]: [bool; SIDES] = std::array::from_fn(|side| ranges[side] > facing[side]);
+fn are_apart<R: Real>(ranges: &[R; SIDES], facing: &[R; SIDES]) -> R::Mask {
+    let [a, b] = [facing[0].is_less(ranges[0]), facing[1].is_less(ranges[1])];
+    let [c, d] = [facing[2].is_less(ranges[2]), facing[3].is_less(ranges[3])];
     (a & b) | (c & d)
 }
 
@@ -94,23 +90,6 @@ impl Path {
     pub const NOTHING: Self = Self { ranges: [[f32::INFINITY; SIDES]; AXES] };
     /// Around everything.
     pub const EVERYTHING: Self = Self { ranges: [[f32::NEG_INFINITY; SIDES]; AXES] };
-
-    /// Of a point that moves from one end to the other. In reach is what it may push, and what it may cross there or anywhere on a step
-    /// from there.
-    #[inline(always)]
-    pub fn new(ends: [Vec3; 2], steps: [Vec3; 2], reach: &Reach) -> Self {
-        let (at, step) = (ends.map(along), steps.map(along));
-        let mut path = Self::NOTHING;
-        for (k, ranges) in path.ranges.iter_mut().enumerate() {
-            let [push, cross] = [reach.push, reach.cross].map(|it| it * LENGTHS[k]);
-            let at = [at[0][k], at[1][k], -at[0][k], -at[1][k]];
-            let step = [-step[0][k], -step[1][k], step[0][k], step[1][k]];
-            for (side, range) in ranges.iter_mut().enumerate() {
-                *range = at[side] - most(push, cross + most(0.0, step[side]));
-            }
-        }
-        path
-    }
 
     /// Between two corners all the time; diagonals keep nothing apart.
     pub(super) fn in_box(low: Vec3, high: Vec3) -> Self {
@@ -146,14 +125,6 @@ impl Path {
         corners[0].cmple(corners[1]).all().then_some(corners)
     }
 
-    /// Widens it around another.
-    #[inline(always)]
-    pub fn include(&mut self, other: &Self) {
-        for (own, other) in self.ranges.iter_mut().zip(&other.ranges) {
-            *own = least_of(own, other);
-        }
-    }
-
     /// Around the paths of some rows.
     #[inline(always)]
     pub(super) fn around(rows: &[u32], paths: &[Self]) -> Self {
@@ -164,27 +135,61 @@ impl Path {
         sum
     }
 
+    /// Its ranges.
+    #[cfg(feature = "testing")]
+    pub fn ranges(&self) -> Ranges {
+        let side = |side: usize| self.ranges.map(|ranges| ranges[side]);
+        Ranges { low: [side(0), side(1)], high: [side(2), side(3)].map(|end| end.map(|it| -it)) }
+    }
+}
+
+impl<R: Real> Path<R> {
+    /// Of a point that moves from one end to the other. In reach is what it may push, and what it may cross there or anywhere on a step
+    /// from there.
+    #[inline(always)]
+    pub fn new<V: Vector<Real = R>>(ends: [V; 2], steps: [V; 2], reach: &Reach<R>) -> Self {
+        let (at, step) = ([along(ends[0]), along(ends[1])], [along(steps[0]), along(steps[1])]);
+        let zero = reach.push.all(0.0);
+        let mut ranges = [[zero; SIDES]; AXES];
+        for (k, ranges) in ranges.iter_mut().enumerate() {
+            let (push, cross) = (reach.push * LENGTHS[k], reach.cross * LENGTHS[k]);
+            let at = [at[0][k], at[1][k], -at[0][k], -at[1][k]];
+            let step = [-step[0][k], -step[1][k], step[0][k], step[1][k]];
+            for (side, range) in ranges.iter_mut().enumerate() {
+                *range = at[side] - (cross + step[side].greater(zero)).greater(push);
+            }
+        }
+        Self { ranges }
+    }
+
+    /// Widens it around another.
+    #[inline(always)]
+    pub fn include(&mut self, other: &Self) {
+        for (own, other) in self.ranges.iter_mut().zip(&other.ranges) {
+            *own = least_of(own, other);
+        }
+    }
+
     /// See [`Facing`].
     #[inline(always)]
-    fn facing(&self) -> Facing {
-        let mut all = Facing([[0.0; SIDES]; AXES]);
-        for (facing, [low, low_end, high, high_end]) in all.0.iter_mut().zip(&self.ranges) {
+    fn facing(&self) -> Facing<R> {
+        let mut all = Facing(self.ranges);
+        for facing in &mut all.0 {
+            let [low, low_end, high, high_end] = *facing;
             *facing = [-high, -high_end, -low, -low_end];
         }
         all
     }
 
     /// Whether an axis keeps them apart all the time.
-    pub fn misses(&self, other: &Self) -> bool {
+    #[inline(always)]
+    pub fn misses(&self, other: &Self) -> R::Mask {
         let facing = other.facing();
-        self.ranges.iter().zip(&facing.0).any(|(own, facing)| are_apart(own, facing))
-    }
-
-    /// Its ranges.
-    #[cfg(feature = "testing")]
-    pub fn ranges(&self) -> Ranges {
-        let side = |side: usize| self.ranges.map(|ranges| ranges[side]);
-        Ranges { low: [side(0), side(1)], high: [side(2), side(3)].map(|end| end.map(|it| -it)) }
+        let mut misses = are_apart(&self.ranges[0], &facing.0[0]);
+        for (own, facing) in self.ranges.iter().zip(&facing.0).skip(1) {
+            misses = misses | are_apart(own, facing);
+        }
+        misses
     }
 }
 
@@ -196,8 +201,8 @@ impl From<Ranges> for Path {
     }
 }
 
-/// Children of a node.
-const LANES: usize = TRIANGLE_CHILDREN as usize;
+/// The children of a node are looked at together.
+const _: () = assert!(LANES == TRIANGLE_CHILDREN as usize);
 
 /// The paths of the children of a node, side by side.
 #[derive(Debug, Clone, Copy)]
@@ -234,7 +239,8 @@ impl Node {
         for (sides, ranges) in self.ranges.iter().zip(&mut sum.ranges) {
             for ([a, b, c, d, e, f, g, h], range) in sides.iter().zip(ranges) {
                 let [a, b, c, d] = least_of(&[*a, *b, *c, *d], &[*e, *f, *g, *h]);
-                *range = least(least(a, b), least(c, d));
+                let [a, b] = least_of(&[a, b], &[c, d]);
+                *range = b.lesser(a);
             }
         }
         sum

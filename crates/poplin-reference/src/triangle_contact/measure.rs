@@ -1,0 +1,298 @@
+//! Pairs at the start of a round, eight side by side. Twin of `shaders/contact/triangle_narrow.wgsl`.
+
+use fearless_simd::{Level, dispatch, f32x8, mask32x8, prelude::*};
+use glam::Vec3;
+use poplin_layout::{MIN_NORMAL_SQUARE, MIN_SQUARE, TRIANGLE_BORDER, TRIANGLE_EAGER};
+use rayon::prelude::*;
+
+use super::closest::{Closest, ClosestOf, Mask, edge_edge, vertex_face};
+use super::lanes::{LANES, Real, Vector, Wide, columns};
+use super::memory::TriangleContact;
+use super::pairs::{Candidate, Kind, first_count};
+use super::solve::Pair;
+use super::tree::{Path, Reach};
+
+/// Pairs that a thread measures together.
+const BLOCK: usize = 512;
+
+/// The corners of pairs in a round.
+struct Corners<S: Simd> {
+    at: [Wide<S>; 4],
+    step: [Wide<S>; 4],
+    /// Whether each may be held back.
+    may_hold: [mask32x8<S>; 4],
+    radius: [f32x8<S>; 4],
+    hard: [f32x8<S>; 4],
+}
+
+/// The greatest of some numbers.
+#[inline(always)]
+fn greatest<R: Real>(all: &[R]) -> R {
+    all[1..].iter().fold(all[0], |most, &it| it.greater(most))
+}
+
+/// What each corner has of something, by weight.
+#[inline(always)]
+fn mixed<V: Vector>(weights: &[V::Real; 4], field: [V; 4]) -> V {
+    let [a, b] = [field[0] * weights[0], field[1] * weights[1]];
+    let [c, d] = [field[2] * weights[2], field[3] * weights[3]];
+    a + b + c + d
+}
+
+/// The same by the size of weights: of the radii how far two simplices are kept apart \[m\], of [`TriangleContact::hard`] what of that is
+/// the volume of a collider.
+#[inline(always)]
+fn weighted<R: Real>(weights: &[R; 4], field: [R; 4]) -> R {
+    let [a, b] = [field[0] * weights[0].magnitude(), field[1] * weights[1].magnitude()];
+    let [c, d] = [field[2] * weights[2].magnitude(), field[3] * weights[3].magnitude()];
+    a + b + c + d
+}
+
+/// In reach of a row that contact takes so far off its path, from wherever it is within a slack of that.
+#[inline(always)]
+pub(super) fn reach<R: Real>(radius: R, hard: R, reserve: f32, slack: f32) -> Reach<R> {
+    let slack = radius.all(slack);
+    Reach {
+        push: radius + radius.all(0.5 * TRIANGLE_EAGER * reserve) + slack,
+        cross: hard + hard.all(reserve) + slack,
+    }
+}
+
+/// Around what is in reach of a row at both ends of its path in a round: at the second, if it may be held back, on all of it.
+#[inline(always)]
+pub(super) fn path<V: Vector>(
+    at: V,
+    step: V,
+    may_hold: Mask<V>,
+    reach: &Reach<V::Real>,
+) -> Path<V::Real> {
+    let zero = V::of([reach.push.all(0.0); 3]);
+    Path::new([at, at + step], [zero, V::select(may_hold, -step, zero)], reach)
+}
+
+/// The direction in which pairs are apart, and how far \[m\]: below 0 behind a plane. It is 0 where they are not.
+#[inline(always)]
+fn apart<V: Vector>(
+    kind: Kind,
+    [a, b, c, d]: [V; 4],
+    plane: V,
+    closest: &ClosestOf<V>,
+) -> (V, V::Real) {
+    let delta = closest.delta;
+    if kind == Kind::VertexPlane {
+        return (plane, plane.dot3(delta));
+    }
+    let square = delta.dot3(delta);
+    let zero = square.all(0.0);
+    let none = V::of([zero; 3]);
+    let length = square.square_root();
+    // Over a face, and inside both edges, what the directions of the sides say is as exact as they are long; a small delta is not.
+    let direction = delta / length;
+    let cross = match kind {
+        Kind::VertexFace => (c - b).cross3(d - b),
+        _ => (b - a).cross3(d - c),
+    };
+    let cross = V::select(cross.dot3(direction).is_less(zero), -cross, cross);
+    // Else at right angles to the edge that holds one of the closest points between its ends.
+    let [p, q, r, s] = closest.weights;
+    let [p, q] = [!p.is_equal(zero), !q.is_equal(zero)];
+    let [r, s] = [!r.is_equal(zero), !s.is_equal(zero)];
+    let along = match kind {
+        Kind::VertexFace => {
+            let third = V::select(q & !r & s, d - b, none);
+            let second = V::select(!q & r & s, d - c, third);
+            V::select(q & r & !s, c - b, second)
+        }
+        _ => V::select(p & q, b - a, V::select(r & s, d - c, none)),
+    };
+    let along_square = along.dot3(along);
+    let is_long = zero.is_less(along_square);
+    let part = V::Real::select(is_long, direction.dot3(along) / along_square, zero);
+    let normal = V::select(closest.is_inside, cross, direction - along * part);
+    let normal_square = normal.dot3(normal);
+    let is_long = zero.all(MIN_NORMAL_SQUARE).is_less(normal_square);
+    let normal = V::select(is_long, normal / normal_square.square_root(), direction);
+    let touches = square.is_less(zero.all(MIN_SQUARE));
+    (V::select(touches, none, normal), V::Real::select(touches, zero, length))
+}
+
+impl TriangleContact {
+    /// The pairs of some candidates that are in reach, in their order. Those are active that may push, which whoever speaks for their
+    /// closest points may.
+    pub(super) fn in_reach(&self, near: &[u32]) -> Vec<Pair> {
+        let blocks = near.par_chunks(BLOCK);
+        let each = |block| dispatch!(Level::new(), simd => self.in_reach_with(simd, block));
+        blocks.map(each).flatten_iter().collect()
+    }
+
+    /// See [`TriangleContact::in_reach`].
+    #[inline(always)]
+    fn in_reach_with<S: Simd>(&self, simd: S, near: &[u32]) -> Vec<Pair> {
+        let mut found = Vec::with_capacity(near.len());
+        let kind = |index: &u32| self.candidates[*index as usize].kind;
+        for run in near.chunk_by(|a, b| kind(a) == kind(b)) {
+            for some in run.chunks(LANES) {
+                let last = some.len() - 1;
+                let lanes =
+                    std::array::from_fn(|lane| &self.candidates[some[lane.min(last)] as usize]);
+                self.measure(simd, kind(&some[0]), lanes, some.len(), &mut found);
+            }
+        }
+        found
+    }
+
+    /// The corners of pairs.
+    #[inline(always)]
+    fn corners<S: Simd>(&self, simd: S, lanes: &[&Candidate; LANES]) -> Corners<S> {
+        let zero = f32x8::splat(simd, 0.0);
+        let mut corners = Corners {
+            at: [Wide([zero; 3]); 4],
+            step: [Wide([zero; 3]); 4],
+            may_hold: [zero.is_equal(zero); 4],
+            radius: [zero; 4],
+            hard: [zero; 4],
+        };
+        let points = self.work.points.as_flattened();
+        for k in 0..4 {
+            let mut rows = [0; LANES];
+            let [mut radius, mut hard] = [[0.0; LANES]; 2];
+            for (lane, pair) in lanes.iter().enumerate() {
+                rows[lane] = pair.rows[k];
+                radius[lane] = self.radius[pair.rows[k] as usize];
+                hard[lane] = self.hard[pair.rows[k] as usize];
+            }
+            let [x, y, z, _] = columns::<S, 2>(simd, points, 0, &rows);
+            let [u, v, w, cross] = columns::<S, 2>(simd, points, 1, &rows);
+            (corners.at[k], corners.step[k]) = (Wide([x, y, z]), Wide([u, v, w]));
+            corners.may_hold[k] = zero.is_less(cross);
+            corners.radius[k] = f32x8::simd_from(simd, radius);
+            corners.hard[k] = f32x8::simd_from(simd, hard);
+        }
+        corners
+    }
+
+    /// Normals of the planes of pairs that have one.
+    #[inline(always)]
+    fn planes<S: Simd>(&self, simd: S, lanes: &[&Candidate; LANES]) -> Wide<S> {
+        let mut planes = [[0.0; LANES]; 3];
+        for (lane, pair) in lanes.iter().enumerate() {
+            let plane = self.rest[pair.rows[1] as usize];
+            (planes[0][lane], planes[1][lane], planes[2][lane]) = (plane.x, plane.y, plane.z);
+        }
+        Wide::load(simd, &planes)
+    }
+
+    /// The paths of a corner.
+    #[inline(always)]
+    fn path<S: Simd>(&self, corners: &Corners<S>, k: usize) -> Path<f32x8<S>> {
+        let reach = reach(corners.radius[k], corners.hard[k], self.reserve, 0.0);
+        path(corners.at[k], corners.step[k], corners.may_hold[k], &reach)
+    }
+
+    /// Whether an axis keeps the paths of both sides apart.
+    #[inline(always)]
+    fn misses<S: Simd>(&self, corners: &Corners<S>, first_count: usize) -> mask32x8<S> {
+        let (mut first, mut second) = (self.path(corners, 0), self.path(corners, 3));
+        second.include(&self.path(corners, 2));
+        let middle = self.path(corners, 1);
+        if first_count == 2 {
+            first.include(&middle)
+        } else {
+            second.include(&middle)
+        }
+        first.misses(&second)
+    }
+
+    /// Measures pairs of a kind, of which there are so many, and adds those that are in reach: if they push, if their corners may come as
+    /// near as they are thick, or if they could cross as long as each moves no more than the reserve off its move, and those that may
+    /// be held back some part of it.
+    #[inline(always)]
+    fn measure<S: Simd>(
+        &self,
+        simd: S,
+        kind: Kind,
+        lanes: [&Candidate; LANES],
+        count: usize,
+        found: &mut Vec<Pair>,
+    ) {
+        let corners = self.corners(simd, &lanes);
+        let [a, b, c, d] = corners.at;
+        let (zero, one) = (f32x8::splat(simd, 0.0), f32x8::splat(simd, 1.0));
+        let closest = match kind {
+            Kind::VertexFace => vertex_face(a, [b, c, d]),
+            Kind::EdgeEdge => edge_edge([a, b], [c, d]),
+            Kind::VertexPlane => Closest {
+                weights: [one, -one, zero, zero],
+                delta: a - b,
+                is_inside: zero.is_equal(zero),
+            },
+        };
+        let weights = closest.weights;
+        let (normal, distance) = apart(kind, corners.at, self.planes(simd, &lanes), &closest);
+        let mut rest = [0.0; LANES];
+        for (rest, pair) in rest.iter_mut().zip(lanes) {
+            *rest = pair.rest;
+        }
+        let rest = f32x8::simd_from(simd, rest);
+        let thickness = weighted(&weights, corners.radius).lesser(rest);
+        let hard = weighted(&weights, corners.hard);
+        let gap = distance - hard;
+        let closing = (distance - thickness).greater(zero);
+        let overlap = (thickness - distance).greater(zero);
+
+        let mut speaks = zero.is_equal(zero);
+        let mut is_met = speaks;
+        if kind != Kind::VertexPlane {
+            let border = f32x8::splat(simd, TRIANGLE_BORDER);
+            for weight in weights {
+                speaks = speaks & border.is_less(weight.magnitude());
+            }
+            is_met = !self.misses(&corners, first_count(kind));
+        }
+        let [x, y, z] = normal.0;
+        let touches = x.is_equal(zero) & y.is_equal(zero) & z.is_equal(zero);
+        let change = normal.dot3(mixed(&weights, corners.step));
+        let near = f32x8::splat(simd, TRIANGLE_EAGER * self.reserve);
+        let is_near = zero.is_less(overlap) | (closing + change).is_less(near);
+        let first_count = first_count(kind);
+        let mut coming = [zero; 4];
+        for (k, coming) in coming.iter_mut().enumerate() {
+            let along = normal.dot3(corners.step[k]);
+            *coming = if k < first_count { -along } else { along };
+            *coming = Real::select(corners.may_hold[k], coming.greater(zero), *coming);
+        }
+        let (first, second) = coming.split_at(first_count);
+        let come = (greatest(first) + greatest(second)).greater(zero);
+        let may_cross = gap.is_less(come + f32x8::splat(simd, 2.0 * self.reserve));
+        let (speaks, touches) = (speaks.to_bitmask() as u32, touches.to_bitmask() as u32);
+        let (is_near, may_cross) = (is_near.to_bitmask() as u32, may_cross.to_bitmask() as u32);
+        let is_met = is_met.to_bitmask() as u32;
+
+        for lane in (0..count).filter(|lane| is_met >> lane & 1 != 0) {
+            let is = |mask: u32| mask >> lane & 1 != 0;
+            let candidate = lanes[lane];
+            let weights = [weights[0][lane], weights[1][lane], weights[2][lane], weights[3][lane]];
+            let vector = |[x, y, z]: &[f32x8<S>; 3]| Vec3::new(x[lane], y[lane], z[lane]);
+            let delta = vector(&closest.delta.0);
+            let speaks = is(speaks) || candidate.speaks(&weights, delta, &self.start);
+            let is_active = speaks && !is(touches);
+            if is(touches) || is_active && is(is_near) || is(may_cross) {
+                found.push(Pair {
+                    rank: candidate.rank,
+                    rows: candidate.rows,
+                    weights,
+                    normal: vector(&normal.0),
+                    gap: gap[lane],
+                    closing: closing[lane],
+                    hard: hard[lane],
+                    overlap: overlap[lane],
+                    friction: candidate.friction,
+                    first_count: first_count as u32,
+                    is_active,
+                    fractions: [1.0; 4],
+                    ..Pair::default()
+                });
+            }
+        }
+    }
+}

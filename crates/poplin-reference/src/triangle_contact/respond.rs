@@ -1,0 +1,276 @@
+//! The response: pairs are pushed apart to their thickness and held by friction, eight of them side by side. Twin of
+//! `shaders/contact/triangle_solve.wgsl`.
+
+use fearless_simd::{Level, dispatch, f32x8, prelude::*};
+use glam::Vec3;
+use poplin_host::PairMultipliers;
+use poplin_layout::{
+    TRIANGLE_APPROACH, TRIANGLE_MORE_ITERATIONS, TRIANGLE_RECOVERY, TRIANGLE_RELAXATION,
+};
+use rayon::prelude::*;
+
+use super::lanes::{LANES, Real, Vector, Wide, columns};
+use super::memory::TriangleContact;
+use super::solve::{Pair, Work, mix};
+use crate::math::{dot3, particle, xyz};
+
+/// Blocks that a thread relaxes together.
+const BLOCKS: usize = 64;
+
+/// Active pairs side by side, with what an iteration needs of them.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Block {
+    rows: [[u32; LANES]; 4],
+    weights: [[f32; LANES]; 4],
+    normal: [[f32; LANES]; 3],
+    closing: [f32; LANES],
+    friction: [f32; LANES],
+    /// Compliance, over-relaxed.
+    part: [f32; LANES],
+    push: [f32; LANES],
+    drag: [[f32; LANES]; 3],
+}
+
+impl Block {
+    fn set(&mut self, lane: usize, pair: &Pair) {
+        for k in 0..4 {
+            self.rows[k][lane] = pair.rows[k];
+            self.weights[k][lane] = pair.weights[k];
+        }
+        for k in 0..3 {
+            self.normal[k][lane] = pair.normal[k];
+            self.drag[k][lane] = pair.drag[k];
+        }
+        self.closing[lane] = pair.closing;
+        self.friction[lane] = pair.friction;
+        self.part[lane] = TRIANGLE_RELAXATION * pair.compliance;
+        self.push[lane] = pair.push;
+    }
+
+    /// What a pair holds: its push, and its drag.
+    fn multipliers(&self, lane: usize) -> (f32, Vec3) {
+        (self.push[lane], Vec3::from([0, 1, 2].map(|k| self.drag[k][lane])))
+    }
+
+    /// The same as a vector.
+    fn held(&self, lane: usize) -> [f32; 4] {
+        let (push, drag) = self.multipliers(lane);
+        particle(Vec3::from([0, 1, 2].map(|k| self.normal[k][lane])) * push + drag, 0.0)
+    }
+
+    /// One iteration; by how much it changes what they hold.
+    #[inline(always)]
+    fn relax<S: Simd>(&mut self, simd: S, moves: &[[f32; 4]], changes: &mut [[f32; 4]]) {
+        let zero = f32x8::splat(simd, 0.0);
+        let mut relative = Wide([zero; 3]);
+        for k in 0..4 {
+            let [x, y, z, _] = columns::<S, 1>(simd, moves, 0, &self.rows[k]);
+            let own = Wide([x, y, z]) * f32x8::from_slice(simd, &self.weights[k]);
+            relative = if k == 0 { own } else { relative + own };
+        }
+        let (normal, old_drag) = (Wide::load(simd, &self.normal), Wide::load(simd, &self.drag));
+        let [closing, friction] =
+            [&self.closing, &self.friction].map(|it| f32x8::from_slice(simd, it));
+        let [part, old_push] = [&self.part, &self.push].map(|it| f32x8::from_slice(simd, it));
+        let along = normal.dot3(relative);
+        let push = (old_push - (along + closing) * part).greater(zero);
+        let slide = relative - normal * along;
+        let drag = old_drag - slide * part;
+        let (length, most) = (drag.dot3(drag).square_root(), friction * push);
+        let drag = Wide::select(most.is_less(length), drag * (most / length), drag);
+        let [x, y, z] = (normal * (push - old_push) + drag - old_drag).0;
+        for (lane, change) in changes.iter_mut().enumerate() {
+            *change = [x[lane], y[lane], z[lane], 0.0];
+        }
+        push.store_slice(&mut self.push);
+        for (own, drag) in self.drag.iter_mut().zip(drag.0) {
+            drag.store_slice(own);
+        }
+    }
+}
+
+/// Relaxes some blocks.
+#[inline(always)]
+fn relax_all<S: Simd>(simd: S, blocks: &mut [Block], moves: &[[f32; 4]], changes: &mut [[f32; 4]]) {
+    for (block, changes) in blocks.iter_mut().zip(changes.chunks_exact_mut(LANES)) {
+        block.relax(simd, moves, changes);
+    }
+}
+
+impl TriangleContact {
+    /// Corners of active pairs by row, in the order of the pairs, and compliances.
+    fn tie(&mut self) {
+        let Work { pairs, begins, corners, weights, sources, tied, active, .. } = &mut self.work;
+        active.clear();
+        let is_active = |&(_, pair): &(u32, &Pair)| pair.is_active;
+        active.extend((0..).zip(pairs.iter()).filter(is_active).map(|(index, _)| index));
+        begins.clear();
+        begins.resize(self.start.len() + 1, 0);
+        for pair in active.iter().map(|&index| &pairs[index as usize]) {
+            for k in 0..4 {
+                if pair.weights[k] != 0.0 {
+                    begins[pair.rows[k] as usize] += 1;
+                }
+            }
+        }
+        let mut sum = 0;
+        for begin in begins.iter_mut() {
+            sum += std::mem::replace(begin, sum);
+        }
+        corners.clear();
+        corners.resize(sum as usize, 0);
+        weights.clear();
+        weights.resize(sum as usize, 0.0);
+        sources.clear();
+        sources.resize(sum as usize, 0);
+        for (source, &index) in (0..).zip(active.iter()) {
+            let pair = &pairs[index as usize];
+            for k in (0..4).filter(|&k| pair.weights[k] != 0.0) {
+                let slot = &mut begins[pair.rows[k] as usize];
+                corners[*slot as usize] = 4 * index + k as u32;
+                weights[*slot as usize] = pair.weights[k];
+                sources[*slot as usize] = source;
+                *slot += 1;
+            }
+        }
+        begins.rotate_right(1);
+        begins[0] = 0;
+        let (begins, inverse_mass) = (&*begins, &self.inverse_mass);
+        tied.clear();
+        let is_tied = |row: usize| begins[row] < begins[row + 1] && inverse_mass[row] != 0.0;
+        tied.extend((0..inverse_mass.len()).filter(|&row| is_tied(row)).map(|row| row as u32));
+        for &index in active.iter() {
+            let pair = &mut pairs[index as usize];
+            let mut sum = 0.0;
+            for k in 0..4 {
+                let row = pair.rows[k] as usize;
+                let count = (begins[row + 1] - begins[row]) as f32;
+                sum += pair.weights[k] * pair.weights[k] * inverse_mass[row] * count;
+            }
+            pair.compliance = if sum > 0.0 { 1.0 / sum } else { 0.0 };
+            pair.is_active = sum > 0.0;
+        }
+        self.block();
+    }
+
+    /// Puts active pairs side by side. What is left of the last eight pushes nothing.
+    fn block(&mut self) {
+        let Work { pairs, active, blocks, changes, .. } = &mut self.work;
+        blocks.clear();
+        blocks.extend(active.chunks(LANES).map(|active| {
+            let mut block = Block::default();
+            for (lane, &index) in active.iter().enumerate() {
+                block.set(lane, &pairs[index as usize]);
+            }
+            block
+        }));
+        changes.clear();
+        changes.resize(LANES * blocks.len(), [0.0; 4]);
+    }
+
+    /// Adds the changes of multipliers to the moves of their corners, and to what becomes no velocity.
+    fn gather(&mut self, is_carried: bool) {
+        let Work { begins, sources, weights, tied, changes, moves, .. } = &mut self.work;
+        for row in tied.iter().map(|&row| row as usize) {
+            let range = begins[row] as usize..begins[row + 1] as usize;
+            let mut sum = [0.0; 4];
+            for (source, weight) in sources[range.clone()].iter().zip(&weights[range]) {
+                let change = &changes[*source as usize];
+                for (sum, change) in sum.iter_mut().zip(change) {
+                    *sum += *change * *weight;
+                }
+            }
+            let push = sum.map(|sum| sum * self.inverse_mass[row]);
+            for (step, push) in moves[row].iter_mut().zip(push) {
+                *step += push;
+            }
+            if is_carried {
+                self.carry[row] += xyz(push);
+            }
+        }
+    }
+
+    /// Pushes pairs apart by changing the moves of this round, which is a part of a slice.
+    pub(super) fn solve(&mut self, iterations: u32, part: f32) {
+        self.narrow(part);
+        self.tie();
+        let Work { aims, moves, blocks, changes, .. } = &mut self.work;
+        moves.clear();
+        moves.extend(aims.iter().map(|aim| particle(*aim, 0.0)));
+        for (block, changes) in blocks.iter().zip(changes.chunks_mut(LANES)) {
+            for (lane, change) in changes.iter_mut().enumerate() {
+                *change = block.held(lane);
+            }
+        }
+        self.gather(false);
+        for iteration in 0..iterations + TRIANGLE_MORE_ITERATIONS {
+            if iteration >= iterations && !self.is_pressed() {
+                break;
+            }
+            let Work { blocks, moves, changes, .. } = &mut self.work;
+            let moves = &*moves;
+            let each = blocks.par_chunks_mut(BLOCKS).zip(changes.par_chunks_mut(BLOCKS * LANES));
+            each.for_each(|(blocks, changes)| {
+                dispatch!(Level::new(), simd => relax_all(simd, blocks, moves, changes));
+            });
+            self.gather(false);
+        }
+        let Work { pairs, active, blocks, .. } = &mut self.work;
+        for (block, active) in blocks.iter().zip(active.chunks(LANES)) {
+            for (lane, &index) in active.iter().enumerate() {
+                let pair = &mut pairs[index as usize];
+                (pair.push, pair.drag) = block.multipliers(lane);
+            }
+        }
+    }
+
+    /// Ends the response of a round that begins no more: overlaps go, and multipliers stay for the next slice.
+    pub(super) fn keep(&mut self, part: f32) {
+        self.recover();
+        let Self { candidates, held, work, report, .. } = self;
+        if part > 0.0 {
+            held.clear();
+            held.extend(work.pairs.iter().filter(|pair| pair.push > 0.0).map(|pair| {
+                PairMultipliers {
+                    rank: pair.rank,
+                    push: pair.push / part,
+                    drag: (pair.drag / part).to_array(),
+                }
+            }));
+        }
+        report.candidates = candidates.len() as u32;
+        report.contacts = work.pairs.iter().filter(|pair| pair.push > 0.0).count() as u32;
+    }
+
+    /// How much nearer pins or colliders come to the other side of a pair that pushes \[m\]; none if it has none.
+    pub(super) fn pressing(&self, pair: &Pair) -> Option<f32> {
+        let has_pin = pair.rows.iter().any(|&row| self.inverse_mass[row as usize] == 0.0);
+        (has_pin && pair.is_active)
+            .then(|| -dot3(pair.normal, mix(pair, |row| xyz(self.work.moves[row as usize]))))
+    }
+
+    /// Whether pins or colliders come nearer to a pair's other side than moves may.
+    fn is_pressed(&self) -> bool {
+        let pairs = self.work.pairs.par_iter().with_min_len(1024);
+        pairs.any(|pair| self.pressing(pair).is_some_and(|it| it > TRIANGLE_APPROACH * pair.gap))
+    }
+
+    /// Takes a part of overlaps away, which becomes no velocity.
+    fn recover(&mut self) {
+        let Work { pairs, active, moves, changes, .. } = &mut self.work;
+        let mut is_needed = false;
+        for (&index, change) in active.iter().zip(changes) {
+            let pair = &pairs[index as usize];
+            *change = [0.0; 4];
+            if pair.is_active && pair.overlap > 0.0 {
+                let along = dot3(pair.normal, mix(pair, |row| xyz(moves[row as usize])));
+                let need = (TRIANGLE_RECOVERY * pair.overlap - along).max(0.0);
+                *change = particle(pair.normal * (need * pair.compliance), 0.0);
+                is_needed |= need > 0.0;
+            }
+        }
+        if is_needed {
+            self.gather(true);
+        }
+    }
+}
