@@ -1,14 +1,16 @@
 //! A simulation with the cloths of a job in it, and how it goes from frame to frame.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
-use poplin::{ClothId, Simulation};
+use poplin::{Backend, BackendChoice, ClothId, Simulation, SimulationOptions, State};
 use poplin_io::scene::{BuiltCollider, Wind};
-use poplin_model::{ColliderId, Frame, Particle};
+use poplin_model::{ColliderId, ContactMode, ContactReport, Frame, Particle};
 
 use crate::bodies::{Bodies, Scenery};
 use crate::failure::{Failure, OrFail};
 use crate::job::Job;
+use crate::output::counted;
 
 /// A simulation with the cloths of a job in it.
 pub(crate) struct Stage {
@@ -26,6 +28,11 @@ pub(crate) struct Stage {
     step: u64,
     /// Time at its end \[s\].
     time: f64,
+    /// The one on a GPU that goes on once nothing is crossed.
+    later: Option<Simulation>,
+    /// What contact of triangles reported of cloths until it did, and after how many steps that was.
+    earlier: HashMap<ClothId, ContactReport>,
+    untangled: u64,
 }
 
 impl Stage {
@@ -33,9 +40,85 @@ impl Stage {
     pub(crate) fn new(simulation: Simulation, job: &Job) -> Result<Self, Failure> {
         let winds = job.garments.iter().map(|garment| garment.wind).collect();
         let (ids, colliders, bodies) = (Vec::new(), Vec::new(), Bodies::default());
-        let mut stage = Self { simulation, ids, winds, colliders, bodies, step: 0, time: 0.0 };
+        let mut stage = Self {
+            simulation,
+            ids,
+            winds,
+            colliders,
+            bodies,
+            step: 0,
+            time: 0.0,
+            later: None,
+            earlier: HashMap::new(),
+            untangled: 0,
+        };
         stage.fill(job)?;
         Ok(stage)
+    }
+
+    /// Fills a simulation of the job. What starts crossed begins on the CPU if that is one on a GPU, which untangles nothing.
+    pub(crate) fn of_run(job: &Job, options: SimulationOptions) -> Result<Self, Failure> {
+        let simulation = job.simulation(options)?;
+        let has_triangles = job.cloth_contact_solver.contact == ContactMode::Triangles;
+        if !has_triangles || simulation.backend().backend != Backend::Gpu {
+            return Self::new(simulation, job);
+        }
+        let on_cpu = || Self::new(Simulation::new(Backend::Cpu)?, job);
+        let mut first_frame = on_cpu()?;
+        first_frame.advance(job, 1)?;
+        if first_frame.most_crossings(|report| report.start_crossings)? == 0 {
+            return Self::new(simulation, job);
+        }
+        let mut stage = on_cpu()?;
+        stage.later = Some(simulation);
+        Ok(stage)
+    }
+
+    /// The most crossings that a report has.
+    fn most_crossings(&mut self, of: fn(&ContactReport) -> u32) -> Result<u32, Failure> {
+        let state = self.simulation.state()?;
+        let reports = self.ids.iter().flatten().map(|&id| of(&state.contact_report(id)));
+        Ok(reports.max().unwrap_or(0))
+    }
+
+    /// Goes on on the GPU once nothing is crossed.
+    fn hand_over(&mut self) -> Result<(), Failure> {
+        if self.later.is_none() || self.most_crossings(|report| report.crossings)? > 0 {
+            return Ok(());
+        }
+        let Some(mut simulation) = self.later.take() else { return Ok(()) };
+        let state = self.simulation.state()?;
+        let old = self.simulation.ids().to_vec();
+        let new = simulation.restore(&self.simulation.save()?)?;
+        let new: HashMap<ClothId, ClothId> = old.into_iter().zip(new).collect();
+        for id in self.ids.iter_mut().flatten() {
+            if let Some(&new) = new.get(id) {
+                self.earlier.insert(new, state.contact_report(*id));
+                *id = new;
+            }
+        }
+        self.untangled = self.step;
+        self.simulation = simulation;
+        Ok(())
+    }
+
+    /// Where it runs, and why there.
+    pub(crate) fn backend(&self, job: &Job) -> BackendChoice {
+        let mut choice = self.simulation.backend().clone();
+        if self.later.is_some() {
+            choice.reason =
+                String::from("a GPU untangles nothing, and something was still crossed");
+        } else if self.untangled > 0 {
+            let frames = counted((self.untangled / u64::from(job.steps)) as usize, "frame");
+            choice.reason += &format!("; the first {frames} on the CPU, which untangles");
+        }
+        choice
+    }
+
+    /// What contact of triangles reports of a cloth in a state, since the start.
+    pub(crate) fn contact_report(&self, state: &State, id: ClothId) -> ContactReport {
+        let report = state.contact_report(id);
+        self.earlier.get(&id).map_or(report, |earlier| earlier.followed_by(&report))
     }
 
     fn fill(&mut self, job: &Job) -> Result<(), Failure> {
@@ -88,7 +171,8 @@ impl Stage {
     /// Simulates the next frame, whose index is `frame`, from 1.
     pub(crate) fn advance(&mut self, job: &Job, frame: u32) -> Result<(), Failure> {
         let step = self.prepare(job, frame)?;
-        self.step(job, &step)
+        self.step(job, &step)?;
+        self.hand_over()
     }
 
     /// Sets what the job moves over the first step of the next frame, whose index is `frame`, from 1. Returns that step.

@@ -82,3 +82,59 @@ pub struct ContactReport {
     /// [`Engine::note_feedback`]: https://docs.rs/poplin-gpu/latest/poplin_gpu/struct.Engine.html#method.note_feedback
     pub unlisted: Option<Trouble>,
 }
+
+impl ContactReport {
+    /// The report of a cloth that came from another simulation, where it had this one: as if both were one.
+    #[must_use]
+    pub fn followed_by(&self, later: &Self) -> Self {
+        let join = |mut all: Option<Trouble>, later: Option<Trouble>| {
+            let later = later.map(|it| Trouble {
+                first_frame: it.first_frame + self.frames,
+                last_frame: it.last_frame + self.frames,
+                ..it
+            });
+            later.into_iter().for_each(|later| Trouble::add(&mut all, later));
+            all
+        };
+        Self {
+            frames: self.frames + later.frames,
+            crossings: later.crossings,
+            start_crossings: self.start_crossings,
+            crossed: join(self.crossed, later.crossed),
+            forced: join(self.forced, later.forced),
+            hurried: join(self.hurried, later.hurried),
+            unlisted: join(self.unlisted, later.unlisted),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_report_goes_on_after_another_as_if_both_were_one() {
+        let trouble = |frame: u32, pairs: u32| {
+            Trouble::in_frame(frame, pairs, ContactPartner::Itself, [pairs as f32, 0.0, 0.0])
+        };
+        let earlier = ContactReport {
+            frames: 10,
+            crossings: 0,
+            start_crossings: 7,
+            crossed: Some(Trouble { last_frame: 8, ..trouble(0, 9) }),
+            ..ContactReport::default()
+        };
+        let later = ContactReport {
+            frames: 4,
+            crossings: 2,
+            crossed: Some(trouble(3, 2)),
+            hurried: Some(trouble(1, 1)),
+            ..ContactReport::default()
+        };
+        let both = earlier.followed_by(&later);
+        assert_eq!((both.frames, both.crossings, both.start_crossings), (14, 2, 7));
+        assert_eq!(both.crossed, Some(Trouble { last_frame: 13, ..trouble(0, 9) }));
+        assert_eq!(both.hurried, Some(trouble(11, 1)));
+        assert_eq!(both.forced, None);
+    }
+}

@@ -138,17 +138,19 @@ impl Recorder {
     /// Reads a frame back and records it.
     pub(super) fn record(&mut self, frame: u32, stage: &mut Stage) -> Result<(), Failure> {
         self.scenery = stage.scenery();
-        let Stage { simulation, ids, .. } = stage;
-        let state = simulation.state()?;
-        for (index, (garment, ids)) in self.job.garments.iter().zip(ids.iter()).enumerate() {
+        let state = stage.simulation.state()?;
+        for (index, (garment, ids)) in self.job.garments.iter().zip(&stage.ids).enumerate() {
             let vertices = &mut self.vertices[index];
             vertices.clear();
-            let poses = poses(simulation, ids)?;
+            let poses = poses(&stage.simulation, ids)?;
             for (&id, &pose) in ids.iter().zip(&poses) {
                 garment.append_vertices(pose, state.current(id), vertices);
             }
             let edges = &mut self.edges[index];
-            self.findings[index].update(frame, &self.job, &state, ids, &poses, edges);
+            let findings = &mut self.findings[index];
+            findings.update(frame, &self.job, &state, ids, &poses, edges);
+            let reports = ids.iter().map(|&id| stage.contact_report(&state, id));
+            findings.contact = reports.collect();
         }
         self.files.iter_mut().try_for_each(|files| files.push(&self.vertices))?;
         if frame == 0 || !self.has_frames || self.moments.wants(frame) {

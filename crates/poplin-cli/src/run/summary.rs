@@ -175,7 +175,7 @@ impl Summary {
         outcome: &Outcome,
         elapsed: Duration,
     ) -> Self {
-        let backend = stage.simulation.backend();
+        let backend = stage.backend(job);
         let findings = &outcome.findings;
         let strain = |pick: fn(&Findings) -> Strain| {
             findings.iter().map(pick).fold(Strain::default(), Strain::worse)

@@ -711,15 +711,12 @@ impl fmt::Display for Warning {
                 let (frames, position) = when_and_where(trouble);
                 let cloth = cloth_or_copy(cloth, *copy);
                 let most = counted(trouble.most_pairs as usize, "edge-triangle crossing");
-                let (what, cure) = if *is_on_gpu {
-                    ("was crossed", "a GPU untangles nothing, choose --backend cpu")
-                } else if *crossings_at_start > 0 {
-                    ("starts crossed", "move the layers apart")
-                } else {
-                    (
-                        "was crossed",
-                        "look for pins and colliders that leave it no room, or slow them",
-                    )
+                let is_from_start = *crossings_at_start > 0;
+                let what = if is_from_start { "starts crossed" } else { "was crossed" };
+                let cure = match (is_on_gpu, is_from_start) {
+                    (true, _) => "a GPU untangles nothing, choose --backend cpu",
+                    (false, true) => "move the layers apart",
+                    _ => "look for pins and colliders that leave it no room, or slow them",
                 };
                 let with = match trouble.partner {
                     ContactPartner::Itself => "itself",

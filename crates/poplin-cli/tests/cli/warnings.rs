@@ -298,27 +298,74 @@ fn cloth_that_starts_crossed_is_named_with_count_and_what_became_of_it() {
 #[test]
 fn what_a_gpu_leaves_crossed_is_named_with_count_frames_and_position() {
     let bench = Bench::new("crossed-gpu");
-    // A box in a corner of a pinned cloth, and the cloth with its other corner in a mesh.
+    // A box and a mesh that come into a pinned cloth in the second frame.
     let mesh = "v 0.1 -0.3 -0.1\nv 0.3 -0.3 -0.1\nv 0.1 -0.3 0.1\nv 0.1 -0.1 -0.1\nf 1 2 3\nf 1 4 2\nf 2 4 3\nf 3 4 1\n";
     bench.write("wedge.obj", mesh);
+    let keys = "keys = [{ time = 0, translation = [0, 0, 0.22] }, { time = 0.033333, translation = [0, 0, 0.05] }]\n";
     let colliders = [
         "[[collider]]\nbox = { size = [0.2, 0.2, 0.2], center = [0.21, -0.19, 0] }\n",
         "[[collider]]\nmesh = \"wedge.obj\"\n",
     ];
     let said = [
         "warning: cloth `sheet` was crossed, mostly with a collider: up to ",
-        " edge-triangle crossings in frames 1 to 2, near (",
+        " edge-triangle crossings in frame 2, near (",
         " stay at the end: a GPU untangles nothing, choose --backend cpu",
     ];
     for collider in colliders {
-        let scene = format!("{}{collider}", sheet_with_triangles("all")).replace("= 30", "= 2");
-        bench.write("scene.toml", &scene);
+        let scene = format!("{}{collider}{keys}", sheet_with_triangles("all"));
+        bench.write("scene.toml", &scene.replace("= 30", "= 2"));
         let args = ["run", "scene.toml", "--backend", "gpu", "--no-cache"];
         bench.poplin(&args).says(0, &said);
         let found = warning(&bench);
         assert_eq!((&found["kind"], &found["partner"]), (&"crossed".into(), &"collider".into()));
         assert_eq!(found["crossings_at_end"], found["most_pairs"]);
     }
+}
+
+#[test]
+fn what_starts_crossed_is_untangled_on_the_cpu_before_a_gpu_goes_on() {
+    let bench = Bench::new("untangled");
+    let sheet = |name: &str, rest: &str| {
+        format!(
+            "[[cloth]]\nname = \"{name}\"\ngrid = {{ columns = 5, rows = 5, width = 0.2, height = 0.2 }}\n\
+             thickness = 0.005\n{rest}\n"
+        )
+    };
+    let head = "frames = 4\n[cloth_contact_solver]\ncontact = \"triangles\"\n";
+    let other = |x: f32| {
+        format!("transform = {{ translation = [{x}, 0.013, 0.001], rotation = [0, 90, 0] }}")
+    };
+    let pinned = "pins = [\"all\"]";
+    let scene = |x: f32, pins: &str| {
+        let other = format!("{pins}\n{}", other(x));
+        format!("{head}{}{}", sheet("sheet", pinned), sheet("other", &other))
+    };
+    let run = |x: f32, pins: &str, backend: &str| {
+        bench.write("scene.toml", &scene(x, pins));
+        let args = ["run", "scene.toml", "--backend", backend, "--no-cache", "--out", backend];
+        bench.poplin(&args).succeeds().stdout.clone()
+    };
+    // It leaves the sheet by its border.
+    let [on_cpu, on_gpu] = ["cpu", "gpu"].map(|backend| run(0.18, "", backend));
+    assert!(!on_cpu.contains("untangles"), "{on_cpu}");
+    assert!(on_gpu.contains("; the first 2 frames on the CPU, which untangles)"), "{on_gpu}");
+    let [cpu, gpu] = ["cpu", "gpu"].map(|backend| {
+        let mesh = std::fs::read(bench.path(backend).join("other.obj")).unwrap();
+        let warnings = bench.json(&format!("{backend}/summary.json"))["warnings"].clone();
+        let keys = ["cloth", "crossings_at_start", "crossings_at_end", "last_frame", "most_pairs"];
+        let crossed = warnings.as_array().unwrap().iter().filter(|it| it["kind"] == "crossed");
+        let crossed: Vec<_> = crossed.map(|it| keys.map(|key| it[key].clone())).collect();
+        (mesh, crossed)
+    });
+    assert!(cpu.0 == gpu.0, "other cloth");
+    assert_eq!(cpu.1, gpu.1);
+    assert_eq!(gpu.1.len(), 2, "{:?}", gpu.1);
+    // Where pins hold both it stays crossed, on the CPU.
+    let stuck = run(0.113, pinned, "gpu");
+    assert!(stuck.contains("a GPU untangles nothing, and something was still crossed"), "{stuck}");
+    // What is not crossed is on the GPU from the start.
+    let free = run(0.25, "", "gpu");
+    assert!(free.starts_with("gpu backend") && !free.contains("the first"), "{free}");
 }
 
 #[test]
