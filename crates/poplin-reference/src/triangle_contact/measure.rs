@@ -245,7 +245,7 @@ impl TriangleContact {
         if kind != Kind::VertexPlane {
             let border = f32x8::splat(simd, TRIANGLE_BORDER);
             for weight in weights {
-                speaks = speaks & border.is_less(weight.magnitude());
+                speaks &= border.is_less(weight.magnitude());
             }
             is_met = !self.misses(&corners, first_count(kind));
         }
