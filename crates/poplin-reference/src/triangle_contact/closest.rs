@@ -24,7 +24,7 @@ pub struct Closest<R = f32, V = Vec3, M = bool> {
     pub is_inside: M,
 }
 
-/// What a comparison of numbers of vectors says.
+/// What a comparison of coordinates says.
 pub(super) type Mask<V> = <<V as Vector>::Real as Real>::Mask;
 
 /// The closest points between such vectors.

@@ -240,6 +240,7 @@ impl TriangleContact {
         let closing = (distance - thickness).greater(zero);
         let overlap = (thickness - distance).greater(zero);
 
+        let first_count = first_count(kind);
         let mut speaks = zero.is_equal(zero);
         let mut is_met = speaks;
         if kind != Kind::VertexPlane {
@@ -247,14 +248,13 @@ impl TriangleContact {
             for weight in weights {
                 speaks &= border.is_less(weight.magnitude());
             }
-            is_met = !self.misses(&corners, first_count(kind));
+            is_met = !self.misses(&corners, first_count);
         }
         let [x, y, z] = normal.0;
         let touches = x.is_equal(zero) & y.is_equal(zero) & z.is_equal(zero);
         let change = normal.dot3(mixed(&weights, corners.step));
         let near = f32x8::splat(simd, TRIANGLE_EAGER * self.reserve);
         let is_near = zero.is_less(overlap) | (closing + change).is_less(near);
-        let first_count = first_count(kind);
         let mut coming = [zero; 4];
         for (k, coming) in coming.iter_mut().enumerate() {
             let along = normal.dot3(corners.step[k]);
