@@ -392,6 +392,9 @@ fn lists_change_nothing() {
             let is_same = kept.contact.start == dropped.contact.start
                 && kept.contact.carry == dropped.contact.carry;
             assert!(is_same, "seed {seed}, slice {slice}");
+            let held = kept.contact.multipliers().pairs;
+            let is_sorted = held.is_sorted_by(|a, b| a.rank < b.rank);
+            assert!(is_sorted, "seed {seed}, slice {slice}");
             for (row, speed) in speeds.iter_mut().enumerate() {
                 *speed = kept.contact.start[row] - before[row];
             }

@@ -66,7 +66,9 @@ impl Stage {
         let on_cpu = || Self::new(Simulation::new(Backend::Cpu)?, job);
         let mut first_frame = on_cpu()?;
         first_frame.advance(job, 1)?;
-        if first_frame.most_crossings(|report| report.start_crossings)? == 0 {
+        let state = first_frame.simulation.state()?;
+        let mut ids = first_frame.ids.iter().flatten();
+        if ids.all(|&id| state.contact_report(id).start_crossings == 0) {
             return Self::new(simulation, job);
         }
         let mut stage = on_cpu()?;
@@ -74,20 +76,14 @@ impl Stage {
         Ok(stage)
     }
 
-    /// The most crossings that a report has.
-    fn most_crossings(&mut self, of: fn(&ContactReport) -> u32) -> Result<u32, Failure> {
-        let state = self.simulation.state()?;
-        let reports = self.ids.iter().flatten().map(|&id| of(&state.contact_report(id)));
-        Ok(reports.max().unwrap_or(0))
-    }
-
     /// Goes on on the GPU once nothing is crossed.
     fn hand_over(&mut self) -> Result<(), Failure> {
-        if self.later.is_none() || self.most_crossings(|report| report.crossings)? > 0 {
-            return Ok(());
-        }
         let Some(mut simulation) = self.later.take() else { return Ok(()) };
         let state = self.simulation.state()?;
+        if self.ids.iter().flatten().any(|&id| state.contact_report(id).crossings > 0) {
+            self.later = Some(simulation);
+            return Ok(());
+        }
         let old = self.simulation.ids().to_vec();
         let new = simulation.restore(&self.simulation.save()?)?;
         let new: HashMap<ClothId, ClothId> = old.into_iter().zip(new).collect();

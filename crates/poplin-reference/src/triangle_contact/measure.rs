@@ -276,7 +276,8 @@ impl TriangleContact {
             let delta = vector(&closest.delta.0);
             let speaks = is(speaks) || candidate.speaks(&weights, delta, &self.start);
             let is_active = speaks && !is(touches);
-            if is(touches) || is_active && is(is_near) || is(may_cross) {
+            let is_near = is(is_near);
+            if is(touches) || is_active && is_near || is(may_cross) {
                 found.push(Pair {
                     rank: candidate.rank,
                     rows: candidate.rows,
@@ -288,6 +289,7 @@ impl TriangleContact {
                     overlap: overlap[lane],
                     friction: candidate.friction,
                     first_count: first_count as u32,
+                    is_near,
                     is_active,
                     fractions: [1.0; 4],
                     ..Pair::default()

@@ -10,7 +10,7 @@ use glam::Vec3;
 
 use poplin_layout::TRIANGLE_EAGER;
 
-use super::lanes::{LANES, columns};
+use super::lanes::{LANES, Real, Vector, Wide, columns};
 use super::pairs::{Candidate, Kind};
 use super::tree::Reach;
 use crate::math::length3;
@@ -88,9 +88,6 @@ fn is_above(candidate: &Candidate, points: &[Point], rest: &[Vec3]) -> bool {
     normal.dot(delta) > (reach + rounding) * normal.length().max(1.0)
 }
 
-/// A vector in every lane.
-type Vectors<S> = [f32x8<S>; 3];
-
 /// Which of up to eight pairs of no plane are out of reach: a bit for each.
 #[inline(always)]
 fn far<S: Simd>(
@@ -129,40 +126,46 @@ fn far<S: Simd>(
         normal[k] = x - (y + z) * third;
         middle[k] = (x + y) * half;
         along[k] = y - x;
-        size += greater(x.abs(), greater(y.abs(), z.abs()));
+        size += Real::greater(x.abs(), Real::greater(y.abs(), z.abs()));
     }
     // Points of two edges that come closer and closer.
-    let on_second = project(simd, &middle, &[zero; 3], &across);
-    let on_first = project(simd, &on_second, &first[0], &along);
-    let on_second = project(simd, &on_first, &[zero; 3], &across);
-    for k in 0..3 {
-        normal[k] = is_face.select(normal[k], on_first[k] - on_second[k]);
-    }
-    let low = lesser(dot(&normal, &first[0]), dot(&normal, &first[1]));
-    let high = greater(zero, greater(dot(&normal, &second[0]), dot(&normal, &second[1])));
+    let (none, across) = (Wide([zero; 3]), Wide(across));
+    let on_second = project(Wide(middle), none, across);
+    let on_first = project(on_second, Wide(first[0]), Wide(along));
+    let on_second = project(on_first, none, across);
+    let normal = Wide::select(is_face, Wide(normal), on_first - on_second);
+    let low = Real::lesser(normal.dot3(Wide(first[0])), normal.dot3(Wide(first[1])));
+    let high = Real::greater(
+        zero,
+        Real::greater(normal.dot3(Wide(second[0])), normal.dot3(Wide(second[1]))),
+    );
     let push = reaches(is_face, a[3], b[3], c[3], d[3]);
     // What rests closer pushes later; it is of one cloth and crosses as any other.
     let rest = f32x8::from_slice(simd, &rest) + f32x8::splat(simd, TRIANGLE_EAGER * reserve);
-    let closer = greater(rest, f32x8::splat(simd, 2.0 * reserve)) * f32x8::splat(simd, ROUNDING[0]);
-    let push = lesser(closer, push);
+    let closer =
+        Real::greater(rest, f32x8::splat(simd, 2.0 * reserve)) * f32x8::splat(simd, ROUNDING[0]);
+    let push = Real::lesser(closer, push);
     let [a, b, c, d] = corners(simd, &rows, points, 1);
     let cross = reaches(is_face, a[3].abs(), b[3].abs(), c[3].abs(), d[3].abs());
-    let may_hold = greater(greater(a[3], b[3]), greater(c[3], d[3])).simd_gt(zero);
+    let may_hold =
+        Real::greater(Real::greater(a[3], b[3]), Real::greater(c[3], d[3])).simd_gt(zero);
     // How far any two corners move against each other.
     let mut moves = [zero; 3];
     for k in 0..3 {
         let (with_first, with_second) = (is_face.select(a[k], b[k]), is_face.select(b[k], c[k]));
-        let apart = greater(a[k], with_first) - lesser(with_second, lesser(c[k], d[k]));
-        let against = greater(with_second, greater(c[k], d[k])) - lesser(a[k], with_first);
-        moves[k] = greater(apart, against);
+        let apart =
+            Real::greater(a[k], with_first) - Real::lesser(with_second, Real::lesser(c[k], d[k]));
+        let against =
+            Real::greater(with_second, Real::greater(c[k], d[k])) - Real::lesser(a[k], with_first);
+        moves[k] = Real::greater(apart, against);
     }
-    let moves = dot(&moves, &moves).sqrt() * f32x8::splat(simd, ROUNDING[0]);
+    let moves = Wide(moves).dot3(Wide(moves)).sqrt() * f32x8::splat(simd, ROUNDING[0]);
     // Who cannot be held back crosses nothing that is not within reach of what it moves against it.
-    let reach = greater(push + moves, may_hold.select(cross, zero));
+    let reach = Real::greater(push + moves, may_hold.select(cross, zero));
     let reach = reach + size * f32x8::splat(simd, ROUNDING[1]);
     let between = low - high;
-    let is_far = between.simd_gt(zero)
-        & (between * between).simd_gt(dot(&normal, &normal) * (reach * reach));
+    let is_far =
+        between.simd_gt(zero) & (between * between).simd_gt(normal.dot3(normal) * (reach * reach));
     is_far.to_bitmask()
 }
 
@@ -176,34 +179,13 @@ fn reaches<S: Simd>(
     d: f32x8<S>,
 ) -> f32x8<S> {
     let (with_first, with_second) = (is_face.select(a, b), is_face.select(b, c));
-    greater(a, with_first) + greater(with_second, greater(c, d))
-}
-
-/// The lesser of two; the second if either is no number, so that then nothing is out of reach.
-#[inline(always)]
-fn lesser<S: Simd>(a: f32x8<S>, b: f32x8<S>) -> f32x8<S> {
-    a.simd_lt(b).select(a, b)
-}
-
-/// The greater of two; the second if either is no number.
-#[inline(always)]
-fn greater<S: Simd>(a: f32x8<S>, b: f32x8<S>) -> f32x8<S> {
-    a.simd_gt(b).select(a, b)
-}
-
-/// Dot product.
-#[inline(always)]
-fn dot<S: Simd>(a: &Vectors<S>, b: &Vectors<S>) -> f32x8<S> {
-    a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+    Real::greater(a, with_first) + Real::greater(with_second, Real::greater(c, d))
 }
 
 /// The point of an edge that is closest to a point.
 #[inline(always)]
-fn project<S: Simd>(simd: S, at: &Vectors<S>, from: &Vectors<S>, along: &Vectors<S>) -> Vectors<S> {
-    let delta = [at[0] - from[0], at[1] - from[1], at[2] - from[2]];
-    let part = dot(&delta, along) / dot(along, along);
-    let part = lesser(greater(part, f32x8::splat(simd, 0.0)), f32x8::splat(simd, 1.0));
-    [from[0] + along[0] * part, from[1] + along[1] * part, from[2] + along[2] * part]
+fn project<S: Simd>(at: Wide<S>, from: Wide<S>, along: Wide<S>) -> Wide<S> {
+    from + along * ((at - from).dot3(along) / along.dot3(along)).clamp_unit()
 }
 
 /// The columns of one half of the points of four rows in each lane.

@@ -245,8 +245,7 @@ impl TriangleContact {
     /// How much nearer pins or colliders come to the other side of a pair that pushes \[m\]; none if it has none.
     pub(super) fn pressing(&self, pair: &Pair) -> Option<f32> {
         let has_pin = pair.rows.iter().any(|&row| self.inverse_mass[row as usize] == 0.0);
-        (has_pin && pair.is_active)
-            .then(|| -dot3(pair.normal, mix(pair, |row| xyz(self.work.moves[row as usize]))))
+        (has_pin && pair.is_active).then(|| -dot3(pair.normal, mix(pair, &self.work.moves)))
     }
 
     /// Whether pins or colliders come nearer to a pair's other side than moves may.
@@ -263,7 +262,7 @@ impl TriangleContact {
             let pair = &pairs[index as usize];
             *change = [0.0; 4];
             if pair.is_active && pair.overlap > 0.0 {
-                let along = dot3(pair.normal, mix(pair, |row| xyz(moves[row as usize])));
+                let along = dot3(pair.normal, mix(pair, moves));
                 let need = (TRIANGLE_RECOVERY * pair.overlap - along).max(0.0);
                 *change = particle(pair.normal * (need * pair.compliance), 0.0);
                 is_needed |= need > 0.0;

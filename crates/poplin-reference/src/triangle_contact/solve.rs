@@ -12,8 +12,7 @@ use std::ops::Range;
 
 use glam::Vec3;
 use poplin_layout::{
-    TRIANGLE_APPROACH, TRIANGLE_EAGER, TRIANGLE_LEAST_GAP, TRIANGLE_PRESSED_PART, TRIANGLE_REACH,
-    TRIANGLE_STRIDE,
+    TRIANGLE_APPROACH, TRIANGLE_LEAST_GAP, TRIANGLE_PRESSED_PART, TRIANGLE_REACH, TRIANGLE_STRIDE,
 };
 use rayon::prelude::*;
 
@@ -42,6 +41,8 @@ pub(super) struct Pair {
     pub(super) overlap: f32,
     pub(super) friction: f32,
     pub(super) first_count: u32,
+    /// Whether it pushes if nothing changes where its corners go, and it may.
+    pub(super) is_near: bool,
     /// Whether it pushes; others only limit moves.
     pub(super) is_active: bool,
     pub(super) push: f32,
@@ -103,8 +104,8 @@ fn part_of(room: f32, length: f32) -> f32 {
 }
 
 /// Sum of what the corners of a pair have of something, by weight.
-pub(super) fn mix(pair: &Pair, of: impl Fn(u32) -> Vec3) -> Vec3 {
-    let each = |k: usize| of(pair.rows[k]) * pair.weights[k];
+pub(super) fn mix(pair: &Pair, field: &[[f32; 4]]) -> Vec3 {
+    let each = |k: usize| xyz(field[pair.rows[k] as usize]) * pair.weights[k];
     each(0) + each(1) + each(2) + each(3)
 }
 
@@ -124,12 +125,6 @@ impl TriangleContact {
     /// How far a corner that moves so far towards the other side may come: of one that may be held back, less.
     fn most_coming(&self, row: u32, coming: f32) -> f32 {
         if self.may_hold(row) { coming.max(0.0) } else { coming }
-    }
-
-    /// Whether a pair that may push will, if nothing changes where its corners go.
-    fn is_near(&self, pair: &Pair) -> bool {
-        let change = dot3(pair.normal, mix(pair, |row| self.work.aims[row as usize]));
-        pair.overlap > 0.0 || pair.closing + change < TRIANGLE_EAGER * self.reserve
     }
 
     /// Indices of the chosen candidates that a round has to look at, in the order of ranks: those that no slab keeps apart.
@@ -209,7 +204,7 @@ impl TriangleContact {
                 let drag = (drag - normal * dot3(drag, normal)) * part;
                 pair.drag = shorten(drag, pair.friction * pair.push);
             }
-            pair.is_active &= pair.push > 0.0 || self.is_near(pair);
+            pair.is_active &= pair.push > 0.0 || pair.is_near;
         }
         self.work.pairs = pairs;
     }
