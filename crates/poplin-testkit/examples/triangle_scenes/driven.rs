@@ -46,11 +46,21 @@ pub(crate) fn ribbon(kind: Kind, revolutions: f32) -> Scene {
     Scene { seconds: 8.0, shown: 3.5, ..scene }
 }
 
-/// A square metre of 200 x 200 particles, 2 mm thick, held by 0.1 m of two sides and twisted by four revolutions in 2 s.
+/// A square metre of 200 x 200 particles, 2 mm thick, held by two whole sides and twisted by four revolutions in 2 s.
 pub(crate) fn towel(kind: Kind) -> Scene {
+    square_metre(kind, 2)
+}
+
+/// The same, held by a tenth of both sides, around which the rest is wound.
+pub(crate) fn grip(kind: Kind) -> Scene {
+    square_metre(kind, 20)
+}
+
+/// Held by the middle of two sides, one of so many parts of each on both sides of it.
+fn square_metre(kind: Kind, parts: u32) -> Scene {
     let columns = kind.count(200);
-    let grip = columns / 20;
-    let middle = columns / 2 - grip..columns / 2 + grip;
+    let (middle, grip) = (columns / 2, columns / parts);
+    let middle = middle - grip..middle + grip;
     let ends = middle.clone().chain(middle.map(|it| columns * (columns - 1) + it)).collect();
     let scene = twisted(kind, [columns; 2], [1.0; 2], ends, 0.002, 4.0, 2.0);
     Scene { seconds: 2.0, shown: 2.0, ..scene }

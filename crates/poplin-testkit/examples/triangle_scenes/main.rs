@@ -49,7 +49,7 @@ fn scenes(kind: Kind) -> Vec<(String, Make)> {
             add(format!("w4-{mm}mm-{friction}"), Box::new(make));
         }
     }
-    let others: [Named; 25] = [
+    let others: [Named; 26] = [
         ("spike", drops::on_spike),
         ("needles", drops::on_needles),
         ("table", drops::on_table),
@@ -62,6 +62,7 @@ fn scenes(kind: Kind) -> Vec<(String, Make)> {
         ("edge-on", driven::edge_on),
         ("pinch", driven::pinch),
         ("towel", driven::towel),
+        ("grip", driven::grip),
         ("ribbon-3", |kind| driven::ribbon(kind, 3.0)),
         ("ribbon-6", |kind| driven::ribbon(kind, 6.0)),
         ("stack-0.9", |kind| friction::stack(kind, 0.9)),
