@@ -5,10 +5,10 @@ use glam::Vec3;
 use poplin_layout::{MIN_NORMAL_SQUARE, MIN_SQUARE, TRIANGLE_BORDER, TRIANGLE_EAGER};
 use rayon::prelude::*;
 
-use super::closest::{Closest, ClosestOf, Mask, edge_edge, vertex_face};
+use super::closest::{ClosestOf, Mask};
 use super::lanes::{LANES, Real, Vector, Wide, columns};
 use super::memory::TriangleContact;
-use super::pairs::{Candidate, Kind, first_count};
+use super::pairs::{Candidate, Kind, closest, first_count};
 use super::solve::Pair;
 use super::tree::{Path, Reach};
 
@@ -216,17 +216,8 @@ impl TriangleContact {
         found: &mut Vec<Pair>,
     ) {
         let corners = self.corners(simd, &lanes);
-        let [a, b, c, d] = corners.at;
-        let (zero, one) = (f32x8::splat(simd, 0.0), f32x8::splat(simd, 1.0));
-        let closest = match kind {
-            Kind::VertexFace => vertex_face(a, [b, c, d]),
-            Kind::EdgeEdge => edge_edge([a, b], [c, d]),
-            Kind::VertexPlane => Closest {
-                weights: [one, -one, zero, zero],
-                delta: a - b,
-                is_inside: zero.is_equal(zero),
-            },
-        };
+        let zero = f32x8::splat(simd, 0.0);
+        let closest = closest(kind, corners.at);
         let weights = closest.weights;
         let (normal, distance) = apart(kind, corners.at, self.planes(simd, &lanes), &closest);
         let mut rest = [0.0; LANES];

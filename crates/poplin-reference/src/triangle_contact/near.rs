@@ -206,6 +206,7 @@ fn corners<S: Simd>(
 
 #[cfg(test)]
 mod tests {
+    use super::super::pairs::closest;
     use super::*;
 
     /// How far contact may take a row off its path \[m\].
@@ -264,7 +265,7 @@ mod tests {
             assert_eq!(found, baseline);
             for (index, pair) in pairs.iter().enumerate() {
                 let corner = pair.rows.map(|row| row as usize);
-                let closest = pair.closest(corner.map(|row| at[row]));
+                let closest = closest(pair.kind, corner.map(|row| at[row]));
                 let (normal, distance) = if pair.kind == Kind::VertexPlane {
                     (rest[corner[1]], rest[corner[1]].dot(closest.delta))
                 } else {

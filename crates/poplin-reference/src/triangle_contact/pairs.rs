@@ -1,16 +1,17 @@
 //! Pairs of a vertex and a face or of two edges that may come close. What a pair is, is the twin of `shaders/contact/triangle_pairs.wgsl`.
 
-use fearless_simd::{Level, Simd, dispatch};
+use fearless_simd::{Level, Simd, dispatch, f32x8, prelude::*};
 use glam::Vec3;
 use poplin_host::NO_CORNER;
 use poplin_layout::{NO_OFFSET, TRIANGLE_BEYOND, TRIANGLE_BORDER, TRIANGLE_REST};
 use rayon::prelude::*;
 
 use super::body::Body;
-use super::closest::{Closest, edge_edge, vertex_face};
+use super::closest::{Closest, ClosestOf, edge_edge, vertex_face};
+use super::lanes::{LANES, Real, Vector, Wide};
 use super::memory::TriangleContact;
-use super::tree::{Path, Subset};
-use crate::math::{dot3, length3};
+use super::tree::{Between, Path, Subset};
+use crate::math::dot3;
 
 /// What the corners of a pair are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -84,15 +85,20 @@ impl Candidate {
         let height = arm - edge * part;
         dot3(delta, height) > TRIANGLE_BEYOND * dot3(height, height)
     }
+}
 
-    /// Its closest points with these corners.
-    pub(super) fn closest(&self, [a, b, c, d]: [Vec3; 4]) -> Closest {
-        match self.kind {
-            Kind::VertexFace => vertex_face(a, [b, c, d]),
-            Kind::EdgeEdge => edge_edge([a, b], [c, d]),
-            Kind::VertexPlane => {
-                Closest { weights: [1.0, -1.0, 0.0, 0.0], delta: a - b, is_inside: true }
-            }
+/// The closest points of a pair of a kind.
+#[inline(always)]
+pub(super) fn closest<V: Vector>(kind: Kind, [a, b, c, d]: [V; 4]) -> ClosestOf<V> {
+    match kind {
+        Kind::VertexFace => vertex_face(a, [b, c, d]),
+        Kind::EdgeEdge => edge_edge([a, b], [c, d]),
+        Kind::VertexPlane => {
+            let delta = a - b;
+            let [x, ..] = delta.coordinates();
+            let [zero, one] = [x.all(0.0), x.all(1.0)];
+            let weights = [one, -one, zero, zero];
+            Closest { weights, delta, is_inside: zero.is_equal(zero) }
         }
     }
 }
@@ -160,9 +166,9 @@ impl Sides<'_> {
         if self.kind == VERTICES_OF_SECOND { [b, a] } else { [a, b] }
     }
 
-    /// The pair of a vertex or edge of the first and a face or edge of the second; none if they have a corner in common. Of the two
-    /// orders of two edges of one body, either gives the same pair.
-    fn candidate(&self, mut first: u32, mut second: u32) -> Option<Candidate> {
+    /// The pair of a vertex or edge of the first and a face or edge of the second, which have no corner in common. Of the two orders of
+    /// two edges of one body, either gives the same pair.
+    fn candidate(&self, mut first: u32, mut second: u32) -> Candidate {
         let [a, b] = self.pair;
         let is_own = self.is_own();
         let [p, q] = self.bodies.map(|body| body.rows.start as u32);
@@ -175,9 +181,6 @@ impl Sides<'_> {
             }
             let ([i, j], [k, l]) =
                 (surfaces[0].edges[first as usize], surfaces[1].edges[second as usize]);
-            if is_own && (i == k || i == l || j == k || j == l) {
-                return None;
-            }
             (rows, kind, owned) = ([p + i, p + j, q + k, q + l], Kind::EdgeEdge, 0);
         } else {
             let [vertex] = surfaces[0].vertices[first as usize];
@@ -185,9 +188,6 @@ impl Sides<'_> {
                 (rows, kind, owned) = ([p + vertex, q, q, q], Kind::VertexPlane, 0);
             } else {
                 let face = surfaces[1].faces[second as usize];
-                if is_own && face.contains(&vertex) {
-                    return None;
-                }
                 let [x, y, z] = face.map(|corner| q + corner);
                 owned = surfaces[1].owned[second as usize];
                 let is_there = |corner: u32| corner != NO_CORNER && !(is_own && corner == vertex);
@@ -198,7 +198,7 @@ impl Sides<'_> {
         }
         let rank = [a, b, self.kind << 28 | first, second];
         let (friction, rest) = (self.friction, f32::INFINITY);
-        Some(Candidate { rows, kind, owned, beyond, friction, rest, is_own, rank })
+        Candidate { rows, kind, owned, beyond, friction, rest, is_own, rank }
     }
 }
 
@@ -340,28 +340,34 @@ impl TriangleContact {
         let mut found = Vec::with_capacity(groups.len() * PER_NODE);
         let mut add = |item: u32, other: u32| {
             let (item, other) = if of_second { (other, item) } else { (item, other) };
-            let candidate = sides.candidate(item, other);
-            found.extend(candidate.map(|it| Candidate { rest: self.rest_of(&it), ..it }));
+            found.push(sides.candidate(item, other));
         };
-        let paths = &self.paths[sides.bodies[usize::from(of_second)].rows.clone()];
         if sides.kind != EDGES && second.is_plane {
             let items = groups.flat_map(|(leaf, _)| first.vertices.leaf(leaf));
             items.for_each(|item| add(item as u32, 0));
         } else {
+            let of = match (sides.is_own(), sides.kind == EDGES && task.is_whole) {
+                (false, _) => Between::TwoBodies,
+                (true, false) => Between::OneBody,
+                (true, true) => Between::OneTree,
+            };
             match (sides.kind == EDGES, of_second) {
                 (true, false) => {
-                    let is_own = task.is_whole && sides.is_own();
-                    first.edges.visit_pairs(simd, groups, paths, &second.edges, is_own, add);
+                    first.edges.visit_pairs(simd, groups, &second.edges, of, add);
                 }
                 (true, true) => {
-                    second.edges.visit_pairs(simd, groups, paths, &first.edges, false, add);
+                    second.edges.visit_pairs(simd, groups, &first.edges, of, add);
                 }
                 (false, false) => {
-                    first.vertices.visit_pairs(simd, groups, paths, &second.faces, false, add);
+                    first.vertices.visit_pairs(simd, groups, &second.faces, of, add);
                 }
                 (false, true) => {
-                    second.faces.visit_pairs(simd, groups, paths, &first.vertices, false, add);
+                    second.faces.visit_pairs(simd, groups, &first.vertices, of, add);
                 }
+            }
+            if sides.is_own() {
+                let kind = if sides.kind == EDGES { Kind::EdgeEdge } else { Kind::VertexFace };
+                self.set_rests(simd, kind, &mut found);
             }
         }
         found
@@ -372,15 +378,58 @@ impl TriangleContact {
         if !candidate.is_own {
             return f32::INFINITY;
         }
+        let at = candidate.rows.map(|row| self.rest[row as usize]);
         let radius = candidate.rows.map(|row| self.radius[row as usize]);
-        let (first, second) = radius.split_at(candidate.first_count());
-        let most = |side: &[f32]| side.iter().copied().fold(0.0, f32::max);
-        let rest = candidate.rows.map(|row| self.rest[row as usize]);
-        if TRIANGLE_REST * box_distance(candidate.kind, &rest) > most(first) + most(second) {
-            return f32::INFINITY;
-        }
-        TRIANGLE_REST * length3(candidate.closest(rest).delta)
+        rest_distance(candidate.kind, at, radius)
     }
+
+    /// Sets [`Candidate::rest`] of pairs of one kind, which are of one body.
+    #[inline(always)]
+    fn set_rests<S: Simd>(&self, simd: S, kind: Kind, pairs: &mut [Candidate]) {
+        for some in pairs.chunks_mut(LANES) {
+            let mut at = [[[0.0; LANES]; 3]; 4];
+            let mut radius = [[0.0; LANES]; 4];
+            for (lane, pair) in some.iter().enumerate() {
+                for k in 0..4 {
+                    let row = pair.rows[k] as usize;
+                    let rest = self.rest[row];
+                    (at[k][0][lane], at[k][1][lane], at[k][2][lane]) = (rest.x, rest.y, rest.z);
+                    radius[k][lane] = self.radius[row];
+                }
+            }
+            let [a, b, c, d] = &at;
+            let (first, second) = (Wide::load(simd, a), Wide::load(simd, b));
+            let (third, fourth) = (Wide::load(simd, c), Wide::load(simd, d));
+            let [a, b, c, d] = &radius;
+            let (p, q) = (f32x8::from_slice(simd, a), f32x8::from_slice(simd, b));
+            let (r, s) = (f32x8::from_slice(simd, c), f32x8::from_slice(simd, d));
+            let rest = rest_distance(kind, [first, second, third, fourth], [p, q, r, s]);
+            for (lane, pair) in some.iter_mut().enumerate() {
+                pair.rest = rest[lane];
+            }
+        }
+    }
+}
+
+/// How far apart a pair of a kind is kept at most, by where its corners rest and their radii \[m\]; infinite if that is no less than the
+/// thickness.
+#[inline(always)]
+fn rest_distance<V: Vector>(kind: Kind, at: [V; 4], radius: [V::Real; 4]) -> V::Real {
+    let [p, q, r, s] = radius;
+    let zero = p.all(0.0);
+    let thickness = if first_count(kind) == 1 {
+        p.greater(zero) + q.greater(r).greater(s)
+    } else {
+        p.greater(q) + r.greater(s)
+    };
+    let square = box_square(kind, at);
+    let is_far = thickness.is_less(square.square_root() * TRIANGLE_REST);
+    let far = p.all(f32::INFINITY);
+    if V::Real::is_all(is_far) {
+        return far;
+    }
+    let delta = closest(kind, at).delta;
+    V::Real::select(is_far, far, delta.dot3(delta).square_root() * TRIANGLE_REST)
 }
 
 /// Corners of the first simplex.
@@ -388,13 +437,23 @@ pub(super) fn first_count(kind: Kind) -> usize {
     if kind == Kind::EdgeEdge { 2 } else { 1 }
 }
 
-/// Distance of the boxes around both simplices \[m\].
-fn box_distance(kind: Kind, [a, b, c, d]: &[Vec3; 4]) -> f32 {
-    let (first, second) = if first_count(kind) == 1 {
-        ([*a, *a], [b.min(*c).min(*d), b.max(*c).max(*d)])
-    } else {
-        ([a.min(*b), a.max(*b)], [c.min(*d), c.max(*d)])
-    };
-    let between = (first[0] - second[1]).max(second[0] - first[1]).max(Vec3::ZERO);
-    length3(between)
+/// The square of the distance of the boxes around both simplices.
+#[inline(always)]
+fn box_square<V: Vector>(kind: Kind, [a, b, c, d]: [V; 4]) -> V::Real {
+    let (a, b) = (a.coordinates(), b.coordinates());
+    let (c, d) = (c.coordinates(), d.coordinates());
+    let mut sum = a[0].all(0.0);
+    let zero = sum;
+    for k in 0..3 {
+        let (mut low, mut high) = (c[k].lesser(d[k]), c[k].greater(d[k]));
+        let (mut first_low, mut first_high) = (a[k], a[k]);
+        if first_count(kind) == 1 {
+            (low, high) = (low.lesser(b[k]), high.greater(b[k]));
+        } else {
+            (first_low, first_high) = (a[k].lesser(b[k]), a[k].greater(b[k]));
+        }
+        let between = (first_low - high).greater(low - first_high).greater(zero);
+        sum = sum + between * between;
+    }
+    sum
 }

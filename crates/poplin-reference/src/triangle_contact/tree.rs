@@ -9,7 +9,7 @@
 
 use std::ops::Range;
 
-use fearless_simd::{Level, dispatch, f32x8, mask32x8, prelude::*};
+use fearless_simd::{Level, dispatch, f32x8, mask32x8, prelude::*, u32x8};
 use glam::Vec3;
 use poplin_layout::{TRIANGLE_AXES, TRIANGLE_CHILDREN, TRIANGLE_DIAGONAL};
 use rayon::prelude::*;
@@ -246,16 +246,42 @@ impl Node {
         sum
     }
 
+    /// Around some children.
+    fn some(&self, lanes: u32) -> Path {
+        let mut sum = Path::NOTHING;
+        for (sides, ranges) in self.ranges.iter().zip(&mut sum.ranges) {
+            for (all, range) in sides.iter().zip(ranges) {
+                for lane in bits(lanes) {
+                    *range = all[lane].lesser(*range);
+                }
+            }
+        }
+        sum
+    }
+
+    /// The paths of some children, see [`Facing`].
+    #[inline(always)]
+    fn facing(&self, lanes: u32) -> [Facing; LANES] {
+        let mut all = [Facing([[0.0; SIDES]; AXES]); LANES];
+        for lane in bits(lanes) {
+            for (facing, [low, low_end, high, high_end]) in all[lane].0.iter_mut().zip(&self.ranges)
+            {
+                *facing = [-high[lane], -high_end[lane], -low[lane], -low_end[lane]];
+            }
+        }
+        all
+    }
+
     /// Which children are beyond a coordinate with an end of their ranges along an axis.
     #[inline(always)]
     fn beyond<S: Simd>(&self, simd: S, axis: usize, side: usize, facing: f32) -> mask32x8<S> {
         f32x8::from_slice(simd, &self.ranges[axis][side]).simd_gt(f32x8::splat(simd, facing))
     }
 
-    /// Which children a path may meet: a bit for each.
+    /// Which of some children a path may meet: a bit for each.
     #[inline(always)]
-    fn meets<S: Simd>(&self, simd: S, path: &Facing) -> u32 {
-        let mut misses = 0;
+    fn meets<S: Simd>(&self, simd: S, path: &Facing, some: u32) -> u32 {
+        let mut misses = u64::from(!some & 0xff);
         for k in 0..AXES {
             let facing = path.0[k];
             let above = self.beyond(simd, k, 0, facing[0]) & self.beyond(simd, k, 1, facing[1]);
@@ -285,6 +311,17 @@ impl Subset {
     }
 }
 
+/// What a search finds pairs of simplices of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Between {
+    /// Two bodies.
+    TwoBodies,
+    /// One, those that have no corner in common.
+    OneBody,
+    /// One tree with itself, each of these once.
+    OneTree,
+}
+
 /// A tree over simplices of `N` corners.
 #[derive(Debug, Clone, Default)]
 pub struct Tree<const N: usize> {
@@ -294,6 +331,8 @@ pub struct Tree<const N: usize> {
     around: Vec<Path>,
     /// Corners of the simplices, of which a leaf has eight.
     corners: Vec<[u32; N]>,
+    /// The same side by side; none of what a leaf has not.
+    columns: Vec<[[u32; LANES]; N]>,
     /// Where the simplices of each corner end, and which they are.
     ends: Vec<u32>,
     touching: Vec<u32>,
@@ -318,7 +357,25 @@ impl<const N: usize> Tree<N> {
         let ends = (0..corner_count).map(end).collect();
         let touching = touching.iter().map(|&(_, item)| item).collect();
         let around = vec![Path::NOTHING; levels.first().map_or(0, Vec::len)];
-        Self { levels, around, corners: simplices.to_vec(), ends, touching }
+        let column = |leaf: &[[u32; N]], k: usize| {
+            std::array::from_fn(|lane| leaf.get(lane).map_or(u32::MAX, |corners| corners[k]))
+        };
+        let leaves = simplices.chunks(LANES);
+        let columns = leaves.map(|leaf| std::array::from_fn(|k| column(leaf, k))).collect();
+        Self { levels, around, corners: simplices.to_vec(), columns, ends, touching }
+    }
+
+    /// Which simplices of a leaf have one of some corners: a bit for each.
+    #[inline(always)]
+    fn sharing<S: Simd>(&self, simd: S, leaf: usize, corners: &[u32]) -> u32 {
+        let mut sharing = 0;
+        for column in &self.columns[leaf] {
+            let column = u32x8::from_slice(simd, column);
+            for &corner in corners {
+                sharing |= column.simd_eq(u32x8::splat(simd, corner)).to_bitmask();
+            }
+        }
+        sharing as u32
     }
 
     /// Whether there are no simplices.
@@ -407,49 +464,48 @@ impl<const N: usize> Tree<N> {
         let path = path.facing();
         let mut walk = Walk::new(self);
         while let Some(leaf) = walk.next(simd, self, &path, 0) {
-            for lane in bits(self.levels[0][leaf].meets(simd, &path)) {
+            for lane in bits(self.levels[0][leaf].meets(simd, &path, lanes_of(&self.leaf(leaf)))) {
                 let item = leaf * LANES + lane;
-                if let Some(corners) = self.corners.get(item) {
-                    found(item as u32, corners);
-                }
+                found(item as u32, &self.corners[item]);
             }
         }
     }
 
-    /// Visits the pairs of a simplex of some leaves, of which some take part, and one of another tree, or of the same one and then each
-    /// pair once, whose boxes may meet: in the order of the first and then the second. The boxes are those of these paths.
+    /// Visits the pairs of a simplex of some leaves, of which some take part, and one of another tree, whose boxes may meet: in the order
+    /// of the first and then the second.
     #[inline(always)]
     pub(super) fn visit_pairs<S: Simd, const M: usize>(
         &self,
         simd: S,
         groups: impl Iterator<Item = (usize, u32)>,
-        paths: &[Path],
         others: &Tree<M>,
-        is_own: bool,
+        of: Between,
         mut found: impl FnMut(u32, u32),
     ) {
         let mut lists: [Vec<u32>; LANES] = Default::default();
         for (node, lanes) in groups {
-            let lanes = lanes & lanes_of(&self.leaf(node));
-            let mut own = [Path::NOTHING.facing(); LANES];
-            let mut around = Path::NOTHING;
-            for lane in bits(lanes) {
-                let path = Path::around(&self.corners[node * LANES + lane], paths);
-                around.include(&path);
-                own[lane] = path.facing();
-            }
+            let all = lanes_of(&self.leaf(node));
+            let lanes = lanes & all;
+            let own = self.levels[0][node].facing(lanes);
+            let around =
+                if lanes == all { self.around[node] } else { self.levels[0][node].some(lanes) };
             let around = around.facing();
-            let from = if is_own { node } else { 0 };
+            let from = if of == Between::OneTree { node } else { 0 };
             let mut walk = Walk::new(others);
             while let Some(leaf) = walk.next(simd, others, &around, from) {
                 let items = others.leaf(leaf);
-                let near = self.levels[0][node].meets(simd, &others.around[leaf].facing());
-                for lane in bits(near & lanes) {
-                    let mut hits = others.levels[0][leaf].meets(simd, &own[lane]);
-                    hits &= lanes_of(&items);
-                    if is_own && leaf == node {
-                        hits &= !1 << lane;
+                let all = lanes_of(&items);
+                let near = self.levels[0][node].meets(simd, &others.around[leaf].facing(), lanes);
+                for lane in bits(near) {
+                    let mut some = all;
+                    if of != Between::TwoBodies {
+                        let corners = &self.corners[node * LANES + lane];
+                        some &= !others.sharing(simd, leaf, corners);
                     }
+                    if of == Between::OneTree && leaf == node {
+                        some &= !1 << lane;
+                    }
+                    let hits = others.levels[0][leaf].meets(simd, &own[lane], some);
                     lists[lane].extend(bits(hits).map(|hit| (items.start + hit) as u32));
                 }
             }
@@ -512,7 +568,7 @@ impl Walk {
             if below == 0 {
                 return Some(child);
             }
-            self.open[below] = (child, tree.levels[below][child].meets(simd, path));
+            self.open[below] = (child, tree.levels[below][child].meets(simd, path, 0xff));
             self.level = below;
         }
     }

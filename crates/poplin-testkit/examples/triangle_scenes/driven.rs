@@ -46,20 +46,19 @@ pub(crate) fn ribbon(kind: Kind, revolutions: f32) -> Scene {
     Scene { seconds: 8.0, shown: 3.5, ..scene }
 }
 
-/// A square metre of 200 x 200 particles, 2 mm thick, held by two whole sides and twisted by four revolutions in 2 s.
+/// A metre of 40 cm width of 126 x 317 particles, 1 mm thick, held by both whole ends and twisted by four revolutions in 4 s.
 pub(crate) fn towel(kind: Kind) -> Scene {
-    square_metre(kind, 2)
+    let counts = [kind.count(126), kind.count(317)];
+    let ends = (0..counts[0]).chain(counts[0] * (counts[1] - 1)..counts[0] * counts[1]).collect();
+    let scene = twisted(kind, counts, [0.4, 1.0], ends, 0.001, 4.0, 4.0);
+    Scene { seconds: 4.0, shown: 4.0, ..scene }
 }
 
-/// The same, held by a tenth of both sides, around which the rest is wound.
+/// A square metre of 200 x 200 particles, 2 mm thick, held by a tenth of two sides, around which the rest is wound, and twisted by
+/// four revolutions in 2 s.
 pub(crate) fn grip(kind: Kind) -> Scene {
-    square_metre(kind, 20)
-}
-
-/// Held by the middle of two sides, one of so many parts of each on both sides of it.
-fn square_metre(kind: Kind, parts: u32) -> Scene {
     let columns = kind.count(200);
-    let (middle, grip) = (columns / 2, columns / parts);
+    let (middle, grip) = (columns / 2, columns / 20);
     let middle = middle - grip..middle + grip;
     let ends = middle.clone().chain(middle.map(|it| columns * (columns - 1) + it)).collect();
     let scene = twisted(kind, [columns; 2], [1.0; 2], ends, 0.002, 4.0, 2.0);
