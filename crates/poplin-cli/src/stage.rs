@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use poplin::{Backend, BackendChoice, ClothId, Simulation, SimulationOptions, State};
+use poplin::{Backend, BackendChoice, ClothId, Simulation, State};
 use poplin_io::scene::{BuiltCollider, Wind};
 use poplin_model::{ColliderId, ContactMode, ContactReport, Frame, Particle};
 
@@ -56,9 +56,8 @@ impl Stage {
         Ok(stage)
     }
 
-    /// Fills a simulation of the job. What starts crossed begins on the CPU if that is one on a GPU, which untangles nothing.
-    pub(crate) fn of_run(job: &Job, options: SimulationOptions) -> Result<Self, Failure> {
-        let simulation = job.simulation(options)?;
+    /// Fills an empty simulation. What starts crossed begins on the CPU if that is one on a GPU, which untangles nothing.
+    pub(crate) fn untangling(simulation: Simulation, job: &Job) -> Result<Self, Failure> {
         let has_triangles = job.cloth_contact_solver.contact == ContactMode::Triangles;
         if !has_triangles || simulation.backend().backend != Backend::Gpu {
             return Self::new(simulation, job);
@@ -111,10 +110,18 @@ impl Stage {
         choice
     }
 
-    /// What contact of triangles reports of a cloth in a state, since the start.
-    pub(crate) fn contact_report(&self, state: &State, id: ClothId) -> ContactReport {
-        let report = state.contact_report(id);
-        self.earlier.get(&id).map_or(report, |earlier| earlier.followed_by(&report))
+    /// What contact of triangles reports of cloths in a state, since the start.
+    pub(crate) fn contact_reports(&self, state: &State, ids: &[ClothId]) -> Vec<ContactReport> {
+        let report = |id: &ClothId| {
+            let report = state.contact_report(*id);
+            self.earlier.get(id).map_or(report, |earlier| earlier.followed_by(&report))
+        };
+        ids.iter().map(report).collect()
+    }
+
+    /// The simulation that it was made of.
+    pub(crate) fn into_simulation(self) -> Simulation {
+        self.later.unwrap_or(self.simulation)
     }
 
     fn fill(&mut self, job: &Job) -> Result<(), Failure> {

@@ -6,7 +6,7 @@ use poplin::{ClothId, Simulation, SimulationOptions, State};
 use poplin_measure::depth::{Depth, DepthField};
 use poplin_measure::strain::StretchEdges;
 use poplin_measure::tangle::{Tangle, TangleField, kept_distance};
-use poplin_model::{Particle, Pose};
+use poplin_model::{ContactReport, Particle, Pose};
 use rayon::prelude::*;
 
 use super::artifacts::{Artifacts, Moment};
@@ -40,11 +40,30 @@ pub(super) struct Runner<'a> {
     interrupt: &'a (dyn Fn() -> bool + Sync),
 }
 
+/// What was read of a frame: of all cloths of a group.
+struct Reading {
+    ids: Vec<Vec<ClothId>>,
+    poses: Vec<Vec<Pose>>,
+    state: State,
+    contact: Vec<Vec<ContactReport>>,
+    scenery: Scenery,
+}
+
+impl Reading {
+    fn of(stage: &mut Stage) -> Result<Self, Failure> {
+        let (state, scenery) = (stage.simulation.state()?, stage.scenery());
+        let ids = stage.ids.clone();
+        let poses =
+            ids.iter().map(|ids| poses(&stage.simulation, ids)).collect::<Result<_, _>>()?;
+        let contact = ids.iter().map(|ids| stage.contact_reports(&state, ids)).collect();
+        Ok(Self { ids, poses, state, contact, scenery })
+    }
+}
+
 /// A job while it is simulated.
 struct Running<'a> {
     member: &'a Member,
     garments: &'a [Garment],
-    ids: &'a [Vec<ClothId>],
     /// Of each cloth.
     edges: Vec<StretchEdges>,
     findings: Vec<Findings>,
@@ -125,11 +144,9 @@ impl<'a> Runner<'a> {
         };
         simulation.clear();
         simulation.colliders_mut().clear();
-        let backend = simulation.backend().backend.name();
         let job = &group.job;
-        let mut stage = Stage::new(simulation, job)?;
-        let ids = stage.ids.clone();
-        let begun = group.members.par_iter().map(|member| self.begin(member, group, &ids, store));
+        let mut stage = Stage::untangling(simulation, job)?;
+        let begun = group.members.par_iter().map(|member| self.begin(member, group, store));
         let mut running = begun.collect::<Result<Vec<_>, _>>()?;
         // As of the frame that was read last.
         let mut read = None;
@@ -139,32 +156,28 @@ impl<'a> Runner<'a> {
             }
             if self.is_interrupted() {
                 group.members.iter().for_each(|member| store.discard(member.index));
-                self.simulation = Some(stage.simulation);
+                self.simulation = Some(stage.into_simulation());
                 return Ok(None);
             }
             let is_last = frame == job.frames;
             let is_wanted = running.iter().any(|job| job.wants(frame));
             if is_last || is_wanted {
-                let (state, scenery) = (stage.simulation.state()?, stage.scenery());
-                let poses: Vec<Vec<Pose>> = ids
-                    .iter()
-                    .map(|ids| poses(&stage.simulation, ids))
-                    .collect::<Result<_, _>>()?;
+                let reading = Reading::of(&mut stage)?;
                 running
                     .par_iter_mut()
-                    .try_for_each(|running| running.take(frame, group, &poses, &state, &scenery))?;
-                read = Some((poses, state));
+                    .try_for_each(|running| running.take(frame, group, &reading))?;
+                read = Some(reading);
             }
             tick(frame, group);
         }
         // The last frame always is.
-        let Some((poses, state)) = read else { return Ok(Some(Vec::new())) };
-        let scenery = stage.scenery();
+        let Some(reading) = read else { return Ok(Some(Vec::new())) };
+        let backend = stage.simulation.backend().backend.name();
         let ended = running
             .into_par_iter()
-            .map(|running| running.end(group, (&poses, &scenery), &state, store, backend))
+            .map(|running| running.end(group, &reading, store, backend))
             .collect::<Result<Vec<_>, Failure>>();
-        self.simulation = Some(stage.simulation);
+        self.simulation = Some(stage.into_simulation());
         let mut ended = ended?;
         let seconds = begin.elapsed().as_secs_f64() / group.members.len() as f64;
         for result in ended.iter_mut().filter_map(|ended| ended.result.as_mut().ok()) {
@@ -177,7 +190,6 @@ impl<'a> Runner<'a> {
         &self,
         member: &'b Member,
         group: &'b Group,
-        ids: &'b [Vec<ClothId>],
         store: &Store,
     ) -> Result<Running<'b>, Failure> {
         let garments = &group.job.garments[member.garments.clone()];
@@ -188,7 +200,6 @@ impl<'a> Runner<'a> {
         Ok(Running {
             member,
             garments,
-            ids: &ids[member.garments.clone()],
             edges: garments.iter().map(|it| StretchEdges::new(&it.cloth.fabric)).collect(),
             findings: vec![Findings::default(); garments.len()],
             artifacts: self.output.is_any().then(create).transpose()?,
@@ -201,23 +212,20 @@ impl Running<'_> {
         self.artifacts.as_ref().is_some_and(|artifacts| artifacts.wants(frame))
     }
 
-    /// Takes in a frame. `poses`: of all cloths of the group.
-    fn take(
-        &mut self,
-        frame: u32,
-        group: &Group,
-        poses: &[Vec<Pose>],
-        state: &State,
-        scenery: &Scenery,
-    ) -> Result<(), Failure> {
-        let poses = &poses[self.member.garments.clone()];
-        for (((findings, edges), ids), poses) in
-            self.findings.iter_mut().zip(&mut self.edges).zip(self.ids).zip(poses)
+    /// Takes in a frame.
+    fn take(&mut self, frame: u32, group: &Group, reading: &Reading) -> Result<(), Failure> {
+        let Reading { state, scenery, .. } = reading;
+        let own = self.member.garments.clone();
+        let (ids, poses) = (&reading.ids[own.clone()], &reading.poses[own.clone()]);
+        let edges = self.edges.iter_mut().zip(&reading.contact[own]);
+        for (((findings, (edges, contact)), ids), poses) in
+            self.findings.iter_mut().zip(edges).zip(ids).zip(poses)
         {
             findings.update(frame, &group.job, state, ids, poses, edges);
+            findings.contact.clone_from(contact);
         }
         let Some(artifacts) = &mut self.artifacts else { return Ok(()) };
-        let moments = self.garments.iter().zip(self.ids).zip(poses);
+        let moments = self.garments.iter().zip(ids).zip(poses);
         let moments: Vec<_> =
             moments.map(|((garment, ids), poses)| Moment { garment, ids, poses }).collect();
         artifacts.take(frame, &group.job, self.garments, &moments, state, scenery)
@@ -227,8 +235,7 @@ impl Running<'_> {
     fn end(
         self,
         group: &Group,
-        (poses, scenery): (&[Vec<Pose>], &Scenery),
-        state: &State,
+        reading: &Reading,
         store: &Store,
         backend: &'static str,
     ) -> Result<Ended, Failure> {
@@ -237,9 +244,7 @@ impl Running<'_> {
             store.discard(index);
             return Ok(Ended { index, result: Err(fault) });
         }
-        let poses = &poses[self.member.garments.clone()];
-        let (collider_depth, tangle) =
-            (self.depth(poses, state, scenery)?, self.tangle(poses, state));
+        let (collider_depth, tangle) = (self.depth(reading)?, self.tangle(reading));
         let last = self.findings.iter().map(|findings| findings.last_strain);
         let strain = last.fold(Default::default(), poplin_measure::strain::Strain::worse);
         let speeds = self.findings.iter().map(|findings| findings.last_speed);
@@ -259,7 +264,7 @@ impl Running<'_> {
             collider_depth,
             tangle,
             warnings,
-            particle_hash: self.hash(state),
+            particle_hash: self.hash(reading),
             files: Vec::new(),
             seconds: 0.0,
             group: group.members.len(),
@@ -288,14 +293,23 @@ impl Running<'_> {
         })
     }
 
-    fn depth(
-        &self,
-        poses: &[Vec<Pose>],
-        state: &State,
-        scenery: &Scenery,
-    ) -> Result<Option<Depth>, Failure> {
+    /// Garments with their copies and the poses of these.
+    fn copies<'b>(
+        &'b self,
+        reading: &'b Reading,
+    ) -> impl Iterator<Item = (&'b Garment, &'b [ClothId], &'b [Pose])> {
+        let own = self.member.garments.clone();
+        let copies = reading.ids[own.clone()].iter().zip(&reading.poses[own]);
+        self.garments
+            .iter()
+            .zip(copies)
+            .map(|(garment, (ids, poses))| (garment, &ids[..], &poses[..]))
+    }
+
+    fn depth(&self, reading: &Reading) -> Result<Option<Depth>, Failure> {
+        let Reading { state, scenery, .. } = reading;
         let mut all = None;
-        for ((garment, ids), poses) in self.garments.iter().zip(self.ids).zip(poses) {
+        for (garment, ids, poses) in self.copies(reading) {
             if !garment.has_colliders() {
                 continue;
             }
@@ -308,23 +322,23 @@ impl Running<'_> {
         Ok(all)
     }
 
-    fn tangle(&self, poses: &[Vec<Pose>], state: &State) -> Option<Tangle> {
+    fn tangle(&self, reading: &Reading) -> Option<Tangle> {
         let mut field = TangleField::default();
         let mut is_empty = true;
-        for ((garment, ids), poses) in self.garments.iter().zip(self.ids).zip(poses) {
+        for (garment, ids, poses) in self.copies(reading) {
             let Some(distance) = kept_distance(&garment.cloth) else { continue };
             for (&id, &pose) in ids.iter().zip(poses) {
-                field.add(&garment.cloth, distance, pose, state.current(id));
+                field.add(&garment.cloth, distance, pose, reading.state.current(id));
                 is_empty = false;
             }
         }
         if is_empty { None } else { field.measure() }
     }
 
-    fn hash(&self, state: &State) -> String {
+    fn hash(&self, reading: &Reading) -> String {
         let mut hash = Fnv::new();
-        for &id in self.ids.iter().flatten() {
-            let values = Particle::rows(state.current(id)).iter().flatten();
+        for &id in self.copies(reading).flat_map(|(_, ids, _)| ids) {
+            let values = Particle::rows(reading.state.current(id)).iter().flatten();
             hash.add(values.flat_map(|value| value.to_le_bytes()));
         }
         hash.hex()

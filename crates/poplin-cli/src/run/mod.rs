@@ -60,7 +60,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, Failure> {
         log::info!("collider `{}`: {}", collider.name, kind(&collider.shape));
     }
     let job = Arc::new(job);
-    let mut stage = Stage::of_run(&job, options)?;
+    let mut stage = Stage::untangling(job.simulation(options)?, &job)?;
     let choice = stage.simulation.backend();
     log::info!("{} backend on {}: {}", choice.backend.name(), choice.adapter, choice.reason);
     // Nothing is written before everything that can be rejected has been rejected.

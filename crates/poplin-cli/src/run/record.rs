@@ -149,8 +149,7 @@ impl Recorder {
             let edges = &mut self.edges[index];
             let findings = &mut self.findings[index];
             findings.update(frame, &self.job, &state, ids, &poses, edges);
-            let reports = ids.iter().map(|&id| stage.contact_report(&state, id));
-            findings.contact = reports.collect();
+            findings.contact = stage.contact_reports(&state, ids);
         }
         self.files.iter_mut().try_for_each(|files| files.push(&self.vertices))?;
         if frame == 0 || !self.has_frames || self.moments.wants(frame) {
@@ -309,7 +308,7 @@ impl Findings {
         doubts.chain(Warning::of_mesh(garment, contact)).chain(of_motion)
     }
 
-    /// Takes in a frame: the copies of a garment, in these poses.
+    /// Takes in a frame but for what contact reports: the copies of a garment, in these poses.
     pub(crate) fn update(
         &mut self,
         frame: u32,
@@ -333,8 +332,6 @@ impl Findings {
         self.slept_frames = 0;
         self.implicit = ImplicitReport::default();
         self.faults.clear();
-        self.contact.clear();
-        self.contact.extend(ids.iter().map(|&id| state.contact_report(id)));
         for (copy, &id) in ids.iter().enumerate() {
             let (current, previous) = (state.current(id), state.previous(id));
             self.last_strain = self.last_strain.worse(edges.measure(current));

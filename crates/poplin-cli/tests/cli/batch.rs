@@ -530,3 +530,45 @@ fn mistakes_in_a_sweep_are_bad_input_with_what_is_meant() {
     assert_eq!(ended.code, Some(2));
     assert!(ended.stderr.contains("counted from 0"), "{}", ended.stderr);
 }
+
+#[test]
+fn what_starts_crossed_is_untangled_on_the_cpu_before_a_gpu_goes_on() {
+    let bench = Bench::new("batch-untangled");
+    let sheet = |name: &str, rest: &str| {
+        format!(
+            "[[cloth]]\nname = \"{name}\"\ngrid = {{ columns = 5, rows = 5, width = 0.2, height = 0.2 }}\n\
+             thickness = 0.005\n{rest}\n"
+        )
+    };
+    let transform = "transform = { translation = [0.18, 0.013, 0.001], rotation = [0, 90, 0] }";
+    bench.write(
+        "scene.toml",
+        &format!(
+            "[cloth_contact_solver]\ncontact = \"triangles\"\n{}{}",
+            sheet("sheet", "pins = [\"all\"]"),
+            sheet("other", transform)
+        ),
+    );
+    // The first is crossed at the start, the second is not, and comes after it in the same simulation.
+    bench.write(
+        "sweep.toml",
+        "scene = \"scene.toml\"\nframes = 4\n[[vary]]\nkey = \"cloth.other.transform.translation[0]\"\n\
+         values = [0.18, 0.25]\n",
+    );
+    let [cpu, gpu] = ["cpu", "gpu"].map(|backend| {
+        ok(&bench.poplin(&["batch", "sweep.toml", "--backend", backend, "--out", backend]));
+        rows(&bench.path(backend))
+    });
+    for job in [0, 1] {
+        assert_eq!(gpu[&job]["backend"], "gpu");
+        assert_eq!(cpu[&job]["particle_hash"], gpu[&job]["particle_hash"], "job {job}");
+    }
+    let warning = |rows: &BTreeMap<u64, serde_json::Value>, job: u64| {
+        rows[&job]["warnings"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .any(|it| it.as_str().unwrap().contains("cross"))
+    };
+    assert!(warning(&gpu, 0) && !warning(&gpu, 1), "{:?}", gpu[&0]["warnings"]);
+}
