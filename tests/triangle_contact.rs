@@ -182,6 +182,20 @@ fn no_point_of_a_sheet_gets_into_a_capsule() {
 }
 
 #[test]
+fn vertices_over_the_axis_of_a_capsule_are_pushed() {
+    // A row of them is exactly over it: no side of the flat sheet is nearer anywhere between its ends.
+    let ends = [-0.3, 0.3].map(|z| Sphere { center: [0.0, 0.2, z], radius: 0.07 });
+    let cloth = moved(sheet(11, 0.4), [0.0, 0.28, 0.0]);
+    let mut world = World::new(&[cloth], &[Shape::from(Capsule { ends }).into()]);
+    for frame in 0..60 {
+        world.step(frame);
+        let distances = world.positions(0).into_iter().map(|p| p.x.hypot(p.y - f64::from(0.2f32)));
+        let gap = distances.fold(f64::INFINITY, f64::min) - f64::from(0.07f32);
+        assert!(gap > 0.4 * f64::from(THICKNESS), "{gap} m in frame {frame}");
+    }
+}
+
+#[test]
 fn a_sheet_lies_half_its_thickness_above_the_floor() {
     let mut world = World::new(&[moved(sheet(12, 0.4), [0.0, 0.05, 0.0])], &[floor()]);
     (0..120).for_each(|frame| world.step(frame));

@@ -197,9 +197,7 @@ fn random_scene(rng: &mut Rng) -> (TriangleContact, f32) {
         add(ball, edge * rng.range(0.1, 1.0), None, 0.5);
     }
     if rng.index(2) == 0 {
-        let rest = vec![at(rng), at(rng)];
-        let (edges, vertices) = (vec![[0, 1]], vec![[0], [1]]);
-        let capsule = Surface { rest, edges, vertices, ..Surface::default() };
+        let capsule = Surface::of_capsule([at(rng), at(rng)]);
         add(capsule, edge * rng.range(0.1, 1.0), None, 0.5);
     }
     if rng.index(2) == 0 {

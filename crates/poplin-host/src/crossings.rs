@@ -150,7 +150,7 @@ fn touching_pairs(
         let rows = &at[body.rows.clone()];
         Bounds::of(body.surface.vertices.iter().map(|&[vertex]| rows[vertex as usize]))
     };
-    let solid = (0..).zip(bodies).filter(|(_, body)| !body.surface.faces.is_empty());
+    let solid = (0..).zip(bodies).filter(|(_, body)| !body.surface.is_round());
     let solid: Vec<(u32, &TriangleBody, Bounds)> =
         solid.map(|(index, body)| (index, body, around(body))).collect();
     let mut pairs = Vec::new();
@@ -310,16 +310,11 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_faces_or_is_no_number_crosses_nothing() {
+    fn what_is_round_or_no_number_crosses_nothing() {
         let (mut bodies, mut at) = bodies();
         let count = find_crossings(&bodies, &at, |_| true).len();
         // A capsule through everything.
-        let capsule = Surface {
-            rest: vec![Vec3::ZERO, Vec3::ONE],
-            edges: vec![[0, 1]],
-            vertices: vec![[0], [1]],
-            ..Surface::default()
-        };
+        let capsule = Surface::of_capsule([Vec3::ZERO, Vec3::ONE]);
         let role = Role::Collider { owner: None, groups: [1, 1] };
         let begin = at.len();
         at.extend(&capsule.rest);

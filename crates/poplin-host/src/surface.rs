@@ -7,8 +7,8 @@ use poplin_model::{Parallelepiped, Plane, Shape};
 use crate::colliders::is_closed;
 use crate::weld::welded;
 
-/// Vertices, edges and faces of a surface, which do not change. A ball is a vertex with a radius, a capsule an edge. Each are in the
-/// order of a tree over them, of which child k of node j is node 8 j + k of the level below.
+/// Vertices, edges and faces of a surface, which do not change. A ball is a vertex with a radius, a capsule an edge and, so that vertices
+/// meet it, a face without area. Each are in the order of a tree over them, of which child k of node j is node 8 j + k of the level below.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Surface {
     /// Positions at rest \[m\].
@@ -91,6 +91,27 @@ impl Surface {
     }
 }
 
+impl Surface {
+    /// The surface of a capsule with its axis between these points. No pair of edges speaks for a vertex over the axis: the side of its
+    /// face does.
+    pub fn of_capsule(ends: [Vec3; 2]) -> Self {
+        Self {
+            rest: ends.to_vec(),
+            faces: vec![[0, 1, 1]],
+            owned: vec![1],
+            beyond: vec![[NO_CORNER; 3]],
+            edges: vec![[0, 1]],
+            vertices: vec![[0], [1]],
+            ..Self::default()
+        }
+    }
+
+    /// Whether no face has an area, as of balls, capsules and planes: nothing crosses them.
+    pub fn is_round(&self) -> bool {
+        self.faces.iter().all(|[_, b, c]| b == c)
+    }
+}
+
 /// The corners of a convex and its faces, in its own space: cuts of three planes that are behind all others.
 fn convex_surface(planes: &[Plane]) -> Surface {
     let normal = |k: usize| Vec3::from(planes[k].normal).as_dvec3();
@@ -144,12 +165,7 @@ pub(crate) fn surface_of(shape: &Shape) -> Surface {
     let zeros = |count: usize| vec![Vec3::ZERO; count];
     match shape {
         Shape::Sphere(_) => Surface { rest: zeros(1), vertices: vec![[0]], ..Surface::default() },
-        Shape::Capsule(_) => Surface {
-            rest: zeros(2),
-            edges: vec![[0, 1]],
-            vertices: vec![[0], [1]],
-            ..Surface::default()
-        },
+        Shape::Capsule(_) => Surface::of_capsule([Vec3::ZERO; 2]),
         Shape::Plane(_) => Surface { rest: zeros(1), ..Surface::default() },
         Shape::Parallelepiped(it) => {
             let corners = it.corners().map(Vec3::from).to_vec();

@@ -295,8 +295,11 @@ impl TriangleContact {
             let tasks = Task::all(sides, false, false, first.groups());
             tasks.into_iter().chain(Task::all(sides, true, false, second))
         });
-        let found = self.run(tasks.collect());
-        found.iter().for_each(|list| self.candidates.extend(list));
+        let mut found = self.run(tasks.collect()).concat();
+        // In order, so that what rounds look at is a few sorted runs. Many pairs are found from both sides.
+        found.sort_unstable_by_key(|pair| pair.rank);
+        found.dedup_by_key(|pair| pair.rank);
+        self.candidates.extend(found);
         // What has not been found again since stays: nothing that is listed is in reach only because it is.
         if self.candidates.len() > 2 * self.sorted {
             self.candidates.sort_by_key(|pair| pair.rank);

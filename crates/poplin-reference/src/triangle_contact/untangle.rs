@@ -343,7 +343,7 @@ impl TriangleContact {
     /// Faces of a cloth that nothing can stop and that are in a ball or capsule, with one of its rows.
     fn forced_into(&self, cloth: &Body, round: &Body) -> Vec<[u32; 4]> {
         let mut found = Vec::new();
-        if round.is_cloth() || round.is_plane || !round.surface.faces.is_empty() {
+        if round.is_cloth() || round.is_plane || !round.surface.is_round() {
             return found;
         }
         let (first, last) = (round.rows.start, round.rows.end - 1);
@@ -444,11 +444,11 @@ impl TriangleContact {
         }
     }
 
-    /// Fits the boxes of faces to where they are.
+    /// Fits the boxes of faces to where they are, but for what is round, which nothing crosses.
     fn fit_faces(&mut self) {
         let Self { bodies, start, .. } = self;
         bodies.par_iter_mut().for_each(|body| {
-            if body.still_faces.is_empty() {
+            if body.still_faces.is_empty() && !body.surface.is_round() {
                 body.still_faces.clone_from(&body.faces);
             }
             let rows = &start[body.rows.clone()];
