@@ -28,11 +28,6 @@ fn scale_held(i: u32) {
     }
 }
 
-/// Part of the slice that has been made before this round.
-fn made_of_slice() -> f32 {
-    return bitcast<f32>(atomicLoad(&triangle_lists[TRIANGLE_MADE]));
-}
-
 /// How many equal parts what is left of the slice is cut into, the first of which is this round: as many as the last round left, or a pair
 /// in reach wants.
 fn part_count() -> f32 {

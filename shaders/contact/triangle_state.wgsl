@@ -35,10 +35,18 @@ fn part_of_slice() -> f32 {
     return bitcast<f32>(atomicLoad(&triangle_lists[TRIANGLE_PART]));
 }
 
-/// Most parts that what is left of the slice is cut into in a round; they count from 1.
+/// Part of the slice that has been made before this round.
+fn made_of_slice() -> f32 {
+    return bitcast<f32>(atomicLoad(&triangle_lists[TRIANGLE_MADE]));
+}
+
+/// Most parts that what is left of the slice is cut into in a round; they count from 1. None is much less of the slice than one of
+/// `TRIANGLE_MAX_ROUNDS`: a row that gets no nearer to where it goes would halve what is left for ever.
 fn most_parts(round: u32) -> f32 {
     let strides = min(TRIANGLE_MAX_ROUNDS, triangle.max_rounds);
-    return f32(strides - min(round - 1u, strides - 1u));
+    let rounds = f32(strides - min(round - 1u, strides - 1u));
+    let parts = ceil((1.0 - made_of_slice()) * f32(TRIANGLE_MAX_ROUNDS));
+    return min(rounds, max(parts, 1.0));
 }
 
 /// A word of a body.

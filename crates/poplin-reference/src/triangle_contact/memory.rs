@@ -21,6 +21,8 @@ const SLACK: f32 = 0.2;
 /// Slices that the lists look ahead, at least and at most: as many as the last ones were good for, twice as many if they were good to
 /// their end.
 const HORIZON: [f32; 2] = [1.0, 16.0];
+/// A row that goes so many times as fast as it did at the start of the slice has been kept back, and is taken as one that stays.
+const MOST_LATE: f32 = 4.0;
 /// A search is of all rows if more than one in so many are off their paths.
 const MOST_OFF: usize = 10;
 
@@ -134,9 +136,12 @@ struct Cut {
 }
 
 impl Cut {
-    /// Most parts that what is left is cut into in a round; they count from 1.
+    /// Most parts that what is left is cut into in a round; they count from 1. None is much less of the slice than one of
+    /// `TRIANGLE_MAX_ROUNDS`: a row that gets no nearer to where it goes would halve what is left for ever.
     fn most(&self, round: u32) -> f32 {
-        (self.strides + 1).saturating_sub(round).max(1) as f32
+        let rounds = (self.strides + 1).saturating_sub(round).max(1) as f32;
+        let parts = ((1.0 - self.made) * TRIANGLE_MAX_ROUNDS as f32).ceil();
+        rounds.min(parts.max(1.0))
     }
 
     /// Whether a round that is one of so many parts may begin again with a smaller one.
@@ -476,7 +481,12 @@ impl TriangleContact {
     fn follow(&mut self, row: usize, thickness: f32, part: f32) {
         let (start, step) = (self.start[row], self.work.aims[row]);
         let mut slack = SLACK * thickness;
-        if part > 0.0 {
+        let asked = (self.target[row] - self.begun[row]).length();
+        if part > 0.0 && step.length() > MOST_LATE * part * asked {
+            // It has stayed behind, and goes nowhere at such a speed.
+            slack = slack.max(1.02 * step.length());
+            self.speeds[row] = Vec3::ZERO;
+        } else if part > 0.0 {
             // Who was pushed farther may not be again, and its path has to hold both.
             let is_near = self.pushed[row].length() <= 0.99 * slack;
             let pushed = if is_near { self.pushed[row] } else { Vec3::ZERO };
@@ -522,5 +532,30 @@ impl TriangleContact {
             + self.candidates.capacity() * size_of::<Candidate>()
             + self.work.size()
             + self.tangles.size()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_left_of_a_slice_is_not_halved_for_ever() {
+        // As a row wants it that gets no nearer: each round begins again with half of what is left.
+        let (mut made, mut round) = (0.0, 0);
+        while made < 1.0 {
+            let cut = Cut { made, left: 1.0, strides: 128, last: 136 };
+            round += 1;
+            let mut count = 1.0;
+            if cut.allows_more(count, round) {
+                round += 1;
+                count = cut.most(round).min(2.0);
+            }
+            made = cut.part(count).1;
+        }
+        assert!(round < 20, "{round} rounds");
+        // Pins that go as far as rounds follow have as many as before.
+        let cut = |made: f32| Cut { made, left: 1.0, strides: 128, last: 136 };
+        assert_eq!((cut(0.0).most(1), cut(0.5).most(65), cut(1.0).most(129)), (128.0, 64.0, 1.0));
     }
 }
