@@ -89,9 +89,7 @@ impl Surface {
         let vertices = picked(&vertices, &tree_order(&vertices, &rest));
         Self { rest, faces, owned, beyond, edges, wings, is_closed, vertices }
     }
-}
 
-impl Surface {
     /// The surface of a capsule with its axis between these points. No pair of edges speaks for a vertex over the axis: the side of its
     /// face does.
     pub fn of_capsule(ends: [Vec3; 2]) -> Self {

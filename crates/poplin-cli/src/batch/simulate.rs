@@ -40,23 +40,30 @@ pub(super) struct Runner<'a> {
     interrupt: &'a (dyn Fn() -> bool + Sync),
 }
 
-/// What was read of a frame: of all cloths of a group.
+/// The copies of a garment in a frame that was read.
+struct Copies {
+    ids: Vec<ClothId>,
+    poses: Vec<Pose>,
+    contact: Vec<ContactReport>,
+}
+
+/// A frame that was read.
 struct Reading {
-    ids: Vec<Vec<ClothId>>,
-    poses: Vec<Vec<Pose>>,
+    /// Of all garments of a group.
+    copies: Vec<Copies>,
     state: State,
-    contact: Vec<Vec<ContactReport>>,
     scenery: Scenery,
 }
 
 impl Reading {
     fn of(stage: &mut Stage) -> Result<Self, Failure> {
         let (state, scenery) = (stage.simulation.state()?, stage.scenery());
-        let ids = stage.ids.clone();
-        let poses =
-            ids.iter().map(|ids| poses(&stage.simulation, ids)).collect::<Result<_, _>>()?;
-        let contact = ids.iter().map(|ids| stage.contact_reports(&state, ids)).collect();
-        Ok(Self { ids, poses, state, contact, scenery })
+        let copies = |ids: &Vec<ClothId>| {
+            let poses = poses(&stage.simulation, ids)?;
+            Ok(Copies { ids: ids.clone(), poses, contact: stage.contact_reports(&state, ids) })
+        };
+        let copies = stage.ids.iter().map(copies).collect::<Result<_, Failure>>()?;
+        Ok(Self { copies, state, scenery })
     }
 }
 
@@ -215,19 +222,17 @@ impl Running<'_> {
     /// Takes in a frame.
     fn take(&mut self, frame: u32, group: &Group, reading: &Reading) -> Result<(), Failure> {
         let Reading { state, scenery, .. } = reading;
-        let own = self.member.garments.clone();
-        let (ids, poses) = (&reading.ids[own.clone()], &reading.poses[own.clone()]);
-        let edges = self.edges.iter_mut().zip(&reading.contact[own]);
-        for (((findings, (edges, contact)), ids), poses) in
-            self.findings.iter_mut().zip(edges).zip(ids).zip(poses)
+        let copies = &reading.copies[self.member.garments.clone()];
+        for ((findings, edges), copies) in self.findings.iter_mut().zip(&mut self.edges).zip(copies)
         {
-            findings.update(frame, &group.job, state, ids, poses, edges);
-            findings.contact.clone_from(contact);
+            findings.update(frame, &group.job, state, &copies.ids, &copies.poses, edges);
+            findings.contact.clone_from(&copies.contact);
         }
         let Some(artifacts) = &mut self.artifacts else { return Ok(()) };
-        let moments = self.garments.iter().zip(ids).zip(poses);
-        let moments: Vec<_> =
-            moments.map(|((garment, ids), poses)| Moment { garment, ids, poses }).collect();
+        let moments = self.garments.iter().zip(copies);
+        let moments: Vec<_> = moments
+            .map(|(garment, Copies { ids, poses, .. })| Moment { garment, ids, poses })
+            .collect();
         artifacts.take(frame, &group.job, self.garments, &moments, state, scenery)
     }
 
@@ -293,23 +298,18 @@ impl Running<'_> {
         })
     }
 
-    /// Garments with their copies and the poses of these.
+    /// Garments with their copies.
     fn copies<'b>(
         &'b self,
         reading: &'b Reading,
-    ) -> impl Iterator<Item = (&'b Garment, &'b [ClothId], &'b [Pose])> {
-        let own = self.member.garments.clone();
-        let copies = reading.ids[own.clone()].iter().zip(&reading.poses[own]);
-        self.garments
-            .iter()
-            .zip(copies)
-            .map(|(garment, (ids, poses))| (garment, &ids[..], &poses[..]))
+    ) -> impl Iterator<Item = (&'b Garment, &'b Copies)> {
+        self.garments.iter().zip(&reading.copies[self.member.garments.clone()])
     }
 
     fn depth(&self, reading: &Reading) -> Result<Option<Depth>, Failure> {
         let Reading { state, scenery, .. } = reading;
         let mut all = None;
-        for (garment, ids, poses) in self.copies(reading) {
+        for (garment, Copies { ids, poses, .. }) in self.copies(reading) {
             if !garment.has_colliders() {
                 continue;
             }
@@ -325,7 +325,7 @@ impl Running<'_> {
     fn tangle(&self, reading: &Reading) -> Option<Tangle> {
         let mut field = TangleField::default();
         let mut is_empty = true;
-        for (garment, ids, poses) in self.copies(reading) {
+        for (garment, Copies { ids, poses, .. }) in self.copies(reading) {
             let Some(distance) = kept_distance(&garment.cloth) else { continue };
             for (&id, &pose) in ids.iter().zip(poses) {
                 field.add(&garment.cloth, distance, pose, reading.state.current(id));
@@ -337,7 +337,7 @@ impl Running<'_> {
 
     fn hash(&self, reading: &Reading) -> String {
         let mut hash = Fnv::new();
-        for &id in self.copies(reading).flat_map(|(_, ids, _)| ids) {
+        for &id in self.copies(reading).flat_map(|(_, copies)| &copies.ids) {
             let values = Particle::rows(reading.state.current(id)).iter().flatten();
             hash.add(values.flat_map(|value| value.to_le_bytes()));
         }

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
 
-use super::bench::{Bench, Ended};
+use super::bench::{Bench, Ended, crossed_sheets};
 
 /// Sheets that fall onto a ball which the sweep moves.
 const SCENE: &str = "\
@@ -534,21 +534,7 @@ fn mistakes_in_a_sweep_are_bad_input_with_what_is_meant() {
 #[test]
 fn what_starts_crossed_is_untangled_on_the_cpu_before_a_gpu_goes_on() {
     let bench = Bench::new("batch-untangled");
-    let sheet = |name: &str, rest: &str| {
-        format!(
-            "[[cloth]]\nname = \"{name}\"\ngrid = {{ columns = 5, rows = 5, width = 0.2, height = 0.2 }}\n\
-             thickness = 0.005\n{rest}\n"
-        )
-    };
-    let transform = "transform = { translation = [0.18, 0.013, 0.001], rotation = [0, 90, 0] }";
-    bench.write(
-        "scene.toml",
-        &format!(
-            "[cloth_contact_solver]\ncontact = \"triangles\"\n{}{}",
-            sheet("sheet", "pins = [\"all\"]"),
-            sheet("other", transform)
-        ),
-    );
+    bench.write("scene.toml", &crossed_sheets(0.18, ""));
     // The first is crossed at the start, the second is not, and comes after it in the same simulation.
     bench.write(
         "sweep.toml",

@@ -1,6 +1,6 @@
 //! Results that should not be trusted say so: on stderr, in `summary.json`, and with `--strict` by the exit code.
 
-use crate::bench::{Bench, SHEET};
+use crate::bench::{Bench, SHEET, crossed_sheets};
 
 fn run(bench: &Bench, scene: &str, options: &[&str]) -> crate::bench::Ended {
     bench.write("scene.toml", scene);
@@ -325,23 +325,9 @@ fn what_a_gpu_leaves_crossed_is_named_with_count_frames_and_position() {
 #[test]
 fn what_starts_crossed_is_untangled_on_the_cpu_before_a_gpu_goes_on() {
     let bench = Bench::new("untangled");
-    let sheet = |name: &str, rest: &str| {
-        format!(
-            "[[cloth]]\nname = \"{name}\"\ngrid = {{ columns = 5, rows = 5, width = 0.2, height = 0.2 }}\n\
-             thickness = 0.005\n{rest}\n"
-        )
-    };
-    let head = "frames = 4\n[cloth_contact_solver]\ncontact = \"triangles\"\n";
-    let other = |x: f32| {
-        format!("transform = {{ translation = [{x}, 0.013, 0.001], rotation = [0, 90, 0] }}")
-    };
     let pinned = "pins = [\"all\"]";
-    let scene = |x: f32, pins: &str| {
-        let other = format!("{pins}\n{}", other(x));
-        format!("{head}{}{}", sheet("sheet", pinned), sheet("other", &other))
-    };
     let run = |x: f32, pins: &str, backend: &str| {
-        bench.write("scene.toml", &scene(x, pins));
+        bench.write("scene.toml", &crossed_sheets(x, pins));
         let args = ["run", "scene.toml", "--backend", backend, "--no-cache", "--out", backend];
         bench.poplin(&args).succeeds().stdout.clone()
     };
