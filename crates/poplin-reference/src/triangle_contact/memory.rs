@@ -10,6 +10,7 @@ use poplin_layout::{
 use rayon::prelude::*;
 
 use super::body::Body;
+use super::course::{Course, Span, course, parts};
 use super::measure::reach;
 use super::near;
 use super::pairs::{BodyPair, Candidate};
@@ -81,11 +82,8 @@ pub struct TriangleContact {
     pub(super) ends: Vec<Vec3>,
     /// Who took part in the last frame.
     pub(super) scene: TriangleScene,
-    /// Paths on which the lists were made: where each row was, how far it goes in a slice, how far it may be from that \[m\], and the
-    /// boxes around what is in reach there.
-    anchors: Vec<Vec3>,
-    speeds: Vec<Vec3>,
-    slack: Vec<f32>,
+    /// Courses for which the lists were made, and the boxes around what is in reach there.
+    pub(super) courses: Vec<Course>,
     /// How far contact has taken each row in the last slice from where the solver had put it \[m\]: so it will again.
     pushed: Vec<Vec3>,
     pub(super) paths: Vec<Path>,
@@ -447,15 +445,19 @@ impl TriangleContact {
         self.paths.clear();
     }
 
+    /// The lists that there are.
+    pub(super) fn span(&self) -> Span {
+        let reserve = TRIANGLE_RESERVE * self.least_thickness();
+        Span { times: [self.clock, self.horizon], longest: self.longest_part, reserve }
+    }
+
     /// The rows that are not near the paths of the lists both before and after a part of a slice; all, if many are not or the lists end.
     fn off_path(&mut self, part: f32) -> Vec<u32> {
         let count = self.start.len();
         let all = || (0..count as u32).collect();
         if self.paths.len() != count {
             self.paths.resize(count, Path::NOTHING);
-            self.anchors.resize(count, Vec3::ZERO);
-            self.speeds.resize(count, Vec3::ZERO);
-            self.slack.resize(count, 0.0);
+            self.courses.resize(count, Course::default());
             return all();
         }
         if self.clock + part > self.horizon || part > self.longest_part {
@@ -464,11 +466,11 @@ impl TriangleContact {
         let (clock, end) = (self.clock, self.clock + part);
         let is_off = |row: &u32| {
             let row = *row as usize;
-            let (anchor, speed) = (self.anchors[row], self.speeds[row]);
+            let (anchor, speed, slack) = parts(&self.courses[row]);
             let off = self.start[row] - (anchor + speed * clock);
             let end = self.start[row] + self.work.aims[row] - (anchor + speed * end);
             // Rounded down: what is near must be. A row that is no number is off.
-            let slack = 0.99 * self.slack[row];
+            let slack = 0.99 * slack;
             let is_near = |off: Vec3| off.length_squared() <= slack * slack;
             !(is_near(off) && is_near(end))
         };
@@ -482,27 +484,27 @@ impl TriangleContact {
         let (start, step) = (self.start[row], self.work.aims[row]);
         let mut slack = SLACK * thickness;
         let asked = (self.target[row] - self.begun[row]).length();
-        if part > 0.0 && step.length() > MOST_LATE * part * asked {
+        let speed = if part > 0.0 && step.length() > MOST_LATE * part * asked {
             // It has stayed behind, and goes nowhere at such a speed.
             slack = slack.max(1.02 * step.length());
-            self.speeds[row] = Vec3::ZERO;
+            Vec3::ZERO
         } else if part > 0.0 {
             // Who was pushed farther may not be again, and its path has to hold both.
             let is_near = self.pushed[row].length() <= 0.99 * slack;
-            let pushed = if is_near { self.pushed[row] } else { Vec3::ZERO };
-            self.speeds[row] = step / part + pushed;
+            step / part + if is_near { self.pushed[row] } else { Vec3::ZERO }
         } else {
             slack = slack.max(1.02 * step.length());
-        }
-        let speed = self.speeds[row];
+            parts(&self.courses[row]).1
+        };
         let anchor = start - speed * self.clock;
-        let reach = self.reach(row, TRIANGLE_RESERVE * thickness, slack);
+        let reserve = TRIANGLE_RESERVE * thickness;
+        let reach = self.reach(row, reserve, slack);
         let ends = [anchor, anchor + speed * self.horizon];
         let is_loose = self.may_hold(row as u32) || self.was_held[row];
         let back = if is_loose { -speed * self.longest_part } else { Vec3::ZERO };
         self.paths[row] = Path::new(ends, [back; 2], &reach);
+        self.courses[row] = course(anchor, speed, slack, &reach, self.longest_part, is_loose);
         self.is_loose[row] = is_loose;
-        (self.anchors[row], self.slack[row]) = (anchor, slack);
     }
 
     /// What was held back of the moves stays velocity, but for what is against the pair that held it. Rows were asked to go there.
@@ -520,8 +522,8 @@ impl TriangleContact {
 
     /// Bytes of its vectors.
     pub fn size(&self) -> usize {
-        let rows = [&self.start, &self.target, &self.begun, &self.rest, &self.carry, &self.anchors];
-        let more = [&self.wanted, &self.frame_start, &self.ends, &self.speeds, &self.pushed];
+        let rows = [&self.start, &self.target, &self.begun, &self.rest, &self.carry, &self.pushed];
+        let more = [&self.wanted, &self.frame_start, &self.ends];
         let more = more.map(Vec::capacity);
         let values = [&self.inverse_mass, &self.radius, &self.hard].map(Vec::capacity);
         let flags = [&self.is_held, &self.was_held, &self.is_loose].map(Vec::capacity);

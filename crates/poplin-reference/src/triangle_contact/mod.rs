@@ -2,6 +2,7 @@
 
 mod body;
 mod closest;
+mod course;
 mod lanes;
 mod measure;
 mod memory;
@@ -11,6 +12,7 @@ mod packed;
 mod pairs;
 mod respond;
 mod scene;
+mod slab;
 mod solve;
 mod tree;
 mod untangle;

@@ -8,6 +8,7 @@ use rayon::prelude::*;
 
 use super::body::Body;
 use super::closest::{Closest, ClosestOf, edge_edge, vertex_face};
+use super::course::keep_near;
 use super::lanes::{LANES, Real, Vector, Wide};
 use super::memory::TriangleContact;
 use super::tree::{Between, Path, Subset};
@@ -264,13 +265,18 @@ impl TriangleContact {
         all
     }
 
-    /// Searches again what has a corner among some rows, in order, whose paths have changed; false if bodies meet that did not.
+    /// Searches again what has a corner among some rows, in order, whose paths have changed; false if that is not enough, because
+    /// bodies meet that did not, or a plane has moved.
     pub(super) fn search_some(&mut self, rows: &[u32]) -> bool {
         let Self { bodies, paths, .. } = self;
         let mut changed: Vec<Changed> = Vec::with_capacity(bodies.len());
         for body in bodies.iter_mut() {
             let begin = rows.partition_point(|&row| (row as usize) < body.rows.start);
             let end = rows.partition_point(|&row| (row as usize) < body.rows.end);
+            if body.is_plane && begin < end {
+                // Any vertex may be near where it goes now.
+                return false;
+            }
             let own = rows[begin..end].iter().map(|&row| row - body.rows.start as u32);
             let own: Vec<u32> = own.collect();
             let paths = &paths[body.rows.clone()];
@@ -288,10 +294,10 @@ impl TriangleContact {
             EDGES => [&changed[a].edges, &changed[b].edges],
             _ => [&changed[a].vertices, &changed[b].faces],
         };
-        let tasks = self.all_sides().filter(|sides| !sides.bodies[1].is_plane).flat_map(|sides| {
+        let tasks = self.all_sides().flat_map(|sides| {
             let [first, second] = of(sides.indices(), sides.kind);
-            let is_own = sides.kind == EDGES && sides.is_own();
-            let second = second.groups().filter(move |_| !is_own);
+            let is_one_sided = sides.bodies[1].is_plane || sides.kind == EDGES && sides.is_own();
+            let second = second.groups().filter(move |_| !is_one_sided);
             let tasks = Task::all(sides, false, false, first.groups());
             tasks.into_iter().chain(Task::all(sides, true, false, second))
         });
@@ -346,7 +352,14 @@ impl TriangleContact {
             found.push(sides.candidate(item, other));
         };
         if sides.kind != EDGES && second.is_plane {
-            let items = groups.flat_map(|(leaf, _)| first.vertices.leaf(leaf));
+            let items = groups.flat_map(|(leaf, lanes)| {
+                first
+                    .vertices
+                    .leaf(leaf)
+                    .enumerate()
+                    .filter(move |(lane, _)| lanes >> lane & 1 != 0)
+                    .map(|(_, item)| item)
+            });
             items.for_each(|item| add(item as u32, 0));
         } else {
             let of = match (sides.is_own(), sides.kind == EDGES && task.is_whole) {
@@ -373,6 +386,7 @@ impl TriangleContact {
                 self.set_rests(simd, kind, &mut found);
             }
         }
+        keep_near(simd, &mut found, &self.courses, &self.rest, &self.span());
         found
     }
 

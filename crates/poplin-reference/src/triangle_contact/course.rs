@@ -1,0 +1,196 @@
+//! Which pairs may be in reach while their list is kept: all but those between which a [slab](super::slab) lies that stays too thick. Boxes
+//! let three to five times as many through.
+
+use fearless_simd::{f32x8, prelude::*};
+use glam::Vec3;
+use poplin_layout::TRIANGLE_EAGER;
+
+use super::lanes::{LANES, Real};
+use super::pairs::{Candidate, Kind};
+use super::slab::{ROUNDING, Sides, against, corners, is_thicker, position, reaches, side_by_side};
+use super::tree::Reach;
+use crate::math::length3;
+
+/// Where a row is when the lists begin, and from how far away it pushes \[m\]; how far it goes in a slice, and from how far away it may
+/// cross something, below 0 if it cannot be held back; how far it may be from that. It is the course of a row while the lists hold.
+pub(super) type Course = [[f32; 4]; 3];
+
+/// The course of a row, of which a round is so much of a slice at most. It may be off it by a slack before and after a round. What pushes
+/// is closer at the end by both, and the direction in which it is may be another: by the third side of a right triangle. Moves are
+/// longer by two slacks.
+pub(super) fn course(
+    anchor: Vec3,
+    speed: Vec3,
+    slack: f32,
+    reach: &Reach,
+    longest: f32,
+    may_hold: bool,
+) -> Course {
+    let cross = reach.cross + 2.0 * slack;
+    let push = (reach.push + 0.5 * slack).max(cross);
+    let cross = cross + longest * length3(speed);
+    let [push, cross] = [push, cross].map(|it| ROUNDING[0] * it);
+    let cross = if may_hold { cross } else { -cross };
+    [anchor.extend(push).to_array(), speed.extend(cross).to_array(), [slack, 0.0, 0.0, 0.0]]
+}
+
+/// The lists that courses are for.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Span {
+    /// Slices since they began, and after how many they end.
+    pub(super) times: [f32; 2],
+    /// Longest part of a slice that a round may have.
+    pub(super) longest: f32,
+    /// How far contact may take a row off its path \[m\].
+    pub(super) reserve: f32,
+}
+
+/// What a course is of: where its row is at first, how far it goes in a slice, and how far it may be from that \[m\].
+pub(super) fn parts([anchor, speed, [slack, ..]]: &Course) -> (Vec3, Vec3, f32) {
+    (Vec3::from_slice(anchor), Vec3::from_slice(speed), *slack)
+}
+
+/// Keeps of pairs of one kind those that may be in reach in some round from now on while rows are on their courses.
+#[inline(always)]
+pub(super) fn keep_near<S: Simd>(
+    simd: S,
+    pairs: &mut Vec<Candidate>,
+    courses: &[Course],
+    rest: &[Vec3],
+    span: &Span,
+) {
+    let mut kept = 0;
+    for begin in (0..pairs.len()).step_by(LANES) {
+        let end = pairs.len().min(begin + LANES);
+        let far = if pairs[begin].kind == Kind::VertexPlane {
+            stays_above(&pairs[begin..end], courses, rest, span)
+        } else {
+            stays_far(simd, &pairs[begin..end], courses, span)
+        };
+        for index in begin..end {
+            pairs[kept] = pairs[index];
+            kept += usize::from(far >> (index - begin) & 1 == 0);
+        }
+    }
+    pairs.truncate(kept);
+}
+
+/// Which vertices stay out of reach of planes: a bit for each.
+#[inline(always)]
+fn stays_above(pairs: &[Candidate], courses: &[Course], rest: &[Vec3], span: &Span) -> u64 {
+    let mut far = 0;
+    for (lane, pair) in pairs.iter().enumerate() {
+        let [own, other] = [&courses[pair.rows[0] as usize], &courses[pair.rows[1] as usize]];
+        let normal = rest[pair.rows[1] as usize];
+        let delta = Vec3::from_slice(&own[0]) - Vec3::from_slice(&other[0]);
+        let speed = Vec3::from_slice(&own[1]) - Vec3::from_slice(&other[1]);
+        let reach = own[0][3] + other[0][3] + own[1][3].abs() + other[1][3].abs();
+        let heights = span.times.map(|time| {
+            let at = delta + speed * time;
+            normal.dot(at) - ROUNDING[1] * at.abs().element_sum()
+        });
+        far |= u64::from(heights[0].min(heights[1]) > reach * normal.length().max(1.0)) << lane;
+    }
+    far
+}
+
+/// Which of up to eight pairs of no plane stay out of reach: a bit for each.
+#[inline(always)]
+fn stays_far<S: Simd>(simd: S, pairs: &[Candidate], courses: &[Course], span: &Span) -> u64 {
+    let (rows, rest, is_face) = side_by_side(simd, pairs.iter());
+    let zero = f32x8::splat(simd, 0.0);
+    let [a, b, c, d] = corners::<S, 3>(simd, &rows, courses, 0);
+    let steps = corners::<S, 3>(simd, &rows, courses, 1);
+    let [p, q, r, s] = steps;
+    let [now, end] = span.times;
+    let (u, v) = (position(p), position(q));
+    let (w, x) = (position(r), position(s));
+    let time = f32x8::splat(simd, now);
+    let (i, j) = (position(a) + u * time, position(b) + v * time);
+    let (k, l) = (position(c) + w * time, position(d) + x * time);
+    let sides = Sides::new(is_face, [i, j, k, l]);
+    let normal = sides.direction(is_face);
+    let between = sides.between(normal);
+    // Sides on straight courses that a slab keeps apart at both ends are apart by as much all the time.
+    let time = f32x8::splat(simd, end - now);
+    let sides = Sides::new(is_face, [i + u * time, j + v * time, k + w * time, l + x * time]);
+    let between = Real::lesser(between, sides.between(normal));
+    let push = reaches(is_face, a[3], b[3], c[3], d[3]);
+    let [e, f, g, h] = corners::<S, 3>(simd, &rows, courses, 2);
+    let slack = reaches(is_face, e[0], f[0], g[0], h[0]);
+    // What rests closer pushes later.
+    let more = slack * f32x8::splat(simd, 1.5);
+    let rest = rest + f32x8::splat(simd, TRIANGLE_EAGER * span.reserve);
+    let closer = Real::greater(rest, f32x8::splat(simd, 2.0 * span.reserve) + more) + more;
+    let push = Real::lesser(closer * f32x8::splat(simd, ROUNDING[0]), push);
+    let moves = against(is_face, &steps) * f32x8::splat(simd, ROUNDING[0] * span.longest);
+    let cross = reaches(is_face, p[3].abs(), q[3].abs(), r[3].abs(), s[3].abs());
+    let may_hold =
+        Real::greater(Real::greater(p[3], q[3]), Real::greater(r[3], s[3])).simd_gt(zero);
+    let reach = Real::greater(push + moves, may_hold.select(cross, zero));
+    let size = sides.size + k.0[0].abs() + k.0[1].abs() + k.0[2].abs();
+    is_thicker(between, normal, reach + size * f32x8::splat(simd, ROUNDING[1])).to_bitmask()
+}
+
+#[cfg(test)]
+mod tests {
+    use fearless_simd::{Level, dispatch};
+
+    use super::super::slab::tests::{RESERVE, in_reach, next, pair};
+    use super::*;
+
+    #[test]
+    fn what_is_left_out_stays_out_of_reach() {
+        let mut state = 7;
+        let [mut left_out, mut all] = [0, 0];
+        for round in 0..6000 {
+            let mut point = |size: f32| Vec3::from([0; 3].map(|_| size * next(&mut state)));
+            let speed = [0.0, 0.05, 0.6][round % 3];
+            let anchors: Vec<Vec3> = (0..32).map(|_| point(1.0)).collect();
+            let drift = point([0.0, 1.0][round / 8 % 2]);
+            let speeds: Vec<Vec3> = (0..32).map(|_| drift + point(speed)).collect();
+            let planes: Vec<Vec3> = (0..32).map(|_| point(1.0).normalize_or(Vec3::X)).collect();
+            let slack = [0.0, 0.02, 0.1, 0.3][round / 2 % 4];
+            let hard = [0.0, 0.1][round / 4 % 2];
+            let may_hold =
+                |row: usize| (row * 7 + round).is_multiple_of(5) && (round / 4).is_multiple_of(2);
+            let (now, end, longest) = (0.5, [1.0, 4.0][round / 3 % 2], [0.25, 1.0][round % 2]);
+            let reach = Reach {
+                push: 0.1 + 0.5 * TRIANGLE_EAGER * RESERVE + slack,
+                cross: hard + RESERVE + slack,
+            };
+            let courses: Vec<Course> = (0..32)
+                .map(|k| course(anchors[k], speeds[k], slack, &reach, longest, may_hold(k)))
+                .collect();
+            let span = Span { times: [now, end], longest, reserve: RESERVE };
+            let pairs: Vec<Candidate> = (0..24).map(|k| pair(k, round, hard)).collect();
+            let mut kept = Vec::new();
+            for kind in [Kind::VertexFace, Kind::EdgeEdge, Kind::VertexPlane] {
+                let mut of = pairs.clone();
+                of.retain(|pair| pair.kind == kind);
+                dispatch!(Level::new(), simd => keep_near(simd, &mut of, &courses, &planes, &span));
+                kept.extend(of.iter().map(|pair| pair.rank));
+            }
+            all += pairs.len();
+            left_out += pairs.len() - kept.len();
+            for _ in 0..16 {
+                // Somewhere near its course before and after a round.
+                let part = longest.min(end - now) * point(1.0).x.abs();
+                let time = now + (end - part - now) * point(1.0).x.abs();
+                let mut near = |time: f32| -> Vec<Vec3> {
+                    let off = (0..32).map(|_| point(1.0).normalize_or_zero() * slack);
+                    off.zip(anchors.iter().zip(&speeds))
+                        .map(|(off, (anchor, speed))| *anchor + *speed * time + off)
+                        .collect()
+                };
+                let (at, then) = (near(time), near(time + part));
+                let steps: Vec<Vec3> = at.iter().zip(&then).map(|(at, then)| *then - *at).collect();
+                for pair in pairs.iter().filter(|pair| !kept.contains(&pair.rank)) {
+                    let (pushes, crosses) = in_reach(pair, &at, &steps, &planes, may_hold, hard);
+                    assert!(!pushes && !crosses, "{pair:?} in round {round}");
+                }
+            }
+        }
+        assert!(8 * left_out > all, "{left_out} of {all}");
+    }
+}

@@ -1,0 +1,224 @@
+//! How far apart both simplices of a pair are at least, eight pairs side by side: by a slab between them.
+//!
+//! Where both lie along a direction says it. The direction is that from the middle of a face to a vertex, and that between points of two
+//! edges which three projections have brought close. It takes less than their closest points and leaves out most of what no axis keeps
+//! apart. A pair that is left out could not be in reach, whatever rounding does: so lanes and instructions change no bit.
+
+use fearless_simd::{f32x8, mask32x8, prelude::*};
+
+use super::lanes::{LANES, Real, Vector, Wide, columns};
+use super::pairs::{Candidate, Kind};
+
+/// How much more than that is needed to leave a pair out, because the distance of its closest points is rounded: in parts of
+/// that, and of the size of the pair.
+pub(super) const ROUNDING: [f32; 2] = [1.001, 4e-6];
+
+/// Rows of the corners of up to eight pairs of no plane, how far apart they rest, and which of them are of a vertex and a face.
+#[inline(always)]
+pub(super) fn side_by_side<'a, S: Simd>(
+    simd: S,
+    pairs: impl Iterator<Item = &'a Candidate>,
+) -> ([[u32; LANES]; 4], f32x8<S>, mask32x8<S>) {
+    let mut rows = [[0; LANES]; 4];
+    let mut rest = [f32::INFINITY; LANES];
+    let mut faces = 0;
+    for (lane, pair) in pairs.enumerate() {
+        for (rows, row) in rows.iter_mut().zip(pair.rows) {
+            rows[lane] = row;
+        }
+        rest[lane] = pair.rest;
+        faces |= u64::from(pair.kind == Kind::VertexFace) << lane;
+    }
+    (rows, f32x8::from_slice(simd, &rest), mask32x8::from_bitmask(simd, faces))
+}
+
+/// Whether a slab is thicker than something, which no slab is that has no direction.
+#[inline(always)]
+pub(super) fn is_thicker<S: Simd>(
+    between: f32x8<S>,
+    normal: Wide<S>,
+    than: f32x8<S>,
+) -> mask32x8<S> {
+    let square = normal.dot3(normal) * (than * than);
+    between.simd_gt(than.all(0.0)) & (between * between).simd_gt(square)
+}
+
+/// How far any two corners of both sides move against each other, by how far each does.
+#[inline(always)]
+pub(super) fn against<S: Simd>(is_face: mask32x8<S>, steps: &[[f32x8<S>; 4]; 4]) -> f32x8<S> {
+    let [a, b, c, d] = steps;
+    let mut moves = [a[0]; 3];
+    for k in 0..3 {
+        let (with_first, with_second) = (is_face.select(a[k], b[k]), is_face.select(b[k], c[k]));
+        let apart =
+            Real::greater(a[k], with_first) - Real::lesser(with_second, Real::lesser(c[k], d[k]));
+        let against =
+            Real::greater(with_second, Real::greater(c[k], d[k])) - Real::lesser(a[k], with_first);
+        moves[k] = Real::greater(apart, against);
+    }
+    Wide(moves).dot3(Wide(moves)).sqrt()
+}
+
+/// Both sides of pairs, seen from the third corner.
+pub(super) struct Sides<S: Simd> {
+    /// The vertex, or the ends of the first edge.
+    first: [Wide<S>; 2],
+    /// Two corners of the face, or the end and the middle of the second edge.
+    second: [Wide<S>; 2],
+    /// The middle of the first edge.
+    middle: Wide<S>,
+    /// How large it is.
+    pub(super) size: f32x8<S>,
+}
+
+impl<S: Simd> Sides<S> {
+    #[inline(always)]
+    pub(super) fn new(is_face: mask32x8<S>, [a, b, c, d]: [Wide<S>; 4]) -> Self {
+        let half = a.0[0].all(0.5);
+        let (x, y, z) = (a - c, b - c, d - c);
+        let mut size = half.all(0.0);
+        for k in 0..3 {
+            size += Real::greater(x.0[k].abs(), Real::greater(y.0[k].abs(), z.0[k].abs()));
+        }
+        Self {
+            first: [x, Wide::select(is_face, x, y)],
+            second: [z, Wide::select(is_face, y, z * half)],
+            middle: (x + y) * half,
+            size,
+        }
+    }
+
+    /// That from the middle of a face to a vertex, or between points of two edges that come closer and closer.
+    #[inline(always)]
+    pub(super) fn direction(&self, is_face: mask32x8<S>) -> Wide<S> {
+        let ([x, y], [z, w]) = (self.first, self.second);
+        let zero = self.size.all(0.0);
+        let none = Wide([zero; 3]);
+        let on_second = project(self.middle, none, z);
+        let on_first = project(on_second, x, y - x);
+        let on_second = project(on_first, none, z);
+        Wide::select(is_face, x - (w + z) * zero.all(1.0 / 3.0), on_first - on_second)
+    }
+
+    /// How thick the slab is between both along a direction, times its length; below 0 if there is none.
+    #[inline(always)]
+    pub(super) fn between(&self, along: Wide<S>) -> f32x8<S> {
+        let ([x, y], [z, w]) = (self.first, self.second);
+        let low = Real::lesser(along.dot3(x), along.dot3(y));
+        low - Real::greater(self.size.all(0.0), Real::greater(along.dot3(z), along.dot3(w)))
+    }
+}
+
+/// The position that columns begin with.
+#[inline(always)]
+pub(super) fn position<S: Simd>([x, y, z, _]: [f32x8<S>; 4]) -> Wide<S> {
+    Wide([x, y, z])
+}
+
+/// How far away two simplices are in reach of each other by these distances of their corners.
+#[inline(always)]
+pub(super) fn reaches<S: Simd>(
+    is_face: mask32x8<S>,
+    a: f32x8<S>,
+    b: f32x8<S>,
+    c: f32x8<S>,
+    d: f32x8<S>,
+) -> f32x8<S> {
+    let (with_first, with_second) = (is_face.select(a, b), is_face.select(b, c));
+    Real::greater(a, with_first) + Real::greater(with_second, Real::greater(c, d))
+}
+
+/// The point of an edge that is closest to a point.
+#[inline(always)]
+fn project<S: Simd>(at: Wide<S>, from: Wide<S>, along: Wide<S>) -> Wide<S> {
+    from + along * ((at - from).dot3(along) / along.dot3(along)).clamp_unit()
+}
+
+/// The columns of one of `N` parts of four rows in each lane.
+#[inline(always)]
+pub(super) fn corners<S: Simd, const N: usize>(
+    simd: S,
+    rows: &[[u32; LANES]; 4],
+    parts: &[[[f32; 4]; N]],
+    part: usize,
+) -> [[f32x8<S>; 4]; 4] {
+    let parts = parts.as_flattened();
+    [
+        columns::<S, N>(simd, parts, part, &rows[0]),
+        columns::<S, N>(simd, parts, part, &rows[1]),
+        columns::<S, N>(simd, parts, part, &rows[2]),
+        columns::<S, N>(simd, parts, part, &rows[3]),
+    ]
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use glam::Vec3;
+    use poplin_layout::TRIANGLE_EAGER;
+
+    use super::super::pairs::closest;
+    use super::*;
+
+    /// How far contact may take a row off its path \[m\].
+    pub(crate) const RESERVE: f32 = 0.05;
+
+    /// A number from -1 to 1 of a sequence that looks random.
+    pub(crate) fn next(state: &mut u32) -> f32 {
+        *state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (*state >> 8) as f32 / (1 << 23) as f32 - 1.0
+    }
+
+    /// A pair of some of 32 rows. Only what is of a cloth rests close.
+    pub(crate) fn pair(k: u32, round: usize, hard: f32) -> Candidate {
+        let kind = [Kind::VertexFace, Kind::EdgeEdge, Kind::VertexPlane][k as usize % 3];
+        let [a, b, c, d] = [0, 1, 2, 3].map(|corner| (4 * k + corner + round as u32) % 32);
+        let rows = if kind == Kind::VertexPlane { [a, b, b, b] } else { [a, b, c, d] };
+        let rest = if hard > 0.0 { 2 } else { k as usize / 2 % 3 };
+        Candidate {
+            rows,
+            kind,
+            owned: 0,
+            beyond: [0; 3],
+            friction: 0.0,
+            rest: [0.15, 0.3, f32::INFINITY][rest],
+            is_own: false,
+            rank: [0, 0, 0, k],
+        }
+    }
+
+    /// Whether a pair of radius 0.1 pushes in a round in which rows are there and take such steps, and whether it may cross.
+    pub(crate) fn in_reach(
+        pair: &Candidate,
+        at: &[Vec3],
+        steps: &[Vec3],
+        planes: &[Vec3],
+        may_hold: impl Fn(usize) -> bool,
+        hard: f32,
+    ) -> (bool, bool) {
+        let corner = pair.rows.map(|row| row as usize);
+        let closest = closest(pair.kind, corner.map(|row| at[row]));
+        let (normal, distance) = if pair.kind == Kind::VertexPlane {
+            (planes[corner[1]], planes[corner[1]].dot(closest.delta))
+        } else {
+            (closest.delta.normalize_or_zero(), closest.delta.length())
+        };
+        let moves = corner.map(|row| normal.dot(steps[row]));
+        let (first, second) = moves.split_at(pair.first_count());
+        let [first_low, second_high] = [
+            first.iter().copied().fold(f32::INFINITY, f32::min),
+            second.iter().copied().fold(f32::NEG_INFINITY, f32::max),
+        ];
+        let thickness = pair.rest.min(0.2);
+        let closing = (distance - thickness).max(0.0);
+        let change: f32 =
+            moves.iter().zip(closest.weights).map(|(along, weight)| along * weight).sum();
+        let closer = closing + change < TRIANGLE_EAGER * RESERVE;
+        let pushes = distance < thickness || closer;
+        let held = [0, 1, 2, 3].map(|k| if may_hold(corner[k]) { 0.0 } else { moves[k] });
+        let (first_held, second_held) = held.split_at(pair.first_count());
+        let first = first_held.iter().copied().fold(first_low, f32::min);
+        let second = second_held.iter().copied().fold(second_high, f32::max);
+        let crosses = distance - 2.0 * hard + (first - second).min(0.0) < 2.0 * RESERVE;
+        (pushes, crosses)
+    }
+}
