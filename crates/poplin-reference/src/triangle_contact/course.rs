@@ -7,7 +7,9 @@ use poplin_layout::TRIANGLE_EAGER;
 
 use super::lanes::{LANES, Real};
 use super::pairs::{Candidate, Kind};
-use super::slab::{ROUNDING, Sides, against, corners, is_thicker, position, reaches, side_by_side};
+use super::slab::{
+    ROUNDING, Sides, against, corners, out_of_reach, position, reaches, side_by_side,
+};
 use super::tree::Reach;
 use crate::math::length3;
 
@@ -98,7 +100,6 @@ fn stays_above(pairs: &[Candidate], courses: &[Course], rest: &[Vec3], span: &Sp
 #[inline(always)]
 fn stays_far<S: Simd>(simd: S, pairs: &[Candidate], courses: &[Course], span: &Span) -> u64 {
     let (rows, rest, is_face) = side_by_side(simd, pairs.iter());
-    let zero = f32x8::splat(simd, 0.0);
     let [a, b, c, d] = corners::<S, 3>(simd, &rows, courses, 0);
     let steps = corners::<S, 3>(simd, &rows, courses, 1);
     let [p, q, r, s] = steps;
@@ -124,12 +125,8 @@ fn stays_far<S: Simd>(simd: S, pairs: &[Candidate], courses: &[Course], span: &S
     let closer = Real::greater(rest, f32x8::splat(simd, 2.0 * span.reserve) + more) + more;
     let push = Real::lesser(closer * f32x8::splat(simd, ROUNDING[0]), push);
     let moves = against(is_face, &steps) * f32x8::splat(simd, ROUNDING[0] * span.longest);
-    let cross = reaches(is_face, p[3].abs(), q[3].abs(), r[3].abs(), s[3].abs());
-    let may_hold =
-        Real::greater(Real::greater(p[3], q[3]), Real::greater(r[3], s[3])).simd_gt(zero);
-    let reach = Real::greater(push + moves, may_hold.select(cross, zero));
     let size = sides.size + k.0[0].abs() + k.0[1].abs() + k.0[2].abs();
-    is_thicker(between, normal, reach + size * f32x8::splat(simd, ROUNDING[1])).to_bitmask()
+    out_of_reach(is_face, (between, normal), push, moves, &steps, size)
 }
 
 #[cfg(test)]
@@ -186,7 +183,7 @@ mod tests {
                 let (at, then) = (near(time), near(time + part));
                 let steps: Vec<Vec3> = at.iter().zip(&then).map(|(at, then)| *then - *at).collect();
                 for pair in pairs.iter().filter(|pair| !kept.contains(&pair.rank)) {
-                    let (pushes, crosses) = in_reach(pair, &at, &steps, &planes, may_hold, hard);
+                    let [pushes, _, crosses] = in_reach(pair, &at, &steps, &planes, may_hold, hard);
                     assert!(!pushes && !crosses, "{pair:?} in round {round}");
                 }
             }

@@ -101,7 +101,7 @@ pub struct TriangleContact {
     is_loose: Vec<bool>,
     /// Whether any row may be held back in this round.
     pub(super) is_careful: bool,
-    /// How far contact may take a row off its path in this round \[m\].
+    /// How far contact may take a row off its path in a round \[m\].
     pub(super) reserve: f32,
     /// Pairs that may touch: what the last search of all rows found, in the order of ranks, then what those of some rows have found since,
     /// some of it again.
@@ -206,6 +206,7 @@ impl TriangleContact {
             self.start.copy_from_slice(&self.target);
             return;
         }
+        self.reserve = TRIANGLE_RESERVE * thickness;
         let scale = self.held_scale(step);
         if scale != 1.0 {
             for held in &mut self.held {
@@ -327,13 +328,13 @@ impl TriangleContact {
             self.aim(count, end);
             self.follow_paths(thickness, part);
             self.loosen(thickness, part);
-            self.sweep(thickness);
+            self.sweep();
             let limit = if part > 0.0 { self.limit(thickness) } else { 1.0 };
             if limit < 1.0 {
                 count = (count / limit).ceil().min(most);
                 (part, end) = cut.part(count);
                 self.aim(count, end);
-                self.sweep(thickness);
+                self.sweep();
             }
             self.solve(iterations, part);
             let limit = if part > 0.0 { self.reached(thickness) } else { 1.0 };
@@ -353,7 +354,7 @@ impl TriangleContact {
             repeats += 1;
             self.begin_round(repeats == TRIANGLE_MAX_REPEATS, cut.last);
             self.loosen(thickness, part);
-            self.sweep(thickness);
+            self.sweep();
             self.reach_on();
         }
         self.clock += part;
@@ -412,8 +413,7 @@ impl TriangleContact {
     }
 
     /// Notes where each row goes in this round, and what is in reach of it.
-    pub(super) fn sweep(&mut self, thickness: f32) {
-        self.reserve = TRIANGLE_RESERVE * thickness;
+    pub(super) fn sweep(&mut self) {
         let mut points = std::mem::take(&mut self.work.points);
         let rows = (0..self.start.len()).into_par_iter().with_min_len(1024);
         let point = |row: usize| {
@@ -447,8 +447,8 @@ impl TriangleContact {
 
     /// The lists that there are.
     pub(super) fn span(&self) -> Span {
-        let reserve = TRIANGLE_RESERVE * self.least_thickness();
-        Span { times: [self.clock, self.horizon], longest: self.longest_part, reserve }
+        let times = [self.clock, self.horizon];
+        Span { times, longest: self.longest_part, reserve: self.reserve }
     }
 
     /// The rows that are not near the paths of the lists both before and after a part of a slice; all, if many are not or the lists end.
@@ -497,8 +497,7 @@ impl TriangleContact {
             parts(&self.courses[row]).1
         };
         let anchor = start - speed * self.clock;
-        let reserve = TRIANGLE_RESERVE * thickness;
-        let reach = self.reach(row, reserve, slack);
+        let reach = self.reach(row, self.reserve, slack);
         let ends = [anchor, anchor + speed * self.horizon];
         let is_loose = self.may_hold(row as u32) || self.was_held[row];
         let back = if is_loose { -speed * self.longest_part } else { Vec3::ZERO };

@@ -7,7 +7,9 @@ use poplin_layout::TRIANGLE_EAGER;
 
 use super::lanes::{LANES, Real};
 use super::pairs::{Candidate, Kind};
-use super::slab::{ROUNDING, Sides, against, corners, is_thicker, position, reaches, side_by_side};
+use super::slab::{
+    ROUNDING, Sides, against, corners, out_of_reach, position, reaches, side_by_side,
+};
 use super::tree::Reach;
 use crate::math::length3;
 
@@ -91,12 +93,10 @@ fn far<S: Simd>(
 ) -> u64 {
     let pairs = chosen.iter().map(|&index| &candidates[index as usize]);
     let (rows, rest, is_face) = side_by_side(simd, pairs);
-    let zero = f32x8::splat(simd, 0.0);
     let [a, b, c, d] = corners::<S, 2>(simd, &rows, points, 0);
     let sides = Sides::new(is_face, [position(a), position(b), position(c), position(d)]);
     let normal = sides.direction(is_face);
     let between = sides.between(normal);
-    let size = sides.size;
     let push = reaches(is_face, a[3], b[3], c[3], d[3]);
     // What rests closer pushes later; it is of one cloth and crosses as any other.
     let rest = rest + f32x8::splat(simd, TRIANGLE_EAGER * reserve);
@@ -104,15 +104,8 @@ fn far<S: Simd>(
         Real::greater(rest, f32x8::splat(simd, 2.0 * reserve)) * f32x8::splat(simd, ROUNDING[0]);
     let push = Real::lesser(closer, push);
     let steps = corners::<S, 2>(simd, &rows, points, 1);
-    let [a, b, c, d] = steps;
-    let cross = reaches(is_face, a[3].abs(), b[3].abs(), c[3].abs(), d[3].abs());
-    let may_hold =
-        Real::greater(Real::greater(a[3], b[3]), Real::greater(c[3], d[3])).simd_gt(zero);
     let moves = against(is_face, &steps) * f32x8::splat(simd, ROUNDING[0]);
-    // Who cannot be held back crosses nothing that is not within reach of what it moves against it.
-    let reach = Real::greater(push + moves, may_hold.select(cross, zero));
-    let reach = reach + size * f32x8::splat(simd, ROUNDING[1]);
-    is_thicker(between, normal, reach).to_bitmask()
+    out_of_reach(is_face, (between, normal), push, moves, &steps, sides.size)
 }
 
 #[cfg(test)]
@@ -148,7 +141,7 @@ mod tests {
             );
             assert_eq!(found, baseline);
             for (index, pair) in pairs.iter().enumerate() {
-                let (pushes, crosses) = in_reach(pair, &at, &steps, &rest, may_hold, hard);
+                let [_, pushes, crosses] = in_reach(pair, &at, &steps, &rest, may_hold, hard);
                 let is_left_out = !found.contains(&(index as u32));
                 assert!(!is_left_out || !pushes && !crosses, "{pair:?} at {at:?}");
                 left_out += usize::from(is_left_out);

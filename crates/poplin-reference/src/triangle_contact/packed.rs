@@ -4,9 +4,10 @@ use glam::Vec3;
 use poplin_host::{PairMultipliers, pack_triangle_bodies};
 use poplin_layout::{
     TRIANGLE_AIMS, TRIANGLE_AXES, TRIANGLE_BEGUN, TRIANGLE_BLOCKS, TRIANGLE_CARRIES,
-    TRIANGLE_FRAME_ENDS, TRIANGLE_FRAME_STARTS, TRIANGLE_MOVES, TRIANGLE_SECTIONS, TRIANGLE_STARTS,
-    TRIANGLE_STEPS, TRIANGLE_TARGETS, TRIANGLE_WANTED, TriangleBodies, TriangleCandidate,
-    TriangleMultiplier, TrianglePair, TriangleRound, TriangleRow,
+    TRIANGLE_FRAME_ENDS, TRIANGLE_FRAME_STARTS, TRIANGLE_MOVES, TRIANGLE_RESERVE,
+    TRIANGLE_SECTIONS, TRIANGLE_STARTS, TRIANGLE_STEPS, TRIANGLE_TARGETS, TRIANGLE_WANTED,
+    TriangleBodies, TriangleCandidate, TriangleMultiplier, TrianglePair, TriangleRound,
+    TriangleRow,
 };
 
 use super::measure::path;
@@ -72,7 +73,8 @@ impl TriangleContact {
         self.is_held = holds.to_vec();
         self.is_careful = is_careful;
         let before = TriangleRound { part, ..self.packed(thickness) };
-        self.sweep(thickness);
+        self.reserve = TRIANGLE_RESERVE * thickness;
+        self.sweep();
         self.solve(iterations, part);
         self.keep(part);
         let more = self.cut_moves(thickness);

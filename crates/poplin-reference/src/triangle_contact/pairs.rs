@@ -353,12 +353,7 @@ impl TriangleContact {
         };
         if sides.kind != EDGES && second.is_plane {
             let items = groups.flat_map(|(leaf, lanes)| {
-                first
-                    .vertices
-                    .leaf(leaf)
-                    .enumerate()
-                    .filter(move |(lane, _)| lanes >> lane & 1 != 0)
-                    .map(|(_, item)| item)
+                first.vertices.leaf(leaf).filter(move |item| lanes >> (item % LANES) & 1 != 0)
             });
             items.for_each(|item| add(item as u32, 0));
         } else {

@@ -32,15 +32,26 @@ pub(super) fn side_by_side<'a, S: Simd>(
     (rows, f32x8::from_slice(simd, &rest), mask32x8::from_bitmask(simd, faces))
 }
 
-/// Whether a slab is thicker than something, which no slab is that has no direction.
+/// Which pairs a slab of this thickness along a normal keeps out of reach, which none does that has no direction: a bit for each. `push` is
+/// from how far away they push, `moves` how far they move against each other, and `steps` end with from how far away each corner may
+/// cross something: who cannot be held back crosses nothing that is not within reach of what it moves against it.
 #[inline(always)]
-pub(super) fn is_thicker<S: Simd>(
-    between: f32x8<S>,
-    normal: Wide<S>,
-    than: f32x8<S>,
-) -> mask32x8<S> {
-    let square = normal.dot3(normal) * (than * than);
-    between.simd_gt(than.all(0.0)) & (between * between).simd_gt(square)
+pub(super) fn out_of_reach<S: Simd>(
+    is_face: mask32x8<S>,
+    (between, normal): (f32x8<S>, Wide<S>),
+    push: f32x8<S>,
+    moves: f32x8<S>,
+    [a, b, c, d]: &[[f32x8<S>; 4]; 4],
+    size: f32x8<S>,
+) -> u64 {
+    let zero = push.all(0.0);
+    let cross = reaches(is_face, a[3].abs(), b[3].abs(), c[3].abs(), d[3].abs());
+    let may_hold =
+        Real::greater(Real::greater(a[3], b[3]), Real::greater(c[3], d[3])).simd_gt(zero);
+    let reach = Real::greater(push + moves, may_hold.select(cross, zero));
+    let reach = reach + size * push.all(ROUNDING[1]);
+    let square = normal.dot3(normal) * (reach * reach);
+    (between.simd_gt(zero) & (between * between).simd_gt(square)).to_bitmask()
 }
 
 /// How far any two corners of both sides move against each other, by how far each does.
@@ -186,7 +197,8 @@ pub(super) mod tests {
         }
     }
 
-    /// Whether a pair of radius 0.1 pushes in a round in which rows are there and take such steps, and whether it may cross.
+    /// Whether a pair of radius 0.1 pushes in a round in which rows are there and take such steps, whether it would if it went with the
+    /// corners that come most, and whether it may cross.
     pub(crate) fn in_reach(
         pair: &Candidate,
         at: &[Vec3],
@@ -194,7 +206,7 @@ pub(super) mod tests {
         planes: &[Vec3],
         may_hold: impl Fn(usize) -> bool,
         hard: f32,
-    ) -> (bool, bool) {
+    ) -> [bool; 3] {
         let corner = pair.rows.map(|row| row as usize);
         let closest = closest(pair.kind, corner.map(|row| at[row]));
         let (normal, distance) = if pair.kind == Kind::VertexPlane {
@@ -212,13 +224,13 @@ pub(super) mod tests {
         let closing = (distance - thickness).max(0.0);
         let change: f32 =
             moves.iter().zip(closest.weights).map(|(along, weight)| along * weight).sum();
-        let closer = closing + change < TRIANGLE_EAGER * RESERVE;
-        let pushes = distance < thickness || closer;
+        let pushes =
+            |change: f32| distance < thickness || closing + change < TRIANGLE_EAGER * RESERVE;
         let held = [0, 1, 2, 3].map(|k| if may_hold(corner[k]) { 0.0 } else { moves[k] });
         let (first_held, second_held) = held.split_at(pair.first_count());
         let first = first_held.iter().copied().fold(first_low, f32::min);
         let second = second_held.iter().copied().fold(second_high, f32::max);
         let crosses = distance - 2.0 * hard + (first - second).min(0.0) < 2.0 * RESERVE;
-        (pushes, crosses)
+        [pushes(change), pushes(first_low - second_high), crosses]
     }
 }
