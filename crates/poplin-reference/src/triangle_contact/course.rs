@@ -1,14 +1,14 @@
 //! Which pairs may be in reach while their list is kept: all but those between which a [slab](super::slab) lies that stays too thick. Boxes
 //! let three to five times as many through.
 
-use fearless_simd::{f32x8, prelude::*};
+use fearless_simd::{f32x8, mask32x8, prelude::*};
 use glam::Vec3;
 use poplin_layout::TRIANGLE_EAGER;
 
 use super::lanes::{LANES, Real};
 use super::pairs::{Candidate, Kind};
 use super::slab::{
-    ROUNDING, Sides, against, corners, out_of_reach, position, reaches, side_by_side,
+    ROUNDING, SideBySide, Sides, against, corners, out_of_reach, position, reaches, side_by_side,
 };
 use super::tree::Reach;
 use crate::math::length3;
@@ -67,7 +67,7 @@ pub(super) fn keep_near<S: Simd>(
         let far = if pairs[begin].kind == Kind::VertexPlane {
             stays_above(&pairs[begin..end], courses, rest, span)
         } else {
-            stays_far(simd, &pairs[begin..end], courses, span)
+            stays_far(simd, side_by_side(simd, pairs[begin..end].iter()), courses, span)
         };
         for index in begin..end {
             pairs[kept] = pairs[index];
@@ -96,10 +96,28 @@ fn stays_above(pairs: &[Candidate], courses: &[Course], rest: &[Vec3], span: &Sp
     far
 }
 
+/// Which of up to eight pairs of a kind stay out of reach wherever they rest, by the rows of their corners: a bit for each.
+#[inline(always)]
+pub(super) fn stays_apart<S: Simd>(
+    simd: S,
+    kind: Kind,
+    rows: &[[u32; LANES]; 4],
+    courses: &[Course],
+    span: &Span,
+) -> u64 {
+    let rest = f32x8::splat(simd, f32::INFINITY);
+    let is_face = mask32x8::splat(simd, kind == Kind::VertexFace);
+    stays_far(simd, (*rows, rest, is_face), courses, span)
+}
+
 /// Which of up to eight pairs of no plane stay out of reach: a bit for each.
 #[inline(always)]
-fn stays_far<S: Simd>(simd: S, pairs: &[Candidate], courses: &[Course], span: &Span) -> u64 {
-    let (rows, rest, is_face) = side_by_side(simd, pairs.iter());
+fn stays_far<S: Simd>(
+    simd: S,
+    (rows, rest, is_face): SideBySide<S>,
+    courses: &[Course],
+    span: &Span,
+) -> u64 {
     let [a, b, c, d] = corners::<S, 3>(simd, &rows, courses, 0);
     let steps = corners::<S, 3>(simd, &rows, courses, 1);
     let [p, q, r, s] = steps;

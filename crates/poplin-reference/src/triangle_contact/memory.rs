@@ -12,7 +12,7 @@ use rayon::prelude::*;
 use super::body::Body;
 use super::course::{Course, Span, course, parts};
 use super::measure::reach;
-use super::near;
+use super::near::{self, Point};
 use super::pairs::{BodyPair, Candidate};
 use super::tree::{Path, Reach};
 use crate::math::dot3;
@@ -345,17 +345,20 @@ impl TriangleContact {
         }
         self.keep(part);
         let mut repeats = 0;
+        let mut is_new = vec![true; self.start.len()];
         loop {
-            let more = self.cut_moves(thickness);
+            let more = self.cut_moves(thickness, &is_new);
             if more.is_empty() {
                 break;
             }
-            more.iter().for_each(|&row| self.is_held[row as usize] = true);
             repeats += 1;
             self.begin_round(repeats == TRIANGLE_MAX_REPEATS, cut.last);
+            is_new.fill(self.is_careful);
+            for row in more.into_iter().map(|row| row as usize) {
+                (self.is_held[row], is_new[row]) = (true, true);
+            }
             self.loosen(thickness, part);
-            self.sweep();
-            self.reach_on();
+            self.reach_on(&is_new);
         }
         self.clock += part;
         self.make_moves();
@@ -416,12 +419,14 @@ impl TriangleContact {
     pub(super) fn sweep(&mut self) {
         let mut points = std::mem::take(&mut self.work.points);
         let rows = (0..self.start.len()).into_par_iter().with_min_len(1024);
-        let point = |row: usize| {
-            let reach = self.reach(row, self.reserve, 0.0);
-            near::point(self.start[row], self.work.aims[row], &reach, self.may_hold(row as u32))
-        };
-        rows.map(point).collect_into_vec(&mut points);
+        rows.map(|row| self.point(row)).collect_into_vec(&mut points);
         self.work.points = points;
+    }
+
+    /// Where a row goes in this round, and what is in reach of it.
+    pub(super) fn point(&self, row: usize) -> Point {
+        let reach = self.reach(row, self.reserve, 0.0);
+        near::point(self.start[row], self.work.aims[row], &reach, self.may_hold(row as u32))
     }
 
     /// What is in reach of a row that contact takes so far off its path, from wherever it is within a slack of that.

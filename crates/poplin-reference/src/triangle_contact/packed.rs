@@ -77,7 +77,7 @@ impl TriangleContact {
         self.sweep();
         self.solve(iterations, part);
         self.keep(part);
-        let more = self.cut_moves(thickness);
+        let more = self.cut_moves(thickness, &vec![true; self.start.len()]);
         if more.is_empty() {
             self.make_moves();
         }

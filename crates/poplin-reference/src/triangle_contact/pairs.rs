@@ -8,7 +8,7 @@ use rayon::prelude::*;
 
 use super::body::Body;
 use super::closest::{Closest, ClosestOf, edge_edge, vertex_face};
-use super::course::keep_near;
+use super::course::{keep_near, stays_apart};
 use super::lanes::{LANES, Real, Vector, Wide};
 use super::memory::TriangleContact;
 use super::tree::{Between, Path, Subset};
@@ -167,34 +167,47 @@ impl Sides<'_> {
         if self.kind == VERTICES_OF_SECOND { [b, a] } else { [a, b] }
     }
 
+    /// Rows of the corners of a vertex or edge of the first and a face or edge of the second.
+    #[inline(always)]
+    fn rows(&self, first: u32, second: u32) -> [u32; 4] {
+        let [p, q] = self.bodies.map(|body| body.rows.start as u32);
+        let [own, others] = self.bodies.map(|body| &*body.surface);
+        if self.kind == EDGES {
+            let [i, j] = own.edges[first as usize];
+            let [k, l] = others.edges[second as usize];
+            [p + i, p + j, q + k, q + l]
+        } else {
+            let [vertex] = own.vertices[first as usize];
+            let [i, j, k] = others.faces[second as usize];
+            [p + vertex, q + i, q + j, q + k]
+        }
+    }
+
     /// The pair of a vertex or edge of the first and a face or edge of the second, which have no corner in common. Of the two orders of
     /// two edges of one body, either gives the same pair.
     fn candidate(&self, mut first: u32, mut second: u32) -> Candidate {
         let [a, b] = self.pair;
         let is_own = self.is_own();
-        let [p, q] = self.bodies.map(|body| body.rows.start as u32);
-        let surfaces = self.bodies.map(|body| &*body.surface);
-        let (rows, kind, owned);
-        let mut beyond = [NO_OFFSET; 3];
+        let (mut kind, mut owned, mut beyond) = (Kind::EdgeEdge, 0, [NO_OFFSET; 3]);
+        let rows;
         if self.kind == EDGES {
             if is_own && second < first {
                 (first, second) = (second, first);
             }
-            let ([i, j], [k, l]) =
-                (surfaces[0].edges[first as usize], surfaces[1].edges[second as usize]);
-            (rows, kind, owned) = ([p + i, p + j, q + k, q + l], Kind::EdgeEdge, 0);
+            rows = self.rows(first, second);
         } else {
-            let [vertex] = surfaces[0].vertices[first as usize];
+            let [p, q] = self.bodies.map(|body| body.rows.start as u32);
+            let [own, others] = self.bodies.map(|body| &*body.surface);
+            let [vertex] = own.vertices[first as usize];
             if self.bodies[1].is_plane {
-                (rows, kind, owned) = ([p + vertex, q, q, q], Kind::VertexPlane, 0);
+                (rows, kind) = ([p + vertex, q, q, q], Kind::VertexPlane);
             } else {
-                let face = surfaces[1].faces[second as usize];
-                let [x, y, z] = face.map(|corner| q + corner);
-                owned = surfaces[1].owned[second as usize];
+                rows = self.rows(first, second);
+                owned = others.owned[second as usize];
                 let is_there = |corner: u32| corner != NO_CORNER && !(is_own && corner == vertex);
-                beyond = surfaces[1].beyond[second as usize]
+                beyond = others.beyond[second as usize]
                     .map(|corner| if is_there(corner) { q + corner } else { NO_OFFSET });
-                (rows, kind) = ([p + vertex, x, y, z], Kind::VertexFace);
+                kind = Kind::VertexFace;
             }
         }
         let rank = [a, b, self.kind << 28 | first, second];
@@ -346,42 +359,46 @@ impl TriangleContact {
         let &Task { sides, of_second, .. } = task;
         let groups = task.groups.iter().copied();
         let [first, second] = sides.bodies;
-        let mut found = Vec::with_capacity(groups.len() * PER_NODE);
-        let mut add = |item: u32, other: u32| {
-            let (item, other) = if of_second { (other, item) } else { (item, other) };
-            found.push(sides.candidate(item, other));
-        };
         if sides.kind != EDGES && second.is_plane {
             let items = groups.flat_map(|(leaf, lanes)| {
                 first.vertices.leaf(leaf).filter(move |item| lanes >> (item % LANES) & 1 != 0)
             });
-            items.for_each(|item| add(item as u32, 0));
-        } else {
-            let of = match (sides.is_own(), sides.kind == EDGES && task.is_whole) {
-                (false, _) => Between::TwoBodies,
-                (true, false) => Between::OneBody,
-                (true, true) => Between::OneTree,
-            };
-            match (sides.kind == EDGES, of_second) {
-                (true, false) => {
-                    first.edges.visit_pairs(simd, groups, &second.edges, of, add);
-                }
-                (true, true) => {
-                    second.edges.visit_pairs(simd, groups, &first.edges, of, add);
-                }
-                (false, false) => {
-                    first.vertices.visit_pairs(simd, groups, &second.faces, of, add);
-                }
-                (false, true) => {
-                    second.faces.visit_pairs(simd, groups, &first.vertices, of, add);
-                }
-            }
-            if sides.is_own() {
-                let kind = if sides.kind == EDGES { Kind::EdgeEdge } else { Kind::VertexFace };
-                self.set_rests(simd, kind, &mut found);
-            }
+            let mut found = items.map(|item| sides.candidate(item as u32, 0)).collect();
+            keep_near(simd, &mut found, &self.courses, &self.rest, &self.span());
+            return found;
         }
-        keep_near(simd, &mut found, &self.courses, &self.rest, &self.span());
+        let mut met = Vec::with_capacity(groups.len() * PER_NODE);
+        let add = |item: u32, other: u32| {
+            met.push(if of_second { [other, item] } else { [item, other] });
+        };
+        let of = match (sides.is_own(), sides.kind == EDGES && task.is_whole) {
+            (false, _) => Between::TwoBodies,
+            (true, false) => Between::OneBody,
+            (true, true) => Between::OneTree,
+        };
+        match (sides.kind == EDGES, of_second) {
+            (true, false) => first.edges.visit_pairs(simd, groups, &second.edges, of, add),
+            (true, true) => second.edges.visit_pairs(simd, groups, &first.edges, of, add),
+            (false, false) => first.vertices.visit_pairs(simd, groups, &second.faces, of, add),
+            (false, true) => second.faces.visit_pairs(simd, groups, &first.vertices, of, add),
+        }
+        let kind = if sides.kind == EDGES { Kind::EdgeEdge } else { Kind::VertexFace };
+        let mut found = Vec::with_capacity(met.len() / 4);
+        for met in met.chunks(LANES) {
+            let mut rows = [[0; LANES]; 4];
+            for (lane, &[item, other]) in met.iter().enumerate() {
+                for (rows, row) in rows.iter_mut().zip(sides.rows(item, other)) {
+                    rows[lane] = row;
+                }
+            }
+            let far = stays_apart(simd, kind, &rows, &self.courses, &self.span());
+            let near = met.iter().enumerate().filter(|(lane, _)| far >> lane & 1 == 0);
+            found.extend(near.map(|(_, &[item, other])| sides.candidate(item, other)));
+        }
+        if sides.is_own() {
+            self.set_rests(simd, kind, &mut found);
+            keep_near(simd, &mut found, &self.courses, &self.rest, &self.span());
+        }
         found
     }
 

@@ -14,11 +14,14 @@ use super::pairs::{Candidate, Kind};
 pub(super) const ROUNDING: [f32; 2] = [1.001, 4e-6];
 
 /// Rows of the corners of up to eight pairs of no plane, how far apart they rest, and which of them are of a vertex and a face.
+pub(super) type SideBySide<S> = ([[u32; LANES]; 4], f32x8<S>, mask32x8<S>);
+
+/// Some pairs side by side.
 #[inline(always)]
 pub(super) fn side_by_side<'a, S: Simd>(
     simd: S,
     pairs: impl Iterator<Item = &'a Candidate>,
-) -> ([[u32; LANES]; 4], f32x8<S>, mask32x8<S>) {
+) -> SideBySide<S> {
     let mut rows = [[0; LANES]; 4];
     let mut rest = [f32::INFINITY; LANES];
     let mut faces = 0;

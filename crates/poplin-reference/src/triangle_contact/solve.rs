@@ -84,6 +84,11 @@ pub(super) struct Work {
 }
 
 impl Work {
+    /// Whether a row has corners of active pairs.
+    fn is_tied(&self, row: usize) -> bool {
+        self.begins[row] < self.begins[row + 1]
+    }
+
     pub(super) fn size(&self) -> usize {
         let rows = [&self.moves, &self.changes].map(Vec::capacity);
         let vectors = [&self.aims, &self.stops].map(Vec::capacity);
@@ -96,6 +101,11 @@ impl Work {
             + size_of::<Block>() * self.blocks.capacity()
             + 4 * (indices + self.weights.capacity() + self.fractions.capacity())
     }
+}
+
+/// Whether any of some rows is one of those.
+fn any_of(rows: &[u32; 4], those: &[bool]) -> bool {
+    rows.iter().any(|&row| those[row as usize])
 }
 
 /// Which part of a length there is room for.
@@ -308,21 +318,22 @@ impl TriangleContact {
         first - second <= pair.hard
     }
 
-    /// Cuts every move to what all pairs leave. Returns who is held back that was not expected to be: others may then be in reach.
-    pub(super) fn cut_moves(&mut self, thickness: f32) -> Vec<u32> {
+    /// Cuts every move to what all pairs leave, of which those are as before that have no corner among new rows. Returns who is held back
+    /// that was not expected to be: others may then be in reach.
+    pub(super) fn cut_moves(&mut self, thickness: f32, is_new: &[bool]) -> Vec<u32> {
         let least = TRIANGLE_LEAST_GAP * thickness;
         let mut pairs = std::mem::take(&mut self.work.pairs);
-        pairs
-            .par_iter_mut()
-            .with_min_len(512)
+        let changed = pairs.par_iter_mut().with_min_len(512);
+        changed
+            .filter(|pair| any_of(&pair.rows, is_new))
             .for_each(|pair| (pair.fractions, pair.is_pressed) = self.cut(pair, least));
         self.work.pairs = pairs;
         self.stop();
         let mut fractions = std::mem::take(&mut self.work.fractions);
         let mut more = Vec::new();
         for (row, fraction) in fractions.iter_mut().enumerate() {
-            // Nothing stops a row without mass.
-            if self.inverse_mass[row] > 0.0 {
+            // Nothing stops a row without mass, and what neither is cut nor has been pushed is on its path.
+            if self.inverse_mass[row] > 0.0 && (*fraction < 1.0 || self.work.is_tied(row)) {
                 if self.may_hold(row as u32) {
                     *fraction = self.hold(row, *fraction);
                 } else if *fraction < 1.0 || self.is_off(row) {
@@ -334,9 +345,12 @@ impl TriangleContact {
         more
     }
 
-    /// Takes in what is in reach now that more rows may be held back.
-    pub(super) fn reach_on(&mut self) {
-        let mut near = self.looked_at(|it| it.rows.iter().any(|&row| self.may_hold(row)));
+    /// Takes in what is in reach now that new rows may be held back.
+    pub(super) fn reach_on(&mut self, is_new: &[bool]) {
+        for row in (0..is_new.len()).filter(|&row| is_new[row]) {
+            self.work.points[row] = self.point(row);
+        }
+        let mut near = self.looked_at(|it| any_of(&it.rows, is_new));
         near.retain(|&index| {
             let rank = self.candidates[index as usize].rank;
             self.work.pairs.binary_search_by_key(&rank, |pair| pair.rank).is_err()

@@ -77,6 +77,16 @@ fn least_of<R: Real, const K: usize>(a: &[R; K], b: &[R; K]) -> [R; K] {
 #[derive(Debug, Clone, Copy)]
 struct Facing<R = f32>([[R; SIDES]; AXES]);
 
+impl Facing {
+    /// Widens it around another.
+    #[inline(always)]
+    fn include(&mut self, other: &Self) {
+        for (own, other) in self.0.as_flattened_mut().iter_mut().zip(other.0.as_flattened()) {
+            *own = other.greater(*own);
+        }
+    }
+}
+
 /// Whether ranges along an axis are apart all the time from a path that is [`Facing`] them.
 #[inline(always)]
 fn are_apart<R: Real>(ranges: &[R; SIDES], facing: &[R; SIDES]) -> R::Mask {
@@ -246,30 +256,23 @@ impl Node {
         sum
     }
 
-    /// Around some children.
-    fn some(&self, lanes: u32) -> Path {
-        let mut sum = Path::NOTHING;
-        for (sides, ranges) in self.ranges.iter().zip(&mut sum.ranges) {
-            for (all, range) in sides.iter().zip(ranges) {
-                for lane in bits(lanes) {
-                    *range = all[lane].lesser(*range);
-                }
-            }
-        }
-        sum
-    }
-
-    /// The paths of some children, see [`Facing`].
+    /// Sets the paths of all children, see [`Facing`].
     #[inline(always)]
-    fn facing(&self, lanes: u32) -> [Facing; LANES] {
-        let mut all = [Facing([[0.0; SIDES]; AXES]); LANES];
-        for lane in bits(lanes) {
-            for (facing, [low, low_end, high, high_end]) in all[lane].0.iter_mut().zip(&self.ranges)
+    fn face<S: Simd>(&self, simd: S, paths: &mut [Facing; LANES]) {
+        for (axis, [low, low_end, high, high_end]) in self.ranges.iter().enumerate() {
+            let [a, b] = [-f32x8::from_slice(simd, high), -f32x8::from_slice(simd, high_end)];
+            let [c, d] = [-f32x8::from_slice(simd, low), -f32x8::from_slice(simd, low_end)];
+            let ((ac, more_ac), (bd, more_bd)) = (a.interleave(c), b.interleave(d));
+            let ((first, second), (third, fourth)) =
+                (ac.interleave(bd), more_ac.interleave(more_bd));
+            for (two, paths) in
+                [first, second, third, fourth].into_iter().zip(paths.chunks_exact_mut(2))
             {
-                *facing = [-high[lane], -high_end[lane], -low[lane], -low_end[lane]];
+                let (even, odd) = two.split();
+                even.store_slice(&mut paths[0].0[axis]);
+                odd.store_slice(&mut paths[1].0[axis]);
             }
         }
-        all
     }
 
     /// Which children are beyond a coordinate with an end of their ranges along an axis.
@@ -483,13 +486,13 @@ impl<const N: usize> Tree<N> {
         mut found: impl FnMut(u32, u32),
     ) {
         let mut lists: [Vec<u32>; LANES] = Default::default();
+        let mut own = [Facing([[0.0; SIDES]; AXES]); LANES];
         for (node, lanes) in groups {
             let all = lanes_of(&self.leaf(node));
             let lanes = lanes & all;
-            let own = self.levels[0][node].facing(lanes);
-            let around =
-                if lanes == all { self.around[node] } else { self.levels[0][node].some(lanes) };
-            let around = around.facing();
+            self.levels[0][node].face(simd, &mut own);
+            let mut around = Facing([[f32::NEG_INFINITY; SIDES]; AXES]);
+            bits(lanes).for_each(|lane| around.include(&own[lane]));
             let from = if of == Between::OneTree { node } else { 0 };
             let mut walk = Walk::new(others);
             while let Some(leaf) = walk.next(simd, others, &around, from) {
