@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use glam::{Quat, Vec3};
+use poplin_layout::TRIANGLE_REST;
 use poplin_measure::entanglement::EntanglementCounter;
 use poplin_reference::oracle::{NearPairs, near_pairs, point_triangle, segment_segment};
 use poplin_reference::triangle_contact::{
@@ -245,6 +246,14 @@ impl Cloths {
         near_pairs(&positions, &self.triangles, |a, b| radius(a) + radius(b))
     }
 
+    /// Whether a pair is farther apart than contact keeps it, because it is of one body and rests closer.
+    fn rests_closer(&self, kind: Kind, rows: [u32; 4]) -> bool {
+        let TriangleContact { bodies, start, rest, .. } = &self.contact;
+        let apart = |all: &[Vec3]| distance(kind, rows.map(|row| wide(all[row as usize])));
+        let is_own = |body: &Body| rows.iter().all(|&row| body.rows.contains(&(row as usize)));
+        bodies.iter().any(is_own) && apart(start) > 0.999 * f64::from(TRIANGLE_REST) * apart(rest)
+    }
+
     /// Random targets: each row on its own, bodies as a whole, all to a point, a plane or the other side.
     fn aim(&mut self, rng: &mut Rng) {
         let size = self.thickness * power(rng, -2.0, 2.0);
@@ -277,6 +286,15 @@ impl Cloths {
     }
 }
 
+/// Distance of a pair \[m\].
+fn distance(kind: Kind, [a, b, c, d]: [[f64; 3]; 4]) -> f64 {
+    if kind == Kind::VertexFace {
+        point_triangle(a, [b, c, d])
+    } else {
+        segment_segment([a, b], [c, d])
+    }
+}
+
 /// Rows of a pair, of two edges the lower one first.
 fn in_order(kind: Kind, [a, b, c, d]: [u32; 4]) -> [u32; 4] {
     if kind == Kind::EdgeEdge && [c, d] < [a, b] { [c, d, a, b] } else { [a, b, c, d] }
@@ -290,14 +308,19 @@ fn the_candidates_hold_every_pair_within_thickness() {
         for advance in 0..4 {
             cloths.aim(&mut rng);
             cloths.contact.advance(STEP, 4);
+            let near = cloths.near();
+            let faces = near.vertex_face.iter().map(|&rows| (Kind::VertexFace, rows));
+            let mut near: Vec<_> =
+                faces.chain(near.edge_edge.iter().map(|&rows| (Kind::EdgeEdge, rows))).collect();
+            near.retain(|&(kind, rows)| !cloths.rests_closer(kind, rows));
+            // Lists hold what pushes at the start of a round, also of one in which nobody wants to go anywhere.
+            cloths.contact.max_rounds = 1;
+            cloths.contact.advance(STEP, 4);
+            cloths.contact.max_rounds = 0;
             let all = cloths.contact.candidates.iter();
             let all: BTreeSet<_> =
                 all.map(|pair| (pair.kind, in_order(pair.kind, pair.rows))).collect();
-            let near = cloths.near();
-            let faces = near.vertex_face.iter().map(|&rows| (Kind::VertexFace, rows));
-            let mut missing =
-                faces.chain(near.edge_edge.iter().map(|&rows| (Kind::EdgeEdge, rows)));
-            if let Some(pair) = missing.find(|pair| !all.contains(pair)) {
+            if let Some(pair) = near.iter().find(|pair| !all.contains(pair)) {
                 return Some(format!("seed {seed}, advance {advance}: {pair:?} is no candidate"));
             }
         }

@@ -17,8 +17,9 @@ use super::pairs::{BodyPair, Candidate};
 use super::tree::{Path, Reach};
 use crate::math::dot3;
 
-/// How far rows may be from the paths of the lists, in thicknesses, before pairs are searched again.
-const SLACK: f32 = 0.2;
+/// How far rows may be from the paths of the lists, in thicknesses, before pairs are searched again: for each slice that the lists look
+/// ahead, and at most. Room for what they do not last for would only make them longer.
+const SLACK: [f32; 2] = [0.05, 0.2];
 /// Slices that the lists look ahead, at least and at most: as many as the last ones were good for, twice as many if they were good to
 /// their end.
 const HORIZON: [f32; 2] = [1.0, 16.0];
@@ -487,7 +488,7 @@ impl TriangleContact {
     /// push, with room for what it may be off its path.
     fn follow(&mut self, row: usize, thickness: f32, part: f32) {
         let (start, step) = (self.start[row], self.work.aims[row]);
-        let mut slack = SLACK * thickness;
+        let mut slack = (SLACK[0] * self.horizon).min(SLACK[1]) * thickness;
         let asked = (self.target[row] - self.begun[row]).length();
         let speed = if part > 0.0 && step.length() > MOST_LATE * part * asked {
             // It has stayed behind, and goes nowhere at such a speed.
