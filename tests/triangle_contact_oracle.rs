@@ -7,6 +7,7 @@ use std::sync::Arc;
 use glam::{Quat, Vec3};
 use poplin_layout::TRIANGLE_REST;
 use poplin_measure::entanglement::EntanglementCounter;
+use poplin_model::ContactReport;
 use poplin_reference::oracle::{NearPairs, near_pairs, point_triangle, segment_segment};
 use poplin_reference::triangle_contact::{
     Body, Closest, Kind, Path, Ranges, Reach, Role, Surface, Tree, TriangleContact, edge_edge,
@@ -327,6 +328,31 @@ fn the_candidates_hold_every_pair_within_thickness() {
         None
     });
     assert_eq!(failure, None);
+}
+
+#[test]
+fn what_the_lists_have_no_room_for_stands_still_and_is_reported() {
+    let mut rng = Rng::new(3);
+    let mut cloths = crumpled(&mut rng);
+    for room in [1, 20] {
+        cloths.contact.max_candidates = room;
+        cloths.contact.drop_lists();
+        cloths.aim(&mut rng);
+        let start = cloths.contact.start.clone();
+        cloths.contact.advance(STEP, 4);
+        assert_eq!(cloths.contact.report.unlisted as usize, room + 1);
+        assert_eq!((&cloths.contact.start, &cloths.contact.target), (&start, &start));
+        let mut report = ContactReport { frames: 7, ..ContactReport::default() };
+        cloths.contact.report_slice(0, &mut report);
+        let trouble = report.unlisted.expect("a trouble");
+        assert_eq!((trouble.first_frame, trouble.most_pairs as usize), (7, room + 1));
+    }
+    cloths.contact.max_candidates = 0;
+    cloths.aim(&mut rng);
+    let start = cloths.contact.start.clone();
+    cloths.contact.advance(STEP, 4);
+    assert_eq!(cloths.contact.report.unlisted, 0);
+    assert_ne!(cloths.contact.start, start);
 }
 
 /// Crossings after random motion of one seed, and the moves of rows that it took.

@@ -138,7 +138,7 @@ pub(crate) enum Warning {
         #[serde(flatten)]
         trouble: Trouble,
     },
-    /// A GPU had no room for the pairs of a cloth.
+    /// There was no room for the pairs of a cloth.
     Unlisted {
         cloth: String,
         copy: usize,
@@ -762,10 +762,10 @@ impl fmt::Display for Warning {
                 let (frames, position) = when_and_where(trouble);
                 write!(
                     f,
-                    "the GPU had no room for {} near {} {frames}, {position}: what may touch stood still in those iterations; \
-                     choose a smaller thickness, or --backend cpu",
-                    counted(trouble.most_pairs as usize, "pair"),
+                    "there was no room for all pairs near {} {frames}, {position}, {} or more: what may touch stood still in those \
+                     iterations; choose a smaller thickness or longer edges, or --backend cpu if it was a GPU",
                     cloth_or_copy(cloth, *copy),
+                    counted(trouble.most_pairs as usize, "pair"),
                 )
             }
             Self::OtherFrequency { cloth, asked_hz, frequency_hz } => write!(

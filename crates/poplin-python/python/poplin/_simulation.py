@@ -76,7 +76,7 @@ class ContactReport(NamedTuple):
     hurried: Trouble | None
     """Frames in which pins or colliders moved too far in an iteration to be followed; `most_pairs` is 1."""
     unlisted: Trouble | None
-    """Frames in which a GPU had no room for the pairs."""
+    """Frames in which there was no room for the pairs."""
 
 
 class State:

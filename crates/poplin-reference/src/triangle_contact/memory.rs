@@ -28,6 +28,9 @@ const MOST_LATE: f32 = 4.0;
 /// A search is of all rows if more than one in so many are off their paths.
 const MOST_OFF: usize = 10;
 
+/// Most pairs in the lists: 3.8 GB of them, and as much again while they are searched.
+const MOST_CANDIDATES: usize = 1 << 26;
+
 /// What the passes report of the last slice.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Report {
@@ -53,6 +56,8 @@ pub struct Report {
     pub crossings: u32,
     /// Whether a row that nothing can stop moved farther than rounds follow.
     pub is_hurried: bool,
+    /// How many pairs were found, if the lists have no room for them: all rows then stay where they are.
+    pub unlisted: u32,
 }
 
 /// Rows of all bodies, and pairs of them, kept from slice to slice.
@@ -117,6 +122,8 @@ pub struct TriangleContact {
     pub(super) step: f32,
     /// Most rounds of a slice; 0: as many as it takes, up to `TRIANGLE_MAX_ROUNDS` and some late ones.
     pub max_rounds: u32,
+    /// Most pairs in the lists; 0: 67 million.
+    pub max_candidates: usize,
     /// What the last slice was like.
     pub report: Report,
 }
@@ -235,12 +242,18 @@ impl TriangleContact {
             let is_there = farthest <= TRIANGLE_ARRIVED * thickness;
             let gains = late == 0 || farthest <= TRIANGLE_GAIN * before;
             let is_late = late == TRIANGLE_MAX_LATE_ROUNDS || is_there || !gains;
-            if self.report.rounds >= max_rounds || made == 1.0 && is_late {
+            let is_last = self.report.rounds >= max_rounds || made == 1.0 && is_late;
+            if is_last || self.report.unlisted > 0 {
                 break;
             }
         }
         self.finish(&asked);
         self.follow_tangles(thickness, &near);
+    }
+
+    /// Most pairs in the lists.
+    pub(super) fn most_candidates(&self) -> usize {
+        if self.max_candidates == 0 { MOST_CANDIDATES } else { self.max_candidates }
     }
 
     /// Most rounds of a slice, and most of those that it is cut into.
@@ -316,7 +329,8 @@ impl TriangleContact {
 
     /// One round: pairs are searched if they must be, then there is a response. If its end is not what was seen at its start, it begins
     /// again with a smaller part; if rows are held back that were not expected to be, what is then in reach cuts moves as well: either
-    /// counts as a round. Returns which part of the slice has been made then, and how many such parts are left.
+    /// counts as a round. Returns which part of the slice has been made then, and how many such parts are left: as before, if the lists have
+    /// no room for what is in reach.
     fn round(&mut self, thickness: f32, iterations: u32, cut: Cut) -> (f32, f32) {
         self.untangle(cut.made == 0.0);
         let mut count = cut.left;
@@ -329,6 +343,9 @@ impl TriangleContact {
             self.aim(count, end);
             self.follow_paths(thickness, part);
             self.loosen(thickness, part);
+            if self.report.unlisted > 0 {
+                return (cut.made, cut.left);
+            }
             self.sweep();
             let limit = if part > 0.0 { self.limit(thickness) } else { 1.0 };
             if limit < 1.0 {
@@ -359,6 +376,9 @@ impl TriangleContact {
                 (self.is_held[row], is_new[row]) = (true, true);
             }
             self.loosen(thickness, part);
+            if self.report.unlisted > 0 {
+                return (cut.made, cut.left);
+            }
             self.reach_on(&is_new);
         }
         self.clock += part;
@@ -411,8 +431,13 @@ impl TriangleContact {
         if rows.len() <= self.start.len() / MOST_OFF && self.search_some(rows) {
             self.report.updates += 1;
         } else {
-            self.search();
             self.report.searches += 1;
+            if !self.search() {
+                self.report.unlisted = self.most_candidates() as u32 + 1;
+                self.drop_lists();
+                self.work.stops.clear();
+                self.work.stops.resize(self.start.len(), Vec3::ZERO);
+            }
         }
     }
 

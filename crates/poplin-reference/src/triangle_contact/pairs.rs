@@ -1,5 +1,8 @@
 //! Pairs of a vertex and a face or of two edges that may come close. What a pair is, is the twin of `shaders/contact/triangle_pairs.wgsl`.
 
+use std::cell::Cell;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use fearless_simd::{Level, Simd, dispatch, f32x8, prelude::*};
 use glam::Vec3;
 use poplin_host::NO_CORNER;
@@ -245,8 +248,8 @@ impl TriangleContact {
         found
     }
 
-    /// All pairs that may be in reach while rows are near these paths, in order.
-    pub(super) fn search(&mut self) {
+    /// All pairs that may be in reach while rows are near these paths, in order; false if there is no room for them.
+    pub(super) fn search(&mut self) -> bool {
         let Self { bodies, paths, .. } = self;
         for body in bodies.iter_mut() {
             let paths = &paths[body.rows.clone()];
@@ -266,8 +269,11 @@ impl TriangleContact {
         });
         let found = self.run(tasks.collect());
         self.candidates.clear();
-        found.iter().for_each(|list| self.candidates.extend(list));
+        if let Some(found) = &found {
+            found.iter().for_each(|list| self.candidates.extend(list));
+        }
         self.sorted = self.candidates.len();
+        found.is_some()
     }
 
     /// Bodies that may meet on these paths of theirs, and those that meet themselves.
@@ -279,7 +285,7 @@ impl TriangleContact {
     }
 
     /// Searches again what has a corner among some rows, in order, whose paths have changed; false if that is not enough, because
-    /// bodies meet that did not, or a plane has moved.
+    /// bodies meet that did not, a plane has moved, or there is no room.
     pub(super) fn search_some(&mut self, rows: &[u32]) -> bool {
         let Self { bodies, paths, .. } = self;
         let mut changed: Vec<Changed> = Vec::with_capacity(bodies.len());
@@ -314,10 +320,14 @@ impl TriangleContact {
             let tasks = Task::all(sides, false, false, first.groups());
             tasks.into_iter().chain(Task::all(sides, true, false, second))
         });
-        let mut found = self.run(tasks.collect()).concat();
+        let Some(found) = self.run(tasks.collect()) else { return false };
+        let mut found = found.concat();
         // In order, so that what rounds look at is a few sorted runs. Many pairs are found from both sides.
         found.sort_unstable_by_key(|pair| pair.rank);
         found.dedup_by_key(|pair| pair.rank);
+        if self.candidates.len() + found.len() > self.most_candidates() {
+            return false;
+        }
         self.candidates.extend(found);
         // What has not been found again since stays: nothing that is listed is in reach only because it is.
         if self.candidates.len() > 2 * self.sorted {
@@ -347,17 +357,28 @@ impl TriangleContact {
         Some(Sides { pair, kind, bodies, friction })
     }
 
-    /// The candidates of each of some searches.
-    fn run(&self, tasks: Vec<Task<'_>>) -> Vec<Vec<Candidate>> {
-        let run = |task| dispatch!(Level::new(), simd => self.run_one(simd, &task));
+    /// The candidates of each of some searches; none if there is no room for them.
+    fn run(&self, tasks: Vec<Task<'_>>) -> Option<Vec<Vec<Candidate>>> {
+        let room = self.most_candidates();
+        let count = AtomicUsize::new(0);
+        let run = |task| {
+            if count.load(Ordering::Relaxed) > room {
+                return None;
+            }
+            let found = dispatch!(Level::new(), simd => self.run_one(simd, &task, room))?;
+            let before = count.fetch_add(found.len(), Ordering::Relaxed);
+            (before + found.len() <= room).then_some(found)
+        };
         tasks.into_par_iter().map(run).collect()
     }
 
-    /// The candidates of one.
+    /// The candidates of one; none if boxes alone leave more than so many.
     #[inline(always)]
-    fn run_one<S: Simd>(&self, simd: S, task: &Task<'_>) -> Vec<Candidate> {
+    fn run_one<S: Simd>(&self, simd: S, task: &Task<'_>, most: usize) -> Option<Vec<Candidate>> {
         let &Task { sides, of_second, .. } = task;
-        let groups = task.groups.iter().copied();
+        // What one leaf meets is little, whatever all of them do.
+        let met_count = Cell::new(0);
+        let groups = task.groups.iter().copied().take_while(|_| met_count.get() <= most);
         let [first, second] = sides.bodies;
         if sides.kind != EDGES && second.is_plane {
             let items = groups.flat_map(|(leaf, lanes)| {
@@ -365,11 +386,12 @@ impl TriangleContact {
             });
             let mut found = items.map(|item| sides.candidate(item as u32, 0)).collect();
             keep_near(simd, &mut found, &self.courses, &self.rest, &self.span());
-            return found;
+            return Some(found);
         }
-        let mut met = Vec::with_capacity(groups.len() * PER_NODE);
+        let mut met = Vec::with_capacity(task.groups.len() * PER_NODE);
         let add = |item: u32, other: u32| {
             met.push(if of_second { [other, item] } else { [item, other] });
+            met_count.set(met.len());
         };
         let of = match (sides.is_own(), sides.kind == EDGES && task.is_whole) {
             (false, _) => Between::TwoBodies,
@@ -399,7 +421,7 @@ impl TriangleContact {
             self.set_rests(simd, kind, &mut found);
             keep_near(simd, &mut found, &self.courses, &self.rest, &self.span());
         }
-        found
+        (met.len() <= most).then_some(found)
     }
 
     /// See [`Candidate::rest`].
