@@ -340,12 +340,12 @@ fn what_the_lists_have_no_room_for_stands_still_and_is_reported() {
         cloths.aim(&mut rng);
         let start = cloths.contact.start.clone();
         cloths.contact.advance(STEP, 4);
-        assert_eq!(cloths.contact.report.unlisted as usize, room + 1);
+        assert_eq!(cloths.contact.report.unlisted, room + 1);
         assert_eq!((&cloths.contact.start, &cloths.contact.target), (&start, &start));
         let mut report = ContactReport { frames: 7, ..ContactReport::default() };
         cloths.contact.report_slice(0, &mut report);
         let trouble = report.unlisted.expect("a trouble");
-        assert_eq!((trouble.first_frame, trouble.most_pairs as usize), (7, room + 1));
+        assert_eq!((trouble.first_frame, trouble.most_pairs), (7, room + 1));
     }
     cloths.contact.max_candidates = 0;
     cloths.aim(&mut rng);
@@ -353,6 +353,33 @@ fn what_the_lists_have_no_room_for_stands_still_and_is_reported() {
     cloths.contact.advance(STEP, 4);
     assert_eq!(cloths.contact.report.unlisted, 0);
     assert_ne!(cloths.contact.start, start);
+    // One row that is off its path, in a round in which any may be held back.
+    let mut cloths = crumpled(&mut rng);
+    (0..2).for_each(|_| cloths.contact.advance(STEP, 4));
+    (cloths.contact.max_candidates, cloths.contact.max_rounds) = (1, 2);
+    cloths.contact.target[40].x += 0.01;
+    cloths.contact.advance(STEP, 4);
+    assert_eq!(cloths.contact.report.unlisted, 2);
+}
+
+#[test]
+fn what_runs_out_of_room_at_any_time_crosses_nothing() {
+    let mut outcomes = [0; 2];
+    for seed in 0..100 {
+        let mut rng = Rng::new(4000 + seed);
+        let mut cloths = Cloths::random(&mut rng);
+        cloths.contact.max_rounds = [0, 3, 8][rng.index(3)];
+        for advance in 0..6 {
+            cloths.contact.max_candidates = 1 + power(&mut rng, 0.0, 5.0) as u32;
+            cloths.aim(&mut rng);
+            cloths.contact.advance(STEP, 4);
+            let TriangleContact { report, max_candidates, .. } = &cloths.contact;
+            outcomes[usize::from(report.unlisted > 0)] += 1;
+            assert!([0, max_candidates + 1].contains(&report.unlisted), "{report:?}");
+            assert_eq!(cloths.crossings(), 0, "seed {seed}, advance {advance}: {report:?}");
+        }
+    }
+    assert!(outcomes[0] > 120 && outcomes[1] > 120, "{outcomes:?}");
 }
 
 /// Crossings after random motion of one seed, and the moves of rows that it took.

@@ -77,8 +77,8 @@ pub struct ContactReport {
     /// Frames in which pins or colliders moved too far in a solver iteration to be followed: `most_pairs` is 1.
     pub hurried: Option<Trouble>,
     /// Frames in which there was no room for all pairs: what moved stood still in a solver iteration. On a GPU `most_pairs` is how many were
-    /// found, and [`Engine::note_feedback`] makes room for them; the CPU stops counting beyond 67 million, which take 3.8 GB, and as much
-    /// again while they are searched.
+    /// found, and [`Engine::note_feedback`] makes room for them; the CPU stops counting beyond 67 million, which take 3.8 GB, and about as
+    /// much again while they are searched.
     ///
     /// [`Engine::note_feedback`]: https://docs.rs/poplin-gpu/latest/poplin_gpu/struct.Engine.html#method.note_feedback
     pub unlisted: Option<Trouble>,

@@ -762,10 +762,10 @@ impl fmt::Display for Warning {
                 let (frames, position) = when_and_where(trouble);
                 write!(
                     f,
-                    "there was no room for all pairs near {} {frames}, {position}, {} or more: what may touch stood still in those \
-                     iterations; choose a smaller thickness or longer edges, or --backend cpu if it was a GPU",
-                    cloth_or_copy(cloth, *copy),
+                    "there was no room for all pairs ({} or more) near {} {frames}, {position}: what may touch stood still in those \
+                     iterations; choose a smaller thickness, longer edges or, on a GPU, --backend cpu",
                     counted(trouble.most_pairs as usize, "pair"),
+                    cloth_or_copy(cloth, *copy),
                 )
             }
             Self::OtherFrequency { cloth, asked_hz, frequency_hz } => write!(

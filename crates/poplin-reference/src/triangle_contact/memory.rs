@@ -28,8 +28,8 @@ const MOST_LATE: f32 = 4.0;
 /// A search is of all rows if more than one in so many are off their paths.
 const MOST_OFF: usize = 10;
 
-/// Most pairs in the lists: 3.8 GB of them, and as much again while they are searched.
-const MOST_CANDIDATES: usize = 1 << 26;
+/// Most pairs in the lists: 3.8 GB of them, and about as much again while they are searched.
+const MOST_CANDIDATES: u32 = 1 << 26;
 
 /// What the passes report of the last slice.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -56,7 +56,7 @@ pub struct Report {
     pub crossings: u32,
     /// Whether a row that nothing can stop moved farther than rounds follow.
     pub is_hurried: bool,
-    /// How many pairs were found, if the lists have no room for them: all rows then stay where they are.
+    /// More pairs than the lists have room for, if there are: all rows then stay where they are.
     pub unlisted: u32,
 }
 
@@ -123,7 +123,7 @@ pub struct TriangleContact {
     /// Most rounds of a slice; 0: as many as it takes, up to `TRIANGLE_MAX_ROUNDS` and some late ones.
     pub max_rounds: u32,
     /// Most pairs in the lists; 0: 67 million.
-    pub max_candidates: usize,
+    pub max_candidates: u32,
     /// What the last slice was like.
     pub report: Report,
 }
@@ -253,7 +253,8 @@ impl TriangleContact {
 
     /// Most pairs in the lists.
     pub(super) fn most_candidates(&self) -> usize {
-        if self.max_candidates == 0 { MOST_CANDIDATES } else { self.max_candidates }
+        let most = if self.max_candidates == 0 { MOST_CANDIDATES } else { self.max_candidates };
+        most as usize
     }
 
     /// Most rounds of a slice, and most of those that it is cut into.
@@ -377,6 +378,8 @@ impl TriangleContact {
             }
             self.loosen(thickness, part);
             if self.report.unlisted > 0 {
+                self.work.fractions.fill(0.0);
+                self.make_moves();
                 return (cut.made, cut.left);
             }
             self.reach_on(&is_new);
@@ -407,37 +410,43 @@ impl TriangleContact {
                 self.longest_part = (2.0 * part).min(1.0);
             }
         }
-        off.iter().for_each(|&row| self.follow(row as usize, thickness, part));
-        self.search_for(&off);
+        self.search_for(&off, thickness, part);
     }
 
     /// Makes the lists hold what is in reach if rows are held back that may be.
     fn loosen(&mut self, thickness: f32, part: f32) {
         // Late rounds end where the lists hold them anyway.
-        if part == 0.0 {
+        if part == 0.0 || self.report.unlisted > 0 {
             return;
         }
         let rows = 0..self.start.len() as u32;
         let is_new = |row: &u32| self.may_hold(*row) && !self.is_loose[*row as usize];
         let rows: Vec<u32> = rows.filter(is_new).collect();
         if !rows.is_empty() {
-            rows.iter().for_each(|&row| self.follow(row as usize, thickness, part));
-            self.search_for(&rows);
+            self.search_for(&rows, thickness, part);
         }
     }
 
-    /// Searches what has a corner among some rows, in order, whose paths have changed.
-    fn search_for(&mut self, rows: &[u32]) {
+    /// Follows some rows, in order, in this part of a slice, and searches what has a corner among them. If there is no room for lists
+    /// that last, there may be for those of one slice; if not for those, nothing moves.
+    fn search_for(&mut self, rows: &[u32], thickness: f32, part: f32) {
+        rows.iter().for_each(|&row| self.follow(row as usize, thickness, part));
         if rows.len() <= self.start.len() / MOST_OFF && self.search_some(rows) {
             self.report.updates += 1;
-        } else {
-            self.report.searches += 1;
-            if !self.search() {
-                self.report.unlisted = self.most_candidates() as u32 + 1;
-                self.drop_lists();
-                self.work.stops.clear();
-                self.work.stops.resize(self.start.len(), Vec3::ZERO);
-            }
+            return;
+        }
+        self.report.searches += 1;
+        let mut has_room = self.search();
+        if !has_room && self.horizon > HORIZON[0] {
+            (self.clock, self.horizon) = (0.0, HORIZON[0]);
+            (0..self.start.len()).for_each(|row| self.follow(row, thickness, part));
+            has_room = self.search();
+        }
+        if !has_room {
+            self.report.unlisted = (self.most_candidates() as u32).saturating_add(1);
+            self.drop_lists();
+            self.work.stops.clear();
+            self.work.stops.resize(self.start.len(), Vec3::ZERO);
         }
     }
 

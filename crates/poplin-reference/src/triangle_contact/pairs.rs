@@ -109,7 +109,7 @@ pub(super) fn closest<V: Vector>(kind: Kind, [a, b, c, d]: [V; 4]) -> ClosestOf<
 
 /// Leaves of a search that a thread does at once.
 const BLOCK: usize = 32;
-/// For how many candidates of a leaf there is room at first.
+/// For how many of those that a leaf meets there is room at first.
 const PER_NODE: usize = 32;
 
 /// Kinds of searches of two bodies: vertices of the first and faces of the second (0), the other way round, edges of both.
@@ -270,6 +270,7 @@ impl TriangleContact {
         let found = self.run(tasks.collect());
         self.candidates.clear();
         if let Some(found) = &found {
+            self.candidates.reserve_exact(found.iter().map(Vec::len).sum());
             found.iter().for_each(|list| self.candidates.extend(list));
         }
         self.sorted = self.candidates.len();
@@ -404,6 +405,9 @@ impl TriangleContact {
             (false, false) => first.vertices.visit_pairs(simd, groups, &second.faces, of, add),
             (false, true) => second.faces.visit_pairs(simd, groups, &first.vertices, of, add),
         }
+        if met.len() > most {
+            return None;
+        }
         let kind = if sides.kind == EDGES { Kind::EdgeEdge } else { Kind::VertexFace };
         let mut found = Vec::with_capacity(met.len() / 4);
         for met in met.chunks(LANES) {
@@ -421,7 +425,7 @@ impl TriangleContact {
             self.set_rests(simd, kind, &mut found);
             keep_near(simd, &mut found, &self.courses, &self.rest, &self.span());
         }
-        (met.len() <= most).then_some(found)
+        Some(found)
     }
 
     /// See [`Candidate::rest`].

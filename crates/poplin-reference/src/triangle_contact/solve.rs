@@ -80,7 +80,7 @@ pub(super) struct Work {
     pub(super) blocks: Vec<Block>,
     /// What the iteration adds to the multipliers of each of them.
     pub(super) changes: Vec<[f32; 4]>,
-    fractions: Vec<f32>,
+    pub(super) fractions: Vec<f32>,
 }
 
 impl Work {
