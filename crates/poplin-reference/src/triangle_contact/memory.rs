@@ -378,6 +378,7 @@ impl TriangleContact {
             }
             self.loosen(thickness, part);
             if self.report.unlisted > 0 {
+                // Targets take part in what has been pushed, so that no recovery is left in the velocity.
                 self.work.fractions.fill(0.0);
                 self.make_moves();
                 return (cut.made, cut.left);

@@ -1053,11 +1053,8 @@ impl TriangleContact {
             Trouble::add(&mut report.hurried, now);
         }
         if self.report.unlisted > 0 {
-            let rows = &self.start[body.rows.clone()];
-            let none = (Vec3::INFINITY, Vec3::NEG_INFINITY);
-            let (low, high) =
-                rows.iter().fold(none, |(low, high), &row| (low.min(row), high.max(row)));
-            let middle = ((low + high) * 0.5).to_array();
+            let corners = Path::between(&self.start[body.rows.clone()]).corners();
+            let middle = corners.map_or(Vec3::ZERO, |[low, high]| (low + high) * 0.5).to_array();
             let (count, partner) = (self.report.unlisted, ContactPartner::Itself);
             Trouble::add(&mut report.unlisted, Trouble::in_frame(frame, count, partner, middle));
         }
