@@ -7,7 +7,8 @@ use poplin_host::FramePart;
 use poplin_layout::{Stage, StageMask};
 use poplin_measure::shape_arrays::{ArrayBody, ShapeArrays};
 use poplin_model::{
-    BodyImpulse, Cloth, Collider, Frame, Mesh, Parallelepiped, Particle, Pose, RigidBody, Shape,
+    BodyImpulse, Cloth, ClothContactSolver, Collider, ContactMode, Frame, Mesh, Parallelepiped,
+    Particle, Pose, RigidBody, Shape,
 };
 use poplin_reference::{ReferenceEngine, Team};
 use poplin_testkit::adapter::backends;
@@ -24,7 +25,7 @@ fn sheet(pins: Vec<u32>) -> Cloth {
 }
 
 /// A ball of 0.4 kg and radius 0.15 m that the test moves itself.
-#[derive(Clone, Copy)]
+#[derive(Debug, Clone, Copy)]
 struct Ball {
     center: [f64; 3],
     velocity: [f64; 3],
@@ -90,10 +91,30 @@ fn momentum(simulation: &mut Simulation, id: ClothId, step: f64) -> [f64; 3] {
     sum
 }
 
-/// Lets the ball fly into the sheet for two seconds; the ball and the largest relative error of the total momentum.
-fn fly(backend: Backend, restitution: f32, velocity: [f64; 3], frames: usize) -> (Ball, f64, u32) {
-    let mut simulation = Simulation::new(backend).unwrap();
-    let id = simulation.add(sheet(Vec::new())).unwrap();
+/// What a flight came to.
+#[derive(Debug)]
+struct Flight {
+    ball: Ball,
+    /// Largest error of the total momentum, over that at the start.
+    error: f64,
+    contacts: u32,
+    /// Smallest distance of a particle from the center of the ball \[m\].
+    nearest: f64,
+}
+
+/// Thickness of the sheet with contact of triangles \[m\].
+const THICKNESS: f32 = 0.01;
+
+/// Lets the ball fly into the sheet for two seconds.
+fn fly(contact: ContactMode, restitution: f32, velocity: [f64; 3], frames: usize) -> Flight {
+    let mut simulation = Simulation::new(Backend::Cpu).unwrap();
+    let settings = ClothContactSolver { contact, ..ClothContactSolver::default() };
+    simulation.set_cloth_contact_solver(settings).unwrap();
+    let mut cloth = sheet(Vec::new());
+    if contact == ContactMode::Triangles {
+        cloth.config.thickness = THICKNESS;
+    }
+    let id = simulation.add(cloth).unwrap();
     let mut ball = Ball { center: [0.45, 0.3, 0.55], velocity, spin: [0.0, 3.0, 0.0] };
     let dt = 1.0 / 60.0;
     let step = dt / 5.0;
@@ -101,7 +122,7 @@ fn fly(backend: Backend, restitution: f32, velocity: [f64; 3], frames: usize) ->
     let scale = total.iter().map(|x| x * x).sum::<f64>().sqrt();
     // The first position is a start: the ball does not yet move in the first frame.
     ball.tell(&mut simulation, 0.0, restitution);
-    let (mut worst, mut contacts) = (0.0_f64, 0);
+    let (mut error, mut contacts, mut nearest) = (0.0_f64, 0, f64::INFINITY);
     for _ in 0..frames {
         ball.tell(&mut simulation, dt, restitution);
         simulation.step(&Frame { dt: dt as f32 }).unwrap();
@@ -109,19 +130,24 @@ fn fly(backend: Backend, restitution: f32, velocity: [f64; 3], frames: usize) ->
         ball.take(&impulse, dt);
         contacts += impulse.contact_count;
         let of_cloth = momentum(&mut simulation, id, step);
-        let error = (0..3)
+        let off = (0..3)
             .map(|k| (of_cloth[k] + ball.velocity[k] * MASS - total[k]).powi(2))
             .sum::<f64>()
             .sqrt();
-        worst = worst.max(error / scale);
+        error = error.max(off / scale);
+        for point in simulation.state().unwrap().positions(id) {
+            let square = |k: usize| (f64::from(point[k]) - ball.center[k]).powi(2);
+            nearest = nearest.min((square(0) + square(1) + square(2)).sqrt());
+        }
     }
-    (ball, worst, contacts)
+    Flight { ball, error, contacts, nearest }
 }
 
 #[test]
 fn ball_and_free_cloth_keep_their_momentum() {
     for restitution in [0.0, 0.5] {
-        let (ball, error, contacts) = fly(Backend::Cpu, restitution, [0.3, -2.0, 0.1], 120);
+        let Flight { ball, error, contacts, nearest } =
+            fly(ContactMode::Particles, restitution, [0.3, -2.0, 0.1], 120);
         println!(
             "restitution {restitution}: momentum off by {error:.1e}, {contacts} contacts, ball at {:?} m/s",
             ball.velocity
@@ -129,6 +155,24 @@ fn ball_and_free_cloth_keep_their_momentum() {
         assert!(contacts > 100, "the ball meets the sheet");
         assert!(ball.velocity[1] > -1.8, "the sheet slows the ball down: {:?}", ball.velocity);
         assert!(error < 1e-4, "momentum of ball and cloth is off by {error:e}");
+        assert!((nearest - RADIUS).abs() < 1e-3, "particles come as near as the ball: {nearest}");
+    }
+}
+
+#[test]
+fn with_contact_of_triangles_bodies_feel_cloth_at_its_distance() {
+    for restitution in [0.0, 0.5] {
+        let [particles, triangles] = [ContactMode::Particles, ContactMode::Triangles]
+            .map(|contact| fly(contact, restitution, [0.3, -2.0, 0.1], 120));
+        println!("restitution {restitution}: {particles:?}, {triangles:?}");
+        let Flight { ball, error, contacts, nearest } = triangles;
+        assert!(contacts > 100, "the ball meets the sheet");
+        assert!(error < 1e-4, "momentum of ball and cloth is off by {error:e}");
+        let off = (0..3).map(|k| (ball.velocity[k] - particles.ball.velocity[k]).abs());
+        let off = off.fold(0.0, f64::max);
+        assert!(off < 0.02, "{off} m/s from what contact of particles gives the ball");
+        let distance = RADIUS + 0.5 * f64::from(THICKNESS);
+        assert!((nearest - distance).abs() < 1e-3, "particles keep half a thickness: {nearest}");
     }
 }
 

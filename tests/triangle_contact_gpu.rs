@@ -7,7 +7,8 @@ use poplin_host::{ClothId, Engine, ParticleMotion, Reading as _, State};
 use poplin_measure::entanglement::EntanglementCounter;
 use poplin_model::{
     Capsule, Cloth, ClothContactSolver, Collider, ContactMode, ContactPartner, ContactReport,
-    Frame, Mesh, Parallelepiped, Particle, Plane, Pose, Shape, Sphere, TriangleMesh, Trouble,
+    Frame, Mesh, Parallelepiped, Particle, Plane, Pose, RigidBody, Shape, Sphere, TriangleMesh,
+    Trouble,
 };
 use poplin_reference::ReferenceEngine;
 use poplin_shaders::{Kernel, compose};
@@ -266,6 +267,14 @@ fn story(it: &mut Twins) -> Result<(), String> {
     let id = both!(it, |engine| engine.add(new.clone()).unwrap());
     it.cloths.push(id);
     it.run("a cloth more", 3, FRAME)?;
+    let heavy = RigidBody { inverse_mass: 0.5, center: [0.055, 0.11, 0.0], ..RigidBody::default() };
+    let body = both!(it, |engine| engine.colliders_mut().add_body(heavy).unwrap());
+    both!(it, |engine| engine.colliders_mut().attach(ball, Some(body)).unwrap());
+    it.run("a rigid body", 2, FRAME)?;
+    let [of_mirror, of_gpu] =
+        [it.mirror.state().unwrap(), it.gpu.state().unwrap()].map(|state| state.body_impulse(body));
+    assert!(of_mirror.contact_count > 0, "nothing touches the body");
+    assert!(it.rounding == Rounding::MayFuse || of_mirror == of_gpu, "{of_mirror:?}, {of_gpu:?}");
     both!(it, |engine| engine.colliders_mut().remove(ball).unwrap());
     it.run("a collider less", 2, FRAME)?;
 

@@ -249,7 +249,7 @@ fn findings_of_scene(check: &SceneCheck) -> Vec<Finding> {
         }));
     }
     let garments: Vec<_> = garments.into_iter().map(|(_, garment)| garment).collect();
-    findings.extend(Warning::of_mode(&garments, contact).map(|warning| Finding {
+    findings.extend(Warning::of_mode(&garments, &colliders, contact).map(|warning| Finding {
         is_error: false,
         at: Some(scene.location("cloth_contact_solver.contact")),
         message: warning.to_string(),

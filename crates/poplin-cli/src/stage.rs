@@ -111,10 +111,17 @@ impl Stage {
     }
 
     /// What contact of triangles reports of cloths in a state, since the start.
-    pub(crate) fn contact_reports(&self, state: &State, ids: &[ClothId]) -> Vec<ContactReport> {
+    pub(crate) fn contact_reports(
+        &self,
+        job: &Job,
+        state: &State,
+        ids: &[ClothId],
+    ) -> Vec<ContactReport> {
         let report = |id: &ClothId| {
             let report = state.contact_report(*id);
-            self.earlier.get(id).map_or(report, |earlier| earlier.followed_by(&report))
+            let earlier = self.earlier.get(id);
+            let report = earlier.map_or(report, |earlier| earlier.followed_by(&report));
+            report.of_longer_frames(job.steps)
         };
         ids.iter().map(report).collect()
     }

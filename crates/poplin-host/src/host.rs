@@ -12,8 +12,8 @@ use poplin_layout::{
     stage_scratch_len,
 };
 use poplin_model::{
-    BendModel, Cloth, ColliderSet, FiberSolver, Frame, ModelError, Particle, Phase, Pose,
-    Preconditioner, Solver, StretchModel,
+    BendModel, Cloth, ColliderSet, ContactMode, FiberSolver, Frame, ModelError, Particle, Phase,
+    Pose, Preconditioner, Solver, StretchModel,
 };
 
 #[cfg(feature = "save")]
@@ -178,14 +178,25 @@ impl HostCloth {
     }
 
     /// Takes over what has changed of the cloth's own colliders and of `world`, those of the engine, for a frame of `dt`
-    /// seconds. Call before anything is asked for a frame.
+    /// seconds with this contact. Call before anything is asked for a frame. Contact of triangles keeps half the thickness from colliders:
+    /// rigid bodies then feel particles at that distance.
     ///
     /// # Errors
     /// [`ModelError::MeshesOfBodies`]; the cloth keeps what it met before.
-    pub fn update_colliders(&mut self, world: &ColliderSet, dt: f32) -> Result<(), ModelError> {
+    pub fn update_colliders(
+        &mut self,
+        world: &ColliderSet,
+        contact: ContactMode,
+        dt: f32,
+    ) -> Result<(), ModelError> {
         let motion = SpaceMotion { start: self.live.pose(), target: self.live.target_pose(), dt };
         let LiveCloth { cloth, colliders, is_woken, .. } = &mut self.live;
-        *is_woken |= colliders.update(&cloth.colliders, world, cloth.collider_groups, motion)?;
+        let body_margin = match contact {
+            ContactMode::Particles => 0.0,
+            ContactMode::Triangles => 0.5 * cloth.config.thickness,
+        };
+        let (own, groups) = (&cloth.colliders, cloth.collider_groups);
+        *is_woken |= colliders.update(own, world, groups, motion, body_margin)?;
         Ok(())
     }
 
@@ -641,13 +652,14 @@ impl HostCloth {
     pub fn move_colliders(
         &mut self,
         world: &ColliderSet,
+        contact: ContactMode,
         frame: &Frame,
         placement: &ClothPlacement,
         parameters: &mut ClothParameters,
         mut upload: impl FnMut(u32, &[[u32; 4]]),
     ) -> Result<bool, ModelError> {
         if std::mem::replace(&mut self.live.changes, Changes::Nothing) == Changes::Colliders {
-            self.update_colliders(world, frame.dt)?;
+            self.update_colliders(world, contact, frame.dt)?;
             if self.live.colliders.has_new_lists() {
                 return Ok(false);
             }
@@ -845,7 +857,7 @@ mod tests {
             fabric: pack_fabric(&host.cloth().fabric, &mut Vec::new()),
         };
         let mut arrays = FrameArrays::default();
-        host.update_colliders(&ColliderSet::new(), 0.1).unwrap();
+        host.update_colliders(&ColliderSet::new(), ContactMode::Particles, 0.1).unwrap();
         host.input_len();
         host.pack_frame(&Frame { dt: 0.1 }, &placement, &mut arrays);
         arrays.cloth_parameters[0].colliders.mesh_step

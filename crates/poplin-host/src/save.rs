@@ -98,6 +98,7 @@ impl Snapshot {
     pub fn to_bytes(&self) -> Result<Vec<u8>, SaveError> {
         let mut fabrics = Vec::new();
         let mut index_of = HashMap::new();
+        let contact = self.cloth_contact_solver.contact;
         let cloths = self.cloths.iter().enumerate().map(|(index, cloth)| {
             let fabric = &cloth.host.cloth().fabric;
             let fabric = *index_of.entry(Arc::as_ptr(fabric)).or_insert_with(|| {
@@ -105,7 +106,7 @@ impl Snapshot {
                 fabrics.len() as u32 - 1
             });
             let of_cloth = |source| SaveError::Cloth { cloth: index, source };
-            Ok((fabric, StoredCloth::new(cloth, &self.colliders).map_err(of_cloth)?))
+            Ok((fabric, StoredCloth::new(cloth, &self.colliders, contact).map_err(of_cloth)?))
         });
         let cloths = cloths.collect::<Result<_, SaveError>>()?;
         let payload = Payload {
@@ -140,11 +141,14 @@ impl Snapshot {
         }
         cloth_contact_solver.validate().map_err(SaveError::Shared)?;
         let colliders = ColliderSet::try_from(colliders).map_err(SaveError::Shared)?;
+        let contact = cloth_contact_solver.contact;
         let cloths = cloths.into_iter().enumerate().map(|(cloth, (fabric, stored))| {
             let count = fabrics.len();
             let missing = SaveError::NoSuchFabric { cloth, fabric, count };
             let fabric = fabrics.get(fabric as usize).ok_or(missing)?.clone();
-            stored.cloth(fabric, &colliders).map_err(|source| SaveError::Cloth { cloth, source })
+            stored
+                .cloth(fabric, &colliders, contact)
+                .map_err(|source| SaveError::Cloth { cloth, source })
         });
         let cloths = cloths.collect::<Result<_, _>>()?;
         Ok(Self { cloths, colliders, cloth_contact_solver, multipliers })

@@ -191,6 +191,7 @@ struct Entry<'a> {
     owner: Option<u32>,
 }
 
+/// The colliders that take part: what is of a rigid body meets particles, which give it what they lose.
 fn entries<'a>(
     cloths: &'a [&'a HostCloth],
     world: &'a ColliderSet,
@@ -201,7 +202,8 @@ fn entries<'a>(
         (live.colliders(), Some(index as u32), [live.pose(), live.target_pose()])
     });
     std::iter::once((world, None, none)).chain(sets).flat_map(|(set, owner, spaces)| {
-        set.motions().map(move |motion| {
+        let free = set.motions().filter(|motion| motion.collider.body.is_none());
+        free.map(move |motion| {
             let ends = [motion.start_pose, motion.collider.pose];
             let pose =
                 |k: usize| Placement::new(1.0, Rigid::new(spaces[k]).after(Rigid::new(ends[k])));

@@ -15,7 +15,7 @@ pub enum ContactMode {
     #[default]
     Particles,
     /// Vertices and faces, edges and edges keep the thickness of the cloth, of one cloth, of several and of colliders; what did not
-    /// cross at the start never does.
+    /// cross at the start never does. Colliders of rigid bodies meet particles all the same, at half the thickness.
     Triangles,
 }
 

@@ -55,7 +55,8 @@ pub struct Collider {
     pub friction: f32,
     /// Which cloths it meets (default: all).
     pub groups: InteractionGroups,
-    /// The rigid body of the same set that it belongs to (default: none, it does not feel the cloth).
+    /// The rigid body of the same set that it belongs to (default: none, it does not feel the cloth). One that belongs to a body meets
+    /// particles whatever the [`ContactMode`](crate::ContactMode): with contact of triangles at half their thickness.
     pub body: Option<BodyId>,
 }
 

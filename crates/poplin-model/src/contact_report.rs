@@ -107,6 +107,26 @@ impl ContactReport {
             unlisted: join(self.unlisted, later.unlisted),
         }
     }
+
+    /// The report as if so many frames, at least one, had been one.
+    #[must_use]
+    pub fn of_longer_frames(&self, count: u32) -> Self {
+        let longer = |trouble: Option<Trouble>| {
+            trouble.map(|it| Trouble {
+                first_frame: it.first_frame.div_ceil(count),
+                last_frame: it.last_frame.div_ceil(count),
+                ..it
+            })
+        };
+        Self {
+            frames: self.frames.div_ceil(count),
+            crossed: longer(self.crossed),
+            forced: longer(self.forced),
+            hurried: longer(self.hurried),
+            unlisted: longer(self.unlisted),
+            ..*self
+        }
+    }
 }
 
 #[cfg(test)]
@@ -137,5 +157,11 @@ mod tests {
         assert_eq!(both.crossed, Some(Trouble { last_frame: 13, ..trouble(0, 9) }));
         assert_eq!(both.hurried, Some(trouble(11, 1)));
         assert_eq!(both.forced, None);
+        // Frames 1 to 4 of them are the first of longer ones, 13 is in the fourth; 0 is the start of either.
+        let longer = both.of_longer_frames(4);
+        assert_eq!((longer.frames, longer.crossings, longer.start_crossings), (4, 2, 7));
+        assert_eq!(longer.crossed, Some(Trouble { last_frame: 4, ..trouble(0, 9) }));
+        assert_eq!(longer.hurried, Some(trouble(3, 1)));
+        assert_eq!(both.of_longer_frames(1), both);
     }
 }

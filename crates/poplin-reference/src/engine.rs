@@ -598,11 +598,12 @@ impl<W: Workers + Clone + Send + Sync> LaneEngine<W> {
     /// Passes changes of the colliders to every cloth, if the frame is in range for all.
     fn update_colliders(&mut self, frame: &Frame) -> Result<(), ModelError> {
         self.cloths.values().iter().try_for_each(|cloth| cloth.host.validate_frame(frame))?;
-        let Self { cloths, colliders, .. } = self;
+        let Self { cloths, colliders, cloth_collision, .. } = self;
+        let contact = cloth_collision.contact;
         cloths
             .values_mut()
             .par_iter_mut()
-            .try_for_each(|cloth| cloth.host.update_colliders(colliders, frame.dt))
+            .try_for_each(|cloth| cloth.host.update_colliders(colliders, contact, frame.dt))
     }
 
     #[cfg(feature = "testing")]

@@ -17,6 +17,7 @@ use super::store::Store;
 use crate::bodies::Scenery;
 use crate::failure::Failure;
 use crate::garment::Garment;
+use crate::job::Job;
 use crate::output::counted;
 use crate::run::record::{Findings, poses};
 use crate::run::warning::Warning;
@@ -56,11 +57,11 @@ struct Reading {
 }
 
 impl Reading {
-    fn of(stage: &mut Stage) -> Result<Self, Failure> {
+    fn of(stage: &mut Stage, job: &Job) -> Result<Self, Failure> {
         let (state, scenery) = (stage.simulation.state()?, stage.scenery());
         let copies = |ids: &Vec<ClothId>| {
             let poses = poses(&stage.simulation, ids)?;
-            Ok(Copies { ids: ids.clone(), poses, contact: stage.contact_reports(&state, ids) })
+            Ok(Copies { ids: ids.clone(), poses, contact: stage.contact_reports(job, &state, ids) })
         };
         let copies = stage.ids.iter().map(copies).collect::<Result<_, Failure>>()?;
         Ok(Self { copies, state, scenery })
@@ -169,7 +170,7 @@ impl<'a> Runner<'a> {
             let is_last = frame == job.frames;
             let is_wanted = running.iter().any(|job| job.wants(frame));
             if is_last || is_wanted {
-                let reading = Reading::of(&mut stage)?;
+                let reading = Reading::of(&mut stage, job)?;
                 running
                     .par_iter_mut()
                     .try_for_each(|running| running.take(frame, group, &reading))?;
@@ -256,7 +257,11 @@ impl Running<'_> {
         let warnings = self.garments.iter().zip(&self.findings);
         let warnings = warnings
             .flat_map(|(garment, findings)| findings.warnings(job, garment, job.frames, backend))
-            .chain(Warning::of_mode(self.garments, job.cloth_contact_solver.contact))
+            .chain(Warning::of_mode(
+                self.garments,
+                &self.member.colliders,
+                job.cloth_contact_solver.contact,
+            ))
             .chain(Warning::of_colliders(self.garments, &self.member.colliders))
             .map(|warning| warning.to_string())
             .collect();

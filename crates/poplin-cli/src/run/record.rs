@@ -149,7 +149,7 @@ impl Recorder {
             let edges = &mut self.edges[index];
             let findings = &mut self.findings[index];
             findings.update(frame, &self.job, &state, ids, &poses, edges);
-            findings.contact = stage.contact_reports(&state, ids);
+            findings.contact = stage.contact_reports(&self.job, &state, ids);
         }
         self.files.iter_mut().try_for_each(|files| files.push(&self.vertices))?;
         if frame == 0 || !self.has_frames || self.moments.wants(frame) {

@@ -225,7 +225,11 @@ impl Summary {
                 .flat_map(|(garment, findings)| {
                     findings.warnings(job, garment, course.frames, backend.backend.name())
                 })
-                .chain(Warning::of_mode(&job.garments, job.cloth_contact_solver.contact))
+                .chain(Warning::of_mode(
+                    &job.garments,
+                    &job.colliders,
+                    job.cloth_contact_solver.contact,
+                ))
                 .chain(Warning::of_colliders(&job.garments, &job.colliders))
                 .map(|warning| WarningSummary { message: warning.to_string(), warning })
                 .collect(),

@@ -77,6 +77,8 @@ pub(crate) enum Warning {
     IdleMaterial { cloth: String, material: &'static str },
     /// Contact of triangles of cloths without a thickness.
     IdleContact,
+    /// A rigid body, the first of some, where triangles meet all else.
+    BodyAmongTriangles { collider: String, bodies: usize },
     /// All particles are pinned.
     AllPinned { cloth: String, particles: usize },
     /// Larger or smaller than cloth is.
@@ -225,10 +227,22 @@ impl Warning {
         of_mesh.chain(Self::of_settings(garment, contact))
     }
 
-    /// Whether triangles are to meet and no cloth has a thickness to keep.
-    pub(crate) fn of_mode(garments: &[Garment], contact: ContactMode) -> Option<Self> {
-        let are_thin = garments.iter().all(|garment| garment.cloth.config.thickness == 0.0);
-        (contact == ContactMode::Triangles && are_thin).then_some(Self::IdleContact)
+    /// Whether triangles are to meet and no cloth has a thickness to keep, or there are bodies that they do not meet.
+    pub(crate) fn of_mode(
+        garments: &[Garment],
+        colliders: &[Arc<BuiltCollider>],
+        contact: ContactMode,
+    ) -> Option<Self> {
+        if contact != ContactMode::Triangles {
+            return None;
+        }
+        if garments.iter().all(|garment| garment.cloth.config.thickness == 0.0) {
+            return Some(Self::IdleContact);
+        }
+        let bodies = colliders.iter().filter(|collider| collider.body.is_some());
+        let first = bodies.clone().next()?;
+        let collider = first.name.clone();
+        Some(Self::BodyAmongTriangles { collider, bodies: bodies.count() })
     }
 
     /// What is doubtful about the meshes of colliders.
@@ -594,6 +608,16 @@ impl fmt::Display for Warning {
             Self::IdleContact => write!(
                 f,
                 "contact of triangles does nothing: no cloth has a `thickness` (--thickness) to keep; particles alone meet colliders"
+            ),
+            Self::BodyAmongTriangles { collider, bodies } => write!(
+                f,
+                "{} particles of cloth alone, at half its thickness: what is between particles may come through, and is not counted; \
+                 take finer cloth where a body is thin or sharp",
+                match bodies {
+                    1 => format!("collider `{collider}`, a rigid body, meets"),
+                    bodies =>
+                        format!("{bodies} rigid bodies, the first collider `{collider}`, meet"),
+                }
             ),
             Self::AllPinned { cloth, particles } => write!(
                 f,

@@ -393,6 +393,30 @@ fn what_becomes_of_cloth_inside_a_collider_is_that_of_its_contact() {
 }
 
 #[test]
+fn bodies_that_triangles_do_not_meet_are_named_and_frames_of_others_stay_frames() {
+    let bench = Bench::new("body-triangles");
+    let body = "[[collider]]\nname = \"stone\"\nsphere = { radius = 0.1, center = [5, 0, 0] }\nbody = { mass = 1 }\n";
+    let rammed = "[[collider]]\nbox = { size = [0.2, 0.2, 0.2], center = [0.21, -0.19, 0] }\n\
+        keys = [{ time = 0, translation = [0, 0, 0.3] }, { time = 0.5, translation = [0, 0, -0.3] }]\n";
+    let scene = format!("{}{body}{rammed}", sheet_with_triangles("all"));
+    let said = "warning: collider `stone`, a rigid body, meets particles of cloth alone";
+    run(&bench, &scene, &[]).says(0, &[said]);
+    // Its frames have eight steps each.
+    let found = warning(&bench);
+    assert_eq!((&found["kind"], &found["last_frame"]), (&"crossed".into(), &30.into()), "{found}");
+    assert!((10..=12).contains(&found["first_frame"].as_u64().unwrap()), "{found}");
+    let checked = bench.poplin(&["check", "scene.toml"]).succeeds().stdout.clone();
+    assert!(
+        checked.contains("collider `stone`, a rigid body") && checked.contains("3:1"),
+        "{checked}"
+    );
+    let two = format!("{}{body}{body}", sheet_with_triangles("all"));
+    let said = "warning: 2 rigid bodies, the first collider `stone`, meet particles";
+    run(&bench, &two.replacen("stone", "rock", 1), &["--frames", "1"])
+        .says(0, &[&said.replace("stone", "rock")]);
+}
+
+#[test]
 fn contact_of_triangles_of_cloths_without_thickness_is_named() {
     let bench = Bench::new("idle-contact");
     let thin = sheet_with_triangles("top:3%").replace("thickness = 0.005", "thickness = 0");

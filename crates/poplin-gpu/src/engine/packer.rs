@@ -6,7 +6,7 @@ use crate::GpuError;
 use bytemuck::cast_slice;
 use poplin_host::MovedSpheres;
 use poplin_layout::{ClothParameters, ColliderParameters, SleepParameters};
-use poplin_model::{ColliderSet, Frame};
+use poplin_model::{ColliderSet, ContactMode, Frame};
 use std::mem::offset_of;
 
 /// Rows of the parameters of a cloth.
@@ -53,6 +53,7 @@ pub(super) fn packers(threads: usize) -> Vec<Packer> {
 #[derive(Clone, Copy)]
 struct Scene<'a> {
     colliders: &'a ColliderSet,
+    contact: ContactMode,
     frame: &'a Frame,
 }
 
@@ -84,10 +85,12 @@ impl Engine {
     ) -> Result<(), GpuError> {
         let count = (visited.len() / MIN_CLOTHS).clamp(1, self.packers.len());
         let packers = &mut self.packers[..count];
+        let contact = self.contacts.settings.contact;
         // The first one goes on where the engine's own rows end.
         std::mem::swap(&mut packers[0].rows, &mut self.rows);
         let part = Part { cloths: self.cloths.values_mut(), first: 0, visited };
-        let result = pack_parts(packers, part, Scene { colliders: &self.colliders, frame });
+        let result =
+            pack_parts(packers, part, Scene { colliders: &self.colliders, contact, frame });
         std::mem::swap(&mut packers[0].rows, &mut self.rows);
         for packer in packers {
             self.rows.append(&mut packer.rows);
@@ -149,8 +152,8 @@ impl Packer {
             changed |= SPHERE_ROW;
         } else if host.has_moving_colliders() {
             let mut moved = *parameters;
-            let Scene { colliders, frame } = scene;
-            if !host.move_colliders(colliders, frame, placement, &mut moved, upload)? {
+            let Scene { colliders, contact, frame } = scene;
+            if !host.move_colliders(colliders, contact, frame, placement, &mut moved, upload)? {
                 return Ok(false);
             }
             changed |= changed_rows(parameters, &moved);

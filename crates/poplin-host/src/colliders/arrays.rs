@@ -9,6 +9,7 @@ use poplin_model::{
 };
 use rustc_hash::FxHashMap;
 
+use super::grown::grown;
 use super::pad;
 use crate::frame_motion::angular_velocity;
 
@@ -152,11 +153,13 @@ pub struct BodyRef {
 pub(super) struct Bodies {
     pub(super) refs: Vec<BodyRef>,
     pub(super) states: Vec<RigidBody>,
+    /// How far from their shapes cloth meets them \[m\].
+    margin: f32,
 }
 
 impl Bodies {
-    pub(super) fn of(views: &[View<'_>; 2]) -> Self {
-        let mut bodies = Self::default();
+    pub(super) fn of(views: &[View<'_>; 2], margin: f32) -> Self {
+        let mut bodies = Self { margin, ..Self::default() };
         for (view, is_world) in views.iter().zip([false, true]) {
             let met = |body: BodyId| {
                 let mut colliders = view.set.iter().map(|(_, collider)| collider);
@@ -196,7 +199,11 @@ fn visit(
     for (view, is_world) in views.iter().zip([false, true]) {
         for motion in view.of_kind(kind) {
             let body = bodies.index(motion.collider.body, is_world);
-            visit(view.shapes(&motion), Owner { body, friction: motion.collider.friction });
+            let mut shapes = view.shapes(&motion);
+            if body.is_some() && bodies.margin > 0.0 {
+                shapes.iter_mut().for_each(|shape| *shape = grown(shape, bodies.margin));
+            }
+            visit(shapes, Owner { body, friction: motion.collider.friction });
         }
     }
 }

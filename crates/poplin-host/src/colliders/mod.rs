@@ -1,6 +1,7 @@
 //! The host side of what a cloth collides with: arrays, lists and trees as the kernel reads them.
 
 mod arrays;
+mod grown;
 mod impulses;
 mod tree;
 
@@ -105,6 +106,8 @@ struct Seen {
     world: ColliderStamps,
     groups: InteractionGroups,
     motion: SpaceMotion,
+    /// See [`HostColliders::update`].
+    body_margin: f32,
 }
 
 impl Seen {
@@ -121,6 +124,7 @@ impl Seen {
             || self.own.kinds[kind] != other.own.kinds[kind]
             || self.world.kinds[kind] != other.world.kinds[kind]
             || poses(self) != poses(other)
+            || self.body_margin != other.body_margin
     }
 
     fn has_other_bodies(&self, other: &Self) -> bool {
@@ -128,6 +132,7 @@ impl Seen {
             || self.own.bodies != other.own.bodies
             || self.world.bodies != other.world.bodies
             || self.motion != other.motion
+            || self.body_margin != other.body_margin
     }
 }
 
@@ -198,15 +203,17 @@ fn bits(row: [f32; 4]) -> [u32; 4] {
 
 impl HostColliders {
     /// Takes over what has changed of the cloth's own set, the simulation's set and the motion of the local space, then brings
-    /// lists and trees up to date. Call before anything is asked for a frame. Returns whether anything changed for this cloth.
+    /// lists and trees up to date. Call before anything is asked for a frame. Returns whether anything changed for this cloth. Rigid
+    /// bodies are met that much farther from their shapes \[m\].
     pub(crate) fn update(
         &mut self,
         own: &ColliderSet,
         world: &ColliderSet,
         groups: InteractionGroups,
         motion: SpaceMotion,
+        body_margin: f32,
     ) -> Result<bool, ModelError> {
-        let seen = Seen { own: own.stamps(), world: world.stamps(), groups, motion };
+        let seen = Seen { own: own.stamps(), world: world.stamps(), groups, motion, body_margin };
         if self.seen == Some(seen) {
             return Ok(false);
         }
@@ -215,7 +222,7 @@ impl HostColliders {
         let is_other = |kind| last.is_none_or(|last| last.has_other_shapes(&seen, kind));
         let mut is_changed = false;
         if last.is_none_or(|last| last.has_other_bodies(&seen)) {
-            let bodies = Bodies::of(&views);
+            let bodies = Bodies::of(&views, body_margin);
             if is_other(ShapeKind::Mesh) {
                 // Refused before anything is taken over.
                 is_changed |= self.set_mesh(Mesh::of(&views, &bodies))?;
@@ -243,6 +250,7 @@ impl HostColliders {
         let others = [&self.planes, &self.boxes, &self.vertices];
         self.has_own_spheres_alone = own.len() == self.sphere_owners.len()
             && self.capsules.is_empty()
+            && !self.has_bodies()
             && !self.has_new_mesh
             && !others.into_iter().any(InterpolatedArray::has_target)
             && views[0].has_spheres_alone();
@@ -833,7 +841,8 @@ mod tests {
     fn updated(host: &mut HostColliders, own: &ColliderSet) {
         let pose = Pose::default();
         let motion = SpaceMotion { start: pose, target: pose, dt: 0.1 };
-        host.update(own, &ColliderSet::new(), InteractionGroups::default(), motion).unwrap();
+        let (world, groups) = (ColliderSet::new(), InteractionGroups::default());
+        host.update(own, &world, groups, motion, 0.0).unwrap();
     }
 
     fn uploaded(host: &mut HostColliders) -> usize {
@@ -969,7 +978,7 @@ mod tests {
         let pose = Pose::default();
         let motion = SpaceMotion { start: pose, target: pose, dt: 0.1 };
         let groups = InteractionGroups::default();
-        let result = host.update(&set, &ColliderSet::new(), groups, motion);
+        let result = host.update(&set, &ColliderSet::new(), groups, motion, 0.0);
         assert_eq!(result, Err(ModelError::MeshesOfBodies));
     }
 }

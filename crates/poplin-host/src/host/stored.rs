@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use poplin_layout::Feedback;
 use poplin_model::{
-    Cloth, ClothConfig, ColliderSet, Fabric, Frame, InteractionGroups, ModelError, Particle, Pose,
-    StoredColliders,
+    Cloth, ClothConfig, ColliderSet, ContactMode, Fabric, Frame, InteractionGroups, ModelError,
+    Particle, Pose, StoredColliders,
 };
 use serde::{Deserialize, Serialize};
 
@@ -49,16 +49,20 @@ pub(crate) struct StoredCloth {
 }
 
 impl StoredCloth {
-    /// What is written of a cloth that meets the colliders `world`.
+    /// What is written of a cloth that meets the colliders `world`, with this contact.
     ///
     /// # Errors
     /// [`ModelError::MeshesOfBodies`], for which the next frame would be refused.
-    pub(crate) fn new(cloth: &SnapshotCloth, world: &ColliderSet) -> Result<Self, ModelError> {
+    pub(crate) fn new(
+        cloth: &SnapshotCloth,
+        world: &ColliderSet,
+        contact: ContactMode,
+    ) -> Result<Self, ModelError> {
         let SnapshotCloth { host, current, previous, feedback } = cloth;
         // What has changed since the last frame is taken over as the next frame would: whether it wakes the cloth is lost else.
         let mut host = host.clone();
         let collider_dt = host.live.colliders.last_dt();
-        host.update_colliders(world, collider_dt)?;
+        host.update_colliders(world, contact, collider_dt)?;
         let HostCloth { live, can_sleep, wake_count, skipped_frames, .. } = host;
         let LiveCloth { cloth, clock, motion, motion_spheres, separation_spheres, .. } = live;
         Ok(Self {
@@ -90,7 +94,7 @@ impl StoredCloth {
         })
     }
 
-    /// The cloth that was written, of this fabric and among the colliders `world`.
+    /// The cloth that was written, of this fabric, among the colliders `world` and with this contact.
     ///
     /// # Errors
     /// The first [`ModelError`] found: everything is checked as what a user sets.
@@ -98,6 +102,7 @@ impl StoredCloth {
         self,
         fabric: Arc<Fabric>,
         world: &ColliderSet,
+        contact: ContactMode,
     ) -> Result<SnapshotCloth, ModelError> {
         let mut host = HostCloth::new(Cloth {
             fabric,
@@ -134,7 +139,7 @@ impl StoredCloth {
         live.motion_spheres = self.motion_spheres;
         live.separation_spheres = self.separation_spheres;
         (live.writes, live.last_write) = (self.writes, self.last_write);
-        host.update_colliders(world, self.collider_dt)?;
+        host.update_colliders(world, contact, self.collider_dt)?;
         host.live.colliders.set_trees(self.trees)?;
         // They are as they were, and new to the host alone.
         host.live.is_woken = self.is_woken;
