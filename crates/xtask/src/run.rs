@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
 
 use crate::install::answers;
 use crate::skips::{LEDGER, Skips};
@@ -221,7 +222,8 @@ pub(crate) fn ci() -> Result<Totals, String> {
         ],
         &["test", "-p", "poplin-view"],
         &["doc", "--workspace", "--no-deps"],
-        &["bench", "--workspace", "--bench", "*", "--", "--test"],
+        // In test mode and as the tests were built: another profile would build all of wgpu once more.
+        &[&["test"], TESTED.as_slice(), &["--bench", "*"]].concat(),
     ] {
         must_pass(arguments)?;
     }
@@ -271,7 +273,9 @@ pub(crate) fn cargo_program() -> OsString {
 /// Runs cargo, which must succeed.
 pub(crate) fn must_pass(arguments: &[&str]) -> Result<(), String> {
     say(&format!("\n$ cargo {}\n", arguments.join(" ")));
+    let begin = Instant::now();
     if cargo(arguments, |_| ())? {
+        say(&format!("took {} s\n", begin.elapsed().as_secs()));
         Ok(())
     } else {
         Err(format!("`cargo {}` failed", arguments.join(" ")))

@@ -185,7 +185,10 @@ pub(crate) fn pinch(kind: Kind) -> Scene {
         let x = 0.4 * smooth(time - 0.5);
         let slip = |reach: f32| {
             let pairs = grasp.iter().zip(now);
-            let inside = pairs.filter(|(p, _)| p.iter().all(|it| it.abs() < reach));
+            // Not what hangs beside the plates and swings under them.
+            let inside = pairs.filter(|(p, _)| {
+                [p[0], p[2]].iter().all(|it| it.abs() < reach) && p[1].abs() < thickness
+            });
             let slips = inside.map(|(p, now)| distance([p[0] + x, p[1], p[2]], *now));
             1e3 * slips.fold(0.0, f32::max)
         };
