@@ -170,7 +170,7 @@ fn with_contact_of_triangles_bodies_feel_cloth_at_its_distance() {
         assert!(error < 1e-4, "momentum of ball and cloth is off by {error:e}");
         let off = (0..3).map(|k| (ball.velocity[k] - particles.ball.velocity[k]).abs());
         let off = off.fold(0.0, f64::max);
-        assert!(off < 0.02, "{off} m/s from what contact of particles gives the ball");
+        assert!(off < 0.02, "{off} m/s from the ball with contact of particles");
         let distance = RADIUS + 0.5 * f64::from(THICKNESS);
         assert!((nearest - distance).abs() < 1e-3, "particles keep half a thickness: {nearest}");
     }

@@ -191,7 +191,7 @@ struct Entry<'a> {
     owner: Option<u32>,
 }
 
-/// The colliders that take part: what is of a rigid body meets particles, which give it what they lose.
+/// The colliders that take part: what is of a rigid body meets particles, and feels what those lose.
 fn entries<'a>(
     cloths: &'a [&'a HostCloth],
     world: &'a ColliderSet,
