@@ -291,11 +291,21 @@ fn both_backends_report_the_same_impulses() {
 fn a_plate_that_meets_a_parallel_sheet_shares_its_momentum_as_one_collision() {
     // A box of 1 kg drops flat on the whole sheet of 0.5 kg: all 144 particles meet it in one iteration, and each must take only
     // its fraction of the body. After an inelastic collision both move at m v / (m + M).
-    for (restitution, expected) in [(0.0, -2.0 / 1.5), (1.0, -2.0 + 2.0 * 2.0 * 0.5 / 1.5)] {
+    let speeds = [(0.0, -2.0 / 1.5), (1.0, -2.0 + 2.0 * 2.0 * 0.5 / 1.5)];
+    let modes = [ContactMode::Particles, ContactMode::Triangles];
+    for ((restitution, expected), contact) in
+        speeds.into_iter().flat_map(|speed| modes.map(|contact| (speed, contact)))
+    {
         let mut simulation = Simulation::new(Backend::Cpu).unwrap();
+        let settings = ClothContactSolver { contact, ..ClothContactSolver::default() };
+        simulation.set_cloth_contact_solver(settings).unwrap();
         let mut cloth = sheet(Vec::new());
+        // With contact of triangles the sheet is met half its thickness before.
+        cloth.config.thickness = THICKNESS;
+        cloth.config.self_collision.distance = Some(0.0);
+        let before = if contact == ContactMode::Triangles { 0.5 * THICKNESS } else { 0.0 };
         let plate = Parallelepiped {
-            corner: [-0.5, -0.001, -0.5],
+            corner: [-0.5, before - 0.001, -0.5],
             edges: [[2.0, 0.0, 0.0], [0.0, 0.3, 0.0], [0.0, 0.0, 2.0]],
         };
         let body = RigidBody {

@@ -9,8 +9,8 @@ use poplin_gpu::{
     Compilation, Engine, EngineOptions, GpuError, PendingSnapshot, is_software, wgpu,
 };
 use poplin_model::{
-    Cloth, ClothContactSolver, Collider, ColliderId, Frame, InteractionGroups, ModelError, Pose,
-    RigidBody, Shape, Sphere, TriangleMesh,
+    Cloth, ClothContactSolver, Collider, ColliderId, ContactMode, Frame, InteractionGroups,
+    ModelError, Pose, RigidBody, Shape, Sphere, TriangleMesh,
 };
 use poplin_testkit::adapter::{backends, headless, noop_device};
 use poplin_testkit::compare::same_bits;
@@ -270,6 +270,37 @@ fn what_is_restored_goes_on_with_the_same_bits_on_either_backend() {
             assert!(again.to_bytes().unwrap() == all[from].bytes, "{what}: other bytes");
         }
     }
+}
+
+#[test]
+fn what_sleeps_near_a_body_sleeps_on_with_contact_of_triangles() {
+    let mut simulation = Simulation::new(Backend::Cpu).unwrap();
+    let contact = ContactMode::Triangles;
+    let settings = ClothContactSolver { contact, ..ClothContactSolver::default() };
+    simulation.set_cloth_contact_solver(settings).unwrap();
+    let mut cloth = sleeper();
+    cloth.config.thickness = 0.1;
+    let id = simulation.add(cloth).unwrap();
+    let set = simulation.colliders_mut();
+    let body = set.add_body(RigidBody::default()).unwrap();
+    let ball = Collider { body: Some(body), groups: HIDDEN, ..Shape::sphere(0.5).into() };
+    set.add(Collider { pose: at([0.0, 5.0, 2.0]), ..ball }).unwrap();
+    let run = |simulation: &mut Simulation| -> Vec<State> {
+        let step = |_| {
+            simulation.step(&Frame::default()).unwrap();
+            simulation.state().unwrap()
+        };
+        (0..30).map(step).collect()
+    };
+    let before = run(&mut simulation);
+    let slept = before[29].slept_frames(id);
+    assert!(slept > 10, "it sleeps: {slept}");
+    let bytes = simulation.save().unwrap().to_bytes().unwrap();
+    let expected = run(&mut simulation);
+    assert_eq!(expected[29].slept_frames(id), slept + 30);
+    let mut restored = Simulation::new(Backend::Cpu).unwrap();
+    restore_bytes(&mut restored, &bytes).unwrap();
+    same_states("restored", &run(&mut restored), &expected);
 }
 
 fn restore_bytes(simulation: &mut Simulation, bytes: &[u8]) -> Result<Vec<ClothId>, Error> {

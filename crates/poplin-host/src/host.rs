@@ -12,8 +12,8 @@ use poplin_layout::{
     stage_scratch_len,
 };
 use poplin_model::{
-    BendModel, Cloth, ColliderSet, ContactMode, FiberSolver, Frame, ModelError, Particle, Phase,
-    Pose, Preconditioner, Solver, StretchModel,
+    BendModel, Cloth, ClothContactSolver, ColliderSet, ContactMode, FiberSolver, Frame, ModelError,
+    Particle, Phase, Pose, Preconditioner, Solver, StretchModel,
 };
 
 #[cfg(feature = "save")]
@@ -21,6 +21,7 @@ pub(crate) use stored::StoredCloth;
 
 use crate::clock::iteration_count;
 use crate::colliders::{FrameBodies, Halves, SpaceMotion};
+use crate::contacts::collides;
 use crate::live::Changes;
 use crate::self_collision::member_count;
 use crate::{
@@ -186,15 +187,13 @@ impl HostCloth {
     pub fn update_colliders(
         &mut self,
         world: &ColliderSet,
-        contact: ContactMode,
+        contact: &ClothContactSolver,
         dt: f32,
     ) -> Result<(), ModelError> {
         let motion = SpaceMotion { start: self.live.pose(), target: self.live.target_pose(), dt };
         let LiveCloth { cloth, colliders, is_woken, .. } = &mut self.live;
-        let body_margin = match contact {
-            ContactMode::Particles => 0.0,
-            ContactMode::Triangles => 0.5 * cloth.config.thickness,
-        };
+        let has_triangles = contact.contact == ContactMode::Triangles && collides(contact);
+        let body_margin = if has_triangles { 0.5 * cloth.config.thickness } else { 0.0 };
         let (own, groups) = (&cloth.colliders, cloth.collider_groups);
         *is_woken |= colliders.update(own, world, groups, motion, body_margin)?;
         Ok(())
@@ -652,7 +651,7 @@ impl HostCloth {
     pub fn move_colliders(
         &mut self,
         world: &ColliderSet,
-        contact: ContactMode,
+        contact: &ClothContactSolver,
         frame: &Frame,
         placement: &ClothPlacement,
         parameters: &mut ClothParameters,
@@ -857,7 +856,7 @@ mod tests {
             fabric: pack_fabric(&host.cloth().fabric, &mut Vec::new()),
         };
         let mut arrays = FrameArrays::default();
-        host.update_colliders(&ColliderSet::new(), ContactMode::Particles, 0.1).unwrap();
+        host.update_colliders(&ColliderSet::new(), &ClothContactSolver::default(), 0.1).unwrap();
         host.input_len();
         host.pack_frame(&Frame { dt: 0.1 }, &placement, &mut arrays);
         arrays.cloth_parameters[0].colliders.mesh_step

@@ -98,7 +98,7 @@ impl Snapshot {
     pub fn to_bytes(&self) -> Result<Vec<u8>, SaveError> {
         let mut fabrics = Vec::new();
         let mut index_of = HashMap::new();
-        let contact = self.cloth_contact_solver.contact;
+        let contact = &self.cloth_contact_solver;
         let cloths = self.cloths.iter().enumerate().map(|(index, cloth)| {
             let fabric = &cloth.host.cloth().fabric;
             let fabric = *index_of.entry(Arc::as_ptr(fabric)).or_insert_with(|| {
@@ -141,7 +141,7 @@ impl Snapshot {
         }
         cloth_contact_solver.validate().map_err(SaveError::Shared)?;
         let colliders = ColliderSet::try_from(colliders).map_err(SaveError::Shared)?;
-        let contact = cloth_contact_solver.contact;
+        let contact = &cloth_contact_solver;
         let cloths = cloths.into_iter().enumerate().map(|(cloth, (fabric, stored))| {
             let count = fabrics.len();
             let missing = SaveError::NoSuchFabric { cloth, fabric, count };

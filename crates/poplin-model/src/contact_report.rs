@@ -55,7 +55,8 @@ impl Trouble {
     }
 }
 
-/// What contact of triangles could not keep apart of a cloth since it was added or reset.
+/// What contact of triangles could not keep apart of a cloth since it was added or reset. Colliders of rigid bodies, which meet particles, are
+/// in none of it.
 ///
 /// On a GPU what is crossed is counted when a state is read, for the frame that it is of: `crossings` and `crossed` are of those frames
 /// alone, whoever reads none pays nothing, and `start_crossings` is 0.
@@ -108,9 +109,10 @@ impl ContactReport {
         }
     }
 
-    /// The report as if so many frames, at least one, had been one.
+    /// The report as if so many frames had been one; 0 counts as 1.
     #[must_use]
     pub fn of_longer_frames(&self, count: u32) -> Self {
+        let count = count.max(1);
         let longer = |trouble: Option<Trouble>| {
             trouble.map(|it| Trouble {
                 first_frame: it.first_frame.div_ceil(count),

@@ -599,7 +599,7 @@ impl<W: Workers + Clone + Send + Sync> LaneEngine<W> {
     fn update_colliders(&mut self, frame: &Frame) -> Result<(), ModelError> {
         self.cloths.values().iter().try_for_each(|cloth| cloth.host.validate_frame(frame))?;
         let Self { cloths, colliders, cloth_collision, .. } = self;
-        let contact = cloth_collision.contact;
+        let contact = &*cloth_collision;
         cloths
             .values_mut()
             .par_iter_mut()

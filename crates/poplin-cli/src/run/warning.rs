@@ -167,7 +167,10 @@ impl Warning {
     /// Whether a cloth starts inside colliders.
     pub(super) fn of_start(garment: &Garment, contact: ContactMode) -> Option<Self> {
         let config = &garment.cloth.config;
-        let has_triangles = contact == ContactMode::Triangles && config.thickness > 0.0;
+        // Rigid bodies meet particles.
+        let has_triangles = contact == ContactMode::Triangles
+            && config.thickness > 0.0
+            && garment.colliders().all(|collider| collider.body.is_none());
         let speed = config.contact.depenetration_speed;
         let depenetration_speed_m_per_s = (!has_triangles).then_some(speed);
         let depth = (garment.start_depth.particles_inside > 0).then_some(garment.start_depth);
@@ -611,8 +614,8 @@ impl fmt::Display for Warning {
             ),
             Self::BodyAmongTriangles { collider, bodies } => write!(
                 f,
-                "{} particles of cloth alone, at half its thickness: what is between particles may come through, and is not counted; \
-                 take finer cloth where a body is thin or sharp",
+                "{} particles of cloth alone, at half its thickness: what is between particles may come through, and no crossing of \
+                 it is counted; take finer cloth where a body is thin or sharp, more iterations where it is fast",
                 match bodies {
                     1 => format!("collider `{collider}`, a rigid body, meets"),
                     bodies =>

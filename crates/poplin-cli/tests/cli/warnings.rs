@@ -414,6 +414,10 @@ fn bodies_that_triangles_do_not_meet_are_named_and_frames_of_others_stay_frames(
     let said = "warning: 2 rigid bodies, the first collider `stone`, meet particles";
     run(&bench, &two.replacen("stone", "rock", 1), &["--frames", "1"])
         .says(0, &[&said.replace("stone", "rock")]);
+    // One that cloth starts in moves it as particles do.
+    let inside = scene.replace("center = [5, 0, 0]", "center = [0.2, -0.1, 0]");
+    let inside = inside.replace("pins = [\"all\"]", "pins = [\"top:3%\"]");
+    run(&bench, &inside, &["--frames", "1"]).says(0, &["they come out at 0.05 m/s"]);
 }
 
 #[test]

@@ -49,7 +49,7 @@ impl Engine {
     /// [`GpuError`] if the cloth is not valid or too large for the device; nothing is added.
     pub fn add(&mut self, cloth: Cloth) -> Result<ClothId, GpuError> {
         let mut host = HostCloth::new(cloth)?;
-        host.update_colliders(&self.colliders, self.contacts.settings.contact, 0.0)?;
+        host.update_colliders(&self.colliders, &self.contacts.settings, 0.0)?;
         self.add_as(SnapshotCloth {
             current: host.initial_current().to_vec(),
             previous: host.initial_previous(),

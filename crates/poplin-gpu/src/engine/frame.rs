@@ -79,7 +79,7 @@ impl Engine {
             }
             cloth.host.validate_frame(frame)?;
             // The trips depend on the colliders.
-            cloth.host.update_colliders(colliders, contacts.settings.contact, frame.dt)?;
+            cloth.host.update_colliders(colliders, &contacts.settings, frame.dt)?;
             cloth.has_new_plan |= cloth.host.take_new_plan();
             if cloth.has_new_plan {
                 lane_choice.renew(&mut cloth.lanes, &cloth.host)?;
@@ -194,8 +194,7 @@ impl Engine {
     /// Gathers a cloth's particle writes and changed inputs for the next recorded part, and moves it to the bucket of its stages.
     fn take_inputs(&mut self, index: usize, frame: &Frame) -> Result<(), GpuError> {
         let cloth = &mut *self.cloths.values_mut()[index];
-        let contact = self.contacts.settings.contact;
-        cloth.host.update_colliders(&self.colliders, contact, frame.dt)?;
+        cloth.host.update_colliders(&self.colliders, &self.contacts.settings, frame.dt)?;
         cloth.has_new_plan |= cloth.host.take_new_plan();
         if cloth.has_new_plan {
             let (input_len, scratch_len) = (cloth.host.input_len(), cloth.host.scratch_len());

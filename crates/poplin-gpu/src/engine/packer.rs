@@ -6,7 +6,7 @@ use crate::GpuError;
 use bytemuck::cast_slice;
 use poplin_host::MovedSpheres;
 use poplin_layout::{ClothParameters, ColliderParameters, SleepParameters};
-use poplin_model::{ColliderSet, ContactMode, Frame};
+use poplin_model::{ClothContactSolver, ColliderSet, Frame};
 use std::mem::offset_of;
 
 /// Rows of the parameters of a cloth.
@@ -53,7 +53,7 @@ pub(super) fn packers(threads: usize) -> Vec<Packer> {
 #[derive(Clone, Copy)]
 struct Scene<'a> {
     colliders: &'a ColliderSet,
-    contact: ContactMode,
+    contact: &'a ClothContactSolver,
     frame: &'a Frame,
 }
 
@@ -85,7 +85,7 @@ impl Engine {
     ) -> Result<(), GpuError> {
         let count = (visited.len() / MIN_CLOTHS).clamp(1, self.packers.len());
         let packers = &mut self.packers[..count];
-        let contact = self.contacts.settings.contact;
+        let contact = &self.contacts.settings;
         // The first one goes on where the engine's own rows end.
         std::mem::swap(&mut packers[0].rows, &mut self.rows);
         let part = Part { cloths: self.cloths.values_mut(), first: 0, visited };

@@ -170,6 +170,10 @@ impl Bodies {
                 bodies.states.push(view.body(state));
             }
         }
+        if bodies.refs.is_empty() {
+            // A margin of none changes nothing.
+            bodies.margin = 0.0;
+        }
         bodies
     }
 

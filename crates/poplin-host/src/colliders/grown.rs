@@ -2,9 +2,15 @@
 
 use glam::Vec3;
 use poplin_model::{Capsule, Parallelepiped, Plane, Shape, Sphere, TriangleMesh};
+use rustc_hash::FxHashMap;
 
-/// A shape that reaches farther by a margin \[m\]. Corners and edges of planes and boxes stay sharp, and a mesh goes out along the mean normal of
-/// the triangles at each vertex: there it reaches farther than a distance to the shape would, or less far.
+/// Height of a box over the length of an edge below which it is flat there.
+const FLAT: f32 = 1e-6;
+/// How many times the margin a vertex goes out at most.
+const SHARPEST: f32 = 2.0;
+
+/// A shape that reaches farther by a margin \[m\]. Corners and edges stay sharp: at them it reaches farther than a distance to the shape would.
+/// A mesh does so at angles that are not too sharp.
 pub(super) fn grown(shape: &Shape, margin: f32) -> Shape {
     let ball = |it: Sphere| Sphere { radius: it.radius + margin, ..it };
     let plane = |it: &Plane| Plane { offset: it.offset + margin, ..*it };
@@ -26,7 +32,7 @@ fn grown_box(it: &Parallelepiped, margin: f32) -> Parallelepiped {
     for k in 0..3 {
         let normal = edges[(k + 1) % 3].cross(edges[(k + 2) % 3]).normalize_or_zero();
         let height = edges[k].dot(normal).abs();
-        if height > 0.0 {
+        if height > FLAT * edges[k].length() {
             let more = edges[k] * (margin / height);
             corner -= more;
             longer[k] += 2.0 * more;
@@ -35,18 +41,44 @@ fn grown_box(it: &Parallelepiped, margin: f32) -> Parallelepiped {
     Parallelepiped { corner: corner.to_array(), edges: longer.map(|edge| edge.to_array()) }
 }
 
+/// A mesh whose vertices go out along the mean normal of their triangles, by angle, so that these go out by the margin. Vertices in one spot, as
+/// along the seams of a texture, stay in one.
 fn grown_mesh(it: &TriangleMesh, margin: f32) -> TriangleMesh {
-    let mut normals = vec![Vec3::ZERO; it.vertices.len()];
-    for corners in it.triangles.iter() {
-        let [a, b, c] = corners.map(|corner| Vec3::from(it.vertices[corner as usize]));
-        let normal = (b - a).cross(c - a);
-        corners.iter().for_each(|&corner| normals[corner as usize] += normal);
-    }
-    let vertices = it.vertices.iter().zip(normals);
-    let farther = |(vertex, normal): (&[f32; 3], Vec3)| {
-        (Vec3::from(*vertex) + normal.normalize_or_zero() * margin).to_array()
+    let spot = |vertex: [f32; 3]| vertex.map(|x| (x + 0.0).to_bits());
+    let corners = || it.triangles.iter().map(|it_of| it_of.map(|k| it.vertices[k as usize]));
+    let normal = |corners: [[f32; 3]; 3]| {
+        let [a, b, c] = corners.map(Vec3::from);
+        (b - a).cross(c - a).normalize_or_zero()
     };
-    TriangleMesh { vertices: vertices.map(farther).collect(), triangles: it.triangles.clone() }
+    let mut normals = FxHashMap::default();
+    for corners in corners() {
+        let normal = normal(corners);
+        for k in 0..3 {
+            let [at, next, last] = [0, 1, 2].map(|i| Vec3::from(corners[(k + i) % 3]));
+            let sides = [next - at, last - at].map(Vec3::normalize_or_zero);
+            let angle = sides[0].dot(sides[1]).clamp(-1.0, 1.0).acos();
+            let (sum, _) = normals.entry(spot(corners[k])).or_insert((Vec3::ZERO, 1.0f32));
+            *sum += normal * angle;
+        }
+    }
+    for (sum, _) in normals.values_mut() {
+        *sum = sum.normalize_or_zero();
+    }
+    // The least cosine of the angles to its triangles.
+    for corners in corners() {
+        let normal = normal(corners);
+        for corner in corners.into_iter().filter(|_| normal != Vec3::ZERO) {
+            if let Some((mean, cosine)) = normals.get_mut(&spot(corner)) {
+                *cosine = cosine.min(mean.dot(normal));
+            }
+        }
+    }
+    let farther = |&vertex: &[f32; 3]| {
+        let (mean, cosine) = normals.get(&spot(vertex)).copied().unwrap_or((Vec3::ZERO, 1.0));
+        (Vec3::from(vertex) + mean * (margin / cosine.max(1.0 / SHARPEST))).to_array()
+    };
+    let vertices = it.vertices.iter().map(farther).collect();
+    TriangleMesh { vertices, triangles: it.triangles.clone() }
 }
 
 #[cfg(test)]
@@ -78,6 +110,12 @@ mod tests {
         let flat = Parallelepiped { corner: [0.0; 3], edges: [[1.0, 0.0, 0.0]; 3] };
         let flat = Shape::Parallelepiped(flat);
         assert_eq!(grown(&flat, 0.5), flat);
+        let nearly = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [1.0, 1.0, 1e-8]];
+        let nearly = Parallelepiped { corner: [0.0; 3], edges: nearly };
+        let Shape::Parallelepiped(it) = shape(Shape::Parallelepiped(nearly)) else {
+            panic!("a box stays one")
+        };
+        assert_eq!(it.edges[2], nearly.edges[2]);
         let triangle = TriangleMesh {
             vertices: [[0.0; 3], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [7.0; 3]].into(),
             triangles: [[0, 1, 2]].into(),
@@ -86,5 +124,40 @@ mod tests {
             panic!("a mesh stays one")
         };
         assert_eq!(*it.vertices, [[0.0, 0.0, 0.5], [1.0, 0.0, 0.5], [0.0, 1.0, 0.5], [7.0; 3]]);
+        // A cube, whatever its faces are cut into, grows to a cube.
+        let corner = |k: u32| [0, 1, 2].map(|axis| (k >> axis & 1) as f32);
+        let face = |[a, b, c, d]: [u32; 4]| [[a, b, c], [a, c, d]];
+        let faces =
+            [[0, 2, 3, 1], [4, 5, 7, 6], [0, 1, 5, 4], [2, 6, 7, 3], [0, 4, 6, 2], [1, 3, 7, 5]];
+        let cube = TriangleMesh {
+            vertices: (0..8).map(corner).collect(),
+            triangles: faces.into_iter().flat_map(face).collect(),
+        };
+        let Shape::TriangleMesh(it) = shape(Shape::TriangleMesh(cube)) else {
+            panic!("a mesh stays one")
+        };
+        for (k, vertex) in (0..).zip(it.vertices.iter()) {
+            let expected = corner(k).map(|x| 2.0 * x - 0.5);
+            let off = Vec3::from(*vertex) - Vec3::from(expected);
+            assert!(off.length() < 1e-5, "{vertex:?} in place of {expected:?}");
+        }
+        // A seam between two faces at a right angle stays closed, whichever zero its ends have.
+        let seam = TriangleMesh {
+            vertices: [
+                [0.0; 3],
+                [1.0, 0.0, 0.0],
+                [0.0, 1.0, 0.0],
+                [1.0, 0.0, -0.0],
+                [-0.0, 0.0, 0.0],
+                [0.0, 0.0, -1.0],
+            ]
+            .into(),
+            triangles: [[0, 1, 2], [3, 4, 5]].into(),
+        };
+        let Shape::TriangleMesh(it) = shape(Shape::TriangleMesh(seam)) else {
+            panic!("a mesh stays one")
+        };
+        assert_eq!((it.vertices[0], it.vertices[1]), (it.vertices[4], it.vertices[3]));
+        assert!(it.vertices[0][1] < -0.3 && it.vertices[0][2] > 0.3, "{:?}", it.vertices);
     }
 }

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use poplin_layout::Feedback;
 use poplin_model::{
-    Cloth, ClothConfig, ColliderSet, ContactMode, Fabric, Frame, InteractionGroups, ModelError,
-    Particle, Pose, StoredColliders,
+    Cloth, ClothConfig, ClothContactSolver, ColliderSet, Fabric, Frame, InteractionGroups,
+    ModelError, Particle, Pose, StoredColliders,
 };
 use serde::{Deserialize, Serialize};
 
@@ -56,7 +56,7 @@ impl StoredCloth {
     pub(crate) fn new(
         cloth: &SnapshotCloth,
         world: &ColliderSet,
-        contact: ContactMode,
+        contact: &ClothContactSolver,
     ) -> Result<Self, ModelError> {
         let SnapshotCloth { host, current, previous, feedback } = cloth;
         // What has changed since the last frame is taken over as the next frame would: whether it wakes the cloth is lost else.
@@ -102,7 +102,7 @@ impl StoredCloth {
         self,
         fabric: Arc<Fabric>,
         world: &ColliderSet,
-        contact: ContactMode,
+        contact: &ClothContactSolver,
     ) -> Result<SnapshotCloth, ModelError> {
         let mut host = HostCloth::new(Cloth {
             fabric,
