@@ -105,11 +105,17 @@ struct Flight {
 /// Thickness of the sheet with contact of triangles \[m\].
 const THICKNESS: f32 = 0.01;
 
-/// Lets the ball fly into the sheet for two seconds.
-fn fly(contact: ContactMode, restitution: f32, velocity: [f64; 3], frames: usize) -> Flight {
+/// An empty one on the CPU with this contact.
+fn simulation(contact: ContactMode) -> Simulation {
     let mut simulation = Simulation::new(Backend::Cpu).unwrap();
     let settings = ClothContactSolver { contact, ..ClothContactSolver::default() };
     simulation.set_cloth_contact_solver(settings).unwrap();
+    simulation
+}
+
+/// Lets the ball fly into the sheet for two seconds.
+fn fly(contact: ContactMode, restitution: f32, velocity: [f64; 3], frames: usize) -> Flight {
+    let mut simulation = simulation(contact);
     let mut cloth = sheet(Vec::new());
     if contact == ContactMode::Triangles {
         cloth.config.thickness = THICKNESS;
@@ -296,9 +302,7 @@ fn a_plate_that_meets_a_parallel_sheet_shares_its_momentum_as_one_collision() {
     for ((restitution, expected), contact) in
         speeds.into_iter().flat_map(|speed| modes.map(|contact| (speed, contact)))
     {
-        let mut simulation = Simulation::new(Backend::Cpu).unwrap();
-        let settings = ClothContactSolver { contact, ..ClothContactSolver::default() };
-        simulation.set_cloth_contact_solver(settings).unwrap();
+        let mut simulation = simulation(contact);
         let mut cloth = sheet(Vec::new());
         // With contact of triangles the sheet is met half its thickness before.
         cloth.config.thickness = THICKNESS;

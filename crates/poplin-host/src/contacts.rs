@@ -44,6 +44,11 @@ pub fn collides(settings: &ClothContactSolver) -> bool {
     settings.stiffness > 0.0 || settings.friction > 0.0
 }
 
+/// Whether cloths with this setting collide by their triangles.
+pub fn collides_by_triangles(settings: &ClothContactSolver) -> bool {
+    settings.contact == ContactMode::Triangles && collides(settings)
+}
+
 /// Whether a cloth takes part in contact outside its kernel.
 pub fn takes_part(host: &HostCloth, mode: ContactMode) -> bool {
     match mode {

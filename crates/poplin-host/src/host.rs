@@ -12,8 +12,8 @@ use poplin_layout::{
     stage_scratch_len,
 };
 use poplin_model::{
-    BendModel, Cloth, ClothContactSolver, ColliderSet, ContactMode, FiberSolver, Frame, ModelError,
-    Particle, Phase, Pose, Preconditioner, Solver, StretchModel,
+    BendModel, Cloth, ClothContactSolver, ColliderSet, FiberSolver, Frame, ModelError, Particle,
+    Phase, Pose, Preconditioner, Solver, StretchModel,
 };
 
 #[cfg(feature = "save")]
@@ -21,7 +21,7 @@ pub(crate) use stored::StoredCloth;
 
 use crate::clock::iteration_count;
 use crate::colliders::{FrameBodies, Halves, SpaceMotion};
-use crate::contacts::collides;
+use crate::contacts::collides_by_triangles;
 use crate::live::Changes;
 use crate::self_collision::member_count;
 use crate::{
@@ -192,8 +192,8 @@ impl HostCloth {
     ) -> Result<(), ModelError> {
         let motion = SpaceMotion { start: self.live.pose(), target: self.live.target_pose(), dt };
         let LiveCloth { cloth, colliders, is_woken, .. } = &mut self.live;
-        let has_triangles = contact.contact == ContactMode::Triangles && collides(contact);
-        let body_margin = if has_triangles { 0.5 * cloth.config.thickness } else { 0.0 };
+        let margin = 0.5 * cloth.config.thickness;
+        let body_margin = if collides_by_triangles(contact) { margin } else { 0.0 };
         let (own, groups) = (&cloth.colliders, cloth.collider_groups);
         *is_woken |= colliders.update(own, world, groups, motion, body_margin)?;
         Ok(())

@@ -35,7 +35,9 @@ mod weld;
 pub use clock::{FrameClock, MAX_ITERATIONS_PER_FRAME, average_step};
 pub use cloths::{ClothId, Cloths, NoSuchCloth};
 pub use colliders::{BodyRef, ClothImpulses, FrameBodies};
-pub use contacts::{ContactFrame, ContactLens, collides, in_world, takes_part};
+pub use contacts::{
+    ContactFrame, ContactLens, collides, collides_by_triangles, in_world, takes_part,
+};
 pub use crossing::properly_intersect;
 pub use crossings::{contact_partner, crossing_point, find_crossings, report_crossings};
 pub use engine::{Engine, HostError, Reading, Ready};

@@ -1,17 +1,20 @@
 //! Vertices in one spot as one.
 
-use std::collections::HashMap;
-
 use glam::Vec3;
+use rustc_hash::FxHashMap;
 
-/// Triangles with the first of all vertices that are exactly where theirs are, such as those on both sides of a seam of texture
-/// coordinates. One that has no three corners then is left out.
-pub(crate) fn welded(positions: &[Vec3], triangles: &[[u32; 3]]) -> Vec<[u32; 3]> {
-    let mut first = HashMap::with_capacity(positions.len());
+/// Of each vertex the first of all that are exactly where it is, such as that on the other side of a seam of texture coordinates.
+pub(crate) fn first_in_spots(positions: impl ExactSizeIterator<Item = Vec3>) -> Vec<u32> {
+    let mut first = FxHashMap::default();
+    first.reserve(positions.len());
     // Zeros of either sign are one coordinate.
-    let spots = positions.iter().map(|&position| (position + 0.0).to_array().map(f32::to_bits));
-    let firsts: Vec<u32> =
-        (0..).zip(spots).map(|(vertex, spot)| *first.entry(spot).or_insert(vertex)).collect();
+    let spots = positions.map(|position| (position + 0.0).to_array().map(f32::to_bits));
+    (0..).zip(spots).map(|(vertex, spot)| *first.entry(spot).or_insert(vertex)).collect()
+}
+
+/// Triangles with the [first](first_in_spots) of the vertices where theirs are. One that has no three corners then is left out.
+pub(crate) fn welded(positions: &[Vec3], triangles: &[[u32; 3]]) -> Vec<[u32; 3]> {
+    let firsts = first_in_spots(positions.iter().copied());
     let all = triangles.iter().map(|corners| corners.map(|corner| firsts[corner as usize]));
     all.filter(|[a, b, c]| a != b && b != c && c != a).collect()
 }

@@ -7,12 +7,14 @@ use super::{Engine, FEEDBACK_BYTES, GpuCloth};
 use crate::GpuError;
 use crate::crossings::CrossingLog;
 use bytemuck::{Zeroable, bytes_of, cast_slice};
-use poplin_host::{ClothId, FrameBodies, HostCloth, SnapshotCloth, collides, takes_part};
+use poplin_host::{
+    ClothId, FrameBodies, HostCloth, SnapshotCloth, collides_by_triangles, takes_part,
+};
 use poplin_layout::{
     ClothParameters, ClothPlacement, FabricOffsets, Feedback, NO_OFFSET, Stage, StageMask,
     pack_fabric,
 };
-use poplin_model::{Cloth, ContactMode, Fabric, Particle};
+use poplin_model::{Cloth, Fabric, Particle};
 use poplin_shaders::OverrideValues;
 use std::ops::Range;
 use std::sync::Arc;
@@ -208,8 +210,7 @@ impl Engine {
         let values = OverrideValues { lane_count, stages, memory };
         let settings = &self.contacts.settings;
         // Triangles that meet need no particles that do.
-        let is_triangles = settings.contact == ContactMode::Triangles && collides(settings);
-        if is_triangles && takes_part(host, settings.contact) {
+        if collides_by_triangles(settings) && takes_part(host, settings.contact) {
             return restricted(&values, StageMask::ALL.without(Stage::SelfCollide));
         }
         values

@@ -2,7 +2,8 @@
 
 use glam::Vec3;
 use poplin_model::{Capsule, Parallelepiped, Plane, Shape, Sphere, TriangleMesh};
-use rustc_hash::FxHashMap;
+
+use crate::weld::first_in_spots;
 
 /// Height of a box over the length of an edge below which it is flat there.
 const FLAT: f32 = 1e-6;
@@ -44,40 +45,34 @@ fn grown_box(it: &Parallelepiped, margin: f32) -> Parallelepiped {
 /// A mesh whose vertices go out along the mean normal of their triangles, by angle, so that these go out by the margin. Vertices in one spot, as
 /// along the seams of a texture, stay in one.
 fn grown_mesh(it: &TriangleMesh, margin: f32) -> TriangleMesh {
-    let spot = |vertex: [f32; 3]| vertex.map(|x| (x + 0.0).to_bits());
-    let corners = || it.triangles.iter().map(|it_of| it_of.map(|k| it.vertices[k as usize]));
-    let normal = |corners: [[f32; 3]; 3]| {
-        let [a, b, c] = corners.map(Vec3::from);
-        (b - a).cross(c - a).normalize_or_zero()
-    };
-    let mut normals = FxHashMap::default();
-    for corners in corners() {
-        let normal = normal(corners);
+    let firsts = first_in_spots(it.vertices.iter().copied().map(Vec3::from));
+    let faces = it.triangles.iter().map(|corners| {
+        let at = corners.map(|corner| Vec3::from(it.vertices[corner as usize]));
+        let normal = (at[1] - at[0]).cross(at[2] - at[0]).normalize_or_zero();
+        (corners.map(|corner| firsts[corner as usize] as usize), at, normal)
+    });
+    let mut means = vec![Vec3::ZERO; it.vertices.len()];
+    for (corners, at, normal) in faces.clone() {
         for k in 0..3 {
-            let [at, next, last] = [0, 1, 2].map(|i| Vec3::from(corners[(k + i) % 3]));
-            let sides = [next - at, last - at].map(Vec3::normalize_or_zero);
+            let [from, next, last] = [0, 1, 2].map(|i| at[(k + i) % 3]);
+            let sides = [next - from, last - from].map(Vec3::normalize_or_zero);
             let angle = sides[0].dot(sides[1]).clamp(-1.0, 1.0).acos();
-            let (sum, _) = normals.entry(spot(corners[k])).or_insert((Vec3::ZERO, 1.0f32));
-            *sum += normal * angle;
+            means[corners[k]] += normal * angle;
         }
     }
-    for (sum, _) in normals.values_mut() {
-        *sum = sum.normalize_or_zero();
-    }
-    // The least cosine of the angles to its triangles.
-    for corners in corners() {
-        let normal = normal(corners);
-        for corner in corners.into_iter().filter(|_| normal != Vec3::ZERO) {
-            if let Some((mean, cosine)) = normals.get_mut(&spot(corner)) {
-                *cosine = cosine.min(mean.dot(normal));
-            }
+    means.iter_mut().for_each(|mean| *mean = mean.normalize_or_zero());
+    // Of the angles to the triangles of a vertex.
+    let mut least_cosines = vec![1.0f32; means.len()];
+    for (corners, _, normal) in faces.filter(|(_, _, normal)| *normal != Vec3::ZERO) {
+        for corner in corners {
+            least_cosines[corner] = least_cosines[corner].min(means[corner].dot(normal));
         }
     }
-    let farther = |&vertex: &[f32; 3]| {
-        let (mean, cosine) = normals.get(&spot(vertex)).copied().unwrap_or((Vec3::ZERO, 1.0));
-        (Vec3::from(vertex) + mean * (margin / cosine.max(1.0 / SHARPEST))).to_array()
+    let farther = |(vertex, &first): (&[f32; 3], &u32)| {
+        let (mean, cosine) = (means[first as usize], least_cosines[first as usize]);
+        (Vec3::from(*vertex) + mean * (margin / cosine.max(1.0 / SHARPEST))).to_array()
     };
-    let vertices = it.vertices.iter().map(farther).collect();
+    let vertices = it.vertices.iter().zip(&firsts).map(farther).collect();
     TriangleMesh { vertices, triangles: it.triangles.clone() }
 }
 
