@@ -99,8 +99,9 @@ impl Rounding {
 }
 
 /// These options with each rounding that the machine can show: the shipped kernels, and on a software adapter also
-/// [those with fused multiply-adds](fused_texts), so that what holds on a real GPU is tested where there is none. Nothing where
-/// `POPLIN_GPU=off` says so, loudly.
+/// [those with fused multiply-adds](fused_texts), so that what holds on a real GPU is tested where there is none.
+/// `POPLIN_FUSED=off` leaves those out: a run on a second adapter need not compile them again.
+/// Nothing where `POPLIN_GPU=off` says so, loudly.
 pub fn roundings(engine: &EngineOptions) -> Vec<(EngineOptions, Rounding)> {
     if is_gpu_off() {
         return Vec::new();
@@ -108,6 +109,9 @@ pub fn roundings(engine: &EngineOptions) -> Vec<(EngineOptions, Rounding)> {
     let adapter = list_adapters().into_iter().next();
     if adapter.is_some_and(|adapter| !is_software(&adapter.get_info())) {
         return vec![(engine.clone(), Rounding::MayFuse)];
+    }
+    if std::env::var("POPLIN_FUSED").is_ok_and(|value| value == "off") {
+        return vec![(engine.clone(), Rounding::AsMirror)];
     }
     let fused = EngineOptions { shader_texts: fused_texts().clone(), ..engine.clone() };
     vec![(engine.clone(), Rounding::AsMirror), (fused, Rounding::MayFuse)]

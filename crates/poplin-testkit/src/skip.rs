@@ -28,6 +28,11 @@ pub fn is_gpu_off() -> bool {
     is_off
 }
 
+/// Tests whether this is the nightly run (`cargo xtask nightly`), in which tests take their long forms: more seeds, longer scenes.
+pub fn is_nightly() -> bool {
+    std::env::var_os("POPLIN_NIGHTLY").is_some()
+}
+
 /// `binary::test`; libtest names the thread of a test after it.
 fn running_test() -> String {
     let program = std::env::current_exe().unwrap_or_default();

@@ -1,31 +1,41 @@
-//! Project tasks: `cargo xtask test`, `ci`, `generate`, `tables`, `words`, `bench-table`, `blender`, `figure`, `gpu-stats`, `python`, `web`.
+//! Project tasks: tests, checks, generated files and packages. `cargo xtask` prints them.
 
 mod adapter;
 mod bench_table;
 mod blender;
+#[cfg(test)]
+mod checks;
+mod ci;
 mod figure;
 mod generate;
 mod gpu_stats;
 mod install;
+mod lint;
 mod package;
 mod python;
 mod run;
 mod serve;
 mod skips;
+mod test;
 mod web;
 
 use std::process::ExitCode;
 
+use test::{Extent, Totals};
+
 const HELP: &str = "Usage: cargo xtask <TASK>
 
-  test                 makes sure that there is a Vulkan, Metal or DX12 adapter (on Debian and Ubuntu it installs
-                       a software one with apt as root or sudo), then runs every test
-  ci                   test, and those of the kernels again on SwiftShader, the software adapter of Chromium, where it is
-                       installed, then fmt --check, clippy, docs, the benches in test mode, less features, licences and
-                       packages; with CI=true SwiftShader is installed, and only declared tests may be skipped
+  test                 runs every test. Where there is no Vulkan, Metal or DX12 adapter, on Debian and Ubuntu it first installs a
+                       software one with apt, as root or with sudo. Tests run by cargo-nextest, or by `cargo test` without it
+  test --quick         runs the tests that need neither a GPU nor long scenes
+  ci                   runs everything a change must pass: fmt, lint, tests, those of the kernels again on SwiftShader (the
+                       software adapter of Chromium), clippy, docs, benches in test mode, packages; with CI=true it
+                       installs what is missing, and only declared tests may be skipped
+  nightly              runs what takes longer: long forms of the tests, smaller feature sets, licences, and the tasks
+                       gpu-stats, python, web and blender
+  lint                 checks the texts in sources (heads of docs, widths, lengths) and the spelling
   generate             writes the shader files that follow from declarations in poplin-layout
   tables               rewrites the generated tables of README and guide; --check fails if one has drifted
-  words                prints every use of a retired word (tests/words.txt), and counts
   bench-table [DIR]    writes the criterion results under target/criterion as DIR/bench.csv, with machine, date and
                        commit (default: benches/results/MACHINE; - for standard output)
   blender              runs scenes with every format of frames and compares each vertex of each frame with what NumPy, OpenUSD
@@ -48,15 +58,18 @@ const HELP: &str = "Usage: cargo xtask <TASK>
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let result = match arguments.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
-        ["test"] => adapter::ensure().and_then(|()| run::test(false)).map(|totals| totals.print()),
+        ["test"] => adapter::ensure().and_then(|()| closing(test::run(Extent::Whole))),
+        ["test", "--quick"] => closing(test::run(Extent::Quick)),
         ["ci"] => adapter::ensure()
             .and_then(|()| adapter::ensure_second())
-            .and_then(|()| run::ci())
-            .map(|totals| totals.print()),
+            .and_then(|()| closing(ci::ci())),
+        ["nightly"] => adapter::ensure()
+            .and_then(|()| adapter::ensure_second())
+            .and_then(|()| closing(ci::nightly())),
+        ["lint"] => lint::check(),
         ["generate"] => generate::write(),
-        ["tables"] => run::tables(run::Tables::Write),
-        ["tables", "--check"] => run::tables(run::Tables::Check),
-        ["words"] => run::words(),
+        ["tables"] => ci::tables(ci::Tables::Write),
+        ["tables", "--check"] => ci::tables(ci::Tables::Check),
         ["bench-table"] => bench_table::write(bench_table::Target::Results),
         ["bench-table", "-"] => bench_table::write(bench_table::Target::Stdout),
         ["bench-table", folder] => bench_table::write(bench_table::Target::Folder(folder.into())),
@@ -80,4 +93,9 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// Prints the closing line of a run that has passed.
+fn closing(totals: Result<Totals, String>) -> Result<(), String> {
+    totals.map(|totals| totals.print())
 }

@@ -11,7 +11,7 @@ use poplin::model::{
     Air, Capsule, Cloth, ColliderId, Inertia, Mesh, ModelError, Pose, RenderMesh, Sphere, Xpbd,
 };
 
-use crate::body::{BONES, Body, BodyPose, HIPS, SPINE, THIGH, TORSO, TRUNK, Weights};
+use super::body::{BONES, Body, BodyPose, HIPS, SPINE, THIGH, TORSO, TRUNK, Weights};
 
 /// Distance of clothes from the skin that they lie on, and of colliders from the capsules of the body \[m\].
 const MARGIN: f32 = 0.016;

@@ -1,6 +1,6 @@
 //! Keeps the example of a textured garment, a program of its own, compiled and right.
 
-#[path = "../crates/poplin-examples/textured_garment/src/garment.rs"]
+#[path = "../../crates/poplin-examples/textured_garment/src/garment.rs"]
 mod garment;
 
 #[test]

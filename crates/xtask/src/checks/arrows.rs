@@ -69,7 +69,7 @@ fn is_watched(name: &str) -> bool {
 
 /// Direct normal dependencies of every package in the resolved graph.
 fn dependency_graph() -> BTreeMap<String, BTreeSet<String>> {
-    let output = Command::new(env!("CARGO"))
+    let output = Command::new(crate::run::cargo_program())
         .args(["metadata", "--format-version", "1"])
         .output()
         .expect("cargo metadata runs");

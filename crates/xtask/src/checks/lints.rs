@@ -2,18 +2,21 @@
 
 use toml::{Table, Value};
 
+use crate::run::root;
+
 /// What tests need not do: helper functions of integration tests count as tests too.
 const SPARED: [&str; 2] = ["unwrap_used", "print_stdout"];
 
 fn read(path: &str) -> Table {
-    let text = std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{path}: {error}"));
+    let text = std::fs::read_to_string(root().join(path))
+        .unwrap_or_else(|error| panic!("{path}: {error}"));
     text.parse().unwrap_or_else(|error| panic!("{path}: {error}"))
 }
 
 #[test]
 fn every_crate_takes_the_lints_of_the_workspace() {
     let mut count = 0;
-    for entry in std::fs::read_dir("crates").unwrap() {
+    for entry in std::fs::read_dir(root().join("crates")).unwrap() {
         let path = entry.unwrap().path().join("Cargo.toml");
         let manifest = read(path.to_str().unwrap());
         let lints = manifest["lints"].as_table().unwrap();
@@ -59,7 +62,7 @@ fn two_modules_alone_have_unsafe_code() {
     found.sort();
     // Threads of the CPU backend; Vulkan without wgpu in a tool of its own.
     let known = ["crates/poplin-cpu/src/split.rs", "crates/poplin-gpu-stats/src/vulkan.rs"];
-    assert_eq!(found, known.map(std::path::PathBuf::from));
+    assert_eq!(found, known.map(|path| root().join(path)));
 }
 
 #[test]
@@ -77,7 +80,7 @@ fn tests_ask_the_test_kit_whether_the_gpu_is_off() {
 
 /// Every Rust file under a folder.
 fn walk(folder: &str) -> impl Iterator<Item = std::path::PathBuf> {
-    let mut pending = vec![std::path::PathBuf::from(folder)];
+    let mut pending = vec![root().join(folder)];
     let mut found = Vec::new();
     while let Some(folder) = pending.pop() {
         for entry in std::fs::read_dir(folder).unwrap() {

@@ -1,4 +1,4 @@
-//! Holds README and guide to the code: their examples, scenes, commands, links and lists.
+//! Examples and scenes of README and guide, compiled and parsed. Commands, links and lists are checks of xtask.
 
 use std::error::Error;
 use std::path::Path;
@@ -66,15 +66,6 @@ fn between(text: &str, begin: &str, end: &str) -> String {
 }
 
 #[test]
-fn the_readme_is_a_page() {
-    let count = read("README.md").lines().count();
-    assert!(
-        count <= 150,
-        "README.md has {count} lines; what is longer than 150 belongs to the guide"
-    );
-}
-
-#[test]
 fn table_library_example() {
     let docs = read("crates/poplin/src/lib.rs").replace("//! ", "    ").replace("//!", "");
     let example = between(&docs, "```", "```");
@@ -109,38 +100,6 @@ fn the_scenes_are_scenes() {
         }
     }
     assert!(count > 4, "only {count} scenes");
-}
-
-#[test]
-fn the_commands_for_cargo_name_what_there_is() {
-    let xtask = read("crates/xtask/src/main.rs");
-    let mut count = 0;
-    for (path, page) in pages() {
-        let lines = code_blocks(&page, "sh").into_iter().flat_map(str::lines);
-        for line in lines.filter(|line| line.starts_with("cargo ")) {
-            count += 1;
-            let words: Vec<_> = line.split_whitespace().take_while(|word| *word != "#").collect();
-            let after = |flag: &str| words.windows(2).find(|w| w[0] == flag).map(|w| w[1]);
-            let member = after("-p").map(|name| format!("crates/{name}/"));
-            let other = after("--manifest-path").and_then(|path| path.strip_suffix("Cargo.toml"));
-            let package = member.or(other.map(str::to_owned)).unwrap_or_default();
-            assert!(root().join(&package).exists(), "{path}: `{line}`: no {package}");
-            for (flag, folder) in
-                [("--test", "tests"), ("--bench", "benches"), ("--example", "examples")]
-            {
-                let Some(name) = after(flag) else { continue };
-                let stem = format!("{package}{folder}/{name}");
-                let files = [format!("{stem}.rs"), format!("{stem}/main.rs")];
-                let exists = files.iter().any(|file| root().join(file).exists());
-                assert!(exists, "{path}: `{line}`: no {stem}.rs");
-            }
-            if words[1] == "xtask" {
-                let task = format!("[\"{}\"", words[2]);
-                assert!(xtask.contains(&task), "{path}: `{line}`: xtask has no such task");
-            }
-        }
-    }
-    assert!(count > 8, "only {count} commands");
 }
 
 const FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::R8Unorm;
@@ -281,75 +240,4 @@ fn the_embedding_example_draws_the_cloth() -> Result<(), Box<dyn Error>> {
         "{covered} texels are covered, not some {quarter}"
     );
     Ok(())
-}
-
-/// What a page links to: targets of inline links and of reference definitions.
-fn links(page: &str) -> Vec<&str> {
-    let inline = page.split("](").skip(1).filter_map(|rest| rest.split(')').next());
-    let defined = page
-        .lines()
-        .filter(|line| line.starts_with('['))
-        .filter_map(|line| line.split_once("]: ").map(|(_, target)| target.trim()));
-    inline.chain(defined).collect()
-}
-
-#[test]
-fn the_files_that_the_pages_link_to_exist() {
-    let mut count = 0;
-    for (path, page) in pages() {
-        let folder = root().join(Path::new(&path).parent().unwrap());
-        for target in links(&page) {
-            if target.starts_with("http") || target.starts_with('#') {
-                continue;
-            }
-            count += 1;
-            assert!(folder.join(target).exists(), "{path} links to {target}, which is not there");
-        }
-    }
-    assert!(count > 30, "only {count} links to files");
-}
-
-#[test]
-fn the_paths_that_the_pages_name_exist() {
-    let mut count = 0;
-    for (path, page) in pages().into_iter().filter(|(path, _)| !path.ends_with("CHANGELOG.md")) {
-        for code in page.split('`').skip(1).step_by(2) {
-            let is_path = ["tests/", "crates/", "shaders/", "benches/", ".github/"]
-                .iter()
-                .any(|folder| code.starts_with(folder));
-            if !is_path || code.contains(['*', '<', ' ', '\n']) {
-                continue;
-            }
-            count += 1;
-            assert!(root().join(code).exists(), "{path} names `{code}`, which is not there");
-        }
-    }
-    assert!(count > 20, "only {count} paths");
-}
-
-#[test]
-fn every_page_is_a_module_of_the_guide() {
-    let modules = read("crates/poplin/src/guide.rs");
-    let pages = stems(GUIDE, ".md");
-    for stem in &pages {
-        let page = format!("page!({stem}, \"{stem}.md\"");
-        assert!(modules.contains(&page), "crates/poplin/src/guide.rs has no `{page}`");
-        let link = format!("({GUIDE}/{stem}.md)");
-        assert!(read("README.md").contains(&link), "README.md does not link to {stem}.md");
-    }
-    assert!(pages.len() > 10, "only {} pages", pages.len());
-}
-
-#[test]
-fn every_crate_and_test_file_is_in_the_guide() {
-    let (architecture, testing) =
-        (read(&format!("{GUIDE}/architecture.md")), read(&format!("{GUIDE}/testing.md")));
-    for stem in stems("tests", ".rs") {
-        let name = format!("`tests/{stem}.rs`");
-        assert!(testing.contains(&name), "testing.md does not say what {name} holds");
-    }
-    for name in entries("crates") {
-        let row = format!("| `{name}` |");
-        assert!(architecture.contains(&row), "architecture.md has no row for the crate {name}");
-    }
 }

@@ -1,8 +1,8 @@
 //! Keeps the clothes of the example of a character right: on the skin where they are painted so, and nowhere inside the body.
 
-#[path = "../crates/poplin-examples/examples/character/body.rs"]
+#[path = "../../crates/poplin-examples/examples/character/body.rs"]
 mod body;
-#[path = "../crates/poplin-examples/examples/character/clothes.rs"]
+#[path = "../../crates/poplin-examples/examples/character/clothes.rs"]
 mod clothes;
 
 use std::sync::LazyLock;

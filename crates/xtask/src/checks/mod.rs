@@ -1,0 +1,5 @@
+//! Checks of the workspace itself, which link nothing of the engine.
+
+mod arrows;
+mod lints;
+mod pages;

@@ -1,0 +1,86 @@
+//! Checks that a change must pass, and the longer ones of a night.
+
+use crate::install::answers;
+use crate::run::{cargo_with, must_pass, timed};
+use crate::test::{Extent, TESTED, Totals};
+
+/// Runs everything that a change must pass.
+pub(crate) fn ci() -> Result<Totals, String> {
+    must_pass(&["fmt", "--all", "--check"])?;
+    timed("cargo xtask lint", crate::lint::check)?;
+    let totals = timed("tests", || crate::test::run(Extent::SecondAdapter))?;
+    static_checks()?;
+    // In test mode and as the tests were built: another profile would build wgpu once more.
+    must_pass(&[&["test"], TESTED.as_slice(), &["--bench", "*"]].concat())?;
+    timed("gpu-stats of one family", crate::gpu_stats::check)?;
+    crate::package::check()?;
+    Ok(totals)
+}
+
+/// Lints of clippy and docs, over every target and the window.
+fn static_checks() -> Result<(), String> {
+    let targets = ["clippy", "--workspace", "--all-targets", "--features", "poplin-cli/view"];
+    must_pass(&[targets.as_slice(), &["--", "-D", "warnings"]].concat())?;
+    for features in FEATURES {
+        must_pass(&[&["clippy"], features, &["--", "-D", "warnings"]].concat())?;
+    }
+    must_pass(&["doc", "--workspace", "--no-deps"])
+}
+
+/// Feature sets of `poplin` below its default. Everything that both backends share is small.
+const FEATURES: [&[&str]; 3] = [
+    &["-p", "poplin", "--no-default-features", "--test", "features"],
+    &["-p", "poplin", "--no-default-features", "--test", "features", "--features", "cpu,serde"],
+    &["-p", "poplin", "--no-default-features", "--test", "features", "--features", "gpu"],
+];
+
+/// Runs what takes too long for every change: long forms of the tests, the tests of smaller feature
+/// sets, licences, and the wheel, the page and the files that other programs read.
+pub(crate) fn nightly() -> Result<Totals, String> {
+    let totals = timed("tests in their long forms", || crate::test::run(Extent::Nightly))?;
+    for features in FEATURES {
+        must_pass(&[&["test"], features].concat())?;
+    }
+    check_dependencies()?;
+    timed("cargo xtask gpu-stats", crate::gpu_stats::write)?;
+    timed("cargo xtask python", crate::python::test)?;
+    timed("cargo xtask web", crate::web::test)?;
+    timed("cargo xtask blender", crate::blender::check)?;
+    Ok(totals)
+}
+
+/// Checks licences, second versions and origins of what is built in; installs `cargo-deny` where it
+/// is missing.
+fn check_dependencies() -> Result<(), String> {
+    if !answers("cargo", &["deny", "--version"]) {
+        must_pass(&["install", "--locked", "cargo-deny"])?;
+    }
+    must_pass(&["deny", "check", "--config", ".config/deny.toml", "licenses", "bans", "sources"])
+}
+
+/// What to do about generated tables.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Tables {
+    /// Rewrite them.
+    Write,
+    /// Fail if one has drifted.
+    Check,
+}
+
+/// Runs the tests that compute the tables of README and guide: those whose names begin with `table`.
+pub(crate) fn tables(mode: Tables) -> Result<(), String> {
+    let packages = ["test", "-p", "poplin-suite", "-p", "poplin-cli", "--lib", "--no-fail-fast"];
+    let arguments = [
+        packages.as_slice(),
+        &["--test", "meta", "--test", "gpu", "--test", "cpu", "--", "::table_"],
+    ];
+    let environment: &[_] = match mode {
+        Tables::Write => &[("POPLIN_TABLES", "write")],
+        Tables::Check => &[],
+    };
+    if cargo_with(&arguments.concat(), environment, |_| ())? {
+        Ok(())
+    } else {
+        Err("a table has drifted or could not be written".to_owned())
+    }
+}

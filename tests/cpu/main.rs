@@ -1,0 +1,18 @@
+//! Laws, twins and oracles of the CPU backend, on cooked fabrics. Needs no GPU, except where a test compares both backends.
+
+mod bodies;
+mod character;
+mod collision;
+mod contact;
+mod defaults;
+mod fibers;
+mod implicit;
+mod layers;
+mod oracle;
+mod pick;
+mod self_collision;
+mod triangle_contact;
+mod triangle_oracle;
+mod untangle;
+mod wide;
+mod xpbd;
