@@ -5,7 +5,7 @@
 ///
 /// With axes R, origin o now and R', o' one iteration ago the motion is
 /// (R x + o) - (R' p + o') = R (x - p) + (R - R') p + (o - o'), which is exact where the local space stands still.
-fn gather_row(slot: u32, i: u32) -> vec3<f32> {
+fn gather_particle(slot: u32, i: u32) -> vec3<f32> {
     let k = contact.cloth_begin + slot;
     let row = contact_cloths[k].row_begin + i;
     let now = contact_current[contact_cloths[k].particle_begin + i];
@@ -41,7 +41,7 @@ fn bounds_meet(a: u32, b: u32) -> bool {
 }
 
 /// Determines whether a cloth meets another that it collides with; the particles of the others are left out.
-fn meet_cloth(slot: u32) {
+fn find_near_cloth(slot: u32) {
     var is_near = 0u;
     for (var other = 0u; other < contact.cloth_count && is_near == 0u; other++) {
         if (wants(slot, other) && bounds_meet(slot, other)) {

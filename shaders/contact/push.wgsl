@@ -10,7 +10,7 @@ fn touches(i: u32, j: u32) -> bool {
 }
 
 /// Counts what row i touches. Rows that do not move need no average of their pushes: 0.
-fn touch_row(i: u32) {
+fn count_contacts(i: u32) {
     var count = 0u;
     if (is_met(i) && contact_rows[i].w > 0.0) {
         let cell = cell_of(contact_rows[i].xyz);

@@ -32,7 +32,7 @@ fn find_held(i: u32) -> vec4<f32> {
 }
 
 /// Writes the pair of candidate i, if it is in reach, with the multipliers of the last slice, and counts its corners at their rows.
-fn narrow_candidate(i: u32) {
+fn build_pair(i: u32) {
     let slot = slot_of(i);
     if (slot_of(i + 1u) != slot) {
         var pair = measure(i);
@@ -57,7 +57,7 @@ fn narrow_candidate(i: u32) {
 }
 
 /// Adds the corners of pair i to the lists of their rows, in the order of arrival, and finds its compliance.
-fn scatter_pair(i: u32) {
+fn scatter_incidence(i: u32) {
     if (triangle_pairs[i].is_active != 0u) {
         let rows = triangle_pairs[i].rows;
         let weights = triangle_pairs[i].weights;
@@ -81,7 +81,7 @@ fn scatter_pair(i: u32) {
 }
 
 /// Brings the corners of row i into the order of their pairs, whichever arrived first.
-fn tie_row(i: u32) {
+fn sort_incidence(i: u32) {
     let begin = begin_of(i);
     let end = begin_of(i + 1u);
     for (var next = begin; next < end; next++) {

@@ -138,9 +138,9 @@ fn apart(i: u32, closest: Closest) -> vec4<f32> {
     return vec4<f32>(direction, distance);
 }
 
-/// Whether candidate i is the one that speaks for its closest points: those on a side or corner of a face belong to several, and those
+/// Whether candidate i is the one that owns the feature of its closest points: those on a side or corner of a face belong to several, and those
 /// at the end of an edge to a vertex. What is over the face beyond a side belongs to that.
-fn speaks(i: u32, closest: Closest) -> bool {
+fn owns_feature(i: u32, closest: Closest) -> bool {
     let kind = triangle_candidates[i].kind;
     let has = abs(closest.weights) > vec4<f32>(TRIANGLE_BORDER);
     if (kind == TRIANGLE_VERTEX_PLANE || all(has)) {
@@ -188,7 +188,7 @@ fn is_over(i: u32, side: u32, beyond: u32, closest: Closest) -> bool {
     return dot3(closest.delta, height) > TRIANGLE_BEYOND * dot3(height, height);
 }
 
-/// The pair of candidate i at the start of this round. It is active if it may push, which whoever speaks for its closest points may.
+/// The pair of candidate i at the start of this round. It is active if it may push, which whoever owns the feature of its closest points may.
 fn measure(i: u32) -> TrianglePair {
     let rows = triangle_candidates[i].rows;
     let kind = triangle_candidates[i].kind;
@@ -213,7 +213,7 @@ fn measure(i: u32) -> TrianglePair {
     pair.friction = triangle_candidates[i].friction;
     pair.candidate = i;
     pair.first_count = select(1u, 2u, kind == TRIANGLE_EDGE_EDGE);
-    pair.is_active = u32(any(direction.xyz != vec3<f32>(0.0)) && speaks(i, closest));
+    pair.is_active = u32(any(direction.xyz != vec3<f32>(0.0)) && owns_feature(i, closest));
     pair.is_pressed = 0u;
     return pair;
 }
@@ -246,7 +246,7 @@ fn is_in_reach(pair: TrianglePair) -> bool {
 }
 
 /// Determines whether candidate i is in reach.
-fn reach_candidate(i: u32) {
+fn flag_pair(i: u32) {
     var count = 0u;
     if (i < atomicLoad(&triangle_lists[TRIANGLE_CANDIDATES]) && is_due() && may_meet(i)) {
         count = u32(is_in_reach(measure(i)));
@@ -268,7 +268,7 @@ fn longest_forced(i: u32) -> f32 {
 }
 
 /// Lets candidate i limit the part that pins and colliders make in this round: no more than what its other corners can still be pushed.
-fn limit_candidate(i: u32) {
+fn limit_fraction(i: u32) {
     let is_left = bitcast<f32>(atomicLoad(&triangle_lists[TRIANGLE_MADE])) < 1.0;
     if (i < atomicLoad(&triangle_lists[TRIANGLE_CANDIDATES]) && is_due() && is_left && may_meet(i)) {
         let forced = longest_forced(i);

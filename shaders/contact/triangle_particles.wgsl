@@ -33,7 +33,7 @@ fn particle_of(i: u32, k: u32) -> vec4<f32> {
 }
 
 /// Where row i is before the frame. Those of colliders are there already.
-fn start_row(i: u32) {
+fn gather_position(i: u32) {
     let body = triangle_rows[i].body;
     if (body < triangle.cloth_count) {
         store_row(TRIANGLE_STARTS, i, particle_of(i, triangle.cloth_begin + body).xyz);
@@ -41,7 +41,7 @@ fn start_row(i: u32) {
 }
 
 /// Where row i would be at a fraction of the frame: a particle where the solver has put it, a collider on its path.
-fn target_row(i: u32) {
+fn set_target(i: u32) {
     let body = triangle_rows[i].body;
     var goal = load_row(TRIANGLE_FRAME_ENDS, i);
     if (body < triangle.cloth_count) {
@@ -69,7 +69,7 @@ fn to_local(cloth: u32, v: vec3<f32>) -> vec3<f32> {
 }
 
 /// Puts the particle of row i where contact lets it be.
-fn apply_row(i: u32) {
+fn write_particle(i: u32) {
     let body = triangle_rows[i].body;
     let k = triangle.cloth_begin + min(body, triangle.cloth_count - 1u);
     if (body < triangle.cloth_count && triangle_rows[i].inverse_mass != 0.0 && !is_held(k)) {
@@ -84,7 +84,7 @@ fn apply_row(i: u32) {
 }
 
 /// Adds what the slice did to the report of cloth k.
-fn report_cloth(k: u32) {
+fn update_report(k: u32) {
     let slot = triangle_cloths[triangle.cloth_begin + k].cloth;
     triangle_reports[slot].frames += triangle.is_first;
     let frame = triangle_reports[slot].frames;

@@ -41,7 +41,7 @@ fn row_count_of(words: u32) -> u32 {
 }
 
 /// Fits the box of node i to what is below it.
-fn fit_node(i: u32) {
+fn refit_node(i: u32) {
     let node = triangle_nodes[i];
     var path: Path;
     for (var k = 0u; k < node.count; k++) {
@@ -172,7 +172,7 @@ fn visit_query(query: u32, begin: u32, is_listing: bool) -> u32 {
 }
 
 /// Counts what a query finds.
-fn find_query(query: u32) {
+fn count_candidates(query: u32) {
     var count = 0u;
     if (query < triangle.query_count && is_due()) {
         count = visit_query(query, 0u, false);
@@ -181,14 +181,14 @@ fn find_query(query: u32) {
 }
 
 /// Lists what a query finds, if there is room for what all find.
-fn list_query(query: u32) {
+fn list_candidates(query: u32) {
     if (found_begin(triangle.query_count) <= triangle.capacity && is_due()) {
         _ = visit_query(query, found_begin(query), true);
     }
 }
 
 /// Notes how much was found. More than there is room for ends the slice: nothing moves that was not looked at.
-fn note_found() {
+fn record_candidate_count() {
     let count = found_begin(triangle.query_count);
     if (count <= triangle.capacity) {
         atomicStore(&triangle_lists[TRIANGLE_CANDIDATES], count);
@@ -217,7 +217,7 @@ fn bounds_meet(a: u32, b: u32) -> bool {
 }
 
 /// Lets the longest move of what nothing can stop in a body decide whether rounds follow it.
-fn add_moves(body: u32) {
+fn raise_forced_move(body: u32) {
     atomicMax(&triangle_lists[TRIANGLE_FORCED_MOVE], atomicLoad(&triangle_lists[body_word(body, 6u)]));
 }
 
@@ -234,21 +234,21 @@ fn note_hurry(body: u32, other: u32) {
 }
 
 /// Lets the moves of both bodies of task i decide if they are near each other.
-fn meet_task(i: u32) {
+fn find_task_moves(i: u32) {
     let a = triangle_tasks[i].first_body;
     let b = triangle_tasks[i].second_body;
     if (triangle_tasks[i].kind == 0u && a != b && bounds_meet(a, b)) {
-        add_moves(a);
-        add_moves(b);
+        raise_forced_move(a);
+        raise_forced_move(b);
         note_hurry(a, b);
         note_hurry(b, a);
     }
 }
 
 /// Lets the moves of a cloth decide.
-fn meet_body(i: u32) {
+fn find_cloth_move(i: u32) {
     if ((triangle_simplices[i] & TRIANGLE_IS_CLOTH) != 0u) {
-        add_moves(i);
+        raise_forced_move(i);
         note_hurry(i, i);
     }
 }

@@ -2,7 +2,7 @@
 #import contact/triangle_buffers
 
 /// Begins the slice for row i: its body has bounds and a longest move, and nothing is carried yet.
-fn span_row(i: u32) {
+fn bound_row(i: u32) {
     let start = load_row(TRIANGLE_STARTS, i);
     let goal = load_row(TRIANGLE_TARGETS, i);
     let radius = triangle_rows[i].radius;
@@ -22,7 +22,7 @@ fn span_row(i: u32) {
 }
 
 /// Scales multiplier i of the last slice to the step of this one.
-fn scale_held(i: u32) {
+fn scale_multiplier(i: u32) {
     if (triangle.held_scale != 1.0) {
         triangle_held[i].drag *= triangle.held_scale;
     }
@@ -111,7 +111,7 @@ fn begin_part(round: u32) {
 }
 
 /// Where row i goes in this round: the first of equal parts of what is left of its path, so that all arrive together.
-fn aim_row(i: u32) {
+fn plan_move(i: u32) {
     if (is_due()) {
         let count = part_count();
         let end = end_of_round(count);
@@ -132,7 +132,7 @@ fn aim_row(i: u32) {
 
 /// Renames multipliers to the new indices of their bodies and leaves out those of bodies that are gone. `triangle_begins` has the new index
 /// of each body, 0xffffffff for none. One lane does it, in order: it is rare.
-fn rename_held() {
+fn remap_multipliers() {
     let count = atomicLoad(&triangle_lists[TRIANGLE_HELD]);
     var kept = 0u;
     for (var i = 0u; i < count; i++) {
@@ -150,7 +150,7 @@ fn rename_held() {
 }
 
 /// Ends the slice for row i: what was held back of its moves stays velocity, but for what is against the pair that held it.
-fn finish_row(i: u32) {
+fn restore_velocity(i: u32) {
     let start = load_row(TRIANGLE_STARTS, i);
     let lost = load_row(TRIANGLE_TARGETS, i) - start;
     let block = load_row(TRIANGLE_BLOCKS, i);

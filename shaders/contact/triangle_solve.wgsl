@@ -2,7 +2,7 @@
 #import contact/triangle_buffers
 
 /// Adds the changes of multipliers to the move of row i, in the order of its pairs.
-fn gather_row(i: u32) {
+fn gather_corrections(i: u32) {
     let begin = begin_of(i);
     let end = begin_of(i + 1u);
     if (is_due() && begin < end && !is_immovable(i)) {
@@ -21,7 +21,7 @@ fn gather_row(i: u32) {
 }
 
 /// Changes the multipliers of pair i by what its distance and its tangential motion lack.
-fn push_pair(i: u32) {
+fn solve_pair(i: u32) {
     if (is_due() && triangle_pairs[i].is_active != 0u) {
         let normal = triangle_pairs[i].normal.xyz;
         let old = triangle_pairs[i].drag;
@@ -51,7 +51,7 @@ fn is_pressed(i: u32) -> bool {
 
 /// Which part of this round leaves its end what was seen at its start: after the response corners of both sides of pair i go TRIANGLE_REACH
 /// against each other once it touches, and what pins or colliders press gets out of their path.
-fn reached_part(i: u32) -> f32 {
+fn valid_part(i: u32) -> f32 {
     let rows = triangle_pairs[i].rows;
     let first_count = triangle_pairs[i].first_count;
     var square = 0.0;
@@ -74,7 +74,7 @@ fn reached_part(i: u32) -> f32 {
 }
 
 /// Lets the round begin again, if this part of it is less than all: nothing has moved yet.
-fn judge_round(part: f32) {
+fn restart_round(part: f32) {
     let count = bitcast<f32>(atomicLoad(&triangle_lists[TRIANGLE_COUNT]));
     let next = atomicLoad(&triangle_lists[TRIANGLE_ROUNDS]) + 1u;
     let allows_more = 2u * next < triangle.max_rounds && count < most_parts(next);
@@ -86,7 +86,7 @@ fn judge_round(part: f32) {
 }
 
 /// Takes a part of the overlap of pair i away, which becomes no velocity, and keeps its multipliers for the next slice.
-fn recover_pair(i: u32) {
+fn reduce_overlap(i: u32) {
     let normal = triangle_pairs[i].normal.xyz;
     let compliance = triangle_pairs[i].change.w;
     var change = vec3<f32>(0.0);

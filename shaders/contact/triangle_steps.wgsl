@@ -25,7 +25,7 @@ fn may_meet(i: u32) -> bool {
 
 /// Notes where row i would move without contact, and boxes around what is in reach of it at both ends: what it may push or cross, at its
 /// end on all of its path if it may be held back.
-fn step_row(i: u32) {
+fn bound_move(i: u32) {
     let start = load_row(TRIANGLE_STARTS, i);
     let step = load_row(select(TRIANGLE_AIMS, TRIANGLE_MOVES, is_fresh()), i);
     let push = triangle_rows[i].radius + 0.5 * TRIANGLE_EAGER * triangle.reserve;

@@ -4,7 +4,7 @@
 /// Fractions of the moves of its corners that pair i leaves, so that it keeps a part of its gap whatever the others do. On a straight
 /// path between positions on one side of a plane a corner stays on that side: so a plane between both simplices, which the start
 /// leaves room for and the ends respect, is never crossed.
-fn cut_pair(i: u32) {
+fn truncate_moves(i: u32) {
     let rows = triangle_pairs[i].rows;
     let normal = triangle_pairs[i].normal.xyz;
     let count = triangle_pairs[i].first_count;
@@ -59,7 +59,7 @@ fn cut_pair(i: u32) {
 }
 
 /// Notes pair i at the rows of which it leaves no more than any other; of several the first.
-fn block_pair(i: u32) {
+fn mark_limiting_pair(i: u32) {
     let rows = triangle_pairs[i].rows;
     let fractions = triangle_pairs[i].fractions;
     for (var k = 0u; k < 4u; k++) {
@@ -77,7 +77,7 @@ fn is_moving() -> bool {
 
 /// Finds what is left of the move of row i, so that it gets no farther off its path than what is in reach was looked for, or whether it is
 /// held back and was not expected to be; notes the direction of the pair that left least. Nothing stops a row without mass.
-fn hold_row(i: u32) {
+fn check_truncation(i: u32) {
     let first = atomicLoad(&triangle_lists[first_word(i)]);
     var block = vec3<f32>(0.0);
     if (first != 0xffffffffu) {
@@ -125,7 +125,7 @@ fn move_row(i: u32) {
 }
 
 /// Counts a pair that is forced to cross, at the bodies of its first and last corner too.
-fn count_forced(rows: vec4<u32>) {
+fn add_forced(rows: vec4<u32>) {
     let first = triangle_rows[rows.x].body;
     let second = triangle_rows[rows.w].body;
     atomicAdd(&triangle_lists[TRIANGLE_FORCED], 1u);
@@ -139,11 +139,11 @@ fn count_forced(rows: vec4<u32>) {
 
 /// Notes the gap of pair i, and counts it if pins or colliders press it until it is crossed: what is pressed is not as long as the others
 /// make room.
-fn force_pair(i: u32) {
+fn count_forced(i: u32) {
     let rows = triangle_pairs[i].rows;
     let normal = triangle_pairs[i].normal.xyz;
     if (all(normal == vec3<f32>(0.0))) {
-        count_forced(rows);
+        add_forced(rows);
         return;
     }
     atomicMin(&triangle_lists[TRIANGLE_GAP], ordered_bits(triangle_pairs[i].normal.w));
@@ -160,7 +160,7 @@ fn force_pair(i: u32) {
             second = max(second, b);
         }
         if (first - second <= triangle_pairs[i].hard) {
-            count_forced(rows);
+            add_forced(rows);
         }
     }
 }

@@ -47,7 +47,7 @@ fn uv_of(vertex: u32) -> vec2<f32> {
 /// Normal of a vertex, the sum of those of the triangles around it by their area; tangent, the direction of the first texture coordinate
 /// in its own triangles, likewise, without what is along the normal (Lengyel, "Foundations of Game Engine Development, Volume 2:
 /// Rendering", 2019, 7.5).
-fn shade_vertex(vertex: u32) {
+fn orient_vertex(vertex: u32) {
     let begins = render_instances[instance].corner_begin + vertex;
     let following = render_instances[instance].following_begin;
     let begin = render_meshes[begins];

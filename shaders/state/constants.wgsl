@@ -307,7 +307,7 @@ const TRIANGLE_FACE_WORDS: u32 = 7u;
 const TRIANGLE_RECOVERY: f32 = 0.2;
 
 /// Lanes of the workgroup that makes those iterations.
-const TRIANGLE_PRESS_LANES: u32 = 256u;
+const TRIANGLE_PINNED_LANES: u32 = 256u;
 
 /// Iterations that are added while pins or colliders come too near.
 const TRIANGLE_MORE_ITERATIONS: u32 = 64u;

@@ -88,8 +88,14 @@ struct Pass {
 fn layout_of(kernel: Kernel) -> usize {
     use Kernel::*;
     match kernel {
-        TriangleMeet | TriangleFit | TriangleFind | TriangleList => 1,
-        TriangleStart | TriangleTarget | TriangleApply | TriangleReport => 2,
+        TriangleFindForcedMoves
+        | TriangleRefitTrees
+        | TriangleCountCandidates
+        | TriangleListCandidates => 1,
+        TriangleGatherPositions
+        | TriangleSetTargets
+        | TriangleWriteParticles
+        | TriangleUpdateReports => 2,
         _ => 0,
     }
 }
@@ -107,90 +113,96 @@ impl Passes {
     fn scan(&mut self, list: usize) {
         let index = SCANNED.iter().position(|&scanned| scanned == list);
         let uniform = SCANS + index.unwrap_or_default() as u32;
-        self.push(uniform, &[Kernel::ContactScan, Kernel::ContactSum]);
+        self.push(uniform, &[Kernel::ContactScanBlocks, Kernel::ContactScanSums]);
     }
 
     /// Where particles are before a frame.
     pub(crate) fn start(&mut self, slice: u32) {
-        self.push(slice, &[Kernel::TriangleStart]);
+        self.push(slice, &[Kernel::TriangleGatherPositions]);
     }
 
     /// Multipliers of the last frame, in which bodies had other indices.
     pub(crate) fn rename(&mut self) {
-        self.push(TRIANGLE_DUE, &[Kernel::TriangleRename]);
+        self.push(TRIANGLE_DUE, &[Kernel::TriangleRemapMultipliers]);
     }
 
     /// Where particles and colliders would be after a slice.
     pub(crate) fn target(&mut self, slice: u32) {
-        self.push(slice, &[Kernel::TriangleTarget]);
+        self.push(slice, &[Kernel::TriangleSetTargets]);
     }
 
     /// The begin of a slice.
     pub(crate) fn begin(&mut self, slice: u32) {
         use Kernel::*;
-        self.push(slice, &[TriangleBegin, TriangleSpan, TriangleMeet]);
+        self.push(slice, &[TriangleClearState, TriangleBoundBodies, TriangleFindForcedMoves]);
     }
 
     /// A round of a slice, from its search on; if there is none left, nothing changes.
     pub(crate) fn round(&mut self, level_count: u32, iterations: u32) {
         use Kernel::*;
-        self.push(TRIANGLE_DUE, &[TriangleRound]);
-        self.push(TRIANGLE_FRESH, &[TriangleAim]);
-        self.push(TRIANGLE_DUE, &[TriangleStep]);
+        self.push(TRIANGLE_DUE, &[TriangleBeginRound]);
+        self.push(TRIANGLE_FRESH, &[TrianglePlanMoves]);
+        self.push(TRIANGLE_DUE, &[TriangleBoundMoves]);
         self.search(level_count);
         // What is left is cut again, by what was found.
-        self.push(TRIANGLE_FRESH, &[TriangleLimit, TriangleAim]);
-        self.push(TRIANGLE_DUE, &[TriangleStep]);
+        self.push(TRIANGLE_FRESH, &[TriangleLimitFraction, TrianglePlanMoves]);
+        self.push(TRIANGLE_DUE, &[TriangleBoundMoves]);
         self.respond(iterations);
     }
 
     /// The end of a slice.
     pub(crate) fn finish(&mut self, slice: u32) {
-        self.push(slice, &[Kernel::TriangleFinish]);
+        self.push(slice, &[Kernel::TriangleRestoreVelocities]);
     }
 
     /// Particles move to where contact lets them be.
     pub(crate) fn apply(&mut self, slice: u32) {
-        self.push(slice, &[Kernel::TriangleApply]);
+        self.push(slice, &[Kernel::TriangleWriteParticles]);
     }
 
     /// What a slice did is reported.
     pub(crate) fn report(&mut self, slice: u32) {
-        self.push(slice, &[Kernel::TriangleReport]);
+        self.push(slice, &[Kernel::TriangleUpdateReports]);
     }
 
     /// Candidates of a round.
     fn search(&mut self, level_count: u32) {
         for level in 0..level_count {
-            self.push(LEVELS + level, &[Kernel::TriangleFit]);
+            self.push(LEVELS + level, &[Kernel::TriangleRefitTrees]);
         }
-        self.push(TRIANGLE_DUE, &[Kernel::TriangleFind]);
+        self.push(TRIANGLE_DUE, &[Kernel::TriangleCountCandidates]);
         self.scan(COUNTS);
-        self.push(TRIANGLE_DUE, &[Kernel::TriangleList]);
+        self.push(TRIANGLE_DUE, &[Kernel::TriangleListCandidates]);
     }
 
     /// The response to moves and candidates that there are.
     #[cfg(feature = "testing")]
     pub(crate) fn response(&mut self, iterations: u32) {
-        self.push(TRIANGLE_DUE, &[Kernel::TriangleStep]);
+        self.push(TRIANGLE_DUE, &[Kernel::TriangleBoundMoves]);
         self.respond(iterations);
     }
 
     /// What a round does with its candidates.
     fn respond(&mut self, iterations: u32) {
         use Kernel::*;
-        self.push(TRIANGLE_DUE, &[TriangleReach]);
+        self.push(TRIANGLE_DUE, &[TriangleFlagPairs]);
         self.scan(SLOTS);
-        self.push(TRIANGLE_DUE, &[TriangleNarrow]);
+        self.push(TRIANGLE_DUE, &[TriangleBuildPairs]);
         self.scan(BEGINS);
-        self.push(TRIANGLE_FRESH, &[TriangleScatter, TriangleTie, TriangleGather]);
+        self.push(
+            TRIANGLE_FRESH,
+            &[TriangleScatterIncidence, TriangleSortIncidence, TriangleGatherCorrections],
+        );
         for _ in 0..iterations {
-            self.push(TRIANGLE_FRESH, &[TrianglePush, TriangleGather]);
+            self.push(TRIANGLE_FRESH, &[TriangleSolvePairs, TriangleGatherCorrections]);
         }
-        self.push(TRIANGLE_FRESH, &[TrianglePress]);
-        self.push(TRIANGLE_OVERLAPS, &[TriangleRecover, TriangleGather]);
-        self.push(TRIANGLE_DUE, &[TriangleCut, TriangleBlock, TriangleHold]);
-        self.push(TRIANGLE_DUE, &[TriangleMove, TriangleForce]);
+        self.push(TRIANGLE_FRESH, &[TriangleIteratePinned]);
+        self.push(TRIANGLE_OVERLAPS, &[TriangleReduceOverlaps, TriangleGatherCorrections]);
+        self.push(
+            TRIANGLE_DUE,
+            &[TriangleTruncateMoves, TriangleMarkLimitingPairs, TriangleCheckTruncation],
+        );
+        self.push(TRIANGLE_DUE, &[TriangleMoveRows, TriangleCountForced]);
     }
 }
 
@@ -257,7 +269,7 @@ impl TriangleKernels {
         let all = layouts
             .each_ref()
             .map(|layout| pipeline_layout(device, "poplin.triangles.pipeline_layout", layout));
-        let scans = [Kernel::ContactScan, Kernel::ContactSum];
+        let scans = [Kernel::ContactScanBlocks, Kernel::ContactScanSums];
         let kernels = Kernel::TRIANGLES.into_iter().chain(scans);
         let pipeline =
             |kernel| (kernel, kernel_pipeline(device, kernel, &all[layout_of(kernel)], options));
@@ -304,7 +316,7 @@ impl TriangleKernels {
     ) {
         for &pass in &passes.0 {
             let bind_group = match pass.kernel {
-                Kernel::ContactScan | Kernel::ContactSum => {
+                Kernel::ContactScanBlocks | Kernel::ContactScanSums => {
                     &bound.scans[(pass.uniform - SCANS) as usize]
                 }
                 kernel => &bound.groups[layout_of(kernel)],
@@ -470,24 +482,34 @@ impl TriangleBuffers {
         let scanned = [it.slot_len, it.begin_len, it.query_len];
         let counts = || scanned[(pass.uniform - SCANS) as usize];
         let items = match pass.kernel {
-            ContactScan => return (counts() + SCAN_BLOCK) / SCAN_BLOCK,
-            ContactSum | TriangleRound | TriangleRename | TrianglePress => return 1,
-            TriangleBegin => TRIANGLE_WORDS.max(TRIANGLE_BODY_WORDS * it.body_count),
+            ContactScanBlocks => return (counts() + SCAN_BLOCK) / SCAN_BLOCK,
+            ContactScanSums
+            | TriangleBeginRound
+            | TriangleRemapMultipliers
+            | TriangleIteratePinned => return 1,
+            TriangleClearState => TRIANGLE_WORDS.max(TRIANGLE_BODY_WORDS * it.body_count),
             // The multipliers are as many as pairs of an earlier slice were.
-            TriangleSpan => it.row_count.max(self.held_capacity() as u32),
-            TriangleMeet => it.body_count.max(it.task_count),
-            TriangleStep => it.begin_len + SCAN_BLOCK,
-            TriangleFit => {
+            TriangleBoundBodies => it.row_count.max(self.held_capacity() as u32),
+            TriangleFindForcedMoves => it.body_count.max(it.task_count),
+            TriangleBoundMoves => it.begin_len + SCAN_BLOCK,
+            TriangleRefitTrees => {
                 let level = (pass.uniform - LEVELS) as usize;
                 let begin = if level == 0 { 0 } else { self.level_ends[level - 1] };
                 self.level_ends[level] - begin
             }
-            TriangleFind => it.query_len + SCAN_BLOCK,
-            TriangleList => it.query_count,
-            TriangleReach => it.slot_len + SCAN_BLOCK,
-            TriangleReport => it.cloth_count,
-            TriangleStart | TriangleTarget | TriangleAim | TriangleTie | TriangleGather
-            | TriangleHold | TriangleMove | TriangleFinish | TriangleApply => it.row_count,
+            TriangleCountCandidates => it.query_len + SCAN_BLOCK,
+            TriangleListCandidates => it.query_count,
+            TriangleFlagPairs => it.slot_len + SCAN_BLOCK,
+            TriangleUpdateReports => it.cloth_count,
+            TriangleGatherPositions
+            | TriangleSetTargets
+            | TrianglePlanMoves
+            | TriangleSortIncidence
+            | TriangleGatherCorrections
+            | TriangleCheckTruncation
+            | TriangleMoveRows
+            | TriangleRestoreVelocities
+            | TriangleWriteParticles => it.row_count,
             // How many of them are in reach, the device alone knows.
             _ => it.capacity,
         };

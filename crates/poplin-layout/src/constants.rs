@@ -236,7 +236,7 @@ shared_constants! {
     /// Part of an overlap that a slice removes, without velocity.
     pub const TRIANGLE_RECOVERY: f32 = 0.2;
     /// Lanes of the workgroup that makes those iterations.
-    pub const TRIANGLE_PRESS_LANES: u32 = 256;
+    pub const TRIANGLE_PINNED_LANES: u32 = 256;
     /// Iterations that are added while pins or colliders come too near.
     pub const TRIANGLE_MORE_ITERATIONS: u32 = 64;
     /// Distance beyond its thickness at which a pair is solved even if nothing pushes it yet, as a part of the reserve.

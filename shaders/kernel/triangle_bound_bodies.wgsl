@@ -1,0 +1,17 @@
+#import contact/triangle_slice
+
+/// Finds the bounds and the longest moves of bodies.
+@compute @workgroup_size(CONTACT_LANES)
+fn triangle_bound_bodies(
+    @builtin(workgroup_id) workgroup: vec3<u32>,
+    @builtin(num_workgroups) workgroups: vec3<u32>,
+    @builtin(local_invocation_index) lane: u32,
+) {
+    let i = (workgroup.y * workgroups.x + workgroup.x) * CONTACT_LANES + lane;
+    if (i < triangle.row_count) {
+        bound_row(i);
+    }
+    if (i < atomicLoad(&triangle_lists[TRIANGLE_HELD])) {
+        scale_multiplier(i);
+    }
+}
