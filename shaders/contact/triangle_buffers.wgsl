@@ -21,7 +21,7 @@ fn is_immovable(row: u32) -> bool {
 
 /// Whether a row may be held back in this round: those that were in this slice, all in a careful round.
 fn may_hold(row: u32) -> bool {
-    let is_held = atomicLoad(&triangle_lists[TRIANGLE_CAREFUL]) != 0u || atomicLoad(&triangle_lists[hold_word(row)]) != 0u;
+    let is_held = atomicLoad(&triangle_lists.round.is_careful) != 0u || atomicLoad(&triangle_lists.words[hold_word(row)]) != 0u;
     return is_held && !is_immovable(row);
 }
 
@@ -49,27 +49,27 @@ fn begin_of(row: u32) -> u32 {
 
 /// Word of the fraction that is left of the move of a row.
 fn fraction_word(row: u32) -> u32 {
-    return TRIANGLE_WORDS + row;
+    return row;
 }
 
 /// Word of the first pair that leaves no more.
 fn first_word(row: u32) -> u32 {
-    return TRIANGLE_WORDS + triangle.row_count + row;
+    return triangle.row_count + row;
 }
 
 /// Word that says whether a row was held back in this slice: 0 or 1.
 fn hold_word(row: u32) -> u32 {
-    return TRIANGLE_WORDS + 2u * triangle.row_count + row;
+    return 2u * triangle.row_count + row;
 }
 
 /// Word of the index of a corner of a pair at its row.
 fn index_word(corner: u32) -> u32 {
-    return TRIANGLE_WORDS + 3u * triangle.row_count + corner;
+    return 3u * triangle.row_count + corner;
 }
 
 /// Word of a corner in the lists of the rows.
 fn corner_word(entry: u32) -> u32 {
-    return TRIANGLE_WORDS + 3u * triangle.row_count + 4u * triangle.capacity + entry;
+    return 3u * triangle.row_count + 4u * triangle.capacity + entry;
 }
 
 /// Sum of what a section is at the corners of a pair, by weight.

@@ -14,7 +14,7 @@ fn ranks_before(a: vec4<u32>, b: vec4<u32>) -> bool {
 /// Multipliers that the pair of candidate i had in the last slice; 0 if it had none.
 fn find_held(i: u32) -> vec4<f32> {
     let rank = triangle_candidates[i].rank;
-    let count = atomicLoad(&triangle_lists[TRIANGLE_HELD]);
+    let count = atomicLoad(&triangle_lists.round.held_count);
     var begin = 0u;
     var end = count;
     while (begin < end) {
@@ -50,7 +50,7 @@ fn build_pair(i: u32) {
         for (var k = 0u; k < 4u; k++) {
             if (is_fresh() && pair.is_active != 0u && pair.weights[k] != 0.0) {
                 let index = atomicAdd(&triangle_begins[pair.rows[k]], 1u);
-                atomicStore(&triangle_lists[index_word(4u * slot + k)], index);
+                atomicStore(&triangle_lists.words[index_word(4u * slot + k)], index);
             }
         }
     }
@@ -67,8 +67,8 @@ fn scatter_incidence(i: u32) {
             let count = f32(begin_of(rows[k] + 1u) - begin);
             sum += weights[k] * weights[k] * triangle_rows[rows[k]].inverse_mass * count;
             if (weights[k] != 0.0) {
-                let entry = begin + atomicLoad(&triangle_lists[index_word(4u * i + k)]);
-                atomicStore(&triangle_lists[corner_word(entry)], 4u * i + k);
+                let entry = begin + atomicLoad(&triangle_lists.words[index_word(4u * i + k)]);
+                atomicStore(&triangle_lists.words[corner_word(entry)], 4u * i + k);
             }
         }
         var compliance = 0.0;
@@ -85,16 +85,16 @@ fn sort_incidence(i: u32) {
     let begin = begin_of(i);
     let end = begin_of(i + 1u);
     for (var next = begin; next < end; next++) {
-        let corner = atomicLoad(&triangle_lists[corner_word(next)]);
+        let corner = atomicLoad(&triangle_lists.words[corner_word(next)]);
         var entry = next;
         while (entry > begin) {
-            let before = atomicLoad(&triangle_lists[corner_word(entry - 1u)]);
+            let before = atomicLoad(&triangle_lists.words[corner_word(entry - 1u)]);
             if (before < corner) {
                 break;
             }
-            atomicStore(&triangle_lists[corner_word(entry)], before);
+            atomicStore(&triangle_lists.words[corner_word(entry)], before);
             entry--;
         }
-        atomicStore(&triangle_lists[corner_word(entry)], corner);
+        atomicStore(&triangle_lists.words[corner_word(entry)], corner);
     }
 }

@@ -248,7 +248,7 @@ fn is_in_reach(pair: TrianglePair) -> bool {
 /// Determines whether candidate i is in reach.
 fn flag_pair(i: u32) {
     var count = 0u;
-    if (i < atomicLoad(&triangle_lists[TRIANGLE_CANDIDATES]) && is_due() && may_meet(i)) {
+    if (i < atomicLoad(&triangle_lists.round.candidate_count) && is_due() && may_meet(i)) {
         count = u32(is_in_reach(measure(i)));
     }
     triangle_slots[i] = count;
@@ -269,15 +269,15 @@ fn longest_forced(i: u32) -> f32 {
 
 /// Lets candidate i limit the part that pins and colliders make in this round: no more than what its other corners can still be pushed.
 fn limit_fraction(i: u32) {
-    let is_left = bitcast<f32>(atomicLoad(&triangle_lists[TRIANGLE_MADE])) < 1.0;
-    if (i < atomicLoad(&triangle_lists[TRIANGLE_CANDIDATES]) && is_due() && is_left && may_meet(i)) {
+    let is_left = bitcast<f32>(atomicLoad(&triangle_lists.round.made)) < 1.0;
+    if (i < atomicLoad(&triangle_lists.round.candidate_count) && is_due() && is_left && may_meet(i)) {
         let forced = longest_forced(i);
         let stride = TRIANGLE_STRIDE * triangle.thickness;
         if (forced > stride) {
             let pair = measure(i);
             let room = pair.closing + stride;
             if (forced > room && is_in_reach(pair)) {
-                atomicMin(&triangle_lists[TRIANGLE_LIMIT], bitcast<u32>(room / forced));
+                atomicMin(&triangle_lists.round.limit, bitcast<u32>(room / forced));
             }
         }
     }

@@ -88,10 +88,10 @@ fn update_report(k: u32) {
     let slot = triangle_cloths[triangle.cloth_begin + k].cloth;
     triangle_reports[slot].frames += triangle.is_first;
     let frame = triangle_reports[slot].frames;
-    let forced = atomicLoad(&triangle_lists[body_word(k, TRIANGLE_BODY_FORCED)]);
+    let forced = atomicLoad(&triangle_lists.words[body_word(k, TRIANGLE_BODY_FORCED)]);
     if (forced > 0u) {
         if (forced > triangle_reports[slot].forced_most) {
-            let row = atomicLoad(&triangle_lists[body_word(k, TRIANGLE_BODY_FORCED_ROW)]) - 1u;
+            let row = atomicLoad(&triangle_lists.words[body_word(k, TRIANGLE_BODY_FORCED_ROW)]) - 1u;
             triangle_reports[slot].forced_at = vec4<f32>(load_row(TRIANGLE_STARTS, row), 0.0);
             triangle_reports[slot].forced_most = forced;
         }
@@ -103,12 +103,12 @@ fn update_report(k: u32) {
     var low = vec3<f32>(0.0);
     var high = vec3<f32>(0.0);
     for (var axis = 0u; axis < 3u; axis++) {
-        low[axis] = from_ordered(atomicLoad(&triangle_lists[body_word(k, axis)]));
-        high[axis] = from_ordered(atomicLoad(&triangle_lists[body_word(k, 3u + axis)]));
+        low[axis] = from_ordered(atomicLoad(&triangle_lists.words[body_word(k, axis)]));
+        high[axis] = from_ordered(atomicLoad(&triangle_lists.words[body_word(k, 3u + axis)]));
     }
     let middle = vec4<f32>((low + high) * 0.5, 0.0);
-    let longest = sqrt(bitcast<f32>(atomicLoad(&triangle_lists[TRIANGLE_FORCED_MOVE])));
-    let hurry = atomicLoad(&triangle_lists[body_word(k, TRIANGLE_BODY_HURRY)]);
+    let longest = sqrt(bitcast<f32>(atomicLoad(&triangle_lists.round.forced_move_square)));
+    let hurry = atomicLoad(&triangle_lists.words[body_word(k, TRIANGLE_BODY_HURRY)]);
     let near = sqrt(bitcast<f32>(hurry & 0xfffffffcu));
     let most = f32(min(TRIANGLE_MAX_ROUNDS, triangle.max_rounds)) * TRIANGLE_STRIDE;
     if (longest > most * triangle.thickness && near > 0.5 * longest) {
@@ -119,7 +119,7 @@ fn update_report(k: u32) {
         triangle_reports[slot].hurried_by = hurry & 3u;
         triangle_reports[slot].middle = middle;
     }
-    let lack = atomicLoad(&triangle_lists[TRIANGLE_LACK]);
+    let lack = atomicLoad(&triangle_lists.round.unlisted_count);
     if (lack > 0u) {
         if (triangle_reports[slot].lack_first == 0u) {
             triangle_reports[slot].lack_first = frame;

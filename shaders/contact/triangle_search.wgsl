@@ -191,12 +191,12 @@ fn list_candidates(query: u32) {
 fn record_candidate_count() {
     let count = found_begin(triangle.query_count);
     if (count <= triangle.capacity) {
-        atomicStore(&triangle_lists[TRIANGLE_CANDIDATES], count);
+        atomicStore(&triangle_lists.round.candidate_count, count);
     } else {
-        atomicStore(&triangle_lists[TRIANGLE_CANDIDATES], 0u);
-        atomicStore(&triangle_lists[TRIANGLE_LACK], count);
-        atomicStore(&triangle_lists[TRIANGLE_DUE], 0u);
-        atomicStore(&triangle_lists[TRIANGLE_FRESH], 0u);
+        atomicStore(&triangle_lists.round.candidate_count, 0u);
+        atomicStore(&triangle_lists.round.unlisted_count, count);
+        atomicStore(&triangle_lists.round.gates[TRIANGLE_DUE], 0u);
+        atomicStore(&triangle_lists.round.gates[TRIANGLE_FRESH], 0u);
     }
 }
 
@@ -207,10 +207,10 @@ fn bounds_meet(a: u32, b: u32) -> bool {
     }
     var is_near = true;
     for (var k = 0u; k < 3u; k++) {
-        let low_a = from_ordered(atomicLoad(&triangle_lists[body_word(a, k)])) - triangle.thickness;
-        let low_b = from_ordered(atomicLoad(&triangle_lists[body_word(b, k)])) - triangle.thickness;
-        let high_a = from_ordered(atomicLoad(&triangle_lists[body_word(a, 3u + k)])) + triangle.thickness;
-        let high_b = from_ordered(atomicLoad(&triangle_lists[body_word(b, 3u + k)])) + triangle.thickness;
+        let low_a = from_ordered(atomicLoad(&triangle_lists.words[body_word(a, k)])) - triangle.thickness;
+        let low_b = from_ordered(atomicLoad(&triangle_lists.words[body_word(b, k)])) - triangle.thickness;
+        let high_a = from_ordered(atomicLoad(&triangle_lists.words[body_word(a, 3u + k)])) + triangle.thickness;
+        let high_b = from_ordered(atomicLoad(&triangle_lists.words[body_word(b, 3u + k)])) + triangle.thickness;
         is_near = is_near && !(high_a < low_b) && !(high_b < low_a);
     }
     return is_near;
@@ -218,7 +218,7 @@ fn bounds_meet(a: u32, b: u32) -> bool {
 
 /// Lets the longest move of what nothing can stop in a body decide whether rounds follow it.
 fn raise_forced_move(body: u32) {
-    atomicMax(&triangle_lists[TRIANGLE_FORCED_MOVE], atomicLoad(&triangle_lists[body_word(body, 6u)]));
+    atomicMax(&triangle_lists.round.forced_move_square, atomicLoad(&triangle_lists.words[body_word(body, 6u)]));
 }
 
 /// Notes the longest move of what nothing can stop in a body at one that it may meet.
@@ -229,8 +229,8 @@ fn note_hurry(body: u32, other: u32) {
     } else if ((triangle_simplices[other] & TRIANGLE_IS_CLOTH) != 0u) {
         who = TRIANGLE_BY_CLOTH;
     }
-    let longest = atomicLoad(&triangle_lists[body_word(other, 6u)]);
-    atomicMax(&triangle_lists[body_word(body, TRIANGLE_BODY_HURRY)], (longest & 0xfffffffcu) | who);
+    let longest = atomicLoad(&triangle_lists.words[body_word(other, 6u)]);
+    atomicMax(&triangle_lists.words[body_word(body, TRIANGLE_BODY_HURRY)], (longest & 0xfffffffcu) | who);
 }
 
 /// Lets the moves of both bodies of task i decide if they are near each other.

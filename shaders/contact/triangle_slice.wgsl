@@ -8,17 +8,17 @@ fn bound_row(i: u32) {
     let radius = triangle_rows[i].radius;
     let body = triangle_rows[i].body;
     for (var k = 0u; k < 3u; k++) {
-        atomicMin(&triangle_lists[body_word(body, k)], ordered_bits(min(start[k], goal[k]) - radius));
-        atomicMax(&triangle_lists[body_word(body, 3u + k)], ordered_bits(max(start[k], goal[k]) + radius));
+        atomicMin(&triangle_lists.words[body_word(body, k)], ordered_bits(min(start[k], goal[k]) - radius));
+        atomicMax(&triangle_lists.words[body_word(body, 3u + k)], ordered_bits(max(start[k], goal[k]) + radius));
     }
     let step = goal - start;
     if (is_immovable(i)) {
-        atomicMax(&triangle_lists[body_word(body, 6u)], bitcast<u32>(dot3(step, step)));
+        atomicMax(&triangle_lists.words[body_word(body, 6u)], bitcast<u32>(dot3(step, step)));
     }
     store_row(TRIANGLE_BEGUN, i, start);
     store_row(TRIANGLE_CARRIES, i, vec3<f32>(0.0));
     store_row(TRIANGLE_BLOCKS, i, vec3<f32>(0.0));
-    atomicStore(&triangle_lists[hold_word(i)], 0u);
+    atomicStore(&triangle_lists.words[hold_word(i)], 0u);
 }
 
 /// Scales multiplier i of the last slice to the step of this one.
@@ -31,10 +31,10 @@ fn scale_multiplier(i: u32) {
 /// How many equal parts what is left of the slice is cut into, the first of which is this round: as many as the last round left, or a pair
 /// in reach wants.
 fn part_count() -> f32 {
-    let most = most_parts(atomicLoad(&triangle_lists[TRIANGLE_ROUNDS]));
-    let left = bitcast<f32>(atomicLoad(&triangle_lists[TRIANGLE_LEFT]));
+    let most = most_parts(atomicLoad(&triangle_lists.round.round_count));
+    let left = bitcast<f32>(atomicLoad(&triangle_lists.round.parts_left));
     let count = clamp(left, 1.0, most);
-    let limit = bitcast<f32>(atomicLoad(&triangle_lists[TRIANGLE_LIMIT]));
+    let limit = bitcast<f32>(atomicLoad(&triangle_lists.round.limit));
     if (limit < 1.0) {
         return min(ceil(count / limit), most);
     }
@@ -49,31 +49,31 @@ fn end_of_round(count: f32) -> f32 {
 
 /// Determines whether there is another round.
 fn begin_round() {
-    let round = atomicLoad(&triangle_lists[TRIANGLE_ROUNDS]);
-    let is_repeat = atomicLoad(&triangle_lists[TRIANGLE_MORE]) > 0u;
-    let again = bitcast<f32>(atomicLoad(&triangle_lists[TRIANGLE_AGAIN]));
+    let round = atomicLoad(&triangle_lists.round.round_count);
+    let is_repeat = atomicLoad(&triangle_lists.round.unexpected_count) > 0u;
+    let again = bitcast<f32>(atomicLoad(&triangle_lists.round.restart_parts));
     let is_next = again > 0.0 || is_repeat || (round < triangle.max_rounds && goes_on(round));
-    let is_due = is_next && atomicLoad(&triangle_lists[TRIANGLE_LACK]) == 0u;
-    atomicStore(&triangle_lists[TRIANGLE_DUE], u32(is_due));
-    atomicStore(&triangle_lists[TRIANGLE_FRESH], u32(is_due && !is_repeat));
+    let is_due = is_next && atomicLoad(&triangle_lists.round.unlisted_count) == 0u;
+    atomicStore(&triangle_lists.round.gates[TRIANGLE_DUE], u32(is_due));
+    atomicStore(&triangle_lists.round.gates[TRIANGLE_FRESH], u32(is_due && !is_repeat));
     if (is_due) {
-        let repeats = select(0u, atomicLoad(&triangle_lists[TRIANGLE_REPEATS]) + 1u, is_repeat);
+        let repeats = select(0u, atomicLoad(&triangle_lists.round.repeat_count) + 1u, is_repeat);
         let is_careful = repeats == TRIANGLE_MAX_REPEATS || 2u * (round + 1u) >= triangle.max_rounds;
-        atomicStore(&triangle_lists[TRIANGLE_REPEATS], repeats);
-        atomicStore(&triangle_lists[TRIANGLE_CAREFUL], u32(is_careful));
-        atomicStore(&triangle_lists[TRIANGLE_ROUNDS], round + 1u);
-        atomicStore(&triangle_lists[TRIANGLE_MORE], 0u);
-        atomicStore(&triangle_lists[TRIANGLE_OVERLAPS], 0u);
+        atomicStore(&triangle_lists.round.repeat_count, repeats);
+        atomicStore(&triangle_lists.round.is_careful, u32(is_careful));
+        atomicStore(&triangle_lists.round.round_count, round + 1u);
+        atomicStore(&triangle_lists.round.unexpected_count, 0u);
+        atomicStore(&triangle_lists.round.gates[TRIANGLE_OVERLAPS], 0u);
         if (again > 0.0) {
-            atomicStore(&triangle_lists[TRIANGLE_LEFT], bitcast<u32>(again));
+            atomicStore(&triangle_lists.round.parts_left, bitcast<u32>(again));
         } else if (!is_repeat) {
             begin_part(round);
         }
         if (!is_repeat) {
-            atomicStore(&triangle_lists[TRIANGLE_AGAIN], 0u);
-            atomicStore(&triangle_lists[TRIANGLE_LIMIT], bitcast<u32>(1.0));
-            atomicStore(&triangle_lists[TRIANGLE_CONTACTS], 0u);
-            atomicStore(&triangle_lists[TRIANGLE_HELD_ROWS], 0u);
+            atomicStore(&triangle_lists.round.restart_parts, 0u);
+            atomicStore(&triangle_lists.round.limit, bitcast<u32>(1.0));
+            atomicStore(&triangle_lists.round.contact_count, 0u);
+            atomicStore(&triangle_lists.round.held_row_count, 0u);
         }
     }
 }
@@ -83,9 +83,9 @@ fn goes_on(round: u32) -> bool {
     if (round == 0u || end_of_last(round) < 1.0) {
         return true;
     }
-    let late = atomicLoad(&triangle_lists[TRIANGLE_LATE]);
-    let before = sqrt(bitcast<f32>(atomicLoad(&triangle_lists[TRIANGLE_BEFORE])));
-    let farthest = sqrt(bitcast<f32>(atomicLoad(&triangle_lists[TRIANGLE_FARTHEST])));
+    let late = atomicLoad(&triangle_lists.round.late_count);
+    let before = sqrt(bitcast<f32>(atomicLoad(&triangle_lists.round.last_farthest_square)));
+    let farthest = sqrt(bitcast<f32>(atomicLoad(&triangle_lists.round.farthest_square)));
     let is_there = farthest <= TRIANGLE_ARRIVED * triangle.thickness;
     let gains = late == 0u || farthest <= TRIANGLE_GAIN * before;
     return late < TRIANGLE_MAX_LATE_ROUNDS && !is_there && gains;
@@ -96,18 +96,18 @@ fn end_of_last(round: u32) -> f32 {
     if (round == 0u) {
         return 0.0;
     }
-    return end_of_round(bitcast<f32>(atomicLoad(&triangle_lists[TRIANGLE_COUNT])));
+    return end_of_round(bitcast<f32>(atomicLoad(&triangle_lists.round.part_count)));
 }
 
 /// Begins the next part of the slice, after so many rounds.
 fn begin_part(round: u32) {
     let made = end_of_last(round);
-    let left = max(bitcast<f32>(atomicLoad(&triangle_lists[TRIANGLE_COUNT])) - 1.0, 0.0);
-    atomicAdd(&triangle_lists[TRIANGLE_LATE], u32(made == 1.0));
-    atomicStore(&triangle_lists[TRIANGLE_LEFT], bitcast<u32>(left));
-    atomicStore(&triangle_lists[TRIANGLE_MADE], bitcast<u32>(made));
-    atomicStore(&triangle_lists[TRIANGLE_BEFORE], atomicLoad(&triangle_lists[TRIANGLE_FARTHEST]));
-    atomicStore(&triangle_lists[TRIANGLE_FARTHEST], 0u);
+    let left = max(bitcast<f32>(atomicLoad(&triangle_lists.round.part_count)) - 1.0, 0.0);
+    atomicAdd(&triangle_lists.round.late_count, u32(made == 1.0));
+    atomicStore(&triangle_lists.round.parts_left, bitcast<u32>(left));
+    atomicStore(&triangle_lists.round.made, bitcast<u32>(made));
+    atomicStore(&triangle_lists.round.last_farthest_square, atomicLoad(&triangle_lists.round.farthest_square));
+    atomicStore(&triangle_lists.round.farthest_square, 0u);
 }
 
 /// Where row i goes in this round: the first of equal parts of what is left of its path, so that all arrive together.
@@ -124,8 +124,8 @@ fn plan_move(i: u32) {
             store_row(TRIANGLE_MOVES, i, (goal - start) / count);
         }
         if (i == 0u) {
-            atomicStore(&triangle_lists[TRIANGLE_COUNT], bitcast<u32>(count));
-            atomicStore(&triangle_lists[TRIANGLE_PART], bitcast<u32>((1.0 - made_of_slice()) / count));
+            atomicStore(&triangle_lists.round.part_count, bitcast<u32>(count));
+            atomicStore(&triangle_lists.round.part, bitcast<u32>((1.0 - made_of_slice()) / count));
         }
     }
 }
@@ -133,7 +133,7 @@ fn plan_move(i: u32) {
 /// Renames multipliers to the new indices of their bodies and leaves out those of bodies that are gone. `triangle_begins` has the new index
 /// of each body, 0xffffffff for none. One lane does it, in order: it is rare.
 fn remap_multipliers() {
-    let count = atomicLoad(&triangle_lists[TRIANGLE_HELD]);
+    let count = atomicLoad(&triangle_lists.round.held_count);
     var kept = 0u;
     for (var i = 0u; i < count; i++) {
         var held = triangle_held[i];
@@ -146,7 +146,7 @@ fn remap_multipliers() {
             kept++;
         }
     }
-    atomicStore(&triangle_lists[TRIANGLE_HELD], kept);
+    atomicStore(&triangle_lists.round.held_count, kept);
 }
 
 /// Ends the slice for row i: what was held back of its moves stays velocity, but for what is against the pair that held it.

@@ -8,13 +8,13 @@ fn gather_corrections(i: u32) {
     if (is_due() && begin < end && !is_immovable(i)) {
         var sum = vec3<f32>(0.0);
         for (var entry = begin; entry < end; entry++) {
-            let corner = atomicLoad(&triangle_lists[corner_word(entry)]);
+            let corner = atomicLoad(&triangle_lists.words[corner_word(entry)]);
             sum += triangle_pairs[corner / 4u].change.xyz * triangle_pairs[corner / 4u].weights[corner % 4u];
         }
         let push = sum * triangle_rows[i].inverse_mass;
         store_row(TRIANGLE_MOVES, i, load_row(TRIANGLE_MOVES, i) + push);
         // What takes away overlaps becomes no velocity.
-        if (triangle.word == TRIANGLE_OVERLAPS) {
+        if (triangle.gate == TRIANGLE_OVERLAPS) {
             store_row(TRIANGLE_CARRIES, i, load_row(TRIANGLE_CARRIES, i) + push);
         }
     }
@@ -75,13 +75,13 @@ fn valid_part(i: u32) -> f32 {
 
 /// Lets the round begin again, if this part of it is less than all: nothing has moved yet.
 fn restart_round(part: f32) {
-    let count = bitcast<f32>(atomicLoad(&triangle_lists[TRIANGLE_COUNT]));
-    let next = atomicLoad(&triangle_lists[TRIANGLE_ROUNDS]) + 1u;
+    let count = bitcast<f32>(atomicLoad(&triangle_lists.round.part_count));
+    let next = atomicLoad(&triangle_lists.round.round_count) + 1u;
     let allows_more = 2u * next < triangle.max_rounds && count < most_parts(next);
     if (part < 1.0 && part_of_slice() > 0.0 && allows_more) {
-        atomicStore(&triangle_lists[TRIANGLE_AGAIN], bitcast<u32>(ceil(count / part)));
-        atomicStore(&triangle_lists[TRIANGLE_FRESH], 0u);
-        atomicStore(&triangle_lists[TRIANGLE_DUE], 0u);
+        atomicStore(&triangle_lists.round.restart_parts, bitcast<u32>(ceil(count / part)));
+        atomicStore(&triangle_lists.round.gates[TRIANGLE_FRESH], 0u);
+        atomicStore(&triangle_lists.round.gates[TRIANGLE_DUE], 0u);
     }
 }
 
@@ -95,13 +95,13 @@ fn reduce_overlap(i: u32) {
         let need = max(TRIANGLE_RECOVERY * triangle_pairs[i].overlap - along, 0.0);
         change = normal * (need * compliance);
         if (need > 0.0) {
-            atomicStore(&triangle_lists[triangle.word], 1u);
+            atomicStore(&triangle_lists.round.gates[triangle.gate], 1u);
         }
     }
     triangle_pairs[i].change = vec4<f32>(change, compliance);
     let drag = triangle_pairs[i].drag;
     if (drag.w > 0.0) {
-        atomicAdd(&triangle_lists[TRIANGLE_CONTACTS], 1u);
+        atomicAdd(&triangle_lists.round.contact_count, 1u);
     }
     let part = part_of_slice();
     if (part > 0.0) {

@@ -46,6 +46,6 @@ fn bound_move(i: u32) {
         store_row(section + 3u, i, ends[k] + above);
     }
     store_row(TRIANGLE_AIMS, i, step);
-    atomicStore(&triangle_lists[fraction_word(i)], bitcast<u32>(1.0));
-    atomicStore(&triangle_lists[first_word(i)], 0xffffffffu);
+    atomicStore(&triangle_lists.words[fraction_word(i)], bitcast<u32>(1.0));
+    atomicStore(&triangle_lists.words[first_word(i)], 0xffffffffu);
 }

@@ -51,7 +51,7 @@ fn truncate_moves(i: u32) {
         let allowed = by_force[side] + part + behind[k];
         if (!is_immovable(rows[k]) && coming[k] > allowed) {
             fractions[k] = allowed / coming[k];
-            atomicMin(&triangle_lists[fraction_word(rows[k])], bitcast<u32>(fractions[k]));
+            atomicMin(&triangle_lists.words[fraction_word(rows[k])], bitcast<u32>(fractions[k]));
         }
     }
     triangle_pairs[i].fractions = fractions;
@@ -63,22 +63,22 @@ fn mark_limiting_pair(i: u32) {
     let rows = triangle_pairs[i].rows;
     let fractions = triangle_pairs[i].fractions;
     for (var k = 0u; k < 4u; k++) {
-        let least = atomicLoad(&triangle_lists[fraction_word(rows[k])]);
+        let least = atomicLoad(&triangle_lists.words[fraction_word(rows[k])]);
         if (fractions[k] < 1.0 && bitcast<u32>(fractions[k]) == least) {
-            atomicMin(&triangle_lists[first_word(rows[k])], i);
+            atomicMin(&triangle_lists.words[first_word(rows[k])], i);
         }
     }
 }
 
 /// Whether the rows move: nobody is held back who was not expected to be.
 fn is_moving() -> bool {
-    return atomicLoad(&triangle_lists[TRIANGLE_MORE]) == 0u;
+    return atomicLoad(&triangle_lists.round.unexpected_count) == 0u;
 }
 
 /// Finds what is left of the move of row i, so that it gets no farther off its path than what is in reach was looked for, or whether it is
 /// held back and was not expected to be; notes the direction of the pair that left least. Nothing stops a row without mass.
 fn check_truncation(i: u32) {
-    let first = atomicLoad(&triangle_lists[first_word(i)]);
+    let first = atomicLoad(&triangle_lists.words[first_word(i)]);
     var block = vec3<f32>(0.0);
     if (first != 0xffffffffu) {
         let rows = triangle_pairs[first].rows;
@@ -91,7 +91,7 @@ fn check_truncation(i: u32) {
     if (!is_immovable(i)) {
         let step = load_row(TRIANGLE_MOVES, i);
         let aim = load_row(TRIANGLE_AIMS, i);
-        let fraction = bitcast<f32>(atomicLoad(&triangle_lists[fraction_word(i)]));
+        let fraction = bitcast<f32>(atomicLoad(&triangle_lists.words[fraction_word(i)]));
         if (may_hold(i)) {
             let square = dot3(aim, aim);
             var part = 0.0;
@@ -100,26 +100,26 @@ fn check_truncation(i: u32) {
             }
             let off = length3(step - aim * part) * fraction;
             if (off > triangle.reserve) {
-                atomicStore(&triangle_lists[fraction_word(i)], bitcast<u32>(fraction * (triangle.reserve / off)));
+                atomicStore(&triangle_lists.words[fraction_word(i)], bitcast<u32>(fraction * (triangle.reserve / off)));
             }
         } else if (fraction < 1.0 || length3(step - aim) > triangle.reserve) {
-            atomicStore(&triangle_lists[hold_word(i)], 1u);
-            atomicAdd(&triangle_lists[TRIANGLE_MORE], 1u);
+            atomicStore(&triangle_lists.words[hold_word(i)], 1u);
+            atomicAdd(&triangle_lists.round.unexpected_count, 1u);
         }
     }
 }
 
 /// Moves row i by what is left of its move.
 fn move_row(i: u32) {
-    let fraction = bitcast<f32>(atomicLoad(&triangle_lists[fraction_word(i)]));
+    let fraction = bitcast<f32>(atomicLoad(&triangle_lists.words[fraction_word(i)]));
     if (fraction < 1.0) {
-        atomicAdd(&triangle_lists[TRIANGLE_HELD_ROWS], 1u);
+        atomicAdd(&triangle_lists.round.held_row_count, 1u);
     }
     let step = load_row(TRIANGLE_MOVES, i);
     let end = load_row(TRIANGLE_STARTS, i) + step * fraction;
     let goal = load_row(TRIANGLE_TARGETS, i) + (step - load_row(TRIANGLE_AIMS, i));
     let left = goal - end;
-    atomicMax(&triangle_lists[TRIANGLE_FARTHEST], bitcast<u32>(dot3(left, left)));
+    atomicMax(&triangle_lists.round.farthest_square, bitcast<u32>(dot3(left, left)));
     store_row(TRIANGLE_STARTS, i, end);
     store_row(TRIANGLE_TARGETS, i, goal);
 }
@@ -128,12 +128,12 @@ fn move_row(i: u32) {
 fn add_forced(rows: vec4<u32>) {
     let first = triangle_rows[rows.x].body;
     let second = triangle_rows[rows.w].body;
-    atomicAdd(&triangle_lists[TRIANGLE_FORCED], 1u);
-    atomicAdd(&triangle_lists[body_word(first, TRIANGLE_BODY_FORCED)], 1u);
-    atomicMax(&triangle_lists[body_word(first, TRIANGLE_BODY_FORCED_ROW)], rows.x + 1u);
+    atomicAdd(&triangle_lists.round.forced_count, 1u);
+    atomicAdd(&triangle_lists.words[body_word(first, TRIANGLE_BODY_FORCED)], 1u);
+    atomicMax(&triangle_lists.words[body_word(first, TRIANGLE_BODY_FORCED_ROW)], rows.x + 1u);
     if (second != first) {
-        atomicAdd(&triangle_lists[body_word(second, TRIANGLE_BODY_FORCED)], 1u);
-        atomicMax(&triangle_lists[body_word(second, TRIANGLE_BODY_FORCED_ROW)], rows.w + 1u);
+        atomicAdd(&triangle_lists.words[body_word(second, TRIANGLE_BODY_FORCED)], 1u);
+        atomicMax(&triangle_lists.words[body_word(second, TRIANGLE_BODY_FORCED_ROW)], rows.w + 1u);
     }
 }
 
@@ -146,7 +146,7 @@ fn count_forced(i: u32) {
         add_forced(rows);
         return;
     }
-    atomicMin(&triangle_lists[TRIANGLE_GAP], ordered_bits(triangle_pairs[i].normal.w));
+    atomicMin(&triangle_lists.round.least_gap, ordered_bits(triangle_pairs[i].normal.w));
     if (triangle_pairs[i].is_pressed != 0u) {
         let a = dot3(normal, load_row(TRIANGLE_STARTS, rows.x));
         let b = dot3(normal, load_row(TRIANGLE_STARTS, rows.y));

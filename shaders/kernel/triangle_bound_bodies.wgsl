@@ -11,7 +11,7 @@ fn triangle_bound_bodies(
     if (i < triangle.row_count) {
         bound_row(i);
     }
-    if (i < atomicLoad(&triangle_lists[TRIANGLE_HELD])) {
+    if (i < atomicLoad(&triangle_lists.round.held_count)) {
         scale_multiplier(i);
     }
 }

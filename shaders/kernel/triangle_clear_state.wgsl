@@ -1,5 +1,32 @@
 #import contact/triangle_state
 
+/// Clears the state of the round; the multipliers of the last slice stay.
+fn clear_round() {
+    for (var k = 0u; k < 3u; k++) {
+        atomicStore(&triangle_lists.round.gates[k], 0u);
+    }
+    atomicStore(&triangle_lists.round.contact_count, 0u);
+    atomicStore(&triangle_lists.round.held_row_count, 0u);
+    atomicStore(&triangle_lists.round.forced_count, 0u);
+    atomicStore(&triangle_lists.round.least_gap, 0xff800000u);
+    atomicStore(&triangle_lists.round.round_count, 0u);
+    atomicStore(&triangle_lists.round.part, 0u);
+    atomicStore(&triangle_lists.round.farthest_square, 0u);
+    atomicStore(&triangle_lists.round.forced_move_square, 0u);
+    atomicStore(&triangle_lists.round.candidate_count, 0u);
+    atomicStore(&triangle_lists.round.unlisted_count, 0u);
+    atomicStore(&triangle_lists.round.made, 0u);
+    atomicStore(&triangle_lists.round.late_count, 0u);
+    atomicStore(&triangle_lists.round.limit, 0u);
+    atomicStore(&triangle_lists.round.part_count, 0u);
+    atomicStore(&triangle_lists.round.parts_left, 0u);
+    atomicStore(&triangle_lists.round.last_farthest_square, 0u);
+    atomicStore(&triangle_lists.round.unexpected_count, 0u);
+    atomicStore(&triangle_lists.round.repeat_count, 0u);
+    atomicStore(&triangle_lists.round.is_careful, 0u);
+    atomicStore(&triangle_lists.round.restart_parts, 0u);
+}
+
 /// Begins a slice: no rounds yet, bodies without bounds.
 @compute @workgroup_size(CONTACT_LANES)
 fn triangle_clear_state(
@@ -10,9 +37,9 @@ fn triangle_clear_state(
     let i = (workgroup.y * workgroups.x + workgroup.x) * CONTACT_LANES + lane;
     let is_low = i % TRIANGLE_BODY_WORDS < 3u;
     if (i < TRIANGLE_BODY_WORDS * triangle.body_count) {
-        atomicStore(&triangle_lists[body_word(0u, i)], select(0u, 0xffffffffu, is_low));
+        atomicStore(&triangle_lists.words[body_word(0u, i)], select(0u, 0xffffffffu, is_low));
     }
-    if (i < TRIANGLE_WORDS && i != TRIANGLE_HELD) {
-        atomicStore(&triangle_lists[i], select(0u, 0xff800000u, i == TRIANGLE_GAP));
+    if (i == 0u) {
+        clear_round();
     }
 }

@@ -12,6 +12,6 @@ fn triangle_reduce_overlaps(
         reduce_overlap(i);
     }
     if (i == 0u && is_fresh() && part_of_slice() > 0.0) {
-        atomicStore(&triangle_lists[TRIANGLE_HELD], pair_count());
+        atomicStore(&triangle_lists.round.held_count, pair_count());
     }
 }

@@ -403,80 +403,14 @@ const TRIANGLE_DIAGONAL: f32 = 1.414215;
 /// Sections in all.
 const TRIANGLE_SECTIONS: u32 = 22u;
 
-/// Words of `triangle_lists`, first those that say whether a pass has anything to do: in this round at all,
+/// Index in `RoundState.gates` of the passes of every round.
 const TRIANGLE_DUE: u32 = 0u;
 
-/// if it is not one that only looks again at what is in reach,
+/// Index in `RoundState.gates` of the passes that a repeated round skips.
 const TRIANGLE_FRESH: u32 = 1u;
 
-/// and to take away overlaps.
+/// Index in `RoundState.gates` of the passes that reduce overlaps.
 const TRIANGLE_OVERLAPS: u32 = 2u;
-
-/// Pairs that push.
-const TRIANGLE_CONTACTS: u32 = 3u;
-
-/// Rows that were held back.
-const TRIANGLE_HELD_ROWS: u32 = 4u;
-
-/// Pairs that pins or colliders force to cross.
-const TRIANGLE_FORCED: u32 = 5u;
-
-/// The smallest gap [m], as ordered bits.
-const TRIANGLE_GAP: u32 = 6u;
-
-/// Multipliers of the last slice.
-const TRIANGLE_HELD: u32 = 7u;
-
-/// Rounds of this slice that have begun.
-const TRIANGLE_ROUNDS: u32 = 8u;
-
-/// Part of the slice that the round is, as bits; 0 if all has been made.
-const TRIANGLE_PART: u32 = 9u;
-
-/// Square of how far the last row is from its target [m^2], as bits.
-const TRIANGLE_FARTHEST: u32 = 10u;
-
-/// Square of the longest move of rows that nothing can stop [m^2], as bits.
-const TRIANGLE_FORCED_MOVE: u32 = 11u;
-
-/// Candidates.
-const TRIANGLE_CANDIDATES: u32 = 12u;
-
-/// Candidates of a search that found more than there is room for: nothing moves any more; else 0.
-const TRIANGLE_LACK: u32 = 13u;
-
-/// Part of the slice that has been made before the round, as bits.
-const TRIANGLE_MADE: u32 = 14u;
-
-/// Rounds after all of it has been made.
-const TRIANGLE_LATE: u32 = 15u;
-
-/// Part of the moves of the round that pairs leave, as bits.
-const TRIANGLE_LIMIT: u32 = 16u;
-
-/// Parts that the round cuts what is left of the slice into, as bits, and how many of them the last round had left.
-const TRIANGLE_COUNT: u32 = 17u;
-
-/// See above.
-const TRIANGLE_LEFT: u32 = 18u;
-
-/// Square of how far the last row was from its target after the round before [m^2], as bits.
-const TRIANGLE_BEFORE: u32 = 19u;
-
-/// Rows that are held back and were not expected to be: nothing moves, and the next round looks again.
-const TRIANGLE_MORE: u32 = 20u;
-
-/// How often it has.
-const TRIANGLE_REPEATS: u32 = 21u;
-
-/// Whether any row may be held back in the round: 0 or 1.
-const TRIANGLE_CAREFUL: u32 = 22u;
-
-/// Parts that the round should have cut what is left of the slice into, as bits, if it has to begin again; else 0.
-const TRIANGLE_AGAIN: u32 = 23u;
-
-/// Words before the lists.
-const TRIANGLE_WORDS: u32 = 24u;
 
 /// Words of a body: its lowest and highest corner as ordered bits, the square of the longest move of rows that nothing can stop as bits.
 const TRIANGLE_BODY_WORDS: u32 = 10u;

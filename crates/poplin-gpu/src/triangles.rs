@@ -1,13 +1,13 @@
 //! Contact of triangles on the device: kernels, buffers and passes.
 
 use std::collections::HashMap;
+use std::mem::offset_of;
 
 use bytemuck::{Zeroable, cast_slice};
 use poplin_layout::{
-    CONTACT_LANES, ContactParameters, SCAN_BLOCK, TRIANGLE_BODY_WORDS, TRIANGLE_CANDIDATES,
-    TRIANGLE_CAREFUL, TRIANGLE_DUE, TRIANGLE_FORCED, TRIANGLE_FRESH, TRIANGLE_GAP, TRIANGLE_HELD,
-    TRIANGLE_OVERLAPS, TRIANGLE_PART, TRIANGLE_PATH, TRIANGLE_RESERVE, TRIANGLE_SECTIONS,
-    TRIANGLE_WORDS, TriangleBodies, TriangleCandidate, TriangleMultiplier, TrianglePair,
+    Atomic, CONTACT_LANES, ContactParameters, RoundState, SCAN_BLOCK, TRIANGLE_BODY_WORDS,
+    TRIANGLE_DUE, TRIANGLE_FRESH, TRIANGLE_OVERLAPS, TRIANGLE_PATH, TRIANGLE_RESERVE,
+    TRIANGLE_SECTIONS, TriangleBodies, TriangleCandidate, TriangleMultiplier, TrianglePair,
     TriangleParameters, TriangleRound, TriangleTask,
 };
 use poplin_shaders::Kernel;
@@ -355,7 +355,7 @@ impl TriangleBuffers {
             slot_len,
             begin_len,
             query_len,
-            word: TRIANGLE_DUE,
+            gate: TRIANGLE_DUE,
             node_begin: 0,
             node_end: 0,
             thickness: round.thickness,
@@ -368,25 +368,22 @@ impl TriangleBuffers {
             is_first: 0,
             padding_0: 0,
         };
-        let mut words = [0; TRIANGLE_WORDS as usize];
-        for (word, value) in [
-            (TRIANGLE_DUE, 1),
-            (TRIANGLE_FRESH, 1),
-            (TRIANGLE_CAREFUL, u32::from(round.is_careful)),
-            (TRIANGLE_FORCED, round.forced),
-            (TRIANGLE_GAP, ordered_bits(round.least_gap)),
-            (TRIANGLE_HELD, round.held.len() as u32),
-            (TRIANGLE_PART, round.part.to_bits()),
-            (TRIANGLE_CANDIDATES, round.candidates.len() as u32),
-        ] {
-            words[word as usize] = value;
-        }
-        let mut lists = words.to_vec();
-        lists.resize(words.len() + 2 * row_count, 0);
+        let state = RoundState {
+            gates: [1, 1, 0].map(Atomic),
+            is_careful: Atomic(round.is_careful.into()),
+            forced_count: Atomic(round.forced),
+            least_gap: Atomic(ordered_bits(round.least_gap)),
+            held_count: Atomic(round.held.len() as u32),
+            part: Atomic(round.part.to_bits()),
+            candidate_count: Atomic(round.candidates.len() as u32),
+            ..RoundState::zeroed()
+        };
+        let mut lists: Vec<u32> = cast_slice(&[state]).to_vec();
+        lists.resize(lists.len() + 2 * row_count, 0);
         lists.extend(&round.holds);
         let held_count = capacity.max(round.held.len()).max(held_count);
         let body_words = TRIANGLE_BODY_WORDS as usize * bodies.count as usize;
-        let list_len = words.len() + 3 * row_count + 8 * capacity + body_words;
+        let list_len = RoundState::WORDS + 3 * row_count + 8 * capacity + body_words;
         let move_count = TRIANGLE_SECTIONS as usize * row_count;
         let contents: [(&[u8], usize); 13] = [
             (cast_slice(&round.candidates), size_of::<TriangleCandidate>() * capacity),
@@ -423,8 +420,8 @@ impl TriangleBuffers {
     pub(crate) fn uniforms(&self, max_rounds: u32, slices: &[TriangleSlice]) -> Vec<u8> {
         let parameters = TriangleParameters { max_rounds, ..self.parameters };
         let mut uniforms = Vec::new();
-        for word in 0..SCANS {
-            push_uniform(&mut uniforms, &TriangleParameters { word, ..parameters });
+        for gate in 0..SCANS {
+            push_uniform(&mut uniforms, &TriangleParameters { gate, ..parameters });
         }
         let TriangleParameters { slot_len, begin_len, query_len, .. } = parameters;
         for bucket_count in [slot_len, begin_len, query_len] {
@@ -466,7 +463,7 @@ impl TriangleBuffers {
         let (from, to) = (&old.storage, &self.storage);
         let len = from[HELD].size().min(to[HELD].size());
         encoder.copy_buffer_to_buffer(&from[HELD], 0, &to[HELD], 0, len);
-        let word = 4 * u64::from(TRIANGLE_HELD);
+        let word = offset_of!(RoundState, held_count) as u64;
         encoder.copy_buffer_to_buffer(&from[LISTS], word, &to[LISTS], word, 4);
     }
 
@@ -487,7 +484,7 @@ impl TriangleBuffers {
             | TriangleBeginRound
             | TriangleRemapMultipliers
             | TriangleIteratePinned => return 1,
-            TriangleClearState => TRIANGLE_WORDS.max(TRIANGLE_BODY_WORDS * it.body_count),
+            TriangleClearState => TRIANGLE_BODY_WORDS * it.body_count,
             // The multipliers are as many as pairs of an earlier slice were.
             TriangleBoundBodies => it.row_count.max(self.held_capacity() as u32),
             TriangleFindForcedMoves => it.body_count.max(it.task_count),
