@@ -1,0 +1,26 @@
+#import lib/math
+#import state/shared
+
+/// Edge from particle a to particle b of the trial [m].
+fn trial_edge(a: u32, b: u32) -> vec3<f32> {
+    return load_previous(b).xyz - load_previous(a).xyz + (load_current(b).xyz - load_current(a).xyz);
+}
+
+/// Edge from particle a to particle b one step ago [m].
+fn previous_edge(a: u32, b: u32) -> vec3<f32> {
+    return load_previous(b).xyz - load_previous(a).xyz;
+}
+
+/// 1 - rest/|w|, 0 without a length.
+fn slack(w: vec3<f32>, rest: f32) -> f32 {
+    let square = dot3(w, w);
+    if (square > MIN_EDGE_SQUARE) {
+        return 1.0 - rest / sqrt(square);
+    }
+    return 0.0;
+}
+
+/// -1 + |d|^2. The constant stands first: drivers pull constants out of sums (Mesa does), and this order survives that.
+fn excess_square(d: vec3<f32>) -> f32 {
+    return -1.0 + d.x * d.x + d.y * d.y + d.z * d.z;
+}
