@@ -1,7 +1,8 @@
 #import lib/math
 #import contact/triangle_buffers
 
-/// Begins the slice for row i: its body has bounds and a longest move, and nothing is carried yet.
+/// Starts the slice at row i: extends the bounds and the longest forced move of its body, and
+/// clears what contact accumulates.
 fn bound_row(i: u32) {
     let start = load_row(TRIANGLE_STARTS, i);
     let goal = load_row(TRIANGLE_TARGETS, i);
@@ -11,6 +12,7 @@ fn bound_row(i: u32) {
         atomicMin(&triangle_lists.words[body_word(body, k)], ordered_bits(min(start[k], goal[k]) - radius));
         atomicMax(&triangle_lists.words[body_word(body, 3u + k)], ordered_bits(max(start[k], goal[k]) + radius));
     }
+    // Floats from 0 on compare like their bits.
     let step = goal - start;
     if (is_immovable(i)) {
         atomicMax(&triangle_lists.words[body_word(body, 6u)], bitcast<u32>(dot3(step, step)));
@@ -21,15 +23,15 @@ fn bound_row(i: u32) {
     atomicStore(&triangle_lists.words[hold_word(i)], 0u);
 }
 
-/// Scales multiplier i of the last slice to the step of this one.
+/// Scales multiplier i of the last slice to the step length of this one.
 fn scale_multiplier(i: u32) {
     if (triangle.held_scale != 1.0) {
         triangle_held[i].drag *= triangle.held_scale;
     }
 }
 
-/// How many equal parts what is left of the slice is cut into, the first of which is this round: as many as the last round left, or a pair
-/// in reach wants.
+/// Number of equal parts that the rest of the slice is divided into, the first of which is this
+/// round: as many as the last round left, or more if a pair within reach requires it.
 fn part_count() -> f32 {
     let most = most_parts(atomicLoad(&triangle_lists.round.round_count));
     let left = bitcast<f32>(atomicLoad(&triangle_lists.round.parts_left));
@@ -41,23 +43,26 @@ fn part_count() -> f32 {
     return count;
 }
 
-/// Part of the slice that has been made after so many equal ones, if this round is the first.
+/// Fraction of the slice that is made after this round, if the rest is divided into `count` parts.
 fn end_of_round(count: f32) -> f32 {
     let made = made_of_slice();
     return select(made + (1.0 - made) / count, 1.0, count == 1.0);
 }
 
-/// Determines whether there is another round.
+/// Decides whether another round runs, and updates the state for it.
 fn begin_round() {
     let round = atomicLoad(&triangle_lists.round.round_count);
     let is_repeat = atomicLoad(&triangle_lists.round.unexpected_count) > 0u;
     let again = bitcast<f32>(atomicLoad(&triangle_lists.round.restart_parts));
+    // A round runs to restart, to repeat, or because the slice is not finished.
     let is_next = again > 0.0 || is_repeat || (round < triangle.max_rounds && goes_on(round));
     let is_due = is_next && atomicLoad(&triangle_lists.round.unlisted_count) == 0u;
     atomicStore(&triangle_lists.round.gates[TRIANGLE_DUE], u32(is_due));
     atomicStore(&triangle_lists.round.gates[TRIANGLE_FRESH], u32(is_due && !is_repeat));
     if (is_due) {
         let repeats = select(0u, atomicLoad(&triangle_lists.round.repeat_count) + 1u, is_repeat);
+        // After too many repeats, or late in the slice, any row may be truncated: the round then
+        // ends.
         let is_careful = repeats == TRIANGLE_MAX_REPEATS || 2u * (round + 1u) >= triangle.max_rounds;
         atomicStore(&triangle_lists.round.repeat_count, repeats);
         atomicStore(&triangle_lists.round.is_careful, u32(is_careful));
@@ -78,11 +83,12 @@ fn begin_round() {
     }
 }
 
-/// Whether there is something left after so many rounds.
+/// Tests whether the slice needs another round after `round` rounds.
 fn goes_on(round: u32) -> bool {
     if (round == 0u || end_of_last(round) < 1.0) {
         return true;
     }
+    // Once the whole slice is made, rounds continue while rows still get nearer to their targets.
     let late = atomicLoad(&triangle_lists.round.late_count);
     let before = sqrt(bitcast<f32>(atomicLoad(&triangle_lists.round.last_farthest_square)));
     let farthest = sqrt(bitcast<f32>(atomicLoad(&triangle_lists.round.farthest_square)));
@@ -91,7 +97,7 @@ fn goes_on(round: u32) -> bool {
     return late < TRIANGLE_MAX_LATE_ROUNDS && !is_there && gains;
 }
 
-/// Part of the slice that has been made after so many rounds, none of which has noted it yet.
+/// Fraction of the slice that was made after `round` rounds, which none of them has stored yet.
 fn end_of_last(round: u32) -> f32 {
     if (round == 0u) {
         return 0.0;
@@ -99,7 +105,7 @@ fn end_of_last(round: u32) -> f32 {
     return end_of_round(bitcast<f32>(atomicLoad(&triangle_lists.round.part_count)));
 }
 
-/// Begins the next part of the slice, after so many rounds.
+/// Starts the next part of the slice after `round` rounds.
 fn begin_part(round: u32) {
     let made = end_of_last(round);
     let left = max(bitcast<f32>(atomicLoad(&triangle_lists.round.part_count)) - 1.0, 0.0);
@@ -110,7 +116,8 @@ fn begin_part(round: u32) {
     atomicStore(&triangle_lists.round.farthest_square, 0u);
 }
 
-/// Where row i goes in this round: the first of equal parts of what is left of its path, so that all arrive together.
+/// Sets the contact-free move of row i in this round: the first of equal parts of its remaining
+/// path, so that all rows arrive together.
 fn plan_move(i: u32) {
     if (is_due()) {
         let count = part_count();
@@ -118,6 +125,7 @@ fn plan_move(i: u32) {
         let start = load_row(TRIANGLE_STARTS, i);
         let goal = load_row(TRIANGLE_TARGETS, i);
         let begun = load_row(TRIANGLE_BEGUN, i);
+        // Pins and colliders stay exactly on their path from the start of the slice.
         if (is_immovable(i)) {
             store_row(TRIANGLE_MOVES, i, begun + (goal - begun) * end - start);
         } else {
@@ -130,8 +138,9 @@ fn plan_move(i: u32) {
     }
 }
 
-/// Renames multipliers to the new indices of their bodies and leaves out those of bodies that are gone. `triangle_begins` has the new index
-/// of each body, 0xffffffff for none. One lane does it, in order: it is rare.
+/// Rewrites the body indices of stored multipliers and drops those of removed bodies.
+/// `triangle_begins` holds the new index of each body, 0xffffffff for none. A single lane keeps the
+/// order; bodies change rarely.
 fn remap_multipliers() {
     let count = atomicLoad(&triangle_lists.round.held_count);
     var kept = 0u;
@@ -149,11 +158,13 @@ fn remap_multipliers() {
     atomicStore(&triangle_lists.round.held_count, kept);
 }
 
-/// Ends the slice for row i: what was held back of its moves stays velocity, but for what is against the pair that held it.
+/// Ends the slice for row i: the truncated rest of its move stays velocity, except along the normal
+/// of the pair that truncated it.
 fn restore_velocity(i: u32) {
     let start = load_row(TRIANGLE_STARTS, i);
     let lost = load_row(TRIANGLE_TARGETS, i) - start;
     let block = load_row(TRIANGLE_BLOCKS, i);
+    // carry -= lost - (lost . n) n
     store_row(TRIANGLE_CARRIES, i, load_row(TRIANGLE_CARRIES, i) - (lost - block * dot3(lost, block)));
     store_row(TRIANGLE_TARGETS, i, start);
 }

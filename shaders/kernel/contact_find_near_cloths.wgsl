@@ -1,6 +1,6 @@
 #import contact/gather
 
-/// Finds the cloths that meet another and empties the grid.
+/// Finds the cloths that are near another one, and clears the grid.
 @compute @workgroup_size(CONTACT_LANES)
 fn contact_find_near_cloths(
     @builtin(workgroup_id) workgroup: vec3<u32>,

@@ -2,10 +2,10 @@
 
 /// Lowest corner of this workgroup's cloth, as ordered bits.
 var<workgroup> shared_low: array<atomic<u32>, 3>;
-/// Highest corner.
+/// Highest corner, likewise.
 var<workgroup> shared_high: array<atomic<u32>, 3>;
 
-/// Transforms the particles of one cloth per workgroup to world space and finds their bounds.
+/// Transforms the particles of one cloth per workgroup to world space and computes their bounds.
 @compute @workgroup_size(CONTACT_LANES)
 fn contact_gather_particles(
     @builtin(workgroup_id) workgroup: vec3<u32>,

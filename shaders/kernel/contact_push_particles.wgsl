@@ -1,6 +1,6 @@
 #import contact/push
 
-/// Pushes particles apart.
+/// Pushes apart the particles of different cloths.
 @compute @workgroup_size(CONTACT_LANES)
 fn contact_push_particles(
     @builtin(workgroup_id) workgroup: vec3<u32>,

@@ -1,9 +1,10 @@
 #import contact/sort
 
-/// Rows of each lane's buckets, then of those before.
+/// Rows in each lane's buckets, then in those before.
 var<workgroup> shared_sums: array<u32, CONTACT_LANES>;
 
-/// Sums up the counts of one block of buckets per workgroup.
+/// Computes prefix sums of the counts within one block of buckets per workgroup, and the sum of the
+/// block.
 @compute @workgroup_size(CONTACT_LANES)
 fn contact_scan_blocks(
     @builtin(workgroup_id) workgroup: vec3<u32>,
@@ -18,6 +19,7 @@ fn contact_scan_blocks(
     shared_sums[lane] = sum_counts(begin, end);
     workgroupBarrier(); // lanes -> sum
     if (lane == 0u) {
+        // One lane scans the lane sums: CONTACT_LANES are few.
         var sum = 0u;
         for (var k = 0u; k < CONTACT_LANES; k++) {
             let count = shared_sums[k];

@@ -1,11 +1,11 @@
 #import contact/sort
 
-/// Rows of each lane's blocks, then of those before.
+/// Rows in each lane's blocks, then in those before.
 var<workgroup> shared_sums: array<u32, CONTACT_LANES>;
-/// Rows of the blocks of earlier rounds.
+/// Rows in the blocks of earlier rounds.
 var<workgroup> shared_total: u32;
 
-/// Sums up the blocks of buckets, in one workgroup.
+/// Computes prefix sums of the block sums, in one workgroup.
 @compute @workgroup_size(CONTACT_LANES)
 fn contact_scan_sums(@builtin(local_invocation_index) lane: u32) {
     let block_begin = contact.bucket_count + SCAN_BLOCK;

@@ -1,6 +1,6 @@
 #import contact/sort
 
-/// Sorts rows by bucket.
+/// Scatters rows into their buckets.
 @compute @workgroup_size(CONTACT_LANES)
 fn contact_scatter_rows(
     @builtin(workgroup_id) workgroup: vec3<u32>,

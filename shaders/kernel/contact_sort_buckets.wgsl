@@ -1,6 +1,6 @@
 #import contact/sort
 
-/// Sorts the rows of each bucket, so that sums over them have one order.
+/// Sorts the rows of each bucket by index, so that sums over them have one order.
 @compute @workgroup_size(CONTACT_LANES)
 fn contact_sort_buckets(
     @builtin(workgroup_id) workgroup: vec3<u32>,

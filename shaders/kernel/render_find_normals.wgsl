@@ -1,6 +1,6 @@
 #import render/vertices
 
-/// Normals of the particles that vertices are offset along.
+/// Computes the normals of the particles that vertices are offset along.
 @compute @workgroup_size(RENDER_LANES)
 fn render_find_normals(
     @builtin(workgroup_id) workgroup: vec3<u32>,

@@ -1,6 +1,6 @@
 #import render/vertices
 
-/// Normals and tangents of vertices.
+/// Computes the normals and tangents of render vertices.
 @compute @workgroup_size(RENDER_LANES)
 fn render_orient_vertices(
     @builtin(workgroup_id) workgroup: vec3<u32>,

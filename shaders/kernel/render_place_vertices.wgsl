@@ -1,6 +1,6 @@
 #import render/vertices
 
-/// Positions of vertices.
+/// Computes the positions of render vertices.
 @compute @workgroup_size(RENDER_LANES)
 fn render_place_vertices(
     @builtin(workgroup_id) workgroup: vec3<u32>,

@@ -22,14 +22,15 @@
 #import stage/limit_speed
 #import stage/sleep
 
-/// Simulates a range of iterations of one frame of one cloth per workgroup.
+/// Simulates a range of iterations of one frame, one cloth per workgroup.
 ///
-/// Every lane runs every barrier; work is guarded, barriers are not. A cloth that sleeps or has a fault is left before any
-/// of its particles is read.
+/// Every lane runs every barrier: work is guarded, barriers are not. A cloth that sleeps or has a
+/// fault returns before any of its particles is read.
 @compute @workgroup_size(LANES)
 fn simulate_cloth(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_index) lane: u32) {
     let slot = workgroup.y * dispatch_parameters.row_width + workgroup.x;
     let is_inside = slot < dispatch_parameters.cloth_count;
+    // A workgroup beyond the list takes the last cloth and does nothing.
     let cloth_index = fabric_pool[dispatch_parameters.list_begin + min(slot, dispatch_parameters.cloth_count - 1u)];
     let iteration_begin = dispatch_parameters.iteration_begin;
     let phase_count = cloth_parameters[cloth_index].phase_count;
@@ -48,6 +49,7 @@ fn simulate_cloth(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_in
     if (lane == 0u && is_inside) {
         fetch_counters(iteration_begin == 0u);
     }
+    // The load is uniform, and a barrier: every lane sees the decision of lane 0.
     let is_idle = workgroupUniformLoad(&shared_is_done) != 0u;
     let is_busy = is_inside && !is_idle;
     let iteration_end = select(0u, min(cloth_parameters[cloth_index].iteration_count, dispatch_parameters.iteration_end), is_busy);
@@ -132,6 +134,7 @@ fn simulate_cloth(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_in
             storageBarrier(); // predictions -> elements
             let evaluation_end = frame_pool[phases + 4u].w;
             let chain_passes = select(0u, 1u, frame_pool[phases + 4u].x == PRECONDITIONER_FIBERS);
+            // Chains are factored at the first evaluation and at some checks, solved at each.
             var factor_passes = 1u;
             for (var evaluation = 0u; evaluation < evaluation_end; evaluation++) {
                 if (is_alive) {
@@ -206,6 +209,8 @@ fn simulate_cloth(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_in
                     }
                 }
                 storageBarrier(); // step -> particles
+                // See `shared_is_done`: 1 ends the solve, bit 0 asks for new factors, the rest is
+                // the halving.
                 let verdict = workgroupUniformLoad(&shared_is_done);
                 if (verdict == 1u) {
                     break;
@@ -232,7 +237,7 @@ fn simulate_cloth(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_in
                 let phase = load_phase(constants);
                 let sets = frame_pool[constants + 1u];
                 let solver = frame_pool[constants + 2u];
-                // A row is built and reduced.
+                // Passes of cyclic reduction: one builds the rows, each other one reduces them.
                 let step_count = select(0u, solver.z + 1u, solver.x == SOLVER_CYCLIC_REDUCTION);
                 let solve_count = select(0u, 1u, solver.x == SOLVER_SEMI_IMPLICIT);
                 for (var set_index = sets.x; set_index < sets.y; set_index++) {
@@ -347,7 +352,7 @@ fn simulate_cloth(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_in
             }
             if (CURRENT_SHARED) { workgroupBarrier(); } else { storageBarrier(); } // pushes -> shapes
         }
-        // None of these reads another particle.
+        // These stages only read and write their own particle, so no barrier is between them.
         if (is_alive) {
             for (var i = lane; i < particle_count; i += LANES) {
                 if ((STAGES & STAGE_COLLIDE_CONVEX) != 0u) {
@@ -371,6 +376,7 @@ fn simulate_cloth(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_in
             }
         }
         if ((STAGES & STAGE_COLLIDE_BODY) != 0u) {
+            // The first visit sums the mass that hits each body, the second exchanges impulses.
             for (var visit = 0u; visit < 2u; visit++) {
                 workgroupBarrier();
                 storageBarrier(); // particles and bodies -> chunks

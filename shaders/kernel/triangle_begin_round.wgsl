@@ -1,6 +1,6 @@
 #import contact/triangle_slice
 
-/// Begins a round, if there is another one.
+/// Begins another round if one is needed.
 @compute @workgroup_size(CONTACT_LANES)
 fn triangle_begin_round(
     @builtin(workgroup_id) workgroup: vec3<u32>,

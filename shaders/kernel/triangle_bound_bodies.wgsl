@@ -1,6 +1,6 @@
 #import contact/triangle_slice
 
-/// Finds the bounds and the longest moves of bodies.
+/// Computes the bounds and the longest forced move of each body, and scales the stored multipliers.
 @compute @workgroup_size(CONTACT_LANES)
 fn triangle_bound_bodies(
     @builtin(workgroup_id) workgroup: vec3<u32>,

@@ -1,6 +1,6 @@
 #import contact/triangle_steps
 
-/// Begins a round: boxes around the steps of rows, and empty lists.
+/// Computes boxes around the moves of rows, and clears the lists of corners.
 @compute @workgroup_size(CONTACT_LANES)
 fn triangle_bound_moves(
     @builtin(workgroup_id) workgroup: vec3<u32>,

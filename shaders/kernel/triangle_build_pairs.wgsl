@@ -1,6 +1,6 @@
 #import contact/triangle_narrow
 
-/// Writes the pairs in reach, in the order of the candidates.
+/// Writes the pairs within reach, in the order of the candidates.
 @compute @workgroup_size(CONTACT_LANES)
 fn triangle_build_pairs(
     @builtin(workgroup_id) workgroup: vec3<u32>,

@@ -1,6 +1,6 @@
 #import contact/triangle_truncate
 
-/// Finds which rows are held back.
+/// Limits truncated moves to the reserve around their paths, or flags rows truncated unexpectedly.
 @compute @workgroup_size(CONTACT_LANES)
 fn triangle_check_truncation(
     @builtin(workgroup_id) workgroup: vec3<u32>,

@@ -1,6 +1,6 @@
 #import contact/triangle_state
 
-/// Clears the state of the round; the multipliers of the last slice stay.
+/// Clears the state of the round. The multipliers of the last slice stay.
 fn clear_round() {
     for (var k = 0u; k < 3u; k++) {
         atomicStore(&triangle_lists.round.gates[k], 0u);
@@ -8,6 +8,7 @@ fn clear_round() {
     atomicStore(&triangle_lists.round.contact_count, 0u);
     atomicStore(&triangle_lists.round.held_row_count, 0u);
     atomicStore(&triangle_lists.round.forced_count, 0u);
+    // The ordered bits of infinity.
     atomicStore(&triangle_lists.round.least_gap, 0xff800000u);
     atomicStore(&triangle_lists.round.round_count, 0u);
     atomicStore(&triangle_lists.round.part, 0u);
@@ -27,7 +28,7 @@ fn clear_round() {
     atomicStore(&triangle_lists.round.restart_parts, 0u);
 }
 
-/// Begins a slice: no rounds yet, bodies without bounds.
+/// Clears the state of the round and the bounds of bodies, for a new slice.
 @compute @workgroup_size(CONTACT_LANES)
 fn triangle_clear_state(
     @builtin(workgroup_id) workgroup: vec3<u32>,
@@ -35,6 +36,7 @@ fn triangle_clear_state(
     @builtin(local_invocation_index) lane: u32,
 ) {
     let i = (workgroup.y * workgroups.x + workgroup.x) * CONTACT_LANES + lane;
+    // The first three words are minima, the others maxima or counts.
     let is_low = i % TRIANGLE_BODY_WORDS < 3u;
     if (i < TRIANGLE_BODY_WORDS * triangle.body_count) {
         atomicStore(&triangle_lists.words[body_word(0u, i)], select(0u, 0xffffffffu, is_low));

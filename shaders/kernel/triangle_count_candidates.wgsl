@@ -1,6 +1,6 @@
 #import contact/triangle_search
 
-/// Counts what may meet.
+/// Counts the candidates of each query, the first pass of the broad phase.
 @compute @workgroup_size(CONTACT_LANES)
 fn triangle_count_candidates(
     @builtin(workgroup_id) workgroup: vec3<u32>,

@@ -1,6 +1,6 @@
 #import contact/triangle_truncate
 
-/// Counts pairs that are crossed by force.
+/// Counts pairs that pins or colliders force to cross.
 @compute @workgroup_size(CONTACT_LANES)
 fn triangle_count_forced(
     @builtin(workgroup_id) workgroup: vec3<u32>,

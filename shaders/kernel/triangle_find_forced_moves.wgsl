@@ -1,6 +1,6 @@
 #import contact/triangle_search
 
-/// Finds the longest moves of bodies that are near others.
+/// Finds the longest move of an immovable row, among bodies that are near each other.
 @compute @workgroup_size(CONTACT_LANES)
 fn triangle_find_forced_moves(
     @builtin(workgroup_id) workgroup: vec3<u32>,

@@ -1,6 +1,6 @@
 #import contact/triangle_pairs
 
-/// Finds the candidates that are in reach.
+/// Flags the candidates that are within reach, the narrow phase.
 @compute @workgroup_size(CONTACT_LANES)
 fn triangle_flag_pairs(
     @builtin(workgroup_id) workgroup: vec3<u32>,

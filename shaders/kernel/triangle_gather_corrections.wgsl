@@ -1,6 +1,6 @@
 #import contact/triangle_solve
 
-/// Moves rows by the changes of multipliers.
+/// Adds the multiplier changes of incident pairs to the move of each row.
 @compute @workgroup_size(CONTACT_LANES)
 fn triangle_gather_corrections(
     @builtin(workgroup_id) workgroup: vec3<u32>,

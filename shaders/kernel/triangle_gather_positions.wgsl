@@ -1,6 +1,6 @@
 #import contact/triangle_particles
 
-/// Finds where particles are before the frame.
+/// Stores the world positions of particles before the frame.
 @compute @workgroup_size(CONTACT_LANES)
 fn triangle_gather_positions(
     @builtin(workgroup_id) workgroup: vec3<u32>,

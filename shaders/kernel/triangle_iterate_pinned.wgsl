@@ -1,14 +1,17 @@
 #import contact/triangle_solve
 
-/// Whether a pair is pressed in this iteration.
+/// 1 if a pair is pressed in this iteration.
 var<workgroup> triangle_pinned_found: atomic<u32>;
-/// The same once all lanes have looked.
+/// `triangle_pinned_found` after all lanes have tested their pairs.
 var<workgroup> triangle_pinned_next: u32;
-/// The least part that a pair leaves, as bits.
+/// Smallest fraction of the round for which a pair stays valid, as bits.
 var<workgroup> triangle_pinned_part: atomic<u32>;
 
-/// Goes on with iterations while pins or colliders come nearer to pairs than moves may. One workgroup does it, which needs to wait for
-/// no other: nearly always there is none to do. Then it finds whether the round has to begin again.
+/// Adds iterations while pins or colliders come nearer to pairs than moves may, then decides
+/// whether the round restarts.
+///
+/// It runs in one workgroup, whose lanes can wait for each other; nearly always there is nothing to
+/// iterate.
 @compute @workgroup_size(TRIANGLE_PINNED_LANES)
 fn triangle_iterate_pinned(@builtin(local_invocation_index) lane: u32) {
     let count = select(0u, pair_count(), is_due());

@@ -1,6 +1,6 @@
 #import contact/triangle_pairs
 
-/// Finds how much of the moves of the round candidates leave.
+/// Computes the largest fraction of the round that pins and colliders may advance.
 @compute @workgroup_size(CONTACT_LANES)
 fn triangle_limit_fraction(
     @builtin(workgroup_id) workgroup: vec3<u32>,

@@ -1,6 +1,6 @@
 #import contact/triangle_search
 
-/// Lists what may meet.
+/// Writes the candidates of each query, the second pass of the broad phase.
 @compute @workgroup_size(CONTACT_LANES)
 fn triangle_list_candidates(
     @builtin(workgroup_id) workgroup: vec3<u32>,

@@ -1,6 +1,6 @@
 #import contact/triangle_truncate
 
-/// Finds the pairs that leave least.
+/// Marks the pair that limits each row's move most.
 @compute @workgroup_size(CONTACT_LANES)
 fn triangle_mark_limiting_pairs(
     @builtin(workgroup_id) workgroup: vec3<u32>,

@@ -1,6 +1,6 @@
 #import contact/triangle_truncate
 
-/// Moves rows.
+/// Moves rows by the allowed fraction of their moves.
 @compute @workgroup_size(CONTACT_LANES)
 fn triangle_move_rows(
     @builtin(workgroup_id) workgroup: vec3<u32>,

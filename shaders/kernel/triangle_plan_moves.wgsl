@@ -1,6 +1,6 @@
 #import contact/triangle_slice
 
-/// Aims rows at where they go in this round.
+/// Sets the contact-free move of each row in this round.
 @compute @workgroup_size(CONTACT_LANES)
 fn triangle_plan_moves(
     @builtin(workgroup_id) workgroup: vec3<u32>,

@@ -1,6 +1,6 @@
 #import contact/triangle_solve
 
-/// Takes a part of overlaps away, and keeps multipliers for the next slice.
+/// Computes the corrections that reduce overlaps, and stores the multipliers for the next slice.
 @compute @workgroup_size(CONTACT_LANES)
 fn triangle_reduce_overlaps(
     @builtin(workgroup_id) workgroup: vec3<u32>,

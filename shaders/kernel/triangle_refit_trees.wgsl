@@ -1,6 +1,6 @@
 #import contact/triangle_search
 
-/// Fits the boxes of a level of the trees to the steps of rows.
+/// Refits the boxes on one level of the trees to the moves of rows.
 @compute @workgroup_size(CONTACT_LANES)
 fn triangle_refit_trees(
     @builtin(workgroup_id) workgroup: vec3<u32>,

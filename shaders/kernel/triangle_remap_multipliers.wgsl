@@ -1,6 +1,6 @@
 #import contact/triangle_slice
 
-/// Keeps the multipliers of bodies that have other indices now.
+/// Rewrites stored multipliers to the new body indices.
 @compute @workgroup_size(1)
 fn triangle_remap_multipliers() {
     remap_multipliers();

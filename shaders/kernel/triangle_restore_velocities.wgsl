@@ -1,6 +1,6 @@
 #import contact/triangle_slice
 
-/// Ends a slice.
+/// Ends a slice: truncated parts of moves stay velocity.
 @compute @workgroup_size(CONTACT_LANES)
 fn triangle_restore_velocities(
     @builtin(workgroup_id) workgroup: vec3<u32>,

@@ -1,6 +1,6 @@
 #import contact/triangle_narrow
 
-/// Sorts corners of pairs by row.
+/// Scatters the corners of pairs into the lists of their rows.
 @compute @workgroup_size(CONTACT_LANES)
 fn triangle_scatter_incidence(
     @builtin(workgroup_id) workgroup: vec3<u32>,

@@ -1,6 +1,6 @@
 #import contact/triangle_particles
 
-/// Aims rows at where the solver has put particles, and colliders.
+/// Stores the contact-free positions of particles and colliders after the slice.
 @compute @workgroup_size(CONTACT_LANES)
 fn triangle_set_targets(
     @builtin(workgroup_id) workgroup: vec3<u32>,

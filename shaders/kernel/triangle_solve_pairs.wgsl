@@ -1,6 +1,6 @@
 #import contact/triangle_solve
 
-/// Pushes pairs apart.
+/// Updates the multipliers of each pair.
 @compute @workgroup_size(CONTACT_LANES)
 fn triangle_solve_pairs(
     @builtin(workgroup_id) workgroup: vec3<u32>,

@@ -1,6 +1,6 @@
 #import contact/triangle_narrow
 
-/// Sorts the corners of each row, so that sums over them have one order.
+/// Sorts the corners at each row, so that sums over them have one order.
 @compute @workgroup_size(CONTACT_LANES)
 fn triangle_sort_incidence(
     @builtin(workgroup_id) workgroup: vec3<u32>,

@@ -1,6 +1,6 @@
 #import contact/triangle_truncate
 
-/// Cuts the moves of rows to what each pair leaves.
+/// Computes the fraction of each corner's move that its pairs allow.
 @compute @workgroup_size(CONTACT_LANES)
 fn triangle_truncate_moves(
     @builtin(workgroup_id) workgroup: vec3<u32>,

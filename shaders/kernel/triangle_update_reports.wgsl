@@ -1,6 +1,6 @@
 #import contact/triangle_particles
 
-/// Reports what a slice could not keep apart.
+/// Adds the results of the slice to the report of each cloth.
 @compute @workgroup_size(CONTACT_LANES)
 fn triangle_update_reports(
     @builtin(workgroup_id) workgroup: vec3<u32>,

@@ -1,6 +1,6 @@
 #import contact/triangle_particles
 
-/// Puts particles where contact lets them be.
+/// Writes positions and velocities after contact back to the particles.
 @compute @workgroup_size(CONTACT_LANES)
 fn triangle_write_particles(
     @builtin(workgroup_id) workgroup: vec3<u32>,

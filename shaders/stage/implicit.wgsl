@@ -15,11 +15,13 @@
 #import stage/implicit/chains
 #import stage/implicit/step_control
 
-/// Begins a step at the prediction of particle i. From here to the end of the solve the current position is a displacement from the
-/// previous one: differences of small numbers keep the digits that forces of stiff cloth are made of.
+/// Starts a step at the prediction of particle i. Until the end of the solve the current position
+/// is a displacement from the previous one: differences of small numbers keep the digits that
+/// forces of stiff cloth need.
 ///
-/// A step may be made in 2^j equal parts, steps of their own of backward Euler. What acts besides inertia adds as much speed to each
-/// of them: (y - x - inertia) / 4^j is added to the displacement of each over that of the part before.
+/// A step may be made in 2^j equal parts, each a step of backward Euler. All that acts besides
+/// inertia adds the same velocity to each part: (y - x - inertia) / 4^j adds to each part's
+/// displacement over the part before.
 fn begin_solve(i: u32) {
     let particle = load_current(i);
     let predicted = particle.xyz - load_previous(i).xyz;
@@ -28,6 +30,7 @@ fn begin_solve(i: u32) {
         inertia = select(predicted, load_scratch(solve_row(SOLVE_INERTIA, i)).xyz, particle.w > 0.0);
     }
     let fraction = load_implicit().fraction;
+    // Displacement over inertia, by the square of the part's length.
     let added = (predicted - inertia) * (fraction * fraction);
     store_scratch(solve_row(SOLVE_INERTIA, i), vec4<f32>(added, 0.0));
     var start = predicted;
@@ -43,7 +46,7 @@ fn begin_solve(i: u32) {
     }
 }
 
-/// Begins a solve for particle i with this prediction and inverse mass.
+/// Starts a solve of particle i with this prediction and inverse mass.
 fn start_at(i: u32, prediction: vec3<f32>, inverse_mass: f32) {
     var mass = 0.0;
     if (inverse_mass > 0.0) {
@@ -59,7 +62,8 @@ fn start_at(i: u32, prediction: vec3<f32>, inverse_mass: f32) {
     store_scratch(solve_row(SOLVE_PLANES, i), vec4<f32>(0.0));
 }
 
-/// Moves particle i along the direction, which is 0 without mass, updates its residual and direction, and makes the next trial.
+/// Moves particle i along its direction (0 without mass), updates residual and direction, and makes
+/// the next trial.
 fn take_step(i: u32) {
     let factors = load_scratch(solve_state(0u));
     let next = load_scratch(solve_state(1u));
@@ -72,6 +76,7 @@ fn take_step(i: u32) {
     let displacement = load_scratch(solve_row(SOLVE_MOVES, i));
     let direction = load_scratch(solve_row(SOLVE_DIRECTIONS, i)).xyz;
     let inverse_mass = load_scratch(solve_row(SOLVE_PREDICTIONS, i)).w;
+    // u += a d;  r = (1 - f) r + f r1;  d = z + beta d;  trial = u + s d
     let moved = displacement.xyz + direction * factors.x;
     let residual = load_scratch(solve_row(SOLVE_RESIDUALS, i)).xyz * factors.y + load_scratch(solve_row(SOLVE_TRIALS, i)).xyz * factors.z;
     let next_direction = residual * factors.w + direction * next.x;
@@ -81,8 +86,8 @@ fn take_step(i: u32) {
     store_current(i, vec4<f32>(moved + next_direction * next.y, inverse_mass));
 }
 
-/// Begins the next part of a step for particle i, `ratio` as long as the one that was solved last: behind that one, or again where that
-/// began.
+/// Starts the next part of a step for particle i, `ratio` times as long as the part solved last:
+/// after that part if it was accepted, otherwise again at its start.
 fn begin_part(i: u32, is_taken: bool, ratio: f32) {
     let prediction = load_scratch(solve_row(SOLVE_PREDICTIONS, i));
     let added = load_scratch(solve_row(SOLVE_INERTIA, i)).xyz;
@@ -92,12 +97,14 @@ fn begin_part(i: u32, is_taken: bool, ratio: f32) {
         let before = load_previous(i);
         store_previous(i, vec4<f32>(before.xyz + inertia, before.w));
     }
+    // The added displacement scales with the square of the step.
     let next_added = added * (ratio * ratio);
     store_scratch(solve_row(SOLVE_INERTIA, i), vec4<f32>(next_added, 0.0));
     start_at(i, inertia * ratio + next_added, prediction.w);
 }
 
-/// What the solve moves particle i by: nothing where nothing finite was found, unless it is pinned.
+/// Displacement of particle i by the solve: 0 if the solve found nothing finite, unless the
+/// particle is pinned.
 fn solved_move(i: u32, inverse_mass: f32) -> vec3<f32> {
     if (inverse_mass > 0.0 && load_scratch(solve_state(3u)).w > 0.0) {
         return vec3<f32>(0.0);
@@ -105,14 +112,15 @@ fn solved_move(i: u32, inverse_mass: f32) -> vec3<f32> {
     return load_scratch(solve_row(SOLVE_MOVES, i)).xyz;
 }
 
-/// Moves particle i to where the solve has found it to be. Behind a step in parts it has the speed of the last one: it was that far back
-/// for each part one step ago.
+/// Moves particle i to its solved position. After a step in `split` parts the previous position is
+/// set back, so that the particle keeps the velocity of the last part over a whole step.
 fn end_solve(i: u32) {
     let prediction = load_scratch(solve_row(SOLVE_PREDICTIONS, i));
     let displacement = solved_move(i, prediction.w);
     let split = load_implicit().split;
     let plane = load_scratch(solve_row(SOLVE_PLANES, i));
     let strength = load_implicit().contact_stiffness * load_implicit().step_square * prediction.w;
+    // Push of the contact plane, for friction: kc w h^2 depth, h the whole step.
     store_scratch(solve_row(SOLVE_PLANES, i), vec4<f32>(plane.xyz, strength * plane_depth(plane, displacement) * (split * split)));
     let before = load_previous(i);
     if (split > 1.0) {

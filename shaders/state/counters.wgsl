@@ -1,12 +1,14 @@
 #import state/shared
 #import state/solve
 
-/// Loads faults and sleep counters into workgroup memory and decides whether there is anything to do.
+/// Loads faults and sleep counters into workgroup memory and decides whether the cloth has work to
+/// do.
 fn fetch_counters(is_frame_start: bool) {
     let report = feedback[cloth.cloth];
     let is_woken = report.wake_count != cloth_parameters[cloth_slot].sleep.wake_count;
     let pass_count = select(report.sleep_pass_count, 0u, is_woken);
     var is_asleep = report.is_asleep != 0u;
+    // Sleep starts and ends between frames only.
     if (is_frame_start) {
         is_asleep = (STAGES & STAGE_SLEEP) != 0u && pass_count >= cloth_parameters[cloth_slot].sleep.after_count;
         feedback[cloth.cloth].is_asleep = u32(is_asleep);
@@ -15,6 +17,7 @@ fn fetch_counters(is_frame_start: bool) {
     shared_sleep_pass_count = pass_count;
     shared_sleep_time = select(report.sleep_time, 0u, is_woken);
     shared_is_done = u32(is_asleep || report.fault_count != 0u);
+    // The halving of the last frame's end is where this one starts.
     if ((STAGES & STAGE_IMPLICIT) != 0u) {
         store_scratch(solve_state(4u), vec4<f32>(0.0));
         let halvings = min(report.implicit_halvings, load_implicit().max_halvings);
@@ -29,6 +32,7 @@ fn fetch_counters(is_frame_start: bool) {
 /// Reports faults and sleep counters after `iteration_count` whole iterations.
 fn flush_counters(iteration_count: u32) {
     let total = feedback[cloth.cloth].iteration_total + iteration_count;
+    // Only the first fault is kept: the cloth is frozen from then on.
     if (feedback[cloth.cloth].fault_count == 0u && atomicLoad(&shared_fault_count) != 0u) {
         feedback[cloth.cloth].fault_count = atomicLoad(&shared_fault_count);
         feedback[cloth.cloth].fault_particle = atomicLoad(&shared_fault_particle);

@@ -1,12 +1,14 @@
 #import state/shared
 #import state/solve
 
-/// Row of a corner of a triangle (`FabricOffsets.corner_begin`): the gradient of its energy there [N].
+/// Row of a corner of a triangle (`FabricOffsets.corner_begin`), which holds the gradient of the
+/// triangle's energy there [N].
 fn corner_row(corner: u32) -> u32 {
     return solve_row(SOLVE_PARTICLE_ARRAYS, corner);
 }
 
-/// Row of a bend end (`FabricOffsets.element_begin`): the gradient of its energy there [N].
+/// Row of a bend end (`FabricOffsets.element_begin`), which holds the gradient of the bend's energy
+/// there [N].
 fn bend_end_row(end: u32) -> u32 {
     return corner_row(3u * cloth.fabric.triangle_count + end);
 }
@@ -16,12 +18,13 @@ fn link_row(k: u32) -> u32 {
     return bend_end_row(4u * bend_count()) + SOLVE_CHAIN_ROWS * k;
 }
 
-/// Row of what the chain of a family solves for particle i: entry `family * particle_count + i`.
+/// Row of a chain's solution at particle i, by the entry `family * particle_count + i`.
 fn chain_value_row(entry: u32) -> u32 {
     return link_row(2u * cloth.particle_count) + entry;
 }
 
-/// Where the chains are in `fabric_pool`: their number, the first link of each and one past the last, particles.
+/// Start of the chains in `fabric_pool`: their number, the first link of each and one past the
+/// last, then the particle of each link.
 fn chain_list() -> u32 {
     return rate_row(cloth.particle_count) + cloth.particle_count + 1u + 4u * bend_count();
 }
@@ -41,7 +44,8 @@ fn link_particle(k: u32) -> u32 {
     return fabric_pool[chain_list() + 2u + chain_end() + k];
 }
 
-/// Where the rates of particle i are in `fabric_pool`; behind those of the last one the lists of bend ends.
+/// Start of the rates of particle i in `fabric_pool`. The lists of bend ends follow those of the
+/// last particle.
 fn rate_row(i: u32) -> u32 {
     return cloth.fabric.element_begin + SHAPE_WORDS * cloth.fabric.triangle_count + 4u * i;
 }

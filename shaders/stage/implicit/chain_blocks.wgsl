@@ -1,7 +1,8 @@
 #import stage/implicit/springs
 
-/// What the Hessian of triangle t is made of, to the rows of its corners: derivatives by u and v of the trial with how much of the
-/// stiffness along each acts in all directions, 1 - 1/|w| where that is positive; what the rest is over |w|^2.
+/// Writes the ingredients of the Hessian of triangle t to the rows of its corners: the derivatives
+/// wu and wv of the trial, each with the fraction max(1 - 1/|w|, 0) of its stiffness that acts in
+/// all directions, and the remaining fractions over |w|^2.
 fn direct_triangle(t: u32) {
     let corners = cloth.fabric.triangle_begin + 3u * t;
     let i0 = fabric_pool[corners];
@@ -17,7 +18,7 @@ fn direct_triangle(t: u32) {
     store_scratch(row + 2u, vec4<f32>(remainder_over_square(wu, all_u), remainder_over_square(wv, all_v), 0.0, 0.0));
 }
 
-/// (1 - all) / |w|^2, 0 without a length.
+/// Remaining fraction over the squared length, (1 - all) / |w|^2; 0 if the length vanishes.
 fn remainder_over_square(w: vec3<f32>, all: f32) -> f32 {
     let square = dot3(w, w);
     if (square > MIN_EDGE_SQUARE) {
@@ -26,7 +27,7 @@ fn remainder_over_square(w: vec3<f32>, all: f32) -> f32 {
     return 0.0;
 }
 
-/// A matrix of three by three.
+/// Matrix of three by three.
 struct Block {
     /// First column.
     x: vec3<f32>,
@@ -46,7 +47,8 @@ fn corner_weights(t: u32, corner: u32) -> vec2<f32> {
     return select(third, second, corner == 1u);
 }
 
-/// Stiffness along u and v and of shear [N/m], of a trispring those of its small strains, without what narrows it.
+/// Stiffness along u, along v and of shear [N/m]; for a trispring those of small strains, without
+/// lateral contraction.
 fn chain_stiffness() -> vec3<f32> {
     let implicit = load_implicit();
     if (implicit.stretch_model == STRETCH_THREADS) {
@@ -56,8 +58,10 @@ fn chain_stiffness() -> vec3<f32> {
     return vec3<f32>(along, along, implicit.stiffness_v);
 }
 
-/// Columns of the Hessian of triangle t between two of its corners, positive semi-definite for one of them: along u A Ku ci cj
-/// (all I + rest w w^T), likewise along v, of shear A G gi gj^T with g = cu wv + cv wu.
+/// Columns of the Hessian of triangle t between two of its corners with weights a and b, positive
+/// semi-definite if they are one corner:
+///   along u:  A Ku au bu (all I + rest wu wu^T), along v likewise,
+///   of shear: A G ga gb^T,  ga = au wv + av wu, gb likewise.
 fn corner_block(t: u32, a: vec2<f32>, b: vec2<f32>) -> Block {
     let row = corner_row(3u * t);
     let wu = load_scratch(row);
@@ -78,7 +82,8 @@ fn corner_block(t: u32, a: vec2<f32>, b: vec2<f32>) -> Block {
     );
 }
 
-/// Columns of the Hessian of a spring of particle i there, positive semi-definite: k (all I + rest d d^T), as those of triangles are.
+/// Columns of the Hessian of a spring at particle i, positive semi-definite: k (all I + rest d
+/// d^T), as those of triangles.
 fn spring_block(spring: u32, i: u32) -> Block {
     let edge = trial_edge(i, spring_end(spring, i));
     let all = max(slack(edge, rest_length_of(fabric_pool[spring] / SPRING_KINDS)), 0.0);

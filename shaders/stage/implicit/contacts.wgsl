@@ -4,7 +4,8 @@
 #import stage/collide_triangle
 #import stage/collide_shape
 
-/// Whether this evaluation looks for contacts: where forces are taken as they are.
+/// Tests whether this evaluation searches for contacts: only where residuals are evaluated, not
+/// extrapolated.
 fn probes_contacts() -> bool {
     var is_due = false;
     if ((STAGES & STAGES_OF_PROBES) != 0u) {
@@ -13,11 +14,13 @@ fn probes_contacts() -> bool {
     return is_due;
 }
 
-/// Looks whether the trial has particle i in shapes. If so, it is kept out from here on by the plane of its mean exit, with the energy
-/// kc/2 max(0, o - n . u)^2, u its displacement.
+/// Tests the trial of particle i against the shapes. A particle inside is kept out from here on by
+/// the plane of its mean exit, with the energy
+///   kc/2 max(0, o - n . u)^2,  u its displacement, n the normal of the plane and o its offset.
 ///
-/// A plane never moves a particle outwards that was behind it one step ago, other than with the shape: the stages behind the solve do. It
-/// is kept as long as it explains half of how deep the particle is, so that rounding of positions does not disturb the solve.
+/// A plane moves a particle outwards that was behind it one step ago only as far as the shape
+/// itself moves; the stages after the solve do the rest. A plane is kept as long as it explains
+/// half the depth of the particle, so that rounding of positions does not disturb the solve.
 fn probe_contacts(i: u32) {
     let particle = load_current(i);
     if (particle.w > 0.0) {
@@ -37,11 +40,14 @@ fn probe_contacts(i: u32) {
         }
         if (contacts.count > 0.0) {
             let push = contacts.push / contacts.count;
+            // Direction and depth of the mean exit of all shapes.
             let depth = sqrt(dot3(push, push));
             let plane = load_scratch(solve_row(SOLVE_PLANES, i));
             if (depth > SOLVE_PLANE_DEPTH * plane_depth(plane, particle.xyz)) {
                 let normal = push / depth;
                 let advance = contacts.approach / contacts.count + dot3(contacts.travel, normal) / contacts.count;
+                // The offset is the end of the exit, but no farther than the shapes advanced in
+                // this step.
                 let reach = min(dot3(normal, particle.xyz) + depth, max(advance, 0.0));
                 store_scratch(solve_row(SOLVE_PLANES, i), vec4<f32>(normal, reach));
             }
@@ -49,7 +55,7 @@ fn probe_contacts(i: u32) {
     }
 }
 
-/// How far a particle that moves by u is behind a plane of contact [m].
+/// Depth of a particle with displacement u behind its contact plane [m].
 fn plane_depth(plane: vec4<f32>, u: vec3<f32>) -> f32 {
     return max(plane.w - dot3(plane.xyz, u), 0.0);
 }

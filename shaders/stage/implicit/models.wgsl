@@ -1,14 +1,14 @@
 #import state/shared
 #import state/solve
 
-/// Sets how often the step is halved that is solved from here on.
+/// Sets the number of halvings of the step that is solved from here on.
 fn set_halvings(halvings: u32) {
     if ((STAGES & IMPLICIT_HALVINGS) != 0u) {
         solve_halvings = halvings;
     }
 }
 
-/// Whether residuals become directions by chains.
+/// Tests whether the chains precondition residuals.
 fn is_preconditioned() -> bool {
     var does = false;
     if ((STAGES & IMPLICIT_CHAINS) != 0u) {
@@ -17,7 +17,7 @@ fn is_preconditioned() -> bool {
     return does;
 }
 
-/// Whether springs resist stretch and shear, in place of triangles.
+/// Tests whether springs resist stretch and shear instead of triangles.
 fn stretches_springs() -> bool {
     var does = false;
     if ((STAGES & IMPLICIT_SPRINGS) != 0u) {
@@ -26,7 +26,7 @@ fn stretches_springs() -> bool {
     return does;
 }
 
-/// Whether springs resist bending, in place of bends.
+/// Tests whether springs resist bending instead of bend elements.
 fn bends_springs() -> bool {
     var does = false;
     if ((STAGES & IMPLICIT_SPRINGS) != 0u) {
@@ -35,7 +35,7 @@ fn bends_springs() -> bool {
     return does;
 }
 
-/// Whether forces of bends are taken in this evaluation.
+/// Tests whether this evaluation updates the forces of bending.
 fn takes_bends() -> bool {
     return load_scratch(solve_state(1u)).w > 0.0;
 }

@@ -1,7 +1,7 @@
 #import stage/implicit/models
 #import stage/implicit/springs
 
-/// What bends and springs of bending resist particle i with at most [N/m].
+/// Upper bound of the stiffness of the bends, or bending springs, at particle i [N/m].
 fn bend_rate(i: u32) -> f32 {
     if ((STAGES & IMPLICIT_SPRINGS) != 0u) {
         if (bends_springs()) {
@@ -11,7 +11,7 @@ fn bend_rate(i: u32) -> f32 {
     return load_implicit().rigidity * bitcast<f32>(fabric_pool[rate_row(i) + 2u]);
 }
 
-/// What triangles resist particle i with at rest, or its springs drawn straight [N/m].
+/// Stiffness of the triangles at particle i at rest, or of its springs drawn straight [N/m].
 fn stretch_rate(i: u32) -> f32 {
     if ((STAGES & IMPLICIT_SPRINGS) != 0u) {
         if (stretches_springs()) {
@@ -23,7 +23,8 @@ fn stretch_rate(i: u32) -> f32 {
     return along_u + along_v;
 }
 
-/// Squared rates of particle i: of stretch and contact [1/s^2], of bending, and of stretch times the length of its edges [m/s^2].
+/// Squared rates of particle i: of stretch and contact [1/s^2], of bending [1/s^2], and of stretch
+/// times the length of its edges [m/s^2].
 fn particle_rates(i: u32, inverse_mass: f32, has_plane: bool) -> vec4<f32> {
     let stretch = stretch_rate(i) * inverse_mass;
     let bend = bend_rate(i) * inverse_mass;

@@ -2,7 +2,8 @@
 #import stage/implicit/contacts
 #import stage/implicit/springs
 
-/// Gradient of the energy of the triangles of particle i [N], in ascending order, or of its springs.
+/// Gradient of the stretch energy at particle i [N]: of its triangles in ascending order, or of its
+/// springs.
 fn stretch_gradient(i: u32) -> vec3<f32> {
     if ((STAGES & IMPLICIT_SPRINGS) != 0u) {
         if (stretches_springs()) {
@@ -19,7 +20,8 @@ fn stretch_gradient(i: u32) -> vec3<f32> {
     return gradient;
 }
 
-/// Gradient of the energy of the bends of particle i [N], in ascending order, or of its springs.
+/// Gradient of the bending energy at particle i [N]: of its bends in ascending order, or of its
+/// springs.
 fn bend_gradient(i: u32) -> vec3<f32> {
     if ((STAGES & IMPLICIT_SPRINGS) != 0u) {
         if (bends_springs()) {
@@ -37,22 +39,25 @@ fn bend_gradient(i: u32) -> vec3<f32> {
     return gradient;
 }
 
-/// Residual r1 of the trial of particle i with inverse mass: y - u - h^2 w grad E, the gradient of m/(2 h^2) |u - y|^2 + E(x + u) in the
-/// metric m/h^2 [m].
+/// Residual r1 of the trial of particle i, which has inverse mass [m]: y - u - h^2 w grad E, the
+/// negative gradient of m/(2 h^2) |u - y|^2 + E(x + u) in the metric m/h^2.
 fn trial_residual(i: u32) -> vec3<f32> {
     let prediction = load_scratch(solve_row(SOLVE_PREDICTIONS, i));
     var force = load_scratch(solve_row(SOLVE_FORCES, i)).xyz;
+    // Between updates the bending force of the last one is reused.
     if (takes_bends()) {
         force = bend_gradient(i);
         store_scratch(solve_row(SOLVE_FORCES, i), vec4<f32>(force, 0.0));
     }
     force = stretch_gradient(i) + force;
     let plane = load_scratch(solve_row(SOLVE_PLANES, i));
+    // Contact pushes along the plane's normal: grad E_c = -kc depth n.
     force -= plane.xyz * (load_implicit().contact_stiffness * plane_depth(plane, load_current(i).xyz));
     return prediction.xyz - load_current(i).xyz - force * (load_implicit().step_square * prediction.w);
 }
 
-/// Residual of the trial of particle i, to scratch, where chains read it; 0 without inverse mass.
+/// Computes the residual of the trial of particle i and writes it to scratch for the chains; 0
+/// without inverse mass.
 fn find_residual(i: u32) {
     var trial = vec3<f32>(0.0);
     if (load_scratch(solve_row(SOLVE_PREDICTIONS, i)).w > 0.0) {

@@ -1,9 +1,9 @@
 #import stage/implicit/addresses
 #import stage/implicit/edges
 
-/// Where the springs of particles are in `fabric_pool`, those of stretch and shear or those of bending: the first of each particle and one
-/// past the last, `[particle_count + 1]`, then two words each: SPRING_KINDS times the edge plus its kind, and what its stiffness is
-/// multiplied with.
+/// Start of the springs of particles in `fabric_pool`, of stretch and shear or of bending: the
+/// first spring of each particle and one past the last, `[particle_count + 1]`, then two words per
+/// spring: SPRING_KINDS times its edge plus its kind, and the factor on its stiffness.
 fn spring_list(of_bends: bool) -> u32 {
     let first = chain_list() + 2u + chain_end() + 2u * cloth.particle_count;
     var list = first;
@@ -13,7 +13,7 @@ fn spring_list(of_bends: bool) -> u32 {
     return list;
 }
 
-/// Words of the springs of a list.
+/// Start of the words of the springs in a list.
 fn spring_words(list: u32) -> u32 {
     return list + cloth.particle_count + 1u;
 }
@@ -21,6 +21,7 @@ fn spring_words(list: u32) -> u32 {
 /// Particle at the other end of a spring of particle i.
 fn spring_end(spring: u32, i: u32) -> u32 {
     let ends = cloth.fabric.ends_begin + 2u * (fabric_pool[spring] / SPRING_KINDS);
+    // a ^ b ^ i is the end that is not i.
     return (fabric_pool[ends] ^ fabric_pool[ends + 1u] ^ i) & ~END_OF_FIBER;
 }
 
@@ -49,8 +50,9 @@ fn spring_sum(i: u32, of_bends: bool) -> f32 {
     return sum;
 }
 
-/// Gradient of the energy of the springs of particle i [N], k/2 (l - L)^2 each, in ascending order. Those of stretch and shear have a
-/// fraction of their stiffness where they are shorter than at rest; damping as in `stretch_triangle`.
+/// Gradient of the energy of the springs of particle i [N], k/2 (l - L)^2 each, summed in ascending
+/// order. A spring of stretch or shear that is shorter than at rest has a fraction of its
+/// stiffness. Damping is that of `stretch_triangle`.
 fn spring_gradient(i: u32, of_bends: bool) -> vec3<f32> {
     let list = spring_list(of_bends);
     let end = fabric_pool[list + i + 1u];
@@ -61,6 +63,7 @@ fn spring_gradient(i: u32, of_bends: bool) -> vec3<f32> {
         let spring = spring_words(list) + 2u * k;
         let other = spring_end(spring, i);
         let edge = trial_edge(i, other);
+        // Damping shifts the rest length towards the last length: L' = L share + l_last memory.
         var rest = rest_length_of(fabric_pool[spring] / SPRING_KINDS) * share;
         if (memory > 0.0) {
             let last = previous_edge(i, other);
@@ -70,6 +73,7 @@ fn spring_gradient(i: u32, of_bends: bool) -> vec3<f32> {
         if (pull < 0.0 && !of_bends) {
             pull *= load_implicit().compression;
         }
+        // dE/dx_i = -k (1 - L/l) d,  d the edge from particle i.
         gradient -= edge * pull;
     }
     return gradient;

@@ -1,20 +1,26 @@
 #import stage/implicit/models
 #import stage/implicit/sums
 
-/// Decides by the sums over all particles how the solve continues.
+/// Decides from the sums over all particles how the solve continues: next trial, residual check, or
+/// end of the part.
 ///
-/// Non-linear conjugate gradients (Polak, Ribiere, 1969; Powell, 1986) with one evaluation an iteration: the secant of <r, d> between
-/// the displacement and the trial u + s d yields the step a, and as the residual is taken as linear along d, the residual there is
-/// (1 - f) r + f r1 with f = a/s, and so are all products. At checks it is evaluated, and the bends, whose forces are
-/// held between where they change slowly enough. Deviations from Shewchuk, "An Introduction to the Conjugate Gradient Method Without
-/// the Agonizing Pain", 1994, B4: it starts at the prediction, and again where <r, d> is not positive; it tries the last step; it never
-/// steps further than 1, as no eigenvalue of the metric is below 1, nor further than SOLVE_GROWTH trials; trials go down to a 64th of
-/// the first, so that energies of fourth order are measured where they are steep; where a residual all but vanishes
-/// it is evaluated, as what is left of the recurrence is rounding.
+/// Non-linear conjugate gradients (Polak, Ribiere, 1969; Powell, 1986) with one evaluation per
+/// iteration. The secant of <r, d> between the displacement and the trial u + s d yields the step
+/// a. The residual is taken as linear along d, so with f = a/s the residual after the step is (1 -
+/// f) r + f r1, and all products follow. At checks the residual is evaluated, as are the bends,
+/// whose forces are otherwise held where they change slowly enough.
 ///
-/// A step that is not solved, or far from it, is taken back and made in halves. Where a part took more than three quarters of the
-/// iterations the next one is half as long, and where two in a row took no more than three eighths it is twice as long, if that
-/// ends where a part of that length does. The very first step is cut by the rate of stretch.
+/// Deviations from Shewchuk, "An Introduction to the Conjugate Gradient Method Without the
+/// Agonizing Pain", 1994, B4: the solve starts at the prediction, and restarts where <r, d> is not
+/// positive; the trial is the last step; a step is at most 1, as no eigenvalue in the metric is
+/// below 1, and at most SOLVE_GROWTH trials; a trial is at least a 64th of the first, so that
+/// energies of fourth order are measured where they are steep; a residual that all but vanishes is
+/// evaluated, as the rest of the recurrence is rounding.
+///
+/// A step that does not converge, or diverges, is rejected and made in halves. If a part took more
+/// than three quarters of the iteration limit, the next part is half as long. If two parts in a row
+/// took at most three eighths, the next is twice as long, provided that it ends on the grid of such
+/// parts. The very first step is halved by the rate of stretch.
 fn choose_step(_item: u32) {
     let parts = add_sums(sum_row(0u), SOLVE_SUMS);
     let sums = parts[0];
@@ -24,7 +30,7 @@ fn choose_step(_item: u32) {
     let last = load_scratch(solve_state(3u));
     let has_bends = load_implicit().rigidity > 0.0;
     let step_square = load_implicit().step_square;
-    // NaN fails too.
+    // NaN fails this comparison too.
     let is_sane = abs(sums.x + sums.y + sums.z) <= SOLVE_MAX;
     var iterations = last.x;
     var tolerance_square = last.y;
@@ -34,7 +40,7 @@ fn choose_step(_item: u32) {
     var step = 0.0;
     var kept = 0.0;
     var taken = 1.0;
-    // Products of the next residual with itself, with the last one, and with the direction.
+    // Products of the next residual: with itself, with the last one, with the direction.
     var rr = sums.z;
     var overlap = sums.y;
     var rd = sums.x;
@@ -52,6 +58,7 @@ fn choose_step(_item: u32) {
         let tolerance = max(load_implicit().tolerance, SOLVE_ROUNDING * rates.z * step_square);
         tolerance_square = tolerance * tolerance;
         holds_bends = rates.y * step_square <= 1.0;
+        // Stiff cloth starts with a shorter trial.
         let reach = min(2.0 * rates.x * step_square, SOLVE_MAX_REACH);
         first_trial = 1.0;
         if (reach > 4.0 && !is_preconditioned()) {
@@ -63,6 +70,7 @@ fn choose_step(_item: u32) {
             let limit = f32(load_implicit().max_iterations);
             let first_reach = SOLVE_FIRST_REACH * limit * limit;
             while (control.w > 0.0 && square > first_reach && next < most) {
+                // Half the step has a quarter of the squared rate.
                 square *= 0.25;
                 ratio *= 0.5;
                 next += 1.0;
@@ -73,11 +81,13 @@ fn choose_step(_item: u32) {
         iterations += 1.0;
         step = 2.0 * products.z;
         if (sums.x < products.y) {
+            // Secant of <r, d>: y at 0, x at the trial z; its zero is at a = z y / (y - x).
             step = products.z * products.y / (products.y - sums.x);
         }
         step = min(min(step, SOLVE_GROWTH * products.z), load_implicit().max_step);
         taken = step / products.z;
         kept = 1.0 - taken;
+        // (1 - f) r + f r1|^2 in the metric, expanded.
         rr = kept * kept * products.x + 2.0 * (taken * kept) * sums.y + taken * taken * sums.z;
         overlap = kept * products.x + taken * sums.y;
         rd = kept * products.y + taken * sums.x;
@@ -88,7 +98,8 @@ fn choose_step(_item: u32) {
         if (is_due || is_last || is_exhausted) {
             next_mode = SOLVE_CHECK;
         }
-        // Checks that come by themselves count as iterations, so that there are no more evaluations than the kernel has.
+        // Such an extra check counts as an iteration, so that the kernel's bound on evaluations
+        // holds.
         if (is_exhausted && !is_due && !is_last) {
             iterations += 1.0;
         }
@@ -122,6 +133,7 @@ fn choose_step(_item: u32) {
                 ratio = 0.5;
             } else if (is_solved && 8.0 * iterations <= 3.0 * f32(iteration_limit)) {
                 quick_steps = 1.0;
+                // The second quick part in a row, at the end of a part twice as long.
                 if (control.y > 0.0 && u32(ticks_done) % (2u * tick_count) == 0u && halvings > 0.0) {
                     next = halvings - 1.0;
                     ratio = 2.0;
@@ -132,6 +144,7 @@ fn choose_step(_item: u32) {
             next = halvings + 1.0;
             ratio = 0.5;
         }
+        // A whole step has 2^max_halvings ticks.
         let is_done = is_taken && u32(ticks_done) >= 1u << load_implicit().max_halvings;
         let taken_flag = select(0.0, 1.0, is_taken);
         let held = select(0.0, 1.0, is_taken && !is_sane);
@@ -144,6 +157,7 @@ fn choose_step(_item: u32) {
         store_scratch(solve_state(4u), counters + vec4<f32>(taken_flag, iterations, unconverged, held));
         store_scratch(solve_state(5u), vec4<f32>(next, quick_steps, control.z + select(0.0, 1.0, is_rejected), 0.0));
         store_scratch(solve_state(6u), vec4<f32>(ticks_done, spent + iterations, 0.0, 0.0));
+        // Encodes what the kernel reads; see `shared_is_done`.
         shared_is_done = select(2u * u32(next) + 3u, 1u, is_done);
     } else {
         let takes = has_bends && (next_mode == SOLVE_CHECK || !holds_bends);
@@ -156,9 +170,11 @@ fn choose_step(_item: u32) {
         } else {
             var mixed = 0.0;
             if (mode != SOLVE_START) {
+                // Polak-Ribiere factor, restarted where negative (PR+).
                 mixed = max(0.0, (rr - overlap) / products.x);
             }
             var descent = rr + mixed * rd;
+            // Not a descent direction (or NaN): restart with the residual.
             if (!(descent > 0.0)) {
                 mixed = 0.0;
                 descent = rr;

@@ -1,9 +1,12 @@
 #import stage/implicit/residual
 #import stage/implicit/rates
 
-/// Residuals r1 of the trial of every SOLVE_PARTS-th particle from `part` on, to scratch as they are preconditioned, z1, and sums:
-/// m r1 . d, m r1 . z, m r1 . z1, largest r1 . r1; at the start also the largest squared rate of stretch [1/s^2], of bending, and of stretch
-/// times edge length [m/s^2]. By the mass alone z is r.
+/// Sums the products of every SOLVE_PARTS-th particle from `part` on: m r1 . d, m r1 . z, m r1 .
+/// z1, and the largest r1 . r1. It evaluates the residual r1 of each, and writes the preconditioned
+/// residual z1 to scratch; without chains z1 is r1.
+///
+/// At the start of a solve it also finds the largest squared rates: of stretch [1/s^2], of bending
+/// [1/s^2], and of stretch times edge length [m/s^2].
 fn sum_part(part: u32) {
     let is_start = load_scratch(solve_state(1u)).z == SOLVE_START;
     var sums = vec4<f32>(0.0);
@@ -15,6 +18,8 @@ fn sum_part(part: u32) {
             var conditioned = vec3<f32>(0.0);
             if (is_preconditioned()) {
                 trial = load_scratch(solve_row(SOLVE_TRIALS, i)).xyz;
+                // Mean of both chain families; the root undoes the scaling by M^-1/2 of
+                // `factor_chain`.
                 let both = load_scratch(chain_value_row(i)).xyz + load_scratch(chain_value_row(cloth.particle_count + i)).xyz;
                 conditioned = both * (0.5 * sqrt(prediction.w));
             } else {
@@ -39,7 +44,7 @@ fn sum_part(part: u32) {
     store_scratch(part_row(part) + 1u, rates);
 }
 
-/// Adds sums of parts from row `begin` on, in order, as `sum_part` has them.
+/// Adds the sums of `count` parts from row `begin` on, in order; layout as in `sum_part`.
 fn add_sums(begin: u32, count: u32) -> array<vec4<f32>, 2> {
     var sums = vec4<f32>(0.0);
     var rates = vec4<f32>(0.0);
@@ -51,7 +56,7 @@ fn add_sums(begin: u32, count: u32) -> array<vec4<f32>, 2> {
     return array<vec4<f32>, 2>(sums, rates);
 }
 
-/// Adds as many parts as there are in a sum.
+/// Adds the sums of the SOLVE_PARTS / SOLVE_SUMS parts that belong to a sum.
 fn sum_parts(sum: u32) {
     let count = SOLVE_PARTS / SOLVE_SUMS;
     let sums = add_sums(part_row(sum * count), count);
