@@ -221,8 +221,8 @@ fn bounds_meet(a: u32, b: u32) -> bool {
     return is_near;
 }
 
-/// Raises the longest forced move, which decides how many rounds the slice takes, to that of a
-/// body.
+/// Raises the longest forced move of the slice to that of a body; reports compare it with what the
+/// rounds can follow.
 fn raise_forced_move(body: u32) {
     atomicMax(&triangle_lists.round.forced_move_square, atomicLoad(&triangle_lists.words[body_word(body, 6u)]));
 }

@@ -61,8 +61,8 @@ fn begin_round() {
     atomicStore(&triangle_lists.round.gates[TRIANGLE_FRESH], u32(is_due && !is_repeat));
     if (is_due) {
         let repeats = select(0u, atomicLoad(&triangle_lists.round.repeat_count) + 1u, is_repeat);
-        // After too many repeats, or late in the slice, any row may be truncated: the round then
-        // ends.
+        // After too many repeats, or late in the slice, any row may be truncated,
+        // so that it does not repeat.
         let is_careful = repeats == TRIANGLE_MAX_REPEATS || 2u * (round + 1u) >= triangle.max_rounds;
         atomicStore(&triangle_lists.round.repeat_count, repeats);
         atomicStore(&triangle_lists.round.is_careful, u32(is_careful));

@@ -30,7 +30,7 @@ fn solve_pair(i: u32) {
         let relative = mix_rows(triangle_pairs[i].rows, triangle_pairs[i].weights, TRIANGLE_MOVES);
         let along = dot3(normal, relative);
         let part = TRIANGLE_RELAXATION * compliance;
-        // Normal: lambda = max(lambda - k (n . v + closing), 0), k over-relaxed.
+        // Normal: lambda = max(lambda - k (n . dx + closing), 0), k over-relaxed.
         let push = max(old.w - (along + triangle_pairs[i].closing) * part, 0.0);
         let slide = relative - normal * along;
         // Friction: clamped to the cone |drag| <= mu lambda.
