@@ -3,12 +3,12 @@
 #import state/bindings
 
 // Memory budget of a workgroup [bytes]:
-//   shared_current   16 * CURRENT_CAPACITY    resident, half-resident: the particle capacity; streamed: 1
-//   shared_previous  16 * PREVIOUS_CAPACITY   resident: the particle capacity; else 1
-//   shared_rows      16 * ROW_CAPACITY        with whole fibers where there is room; else 1
-//   shared_cells     4 * GRID_CELLS          with self collision; else 4
+//   shared_current   16 * CURRENT_CAPACITY   half-resident too: particle capacity; otherwise 1
+//   shared_previous  16 * PREVIOUS_CAPACITY  resident: particle capacity; otherwise 1
+//   shared_rows      16 * ROW_CAPACITY       with whole fibers, where there is room; otherwise 1
+//   shared_cells     4 * GRID_CELLS          with self collision; otherwise 4
 //   counters         24
-//   shared_cell_sums 4 * GRID_SUMS           64 with self collision; else 1
+//   shared_cell_sums 4 * GRID_SUMS           64 with self collision; otherwise 1
 
 /// Lanes of a workgroup; each workgroup simulates one cloth.
 override LANES: u32 = 64u;
