@@ -1,108 +1,117 @@
-//! The entry points and their overrides.
+//! Entry points and their overrides.
 
 use poplin_layout::{GRID_PARTS, MemoryPlan, MemoryTier, StageMask};
 
 /// A compute entry point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Kernel {
-    /// A range of iterations of one frame of one cloth per workgroup.
+    /// Simulates a range of iterations of one frame, one cloth per workgroup.
     SimulateCloth,
-    /// Writes what has changed since the last frame.
+    /// Writes the rows that changed since the last frame.
     ScatterRows,
-    /// Collision of cloths: particles in the world, bounds.
+    /// Contact of particles: particles in world space and the bounds of each cloth.
     ContactGatherParticles,
-    /// Collision of cloths: which cloths meet another; empties the grid.
+    /// Contact of particles: cloths whose bounds are near another cloth; clears the grid.
     ContactFindNearCloths,
-    /// Collision of cloths: particles of each bucket.
+    /// Contact of particles: rows per hash bucket.
     ContactCountRows,
-    /// Collision of cloths: sums within blocks of buckets.
+    /// Contact of particles: prefix sums of the counts within each block.
     ContactScanBlocks,
-    /// Collision of cloths: sums of the blocks.
+    /// Contact of particles: prefix sums of the block sums.
     ContactScanSums,
-    /// Collision of cloths: particles by bucket.
+    /// Contact of particles: rows by bucket, in order of arrival.
     ContactScatterRows,
-    /// Collision of cloths: the particles of each bucket in order.
+    /// Contact of particles: rows of each bucket sorted by index.
     ContactSortBuckets,
-    /// Collision of cloths: contacts of each particle.
+    /// Contact of particles: contacts of each row.
     ContactCountContacts,
-    /// Collision of cloths: pushes.
+    /// Contact of particles: pushes overlapping particles apart.
     ContactPushParticles,
-    /// Contact of triangles: where particles are before the frame.
+    /// Triangle contact: world positions of cloth vertices before the frame.
     TriangleGatherPositions,
-    /// Contact of triangles: multipliers of bodies with other indices.
+    /// Triangle contact: rewrites stored multipliers to the new body indices, drops those of
+    /// removed bodies.
     TriangleRemapMultipliers,
-    /// Contact of triangles: where particles and colliders would be.
+    /// Triangle contact: positions that rows would reach in the slice without contact.
     TriangleSetTargets,
-    /// Contact of triangles: no rounds yet, bodies without bounds.
+    /// Triangle contact: clears the round state and the per-body words at the start of a slice.
     TriangleClearState,
-    /// Contact of triangles: bounds and longest moves of bodies.
+    /// Triangle contact: bounds and longest forced move of each body; starts the slice of each row.
     TriangleBoundBodies,
-    /// Contact of triangles: longest moves of those near others.
+    /// Triangle contact: longest move of pinned rows and colliders among bodies that are near each
+    /// other.
     TriangleFindForcedMoves,
-    /// Contact of triangles: whether there is another round.
+    /// Triangle contact: decides whether another round runs, and begins it.
     TriangleBeginRound,
-    /// Contact of triangles: where rows go in the round.
+    /// Triangle contact: contact-free move of each row in the round.
     TrianglePlanMoves,
-    /// Contact of triangles: boxes around the steps of rows, and empty lists.
+    /// Triangle contact: boxes around each row's move, inflated by its contact reach; clears the
+    /// row lists.
     TriangleBoundMoves,
-    /// Contact of triangles: boxes of the trees.
+    /// Triangle contact: refits one level of the bounding-volume trees.
     TriangleRefitTrees,
-    /// Contact of triangles: counts of what may meet.
+    /// Triangle contact: number of candidate pairs of each query (broad phase, first pass).
     TriangleCountCandidates,
-    /// Contact of triangles: what may meet.
+    /// Triangle contact: writes the candidate pairs of each query (broad phase, second pass).
     TriangleListCandidates,
-    /// Contact of triangles: how much of the moves of the round they leave.
+    /// Triangle contact: largest fraction of the round's moves that candidates allow pins and
+    /// colliders.
     TriangleLimitFraction,
-    /// Contact of triangles: which candidates are in reach.
+    /// Triangle contact: flags the candidates that are within reach (narrow phase).
     TriangleFlagPairs,
-    /// Contact of triangles: the pairs in reach.
+    /// Triangle contact: writes the pairs within reach, warm-started, and counts their corners per
+    /// row.
     TriangleBuildPairs,
-    /// Contact of triangles: corners of pairs by row.
+    /// Triangle contact: scatters pair corners into the lists of their rows; step length of each
+    /// pair's multiplier.
     TriangleScatterIncidence,
-    /// Contact of triangles: the corners of each row in order.
+    /// Triangle contact: sorts the pair corners of each row, so that sums have one order.
     TriangleSortIncidence,
-    /// Contact of triangles: moves by changes of multipliers.
+    /// Triangle contact: adds the multiplier changes of incident pairs to the move of each row.
     TriangleGatherCorrections,
-    /// Contact of triangles: multipliers.
+    /// Triangle contact: updates normal and friction multipliers of each pair.
     TriangleSolvePairs,
-    /// Contact of triangles: whether pins or colliders come too near.
+    /// Triangle contact: extra iterations while pins or colliders press pairs; restarts the round
+    /// if the linearisation fails.
     TriangleIteratePinned,
-    /// Contact of triangles: overlaps; keeps multipliers.
+    /// Triangle contact: correction that removes part of the overlaps; stores multipliers for the
+    /// next slice.
     TriangleReduceOverlaps,
-    /// Contact of triangles: what pairs leave of moves.
+    /// Triangle contact: fraction of each corner's move that its pair allows (planar truncation).
     TriangleTruncateMoves,
-    /// Contact of triangles: the pairs that leave least.
+    /// Triangle contact: first pair that limits each row's move most.
     TriangleMarkLimitingPairs,
-    /// Contact of triangles: rows that are held back.
+    /// Triangle contact: limits truncated moves to the search reserve, or flags rows that were
+    /// truncated unexpectedly.
     TriangleCheckTruncation,
-    /// Contact of triangles: rows move.
+    /// Triangle contact: moves rows by the allowed fraction.
     TriangleMoveRows,
-    /// Contact of triangles: pairs that are crossed by force.
+    /// Triangle contact: counts pairs that pins or colliders force to cross; smallest gap.
     TriangleCountForced,
-    /// Contact of triangles: what was held back.
+    /// Triangle contact: returns the truncated part of moves to the velocity at the end of a slice.
     TriangleRestoreVelocities,
-    /// Contact of triangles: particles move.
+    /// Triangle contact: writes positions and velocities after contact back to particles.
     TriangleWriteParticles,
-    /// Contact of triangles: what could not be kept apart.
+    /// Triangle contact: adds the results of a slice to the report of each cloth.
     TriangleUpdateReports,
     /// Render meshes: normals of the particles that vertices are offset along.
     RenderFindNormals,
-    /// Render meshes: positions of vertices.
+    /// Render meshes: positions of render vertices.
     RenderPlaceVertices,
-    /// Render meshes: normals and tangents of vertices.
+    /// Render meshes: normals and tangents of render vertices.
     RenderOrientVertices,
-    /// Counts long loops.
+    /// Counts the trips of long loops.
     CanaryLoop,
     /// Tests for NaN and infinities.
     CanaryNan,
-    /// Prefix sums across barriers.
+    /// Computes prefix sums across barriers.
     CanaryBarrier,
-    /// Passes indices as bits and subnormal floats.
+    /// Passes indices as bits and as subnormal floats.
     CanarySubnormal,
 }
 
 impl Kernel {
-    /// Every kernel.
+    /// All kernels.
     pub const ALL: [Self; 47] = [
         Self::SimulateCloth,
         Self::ScatterRows,
@@ -153,7 +162,7 @@ impl Kernel {
         Self::CanarySubnormal,
     ];
 
-    /// The kernels of one pass of collision between cloths, in order.
+    /// Kernels of one pass of particle contact between cloths, in order.
     pub const CONTACT: [Self; 9] = [
         Self::ContactGatherParticles,
         Self::ContactFindNearCloths,
@@ -166,7 +175,7 @@ impl Kernel {
         Self::ContactPushParticles,
     ];
 
-    /// The kernels of contact of triangles that are its own, in the order in which a slice first runs them.
+    /// Kernels used only by triangle contact, in the order in which a slice first runs them.
     pub const TRIANGLES: [Self; 29] = [
         Self::TriangleGatherPositions,
         Self::TriangleRemapMultipliers,
@@ -199,11 +208,11 @@ impl Kernel {
         Self::TriangleUpdateReports,
     ];
 
-    /// The kernels that make render vertices, in order.
+    /// Kernels that compute render vertices, in order.
     pub const RENDER: [Self; 3] =
         [Self::RenderFindNormals, Self::RenderPlaceVertices, Self::RenderOrientVertices];
 
-    /// The file stem and the name of the entry point.
+    /// File stem, which is also the name of the entry point.
     pub fn name(self) -> &'static str {
         match self {
             Self::SimulateCloth => "simulate_cloth",
@@ -256,7 +265,7 @@ impl Kernel {
         }
     }
 
-    /// The file as `folder/stem`.
+    /// Path of the file as `folder/stem`.
     pub fn path(self) -> String {
         format!("kernel/{}", self.name())
     }
@@ -269,12 +278,12 @@ pub struct OverrideValues {
     pub lane_count: u32,
     /// Stages that are compiled in.
     pub stages: StageMask,
-    /// What is in workgroup memory.
+    /// Data kept in workgroup memory.
     pub memory: MemoryPlan,
 }
 
 impl OverrideValues {
-    /// The constants as the pipeline takes them.
+    /// Returns the constants by the names of their overrides.
     pub fn constants(&self) -> [(&'static str, f64); 11] {
         let MemoryPlan { tier, capacity, grid_cells, row_capacity } = self.memory;
         let current_shared = tier != MemoryTier::Streamed;

@@ -1,8 +1,8 @@
-//! The embedded shader files.
+//! Embedded shader files.
 
 macro_rules! embed {
     ($($path:literal),* $(,)?) => {
-        /// Every shader file as `(folder/stem, text)`.
+        /// All shader files as `(folder/stem, text)`.
         pub const SOURCES: &[(&str, &str)] =
             &[$(($path, include_str!(concat!("../shaders/", $path, ".wgsl")))),*];
     };
@@ -124,7 +124,7 @@ embed![
     "kernel/canary_subnormal",
 ];
 
-/// The text of `folder/stem`.
+/// Returns the text of `folder/stem`.
 pub fn source(path: &str) -> Option<&'static str> {
     SOURCES.iter().find(|(name, _)| *name == path).map(|(_, text)| *text)
 }
