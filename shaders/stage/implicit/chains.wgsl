@@ -100,8 +100,7 @@ fn factor_chain(chain: u32) {
 
 /// Solves a chain for the residuals of its particles divided by the roots of their inverse masses.
 ///
-/// Forward substitution:  y_k = b_k - L_k y_k-1. Back substitution:  x_k = D_k^-1 y_k - L_k+1^T
-/// x_k+1.
+///   forward:  y_k = b_k - L_k y_k-1,   back:  x_k = D_k^-1 y_k - L_k+1^T x_k+1.
 fn solve_chain(chain: u32) {
     let begin = chain_begin(chain);
     let end = chain_begin(chain + 1u);
