@@ -1,11 +1,13 @@
 #import lib/math
 #import contact/buffers
 
-/// Transforms particle i of a cloth to world space; returns its position. A sleeping or frozen cloth has no inverse mass there.
+/// Transforms particle i of a cloth to world space and returns its position. A particle of a
+/// sleeping or frozen cloth gets inverse mass 0.
 ///
-/// With axes R, origin o now and R', o' one iteration ago the motion is
-/// (R x + o) - (R' p + o') = R (x - p) + (R - R') p + (o - o'), which is exact where the local space stands still.
-fn gather_row(slot: u32, i: u32) -> vec3<f32> {
+/// With axes R and origin o now, R' and o' one iteration ago, the motion is
+///   (R x + o) - (R' p + o') = R (x - p) + (R - R') p + (o - o'),
+/// which is exact where the local space does not move.
+fn gather_particle(slot: u32, i: u32) -> vec3<f32> {
     let k = contact.cloth_begin + slot;
     let row = contact_cloths[k].row_begin + i;
     let now = contact_current[contact_cloths[k].particle_begin + i];
@@ -28,11 +30,12 @@ fn gather_row(slot: u32, i: u32) -> vec3<f32> {
     return position;
 }
 
-/// Whether the bounds of two cloths come closer than the mean of their distances.
+/// Tests whether the bounds of two cloths are closer than the sum of their radii.
 fn bounds_meet(a: u32, b: u32) -> bool {
     let reach = contact_cloths[contact.cloth_begin + a].radius + contact_cloths[contact.cloth_begin + b].radius;
     var is_near = true;
     for (var k = 0u; k < 3u; k++) {
+        // Signed gap along the axis, on either side.
         let above = from_ordered(contact_bounds[6u * a + k]) - from_ordered(contact_bounds[6u * b + 3u + k]);
         let below = from_ordered(contact_bounds[6u * b + k]) - from_ordered(contact_bounds[6u * a + 3u + k]);
         is_near = is_near && above <= reach && below <= reach;
@@ -40,8 +43,9 @@ fn bounds_meet(a: u32, b: u32) -> bool {
     return is_near;
 }
 
-/// Determines whether a cloth meets another that it collides with; the particles of the others are left out.
-fn meet_cloth(slot: u32) {
+/// Tests whether a cloth is near another one that it collides with; only particles of near cloths
+/// enter the grid.
+fn find_near_cloth(slot: u32) {
     var is_near = 0u;
     for (var other = 0u; other < contact.cloth_count && is_near == 0u; other++) {
         if (wants(slot, other) && bounds_meet(slot, other)) {

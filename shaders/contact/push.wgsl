@@ -1,7 +1,8 @@
 #import lib/math
 #import contact/buffers
 
-/// Whether rows i and j touch: of cloths that collide, not both immovable, closer than the mean of their distances.
+/// Tests whether rows i and j are in contact: their cloths collide, and they are closer than the
+/// sum of their radii.
 fn touches(i: u32, j: u32) -> bool {
     let delta = contact_rows[i].xyz - contact_rows[j].xyz;
     let distance = contact_rows[contact.row_count + i].w + contact_rows[contact.row_count + j].w;
@@ -9,8 +10,8 @@ fn touches(i: u32, j: u32) -> bool {
     return is_near && wants(contact_entries[i], contact_entries[j]);
 }
 
-/// Counts what row i touches. Rows that do not move need no average of their pushes: 0.
-fn touch_row(i: u32) {
+/// Counts the contacts of row i; 0 for immovable rows, whose pushes need no average.
+fn count_contacts(i: u32) {
     var count = 0u;
     if (is_met(i) && contact_rows[i].w > 0.0) {
         let cell = cell_of(contact_rows[i].xyz);
@@ -27,11 +28,13 @@ fn touch_row(i: u32) {
     contact_entries[4u * contact.row_count + i] = count;
 }
 
-/// The push of row i with what touching row j adds [m].
+/// Adds the push of row i by row j to `push` [m].
 ///
-/// n = (x_i - x_j) / |x_i - x_j|; the overlap and the tangential motion are divided by inverse mass:
-/// x_i += w_i / (w_i + w_j) / c * (stiffness * (d - |x_i - x_j|) * n + friction * (v - (v . n) n)),  v = v_j - v_i per iteration,
-/// c the larger contact count of the two: the same for both, so momentum is conserved.
+/// With n = (x_i - x_j) / |x_i - x_j|, d the sum of the radii, and v = v_j - v_i the relative
+/// motion per iteration,
+///   x_i += w_i / (w_i + w_j) / c * (stiffness (d - |x_i - x_j|) n + friction (v - (v . n) n)).
+/// c is the larger contact count of the two rows, so that both get the same c and momentum is
+/// conserved.
 fn add_push(push: vec3<f32>, i: u32, j: u32) -> vec3<f32> {
     let own = contact_rows[i];
     let other = contact_rows[j];
@@ -41,7 +44,7 @@ fn add_push(push: vec3<f32>, i: u32, j: u32) -> vec3<f32> {
     let square = dot3(delta, delta);
     let length = sqrt(square);
     let overlap = own_motion.w + other_motion.w - length;
-    // Coincident particles separate along y, that of the earlier cloth upwards.
+    // Coincident particles separate along y, the one of the earlier cloth upwards.
     var normal = vec3<f32>(0.0, select(-1.0, 1.0, i < j), 0.0);
     if (square > MIN_SQUARE) {
         normal = delta / length;
@@ -53,14 +56,15 @@ fn add_push(push: vec3<f32>, i: u32, j: u32) -> vec3<f32> {
     return push + normal * (contact.stiffness * overlap * fraction) + along * (contact.friction * fraction);
 }
 
-/// Whether row j moves so far that it wakes the sleeping cloth of row i.
+/// Tests whether the motion of row j is large enough to wake the sleeping cloth of row i.
 fn wakes(i: u32, j: u32) -> bool {
     let motion = abs(contact_rows[contact.row_count + j].xyz);
     let least = contact_cloths[contact.cloth_begin + contact_entries[i]].wake_distance;
     return max(motion.x, max(motion.y, motion.z)) > least;
 }
 
-/// Pushes the particle of row i away from all that it touches, in the order of their rows; wakes its cloth if it sleeps.
+/// Pushes the particle of row i away from all rows in contact, in grid order, and wakes its cloth
+/// if it sleeps.
 fn push_row(i: u32) {
     if (is_met(i)) {
         let slot = contact_entries[i];
@@ -92,6 +96,7 @@ fn push_row(i: u32) {
         }
         if (own.w > 0.0) {
             let particle = contact_cloths[c].particle_begin + i - contact_cloths[c].row_begin;
+            // The push in local space, by the transposed axes.
             let x = dot3(contact_cloths[c].axis_x.xyz, push);
             let y = dot3(contact_cloths[c].axis_y.xyz, push);
             let z = dot3(contact_cloths[c].axis_z.xyz, push);

@@ -1,6 +1,6 @@
 #import contact/buffers
 
-/// Counts row i in its bucket.
+/// Counts row i in its bucket and stores its index there.
 fn count_row(i: u32) {
     if (is_met(i)) {
         let bucket = bucket_of(cell_of(contact_rows[i].xyz));
@@ -8,7 +8,7 @@ fn count_row(i: u32) {
     }
 }
 
-/// Sum of the counts from `begin` to `end`, at most 16.
+/// Sum of up to 16 counts from `begin` to `end`.
 fn sum_counts(begin: u32, end: u32) -> u32 {
     var sum = 0u;
     for (var k = begin; k < min(begin + 16u, end); k++) {
@@ -17,7 +17,8 @@ fn sum_counts(begin: u32, end: u32) -> u32 {
     return sum;
 }
 
-/// Replaces each count from `begin` to `end`, at most 16, by the sum of those before it.
+/// Replaces up to 16 counts from `begin` to `end` by their exclusive prefix sums, offset by
+/// `before`.
 fn spread_counts(begin: u32, end: u32, before: u32) {
     var sum = before;
     for (var k = begin; k < min(begin + 16u, end); k++) {
@@ -27,7 +28,7 @@ fn spread_counts(begin: u32, end: u32, before: u32) {
     }
 }
 
-/// Adds row i to its bucket, in the order of arrival.
+/// Writes row i into its bucket, in order of arrival.
 fn scatter_row(i: u32) {
     if (is_met(i)) {
         let bucket = bucket_of(cell_of(contact_rows[i].xyz));
@@ -36,7 +37,8 @@ fn scatter_row(i: u32) {
     }
 }
 
-/// Writes row i to its slot in its bucket: after as many rows as have a lower index, whichever arrived first.
+/// Writes row i to its rank in its bucket, the number of rows with a lower index, which does not
+/// depend on lane order.
 fn rank_row(i: u32) {
     if (is_met(i)) {
         let bucket = bucket_of(cell_of(contact_rows[i].xyz));

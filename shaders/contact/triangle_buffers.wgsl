@@ -1,78 +1,81 @@
 #import lib/math
 #import contact/triangle_state
 
-/// Pairs that may touch, in the order of their ranks.
+/// Pairs that may come into contact, in the order of their ranks.
 @group(0) @binding(1) var<storage, read> triangle_candidates: array<TriangleCandidate>;
-/// What each row keeps.
+/// Constants of each row.
 @group(0) @binding(2) var<storage, read> triangle_rows: array<TriangleRow>;
-/// Pairs in reach, in the order of their candidates.
+/// Pairs within reach, in the order of their candidates.
 @group(0) @binding(4) var<storage, read_write> triangle_pairs: array<TrianglePair>;
 /// Multipliers of the last slice, in the order of ranks.
 @group(0) @binding(5) var<storage, read_write> triangle_held: array<TriangleMultiplier>;
-/// Whether each candidate is in reach: 0 or 1; after the scan: where its pair is.
+/// 1 for each candidate within reach, else 0; after the scan: the index of its pair.
 @group(0) @binding(6) var<storage, read_write> triangle_slots: array<u32>;
-/// Corners of active pairs of each row; after the scan: where they begin.
+/// Number of corners of active pairs at each row; after the scan: the first corner of each row.
 @group(0) @binding(7) var<storage, read_write> triangle_begins: array<atomic<u32>>;
 
-/// Whether nothing can stop a row.
+/// Tests whether contact cannot move a row: a pin or a collider.
 fn is_immovable(row: u32) -> bool {
     return triangle_rows[row].inverse_mass == 0.0;
 }
 
-/// Whether a row may be held back in this round: those that were in this slice, all in a careful round.
+/// Tests whether the move of a row may be truncated in this round: if it was truncated in this
+/// slice, and every movable row in a careful round.
 fn may_hold(row: u32) -> bool {
-    let is_held = atomicLoad(&triangle_lists[TRIANGLE_CAREFUL]) != 0u || atomicLoad(&triangle_lists[hold_word(row)]) != 0u;
+    let is_held = atomicLoad(&triangle_lists.round.is_careful) != 0u || atomicLoad(&triangle_lists.words[hold_word(row)]) != 0u;
     return is_held && !is_immovable(row);
 }
 
-/// How far a corner that moves so far towards the other side may come: of one that may be held back, less.
+/// Largest approach of a corner towards the other side, which is 0 or more if its move may be
+/// truncated.
 fn most_coming(row: u32, coming: f32) -> f32 {
     return select(coming, max(coming, 0.0), may_hold(row));
 }
 
-/// Where the pair of a candidate is, if it is in reach; of the index after the last: how many there are.
+/// Index of the pair of a candidate within reach; for the index after the last: the number of
+/// pairs.
 fn slot_of(candidate: u32) -> u32 {
     let block = triangle.slot_len + SCAN_BLOCK + candidate / SCAN_BLOCK;
     return triangle_slots[candidate] + triangle_slots[block];
 }
 
-/// Pairs in reach.
+/// Number of pairs within reach.
 fn pair_count() -> u32 {
     return slot_of(triangle.capacity);
 }
 
-/// Where the corners of a row begin; of the index after the last: how many there are.
+/// First corner of a row; for the index after the last: the number of corners.
 fn begin_of(row: u32) -> u32 {
     let block = triangle.begin_len + SCAN_BLOCK + row / SCAN_BLOCK;
     return atomicLoad(&triangle_begins[row]) + atomicLoad(&triangle_begins[block]);
 }
 
-/// Word of the fraction that is left of the move of a row.
+/// Address of the fraction of a row's move that is left.
 fn fraction_word(row: u32) -> u32 {
-    return TRIANGLE_WORDS + row;
+    return row;
 }
 
-/// Word of the first pair that leaves no more.
+/// Address of the first pair that limits a row's move.
 fn first_word(row: u32) -> u32 {
-    return TRIANGLE_WORDS + triangle.row_count + row;
+    return triangle.row_count + row;
 }
 
-/// Word that says whether a row was held back in this slice: 0 or 1.
+/// Address of the flag that a row was truncated in this slice.
 fn hold_word(row: u32) -> u32 {
-    return TRIANGLE_WORDS + 2u * triangle.row_count + row;
+    return 2u * triangle.row_count + row;
 }
 
-/// Word of the index of a corner of a pair at its row.
+/// Address of the index of a pair's corner at its row.
 fn index_word(corner: u32) -> u32 {
-    return TRIANGLE_WORDS + 3u * triangle.row_count + corner;
+    return 3u * triangle.row_count + corner;
 }
 
-/// Word of a corner in the lists of the rows.
+/// Address of an entry of the corners by row.
 fn corner_word(entry: u32) -> u32 {
-    return TRIANGLE_WORDS + 3u * triangle.row_count + 4u * triangle.capacity + entry;
+    return 3u * triangle.row_count + 4u * triangle.capacity + entry;
 }
 
-/// Sum of what a section is at the corners of a pair, by weight.
+/// Weighted sum of a section over the corners of a pair.
 fn mix_rows(rows: vec4<u32>, weights: vec4<f32>, section: u32) -> vec3<f32> {
     let a = load_row(section, rows.x) * weights.x;
     let b = load_row(section, rows.y) * weights.y;

@@ -1,16 +1,18 @@
 #import lib/math
 
-/// The closest points of two simplices of triangles.
+/// Closest points of two simplices.
 struct Closest {
-    /// Weights of the four corners: those of the first simplex sum to 1, those of the second to -1.
+    /// Barycentric weights of the four corners: those of the first simplex sum to 1, those of the
+    /// second to -1.
     weights: vec4<f32>,
-    /// From the closest point of the second to that of the first [m].
+    /// Vector from the closest point of the second simplex to that of the first [m].
     delta: vec3<f32>,
-    /// Whether the closest points lie inside the face, or inside both edges: not on their borders.
+    /// True if the closest points lie inside the face, or inside both edges, and not on their
+    /// borders.
     is_inside: bool,
 }
 
-/// Closest point of a segment to a point: its parameter.
+/// Parameter of the point of a segment that is closest to p.
 fn on_segment(p: vec3<f32>, a: vec3<f32>, b: vec3<f32>) -> f32 {
     let along = b - a;
     let square = dot3(along, along);
@@ -20,13 +22,13 @@ fn on_segment(p: vec3<f32>, a: vec3<f32>, b: vec3<f32>) -> f32 {
     return 0.0;
 }
 
-/// Square of the distance of a point of a side, by its parameter, from a point [m^2].
+/// Squared distance between p and the point of a side at a parameter [m^2].
 fn side_square(p: vec3<f32>, a: vec3<f32>, b: vec3<f32>, parameter: f32) -> f32 {
     let left = (p - a) - (b - a) * parameter;
     return dot3(left, left);
 }
 
-/// Closest point of the border of a triangle to a point: weights of its corners.
+/// Weights of the point on the border of a triangle that is closest to p.
 fn on_border(p: vec3<f32>, a: vec3<f32>, b: vec3<f32>, c: vec3<f32>) -> vec3<f32> {
     let s = on_segment(p, a, b);
     let t = on_segment(p, b, c);
@@ -53,9 +55,10 @@ fn vertex_face(p: vec3<f32>, a: vec3<f32>, b: vec3<f32>, c: vec3<f32>) -> Closes
     var v = 0.0;
     var w = 0.0;
     var is_inside = false;
-    // A sliver has no inside that could be told from its border.
+    // In a sliver the inside cannot be told from the border.
     if (square > TRIANGLE_SLIVER * dot3(ab, ab) * dot3(ac, ac)) {
-        // p - a = v ab + w ac + h normal. Twice, from what is left: in a sliver rounding is large in comparison to its area.
+        // Solves p - a = v ab + w ac + h normal, then once more for the residual: rounding is large
+        // in slivers.
         for (var k = 0u; k < 2u; k++) {
             let left = ap - (ab * v + ac * w);
             v += dot3(normal, cross3(left, ac)) / square;
@@ -70,7 +73,7 @@ fn vertex_face(p: vec3<f32>, a: vec3<f32>, b: vec3<f32>, c: vec3<f32>) -> Closes
     return Closest(vec4<f32>(1.0, -on_face), ap - (ab * on_face.y + ac * on_face.z), is_inside);
 }
 
-/// From a point of the second edge to one of the first, by their parameters [m].
+/// Vector from a point of the second edge to a point of the first, by their parameters [m].
 fn edge_delta(between: vec3<f32>, along: vec3<f32>, across: vec3<f32>, at: vec2<f32>) -> vec3<f32> {
     return between + along * at.x - across * at.y;
 }
@@ -85,7 +88,7 @@ fn edge_edge(a: vec3<f32>, b: vec3<f32>, c: vec3<f32>, d: vec3<f32>) -> Closest 
     var at = vec2<f32>(0.0);
     var is_inside = false;
     if (square > TRIANGLE_SLIVER * dot3(along, along) * dot3(across, across)) {
-        // a + s along + h normal = c + t across. Twice, as above.
+        // Solves a + s along + h normal = c + t across, refined once as in `vertex_face`.
         for (var k = 0u; k < 2u; k++) {
             let left = edge_delta(between, along, across, at);
             let s = dot3(normal, cross3(left, across)) / square;
@@ -95,7 +98,7 @@ fn edge_edge(a: vec3<f32>, b: vec3<f32>, c: vec3<f32>, d: vec3<f32>) -> Closest 
         is_inside = at.x > 0.0 && at.x < 1.0 && at.y > 0.0 && at.y < 1.0;
     }
     if (!is_inside) {
-        // An end of one of them is closest: the best of four.
+        // Otherwise an end is closest: the best of four end-edge pairs.
         var least = 0.0;
         for (var k = 0u; k < 4u; k++) {
             var end = vec2<f32>(0.0, on_segment(a, c, d));

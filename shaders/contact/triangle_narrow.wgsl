@@ -1,7 +1,7 @@
 #import lib/math
 #import contact/triangle_pairs
 
-/// Whether one rank comes before another.
+/// Tests whether rank a precedes rank b.
 fn ranks_before(a: vec4<u32>, b: vec4<u32>) -> bool {
     for (var k = 0u; k < 3u; k++) {
         if (a[k] != b[k]) {
@@ -11,10 +11,10 @@ fn ranks_before(a: vec4<u32>, b: vec4<u32>) -> bool {
     return a.w < b.w;
 }
 
-/// Multipliers that the pair of candidate i had in the last slice; 0 if it had none.
+/// Multipliers of the pair of candidate i in the last slice, by binary search; 0 if it had none.
 fn find_held(i: u32) -> vec4<f32> {
     let rank = triangle_candidates[i].rank;
-    let count = atomicLoad(&triangle_lists[TRIANGLE_HELD]);
+    let count = atomicLoad(&triangle_lists.round.held_count);
     var begin = 0u;
     var end = count;
     while (begin < end) {
@@ -31,8 +31,9 @@ fn find_held(i: u32) -> vec4<f32> {
     return vec4<f32>(0.0);
 }
 
-/// Writes the pair of candidate i, if it is in reach, with the multipliers of the last slice, and counts its corners at their rows.
-fn narrow_candidate(i: u32) {
+/// Writes the pair of candidate i if it is within reach, warm-started with the multipliers of the
+/// last slice, and counts its corners at their rows.
+fn build_pair(i: u32) {
     let slot = slot_of(i);
     if (slot_of(i + 1u) != slot) {
         var pair = measure(i);
@@ -41,6 +42,7 @@ fn narrow_candidate(i: u32) {
         let part = part_of_slice();
         if (part > 0.0 && held.w > 0.0) {
             let push = held.w * part;
+            // The stored friction is projected into the new contact plane and limited by the cone.
             let drag = (held.xyz - normal * dot3(held.xyz, normal)) * part;
             pair.drag = vec4<f32>(shorten(drag, pair.friction * push), push);
         }
@@ -50,14 +52,15 @@ fn narrow_candidate(i: u32) {
         for (var k = 0u; k < 4u; k++) {
             if (is_fresh() && pair.is_active != 0u && pair.weights[k] != 0.0) {
                 let index = atomicAdd(&triangle_begins[pair.rows[k]], 1u);
-                atomicStore(&triangle_lists[index_word(4u * slot + k)], index);
+                atomicStore(&triangle_lists.words[index_word(4u * slot + k)], index);
             }
         }
     }
 }
 
-/// Adds the corners of pair i to the lists of their rows, in the order of arrival, and finds its compliance.
-fn scatter_pair(i: u32) {
+/// Writes the corners of pair i into the lists of their rows, in order of arrival, and computes the
+/// step of its multiplier.
+fn scatter_incidence(i: u32) {
     if (triangle_pairs[i].is_active != 0u) {
         let rows = triangle_pairs[i].rows;
         let weights = triangle_pairs[i].weights;
@@ -65,10 +68,11 @@ fn scatter_pair(i: u32) {
         for (var k = 0u; k < 4u; k++) {
             let begin = begin_of(rows[k]);
             let count = f32(begin_of(rows[k] + 1u) - begin);
+            // sum = sum of c^2 w n,  n the contacts of the row among which its mass is split
             sum += weights[k] * weights[k] * triangle_rows[rows[k]].inverse_mass * count;
             if (weights[k] != 0.0) {
-                let entry = begin + atomicLoad(&triangle_lists[index_word(4u * i + k)]);
-                atomicStore(&triangle_lists[corner_word(entry)], 4u * i + k);
+                let entry = begin + atomicLoad(&triangle_lists.words[index_word(4u * i + k)]);
+                atomicStore(&triangle_lists.words[corner_word(entry)], 4u * i + k);
             }
         }
         var compliance = 0.0;
@@ -80,21 +84,22 @@ fn scatter_pair(i: u32) {
     }
 }
 
-/// Brings the corners of row i into the order of their pairs, whichever arrived first.
-fn tie_row(i: u32) {
+/// Sorts the corners of row i by pair, so that sums do not depend on lane order.
+fn sort_incidence(i: u32) {
     let begin = begin_of(i);
     let end = begin_of(i + 1u);
     for (var next = begin; next < end; next++) {
-        let corner = atomicLoad(&triangle_lists[corner_word(next)]);
+        let corner = atomicLoad(&triangle_lists.words[corner_word(next)]);
+        // Insertion sort: rows have few corners.
         var entry = next;
         while (entry > begin) {
-            let before = atomicLoad(&triangle_lists[corner_word(entry - 1u)]);
+            let before = atomicLoad(&triangle_lists.words[corner_word(entry - 1u)]);
             if (before < corner) {
                 break;
             }
-            atomicStore(&triangle_lists[corner_word(entry)], before);
+            atomicStore(&triangle_lists.words[corner_word(entry)], before);
             entry--;
         }
-        atomicStore(&triangle_lists[corner_word(entry)], corner);
+        atomicStore(&triangle_lists.words[corner_word(entry)], corner);
     }
 }

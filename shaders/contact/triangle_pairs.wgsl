@@ -3,7 +3,7 @@
 #import contact/triangle_closest
 #import contact/triangle_steps
 
-/// Closest points of simplices of a kind.
+/// Closest points of the two simplices of a pair.
 fn closest_of(kind: u32, a: vec3<f32>, b: vec3<f32>, c: vec3<f32>, d: vec3<f32>) -> Closest {
     if (kind == TRIANGLE_VERTEX_PLANE) {
         return Closest(vec4<f32>(1.0, -1.0, 0.0, 0.0), a - b, true);
@@ -14,7 +14,7 @@ fn closest_of(kind: u32, a: vec3<f32>, b: vec3<f32>, c: vec3<f32>, d: vec3<f32>)
     return vertex_face(a, b, c, d);
 }
 
-/// Distance of the boxes around both simplices [m].
+/// Distance between the bounding boxes of both simplices [m].
 fn box_distance(kind: u32, a: vec3<f32>, b: vec3<f32>, c: vec3<f32>, d: vec3<f32>) -> f32 {
     var first_low = a;
     var first_high = a;
@@ -30,7 +30,8 @@ fn box_distance(kind: u32, a: vec3<f32>, b: vec3<f32>, c: vec3<f32>, d: vec3<f32
     return length3(max(max(first_low - second_high, second_low - first_high), vec3<f32>(0.0)));
 }
 
-/// How far apart candidate i is kept where its closest points have these weights [m]: by the radii, or less because it rests closer.
+/// Distance at which candidate i is kept apart [m]: the sum of the radii at its closest points, or
+/// less within one body if the simplices rest closer.
 fn thickness_of(i: u32, weights: vec4<f32>) -> f32 {
     let rows = triangle_candidates[i].rows;
     let a = triangle_rows[rows.x].radius * abs(weights.x);
@@ -53,13 +54,14 @@ fn thickness_of(i: u32, weights: vec4<f32>) -> f32 {
     } else {
         second = max(second, triangle_rows[rows.y].radius);
     }
+    // Most pairs rest far apart: the exact rest distance is not needed.
     if (TRIANGLE_REST * box_distance(kind, p, q, r, s) > first + second) {
         return thickness;
     }
     return min(thickness, TRIANGLE_REST * length3(closest_of(kind, p, q, r, s).delta));
 }
 
-/// What of the distance of candidate i is the volume of a collider [m].
+/// Portion of the distance of candidate i that is solid collider [m].
 fn hard_of(i: u32, weights: vec4<f32>) -> f32 {
     let rows = triangle_candidates[i].rows;
     let a = triangle_rows[rows.x].hard * abs(weights.x);
@@ -69,7 +71,7 @@ fn hard_of(i: u32, weights: vec4<f32>) -> f32 {
     return a + b + c + d;
 }
 
-/// The edge that holds one of the closest points between its ends; 0 if none does.
+/// Direction of the edge that has one of the closest points between its ends; 0 if none has.
 fn edge_of(kind: u32, weights: vec4<f32>, a: vec3<f32>, b: vec3<f32>, c: vec3<f32>, d: vec3<f32>) -> vec3<f32> {
     let has = weights != vec4<f32>(0.0);
     if (kind == TRIANGLE_VERTEX_FACE) {
@@ -93,7 +95,7 @@ fn edge_of(kind: u32, weights: vec4<f32>, a: vec3<f32>, b: vec3<f32>, c: vec3<f3
     return vec3<f32>(0.0);
 }
 
-/// The direction in which candidate i is apart, and how far [m]: below 0 behind a plane.
+/// Separating direction of candidate i, and its distance [m], which is negative behind a plane.
 fn apart(i: u32, closest: Closest) -> vec4<f32> {
     let rows = triangle_candidates[i].rows;
     let kind = triangle_candidates[i].kind;
@@ -107,7 +109,7 @@ fn apart(i: u32, closest: Closest) -> vec4<f32> {
     }
     let distance = sqrt(distance_square);
     let direction = closest.delta / distance;
-    // Over a face, and inside both edges, what the directions of the sides say is as exact as they are long; a small delta is not.
+    // Over a face, or inside both edges, the normal of the sides is accurate; a short delta is not.
     let a = load_row(TRIANGLE_STARTS, rows.x);
     let b = load_row(TRIANGLE_STARTS, rows.y);
     let c = load_row(TRIANGLE_STARTS, rows.z);
@@ -122,7 +124,7 @@ fn apart(i: u32, closest: Closest) -> vec4<f32> {
             normal = -normal;
         }
     } else {
-        // At right angles to the edge that holds one of the closest points between its ends.
+        // Otherwise the direction is made perpendicular to the edge that holds a closest point.
         let along = edge_of(kind, closest.weights, a, b, c, d);
         let square = dot3(along, along);
         var part = 0.0;
@@ -138,9 +140,10 @@ fn apart(i: u32, closest: Closest) -> vec4<f32> {
     return vec4<f32>(direction, distance);
 }
 
-/// Whether candidate i is the one that speaks for its closest points: those on a side or corner of a face belong to several, and those
-/// at the end of an edge to a vertex. What is over the face beyond a side belongs to that.
-fn speaks(i: u32, closest: Closest) -> bool {
+/// Tests whether candidate i owns its closest feature, so that sides and corners shared by several
+/// faces push once, and the end of an edge only as a vertex. A vertex that is over the face beyond
+/// a side belongs to that face.
+fn owns_feature(i: u32, closest: Closest) -> bool {
     let kind = triangle_candidates[i].kind;
     let has = abs(closest.weights) > vec4<f32>(TRIANGLE_BORDER);
     if (kind == TRIANGLE_VERTEX_PLANE || all(has)) {
@@ -149,6 +152,7 @@ fn speaks(i: u32, closest: Closest) -> bool {
     if (kind == TRIANGLE_EDGE_EDGE) {
         return false;
     }
+    // Bits of `owned`: three sides, then three corners.
     var feature = 32u;
     var side = 3u;
     if (has.y && has.z) {
@@ -172,7 +176,8 @@ fn speaks(i: u32, closest: Closest) -> bool {
     return side == 3u || beyond == NO_OFFSET || !is_over(i, side, beyond, closest);
 }
 
-/// Whether the vertex of candidate i, which is closest to a side of its face, is over the face beyond it, which has this row as well.
+/// Tests whether the vertex of candidate i, closest to a side of its face, is over the face beyond
+/// that side, whose opposite corner is row `beyond`.
 fn is_over(i: u32, side: u32, beyond: u32, closest: Closest) -> bool {
     let rows = triangle_candidates[i].rows;
     let vertex = load_row(TRIANGLE_STARTS, rows.x);
@@ -184,11 +189,13 @@ fn is_over(i: u32, side: u32, beyond: u32, closest: Closest) -> bool {
     if (square > 0.0) {
         part = dot3(arm, edge) / square;
     }
+    // Part of the arm across the side: it points into the face beyond.
     let height = arm - edge * part;
     return dot3(closest.delta, height) > TRIANGLE_BEYOND * dot3(height, height);
 }
 
-/// The pair of candidate i at the start of this round. It is active if it may push, which whoever speaks for its closest points may.
+/// Pair of candidate i at the start of this round. It is active, so that it may push, if it owns
+/// its closest feature.
 fn measure(i: u32) -> TrianglePair {
     let rows = triangle_candidates[i].rows;
     let kind = triangle_candidates[i].kind;
@@ -213,12 +220,12 @@ fn measure(i: u32) -> TrianglePair {
     pair.friction = triangle_candidates[i].friction;
     pair.candidate = i;
     pair.first_count = select(1u, 2u, kind == TRIANGLE_EDGE_EDGE);
-    pair.is_active = u32(any(direction.xyz != vec3<f32>(0.0)) && speaks(i, closest));
+    pair.is_active = u32(any(direction.xyz != vec3<f32>(0.0)) && owns_feature(i, closest));
     pair.is_pressed = 0u;
     return pair;
 }
 
-/// How far the corners of one side of a pair may come towards the other side [m].
+/// Largest approach of the corners of one side of a pair towards the other side [m].
 fn approach(pair: TrianglePair, is_first: bool) -> f32 {
     var most = bitcast<f32>(0xff7fffffu);
     for (var k = 0u; k < 4u; k++) {
@@ -230,14 +237,15 @@ fn approach(pair: TrianglePair, is_first: bool) -> f32 {
     return most;
 }
 
-/// Whether a pair that may push will, if nothing changes where its corners go.
+/// Tests whether an active pair pushes if its corners keep their contact-free moves.
 fn is_near(pair: TrianglePair) -> bool {
     let change = dot3(pair.normal.xyz, mix_rows(pair.rows, pair.weights, TRIANGLE_AIMS));
     return pair.overlap > 0.0 || pair.closing + change < TRIANGLE_EAGER * triangle.reserve;
 }
 
-/// Whether a pair is in reach in this round: if it pushes, if its corners may come as near as they are thick, or if they could
-/// cross as long as each moves no more than the reserve off its move, and those that may be held back some part of it.
+/// Tests whether a pair is within reach in this round: it may push, or its corners could cross if
+/// each deviates from its move by at most the reserve, or stops anywhere on it if it may be
+/// truncated.
 fn is_in_reach(pair: TrianglePair) -> bool {
     let may_push = pair.is_active != 0u && is_near(pair);
     let come = approach(pair, true) + approach(pair, false);
@@ -245,16 +253,16 @@ fn is_in_reach(pair: TrianglePair) -> bool {
     return all(pair.normal.xyz == vec3<f32>(0.0)) || may_push || may_cross;
 }
 
-/// Determines whether candidate i is in reach.
-fn reach_candidate(i: u32) {
+/// Stores whether candidate i is within reach.
+fn flag_pair(i: u32) {
     var count = 0u;
-    if (i < atomicLoad(&triangle_lists[TRIANGLE_CANDIDATES]) && is_due() && may_meet(i)) {
+    if (i < atomicLoad(&triangle_lists.round.candidate_count) && is_due() && may_meet(i)) {
         count = u32(is_in_reach(measure(i)));
     }
     triangle_slots[i] = count;
 }
 
-/// The longest move of a corner of candidate i that nothing can stop [m].
+/// Longest move of an immovable corner of candidate i [m].
 fn longest_forced(i: u32) -> f32 {
     let rows = triangle_candidates[i].rows;
     var forced = 0.0;
@@ -267,17 +275,19 @@ fn longest_forced(i: u32) -> f32 {
     return sqrt(forced);
 }
 
-/// Lets candidate i limit the part that pins and colliders make in this round: no more than what its other corners can still be pushed.
-fn limit_candidate(i: u32) {
-    let is_left = bitcast<f32>(atomicLoad(&triangle_lists[TRIANGLE_MADE])) < 1.0;
-    if (i < atomicLoad(&triangle_lists[TRIANGLE_CANDIDATES]) && is_due() && is_left && may_meet(i)) {
+/// Lowers the fraction of the round that pins and colliders may advance to what the other corners
+/// of candidate i can still be pushed.
+fn limit_fraction(i: u32) {
+    let is_left = bitcast<f32>(atomicLoad(&triangle_lists.round.made)) < 1.0;
+    if (i < atomicLoad(&triangle_lists.round.candidate_count) && is_due() && is_left && may_meet(i)) {
         let forced = longest_forced(i);
         let stride = TRIANGLE_STRIDE * triangle.thickness;
         if (forced > stride) {
             let pair = measure(i);
+            // Distance that an immovable corner may travel: up to contact, plus one stride.
             let room = pair.closing + stride;
             if (forced > room && is_in_reach(pair)) {
-                atomicMin(&triangle_lists[TRIANGLE_LIMIT], bitcast<u32>(room / forced));
+                atomicMin(&triangle_lists.round.limit, bitcast<u32>(room / forced));
             }
         }
     }

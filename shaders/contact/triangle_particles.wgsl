@@ -2,28 +2,28 @@
 #import contact/types
 #import contact/triangle_state
 
-/// Cloths that take part, one entry per slice of the frame.
+/// Participating cloths, one entry per slice of the frame.
 @group(0) @binding(1) var<storage, read> triangle_cloths: array<ContactCloth>;
-/// What each row keeps.
+/// Constants of each row.
 @group(0) @binding(2) var<storage, read_write> triangle_rows: array<TriangleRow>;
 /// Position [m] and working inverse mass [1/kg], in local space.
 @group(0) @binding(4) var<storage, read_write> triangle_current: array<vec4<f32>>;
 /// Position one iteration ago [m], in local space.
 @group(0) @binding(5) var<storage, read_write> triangle_previous: array<vec4<f32>>;
-/// Reports of the cloths.
+/// Reports of the solver for each cloth.
 @group(0) @binding(6) var<storage, read> triangle_feedback: array<u32>;
 
-/// What is reported of each cloth.
+/// Reports of triangle contact for each cloth.
 @group(0) @binding(7) var<storage, read_write> triangle_reports: array<TriangleReport>;
 
-/// Whether a cloth sleeps or is frozen: it is not moved.
+/// Tests whether a cloth sleeps or is frozen, so that contact does not move it.
 fn is_held(cloth: u32) -> bool {
     let report = REPORT_WORDS * triangle_cloths[cloth].cloth;
     let is_frozen = triangle_feedback[report + REPORT_FAULT_COUNT] != 0u;
     return is_frozen || triangle_feedback[report + REPORT_IS_ASLEEP] != 0u;
 }
 
-/// The particle of row i of cloth k in the world.
+/// Particle of row i of cloth k in world space.
 fn particle_of(i: u32, k: u32) -> vec4<f32> {
     let now = triangle_current[triangle_cloths[k].particle_begin + i - triangle_cloths[k].row_begin];
     let x = triangle_cloths[k].axis_x.xyz;
@@ -32,16 +32,17 @@ fn particle_of(i: u32, k: u32) -> vec4<f32> {
     return vec4<f32>(x * now.x + y * now.y + z * now.z + triangle_cloths[k].origin.xyz, now.w);
 }
 
-/// Where row i is before the frame. Those of colliders are there already.
-fn start_row(i: u32) {
+/// Stores the world position of row i before the frame; rows of colliders already have theirs.
+fn gather_position(i: u32) {
     let body = triangle_rows[i].body;
     if (body < triangle.cloth_count) {
         store_row(TRIANGLE_STARTS, i, particle_of(i, triangle.cloth_begin + body).xyz);
     }
 }
 
-/// Where row i would be at a fraction of the frame: a particle where the solver has put it, a collider on its path.
-fn target_row(i: u32) {
+/// Stores the contact-free position of row i at a fraction of the frame: the solver's for
+/// particles, the path's for colliders.
+fn set_target(i: u32) {
     let body = triangle_rows[i].body;
     var goal = load_row(TRIANGLE_FRAME_ENDS, i);
     if (body < triangle.cloth_count) {
@@ -61,15 +62,15 @@ fn target_row(i: u32) {
     store_row(TRIANGLE_WANTED, i, goal);
 }
 
-/// A direction of the world in the local space of a cloth.
+/// Direction from world space in the local space of a cloth.
 fn to_local(cloth: u32, v: vec3<f32>) -> vec3<f32> {
     let x = dot3(triangle_cloths[cloth].axis_x.xyz, v);
     let y = dot3(triangle_cloths[cloth].axis_y.xyz, v);
     return vec3<f32>(x, y, dot3(triangle_cloths[cloth].axis_z.xyz, v));
 }
 
-/// Puts the particle of row i where contact lets it be.
-fn apply_row(i: u32) {
+/// Moves the particle of row i by the displacement and the velocity change that contact computed.
+fn write_particle(i: u32) {
     let body = triangle_rows[i].body;
     let k = triangle.cloth_begin + min(body, triangle.cloth_count - 1u);
     if (body < triangle.cloth_count && triangle_rows[i].inverse_mass != 0.0 && !is_held(k)) {
@@ -83,15 +84,15 @@ fn apply_row(i: u32) {
     }
 }
 
-/// Adds what the slice did to the report of cloth k.
-fn report_cloth(k: u32) {
+/// Adds the results of the slice to the report of cloth k.
+fn update_report(k: u32) {
     let slot = triangle_cloths[triangle.cloth_begin + k].cloth;
     triangle_reports[slot].frames += triangle.is_first;
     let frame = triangle_reports[slot].frames;
-    let forced = atomicLoad(&triangle_lists[body_word(k, TRIANGLE_BODY_FORCED)]);
+    let forced = atomicLoad(&triangle_lists.words[body_word(k, TRIANGLE_BODY_FORCED)]);
     if (forced > 0u) {
         if (forced > triangle_reports[slot].forced_most) {
-            let row = atomicLoad(&triangle_lists[body_word(k, TRIANGLE_BODY_FORCED_ROW)]) - 1u;
+            let row = atomicLoad(&triangle_lists.words[body_word(k, TRIANGLE_BODY_FORCED_ROW)]) - 1u;
             triangle_reports[slot].forced_at = vec4<f32>(load_row(TRIANGLE_STARTS, row), 0.0);
             triangle_reports[slot].forced_most = forced;
         }
@@ -103,14 +104,16 @@ fn report_cloth(k: u32) {
     var low = vec3<f32>(0.0);
     var high = vec3<f32>(0.0);
     for (var axis = 0u; axis < 3u; axis++) {
-        low[axis] = from_ordered(atomicLoad(&triangle_lists[body_word(k, axis)]));
-        high[axis] = from_ordered(atomicLoad(&triangle_lists[body_word(k, 3u + axis)]));
+        low[axis] = from_ordered(atomicLoad(&triangle_lists.words[body_word(k, axis)]));
+        high[axis] = from_ordered(atomicLoad(&triangle_lists.words[body_word(k, 3u + axis)]));
     }
     let middle = vec4<f32>((low + high) * 0.5, 0.0);
-    let longest = sqrt(bitcast<f32>(atomicLoad(&triangle_lists[TRIANGLE_FORCED_MOVE])));
-    let hurry = atomicLoad(&triangle_lists[body_word(k, TRIANGLE_BODY_HURRY)]);
+    let longest = sqrt(bitcast<f32>(atomicLoad(&triangle_lists.round.forced_move_square)));
+    let hurry = atomicLoad(&triangle_lists.words[body_word(k, TRIANGLE_BODY_HURRY)]);
+    // The two lowest bits name who moved; see TRIANGLE_BY_ITSELF.
     let near = sqrt(bitcast<f32>(hurry & 0xfffffffcu));
     let most = f32(min(TRIANGLE_MAX_ROUNDS, triangle.max_rounds)) * TRIANGLE_STRIDE;
+    // More than the rounds can follow, by this cloth or a body near it.
     if (longest > most * triangle.thickness && near > 0.5 * longest) {
         if (triangle_reports[slot].hurried_first == 0u) {
             triangle_reports[slot].hurried_first = frame;
@@ -119,7 +122,7 @@ fn report_cloth(k: u32) {
         triangle_reports[slot].hurried_by = hurry & 3u;
         triangle_reports[slot].middle = middle;
     }
-    let lack = atomicLoad(&triangle_lists[TRIANGLE_LACK]);
+    let lack = atomicLoad(&triangle_lists.round.unlisted_count);
     if (lack > 0u) {
         if (triangle_reports[slot].lack_first == 0u) {
             triangle_reports[slot].lack_first = frame;

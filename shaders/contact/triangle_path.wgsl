@@ -1,31 +1,31 @@
 #import contact/triangle_state
 
-/// Ranges along the axes of what is in reach at the start and at the end of a path [m]: those of space, x + y, x - y, y + z, then y - z,
-/// z + x, z - x.
+/// Ranges along the axes that a row or box covers at the start and at the end of a move [m]. The
+/// axes: x, y, z; x + y, x - y, y + z; y - z, z + x, z - x.
 struct Path {
     /// Lowest coordinates at the start [m].
     low_start: array<vec3<f32>, TRIANGLE_AXES>,
-    /// Lowest at the end [m].
+    /// Lowest coordinates at the end [m].
     low_end: array<vec3<f32>, TRIANGLE_AXES>,
-    /// Highest at the start [m].
+    /// Highest coordinates at the start [m].
     high_start: array<vec3<f32>, TRIANGLE_AXES>,
-    /// Highest at the end [m].
+    /// Highest coordinates at the end [m].
     high_end: array<vec3<f32>, TRIANGLE_AXES>,
 }
 
-/// Coordinates of a point along the axes: on diagonals those of a vector that is longer by the root of 2.
+/// Coordinates of a vector along the axes; those along diagonals are larger by the root of 2.
 fn along_axes(v: vec3<f32>) -> array<vec3<f32>, TRIANGLE_AXES> {
     let second = vec3<f32>(v.x + v.y, v.x - v.y, v.y + v.z);
     let third = vec3<f32>(v.y - v.z, v.z + v.x, v.z - v.x);
     return array<vec3<f32>, TRIANGLE_AXES>(v, second, third);
 }
 
-/// Lengths of the axes, rounded up.
+/// Lengths of three of the axes, rounded up.
 fn axis_lengths(axes: u32) -> vec3<f32> {
     return vec3<f32>(select(TRIANGLE_DIAGONAL, 1.0, axes == 0u));
 }
 
-/// The path of a row in this round.
+/// Path of a row in this round.
 fn path_of(row: u32) -> Path {
     var path: Path;
     for (var k = 0u; k < TRIANGLE_AXES; k++) {
@@ -38,7 +38,7 @@ fn path_of(row: u32) -> Path {
     return path;
 }
 
-/// Around both.
+/// Smallest path around two paths.
 fn join(a: Path, b: Path) -> Path {
     var path: Path;
     for (var k = 0u; k < TRIANGLE_AXES; k++) {
@@ -50,10 +50,11 @@ fn join(a: Path, b: Path) -> Path {
     return path;
 }
 
-/// Whether an axis keeps them apart all the time.
+/// Tests whether an axis separates two paths throughout the move.
 fn misses(a: Path, b: Path) -> bool {
     var is_apart = false;
     for (var k = 0u; k < TRIANGLE_AXES; k++) {
+        // Ends move linearly: apart at both ends on the same side is apart in between.
         let below = (a.high_start[k] < b.low_start[k]) & (a.high_end[k] < b.low_end[k]);
         let above = (b.high_start[k] < a.low_start[k]) & (b.high_end[k] < a.low_end[k]);
         is_apart = is_apart || any(below | above);

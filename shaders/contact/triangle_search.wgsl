@@ -1,19 +1,19 @@
 #import contact/triangle_path
 
-/// Who looks for whom.
+/// Pairs of bodies to search.
 @group(0) @binding(1) var<storage, read> triangle_tasks: array<TriangleTask>;
-/// Flags of each body, then rows of vertices, edges and faces, and which of them are in each leaf.
+/// Flags of each body, then the rows of vertices, edges and faces, grouped by leaf.
 @group(0) @binding(2) var<storage, read> triangle_simplices: array<u32>;
 /// Nodes of the trees.
 @group(0) @binding(4) var<storage, read> triangle_nodes: array<TriangleNode>;
-/// Their ranges: see `TRIANGLE_STEPS` [m]; w unused.
+/// Paths of the nodes, laid out as from `TRIANGLE_STEPS` on [m]; w unused.
 @group(0) @binding(5) var<storage, read_write> triangle_boxes: array<vec4<f32>>;
-/// What each query finds; after the scan: where that begins.
+/// Number of candidates of each query; after the scan: the first candidate of each.
 @group(0) @binding(6) var<storage, read_write> triangle_counts: array<u32>;
-/// What is found.
+/// Candidates.
 @group(0) @binding(7) var<storage, read_write> triangle_found: array<TriangleCandidate>;
 
-/// The box of a node.
+/// Path of a node.
 fn box_of(node: u32) -> Path {
     var path: Path;
     for (var k = 0u; k < TRIANGLE_AXES; k++) {
@@ -26,7 +26,7 @@ fn box_of(node: u32) -> Path {
     return path;
 }
 
-/// The path of a simplex of so many rows.
+/// Path of a simplex with `row_count` rows.
 fn path_of_simplex(begin: u32, row_count: u32) -> Path {
     var path = path_of(triangle_simplices[begin]);
     for (var k = 1u; k < row_count; k++) {
@@ -35,13 +35,13 @@ fn path_of_simplex(begin: u32, row_count: u32) -> Path {
     return path;
 }
 
-/// Rows of a simplex of so many words.
+/// Number of rows of a simplex that is stored in `words` words.
 fn row_count_of(words: u32) -> u32 {
     return min(words, 3u);
 }
 
-/// Fits the box of node i to what is below it.
-fn fit_node(i: u32) {
+/// Refits the path of node i to its children.
+fn refit_node(i: u32) {
     let node = triangle_nodes[i];
     var path: Path;
     for (var k = 0u; k < node.count; k++) {
@@ -66,7 +66,7 @@ fn fit_node(i: u32) {
     }
 }
 
-/// The task of a query: the last one that begins no later.
+/// Task of a query: the last one that begins at or before it.
 fn task_of(query: u32) -> u32 {
     var begin = 0u;
     var end = triangle.task_count;
@@ -81,13 +81,13 @@ fn task_of(query: u32) -> u32 {
     return begin;
 }
 
-/// Where what a query finds begins; of the index after the last: how much all find.
+/// First candidate of a query; for the index after the last: the number of candidates.
 fn found_begin(query: u32) -> u32 {
     let block = triangle.query_len + SCAN_BLOCK + query / SCAN_BLOCK;
     return triangle_counts[query] + triangle_counts[block];
 }
 
-/// Whether two simplices of one body have a row in common.
+/// Tests whether two simplices of one body share a row.
 fn has_common_row(a: u32, a_count: u32, b: u32, b_count: u32) -> bool {
     var is_common = false;
     for (var k = 0u; k < a_count; k++) {
@@ -98,7 +98,8 @@ fn has_common_row(a: u32, a_count: u32, b: u32, b_count: u32) -> bool {
     return is_common;
 }
 
-/// Visits what a query may meet in this round, and lists it from `begin` on, if `is_listing`; returns how much that is.
+/// Searches the tree for simplices that a query may meet in this round and returns their number;
+/// writes them from `begin` on if `is_listing`.
 fn visit_query(query: u32, begin: u32, is_listing: bool) -> u32 {
     let task = triangle_tasks[task_of(query)];
     let item = query - task.query_begin;
@@ -118,6 +119,7 @@ fn visit_query(query: u32, begin: u32, is_listing: bool) -> u32 {
         }
         count = 1u;
     } else if (task.root != NO_OFFSET) {
+        // Depth-first traversal with an explicit stack; children are pushed last first.
         let path = path_of_simplex(simplex, item_rows);
         var stack: array<u32, TRIANGLE_STACK>;
         stack[0] = task.root;
@@ -129,7 +131,7 @@ fn visit_query(query: u32, begin: u32, is_listing: bool) -> u32 {
             let child_count = select(node.count, 0u, misses(box_of(index), path));
             for (var k = 0u; k < child_count; k++) {
                 if (node.words == 0u) {
-                    // The first comes next, so that what is found is in order.
+                    // The first child is visited next, so that candidates are found in order.
                     stack[depth] = node.first + child_count - 1u - k;
                     depth++;
                     continue;
@@ -137,6 +139,7 @@ fn visit_query(query: u32, begin: u32, is_listing: bool) -> u32 {
                 let other = node.first + k;
                 let second = node.simplices + node.words * other;
                 let rows = row_count_of(node.words);
+                // Within a body each pair of edges is found once, and neighbours never are.
                 let is_again = task.kind == 2u && other <= item;
                 if (is_own && (is_again || has_common_row(simplex, item_rows, second, rows))) {
                     continue;
@@ -171,8 +174,8 @@ fn visit_query(query: u32, begin: u32, is_listing: bool) -> u32 {
     return count;
 }
 
-/// Counts what a query finds.
-fn find_query(query: u32) {
+/// Stores the number of candidates of a query.
+fn count_candidates(query: u32) {
     var count = 0u;
     if (query < triangle.query_count && is_due()) {
         count = visit_query(query, 0u, false);
@@ -180,48 +183,51 @@ fn find_query(query: u32) {
     triangle_counts[query] = count;
 }
 
-/// Lists what a query finds, if there is room for what all find.
-fn list_query(query: u32) {
+/// Writes the candidates of a query, if the list can hold those of all queries.
+fn list_candidates(query: u32) {
     if (found_begin(triangle.query_count) <= triangle.capacity && is_due()) {
         _ = visit_query(query, found_begin(query), true);
     }
 }
 
-/// Notes how much was found. More than there is room for ends the slice: nothing moves that was not looked at.
-fn note_found() {
+/// Stores the number of candidates. If the list cannot hold them the slice ends, since nothing may
+/// move unchecked.
+fn record_candidate_count() {
     let count = found_begin(triangle.query_count);
     if (count <= triangle.capacity) {
-        atomicStore(&triangle_lists[TRIANGLE_CANDIDATES], count);
+        atomicStore(&triangle_lists.round.candidate_count, count);
     } else {
-        atomicStore(&triangle_lists[TRIANGLE_CANDIDATES], 0u);
-        atomicStore(&triangle_lists[TRIANGLE_LACK], count);
-        atomicStore(&triangle_lists[TRIANGLE_DUE], 0u);
-        atomicStore(&triangle_lists[TRIANGLE_FRESH], 0u);
+        atomicStore(&triangle_lists.round.candidate_count, 0u);
+        atomicStore(&triangle_lists.round.unlisted_count, count);
+        atomicStore(&triangle_lists.round.gates[TRIANGLE_DUE], 0u);
+        atomicStore(&triangle_lists.round.gates[TRIANGLE_FRESH], 0u);
     }
 }
 
-/// Whether the bounds of two bodies are nearer than twice the thickness; a plane is everywhere.
+/// Tests whether the bounds of two bodies are closer than twice the thickness; always true for
+/// planes.
 fn bounds_meet(a: u32, b: u32) -> bool {
     if (((triangle_simplices[a] | triangle_simplices[b]) & TRIANGLE_IS_PLANE) != 0u) {
         return true;
     }
     var is_near = true;
     for (var k = 0u; k < 3u; k++) {
-        let low_a = from_ordered(atomicLoad(&triangle_lists[body_word(a, k)])) - triangle.thickness;
-        let low_b = from_ordered(atomicLoad(&triangle_lists[body_word(b, k)])) - triangle.thickness;
-        let high_a = from_ordered(atomicLoad(&triangle_lists[body_word(a, 3u + k)])) + triangle.thickness;
-        let high_b = from_ordered(atomicLoad(&triangle_lists[body_word(b, 3u + k)])) + triangle.thickness;
+        let low_a = from_ordered(atomicLoad(&triangle_lists.words[body_word(a, k)])) - triangle.thickness;
+        let low_b = from_ordered(atomicLoad(&triangle_lists.words[body_word(b, k)])) - triangle.thickness;
+        let high_a = from_ordered(atomicLoad(&triangle_lists.words[body_word(a, 3u + k)])) + triangle.thickness;
+        let high_b = from_ordered(atomicLoad(&triangle_lists.words[body_word(b, 3u + k)])) + triangle.thickness;
         is_near = is_near && !(high_a < low_b) && !(high_b < low_a);
     }
     return is_near;
 }
 
-/// Lets the longest move of what nothing can stop in a body decide whether rounds follow it.
-fn add_moves(body: u32) {
-    atomicMax(&triangle_lists[TRIANGLE_FORCED_MOVE], atomicLoad(&triangle_lists[body_word(body, 6u)]));
+/// Raises the longest forced move of the slice to that of a body; reports compare it with what the
+/// rounds can follow.
+fn raise_forced_move(body: u32) {
+    atomicMax(&triangle_lists.round.forced_move_square, atomicLoad(&triangle_lists.words[body_word(body, 6u)]));
 }
 
-/// Notes the longest move of what nothing can stop in a body at one that it may meet.
+/// Records the longest forced move of a body at another one that it may meet, and whose it is.
 fn note_hurry(body: u32, other: u32) {
     var who = TRIANGLE_BY_COLLIDER;
     if (body == other) {
@@ -229,26 +235,26 @@ fn note_hurry(body: u32, other: u32) {
     } else if ((triangle_simplices[other] & TRIANGLE_IS_CLOTH) != 0u) {
         who = TRIANGLE_BY_CLOTH;
     }
-    let longest = atomicLoad(&triangle_lists[body_word(other, 6u)]);
-    atomicMax(&triangle_lists[body_word(body, TRIANGLE_BODY_HURRY)], (longest & 0xfffffffcu) | who);
+    let longest = atomicLoad(&triangle_lists.words[body_word(other, 6u)]);
+    atomicMax(&triangle_lists.words[body_word(body, TRIANGLE_BODY_HURRY)], (longest & 0xfffffffcu) | who);
 }
 
-/// Lets the moves of both bodies of task i decide if they are near each other.
-fn meet_task(i: u32) {
+/// Raises the longest forced move to those of both bodies of task i, if they are near each other.
+fn find_task_moves(i: u32) {
     let a = triangle_tasks[i].first_body;
     let b = triangle_tasks[i].second_body;
     if (triangle_tasks[i].kind == 0u && a != b && bounds_meet(a, b)) {
-        add_moves(a);
-        add_moves(b);
+        raise_forced_move(a);
+        raise_forced_move(b);
         note_hurry(a, b);
         note_hurry(b, a);
     }
 }
 
-/// Lets the moves of a cloth decide.
-fn meet_body(i: u32) {
+/// Raises the longest forced move to that of a cloth.
+fn find_cloth_move(i: u32) {
     if ((triangle_simplices[i] & TRIANGLE_IS_CLOTH) != 0u) {
-        add_moves(i);
+        raise_forced_move(i);
         note_hurry(i, i);
     }
 }

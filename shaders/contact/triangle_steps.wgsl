@@ -2,8 +2,8 @@
 #import contact/triangle_buffers
 #import contact/triangle_path
 
-/// Whether the corners of a candidate may meet in this round: no axis keeps the boxes around their steps apart, and not all are
-/// immovable.
+/// Tests whether the corners of a candidate may come into contact in this round: no axis separates
+/// the boxes around their moves, and a corner is movable.
 fn may_meet(i: u32) -> bool {
     let rows = triangle_candidates[i].rows;
     let kind = triangle_candidates[i].kind;
@@ -23,9 +23,10 @@ fn may_meet(i: u32) -> bool {
     return !misses(first, second);
 }
 
-/// Notes where row i would move without contact, and boxes around what is in reach of it at both ends: what it may push or cross, at its
-/// end on all of its path if it may be held back.
-fn step_row(i: u32) {
+/// Stores the contact-free move of row i, and boxes around it at both ends, inflated by its reach:
+/// the distance within which it may push or cross, at the end along its whole move if it may be
+/// truncated.
+fn bound_move(i: u32) {
     let start = load_row(TRIANGLE_STARTS, i);
     let step = load_row(select(TRIANGLE_AIMS, TRIANGLE_MOVES, is_fresh()), i);
     let push = triangle_rows[i].radius + 0.5 * TRIANGLE_EAGER * triangle.reserve;
@@ -34,10 +35,12 @@ fn step_row(i: u32) {
     let ends = along_axes(start + step);
     let held = along_axes(select(vec3<f32>(0.0), step, may_hold(i)));
     for (var k = 0u; k < TRIANGLE_AXES; k++) {
+        // A reach extends coordinates along diagonals by the root of 2.
         let lengths = axis_lengths(k);
         let section = TRIANGLE_STEPS + 4u * k;
         let wide = push * lengths;
         let around = max(wide, cross * lengths);
+        // A truncated row may end anywhere on its move.
         let below = max(wide, cross * lengths + max(held[k], vec3<f32>(0.0)));
         let above = max(wide, cross * lengths + max(-held[k], vec3<f32>(0.0)));
         store_row(section, i, starts[k] - around);
@@ -46,6 +49,6 @@ fn step_row(i: u32) {
         store_row(section + 3u, i, ends[k] + above);
     }
     store_row(TRIANGLE_AIMS, i, step);
-    atomicStore(&triangle_lists[fraction_word(i)], bitcast<u32>(1.0));
-    atomicStore(&triangle_lists[first_word(i)], 0xffffffffu);
+    atomicStore(&triangle_lists.words[fraction_word(i)], bitcast<u32>(1.0));
+    atomicStore(&triangle_lists.words[first_word(i)], 0xffffffffu);
 }

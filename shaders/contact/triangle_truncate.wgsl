@@ -1,15 +1,18 @@
 #import lib/math
 #import contact/triangle_buffers
 
-/// Fractions of the moves of its corners that pair i leaves, so that it keeps a part of its gap whatever the others do. On a straight
-/// path between positions on one side of a plane a corner stays on that side: so a plane between both simplices, which the start
-/// leaves room for and the ends respect, is never crossed.
-fn cut_pair(i: u32) {
+/// Computes the fractions of the corners' moves that pair i allows, so that it keeps part of its
+/// gap whatever other pairs do.
+///
+/// A corner that moves straight between two positions on one side of a plane stays on that side. A
+/// plane between both simplices, which the start leaves room for and the ends respect, is therefore
+/// never crossed (planar truncation).
+fn truncate_moves(i: u32) {
     let rows = triangle_pairs[i].rows;
     let normal = triangle_pairs[i].normal.xyz;
     let count = triangle_pairs[i].first_count;
     let origin = load_row(TRIANGLE_STARTS, rows.x);
-    // How far each corner is behind the nearest of its side, and how far it comes towards the other side.
+    // Per corner: distance behind the nearest corner of its side, and approach to the other side.
     var behind = vec4<f32>(0.0);
     var coming = vec4<f32>(0.0);
     var nearest = vec2<f32>(bitcast<f32>(0x7f7fffffu));
@@ -20,9 +23,9 @@ fn cut_pair(i: u32) {
         coming[k] = -dot3(normal, load_row(TRIANGLE_MOVES, rows[k])) * sign;
         nearest[side] = min(nearest[side], behind[k]);
     }
-    // The normal is rounded: what it leaves between all corners is less, if anything.
+    // The normal is rounded, so the corners may be closer along it than the distance.
     let gap = min(triangle_pairs[i].normal.w, nearest.x + nearest.y - triangle_pairs[i].hard);
-    // What goes away makes room, if nothing can hold it back.
+    // Corners that recede make room if their moves cannot be truncated.
     var forced = vec2<f32>(0.0);
     var fronts = vec2<f32>(bitcast<f32>(0xff7fffffu));
     for (var k = 0u; k < 4u; k++) {
@@ -34,6 +37,7 @@ fn cut_pair(i: u32) {
             forced[side] = max(forced[side], front);
         }
     }
+    // Immovable corners take their share of the room first; the rest is split by approach.
     let by_force = min(fronts, forced);
     let more = fronts - by_force;
     let room = max(min(TRIANGLE_APPROACH * gap, gap - TRIANGLE_LEAST_GAP * triangle.thickness), 0.0);
@@ -43,7 +47,7 @@ fn cut_pair(i: u32) {
     var fractions = vec4<f32>(1.0);
     for (var k = 0u; k < 4u && is_cut; k++) {
         let side = u32(k >= count);
-        // A side that goes away, or comes by force alone, is not cut: what is allowed would be below 0.
+        // A side that recedes or only moves by force is not truncated: its share could be negative.
         if (more[side] <= 0.0) {
             continue;
         }
@@ -51,38 +55,40 @@ fn cut_pair(i: u32) {
         let allowed = by_force[side] + part + behind[k];
         if (!is_immovable(rows[k]) && coming[k] > allowed) {
             fractions[k] = allowed / coming[k];
-            atomicMin(&triangle_lists[fraction_word(rows[k])], bitcast<u32>(fractions[k]));
+            atomicMin(&triangle_lists.words[fraction_word(rows[k])], bitcast<u32>(fractions[k]));
         }
     }
     triangle_pairs[i].fractions = fractions;
     triangle_pairs[i].is_pressed = u32(is_cut && left < 0.0);
 }
 
-/// Notes pair i at the rows of which it leaves no more than any other; of several the first.
-fn block_pair(i: u32) {
+/// Marks pair i at the rows that it limits most; the pair with the lowest index wins.
+fn mark_limiting_pair(i: u32) {
     let rows = triangle_pairs[i].rows;
     let fractions = triangle_pairs[i].fractions;
     for (var k = 0u; k < 4u; k++) {
-        let least = atomicLoad(&triangle_lists[fraction_word(rows[k])]);
+        let least = atomicLoad(&triangle_lists.words[fraction_word(rows[k])]);
         if (fractions[k] < 1.0 && bitcast<u32>(fractions[k]) == least) {
-            atomicMin(&triangle_lists[first_word(rows[k])], i);
+            atomicMin(&triangle_lists.words[first_word(rows[k])], i);
         }
     }
 }
 
-/// Whether the rows move: nobody is held back who was not expected to be.
+/// Tests whether rows move in this round: none was truncated unexpectedly.
 fn is_moving() -> bool {
-    return atomicLoad(&triangle_lists[TRIANGLE_MORE]) == 0u;
+    return atomicLoad(&triangle_lists.round.unexpected_count) == 0u;
 }
 
-/// Finds what is left of the move of row i, so that it gets no farther off its path than what is in reach was looked for, or whether it is
-/// held back and was not expected to be; notes the direction of the pair that left least. Nothing stops a row without mass.
-fn hold_row(i: u32) {
-    let first = atomicLoad(&triangle_lists[first_word(i)]);
+/// Limits the truncated move of row i to the reserve around its path, within which pairs were
+/// searched, or flags a row that was truncated unexpectedly. Stores the normal of the pair that
+/// limits it. Pins and colliders are never truncated.
+fn check_truncation(i: u32) {
+    let first = atomicLoad(&triangle_lists.words[first_word(i)]);
     var block = vec3<f32>(0.0);
     if (first != 0xffffffffu) {
         let rows = triangle_pairs[first].rows;
-        // Two sides that move lose nothing: the next slice pushes both alike, and momentum stays.
+        // Between movable sides nothing is lost: the next slice pushes both, and momentum is
+        // conserved.
         if (is_immovable(rows.x) || is_immovable(rows.y) || is_immovable(rows.z) || is_immovable(rows.w)) {
             block = triangle_pairs[first].normal.xyz;
         }
@@ -91,63 +97,68 @@ fn hold_row(i: u32) {
     if (!is_immovable(i)) {
         let step = load_row(TRIANGLE_MOVES, i);
         let aim = load_row(TRIANGLE_AIMS, i);
-        let fraction = bitcast<f32>(atomicLoad(&triangle_lists[fraction_word(i)]));
+        let fraction = bitcast<f32>(atomicLoad(&triangle_lists.words[fraction_word(i)]));
         if (may_hold(i)) {
             let square = dot3(aim, aim);
             var part = 0.0;
             if (square > 0.0) {
                 part = clamp_unit(dot3(step, aim) / square);
             }
+            // Distance of the truncated end from the nearest point of the path.
             let off = length3(step - aim * part) * fraction;
             if (off > triangle.reserve) {
-                atomicStore(&triangle_lists[fraction_word(i)], bitcast<u32>(fraction * (triangle.reserve / off)));
+                atomicStore(&triangle_lists.words[fraction_word(i)], bitcast<u32>(fraction * (triangle.reserve / off)));
             }
         } else if (fraction < 1.0 || length3(step - aim) > triangle.reserve) {
-            atomicStore(&triangle_lists[hold_word(i)], 1u);
-            atomicAdd(&triangle_lists[TRIANGLE_MORE], 1u);
+            // Pairs were searched for its full move only, so the round repeats.
+            atomicStore(&triangle_lists.words[hold_word(i)], 1u);
+            atomicAdd(&triangle_lists.round.unexpected_count, 1u);
         }
     }
 }
 
-/// Moves row i by what is left of its move.
+/// Moves row i by the allowed fraction of its move, and its target by the correction that contact
+/// made.
 fn move_row(i: u32) {
-    let fraction = bitcast<f32>(atomicLoad(&triangle_lists[fraction_word(i)]));
+    let fraction = bitcast<f32>(atomicLoad(&triangle_lists.words[fraction_word(i)]));
     if (fraction < 1.0) {
-        atomicAdd(&triangle_lists[TRIANGLE_HELD_ROWS], 1u);
+        atomicAdd(&triangle_lists.round.held_row_count, 1u);
     }
     let step = load_row(TRIANGLE_MOVES, i);
     let end = load_row(TRIANGLE_STARTS, i) + step * fraction;
     let goal = load_row(TRIANGLE_TARGETS, i) + (step - load_row(TRIANGLE_AIMS, i));
     let left = goal - end;
-    atomicMax(&triangle_lists[TRIANGLE_FARTHEST], bitcast<u32>(dot3(left, left)));
+    atomicMax(&triangle_lists.round.farthest_square, bitcast<u32>(dot3(left, left)));
     store_row(TRIANGLE_STARTS, i, end);
     store_row(TRIANGLE_TARGETS, i, goal);
 }
 
-/// Counts a pair that is forced to cross, at the bodies of its first and last corner too.
-fn count_forced(rows: vec4<u32>) {
+/// Counts a pair that is forced to cross, also at the bodies of its first and last corner.
+fn add_forced(rows: vec4<u32>) {
     let first = triangle_rows[rows.x].body;
     let second = triangle_rows[rows.w].body;
-    atomicAdd(&triangle_lists[TRIANGLE_FORCED], 1u);
-    atomicAdd(&triangle_lists[body_word(first, TRIANGLE_BODY_FORCED)], 1u);
-    atomicMax(&triangle_lists[body_word(first, TRIANGLE_BODY_FORCED_ROW)], rows.x + 1u);
+    atomicAdd(&triangle_lists.round.forced_count, 1u);
+    atomicAdd(&triangle_lists.words[body_word(first, TRIANGLE_BODY_FORCED)], 1u);
+    atomicMax(&triangle_lists.words[body_word(first, TRIANGLE_BODY_FORCED_ROW)], rows.x + 1u);
     if (second != first) {
-        atomicAdd(&triangle_lists[body_word(second, TRIANGLE_BODY_FORCED)], 1u);
-        atomicMax(&triangle_lists[body_word(second, TRIANGLE_BODY_FORCED_ROW)], rows.w + 1u);
+        atomicAdd(&triangle_lists.words[body_word(second, TRIANGLE_BODY_FORCED)], 1u);
+        atomicMax(&triangle_lists.words[body_word(second, TRIANGLE_BODY_FORCED_ROW)], rows.w + 1u);
     }
 }
 
-/// Notes the gap of pair i, and counts it if pins or colliders press it until it is crossed: what is pressed is not as long as the others
-/// make room.
-fn force_pair(i: u32) {
+/// Records the gap of pair i, and counts it if pins or colliders press it across: a pressed pair is
+/// not crossed while its other corners make room.
+fn count_forced(i: u32) {
     let rows = triangle_pairs[i].rows;
     let normal = triangle_pairs[i].normal.xyz;
     if (all(normal == vec3<f32>(0.0))) {
-        count_forced(rows);
+        add_forced(rows);
         return;
     }
-    atomicMin(&triangle_lists[TRIANGLE_GAP], ordered_bits(triangle_pairs[i].normal.w));
+    atomicMin(&triangle_lists.round.least_gap, ordered_bits(triangle_pairs[i].normal.w));
     if (triangle_pairs[i].is_pressed != 0u) {
+        // Heights along the normal after the move: crossed if the first side is not above the
+        // second.
         let a = dot3(normal, load_row(TRIANGLE_STARTS, rows.x));
         let b = dot3(normal, load_row(TRIANGLE_STARTS, rows.y));
         let c = dot3(normal, load_row(TRIANGLE_STARTS, rows.z));
@@ -160,7 +171,7 @@ fn force_pair(i: u32) {
             second = max(second, b);
         }
         if (first - second <= triangle_pairs[i].hard) {
-            count_forced(rows);
+            add_forced(rows);
         }
     }
 }

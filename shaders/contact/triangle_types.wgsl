@@ -122,8 +122,8 @@ struct TriangleParameters {
     begin_len: u32,
     /// Counts of `triangle_counts`, likewise.
     query_len: u32,
-    /// The word that says whether this pass has anything to do.
-    word: u32,
+    /// Index in `RoundState.gates` of the condition that this pass runs under.
+    gate: u32,
     /// First node of the level of this pass.
     node_begin: u32,
     /// The end of its nodes.
@@ -178,4 +178,53 @@ struct TriangleReport {
     padding_0: u32,
     /// Fills it.
     padding_1: u32,
+}
+
+/// State of the current slice and round of triangle contact, at the start of `triangle_lists`.
+struct RoundState {
+    /// Conditions that passes run under, 0 or 1 each, by `TRIANGLE_DUE`, `TRIANGLE_FRESH` and
+    /// `TRIANGLE_OVERLAPS`.
+    gates: array<atomic<u32>, 3>,
+    /// Pairs with a normal multiplier above 0.
+    contact_count: atomic<u32>,
+    /// Rows whose moves were truncated.
+    held_row_count: atomic<u32>,
+    /// Pairs that pins or colliders force to cross.
+    forced_count: atomic<u32>,
+    /// Smallest gap of the pairs of the slice [m], as ordered bits.
+    least_gap: atomic<u32>,
+    /// Multipliers in `triangle_held`, kept from the last slice.
+    held_count: atomic<u32>,
+    /// Rounds of this slice that have begun.
+    round_count: atomic<u32>,
+    /// Fraction of the slice that this round advances, as bits; 0 once the whole slice is made.
+    part: atomic<u32>,
+    /// Largest squared distance between a row and its target after the round [m^2], as bits.
+    farthest_square: atomic<u32>,
+    /// Squared length of the longest move of an immovable row [m^2], as bits.
+    forced_move_square: atomic<u32>,
+    /// Candidates in the list.
+    candidate_count: atomic<u32>,
+    /// Candidates of a search that found more than the list can hold, which ends the slice; else 0.
+    unlisted_count: atomic<u32>,
+    /// Fraction of the slice that was made before this round, as bits.
+    made: atomic<u32>,
+    /// Rounds since the whole slice was made.
+    late_count: atomic<u32>,
+    /// Largest fraction of the round's moves that candidates allow pins and colliders, as bits.
+    limit: atomic<u32>,
+    /// Number of equal parts that the round divides the rest of the slice into, as bits.
+    part_count: atomic<u32>,
+    /// Number of those parts that were left after the last round, as bits.
+    parts_left: atomic<u32>,
+    /// `farthest_square` of the round before [m^2], as bits.
+    last_farthest_square: atomic<u32>,
+    /// Rows that were truncated unexpectedly; nothing moves then, and the round repeats.
+    unexpected_count: atomic<u32>,
+    /// Number of repeats of the current round.
+    repeat_count: atomic<u32>,
+    /// 1 if the moves of all movable rows may be truncated in the round, else 0.
+    is_careful: atomic<u32>,
+    /// Number of parts to restart the round with, as bits; 0 if it does not restart.
+    restart_parts: atomic<u32>,
 }

@@ -1,22 +1,22 @@
 #import state/constants
 #import render/types
 
-/// Where lines are drawn.
+/// Parameters of the lines: first particle, projection to clip space, strain limit.
 @group(0) @binding(0) var<uniform> debug: DebugParameters;
-/// The lines.
+/// Lines.
 @group(0) @binding(1) var<storage, read> debug_lines_of: array<DebugLine>;
-/// Position [m] of each particle of all cloths, and something else.
+/// Position [m] of each particle of all cloths; w unused.
 @group(0) @binding(2) var<storage, read> debug_particles: array<vec4<f32>>;
 
-/// An end of a line.
+/// End of a line.
 struct DebugVertex {
-    /// In clip space.
+    /// Position in clip space.
     @builtin(position) position: vec4<f32>,
     /// Colour, not premultiplied.
     @location(0) colour: vec4<f32>,
 }
 
-/// Position of an end [m]: of its particle, if it has one, and beside it.
+/// Position of an end [m]: that of its particle, if it has one, plus an offset.
 fn end_position(beside: vec3<f32>, particle: u32) -> vec3<f32> {
     if (particle == NO_OFFSET) {
         return beside;
@@ -24,7 +24,8 @@ fn end_position(beside: vec3<f32>, particle: u32) -> vec3<f32> {
     return debug_particles[debug.particle_begin + particle].xyz + beside;
 }
 
-/// Blue for shorter than at rest, grey, green, then yellow and red for longer by the whole limit.
+/// Colour of a strain: blue for shorter than at rest, grey at rest, then yellow, and red for longer
+/// by the whole limit.
 fn strain_colour(strain: f32) -> vec4<f32> {
     let part = clamp(strain / debug.strain_limit, -1.0, 1.0);
     if (part < 0.0) {
@@ -34,13 +35,14 @@ fn strain_colour(strain: f32) -> vec4<f32> {
     return vec4<f32>(mix(low, vec3<f32>(0.95, 0.1, 0.05), max(2.0 * part - 1.0, 0.0)), 1.0);
 }
 
-/// An end of a line per vertex, a line per instance.
+/// Computes an end of a line per vertex, a line per instance.
 @vertex
 fn debug_line(@builtin(vertex_index) end: u32, @builtin(instance_index) index: u32) -> DebugVertex {
     let line = debug_lines_of[index];
     var start = end_position(line.start.xyz, line.start_particle);
     var last = end_position(line.end.xyz, line.end_particle);
     if (line.third_particle != NO_OFFSET) {
+        // A line with a third particle is the normal of the triangle, from its centroid.
         let third = end_position(vec3<f32>(), line.third_particle);
         let normal = cross(last - start, third - start);
         let size = length(normal);
@@ -57,7 +59,7 @@ fn debug_line(@builtin(vertex_index) end: u32, @builtin(instance_index) index: u
     return vertex;
 }
 
-/// The line's colour.
+/// Colour of the line.
 @fragment
 fn debug_colour(vertex: DebugVertex) -> @location(0) vec4<f32> {
     return vertex.colour;

@@ -1,9 +1,9 @@
 #import lib/math
 
-/// What the canaries write; the host knows the values they must have.
+/// Results of the canaries, for which the host knows the expected values.
 @group(0) @binding(0) var<storage, read_write> canary: array<u32>;
 
-/// Bits of floats to test.
+/// Bits of the floats to test.
 @group(0) @binding(1) var<storage, read> samples: array<u32>;
 
 /// Applies to each sample the test that keeps NaN and infinities out of the simulation.

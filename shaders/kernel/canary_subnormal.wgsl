@@ -1,20 +1,22 @@
-/// What the canaries write; the host knows the values they must have.
+/// Results of the canaries, for which the host knows the expected values.
 @group(0) @binding(0) var<storage, read_write> canary: array<vec4<u32>>;
 
-/// Rows as the pools hold them: a position as its bits, then an index, which as a float would be subnormal.
+/// Rows as the pools store them: the bits of a position, then an index, which would be subnormal as
+/// a float.
 @group(0) @binding(1) var<storage, read> samples: array<vec4<u32>>;
 
-/// A row passed as floats.
+/// Row that is passed as floats.
 var<private> floats: vec4<f32>;
 
-/// Row i with its position taken out as floats and put back, as stages do.
+/// Copies row i, passing its position through floats as stages do.
 fn copy_row(i: u32) {
     let row = samples[i];
     canary[i] = vec4<u32>(bitcast<vec3<u32>>(bitcast<vec3<f32>>(row.xyz)), row.w);
 }
 
-/// Per sample: the first coordinate and the index of the copied row, then the bits of the index if it is passed as a float, and
-/// those of that float plus itself. An adapter may flush the last two to 0, never the index.
+/// Writes per sample: the first coordinate and the index of the copied row, the bits of the index
+/// when passed as a float, and those of that float plus itself. An adapter may flush the last two
+/// to 0, never the index.
 @compute @workgroup_size(1)
 fn canary_subnormal() {
     for (var i = 0u; i < arrayLength(&samples); i++) {

@@ -1,22 +1,23 @@
 #import state/types
 #import state/constants
 
-/// How many rows there are.
+/// Number of rows.
 @group(0) @binding(0) var<uniform> scatter_parameters: ScatterParameters;
-/// Where each row goes: a target in the upper two bits, its row in the others.
+/// Destination of each row: its buffer in the upper two bits, its row there in the others.
 @group(0) @binding(1) var<storage, read> row_addresses: array<u32>;
-/// The rows.
+/// Rows to write.
 @group(0) @binding(2) var<storage, read> row_values: array<vec4<u32>>;
-/// Cloths, as rows.
+/// Parameters of cloths, as rows.
 @group(0) @binding(3) var<storage, read_write> parameter_rows: array<vec4<u32>>;
-/// Constants of their frames.
+/// Constants of the frame.
 @group(0) @binding(4) var<storage, read_write> frame_rows: array<vec4<u32>>;
-/// Their inputs.
+/// Per-particle inputs.
 @group(0) @binding(5) var<storage, read_write> input_rows: array<vec4<u32>>;
-/// Their particles.
+/// Particles.
 @group(0) @binding(6) var<storage, read_write> particle_rows: array<vec4<u32>>;
 
-/// Writes what has changed since the last frame: one row per lane, no two to the same address.
+/// Writes the rows that changed since the last frame, one per lane; no two rows have the same
+/// destination.
 @compute @workgroup_size(SCATTER_LANES)
 fn scatter_rows(
     @builtin(workgroup_id) workgroup: vec3<u32>,

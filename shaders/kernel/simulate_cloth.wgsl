@@ -1,4 +1,5 @@
 #import state/shared
+#import state/counters
 #import stage/integrate
 #import stage/wind
 #import stage/motion
@@ -21,64 +22,15 @@
 #import stage/limit_speed
 #import stage/sleep
 
-/// Loads faults and sleep counters into workgroup memory and decides whether there is anything to do.
-fn fetch_counters(is_frame_start: bool) {
-    let report = feedback[cloth.cloth];
-    let is_woken = report.wake_count != cloth_parameters[cloth_slot].sleep.wake_count;
-    let pass_count = select(report.sleep_pass_count, 0u, is_woken);
-    var is_asleep = report.is_asleep != 0u;
-    if (is_frame_start) {
-        is_asleep = (STAGES & STAGE_SLEEP) != 0u && pass_count >= cloth_parameters[cloth_slot].sleep.after_count;
-        feedback[cloth.cloth].is_asleep = u32(is_asleep);
-        feedback[cloth.cloth].sleep_frame_count = report.sleep_frame_count + u32(is_asleep && cloth.iteration_count > 0u);
-    }
-    shared_sleep_pass_count = pass_count;
-    shared_sleep_time = select(report.sleep_time, 0u, is_woken);
-    shared_is_done = u32(is_asleep || report.fault_count != 0u);
-    if ((STAGES & STAGE_IMPLICIT) != 0u) {
-        store_scratch(solve_state(4u), vec4<f32>(0.0));
-        let halvings = min(report.implicit_halvings, load_implicit().max_halvings);
-        let is_first = select(0.0, 1.0, report.implicit_steps == 0u);
-        store_scratch(solve_state(5u), vec4<f32>(f32(halvings), f32(report.implicit_quick), 0.0, is_first));
-    }
-    atomicStore(&shared_restless, 0u);
-    atomicStore(&shared_fault_count, report.fault_count);
-    atomicStore(&shared_fault_particle, report.fault_particle);
-}
-
-/// Reports faults and sleep counters after `iteration_count` whole iterations.
-fn flush_counters(iteration_count: u32) {
-    let total = feedback[cloth.cloth].iteration_total + iteration_count;
-    if (feedback[cloth.cloth].fault_count == 0u && atomicLoad(&shared_fault_count) != 0u) {
-        feedback[cloth.cloth].fault_count = atomicLoad(&shared_fault_count);
-        feedback[cloth.cloth].fault_particle = atomicLoad(&shared_fault_particle);
-        feedback[cloth.cloth].fault_iteration = total;
-    }
-    feedback[cloth.cloth].iteration_total = total;
-    feedback[cloth.cloth].sleep_time = shared_sleep_time;
-    feedback[cloth.cloth].sleep_pass_count = shared_sleep_pass_count;
-    feedback[cloth.cloth].wake_count = cloth_parameters[cloth_slot].sleep.wake_count;
-    if ((STAGES & STAGE_IMPLICIT) != 0u) {
-        let counters = vec4<u32>(load_scratch(solve_state(4u)));
-        feedback[cloth.cloth].implicit_steps += counters.x;
-        feedback[cloth.cloth].implicit_iterations += counters.y;
-        feedback[cloth.cloth].implicit_unconverged += counters.z;
-        feedback[cloth.cloth].implicit_held += counters.w;
-        let control = vec4<u32>(load_scratch(solve_state(5u)));
-        feedback[cloth.cloth].implicit_rejections += control.z;
-        feedback[cloth.cloth].implicit_halvings = control.x;
-        feedback[cloth.cloth].implicit_quick = control.y;
-    }
-}
-
-/// Simulates a range of iterations of one frame of one cloth per workgroup.
+/// Simulates a range of iterations of one frame, one cloth per workgroup.
 ///
-/// Every lane runs every barrier; work is guarded, barriers are not. A cloth that sleeps or has a fault is left before any
-/// of its particles is read.
+/// Every lane runs every barrier: work is guarded, barriers are not. A cloth that sleeps or has a
+/// fault returns before any of its particles is read.
 @compute @workgroup_size(LANES)
 fn simulate_cloth(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_index) lane: u32) {
     let slot = workgroup.y * dispatch_parameters.row_width + workgroup.x;
     let is_inside = slot < dispatch_parameters.cloth_count;
+    // A workgroup beyond the list takes the last cloth and does nothing.
     let cloth_index = fabric_pool[dispatch_parameters.list_begin + min(slot, dispatch_parameters.cloth_count - 1u)];
     let iteration_begin = dispatch_parameters.iteration_begin;
     let phase_count = cloth_parameters[cloth_index].phase_count;
@@ -97,6 +49,7 @@ fn simulate_cloth(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_in
     if (lane == 0u && is_inside) {
         fetch_counters(iteration_begin == 0u);
     }
+    // The load is uniform, and a barrier: every lane sees the decision of lane 0.
     let is_idle = workgroupUniformLoad(&shared_is_done) != 0u;
     let is_busy = is_inside && !is_idle;
     let iteration_end = select(0u, min(cloth_parameters[cloth_index].iteration_count, dispatch_parameters.iteration_end), is_busy);
@@ -181,6 +134,7 @@ fn simulate_cloth(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_in
             storageBarrier(); // predictions -> elements
             let evaluation_end = frame_pool[phases + 4u].w;
             let chain_passes = select(0u, 1u, frame_pool[phases + 4u].x == PRECONDITIONER_FIBERS);
+            // Chains are factored at the first evaluation and at some checks, solved at each.
             var factor_passes = 1u;
             for (var evaluation = 0u; evaluation < evaluation_end; evaluation++) {
                 if (is_alive) {
@@ -255,6 +209,8 @@ fn simulate_cloth(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_in
                     }
                 }
                 storageBarrier(); // step -> particles
+                // See `shared_is_done`: 1 ends the solve, bit 0 asks for new factors, the rest is
+                // the halving.
                 let verdict = workgroupUniformLoad(&shared_is_done);
                 if (verdict == 1u) {
                     break;
@@ -281,7 +237,7 @@ fn simulate_cloth(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_in
                 let phase = load_phase(constants);
                 let sets = frame_pool[constants + 1u];
                 let solver = frame_pool[constants + 2u];
-                // A row is built and reduced.
+                // Passes of cyclic reduction: one builds the rows, each other one reduces them.
                 let step_count = select(0u, solver.z + 1u, solver.x == SOLVER_CYCLIC_REDUCTION);
                 let solve_count = select(0u, 1u, solver.x == SOLVER_SEMI_IMPLICIT);
                 for (var set_index = sets.x; set_index < sets.y; set_index++) {
@@ -396,7 +352,7 @@ fn simulate_cloth(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_in
             }
             if (CURRENT_SHARED) { workgroupBarrier(); } else { storageBarrier(); } // pushes -> shapes
         }
-        // None of these reads another particle.
+        // These stages only read and write their own particle, so no barrier is between them.
         if (is_alive) {
             for (var i = lane; i < particle_count; i += LANES) {
                 if ((STAGES & STAGE_COLLIDE_CONVEX) != 0u) {
@@ -420,6 +376,7 @@ fn simulate_cloth(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_in
             }
         }
         if ((STAGES & STAGE_COLLIDE_BODY) != 0u) {
+            // The first visit sums the mass that hits each body, the second exchanges impulses.
             for (var visit = 0u; visit < 2u; visit++) {
                 workgroupBarrier();
                 storageBarrier(); // particles and bodies -> chunks

@@ -1,10 +1,11 @@
 #import lib/math
 
-/// The side of a tapered capsule: the cone that touches both of its spheres.
+/// Side of a tapered capsule: the cone that touches both of its spheres.
 struct Cone {
     /// Midpoint of the spheres' centers [m].
     center: vec3<f32>,
-    /// Half the distance of the centers [m]; 0 = one sphere contains the other, and the capsule is only its spheres.
+    /// Half the distance between the centers [m]; 0 if one sphere contains the other, so that the
+    /// capsule is only its spheres.
     half_length: f32,
     /// Unit vector from the first to the second center.
     axis: vec3<f32>,
@@ -16,18 +17,18 @@ struct Cone {
     cosine_square: f32,
 }
 
-/// The point is beside no cone.
+/// Side of a point where the capsule has no cone.
 const CONE_OFF: u32 = 0u;
-/// The point is outside the cone.
+/// Side of a point outside the cone.
 const CONE_OUTSIDE: u32 = 1u;
-/// The point is inside, but its foot on the axis lies before the first sphere's center.
+/// Side of a point inside, whose foot on the axis lies before the first sphere's center.
 const CONE_BEFORE: u32 = 2u;
-/// The point is inside, but its foot on the axis lies beyond the second sphere's center.
+/// Side of a point inside, whose foot on the axis lies beyond the second sphere's center.
 const CONE_BEYOND: u32 = 3u;
-/// The point is inside, and its foot is between the centers.
+/// Side of a point inside, whose foot on the axis is between the centers.
 const CONE_INSIDE: u32 = 4u;
 
-/// Where a point is relative to a cone.
+/// Location of a point relative to a cone.
 struct ConeTouch {
     /// Displacement that takes the point out of the cone, if it is inside [m].
     push: vec3<f32>,
@@ -37,8 +38,9 @@ struct ConeTouch {
     along: f32,
 }
 
-/// The cone that touches two spheres.
+/// Cone that touches two spheres.
 fn cone_between(a: vec4<f32>, b: vec4<f32>) -> Cone {
+    // sin = (r_b - r_a) / |b - a| is the sine of the half angle; the side exists if |sin| < 1.
     let half_axis = (b.xyz - a.xyz) * 0.5;
     let growth = (b.w - a.w) * 0.5;
     let length_square = dot3(half_axis, half_axis);
@@ -57,7 +59,7 @@ fn cone_between(a: vec4<f32>, b: vec4<f32>) -> Cone {
     return cone;
 }
 
-/// Where x is relative to a cone, and the shortest exit through its side.
+/// Locates x relative to a cone, and computes the shortest exit through its side.
 fn touch_cone(cone: Cone, x: vec3<f32>) -> ConeTouch {
     var touch = ConeTouch(vec3<f32>(0.0), CONE_OFF, 0.0);
     if (cone.half_length > 0.0) {
@@ -69,6 +71,8 @@ fn touch_cone(cone: Cone, x: vec3<f32>) -> ConeTouch {
         touch.along = along;
         if (radius * radius > across_square) {
             let across = sqrt(across_square);
+            // The exit is perpendicular to the side, so its foot on the axis is shifted by the
+            // slope.
             let foot = along + cone.slope * across;
             touch.side = CONE_INSIDE;
             if (foot < -cone.half_length) {
@@ -90,22 +94,26 @@ fn foot_on_cone(cone: Cone, x: vec3<f32>) -> f32 {
     return along + cone.slope * sqrt(max(dot3(d, d) - along * along, EPSILON));
 }
 
-/// A hit of a moving point and a moving sphere or cone within an iteration.
+/// Hit of a moving point and a moving sphere or cone within an iteration.
 struct Impact {
-    /// Whether there is one.
+    /// True if there is a hit.
     is_hit: bool,
-    /// Fraction of the iteration before it.
+    /// Fraction of the iteration before the hit.
     time: f32,
-    /// Fraction of the displacement since the last iteration that takes the point back to the surface.
+    /// Fraction of the displacement since the last iteration that takes the point back to the
+    /// surface.
     rest: f32,
 }
 
-/// When a point enters a sphere (or the circle of a cone) whose radius and position change linearly.
+/// Finds the time at which a point enters a sphere (or the circle of a cone) whose radius and
+/// position change linearly.
 ///
-/// `before` and `now` are the point relative to the center, `radius_before` and `radius_now` the radii. The distance function
-/// |p|^2 - r^2 is quadratic in time; with the coefficients below its first root is min(0, h + sqrt(D)) / a, a < 0. Points
-/// that move outward at first (h >= 0), or only graze (D small against the radius), are left alone.
+/// `before` and `now` are the point relative to the center, `radius_before` and `radius_now` the
+/// radii. The distance function |p|^2 - r^2 is quadratic in time; with the coefficients below its
+/// first root is min(0, h + sqrt(D)) / a, a < 0. Points that move outward at first (h >= 0), or
+/// only graze (D small against the radius), are not hits.
 fn find_impact(before: vec3<f32>, now: vec3<f32>, radius_before: f32, radius_now: f32) -> Impact {
+    // p(t)|^2 - r(t)^2 = pp + 2 t h + t^2 (cc - pc - h),  h = pc - pp,  D = pc^2 - cc pp
     let pp = dot3(before, before) - radius_before * radius_before;
     let pc = dot3(before, now) - radius_before * radius_now;
     let cc = guarded_square(now) - radius_now * radius_now;
@@ -128,8 +136,8 @@ fn find_impact(before: vec3<f32>, now: vec3<f32>, radius_before: f32, radius_now
     return impact;
 }
 
-/// Barycentric coordinates (v, w) of the point of a triangle that is nearest to a point, the first corner
-/// being the origin (Ericson, "Real-Time Collision Detection", 2004, section 5.1.5).
+/// Barycentric coordinates (v, w) of the point of a triangle that is nearest to p, with the first
+/// corner as the origin (Ericson, "Real-Time Collision Detection", 2004, section 5.1.5).
 fn closest_on_triangle(p: vec3<f32>, ab: vec3<f32>, ac: vec3<f32>) -> vec2<f32> {
     let d1 = dot3(ab, p);
     let d2 = dot3(ac, p);
@@ -144,6 +152,7 @@ fn closest_on_triangle(p: vec3<f32>, ab: vec3<f32>, ac: vec3<f32>) -> vec2<f32> 
     let vb = d5 * d2 - d1 * d6;
     let vc = d1 * d4 - d3 * d2;
     var barycentric = vec2<f32>(0.0);
+    // Voronoi regions: first, second and third corner, sides ab, ac and bc, then the face.
     if (d1 <= 0.0 && d2 <= 0.0) {
         barycentric = vec2<f32>(0.0);
     } else if (d3 >= 0.0 && d4 <= d3) {

@@ -1,6 +1,7 @@
 #import state/constants
 
-/// Dot product with a fixed order of additions, so that every adapter and the twin round alike.
+/// Dot product with a fixed order of additions, so that every adapter and the Rust twin round
+/// alike.
 fn dot3(a: vec3<f32>, b: vec3<f32>) -> f32 {
     return a.x * b.x + a.y * b.y + a.z * b.z;
 }
@@ -15,7 +16,7 @@ fn length3(a: vec3<f32>) -> f32 {
     return sqrt(dot3(a, a));
 }
 
-/// A vector, shortened to a length if it is longer.
+/// Clamps the length of a vector to `most`.
 fn shorten(a: vec3<f32>, most: f32) -> vec3<f32> {
     let length = length3(a);
     if (length > most) {
@@ -24,36 +25,41 @@ fn shorten(a: vec3<f32>, most: f32) -> vec3<f32> {
     return a;
 }
 
-/// x in 0..=1, 0 if it is NaN; 0 has no sign.
+/// Clamps x to 0..=1; 0 for NaN, and 0 has no sign.
 fn clamp_unit(x: f32) -> f32 {
     return select(0.0, min(x, 1.0), x > 0.0);
 }
 
-/// EPSILON + |d|^2. The constant stands first: drivers pull constants out of sums (Mesa does), and this order survives that.
+/// Squared length plus EPSILON. The constant stands first because drivers pull constants out of
+/// sums (Mesa does), and this order survives that.
 fn guarded_square(d: vec3<f32>) -> f32 {
     return EPSILON + d.x * d.x + d.y * d.y + d.z * d.z;
 }
 
-/// Bits whose order as integers is that of the floats: their minimum and maximum do not depend on the order of lanes.
+/// Bits whose order as integers is that of the floats: their minimum and maximum do not depend on
+/// the order of lanes.
 fn ordered_bits(x: f32) -> u32 {
     let bits = bitcast<u32>(x);
     return select(bits | 0x80000000u, ~bits, (bits & 0x80000000u) != 0u);
 }
 
-/// The float of ordered bits.
+/// Float of ordered bits.
 fn from_ordered(bits: u32) -> f32 {
     return bitcast<f32>(select(~bits, bits & 0x7fffffffu, (bits & 0x80000000u) != 0u));
 }
 
-/// Whether a coordinate is NaN, infinite or beyond MAX_COORDINATE. (`x != x` is false for NaN on some adapters.)
+/// Tests whether a coordinate is NaN, infinite or beyond MAX_COORDINATE. (`x != x` is false for NaN
+/// on some adapters.)
 fn is_faulty(position: vec3<f32>) -> bool {
     let sane = abs(position.x) <= MAX_COORDINATE && abs(position.y) <= MAX_COORDINATE && abs(position.z) <= MAX_COORDINATE;
     return !sane;
 }
 
-/// 2^x for x <= 0 with only + - * and bit operations: the same bits on every adapter, error below 3 ulp.
+/// Computes 2^x for x <= 0 with only + - * and bit operations: the same bits on every adapter,
+/// error below 3 ulp.
 ///
-/// x = k + f with |f| <= 1/2;  2^f by its Taylor series to f^6, 2^k by the exponent bits. x below -126 yields 2^-126.
+/// x = k + f with |f| <= 1/2;  2^f by its Taylor series to f^6, 2^k by the exponent bits. x below
+/// -126 yields 2^-126.
 fn exp2_portable(x: f32) -> f32 {
     let clamped = max(x, -126.0);
     let whole = floor(clamped + 0.5);
@@ -68,10 +74,11 @@ fn exp2_portable(x: f32) -> f32 {
     return series * bitcast<f32>(u32(i32(whole) + 127) << 23u);
 }
 
-/// Angle of the point (x, y) in -PI..=PI, 0 at the origin, with only + - * / and comparisons: the same bits on every adapter,
-/// error below 4e-7 rad.
+/// Angle of the point (x, y) in -PI..=PI, 0 at the origin, with only + - * / and comparisons: the
+/// same bits on every adapter, error below 4e-7 rad.
 ///
-/// arctan of 0..=1 by Abramowitz and Stegun, "Handbook of Mathematical Functions", 1964, 4.4.49 (2e-8), then the octant.
+/// arctan of 0..=1 by Abramowitz and Stegun, "Handbook of Mathematical Functions", 1964, 4.4.49
+/// (2e-8), then the octant.
 fn atan2_portable(y: f32, x: f32) -> f32 {
     let far = max(abs(x), abs(y));
     if (far == 0.0) {

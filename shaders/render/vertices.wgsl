@@ -1,6 +1,6 @@
 #import render/buffers
 
-/// Normal of a particle, the sum of those of its triangles by their area.
+/// Computes the normal of a particle, the area-weighted sum of its triangles' normals.
 fn find_normal(particle: u32) {
     let begins = render_instances[instance].surface_begin + particle;
     let following = render_instances[instance].surface_following_begin;
@@ -15,7 +15,8 @@ fn find_normal(particle: u32) {
     render_normals_of[render_instances[instance].normal_begin + particle] = vec4<f32>(unit_normal(sum), 0.0);
 }
 
-/// Position of a vertex: a point of its triangle of particles, and along the interpolated normal from there.
+/// Computes the position of a vertex: a point of its triangle of particles, offset along the
+/// interpolated normal.
 fn place_vertex(vertex: u32) {
     let binding = render_instances[instance].binding_begin + BINDING_WORDS * vertex;
     let a = render_meshes[binding];
@@ -44,10 +45,11 @@ fn uv_of(vertex: u32) -> vec2<f32> {
     return vec2<f32>(bitcast<f32>(render_meshes[row]), bitcast<f32>(render_meshes[row + 1u]));
 }
 
-/// Normal of a vertex, the sum of those of the triangles around it by their area; tangent, the direction of the first texture coordinate
-/// in its own triangles, likewise, without what is along the normal (Lengyel, "Foundations of Game Engine Development, Volume 2:
+/// Computes the normal of a vertex, the area-weighted sum of the normals of its triangles, and its
+/// tangent: the direction of the first texture coordinate, summed over its own triangles and made
+/// orthogonal to the normal (Lengyel, "Foundations of Game Engine Development, Volume 2:
 /// Rendering", 2019, 7.5).
-fn shade_vertex(vertex: u32) {
+fn orient_vertex(vertex: u32) {
     let begins = render_instances[instance].corner_begin + vertex;
     let following = render_instances[instance].following_begin;
     let begin = render_meshes[begins];
@@ -68,6 +70,7 @@ fn shade_vertex(vertex: u32) {
             let uv = uv_of(vertex);
             let s = uv_of(next) - uv;
             let t = uv_of(last) - uv;
+            // Mirrored texture coordinates reverse the sign of the determinant.
             let side = select(1.0, -1.0, s.x * t.y - t.x * s.y < 0.0);
             along_u += (p * t.y - q * s.y) * side;
             along_v += (q * s.x - p * t.x) * side;
@@ -77,6 +80,7 @@ fn shade_vertex(vertex: u32) {
     let row = render_instances[instance].vertex_begin + vertex;
     render_vertices[2u * row + 1u] = vec4<f32>(normal, 0.0);
     if (tangents != NO_OFFSET) {
+        // Gram-Schmidt: t - n (n . t)
         let flat = along_u - normal * dot3(normal, along_u);
         let square = dot3(flat, flat);
         let side = select(1.0, -1.0, dot3(cross3(normal, along_u), along_v) < 0.0);
@@ -88,7 +92,7 @@ fn shade_vertex(vertex: u32) {
     }
 }
 
-/// A direction across a normal, where the texture has none.
+/// Arbitrary direction perpendicular to a normal, where the texture defines none.
 fn any_tangent(normal: vec3<f32>) -> vec3<f32> {
     if (abs(normal.x) < 0.5) {
         return unit_normal(vec3<f32>(0.0, normal.z, -normal.y));

@@ -1,27 +1,31 @@
 #import lib/math
 #import state/shared
 
-/// Whether the triangle over an edge of squared length `hinge`, with squared length `side` of another side and squared
-/// length `normal` of its normal, has a usable height.
+/// Tests whether a triangle has a usable height over an edge of squared length `hinge`; `side` is
+/// the squared length of another side, `normal` that of its normal.
 fn has_height(hinge: f32, side: f32, normal: f32) -> bool {
     // |normal| = |edge| * height
     return normal > MIN_NORMAL_SQUARE && normal > MIN_HEIGHT_SQUARE * hinge * max(hinge, side);
 }
 
-/// Solves the angle of one bend, with stiffness and damping.
+/// Solves the dihedral angle of one bend, with stiffness and damping.
 ///
-/// C = angle - rest, with edge e from p0 to p1, triangles (p0, p1, p2) and (p1, p0, p3) and their normals m and n:
+/// C = angle - rest, with the edge e from p0 to p1, and the triangles (p0, p1, p2) and (p1, p0, p3)
+/// with normals m and n:
 ///   angle = atan2(dot(m x n, e)/(|m||n||e|), dot(m, n)/(|m||n|)),
-///   gradient at p2: -|e| m/|m|^2, at p3: -|e| n/|n|^2, at p0 and p1 those that conserve linear and angular momentum.
-/// Bridson, Marino, Fedkiw, "Simulation of Clothing with Folds and Wrinkles", 2003; Tamstorf, Grinspun, "Discrete Bending
-/// Forces and Their Jacobians", 2013. Neither has a singularity at 0 or pi.
+///   gradient at p2: -|e| m/|m|^2, at p3: -|e| n/|n|^2, at p0 and p1 those that conserve linear and
+///   angular momentum.
+/// Bridson, Marino, Fedkiw, "Simulation of Clothing with Folds and Wrinkles", 2003; Tamstorf,
+/// Grinspun, "Discrete Bending Forces and Their Jacobians", 2013. Neither form has a singularity at
+/// 0 or pi.
 ///
-/// XPBD, eq. 26, has lambda = (-C - gamma grad C (x - x_previous)) / ((1 + gamma) W + alpha~), W = sum of w |grad C|^2,
-/// alpha~ = 1/(stiffness h^2). Deviation: alpha~ - W/2 replaces alpha~, down to 0. A bend shares particles with a
-/// dozen others, and what those that come after it do in the step leaves its angle W lambda/2 too far on average: the sum of
-/// W_jk lambda_k over all bends k is about 0 where moments change slowly, so that over those after j it is -W lambda/2. With
-/// eq. 18 as it stands a cantilever of N segments is too soft by 3 N^4 g h^2/(G L), which only steps so small that gravity is
-/// lost in the rounding of f32 positions make up for.
+/// XPBD, eq. 26, has lambda = (-C - gamma grad C (x - x_previous)) / ((1 + gamma) W + alpha~), W =
+/// sum of w |grad C|^2, alpha~ = 1/(stiffness h^2). Deviation: alpha~ - W/2, at least 0, replaces
+/// alpha~. A bend shares particles with a dozen others; the bends solved after it in a step leave
+/// its angle W lambda/2 too far on average: where moments change slowly, the sum of W_jk lambda_k
+/// over all bends k is about 0, and over those after j it is -W lambda/2. With eq. 18 unchanged a
+/// cantilever of N segments is too soft by 3 N^4 g h^2/(G L). Only steps so small that gravity is
+/// lost in the rounding of f32 positions would avoid that.
 fn solve_bend(bend: u32) {
     let row = cloth.fabric.bend_begin + BEND_WORDS * bend;
     let stiffness = cloth_parameters[cloth_slot].bending.rigidity * bitcast<f32>(fabric_pool[row + 5u]);
@@ -45,6 +49,7 @@ fn solve_bend(bend: u32) {
         let unit_3 = normal_3 / sqrt(square_3);
         let angle = atan2_portable(dot3(cross3(unit_2, unit_3), edge / edge_length), dot3(unit_2, unit_3));
         var error = angle - bitcast<f32>(fabric_pool[row + 4u]);
+        // Wraps into one turn, so that folded cloth bends back the short way.
         if (error > PI) {
             error -= TAU;
         } else if (error <= -PI) {
@@ -52,15 +57,18 @@ fn solve_bend(bend: u32) {
         }
         let gradient_2 = normal_2 * (-edge_length / square_2);
         let gradient_3 = normal_3 * (-edge_length / square_3);
+        // Feet of the heights on the edge, as fractions of it from p0.
         let ratio_2 = dot3(side_2, edge) / edge_square;
         let ratio_3 = dot3(side_3, edge) / edge_square;
         let gradient_1 = gradient_2 * -ratio_2 - gradient_3 * ratio_3;
         let gradient_0 = -gradient_1 - gradient_2 - gradient_3;
+        // W = sum of w |grad C|^2
         let mobility = p0.w * dot3(gradient_0, gradient_0) + p1.w * dot3(gradient_1, gradient_1)
             + p2.w * dot3(gradient_2, gradient_2) + p3.w * dot3(gradient_3, gradient_3);
         if (mobility > 0.0) {
             let displacement = bend_displacement(row, 0u, p0, gradient_0) + bend_displacement(row, 1u, p1, gradient_1)
                 + bend_displacement(row, 2u, p2, gradient_2) + bend_displacement(row, 3u, p3, gradient_3);
+            // The compliance in the input already contains h^2: 1/stiffness is alpha~.
             let compliance = max(1.0 / stiffness - 0.5 * mobility, 0.0);
             let lambda = (-error - cloth_parameters[cloth_slot].bending.damping * displacement) / (compliance + mobility + cloth_parameters[cloth_slot].bending.damping * mobility);
             push_bend(row, p0, gradient_0 * lambda);

@@ -3,7 +3,7 @@
 #import stage/collide_triangle
 #import stage/collide_shape
 
-/// A rigid body in the running iteration.
+/// Rigid body in the current iteration.
 struct Body {
     /// Center of mass [m].
     center: vec3<f32>,
@@ -33,12 +33,12 @@ struct Impulse {
     count: f32,
 }
 
-/// First row of what body b keeps in scratch.
+/// First row of body b in scratch.
 fn body_row(b: u32) -> u32 {
     return cloth_parameters[cloth_slot].colliders.impulse_begin + BODY_ROWS * b;
 }
 
-/// First row of what chunk c did to body b.
+/// First row of the sums of chunk c for body b.
 fn chunk_row(c: u32, b: u32) -> u32 {
     let bodies = cloth_parameters[cloth_slot].colliders.body_count;
     return cloth_parameters[cloth_slot].colliders.impulse_begin + BODY_ROWS * bodies + CHUNK_ROWS * (c * bodies + b);
@@ -62,7 +62,7 @@ fn load_body(b: u32) -> Body {
     let velocity = input_row(input + 1u);
     let angular_velocity = input_row(input + 2u).xyz;
     let inverse_inertia = mat3x3<f32>(input_row(input + 3u).xyz, input_row(input + 4u).xyz, input_row(input + 5u).xyz);
-    // In the frame's first iteration the impulses are still those of the last frame.
+    // In the frame's first iteration scratch still holds the impulses of the last frame.
     let is_later = f32(iteration.bias.w > 0.0);
     let linear = load_scratch(row).xyz * is_later;
     let angular = load_scratch(row + 1u).xyz * is_later;
@@ -79,7 +79,7 @@ fn load_body(b: u32) -> Body {
     );
 }
 
-/// The exits of particle i, at x, from the shapes of body b.
+/// Exits of particle i, at x, from the shapes of body b.
 fn touch_body(b: u32, i: u32, x: vec3<f32>) -> Contacts {
     let input = cloth_parameters[cloth_slot].colliders.body_begin + BODY_INPUT_ROWS * b;
     let round = input_pool[input + 6u];
@@ -103,30 +103,34 @@ fn touch_body(b: u32, i: u32, x: vec3<f32>) -> Contacts {
     return contacts;
 }
 
-/// Velocity of a particle at x, coming from `before`, relative to that point of the body [m/s].
+/// Velocity of a particle at x, coming from `before`, relative to the point of the body there
+/// [m/s].
 fn approach(body: Body, x: vec3<f32>, before: vec3<f32>) -> vec3<f32> {
     return (x - before) / cloth_parameters[cloth_slot].colliders.step - body.velocity - cross3(body.angular_velocity, x - body.center);
 }
 
-/// Into how many parts the body is split for a particle of inverse mass w, so that all particles that hit it at once
-/// together hit the whole body: each gets a fraction by mass, a pinned one as much as all free ones together.
+/// Number of parts that the body is split into for a particle of inverse mass w, so that all
+/// particles that hit it at once together hit the whole body: each takes a share by mass, a pinned
+/// one as much as all free ones together.
 fn body_split(body: Body, w: f32) -> f32 {
     return max(body.contact_mass * w, f32(body.contact_mass > 0.0)) + body.pin_count;
 }
 
-/// How far a unit impulse along `direction` at `arm` from the center changes the body's velocity there [1/kg], for one part
-/// of the body out of `split` (Tonge, Benevolenski, Voroshilov, "Mass Splitting for Jitter-Free Parallel Rigid Body
-/// Simulation", 2012).
+/// Change of the body's velocity at `arm` from the center by a unit impulse along `direction`
+/// [1/kg], for one of `split` parts of the body (Tonge, Benevolenski, Voroshilov, "Mass Splitting
+/// for Jitter-Free Parallel Rigid Body Simulation", 2012).
 fn body_response(body: Body, arm: vec3<f32>, direction: vec3<f32>, split: f32) -> f32 {
+    // (1/m + (r x d) . I^-1 (r x d)) split
     let torque = cross3(arm, direction);
     return (body.inverse_mass + dot3(torque, multiply(body.inverse_inertia, torque))) * split;
 }
 
-/// Visits the particles of chunk c that touch bodies: first only to sum the mass of those that hit each, then to push them out and
-/// to exchange impulses with them.
+/// Visits the particles of chunk c that touch bodies: first to sum the mass that hits each body,
+/// then to push particles out and exchange impulses.
 ///
-/// A push moves a particle without changing its velocity. Along the normal particle and body separate with `restitution` times
-/// their approach speed: j = (1 + e) v / (w + w_body). Across it friction takes at most `friction * j`.
+/// A push moves a particle without changing its velocity. Along the normal, particle and body
+/// separate with `restitution` times their approach speed: j = (1 + e) v / (w + w_body). Across it
+/// friction takes at most `friction * j`.
 fn visit_chunk(c: u32, is_counting: bool) {
     let end = min((c + 1u) * CHUNK, cloth.particle_count);
     for (var b = 0u; b < cloth_parameters[cloth_slot].colliders.body_count; b++) {
@@ -142,7 +146,7 @@ fn visit_chunk(c: u32, is_counting: bool) {
                 let velocity = approach(body, particle.xyz, before.xyz);
                 let speed = dot3(velocity, normal);
                 if (is_counting) {
-                    // The mass of free particles and the number of pins, in the slots of impulses.
+                    // Mass of free particles and number of pins, stored in place of impulses.
                     if (speed < 0.0 && before.w > 0.0) {
                         sum.linear.x += 1.0 / before.w;
                     } else if (speed < 0.0) {
@@ -162,7 +166,8 @@ fn visit_chunk(c: u32, is_counting: bool) {
     }
 }
 
-/// Moves particle i out of a body and applies the impulse of the contact to it; returns that impulse [N s].
+/// Moves particle i out of a body and applies the impulse of the contact to it; returns that
+/// impulse [N s].
 fn exchange(
     body: Body,
     i: u32,
@@ -178,6 +183,7 @@ fn exchange(
     let response = before.w + body_response(body, arm, normal, split);
     var impulse = vec3<f32>(0.0);
     if (speed < 0.0 && response > 0.0) {
+        // j = -(1 + e) (v . n) / (w + w_body)
         let strength = -(1.0 + body.restitution) * speed / response;
         impulse = normal * strength;
         let slide = velocity - normal * speed;
@@ -185,6 +191,7 @@ fn exchange(
         if (slide_square > 0.0) {
             let slide_speed = sqrt(slide_square);
             let tangent = slide / slide_speed;
+            // Impulse that stops the slide; friction is limited to the cone.
             let stop = slide_speed / (before.w + body_response(body, arm, tangent, split));
             impulse -= tangent * min(cloth_parameters[cloth_slot].colliders.friction * contacts.friction_factor * strength, stop);
         }
@@ -195,13 +202,14 @@ fn exchange(
             push *= push_fractions(velocity * cloth_parameters[cloth_slot].colliders.step, contacts).x;
         }
         store_current(i, vec4<f32>(particle.xyz + push, particle.w));
+        // The push moves both positions, the impulse only the previous one: x_previous -= j w h.
         store_previous(i, vec4<f32>(before.xyz + push - impulse * (before.w * cloth_parameters[cloth_slot].colliders.step), before.w));
     }
     return impulse;
 }
 
-/// Sums what all chunks found at body b: first mass and pins, when the first iteration also clears the last frame's impulses;
-/// then the impulses, added to those of the frame.
+/// Sums the results of all chunks for body b: first mass and pins, where the first iteration also
+/// clears the impulses of the last frame; then the impulses, added to those of the frame.
 fn sum_chunks(b: u32, is_counting: bool) {
     let row = body_row(b);
     var linear = vec4<f32>(0.0);

@@ -1,9 +1,9 @@
 #import state/colliders
 
-/// The exit of x from box b through its nearest face, if x is inside.
+/// Adds the exit of x from box b through its nearest face, if x is inside.
 ///
-/// A face's height is negative inside. The displacement of the box at x is that of its corner and of the fraction of each edge
-/// between the corner and x.
+/// The height over a face is negative inside. The displacement of the box at x is that of its
+/// corner plus those of its edges, each by the fraction of the edge between corner and x.
 fn touch_box(b: u32, x: vec3<f32>, contacts: ptr<function, Contacts>) {
     let row = box_row(b);
     let d = x - load_scratch(row).xyz;
@@ -14,6 +14,7 @@ fn touch_box(b: u32, x: vec3<f32>, contacts: ptr<function, Contacts>) {
         let face = load_scratch(row + 1u + k);
         let depth = dot3(face.xyz, d);
         let far_height = depth - face.w;
+        // The face through the corner, then the opposite one.
         if (-depth > distance) {
             distance = -depth;
             direction = -face.xyz;
@@ -38,7 +39,7 @@ fn touch_box(b: u32, x: vec3<f32>, contacts: ptr<function, Contacts>) {
     }
 }
 
-/// The exits of x from all boxes that belong to no body.
+/// Adds the exits of x from all boxes that belong to no body.
 fn touch_boxes(x: vec3<f32>, contacts: ptr<function, Contacts>) {
     let end = cloth_parameters[cloth_slot].colliders.free_box_begin + cloth_parameters[cloth_slot].colliders.free_box_count;
     for (var k = cloth_parameters[cloth_slot].colliders.free_box_begin; k < end; k++) {

@@ -2,14 +2,16 @@
 
 /// Capsules that hit a particle on its path.
 struct Hits {
-    /// The latest four: four times the capsule, plus 1 if its first sphere is left to be tried, plus 2 for the second.
+    /// The latest four: four times the capsule, plus 1 if its first sphere must still be tested,
+    /// plus 2 for the second.
     capsules: array<u32, 4>,
-    /// How many there were.
+    /// Number of hits.
     count: u32,
 }
 
-/// Whether x, where the particle would end, is near the space that the spheres of two rows each, at `a` and `b`, sweep in this
-/// iteration: within a box that reaches beyond their radii by the factor `continuous_reach`.
+/// Tests whether x, the end of the particle's path, is near the volume that two spheres, with two
+/// rows each at `a` and `b`, sweep in this iteration: within a box that exceeds their radii by the
+/// factor `continuous_reach`.
 fn is_in_reach(a: u32, b: u32, x: vec3<f32>) -> bool {
     let reach = cloth_parameters[cloth_slot].colliders.continuous_reach;
     let a_now = load_scratch(a);
@@ -23,10 +25,12 @@ fn is_in_reach(a: u32, b: u32, x: vec3<f32>) -> bool {
     return all(x >= min(low_a, low_b)) && all(x <= max(high_a, high_b));
 }
 
-/// Moves x, coming from `before`, back to where the side of capsule c hit it, then adds its exit from the capsule.
+/// Moves x, coming from `before`, back to its hit on the side of capsule c, then adds its exit from
+/// the capsule.
 ///
-/// In the axes of the cone the path across it decides when: p = d x axis has the length of the distance to the axis. The half
-/// axis changes linearly between the iterations. `end` is where the particle was before any shape moved it.
+/// The time of the hit is found across the axis of the cone, where p = d x axis has the length of
+/// the distance to the axis. The half axis changes linearly between the iterations. `end` is the
+/// position before any shape moved the particle.
 fn sweep_capsule(c: u32, before: vec3<f32>, end: vec3<f32>, x: ptr<function, vec3<f32>>, contacts: ptr<function, Contacts>, hits: ptr<function, Hits>) {
     let row = capsule_row(c);
     let cone = load_cone(row);
@@ -35,12 +39,14 @@ fn sweep_capsule(c: u32, before: vec3<f32>, end: vec3<f32>, x: ptr<function, vec
     if (cone.half_length > 0.0 && old.half_length > 0.0 && is_in_reach(sphere_row(ends.x), sphere_row(ends.y), end)) {
         let e = before - old.center;
         let d = *x - cone.center;
+        // Radii of the cone at the height of the particle, before and now.
         let radius_before = max(dot3(e, old.axis) * old.slope + old.radius, 0.0);
         let radius_now = max(dot3(d, cone.axis) * cone.slope + cone.radius, 0.0);
         let impact = find_impact(cross3(e, old.axis), cross3(d, cone.axis), radius_before, radius_now);
         if (impact.is_hit) {
             let path = e - d;
             let position = e - path * impact.time;
+            // Axis, slope and foot at the time of the hit.
             let old_half_axis = old.axis * old.half_length;
             let rotation = cone.axis * cone.half_length - old_half_axis;
             let axis = old_half_axis + rotation * impact.time;
@@ -49,6 +55,7 @@ fn sweep_capsule(c: u32, before: vec3<f32>, end: vec3<f32>, x: ptr<function, vec
             let along = dot3(position, axis) / half_length;
             let across = sqrt(max(dot3(position, position) - along * along, 0.0));
             let foot = (along + slope * across) / half_length;
+            // Hits beyond the ends belong to the spheres.
             if (abs(foot) < 1.0) {
                 *x += (path + rotation * foot) * impact.rest;
             }
@@ -61,8 +68,8 @@ fn sweep_capsule(c: u32, before: vec3<f32>, end: vec3<f32>, x: ptr<function, vec
     touch_capsule(c, *x, contacts);
 }
 
-/// Whether the capsules that end in sphere s leave it nothing to do: one hit the particle beside it, or one is there that the
-/// particle neither met nor is in.
+/// Tests whether the capsules that end in sphere s make its test unnecessary: one hit the particle
+/// beside the sphere, or the particle neither hit nor is inside one.
 fn is_sphere_passed(s: u32, x: vec3<f32>, hits: ptr<function, Hits>) -> bool {
     let begins = cloth_parameters[cloth_slot].colliders.sphere_capsule_begin;
     let capsules = begins + cloth_parameters[cloth_slot].colliders.sphere_count + 1u;
@@ -84,7 +91,7 @@ fn is_sphere_passed(s: u32, x: vec3<f32>, hits: ptr<function, Hits>) -> bool {
     return is_passed;
 }
 
-/// Moves x, coming from `before`, back to where sphere s hit it, then adds its exit from the sphere.
+/// Moves x, coming from `before`, back to its hit on sphere s, then adds its exit from the sphere.
 fn sweep_sphere(s: u32, before: vec3<f32>, end: vec3<f32>, x: ptr<function, vec3<f32>>, contacts: ptr<function, Contacts>, hits: ptr<function, Hits>) {
     let row = sphere_row(s);
     if (is_in_reach(row, row, end) && !is_sphere_passed(s, *x, hits)) {
@@ -105,10 +112,11 @@ fn sweep_sphere(s: u32, before: vec3<f32>, end: vec3<f32>, x: ptr<function, vec3
     }
 }
 
-/// Pushes particle i out of spheres and capsules, including those that it hit on its path since the last iteration.
+/// Pushes particle i out of spheres and capsules, including those that it hit on its path since the
+/// last iteration.
 ///
-/// Source: Kim, "Character Clothing in PhysX-3", 2011: the exact time of impact is a root of degree six, approximated by a
-/// quadratic.
+/// Source: Kim, "Character Clothing in PhysX-3", 2011: the exact time of impact is a root of degree
+/// six, approximated by a quadratic.
 fn collide_continuous(i: u32) {
     let particle = load_current(i);
     let before = load_previous(i).xyz;

@@ -1,6 +1,6 @@
 #import state/colliders
 
-/// The exit of x from convex c through its nearest plane, if x is behind all of its planes.
+/// Adds the exit of x from convex c through its nearest plane, if x is behind all of its planes.
 fn touch_convex(c: u32, x: vec3<f32>, contacts: ptr<function, Contacts>) {
     let begins = cloth_parameters[cloth_slot].colliders.convex_plane_begin;
     let planes = begins + cloth_parameters[cloth_slot].colliders.convex_count + 1u;
@@ -20,12 +20,13 @@ fn touch_convex(c: u32, x: vec3<f32>, contacts: ptr<function, Contacts>) {
     }
     if (distance < 0.0) {
         add_contact(contacts, convex_shape(c), -nearest * distance);
+        // Distance that the plane advanced over x in this iteration.
         let before = load_at(cloth_parameters[cloth_slot].colliders.plane_start, cloth_parameters[cloth_slot].colliders.plane_target, nearest_plane, iteration.bias.w);
         (*contacts).approach += max(dot3(before.xyz, x) + before.w - distance, 0.0);
     }
 }
 
-/// The exits of x from all convexes that belong to no body.
+/// Adds the exits of x from all convexes that belong to no body.
 fn touch_convexes(x: vec3<f32>, contacts: ptr<function, Contacts>) {
     let end = cloth_parameters[cloth_slot].colliders.free_convex_begin + cloth_parameters[cloth_slot].colliders.free_convex_count;
     for (var k = cloth_parameters[cloth_slot].colliders.free_convex_begin; k < end; k++) {

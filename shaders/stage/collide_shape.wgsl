@@ -1,6 +1,6 @@
 #import state/colliders
 
-/// The exit of x through the side of capsule c.
+/// Adds the exit of x through the side of capsule c.
 fn touch_capsule(c: u32, x: vec3<f32>, contacts: ptr<function, Contacts>) {
     let touch = touch_cone(load_cone(capsule_row(c)), x);
     if (touch.side == CONE_INSIDE) {
@@ -9,7 +9,8 @@ fn touch_capsule(c: u32, x: vec3<f32>, contacts: ptr<function, Contacts>) {
     }
 }
 
-/// Displacement of capsule c in this iteration at the position `along` its axis [m], interpolated between its spheres.
+/// Displacement of capsule c in this iteration at the position `along` its axis, interpolated
+/// between its spheres [m].
 fn capsule_move(c: u32, along: f32) -> vec3<f32> {
     let ends = capsule_ends(c);
     let a = sphere_move(ends.x);
@@ -17,8 +18,8 @@ fn capsule_move(c: u32, along: f32) -> vec3<f32> {
     return a + (b - a) * (along * 0.5 + 0.5);
 }
 
-/// Whether a capsule that ends in sphere s leaves it nothing to do for x: x is outside the capsule's cone, which contains the
-/// sphere, or the cone's side pushes it.
+/// Tests whether a capsule that ends in sphere s makes its test unnecessary for x: x is outside the
+/// capsule's cone, which contains the sphere, or the cone's side pushes x.
 fn is_sphere_covered(s: u32, x: vec3<f32>) -> bool {
     let begins = cloth_parameters[cloth_slot].colliders.sphere_capsule_begin;
     let capsules = begins + cloth_parameters[cloth_slot].colliders.sphere_count + 1u;
@@ -34,7 +35,7 @@ fn is_sphere_covered(s: u32, x: vec3<f32>) -> bool {
     return is_covered;
 }
 
-/// The exit of x from sphere s, unless a capsule handles it.
+/// Adds the exit of x from sphere s, unless a capsule handles it.
 ///
 /// slack = 1 - r / |d| with d = x - center is negative inside;  x - d * slack is on the sphere.
 fn touch_sphere(s: u32, x: vec3<f32>, contacts: ptr<function, Contacts>) {
@@ -49,7 +50,7 @@ fn touch_sphere(s: u32, x: vec3<f32>, contacts: ptr<function, Contacts>) {
     }
 }
 
-/// The exits of x from all capsules and spheres that belong to no body.
+/// Adds the exits of x from all capsules and spheres that belong to no body.
 fn touch_shapes(x: vec3<f32>, contacts: ptr<function, Contacts>) {
     var node = 0u;
     loop {

@@ -1,9 +1,9 @@
 #import state/colliders
 
-/// A triangle against a point.
+/// Location of a point relative to a triangle.
 struct TriangleTouch {
-    /// Squared distance [m^2], a little more from behind: where two triangles are equally near, the one in front of the
-    /// point decides.
+    /// Squared distance [m^2], a little more from behind: between two triangles equally near, the
+    /// one in front of the point wins.
     square: f32,
     /// Height of the point over the triangle's plane [m].
     height: f32,
@@ -18,12 +18,12 @@ fn triangle_corners(t: u32) -> vec3<u32> {
     return input_pool[cloth_parameters[cloth_slot].colliders.triangle_begin + t].xyz;
 }
 
-/// Vertex v of the mesh now.
+/// Position of vertex v of the mesh now [m].
 fn load_vertex(v: u32) -> vec3<f32> {
     return load_at(cloth_parameters[cloth_slot].colliders.vertex_start, cloth_parameters[cloth_slot].colliders.vertex_target, v, iteration.velocity_scale.w).xyz;
 }
 
-/// Where triangle t is relative to x; far away if it has no area.
+/// Locates x relative to triangle t; far away if the triangle has no area.
 fn touch_triangle(t: u32, x: vec3<f32>) -> TriangleTouch {
     let corners = triangle_corners(t);
     let a = load_vertex(corners.x);
@@ -43,38 +43,38 @@ fn touch_triangle(t: u32, x: vec3<f32>) -> TriangleTouch {
     return touch;
 }
 
-/// Squared distance of x to the box of a tree node, a little less than computed for its rounding.
+/// Squared distance between x and the box of a tree node [m^2], rounded down.
 fn square_to_node(row: u32, x: vec3<f32>) -> f32 {
     let gap = max(max(input_row(row).xyz - x, x - input_row(row + 1u).xyz), vec3<f32>(0.0));
     return dot3(gap, gap) * 0.9999;
 }
 
-/// What a particle remembers of the mesh.
+/// Result of the last search for particle i.
 struct Nearby {
-    /// Where it was [m].
+    /// Position of the particle then [m].
     position: vec3<f32>,
-    /// The triangle nearest to it then.
+    /// Triangle nearest to it then.
     triangle: u32,
     /// Lower bound of its distance in front of the mesh then [m].
     clearance: f32,
 }
 
-/// What particle i remembers of the mesh.
+/// Result of the last search for particle i.
 fn load_nearby(i: u32) -> Nearby {
     let row = cloth.scratch_begin + cloth_parameters[cloth_slot].colliders.nearest_begin + NEARBY_ROWS * i;
     let first = scratch[row];
     return Nearby(bitcast<vec3<f32>>(first.xyz), first.w, bitcast<f32>(scratch[row + 1u].x));
 }
 
-/// Stores what particle i remembers of the mesh.
+/// Stores the result of a search for particle i.
 fn store_nearby(i: u32, nearby: Nearby) {
     let row = cloth.scratch_begin + cloth_parameters[cloth_slot].colliders.nearest_begin + NEARBY_ROWS * i;
     scratch[row] = vec4<u32>(bitcast<vec3<u32>>(nearby.position), nearby.triangle);
     scratch[row + 1u] = vec4<u32>(bitcast<u32>(nearby.clearance), 0u, 0u, 0u);
 }
 
-/// The triangle nearest to x among those that do not face away from `side`, of equally near ones the first. The search begins with
-/// triangle `guess`; what it finds does not depend on that.
+/// Finds the triangle nearest to x among those that do not face away from `side`; the lowest index
+/// wins a tie. The search begins with triangle `guess`, on which the result does not depend.
 fn nearest_triangle(x: vec3<f32>, guess: u32, side: vec3<f32>, touch: ptr<function, TriangleTouch>) -> u32 {
     let tree = cloth_parameters[cloth_slot].colliders.triangle_tree_begin;
     *touch = TriangleTouch(3.0e38, 0.0, vec3<f32>(0.0), vec2<f32>(0.0));
@@ -104,16 +104,18 @@ fn nearest_triangle(x: vec3<f32>, guess: u32, side: vec3<f32>, touch: ptr<functi
     return nearest;
 }
 
-/// The triangle by whose plane x leaves the mesh, which `touch` is to become.
+/// Finds the triangle through whose plane x leaves the mesh, and its `touch`.
 ///
-/// Beyond the middle of a thin part the nearest is one on the far side, by which the cloth would be pulled through. So if the
-/// particle was at `before` one iteration ago, half as far again behind that triangle, and not as deep behind one that faces away
-/// from it, then the nearest of those that face there is taken.
+/// Beyond the middle of a thin part the nearest triangle is on the far side, which would pull the
+/// cloth through. Suppose that one iteration ago, at `before`, the particle was behind that
+/// triangle by at least 1.5 times its present depth, and less deep behind one that faces away from
+/// it. Then the nearest triangle that faces like the latter is taken.
 fn exit_triangle(x: vec3<f32>, before: vec3<f32>, guess: u32, touch: ptr<function, TriangleTouch>) -> u32 {
     var exit = guess;
     var point = x;
     var side = vec3<f32>(0.0);
-    // Nearest to x, nearest to `before`, nearest to x of that side: one loop, so that a driver inlines the search once.
+    // Searches from x, from `before`, then from x on that side: one loop, so that a driver inlines
+    // the search once.
     for (var search = 0u; search < 3u; search++) {
         var found: TriangleTouch;
         let triangle = nearest_triangle(point, exit, side, &found);
@@ -136,11 +138,12 @@ fn exit_triangle(x: vec3<f32>, before: vec3<f32>, guess: u32, touch: ptr<functio
     return exit;
 }
 
-/// The exit of x from the mesh: up to the plane of the nearest triangle, if x is behind it, but see `exit_triangle`.
+/// Adds the exit of particle i, at x, from the mesh: up to the plane of `exit_triangle`, if x is
+/// behind it.
 ///
-/// `i` is the particle. A closed mesh cannot be entered by a displacement shorter than the distance to it: as long as particle and
-/// mesh together
-/// have not moved that far since the last search, nothing is searched.
+/// A particle cannot enter a closed mesh by a displacement shorter than its distance to it. As long
+/// as particle and mesh together have not moved by the clearance of the last search, no search is
+/// needed.
 fn touch_mesh(i: u32, x: vec3<f32>, contacts: ptr<function, Contacts>) {
     let tree = cloth_parameters[cloth_slot].colliders.triangle_tree_begin;
     let is_closed = cloth_parameters[cloth_slot].colliders.is_mesh_closed != 0u;
@@ -148,12 +151,13 @@ fn touch_mesh(i: u32, x: vec3<f32>, contacts: ptr<function, Contacts>) {
     let displacement = x - nearby.position;
     nearby.clearance -= sqrt(dot3(displacement, displacement)) + cloth_parameters[cloth_slot].colliders.mesh_step;
     nearby.position = x;
+    // Outside the root box of the tree nothing can be behind the mesh either.
     let is_clear = is_closed && (nearby.clearance > 0.0 || !meets_node(tree, x, x));
     if (!is_clear) {
         var touch: TriangleTouch;
         let exit = exit_triangle(x, load_previous(i).xyz, nearby.triangle, &touch);
         nearby.triangle = exit;
-        // A little less than computed, for rounding.
+        // Rounded down.
         nearby.clearance = select(0.0, 0.999 * sqrt(touch.square), touch.height > 0.0);
         if (touch.height < 0.0) {
             add_contact(contacts, triangle_shape(exit), -touch.normal * touch.height);
@@ -163,7 +167,7 @@ fn touch_mesh(i: u32, x: vec3<f32>, contacts: ptr<function, Contacts>) {
     store_nearby(i, nearby);
 }
 
-/// How far a point of triangle t moves in one iteration [m].
+/// Displacement of a point of triangle t in one iteration [m].
 fn triangle_move(t: u32, barycentric: vec2<f32>) -> vec3<f32> {
     let corners = triangle_corners(t);
     let a = vertex_move(corners.x);
@@ -172,7 +176,7 @@ fn triangle_move(t: u32, barycentric: vec2<f32>) -> vec3<f32> {
     return (a + (b - a) * barycentric.x + (c - a) * barycentric.y) * cloth_parameters[cloth_slot].colliders.iteration_fraction;
 }
 
-/// How far vertex v moves in the frame [m].
+/// Displacement of vertex v in the frame [m].
 fn vertex_move(v: u32) -> vec3<f32> {
     return input_row(cloth_parameters[cloth_slot].colliders.vertex_target + v).xyz - input_row(cloth_parameters[cloth_slot].colliders.vertex_start + v).xyz;
 }

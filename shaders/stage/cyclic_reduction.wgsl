@@ -2,18 +2,21 @@
 #import state/shared
 #import stage/semi_implicit
 
-/// Where row `edge` is stored before round `round`: rounds read one half of the rows and write the other.
+/// Row of an edge before round `round`: each round reads one half of the rows and writes the other.
 ///
-/// Parallel cyclic reduction of the system of `solve_fiber`, one lane per edge: for sets of few long fibers.
-/// Hockney, Jesshope, "Parallel Computers", 1981; on a GPU: Zhang, Cohen, Owens, "Fast Tridiagonal Solvers on the GPU", 2010.
-/// Rows have 1 on the diagonal: lambda_j + x lambda_j-s + y lambda_j+s = z. A round with stride s takes x times row j - s and y
-/// times row j + s from row j, which doubles s. After ceil(log2 n) rounds nothing but lambda_j = z is left. A fiber has one pin
-/// at most (the host sees to it), so that no pivot vanishes but by rounding.
+/// Parallel cyclic reduction of the tridiagonal system of `solve_fiber`, one lane per edge: for
+/// sets of few long fibers. Hockney, Jesshope, "Parallel Computers", 1981; on a GPU: Zhang, Cohen,
+/// Owens, "Fast Tridiagonal Solvers on the GPU", 2010. Rows have 1 on the diagonal:
+///   lambda_j + x lambda_j-s + y lambda_j+s = z.
+/// A round with stride s subtracts x times row j - s and y times row j + s from row j, which
+/// doubles s. After ceil(log2 n) rounds only lambda_j = z is left. A fiber has at most one pin (the
+/// host ensures it), so pivots vanish only by rounding.
 fn cyclic_row(edge: u32, first: u32, round: u32) -> u32 {
     return edge - first + (round & 1u) * cloth.fabric.fiber_row_count;
 }
 
-/// Writes the row of an edge before round `round`; after the last round its multiplier is known, and the row is its pull instead.
+/// Writes the row of an edge before round `round`. After the last round its multiplier is known,
+/// and the row is its pull instead.
 fn store_cyclic(edge: u32, first: u32, round: u32, row: vec3<f32>, phase: PhaseConstants) {
     var value = row;
     if (round == phase.round_count) {
@@ -23,7 +26,7 @@ fn store_cyclic(edge: u32, first: u32, round: u32, row: vec3<f32>, phase: PhaseC
     store_row(cyclic_row(edge, first, round), vec4<f32>(value, 0.0));
 }
 
-/// The first row of an edge; `first` is the first edge of the set.
+/// Builds the first row of an edge; `first` is the first edge of the set.
 fn build_row(edge: u32, first: u32, phase: PhaseConstants) {
     let marked = load_ends(edge);
     let ends = marked & vec2<u32>(PARTICLE_MASK);
@@ -37,6 +40,7 @@ fn build_row(edge: u32, first: u32, phase: PhaseConstants) {
         let scale = 1.0 + phase.damping;
         if ((marked.x & END_OF_FIBER) == 0u) {
             let before = edge_direction(load_current(ends_of(edge - 1u).x), pa, rest_length_of(edge - 1u));
+            // Coupling to the previous edge through their common particle, over the diagonal.
             row.x = -scale * pa.w * dot3(before, direction) / equation.x;
         }
         if ((marked.y & END_OF_FIBER) == 0u) {
@@ -48,13 +52,14 @@ fn build_row(edge: u32, first: u32, phase: PhaseConstants) {
     store_cyclic(edge, first, 0u, row, phase);
 }
 
-/// One round of reduction of a row among the rows of the edges of its set. Where the stride leaves the fiber x or y is 0, so
-/// that any row will do.
+/// Reduces a row of a set in one round. Where the stride leaves the fiber, x or y is 0, so that any
+/// row of the set may be read.
 fn reduce_row(edge: u32, round: u32, edges: vec2<u32>, phase: PhaseConstants) {
     let stride = 1u << round;
     let row = load_row(cyclic_row(edge, edges.x, round));
     let low = load_row(cyclic_row(max(edge, edges.x + stride) - stride, edges.x, round));
     let high = load_row(cyclic_row(min(edge + stride, edges.y - 1u), edges.x, round));
+    // Row j - x row (j - s) - y row (j + s), over its new diagonal 1 - x y_low - y x_high.
     let pivot = max((1.0 - row.x * low.y) - row.y * high.x, MIN_PIVOT_FRACTION);
     let right = (row.z - row.x * low.z) - row.y * high.z;
     let next = vec3<f32>(-(row.x * low.x) / pivot, -(row.y * high.y) / pivot, right / pivot);

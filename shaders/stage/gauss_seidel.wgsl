@@ -5,9 +5,10 @@
 ///
 /// C = |pb - pa| - L. With e = 1 - L/|d|, d = pb - pa, the mass-weighted projection is
 ///   pa += d * e * k * wa / (wa + wb),   pb -= d * e * k * wb / (wa + wb).
-/// Source: Mueller et al., "Position Based Dynamics", 2006, eq. 10-11; EPSILON guards both divisions. Between the phase's
-/// compression and stretch limit the fraction `multiplier` of e is left alone. With compliance the divisor is
-/// (1 + gamma) (wa + wb) + alpha~, and gamma times the rate of |d| joins the error (Macklin et al., "XPBD", 2016, eq. 26).
+/// Source: Mueller et al., "Position Based Dynamics", 2006, eq. 10-11; EPSILON guards both
+/// divisions. Between the phase's compression and stretch limits the fraction `multiplier` of e is
+/// not corrected. With compliance the divisor is (1 + gamma) (wa + wb) + alpha~, and gamma times
+/// the rate of |d| adds to the error (Macklin et al., "XPBD", 2016, eq. 26).
 fn project_fiber(fiber: u32, phase: PhaseConstants) {
     let edge_begin = fabric_pool[cloth.fabric.fiber_begin + fiber];
     let edge_end = fabric_pool[cloth.fabric.fiber_begin + fiber + 1u];
@@ -21,6 +22,7 @@ fn project_fiber(fiber: u32, phase: PhaseConstants) {
         var stiffness = phase.stiffness;
         if (cloth.fabric.edge_stiffness_begin != NO_OFFSET) {
             let log2_rest = bitcast<f32>(fabric_pool[cloth.fabric.edge_stiffness_begin + edge]);
+            // Stiffness of the edge, independent of the step: 1 - (1 - k)^exponent.
             stiffness = 1.0 - exp2_portable(log2_rest * cloth.stiffness_exponent);
         }
         let delta = pb.xyz - pa.xyz;
@@ -28,6 +30,7 @@ fn project_fiber(fiber: u32, phase: PhaseConstants) {
         if (rest_length > EPSILON) {
             error = 1.0 - rest_length / sqrt(guarded_square(delta));
         }
+        // Soft range: part of the error between both limits is allowed.
         error -= phase.multiplier * max(phase.compression, min(error, phase.stretch));
         var weight = EPSILON + pa.w + pb.w;
         if (phase.compliance > 0.0 && rest_length > EPSILON) {

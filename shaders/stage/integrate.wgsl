@@ -2,14 +2,18 @@
 #import state/shared
 #import state/solve
 
-/// Verlet step of particle i: x' = x + (x - x_previous) * s + bias (+ a h^2), with s = (1 - damping)^(f h) * h / h_last.
+/// Advances particle i by a Verlet step: x' = x + (x - x_previous) * s + bias (+ a h^2), with s =
+/// (1 - damping)^(f h) * h / h_last.
 ///
-/// In a rotating local space x' = x + A x_previous + B x + bias with the matrices of the frame. An implicit solve is left what inertia
-/// alone adds, to make the step in parts.
-/// Clears a working mass of 0 left by the last iteration. A particle that would leave the range of f32 stays where it is
-/// and is counted as a fault. Source: Jakobsen, "Advanced Character Physics", 2001, with the damped, step-corrected
-/// velocity of a changing step and gravity by the mean of past steps (`poplin-layout`, `clock`). With a largest move the step is
-/// cut to it (Müller, "Cloth Self-Collision Handling", Ten Minute Physics 15, trick 4: v_max = r / h).
+/// In a rotating local space x' = x + A x_previous + B x + bias, with the matrices of the frame.
+/// For an implicit solve the displacement by inertia is stored, so that it can make the step in
+/// parts. A working inverse mass of 0, left by the last iteration, is reset. A particle that would
+/// leave the range of f32 stays in place and counts as a fault.
+///
+/// Sources: Jakobsen, "Advanced Character Physics", 2001, with the damped velocity corrected for a
+/// changing step, and gravity by the mean of past steps (`poplin-layout`, `clock`); the optional
+/// largest move is trick 4 of Müller, "Cloth Self-Collision Handling", Ten Minute Physics 15: v_max
+/// = r / h.
 fn integrate_particle(i: u32) {
     var particle = load_current(i);
     let before = load_previous(i);
@@ -44,7 +48,7 @@ fn integrate_particle(i: u32) {
             particle = vec4<f32>(position, particle.w);
         }
     } else {
-        // A pin that was set elsewhere has arrived.
+        // A pin that was moved has arrived.
         store_previous(i, vec4<f32>(particle.xyz, 0.0));
     }
     store_current(i, particle);

@@ -1,7 +1,7 @@
 #import lib/math
 #import state/shared
 
-/// Keeps particle i within the largest move of where it was an iteration ago.
+/// Limits the displacement of particle i in this iteration to the largest move.
 fn limit_speed(i: u32) {
     let particle = load_current(i);
     let before = load_previous(i).xyz;

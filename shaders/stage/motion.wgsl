@@ -1,9 +1,11 @@
 #import lib/math
 #import state/shared
 
-/// Pulls particle i into its motion sphere, whatever its mass; a radius of 0 or less holds it this iteration.
+/// Pulls particle i into its motion sphere, regardless of its mass; a radius of 0 or less holds it
+/// this iteration.
 ///
-/// slack = 1 - r / |d| with d = center - x;  d * slack = d - r * d/|d|, the displacement into the sphere.
+/// slack = 1 - r / |d| with d = center - x;  d * slack = d - r * d/|d|, the displacement into the
+/// sphere.
 fn constrain_motion(i: u32) {
     let sphere = load_interpolated(cloth_parameters[cloth_slot].motion.sphere_start, cloth_parameters[cloth_slot].motion.sphere_target, i);
     var particle = load_current(i);

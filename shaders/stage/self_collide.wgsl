@@ -7,12 +7,13 @@ fn particle_row(slot: u32) -> u32 {
     return cloth_parameters[cloth_slot].self_collision.grid_begin + slot;
 }
 
-/// Row of their indices.
+/// Row of the indices of the sorted particles.
 fn index_row(slot: u32) -> u32 {
     return particle_row(slot) + cloth_parameters[cloth_slot].self_collision.member_count;
 }
 
-/// Row of the indices before they are sorted, then of the contacts: sum of their directions, count.
+/// Row of the indices before sorting, then of the contacts: sum of their directions, and their
+/// number.
 fn contact_row(slot: u32) -> u32 {
     return particle_row(slot) + 2u * cloth_parameters[cloth_slot].self_collision.member_count;
 }
@@ -27,7 +28,7 @@ fn store_particle_index(row: u32, i: u32) {
     scratch[cloth.scratch_begin + row].x = i;
 }
 
-/// Particle k of those that take part.
+/// Index of participating particle k.
 fn load_member(k: u32) -> u32 {
     let begin = cloth_parameters[cloth_slot].self_collision.member_begin;
     if (begin == NO_OFFSET) {
@@ -36,19 +37,19 @@ fn load_member(k: u32) -> u32 {
     return input_pool[begin + (k >> 2u)][k & 3u];
 }
 
-/// Bucket of the cell that holds a position.
+/// Bucket of the cell that contains a position.
 fn bucket_of(position: vec3<f32>) -> u32 {
     let scaled = position * cloth_parameters[cloth_slot].self_collision.inverse_cell;
     let cell = vec3<i32>(floor(clamp(scaled, vec3<f32>(-SELF_MAX_CELL), vec3<f32>(SELF_MAX_CELL))));
     return bucket_of_cell(cell, GRID_CELLS);
 }
 
-/// Empties bucket `cell`.
+/// Clears bucket `cell`.
 fn clear_cell(cell: u32) {
     atomicStore(&shared_cells[cell], 0u);
 }
 
-/// Counts particle k of those that take part in its bucket.
+/// Counts participating particle k in its bucket.
 fn count_member(k: u32) {
     atomicAdd(&shared_cells[bucket_of(load_current(load_member(k)).xyz)], 1u);
 }
@@ -63,7 +64,8 @@ fn sum_cells(part: u32) {
     shared_cell_sums[part] = total;
 }
 
-/// Converts the counts of one part to the slots of the buckets' first particles.
+/// Replaces the counts of one part by exclusive prefix sums: the slots of the buckets' first
+/// particles.
 fn scan_cells(part: u32) {
     let width = GRID_CELLS / GRID_PARTS;
     var begin = 0u;
@@ -77,7 +79,8 @@ fn scan_cells(part: u32) {
     }
 }
 
-/// Puts particle k of those that take part into its bucket, in any order; afterwards a bucket's cell holds its end.
+/// Writes participating particle k into its bucket, in order of arrival. Afterwards a bucket's cell
+/// holds its end.
 fn scatter_member(k: u32) {
     let i = load_member(k);
     let slot = atomicAdd(&shared_cells[bucket_of(load_current(i).xyz)], 1u);
@@ -92,8 +95,8 @@ fn bucket_begin(bucket: u32) -> u32 {
     return atomicLoad(&shared_cells[bucket - 1u]);
 }
 
-/// Sorts the particle at a slot of its bucket by index, so that sums do not depend on which lane was first, and stores
-/// its position.
+/// Moves the particle at a slot to its rank by index in its bucket, so that sums do not depend on
+/// lane order, and stores its position.
 fn sort_member(slot: u32) {
     let i = load_particle_index(contact_row(slot));
     let particle = load_current(i);
@@ -108,7 +111,7 @@ fn sort_member(slot: u32) {
     store_particle_index(index_row(sorted), i);
 }
 
-/// Square of the distance at which particles i and j are kept apart, which is min(d, 0.9 d_rest).
+/// Squared distance at which particles i and j are kept apart, min(d, 0.9 d_rest) [m^2].
 fn kept_square(i: u32, j: u32) -> f32 {
     let rest = cloth_parameters[cloth_slot].self_collision.rest_begin;
     let between = input_row(rest + i).xyz - input_row(rest + j).xyz;
@@ -116,12 +119,13 @@ fn kept_square(i: u32, j: u32) -> f32 {
     return min(distance * distance, REST_FRACTION_SQUARE * dot3(between, between));
 }
 
-/// A walk over the slots of the particles that may be near a position, each once, in an order that does not depend on the
-/// bucket count: nine rows of three cells along x, in a row cell by cell, in a cell by index.
+/// Iterator over the slots of particles that may be near a position, each once, in an order that
+/// does not depend on the bucket count: nine rows of three cells along x, each row cell by cell,
+/// each cell by index.
 struct NearWalk {
     /// Bucket of the position.
     center: u32,
-    /// The row that the walk is in, 9 at its end; a row that runs over the last bucket has two parts.
+    /// Current row, 9 at the end; a row that wraps past the last bucket has two parts.
     row: u32,
     /// 1 in the second part.
     part: u32,
@@ -131,7 +135,7 @@ struct NearWalk {
     end: u32,
 }
 
-/// Advances the walk to the next part of a row.
+/// Advances the iterator to the next part of a row.
 fn enter_row(walk: ptr<function, NearWalk>) {
     let row = i32((*walk).row);
     let step = bucket_of_cell(vec3<i32>(-1, row % 3 - 1, row / 3 - 1), GRID_CELLS);
@@ -153,8 +157,8 @@ fn enter_row(walk: ptr<function, NearWalk>) {
     }
 }
 
-/// The next slot whose particle is closer to `position` than the distance; false at the end of the walk. The slot is the one
-/// before `walk.slot`.
+/// Advances the iterator to the next particle closer to `position` than the distance; false at the
+/// end. The slot of that particle is `walk.slot - 1`.
 fn next_near(walk: ptr<function, NearWalk>, position: vec3<f32>) -> bool {
     let distance = cloth_parameters[cloth_slot].self_collision.distance;
     while (true) {
@@ -173,7 +177,7 @@ fn next_near(walk: ptr<function, NearWalk>, position: vec3<f32>) -> bool {
     return false;
 }
 
-/// The direction from b to a, particles i and j; coincident ones separate along y.
+/// Unit vector from b to a, particles j and i; coincident ones separate along y.
 fn normal_of(a: vec3<f32>, b: vec3<f32>, distance: f32, i: u32, j: u32) -> vec3<f32> {
     if (distance > MIN_DISTANCE) {
         return (a - b) / distance;
@@ -202,25 +206,30 @@ fn count_contacts(slot: u32) {
     store_scratch(contact_row(slot), vec4<f32>(sum, count));
 }
 
-/// Contacts of a particle that push it along a direction: half of all and half of what they sum up to along it, at least 1.
+/// Number of contacts that push a particle along a direction: half the count plus half the sum of
+/// cosines, at least 1.
 fn contacts_along(direction: vec3<f32>, contacts: vec4<f32>) -> f32 {
     return max(0.5 * contacts.w + 0.5 * dot3(direction, contacts.xyz), 1.0);
 }
 
-/// Pushes the particle at a slot away from those that it touches, by one step of a weighted Jacobi iteration, in which the
-/// order of the particles does not matter. With d = x_a - x_b, n = d / |d|, and the kept distance k of the two:
+/// Pushes the particle at a slot away from its contacts, by one step of a weighted Jacobi
+/// iteration, whose result does not depend on the order of particles. With d = x_a - x_b, n = d /
+/// |d|, and k the kept distance of the two:
 ///
-///   x_a += w_a / (w_a + w_b) (stiffness min(1, 1.5 / c) (k - |d|) n - friction / c_all sideways(move_a - move_b)).
+///   x_a += w_a / (w_a + w_b) (stiffness min(1, 1.5 / c) (k - |d|) n
+///          - friction / c_all sideways(move_a - move_b)).
 ///
-/// c counts the contacts that push a or b, whichever has more, along n: (count + n . sum of directions) / 2, no less than the
-/// sum of the positive cosines between n and the directions of all contacts, the row sum by which Jacobi converges. c_all
-/// counts all contacts, so that friction never reverses a motion. Both are the same for both ends, so momentum is conserved. Moves
-/// are since the last iteration.
+/// c is the number of contacts that push a or b along n, whichever has more: (count + n . sum of
+/// directions) / 2, at least the sum of the positive cosines between n and all contacts, which is
+/// the row sum by which Jacobi converges. c_all is the number of all contacts, so that friction
+/// never reverses a motion. Both are the same for both ends, so momentum is conserved. Moves are
+/// those since the last iteration.
 ///
-/// Sources: Müller, "Cloth Self-Collision Handling", Ten Minute Physics 15 (hash, rest distance, friction); Macklin et al.,
-/// "Unified Particle Physics for Real-Time Applications", 2014, section 4.2 (averaged Jacobi, over-relaxation of 1 to 2).
-/// Here only contacts that push in the same direction are averaged, friction leaves the motion along d alone and weighs by mass,
-/// and neighbours may come as close as SELF_COLLISION_REST_FRACTION of their rest distance.
+/// Sources: Müller, "Cloth Self-Collision Handling", Ten Minute Physics 15 (hash, rest distance,
+/// friction); Macklin et al., "Unified Particle Physics for Real-Time Applications", 2014, section
+/// 4.2 (averaged Jacobi, over-relaxation of 1 to 2). Deviations: only contacts that push in the
+/// same direction are averaged; friction does not act along d, and is weighted by mass; neighbours
+/// may come as close as SELF_COLLISION_REST_FRACTION of their rest distance.
 fn push_apart(slot: u32) {
     let a = load_scratch(particle_row(slot));
     let own_contacts = load_scratch(contact_row(slot));

@@ -1,7 +1,8 @@
 #import lib/math
 #import state/shared
 
-/// Direction from a to b; 0 if the edge does nothing: no mass, no length or no rest length.
+/// Unit vector from a to b; 0 if the edge has no mass, no length or no rest length, and so does
+/// nothing.
 fn edge_direction(pa: vec4<f32>, pb: vec4<f32>, rest_length: f32) -> vec3<f32> {
     let delta = pb.xyz - pa.xyz;
     let square = dot3(delta, delta);
@@ -19,6 +20,7 @@ fn edge_equation(
     var error = length - rest_length;
     var diagonal = phase.compliance + (1.0 + phase.damping) * (pa.w + pb.w);
     if (phase.softness > 0.0) {
+        // The soft range acts as compliance inside, and shifts the error outside.
         let relative = error / length;
         if (relative >= phase.compression && relative <= phase.stretch) {
             diagonal += phase.softness * (pa.w + pb.w);
@@ -33,28 +35,33 @@ fn edge_equation(
     return vec2<f32>(diagonal, -phase.stiffness * error - phase.damping * dot3(direction, displacement));
 }
 
-/// The two particles of an edge, with `END_OF_FIBER` where its fiber ends.
+/// Particles of an edge, with `END_OF_FIBER` where its fiber ends.
 fn load_ends(edge: u32) -> vec2<u32> {
     let begin = cloth.fabric.ends_begin + 2u * edge;
     return vec2<u32>(fabric_pool[begin], fabric_pool[begin + 1u]);
 }
 
-/// The two particles of an edge.
+/// Particles of an edge.
 fn ends_of(edge: u32) -> vec2<u32> {
     return load_ends(edge) & vec2<u32>(PARTICLE_MASK);
 }
 
-/// The equation of an edge in the system of its fiber; `first` is the first edge of the set.
+/// Builds the equation of an edge in the system of its fiber; `first` is the first edge of the set.
 ///
-/// C_j = |b - a| - L_j with gradient n_j at b and -n_j at a. Macklin et al., "XPBD", 2016, eq. 18 and 26, taken as one system
-/// for the edges of the chain, with the multipliers 0 at the start of the step (Macklin et al., "Small Steps", 2019):
+/// C_j = |b - a| - L_j with gradient n_j at b and -n_j at a. Macklin et al., "XPBD", 2016, eq. 18
+/// and 26, as one system for the edges of the chain, with multipliers 0 at the start of the step
+/// (Macklin et al., "Small Steps", 2019):
 ///   ((1 + gamma) G W G^T + alpha~ I) lambda = -C - gamma G (x - x_previous),   x += W G^T lambda.
-/// G W G^T is tridiagonal: wa + wb on the diagonal, -w dot(n, n') between the edges that share the particle of mass 1/w.
-/// Kim, "Character Clothing in PhysX-3", 2011, has the same system without compliance for PBD. There C is the fraction `stiffness`
-/// of the error, so that all edges lose that fraction; an edge in its soft range has `softness` times its diagonal as a compliance,
-/// so that a single edge moves as in Gauss-Seidel and the fiber stretches there instead of moving as a rigid rod.
-/// The row is the direction and the right side; that of the other half the diagonal, the factor on what the edge has in common with
-/// the one before, whether it ends in a pin and whether it does anything.
+/// G W G^T is tridiagonal: wa + wb on the diagonal, -w dot(n, n') between edges that share the
+/// particle of mass 1/w. Kim, "Character Clothing in PhysX-3", 2011, has the same system without
+/// compliance for PBD. There C is the fraction `stiffness` of the error, so that all edges lose
+/// that fraction. An edge in its soft range has `softness` times its diagonal as compliance, so
+/// that a single edge moves as in Gauss-Seidel, and the fiber stretches there instead of moving
+/// like a rigid rod.
+///
+/// The first row of an edge holds direction and right side; the second, in the other half: the
+/// diagonal, the factor of the coupling to the previous edge, 1 if the edge ends in a pin, and 1 if
+/// it acts.
 fn build_equation(edge: u32, first: u32, phase: PhaseConstants) {
     let ends = ends_of(edge);
     let pa = load_current(ends.x);
@@ -72,10 +79,13 @@ fn build_equation(edge: u32, first: u32, phase: PhaseConstants) {
     store_row(edge - first + cloth.fabric.fiber_row_count, equation);
 }
 
-/// Solves the system of one fiber; its rows become the pulls of its edges.
+/// Solves the tridiagonal system of one fiber; its rows become the pulls of its edges.
 ///
-/// Forward elimination leaves (ratio, value) of each edge; back substitution: lambda_j = value_j - ratio_j+1 lambda_j+1.
-/// Deviation: MIN_HELD_FRACTION, where a fiber ends in a second pin.
+/// Forward elimination (Thomas algorithm) with off-diagonal b_j and diagonal a_j:
+///   ratio_j = b_j / pivot_j-1,   pivot_j = a_j - b_j ratio_j,
+///   value_j = (r_j - b_j value_j-1) / pivot_j.
+/// Back substitution: lambda_j = value_j - ratio_j+1 lambda_j+1. Deviation: a pivot is at least
+/// MIN_PIVOT_FRACTION of its diagonal, and MIN_HELD_FRACTION where a fiber ends in a second pin.
 fn solve_fiber(fiber: u32, first: u32) {
     let edge_begin = fabric_pool[cloth.fabric.fiber_begin + fiber];
     let edge_end = fabric_pool[cloth.fabric.fiber_begin + fiber + 1u];
@@ -99,6 +109,7 @@ fn solve_fiber(fiber: u32, first: u32) {
             let taken = between * ratio;
             let fraction = select(MIN_PIVOT_FRACTION, MIN_HELD_FRACTION, is_held && is_pin);
             let most = equation.x - fraction * equation.x;
+            // A pivot that would vanish is bounded by weakening the coupling.
             if (taken > most) {
                 between *= sqrt(most / taken);
                 ratio = between / last_pivot;
@@ -107,7 +118,7 @@ fn solve_fiber(fiber: u32, first: u32) {
             value = (built.w - between * last_value) / pivot;
         }
         store_row(row + half, vec4<f32>(ratio, value, 0.0, 0.0));
-        // Held: a pin comes before in the fiber, with nothing but rigid or compliant edges between.
+        // Held: a pin precedes in the fiber, connected by rigid or compliant edges only.
         is_held = is_pin || (is_held && acts);
         last_direction = built.xyz;
         last_pivot = pivot;
@@ -123,8 +134,8 @@ fn solve_fiber(fiber: u32, first: u32) {
     }
 }
 
-/// Moves particles by the pulls of the edges of a set, of which the row of the first is `half`: the end of an edge by its own pull
-/// and that of the next edge, the start of a fiber by that of its first edge.
+/// Moves particles by the pulls of the edges of a set, whose first row is `half`: the end of an
+/// edge by its own pull and that of the next edge, the start of a fiber by that of its first edge.
 fn pull_particles(edge: u32, first: u32, half: u32) {
     let marked = load_ends(edge);
     let ends = marked & vec2<u32>(PARTICLE_MASK);

@@ -1,9 +1,10 @@
 #import lib/math
 #import state/shared
 
-/// Pushes particle i out of its separation sphere, whatever its mass.
+/// Pushes particle i out of its separation sphere, regardless of its mass.
 ///
-/// slack = 1 - r / |d| with d = center - x is negative inside;  x += d * slack puts x on the sphere.
+/// slack = 1 - r / |d| with d = center - x is negative inside;  x += d * slack puts x on the
+/// sphere.
 fn constrain_separation(i: u32) {
     let sphere = load_interpolated(cloth_parameters[cloth_slot].separation.sphere_start, cloth_parameters[cloth_slot].separation.sphere_target, i);
     let particle = load_current(i);

@@ -1,6 +1,7 @@
 #import state/shared
 
-/// Counts particle i as restless if it moved farther in this iteration than a resting one, on any axis.
+/// Counts particle i as restless if it moved at least as far as `sleep.distance` in this iteration,
+/// on any axis.
 fn test_rest(i: u32) {
     let moved = abs(load_current(i).xyz - load_previous(i).xyz);
     if (max(moved.x, max(moved.y, moved.z)) >= cloth_parameters[cloth_slot].sleep.distance) {
@@ -8,7 +9,7 @@ fn test_rest(i: u32) {
     }
 }
 
-/// Whether this iteration tests for rest.
+/// Tests whether this iteration has a test for rest.
 fn is_sleep_test(sleep_time: u32) -> bool {
     return sleep_time + cloth_parameters[cloth_slot].sleep.step >= cloth_parameters[cloth_slot].sleep.interval;
 }

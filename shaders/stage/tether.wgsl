@@ -1,16 +1,18 @@
 #import lib/math
 #import state/shared
 
-/// Copies the anchor of a slot to scratch, so that tethers read the stage's input whichever particle moves first.
+/// Copies the anchor of a slot to scratch, so that tethers read the stage's input in any order of
+/// particles.
 fn gather_anchor(slot: u32) {
     let anchor = fabric_pool[cloth.fabric.anchor_begin + slot];
     store_scratch(slot, load_current(anchor));
 }
 
-/// Pulls particle i back within the length of each of its tethers, whatever its mass.
+/// Pulls particle i back within the length of each of its tethers, regardless of its mass.
 ///
-/// C = |d| - L <= 0 with d = anchor - x;  slack = 1 - L / |d|;  d * slack = d - L * d/|d|, the distance error along d.
-/// Source: Kim, Chentanez, Mueller, "Long Range Attachments", 2012; averaged over the tethers, anchors at the stage's input.
+/// C = |d| - L <= 0 with d = anchor - x;  slack = 1 - L / |d|;  d * slack = d - L * d/|d|, the
+/// error along d. Source: Kim, Chentanez, Mueller, "Long Range Attachments", 2012; averaged over
+/// the tethers.
 fn constrain_tethers(i: u32) {
     let particle = load_current(i);
     let tether_count = cloth.fabric.tethers_per_particle * cloth.particle_count;

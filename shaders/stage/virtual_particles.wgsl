@@ -2,8 +2,9 @@
 
 /// Pushes the virtual particles of a bundle, one after another, out of spheres and capsules.
 ///
-/// A virtual particle is at p = sum w_k x_k. A push d is distributed to the corners as w_k / (w . w) d, so that p moves by d;
-/// pinned corners stay. Source: Kim, "Character Clothing in PhysX-3", 2011.
+/// A virtual particle is at p = sum w_k x_k. A push d is distributed to the corners as w_k / (w .
+/// w) d, so that p moves by d; pinned corners stay. Source: Kim, "Character Clothing in PhysX-3",
+/// 2011.
 fn collide_bundle(bundle: u32) {
     let row = cloth.fabric.virtual_bundle_begin + 5u * bundle;
     let end = fabric_pool[row + 4u];
@@ -32,6 +33,7 @@ fn collide_bundle(bundle: u32) {
             if (cloth_parameters[cloth_slot].colliders.friction > 0.0) {
                 slide = friction_slide(x - before, contacts);
             }
+            // Mass scaling as in `scaled_mass`: w / (1 + gain) = w (1 - loss), shared by weight.
             let gain = cloth_parameters[cloth_slot].colliders.mass_scale * dot3(push, push);
             let loss = gain / (1.0 + gain);
             for (var k = 0u; k < 3u; k++) {

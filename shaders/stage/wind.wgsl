@@ -1,13 +1,15 @@
 #import lib/math
 #import state/shared
 
-/// Air impulse on triangle t, from the stage's input, to scratch.
+/// Computes the air impulse on triangle t from the stage's input, and writes it to scratch.
 ///
-/// d is the displacement of the triangle's centroid relative to the air in this step, N the unnormalised normal, a = |N| twice the area,
-/// cos and sin those of the angle between N and d:
-///   drag = Cd |cos| d |d|,   lift = Cl cos sin ((d x N/a) x d/|d|) |d|,   impulse = (drag + lift) / h * density/2 * a.
-/// In a rotating local space the air rotates relative to the cloth: d = c + Q (wind - p). Nothing for |d|^2 below EPSILON, where d is
-/// rounding, nor for a triangle without area. N points to the back, from which the pressure pushes.
+/// d is the displacement of the centroid relative to the air in this step, N the unnormalised
+/// normal, a = |N| twice the area, cos and sin those of the angle between N and d:
+///   drag = Cd |cos| d |d|,   lift = Cl cos sin ((d x N/a) x d/|d|) |d|,
+///   impulse = (drag + lift) / h * density/2 * a.
+/// In a rotating local space the air rotates relative to the cloth: d = c + Q (wind - p). The
+/// impulse is 0 for |d|^2 below EPSILON, where d is rounding, and for a triangle without area. N
+/// points to the back, from which the pressure pushes.
 fn blow_triangle(t: u32) {
     let corners = cloth.fabric.triangle_begin + 3u * t;
     let i0 = fabric_pool[corners];
@@ -16,8 +18,9 @@ fn blow_triangle(t: u32) {
     let c0 = load_current(i0).xyz;
     let c1 = load_current(i1).xyz;
     let c2 = load_current(i2).xyz;
-    // Sums of three, divided once: drivers factor a common third out of a difference (Mesa does). The divisor comes from memory:
-    // a constant one becomes a product with its rounded reciprocal (SwiftShader does that).
+    // Sums of three, divided once: drivers factor a common third out of a difference (Mesa does).
+    // The divisor comes from memory: a constant one becomes a product with its rounded reciprocal
+    // (SwiftShader does that).
     let corner_count = iteration.wind.w;
     let now = c0 + c1 + c2;
     let before = load_previous(i0).xyz + load_previous(i1).xyz + load_previous(i2).xyz;
@@ -46,7 +49,7 @@ fn blow_triangle(t: u32) {
     store_scratch(t, vec4<f32>(impulse, 0.0));
 }
 
-/// Moves particle i by the impulses of its triangles, in ascending order of triangles.
+/// Moves particle i by the impulses of its triangles, in ascending order.
 fn gather_wind(i: u32) {
     let particle = load_current(i);
     let begin = fabric_pool[cloth.fabric.corner_begin + i];

@@ -2,7 +2,7 @@
 #import state/shared
 #import state/solve
 
-/// Contacts of one particle with some shapes in one stage.
+/// Contacts of one particle with shapes in one stage.
 struct Contacts {
     /// Sum of the exits from the shapes [m].
     push: vec3<f32>,
@@ -10,18 +10,20 @@ struct Contacts {
     count: f32,
     /// Sum of the shapes' displacements in this iteration at the contacts [m].
     travel: vec3<f32>,
-    /// Sum of what planes advanced towards the particle in this iteration, which is not in `travel` [m].
+    /// Sum of the distances that planes advanced towards the particle in this iteration, not
+    /// included in `travel` [m].
     approach: f32,
-    /// The largest factor of the shapes on friction.
+    /// Largest factor of the shapes on friction.
     friction_factor: f32,
 }
 
-/// No contact yet.
+/// Contacts without any shape.
 fn no_contacts() -> Contacts {
     return Contacts(vec3<f32>(0.0), 0.0, vec3<f32>(0.0), 0.0, 0.0);
 }
 
-/// Adds the exit from shape `shape` [m]; indices count spheres, then capsules, convexes, boxes, triangles.
+/// Adds the exit from shape `shape` [m]; indices count spheres, then capsules, convexes, boxes,
+/// triangles.
 fn add_contact(contacts: ptr<function, Contacts>, shape: u32, exit: vec3<f32>) {
     var factor = 1.0;
     if (cloth_parameters[cloth_slot].colliders.friction_factor_begin != NO_OFFSET) {
@@ -49,31 +51,32 @@ fn triangle_shape(t: u32) -> u32 {
 
 /// Entry k of the cloth's lists of indices.
 fn load_index(k: u32) -> u32 {
+    // Four entries per row.
     return input_pool[cloth_parameters[cloth_slot].colliders.number_begin + (k >> 2u)][k & 3u];
 }
 
-/// First prepared row of sphere s: where it is, then where it was one iteration ago.
+/// First prepared row of sphere s: its position now, then one iteration ago.
 fn sphere_row(s: u32) -> u32 {
     return cloth_parameters[cloth_slot].colliders.prepared_begin + SPHERE_ROWS * s;
 }
 
-/// Sphere s now.
+/// Center and radius of sphere s now.
 fn load_sphere(s: u32) -> vec4<f32> {
     return load_scratch(sphere_row(s));
 }
 
-/// How far sphere s moved in this iteration [m].
+/// Displacement of sphere s in this iteration [m].
 fn sphere_move(s: u32) -> vec3<f32> {
     let row = sphere_row(s);
     return load_scratch(row).xyz - load_scratch(row + 1u).xyz;
 }
 
-/// First prepared row of capsule c.
+/// First prepared row of capsule c: three rows of its cone now, then one iteration ago.
 fn capsule_row(c: u32) -> u32 {
     return sphere_row(cloth_parameters[cloth_slot].colliders.sphere_count) + CAPSULE_ROWS * c;
 }
 
-/// The cone whose three rows begin at `row`.
+/// Cone whose three rows begin at `row`.
 fn load_cone(row: u32) -> Cone {
     let first = load_scratch(row);
     let second = load_scratch(row + 1u);
@@ -81,7 +84,7 @@ fn load_cone(row: u32) -> Cone {
     return Cone(first.xyz, first.w, second.xyz, second.w, third.x, third.y);
 }
 
-/// The two spheres of capsule c.
+/// Indices of the two spheres of capsule c.
 fn capsule_ends(c: u32) -> vec2<u32> {
     return input_pool[cloth_parameters[cloth_slot].colliders.capsule_begin + c].xy;
 }
@@ -115,8 +118,8 @@ fn prepare_cone(c: u32, fraction: f32, row: u32) {
     store_scratch(row + 2u, vec4<f32>(cone.radius, cone.cosine_square, 0.0, 0.0));
 }
 
-/// Writes one face direction of a box: the unit normal of the face of edges a and b that points along `edge`, and how thick
-/// the box is along it. A flat box has thickness 0.
+/// Writes one face direction of a box: the unit normal of the face of edges a and b that points
+/// along `edge`, and the thickness of the box along it. A flat box has thickness 0.
 fn prepare_face(a: vec3<f32>, b: vec3<f32>, edge: vec3<f32>, row: u32) {
     let normal = cross3(a, b);
     let area_square = dot3(normal, normal);
@@ -164,7 +167,8 @@ fn prepare_shape(shape: u32) {
     }
 }
 
-/// Whether the box of the tree node whose two rows begin at `row` meets the box from `low` to `high`.
+/// Tests whether the box of a tree node, whose two rows begin at `row`, overlaps the box from `low`
+/// to `high`.
 fn meets_node(row: u32, low: vec3<f32>, high: vec3<f32>) -> bool {
     let node_low = input_row(row).xyz;
     let node_high = input_row(row + 1u).xyz;
@@ -172,17 +176,18 @@ fn meets_node(row: u32, low: vec3<f32>, high: vec3<f32>) -> bool {
         && low.x <= node_high.x && low.y <= node_high.y && low.z <= node_high.z;
 }
 
-/// The node to continue with if this one is missed.
+/// Node that follows the subtree of a node.
 fn node_escape(row: u32) -> u32 {
     return input_pool[row].w;
 }
 
-/// 1 + the item of a leaf, 0 for an inner node.
+/// Item of a leaf plus 1; 0 for an inner node.
 fn node_item(row: u32) -> u32 {
     return input_pool[row + 1u].w;
 }
 
-/// Walks a tree without a stack, from `node` on: 1 + the next item whose box meets the box from `low` to `high`, 0 at the end.
+/// Advances a stackless tree traversal from `node` on. Returns 1 + the next item whose box overlaps
+/// the box from `low` to `high`, 0 at the end.
 fn next_item(begin: u32, count: u32, node: ptr<function, u32>, low: vec3<f32>, high: vec3<f32>) -> u32 {
     var item = 0u;
     while (item == 0u && *node < count) {
@@ -197,12 +202,15 @@ fn next_item(begin: u32, count: u32, node: ptr<function, u32>, low: vec3<f32>, h
     return item;
 }
 
-/// Moves particle i, now at x, out of the shapes that it touches, by the mean of the exits, and applies friction.
+/// Moves particle i, now at x, out of the shapes in contact by the mean of the exits, and applies
+/// friction.
 ///
-/// Friction moves the particle back by its slide, or its previous position forward by it: both take the slide off its velocity, but
-/// only the first holds it where it is. It takes at most `friction * |push|` off the tangential displacement over the shapes
-/// in this iteration, times the factor of the shapes, and never reverses it (Coulomb's law for positions, Mueller et al., "Position Based Dynamics", 2006,
-/// section 3.4). Pushes and displacements shorter than `friction_slop` count less; what an implicit solve has pushed counts too.
+/// Friction moves the particle back by its slide, or its previous position forward: both take the
+/// slide off its velocity, but only the first holds the particle in place. It takes at most
+/// `friction * |push|`, times the factor of the shapes, off the tangential displacement relative to
+/// the shapes in this iteration, and never reverses it (Coulomb's law for positions, Mueller et
+/// al., "Position Based Dynamics", 2006, section 3.4). Pushes and displacements shorter than
+/// `friction_slop` count less. The push of an implicit solve counts too.
 fn resolve_contacts(i: u32, x: vec3<f32>, w: f32, contacts: Contacts) {
     if (contacts.count > 0.0) {
         let push = contacts.push / contacts.count;
@@ -215,6 +223,7 @@ fn resolve_contacts(i: u32, x: vec3<f32>, w: f32, contacts: Contacts) {
             var before = previous_particle.xyz;
             let displacement = x - before;
             if (is_far) {
+                // The part of the push that moves the previous position, too, leaves no velocity.
                 let fractions = push_fractions(displacement, contacts);
                 made.push *= fractions.x;
                 position = x + push * fractions.x;
@@ -222,6 +231,7 @@ fn resolve_contacts(i: u32, x: vec3<f32>, w: f32, contacts: Contacts) {
             }
             if (has_friction) {
                 if ((STAGES & STAGE_IMPLICIT) != 0u) {
+                    // The solve has pushed already: friction scales with both pushes.
                     made.push *= 1.0 + borne_push(i, push) / sqrt(guarded_square(push));
                 }
                 let slide = friction_slide(displacement, made);
@@ -239,20 +249,23 @@ fn resolve_contacts(i: u32, x: vec3<f32>, w: f32, contacts: Contacts) {
     }
 }
 
-/// Whether a push may be longer than one iteration makes it.
+/// Tests whether a push is longer than `depenetration_step`, so that it may take several
+/// iterations.
 fn is_deep(push: vec3<f32>) -> bool {
     let limit = cloth_parameters[cloth_slot].colliders.depenetration_step;
     return dot3(push, push) > limit * limit;
 }
 
-/// Which fraction of a deep push is made in this iteration, and which leaves no velocity behind.
+/// Fraction of a deep push that is made in this iteration, and fraction that leaves no velocity.
 ///
-/// A particle is pushed out as far as it went in, or the shapes came, in this iteration; of the rest, in which it was before,
-/// `depenetration_step`, and its previous position with it.
+/// A particle is pushed out by the distance that it went in, or the shapes advanced, in this
+/// iteration. Of the penetration from before, `depenetration_step` is removed, which moves the
+/// previous position along.
 fn push_fractions(displacement: vec3<f32>, contacts: Contacts) -> vec2<f32> {
     let push = contacts.push / contacts.count;
     let length = sqrt(dot3(push, push));
     let relative = displacement - contacts.travel / contacts.count;
+    // Distance into the shapes in this iteration, along the push.
     let inward = contacts.approach / contacts.count - dot3(relative, push) / length;
     let allowed = max(inward, 0.0) + cloth_parameters[cloth_slot].colliders.depenetration_step;
     var fractions = vec2<f32>(1.0, 0.0);
@@ -262,19 +275,22 @@ fn push_fractions(displacement: vec3<f32>, contacts: Contacts) -> vec2<f32> {
     return fractions;
 }
 
-/// What friction takes off the slide of a particle that moved by `displacement` in this iteration and touches shapes [m].
+/// Displacement that friction takes off a particle which moved by `displacement` in this iteration
+/// and is in contact [m].
 fn friction_slide(displacement: vec3<f32>, contacts: Contacts) -> vec3<f32> {
     let relative = displacement - contacts.travel / contacts.count;
     let push_square = dot3(contacts.push, contacts.push);
     var slide = vec3<f32>(0.0);
     if (push_square > 0.0) {
         let slop_square = cloth_parameters[cloth_slot].colliders.friction_slop * cloth_parameters[cloth_slot].colliders.friction_slop;
+        // tangent = v - (v . n) n,  with lengths softened by the slop: |p|^2 -> |p|^2 + slop^2
         let normal_square = slop_square + push_square;
         let along = dot3(relative, contacts.push) / normal_square;
         let tangent = relative - contacts.push * along;
         let tangent_square = slop_square + dot3(tangent, tangent);
         if (tangent_square > 0.0) {
             let push = push_square / sqrt(normal_square) / contacts.count;
+            // slide = tangent min(mu |push| / |tangent|, 1)
             let limit = cloth_parameters[cloth_slot].colliders.friction * contacts.friction_factor * push / sqrt(tangent_square);
             slide = tangent * min(limit, 1.0);
         }

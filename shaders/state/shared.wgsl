@@ -3,30 +3,30 @@
 #import state/bindings
 
 // Memory budget of a workgroup [bytes]:
-//   shared_current   16 * CURRENT_CAPACITY    resident, half-resident: the particle capacity; streamed: 1
-//   shared_previous  16 * PREVIOUS_CAPACITY   resident: the particle capacity; else 1
-//   shared_rows      16 * ROW_CAPACITY        with whole fibers where there is room; else 1
-//   shared_cells     4 * GRID_CELLS          with self collision; else 4
+//   shared_current   16 * CURRENT_CAPACITY   half-resident too: particle capacity; otherwise 1
+//   shared_previous  16 * PREVIOUS_CAPACITY  resident: particle capacity; otherwise 1
+//   shared_rows      16 * ROW_CAPACITY       with whole fibers, where there is room; otherwise 1
+//   shared_cells     4 * GRID_CELLS          with self collision; otherwise 4
 //   counters         24
-//   shared_cell_sums 4 * GRID_SUMS           64 with self collision; else 1
+//   shared_cell_sums 4 * GRID_SUMS           64 with self collision; otherwise 1
 
-/// Lanes of a workgroup; one workgroup simulates one cloth.
+/// Lanes of a workgroup; each workgroup simulates one cloth.
 override LANES: u32 = 64u;
-/// Particles whose current state fits in workgroup memory.
+/// Number of particles whose current state fits in workgroup memory.
 override CURRENT_CAPACITY: u32 = 1u;
-/// Particles whose previous state fits in workgroup memory.
+/// Number of particles whose previous state fits in workgroup memory.
 override PREVIOUS_CAPACITY: u32 = 1u;
-/// Current particles are in workgroup memory (resident and half-resident tiers).
+/// True if current particles are in workgroup memory (resident and half-resident tiers).
 override CURRENT_SHARED: bool = false;
-/// Previous particles are in workgroup memory (resident tier).
+/// True if previous particles are in workgroup memory (resident tier).
 override PREVIOUS_SHARED: bool = false;
-/// Rows of whole fibers that fit in workgroup memory: two for each edge of a set.
+/// Number of rows of whole fibers that fit in workgroup memory, two for each edge of a set.
 override ROW_CAPACITY: u32 = 1u;
-/// Rows of whole fibers are in workgroup memory, and current particles too.
+/// True if the rows of whole fibers and the current particles are in workgroup memory.
 override ROWS_SHARED: bool = false;
-/// Rows of whole fibers are in storage and current particles in workgroup memory.
+/// True if the rows of whole fibers are in storage and the current particles in workgroup memory.
 override ROWS_APART: bool = false;
-/// Buckets of the grid of self collision, a power of two, at least 256 where the stage is compiled in.
+/// Buckets of the self-collision grid, a power of two, at least 256 where the stage is compiled in.
 override GRID_CELLS: u32 = 1u;
 /// Parts of that grid whose counts are summed: GRID_PARTS where the stage is compiled in.
 override GRID_SUMS: u32 = 1u;
@@ -37,38 +37,40 @@ override STAGES: u32 = 0xffffffffu;
 var<workgroup> shared_current: array<vec4<f32>, CURRENT_CAPACITY>;
 /// Previous particles of this workgroup's cloth.
 var<workgroup> shared_previous: array<vec4<f32>, PREVIOUS_CAPACITY>;
-/// Rows of the edges of the running set of whole fibers.
+/// Rows of the edges in the current set of whole fibers.
 var<workgroup> shared_rows: array<vec4<f32>, ROW_CAPACITY>;
-/// Buckets of the grid of self collision: particle counts, then the slots of their first, then the ends of their last particles.
+/// Buckets of the self-collision grid: particle counts, then the slot of each first particle, then
+/// the end of each.
 var<workgroup> shared_cells: array<atomic<u32>, GRID_CELLS>;
 /// Sums of counts over the parts of the grid.
 var<workgroup> shared_cell_sums: array<u32, GRID_SUMS>;
-/// Particles that would have left the range of f32.
+/// Number of particles that would have left the range of f32.
 var<workgroup> shared_fault_count: atomic<u32>;
-/// The lowest such particle.
+/// Lowest index of such a particle.
 var<workgroup> shared_fault_particle: atomic<u32>;
 /// Time since the last test for rest [ms].
 var<workgroup> shared_sleep_time: u32;
-/// Passed tests for rest in a row.
+/// Number of consecutive passed tests for rest.
 var<workgroup> shared_sleep_pass_count: u32;
-/// Particles that moved too far for rest since the last test began.
+/// Number of particles that moved too far for rest since the last test began.
 var<workgroup> shared_restless: atomic<u32>;
 
-/// 1 if nothing more is to be done: for the cloth when it has a fault or sleeps, then in the running implicit solve, where else it is
-/// twice one more than how often the next part of a step is halved, and one more if chains are factored.
+/// State of the work. At the start: 1 if the cloth has a fault or sleeps. In an implicit solve: 1
+/// if it has ended, otherwise 2 (halvings + 1), plus 1 if chains are to be factored.
 var<workgroup> shared_is_done: u32;
 
-/// How often steps of the running implicit solve are halved.
+/// Number of halvings of the step in the current implicit solve.
 var<private> solve_halvings: u32;
 
-/// The cloth of this workgroup: what every iteration of every cloth reads is in registers. Settings of single features are read from
-/// `cloth_parameters[cloth_slot]` where they are used: they would take half of the registers.
+/// Cloth of this workgroup: the part that every iteration of every cloth reads, in registers.
+/// Settings of single features are read from `cloth_parameters[cloth_slot]` where they are used,
+/// since they would take half of the registers.
 var<private> cloth: ClothParameters;
-/// Where it is in `cloth_parameters`.
+/// Index of the cloth in `cloth_parameters`.
 var<private> cloth_slot: u32;
-/// The running iteration.
+/// Constants of the current iteration.
 var<private> iteration: IterationConstants;
-/// Matrices of the running iteration in a rotating local space, in `frame_pool`.
+/// Row of the matrices of the current iteration in `frame_pool`, for a rotating local space.
 var<private> rotation_columns: u32;
 
 /// Current state of particle i of the cloth.
@@ -173,17 +175,19 @@ fn multiply_columns(begin: u32, v: vec3<f32>) -> vec3<f32> {
     return frame_row(begin).xyz * v.x + frame_row(begin + 1u).xyz * v.y + frame_row(begin + 2u).xyz * v.z;
 }
 
-/// Row i of an array that moves from a start to a target, at a fraction of the frame; exactly the target at its end.
+/// Row i of an array that is interpolated from start to target, at a fraction of the frame; exactly
+/// the target at its end.
 fn load_at(start: u32, destination: u32, i: u32, fraction: f32) -> vec4<f32> {
     let from_row = input_row(start + i);
     let to_row = input_row(destination + i);
+    // from + (to - from) is not always `to` when rounded.
     if (fraction == 1.0) {
         return to_row;
     }
     return from_row + (to_row - from_row) * fraction;
 }
 
-/// Row i of such an array in the running iteration.
+/// Row i of an interpolated array in the current iteration.
 fn load_interpolated(start: u32, destination: u32, i: u32) -> vec4<f32> {
     return load_at(start, destination, i, iteration.velocity_scale.w);
 }
@@ -193,7 +197,7 @@ fn rest_length_of(edge: u32) -> f32 {
     return bitcast<f32>(fabric_pool[cloth.fabric.edge_begin + edge]);
 }
 
-/// Constants of the implicit solver for steps that are halved as often as the running one.
+/// Constants of the implicit solver for the current number of halvings.
 fn load_implicit() -> ImplicitConstants {
     let begin = cloth.phase_begin + IMPLICIT_ROWS * solve_halvings;
     let models = frame_pool[begin];
@@ -210,7 +214,7 @@ fn load_implicit() -> ImplicitConstants {
     );
 }
 
-/// Constants whose first vec4 is at `begin` in `frame_pool`.
+/// Constants of a phase, whose first vec4 is at `begin` in `frame_pool`.
 fn load_phase(begin: u32) -> PhaseConstants {
     let values = frame_row(begin);
     let sets = frame_pool[begin + 1u];

@@ -1,19 +1,25 @@
 #import state/shared
 
-/// Row k of the state:
-///   0: factors of the direction in the displacement; of residual and trial residual in the residual; of the residual in the direction,
-///   1: factor of the last direction in the direction, of the direction in the trial; what is evaluated; whether bends are taken,
+/// Row k of the state of the implicit solve:
+///   0: factors of the direction in the displacement; of the residual and the trial residual in the
+///      residual; of the residual in the direction,
+///   1: factor of the last direction in the direction; of the direction in the trial; kind of the
+///      evaluation; 1 if bends are updated,
 ///   2: <r, r>, <r, d>, trial step of the next line, trial step of the first,
-///   3: iterations, squared tolerance [m^2], whether bends are held between checks, whether nothing finite was found,
+///   3: iterations, squared tolerance [m^2], 1 if bends are held between checks, 1 if nothing
+///      finite was found,
 ///   4: counters of the dispatch: steps, iterations, unconverged steps, held steps,
-///   5: how often the next step is halved, whether the last one was quick, rejected steps, whether none was made yet,
-///   6: of the whole step: parts that are done, iterations of solves that have ended; largest squared residual that the solve began with.
-/// Where the next part of a step begins, 0 has whether the last one is taken and how long the next one is over that.
+///   5: halvings of the next step, 1 if the last one was quick, rejected steps, 1 if no step was
+///      made yet,
+///   6: of the whole step: ticks done, iterations of ended solves, largest squared residual at the
+///      start.
+/// Where the next part of a step begins, row 0 holds 1 if the last part was accepted, and the ratio
+/// of the lengths.
 fn solve_state(k: u32) -> u32 {
     return load_implicit().solve_begin + k;
 }
 
-/// First of the two rows of the sums of a part.
+/// First of the two rows of sums of a part.
 fn part_row(part: u32) -> u32 {
     return load_implicit().solve_begin + SOLVE_STATE_ROWS + 2u * part;
 }
@@ -28,7 +34,7 @@ fn solve_row(array: u32, i: u32) -> u32 {
     return part_row(SOLVE_PARTS + SOLVE_SUMS) + array * cloth.particle_count + i;
 }
 
-/// How far the plane of contact of particle i has pushed it in the solve, if shapes push it to the same side [m].
+/// Push of particle i by its contact plane in the solve, if shapes push it to the same side [m].
 fn borne_push(i: u32, push: vec3<f32>) -> f32 {
     let plane = load_scratch(solve_row(SOLVE_PLANES, i));
     return select(0.0, plane.w, dot3(plane.xyz, push) > 0.0);

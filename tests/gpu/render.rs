@@ -197,20 +197,20 @@ fn a_damaged_kernel_is_seen() {
     for ((mesh, cooked), kernel, from, to) in [
         (
             &skinned,
-            Kernel::RenderNormals,
+            Kernel::RenderFindNormals,
             "add_cross(sum, next - x, last - x)",
             "add_cross(sum, last - x, next - x)",
         ),
         (
             &skinned,
-            Kernel::RenderPlace,
+            Kernel::RenderPlaceVertices,
             "b * weights.y + c * weights.z",
             "b * weights.z + c * weights.y",
         ),
-        (&skinned, Kernel::RenderPlace, "x * render.alpha", "x"),
-        (&cut, Kernel::RenderShade, "add_cross(sum, p, q)", "add_cross(sum, q, p)"),
-        (&cut, Kernel::RenderShade, "corner < own_end", "corner < end"),
-        (&cut, Kernel::RenderShade, "along_u - normal *", "along_u + normal *"),
+        (&skinned, Kernel::RenderPlaceVertices, "x * render.alpha", "x"),
+        (&cut, Kernel::RenderOrientVertices, "add_cross(sum, p, q)", "add_cross(sum, q, p)"),
+        (&cut, Kernel::RenderOrientVertices, "corner < own_end", "corner < end"),
+        (&cut, Kernel::RenderOrientVertices, "along_u - normal *", "along_u + normal *"),
     ] {
         let kept = moved(&cooked.particles, 0.05, &mut rng);
         let now = moved(&kept, 0.1, &mut rng);

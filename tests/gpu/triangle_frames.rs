@@ -304,9 +304,14 @@ fn frames_are_those_of_the_mirror_whatever_comes_and_goes() {
 #[test]
 fn a_fault_in_a_pass_that_only_frames_have_is_seen() {
     let faults = [
-        (Kernel::TriangleStart, "triangle.cloth_begin + body", "body", "space that moves"),
-        (Kernel::TriangleRename, "held.rank.y = second;", "", "a cloth less"),
-        (Kernel::TriangleReport, "frames += triangle.is_first", "frames += 1u", "frames: "),
+        (
+            Kernel::TriangleGatherPositions,
+            "triangle.cloth_begin + body",
+            "body",
+            "space that moves",
+        ),
+        (Kernel::TriangleRemapMultipliers, "held.rank.y = second;", "", "a cloth less"),
+        (Kernel::TriangleUpdateReports, "frames += triangle.is_first", "frames += 1u", "frames: "),
     ];
     if is_gpu_off() {
         return;
@@ -420,7 +425,7 @@ fn what_is_too_fast_is_reported_as_in_the_mirror() {
         assert_eq!(hurry(it), [Some(2); 2]);
     }
     if !is_gpu_off() {
-        let kernel = Kernel::TriangleMeet;
+        let kernel = Kernel::TriangleFindForcedMoves;
         let text = compose(&kernel.path()).unwrap().text;
         let shader_texts = [(kernel, text.replace("(longest & 0xfffffffcu)", "0u"))].into();
         let gpu = headless(EngineOptions { shader_texts, ..EngineOptions::default() }).unwrap();

@@ -661,7 +661,7 @@ fn first_particle_failure(gpu: &Headless, engine: &EngineOptions) -> Option<Stri
         contact.start.iter_mut().for_each(|at| *at += point(&mut rng, 0.01));
         contact.carry.iter_mut().for_each(|carry| *carry = point(&mut rng, 0.01));
         run(&contact.packed(thickness), &bodies, true);
-        contact.write_back(&cloths, &mut particles.members());
+        contact.write_particles(&cloths, &mut particles.members());
         let read = |index: usize| gpu.read_buffer(&buffers[index]).unwrap();
         let [current, previous] =
             [1, 2].map(|index| pod_collect_to_vec::<u8, [f32; 4]>(&read(index)));
@@ -687,55 +687,70 @@ fn devices() -> impl Iterator<Item = (Headless, EngineOptions, Rounding)> {
 #[test]
 fn a_fault_in_any_pass_is_seen_and_the_first_pass_that_shows_it_named() {
     let faults = [
-        (Kernel::TriangleStep, "starts[k] - around", "starts[k] + around", "step"),
-        (Kernel::TriangleStep, "step, may_hold(i)", "step, true", "step"),
-        (Kernel::TriangleReach, "|| may_push || may_cross", "|| may_push", "reach"),
-        (Kernel::TriangleNarrow, "on_border(p, a, b, c);", "on_border(p, b, a, c);", "narrow"),
+        (Kernel::TriangleBoundMoves, "starts[k] - around", "starts[k] + around", "step"),
+        (Kernel::TriangleBoundMoves, "step, may_hold(i)", "step, true", "step"),
+        (Kernel::TriangleFlagPairs, "|| may_push || may_cross", "|| may_push", "reach"),
+        (Kernel::TriangleBuildPairs, "on_border(p, a, b, c);", "on_border(p, b, a, c);", "narrow"),
         (
-            Kernel::TriangleNarrow,
+            Kernel::TriangleBuildPairs,
             "height) > TRIANGLE_BEYOND",
             "height) < TRIANGLE_BEYOND",
             "scatter",
         ),
-        (Kernel::TriangleNarrow, "held.w > 0.0) {", "held.w < 0.0) {", "push"),
-        (Kernel::TriangleScatter, "sum += weights[k] *", "sum +=", "scatter"),
-        (Kernel::TriangleTie, "before < corner", "before > corner", "tie"),
-        (Kernel::TrianglePush, "+ triangle_pairs[i].closing)", ")", "push"),
-        (Kernel::TriangleGather, "sum * triangle_rows[i].inverse_mass", "sum", "push"),
-        (Kernel::TrianglePress, "along < -TRIANGLE_APPROACH", "along > -TRIANGLE_APPROACH", "push"),
-        (Kernel::TriangleRecover, "TRIANGLE_RECOVERY *", "TRIANGLE_APPROACH *", "recover"),
-        (Kernel::TriangleCut, "TRIANGLE_APPROACH * gap", "gap", "cut"),
-        (Kernel::TriangleCut, "select(coming, max(coming, 0.0), may_hold(row))", "coming", "cut"),
-        (Kernel::TriangleBlock, "atomicMin", "atomicMax", "block"),
-        (Kernel::TriangleHold, "triangle.reserve / off", "0.5", "move"),
-        (Kernel::TriangleHold, "hold_word(i)], 1u", "hold_word(i)], 0u", "hold"),
-        (Kernel::TriangleMove, "* fraction", "", "move"),
-        (Kernel::TriangleForce, "first - second <=", "first - second >", "report"),
+        (Kernel::TriangleBuildPairs, "held.w > 0.0) {", "held.w < 0.0) {", "push"),
+        (Kernel::TriangleScatterIncidence, "sum += weights[k] *", "sum +=", "scatter"),
+        (Kernel::TriangleSortIncidence, "before < corner", "before > corner", "tie"),
+        (Kernel::TriangleSolvePairs, "+ triangle_pairs[i].closing)", ")", "push"),
+        (Kernel::TriangleGatherCorrections, "sum * triangle_rows[i].inverse_mass", "sum", "push"),
+        (
+            Kernel::TriangleIteratePinned,
+            "along < -TRIANGLE_APPROACH",
+            "along > -TRIANGLE_APPROACH",
+            "push",
+        ),
+        (Kernel::TriangleReduceOverlaps, "TRIANGLE_RECOVERY *", "TRIANGLE_APPROACH *", "recover"),
+        (Kernel::TriangleTruncateMoves, "TRIANGLE_APPROACH * gap", "gap", "cut"),
+        (
+            Kernel::TriangleTruncateMoves,
+            "select(coming, max(coming, 0.0), may_hold(row))",
+            "coming",
+            "cut",
+        ),
+        (Kernel::TriangleMarkLimitingPairs, "atomicMin", "atomicMax", "block"),
+        (Kernel::TriangleCheckTruncation, "triangle.reserve / off", "0.5", "move"),
+        (Kernel::TriangleCheckTruncation, "hold_word(i)], 1u", "hold_word(i)], 0u", "hold"),
+        (Kernel::TriangleMoveRows, "* fraction", "", "move"),
+        (Kernel::TriangleCountForced, "first - second <=", "first - second >", "report"),
     ];
     let slice_faults = [
-        (Kernel::TriangleBegin, "0xff800000u", "0x80000000u", "report"),
-        (Kernel::TriangleSpan, "store_row(TRIANGLE_BEGUN, i, start)", "", ""),
-        (Kernel::TriangleRound, "u32(made == 1.0)", "1u", ""),
-        (Kernel::TriangleRound, "2u * (round + 1u) >= triangle.max_rounds", "true", ""),
-        (Kernel::TriangleRound, "TRIANGLE_GAIN * before", "before", ""),
-        (Kernel::TriangleAim, "(goal - start) / count", "(goal - start)", ""),
-        (Kernel::TriangleLimit, "room / forced", "1.0", "report"),
-        (Kernel::TrianglePress, "TRIANGLE_REACH *", "0.5 *", "report"),
-        (Kernel::TrianglePress, "min(part, TRIANGLE_PRESSED_PART)", "part", ""),
-        (Kernel::TriangleFit, "path = join(path, child);", "path = child;", ""),
-        (Kernel::TriangleFind, "count = visit_query(query, 0u, false);", "", ""),
-        (Kernel::TriangleList, "child_count - 1u - k", "k", "candidates"),
-        (Kernel::TriangleFinish, "lost - block", "lost + block", "carry"),
+        (Kernel::TriangleClearState, "0xff800000u", "0x80000000u", "report"),
+        (Kernel::TriangleBoundBodies, "store_row(TRIANGLE_BEGUN, i, start)", "", ""),
+        (Kernel::TriangleBeginRound, "u32(made == 1.0)", "1u", ""),
+        (Kernel::TriangleBeginRound, "2u * (round + 1u) >= triangle.max_rounds", "true", ""),
+        (Kernel::TriangleBeginRound, "TRIANGLE_GAIN * before", "before", ""),
+        (Kernel::TrianglePlanMoves, "(goal - start) / count", "(goal - start)", ""),
+        (Kernel::TriangleLimitFraction, "room / forced", "1.0", "report"),
+        (Kernel::TriangleIteratePinned, "TRIANGLE_REACH *", "0.5 *", "report"),
+        (Kernel::TriangleIteratePinned, "min(part, TRIANGLE_PRESSED_PART)", "part", ""),
+        (Kernel::TriangleRefitTrees, "path = join(path, child);", "path = child;", ""),
+        (Kernel::TriangleCountCandidates, "count = visit_query(query, 0u, false);", "", ""),
+        (Kernel::TriangleListCandidates, "child_count - 1u - k", "k", "candidates"),
+        (Kernel::TriangleRestoreVelocities, "lost - block", "lost + block", "carry"),
     ];
     let particle_faults = [
         (
-            Kernel::TriangleTarget,
+            Kernel::TriangleSetTargets,
             "inverse_mass = particle.w;",
             "inverse_mass = 0.0;",
             "target: row",
         ),
-        (Kernel::TriangleTarget, "(goal - start) * triangle.fraction", "goal - start", "target"),
-        (Kernel::TriangleApply, "previous.xyz + carry", "previous.xyz", "apply: previous"),
+        (
+            Kernel::TriangleSetTargets,
+            "(goal - start) * triangle.fraction",
+            "goal - start",
+            "target",
+        ),
+        (Kernel::TriangleWriteParticles, "previous.xyz + carry", "previous.xyz", "apply: previous"),
     ];
     let Some(gpu) = headless(EngineOptions::default()) else { return };
     let mut unseen = Vec::new();

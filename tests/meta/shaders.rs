@@ -278,13 +278,22 @@ fn a_broken_stage_is_reported_with_its_own_file_and_line() {
     assert!(error.starts_with("stage/tether.wgsl:1") && error.contains("load_curent"), "{error}");
 }
 
+/// Shader files under a folder as `folder/stem`, with those of its subfolders.
+fn shader_files(root: &std::path::Path, folder: &str) -> Vec<String> {
+    let entries = std::fs::read_dir(root.join(folder)).unwrap();
+    let files = entries.flat_map(|entry| {
+        let path = entry.unwrap().path();
+        let name = format!("{folder}/{}", path.file_stem().unwrap().to_str().unwrap());
+        if path.is_dir() { shader_files(root, &name) } else { vec![name] }
+    });
+    files.collect()
+}
+
 #[test]
 fn every_shader_file_is_embedded() {
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("shaders");
-    for folder in ["lib", "state", "stage", "contact", "kernel"] {
-        for entry in std::fs::read_dir(root.join(folder)).unwrap() {
-            let path = entry.unwrap().path();
-            let name = format!("{folder}/{}", path.file_stem().unwrap().to_str().unwrap());
+    for folder in ["lib", "state", "stage", "contact", "render", "draw", "kernel"] {
+        for name in shader_files(&root, folder) {
             assert!(source(&name).is_some(), "{name} is not in SOURCES");
         }
     }

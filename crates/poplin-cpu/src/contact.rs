@@ -532,7 +532,7 @@ impl ContactPasses<WideTeam> for ContactLists {
     ) -> bool {
         let level = workers.level;
         if self.bound(level, cloths, bodies) {
-            self.mirror.meet(cloths);
+            self.mirror.find_near_cloths(cloths);
             if !self.mirror.is_met.contains(&true) {
                 return false;
             }

@@ -1,5 +1,6 @@
 //! Asynchronous read-back of particles and feedback.
 
+use std::mem::offset_of;
 use std::ops::Range;
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
@@ -9,8 +10,7 @@ use poplin_host::{
     ClothId, ContactMultipliers, FrameBodies, NoSuchCloth, PairMultipliers, State, StatePart,
 };
 use poplin_layout::{
-    Feedback, TRIANGLE_BY_CLOTH, TRIANGLE_BY_ITSELF, TRIANGLE_HELD, TriangleMultiplier,
-    TriangleReport,
+    Feedback, RoundState, TRIANGLE_BY_CLOTH, TRIANGLE_BY_ITSELF, TriangleMultiplier, TriangleReport,
 };
 use poplin_model::{ContactPartner, ContactReport, Particle, Trouble};
 
@@ -208,7 +208,7 @@ impl Readback {
         copy_ranges(encoder, engine.particle_buffer(), others, 16, (staging, begin));
         let begin = begin + sections.others;
         if let (Some([words, held]), true) = (engine.multipliers().0, sections.multipliers > 0) {
-            let word = 4 * u64::from(TRIANGLE_HELD);
+            let word = offset_of!(RoundState, held_count) as u64;
             encoder.copy_buffer_to_buffer(words, word, staging, begin, 4);
             let len = sections.multipliers - COUNT_BYTES;
             encoder.copy_buffer_to_buffer(held, 0, staging, begin + COUNT_BYTES, len);

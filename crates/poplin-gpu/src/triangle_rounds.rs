@@ -1,10 +1,8 @@
 //! Contact of triangles without an engine, for tests: a round or a slice that is uploaded and read back.
 
-use bytemuck::pod_collect_to_vec;
+use bytemuck::{cast_slice, from_bytes, pod_collect_to_vec};
 use poplin_layout::{
-    SCAN_BLOCK, TRIANGLE_AGAIN, TRIANGLE_CANDIDATES, TRIANGLE_CONTACTS, TRIANGLE_DUE,
-    TRIANGLE_FORCED, TRIANGLE_GAP, TRIANGLE_HELD, TRIANGLE_HELD_ROWS, TRIANGLE_LACK,
-    TRIANGLE_ROUNDS, TRIANGLE_WORDS, TriangleBodies, TriangleCandidate, TriangleMultiplier,
+    RoundState, SCAN_BLOCK, TRIANGLE_DUE, TriangleBodies, TriangleCandidate, TriangleMultiplier,
     TrianglePair, TriangleRound, TriangleRow,
 };
 
@@ -24,6 +22,11 @@ fn scanned(words: &[u32], len: u32, count: usize) -> Vec<u32> {
 /// The float of ordered bits.
 fn from_ordered(bits: u32) -> f32 {
     f32::from_bits(if bits >> 31 == 0 { !bits } else { bits & !(1 << 31) })
+}
+
+/// The state of a round at the start of the words of `triangle_lists`.
+fn state_of(words: &[u32]) -> RoundState {
+    *from_bytes(cast_slice(&words[..RoundState::WORDS]))
 }
 
 /// Kernels of contact of triangles and the buffers of a round or slice.
@@ -164,12 +167,11 @@ impl TriangleRounds {
         queue: &wgpu::Queue,
     ) -> Result<TriangleProgress, GpuError> {
         let bytes = read_buffer(device, queue, &self.buffers().storage[LISTS])?;
-        let words: Vec<u32> = pod_collect_to_vec(&bytes);
-        let word = |index: u32| words[index as usize];
-        let lack = word(TRIANGLE_LACK);
+        let state = state_of(&pod_collect_to_vec(&bytes));
+        let lack = state.unlisted_count.0;
         Ok(TriangleProgress {
-            rounds: word(TRIANGLE_ROUNDS),
-            is_done: word(TRIANGLE_DUE) == 0 && word(TRIANGLE_AGAIN) == 0,
+            rounds: state.round_count.0,
+            is_done: state.gates[TRIANGLE_DUE as usize].0 == 0 && state.restart_parts.0 == 0,
             lack: (lack > 0).then_some(lack),
         })
     }
@@ -189,7 +191,7 @@ impl TriangleRounds {
         let it = &self.buffers().parameters;
         let (row_count, capacity) = (uploaded.rows.len(), it.capacity as usize);
         let lists = words(LISTS)?;
-        let word = |index: u32| lists[index as usize];
+        let state = state_of(&lists);
         let slots = scanned(&words(SLOTS)?, it.slot_len, capacity);
         let begins = scanned(&words(BEGINS)?, it.begin_len, row_count);
         let mut rows: Vec<TriangleRow> = pod_collect_to_vec(&read(ROWS)?);
@@ -197,12 +199,12 @@ impl TriangleRounds {
         let mut moves: Vec<[f32; 4]> = pod_collect_to_vec(&read(MOVES)?);
         moves.truncate(uploaded.moves.len());
         let mut candidates: Vec<TriangleCandidate> = pod_collect_to_vec(&read(FOUND)?);
-        candidates.truncate(word(TRIANGLE_CANDIDATES) as usize);
+        candidates.truncate(state.candidate_count.0 as usize);
         let mut pairs: Vec<TrianglePair> = pod_collect_to_vec(&read(PAIRS)?);
         pairs.truncate(slots[capacity] as usize);
         let mut held: Vec<TriangleMultiplier> = pod_collect_to_vec(&read(HELD)?);
-        held.truncate(word(TRIANGLE_HELD) as usize);
-        let holds = TRIANGLE_WORDS as usize + 2 * row_count;
+        held.truncate(state.held_count.0 as usize);
+        let holds = RoundState::WORDS + 2 * row_count;
         let corners = holds + row_count + 4 * capacity;
         let corner_count = begins[row_count] as usize;
         Ok(TriangleRound {
@@ -214,11 +216,11 @@ impl TriangleRounds {
             corners: lists[corners..corners + corner_count].to_vec(),
             holds: lists[holds..holds + row_count].to_vec(),
             begins,
-            contacts: word(TRIANGLE_CONTACTS),
-            held_rows: word(TRIANGLE_HELD_ROWS),
-            forced: word(TRIANGLE_FORCED),
-            least_gap: from_ordered(word(TRIANGLE_GAP)),
-            rounds: word(TRIANGLE_ROUNDS),
+            contacts: state.contact_count.0,
+            held_rows: state.held_row_count.0,
+            forced: state.forced_count.0,
+            least_gap: from_ordered(state.least_gap.0),
+            rounds: state.round_count.0,
             ..uploaded.clone()
         })
     }

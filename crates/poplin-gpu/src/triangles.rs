@@ -1,13 +1,13 @@
 //! Contact of triangles on the device: kernels, buffers and passes.
 
 use std::collections::HashMap;
+use std::mem::offset_of;
 
 use bytemuck::{Zeroable, cast_slice};
 use poplin_layout::{
-    CONTACT_LANES, ContactParameters, SCAN_BLOCK, TRIANGLE_BODY_WORDS, TRIANGLE_CANDIDATES,
-    TRIANGLE_CAREFUL, TRIANGLE_DUE, TRIANGLE_FORCED, TRIANGLE_FRESH, TRIANGLE_GAP, TRIANGLE_HELD,
-    TRIANGLE_OVERLAPS, TRIANGLE_PART, TRIANGLE_PATH, TRIANGLE_RESERVE, TRIANGLE_SECTIONS,
-    TRIANGLE_WORDS, TriangleBodies, TriangleCandidate, TriangleMultiplier, TrianglePair,
+    Atomic, CONTACT_LANES, ContactParameters, RoundState, SCAN_BLOCK, TRIANGLE_BODY_WORDS,
+    TRIANGLE_DUE, TRIANGLE_FRESH, TRIANGLE_OVERLAPS, TRIANGLE_PATH, TRIANGLE_RESERVE,
+    TRIANGLE_SECTIONS, TriangleBodies, TriangleCandidate, TriangleMultiplier, TrianglePair,
     TriangleParameters, TriangleRound, TriangleTask,
 };
 use poplin_shaders::Kernel;
@@ -88,8 +88,14 @@ struct Pass {
 fn layout_of(kernel: Kernel) -> usize {
     use Kernel::*;
     match kernel {
-        TriangleMeet | TriangleFit | TriangleFind | TriangleList => 1,
-        TriangleStart | TriangleTarget | TriangleApply | TriangleReport => 2,
+        TriangleFindForcedMoves
+        | TriangleRefitTrees
+        | TriangleCountCandidates
+        | TriangleListCandidates => 1,
+        TriangleGatherPositions
+        | TriangleSetTargets
+        | TriangleWriteParticles
+        | TriangleUpdateReports => 2,
         _ => 0,
     }
 }
@@ -107,90 +113,96 @@ impl Passes {
     fn scan(&mut self, list: usize) {
         let index = SCANNED.iter().position(|&scanned| scanned == list);
         let uniform = SCANS + index.unwrap_or_default() as u32;
-        self.push(uniform, &[Kernel::ContactScan, Kernel::ContactSum]);
+        self.push(uniform, &[Kernel::ContactScanBlocks, Kernel::ContactScanSums]);
     }
 
     /// Where particles are before a frame.
     pub(crate) fn start(&mut self, slice: u32) {
-        self.push(slice, &[Kernel::TriangleStart]);
+        self.push(slice, &[Kernel::TriangleGatherPositions]);
     }
 
     /// Multipliers of the last frame, in which bodies had other indices.
     pub(crate) fn rename(&mut self) {
-        self.push(TRIANGLE_DUE, &[Kernel::TriangleRename]);
+        self.push(TRIANGLE_DUE, &[Kernel::TriangleRemapMultipliers]);
     }
 
     /// Where particles and colliders would be after a slice.
     pub(crate) fn target(&mut self, slice: u32) {
-        self.push(slice, &[Kernel::TriangleTarget]);
+        self.push(slice, &[Kernel::TriangleSetTargets]);
     }
 
     /// The begin of a slice.
     pub(crate) fn begin(&mut self, slice: u32) {
         use Kernel::*;
-        self.push(slice, &[TriangleBegin, TriangleSpan, TriangleMeet]);
+        self.push(slice, &[TriangleClearState, TriangleBoundBodies, TriangleFindForcedMoves]);
     }
 
     /// A round of a slice, from its search on; if there is none left, nothing changes.
     pub(crate) fn round(&mut self, level_count: u32, iterations: u32) {
         use Kernel::*;
-        self.push(TRIANGLE_DUE, &[TriangleRound]);
-        self.push(TRIANGLE_FRESH, &[TriangleAim]);
-        self.push(TRIANGLE_DUE, &[TriangleStep]);
+        self.push(TRIANGLE_DUE, &[TriangleBeginRound]);
+        self.push(TRIANGLE_FRESH, &[TrianglePlanMoves]);
+        self.push(TRIANGLE_DUE, &[TriangleBoundMoves]);
         self.search(level_count);
         // What is left is cut again, by what was found.
-        self.push(TRIANGLE_FRESH, &[TriangleLimit, TriangleAim]);
-        self.push(TRIANGLE_DUE, &[TriangleStep]);
+        self.push(TRIANGLE_FRESH, &[TriangleLimitFraction, TrianglePlanMoves]);
+        self.push(TRIANGLE_DUE, &[TriangleBoundMoves]);
         self.respond(iterations);
     }
 
     /// The end of a slice.
     pub(crate) fn finish(&mut self, slice: u32) {
-        self.push(slice, &[Kernel::TriangleFinish]);
+        self.push(slice, &[Kernel::TriangleRestoreVelocities]);
     }
 
     /// Particles move to where contact lets them be.
     pub(crate) fn apply(&mut self, slice: u32) {
-        self.push(slice, &[Kernel::TriangleApply]);
+        self.push(slice, &[Kernel::TriangleWriteParticles]);
     }
 
     /// What a slice did is reported.
     pub(crate) fn report(&mut self, slice: u32) {
-        self.push(slice, &[Kernel::TriangleReport]);
+        self.push(slice, &[Kernel::TriangleUpdateReports]);
     }
 
     /// Candidates of a round.
     fn search(&mut self, level_count: u32) {
         for level in 0..level_count {
-            self.push(LEVELS + level, &[Kernel::TriangleFit]);
+            self.push(LEVELS + level, &[Kernel::TriangleRefitTrees]);
         }
-        self.push(TRIANGLE_DUE, &[Kernel::TriangleFind]);
+        self.push(TRIANGLE_DUE, &[Kernel::TriangleCountCandidates]);
         self.scan(COUNTS);
-        self.push(TRIANGLE_DUE, &[Kernel::TriangleList]);
+        self.push(TRIANGLE_DUE, &[Kernel::TriangleListCandidates]);
     }
 
     /// The response to moves and candidates that there are.
     #[cfg(feature = "testing")]
     pub(crate) fn response(&mut self, iterations: u32) {
-        self.push(TRIANGLE_DUE, &[Kernel::TriangleStep]);
+        self.push(TRIANGLE_DUE, &[Kernel::TriangleBoundMoves]);
         self.respond(iterations);
     }
 
     /// What a round does with its candidates.
     fn respond(&mut self, iterations: u32) {
         use Kernel::*;
-        self.push(TRIANGLE_DUE, &[TriangleReach]);
+        self.push(TRIANGLE_DUE, &[TriangleFlagPairs]);
         self.scan(SLOTS);
-        self.push(TRIANGLE_DUE, &[TriangleNarrow]);
+        self.push(TRIANGLE_DUE, &[TriangleBuildPairs]);
         self.scan(BEGINS);
-        self.push(TRIANGLE_FRESH, &[TriangleScatter, TriangleTie, TriangleGather]);
+        self.push(
+            TRIANGLE_FRESH,
+            &[TriangleScatterIncidence, TriangleSortIncidence, TriangleGatherCorrections],
+        );
         for _ in 0..iterations {
-            self.push(TRIANGLE_FRESH, &[TrianglePush, TriangleGather]);
+            self.push(TRIANGLE_FRESH, &[TriangleSolvePairs, TriangleGatherCorrections]);
         }
-        self.push(TRIANGLE_FRESH, &[TrianglePress]);
-        self.push(TRIANGLE_OVERLAPS, &[TriangleRecover, TriangleGather]);
-        self.push(TRIANGLE_DUE, &[TriangleCut, TriangleBlock, TriangleHold]);
-        self.push(TRIANGLE_DUE, &[TriangleMove, TriangleForce]);
+        self.push(TRIANGLE_FRESH, &[TriangleIteratePinned]);
+        self.push(TRIANGLE_OVERLAPS, &[TriangleReduceOverlaps, TriangleGatherCorrections]);
+        self.push(
+            TRIANGLE_DUE,
+            &[TriangleTruncateMoves, TriangleMarkLimitingPairs, TriangleCheckTruncation],
+        );
+        self.push(TRIANGLE_DUE, &[TriangleMoveRows, TriangleCountForced]);
     }
 }
 
@@ -257,7 +269,7 @@ impl TriangleKernels {
         let all = layouts
             .each_ref()
             .map(|layout| pipeline_layout(device, "poplin.triangles.pipeline_layout", layout));
-        let scans = [Kernel::ContactScan, Kernel::ContactSum];
+        let scans = [Kernel::ContactScanBlocks, Kernel::ContactScanSums];
         let kernels = Kernel::TRIANGLES.into_iter().chain(scans);
         let pipeline =
             |kernel| (kernel, kernel_pipeline(device, kernel, &all[layout_of(kernel)], options));
@@ -304,7 +316,7 @@ impl TriangleKernels {
     ) {
         for &pass in &passes.0 {
             let bind_group = match pass.kernel {
-                Kernel::ContactScan | Kernel::ContactSum => {
+                Kernel::ContactScanBlocks | Kernel::ContactScanSums => {
                     &bound.scans[(pass.uniform - SCANS) as usize]
                 }
                 kernel => &bound.groups[layout_of(kernel)],
@@ -343,7 +355,7 @@ impl TriangleBuffers {
             slot_len,
             begin_len,
             query_len,
-            word: TRIANGLE_DUE,
+            gate: TRIANGLE_DUE,
             node_begin: 0,
             node_end: 0,
             thickness: round.thickness,
@@ -356,25 +368,22 @@ impl TriangleBuffers {
             is_first: 0,
             padding_0: 0,
         };
-        let mut words = [0; TRIANGLE_WORDS as usize];
-        for (word, value) in [
-            (TRIANGLE_DUE, 1),
-            (TRIANGLE_FRESH, 1),
-            (TRIANGLE_CAREFUL, u32::from(round.is_careful)),
-            (TRIANGLE_FORCED, round.forced),
-            (TRIANGLE_GAP, ordered_bits(round.least_gap)),
-            (TRIANGLE_HELD, round.held.len() as u32),
-            (TRIANGLE_PART, round.part.to_bits()),
-            (TRIANGLE_CANDIDATES, round.candidates.len() as u32),
-        ] {
-            words[word as usize] = value;
-        }
-        let mut lists = words.to_vec();
-        lists.resize(words.len() + 2 * row_count, 0);
+        let state = RoundState {
+            gates: [1, 1, 0].map(Atomic),
+            is_careful: Atomic(round.is_careful.into()),
+            forced_count: Atomic(round.forced),
+            least_gap: Atomic(ordered_bits(round.least_gap)),
+            held_count: Atomic(round.held.len() as u32),
+            part: Atomic(round.part.to_bits()),
+            candidate_count: Atomic(round.candidates.len() as u32),
+            ..RoundState::zeroed()
+        };
+        let mut lists: Vec<u32> = cast_slice(&[state]).to_vec();
+        lists.resize(lists.len() + 2 * row_count, 0);
         lists.extend(&round.holds);
         let held_count = capacity.max(round.held.len()).max(held_count);
         let body_words = TRIANGLE_BODY_WORDS as usize * bodies.count as usize;
-        let list_len = words.len() + 3 * row_count + 8 * capacity + body_words;
+        let list_len = RoundState::WORDS + 3 * row_count + 8 * capacity + body_words;
         let move_count = TRIANGLE_SECTIONS as usize * row_count;
         let contents: [(&[u8], usize); 13] = [
             (cast_slice(&round.candidates), size_of::<TriangleCandidate>() * capacity),
@@ -411,8 +420,8 @@ impl TriangleBuffers {
     pub(crate) fn uniforms(&self, max_rounds: u32, slices: &[TriangleSlice]) -> Vec<u8> {
         let parameters = TriangleParameters { max_rounds, ..self.parameters };
         let mut uniforms = Vec::new();
-        for word in 0..SCANS {
-            push_uniform(&mut uniforms, &TriangleParameters { word, ..parameters });
+        for gate in 0..SCANS {
+            push_uniform(&mut uniforms, &TriangleParameters { gate, ..parameters });
         }
         let TriangleParameters { slot_len, begin_len, query_len, .. } = parameters;
         for bucket_count in [slot_len, begin_len, query_len] {
@@ -454,7 +463,7 @@ impl TriangleBuffers {
         let (from, to) = (&old.storage, &self.storage);
         let len = from[HELD].size().min(to[HELD].size());
         encoder.copy_buffer_to_buffer(&from[HELD], 0, &to[HELD], 0, len);
-        let word = 4 * u64::from(TRIANGLE_HELD);
+        let word = offset_of!(RoundState, held_count) as u64;
         encoder.copy_buffer_to_buffer(&from[LISTS], word, &to[LISTS], word, 4);
     }
 
@@ -470,24 +479,34 @@ impl TriangleBuffers {
         let scanned = [it.slot_len, it.begin_len, it.query_len];
         let counts = || scanned[(pass.uniform - SCANS) as usize];
         let items = match pass.kernel {
-            ContactScan => return (counts() + SCAN_BLOCK) / SCAN_BLOCK,
-            ContactSum | TriangleRound | TriangleRename | TrianglePress => return 1,
-            TriangleBegin => TRIANGLE_WORDS.max(TRIANGLE_BODY_WORDS * it.body_count),
+            ContactScanBlocks => return (counts() + SCAN_BLOCK) / SCAN_BLOCK,
+            ContactScanSums
+            | TriangleBeginRound
+            | TriangleRemapMultipliers
+            | TriangleIteratePinned => return 1,
+            TriangleClearState => TRIANGLE_BODY_WORDS * it.body_count,
             // The multipliers are as many as pairs of an earlier slice were.
-            TriangleSpan => it.row_count.max(self.held_capacity() as u32),
-            TriangleMeet => it.body_count.max(it.task_count),
-            TriangleStep => it.begin_len + SCAN_BLOCK,
-            TriangleFit => {
+            TriangleBoundBodies => it.row_count.max(self.held_capacity() as u32),
+            TriangleFindForcedMoves => it.body_count.max(it.task_count),
+            TriangleBoundMoves => it.begin_len + SCAN_BLOCK,
+            TriangleRefitTrees => {
                 let level = (pass.uniform - LEVELS) as usize;
                 let begin = if level == 0 { 0 } else { self.level_ends[level - 1] };
                 self.level_ends[level] - begin
             }
-            TriangleFind => it.query_len + SCAN_BLOCK,
-            TriangleList => it.query_count,
-            TriangleReach => it.slot_len + SCAN_BLOCK,
-            TriangleReport => it.cloth_count,
-            TriangleStart | TriangleTarget | TriangleAim | TriangleTie | TriangleGather
-            | TriangleHold | TriangleMove | TriangleFinish | TriangleApply => it.row_count,
+            TriangleCountCandidates => it.query_len + SCAN_BLOCK,
+            TriangleListCandidates => it.query_count,
+            TriangleFlagPairs => it.slot_len + SCAN_BLOCK,
+            TriangleUpdateReports => it.cloth_count,
+            TriangleGatherPositions
+            | TriangleSetTargets
+            | TrianglePlanMoves
+            | TriangleSortIncidence
+            | TriangleGatherCorrections
+            | TriangleCheckTruncation
+            | TriangleMoveRows
+            | TriangleRestoreVelocities
+            | TriangleWriteParticles => it.row_count,
             // How many of them are in reach, the device alone knows.
             _ => it.capacity,
         };

@@ -236,7 +236,7 @@ shared_constants! {
     /// Part of an overlap that a slice removes, without velocity.
     pub const TRIANGLE_RECOVERY: f32 = 0.2;
     /// Lanes of the workgroup that makes those iterations.
-    pub const TRIANGLE_PRESS_LANES: u32 = 256;
+    pub const TRIANGLE_PINNED_LANES: u32 = 256;
     /// Iterations that are added while pins or colliders come too near.
     pub const TRIANGLE_MORE_ITERATIONS: u32 = 64;
     /// Distance beyond its thickness at which a pair is solved even if nothing pushes it yet, as a part of the reserve.
@@ -302,56 +302,12 @@ shared_constants! {
     /// Sections in all.
     pub const TRIANGLE_SECTIONS: u32 = TRIANGLE_STEPS + TRIANGLE_PATH;
 
-    /// Words of `triangle_lists`, first those that say whether a pass has anything to do: in this round at all,
+    /// Index in `RoundState.gates` of the passes of every round.
     pub const TRIANGLE_DUE: u32 = 0;
-    /// if it is not one that only looks again at what is in reach,
+    /// Index in `RoundState.gates` of the passes that a repeated round skips.
     pub const TRIANGLE_FRESH: u32 = 1;
-    /// and to take away overlaps.
+    /// Index in `RoundState.gates` of the passes that reduce overlaps.
     pub const TRIANGLE_OVERLAPS: u32 = 2;
-    /// Pairs that push.
-    pub const TRIANGLE_CONTACTS: u32 = TRIANGLE_OVERLAPS + 1;
-    /// Rows that were held back.
-    pub const TRIANGLE_HELD_ROWS: u32 = TRIANGLE_OVERLAPS + 2;
-    /// Pairs that pins or colliders force to cross.
-    pub const TRIANGLE_FORCED: u32 = TRIANGLE_OVERLAPS + 3;
-    /// The smallest gap \[m\], as ordered bits.
-    pub const TRIANGLE_GAP: u32 = TRIANGLE_OVERLAPS + 4;
-    /// Multipliers of the last slice.
-    pub const TRIANGLE_HELD: u32 = TRIANGLE_OVERLAPS + 5;
-    /// Rounds of this slice that have begun.
-    pub const TRIANGLE_ROUNDS: u32 = TRIANGLE_OVERLAPS + 6;
-    /// Part of the slice that the round is, as bits; 0 if all has been made.
-    pub const TRIANGLE_PART: u32 = TRIANGLE_OVERLAPS + 7;
-    /// Square of how far the last row is from its target [m^2], as bits.
-    pub const TRIANGLE_FARTHEST: u32 = TRIANGLE_OVERLAPS + 8;
-    /// Square of the longest move of rows that nothing can stop [m^2], as bits.
-    pub const TRIANGLE_FORCED_MOVE: u32 = TRIANGLE_OVERLAPS + 9;
-    /// Candidates.
-    pub const TRIANGLE_CANDIDATES: u32 = TRIANGLE_OVERLAPS + 10;
-    /// Candidates of a search that found more than there is room for: nothing moves any more; else 0.
-    pub const TRIANGLE_LACK: u32 = TRIANGLE_OVERLAPS + 11;
-    /// Part of the slice that has been made before the round, as bits.
-    pub const TRIANGLE_MADE: u32 = TRIANGLE_OVERLAPS + 12;
-    /// Rounds after all of it has been made.
-    pub const TRIANGLE_LATE: u32 = TRIANGLE_OVERLAPS + 13;
-    /// Part of the moves of the round that pairs leave, as bits.
-    pub const TRIANGLE_LIMIT: u32 = TRIANGLE_OVERLAPS + 14;
-    /// Parts that the round cuts what is left of the slice into, as bits, and how many of them the last round had left.
-    pub const TRIANGLE_COUNT: u32 = TRIANGLE_OVERLAPS + 15;
-    /// See above.
-    pub const TRIANGLE_LEFT: u32 = TRIANGLE_OVERLAPS + 16;
-    /// Square of how far the last row was from its target after the round before [m^2], as bits.
-    pub const TRIANGLE_BEFORE: u32 = TRIANGLE_OVERLAPS + 17;
-    /// Rows that are held back and were not expected to be: nothing moves, and the next round looks again.
-    pub const TRIANGLE_MORE: u32 = TRIANGLE_OVERLAPS + 18;
-    /// How often it has.
-    pub const TRIANGLE_REPEATS: u32 = TRIANGLE_OVERLAPS + 19;
-    /// Whether any row may be held back in the round: 0 or 1.
-    pub const TRIANGLE_CAREFUL: u32 = TRIANGLE_OVERLAPS + 20;
-    /// Parts that the round should have cut what is left of the slice into, as bits, if it has to begin again; else 0.
-    pub const TRIANGLE_AGAIN: u32 = TRIANGLE_OVERLAPS + 21;
-    /// Words before the lists.
-    pub const TRIANGLE_WORDS: u32 = TRIANGLE_OVERLAPS + 22;
     /// Words of a body: its lowest and highest corner as ordered bits, the square of the longest move of rows that nothing can stop as bits.
     pub const TRIANGLE_BODY_WORDS: u32 = 10;
     /// Word of a body: the square of the longest move of rows that nothing can stop, of it and of those near it, as bits, the last two

@@ -19,6 +19,7 @@ mod memory_tier;
 mod motion;
 mod phases;
 mod render;
+mod round_state;
 mod schedule;
 mod sleep;
 mod stages;
@@ -66,6 +67,7 @@ pub use phases::PhaseConstants;
 pub use render::{
     DebugLine, DebugParameters, RENDER_STRUCTS, RenderInstance, RenderParameters, pack_render_mesh,
 };
+pub use round_state::{Atomic, RoundState};
 pub use schedule::{
     Barrier, Fence, ITERATION, Items, Location, Repeat, SIMULATION, ScheduleEvent, Step,
     schedule_events,

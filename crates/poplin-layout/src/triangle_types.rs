@@ -1,7 +1,7 @@
 //! What the kernels of contact of triangles read and write.
 
-use crate::StructDescription;
 use crate::gpu_struct::gpu_struct;
+use crate::{RoundState, StructDescription};
 
 /// The structs of contact of triangles, in the order of `shaders/contact/triangle_types.wgsl`.
 pub const TRIANGLE_STRUCTS: &[StructDescription] = &[
@@ -13,6 +13,7 @@ pub const TRIANGLE_STRUCTS: &[StructDescription] = &[
     TriangleNode::DESCRIPTION,
     TriangleParameters::DESCRIPTION,
     TriangleReport::DESCRIPTION,
+    RoundState::DESCRIPTION,
 ];
 
 gpu_struct! {
@@ -150,8 +151,8 @@ gpu_struct! {
         pub begin_len: u32,
         /// Counts of `triangle_counts`, likewise.
         pub query_len: u32,
-        /// The word that says whether this pass has anything to do.
-        pub word: u32,
+        /// Index in `RoundState.gates` of the condition that this pass runs under.
+        pub gate: u32,
         /// First node of the level of this pass.
         pub node_begin: u32,
         /// The end of its nodes.

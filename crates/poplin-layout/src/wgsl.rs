@@ -1,5 +1,5 @@
-//! Writes the WGSL text of shared structs and constants. The files are checked in, so that whoever reads a shader sees them;
-//! `cargo xtask generate` writes them anew, and a test compares them.
+//! Generated WGSL declarations of shared structs and constants. They are committed for readers;
+//! `cargo xtask generate` writes them again, and a test compares them.
 
 use std::fmt::Write as _;
 
@@ -10,15 +10,56 @@ use crate::{
 /// First lines of a generated file.
 const HEADER: &str = "// Written by `cargo xtask generate` from crates/poplin-layout: change the declaration there.\n";
 
-/// The shader files that are generated, as `folder/stem`, with their text.
-pub fn generated_shaders() -> [(&'static str, String); 5] {
-    [
-        ("state/types", HEADER.to_owned() + &structs(crate::SOLVER_STRUCTS)),
-        ("state/constants", HEADER.to_owned() + &constants(crate::CONSTANTS) + &stage_bits()),
-        ("contact/types", HEADER.to_owned() + &structs(crate::CONTACT_STRUCTS)),
-        ("contact/triangle_types", HEADER.to_owned() + &structs(crate::TRIANGLE_STRUCTS)),
-        ("render/types", HEADER.to_owned() + &structs(crate::RENDER_STRUCTS)),
-    ]
+/// Files of constants whose names begin with a prefix, which the file of all other constants imports.
+const CONSTANT_FILES: [(&str, &str); 2] =
+    [("contact/triangle_constants", "TRIANGLE_"), ("state/solve_constants", "SOLVE_")];
+
+/// File of the stage bits, which the file of constants imports.
+const STAGE_FILE: &str = "state/stage_bits";
+
+/// Files of some structs of the solver, which the file of all others imports.
+const STRUCT_FILES: [(&str, &[&str]); 2] = [
+    ("state/collider_types", &["ColliderParameters", "SelfCollisionParameters"]),
+    ("state/iteration_types", &["IterationConstants", "PhaseConstants", "ImplicitConstants"]),
+];
+
+/// Returns the generated shader files as `folder/stem`, with their text.
+pub fn generated_shaders() -> Vec<(&'static str, String)> {
+    let file = |imports: &[&str], text: String| {
+        let imports = imports.iter().map(|import| format!("#import {import}\n"));
+        HEADER.to_owned() + &imports.collect::<String>() + &text
+    };
+    let of_prefix = |prefix: &str| {
+        crate::CONSTANTS.iter().copied().filter(|it| it.name.starts_with(prefix)).collect()
+    };
+    let is_other = |it: &ConstantDescription| {
+        CONSTANT_FILES.iter().all(|(_, prefix)| !it.name.starts_with(prefix))
+    };
+    let others: Vec<_> = crate::CONSTANTS.iter().copied().filter(is_other).collect();
+    let constant_imports = [CONSTANT_FILES[0].0, CONSTANT_FILES[1].0, STAGE_FILE];
+    let struct_imports = STRUCT_FILES.map(|(name, _)| name);
+    let file_of = |it: &StructDescription| {
+        STRUCT_FILES.iter().find(|(_, names)| names.contains(&it.name)).map(|(name, _)| *name)
+    };
+    let in_file = |name: Option<&str>| -> Vec<_> {
+        crate::SOLVER_STRUCTS.iter().copied().filter(|it| file_of(it) == name).collect()
+    };
+    let mut files = vec![
+        ("state/constants", file(&constant_imports, constants(&others))),
+        (STAGE_FILE, file(&[], stage_bits())),
+        ("state/types", file(&struct_imports, structs(&in_file(None)))),
+        ("contact/types", file(&[], structs(crate::CONTACT_STRUCTS))),
+        ("contact/triangle_types", file(&[], structs(crate::TRIANGLE_STRUCTS))),
+        ("render/types", file(&[], structs(crate::RENDER_STRUCTS))),
+    ];
+    for (name, prefix) in CONSTANT_FILES {
+        let group: Vec<_> = of_prefix(prefix);
+        files.push((name, file(&[], constants(&group))));
+    }
+    for name in struct_imports {
+        files.push((name, file(&[], structs(&in_file(Some(name))))));
+    }
+    files
 }
 
 /// A doc comment of Rust as one of WGSL: without the marks of links.

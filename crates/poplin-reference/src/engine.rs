@@ -566,7 +566,7 @@ impl<W: Workers + Clone + Send + Sync> LaneEngine<W> {
                 triangles.max_rounds = cloth_collision.max_rounds;
                 triangles.set_targets(rows, &bodies, contacts.slice_fraction(slice));
                 triangles.advance(step, TRIANGLE_SWEEPS * cloth_collision.iterations);
-                triangles.write_back(rows, &mut bodies);
+                triangles.write_particles(rows, &mut bodies);
             } else {
                 for _ in 0..cloth_collision.iterations {
                     if !contact_memory.pass(&crew.first, parameters, rows, &mut bodies) {

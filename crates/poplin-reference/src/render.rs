@@ -59,7 +59,7 @@ pub fn render_vertices(
         row.position = place_vertex(mesh, particles, &normals, vertex).extend(1.0).to_array();
     }
     for vertex in 0..vertex_count {
-        let (normal, tangent) = shade_vertex(mesh, vertices, has_tangents, vertex);
+        let (normal, tangent) = orient_vertex(mesh, vertices, has_tangents, vertex);
         vertices[vertex].normal = normal.extend(0.0).to_array();
         if let Some(row) = tangents.get_mut(vertex) {
             *row = tangent;
@@ -134,7 +134,7 @@ fn place_vertex(
 }
 
 /// Normal of a vertex, the sum of those of the triangles around it by their area; tangent, likewise.
-fn shade_vertex(
+fn orient_vertex(
     mesh: &RenderMesh,
     vertices: &[RenderVertex],
     has_tangents: bool,

@@ -2,17 +2,17 @@
 
 use crate::{ShaderError, source};
 
-/// A composed kernel and where each of its lines came from.
+/// Composed kernel with the origin of each of its lines.
 #[derive(Debug, Clone, Default)]
 pub struct Composed {
-    /// The WGSL text.
+    /// WGSL text.
     pub text: String,
     /// File and line (from 1) of each line of `text`.
     lines: Vec<(String, usize)>,
 }
 
 impl Composed {
-    /// The file and line that line `line` (from 1) of the composed text came from.
+    /// Returns the file and line that line `line` (from 1) of the composed text came from.
     pub fn origin(&self, line: usize) -> Option<(&str, usize)> {
         let (file, line) = self.lines.get(line.checked_sub(1)?)?;
         Some((file, *line))
@@ -27,7 +27,7 @@ pub fn compose(path: &str) -> Result<Composed, ShaderError> {
     compose_with(path, |name| source(name).map(str::to_owned))
 }
 
-/// Composes `folder/stem` from the files that `load` returns; for tests that damage a file on purpose.
+/// Composes `folder/stem` from the files that `load` returns, for tests that damage a file.
 ///
 /// # Errors
 /// [`ShaderError`] for an unknown or late import.
@@ -42,6 +42,7 @@ pub fn compose_with(
     Ok(composed)
 }
 
+/// Appends a file and, before it, the files that it imports; each file is included once.
 fn include(
     path: &str,
     importer: &(String, usize),
@@ -67,7 +68,7 @@ fn include(
             include(import.trim(), &origin, load, included, composed)?;
             continue;
         }
-        // naga drops a doc comment that follows a plain one, so the comments of a file's header are left out.
+        // naga drops a doc comment that follows a plain one, so header comments are omitted.
         if in_header && line.starts_with("// ") {
             continue;
         }
@@ -83,6 +84,7 @@ fn include(
 mod tests {
     use super::*;
 
+    /// Loads a few small files for tests.
     fn files(name: &str) -> Option<String> {
         let text = match name {
             "a" => "#import b\n#import c\n\nfn a() {}\n",
@@ -96,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn each_file_comes_once_and_before_its_importer() {
+    fn each_file_is_included_once_before_its_importer() {
         let composed = compose_with("a", files).unwrap();
         assert_eq!(composed.text, "fn c() {}\nfn b() {}\n\nfn a() {}\n");
         assert_eq!(composed.origin(2), Some(("b.wgsl", 3)));
@@ -104,14 +106,14 @@ mod tests {
     }
 
     #[test]
-    fn bad_imports_name_file_and_line() {
+    fn import_errors_name_file_and_line() {
         assert_eq!(
             compose_with("lost", files).unwrap_err().to_string(),
             "lost.wgsl:1: no shader file `nowhere`"
         );
         assert_eq!(
             compose_with("late", files).unwrap_err().to_string(),
-            "late.wgsl:2: imports belong at the top of a file"
+            "late.wgsl:2: an `#import` must be at the top of the file"
         );
     }
 }

@@ -1,37 +1,37 @@
-//! What can go wrong between a shader file and a module.
+//! Errors between a shader file and a naga module.
 
 use thiserror::Error;
 
-/// Why a kernel could not be composed, parsed or validated.
+/// Error of composing, parsing or validating a kernel.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum ShaderError {
-    /// An `#import` names a file that does not exist.
+    /// Import of a file that does not exist.
     #[error("{file}:{line}: no shader file `{import}`")]
     UnknownImport {
-        /// The importing file.
+        /// Importing file.
         file: String,
         /// Line of the import, from 1.
         line: usize,
-        /// The imported path.
+        /// Imported path.
         import: String,
     },
-    /// An `#import` follows other code.
-    #[error("{file}:{line}: imports belong at the top of a file")]
+    /// Import that follows other code.
+    #[error("{file}:{line}: an `#import` must be at the top of the file")]
     LateImport {
-        /// The importing file.
+        /// Importing file.
         file: String,
         /// Line of the import, from 1.
         line: usize,
     },
-    /// naga refused the composed text.
+    /// Composed text that naga rejects.
     #[error("{file}:{line}: {message}")]
     Invalid {
-        /// The file that the position falls in.
+        /// File that contains the position.
         file: String,
         /// Line in that file, from 1; 0 if naga reported none.
         line: usize,
-        /// naga's message.
+        /// Message of naga.
         message: String,
     },
 }

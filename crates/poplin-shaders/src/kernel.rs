@@ -1,253 +1,263 @@
-//! The entry points and their overrides.
+//! Entry points and their overrides.
 
 use poplin_layout::{GRID_PARTS, MemoryPlan, MemoryTier, StageMask};
 
 /// A compute entry point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Kernel {
-    /// A range of iterations of one frame of one cloth per workgroup.
+    /// Simulates a range of iterations of one frame, one cloth per workgroup.
     SimulateCloth,
-    /// Writes what has changed since the last frame.
+    /// Writes the rows that changed since the last frame.
     ScatterRows,
-    /// Collision of cloths: particles in the world, bounds.
-    ContactGather,
-    /// Collision of cloths: which cloths meet another; empties the grid.
-    ContactMeet,
-    /// Collision of cloths: particles of each bucket.
-    ContactCount,
-    /// Collision of cloths: sums within blocks of buckets.
-    ContactScan,
-    /// Collision of cloths: sums of the blocks.
-    ContactSum,
-    /// Collision of cloths: particles by bucket.
-    ContactScatter,
-    /// Collision of cloths: the particles of each bucket in order.
-    ContactRank,
-    /// Collision of cloths: contacts of each particle.
-    ContactTouch,
-    /// Collision of cloths: pushes.
-    ContactPush,
-    /// Contact of triangles: where particles are before the frame.
-    TriangleStart,
-    /// Contact of triangles: multipliers of bodies with other indices.
-    TriangleRename,
-    /// Contact of triangles: where particles and colliders would be.
-    TriangleTarget,
-    /// Contact of triangles: no rounds yet, bodies without bounds.
-    TriangleBegin,
-    /// Contact of triangles: bounds and longest moves of bodies.
-    TriangleSpan,
-    /// Contact of triangles: longest moves of those near others.
-    TriangleMeet,
-    /// Contact of triangles: whether there is another round.
-    TriangleRound,
-    /// Contact of triangles: where rows go in the round.
-    TriangleAim,
-    /// Contact of triangles: boxes around the steps of rows, and empty lists.
-    TriangleStep,
-    /// Contact of triangles: boxes of the trees.
-    TriangleFit,
-    /// Contact of triangles: counts of what may meet.
-    TriangleFind,
-    /// Contact of triangles: what may meet.
-    TriangleList,
-    /// Contact of triangles: how much of the moves of the round they leave.
-    TriangleLimit,
-    /// Contact of triangles: which candidates are in reach.
-    TriangleReach,
-    /// Contact of triangles: the pairs in reach.
-    TriangleNarrow,
-    /// Contact of triangles: corners of pairs by row.
-    TriangleScatter,
-    /// Contact of triangles: the corners of each row in order.
-    TriangleTie,
-    /// Contact of triangles: moves by changes of multipliers.
-    TriangleGather,
-    /// Contact of triangles: multipliers.
-    TrianglePush,
-    /// Contact of triangles: whether pins or colliders come too near.
-    TrianglePress,
-    /// Contact of triangles: overlaps; keeps multipliers.
-    TriangleRecover,
-    /// Contact of triangles: what pairs leave of moves.
-    TriangleCut,
-    /// Contact of triangles: the pairs that leave least.
-    TriangleBlock,
-    /// Contact of triangles: rows that are held back.
-    TriangleHold,
-    /// Contact of triangles: rows move.
-    TriangleMove,
-    /// Contact of triangles: pairs that are crossed by force.
-    TriangleForce,
-    /// Contact of triangles: what was held back.
-    TriangleFinish,
-    /// Contact of triangles: particles move.
-    TriangleApply,
-    /// Contact of triangles: what could not be kept apart.
-    TriangleReport,
+    /// Contact of particles: particles in world space and the bounds of each cloth.
+    ContactGatherParticles,
+    /// Contact of particles: cloths whose bounds are near another cloth; clears the grid.
+    ContactFindNearCloths,
+    /// Contact of particles: rows per hash bucket.
+    ContactCountRows,
+    /// Contact of particles: prefix sums of the counts within each block.
+    ContactScanBlocks,
+    /// Contact of particles: prefix sums of the block sums.
+    ContactScanSums,
+    /// Contact of particles: rows by bucket, in order of arrival.
+    ContactScatterRows,
+    /// Contact of particles: rows of each bucket sorted by index.
+    ContactSortBuckets,
+    /// Contact of particles: contacts of each row.
+    ContactCountContacts,
+    /// Contact of particles: pushes overlapping particles apart.
+    ContactPushParticles,
+    /// Triangle contact: world positions of cloth vertices before the frame.
+    TriangleGatherPositions,
+    /// Triangle contact: rewrites stored multipliers to the new body indices, drops those of
+    /// removed bodies.
+    TriangleRemapMultipliers,
+    /// Triangle contact: positions that rows would reach in the slice without contact.
+    TriangleSetTargets,
+    /// Triangle contact: clears the round state and the per-body words at the start of a slice.
+    TriangleClearState,
+    /// Triangle contact: bounds and longest forced move of each body; starts the slice of each row.
+    TriangleBoundBodies,
+    /// Triangle contact: longest move of pinned rows and colliders among bodies that are near each
+    /// other.
+    TriangleFindForcedMoves,
+    /// Triangle contact: decides whether another round runs, and begins it.
+    TriangleBeginRound,
+    /// Triangle contact: contact-free move of each row in the round.
+    TrianglePlanMoves,
+    /// Triangle contact: boxes around each row's move, inflated by its contact reach; clears the
+    /// row lists.
+    TriangleBoundMoves,
+    /// Triangle contact: refits one level of the bounding-volume trees.
+    TriangleRefitTrees,
+    /// Triangle contact: number of candidate pairs of each query (broad phase, first pass).
+    TriangleCountCandidates,
+    /// Triangle contact: writes the candidate pairs of each query (broad phase, second pass).
+    TriangleListCandidates,
+    /// Triangle contact: largest fraction of the round's moves that candidates allow pins and
+    /// colliders.
+    TriangleLimitFraction,
+    /// Triangle contact: flags the candidates that are within reach (narrow phase).
+    TriangleFlagPairs,
+    /// Triangle contact: writes the pairs within reach, warm-started, and counts their corners per
+    /// row.
+    TriangleBuildPairs,
+    /// Triangle contact: scatters pair corners into the lists of their rows; step length of each
+    /// pair's multiplier.
+    TriangleScatterIncidence,
+    /// Triangle contact: sorts the pair corners of each row, so that sums have one order.
+    TriangleSortIncidence,
+    /// Triangle contact: adds the multiplier changes of incident pairs to the move of each row.
+    TriangleGatherCorrections,
+    /// Triangle contact: updates normal and friction multipliers of each pair.
+    TriangleSolvePairs,
+    /// Triangle contact: extra iterations while pins or colliders press pairs; restarts the round
+    /// if the linearisation fails.
+    TriangleIteratePinned,
+    /// Triangle contact: correction that removes part of the overlaps; stores multipliers for the
+    /// next slice.
+    TriangleReduceOverlaps,
+    /// Triangle contact: fraction of each corner's move that its pair allows (planar truncation).
+    TriangleTruncateMoves,
+    /// Triangle contact: first pair that limits each row's move most.
+    TriangleMarkLimitingPairs,
+    /// Triangle contact: limits truncated moves to the search reserve, or flags rows that were
+    /// truncated unexpectedly.
+    TriangleCheckTruncation,
+    /// Triangle contact: moves rows by the allowed fraction.
+    TriangleMoveRows,
+    /// Triangle contact: counts pairs that pins or colliders force to cross; smallest gap.
+    TriangleCountForced,
+    /// Triangle contact: returns the truncated part of moves to the velocity at the end of a slice.
+    TriangleRestoreVelocities,
+    /// Triangle contact: writes positions and velocities after contact back to particles.
+    TriangleWriteParticles,
+    /// Triangle contact: adds the results of a slice to the report of each cloth.
+    TriangleUpdateReports,
     /// Render meshes: normals of the particles that vertices are offset along.
-    RenderNormals,
-    /// Render meshes: positions of vertices.
-    RenderPlace,
-    /// Render meshes: normals and tangents of vertices.
-    RenderShade,
-    /// Counts long loops.
+    RenderFindNormals,
+    /// Render meshes: positions of render vertices.
+    RenderPlaceVertices,
+    /// Render meshes: normals and tangents of render vertices.
+    RenderOrientVertices,
+    /// Counts the trips of long loops.
     CanaryLoop,
     /// Tests for NaN and infinities.
     CanaryNan,
-    /// Prefix sums across barriers.
+    /// Computes prefix sums across barriers.
     CanaryBarrier,
-    /// Passes indices as bits and subnormal floats.
+    /// Passes indices as bits and as subnormal floats.
     CanarySubnormal,
 }
 
 impl Kernel {
-    /// Every kernel.
+    /// All kernels.
     pub const ALL: [Self; 47] = [
         Self::SimulateCloth,
         Self::ScatterRows,
-        Self::ContactGather,
-        Self::ContactMeet,
-        Self::ContactCount,
-        Self::ContactScan,
-        Self::ContactSum,
-        Self::ContactScatter,
-        Self::ContactRank,
-        Self::ContactTouch,
-        Self::ContactPush,
-        Self::TriangleStart,
-        Self::TriangleRename,
-        Self::TriangleTarget,
-        Self::TriangleBegin,
-        Self::TriangleSpan,
-        Self::TriangleMeet,
-        Self::TriangleRound,
-        Self::TriangleAim,
-        Self::TriangleStep,
-        Self::TriangleFit,
-        Self::TriangleFind,
-        Self::TriangleList,
-        Self::TriangleLimit,
-        Self::TriangleReach,
-        Self::TriangleNarrow,
-        Self::TriangleScatter,
-        Self::TriangleTie,
-        Self::TriangleGather,
-        Self::TrianglePush,
-        Self::TrianglePress,
-        Self::TriangleRecover,
-        Self::TriangleCut,
-        Self::TriangleBlock,
-        Self::TriangleHold,
-        Self::TriangleMove,
-        Self::TriangleForce,
-        Self::TriangleFinish,
-        Self::TriangleApply,
-        Self::TriangleReport,
-        Self::RenderNormals,
-        Self::RenderPlace,
-        Self::RenderShade,
+        Self::ContactGatherParticles,
+        Self::ContactFindNearCloths,
+        Self::ContactCountRows,
+        Self::ContactScanBlocks,
+        Self::ContactScanSums,
+        Self::ContactScatterRows,
+        Self::ContactSortBuckets,
+        Self::ContactCountContacts,
+        Self::ContactPushParticles,
+        Self::TriangleGatherPositions,
+        Self::TriangleRemapMultipliers,
+        Self::TriangleSetTargets,
+        Self::TriangleClearState,
+        Self::TriangleBoundBodies,
+        Self::TriangleFindForcedMoves,
+        Self::TriangleBeginRound,
+        Self::TrianglePlanMoves,
+        Self::TriangleBoundMoves,
+        Self::TriangleRefitTrees,
+        Self::TriangleCountCandidates,
+        Self::TriangleListCandidates,
+        Self::TriangleLimitFraction,
+        Self::TriangleFlagPairs,
+        Self::TriangleBuildPairs,
+        Self::TriangleScatterIncidence,
+        Self::TriangleSortIncidence,
+        Self::TriangleGatherCorrections,
+        Self::TriangleSolvePairs,
+        Self::TriangleIteratePinned,
+        Self::TriangleReduceOverlaps,
+        Self::TriangleTruncateMoves,
+        Self::TriangleMarkLimitingPairs,
+        Self::TriangleCheckTruncation,
+        Self::TriangleMoveRows,
+        Self::TriangleCountForced,
+        Self::TriangleRestoreVelocities,
+        Self::TriangleWriteParticles,
+        Self::TriangleUpdateReports,
+        Self::RenderFindNormals,
+        Self::RenderPlaceVertices,
+        Self::RenderOrientVertices,
         Self::CanaryLoop,
         Self::CanaryNan,
         Self::CanaryBarrier,
         Self::CanarySubnormal,
     ];
 
-    /// The kernels of one pass of collision between cloths, in order.
+    /// Kernels of one pass of particle contact between cloths, in order.
     pub const CONTACT: [Self; 9] = [
-        Self::ContactGather,
-        Self::ContactMeet,
-        Self::ContactCount,
-        Self::ContactScan,
-        Self::ContactSum,
-        Self::ContactScatter,
-        Self::ContactRank,
-        Self::ContactTouch,
-        Self::ContactPush,
+        Self::ContactGatherParticles,
+        Self::ContactFindNearCloths,
+        Self::ContactCountRows,
+        Self::ContactScanBlocks,
+        Self::ContactScanSums,
+        Self::ContactScatterRows,
+        Self::ContactSortBuckets,
+        Self::ContactCountContacts,
+        Self::ContactPushParticles,
     ];
 
-    /// The kernels of contact of triangles that are its own, in the order in which a slice first runs them.
+    /// Kernels used only by triangle contact, in the order in which a slice first runs them.
     pub const TRIANGLES: [Self; 29] = [
-        Self::TriangleStart,
-        Self::TriangleRename,
-        Self::TriangleTarget,
-        Self::TriangleBegin,
-        Self::TriangleSpan,
-        Self::TriangleMeet,
-        Self::TriangleRound,
-        Self::TriangleAim,
-        Self::TriangleStep,
-        Self::TriangleFit,
-        Self::TriangleFind,
-        Self::TriangleList,
-        Self::TriangleLimit,
-        Self::TriangleReach,
-        Self::TriangleNarrow,
-        Self::TriangleScatter,
-        Self::TriangleTie,
-        Self::TriangleGather,
-        Self::TrianglePush,
-        Self::TrianglePress,
-        Self::TriangleRecover,
-        Self::TriangleCut,
-        Self::TriangleBlock,
-        Self::TriangleHold,
-        Self::TriangleMove,
-        Self::TriangleForce,
-        Self::TriangleFinish,
-        Self::TriangleApply,
-        Self::TriangleReport,
+        Self::TriangleGatherPositions,
+        Self::TriangleRemapMultipliers,
+        Self::TriangleSetTargets,
+        Self::TriangleClearState,
+        Self::TriangleBoundBodies,
+        Self::TriangleFindForcedMoves,
+        Self::TriangleBeginRound,
+        Self::TrianglePlanMoves,
+        Self::TriangleBoundMoves,
+        Self::TriangleRefitTrees,
+        Self::TriangleCountCandidates,
+        Self::TriangleListCandidates,
+        Self::TriangleLimitFraction,
+        Self::TriangleFlagPairs,
+        Self::TriangleBuildPairs,
+        Self::TriangleScatterIncidence,
+        Self::TriangleSortIncidence,
+        Self::TriangleGatherCorrections,
+        Self::TriangleSolvePairs,
+        Self::TriangleIteratePinned,
+        Self::TriangleReduceOverlaps,
+        Self::TriangleTruncateMoves,
+        Self::TriangleMarkLimitingPairs,
+        Self::TriangleCheckTruncation,
+        Self::TriangleMoveRows,
+        Self::TriangleCountForced,
+        Self::TriangleRestoreVelocities,
+        Self::TriangleWriteParticles,
+        Self::TriangleUpdateReports,
     ];
 
-    /// The kernels that make render vertices, in order.
-    pub const RENDER: [Self; 3] = [Self::RenderNormals, Self::RenderPlace, Self::RenderShade];
+    /// Kernels that compute render vertices, in order.
+    pub const RENDER: [Self; 3] =
+        [Self::RenderFindNormals, Self::RenderPlaceVertices, Self::RenderOrientVertices];
 
-    /// The file stem and the name of the entry point.
+    /// File stem, which is also the name of the entry point.
     pub fn name(self) -> &'static str {
         match self {
             Self::SimulateCloth => "simulate_cloth",
             Self::ScatterRows => "scatter_rows",
-            Self::ContactGather => "contact_gather",
-            Self::ContactMeet => "contact_meet",
-            Self::ContactCount => "contact_count",
-            Self::ContactScan => "contact_scan",
-            Self::ContactSum => "contact_sum",
-            Self::ContactScatter => "contact_scatter",
-            Self::ContactRank => "contact_rank",
-            Self::ContactTouch => "contact_touch",
-            Self::ContactPush => "contact_push",
-            Self::TriangleStart => "triangle_start",
-            Self::TriangleRename => "triangle_rename",
-            Self::TriangleTarget => "triangle_target",
-            Self::TriangleBegin => "triangle_begin",
-            Self::TriangleSpan => "triangle_span",
-            Self::TriangleMeet => "triangle_meet",
-            Self::TriangleRound => "triangle_round",
-            Self::TriangleAim => "triangle_aim",
-            Self::TriangleStep => "triangle_step",
-            Self::TriangleFit => "triangle_fit",
-            Self::TriangleFind => "triangle_find",
-            Self::TriangleList => "triangle_list",
-            Self::TriangleLimit => "triangle_limit",
-            Self::TriangleReach => "triangle_reach",
-            Self::TriangleNarrow => "triangle_narrow",
-            Self::TriangleScatter => "triangle_scatter",
-            Self::TriangleTie => "triangle_tie",
-            Self::TriangleGather => "triangle_gather",
-            Self::TrianglePush => "triangle_push",
-            Self::TrianglePress => "triangle_press",
-            Self::TriangleRecover => "triangle_recover",
-            Self::TriangleCut => "triangle_cut",
-            Self::TriangleBlock => "triangle_block",
-            Self::TriangleHold => "triangle_hold",
-            Self::TriangleMove => "triangle_move",
-            Self::TriangleForce => "triangle_force",
-            Self::TriangleFinish => "triangle_finish",
-            Self::TriangleApply => "triangle_apply",
-            Self::TriangleReport => "triangle_report",
-            Self::RenderNormals => "render_normals",
-            Self::RenderPlace => "render_place",
-            Self::RenderShade => "render_shade",
+            Self::ContactGatherParticles => "contact_gather_particles",
+            Self::ContactFindNearCloths => "contact_find_near_cloths",
+            Self::ContactCountRows => "contact_count_rows",
+            Self::ContactScanBlocks => "contact_scan_blocks",
+            Self::ContactScanSums => "contact_scan_sums",
+            Self::ContactScatterRows => "contact_scatter_rows",
+            Self::ContactSortBuckets => "contact_sort_buckets",
+            Self::ContactCountContacts => "contact_count_contacts",
+            Self::ContactPushParticles => "contact_push_particles",
+            Self::TriangleGatherPositions => "triangle_gather_positions",
+            Self::TriangleRemapMultipliers => "triangle_remap_multipliers",
+            Self::TriangleSetTargets => "triangle_set_targets",
+            Self::TriangleClearState => "triangle_clear_state",
+            Self::TriangleBoundBodies => "triangle_bound_bodies",
+            Self::TriangleFindForcedMoves => "triangle_find_forced_moves",
+            Self::TriangleBeginRound => "triangle_begin_round",
+            Self::TrianglePlanMoves => "triangle_plan_moves",
+            Self::TriangleBoundMoves => "triangle_bound_moves",
+            Self::TriangleRefitTrees => "triangle_refit_trees",
+            Self::TriangleCountCandidates => "triangle_count_candidates",
+            Self::TriangleListCandidates => "triangle_list_candidates",
+            Self::TriangleLimitFraction => "triangle_limit_fraction",
+            Self::TriangleFlagPairs => "triangle_flag_pairs",
+            Self::TriangleBuildPairs => "triangle_build_pairs",
+            Self::TriangleScatterIncidence => "triangle_scatter_incidence",
+            Self::TriangleSortIncidence => "triangle_sort_incidence",
+            Self::TriangleGatherCorrections => "triangle_gather_corrections",
+            Self::TriangleSolvePairs => "triangle_solve_pairs",
+            Self::TriangleIteratePinned => "triangle_iterate_pinned",
+            Self::TriangleReduceOverlaps => "triangle_reduce_overlaps",
+            Self::TriangleTruncateMoves => "triangle_truncate_moves",
+            Self::TriangleMarkLimitingPairs => "triangle_mark_limiting_pairs",
+            Self::TriangleCheckTruncation => "triangle_check_truncation",
+            Self::TriangleMoveRows => "triangle_move_rows",
+            Self::TriangleCountForced => "triangle_count_forced",
+            Self::TriangleRestoreVelocities => "triangle_restore_velocities",
+            Self::TriangleWriteParticles => "triangle_write_particles",
+            Self::TriangleUpdateReports => "triangle_update_reports",
+            Self::RenderFindNormals => "render_find_normals",
+            Self::RenderPlaceVertices => "render_place_vertices",
+            Self::RenderOrientVertices => "render_orient_vertices",
             Self::CanaryLoop => "canary_loop",
             Self::CanaryNan => "canary_nan",
             Self::CanaryBarrier => "canary_barrier",
@@ -255,7 +265,7 @@ impl Kernel {
         }
     }
 
-    /// The file as `folder/stem`.
+    /// Path of the file as `folder/stem`.
     pub fn path(self) -> String {
         format!("kernel/{}", self.name())
     }
@@ -268,12 +278,12 @@ pub struct OverrideValues {
     pub lane_count: u32,
     /// Stages that are compiled in.
     pub stages: StageMask,
-    /// What is in workgroup memory.
+    /// Data kept in workgroup memory.
     pub memory: MemoryPlan,
 }
 
 impl OverrideValues {
-    /// The constants as the pipeline takes them.
+    /// Returns the constants by the names of their overrides.
     pub fn constants(&self) -> [(&'static str, f64); 11] {
         let MemoryPlan { tier, capacity, grid_cells, row_capacity } = self.memory;
         let current_shared = tier != MemoryTier::Streamed;

@@ -1,7 +1,9 @@
-//! The WGSL kernels of poplin: embedded, composed from small files, validated and reflected with naga, and linted.
+//! The WGSL kernels of poplin: embedded, composed from small files, validated and reflected with
+//! naga, and linted.
 //!
-//! Sources are in `shaders/` at the top of the repository; `#import folder/stem` lines at the top of a file pull in
-//! other files once. Nothing is renamed, so overrides, struct members and doc comments keep their names.
+//! Sources are in `shaders/` at the top of the repository. `#import folder/stem` lines at the top
+//! of a file include other files, each once. Names are not mangled, so overrides, struct members
+//! and doc comments keep theirs.
 
 mod compose;
 mod error;

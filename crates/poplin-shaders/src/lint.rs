@@ -1,36 +1,37 @@
-//! Rules that naga does not enforce: where barriers and returns may be, what may be a divisor.
+//! Rules that naga does not enforce, on barriers, returns and divisors.
 
 use naga::{
     Arena, BinaryOperator, Block, Expression, Function, Handle, Literal, Module, Statement,
 };
 
-/// One broken rule.
+/// Violation of a rule.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
-    /// The function that breaks it.
+    /// Function that violates the rule.
     pub function: String,
-    /// What is wrong and why it matters.
+    /// Rule, and the reason for it.
     pub rule: &'static str,
 }
 
-/// A stage holds a barrier.
+/// Rule against barriers in stage functions.
 pub(crate) const BARRIER_IN_STAGE: &str = "barrier outside a kernel: only kernels own barriers";
-/// A barrier under a condition that may differ between lanes.
+/// Rule against barriers under a condition that may differ between lanes.
 pub(crate) const DIVERGENT_BARRIER: &str =
-    "barrier under a condition that is not made of overrides: lanes may diverge there";
-/// A kernel returns early.
+    "barrier under a condition that is not made of overrides: lanes may diverge";
+/// Rule against early returns in kernels.
 pub(crate) const EARLY_RETURN: &str =
     "return in a kernel: other lanes would wait at the next barrier forever";
 
-/// A divisor that is known at compile time.
+/// Rule against divisors that are known at compile time.
 pub(crate) const CONSTANT_DIVISOR: &str =
     "division by a constant: drivers multiply by its rounded reciprocal, which has other bits";
 
 /// Checks every function of a module.
 ///
-/// A barrier may be in an entry point at statement level, in a loop, or under an `if` whose condition is made of
-/// overrides, constants and literals only; loop bounds are checked by `tint`, which analyses uniformity. A float may be divided by
-/// a constant only if that is a power of two, whose reciprocal is exact.
+/// A barrier may be in an entry point at statement level, in a loop, or under an `if` whose
+/// condition is made of overrides, constants and literals only. Loop bounds are checked by `tint`,
+/// which analyses uniformity. A float may be divided by a constant only if that is a power of two,
+/// whose reciprocal is exact.
 pub fn lint(module: &Module) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (_, function) in module.functions.iter() {
@@ -53,6 +54,7 @@ pub fn lint(module: &Module) -> Vec<Finding> {
     findings
 }
 
+/// Traversal of an entry point.
 struct Walk<'a> {
     function: &'a Function,
     name: &'a str,
@@ -64,7 +66,8 @@ impl Walk<'_> {
         self.findings.push(Finding { function: self.name.to_owned(), rule });
     }
 
-    /// `is_tail`: nothing follows the block; naga ends every such path with a return of its own.
+    /// Checks a block. `is_uniform`: all lanes run it or none. `is_tail`: it ends the function,
+    /// where naga adds a return to every path.
     fn block(&mut self, block: &Block, is_uniform: bool, is_tail: bool) {
         for (index, statement) in block.iter().enumerate() {
             let is_tail = is_tail && index + 1 == block.len();
@@ -93,6 +96,7 @@ impl Walk<'_> {
         }
     }
 
+    /// Tests whether an expression is made of overrides, constants and literals only.
     fn is_override_expression(&self, handle: naga::Handle<Expression>) -> bool {
         match &self.function.expressions[handle] {
             Expression::Override(_) | Expression::Constant(_) | Expression::Literal(_) => true,
@@ -105,6 +109,7 @@ impl Walk<'_> {
     }
 }
 
+/// Tests whether a function divides a float by a constant with an inexact reciprocal.
 fn divides_by_constant(module: &Module, function: &Function) -> bool {
     function.expressions.iter().any(|(_, expression)| match expression {
         Expression::Binary { op: BinaryOperator::Divide, right, .. } => {
@@ -114,7 +119,7 @@ fn divides_by_constant(module: &Module, function: &Function) -> bool {
     })
 }
 
-/// Whether an expression is a float that is known when the pipeline is made, and no power of two.
+/// Tests whether an expression is a float that is known at pipeline creation and no power of two.
 fn is_inexact_divisor(
     module: &Module,
     expressions: &Arena<Expression>,
@@ -123,6 +128,7 @@ fn is_inexact_divisor(
     let of_module =
         |init: Handle<Expression>| is_inexact_divisor(module, &module.global_expressions, init);
     match &expressions[handle] {
+        // A power of two has an empty mantissa.
         Expression::Literal(Literal::F32(value)) => value.to_bits() & 0x7f_ffff != 0,
         Expression::Constant(constant) => of_module(module.constants[*constant].init),
         Expression::Override(handle) => module.overrides[*handle].init.is_some_and(of_module),
@@ -134,6 +140,7 @@ fn is_inexact_divisor(
     }
 }
 
+/// Tests whether a block contains a barrier at any depth.
 fn contains_barrier(block: &Block) -> bool {
     block.iter().any(|statement| match statement {
         Statement::ControlBarrier(_) | Statement::WorkGroupUniformLoad { .. } => true,
@@ -163,14 +170,14 @@ mod tests {
     }
 
     #[test]
-    fn barriers_at_statement_level_in_loops_and_under_overrides_pass() {
+    fn accepts_barriers_at_statement_level_in_loops_and_overrides() {
         let body = "workgroupBarrier(); for (var i = 0u; i < 3u; i++) { if (lane < i) { w = i; } workgroupBarrier(); } \
                     if (FLAG) { workgroupBarrier(); } else { storageBarrier(); }";
         assert!(rules(body).is_empty());
     }
 
     #[test]
-    fn a_barrier_under_a_lane_condition_is_found() {
+    fn finds_a_barrier_under_a_lane_condition() {
         assert_eq!(rules("if (lane == 0u) { workgroupBarrier(); }"), [DIVERGENT_BARRIER]);
         assert_eq!(
             rules("for (var i = 0u; i < 2u; i++) { if (FLAG && lane > i) { storageBarrier(); } }"),
@@ -179,12 +186,12 @@ mod tests {
     }
 
     #[test]
-    fn an_early_return_is_found() {
+    fn finds_an_early_return() {
         assert_eq!(rules("if (lane == 0u) { return; } workgroupBarrier();"), [EARLY_RETURN]);
     }
 
     #[test]
-    fn a_constant_divisor_is_found_unless_it_is_a_power_of_two() {
+    fn finds_constant_divisors_other_than_powers_of_two() {
         let rules_of = |divisor: &str| {
             rules(&format!("let x = vec2<f32>(f32(lane)) / {divisor}; w = u32(x.x);"))
         };
@@ -196,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn a_barrier_in_a_helper_is_found() {
+    fn finds_a_barrier_in_a_helper() {
         let text =
             "fn helper() { workgroupBarrier(); }\n@compute @workgroup_size(4) fn k() { helper(); }";
         let findings = lint(&naga::front::wgsl::parse_str(text).unwrap());

@@ -5,12 +5,12 @@ use naga::{AddressSpace, Module, TypeInner};
 
 use crate::{Composed, OverrideValues, ShaderError};
 
-/// Size and members of a WGSL struct, as naga lays it out.
+/// Size and members of a WGSL struct in the layout of naga.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StructLayout {
-    /// The struct's name.
+    /// Name of the struct.
     pub name: String,
-    /// Its size \[bytes\].
+    /// Size of the struct \[bytes\].
     pub size: u32,
     /// Member names and offsets \[bytes\], in order.
     pub members: Vec<(String, u32)>,
@@ -54,7 +54,7 @@ pub fn validate(composed: &Composed, module: &Module) -> Result<ModuleInfo, Shad
     )
 }
 
-/// Every named struct of a module.
+/// Layouts of all named structs of a module.
 pub fn struct_layouts(module: &Module) -> Vec<StructLayout> {
     let layout = |(_, ty): (_, &naga::Type)| match (&ty.name, &ty.inner) {
         (Some(name), TypeInner::Struct { members, span }) => Some(StructLayout {
@@ -70,8 +70,8 @@ pub fn struct_layouts(module: &Module) -> Vec<StructLayout> {
     module.types.iter().filter_map(layout).collect()
 }
 
-/// Bytes of workgroup memory of the first entry point once the overrides have these values, each variable rounded up to 16 as WebGPU
-/// counts them ("maxComputeWorkgroupStorageSize").
+/// Workgroup memory of a module with these override values \[bytes\]. Each variable is rounded up
+/// to 16, as WebGPU counts it ("maxComputeWorkgroupStorageSize").
 ///
 /// # Errors
 /// [`ShaderError::Invalid`] if the overrides do not resolve.
@@ -96,7 +96,7 @@ pub fn workgroup_bytes(
     Ok(workgroup.map(|(_, variable)| layouter[variable.ty].size.next_multiple_of(16)).sum())
 }
 
-/// Structs, functions, constants, overrides and globals without a doc comment.
+/// Names of structs, members, functions, constants and globals that have no doc comment.
 pub fn undocumented(module: &Module) -> Vec<String> {
     let mut missing = Vec::new();
     let Some(docs) = &module.doc_comments else {

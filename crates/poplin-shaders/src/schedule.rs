@@ -1,14 +1,15 @@
-//! The schedule of a kernel, read from its IR, to compare with the one that the mirror runs.
+//! Schedule of a kernel, read from its IR, to compare with that of the Rust twin.
 
 use std::cell::Cell;
 
 use naga::{Block, Expression, Function, Handle, Literal, Module, Statement};
 use poplin_layout::{Barrier, Fence, Location, ScheduleEvent, StageMask};
 
-/// The events of the first entry point, in the order of the text. `is_counted` picks the functions that matter.
+/// Returns the events of the first entry point, in the order of the text. `is_counted` selects the
+/// functions whose calls are events.
 ///
-/// Loops without a barrier and conditions that are not `(STAGES & mask) != 0` leave no event of their own; calls and barriers
-/// in them do.
+/// A loop without a barrier, and a condition other than `(STAGES & mask) != 0`, is no event itself;
+/// the calls and barriers inside are.
 pub fn kernel_events(module: &Module, is_counted: impl Fn(&str) -> bool) -> Vec<ScheduleEvent> {
     let mut events = Vec::new();
     if let Some(entry) = module.entry_points.first() {
@@ -23,15 +24,17 @@ pub fn kernel_events(module: &Module, is_counted: impl Fn(&str) -> bool) -> Vec<
     events
 }
 
+/// Reader of an entry point.
 struct Reader<'a> {
     module: &'a Module,
     function: &'a Function,
     is_counted: &'a dyn Fn(&str) -> bool,
-    /// Repetitions around what is being read.
+    /// Number of repetitions around the current block.
     depth: Cell<u32>,
 }
 
 impl Reader<'_> {
+    /// Appends the events of a block.
     fn read(&self, block: &Block, events: &mut Vec<ScheduleEvent>) {
         // Adjacent fences are one barrier.
         let mut fences: Option<Fence> = None;
@@ -51,7 +54,7 @@ impl Reader<'_> {
                     }
                 }
                 Statement::Block(inner) => self.read(inner, events),
-                // Of what all lanes decide alike only leaving a repetition counts.
+                // A uniform condition is an event only if it leaves a repetition.
                 Statement::If { condition, accept, .. }
                     if self.depth.get() > 0
                         && matches!(accept[..], [Statement::Break])
@@ -84,6 +87,8 @@ impl Reader<'_> {
         flush(&mut fences, events);
     }
 
+    /// Appends the events of an `if`: a barrier by location, stages, or the contents of both
+    /// branches.
     fn read_condition(
         &self,
         condition: Handle<Expression>,
@@ -111,7 +116,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Whether a condition compares a value that all lanes of a workgroup loaded together.
+    /// Tests whether a condition compares the result of a `workgroupUniformLoad`.
     fn is_decided_alike(&self, condition: Handle<Expression>) -> bool {
         let expressions = &self.function.expressions;
         let Expression::Binary { left, .. } = expressions[condition] else {
@@ -120,6 +125,7 @@ impl Reader<'_> {
         matches!(expressions[left], Expression::WorkGroupUniformLoadResult { .. })
     }
 
+    /// Returns the name of an override.
     fn override_name(&self, expression: Handle<Expression>) -> Option<&str> {
         match self.function.expressions[expression] {
             Expression::Override(handle) => self.module.overrides[handle].name.as_deref(),
@@ -127,7 +133,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The mask of `(STAGES & mask) != 0`.
+    /// Returns the mask of `(STAGES & mask) != 0`.
     fn stage_mask(&self, condition: Handle<Expression>) -> Option<StageMask> {
         let Expression::Binary { op: naga::BinaryOperator::NotEqual, left, right } =
             self.function.expressions[condition]
@@ -143,6 +149,7 @@ impl Reader<'_> {
         self.number(mask).filter(|_| is_mask).map(StageMask)
     }
 
+    /// Returns the value of a `u32` literal or constant.
     fn number(&self, expression: Handle<Expression>) -> Option<u32> {
         let literal = match &self.function.expressions[expression] {
             Expression::Constant(handle) => {
@@ -157,24 +164,26 @@ impl Reader<'_> {
     }
 }
 
+/// Adds the memory of a barrier to a fence.
 fn add(fence: &mut Fence, barrier: naga::Barrier) {
     fence.workgroup |= barrier.contains(naga::Barrier::WORK_GROUP);
     fence.storage |= barrier.contains(naga::Barrier::STORAGE);
 }
 
+/// Appends the collected fences as one barrier.
 fn flush(fences: &mut Option<Fence>, events: &mut Vec<ScheduleEvent>) {
     if let Some(fence) = fences.take() {
         events.push(ScheduleEvent::Barrier(Barrier::always(fence)));
     }
 }
 
-/// The fences of a block with nothing but barriers, `None` if there is something else.
+/// Returns the fences of a block that contains only barriers, otherwise `None`.
 fn fence_of(block: &Block) -> Option<Fence> {
     let mut fence = Fence::default();
     for statement in block {
         match statement {
             Statement::ControlBarrier(barrier) => add(&mut fence, *barrier),
-            // naga ends every branch that a function ends in with one.
+            // naga adds a return to every branch that ends a function.
             Statement::Return { value: None } => {}
             _ => return None,
         }
@@ -182,6 +191,7 @@ fn fence_of(block: &Block) -> Option<Fence> {
     Some(fence)
 }
 
+/// Tests whether a block contains a barrier at any depth.
 fn has_barrier(block: &Block) -> bool {
     block.iter().any(|statement| match statement {
         Statement::ControlBarrier(_) => true,
@@ -198,7 +208,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn calls_guards_repetitions_and_kinds_of_barriers_are_read() {
+    fn reads_calls_guards_repetitions_and_barrier_kinds() {
         let text = "override CURRENT_SHARED: bool = true; override ROWS_APART: bool = true; override F: bool = true;
             override STAGES: u32 = 1u; const STAGE_A: u32 = 4u; fn a() {} fn b() {}
             @compute @workgroup_size(4) fn k() {

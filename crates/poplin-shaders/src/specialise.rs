@@ -1,13 +1,14 @@
-//! Leaves out of the cloth kernel what a set of stages never runs.
+//! Specialisation of the cloth kernel to a set of stages.
 
 use poplin_layout::{STAGE_SETS, STAGES, StageMask};
 
-/// The text of [`Kernel::SimulateCloth`](crate::Kernel) without the blocks `if ((STAGES & ...) != 0u) { ... }` of which no bit is in
-/// `stages`.
+/// Returns the text of [`Kernel::SimulateCloth`](crate::Kernel) without the blocks
+/// `if ((STAGES & ...) != 0u) { ... }` that have no bit in `stages`.
 ///
-/// The override `STAGES` would fold them away as well, but only after naga has written them and the driver has read them; what they
-/// call is then unused, and naga drops it. A block ends at the brace below its `if`, so the text must be indented as the shipped
-/// files are.
+/// The override `STAGES` would remove these blocks as well, but only after naga has written and the
+/// driver has parsed them. Functions that only these blocks call become unused, and naga drops
+/// them. A block ends at the brace below its `if`, so the text must be indented like the shipped
+/// files.
 pub fn specialise(text: &str, stages: StageMask) -> String {
     let mut kept = String::with_capacity(text.len());
     let mut end_of_skipped = None;
@@ -29,7 +30,8 @@ pub fn specialise(text: &str, stages: StageMask) -> String {
     kept
 }
 
-/// The stages of which a line that opens a block wants one; `None` of any other line.
+/// Stages of which at least one is required by a line that opens a block; `None` for any other
+/// line.
 fn condition(line: &str) -> Option<StageMask> {
     let name = line.trim_start().strip_prefix("if ((STAGES & ")?.strip_suffix(") != 0u) {")?;
     if let Some((_, _, set)) = STAGE_SETS.iter().find(|(set, _, _)| *set == name) {
@@ -47,16 +49,17 @@ mod tests {
     use super::*;
     use crate::{Composed, compose, parse, validate};
 
+    /// Text of the cloth kernel.
     fn kernel() -> String {
         compose("kernel/simulate_cloth").unwrap().text
     }
 
     #[test]
-    fn every_condition_is_understood() {
+    fn parses_every_stage_condition() {
         let text = kernel();
         let opening = |line: &&str| line.trim_start().starts_with("if ((STAGES &");
         let lines: Vec<_> = text.lines().filter(opening).collect();
-        assert!(lines.len() > STAGES.len(), "the kernel asks for its stages in other words");
+        assert!(lines.len() > STAGES.len(), "too few stage conditions were found in the kernel");
         for line in &lines {
             assert!(condition(line).is_some(), "{line}");
         }
@@ -66,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stage_keeps_what_it_calls_and_no_other() {
+    fn a_stage_keeps_only_the_functions_that_it_calls() {
         let calls = |text: &str, name: &str| {
             let body = text.split("fn simulate_cloth").nth(1).unwrap();
             body.contains(&format!("{name}("))

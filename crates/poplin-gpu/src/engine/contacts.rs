@@ -173,10 +173,12 @@ impl Contacts {
     fn groups(kernel: Kernel, parameters: &ContactParameters) -> u32 {
         let bucket_end = parameters.bucket_count + SCAN_BLOCK;
         match kernel {
-            Kernel::ContactGather => parameters.cloth_count,
-            Kernel::ContactMeet => parameters.cloth_count.max(bucket_end).div_ceil(CONTACT_LANES),
-            Kernel::ContactScan => bucket_end / SCAN_BLOCK,
-            Kernel::ContactSum => 1,
+            Kernel::ContactGatherParticles => parameters.cloth_count,
+            Kernel::ContactFindNearCloths => {
+                parameters.cloth_count.max(bucket_end).div_ceil(CONTACT_LANES)
+            }
+            Kernel::ContactScanBlocks => bucket_end / SCAN_BLOCK,
+            Kernel::ContactScanSums => 1,
             _ => parameters.row_count.div_ceil(CONTACT_LANES),
         }
     }

@@ -25,7 +25,7 @@ fn rotate(columns: [&[f32; 4]; 3], v: Vec3) -> Vec3 {
 }
 
 /// Position and motion in the world of a particle; see the shader.
-fn gather_row(
+fn gather_particle(
     cloth: &ContactCloth,
     now: [f32; 4],
     before: Vec3,
@@ -43,7 +43,7 @@ fn gather_row(
 
 impl ContactMemory {
     /// Transforms the particles of all cloths to world space and finds their bounds.
-    pub(super) fn gather(
+    pub(super) fn gather_particles(
         &mut self,
         parameters: &ContactParameters,
         cloths: &[ContactCloth],
@@ -68,7 +68,7 @@ impl ContactMemory {
             let (cloth, body) = (&cloths[slot], &bodies[slot]);
             let i = row - cloth.row_begin as usize;
             (*position, *motion) =
-                gather_row(cloth, body.current[i], xyz(body.previous[i]), is_held[slot]);
+                gather_particle(cloth, body.current[i], xyz(body.previous[i]), is_held[slot]);
         });
         let bounds_of = |cloth: &ContactCloth| {
             let far = f32::from_bits(0x7fff_ffff);
@@ -90,7 +90,7 @@ impl ContactMemory {
 
     /// Finds the cloths that meet another, by their bounds and the largest radius. The kernel tries all pairs; the sweep along x
     /// leaves out pairs that cannot meet.
-    pub fn meet(&mut self, cloths: &[ContactCloth]) {
+    pub fn find_near_cloths(&mut self, cloths: &[ContactCloth]) {
         let (mut order, mut is_met) =
             (std::mem::take(&mut self.order), std::mem::take(&mut self.is_met));
         order.clear();

@@ -75,8 +75,8 @@ impl<W: ?Sized> ContactPasses<W> for ContactMemory {
         cloths: &[ContactCloth],
         bodies: &mut [ContactBody<'_>],
     ) -> bool {
-        self.gather(parameters, cloths, bodies);
-        self.meet(cloths);
+        self.gather_particles(parameters, cloths, bodies);
+        self.find_near_cloths(cloths);
         if !self.is_met.contains(&true) {
             // No row would be counted, so none would be pushed.
             self.sorted.clear();
@@ -84,8 +84,8 @@ impl<W: ?Sized> ContactPasses<W> for ContactMemory {
             return false;
         }
         self.sort(parameters);
-        self.touch(parameters, cloths);
-        self.push(parameters, cloths, bodies);
+        self.count_all_contacts(parameters, cloths);
+        self.push_particles(parameters, cloths, bodies);
         true
     }
 

@@ -38,7 +38,12 @@ impl ContactMemory {
     }
 
     /// Counts what row i touches; rows that do not move need no average of their pushes.
-    fn touch_row(&self, parameters: &ContactParameters, cloths: &[ContactCloth], i: usize) -> u32 {
+    fn count_contacts(
+        &self,
+        parameters: &ContactParameters,
+        cloths: &[ContactCloth],
+        i: usize,
+    ) -> u32 {
         let mut count = 0;
         if self.is_row_met(i) && self.positions[i][3] > 0.0 {
             self.for_contacts(parameters, cloths, i, |_| count += 1);
@@ -47,10 +52,14 @@ impl ContactMemory {
     }
 
     /// Counts the contacts of every row.
-    pub(super) fn touch(&mut self, parameters: &ContactParameters, cloths: &[ContactCloth]) {
+    pub(super) fn count_all_contacts(
+        &mut self,
+        parameters: &ContactParameters,
+        cloths: &[ContactCloth],
+    ) {
         let mut counts = std::mem::take(&mut self.counts);
         let rows = (0..self.positions.len()).into_par_iter().with_min_len(256);
-        rows.map(|i| self.touch_row(parameters, cloths, i)).collect_into_vec(&mut counts);
+        rows.map(|i| self.count_contacts(parameters, cloths, i)).collect_into_vec(&mut counts);
         self.counts = counts;
     }
 
@@ -112,7 +121,7 @@ impl ContactMemory {
     }
 
     /// Pushes every particle away from all that it touches; wakes sleeping cloths that are touched by something that moves.
-    pub(super) fn push(
+    pub(super) fn push_particles(
         &mut self,
         parameters: &ContactParameters,
         cloths: &[ContactCloth],

@@ -117,7 +117,7 @@ fn apart<V: Vector>(
 }
 
 impl TriangleContact {
-    /// The pairs of some candidates that are in reach, in their order. Those are active that may push, which whoever speaks for their
+    /// The pairs of some candidates that are in reach, in their order. Those are active that may push, which whoever owns the feature of their
     /// closest points may.
     pub(super) fn in_reach(&self, near: &[u32]) -> Vec<Pair> {
         let blocks = near.par_chunks(BLOCK);
@@ -232,12 +232,12 @@ impl TriangleContact {
         let overlap = (thickness - distance).greater(zero);
 
         let first_count = first_count(kind);
-        let mut speaks = zero.is_equal(zero);
-        let mut is_met = speaks;
+        let mut owns_feature = zero.is_equal(zero);
+        let mut is_met = owns_feature;
         if kind != Kind::VertexPlane {
             let border = f32x8::splat(simd, TRIANGLE_BORDER);
             for weight in weights {
-                speaks &= border.is_less(weight.magnitude());
+                owns_feature &= border.is_less(weight.magnitude());
             }
             is_met = !self.misses(&corners, first_count);
         }
@@ -255,7 +255,8 @@ impl TriangleContact {
         let (first, second) = coming.split_at(first_count);
         let come = (greatest(first) + greatest(second)).greater(zero);
         let may_cross = gap.is_less(come + f32x8::splat(simd, 2.0 * self.reserve));
-        let (speaks, touches) = (speaks.to_bitmask() as u32, touches.to_bitmask() as u32);
+        let (owns_feature, touches) =
+            (owns_feature.to_bitmask() as u32, touches.to_bitmask() as u32);
         let (is_near, may_cross) = (is_near.to_bitmask() as u32, may_cross.to_bitmask() as u32);
         let is_met = is_met.to_bitmask() as u32;
 
@@ -265,8 +266,9 @@ impl TriangleContact {
             let weights = [weights[0][lane], weights[1][lane], weights[2][lane], weights[3][lane]];
             let vector = |[x, y, z]: &[f32x8<S>; 3]| Vec3::new(x[lane], y[lane], z[lane]);
             let delta = vector(&closest.delta.0);
-            let speaks = is(speaks) || candidate.speaks(&weights, delta, &self.start);
-            let is_active = speaks && !is(touches);
+            let owns_feature =
+                is(owns_feature) || candidate.owns_feature(&weights, delta, &self.start);
+            let is_active = owns_feature && !is(touches);
             let is_near = is(is_near);
             if is(touches) || is_active && is_near || is(may_cross) {
                 found.push(Pair {

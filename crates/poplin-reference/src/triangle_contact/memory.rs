@@ -228,7 +228,7 @@ impl TriangleContact {
         let near = self.near_in_slice(thickness);
         let (max_rounds, max_strides) = self.most_rounds();
         self.report.is_hurried =
-            self.fastest(&near) / thickness > max_strides as f32 * TRIANGLE_STRIDE;
+            self.find_forced_move(&near) / thickness > max_strides as f32 * TRIANGLE_STRIDE;
         if self.report.is_hurried {
             self.note_hurry(&near);
         }
@@ -247,7 +247,7 @@ impl TriangleContact {
                 break;
             }
         }
-        self.finish(&asked);
+        self.restore_velocities(&asked);
         self.follow_tangles(thickness, &near);
     }
 
@@ -292,7 +292,7 @@ impl TriangleContact {
     }
 
     /// How far the fastest row goes of those that nothing stops, where others are near \[m\].
-    fn fastest(&self, near: &[BodyPair]) -> f32 {
+    fn find_forced_move(&self, near: &[BodyPair]) -> f32 {
         let mut is_met: Vec<bool> = self.bodies.iter().map(|body| body.is_cloth()).collect();
         for &index in near.iter().flatten() {
             is_met[index as usize] = true;
@@ -308,7 +308,7 @@ impl TriangleContact {
 
     /// Where rows go in this round: the first of so many equal parts of what is left of their paths. `end` is the part of the slice that
     /// has then been made.
-    fn aim(&mut self, count: f32, end: f32) {
+    fn plan_moves(&mut self, count: f32, end: f32) {
         let Self { start, target, begun, inverse_mass, work, .. } = self;
         let rows = start.par_iter().zip(target).zip(begun).zip(inverse_mass).with_min_len(1024);
         rows.map(|(((start, target), begun), inverse_mass)| {
@@ -341,22 +341,22 @@ impl TriangleContact {
             let most = cut.most(self.report.rounds);
             count = count.clamp(1.0, most);
             (part, end) = cut.part(count);
-            self.aim(count, end);
+            self.plan_moves(count, end);
             self.follow_paths(thickness, part);
             self.loosen(thickness, part);
             if self.report.unlisted > 0 {
                 return (cut.made, cut.left);
             }
-            self.sweep();
-            let limit = if part > 0.0 { self.limit(thickness) } else { 1.0 };
+            self.bound_moves();
+            let limit = if part > 0.0 { self.limit_fraction(thickness) } else { 1.0 };
             if limit < 1.0 {
                 count = (count / limit).ceil().min(most);
                 (part, end) = cut.part(count);
-                self.aim(count, end);
-                self.sweep();
+                self.plan_moves(count, end);
+                self.bound_moves();
             }
-            self.solve(iterations, part);
-            let limit = if part > 0.0 { self.reached(thickness) } else { 1.0 };
+            self.solve_pairs(iterations, part);
+            let limit = if part > 0.0 { self.valid_part(thickness) } else { 1.0 };
             if limit == 1.0 || !cut.allows_more(count, self.report.rounds) {
                 break;
             }
@@ -366,7 +366,7 @@ impl TriangleContact {
         let mut repeats = 0;
         let mut is_new = vec![true; self.start.len()];
         loop {
-            let more = self.cut_moves(thickness, &is_new);
+            let more = self.truncate_moves(thickness, &is_new);
             if more.is_empty() {
                 break;
             }
@@ -380,13 +380,13 @@ impl TriangleContact {
             if self.report.unlisted > 0 {
                 // Targets take part in what has been pushed, so that no recovery is left in the velocity.
                 self.work.fractions.fill(0.0);
-                self.make_moves();
+                self.move_rows();
                 return (cut.made, cut.left);
             }
-            self.reach_on(&is_new);
+            self.add_pairs_in_reach(&is_new);
         }
         self.clock += part;
-        self.make_moves();
+        self.move_rows();
         (end, count - 1.0)
     }
 
@@ -452,7 +452,7 @@ impl TriangleContact {
     }
 
     /// Notes where each row goes in this round, and what is in reach of it.
-    pub(super) fn sweep(&mut self) {
+    pub(super) fn bound_moves(&mut self) {
         let mut points = std::mem::take(&mut self.work.points);
         let rows = (0..self.start.len()).into_par_iter().with_min_len(1024);
         rows.map(|row| self.point(row)).collect_into_vec(&mut points);
@@ -548,7 +548,7 @@ impl TriangleContact {
     }
 
     /// What was held back of the moves stays velocity, but for what is against the pair that held it. Rows were asked to go there.
-    fn finish(&mut self, asked: &[Vec3]) {
+    fn restore_velocities(&mut self, asked: &[Vec3]) {
         let pushed = self.start.iter().zip(asked).map(|(start, asked)| *start - *asked);
         self.pushed.clear();
         self.pushed.extend(pushed);

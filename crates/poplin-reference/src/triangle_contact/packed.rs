@@ -74,12 +74,12 @@ impl TriangleContact {
         self.is_careful = is_careful;
         let before = TriangleRound { part, ..self.packed(thickness) };
         self.reserve = TRIANGLE_RESERVE * thickness;
-        self.sweep();
-        self.solve(iterations, part);
+        self.bound_moves();
+        self.solve_pairs(iterations, part);
         self.keep(part);
-        let more = self.cut_moves(thickness, &vec![true; self.start.len()]);
+        let more = self.truncate_moves(thickness, &vec![true; self.start.len()]);
         if more.is_empty() {
-            self.make_moves();
+            self.move_rows();
         }
         more.iter().for_each(|&row| self.is_held[row as usize] = true);
         [before, TriangleRound { part, ..self.packed(thickness) }]

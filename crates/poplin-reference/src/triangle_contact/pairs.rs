@@ -55,9 +55,9 @@ impl Candidate {
         first_count(self.kind)
     }
 
-    /// Whether this pair is the one that speaks for its closest points: those on a side or corner of a face belong to several, and those
+    /// Whether this pair is the one that owns the feature of its closest points: those on a side or corner of a face belong to several, and those
     /// at the end of an edge to a vertex. What is over the face beyond a side belongs to that.
-    pub(super) fn speaks(&self, weights: &[f32; 4], delta: Vec3, at: &[Vec3]) -> bool {
+    pub(super) fn owns_feature(&self, weights: &[f32; 4], delta: Vec3, at: &[Vec3]) -> bool {
         let has = weights.map(|weight| weight.abs() > TRIANGLE_BORDER);
         if self.kind != Kind::VertexFace || has == [true; 4] {
             return self.kind == Kind::VertexPlane || has == [true; 4];

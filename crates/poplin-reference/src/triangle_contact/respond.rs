@@ -99,7 +99,7 @@ fn relax_all<S: Simd>(simd: S, blocks: &mut [Block], moves: &[[f32; 4]], changes
 
 impl TriangleContact {
     /// Corners of active pairs by row, in the order of the pairs, and compliances.
-    fn tie(&mut self) {
+    fn sort_incidence(&mut self) {
         let Work { pairs, begins, corners, weights, sources, tied, active, .. } = &mut self.work;
         active.clear();
         let is_active = |&(_, pair): &(u32, &Pair)| pair.is_active;
@@ -150,11 +150,11 @@ impl TriangleContact {
             pair.compliance = if sum > 0.0 { 1.0 / sum } else { 0.0 };
             pair.is_active = sum > 0.0;
         }
-        self.block();
+        self.pack_blocks();
     }
 
     /// Puts active pairs side by side. What is left of the last eight pushes nothing.
-    fn block(&mut self) {
+    fn pack_blocks(&mut self) {
         let Work { pairs, active, blocks, changes, .. } = &mut self.work;
         blocks.clear();
         blocks.extend(active.chunks(LANES).map(|active| {
@@ -169,7 +169,7 @@ impl TriangleContact {
     }
 
     /// Adds the changes of multipliers to the moves of their corners, and to what becomes no velocity.
-    fn gather(&mut self, is_carried: bool) {
+    fn gather_corrections(&mut self, is_carried: bool) {
         let Work { begins, sources, weights, tied, changes, moves, .. } = &mut self.work;
         for row in tied.iter().map(|&row| row as usize) {
             let range = begins[row] as usize..begins[row + 1] as usize;
@@ -191,9 +191,9 @@ impl TriangleContact {
     }
 
     /// Pushes pairs apart by changing the moves of this round, which is a part of a slice.
-    pub(super) fn solve(&mut self, iterations: u32, part: f32) {
-        self.narrow(part);
-        self.tie();
+    pub(super) fn solve_pairs(&mut self, iterations: u32, part: f32) {
+        self.build_pairs(part);
+        self.sort_incidence();
         let Work { aims, moves, blocks, changes, .. } = &mut self.work;
         moves.clear();
         moves.extend(aims.iter().map(|aim| particle(*aim, 0.0)));
@@ -202,7 +202,7 @@ impl TriangleContact {
                 *change = block.held(lane);
             }
         }
-        self.gather(false);
+        self.gather_corrections(false);
         for iteration in 0..iterations + TRIANGLE_MORE_ITERATIONS {
             if iteration >= iterations && !self.is_pressed() {
                 break;
@@ -213,7 +213,7 @@ impl TriangleContact {
             each.for_each(|(blocks, changes)| {
                 dispatch!(Level::new(), simd => relax_all(simd, blocks, moves, changes));
             });
-            self.gather(false);
+            self.gather_corrections(false);
         }
         let Work { pairs, active, blocks, .. } = &mut self.work;
         for (block, active) in blocks.iter().zip(active.chunks(LANES)) {
@@ -226,7 +226,7 @@ impl TriangleContact {
 
     /// Ends the response of a round that begins no more: overlaps go, and multipliers stay for the next slice.
     pub(super) fn keep(&mut self, part: f32) {
-        self.recover();
+        self.reduce_overlaps();
         let Self { candidates, held, work, report, .. } = self;
         if part > 0.0 {
             held.clear();
@@ -255,7 +255,7 @@ impl TriangleContact {
     }
 
     /// Takes a part of overlaps away, which becomes no velocity.
-    fn recover(&mut self) {
+    fn reduce_overlaps(&mut self) {
         let Work { pairs, active, moves, changes, .. } = &mut self.work;
         let mut is_needed = false;
         for (&index, change) in active.iter().zip(changes) {
@@ -269,7 +269,7 @@ impl TriangleContact {
             }
         }
         if is_needed {
-            self.gather(true);
+            self.gather_corrections(true);
         }
     }
 }

@@ -99,7 +99,7 @@ impl TriangleContact {
     }
 
     /// Puts particles where contact lets them be.
-    pub fn write_back(&self, cloths: &[ContactCloth], members: &mut [ContactBody<'_>]) {
+    pub fn write_particles(&self, cloths: &[ContactCloth], members: &mut [ContactBody<'_>]) {
         for ((cloth, member), body) in cloths.iter().zip(members).zip(&self.bodies) {
             if is_held(member.feedback) {
                 continue;

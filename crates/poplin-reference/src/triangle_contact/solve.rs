@@ -159,7 +159,7 @@ impl TriangleContact {
     }
 
     /// Which fraction of this round pins and colliders in reach may make: no more than what a pair's other corners can still be pushed.
-    pub(super) fn limit(&self, thickness: f32) -> f32 {
+    pub(super) fn limit_fraction(&self, thickness: f32) -> f32 {
         let stride = TRIANGLE_STRIDE * thickness;
         let forced = |row: usize| {
             let step = self.work.aims[row];
@@ -181,7 +181,7 @@ impl TriangleContact {
 
     /// Which fraction of this round leaves its end what was seen at its start: after the response corners of both sides of a pair go
     /// `TRIANGLE_REACH` against each other once it touches, and what pins or colliders press gets out of their path.
-    pub(super) fn reached(&self, thickness: f32) -> f32 {
+    pub(super) fn valid_part(&self, thickness: f32) -> f32 {
         let reach = TRIANGLE_REACH * thickness;
         let reached = |pair: &Pair| {
             let moves = pair.rows.map(|row| xyz(self.work.moves[row as usize]));
@@ -199,7 +199,7 @@ impl TriangleContact {
     }
 
     /// The pairs in reach of this round, and which of them push.
-    pub(super) fn narrow(&mut self, part: f32) {
+    pub(super) fn build_pairs(&mut self, part: f32) {
         let near = self.looked_at(|_| true);
         let mut pairs = self.in_reach(&near);
         // Both are in the order of ranks.
@@ -222,7 +222,7 @@ impl TriangleContact {
     /// Fractions of the moves of its corners that a pair leaves, so that it keeps a part of its gap whatever the others do, and whether
     /// what nothing can stop leaves even less. On a straight path between positions on one side of a plane a corner stays on that
     /// side: so a plane between both simplices, which the start leaves room for and the ends respect, is never crossed.
-    fn cut(&self, pair: &Pair, least: f32) -> ([f32; 4], bool) {
+    fn truncate_pair(&self, pair: &Pair, least: f32) -> ([f32; 4], bool) {
         let mut fractions = [1.0; 4];
         let normal = pair.normal;
         if normal == Vec3::ZERO {
@@ -272,7 +272,7 @@ impl TriangleContact {
     }
 
     /// What all pairs leave of the moves, and the direction of the one that leaves least: of several the first.
-    fn stop(&mut self) {
+    fn mark_limiting_pairs(&mut self) {
         let Work { pairs, stops, fractions, .. } = &mut self.work;
         fractions.clear();
         fractions.resize(self.start.len(), 1.0);
@@ -298,7 +298,7 @@ impl TriangleContact {
 
     /// What is left of the move of a row that may be held back, so that it gets no farther off its path than what is in reach was looked
     /// for.
-    fn hold(&self, row: usize, fraction: f32) -> f32 {
+    fn limit_deviation(&self, row: usize, fraction: f32) -> f32 {
         let (step, aim) = (xyz(self.work.moves[row]), self.work.aims[row]);
         let square = dot3(aim, aim);
         let part = if square > 0.0 { clamp_unit(dot3(step, aim) / square) } else { 0.0 };
@@ -320,22 +320,22 @@ impl TriangleContact {
 
     /// Cuts every move to what all pairs leave, of which those are as before that have no corner among new rows. Returns who is held back
     /// that was not expected to be: others may then be in reach.
-    pub(super) fn cut_moves(&mut self, thickness: f32, is_new: &[bool]) -> Vec<u32> {
+    pub(super) fn truncate_moves(&mut self, thickness: f32, is_new: &[bool]) -> Vec<u32> {
         let least = TRIANGLE_LEAST_GAP * thickness;
         let mut pairs = std::mem::take(&mut self.work.pairs);
         let changed = pairs.par_iter_mut().with_min_len(512);
         changed
             .filter(|pair| any_of(&pair.rows, is_new))
-            .for_each(|pair| (pair.fractions, pair.is_pressed) = self.cut(pair, least));
+            .for_each(|pair| (pair.fractions, pair.is_pressed) = self.truncate_pair(pair, least));
         self.work.pairs = pairs;
-        self.stop();
+        self.mark_limiting_pairs();
         let mut fractions = std::mem::take(&mut self.work.fractions);
         let mut more = Vec::new();
         for (row, fraction) in fractions.iter_mut().enumerate() {
             // Nothing stops a row without mass, and what neither is cut nor has been pushed is on its path.
             if self.inverse_mass[row] > 0.0 && (*fraction < 1.0 || self.work.is_tied(row)) {
                 if self.may_hold(row as u32) {
-                    *fraction = self.hold(row, *fraction);
+                    *fraction = self.limit_deviation(row, *fraction);
                 } else if *fraction < 1.0 || self.is_off(row) {
                     more.push(row as u32);
                 }
@@ -346,7 +346,7 @@ impl TriangleContact {
     }
 
     /// Takes in what is in reach now that new rows may be held back.
-    pub(super) fn reach_on(&mut self, is_new: &[bool]) {
+    pub(super) fn add_pairs_in_reach(&mut self, is_new: &[bool]) {
         for row in (0..is_new.len()).filter(|&row| is_new[row]) {
             self.work.points[row] = self.point(row);
         }
@@ -361,7 +361,7 @@ impl TriangleContact {
     }
 
     /// Makes the moves.
-    pub(super) fn make_moves(&mut self) {
+    pub(super) fn move_rows(&mut self) {
         let Self { start, target, work: Work { moves, aims, fractions, .. }, .. } = self;
         let mut held = 0;
         let rows = start.iter_mut().zip(target).zip(moves.iter().zip(aims)).zip(fractions);

@@ -1,0 +1,14 @@
+#import contact/sort
+
+/// Scatters rows into their buckets.
+@compute @workgroup_size(CONTACT_LANES)
+fn contact_scatter_rows(
+    @builtin(workgroup_id) workgroup: vec3<u32>,
+    @builtin(num_workgroups) workgroups: vec3<u32>,
+    @builtin(local_invocation_index) lane: u32,
+) {
+    let i = (workgroup.y * workgroups.x + workgroup.x) * CONTACT_LANES + lane;
+    if (i < contact.row_count) {
+        scatter_row(i);
+    }
+}

@@ -1,0 +1,14 @@
+#import contact/triangle_truncate
+
+/// Counts pairs that pins or colliders force to cross.
+@compute @workgroup_size(CONTACT_LANES)
+fn triangle_count_forced(
+    @builtin(workgroup_id) workgroup: vec3<u32>,
+    @builtin(num_workgroups) workgroups: vec3<u32>,
+    @builtin(local_invocation_index) lane: u32,
+) {
+    let i = (workgroup.y * workgroups.x + workgroup.x) * CONTACT_LANES + lane;
+    if (i < pair_count() && is_due() && is_moving()) {
+        count_forced(i);
+    }
+}

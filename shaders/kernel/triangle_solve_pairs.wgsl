@@ -1,0 +1,14 @@
+#import contact/triangle_solve
+
+/// Updates the multipliers of each pair.
+@compute @workgroup_size(CONTACT_LANES)
+fn triangle_solve_pairs(
+    @builtin(workgroup_id) workgroup: vec3<u32>,
+    @builtin(num_workgroups) workgroups: vec3<u32>,
+    @builtin(local_invocation_index) lane: u32,
+) {
+    let i = (workgroup.y * workgroups.x + workgroup.x) * CONTACT_LANES + lane;
+    if (i < pair_count()) {
+        solve_pair(i);
+    }
+}

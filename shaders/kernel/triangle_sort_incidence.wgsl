@@ -1,0 +1,14 @@
+#import contact/triangle_narrow
+
+/// Sorts the corners at each row, so that sums over them have one order.
+@compute @workgroup_size(CONTACT_LANES)
+fn triangle_sort_incidence(
+    @builtin(workgroup_id) workgroup: vec3<u32>,
+    @builtin(num_workgroups) workgroups: vec3<u32>,
+    @builtin(local_invocation_index) lane: u32,
+) {
+    let i = (workgroup.y * workgroups.x + workgroup.x) * CONTACT_LANES + lane;
+    if (i < triangle.row_count && is_due()) {
+        sort_incidence(i);
+    }
+}
