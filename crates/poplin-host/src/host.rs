@@ -1,4 +1,4 @@
-//! The host side of a cloth, the same for both backends: its settings, inputs, frame and clock.
+//! Host side of a cloth, shared by both backends: settings, inputs, frame and clock.
 
 #[cfg(feature = "save")]
 mod stored;
@@ -22,51 +22,54 @@ pub(crate) use stored::StoredCloth;
 use crate::clock::iteration_count;
 use crate::colliders::{FrameBodies, Halves, SpaceMotion};
 use crate::contacts::collides_by_triangles;
-use crate::live::Changes;
+use crate::live::ChangeScope;
 use crate::self_collision::member_count;
 use crate::{
     FrameClock, FrameMotion, InterpolatedArray, LiveCloth, MAX_ITERATIONS_PER_FRAME, MemoryNeeds,
     ParticleMotion, motion_constants,
 };
 
-/// Memory of [`HostCloth::move_spheres`], one for all cloths: it stays in the cache.
+/// Scratch memory of [`HostCloth::move_spheres`], shared by all cloths so that it stays in the
+/// cache.
 #[derive(Debug, Default)]
 pub struct MovedSpheres(Halves);
 
-/// Writes that are compared with one another, in place of sorting them.
+/// Number of writes up to which duplicates are found by comparing all pairs instead of sorting.
 const FEW_WRITES: usize = 16;
 
-/// A validated cloth in simulation, as its engine sees it: what its user sets and sees is in the [`LiveCloth`]; sleep and
-/// the plan of its inputs are here.
+/// A validated cloth in simulation, as its engine sees it: the [`LiveCloth`] with the user's
+/// settings, plus sleep and the layout of its inputs.
 #[derive(Debug, Clone)]
-// As LiveCloth: what is read of every changed cloth comes first.
+// Fields that are read for every changed cloth come first, as in LiveCloth.
 #[repr(C)]
 pub struct HostCloth {
     sleep_pass_count: u32,
     wake_count: u32,
     skipped_frames: u32,
     is_settled: bool,
-    /// The same but for its colliders.
+    /// True if the cloth is settled, apart from its colliders.
     is_still: bool,
-    /// In the last frame: of a cloth that cannot, no wakings are counted.
+    /// True if the cloth could sleep in the last frame; wakings are counted only then.
     can_sleep: bool,
-    /// Vec4 of the inputs: per particle, of self collision, of the colliders.
+    /// Lengths of the inputs \[vec4\]: per particle, self collision, colliders.
     input_lens: [u32; 3],
     live: LiveCloth,
-    /// Scratch of the stages before the colliders, and what an implicit solve needs besides.
+    /// Scratch of the stages before the colliders, and additional scratch of an implicit solve
+    /// \[vec4\].
     stage_scratch_lens: [u32; 2],
-    /// Of each phase of the fabric; found on first use.
+    /// Solvability of each phase's fibers as a whole; computed on first use.
     whole_fibers: OnceLock<Vec<WholeFibers>>,
-    /// Settings have changed since the constants were packed.
+    /// True if settings have changed since the constants were packed.
     has_new_constants: bool,
-    /// They are of a local space that neither moved nor had moved in the frame before.
+    /// True if the packed constants are of a local space at rest in their frame and the frame
+    /// before.
     has_still_constants: bool,
-    /// How the frame was divided for which they were packed, and the pose at its end.
+    /// Steps of the frame and the pose at its end for which the constants were packed.
     packed_for: Option<(Option<FrameSteps>, Pose)>,
 }
 
-/// Where the per-particle inputs of a cloth lie, relative to the beginning of its part of `input_pool`, in vec4. Colliders
-/// follow them.
+/// Offsets of the per-particle inputs of a cloth in its part of `input_pool` \[vec4\]. The inputs
+/// of self collision and colliders follow them.
 #[derive(Debug, Clone, Copy)]
 struct ParticleSlots {
     particle_count: u32,
@@ -77,12 +80,12 @@ impl ParticleSlots {
         0
     }
 
-    /// Both halves.
+    /// Offset of the motion spheres: starts, then targets.
     fn motion(self) -> u32 {
         self.particle_count
     }
 
-    /// Both halves.
+    /// Offset of the separation spheres: starts, then targets.
     fn separation(self) -> u32 {
         3 * self.particle_count
     }
@@ -93,10 +96,10 @@ impl ParticleSlots {
 }
 
 impl HostCloth {
-    /// Takes a cloth into simulation.
+    /// Validates a cloth and prepares it for simulation.
     ///
     /// # Errors
-    /// [`ModelError`] if [`Cloth::validate`] refuses it.
+    /// [`ModelError`] if [`Cloth::validate`] rejects the cloth.
     pub fn new(cloth: Cloth) -> Result<Self, ModelError> {
         cloth.validate()?;
         Ok(Self {
@@ -119,37 +122,37 @@ impl HostCloth {
         })
     }
 
-    /// A copy for another location in the buffers: all its inputs are uploaded again.
+    /// Returns a copy for another location in the buffers, which uploads all its inputs again.
     #[must_use]
     pub fn copy(&self) -> Self {
         let mut copy = self.clone();
         copy.input_lens = [0; 3];
         copy.live.accelerations_changed = true;
-        copy.live.changes = Changes::Anything;
-        // The scratch does not come along.
+        copy.live.changes = ChangeScope::Anything;
+        // The scratch is not copied, so the nearest triangles are unknown.
         copy.live.colliders.forget_nearby();
         (copy.live.has_new_plan, copy.is_settled, copy.is_still) = (true, false, false);
         copy.live.forget_holds();
         copy
     }
 
-    /// What the user sets and sees.
+    /// User's view of the cloth: settings, inputs, pose and clock.
     pub fn live(&self) -> &LiveCloth {
         &self.live
     }
 
-    /// What the user sets and sees, to change it from the next frame on.
+    /// User's view of the cloth, to change it from the next frame on.
     pub fn live_mut(&mut self) -> &mut LiveCloth {
         &mut self.live
     }
 
-    /// The cloth as it was added, with its present settings; see [`LiveCloth::cloth`].
+    /// Cloth as it was added, with its present settings; see [`LiveCloth::cloth`].
     pub fn cloth(&self) -> &Cloth {
         &self.live.cloth
     }
 
-    /// Resets clock, local space and counters to what they were when the cloth was added, and discards writes to particles.
-    /// Settings and inputs stay.
+    /// Resets clock, local space and counters to their state when the cloth was added, and discards
+    /// writes to particles. Keeps settings and inputs.
     pub fn reset(&mut self) {
         self.live.clock = FrameClock::default();
         self.live.motion = FrameMotion::new(self.live.cloth.pose);
@@ -158,7 +161,8 @@ impl HostCloth {
         self.live.has_new_plan = true;
     }
 
-    /// Takes new particles as [`Engine::set_particles`](crate::Engine::set_particles) does; returns what `previous` becomes.
+    /// Sets new particles like [`Engine::set_particles`](crate::Engine::set_particles); returns the
+    /// new previous particles.
     ///
     /// # Errors
     /// [`ModelError`] if a length or value is out of range; then nothing changes.
@@ -171,6 +175,7 @@ impl HostCloth {
         let masses = self.live.cloth.particles.iter().map(|particle| particle.inverse_mass);
         self.live.check_particles(particles)?;
         let previous = motion.previous(particles, masses, step)?;
+        // The displacements are over one `step`, from which the clock rescales to the next one.
         if matches!(motion, ParticleMotion::Velocities(_)) {
             self.live.clock.assume_step(step);
         }
@@ -178,12 +183,12 @@ impl HostCloth {
         Ok(previous)
     }
 
-    /// Takes over what has changed of the cloth's own colliders and of `world`, those of the engine, for a frame of `dt`
-    /// seconds with this contact. Call before anything is asked for a frame. Contact of triangles keeps half the thickness from colliders:
-    /// rigid bodies then feel particles at that distance.
+    /// Applies changes of the cloth's own colliders and of the engine's colliders `world` for a
+    /// frame of `dt` seconds. Call this first in a frame. With triangle contact, which keeps half
+    /// the thickness from colliders, rigid bodies meet particles at that distance.
     ///
     /// # Errors
-    /// [`ModelError::MeshesOfBodies`]; the cloth keeps what it met before.
+    /// [`ModelError::MeshesOfBodies`]; the cloth then keeps its previous colliders.
     pub fn update_colliders(
         &mut self,
         world: &ColliderSet,
@@ -199,33 +204,36 @@ impl HostCloth {
         Ok(())
     }
 
-    /// Whether the next frame, if it is as long as the last one, may be refused: settings or colliders are others.
+    /// True if the next frame may be rejected, supposing that it is as long as the last one:
+    /// settings or the set of colliders have changed.
     pub fn needs_check(&self, world: &ColliderSet) -> bool {
         let LiveCloth { cloth, colliders, has_new_plan, changes, .. } = &self.live;
         let groups = cloth.collider_groups;
         *has_new_plan
-            || (*changes != Changes::Nothing
+            || (*changes != ChangeScope::Nothing
                 && colliders.has_other_members(&cloth.colliders, world, groups))
     }
 
-    /// The bodies whose impulses the next frame reports.
+    /// Bodies whose impulses the next frame reports.
     pub fn frame_bodies(&self) -> FrameBodies {
         self.live.colliders.frame_bodies()
     }
 
-    /// Where the kernel writes the impulses on bodies in the cloth's scratch; [`FrameBodies::impulses`] reads them.
+    /// Rows of the impulses on bodies in the cloth's scratch \[vec4\]; [`FrameBodies::impulses`]
+    /// reads them.
     pub fn body_rows(&self) -> std::ops::Range<u32> {
         let begin = self.stage_scratch_len()
             + self.live.colliders.impulse_begin(self.live.cloth.particle_count() as u32);
         begin..begin + BODY_ROWS * self.live.colliders.body_count()
     }
 
-    /// Current particles as the kernel starts with them: position and inverse mass.
+    /// Initial current particles of the kernel: position and inverse mass.
     pub fn initial_current(&self) -> &[Particle] {
         &self.live.cloth.particles
     }
 
-    /// Previous particles as the kernel starts with them; their inverse mass is the user's and never changes.
+    /// Initial previous particles of the kernel; their inverse mass is the user's and never
+    /// changes.
     pub fn initial_previous(&self) -> Vec<Particle> {
         let mut previous = self.live.cloth.particles.clone();
         for (particle, &position) in previous.iter_mut().zip(&self.live.cloth.previous_positions) {
@@ -240,11 +248,12 @@ impl HostCloth {
             || !self.live.cloth.particle_accelerations.is_empty()
     }
 
-    /// Lays out the inputs and returns the vec4 that they take in `input_pool`; call after
-    /// [`HostCloth::update_colliders`]. More than in the last frame means a new layout: then [`HostCloth::take_inputs`]
-    /// passes on everything again.
+    /// Lays out the inputs and returns their length in `input_pool` \[vec4\]; call after
+    /// [`HostCloth::update_colliders`]. A longer result than in the last frame means a new layout:
+    /// then [`HostCloth::take_inputs`] uploads everything again.
     pub fn input_len(&mut self) -> u32 {
         let before = self.input_lens;
+        // Once laid out, the part is kept, so that setting and clearing inputs moves nothing.
         if self.has_particle_inputs() {
             self.input_lens[0] =
                 ParticleSlots { particle_count: self.live.cloth.particle_count() as u32 }.total();
@@ -262,40 +271,40 @@ impl HostCloth {
         self.input_lens.iter().sum()
     }
 
-    /// Where the parts of the inputs begin: per particle, of self collision, of the colliders.
+    /// Begins of the parts of the inputs \[vec4\]: per particle, self collision, colliders.
     fn input_begins(&self) -> [u32; 3] {
         let [particles, own, _] = self.input_lens;
         [0, particles, particles + own]
     }
 
-    /// Scratch of the stages before the colliders.
+    /// Scratch of the stages before the colliders \[vec4\].
     fn stage_scratch_len(&self) -> u32 {
         let [stages, solve] = self.stage_scratch_lens;
         let is_implicit = self.live.cloth.config.solver.as_implicit().is_some();
         if is_implicit { stages + solve } else { stages }
     }
 
-    /// Where the scratch of the colliders and of self collision begins.
+    /// Begins of the scratch of colliders and of self collision \[vec4\].
     fn scratch_begins(&self) -> [u32; 2] {
         let colliders = self.live.colliders.scratch_len(self.live.cloth.particle_count() as u32);
         [self.stage_scratch_len(), self.stage_scratch_len() + colliders]
     }
 
-    /// Rows of the scratch that a frame finds as the last one left them: what particles remember of a mesh, impulses on bodies.
-    /// All others are written before they are read in every iteration.
+    /// Rows of the scratch that carry values from frame to frame: nearest triangles of a mesh, and
+    /// impulses on bodies. All other rows are written before they are read in every iteration.
     pub fn kept_rows(&self) -> std::ops::Range<u32> {
         let [begin, end] = self.scratch_begins();
         let keeps = self.live.colliders.has_free_mesh() || self.live.colliders.has_bodies();
         begin..if keeps { end } else { begin }
     }
 
-    /// Vec4 of scratch that the cloth needs; call after [`HostCloth::input_len`].
+    /// Length of the scratch of the cloth \[vec4\]; call after [`HostCloth::input_len`].
     pub fn scratch_len(&self) -> u32 {
         self.scratch_begins()[1] + self.live.self_collision.scratch_len(&self.live.cloth)
     }
 
-    /// Passes on each part of the inputs that changed, floats as their bits, with its offset in the cloth's part of
-    /// `input_pool` \[vec4\].
+    /// Uploads each changed part of the inputs (floats as their bits) with its offset in the
+    /// cloth's part of `input_pool` \[vec4\].
     pub fn take_inputs(&mut self, mut upload: impl FnMut(u32, &[[u32; 4]])) {
         let slots = ParticleSlots { particle_count: self.live.cloth.particle_count() as u32 };
         if std::mem::take(&mut self.live.accelerations_changed) {
@@ -323,11 +332,11 @@ impl HostCloth {
         self.live.colliders.take_changed(|offset, values| upload(colliders + offset, values));
     }
 
-    /// Passes on the particle writes since the last call: of each particle the last one.
+    /// Passes on the last write to each particle since the last call.
     pub fn take_writes(&mut self, mut write: impl FnMut(u32, Particle)) {
         let writes = &mut self.live.writes;
         if writes.len() > FEW_WRITES {
-            // Stable: of equal particles the last one stays last.
+            // The sort is stable: the last write to a particle stays last.
             writes.sort_by_key(|(particle, _)| *particle);
         }
         for (k, &(particle, value)) in writes.iter().enumerate() {
@@ -341,13 +350,14 @@ impl HostCloth {
         writes.clear();
     }
 
-    /// Checks that the next frame is in range for this cloth, before any cloth is stepped.
+    /// Tests that the next frame is in range for this cloth, before any cloth is stepped.
     ///
     /// # Errors
-    /// [`ModelError`] if the frame is out of range or needs more than [`MAX_ITERATIONS_PER_FRAME`] iterations.
+    /// [`ModelError`] if the frame is out of range or needs more than [`MAX_ITERATIONS_PER_FRAME`]
+    /// iterations.
     pub fn validate_frame(&self, frame: &Frame) -> Result<(), ModelError> {
         frame.validate()?;
-        // The others have as many iterations as the settings say, which have been checked.
+        // The iteration counts of the other solvers are settings and have been validated.
         let Solver::Pbd(pbd) = &self.live.cloth.config.solver else { return Ok(()) };
         let count = (frame.dt * pbd.frequency + 0.5).floor() as usize;
         let limit = MAX_ITERATIONS_PER_FRAME as usize;
@@ -367,27 +377,29 @@ impl HostCloth {
         iteration_count(frame.dt, &self.live.cloth.config)
     }
 
-    /// Loop trips of one particle in one iteration that its colliders and self collision take.
+    /// Loop trips of one particle in one iteration for colliders and self collision.
     pub fn collision_trips(&self) -> u64 {
         self.live.colliders.trips_per_particle() + self.live.self_collision.trips_per_particle()
     }
 
-    /// Distance that the cloth keeps from others \[m\], 0 if it takes no part in their collision.
+    /// Distance that the cloth keeps from other cloths \[m\]; 0 if it takes no part in their
+    /// collision.
     pub fn cloth_collision_distance(&self) -> f32 {
         self.live.self_collision.cloth_distance()
     }
 
-    /// Whether it needs a grid of self collision.
+    /// True if the cloth needs a grid of self collision.
     pub fn has_self_collision(&self) -> bool {
         self.live.self_collision.is_on()
     }
 
-    /// Particles that take part in self collision.
+    /// Number of particles that take part in self collision.
     pub fn self_collision_count(&self) -> u32 {
         member_count(&self.live.cloth)
     }
 
-    /// What it would have in the memory of its workgroup, with `fiber_row_count` rows in each half of those of whole fibers.
+    /// Needs of the cloth in workgroup memory, with `fiber_row_count` rows in each half of the rows
+    /// of whole fibers.
     pub fn memory_needs(&self, fiber_row_count: u32) -> MemoryNeeds {
         let stages = self.stages();
         let has_rows = stages.intersects(StageMask::WHOLE_FIBERS);
@@ -398,7 +410,7 @@ impl HostCloth {
         }
     }
 
-    /// How the fibers of a phase are solved in the next frame, and the rounds of cyclic reduction that takes.
+    /// Solver of the fibers of a phase in the next frame, and its rounds of cyclic reduction.
     pub fn fiber_solver(&self, phase: u32) -> (FiberSolver, u32) {
         let solver = self.live.cloth.fiber_solver(phase);
         if solver == FiberSolver::GaussSeidel {
@@ -411,6 +423,7 @@ impl HostCloth {
         {
             WholeFibers::Knotted => (FiberSolver::GaussSeidel, 0),
             WholeFibers::Free { rounds }
+                // Motion spheres can pin any particle, so a fiber may have two pins.
                 if solver == FiberSolver::CyclicReduction && !self.live.has_motion_spheres() =>
             {
                 (solver, rounds)
@@ -419,7 +432,7 @@ impl HostCloth {
         }
     }
 
-    /// The phases that are solved, in order, with how their fibers are.
+    /// Solved phases in order, each with its fiber solver.
     fn solved_phases(&self) -> impl Iterator<Item = (u32, (FiberSolver, u32))> + Clone {
         let Cloth { fabric, config, phase_order, .. } = &self.live.cloth;
         let is_solved =
@@ -428,7 +441,7 @@ impl HostCloth {
         phases.map(|phase| (phase, self.fiber_solver(phase)))
     }
 
-    /// Lanes that the widest set of its phases keeps busy.
+    /// Number of lanes that the widest fiber set of the solved phases keeps busy.
     pub fn fiber_width(&self) -> u32 {
         let fabric = &self.live.cloth.fabric;
         let widths = self
@@ -437,13 +450,13 @@ impl HostCloth {
         widths.max().unwrap_or(0) as u32
     }
 
-    /// The stages that this cloth needs in its kernel; call after [`HostCloth::input_len`].
+    /// Stages that this cloth needs in its kernel; call after [`HostCloth::input_len`].
     pub fn stages(&self) -> StageMask {
         let needed = STAGES.iter().map(|row| row.stage).filter(|stage| self.needs(*stage));
         needed.fold(self.implicit_parts(), StageMask::with)
     }
 
-    /// The parts of [`Stage::Implicit`] that it needs.
+    /// Parts of [`Stage::Implicit`] that this cloth needs.
     fn implicit_parts(&self) -> StageMask {
         let Cloth { config, fabric, .. } = &self.live.cloth;
         let Some(implicit) = config.solver.as_implicit() else {
@@ -465,7 +478,7 @@ impl HostCloth {
         needed.fold(StageMask(0), StageMask::union)
     }
 
-    /// Whether a stage would do anything to this cloth.
+    /// True if a stage has an effect on this cloth.
     fn needs(&self, stage: Stage) -> bool {
         let live = &self.live;
         let (config, colliders, fabric) = (&live.cloth.config, &live.colliders, &live.cloth.fabric);
@@ -501,7 +514,8 @@ impl HostCloth {
         }
     }
 
-    /// Whether the backend reported the cloth asleep and nothing has woken it since: it need not be dispatched.
+    /// True if the backend reported the cloth asleep and nothing has woken it since; it is then not
+    /// dispatched.
     pub fn is_resting(&self) -> bool {
         let config = &self.live.cloth.config;
         let is_asleep =
@@ -509,51 +523,51 @@ impl HostCloth {
         is_asleep && !self.live.is_woken && !self.live.motion.is_moving()
     }
 
-    /// Takes over the kernel's report; one from before the last change is ignored.
+    /// Reads the kernel's report; a report from before the last waking is ignored.
     pub fn note_feedback(&mut self, feedback: &Feedback) {
         self.sleep_pass_count =
             if feedback.wake_count == self.wake_count { feedback.sleep_pass_count } else { 0 };
     }
 
-    /// Counts a frame in which the resting cloth was not dispatched at all; time goes on for its clock.
+    /// Counts a frame in which the resting cloth was not dispatched, and advances its clock.
     pub fn skip_frame(&mut self, frame: &Frame) {
         self.rest(frame);
         self.count_skipped(u32::from(frame.dt > 0.0));
     }
 
-    /// Begins a frame in which the resting cloth is not dispatched; [`HostCloth::is_settled`] says whether frames like it change
-    /// nothing more.
+    /// Begins a frame in which the resting cloth is not dispatched; [`HostCloth::is_settled`] is
+    /// then true if more frames of this length change nothing.
     pub fn rest(&mut self, frame: &Frame) {
         self.live.clock.begin_frame(frame.dt, &self.live.cloth.config);
         self.is_settled = self.live.clock.is_settled();
         self.is_still = false;
     }
 
-    /// Reads a little of what moved colliders are taken over from, so that it is in the cache; the number means nothing.
+    /// Prefetches the collider data of the fast paths; ignore the return value.
     pub fn fetch(&self) -> u32 {
         let LiveCloth { writes, cloth, colliders, .. } = &self.live;
         let set = &cloth.colliders;
         writes.len() as u32 ^ set.len() as u32 ^ set.stamps().bodies as u32 ^ colliders.fetch()
     }
 
-    /// The same of the lists there, once [`HostCloth::fetch`] has read where they are.
+    /// Prefetches the lists that [`HostCloth::fetch`] located; ignore the return value.
     pub fn fetch_lists(&self) -> u32 {
         let LiveCloth { writes, cloth, colliders, .. } = &self.live;
         let write = writes.first().map_or(0, |(particle, _)| *particle);
         write ^ cloth.colliders.fetch() ^ colliders.fetch_lists()
     }
 
-    /// Counts frames in which it was not dispatched.
+    /// Adds frames in which the cloth was not dispatched.
     pub fn count_skipped(&mut self, frames: u32) {
         self.skipped_frames = self.skipped_frames.wrapping_add(frames);
     }
 
-    /// Frames in which the cloth was not dispatched because it slept.
+    /// Number of frames in which the cloth was not dispatched because it slept.
     pub fn skipped_frames(&self) -> u32 {
         self.skipped_frames
     }
 
-    /// Cuts the next frame and appends this cloth's constants to `arrays`.
+    /// Divides the next frame into iterations and appends this cloth's constants to `arrays`.
     pub fn pack_frame(
         &mut self,
         frame: &Frame,
@@ -566,8 +580,9 @@ impl HostCloth {
         self.end_frame(steps.is_some(), was_still);
     }
 
-    /// The same for an engine that keeps `parameters` and rows of the last frame: only what has changed since is packed anew.
-    /// Returns whether the rows in `arrays` are new; else there are none, and those of the last frame hold.
+    /// Like [`HostCloth::pack_frame`] for an engine that keeps `parameters` and rows of the last
+    /// frame: packs only changes. Returns true if `arrays` has new rows; otherwise `arrays` is
+    /// empty and the rows of the last frame stay valid.
     pub fn update_frame(
         &mut self,
         frame: &Frame,
@@ -592,22 +607,23 @@ impl HostCloth {
         is_new
     }
 
-    /// Whether at most particles were written and colliders moved since the last frame, if the next one is as long and the
-    /// simulation's colliders are where they were: then [`HostCloth::move_colliders`] does what
-    /// [`HostCloth::update_colliders`], [`HostCloth::take_inputs`] and [`HostCloth::update_frame`] would do.
+    /// True if only particles were written and colliders moved since the last frame, supposing that
+    /// the next frame is as long and the simulation's colliders have not moved: then
+    /// [`HostCloth::move_colliders`] replaces [`HostCloth::update_colliders`],
+    /// [`HostCloth::take_inputs`] and [`HostCloth::update_frame`].
     pub fn is_quick(&self) -> bool {
         self.is_still
             && !self.live.has_new_plan
-            && self.live.changes != Changes::Anything
+            && self.live.changes != ChangeScope::Anything
             && self.sleep_pass_count == 0
     }
 
-    /// Whether a quick cloth has colliders that move or have moved.
+    /// True if a quick cloth has colliders that move, or moved in the last frame.
     pub fn has_moving_colliders(&self) -> bool {
-        !self.is_settled || self.live.changes == Changes::Colliders
+        !self.is_settled || self.live.changes == ChangeScope::Colliders
     }
 
-    /// The new count of a cloth that can sleep and that something has woken.
+    /// Returns the new wake count if the cloth can sleep and was woken since the last call.
     pub fn take_wake(&mut self) -> Option<u32> {
         (std::mem::take(&mut self.live.is_woken) && self.can_sleep).then(|| {
             self.wake();
@@ -615,14 +631,15 @@ impl HostCloth {
         })
     }
 
-    /// Earlier reports no longer count, even if nothing is read back for a while.
+    /// Raises the wake count, which invalidates earlier sleep reports even if nothing is read back
+    /// for a while.
     fn wake(&mut self) {
         (self.wake_count, self.sleep_pass_count) = (self.wake_count.wrapping_add(1), 0);
     }
 
-    /// Takes over where the spheres of a quick cloth's own set are, if at most these have moved, and passes on what is new, as
-    /// [`HostCloth::take_inputs`]. Returns where the spheres begin at the frame's start and at its end, relative to the inputs; `None`,
-    /// and nothing is done, of any other cloth.
+    /// Uploads the moved spheres of a quick cloth, like [`HostCloth::take_inputs`], if nothing else
+    /// has moved. Returns the begins of the spheres at the frame's start and end, relative to the
+    /// inputs; `None`, with nothing done, for any other cloth.
     pub fn move_spheres(
         &mut self,
         memory: &mut MovedSpheres,
@@ -630,21 +647,21 @@ impl HostCloth {
     ) -> Option<[u32; 2]> {
         let begin = self.input_begins()[2];
         let LiveCloth { cloth, colliders, is_woken, changes, .. } = &mut self.live;
-        if *changes != Changes::Colliders {
+        if *changes != ChangeScope::Colliders {
             return None;
         }
         *is_woken |=
             colliders.move_spheres(&cloth.colliders, cloth.collider_groups, &mut memory.0)?;
-        *changes = Changes::Nothing;
+        *changes = ChangeScope::Nothing;
         colliders.take_moved_spheres(|offset, values| upload(begin + offset, values));
         self.is_settled = !colliders.has_moving_spheres();
         cloth.colliders.end_frame();
         Some(colliders.end_spheres().map(|row| begin + row))
     }
 
-    /// Takes over what has moved of a quick cloth's own colliders, and brings `parameters` up to date but for the wakings
-    /// ([`HostCloth::take_wake`]). Returns false if it is not quick after all: then nothing but
-    /// [`HostCloth::update_colliders`] was done.
+    /// Uploads the moved colliders of a quick cloth and updates `parameters` except for the wake
+    /// count ([`HostCloth::take_wake`]). Returns false if the cloth is not quick after all: then
+    /// only [`HostCloth::update_colliders`] was done.
     ///
     /// # Errors
     /// As [`HostCloth::update_colliders`].
@@ -657,7 +674,8 @@ impl HostCloth {
         parameters: &mut ClothParameters,
         mut upload: impl FnMut(u32, &[[u32; 4]]),
     ) -> Result<bool, ModelError> {
-        if std::mem::replace(&mut self.live.changes, Changes::Nothing) == Changes::Colliders {
+        if std::mem::replace(&mut self.live.changes, ChangeScope::Nothing) == ChangeScope::Colliders
+        {
             self.update_colliders(world, contact, frame.dt)?;
             if self.live.colliders.has_new_lists() {
                 return Ok(false);
@@ -683,13 +701,15 @@ impl HostCloth {
         Ok(true)
     }
 
-    /// Whether the last frame would be repeated if nothing changed: the same parameters and no new input.
+    /// True if another frame without changes would repeat the last one: same parameters, no new
+    /// input.
     pub fn is_settled(&self) -> bool {
         self.is_settled
     }
 
-    /// Takes over what [`HostCloth::update_colliders`] and the user have changed of counts, stages, layouts and constants; false if
-    /// nothing, so that what was computed of them holds.
+    /// Returns true if [`HostCloth::update_colliders`] or the user has changed counts, stages,
+    /// layouts or constants since the last call; if false, everything derived from them stays
+    /// valid.
     pub fn take_new_plan(&mut self) -> bool {
         let is_new =
             std::mem::take(&mut self.live.has_new_plan) | self.live.colliders.take_new_lists();
@@ -697,14 +717,14 @@ impl HostCloth {
         is_new
     }
 
-    /// The last frame's rows are lost: the next one packs all of them.
+    /// Makes the next frame pack all rows, as those of the last frame are lost.
     pub fn forget_constants(&mut self) {
         self.has_new_constants = true;
     }
 
-    /// Divides the frame into iterations; a cloth that was woken gets a new count.
+    /// Divides the frame into iterations; raises the wake count of a woken cloth.
     fn begin_frame(&mut self, frame: &Frame) -> Option<FrameSteps> {
-        // One that no longer can is woken once more.
+        // A cloth that has just lost the ability to sleep is woken once more.
         let can_sleep = self.live.cloth.config.sleep.threshold > 0.0;
         self.can_sleep |= can_sleep;
         if self.take_wake().is_none() && self.can_sleep && self.live.motion.is_moving() {
@@ -714,7 +734,7 @@ impl HostCloth {
         self.live.clock.begin_frame(frame.dt, &self.live.cloth.config)
     }
 
-    /// Packs parameters and rows; the local space moves on.
+    /// Packs parameters and rows, and advances the local space.
     fn pack_constants(
         &mut self,
         frame: &Frame,
@@ -738,7 +758,7 @@ impl HostCloth {
         if let Some(parameters) =
             arrays.cloth_parameters.last_mut().filter(|_| !self.live.holds.is_empty())
         {
-            // Merged spheres are scaled already.
+            // Merged spheres are already scaled.
             let motion = &mut parameters.motion;
             (motion.scale, motion.bias) = (1.0, 0.0);
             if self.live.acting_spheres().is_none() {
@@ -749,7 +769,7 @@ impl HostCloth {
         self.packed_for = Some((steps, self.live.pose()));
     }
 
-    /// Where the inputs of this frame are.
+    /// Offsets of the inputs of this frame.
     fn inputs(&self, placement: &ClothPlacement, steps: Option<&FrameSteps>) -> InputOffsets {
         let slots = ParticleSlots { particle_count: placement.particle_count };
         let at = |is_set: bool, offset: u32| {
@@ -784,11 +804,11 @@ impl HostCloth {
         }
     }
 
-    /// What moved over the frame has arrived.
+    /// Ends the frame: targets become starts.
     fn end_frame(&mut self, is_simulated: bool, was_still: bool) {
         let live = &mut self.live;
         let arrays = [&live.motion_spheres, live.holds.spheres(), &live.separation_spheres];
-        live.changes = Changes::Nothing;
+        live.changes = ChangeScope::Nothing;
         self.is_still = live.clock.is_settled()
             && was_still
             && !arrays.into_iter().any(InterpolatedArray::has_target);
@@ -801,15 +821,16 @@ impl HostCloth {
     }
 }
 
-/// How the fibers of a phase can be solved as a whole.
+/// Solvability of the fibers of a phase as a whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum WholeFibers {
-    /// Not at all: a fiber visits a particle twice, which two of its edges would move at once.
+    /// Only edge by edge: a fiber visits a particle twice, so two of its edges would move it at
+    /// once.
     Knotted,
-    /// By the pass along the fiber alone: one has two pins, so that its system may have no solution, against which only that
-    /// pass guards.
+    /// Only by the pass along the fiber: a fiber has two pins, so its system may be singular, which
+    /// only that pass guards against.
     Held,
-    /// By cyclic reduction too, in so many rounds for the longest.
+    /// Also by cyclic reduction, in `rounds` rounds for the longest fiber.
     Free { rounds: u32 },
 }
 
@@ -823,6 +844,7 @@ impl WholeFibers {
             let mut pin_count = 0;
             for &vertex in vertices {
                 if cloth.particles[vertex as usize].is_pinned() {
+                    // Pinned particles do not move, so a fiber may visit them twice.
                     pin_count += 1;
                 } else if std::mem::replace(&mut visitor[vertex as usize], fiber) == fiber {
                     return Self::Knotted;
@@ -845,7 +867,8 @@ mod tests {
     use poplin_model::{Fabric, TriangleMesh};
     use std::sync::Arc;
 
-    /// The largest displacement of a mesh vertex in an iteration of the next frame, as the kernel reads it.
+    /// Largest displacement of a mesh vertex in an iteration of the next frame \[m\], as the kernel
+    /// reads it.
     fn next_mesh_step(host: &mut HostCloth) -> f32 {
         let placement = ClothPlacement {
             cloth: 0,
@@ -863,7 +886,7 @@ mod tests {
     }
 
     #[test]
-    fn a_copy_finds_the_mesh_anew_as_its_scratch_is_of_others() {
+    fn a_copy_searches_the_mesh_again_as_its_scratch_is_new() {
         let fabric = Fabric {
             particle_count: 1,
             set_fiber_begin: vec![0],

@@ -1,4 +1,5 @@
-//! The host side of what a cloth collides with: arrays, lists and trees as the kernel reads them.
+//! Colliders of one cloth on the host: shape arrays, index lists and trees in the layout that the
+//! kernel reads.
 
 mod arrays;
 mod grown;
@@ -16,7 +17,7 @@ use poplin_model::{
 };
 
 use crate::InterpolatedArray;
-use crate::interpolated::Change;
+use crate::interpolated::PathChange;
 pub(crate) use arrays::Halves;
 use arrays::{Bodies, Boxes, Flat, Mesh, Owner, Round, View};
 use tree::{Bounds, Tree, bounds_of};
@@ -25,14 +26,14 @@ pub use arrays::BodyRef;
 pub(crate) use arrays::SpaceMotion;
 pub use impulses::{ClothImpulses, FrameBodies};
 
-/// How far shapes may move until the boxes of their trees are fitted anew, in relation to the smallest radius: while they do
-/// not, nothing of the trees is uploaded. The boxes are that much larger, as the fat ones of Box2D's dynamic tree.
+/// Margin of the tree boxes, in units of the smallest radius: shapes may move this far before the
+/// trees are refitted and uploaded again, as with the fat boxes of Box2D's dynamic tree.
 const SHAPE_SLACK: f32 = 0.5;
 
-/// A displacement that no particle's clearance outlasts \[m\].
+/// Displacement larger than the clearance of any particle \[m\].
 const JUMP: f32 = 1e30;
 
-/// Rows that do not change from frame to frame, floats as their bits, and whether they were uploaded.
+/// Rows that change rarely (floats as their bits), with a flag for a pending upload.
 #[derive(Debug, Clone, Default)]
 struct Rows {
     rows: Vec<[u32; 4]>,
@@ -45,14 +46,14 @@ impl Rows {
         self.rows = rows;
     }
 
-    /// Those of a tree that was fitted anew.
+    /// Packs a refitted tree.
     fn fit(&mut self, tree: &Tree) {
         tree.rows(&mut self.rows);
         self.is_changed = true;
     }
 }
 
-/// The box around some items of an array on their paths over the next frame.
+/// Bounding box of the paths of some items of an array over the next frame.
 fn bounds_of_paths(
     array: &InterpolatedArray,
     items: &[u32],
@@ -68,7 +69,7 @@ fn bounds_of_paths(
     bounds_of(items.iter().flat_map(ends))
 }
 
-/// Parts of the inputs of a cloth that colliders take, in their order in memory.
+/// Collider parts of the inputs of a cloth, in their order in memory.
 #[derive(Debug, Clone, Copy)]
 enum Part {
     Spheres,
@@ -86,7 +87,7 @@ enum Part {
 
 const PART_COUNT: usize = Part::Bodies as usize + 1;
 
-/// Where the lists of indices begin, in indices.
+/// Ranges and begins of the index lists \[indices\]; a pair is begin and length.
 #[derive(Debug, Clone, Copy, Default)]
 struct Lists {
     free_spheres: [u32; 2],
@@ -95,11 +96,11 @@ struct Lists {
     free_boxes: [u32; 2],
     sphere_capsules: u32,
     convex_planes: u32,
-    /// Factors on friction, or nothing where all are 1.
+    /// Begin of the friction factors; `None` if all are 1.
     frictions: Option<u32>,
 }
 
-/// What a cloth's arrays were made from.
+/// Stamps and settings from which the arrays of a cloth were built.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Seen {
     own: ColliderStamps,
@@ -140,15 +141,16 @@ impl Seen {
 #[cfg(feature = "save")]
 pub(crate) type StoredTrees = (f32, [tree::StoredTree; 2]);
 
-/// What a cloth collides with, in its local space, as arrays, lists and trees.
+/// Colliders that a cloth meets, in its local space, as arrays, lists and trees.
 #[derive(Debug, Clone, Default)]
-// What is read of every cloth whose spheres move comes first.
+// Fields that are read for every cloth with moving spheres come first: they share cache lines.
 #[repr(C)]
 pub(crate) struct HostColliders {
     spheres: InterpolatedArray,
-    /// How far spheres may move until the trees no longer hold them \[m\].
+    /// Remaining motion of the spheres before the trees must be refitted \[m\].
     shape_slack: f32,
-    /// Spheres of the cloth's own set are all that moves, or could without a change of members.
+    /// True if nothing but spheres of the cloth's own set moves, or could move while the set keeps
+    /// its members.
     has_own_spheres_alone: bool,
     sphere_tree_rows: Rows,
     seen: Option<Seen>,
@@ -174,9 +176,9 @@ pub(crate) struct HostColliders {
     sphere_tree: Tree,
     capsule_tree: Tree,
     triangle_tree: Tree,
-    /// Spheres and capsules before the last ones, to reuse their memory.
+    /// Previous spheres and capsules, kept to reuse their memory.
     round: Round,
-    /// Boxes of the items of a tree, likewise.
+    /// Boxes of the items of a tree, kept to reuse their memory.
     bounds: Vec<Bounds>,
     free: Lists,
     free_spheres: Vec<u32>,
@@ -187,9 +189,10 @@ pub(crate) struct HostColliders {
     needs_shape_trees: bool,
     needs_triangle_tree: bool,
     needs_refit: bool,
-    /// Lists, or triangles, have changed since [`Self::take_new_lists`]: with them counts and the length of the inputs.
+    /// True if lists or triangles have changed since [`Self::take_new_lists`], and with them counts
+    /// and the length of the inputs.
     has_new_lists: bool,
-    /// Rows that each part may take before the inputs must be laid out anew.
+    /// Rows reserved for each part; a longer part needs a new layout of the inputs.
     capacities: [u32; PART_COUNT],
 }
 
@@ -202,9 +205,10 @@ fn bits(row: [f32; 4]) -> [u32; 4] {
 }
 
 impl HostColliders {
-    /// Takes over what has changed of the cloth's own set, the simulation's set and the motion of the local space, then brings
-    /// lists and trees up to date. Call before anything is asked for a frame. Returns whether anything changed for this cloth. Rigid
-    /// bodies are met that much farther from their shapes \[m\].
+    /// Applies the changes of the cloth's own set, the simulation's set and the motion of the local
+    /// space, then updates lists and trees. Call this first in a frame. Returns true if anything
+    /// changed for this cloth. `body_margin` is the distance that rigid bodies keep from the cloth
+    /// beyond their shapes \[m\].
     pub(crate) fn update(
         &mut self,
         own: &ColliderSet,
@@ -224,7 +228,7 @@ impl HostColliders {
         if last.is_none_or(|last| last.has_other_bodies(&seen)) {
             let bodies = Bodies::of(&views, body_margin);
             if is_other(ShapeKind::Mesh) {
-                // Refused before anything is taken over.
+                // An invalid mesh returns here, before anything is changed.
                 is_changed |= self.set_mesh(Mesh::of(&views, &bodies))?;
             }
             is_changed |= self.set_bodies(bodies);
@@ -257,9 +261,10 @@ impl HostColliders {
         Ok(is_changed)
     }
 
-    /// Takes over where the spheres of the cloth's own set are, if it has nothing else, meets nothing else, and nothing but that
-    /// has changed since the last frame: as [`HostColliders::update`], for the commonest change. `None` if it is another one, of
-    /// which nothing is taken over; else whether anything has changed for the cloth. `halves` is memory.
+    /// Fast path of [`HostColliders::update`] for a frame in which only spheres of the cloth's own
+    /// set have moved and the cloth meets nothing else. Returns `None`, with nothing changed, in
+    /// any other case; otherwise true if anything changed for the cloth. `halves` is scratch
+    /// memory.
     pub(crate) fn move_spheres(
         &mut self,
         own: &ColliderSet,
@@ -267,6 +272,7 @@ impl HostColliders {
         halves: &mut Halves,
     ) -> Option<bool> {
         let (stamps, seen) = (own.stamps(), &mut self.seen.as_mut()?.own);
+        // Equal stamps but for those of shapes: no member, group or body has changed.
         let same_but_spheres = ColliderStamps { kinds: seen.kinds, ..stamps } == *seen;
         if !self.has_own_spheres_alone || !same_but_spheres {
             return None;
@@ -281,16 +287,18 @@ impl HostColliders {
         Some(change.is_any())
     }
 
-    /// Passes on what [`HostColliders::move_spheres`] has changed, as [`HostColliders::take_changed`].
+    /// Uploads the changes of [`HostColliders::move_spheres`], like
+    /// [`HostColliders::take_changed`].
     pub(crate) fn take_moved_spheres(&mut self, mut upload: impl FnMut(u32, &[[u32; 4]])) {
-        const { assert!(Part::Spheres as u32 == 0, "they come first") };
+        const { assert!(Part::Spheres as u32 == 0, "spheres are the first part") };
         self.spheres.take_changed(|offset, rows| upload(offset, cast_slice(rows)));
         if std::mem::take(&mut self.sphere_tree_rows.is_changed) {
             upload(self.begins()[Part::SphereTree as usize], &self.sphere_tree_rows.rows);
         }
     }
 
-    /// Start and target of the spheres in the colliders' inputs; then the frame of spheres that alone have moved ends.
+    /// Ends a frame in which only spheres moved and returns the offsets of their starts and targets
+    /// in the colliders' inputs.
     pub(crate) fn end_spheres(&mut self) -> [u32; 2] {
         let offsets = self.spheres.offsets();
         self.spheres.end_frame();
@@ -308,12 +316,13 @@ impl HostColliders {
         self.spheres.fetch()
     }
 
-    /// Whether spheres move over the next frame.
+    /// True if spheres move over the next frame.
     pub(crate) fn has_moving_spheres(&self) -> bool {
         self.spheres.has_target()
     }
 
-    /// Whether other colliders are met than in the last frame, which may be refused, or with other groups.
+    /// True if members or groups differ from those of the last frame, so that the next frame may be
+    /// rejected.
     pub(crate) fn has_other_members(
         &self,
         own: &ColliderSet,
@@ -327,7 +336,7 @@ impl HostColliders {
         })
     }
 
-    /// Takes over spheres and capsules, and leaves the lists of what was before.
+    /// Sets spheres and capsules, and swaps the previous lists into `round`.
     fn set_round(&mut self, round: &mut Round) -> bool {
         let [start, target] = &round.spheres;
         let change = self.spheres.lead(start, target);
@@ -395,7 +404,7 @@ impl HostColliders {
         Ok(has_new_triangles | change.is_any() | has_new_owners)
     }
 
-    /// Bodies are compared as a whole: a body that moves keeps the cloth awake.
+    /// Replaces the bodies. Any difference counts as a change: a moving body keeps the cloth awake.
     fn set_bodies(&mut self, bodies: Bodies) -> bool {
         let is_changed = self.bodies != bodies;
         self.bodies = bodies;
@@ -403,12 +412,12 @@ impl HostColliders {
         is_changed
     }
 
-    /// Whose impulses the next frame reports.
+    /// Bodies whose impulses the next frame reports.
     pub(crate) fn frame_bodies(&self) -> FrameBodies {
         FrameBodies { refs: self.bodies.refs.clone(), to_world: self.to_world }
     }
 
-    /// The body of the mesh.
+    /// Rigid body that owns the mesh.
     fn mesh_body(&self) -> Option<u32> {
         self.mesh.owners.first().and_then(|owner| owner.body)
     }
@@ -444,24 +453,27 @@ impl HostColliders {
         self.free.free_spheres[1] + self.free.free_capsules[1] > 0
     }
 
-    /// Makes the next frame find what particles remember of the mesh anew.
+    /// Makes the next frame search the mesh again instead of starting from the nearest triangles of
+    /// the last frame.
     pub(crate) fn forget_nearby(&mut self) {
         self.has_new_mesh = !self.triangles.is_empty();
     }
 
-    /// How long the frame was for which it was brought up to date last \[s\].
+    /// Length of the frame of the last update \[s\].
     #[cfg(feature = "save")]
     pub(crate) fn last_dt(&self) -> f32 {
         self.seen.map_or(0.0, |seen| seen.motion.dt)
     }
 
-    /// What follows from the past alone: how much room the trees of spheres and capsules have left, and the trees.
+    /// State that depends on earlier frames: the remaining slack of the trees of spheres and
+    /// capsules, and the trees.
     #[cfg(feature = "save")]
     pub(crate) fn stored_trees(&self) -> StoredTrees {
         (self.shape_slack, [&self.sphere_tree, &self.capsule_tree].map(Tree::stored))
     }
 
-    /// Takes over what [`Self::stored_trees`] has returned for the same colliders, once they are up to date.
+    /// Restores the result of [`Self::stored_trees`] for the same colliders; call after
+    /// [`Self::update`].
     #[cfg(feature = "save")]
     pub(crate) fn set_trees(&mut self, (slack, trees): StoredTrees) -> Result<(), ModelError> {
         let [spheres, capsules] = trees;
@@ -473,7 +485,7 @@ impl HostColliders {
         Ok(())
     }
 
-    /// Brings lists and trees up to date.
+    /// Updates lists and trees.
     fn derive(&mut self) {
         let has_new_lists = std::mem::take(&mut self.needs_lists);
         if has_new_lists {
@@ -493,17 +505,18 @@ impl HostColliders {
         }
     }
 
-    /// Whether lists or triangles have changed since [`Self::take_new_lists`].
+    /// True if lists or triangles have changed since [`Self::take_new_lists`].
     pub(crate) fn has_new_lists(&self) -> bool {
         self.has_new_lists
     }
 
-    /// Whether lists or triangles have changed since the last call.
+    /// Returns true if lists or triangles have changed since the last call.
     pub(crate) fn take_new_lists(&mut self) -> bool {
         std::mem::take(&mut self.has_new_lists)
     }
 
-    /// Whether the next frame has the same offsets if nothing changes; ask before [`Self::end_frame`].
+    /// True if the next frame has the same offsets if nothing changes; call before
+    /// [`Self::end_frame`].
     pub(crate) fn is_settled(&self) -> bool {
         let arrays = [&self.spheres, &self.planes, &self.boxes, &self.vertices];
         !self.has_new_mesh && !arrays.into_iter().any(InterpolatedArray::has_target)
@@ -521,6 +534,7 @@ impl HostColliders {
         };
         self.free_spheres = of_body(&self.sphere_owners, None);
         self.free_capsules = of_body(&self.capsule_owners, None);
+        // Prefix sum of the plane counts, without the leading 0.
         let plane_begin = self.convexes.iter().scan(0, |sum, convex| {
             *sum += convex.len() as u32;
             Some(*sum)
@@ -528,6 +542,7 @@ impl HostColliders {
         let sphere_capsules = groups_by_member(self.sphere_owners.len(), &self.capsules);
         let owners =
             [&self.sphere_owners, &self.capsule_owners, &self.convex_owners, &self.box_owners];
+        // Friction factors in the order spheres, capsules, convexes, boxes, meshes.
         let of_shapes = owners.into_iter().flatten().map(|owner| owner.friction);
         let frictions: Vec<_> = of_shapes.chain(self.mesh.frictions()).map(f32::to_bits).collect();
         let has_frictions = frictions.iter().any(|&bits| bits != 1.0_f32.to_bits());
@@ -568,21 +583,22 @@ impl HostColliders {
         self.body_rows.set(rows);
     }
 
-    /// Whether spheres have left the room that the boxes of the trees have for them.
-    fn outgrow_trees(&mut self, change: Change) -> bool {
+    /// Reduces the slack by the motion of the spheres; returns true if it is used up.
+    fn outgrow_trees(&mut self, change: PathChange) -> bool {
         if change.is_any() {
             self.shape_slack -= self.spheres.drift();
         }
         change.is_jump || self.shape_slack < 0.0
     }
 
-    /// Brings the trees of spheres and capsules up to date, those of new lists by building them.
+    /// Refits the trees of spheres and capsules, or rebuilds them for new lists.
     fn fit_shape_trees(&mut self, has_new_lists: bool) {
         let smallest = self.spheres.start().iter().map(|sphere| sphere[3]).fold(JUMP, f32::min);
-        // What has not moved yet may never do so; for what is fast room would not last.
+        // No margin for new shapes, which may never move, or for fast ones, which would use it up
+        // at once.
         let has_room = !has_new_lists && self.spheres.drift() < SHAPE_SLACK * smallest;
         let room = if has_room { SHAPE_SLACK * smallest } else { 0.0 };
-        // A little less than there is, for rounding.
+        // 1 % less than the margin, against rounding.
         self.shape_slack = 0.99 * room;
         let radius = |[.., radius]: [f32; 4]| radius + room;
         self.bounds.clear();
@@ -617,11 +633,12 @@ impl HostColliders {
         lens.map(|len| len as u32)
     }
 
-    /// Vec4 of input that are needed; more than before means that everything is laid out anew.
+    /// Length of the inputs \[vec4\]; a longer result than before means a new layout of all parts.
     pub(crate) fn input_len(&mut self) -> u32 {
         let lens = self.lens();
         if lens.iter().zip(&self.capacities).any(|(len, capacity)| len > capacity) {
-            // A part that has grown once will grow again: room is left, so that the pool is not filled with old parts.
+            // A part that has grown once grows again: doubling its room keeps old copies from
+            // filling the pool.
             let room = |len: u32, capacity: u32| {
                 if len <= capacity { capacity } else { len.max(2 * capacity) }
             };
@@ -631,7 +648,7 @@ impl HostColliders {
         self.capacities.iter().sum()
     }
 
-    /// Makes the next upload include everything.
+    /// Marks every part for the next upload.
     pub(crate) fn mark_all(&mut self) {
         for array in [&mut self.spheres, &mut self.planes, &mut self.boxes, &mut self.vertices] {
             array.mark_all();
@@ -641,7 +658,7 @@ impl HostColliders {
         }
     }
 
-    /// The parts after the interpolated arrays, in order.
+    /// Parts after the interpolated arrays, in order.
     fn static_rows(&mut self) -> [&mut Rows; PART_COUNT - 4] {
         [
             &mut self.capsule_rows,
@@ -662,7 +679,7 @@ impl HostColliders {
         })
     }
 
-    /// Passes on every part that changed, with its offset in the colliders' inputs \[vec4\].
+    /// Uploads every changed part with its offset in the colliders' inputs \[vec4\].
     pub(crate) fn take_changed(&mut self, mut upload: impl FnMut(u32, &[[u32; 4]])) {
         let begins = self.begins();
         let arrays = [&mut self.spheres, &mut self.planes, &mut self.boxes, &mut self.vertices];
@@ -677,7 +694,7 @@ impl HostColliders {
         }
     }
 
-    /// Vec4 of scratch that the colliders of a cloth need.
+    /// Length of the scratch of the colliders \[vec4\].
     pub(crate) fn scratch_len(&self, particle_count: u32) -> u32 {
         self.prepared_len() + self.nearest_len(particle_count) + self.impulse_len(particle_count)
     }
@@ -696,13 +713,15 @@ impl HostColliders {
         self.body_count() * (BODY_ROWS + CHUNK_ROWS * chunk_count(particle_count))
     }
 
-    /// Where the bodies' rows are in the colliders' scratch.
+    /// Begin of the impulse rows of bodies in the colliders' scratch \[vec4\].
     pub(crate) fn impulse_begin(&self, particle_count: u32) -> u32 {
         self.prepared_len() + self.nearest_len(particle_count)
     }
 
-    /// Loop trips of one particle in one iteration: all planes and boxes are tested, trees are traversed as far as usual.
+    /// Loop trips of one particle in one iteration: every plane and box, and a usual share of the
+    /// tree nodes.
     pub(crate) fn trips_per_particle(&self) -> u64 {
+        // A traversal of a large tree visits about 192 nodes.
         let of_tree = |count: u32| u64::from(count).min(192);
         let of_convexes = self.convexes.iter().map(Vec::len).sum::<usize>();
         let one_by_one = self.planes.start().len() + self.box_owners.len() + of_convexes;
@@ -712,8 +731,8 @@ impl HostColliders {
             + of_tree(self.capsule_tree.node_count())
     }
 
-    /// The constants of the next frame. `input_begin` is the colliders' part of `input_pool`, `scratch_begin` that of the
-    /// cloth's scratch.
+    /// Constants of the next frame. `input_begin` is the begin of the colliders' inputs in
+    /// `input_pool`, `scratch_begin` that of their part of the cloth's scratch.
     pub(crate) fn frame(
         &self,
         config: &ClothConfig,
@@ -787,8 +806,8 @@ impl HostColliders {
         }
     }
 
-    /// The largest displacement of a mesh vertex in one iteration of the next frame; huge in the frame after the mesh was
-    /// replaced.
+    /// Largest displacement of a mesh vertex in one iteration of the next frame \[m\]; [`JUMP`] in
+    /// the frame after the mesh was replaced.
     fn mesh_step(&self, steps: Option<&FrameSteps>) -> f32 {
         if self.has_new_mesh {
             return JUMP;
@@ -801,12 +820,13 @@ impl HostColliders {
         } else {
             0.0
         };
-        // A little more than computed, for rounding.
+        // 0.1 % more than computed, against rounding.
         1.001 * farthest.sqrt() / steps.map_or(1.0, |steps| steps.iteration_count as f32)
     }
 
-    /// After the frame targets are starts.
+    /// Ends the frame: targets become starts.
     pub(crate) fn end_frame(&mut self, is_simulated: bool) {
+        // A frame of zero length did not search the mesh, so the search is still due.
         self.has_new_mesh &= !is_simulated;
         for array in [&mut self.spheres, &mut self.planes, &mut self.boxes, &mut self.vertices] {
             array.end_frame();
@@ -814,13 +834,15 @@ impl HostColliders {
     }
 }
 
-/// Whether every edge of the triangles is shared with exactly one other triangle, in the opposite direction.
+/// Returns true if every edge of the triangles is shared with exactly one other triangle, in the
+/// opposite direction.
 pub(crate) fn is_closed(triangles: &[[u32; 3]]) -> bool {
     let edges = triangles.iter().flat_map(|&[a, b, c]| [[a, b], [b, c], [c, a]]);
     let mut forward: Vec<_> = edges.collect();
     let mut backward: Vec<_> = forward.iter().map(|&[a, b]| [b, a]).collect();
     forward.sort_unstable();
     backward.sort_unstable();
+    // Every directed edge occurs once, and so does its reverse.
     !forward.is_empty() && forward == backward && forward.windows(2).all(|pair| pair[0] != pair[1])
 }
 
@@ -830,7 +852,7 @@ mod tests {
     use poplin_model::{Capsule, Collider, RigidBody, Shape, Sphere, TriangleMesh};
 
     #[test]
-    fn closed_meshes_are_told_from_open_ones() {
+    fn is_closed_rejects_open_and_doubled_meshes() {
         let tetrahedron = [[0, 2, 1], [0, 1, 3], [1, 2, 3], [2, 0, 3]];
         assert!(is_closed(&tetrahedron));
         assert!(!is_closed(&tetrahedron[1..]));
@@ -864,7 +886,7 @@ mod tests {
     }
 
     #[test]
-    fn capsules_share_the_ball_of_their_joint_until_they_part() {
+    fn capsules_share_the_sphere_of_a_joint_until_they_separate() {
         let (mut host, mut set) = (HostColliders::default(), ColliderSet::new());
         let ball = |y: f32| Sphere { center: [0.0, y, 0.0], radius: 0.1 };
         let bone = |from: f32, to: f32| Capsule { ends: [ball(from), ball(to)] };
@@ -873,15 +895,15 @@ mod tests {
         set.add(ball(1.0)).unwrap();
         updated(&mut host, &set);
         assert_eq!(host.capsules, [[0, 1], [1, 2]]);
-        assert_eq!(host.sphere_owners.len(), 4, "a ball of its own is not a joint");
+        assert_eq!(host.sphere_owners.len(), 4, "a separate sphere is not a joint");
         set.set_shape(shin, bone(1.5, 2.0)).unwrap();
         updated(&mut host, &set);
         assert_eq!(host.capsules, [[0, 1], [2, 3]]);
-        assert_eq!(host.spheres.start()[2][1], 1.0, "it comes from the joint");
+        assert_eq!(host.spheres.start()[2][1], 1.0, "the new sphere starts at the joint");
     }
 
     #[test]
-    fn a_part_that_outgrows_its_room_uploads_everything_anew() {
+    fn a_part_beyond_its_capacity_uploads_all_parts_again() {
         let (mut host, mut set) = (HostColliders::default(), ColliderSet::new());
         set.add(Shape::sphere(1.0)).unwrap();
         set.add(Shape::sphere(2.0)).unwrap();
@@ -897,7 +919,7 @@ mod tests {
     }
 
     #[test]
-    fn moving_one_shape_uploads_its_kind_alone() {
+    fn moving_one_shape_uploads_only_its_kind() {
         let (mut host, mut set) = (HostColliders::default(), ColliderSet::new());
         let at = |x: f32| Pose { translation: [x, 0.0, 0.0], ..Pose::default() };
         let ball = set.add(Shape::sphere(1.0)).unwrap();
@@ -928,7 +950,7 @@ mod tests {
     }
 
     #[test]
-    fn trees_hold_what_moves_and_stay_while_it_does_not_leave_them() {
+    fn trees_bound_moving_shapes_and_are_kept_within_their_slack() {
         let (mut host, mut set) = (HostColliders::default(), ColliderSet::new());
         let ids = [Shape::sphere(0.1), Shape::capsule(0.4, [0.1, 0.2]), Shape::sphere(0.3)]
             .map(|shape| set.add(shape).unwrap());
@@ -955,7 +977,7 @@ mod tests {
                 [&host.capsule_tree_rows, &host.sphere_tree_rows].into_iter().zip(&ends)
             {
                 let path = bounds_of_paths(&host.spheres, items, |[.., radius]| radius);
-                // The root.
+                // Bounds of the root node.
                 let [low, high] = [0, 1].map(|row| rows.rows[row].map(f32::from_bits));
                 for k in 0..3 {
                     assert!(low[k] <= path.min[k] && path.max[k] <= high[k], "frame {frame}");
@@ -964,11 +986,11 @@ mod tests {
             host.end_frame(true);
             set.end_frame();
         }
-        assert!((300..450).contains(&kept), "the trees stayed in {kept} frames");
+        assert!((300..450).contains(&kept), "the trees were kept in {kept} frames");
     }
 
     #[test]
-    fn meshes_of_different_bodies_are_refused() {
+    fn meshes_of_different_bodies_are_rejected() {
         let (mut host, mut set) = (HostColliders::default(), ColliderSet::new());
         let (vertices, triangles) = ([[0.0; 3]; 3].into(), [[0, 1, 2]].into());
         let mesh = TriangleMesh { vertices, triangles };
