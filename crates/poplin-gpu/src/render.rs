@@ -1,4 +1,4 @@
-//! Vertices to draw, made from particles on the GPU.
+//! Render meshes: vertices to draw, computed from particles on the GPU.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -18,26 +18,27 @@ use crate::pool::Pool;
 use crate::requirements::check_device;
 use crate::{Engine, EngineOptions, GpuError};
 
-/// Bytes of a particle.
+/// Size of a particle \[bytes\].
 const PARTICLE_BYTES: u64 = 16;
 
-/// Encodings after which a uniform is used again.
+/// Number of encodings after which a uniform slot is reused.
 const SLOTS: usize = 32;
 
-/// Storage bindings 1.. of the kernels: whether they only read them.
+/// Read-only flags of the kernels' storage bindings 1 to 8.
 const STORAGE_READ_ONLY: [bool; 8] = [true, true, true, true, true, false, false, false];
 
-/// A render mesh that follows a cloth. It never refers to another one.
+/// Handle of a render mesh that follows a cloth. The handle of a removed mesh never refers to
+/// another one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct RenderId(u64);
 
-/// Choices at the creation of [`RenderMeshes`].
+/// Options for creating [`RenderMeshes`].
 #[derive(Debug, Clone)]
 pub struct RenderOptions {
-    /// More usages of the buffers of vertices, tangents, indices and texture coordinates than those that drawing and their kernels need.
-    /// Default: none.
+    /// Additional usages of the buffers of vertices, tangents, indices and texture coordinates,
+    /// beyond those needed for drawing and by the kernels. Default: none.
     pub usages: wgpu::BufferUsages,
-    /// As [`EngineOptions::pipeline_cache`]. Default: none.
+    /// Cache of compiled pipelines, like [`EngineOptions::pipeline_cache`]. Default: none.
     pub pipeline_cache: Option<wgpu::PipelineCache>,
 }
 
@@ -47,7 +48,7 @@ impl Default for RenderOptions {
     }
 }
 
-/// What the device has of a render mesh, once for all cloths that have it.
+/// Device data of a render mesh, shared by all cloths that use it.
 #[derive(Debug)]
 struct SharedMesh {
     words: Range<u32>,
@@ -65,17 +66,24 @@ struct Instance {
     normals: Option<Range<u32>>,
 }
 
-/// Makes the vertices of render meshes from the particles of cloths: positions, normals, tangents, between two frames if wanted.
+/// Computes the vertices of render meshes from the particles of cloths: positions, normals and
+/// tangents, optionally interpolated between two frames.
 ///
-/// It reads any buffer of particles, [`crate::Engine::particle_buffer`] or one that the application fills from the CPU backend. Like the
-/// engine it records into the application's encoder, submits nothing, waits for nothing, allocates when a mesh is added, and suffices
-/// with WebGPU's default limits. Every frame:
+/// It reads any buffer of particles, [`crate::Engine::particle_buffer`] or one that the application
+/// fills from the CPU backend. Like the engine it records into the application's encoder, submits
+/// nothing, waits for nothing, allocates only when a mesh is added, and runs with WebGPU's default
+/// limits. Every frame:
 ///
 /// ```no_run
 /// # use poplin_gpu::{Engine, GpuError, RenderMeshes, wgpu};
 /// # use poplin_model::Frame;
-/// # fn frame(engine: &mut Engine, meshes: &mut RenderMeshes, encoder: &mut wgpu::CommandEncoder, steps: u32, alpha: f32)
-/// # -> Result<(), GpuError> {
+/// # fn frame(
+/// #     engine: &mut Engine,
+/// #     meshes: &mut RenderMeshes,
+/// #     encoder: &mut wgpu::CommandEncoder,
+/// #     steps: u32,
+/// #     alpha: f32,
+/// # ) -> Result<(), GpuError> {
 /// for _ in 0..steps {
 ///     meshes.encode_frame(engine, encoder, &Frame { dt: 1.0 / 60.0 })?;
 /// }
@@ -99,12 +107,13 @@ pub struct RenderMeshes {
     chunk_buffer: GrowableBuffer,
     /// Chunks of particles, then of vertices.
     chunk_counts: [u32; 2],
-    /// Instances and chunks are not those on the device.
+    /// True if instances and chunks differ from those on the device.
     is_stale: bool,
-    /// As many particles as the furthest instance needs.
+    /// Largest number of particles that any instance needs.
     particle_end: u32,
+    /// Particles that alpha 0 draws.
     kept: GrowableBuffer,
-    /// Whether all instances have kept particles.
+    /// True if all instances have kept particles.
     is_kept: bool,
     normals: Pool<1>,
     vertices: Pool<1>,
@@ -140,17 +149,18 @@ const fn per_vertex(
 }
 
 impl RenderMeshes {
-    /// Vertex buffer 0, [`RenderMeshes::vertex_buffer`]: locations 0 position \[m\] and 1, 1 normal and 0, in the local space of the cloth.
+    /// Layout of vertex buffer 0, [`RenderMeshes::vertex_buffer`]: location 0 is position \[m\] and
+    /// 1, location 1 is normal and 0, in the local space of the cloth.
     pub const VERTEX_LAYOUT: wgpu::VertexBufferLayout<'static> =
         per_vertex(size_of::<RenderVertex>() as u64, &VERTEX_ATTRIBUTES);
-    /// Vertex buffer 1, [`RenderMeshes::uv_buffer`]: location 2 texture coordinates.
+    /// Layout of vertex buffer 1, [`RenderMeshes::uv_buffer`]: location 2 is texture coordinates.
     pub const UV_LAYOUT: wgpu::VertexBufferLayout<'static> = per_vertex(8, &UV_ATTRIBUTES);
-    /// Vertex buffer 2, [`RenderMeshes::tangent_buffer`]: location 3 tangent of unit length, w 1 or -1: the bitangent is
-    /// `cross(normal, tangent) * w`.
+    /// Layout of vertex buffer 2, [`RenderMeshes::tangent_buffer`]: location 3 is the tangent of
+    /// unit length, with w 1 or -1: the bitangent is `cross(normal, tangent) * w`.
     pub const TANGENT_LAYOUT: wgpu::VertexBufferLayout<'static> =
         per_vertex(16, &TANGENT_ATTRIBUTES);
 
-    /// No meshes yet; three small kernels are compiled.
+    /// Creates an empty set of meshes and compiles three small kernels.
     ///
     /// # Errors
     /// [`GpuError::LimitTooLow`] if the device is below WebGPU's default limits.
@@ -169,7 +179,8 @@ impl RenderMeshes {
     }
 
     #[cfg(feature = "testing")]
-    /// With the shader texts of an engine's options, for tests of damage.
+    /// Creates an empty set with the shader texts of an engine's options, for tests with damaged
+    /// shaders.
     ///
     /// # Errors
     /// As [`RenderMeshes::new`].
@@ -224,11 +235,13 @@ impl RenderMeshes {
         })
     }
 
-    /// Adds a render mesh of the cloth whose particles are these ([`crate::Engine::particle_range`]). Cloths with the same `Arc` share its
-    /// indices and texture coordinates. Remove it when the cloth is removed: its particles will be others'.
+    /// Adds a render mesh of the cloth with these particles ([`crate::Engine::particle_range`]).
+    /// Cloths with the same `Arc` share its indices and texture coordinates. Remove the mesh when
+    /// the cloth is removed: its particles will be reused for other cloths.
     ///
     /// # Errors
-    /// [`GpuError`] if the mesh is not valid, has not so many particles, or is too large for the device; then nothing is added.
+    /// [`GpuError`] if the mesh is not valid, has a different number of particles, or is too large
+    /// for the device; then nothing is added.
     pub fn add(
         &mut self,
         mesh: &Arc<RenderMesh>,
@@ -237,7 +250,7 @@ impl RenderMeshes {
         self.add_with(mesh, particles, false)
     }
 
-    /// The same with tangents.
+    /// Like [`RenderMeshes::add`], with tangents.
     ///
     /// # Errors
     /// As [`RenderMeshes::add`], and if the mesh has no texture coordinates.
@@ -275,7 +288,7 @@ impl RenderMeshes {
         Ok(id)
     }
 
-    /// Ranges for a new instance, or none of them.
+    /// Allocates the ranges of a new instance, or none of them.
     fn allocate(
         &mut self,
         mesh: &Arc<RenderMesh>,
@@ -316,7 +329,7 @@ impl RenderMeshes {
         instance.normals.iter().for_each(|range| self.normals.free(range.clone()));
     }
 
-    /// Counts an instance of a mesh, which is uploaded for the first one.
+    /// Adds a user of a mesh, which is uploaded for the first user.
     fn acquire(&mut self, mesh: &Arc<RenderMesh>) -> Result<(), GpuError> {
         let Self { meshes, words, word_ranges, word_buffer, device, queue, usages, .. } = self;
         let mut is_replaced = false;
@@ -334,6 +347,7 @@ impl RenderMeshes {
             words.resize(words.len().max(end), 0);
             words[begin..end].copy_from_slice(&packed_words);
             is_replaced = word_buffer.grow(device, 4 * words.len() as u64);
+            // A new buffer needs all words, the old one only the new words.
             let written = if is_replaced { 0..words.len() } else { begin..end };
             let offset = 4 * written.start as u64;
             queue.write_buffer(word_buffer.buffer(), offset, cast_slice(&words[written]));
@@ -370,7 +384,7 @@ impl RenderMeshes {
         }
     }
 
-    /// Removes a render mesh; its part of the buffers is reused by meshes added later.
+    /// Removes a render mesh; its part of the buffers is reused for meshes added later.
     ///
     /// # Errors
     /// [`GpuError::NoSuchRenderMesh`].
@@ -384,8 +398,9 @@ impl RenderMeshes {
         Ok(())
     }
 
-    /// Records a frame of the engine and [`RenderMeshes::keep`] before it, for an application that interpolates. What was added or set
-    /// anew does not move there from where it was. Several frames a submission need [`EngineOptions::frames_per_submit`].
+    /// Records [`RenderMeshes::keep`] and then a frame of the engine, for an application that
+    /// interpolates. Added or replaced particles are not interpolated from their earlier positions.
+    /// Several frames per submission need [`EngineOptions::frames_per_submit`].
     ///
     /// # Errors
     /// As [`crate::Engine::encode_frame`] and [`RenderMeshes::keep`].
@@ -400,11 +415,12 @@ impl RenderMeshes {
         engine.encode_frame(encoder, frame)
     }
 
-    /// Records that the particles as they are now become those that alpha 0 draws: before every frame, as [`RenderMeshes::encode_frame`]
-    /// does. An application that does not interpolate has no need of it.
+    /// Records a copy of the present particles, which alpha 0 then draws. Call it before every
+    /// frame, as [`RenderMeshes::encode_frame`] does; without interpolation it is not needed.
     ///
     /// # Errors
-    /// [`GpuError::ShortBuffer`] if the buffer has not the particles of all meshes, [`GpuError::TooLarge`].
+    /// [`GpuError::ShortBuffer`] if the buffer does not hold the particles of all meshes,
+    /// [`GpuError::TooLarge`].
     pub fn keep(
         &mut self,
         encoder: &mut wgpu::CommandEncoder,
@@ -422,8 +438,9 @@ impl RenderMeshes {
         Ok(())
     }
 
-    /// Records that all vertices are made from the particles: `alpha` 0 draws those that were kept, 1 those of now, what is between them
-    /// something in between. A mesh that was added since is drawn as it is until [`RenderMeshes::keep`] is called next.
+    /// Records the computation of all vertices from the particles: `alpha` 0 draws the kept
+    /// particles, 1 the present ones, values between interpolate. A mesh added since is drawn with
+    /// its present particles until the next [`RenderMeshes::keep`].
     ///
     /// # Errors
     /// As [`RenderMeshes::keep`]; then nothing is recorded.
@@ -442,7 +459,7 @@ impl RenderMeshes {
         if self.is_stale {
             self.upload_instances()?;
         }
-        // NaN draws the particles as they are.
+        // NaN draws the present particles.
         let alpha = if self.is_kept && alpha < 1.0 { alpha.max(0.0) } else { 1.0 };
         let [particle_chunks, vertex_chunks] = self.chunk_counts;
         let mut bytes = Vec::with_capacity(2 * UNIFORM_STRIDE as usize);
@@ -465,6 +482,7 @@ impl RenderMeshes {
             timestamp_writes: None,
         });
         let most = self.device.limits().max_compute_workgroups_per_dimension;
+        // Particle normals first, as the vertex kernels read them.
         for (pipeline, (list, count)) in self.pipelines.iter().zip([
             (0, particle_chunks),
             (1, vertex_chunks),
@@ -480,7 +498,7 @@ impl RenderMeshes {
         Ok(())
     }
 
-    /// Length of the particles of all meshes \[bytes\].
+    /// Required length of the buffer of particles for all meshes \[bytes\].
     fn check_particles(&self, particles: &wgpu::Buffer) -> Result<u64, GpuError> {
         let needed = PARTICLE_BYTES * u64::from(self.particle_end);
         if particles.size() < needed {
@@ -505,6 +523,7 @@ impl RenderMeshes {
             });
             let particles = instance.normals.as_ref().map_or(0, |_| mesh.packed.particle_count);
             for (list, count) in chunks.iter_mut().zip([particles, mesh.packed.vertex_count]) {
+                // A chunk is an instance and its first element; one workgroup handles one chunk.
                 list.extend((0..count).step_by(RENDER_LANES as usize).map(|first| [index, first]));
             }
         }
@@ -549,7 +568,7 @@ impl RenderMeshes {
         self.instances.len()
     }
 
-    /// Whether there are none.
+    /// True if there are no render meshes.
     pub fn is_empty(&self) -> bool {
         self.instances.is_empty()
     }
@@ -560,12 +579,12 @@ impl RenderMeshes {
         Ok((instance, mesh))
     }
 
-    /// All vertices, [`RenderVertex`] each. Replaced when an added mesh does not fit.
+    /// Buffer of all vertices, [`RenderVertex`] each. Replaced when an added mesh does not fit.
     pub fn vertex_buffer(&self) -> &wgpu::Buffer {
         self.vertices.buffer(0)
     }
 
-    /// Vertices of a mesh in [`RenderMeshes::vertex_buffer`].
+    /// Range of a mesh's vertices in [`RenderMeshes::vertex_buffer`].
     ///
     /// # Errors
     /// [`GpuError::NoSuchRenderMesh`].
@@ -573,12 +592,12 @@ impl RenderMeshes {
         self.instance(id).map(|(instance, _)| instance.vertices.clone())
     }
 
-    /// All tangents, `[f32; 4]` each. Replaced when an added mesh does not fit.
+    /// Buffer of all tangents, `[f32; 4]` each. Replaced when an added mesh does not fit.
     pub fn tangent_buffer(&self) -> &wgpu::Buffer {
         self.tangents.buffer(0)
     }
 
-    /// Tangents of a mesh in [`RenderMeshes::tangent_buffer`], if it has any.
+    /// Range of a mesh's tangents in [`RenderMeshes::tangent_buffer`], if it has any.
     ///
     /// # Errors
     /// [`GpuError::NoSuchRenderMesh`].
@@ -586,7 +605,7 @@ impl RenderMeshes {
         self.instance(id).map(|(instance, _)| instance.tangents.clone())
     }
 
-    /// Indices of the corners of a mesh's triangles, `u32`, from 0 for each mesh; and how many.
+    /// Buffer of a mesh's triangle indices, `u32`, from 0 for each mesh, and their number.
     ///
     /// # Errors
     /// [`GpuError::NoSuchRenderMesh`].
@@ -595,7 +614,7 @@ impl RenderMeshes {
         Ok((&mesh.indices, 3 * instance.mesh.triangles.len() as u32))
     }
 
-    /// Texture coordinates of a mesh's vertices, `[f32; 2]` each, if it has any.
+    /// Buffer of a mesh's texture coordinates, `[f32; 2]` per vertex, if it has any.
     ///
     /// # Errors
     /// [`GpuError::NoSuchRenderMesh`].
@@ -603,8 +622,9 @@ impl RenderMeshes {
         self.instance(id).map(|(_, mesh)| mesh.uvs.as_ref())
     }
 
-    /// Binds the buffers of a mesh as [`RenderMeshes::VERTEX_LAYOUT`], [`RenderMeshes::UV_LAYOUT`] and [`RenderMeshes::TANGENT_LAYOUT`] say
-    /// and draws it. A pipeline without one of the latter does not mind that it is bound.
+    /// Binds the buffers of a mesh in the layouts [`RenderMeshes::VERTEX_LAYOUT`],
+    /// [`RenderMeshes::UV_LAYOUT`] and [`RenderMeshes::TANGENT_LAYOUT`] and draws it. A pipeline
+    /// may omit either of the last two.
     ///
     /// # Errors
     /// [`GpuError::NoSuchRenderMesh`].
@@ -630,7 +650,7 @@ impl RenderMeshes {
         Ok(())
     }
 
-    /// Memory on the device \[bytes\].
+    /// Device memory in use \[bytes\].
     pub fn memory_bytes(&self) -> u64 {
         let shared = self
             .meshes

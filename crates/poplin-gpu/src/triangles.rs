@@ -1,4 +1,4 @@
-//! Contact of triangles on the device: kernels, buffers and passes.
+//! Triangle contact on the device: kernels, buffers and passes.
 
 use std::collections::HashMap;
 
@@ -18,15 +18,16 @@ use crate::growable::GrowableBuffer;
 use crate::pipelines::{kernel_pipeline, pipeline_layout};
 use crate::{EngineOptions, GpuError};
 
-/// Bindings 1.. of the kernels: whether they only read them.
+/// Read-only flags of the storage bindings 1 to 8 of the response kernels.
 const STORAGE_READ_ONLY: [bool; 8] = [true, true, false, false, false, false, false, false];
-/// Likewise, of those that search.
+/// Read-only flags of the storage bindings 1 to 8 of the search kernels.
 const SEARCH_READ_ONLY: [bool; 8] = [true, true, false, true, false, false, false, false];
 
-/// Likewise, of those that read and write particles.
+/// Read-only flags of the storage bindings 1 to 8 of the kernels that read and write particles.
 const PARTICLES_READ_ONLY: [bool; 8] = [true, false, false, false, false, true, false, false];
 
-/// Storage buffers: of the response in the order of their bindings, then what only the search has.
+/// Names of the storage buffers: those of the response in the order of their bindings, then those
+/// of the search only.
 const NAMES: [&str; 13] = [
     "poplin.triangles.candidates",
     "poplin.triangles.rows",
@@ -43,37 +44,38 @@ const NAMES: [&str; 13] = [
     "poplin.triangles.counts",
 ];
 
-/// Index of the candidates in the storage buffers.
+/// Index of the buffer of candidates.
 pub(crate) const FOUND: usize = 0;
-/// Of what rows keep.
+/// Index of the buffer of per-row state.
 pub(crate) const ROWS: usize = 1;
-/// Of the sections of rows.
+/// Index of the buffer of row sections: positions and moves.
 pub(crate) const MOVES: usize = 2;
-/// Of the pairs.
+/// Index of the buffer of contact pairs.
 pub(crate) const PAIRS: usize = 3;
-/// Of the multipliers.
+/// Index of the buffer of multipliers.
 pub(crate) const HELD: usize = 4;
-/// Size of one of them \[bytes\].
+/// Size of one multiplier \[bytes\].
 const HELD_BYTES: u64 = size_of::<TriangleMultiplier>() as u64;
-/// Of the counts of candidates.
+/// Index of the buffer of pair counts by candidate.
 pub(crate) const SLOTS: usize = 5;
-/// Of the counts of rows.
+/// Index of the buffer of corner counts by row.
 pub(crate) const BEGINS: usize = 6;
-/// Of the words and lists.
+/// Index of the buffer of status words and lists.
 pub(crate) const LISTS: usize = 7;
-/// Of the counts of queries.
+/// Index of the buffer of candidate counts by query.
 const COUNTS: usize = 12;
 
-/// Buffers of the bindings of the response,
+/// Buffers bound by the response, in the order of bindings.
 const RESPONSE: [usize; 8] = [FOUND, ROWS, MOVES, PAIRS, HELD, SLOTS, BEGINS, LISTS];
-/// and of those of the search.
+/// Buffers bound by the search, in the order of bindings.
 const SEARCH: [usize; 8] = [8, 9, MOVES, 10, 11, COUNTS, FOUND, LISTS];
-/// Lists of counts that are scanned, at the binding where the scan has its own.
+/// Buffers of counts that are scanned; a scan binds each at its own count binding.
 const SCANNED: [usize; 3] = [SLOTS, BEGINS, COUNTS];
 
-/// The uniforms are those of the words that say whether a pass has anything to do; then come those of the scans,
+/// First uniform of the scans. Before it there is one uniform for each status word that may disable
+/// a pass.
 const SCANS: u32 = TRIANGLE_OVERLAPS + 1;
-/// then those of the levels of the trees, then those of slices.
+/// First uniform of the tree levels, after those of the scans. Uniforms of slices follow.
 const LEVELS: u32 = SCANS + SCANNED.len() as u32;
 
 /// One dispatch.
@@ -84,7 +86,8 @@ struct Pass {
     uniform: u32,
 }
 
-/// Which layout a kernel has: of the response, of the search, or of what reads and writes particles.
+/// Bind group layout of a kernel: 0 for the response, 1 for the search, 2 for kernels that read and
+/// write particles.
 fn layout_of(kernel: Kernel) -> usize {
     use Kernel::*;
     match kernel {
@@ -94,7 +97,7 @@ fn layout_of(kernel: Kernel) -> usize {
     }
 }
 
-/// Passes in order.
+/// Sequence of passes.
 #[derive(Debug, Default)]
 pub(crate) struct Passes(Vec<Pass>);
 
@@ -103,64 +106,66 @@ impl Passes {
         self.0.extend(kernels.iter().map(|&kernel| Pass { kernel, uniform }));
     }
 
-    /// Replaces the counts of a list by sums.
+    /// Adds the prefix sum of a list of counts.
     fn scan(&mut self, list: usize) {
         let index = SCANNED.iter().position(|&scanned| scanned == list);
         let uniform = SCANS + index.unwrap_or_default() as u32;
         self.push(uniform, &[Kernel::ContactScan, Kernel::ContactSum]);
     }
 
-    /// Where particles are before a frame.
+    /// Adds the pass that stores the particle positions before a frame.
     pub(crate) fn start(&mut self, slice: u32) {
         self.push(slice, &[Kernel::TriangleStart]);
     }
 
-    /// Multipliers of the last frame, in which bodies had other indices.
+    /// Adds the pass that maps the multipliers of the last frame to new body indices.
     pub(crate) fn rename(&mut self) {
         self.push(TRIANGLE_DUE, &[Kernel::TriangleRename]);
     }
 
-    /// Where particles and colliders would be after a slice.
+    /// Adds the pass that computes the contact-free positions of particles and colliders after a
+    /// slice.
     pub(crate) fn target(&mut self, slice: u32) {
         self.push(slice, &[Kernel::TriangleTarget]);
     }
 
-    /// The begin of a slice.
+    /// Adds the passes that begin a slice.
     pub(crate) fn begin(&mut self, slice: u32) {
         use Kernel::*;
         self.push(slice, &[TriangleBegin, TriangleSpan, TriangleMeet]);
     }
 
-    /// A round of a slice, from its search on; if there is none left, nothing changes.
+    /// Adds a round of a slice, starting with its search; it has no effect if no rounds are left.
     pub(crate) fn round(&mut self, level_count: u32, iterations: u32) {
         use Kernel::*;
         self.push(TRIANGLE_DUE, &[TriangleRound]);
         self.push(TRIANGLE_FRESH, &[TriangleAim]);
         self.push(TRIANGLE_DUE, &[TriangleStep]);
         self.search(level_count);
-        // What is left is cut again, by what was found.
+        // The candidates found by the search may shorten the remaining step.
         self.push(TRIANGLE_FRESH, &[TriangleLimit, TriangleAim]);
         self.push(TRIANGLE_DUE, &[TriangleStep]);
         self.respond(iterations);
     }
 
-    /// The end of a slice.
+    /// Adds the pass that ends a slice.
     pub(crate) fn finish(&mut self, slice: u32) {
         self.push(slice, &[Kernel::TriangleFinish]);
     }
 
-    /// Particles move to where contact lets them be.
+    /// Adds the pass that moves particles to their positions after contact.
     pub(crate) fn apply(&mut self, slice: u32) {
         self.push(slice, &[Kernel::TriangleApply]);
     }
 
-    /// What a slice did is reported.
+    /// Adds the pass that reports a slice.
     pub(crate) fn report(&mut self, slice: u32) {
         self.push(slice, &[Kernel::TriangleReport]);
     }
 
-    /// Candidates of a round.
+    /// Adds the search for the candidates of a round.
     fn search(&mut self, level_count: u32) {
+        // Leaves first: each level reads the boxes of the one below.
         for level in 0..level_count {
             self.push(LEVELS + level, &[Kernel::TriangleFit]);
         }
@@ -169,16 +174,17 @@ impl Passes {
         self.push(TRIANGLE_DUE, &[Kernel::TriangleList]);
     }
 
-    /// The response to moves and candidates that there are.
+    /// Adds the response to given moves and candidates.
     #[cfg(feature = "testing")]
     pub(crate) fn response(&mut self, iterations: u32) {
         self.push(TRIANGLE_DUE, &[Kernel::TriangleStep]);
         self.respond(iterations);
     }
 
-    /// What a round does with its candidates.
+    /// Adds the response to the candidates of a round.
     fn respond(&mut self, iterations: u32) {
         use Kernel::*;
+        // Narrow phase: pairs get slots by prefix sum, their corners lists per row.
         self.push(TRIANGLE_DUE, &[TriangleReach]);
         self.scan(SLOTS);
         self.push(TRIANGLE_DUE, &[TriangleNarrow]);
@@ -189,63 +195,67 @@ impl Passes {
         }
         self.push(TRIANGLE_FRESH, &[TrianglePress]);
         self.push(TRIANGLE_OVERLAPS, &[TriangleRecover, TriangleGather]);
+        // Limits the step fraction and moves the rows.
         self.push(TRIANGLE_DUE, &[TriangleCut, TriangleBlock, TriangleHold]);
         self.push(TRIANGLE_DUE, &[TriangleMove, TriangleForce]);
     }
 }
 
-/// Counts of so many things and of the index after the last, in whole blocks but for the last one.
+/// Length of a list of counts of `count` items and of the index after the last, rounded up to whole
+/// scan blocks minus the last.
 fn scan_len(count: usize) -> u32 {
     (count as u32).next_multiple_of(SCAN_BLOCK)
 }
 
-/// Words of a list of counts and of the sums of its blocks.
+/// Length of a list of counts and of the sums of its blocks \[u32\].
 fn scan_words(len: u32) -> u32 {
     len + SCAN_BLOCK + (len + SCAN_BLOCK) / SCAN_BLOCK
 }
 
-/// Bits whose order as integers is that of the floats.
+/// Maps a float to bits whose order as integers is that of the floats.
 fn ordered_bits(x: f32) -> u32 {
     let bits = x.to_bits();
+    // Positive floats get the sign bit; negative ones are inverted, as their bits rise with
+    // magnitude.
     if bits >> 31 == 0 { bits | 1 << 31 } else { !bits }
 }
 
-/// The kernels of contact of triangles.
+/// Kernels of triangle contact.
 #[derive(Debug)]
 pub(crate) struct TriangleKernels {
-    /// Of the response, of the search and of what reads and writes particles.
+    /// Layouts of the response, of the search, and of kernels that read and write particles.
     layouts: [wgpu::BindGroupLayout; 3],
     pipelines: HashMap<Kernel, wgpu::ComputePipeline>,
 }
 
-/// What the passes of some bodies read and write.
+/// Buffers that the passes of a set of bodies read and write.
 #[derive(Debug)]
 pub(crate) struct TriangleBuffers {
     pub(crate) storage: [wgpu::Buffer; 13],
     pub(crate) parameters: TriangleParameters,
-    /// Where each level of the trees ends.
+    /// End index of each tree level in the list of nodes.
     level_ends: Vec<u32>,
 }
 
-/// What passes bind.
+/// Bind groups of the passes.
 #[derive(Debug)]
 pub(crate) struct TriangleGroups {
-    /// One for each list that is scanned.
+    /// Bind groups of the scans, one for each scanned list.
     scans: [wgpu::BindGroup; 3],
-    /// One for each layout; the last only if there are particles.
+    /// Bind groups of the layouts; the last exists only if there are particles.
     groups: Vec<wgpu::BindGroup>,
 }
 
-/// Values of a slice that are not those of all passes.
+/// Uniform values that differ between slices.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct TriangleSlice {
-    /// First entry of its cloths.
+    /// Index of the first cloth entry of the slice.
     pub(crate) cloth_begin: u32,
-    /// Where colliders are: fraction of the frame.
+    /// Fraction of the frame at which colliders are placed.
     pub(crate) fraction: f32,
     /// Factor on the multipliers of the last slice.
     pub(crate) held_scale: f32,
-    /// Whether it is the first of its frame.
+    /// True for the first slice of a frame.
     pub(crate) is_first: bool,
 }
 
@@ -264,8 +274,8 @@ impl TriangleKernels {
         Self { pipelines: kernels.map(pipeline).collect(), layouts }
     }
 
-    /// Binds buffers, and those with the entries of cloths, current and previous particles, their reports of the solver and of
-    /// contact.
+    /// Creates the bind groups of the buffers, and one with `particles`, if given: entries of
+    /// cloths, current and previous particles, their reports of the solver and of contact.
     pub(crate) fn bind(
         &self,
         device: &wgpu::Device,
@@ -279,7 +289,7 @@ impl TriangleKernels {
             bind_group::<TriangleParameters>(device, label, layout, uniforms, &storage)
         };
         let scans = SCANNED.map(|list| {
-            // The buffer that is there otherwise goes where no scan looks.
+            // The replaced buffer takes the other binding, which scans do not access.
             let mut storage = RESPONSE;
             (storage[BEGINS], storage[SLOTS]) = (if list == SLOTS { BEGINS } else { SLOTS }, list);
             bind(0, storage.map(own))
@@ -319,8 +329,8 @@ impl TriangleKernels {
 }
 
 impl TriangleBuffers {
-    /// Buffers with where rows start (nowhere, if there are no moves), who takes part, and the candidates that there are; with room for
-    /// `capacity` of them and for `held_count` multipliers.
+    /// Creates the buffers from initial positions of rows (none if there are no moves), the bodies
+    /// and given candidates, with capacity for `capacity` candidates and `held_count` multipliers.
     ///
     /// # Errors
     /// [`GpuError::TooLarge`] if the device cannot bind one.
@@ -385,7 +395,7 @@ impl TriangleBuffers {
             (&[], 4 * scan_words(slot_len) as usize),
             (cast_slice(&round.begins), 4 * scan_words(begin_len) as usize),
             (cast_slice(&lists), 4 * list_len),
-            // Cloths that meet nobody have none.
+            // Bodies that collide with nothing have no tasks, but an empty buffer cannot be bound.
             (cast_slice(&bodies.tasks), size_of::<TriangleTask>()),
             (cast_slice(&bodies.simplices), 0),
             (cast_slice(&bodies.nodes), 0),
@@ -407,7 +417,8 @@ impl TriangleBuffers {
         Ok(Self { storage, parameters, level_ends: bodies.levels.clone() })
     }
 
-    /// Uniforms of passes of a slice that is cut into so many rounds at most, and of some slices.
+    /// Packs the uniforms of the passes of a slice with at most `max_rounds` rounds, and of some
+    /// slices.
     pub(crate) fn uniforms(&self, max_rounds: u32, slices: &[TriangleSlice]) -> Vec<u8> {
         let parameters = TriangleParameters { max_rounds, ..self.parameters };
         let mut uniforms = Vec::new();
@@ -434,7 +445,7 @@ impl TriangleBuffers {
         uniforms
     }
 
-    /// Levels of the trees.
+    /// Number of tree levels.
     pub(crate) fn level_count(&self) -> u32 {
         self.level_ends.len() as u32
     }
@@ -444,12 +455,12 @@ impl TriangleBuffers {
         LEVELS + self.level_count() + index as u32
     }
 
-    /// Bytes on the device.
+    /// Size on the device \[bytes\].
     pub(crate) fn size(&self) -> u64 {
         self.storage.iter().map(wgpu::Buffer::size).sum()
     }
 
-    /// Records that the multipliers of other buffers are taken over.
+    /// Records a copy of the multipliers of other buffers.
     pub(crate) fn take_held(&self, encoder: &mut wgpu::CommandEncoder, old: &Self) {
         let (from, to) = (&old.storage, &self.storage);
         let len = from[HELD].size().min(to[HELD].size());
@@ -458,12 +469,12 @@ impl TriangleBuffers {
         encoder.copy_buffer_to_buffer(&from[LISTS], word, &to[LISTS], word, 4);
     }
 
-    /// Multipliers that there is room for.
+    /// Number of multipliers that fit.
     pub(crate) fn held_capacity(&self) -> usize {
         (self.storage[HELD].size() / HELD_BYTES) as usize
     }
 
-    /// Workgroups of a pass.
+    /// Number of workgroups of a pass.
     fn groups(&self, pass: Pass) -> u32 {
         use Kernel::*;
         let it = &self.parameters;
@@ -473,7 +484,7 @@ impl TriangleBuffers {
             ContactScan => return (counts() + SCAN_BLOCK) / SCAN_BLOCK,
             ContactSum | TriangleRound | TriangleRename | TrianglePress => return 1,
             TriangleBegin => TRIANGLE_WORDS.max(TRIANGLE_BODY_WORDS * it.body_count),
-            // The multipliers are as many as pairs of an earlier slice were.
+            // The number of multipliers is that of the pairs of an earlier slice.
             TriangleSpan => it.row_count.max(self.held_capacity() as u32),
             TriangleMeet => it.body_count.max(it.task_count),
             TriangleStep => it.begin_len + SCAN_BLOCK,
@@ -488,14 +499,14 @@ impl TriangleBuffers {
             TriangleReport => it.cloth_count,
             TriangleStart | TriangleTarget | TriangleAim | TriangleTie | TriangleGather
             | TriangleHold | TriangleMove | TriangleFinish | TriangleApply => it.row_count,
-            // How many of them are in reach, the device alone knows.
+            // Only the device knows how many of these are in use.
             _ => it.capacity,
         };
         items.div_ceil(CONTACT_LANES).max(1)
     }
 }
 
-/// A storage buffer that begins with some bytes and then is zero.
+/// Creates a storage buffer that begins with `bytes` and is zero after them.
 fn filled_buffer(device: &wgpu::Device, name: &str, bytes: &[u8], len: usize) -> wgpu::Buffer {
     let usage =
         wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC | wgpu::BufferUsages::COPY_DST;

@@ -1,4 +1,4 @@
-//! Adding cloths: tier, lanes, bucket, ranges in the buffers.
+//! Adding of cloths: tier, lanes, bucket, ranges in the buffers.
 
 use super::changes::Target;
 use super::frame::restricted;
@@ -25,7 +25,7 @@ pub(super) struct Parts {
     pub(super) particles: Range<u32>,
     pub(super) inputs: Range<u32>,
     pub(super) scratch: Range<u32>,
-    /// Constants of its frame.
+    /// Constants of the cloth's frame.
     pub(super) frame: Range<u32>,
     pub(super) feedback: Range<u32>,
 }
@@ -44,8 +44,8 @@ impl Parts {
 }
 
 impl Engine {
-    /// Adds a cloth after all others. Its particles are on the device once the next recorded frame, or
-    /// [`Engine::encode_changes`], was submitted; frames recorded before keep working.
+    /// Adds a cloth after all others. Its particles are on the device once the next recorded frame,
+    /// or [`Engine::encode_changes`], was submitted; frames recorded before stay valid.
     ///
     /// # Errors
     /// [`GpuError`] if the cloth is not valid or too large for the device; nothing is added.
@@ -68,7 +68,7 @@ impl Engine {
         self.check_tier(particle_count)?;
         let lanes = self.lane_choice.choose(&host)?;
 
-        // Everything that can be rejected is rejected before anything is written.
+        // All checks and allocations come first, so that a rejected cloth writes nothing.
         let parts = self.allocate(particle_count, host.scratch_len())?;
         let offsets = self
             .acquire_fabric(&host.cloth().fabric)
@@ -109,7 +109,7 @@ impl Engine {
         id
     }
 
-    /// Ranges for a new cloth, or none of them.
+    /// Allocates the ranges of a new cloth, or none of them.
     pub(super) fn allocate(
         &mut self,
         particle_count: u32,
@@ -144,7 +144,7 @@ impl Engine {
         self.feedback.free(parts.feedback);
     }
 
-    /// Counts a cloth of a fabric, which is uploaded for the first one.
+    /// Adds a user of a fabric, which is uploaded for its first user.
     pub(super) fn acquire_fabric(
         &mut self,
         fabric: &Arc<Fabric>,
@@ -178,13 +178,13 @@ impl Engine {
         self.changes.write(Target::Feedback, offset, bytes_of(feedback));
     }
 
-    /// Nothing is reported of contact of the cloth of a slot.
+    /// Clears the contact report of a slot.
     pub(super) fn write_report(&mut self, slot: u32) {
         let zeros = [0; REPORT_BYTES as usize];
         self.changes.write(Target::Reports, REPORT_BYTES * u64::from(slot), &zeros);
     }
 
-    /// Refuses a cloth that does not fit into the tier that is forced.
+    /// Rejects a cloth that does not fit into a forced tier.
     fn check_tier(&self, particle_count: u32) -> Result<(), GpuError> {
         let Some(tier) = self.options.tier else { return Ok(()) };
         match self.tier_limits.particles_in(tier) {
@@ -197,7 +197,7 @@ impl Engine {
         }
     }
 
-    /// Overrides of the kernel that a cloth needs.
+    /// Pipeline overrides that a cloth needs.
     pub(super) fn override_values(
         &self,
         host: &HostCloth,
@@ -209,14 +209,14 @@ impl Engine {
         let stages = self.options.compiled(host.stages());
         let values = OverrideValues { lane_count, stages, memory };
         let settings = &self.contacts.settings;
-        // Triangles that meet need no particles that do.
+        // Self collision of particles is replaced by contact of triangles.
         if collides_by_triangles(settings) && takes_part(host, settings.contact) {
             return restricted(&values, StageMask::ALL.without(Stage::SelfCollide));
         }
         values
     }
 
-    /// Puts a cloth into its bucket, in the order of adding. Cloths are known by their index.
+    /// Inserts a cloth into its bucket, in the order of adding. Cloths are identified by index.
     fn enter_bucket(&mut self, cloth: usize) {
         let values = self.cloths.values()[cloth].bucket;
         self.pipelines.request(values);
@@ -226,7 +226,7 @@ impl Engine {
         bucket.is_stale = true;
     }
 
-    /// Moves a cloth whose overrides may have changed from its bucket to theirs.
+    /// Moves a cloth whose overrides may have changed to the bucket of `values`.
     pub(super) fn change_bucket(&mut self, cloth: usize, values: OverrideValues) {
         let old = std::mem::replace(&mut self.cloths.values_mut()[cloth].bucket, values);
         if let Some(bucket) = self.buckets.get_mut(&old) {
@@ -242,7 +242,7 @@ impl Engine {
         self.enter_bucket(cloth);
     }
 
-    /// Removes a cloth from its bucket; those after it move up.
+    /// Removes a cloth from its bucket and decrements the indices after it.
     pub(super) fn leave_bucket(&mut self, cloth: usize) {
         for bucket in self.buckets.values_mut() {
             bucket.cloths.retain(|&other| other != cloth);

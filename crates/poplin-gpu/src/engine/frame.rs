@@ -1,4 +1,4 @@
-//! Recording frames: inputs, constants, dispatches.
+//! Recording of frames: inputs, constants, dispatches.
 
 use super::changes::Target;
 use super::packer::{PARAMETER_ROWS, changed_rows, push_rows};
@@ -15,21 +15,24 @@ use poplin_shaders::OverrideValues;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// Ranges of constants are multiples of so many rows, so that those of removed cloths suit others.
+/// Allocation granularity of frame constants [rows], so that freed ranges can be reused.
 const FRAME_RANGE: u32 = 16;
-/// Shortest list of cloths, likewise.
+/// Smallest allocation of a dispatch list [cloths], for the same reason.
 const MIN_LIST: u32 = 64;
 
-/// The pass that all of a frame runs in.
+/// Compute pass that contains the whole frame.
 pub(super) const PASS: wgpu::ComputePassDescriptor<'_> =
     wgpu::ComputePassDescriptor { label: Some("poplin.simulate_cloth"), timestamp_writes: None };
 
 impl Engine {
-    /// Records one frame of every cloth into the caller's encoder. Nothing is submitted or polled; constants go through the
-    /// queue, so at most [`EngineOptions::frames_per_submit`](crate::EngineOptions::frames_per_submit) frames may be recorded before a submission.
+    /// Records one frame of every cloth into the caller's encoder, without submitting or polling.
+    /// Constants are uploaded through the queue, so at most
+    /// [`EngineOptions::frames_per_submit`](crate::EngineOptions::frames_per_submit) frames may be
+    /// recorded before a submission.
     ///
     /// # Errors
-    /// [`GpuError`] if the frame is out of range for a cloth; then nothing is recorded and no cloth's time advances.
+    /// [`GpuError`] if the frame is out of range for a cloth; then nothing is recorded and no
+    /// cloth's time advances.
     pub fn encode_frame(
         &mut self,
         encoder: &mut wgpu::CommandEncoder,
@@ -39,13 +42,15 @@ impl Engine {
         self.encode_begun(encoder)
     }
 
-    /// Takes over inputs, advances clocks and packs the frame's constants; [`Engine::encode_part`] then records it. Cloths of which
-    /// nothing has changed since the last frame take no time, if it is as long.
+    /// Reads inputs, advances clocks and packs the frame's constants; [`Engine::encode_part`] then
+    /// records it. Unchanged cloths cost no time if the frame is as long as the last one.
     ///
     /// # Errors
-    /// [`GpuError`] if the frame is out of range for a cloth or its phases need more loop trips than the driver runs (then no
-    /// cloth's time advances), or if the device has no room for new inputs.
+    /// [`GpuError`] if the frame is out of range for a cloth or its phases need more loop trips
+    /// than the driver runs (then no cloth's time advances), or if the device has no room for new
+    /// inputs.
     pub fn begin_frame(&mut self, frame: &Frame) -> Result<(), GpuError> {
+        // A different length or shared collider concerns every cloth.
         let seen = (frame.dt.to_bits(), self.colliders.stamps());
         let is_other = self.seen != Some(seen);
         if is_other {
@@ -66,8 +71,8 @@ impl Engine {
         result
     }
 
-    /// Refuses a frame before any cloth's time advances. Cloths of which only inputs have changed are not looked at, unless the
-    /// frame or the shared colliders are others than in the last frame.
+    /// Rejects an invalid frame before any cloth's time advances. Cloths with only changed inputs
+    /// are skipped, unless the frame's length or the shared colliders differ from the last frame.
     fn check(&mut self, visited: &[usize], frame: &Frame, is_other: bool) -> Result<(), GpuError> {
         let Self { cloths, colliders, participant_count, options, lane_choice, contacts, .. } =
             self;
@@ -116,7 +121,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Finds out which of the cloths that are visited wait for pipelines that are compiled in the background.
+    /// Marks the visited cloths that wait for pipelines compiled in the background.
     fn note_waiting(&mut self, visited: &[usize], frame: &Frame) -> Result<(), GpuError> {
         if self.options.compilation != Compilation::Background {
             return Ok(());
@@ -124,7 +129,7 @@ impl Engine {
         let is_contact_ready = self.is_contact_ready();
         for &index in visited {
             if self.cloths.values()[index].has_new_plan {
-                // It may need another pipeline than before.
+                // The cloth may now need a different pipeline.
                 self.take_inputs(index, frame)?;
             }
             let cloth = &mut self.cloths.values_mut()[index];
@@ -135,13 +140,14 @@ impl Engine {
         Ok(())
     }
 
-    /// Packs what has changed of a cloth's frame, or leaves it out if it rests.
+    /// Packs the changes of a cloth's frame; a resting cloth leaves the dispatch list.
     fn pack(&mut self, index: usize, frame: &Frame, is_sliced: bool) -> Result<(), GpuError> {
         let cloth = &mut *self.cloths.values_mut()[index];
-        // For a cloth that waits no time passes.
+        // Time does not advance for a waiting cloth.
         let frame = if cloth.is_waiting { &Frame { dt: 0.0 } } else { frame };
         let slot = cloth.placement.cloth;
-        // Cloths that collide may wake one another: they sleep in their kernel.
+        // Cloths that collide may wake one another, so they stay dispatched and sleep in their
+        // kernel.
         if cloth.host.is_resting() && !(is_sliced && cloth.takes_part) {
             cloth.host.rest(frame);
             cloth.impulse_rows = 0..0;
@@ -152,6 +158,7 @@ impl Engine {
         } else {
             if let Some(begin) = cloth.rest_begin.take() {
                 let before = self.timed_frames.wrapping_sub(u32::from(frame.dt > 0.0));
+                // Frames since the cloth left the dispatch list, without this one.
                 cloth.host.count_skipped(before.wrapping_sub(begin));
                 mark_stale(&mut self.buckets, &cloth.bucket);
             }
@@ -179,7 +186,7 @@ impl Engine {
             push_rows(&mut self.rows, slot, &parameters, changed);
             *known = parameters;
             let (begin, rows) = (cloth.placement.scratch_begin, cloth.host.body_rows());
-            // A frame that takes no time leaves everything as it was.
+            // A frame of zero length has no impulses.
             let is_simulated = cloth.host.iteration_count(frame) > 0;
             cloth.impulse_rows =
                 if is_simulated { begin + rows.start..begin + rows.end } else { 0..0 };
@@ -191,7 +198,8 @@ impl Engine {
         Ok(())
     }
 
-    /// Gathers a cloth's particle writes and changed inputs for the next recorded part, and moves it to the bucket of its stages.
+    /// Collects a cloth's particle writes and changed inputs for the next recorded part, and moves
+    /// the cloth to the bucket of its stages.
     fn take_inputs(&mut self, index: usize, frame: &Frame) -> Result<(), GpuError> {
         let cloth = &mut *self.cloths.values_mut()[index];
         cloth.host.update_colliders(&self.colliders, &self.contacts.settings, frame.dt)?;
@@ -225,7 +233,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Brings the lists of dispatched cloths up to date.
+    /// Updates the lists of dispatched cloths.
     fn list_active(&mut self) -> Result<(), GpuError> {
         let Self { buckets, cloths, fabric_pool, changes, device, listed, .. } = self;
         for bucket in buckets.values_mut().filter(|bucket| bucket.is_stale) {
@@ -254,12 +262,13 @@ impl Engine {
         Ok(())
     }
 
-    /// Takes over what the kernels reported, so that cloths that sleep leave the dispatch list. [`crate::Headless`] does it
-    /// with every snapshot; without it sleeping cloths are still skipped inside their kernel.
+    /// Reads the kernels' reports, so that sleeping cloths leave the dispatch list.
+    /// [`crate::Headless`] calls it for every state that it reads; otherwise sleeping cloths are
+    /// only skipped inside their kernel.
     pub fn note_feedback(&mut self, state: &State) {
         self.triangles.note_reports(state);
         for &id in state.ids() {
-            // A cloth may be gone since.
+            // The cloth may have been removed since.
             if let (Ok(index), Ok(reported)) = (self.cloths.index(id), state.cloth(id)) {
                 let cloth = &mut self.cloths.values_mut()[index];
                 cloth.host.note_feedback(reported.feedback);
@@ -305,14 +314,14 @@ impl Engine {
         Ok(())
     }
 
-    /// The slot whose buffers were uploaded; the next frame gets another.
+    /// Returns the slot whose buffers were uploaded, and selects another for the next frame.
     pub(super) fn take_slot(&mut self) -> usize {
         let index = self.next_slot;
         self.next_slot = (index + 1) % self.slots.len();
         index
     }
 
-    /// Records some of the dispatches whose uniforms were packed.
+    /// Records some of the dispatches with packed uniforms.
     pub(super) fn record_dispatches(
         &self,
         pass: &mut wgpu::ComputePass<'_>,
@@ -334,7 +343,7 @@ impl Engine {
         }
     }
 
-    /// One dispatch per bucket, more where the iterations are too many for one.
+    /// Plans one dispatch per bucket, or more if the iterations exceed the limit of one.
     fn plan_dispatches(&mut self, part: &FramePart, dispatches: &mut Vec<Dispatch>) {
         let Self { buckets, pipelines, device, .. } = self;
         if !self.is_begun {
@@ -358,7 +367,7 @@ impl Engine {
         }
     }
 
-    /// Lays out the uniforms of the dispatches.
+    /// Packs the uniforms of the dispatches.
     pub(super) fn pack_dispatches(&mut self, dispatches: &[Dispatch]) {
         self.dispatch_bytes.clear();
         for (_, parameters) in dispatches {
@@ -366,7 +375,7 @@ impl Engine {
         }
     }
 
-    /// Uploads uniforms and rows; returns the count of rows.
+    /// Uploads uniforms and rows; returns the number of rows.
     pub(super) fn upload(&mut self) -> Result<usize, GpuError> {
         self.uploaded_bytes = self.dispatch_bytes.len() as u64;
         let slot = &mut self.slots[self.next_slot];
@@ -398,7 +407,7 @@ impl Engine {
     }
 }
 
-/// The overrides that run only some stages.
+/// Overrides restricted to some stages.
 pub(super) fn restricted(values: &OverrideValues, stages: StageMask) -> OverrideValues {
     let stages = values.stages.restrict(stages);
     let mut memory = values.memory;
@@ -411,19 +420,19 @@ pub(super) fn restricted(values: &OverrideValues, stages: StageMask) -> Override
     OverrideValues { stages, memory, ..*values }
 }
 
-/// Some iterations of cloths of a bucket.
+/// Run of iterations for consecutive cloths of a bucket.
 pub(super) struct Run {
     pub(super) values: OverrideValues,
-    /// Loop trips a lane and iteration.
+    /// Loop trips per lane and iteration.
     pub(super) trips: u64,
-    /// Which of the active cloths.
+    /// Range in the list of active cloths.
     pub(super) slots: Range<u32>,
     pub(super) iterations: Range<u32>,
-    /// First phase and one past the last.
+    /// Index of the first phase, and one past the last.
     pub(super) phases: [u32; 2],
 }
 
-/// Adds the dispatches of a run.
+/// Adds the dispatches of a run, split by the limit of loop trips per dispatch.
 pub(super) fn push_dispatches(
     device: &wgpu::Device,
     options: &EngineOptions,

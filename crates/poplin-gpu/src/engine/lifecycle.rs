@@ -1,4 +1,4 @@
-//! Cloths that are copied, reset and removed.
+//! Copying, resetting and removing of cloths.
 
 use super::changes::Target;
 use super::frame::mark_stale;
@@ -13,8 +13,9 @@ use poplin_layout::{ClothPlacement, Feedback, NO_OFFSET};
 use poplin_model::Particle;
 
 impl Engine {
-    /// Adds copies of a cloth as it is once all frames recorded so far are simulated: particles, clock, counters, settings and
-    /// inputs. They share its fabric, and no particle passes through the CPU.
+    /// Adds copies of a cloth in its state after all frames recorded so far: particles, clock,
+    /// counters, settings and inputs. The copies share its fabric, and no particle passes through
+    /// the CPU.
     ///
     /// # Errors
     /// [`GpuError`] if there is no such cloth or no room for all copies; then nothing is added.
@@ -63,8 +64,9 @@ impl Engine {
         Ok(ids)
     }
 
-    /// Removes a cloth. Only commands recorded later reuse its part of the buffers, so frames recorded before keep working;
-    /// a frame that was begun and not yet recorded ([`Engine::begin_frame`]) is dropped.
+    /// Removes a cloth. Only commands recorded later reuse its ranges in the buffers, so frames
+    /// recorded before stay valid; a frame that was begun but not recorded
+    /// ([`Engine::begin_frame`]) is dropped.
     ///
     /// # Errors
     /// [`GpuError::NoSuchCloth`].
@@ -101,12 +103,13 @@ impl Engine {
         self.scratch.clear();
         self.frame_pool.clear();
         self.feedback.clear();
-        self.changes = super::changes::Changes::default();
+        self.changes = super::changes::PendingChanges::default();
         self.triangles.forget();
     }
 
-    /// Resets a cloth to how it was added, from the next recorded frame on: particles, velocities, pose, clock and counters.
-    /// Settings, phases, inputs and colliders stay as they were set last.
+    /// Resets a cloth to the state in which it was added, from the next recorded frame on:
+    /// particles, velocities, pose, clock and counters. Settings, phases, inputs and colliders stay
+    /// as they were set last.
     ///
     /// # Errors
     /// [`GpuError::NoSuchCloth`].
@@ -131,10 +134,12 @@ impl Engine {
         Ok(())
     }
 
-    /// Sets all particles of a cloth, from the next recorded frame on; see [`poplin_host::Engine::set_particles`].
+    /// Sets all particles of a cloth, from the next recorded frame on; see
+    /// [`poplin_host::Engine::set_particles`].
     ///
     /// # Errors
-    /// [`GpuError`] if there is no such cloth, or a length or value is out of range; then nothing changes.
+    /// [`GpuError`] if there is no such cloth, or a length or value is out of range; then nothing
+    /// changes.
     pub fn set_particles(
         &mut self,
         id: ClothId,
@@ -148,20 +153,22 @@ impl Engine {
         let placement = cloth.placement;
         self.drop_writes(&placement);
         self.write_particles(&placement, particles, &previous);
-        // A frozen cloth goes on: `fault_count` and `fault_particle` come first in a report.
+        // Clears `fault_count` and `fault_particle`, which come first in a report, so that a frozen
+        // cloth continues.
         let offset = FEEDBACK_BYTES * u64::from(placement.cloth);
         self.changes.write(Target::Feedback, offset, bytes_of(&[0, NO_OFFSET]));
         self.triangles.forget();
         Ok(())
     }
 
-    /// Drops writes to particles that were taken over for a frame that is not recorded.
+    /// Drops pending particle writes of a cloth, which were collected for a frame that was not
+    /// recorded.
     fn drop_writes(&mut self, placement: &ClothPlacement) {
         let begin = placement.particle_begin;
         self.rows.remove(RowTarget::Particles, &(begin..begin + placement.particle_count));
     }
 
-    /// Cloths of a begun frame may be gone, and others have another index: nothing of it is recorded any more.
+    /// Drops the begun frame, whose cloth indices may no longer be valid.
     pub(super) fn drop_begun_frame(&mut self) {
         self.is_begun = false;
         self.contacts.frame.clear();
