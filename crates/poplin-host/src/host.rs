@@ -1,19 +1,18 @@
 //! Host side of a cloth, shared by both backends: settings, inputs, frame and clock.
 
+mod frame;
+mod inputs;
+mod stages;
 #[cfg(feature = "save")]
 mod stored;
+#[cfg(test)]
+mod tests;
 
-use bytemuck::cast_slice;
 use std::sync::OnceLock;
 
-use poplin_layout::{
-    BODY_ROWS, ClothParameters, ClothPlacement, Feedback, FrameArrays, FrameSteps, InputOffsets,
-    NO_OFFSET, STAGES, Stage, StageMask, pack_cloth_parameters, solve_scratch_len,
-    stage_scratch_len,
-};
+use poplin_layout::{Feedback, FrameSteps, solve_scratch_len, stage_scratch_len};
 use poplin_model::{
-    BendModel, Cloth, ClothContactSolver, ColliderSet, FiberSolver, Frame, ModelError, Particle,
-    Phase, Pose, Preconditioner, Solver, StretchModel,
+    Cloth, ClothContactSolver, ColliderSet, Frame, ModelError, Particle, Pose, Solver,
 };
 
 #[cfg(feature = "save")]
@@ -24,18 +23,13 @@ use crate::colliders::{FrameBodies, Halves, SpaceMotion};
 use crate::contacts::collides_by_triangles;
 use crate::live::ChangeScope;
 use crate::self_collision::member_count;
-use crate::{
-    FrameClock, FrameMotion, InterpolatedArray, LiveCloth, MAX_ITERATIONS_PER_FRAME, MemoryNeeds,
-    ParticleMotion, motion_constants,
-};
+use crate::{FrameClock, FrameMotion, LiveCloth, MAX_ITERATIONS_PER_FRAME, ParticleMotion};
+use stages::WholeFibers;
 
 /// Scratch memory of [`HostCloth::move_spheres`], shared by all cloths so that it stays in the
 /// cache.
 #[derive(Debug, Default)]
 pub struct MovedSpheres(Halves);
-
-/// Number of writes up to which duplicates are found by comparing all pairs instead of sorting.
-const FEW_WRITES: usize = 16;
 
 /// A validated cloth in simulation, as its engine sees it: the [`LiveCloth`] with the user's
 /// settings, plus sleep and the layout of its inputs.
@@ -66,33 +60,6 @@ pub struct HostCloth {
     has_still_constants: bool,
     /// Steps of the frame and the pose at its end for which the constants were packed.
     packed_for: Option<(Option<FrameSteps>, Pose)>,
-}
-
-/// Offsets of the per-particle inputs of a cloth in its part of `input_pool` \[vec4\]. The inputs
-/// of self collision and colliders follow them.
-#[derive(Debug, Clone, Copy)]
-struct ParticleSlots {
-    particle_count: u32,
-}
-
-impl ParticleSlots {
-    fn accelerations(self) -> u32 {
-        0
-    }
-
-    /// Offset of the motion spheres: starts, then targets.
-    fn motion(self) -> u32 {
-        self.particle_count
-    }
-
-    /// Offset of the separation spheres: starts, then targets.
-    fn separation(self) -> u32 {
-        3 * self.particle_count
-    }
-
-    fn total(self) -> u32 {
-        5 * self.particle_count
-    }
 }
 
 impl HostCloth {
@@ -219,14 +186,6 @@ impl HostCloth {
         self.live.colliders.frame_bodies()
     }
 
-    /// Rows of the impulses on bodies in the cloth's scratch \[vec4\]; [`FrameBodies::impulses`]
-    /// reads them.
-    pub fn body_rows(&self) -> std::ops::Range<u32> {
-        let begin = self.stage_scratch_len()
-            + self.live.colliders.impulse_begin(self.live.cloth.particle_count() as u32);
-        begin..begin + BODY_ROWS * self.live.colliders.body_count()
-    }
-
     /// Initial current particles of the kernel: position and inverse mass.
     pub fn initial_current(&self) -> &[Particle] {
         &self.live.cloth.particles
@@ -240,114 +199,6 @@ impl HostCloth {
             particle.position = position;
         }
         previous
-    }
-
-    fn has_particle_inputs(&self) -> bool {
-        self.live.has_motion_spheres()
-            || self.live.separation_spheres.is_set()
-            || !self.live.cloth.particle_accelerations.is_empty()
-    }
-
-    /// Lays out the inputs and returns their length in `input_pool` \[vec4\]; call after
-    /// [`HostCloth::update_colliders`]. A longer result than in the last frame means a new layout:
-    /// then [`HostCloth::take_inputs`] uploads everything again.
-    pub fn input_len(&mut self) -> u32 {
-        let before = self.input_lens;
-        // Once laid out, the part is kept, so that setting and clearing inputs moves nothing.
-        if self.has_particle_inputs() {
-            self.input_lens[0] =
-                ParticleSlots { particle_count: self.live.cloth.particle_count() as u32 }.total();
-        }
-        self.input_lens[1] = self.live.self_collision.input_len(&self.live.cloth);
-        self.input_lens[2] = self.live.colliders.input_len();
-        if self.input_lens != before {
-            self.live.accelerations_changed = true;
-            self.live.motion_spheres.mark_all();
-            self.live.holds.spheres_mut().mark_all();
-            self.live.separation_spheres.mark_all();
-            self.live.self_collision.mark_all();
-            self.live.colliders.mark_all();
-        }
-        self.input_lens.iter().sum()
-    }
-
-    /// Begins of the parts of the inputs \[vec4\]: per particle, self collision, colliders.
-    fn input_begins(&self) -> [u32; 3] {
-        let [particles, own, _] = self.input_lens;
-        [0, particles, particles + own]
-    }
-
-    /// Scratch of the stages before the colliders \[vec4\].
-    fn stage_scratch_len(&self) -> u32 {
-        let [stages, solve] = self.stage_scratch_lens;
-        let is_implicit = self.live.cloth.config.solver.as_implicit().is_some();
-        if is_implicit { stages + solve } else { stages }
-    }
-
-    /// Begins of the scratch of colliders and of self collision \[vec4\].
-    fn scratch_begins(&self) -> [u32; 2] {
-        let colliders = self.live.colliders.scratch_len(self.live.cloth.particle_count() as u32);
-        [self.stage_scratch_len(), self.stage_scratch_len() + colliders]
-    }
-
-    /// Rows of the scratch that carry values from frame to frame: nearest triangles of a mesh, and
-    /// impulses on bodies. All other rows are written before they are read in every iteration.
-    pub fn kept_rows(&self) -> std::ops::Range<u32> {
-        let [begin, end] = self.scratch_begins();
-        let keeps = self.live.colliders.has_free_mesh() || self.live.colliders.has_bodies();
-        begin..if keeps { end } else { begin }
-    }
-
-    /// Length of the scratch of the cloth \[vec4\]; call after [`HostCloth::input_len`].
-    pub fn scratch_len(&self) -> u32 {
-        self.scratch_begins()[1] + self.live.self_collision.scratch_len(&self.live.cloth)
-    }
-
-    /// Uploads each changed part of the inputs (floats as their bits) with its offset in the
-    /// cloth's part of `input_pool` \[vec4\].
-    pub fn take_inputs(&mut self, mut upload: impl FnMut(u32, &[[u32; 4]])) {
-        let slots = ParticleSlots { particle_count: self.live.cloth.particle_count() as u32 };
-        if std::mem::take(&mut self.live.accelerations_changed) {
-            let packed: Vec<_> = self
-                .live
-                .cloth
-                .particle_accelerations
-                .iter()
-                .map(|&[x, y, z]| [x, y, z, 0.0])
-                .collect();
-            if !packed.is_empty() {
-                upload(slots.accelerations(), cast_slice(&packed));
-            }
-        }
-        self.live
-            .merge_spheres()
-            .take_changed(|offset, values| upload(slots.motion() + offset, cast_slice(values)));
-        self.live
-            .separation_spheres
-            .take_changed(|offset, values| upload(slots.separation() + offset, cast_slice(values)));
-        let [_, own, colliders] = self.input_begins();
-        self.live
-            .self_collision
-            .take_changed(&self.live.cloth, |offset, values| upload(own + offset, values));
-        self.live.colliders.take_changed(|offset, values| upload(colliders + offset, values));
-    }
-
-    /// Passes on the last write to each particle since the last call.
-    pub fn take_writes(&mut self, mut write: impl FnMut(u32, Particle)) {
-        let writes = &mut self.live.writes;
-        if writes.len() > FEW_WRITES {
-            // The sort is stable: the last write to a particle stays last.
-            writes.sort_by_key(|(particle, _)| *particle);
-        }
-        for (k, &(particle, value)) in writes.iter().enumerate() {
-            let later = &writes[k + 1..];
-            let later =
-                if writes.len() > FEW_WRITES { later.get(..1).unwrap_or(&[]) } else { later };
-            if later.iter().all(|(other, _)| *other != particle) {
-                write(particle, value);
-            }
-        }
-        writes.clear();
     }
 
     /// Tests that the next frame is in range for this cloth, before any cloth is stepped.
@@ -398,122 +249,6 @@ impl HostCloth {
         member_count(&self.live.cloth)
     }
 
-    /// Needs of the cloth in workgroup memory, with `fiber_row_count` rows in each half of the rows
-    /// of whole fibers.
-    pub fn memory_needs(&self, fiber_row_count: u32) -> MemoryNeeds {
-        let stages = self.stages();
-        let has_rows = stages.intersects(StageMask::WHOLE_FIBERS);
-        MemoryNeeds {
-            particle_count: self.cloth().particle_count() as u32,
-            member_count: stages.contains(Stage::SelfCollide).then(|| self.self_collision_count()),
-            row_len: if has_rows { 2 * fiber_row_count } else { 0 },
-        }
-    }
-
-    /// Solver of the fibers of a phase in the next frame, and its rounds of cyclic reduction.
-    pub fn fiber_solver(&self, phase: u32) -> (FiberSolver, u32) {
-        let solver = self.live.cloth.fiber_solver(phase);
-        if solver == FiberSolver::GaussSeidel {
-            return (solver, 0);
-        }
-        let Cloth { fabric, .. } = &self.live.cloth;
-        let of = |phase| WholeFibers::of(&self.live.cloth, phase);
-        match self.whole_fibers.get_or_init(|| fabric.phases.iter().map(of).collect())
-            [phase as usize]
-        {
-            WholeFibers::Knotted => (FiberSolver::GaussSeidel, 0),
-            WholeFibers::Free { rounds }
-                // Motion spheres can pin any particle, so a fiber may have two pins.
-                if solver == FiberSolver::CyclicReduction && !self.live.has_motion_spheres() =>
-            {
-                (solver, rounds)
-            }
-            _ => (FiberSolver::SemiImplicit, 0),
-        }
-    }
-
-    /// Solved phases in order, each with its fiber solver.
-    fn solved_phases(&self) -> impl Iterator<Item = (u32, (FiberSolver, u32))> + Clone {
-        let Cloth { fabric, config, phase_order, .. } = &self.live.cloth;
-        let is_solved =
-            |&index: &u32| config.solver.solves(index, fabric.phases[index as usize].kind);
-        let phases = phase_order.iter().copied().filter(is_solved);
-        phases.map(|phase| (phase, self.fiber_solver(phase)))
-    }
-
-    /// Number of lanes that the widest fiber set of the solved phases keeps busy.
-    pub fn fiber_width(&self) -> u32 {
-        let fabric = &self.live.cloth.fabric;
-        let widths = self
-            .solved_phases()
-            .map(|(phase, (solver, _))| fabric.width_of_phase(phase as usize, solver));
-        widths.max().unwrap_or(0) as u32
-    }
-
-    /// Stages that this cloth needs in its kernel; call after [`HostCloth::input_len`].
-    pub fn stages(&self) -> StageMask {
-        let needed = STAGES.iter().map(|row| row.stage).filter(|stage| self.needs(*stage));
-        needed.fold(self.implicit_parts(), StageMask::with)
-    }
-
-    /// Parts of [`Stage::Implicit`] that this cloth needs.
-    fn implicit_parts(&self) -> StageMask {
-        let Cloth { config, fabric, .. } = &self.live.cloth;
-        let Some(implicit) = config.solver.as_implicit() else {
-            return StageMask(0);
-        };
-        let bends = implicit.bending_rigidity > 0.0;
-        let has_springs = [
-            implicit.stretch == StretchModel::Springs,
-            bends && implicit.bend == BendModel::Springs,
-        ];
-        let parts = [
-            (!has_springs[0], StageMask::TRIANGLES),
-            (bends && !has_springs[1] && !fabric.bends.is_empty(), StageMask::BENDS),
-            (has_springs.contains(&true), StageMask::SPRINGS),
-            (implicit.preconditioner == Preconditioner::Fibers, StageMask::CHAINS),
-            (implicit.max_halvings > 0, StageMask::HALVINGS),
-        ];
-        let needed = parts.into_iter().filter_map(|(is_needed, part)| is_needed.then_some(part));
-        needed.fold(StageMask(0), StageMask::union)
-    }
-
-    /// True if a stage has an effect on this cloth.
-    fn needs(&self, stage: Stage) -> bool {
-        let live = &self.live;
-        let (config, colliders, fabric) = (&live.cloth.config, &live.colliders, &live.cloth.fabric);
-        let has_fibers = |kind| self.solved_phases().any(|(_, (solver, _))| solver == kind);
-        match stage {
-            Stage::Integrate | Stage::Mass => true,
-            Stage::GaussSeidel => has_fibers(FiberSolver::GaussSeidel),
-            Stage::SemiImplicit => has_fibers(FiberSolver::SemiImplicit),
-            Stage::CyclicReduction => has_fibers(FiberSolver::CyclicReduction),
-            Stage::Implicit => config.solver.as_implicit().is_some(),
-            Stage::Bend => {
-                let rigidity = config.solver.as_xpbd().map_or(0.0, |xpbd| xpbd.bending_rigidity);
-                rigidity > 0.0 && !fabric.bends.is_empty()
-            }
-            Stage::Wind => config.air.acts(),
-            Stage::Motion => !live.holds.is_empty() || live.acting_spheres().is_some(),
-            Stage::Tether => fabric.tethers_per_particle > 0 && config.tethers.stiffness > 0.0,
-            Stage::Separation => live.separation_spheres.is_set(),
-            Stage::SelfCollide => {
-                live.self_collision.is_on() && config.self_collision.stiffness > 0.0
-            }
-            Stage::CollideConvex => colliders.has_free_convexes(),
-            Stage::CollideBox => colliders.has_free_boxes(),
-            Stage::CollideTriangle => colliders.has_free_mesh(),
-            Stage::CollideShape => colliders.has_free_shapes() && !config.contact.continuous,
-            Stage::CollideContinuous => colliders.has_free_shapes() && config.contact.continuous,
-            Stage::CollideBody => colliders.has_bodies() && !colliders.is_empty(),
-            Stage::VirtualParticles => {
-                colliders.has_free_shapes() && !fabric.virtual_particles.is_empty()
-            }
-            Stage::LimitSpeed => config.max_speed.is_some(),
-            Stage::Sleep => config.sleep.threshold > 0.0,
-        }
-    }
-
     /// True if the backend reported the cloth asleep and nothing has woken it since; it is then not
     /// dispatched.
     pub fn is_resting(&self) -> bool {
@@ -543,20 +278,6 @@ impl HostCloth {
         self.is_still = false;
     }
 
-    /// Prefetches the collider data of the fast paths; ignore the return value.
-    pub fn fetch(&self) -> u32 {
-        let LiveCloth { writes, cloth, colliders, .. } = &self.live;
-        let set = &cloth.colliders;
-        writes.len() as u32 ^ set.len() as u32 ^ set.stamps().bodies as u32 ^ colliders.fetch()
-    }
-
-    /// Prefetches the lists that [`HostCloth::fetch`] located; ignore the return value.
-    pub fn fetch_lists(&self) -> u32 {
-        let LiveCloth { writes, cloth, colliders, .. } = &self.live;
-        let write = writes.first().map_or(0, |(particle, _)| *particle);
-        write ^ cloth.colliders.fetch() ^ colliders.fetch_lists()
-    }
-
     /// Adds frames in which the cloth was not dispatched.
     pub fn count_skipped(&mut self, frames: u32) {
         self.skipped_frames = self.skipped_frames.wrapping_add(frames);
@@ -565,62 +286,6 @@ impl HostCloth {
     /// Number of frames in which the cloth was not dispatched because it slept.
     pub fn skipped_frames(&self) -> u32 {
         self.skipped_frames
-    }
-
-    /// Divides the next frame into iterations and appends this cloth's constants to `arrays`.
-    pub fn pack_frame(
-        &mut self,
-        frame: &Frame,
-        placement: &ClothPlacement,
-        arrays: &mut FrameArrays,
-    ) {
-        let was_still = self.live.motion.is_settled();
-        let steps = self.begin_frame(frame);
-        self.pack_constants(frame, placement, steps, was_still, arrays);
-        self.end_frame(steps.is_some(), was_still);
-    }
-
-    /// Like [`HostCloth::pack_frame`] for an engine that keeps `parameters` and rows of the last
-    /// frame: packs only changes. Returns true if `arrays` has new rows; otherwise `arrays` is
-    /// empty and the rows of the last frame stay valid.
-    pub fn update_frame(
-        &mut self,
-        frame: &Frame,
-        placement: &ClothPlacement,
-        parameters: &mut ClothParameters,
-        arrays: &mut FrameArrays,
-    ) -> bool {
-        let was_still = self.live.motion.is_settled();
-        let steps = self.begin_frame(frame);
-        let is_new = self.has_new_constants
-            || !was_still
-            || !self.has_still_constants
-            || self.packed_for != Some((steps, self.live.pose()));
-        arrays.clear();
-        if is_new {
-            self.pack_constants(frame, placement, steps, was_still, arrays);
-            parameters.clone_from(&arrays.cloth_parameters[0]);
-        } else {
-            parameters.set_inputs(&self.inputs(placement, steps.as_ref()));
-        }
-        self.end_frame(steps.is_some(), was_still);
-        is_new
-    }
-
-    /// True if only particles were written and colliders moved since the last frame, supposing that
-    /// the next frame is as long and the simulation's colliders have not moved: then
-    /// [`HostCloth::move_colliders`] replaces [`HostCloth::update_colliders`],
-    /// [`HostCloth::take_inputs`] and [`HostCloth::update_frame`].
-    pub fn is_quick(&self) -> bool {
-        self.is_still
-            && !self.live.has_new_plan
-            && self.live.changes != ChangeScope::Anything
-            && self.sleep_pass_count == 0
-    }
-
-    /// True if a quick cloth has colliders that move, or moved in the last frame.
-    pub fn has_moving_colliders(&self) -> bool {
-        !self.is_settled || self.live.changes == ChangeScope::Colliders
     }
 
     /// Returns the new wake count if the cloth can sleep and was woken since the last call.
@@ -635,70 +300,6 @@ impl HostCloth {
     /// for a while.
     fn wake(&mut self) {
         (self.wake_count, self.sleep_pass_count) = (self.wake_count.wrapping_add(1), 0);
-    }
-
-    /// Uploads the moved spheres of a quick cloth, like [`HostCloth::take_inputs`], if nothing else
-    /// has moved. Returns the begins of the spheres at the frame's start and end, relative to the
-    /// inputs; `None`, with nothing done, for any other cloth.
-    pub fn move_spheres(
-        &mut self,
-        memory: &mut MovedSpheres,
-        mut upload: impl FnMut(u32, &[[u32; 4]]),
-    ) -> Option<[u32; 2]> {
-        let begin = self.input_begins()[2];
-        let LiveCloth { cloth, colliders, is_woken, changes, .. } = &mut self.live;
-        if *changes != ChangeScope::Colliders {
-            return None;
-        }
-        *is_woken |=
-            colliders.move_spheres(&cloth.colliders, cloth.collider_groups, &mut memory.0)?;
-        *changes = ChangeScope::Nothing;
-        colliders.take_moved_spheres(|offset, values| upload(begin + offset, values));
-        self.is_settled = !colliders.has_moving_spheres();
-        cloth.colliders.end_frame();
-        Some(colliders.end_spheres().map(|row| begin + row))
-    }
-
-    /// Uploads the moved colliders of a quick cloth and updates `parameters` except for the wake
-    /// count ([`HostCloth::take_wake`]). Returns false if the cloth is not quick after all: then
-    /// only [`HostCloth::update_colliders`] was done.
-    ///
-    /// # Errors
-    /// As [`HostCloth::update_colliders`].
-    pub fn move_colliders(
-        &mut self,
-        world: &ColliderSet,
-        contact: &ClothContactSolver,
-        frame: &Frame,
-        placement: &ClothPlacement,
-        parameters: &mut ClothParameters,
-        mut upload: impl FnMut(u32, &[[u32; 4]]),
-    ) -> Result<bool, ModelError> {
-        if std::mem::replace(&mut self.live.changes, ChangeScope::Nothing) == ChangeScope::Colliders
-        {
-            self.update_colliders(world, contact, frame.dt)?;
-            if self.live.colliders.has_new_lists() {
-                return Ok(false);
-            }
-            let begin = self.input_begins()[2];
-            self.live.colliders.take_changed(|offset, values| upload(begin + offset, values));
-            self.is_settled = false;
-        }
-        if !self.is_settled {
-            let steps = self.packed_for.and_then(|(steps, _)| steps);
-            let input_begin = placement.input_begin.wrapping_add(self.input_begins()[2]);
-            parameters.colliders = self.live.colliders.frame(
-                &self.live.cloth.config,
-                steps.as_ref(),
-                placement.particle_count,
-                input_begin,
-                self.stage_scratch_len(),
-            );
-            self.is_settled = self.live.colliders.is_settled();
-            self.live.colliders.end_frame(steps.is_some());
-            self.live.cloth.colliders.end_frame();
-        }
-        Ok(true)
     }
 
     /// True if another frame without changes would repeat the last one: same parameters, no new
@@ -720,185 +321,5 @@ impl HostCloth {
     /// Makes the next frame pack all rows, as those of the last frame are lost.
     pub fn forget_constants(&mut self) {
         self.has_new_constants = true;
-    }
-
-    /// Divides the frame into iterations; raises the wake count of a woken cloth.
-    fn begin_frame(&mut self, frame: &Frame) -> Option<FrameSteps> {
-        // A cloth that has just lost the ability to sleep is woken once more.
-        let can_sleep = self.live.cloth.config.sleep.threshold > 0.0;
-        self.can_sleep |= can_sleep;
-        if self.take_wake().is_none() && self.can_sleep && self.live.motion.is_moving() {
-            self.wake();
-        }
-        self.can_sleep = can_sleep;
-        self.live.clock.begin_frame(frame.dt, &self.live.cloth.config)
-    }
-
-    /// Packs parameters and rows, and advances the local space.
-    fn pack_constants(
-        &mut self,
-        frame: &Frame,
-        placement: &ClothPlacement,
-        steps: Option<FrameSteps>,
-        was_still: bool,
-        arrays: &mut FrameArrays,
-    ) {
-        let velocities = steps.map(|_| self.live.motion.advance(frame.dt));
-        let motion = steps.as_ref().zip(velocities.as_ref()).map(|(steps, velocities)| {
-            motion_constants(&self.live.cloth.config, steps, velocities)
-        });
-        pack_cloth_parameters(
-            &self.live.cloth,
-            self.solved_phases(),
-            placement,
-            &self.inputs(placement, steps.as_ref()),
-            steps.as_ref().zip(motion.as_ref()),
-            arrays,
-        );
-        if let Some(parameters) =
-            arrays.cloth_parameters.last_mut().filter(|_| !self.live.holds.is_empty())
-        {
-            // Merged spheres are already scaled.
-            let motion = &mut parameters.motion;
-            (motion.scale, motion.bias) = (1.0, 0.0);
-            if self.live.acting_spheres().is_none() {
-                motion.stiffness = 1.0;
-            }
-        }
-        (self.has_new_constants, self.has_still_constants) = (false, was_still);
-        self.packed_for = Some((steps, self.live.pose()));
-    }
-
-    /// Offsets of the inputs of this frame.
-    fn inputs(&self, placement: &ClothPlacement, steps: Option<&FrameSteps>) -> InputOffsets {
-        let slots = ParticleSlots { particle_count: placement.particle_count };
-        let at = |is_set: bool, offset: u32| {
-            if is_set { placement.input_begin + offset } else { NO_OFFSET }
-        };
-        let halves = |array: &InterpolatedArray, slot: u32| {
-            array.offsets().map(|half| at(array.is_set(), slot + half))
-        };
-        InputOffsets {
-            acceleration_begin: at(
-                !self.live.cloth.particle_accelerations.is_empty(),
-                slots.accelerations(),
-            ),
-            motion: halves(self.live.frame_spheres(), slots.motion()),
-            separation: halves(&self.live.separation_spheres, slots.separation()),
-            wake_count: self.wake_count,
-            solve_begin: self.stage_scratch_lens[0],
-            self_collision: self.live.self_collision.frame(
-                &self.live.cloth,
-                steps,
-                placement,
-                placement.input_begin.wrapping_add(self.input_begins()[1]),
-                self.scratch_begins()[1],
-            ),
-            colliders: self.live.colliders.frame(
-                &self.live.cloth.config,
-                steps,
-                placement.particle_count,
-                placement.input_begin.wrapping_add(self.input_begins()[2]),
-                self.stage_scratch_len(),
-            ),
-        }
-    }
-
-    /// Ends the frame: targets become starts.
-    fn end_frame(&mut self, is_simulated: bool, was_still: bool) {
-        let live = &mut self.live;
-        let arrays = [&live.motion_spheres, live.holds.spheres(), &live.separation_spheres];
-        live.changes = ChangeScope::Nothing;
-        self.is_still = live.clock.is_settled()
-            && was_still
-            && !arrays.into_iter().any(InterpolatedArray::has_target);
-        self.is_settled = self.is_still && live.colliders.is_settled();
-        live.motion_spheres.end_frame();
-        live.holds.end_frame();
-        live.separation_spheres.end_frame();
-        live.colliders.end_frame(is_simulated);
-        live.cloth.colliders.end_frame();
-    }
-}
-
-/// Solvability of the fibers of a phase as a whole.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum WholeFibers {
-    /// Only edge by edge: a fiber visits a particle twice, so two of its edges would move it at
-    /// once.
-    Knotted,
-    /// Only by the pass along the fiber: a fiber has two pins, so its system may be singular, which
-    /// only that pass guards against.
-    Held,
-    /// Also by cyclic reduction, in `rounds` rounds for the longest fiber.
-    Free { rounds: u32 },
-}
-
-impl WholeFibers {
-    fn of(cloth: &Cloth, phase: &Phase) -> Self {
-        let fabric = &cloth.fabric;
-        let mut visitor = vec![usize::MAX; cloth.particle_count()];
-        let (mut longest, mut is_held) = (1, false);
-        for fiber in fabric.fibers_of_phase(phase) {
-            let vertices = fabric.fiber_vertices(fiber);
-            let mut pin_count = 0;
-            for &vertex in vertices {
-                if cloth.particles[vertex as usize].is_pinned() {
-                    // Pinned particles do not move, so a fiber may visit them twice.
-                    pin_count += 1;
-                } else if std::mem::replace(&mut visitor[vertex as usize], fiber) == fiber {
-                    return Self::Knotted;
-                }
-            }
-            is_held |= pin_count > 1;
-            longest = longest.max(vertices.len() as u32 - 1);
-        }
-        if is_held {
-            return Self::Held;
-        }
-        Self::Free { rounds: longest.next_power_of_two().ilog2() }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use poplin_layout::pack_fabric;
-    use poplin_model::{Fabric, TriangleMesh};
-    use std::sync::Arc;
-
-    /// Largest displacement of a mesh vertex in an iteration of the next frame \[m\], as the kernel
-    /// reads it.
-    fn next_mesh_step(host: &mut HostCloth) -> f32 {
-        let placement = ClothPlacement {
-            cloth: 0,
-            particle_begin: 0,
-            particle_count: 1,
-            scratch_begin: 0,
-            input_begin: 0,
-            fabric: pack_fabric(&host.cloth().fabric, &mut Vec::new()),
-        };
-        let mut arrays = FrameArrays::default();
-        host.update_colliders(&ColliderSet::new(), &ClothContactSolver::default(), 0.1).unwrap();
-        host.input_len();
-        host.pack_frame(&Frame { dt: 0.1 }, &placement, &mut arrays);
-        arrays.cloth_parameters[0].colliders.mesh_step
-    }
-
-    #[test]
-    fn a_copy_searches_the_mesh_again_as_its_scratch_is_new() {
-        let fabric = Fabric {
-            particle_count: 1,
-            set_fiber_begin: vec![0],
-            fiber_edge_begin: vec![0],
-            ..Fabric::default()
-        };
-        let mut cloth = Cloth::new(Arc::new(fabric), [[0.0, 0.0, 0.0, 1.0]]);
-        let (vertices, triangles) = ([[0.0; 3]; 3].into(), [[0, 1, 2]].into());
-        cloth.colliders.add(TriangleMesh { vertices, triangles }).unwrap();
-        let mut host = HostCloth::new(cloth).unwrap();
-        let steps = [next_mesh_step(&mut host), next_mesh_step(&mut host)];
-        assert!(steps[0] > 1e9 && steps[1] == 0.0, "{steps:?}");
-        assert!(next_mesh_step(&mut host.copy()) > 1e9);
     }
 }

@@ -1,136 +1,44 @@
 //! GPU engine: cloths and their simulation recorded into command encoders.
 
 mod add;
+mod buffers;
 mod changes;
 mod contacts;
 mod frame;
 mod lanes;
 mod lifecycle;
+mod options;
 mod packer;
 mod rows;
 mod save;
+#[cfg(feature = "testing")]
+mod testing;
 mod triangles;
 mod visits;
 
-use crate::Compilation;
 use crate::GpuError;
 use crate::adapters::is_software;
-use crate::crossings::{CrossingLog, CrossingScene};
+use crate::crossings::CrossingLog;
 use crate::growable::GrowableBuffer;
 use crate::pipelines::Pipelines;
 use crate::pool::Pool;
 use crate::requirements::{check_device, tier_limits};
 use lanes::{LaneChoice, Lanes};
+pub use options::EngineOptions;
 use poplin_host::{
     ClothId, Cloths, FrameBodies, HostCloth, LiveCloth, NoSuchCloth, SharedFabrics, TierLimits,
 };
 use poplin_layout::{
     ClothParameters, ClothPlacement, DispatchParameters, FabricOffsets, Feedback, FrameArrays,
-    MemoryTier, StageMask,
+    MemoryTier,
 };
 use poplin_model::{ColliderSet, ColliderStamps};
-use poplin_shaders::{Kernel, OverrideValues};
+use poplin_shaders::OverrideValues;
 pub use save::PendingSnapshot;
 use std::collections::BTreeMap;
-#[cfg(feature = "testing")]
-use std::collections::HashMap;
 use std::fmt;
 use std::ops::Range;
 pub(crate) use triangles::REPORT_BYTES;
-
-/// Options of an [`Engine`].
-#[derive(Debug, Clone)]
-pub struct EngineOptions {
-    /// Forces every cloth into this tier, which must fit; for tests and measurements. Default: the
-    /// fastest tier that fits each cloth.
-    pub tier: Option<MemoryTier>,
-    /// Lanes of every workgroup, one of [`poplin_host::LANE_COUNTS`]; for tests and measurements.
-    /// Default: chosen per cloth; on a software adapter, which runs lanes one after another, the
-    /// fewest that stay within [`EngineOptions::loop_limit`].
-    pub lane_count: Option<u32>,
-    /// Additional usages of the particle buffer beyond STORAGE, VERTEX, COPY_SRC and COPY_DST.
-    /// Default: none.
-    pub particle_usages: wgpu::BufferUsages,
-    /// Number of frames that may be recorded before one of them is submitted, `1..=64`. Default: 4,
-    /// the most that a default [`poplin_model::FixedStep`] requests at once. If more are recorded,
-    /// frames run with the constants of later ones, and a cloth whose settings change may stop
-    /// moving for good.
-    ///
-    /// Encoders must be submitted in the order of recording, each once. Cloths may be added,
-    /// changed and removed in between: recorded commands keep their buffers and ranges until they
-    /// have run.
-    pub frames_per_submit: usize,
-    /// Loop trips per lane after which a frame is split into further dispatches of the same kernel,
-    /// so that watchdogs of operating systems do not reset the GPU. Default: 300,000, at most 0.1 s
-    /// on a GPU according to a latency model.
-    pub trips_per_dispatch: u64,
-    /// Loop trips per lane at which the driver stops silently, as measured by the loop canary.
-    /// Default: none.
-    pub loop_limit: Option<u64>,
-    /// Number of threads of rayon's pool, at least 1, that pack moved cloths if there are thousands
-    /// of them. Default: 1, the caller's thread.
-    pub threads: usize,
-    /// Time at which pipelines are compiled. Default: when cloths are added.
-    pub compilation: Compilation,
-    /// Cache of compiled pipelines, created on a device with [`wgpu::Features::PIPELINE_CACHE`];
-    /// the application may save [`wgpu::PipelineCache::get_data`] afterwards. Default: none;
-    /// drivers have their own.
-    pub pipeline_cache: Option<wgpu::PipelineCache>,
-    #[cfg(feature = "testing")]
-    /// Replaces the composed text of these kernels, for tests with altered rounding or damaged
-    /// shaders. Default: none.
-    pub shader_texts: HashMap<Kernel, String>,
-    #[cfg(feature = "testing")]
-    /// Compiles all parts of the implicit stage into every kernel that has it, for tests of many
-    /// models: one kernel compiles faster than one per model. Default: false.
-    pub all_implicit_parts: bool,
-    #[cfg(feature = "testing")]
-    /// Lock with which a test blocks background compilation of cloth pipelines. Default: none.
-    pub compile_gate: Option<std::sync::Arc<std::sync::Mutex<()>>>,
-}
-
-impl Default for EngineOptions {
-    fn default() -> Self {
-        Self {
-            tier: None,
-            lane_count: None,
-            particle_usages: wgpu::BufferUsages::empty(),
-            frames_per_submit: 4,
-            trips_per_dispatch: 300_000,
-            loop_limit: None,
-            threads: 1,
-            compilation: Compilation::default(),
-            pipeline_cache: None,
-            #[cfg(feature = "testing")]
-            shader_texts: HashMap::new(),
-            #[cfg(feature = "testing")]
-            all_implicit_parts: false,
-            #[cfg(feature = "testing")]
-            compile_gate: None,
-        }
-    }
-}
-
-impl EngineOptions {
-    #[cfg(feature = "testing")]
-    pub(crate) fn replaced_text(&self, kernel: Kernel) -> Option<String> {
-        self.shader_texts.get(&kernel).cloned()
-    }
-
-    /// Stages that are compiled for a cloth that needs `stages`.
-    pub(crate) fn compiled(&self, stages: StageMask) -> StageMask {
-        #[cfg(feature = "testing")]
-        if self.all_implicit_parts && stages.contains(poplin_layout::Stage::Implicit) {
-            return stages.union(StageMask::IMPLICIT_PARTS);
-        }
-        stages
-    }
-
-    #[cfg(not(feature = "testing"))]
-    pub(crate) fn replaced_text(&self, _: Kernel) -> Option<String> {
-        None
-    }
-}
 
 // Fields that are read for every changed cloth come first: thousands of cloths do not fit into a
 // cache.
@@ -433,165 +341,8 @@ impl Engine {
         self.cloths.get(id).map(|cloth| (cloth.bucket.memory.tier, cloth.bucket.lane_count))
     }
 
-    /// Size of the packed fabrics in use \[bytes\]; a fabric that many cloths share counts once.
-    pub fn fabric_bytes(&self) -> u64 {
-        let lists = self.buckets.values().map(|bucket| bucket.list.len() as u64).sum::<u64>();
-        // The pool of fabrics also holds the dispatch lists.
-        4 * (u64::from(self.fabric_pool.used()) - lists)
-    }
-
-    /// Device memory held for cloths \[bytes\], in use or kept for later, including pending
-    /// uploads.
-    pub fn memory_bytes(&self) -> u64 {
-        let pools =
-            [&self.fabric_pool, &self.input_pool, &self.frame_pool, &self.scratch, &self.feedback];
-        let slots = self.slots.iter().map(FrameSlot::size).sum::<u64>();
-        pools.map(Pool::size).iter().sum::<u64>()
-            + self.particles.size()
-            + self.parameters.size()
-            + slots
-            + self.contacts.size()
-            + self.triangles.size()
-            + self.changes.size()
-    }
-
-    /// Size of the parameters, inputs and particle writes that the last recorded frame uploaded
-    /// \[bytes\], without added cloths.
-    pub fn uploaded_bytes(&self) -> u64 {
-        self.uploaded_bytes
-    }
-
-    /// Buffer of the particles of all cloths, 16 bytes each: position \[m\], working inverse mass
-    /// [1/kg]. It is a vertex and storage buffer in which each cloth has its
-    /// [`Engine::particle_range`]. The buffer is replaced when an added cloth does not fit; the new
-    /// buffer has the contents once the next recorded frame, or [`Engine::encode_changes`], was
-    /// submitted.
-    pub fn particle_buffer(&self) -> &wgpu::Buffer {
-        self.particles.buffer(0)
-    }
-
-    /// Buffer of the positions one iteration ago and the user's inverse masses, laid out like
-    /// [`Engine::particle_buffer`].
-    pub fn previous_particle_buffer(&self) -> &wgpu::Buffer {
-        self.particles.buffer(1)
-    }
-
-    /// Buffer of counters and faults: a [`Feedback`] in the slot of each cloth
-    /// ([`Engine::feedback_slot`]).
-    pub fn feedback_buffer(&self) -> &wgpu::Buffer {
-        self.feedback.buffer(0)
-    }
-
-    /// Range of a cloth's particles in [`Engine::particle_buffer`], as indices. It stays the same
-    /// until the cloth is removed.
-    ///
-    /// # Errors
-    /// [`NoSuchCloth`].
-    pub fn particle_range(&self, id: ClothId) -> Result<Range<u32>, NoSuchCloth> {
-        self.cloths.get(id).map(|cloth| cloth.parts.particles.clone())
-    }
-
-    /// Index of a cloth's report in [`Engine::feedback_buffer`]. It stays the same until the cloth
-    /// is removed.
-    ///
-    /// # Errors
-    /// [`NoSuchCloth`].
-    pub fn feedback_slot(&self, id: ClothId) -> Result<u32, NoSuchCloth> {
-        self.cloths.get(id).map(|cloth| cloth.placement.cloth)
-    }
-
-    /// Scratch memory of the kernel, which includes the impulses on bodies.
-    pub(crate) fn scratch_buffer(&self) -> &wgpu::Buffer {
-        self.scratch.buffer(0)
-    }
-
-    /// Reports of triangle contact, in the slot of each cloth.
-    pub(crate) fn report_buffer(&self) -> &wgpu::Buffer {
-        self.triangles.reports.buffer()
-    }
-
-    /// Bodies whose crossings a read counts, if the last frame had triangle contact.
-    pub(crate) fn crossing_scene(&self) -> Option<CrossingScene> {
-        self.triangles.crossing_scene()
-    }
-
-    /// Crossings of a cloth that reads have found.
-    pub(crate) fn crossing_log(&self, id: ClothId) -> Result<CrossingLog, NoSuchCloth> {
-        self.cloths.get(id).map(|cloth| cloth.crossings.clone())
-    }
-
-    /// Multipliers of triangle contact: count and multipliers on the device, or those of a snapshot
-    /// that are not yet uploaded, and the length of their steps \[s\].
-    pub(crate) fn multipliers(
-        &self,
-    ) -> (Option<[&wgpu::Buffer; 2]>, &poplin_host::ContactMultipliers, f32) {
-        self.triangles.multipliers()
-    }
-
-    /// Rows of the impulses on bodies in the scratch buffer [vec4] after the last recorded frame,
-    /// their bodies, and the number of frames in which the cloth was not dispatched.
-    pub(crate) fn last_frame(
-        &self,
-        id: ClothId,
-    ) -> Result<(Range<u32>, FrameBodies, u32), NoSuchCloth> {
-        let cloth = self.cloths.get(id)?;
-        let skipped_frames = cloth.skipped_frames(self.timed_frames);
-        Ok((cloth.impulse_rows.clone(), cloth.impulse_bodies.clone(), skipped_frames))
-    }
-
-    /// Number of particles of all cloths.
-    pub fn particle_count(&self) -> u32 {
-        self.particles.used()
-    }
-
     /// Device on which the engine runs.
     pub fn device(&self) -> &wgpu::Device {
         &self.device
-    }
-
-    #[cfg(feature = "testing")]
-    /// Makes the next frame visit every cloth and pack all of it, for tests that compare both
-    /// paths.
-    pub fn forget_frame(&mut self) {
-        self.seen = None;
-    }
-
-    #[cfg(feature = "testing")]
-    /// Rows of the begun frame that wait to be written, as address and value; for tests.
-    pub fn waiting_rows(&self) -> impl Iterator<Item = (u32, [u32; 4])> + '_ {
-        self.rows.iter()
-    }
-
-    #[cfg(feature = "testing")]
-    /// Slots of the cloths that the begun frame dispatches, in order; for tests.
-    pub fn dispatched_slots(&self) -> Vec<u32> {
-        self.buckets.values().flat_map(|bucket| bucket.active.iter().copied()).collect()
-    }
-
-    #[cfg(feature = "testing")]
-    /// Replaces the whole state of a cloth, for tests that start from a chosen state.
-    ///
-    /// # Errors
-    /// [`GpuError`] if there is no such cloth or a length is wrong.
-    pub fn set_state(
-        &mut self,
-        id: ClothId,
-        current: &[poplin_model::Particle],
-        previous: &[poplin_model::Particle],
-    ) -> Result<(), GpuError> {
-        let placement = self.cloths.get(id)?.placement;
-        let expected = placement.particle_count as usize;
-        for len in [current.len(), previous.len()] {
-            if len != expected {
-                return Err(poplin_model::ModelError::Length {
-                    what: "cloth state",
-                    len,
-                    expected,
-                }
-                .into());
-            }
-        }
-        self.write_particles(&placement, current, previous);
-        Ok(())
     }
 }
