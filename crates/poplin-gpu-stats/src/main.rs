@@ -127,6 +127,7 @@ fn spirv(
             .map_err(|error| error.to_string())?;
     let policies = naga::proc::BoundsCheckPolicies {
         index: naga::proc::BoundsCheckPolicy::Restrict,
+        // With robustness2 the device itself checks buffer accesses.
         buffer: naga::proc::BoundsCheckPolicy::Unchecked,
         ..Default::default()
     };

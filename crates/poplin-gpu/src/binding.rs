@@ -41,6 +41,7 @@ pub(crate) fn bind_group<T>(
     uniforms: &wgpu::Buffer,
     storage: &[&wgpu::Buffer],
 ) -> wgpu::BindGroup {
+    // One uniform; the dynamic offset selects which.
     let size = NonZeroU64::new(size_of::<T>() as u64);
     let binding = wgpu::BufferBinding { buffer: uniforms, offset: 0, size };
     let uniform = wgpu::BindingResource::Buffer(binding);

@@ -107,6 +107,7 @@ pub fn run_canary_texts(
         .map(|value| u32::from(!value.is_finite() || value.abs() > poplin_model::MAX_COORDINATE));
     let nan = compare(&expected, &judged);
 
+    // WebGPU's default limit of a workgroup, fewer if the device allows only fewer.
     let lanes = 256u32.min(device.limits().max_compute_invocations_per_workgroup);
     let values: Vec<u32> = (0..lanes).map(|lane| lane * lane + 1).collect();
     let constants = [("LANES", f64::from(lanes))];

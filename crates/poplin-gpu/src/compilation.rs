@@ -7,17 +7,17 @@ use std::thread::JoinHandle;
 /// counts of its cloths.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Compilation {
-    /// Compiles when a cloth is added, or at the beginning of a frame for a changed cloth that needs a
-    /// different pipeline: that call waits for the compiler, frames without changes do not
+    /// Compiles when a cloth is added, or at the beginning of a frame for a changed cloth that
+    /// needs a different pipeline: that call waits for the compiler, frames without changes do not
     /// (default).
     #[default]
     WhenAdded,
-    /// Compiles when a frame first needs the pipeline: that frame waits, and pipelines that no frame needs
-    /// are not compiled, for example those of a cloth whose colliders are added later. For runs
-    /// without a window.
+    /// Compiles when a frame first needs the pipeline: that frame waits, and pipelines that no
+    /// frame needs are not compiled, for example those of a cloth whose colliders are added later.
+    /// For runs without a window.
     WhenNeeded,
-    /// Compiles on background threads, as soon as a cloth is added or changed, so that nothing waits. A
-    /// cloth stands still until its pipeline is ready;
+    /// Compiles on background threads, as soon as a cloth is added or changed, so that nothing
+    /// waits. A cloth stands still until its pipeline is ready;
     /// [`Engine::is_compiling`](crate::Engine::is_compiling) reports it,
     /// [`Engine::finish_compiling`](crate::Engine::finish_compiling) waits. Without threads, in a
     /// browser, the same as [`Compilation::WhenAdded`].

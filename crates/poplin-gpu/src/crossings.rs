@@ -37,6 +37,7 @@ impl CrossingLog {
         (report.crossings, report.crossed) = (found.crossings, found.crossed);
         if crossings.is_some_and(|crossings| crossings.add_to(id, report)) {
             found.crossed = report.crossed;
+            // A read of an earlier frame adds its crossings but not the present count.
             if report.frames >= found.frame {
                 (found.frame, found.crossings) = (report.frames, report.crossings);
             }
@@ -61,6 +62,7 @@ impl CrossingScene {
     pub(crate) fn others(&self, asked: &[ClothId]) -> Vec<ClothId> {
         let asked: HashSet<&ClothId> = asked.iter().collect();
         let cloths = (0..).zip(&self.bodies).zip(&self.cloths);
+        // Bodies of cloths come first, in the order of `cloths`.
         let (own, rest): (Vec<_>, Vec<_>) = cloths.partition(|(_, (id, _))| asked.contains(id));
         let meets = |index: u32, body: &TriangleBody| {
             own.iter().any(|&((other, it), _)| body.wants(index, it, other))
@@ -95,6 +97,7 @@ impl CrossingScene {
         }
         let all = find_crossings(&self.bodies, &all, |pair| {
             let [a, b] = pair.map(|index| index as usize);
+            // Only pairs with known positions, and with a requested cloth.
             is_known[a] && is_known[b] && (is_asked[a] || is_asked[b])
         });
         Crossings { indices, all }

@@ -94,6 +94,7 @@ impl DebugLines {
     pub fn tethers(&mut self, fabric: &Fabric, colour: [u8; 4]) -> &mut Self {
         let count = fabric.particle_count;
         for (index, &anchor) in (0..).zip(&fabric.tether_anchors) {
+            // Anchors are stored as one list of all particles per tether.
             let particle = index % count.max(1);
             if anchor != particle && anchor < count {
                 self.between([particle, anchor], colour);
@@ -160,6 +161,7 @@ impl DebugLines {
             Shape::Capsule(capsule) => {
                 let [a, b] = capsule.ends.map(|end| at(end.center));
                 let radii = capsule.ends.map(|end| end.radius);
+                // Four lines along the capsule, at right angles around its axis.
                 let (u, v) = (b - a).normalize_or(Vec3::Y).any_orthonormal_pair();
                 for side in [u, -u, v, -v] {
                     line([a + side * radii[0], b + side * radii[1]]);
@@ -170,6 +172,7 @@ impl DebugLines {
             }
             Shape::Plane(plane) => {
                 let normal = rotation * Vec3::from(plane.normal);
+                // Point of the plane nearest to the origin of the pose.
                 let foot = at((Vec3::from(plane.normal) * plane.offset).to_array());
                 let (u, v) = normal.normalize_or(Vec3::Y).any_orthonormal_pair();
                 for k in -2..=2 {
@@ -189,6 +192,7 @@ impl DebugLines {
                 for axis in 0..3 {
                     for k in 0..4 {
                         let mut parts = Vec3::ZERO;
+                        // Four parallel edges per axis, one from each corner of the opposite face.
                         parts[(axis + 1) % 3] = (k & 1) as f32;
                         parts[(axis + 2) % 3] = (k >> 1) as f32;
                         let from = corner + edges * parts;
@@ -398,6 +402,7 @@ impl DebugPass {
             .lines
             .iter()
             .flat_map(|line| [line.start_particle, line.end_particle, line.third_particle]);
+        // Lines at fixed points need no particle.
         let ends = particles.filter(|&particle| particle != NO_OFFSET).map(|particle| particle + 1);
         list.particle_end = ends.max().unwrap_or(0);
         Ok(())
@@ -431,6 +436,7 @@ impl DebugPass {
             clip_z,
             clip_w,
             particle_begin: view.particle_begin,
+            // The shader divides by it.
             strain_limit: view.strain_limit.max(f32::MIN_POSITIVE),
             ..DebugParameters::zeroed()
         };

@@ -115,6 +115,7 @@ impl Headless {
             .map_err(|source| GpuError::NoDevice { adapter: info.name.clone(), source })?;
         let errors = Arc::new(Mutex::new(Vec::new()));
         let sink = errors.clone();
+        // wgpu reports errors asynchronously; the next call of check_errors returns them.
         device.on_uncaptured_error(Arc::new(move |error: wgpu::Error| {
             log::error!("{error}");
             if let Ok(mut errors) = sink.lock() {
@@ -250,6 +251,7 @@ impl Headless {
     }
 
     fn read_now(&mut self, ids: &[ClothId]) -> Result<State, GpuError> {
+        // Taken out, as encoding borrows the engine mutably.
         let mut readback = std::mem::take(&mut self.readback);
         self.submit_readback(&mut readback, ids)?;
         wait(&self.device)?;
@@ -426,6 +428,7 @@ pub(crate) fn read_buffer(
     queue: &wgpu::Queue,
     buffer: &wgpu::Buffer,
 ) -> Result<Vec<u8>, GpuError> {
+    // Storage buffers cannot be mapped, so the contents go through a staging buffer.
     let staging = device.create_buffer(&wgpu::BufferDescriptor {
         label: Some("poplin.staging"),
         size: buffer.size(),

@@ -141,6 +141,7 @@ impl Pipelines {
         let gate = self.gate.clone();
         self.made.entry(values).or_default().request(self.compilation, move || {
             #[cfg(feature = "testing")]
+            // Blocks while a test holds the gate.
             let _open = gate.as_ref().map(|gate| gate.lock());
             compiler.pipeline(&values)
         });

@@ -49,6 +49,7 @@ impl<const COUNT: usize> Pool<COUNT> {
             bytes: full.needed.saturating_mul(bytes),
             limit: u64::from(full.limit) * bytes,
         })?;
+        // All buffers of a pool have the same length in elements.
         let end = u64::from(self.ranges.end()) * bytes;
         self.buffers.iter_mut().for_each(|buffer| buffer.grow_keeping(device, end));
         Ok(range)

@@ -123,6 +123,7 @@ fn copy_ranges(
     };
     let mut run = 0..0;
     for range in ranges {
+        // Cloths added together are adjacent, so most states need a single copy.
         if range.start == run.end {
             run.end = range.end;
         } else {
@@ -275,6 +276,7 @@ impl Readback {
         self.request();
         if let Some(mapping) = &self.mapping {
             let result = mapping.receive().await.ok_or(ReadbackError::NoAnswer)?;
+            // Cleared only after the answer, so that a dropped future can be created again.
             self.mapping = None;
             result.map_err(ReadbackError::from)?;
         }
@@ -287,6 +289,7 @@ impl Readback {
         let sections = self.sections();
         let state = {
             let view = staging.get_mapped_range(..).map_err(ReadbackError::from)?;
+            // Without multipliers on the device those of the snapshot stay.
             if let Some((multipliers, 1..)) = &mut self.multipliers {
                 let begin = (sections.total() - sections.multipliers) as usize;
                 multipliers.pairs = pairs_of(&view[begin..sections.total() as usize]);
@@ -316,6 +319,7 @@ impl Readback {
             let rows = &rows[row_begin..row_begin + member.impulse_rows.len()];
             row_begin += rows.len();
             let mut contact = contact_report(report);
+            // Without a scene the log still has the crossings of earlier reads.
             member.crossings.complete(member.id, crossings.as_ref(), &mut contact);
             StatePart {
                 id: member.id,

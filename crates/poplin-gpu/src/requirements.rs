@@ -33,6 +33,7 @@ pub fn tier_limits(limits: &wgpu::Limits) -> TierLimits {
         workgroup_bytes: limits.max_compute_workgroup_storage_size,
         invocations: limits
             .max_compute_invocations_per_workgroup
+            // Workgroups are one-dimensional, so both limits apply.
             .min(limits.max_compute_workgroup_size_x),
     }
 }

@@ -18,6 +18,7 @@ use crate::{EngineOptions, GpuError};
 /// Prefix sums of a list of counts, including the total, from the per-block sums of the scan.
 fn scanned(words: &[u32], len: u32, count: usize) -> Vec<u32> {
     let blocks = &words[(len + SCAN_BLOCK) as usize..];
+    // The scan stores sums within blocks, then sums of whole blocks.
     (0..=count).map(|index| words[index] + blocks[index / SCAN_BLOCK as usize]).collect()
 }
 
@@ -57,8 +58,8 @@ impl TriangleRounds {
     }
 
     /// Uploads initial positions of rows, bodies and given candidates, with capacity for `capacity`
-    /// candidates. A slice has at most `max_rounds` rounds; a single round is repeated with a smaller
-    /// step only if `max_rounds` exceeds 2.
+    /// candidates. A slice has at most `max_rounds` rounds; a single round is repeated with a
+    /// smaller step only if `max_rounds` exceeds 2.
     ///
     /// # Errors
     /// [`GpuError::TooLarge`] if the device cannot bind a buffer.
@@ -205,6 +206,7 @@ impl TriangleRounds {
         pairs.truncate(slots[capacity] as usize);
         let mut held: Vec<TriangleMultiplier> = pod_collect_to_vec(&read(HELD)?);
         held.truncate(word(TRIANGLE_HELD) as usize);
+        // Layout of the lists: words, 2 per row, holds, 4 per candidate, corners.
         let holds = TRIANGLE_WORDS as usize + 2 * row_count;
         let corners = holds + row_count + 4 * capacity;
         let corner_count = begins[row_count] as usize;

@@ -256,6 +256,7 @@ impl TriangleKernels {
                 kernel => &bound.groups[layout_of(kernel)],
             };
             let groups = buffers.groups(pass);
+            // A dispatch is limited per dimension, so large counts use a second one.
             let width = groups.min(max_row);
             recorded.set_pipeline(&self.pipelines[&pass.kernel]);
             recorded.set_bind_group(0, bind_group, &[pass.uniform * UNIFORM_STRIDE as u32]);
@@ -281,6 +282,7 @@ impl TriangleBuffers {
             TriangleStep => it.begin_len + SCAN_BLOCK,
             TriangleFit => {
                 let level = (pass.uniform - LEVELS) as usize;
+                // Levels are consecutive ranges of nodes.
                 let begin = if level == 0 { 0 } else { self.level_ends[level - 1] };
                 self.level_ends[level] - begin
             }

@@ -55,9 +55,11 @@ impl FrameClock {
         }
         let Solver::Pbd(pbd) = &config.solver else {
             let step = dt / iteration_count as f32;
+            // Velocity x - x_previous of the last step is scaled to the new one.
             let step_ratio = step / self.last_step.unwrap_or(step);
             let gravity_scale = step * step;
             let steps = FrameSteps { iteration_count, step, step_ratio, gravity_scale };
+            // Steps of an earlier Pbd solver still have to be dropped.
             let is_settled = self.last_step == Some(step) && self.past_steps.is_empty();
             let settled = is_settled.then_some(steps);
             *self = Self { last_step: Some(step), settled, ..Self::default() };
@@ -85,6 +87,7 @@ impl FrameClock {
         }
         self.settled = None;
         if self.last_frequency != pbd.frequency {
+            // The window is counted in steps, which are of a different length now.
             self.past_steps.clear();
             self.last_frequency = pbd.frequency;
         }
@@ -92,6 +95,7 @@ impl FrameClock {
         if self.past_steps.back() != Some(&step) {
             self.equal_steps = 0;
         }
+        // More than `width` equal steps would only push one another out.
         for _ in 0..(iteration_count as usize).min(width) {
             self.past_steps.push_back(step);
             self.equal_steps += 1;

@@ -127,6 +127,7 @@ impl<T> Cloths<T> {
     pub fn remove(&mut self, id: ClothId) -> Result<T, NoSuchCloth> {
         let index = self.slots.remove(id.0).ok_or(NoSuchCloth { id })?;
         self.ids.remove(index);
+        // Cloths after the removed one move up by one.
         for (index, id) in self.ids.iter().enumerate().skip(index) {
             self.slots[id.0] = index;
         }

@@ -81,6 +81,7 @@ impl ContactFrame {
         let config = &host.cloth().config;
         let iteration_count = host.iteration_count(frame);
         let row_begin =
+            // Rows of all participating cloths are consecutive.
             self.members.last().map_or(0, |last| last.row.row_begin + last.row.particle_count);
         let row = ContactCloth {
             particle_begin: placement.particle_begin,
@@ -111,6 +112,7 @@ impl ContactFrame {
         if self.members.is_empty() || is_alone || self.largest_count == 0 || !collides(settings) {
             return self.clear();
         }
+        // 0: one collision at the end of the frame.
         self.every = if settings.every == 0 { self.largest_count } else { settings.every };
         let last = self.members[self.members.len() - 1].row;
         let row_count = last.row_begin + last.particle_count;
@@ -120,6 +122,7 @@ impl ContactFrame {
                 cloth_begin: self.cloths.len() as u32,
                 cloth_count: self.members.len() as u32,
                 row_count,
+                // A power of two, at least twice the particles, so that hash collisions stay rare.
                 bucket_count: row_count
                     .saturating_mul(2)
                     .clamp(SCAN_BLOCK, 1 << 30)
@@ -164,6 +167,7 @@ impl ContactFrame {
         let end = (u64::from(slice) + 1)
             .saturating_mul(u64::from(self.every))
             .min(u64::from(self.largest_count));
+        // ceil(iteration_count * end / largest_count), in u64 against overflow.
         (u64::from(iteration_count) * end).div_ceil(u64::from(self.largest_count.max(1))) as u32
     }
 
@@ -239,6 +243,7 @@ impl Member {
             pose_at(&self.start, &self.target, fraction(end.saturating_sub(1)));
         let row = |v: DVec3| [v.x as f32, v.y as f32, v.z as f32, 0.0];
         // Motion of the local space over the last iteration, for relative velocities.
+        // x_world(t) - x_world(t - 1) = change * x_local + shift
         let change = axes - axes_before;
         ContactCloth {
             axis_x: row(axes.x_axis),
@@ -258,6 +263,7 @@ impl Member {
 fn pose_at(start: &Pose, target: &Pose, fraction: f64) -> (DMat3, DVec3) {
     let rotation = |pose: &Pose| DQuat::from_array(pose.rotation.map(f64::from)).normalize();
     let origin = |pose: &Pose| DVec3::from_array(pose.translation.map(f64::from));
+    // Exact at the end, without the rounding of slerp.
     if start == target || fraction >= 1.0 {
         return (DMat3::from_quat(rotation(target)), origin(target));
     }

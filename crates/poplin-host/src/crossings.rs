@@ -56,6 +56,7 @@ pub fn report_crossings(
     is_cloth: impl Fn(u32) -> bool,
     report: &mut ContactReport,
 ) {
+    // Every crossing counts for both of its bodies.
     let own = crossings.filter(|(pair, _)| pair.contains(&index));
     report.crossings = own.clone().count() as u32;
     let with = |with| {
@@ -138,6 +139,7 @@ impl FaceTree {
             if level == 0 {
                 found(node as u32);
             } else {
+                // Children of node j are FAN j .. FAN (j + 1) on the level below.
                 let end = (FAN * (node + 1)).min(self.0[level - 1].len());
                 self.descend(level - 1, FAN * node..end, bounds, found);
             }
@@ -156,6 +158,7 @@ fn touching_pairs(
         let rows = &at[body.rows.clone()];
         Bounds::of(body.surface.vertices.iter().map(|&[vertex]| rows[vertex as usize]))
     };
+    // Body counts are small, so all pairs of boxes are tested.
     let solid = (0..).zip(bodies).filter(|(_, body)| !body.surface.is_round());
     let solid: Vec<(u32, &TriangleBody, Bounds)> =
         solid.map(|(index, body)| (index, body, around(body))).collect();
@@ -193,6 +196,7 @@ pub fn find_crossings(
         .collect();
     let mut tasks: Vec<([u32; 2], usize, Range<usize>)> = Vec::new();
     for pair in pairs {
+        // Edges of the first body through faces of the second, then the reverse.
         for side in 0..if pair[0] == pair[1] { 1 } else { 2 } {
             let count = bodies[pair[side] as usize].surface.edges.len();
             let blocks = (0..count).step_by(BLOCK);
@@ -209,6 +213,7 @@ pub fn find_crossings(
             })
         })
         .collect();
+    // Tasks are in order, so the result does not depend on scheduling.
     let all = tasks.iter().zip(found);
     all.flat_map(|((pair, ..), found)| found.into_iter().map(|at| (*pair, at))).collect()
 }

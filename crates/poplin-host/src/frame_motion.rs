@@ -210,17 +210,21 @@ pub fn motion_constants(
     let h = f64::from(steps.step);
     let n = f64::from(steps.iteration_count);
     let exponent = config.stiffness_frequency * steps.step;
+    // Fraction of velocity that damping leaves in one step.
     let kept = config
         .damping
         .map(|damping| 1.0 - effective_stiffness(stiffness_to_log2(damping), exponent));
     let to_local = frame.rotation.conjugate();
+    // Mean of i / n over the iterations i = 1..n.
     let alpha = (n + 1.0) / (2.0 * n);
     let drag = effective(config.inertia.linear_drag, exponent);
+    // Displacements per iteration, hence the factor h.
     let jump = widen(config.inertia.linear) * h * (frame.last_velocity - frame.velocity);
     let gravity = widen(config.gravity) * f64::from(steps.gravity_scale);
     let bias = to_local * (alpha * jump + gravity - drag * h * frame.velocity);
     let previous_bias = to_local * ((1.0 - alpha) * jump);
     let wind = to_local * (h * (frame.velocity - widen(config.air.wind_velocity)));
+    // Without rotation the kernel skips the matrices.
     let rotates = frame.spin != DVec3::ZERO || frame.last_spin != DVec3::ZERO;
     let rotation = rotates.then(|| rotation_constants(config, steps, frame, kept));
     MotionConstants { kept, bias, previous_bias, wind, rotation }
@@ -239,6 +243,7 @@ fn rotation_constants(
     let (spin, last_spin) = (to_local * frame.spin, to_local * frame.last_spin);
     let step_rotation = half_angle_exp(-h * spin);
     let rotation = DMat3::from_quat(step_rotation);
+    // Rotation over two steps, for the previous positions.
     let double = DMat3::from_quat(half_angle_exp(-h * last_spin) * step_rotation);
 
     let drag = scaled_fraction(spin, effective(config.inertia.angular_drag, exponent));
@@ -250,12 +255,14 @@ fn rotation_constants(
     // r (m . m).
     let mean = -0.5 * h * (last_spin + spin);
     let outer = DMat3::from_cols(mean * mean.x, mean * mean.y, mean * mean.z) * centrifugal;
+    // Matrix of the cross product: cross * r = m x r.
     let cross = DMat3::from_cols(
         DVec3::X.cross(mean) * -1.0,
         DVec3::Y.cross(mean) * -1.0,
         DVec3::Z.cross(mean) * -1.0,
     ) * centrifugal;
     let square = centrifugal * mean.dot(mean);
+    // Matrices on previous and current positions; the first iteration scales by the step ratio.
     let factors = |ratio: f64| {
         let scale = widen(kept) * ratio;
         let columns = |values: DVec3| DMat3::from_diagonal(values);

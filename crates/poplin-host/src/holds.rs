@@ -95,6 +95,7 @@ impl Holds {
             for hold in &self.list {
                 let spheres = if half == 0 { &hold.start } else { &hold.target };
                 for (&particle, &sphere) in hold.particles.iter().zip(spheres) {
+                    // Later holds override earlier ones.
                     rows[particle as usize] = sphere;
                 }
             }

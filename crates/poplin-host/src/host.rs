@@ -93,6 +93,7 @@ impl HostCloth {
     #[must_use]
     pub fn copy(&self) -> Self {
         let mut copy = self.clone();
+        // Lengths of 0 make the next input_len lay out, and thus upload, everything.
         copy.input_lens = [0; 3];
         copy.live.accelerations_changed = true;
         copy.live.changes = ChangeScope::Anything;
@@ -162,6 +163,7 @@ impl HostCloth {
         contact: &ClothContactSolver,
         dt: f32,
     ) -> Result<(), ModelError> {
+        // Colliders of the world move relative to the local space, which may move itself.
         let motion = SpaceMotion { start: self.live.pose(), target: self.live.target_pose(), dt };
         let LiveCloth { cloth, colliders, is_woken, .. } = &mut self.live;
         let margin = 0.5 * cloth.config.thickness;
@@ -210,6 +212,7 @@ impl HostCloth {
         frame.validate()?;
         // The iteration counts of the other solvers are settings and have been validated.
         let Solver::Pbd(pbd) = &self.live.cloth.config.solver else { return Ok(()) };
+        // Rounded like FrameClock::begin_frame.
         let count = (frame.dt * pbd.frequency + 0.5).floor() as usize;
         let limit = MAX_ITERATIONS_PER_FRAME as usize;
         if count > limit {

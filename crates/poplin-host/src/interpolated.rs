@@ -55,6 +55,7 @@ impl InterpolatedArray {
             };
             return true;
         }
+        // The target goes to the other half; end_frame swaps them.
         let half = 1 - self.start;
         let is_changed = self.halves[self.start] != values
             || (self.has_target && self.halves[1 - self.start] != values);
@@ -76,6 +77,7 @@ impl InterpolatedArray {
         })?;
         let expected = if start.is_empty() { 0 } else { len };
         for (half, values) in self.halves.iter().enumerate() {
+            // A half that is neither start nor target may be empty.
             let may_miss = half != self.start && !self.has_target;
             if values.len() != expected && !(may_miss && values.is_empty()) {
                 return Err(ModelError::Length { what, len: values.len(), expected });
@@ -89,6 +91,7 @@ impl InterpolatedArray {
     /// again.
     pub(crate) fn lead(&mut self, start: &[[f32; 4]], target: &[[f32; 4]]) -> PathChange {
         let mut change = PathChange::default();
+        // A different length resets the array, which is a jump.
         if start.len() != self.halves[self.start].len() {
             change.is_jump = self.set(start);
         } else if self.start() != start {
@@ -100,6 +103,7 @@ impl InterpolatedArray {
             change.is_motion = self.target() != target;
             self.has_target = true;
             let half = 1 - self.start;
+            // The half may still have these values from an earlier frame.
             if self.halves[half] != target {
                 target.clone_into(&mut self.halves[half]);
                 self.mark(half);
@@ -143,6 +147,7 @@ impl InterpolatedArray {
         }
         let of_sphere = |(a, b): (&[f32; 4], &[f32; 4])| {
             let [x, y, z, radius] = std::array::from_fn(|k| (b[k] - a[k]).abs());
+            // A box grows by at most this along each axis.
             x.max(y).max(z) + radius
         };
         self.start().iter().zip(self.target()).map(of_sphere).fold(0.0, f32::max)

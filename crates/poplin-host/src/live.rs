@@ -158,6 +158,7 @@ impl LiveCloth {
             (config.thickness, config.self_collision.distance, config.cloth_collision.distance)
         };
         let old = std::mem::replace(&mut self.cloth.config, config);
+        // Grids depend only on distances; other settings are constants of a frame.
         if distances(&old) != distances(&self.cloth.config) {
             self.self_collision.update(&self.cloth);
         }
@@ -189,12 +190,14 @@ impl LiveCloth {
     ) -> Result<(), ModelError> {
         self.changes = ChangeScope::Anything;
         self.check_length("particle_accelerations", accelerations.len())?;
+        // Validation reads the cloth, so the new values are set first and restored on error.
         let old = std::mem::replace(&mut self.cloth.particle_accelerations, accelerations.to_vec());
         if let Err(error) = self.cloth.validate_accelerations() {
             self.cloth.particle_accelerations = old;
             return Err(error);
         }
         self.is_woken |= old != self.cloth.particle_accelerations;
+        // Only the presence of accelerations affects the layout, not their values.
         self.has_new_plan |= old.is_empty() != accelerations.is_empty();
         self.accelerations_changed = true;
         Ok(())
@@ -337,6 +340,7 @@ impl LiveCloth {
 
     /// Colliders of the cloth's own set, to add, move and remove colliders.
     pub fn colliders_mut(&mut self) -> &mut ColliderSet {
+        // Never narrows a wider scope.
         if self.changes == ChangeScope::Nothing {
             self.changes = ChangeScope::Colliders;
         }

@@ -37,6 +37,7 @@ impl ParticleMotion<'_> {
             Self::Rest => particle.position,
             Self::Velocities(velocities) => {
                 let ([x, y, z], v) = (particle.position, velocities[index]);
+                // x_previous = x - v h
                 [x - v[0] * step, y - v[1] * step, z - v[2] * step]
             }
             Self::PreviousPositions(positions) => positions[index],

@@ -37,6 +37,7 @@ impl Ranges {
             return Ok(0..0);
         }
         let limit = self.free.initial_range().end;
+        // Computed before allocating, as the length a buffer would need at its end.
         let full = Full { needed: u64::from(self.end) + u64::from(len), limit };
         // The allocator doubles lengths, which must not overflow.
         let fits = len <= limit && len <= u32::MAX / 2;

@@ -104,6 +104,7 @@ impl Snapshot {
         let contact = &self.cloth_contact_solver;
         let cloths = self.cloths.iter().enumerate().map(|(index, cloth)| {
             let fabric = &cloth.host.cloth().fabric;
+            // Cloths that share a fabric refer to one copy of it.
             let fabric = *index_of.entry(Arc::as_ptr(fabric)).or_insert_with(|| {
                 fabrics.push(fabric.clone());
                 fabrics.len() as u32 - 1
@@ -119,6 +120,7 @@ impl Snapshot {
             multipliers: self.multipliers.clone(),
             cloths,
         };
+        // The header is filled in afterwards: it contains the payload's checksum.
         let mut bytes = postcard::to_extend(&payload, vec![0; HEADER_LEN])?;
         let (header, payload) = bytes.split_at_mut(HEADER_LEN);
         let fields: [&[u8]; 4] = [
@@ -165,6 +167,7 @@ fn payload_of(bytes: &[u8]) -> Result<&[u8], SaveError> {
     let header_alone = || too_short(HEADER_LEN as u64);
     let (version, rest) = rest.split_first_chunk().ok_or_else(header_alone)?;
     let version = u32::from_le_bytes(*version);
+    // Before length and checksum, whose position may differ in another version.
     if version != SAVE_VERSION {
         return Err(SaveError::Version { version });
     }

@@ -57,6 +57,7 @@ impl HostSelfCollision {
     pub(crate) fn input_len(&mut self, cloth: &Cloth) -> u32 {
         let wanted = cloth.particle_count() + cloth.self_collision_indices.len().div_ceil(PER_ROW);
         if self.is_on() {
+            // Switched off or smaller, the part keeps its room.
             self.input_len = self.input_len.max(wanted as u32);
         }
         self.input_len
@@ -108,7 +109,9 @@ impl HostSelfCollision {
             distance: self.distance,
             stiffness: effective(config.self_collision.stiffness),
             friction: effective(config.self_collision.friction),
+            // Half the distance, so that two particles cannot pass through each other in one step.
             max_move: if config.self_collision.limit_velocity { 0.5 * self.distance } else { 0.0 },
+            // Cells are wider than the distance, so contacts lie in adjacent cells.
             inverse_cell: if self.is_on() { 1.0 / (CELL_MARGIN * self.distance) } else { 0.0 },
             member_count: member_count(cloth),
             member_begin: if has_list {

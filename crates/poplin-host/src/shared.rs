@@ -80,6 +80,7 @@ impl<T, P> Shared<T, P> {
         if entry.user_count > 0 {
             return None;
         }
+        // The Arc goes with the entry, and with it the address that is the key.
         self.entries.remove(&key(source)).map(|entry| entry.packed)
     }
 

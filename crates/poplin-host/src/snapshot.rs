@@ -49,6 +49,7 @@ impl ContactMultipliers {
         };
         (self.step == 0.0 || (1e-9..=1.0).contains(&self.step))
             && self.pairs.iter().all(is_sane)
+            // The kernel finds multipliers by binary search.
             && self.pairs.windows(2).all(|pair| pair[0].rank < pair[1].rank)
     }
 }

@@ -113,6 +113,7 @@ impl State {
             current: &self.current[part.particles.clone()],
             previous: self.previous.get(part.particles.clone()).unwrap_or(&[]),
             feedback: &part.feedback,
+            // Frames skipped in the kernel, and frames without a dispatch.
             slept_frames: part.feedback.sleep_frame_count.wrapping_add(part.skipped_frames),
             body_impulses: &part.body_impulses,
         })
@@ -190,6 +191,7 @@ impl State {
     pub fn body_impulse(&self, body: BodyId) -> BodyImpulse {
         let mut sum = BodyImpulse::none(body);
         for id in &self.ids {
+            // In the order of cloths, so that the float sum is reproducible.
             let own = self.body_impulses(*id).iter().filter(|impulse| impulse.body == body);
             own.for_each(|impulse| sum.add(impulse));
         }

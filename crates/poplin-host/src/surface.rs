@@ -47,6 +47,7 @@ impl Surface {
         let has_three = |&&[a, b, c]: &&[u32; 3]| a != b && b != c && c != a;
         let faces: Vec<[u32; 3]> = triangles.iter().filter(has_three).copied().collect();
         let faces = picked(&faces, &tree_order(&faces, &rest));
+        // Undirected edges, each once, sorted for the binary searches below.
         let sides = faces.iter().flat_map(|&[a, b, c]| [[a, b], [b, c], [c, a]]);
         let mut edges: Vec<[u32; 2]> = sides.map(|[a, b]| [a.min(b), a.max(b)]).collect();
         edges.sort_unstable();
@@ -65,6 +66,7 @@ impl Surface {
                 let (a, b) = (face[k], face[(k + 1) % 3]);
                 let edge = edges.binary_search(&[a.min(b), a.max(b)]).unwrap_or_default();
                 side_counts[edge] += 1;
+                // A third face of an edge gets no wing.
                 let is_second = wings[edge][0] != NO_FACE;
                 if !is_second || wings[edge][1] == NO_FACE {
                     wings[edge][usize::from(is_second)] = index;
@@ -133,11 +135,13 @@ fn convex_surface(planes: &[Plane]) -> Surface {
                 if matrix.determinant().abs() < 1e-9 {
                     continue;
                 }
+                // n_a . x = d_a, n_b . x = d_b, n_c . x = d_c
                 let corner = matrix.inverse() * DVec3::new(offset(a), offset(b), offset(c));
                 let is_behind = |k: usize| normal(k).dot(corner) <= offset(k) + 1e-6;
                 if !(0..planes.len()).all(is_behind) {
                     continue;
                 }
+                // More than three planes may meet in a corner.
                 let same = corners.iter().position(|other| other.distance(corner) < 1e-6);
                 let index = same.unwrap_or_else(|| {
                     corners.push(corner);
@@ -161,6 +165,7 @@ fn convex_surface(planes: &[Plane]) -> Surface {
             let arm = corners[i] - center;
             arm.dot(second).atan2(arm.dot(first))
         };
+        // Counterclockwise around the outward normal.
         side.sort_by(|&a, &b| angle(a).total_cmp(&angle(b)));
         for pair in side[1..].windows(2) {
             triangles.push([side[0] as u32, pair[0] as u32, pair[1] as u32]);
@@ -191,6 +196,7 @@ pub(crate) fn surface_of(shape: &Shape) -> Surface {
 /// Sorts items so that those of each tree node are near each other; `unit` is the capacity of a
 /// child.
 fn arrange(items: &mut [u32], mut unit: usize, centers: &[Vec3]) {
+    // A child that fits into one node of a lower level is divided there.
     while items.len() <= unit {
         if unit == 1 {
             return;
@@ -206,6 +212,7 @@ fn arrange(items: &mut [u32], mut unit: usize, centers: &[Vec3]) {
     let middle = items.len().div_ceil(unit) / 2 * unit;
     items.select_nth_unstable_by(middle, |&a, &b| {
         let key = |item: u32| centers[item as usize][axis];
+        // Ties are broken by index, so that the order does not depend on the sort.
         key(a).total_cmp(&key(b)).then(a.cmp(&b))
     });
     let (first, second) = items.split_at_mut(middle);

@@ -69,6 +69,7 @@ impl TierLimits {
         let first = forced.unwrap_or_else(|| self.choose_tier(needs.particle_count));
         let tiers = MemoryTier::ALL.into_iter().filter(|&tier| tier >= first);
         let mut plans = tiers.flat_map(|tier| self.plans_in(tier, needs));
+        // Streamed keeps no particles in workgroup memory, so it always fits.
         let fastest = plans.next().unwrap_or_else(|| self.fit(MemoryTier::Streamed, 1, needs));
         let is_free = |plan: &MemoryPlan| forced.is_none() || plan.tier == fastest.tier;
         std::iter::once(fastest)
@@ -83,6 +84,7 @@ impl TierLimits {
         let count = needs.particle_count;
         let capacities = match (self.particles_in(tier), needs.member_count) {
             (None, _) => [1, 1],
+            // A grid needs all the room that particles leave.
             (Some(_), Some(_)) => [count.next_multiple_of(FEWEST_PARTICLES); 2],
             (Some(most), None) => [
                 count.next_power_of_two().max(FEWEST_PARTICLES),
@@ -93,6 +95,7 @@ impl TierLimits {
         let plans = capacities.map(|capacity| self.fit(tier, capacity, needs));
         let has_grid = move |plan: &MemoryPlan| {
             needs.member_count.is_none_or(|count| {
+                // With fewer buckets the chains are too long; the next tier has more room.
                 plan.grid_cells >= (wanted_cells(count) / 4).max(MIN_GRID_CELLS)
             })
         };
@@ -142,6 +145,7 @@ pub const LANE_COUNTS: [u32; 5] = [32, 64, 128, 256, 512];
 /// at every barrier of the fabric stage; per-particle stages loop, so a lane may take several
 /// particles.
 pub fn choose_lane_count(widest_set: u32, particle_count: u32, limits: TierLimits) -> u32 {
+    // Per-particle stages are short, so four particles per lane are enough.
     let wanted = widest_set.max(particle_count.div_ceil(4));
     let mut allowed = LANE_COUNTS.into_iter().filter(|&count| count <= limits.invocations);
     allowed.clone().find(|&count| count >= wanted).or(allowed.next_back()).unwrap_or(LANE_COUNTS[0])
@@ -183,6 +187,7 @@ impl LoopTrips {
                 .map(|fiber| fabric.edges_of_fibers(fiber..fiber + 1).len())
                 .max()
                 .unwrap_or(0);
+            // All lanes wait for the longest fiber of a set.
             1 + rounds(fibers.len() as u64) * (1 + longest as u64)
         };
         let of_phase =

@@ -28,6 +28,7 @@ fn add_trees(packed: &mut TriangleBodies, trees: &[(u32, u32, u32)]) -> Vec<u32>
         // them.
         packed.levels.push(packed.nodes.len() as u32);
         for (nodes, root) in below.iter_mut().zip(&mut roots) {
+            // A single node is the root: the tree has no further levels.
             if nodes.len() == 1 {
                 *root = nodes.start;
                 *nodes = 0..0;

@@ -71,6 +71,7 @@ impl TriangleBody {
                 group & m != 0 && g & mask != 0
             }
             (Role::Cloth { colliders, .. }, Role::Collider { owner, groups }) => {
+                // Both directions must match, as with InteractionGroups::meets.
                 owner.is_none_or(|owner| owner == own)
                     && colliders[0] & groups[1] != 0
                     && groups[0] & colliders[1] != 0
@@ -142,6 +143,7 @@ fn key_of(shape: &Shape) -> Key {
         Shape::Parallelepiped(_) => Key::Box,
         Shape::Convex(planes) => Key::Convex(planes.as_ptr() as usize),
         Shape::TriangleMesh(mesh) => Key::Mesh {
+            // Shared data is compared by address: the scene is checked every frame.
             triangles: mesh.triangles.as_ptr() as usize,
             vertex_count: mesh.vertices.len(),
         },
@@ -201,6 +203,7 @@ fn entries<'a>(
     cloths: &'a [&'a HostCloth],
     world: &'a ColliderSet,
 ) -> impl Iterator<Item = Entry<'a>> {
+    // World colliders have no local space.
     let none = [Pose::default(); 2];
     let sets = cloths.iter().enumerate().map(|(index, cloth)| {
         let live = cloth.live();
@@ -256,6 +259,7 @@ pub fn renamed_multipliers(
 fn new_indices(old: &[Key], new: &[Key]) -> Vec<Option<u32>> {
     let mut from = 0;
     let find = |key: &Key| {
+        // Searches forward only, so equal keys are matched in order.
         let found = new[from..].iter().position(|other| other == key)?;
         from += found + 1;
         Some((from - 1) as u32)
@@ -280,6 +284,7 @@ impl TriangleScene {
         let keys: Vec<Key> =
             keys.chain(entries(cloths, world).map(|entry| key_of(&entry.collider.shape))).collect();
         let mut change = SceneChange::None;
+        // Positions, radii and groups are not part of the keys and are updated below.
         if keys != self.keys {
             // Remaining bodies keep their multipliers: a stack stays at rest when something else is
             // added or removed.
@@ -317,6 +322,7 @@ impl TriangleScene {
             set_vertices(&collider.shape, &it.surface, &poses[1], &mut self.ends[rows.clone()]);
             let (before, after) = (radii_of(first), radii_of(&collider.shape));
             for (k, row) in rows.clone().enumerate().take(2) {
+                // The larger radius of the frame, so that a growing sphere is met in time.
                 let radius = if it.is_plane { 0.0 } else { before[k].max(after[k]) };
                 set(&mut is_same, &mut self.radius[row], radius);
                 set(&mut is_same, &mut self.hard[row], radius);
@@ -360,6 +366,7 @@ impl TriangleScene {
     /// Adds a body, with its rows after all others.
     fn add(&mut self, surface: Surface, role: Role, [is_plane, is_box]: [bool; 2]) {
         self.rest.extend(&surface.rest);
+        // Still the old length: the body's rows begin after all others.
         let begin = self.radius.len();
         let body = TriangleBody::new(Arc::new(surface), role, 0.0, begin);
         let count = self.rest.len();
@@ -376,5 +383,6 @@ impl TriangleScene {
 pub fn least_thickness<'a>(bodies: impl Iterator<Item = &'a TriangleBody>, radius: &[f32]) -> f32 {
     let radii =
         bodies.filter(|body| body.is_cloth()).filter_map(|body| radius.get(body.rows.start));
+    // A radius is half the thickness.
     2.0 * radii.copied().fold(f32::INFINITY, f32::min)
 }

@@ -63,6 +63,7 @@ impl Engine {
     /// Adds a cloth with its particles and report.
     pub(super) fn add_as(&mut self, cloth: SnapshotCloth) -> Result<ClothId, GpuError> {
         let SnapshotCloth { mut host, current, previous, feedback } = cloth;
+        // Lays out the inputs, on which scratch and stages depend.
         host.input_len();
         let particle_count = host.cloth().particle_count() as u32;
         self.check_tier(particle_count)?;
@@ -128,6 +129,7 @@ impl Engine {
         parts.scratch = self.scratch.allocate(&self.device, scratch)?;
         parts.feedback = self.feedback.allocate(&self.device, 1)?;
         let bytes = u64::from(parts.feedback.end) * size_of::<ClothParameters>() as u64;
+        // Parameters and reports are indexed by the feedback slot, so they grow with it.
         self.parameters.check(&self.device, bytes)?;
         self.parameters.grow_keeping(&self.device, bytes);
         let bytes = u64::from(parts.feedback.end) * REPORT_BYTES;
@@ -221,6 +223,7 @@ impl Engine {
         let values = self.cloths.values()[cloth].bucket;
         self.pipelines.request(values);
         let bucket = self.buckets.entry(values).or_default();
+        // Sorted by index, so that results do not depend on the order of changes.
         let position = bucket.cloths.partition_point(|&other| other < cloth);
         bucket.cloths.insert(position, cloth);
         bucket.is_stale = true;
@@ -246,6 +249,7 @@ impl Engine {
     pub(super) fn leave_bucket(&mut self, cloth: usize) {
         for bucket in self.buckets.values_mut() {
             bucket.cloths.retain(|&other| other != cloth);
+            // Indices fall when an earlier cloth is removed.
             bucket.cloths.iter_mut().filter(|other| **other > cloth).for_each(|other| *other -= 1);
             bucket.is_stale = true;
         }
@@ -257,6 +261,7 @@ impl Engine {
         buckets.retain(|_, bucket| {
             let is_used = !bucket.cloths.is_empty();
             if !is_used {
+                // The dispatch list of the bucket.
                 fabric_pool.free(std::mem::take(&mut bucket.list));
             }
             is_used

@@ -52,7 +52,7 @@ impl Engine {
         self.particles.buffer(1)
     }
 
-    /// Buffer of counters and faults: a [`Feedback`] in the slot of each cloth
+    /// Buffer of counters and faults: a [`poplin_layout::Feedback`] in the slot of each cloth
     /// ([`Engine::feedback_slot`]).
     pub fn feedback_buffer(&self) -> &wgpu::Buffer {
         self.feedback.buffer(0)
@@ -104,7 +104,7 @@ impl Engine {
         self.triangles.multipliers()
     }
 
-    /// Rows of the impulses on bodies in the scratch buffer [vec4] after the last recorded frame,
+    /// Rows of the impulses on bodies in the scratch buffer \[vec4\] after the last recorded frame,
     /// their bodies, and the number of frames in which the cloth was not dispatched.
     pub(crate) fn last_frame(
         &self,

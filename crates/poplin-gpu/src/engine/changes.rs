@@ -41,6 +41,7 @@ impl PendingChanges {
         if bytes.is_empty() {
             return;
         }
+        // Small writes share an upload buffer.
         match self.chunks.last() {
             Some(chunk) if chunk.len() + bytes.len() <= CHUNK_BYTES => {}
             _ => self.chunks.push(Vec::new()),
@@ -84,6 +85,7 @@ impl Engine {
             self.feedback.record_growth(encoder),
             self.triangles.reports.record_growth(encoder),
         ];
+        // Bind groups refer to the replaced buffers.
         if is_grown.contains(&true) {
             for slot in &mut self.slots {
                 slot.bind_group = None;
@@ -147,6 +149,7 @@ impl Engine {
             usage: wgpu::BufferUsages::COPY_SRC | wgpu::BufferUsages::COPY_DST,
             mapped_at_creation: false,
         });
+        // Contact reports are not copied: those of a copy start empty.
         for target in [Target::Current, Target::Previous, Target::Feedback] {
             let buffer = self.target(target);
             let part = |placement: &ClothPlacement| match target {

@@ -142,6 +142,7 @@ impl Contacts {
             self.frame.add(index, &cloth.host, frame, &cloth.placement);
         }
         self.frame.finish(&self.settings);
+        // Step of the cloth with the most iterations.
         self.step /= self.frame.largest_count().max(1) as f32;
     }
 
@@ -174,6 +175,7 @@ impl Contacts {
 
     /// Number of workgroups of a kernel.
     fn groups(kernel: Kernel, parameters: &ContactParameters) -> u32 {
+        // The scan covers one more block, which holds the total.
         let bucket_end = parameters.bucket_count + SCAN_BLOCK;
         match kernel {
             Kernel::ContactGather => parameters.cloth_count,
@@ -256,6 +258,7 @@ impl Engine {
         let mut ends = Vec::with_capacity(slice_count as usize);
         for slice in 0..slice_count {
             self.plan_slice(slice, &mut dispatches);
+            // Dispatches of all slices share one buffer of uniforms, uploaded once.
             ends.push(dispatches.len());
         }
         self.pack_dispatches(&dispatches);
@@ -304,6 +307,7 @@ impl Engine {
         for (values, bucket) in buckets.iter().filter(|(_, bucket)| is_due(bucket)) {
             pipelines.prepare(*values);
             let mut begin = 0;
+            // Cloths with different counts end a slice at different iterations.
             for counts in bucket.iteration_counts.chunk_by(|a, b| a == b) {
                 let (count, end) = (counts[0], begin + counts.len() as u32);
                 let first = if slice == 0 { 0 } else { frame.slice_end(count, slice - 1) };

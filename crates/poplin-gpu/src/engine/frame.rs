@@ -15,9 +15,9 @@ use poplin_shaders::OverrideValues;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// Allocation granularity of frame constants [rows], so that freed ranges can be reused.
+/// Allocation granularity of frame constants \[rows\], so that freed ranges can be reused.
 const FRAME_RANGE: u32 = 16;
-/// Smallest allocation of a dispatch list [cloths], for the same reason.
+/// Smallest allocation of a dispatch list \[cloths\], for the same reason.
 const MIN_LIST: u32 = 64;
 
 /// Compute pass that contains the whole frame.
@@ -51,6 +51,7 @@ impl Engine {
     /// inputs.
     pub fn begin_frame(&mut self, frame: &Frame) -> Result<(), GpuError> {
         // A different length or shared collider concerns every cloth.
+        // As bits, so that NaN equals itself and -0 differs from 0.
         let seen = (frame.dt.to_bits(), self.colliders.stamps());
         let is_other = self.seen != Some(seen);
         if is_other {
@@ -60,6 +61,7 @@ impl Engine {
         self.visits.fill(self.cloths.len(), &mut visited);
         let result = self
             .check(&visited, frame, is_other)
+            // No cloth's time advances before all checks have passed.
             .and_then(|()| self.visit(&visited, frame, is_other));
         self.visited = visited;
         if result.is_err() {
@@ -101,6 +103,7 @@ impl Engine {
         self.note_waiting(visited, frame)?;
         self.begin_contacts(frame)?;
         let is_sliced = self.contacts.frame.slice_count() > 0;
+        // Cloths that have not settled add themselves again while they are packed.
         self.visits.restart();
         self.timed_frames = self.timed_frames.wrapping_add(u32::from(frame.dt > 0.0));
         let mut slow = std::mem::take(&mut self.slow);
@@ -108,6 +111,7 @@ impl Engine {
         if is_other {
             slow.extend_from_slice(visited);
         } else {
+            // What the fast path cannot handle ends up in `slow`.
             self.pack_quick(visited, frame, &mut slow)?;
         }
         for &index in &slow {
@@ -149,6 +153,7 @@ impl Engine {
         // Cloths that collide may wake one another, so they stay dispatched and sleep in their
         // kernel.
         if cloth.host.is_resting() && !(is_sliced && cloth.takes_part) {
+            // The clock continues, so that the cloth wakes with the right step.
             cloth.host.rest(frame);
             cloth.impulse_rows = 0..0;
             if cloth.rest_begin.is_none() {
@@ -174,6 +179,7 @@ impl Engine {
                     .enlarge(&self.device, range, len)
                     .inspect_err(|_| cloth.host.forget_constants())?;
                 self.rows.extend(RowTarget::Frame, range.start, rows);
+                // Offsets in packed rows are relative to their begin.
                 parameters = parameters.moved_by(range.start);
             }
             let known = &mut cloth.parameters;
@@ -181,6 +187,7 @@ impl Engine {
                 mark_stale(&mut self.buckets, &cloth.bucket);
             }
             let is_uploaded = std::mem::replace(&mut cloth.is_uploaded, true);
+            // Only changed rows are uploaded, except for the first time.
             let all = (1 << PARAMETER_ROWS) - 1;
             let changed = if is_uploaded { changed_rows(known, &parameters) } else { all };
             push_rows(&mut self.rows, slot, &parameters, changed);
@@ -208,6 +215,7 @@ impl Engine {
             let (input_len, scratch_len) = (cloth.host.input_len(), cloth.host.scratch_len());
             let (parts, placement) = (&mut cloth.parts, &mut cloth.placement);
             if self.input_pool.enlarge(&self.device, &mut parts.inputs, input_len)? {
+                // A new range has no contents: take_inputs passes on everything again.
                 placement.input_begin = parts.inputs.start;
             }
             if self.scratch.enlarge(&self.device, &mut parts.scratch, scratch_len)? {
@@ -251,9 +259,11 @@ impl Engine {
                 }
             }
             if *listed != bucket.active {
+                // Powers of two, so that cloths that wake and fall asleep rarely move the list.
                 let len = (listed.len() as u32).next_power_of_two().max(MIN_LIST);
                 fabric_pool.enlarge(device, &mut bucket.list, len)?;
                 let begin = 4 * u64::from(bucket.list.start);
+                // Kernels find their cloths by this list.
                 changes.write(Target::Fabrics, begin, cast_slice(listed));
                 bucket.active.clone_from(listed);
             }
@@ -381,6 +391,7 @@ impl Engine {
         let slot = &mut self.slots[self.next_slot];
         let device = &self.device;
         if slot.dispatches.upload(device, &self.queue, &self.dispatch_bytes)? {
+            // A replaced buffer invalidates the bind group.
             slot.bind_group = None;
         }
         if slot.bind_group.is_none() {
@@ -412,6 +423,7 @@ pub(super) fn restricted(values: &OverrideValues, stages: StageMask) -> Override
     let stages = values.stages.restrict(stages);
     let mut memory = values.memory;
     if !stages.contains(Stage::SelfCollide) {
+        // An unused workgroup array keeps one element, so that kernels differ only where they must.
         memory.grid_cells = 1;
     }
     if !stages.intersects(StageMask::WHOLE_FIBERS) {
@@ -442,6 +454,7 @@ pub(super) fn push_dispatches(
 ) {
     let max_row = device.limits().max_compute_workgroups_per_dimension;
     let trip_limit = options.trips_per_dispatch.min(options.loop_limit.unwrap_or(u64::MAX));
+    // At least one iteration: a single one cannot be split further.
     let per_dispatch = (trip_limit / run.trips).clamp(1, u64::from(u32::MAX)) as u32;
     let cloth_count = run.slots.end - run.slots.start;
     let [phase_begin, phase_end] = run.phases;

@@ -54,6 +54,7 @@ impl LaneChoice {
             }
         };
         let mut lanes = Lanes::new(fewest, host);
+        // More lanes mean fewer trips for each.
         for count in LANE_COUNTS.into_iter().filter(|&count| fewest < count && count <= most) {
             if lanes.trips <= self.loop_limit {
                 break;

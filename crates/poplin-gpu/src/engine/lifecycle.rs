@@ -22,6 +22,8 @@ impl Engine {
     pub fn clone_cloth(&mut self, id: ClothId, count: usize) -> Result<Vec<ClothId>, GpuError> {
         let source = self.cloths.get(id)?;
         let (source_placement, fabric) = (source.placement, source.host.cloth().fabric.clone());
+        // All ranges are allocated before the first copy is added, so that a failure changes
+        // nothing.
         let scratch_len = source.parts.scratch.end - source.parts.scratch.start;
         let mut copies = Vec::new();
         for _ in 0..count {
@@ -37,6 +39,7 @@ impl Engine {
             copies.iter().map(|parts| parts.placement(source_placement.fabric)).collect();
         let mut ids = Vec::with_capacity(count);
         for (parts, placement) in copies.into_iter().zip(&placements) {
+            // Cannot fail: the fabric is already on the device.
             self.acquire_fabric(&fabric)?;
             let source = self.cloths.get(id)?;
             let cloth = GpuCloth {
@@ -77,6 +80,7 @@ impl Engine {
         self.participant_count -= usize::from(cloth.takes_part);
         self.drop_begun_frame();
         self.drop_writes(&cloth.placement);
+        // Waiting rows must not reach a later cloth in the same ranges.
         self.rows.remove(RowTarget::Inputs, &cloth.parts.inputs);
         self.rows.remove(RowTarget::Frame, &cloth.parts.frame);
         let slot = cloth.placement.cloth;
@@ -119,6 +123,7 @@ impl Engine {
         let cloth = &mut self.cloths.values_mut()[index];
         cloth.host.reset();
         cloth.impulse_rows = 0..0;
+        // A new log: pending reads complete the old one.
         cloth.crossings = CrossingLog::default();
         if cloth.rest_begin.take().is_some() {
             mark_stale(&mut self.buckets, &cloth.bucket);

@@ -62,7 +62,7 @@ struct GpuCloth {
     has_other_time: bool,
     host: HostCloth,
     parts: add::Parts,
-    /// Rows of the last frame's impulses on bodies in `scratch` [vec4].
+    /// Rows of the last frame's impulses on bodies in `scratch` \[vec4\].
     impulse_rows: Range<u32>,
     /// Bodies that these impulses act on.
     impulse_bodies: FrameBodies,
@@ -75,6 +75,7 @@ impl GpuCloth {
     /// True if only writes and moved colliders may be new, provided the frame is as long as the
     /// last one.
     fn is_quick(&self) -> bool {
+        // Resting and colliding cloths need decisions that only the full path makes.
         let is_plain = self.rest_begin.is_none() && !self.takes_part && !self.has_new_plan;
         is_plain && self.is_uploaded && !self.has_other_time && self.host.is_quick()
     }
@@ -82,6 +83,7 @@ impl GpuCloth {
     /// Number of frames in which the cloth was not dispatched, given the present count of timed
     /// frames.
     fn skipped_frames(&self, timed_frames: u32) -> u32 {
+        // The present rest is not yet added to the host's counter.
         let resting = self.rest_begin.map_or(0, |begin| timed_frames.wrapping_sub(begin));
         self.host.skipped_frames().wrapping_add(resting)
     }
@@ -255,6 +257,7 @@ impl Engine {
             scratch: pool("poplin.simulate_cloth.scratch", 16),
             feedback: pool("poplin.simulate_cloth.feedback", FEEDBACK_BYTES),
             changes: changes::PendingChanges::default(),
+            // One slot per frame in flight before a submission.
             slots: (0..options.frames_per_submit.clamp(1, 64)).map(slot).collect(),
             next_slot: 0,
             buckets: BTreeMap::new(),
@@ -308,8 +311,8 @@ impl Engine {
         Ok(self.cloths.values_mut()[index].host.live_mut())
     }
 
-    /// True if pipelines are being compiled in the background ([`Compilation::Background`]); cloths
-    /// that need them stand still.
+    /// True if pipelines are being compiled in the background ([`crate::Compilation::Background`]);
+    /// cloths that need them stand still.
     pub fn is_compiling(&self) -> bool {
         let contact = self.contacts.is_compiling() || self.triangles.is_compiling();
         self.pipelines.is_compiling() || contact

@@ -8,7 +8,7 @@ use poplin_shaders::Kernel;
 
 use crate::Compilation;
 
-/// Options of an [`Engine`].
+/// Options of an [`crate::Engine`].
 #[derive(Debug, Clone)]
 pub struct EngineOptions {
     /// Forces every cloth into this tier, which must fit; for tests and measurements. Default: the

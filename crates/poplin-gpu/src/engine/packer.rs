@@ -23,7 +23,7 @@ const SPHERE_ROW: u32 = {
     start
 };
 
-/// Prefetch distance [cloths].
+/// Prefetch distance \[cloths\].
 const BLOCK: usize = 32;
 /// Smallest number of cloths per thread: starting a thread costs as much as packing some tens of
 /// cloths.
@@ -87,6 +87,7 @@ impl Engine {
         frame: &Frame,
         slow: &mut Vec<usize>,
     ) -> Result<(), GpuError> {
+        // Few cloths are packed by the caller's thread only.
         let count = (visited.len() / MIN_CLOTHS).clamp(1, self.packers.len());
         let packers = &mut self.packers[..count];
         let contact = &self.contacts.settings;
@@ -97,6 +98,7 @@ impl Engine {
             pack_parts(packers, part, Scene { colliders: &self.colliders, contact, frame });
         std::mem::swap(&mut packers[0].rows, &mut self.rows);
         for packer in packers {
+            // In the order of packers, hence of cloths: the result does not depend on scheduling.
             self.rows.append(&mut packer.rows);
             packer.unsettled.drain(..).for_each(|index| self.visits.add(index));
             slow.append(&mut packer.slow);
@@ -112,9 +114,11 @@ fn pack_parts(packers: &mut [Packer], part: Part<'_>, scene: Scene<'_>) -> Resul
         return own.pack(part, scene);
     }
     let count = part.visited.len() / (others.len() + 1);
+    // An equal share for this packer; the rest is divided among the others.
     let (part, rest) = part.split(count);
     let mut result = Ok(());
     let own = rayon::in_place_scope(|scope| {
+        // The rest starts first, so that the threads work while the caller packs its part.
         scope.spawn(|_| result = pack_parts(others, rest, scene));
         own.pack(part, scene)
     });
@@ -153,6 +157,7 @@ impl Packer {
         let mut changed = 0;
         if let Some(offsets) = host.move_spheres(moved_spheres, &mut upload) {
             let colliders = &mut parameters.colliders;
+            // Start and target swap halves every frame; nothing else of the parameters has changed.
             [colliders.sphere_start, colliders.sphere_target] = offsets.map(|row| inputs + row);
             changed |= SPHERE_ROW;
         } else if host.has_moving_colliders() {
@@ -205,6 +210,7 @@ pub(super) fn push_rows(rows: &mut Rows, slot: u32, parameters: &ClothParameters
         let row = bits.trailing_zeros();
         let value = rows_of(parameters)[row as usize];
         rows.push(RowTarget::Parameters, PARAMETER_ROWS * slot + row, value);
+        // Clears the lowest set bit.
         bits &= bits - 1;
     }
 }

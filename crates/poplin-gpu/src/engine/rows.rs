@@ -64,6 +64,7 @@ impl Rows {
     }
 
     pub(super) fn push(&mut self, target: RowTarget, row: u32, value: [u32; 4]) {
+        // The upper bits of an address select the buffer, the lower ones the row.
         self.addresses.push(target as u32 | row);
         self.values.push(value);
     }
@@ -108,6 +109,7 @@ impl Rows {
         // The scatter kernel writes rows in parallel, so each address may occur only once.
         let mut last: Vec<(u32, usize)> = self.addresses.iter().copied().zip(0..).collect();
         last.sort_unstable();
+        // Sorted by address, then by time: the last of each chunk is the latest.
         let ends = last.chunk_by(|a, b| a.0 == b.0).map(|same| same[same.len() - 1]);
         let (addresses, values) = ends.map(|(address, k)| (address, self.values[k])).unzip();
         (self.addresses, self.values) = (addresses, values);

@@ -81,6 +81,7 @@ impl Engine {
     /// # Errors
     /// [`GpuError`] if there is no room for the new cloths beside the old ones; nothing changes.
     pub fn restore(&mut self, snapshot: &Snapshot) -> Result<Vec<ClothId>, GpuError> {
+        // New cloths are added before the old ones are removed, so that a failure changes nothing.
         let old = self.cloths.ids().to_vec();
         let mut new = Vec::with_capacity(snapshot.cloths().len());
         for cloth in snapshot.cloths() {
@@ -96,6 +97,7 @@ impl Engine {
         old.into_iter().try_for_each(|id| self.remove(id))?;
         self.drop_begun_frame();
         self.colliders = snapshot.colliders().clone();
+        // Forgets the bodies of the old cloths as well.
         self.triangles.set_multipliers(snapshot.multipliers());
         Ok(new)
     }

@@ -180,6 +180,7 @@ impl Triangles {
         encoder: &mut wgpu::CommandEncoder,
     ) -> Result<bool, GpuError> {
         let capacity = self.capacity();
+        // Values and bodies are baked into the buffers, so any change of the scene replaces them.
         let fits = |buffers: &TriangleBuffers| buffers.parameters.capacity as usize == capacity;
         if self.change == SceneChange::None && self.buffers.as_ref().is_some_and(fits) {
             return Ok(false);
@@ -216,6 +217,7 @@ impl Triangles {
             held_scale: 1.0,
             ..TriangleRound::default()
         };
+        // All old multipliers must fit, as only the device knows their number.
         let old_count = buffers.as_ref().map_or(0, TriangleBuffers::held_capacity);
         let packed = pack_triangle_bodies(&bodies);
         let new = TriangleBuffers::new(device, &round, &packed, capacity, old_count)?;
@@ -236,6 +238,7 @@ impl Triangles {
         let slice = |slice: u32| TriangleSlice {
             cloth_begin: frame.parameters[slice as usize].cloth_begin,
             fraction: frame.slice_fraction(slice),
+            // Slices of a frame have equal steps; only the first follows another frame.
             held_scale: if slice == 0 { ratio * ratio } else { 1.0 },
             is_first: slice == 0,
         };
@@ -248,6 +251,7 @@ impl Triangles {
     /// Rows of colliders before the frame, then after it; and the index of the first collider row.
     fn collider_rows(&self) -> (Vec<[f32; 4]>, usize) {
         let scene = &self.scene;
+        // Rows of colliders follow those of all cloths.
         let begin = scene.bodies.iter().find(|body| !body.is_cloth());
         let begin = begin.map_or(scene.starts.len(), |body| body.rows.start);
         let rows = scene.starts[begin..].iter().chain(&scene.ends[begin..]);
@@ -270,6 +274,7 @@ impl Triangles {
         let lacking = |&id: &_| state.contact_report(id).unlisted;
         let most = state.ids().iter().filter_map(lacking).map(|it| it.most_pairs as usize).max();
         if let Some(most) = most.filter(|&most| most > self.capacity()) {
+            // A reserve of one half, so that a growing pile does not exceed it at once.
             self.known_pairs = most + most / 2;
         }
     }
@@ -367,6 +372,7 @@ impl Engine {
             let slice = buffers.slice(slice);
             passes.target(slice);
             passes.begin(slice);
+            // All rounds are recorded; the device skips those that are not needed.
             for _ in 0..frame.max_rounds {
                 passes.round(buffers.level_count(), frame.iterations);
             }

@@ -14,7 +14,8 @@ impl RenderMeshes {
         Ok((instance, mesh))
     }
 
-    /// Buffer of all vertices, [`RenderVertex`] each. Replaced when an added mesh does not fit.
+    /// Buffer of all vertices, [`poplin_model::RenderVertex`] each. Replaced when an added mesh
+    /// does not fit.
     pub fn vertex_buffer(&self) -> &wgpu::Buffer {
         self.vertices.buffer(0)
     }

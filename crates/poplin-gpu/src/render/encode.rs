@@ -19,7 +19,7 @@ const SLOTS: usize = 32;
 impl RenderMeshes {
     /// Records [`RenderMeshes::keep`] and then a frame of the engine, for an application that
     /// interpolates. Added or replaced particles are not interpolated from their earlier positions.
-    /// Several frames per submission need [`EngineOptions::frames_per_submit`].
+    /// Several frames per submission need [`crate::EngineOptions::frames_per_submit`].
     ///
     /// # Errors
     /// As [`crate::Engine::encode_frame`] and [`RenderMeshes::keep`].
@@ -29,6 +29,7 @@ impl RenderMeshes {
         encoder: &mut wgpu::CommandEncoder,
         frame: &Frame,
     ) -> Result<(), GpuError> {
+        // First, so that added particles are on the device before they are kept.
         engine.encode_changes(encoder);
         self.keep(encoder, engine.particle_buffer())?;
         engine.encode_frame(encoder, frame)
@@ -88,6 +89,7 @@ impl RenderMeshes {
                 &RenderParameters { alpha, kept_fraction: 1.0 - alpha, chunk_begin, chunk_count },
             );
         }
+        // Encodings before a submission must not overwrite each other's uniforms.
         let offset = self.slot as u64 * bytes.len() as u64;
         if self.uniforms.grow(&self.device, SLOTS as u64 * bytes.len() as u64) {
             self.bind_group = None;
@@ -100,6 +102,7 @@ impl RenderMeshes {
             label: Some("poplin.render"),
             timestamp_writes: None,
         });
+        // A dispatch is limited per dimension, so large counts use a second one.
         let most = self.device.limits().max_compute_workgroups_per_dimension;
         // Particle normals first, as the vertex kernels read them.
         for (pipeline, (list, count)) in self.pipelines.iter().zip([
@@ -140,6 +143,7 @@ impl RenderMeshes {
                 normal_begin: begin(&instance.normals),
                 ..mesh.packed
             });
+            // Particle normals are needed only for vertices that are offset from the cloth.
             let particles = instance.normals.as_ref().map_or(0, |_| mesh.packed.particle_count);
             for (list, count) in chunks.iter_mut().zip([particles, mesh.packed.vertex_count]) {
                 // A chunk is an instance and its first element; one workgroup handles one chunk.
@@ -159,6 +163,7 @@ impl RenderMeshes {
     }
 
     fn bind(&mut self, particles: &wgpu::Buffer) {
+        // The application may pass a different buffer every time.
         if self.bind_group.as_ref().is_some_and(|(bound, _)| bound == particles) {
             return;
         }

@@ -60,6 +60,8 @@ impl RenderMeshes {
         self.particle_end = self.particle_end.max(instance.particles.end);
         self.instances.insert(id, instance);
         self.is_stale = true;
+        // The new mesh's particles were not kept, so the next encode draws all meshes without
+        // interpolation.
         self.is_kept = false;
         Ok(id)
     }
@@ -145,6 +147,7 @@ impl RenderMeshes {
             let uvs = (!mesh.uvs.is_empty()).then(|| {
                 buffer("poplin.render.uvs", cast_slice(&mesh.uvs), wgpu::BufferUsages::VERTEX)
             });
+            // Offsets in packed words are relative to their begin.
             Ok(SharedMesh { packed: packed.moved_by(range.start), words: range, indices, uvs })
         };
         meshes.acquire(mesh, pack)?;

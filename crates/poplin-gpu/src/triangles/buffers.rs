@@ -109,9 +109,11 @@ impl TriangleBuffers {
         ] {
             words[word as usize] = value;
         }
+        // One buffer for words and lists, as WebGPU guarantees only eight storage buffers.
         let mut lists = words.to_vec();
         lists.resize(words.len() + 2 * row_count, 0);
         lists.extend(&round.holds);
+        // Every pair may hold a multiplier in the next slice.
         let held_count = capacity.max(round.held.len()).max(held_count);
         let body_words = TRIANGLE_BODY_WORDS as usize * bodies.count as usize;
         let list_len = words.len() + 3 * row_count + 8 * capacity + body_words;
@@ -132,6 +134,7 @@ impl TriangleBuffers {
             (&[], TRIANGLE_PATH as usize * size_of::<[f32; 4]>() * bodies.nodes.len()),
             (&[], 4 * scan_words(query_len) as usize),
         ];
+        // All sizes are checked before the first buffer is created.
         let limit = GrowableBuffer::limit(device);
         for (name, (bytes, len)) in NAMES.into_iter().zip(contents) {
             let bytes = bytes.len().max(len) as u64;
@@ -160,6 +163,7 @@ impl TriangleBuffers {
             let zeroed = ContactParameters::zeroed();
             push_uniform(&mut uniforms, &ContactParameters { bucket_count, ..zeroed });
         }
+        // One uniform per level: the range of its nodes.
         let mut node_begin = 0;
         for &node_end in &self.level_ends {
             push_uniform(&mut uniforms, &TriangleParameters { node_begin, node_end, ..parameters });
@@ -195,6 +199,7 @@ impl TriangleBuffers {
         let (from, to) = (&old.storage, &self.storage);
         let len = from[HELD].size().min(to[HELD].size());
         encoder.copy_buffer_to_buffer(&from[HELD], 0, &to[HELD], 0, len);
+        // The number of multipliers is one of the status words.
         let word = 4 * u64::from(TRIANGLE_HELD);
         encoder.copy_buffer_to_buffer(&from[LISTS], word, &to[LISTS], word, 4);
     }
@@ -228,6 +233,7 @@ fn ordered_bits(x: f32) -> u32 {
 fn filled_buffer(device: &wgpu::Device, name: &str, bytes: &[u8], len: usize) -> wgpu::Buffer {
     let usage =
         wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC | wgpu::BufferUsages::COPY_DST;
+    // A binding must not be empty.
     let size = bytes.len().max(len).max(16).next_multiple_of(16);
     if bytes.is_empty() {
         let size = size as u64;

@@ -31,6 +31,7 @@ impl SpaceMotion {
     /// Transforms from the world to the local space at the start and at the end; `None` if the two
     /// spaces are equal.
     fn world_to_local(&self) -> Option<[Rigid; 2]> {
+        // Skipping the identity keeps the bits of world coordinates.
         let is_world = [self.start, self.target] == [Pose::default(); 2];
         (!is_world).then(|| [self.start, self.target].map(|pose| Rigid::new(pose).inverse()))
     }
@@ -80,6 +81,7 @@ impl<'a> View<'a> {
     fn shapes(&self, motion: &ColliderMotion<'_>) -> [Shape; 2] {
         let ColliderMotion { collider, start_shape, start_pose } = *motion;
         let local_shape = |shape: &Shape, pose: Pose, half: usize| {
+            // A clone shares the triangles of a mesh and keeps all bits.
             if self.into_local.is_none() && pose == Pose::default() {
                 shape.clone()
             } else {
@@ -112,6 +114,7 @@ impl<'a> View<'a> {
 
     /// Transforms a body to the local space, with velocities relative to it.
     fn body(&self, body: &RigidBody) -> RigidBody {
+        // Bodies of the cloth's own set are already in its local space.
         let (Some([into_local, _]), Some(motion)) = (self.into_local, self.motion) else {
             return *body;
         };
@@ -128,6 +131,7 @@ impl<'a> View<'a> {
         };
         // v' = R (v - v_space - w_space x (c - origin)),  w' = R (w - w_space),  J' = R J R^T
         let rotate = |v: DVec3| into_local.rotation * v;
+        // Velocity of the local space at the body's center.
         let carried = velocity + spin.cross(center - origin);
         let rotation = DMat3::from_quat(into_local.rotation);
         let inertia =
@@ -166,6 +170,7 @@ impl Bodies {
         let mut bodies = Self { margin, ..Self::default() };
         for (view, is_world) in views.iter().zip([false, true]) {
             let met = |body: BodyId| {
+                // A body without a collider that the cloth meets gets no rows.
                 let mut colliders = view.set.iter().map(|(_, collider)| collider);
                 colliders.any(|it| it.body == Some(body) && it.groups.meets(view.groups))
             };
@@ -208,6 +213,8 @@ fn visit(
         for motion in view.of_kind(kind) {
             let body = bodies.index(motion.collider.body, is_world);
             let mut shapes = view.shapes(&motion);
+            // Free colliders keep their distance in triangle contact; those of bodies are expanded
+            // instead.
             if body.is_some() && bodies.margin > 0.0 {
                 shapes.iter_mut().for_each(|shape| *shape = grown(shape, bodies.margin));
             }
@@ -238,6 +245,7 @@ impl Round {
         self.sphere_owners.clear();
         self.capsules.clear();
         self.capsule_owners.clear();
+        // Moved out of self, as the closure below borrows the rest.
         let mut ends = std::mem::take(&mut self.ends);
         ends.clear();
         let round = &mut *self;
@@ -287,6 +295,7 @@ pub(super) struct Flat {
 
 /// Packs a plane for the kernel: a point x with `n.x + d < 0` is behind.
 fn plane_row(Plane { normal: [x, y, z], offset }: Plane) -> [f32; 4] {
+    // 0 - offset, not -offset, so that an offset of 0 does not become -0.
     [x, y, z, 0.0 - offset]
 }
 
@@ -347,6 +356,7 @@ impl Mesh {
         visit(views, bodies, ShapeKind::Mesh, |shapes, owner| {
             let begin = mesh.vertices[0].len() as u32;
             if let Shape::TriangleMesh(part) = &shapes[1] {
+                // Topology is the same at start and target, so it is taken from the target.
                 mesh.parts.push((part.triangles.clone(), begin));
             }
             for (half, shape) in mesh.vertices.iter_mut().zip(shapes) {

@@ -34,6 +34,8 @@ impl FrameBodies {
             return impulses;
         }
         let rows: &[[[f32; 4]; BODY_ROWS as usize]] = rows.as_chunks().0;
+        // Rows of a body: linear impulse with the contact count in w, angular impulse; the last row
+        // is not reported.
         for (&BodyRef { body, is_world }, [linear, angular, _]) in self.refs.iter().zip(rows) {
             let rotated = |[x, y, z, _]: [f32; 4]| match self.to_world.filter(|_| is_world) {
                 Some(rotation) => {

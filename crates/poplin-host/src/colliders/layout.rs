@@ -49,6 +49,7 @@ pub(super) const PART_COUNT: usize = Part::Bodies as usize + 1;
 
 impl HostColliders {
     fn lens(&self) -> [u32; PART_COUNT] {
+        // Start and target lie one after the other.
         let halves = |array: &InterpolatedArray| 2 * array.start().len();
         let lens = [
             halves(&self.spheres),
@@ -106,6 +107,7 @@ impl HostColliders {
 
     pub(super) fn begins(&self) -> [u32; PART_COUNT] {
         let mut sum = 0;
+        // Exclusive prefix sum.
         self.capacities.map(|capacity| {
             sum += capacity;
             sum - capacity

@@ -25,6 +25,7 @@ fn bits(row: [f32; 4]) -> [u32; 4] {
 impl HostColliders {
     pub(super) fn make_lists(&mut self) {
         let mut indices: Vec<u32> = Vec::new();
+        // All lists share one array; each is addressed by begin and length.
         let mut append = |list: &mut dyn Iterator<Item = u32>| {
             let begin = indices.len() as u32;
             indices.extend(list);
@@ -48,6 +49,7 @@ impl HostColliders {
         let frictions: Vec<_> = of_shapes.chain(self.mesh.frictions()).map(f32::to_bits).collect();
         let has_frictions = frictions.iter().any(|&bits| bits != 1.0_f32.to_bits());
         self.free = Lists {
+            // Omitted if all are 1, the usual case.
             frictions: has_frictions.then(|| append(&mut frictions.into_iter())[0]),
             free_spheres: append(&mut self.free_spheres.iter().copied()),
             free_capsules: append(&mut self.free_capsules.iter().copied()),
@@ -60,6 +62,7 @@ impl HostColliders {
                     .chain(self.convexes.iter().flatten().copied()),
             )[0],
         };
+        // Eight rows per body: center, velocity, angular velocity, 3 of inertia, 2 of lists.
         let mut rows = Vec::with_capacity(8 * self.bodies.states.len());
         for (index, body) in (0..).zip(&self.bodies.states) {
             let mut list = |owners: &[Owner]| append(&mut of_body(owners, Some(index)).into_iter());
@@ -79,6 +82,7 @@ impl HostColliders {
             rows.push([sphere[0], sphere[1], capsule[0], capsule[1]]);
             rows.push([convex[0], convex[1], shape[0], shape[1]]);
         }
+        // Four indices share a vec4 row.
         indices.resize(indices.len().next_multiple_of(4), 0);
         self.index_rows.set(indices.as_chunks::<4>().0.to_vec());
         self.body_rows.set(rows);

@@ -24,6 +24,7 @@ impl HostColliders {
         }
         let begins = self.begins().map(|begin| input_begin + begin);
         let begin = |part: Part| begins[part as usize];
+        // An array without a target returns the same offset twice.
         let halves =
             |array: &InterpolatedArray, part: Part| array.offsets().map(|half| begin(part) + half);
         let [sphere_start, sphere_target] = halves(&self.spheres, Part::Spheres);
@@ -93,6 +94,7 @@ impl HostColliders {
         let (start, target) = (self.vertices.start(), self.vertices.target());
         let square =
             |(a, b): (&[f32; 4], &[f32; 4])| (0..3).map(|k| (a[k] - b[k]).powi(2)).sum::<f32>();
+        // max |target - start| over the vertices, divided evenly among the iterations.
         let farthest = if self.vertices.has_target() {
             start.iter().zip(target).map(square).fold(0.0, f32::max)
         } else {

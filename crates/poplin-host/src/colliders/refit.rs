@@ -42,11 +42,13 @@ impl HostColliders {
             self.make_lists();
         }
         self.has_new_lists |= has_new_lists | self.needs_triangle_tree;
+        // New lists renumber the items, so that the trees must be rebuilt.
         if std::mem::take(&mut self.needs_shape_trees) || has_new_lists {
             self.fit_shape_trees(has_new_lists);
         }
         let needs_tree = std::mem::take(&mut self.needs_triangle_tree);
         if std::mem::take(&mut self.needs_refit) || needs_tree {
+            // A box bounds the whole path of a triangle, so the tree holds for every iteration.
             let bounds = |corners: &[u32; 3]| bounds_of_paths(&self.vertices, corners, |_| 0.0);
             self.bounds.clear();
             self.bounds.extend(self.triangles.iter().map(bounds));

@@ -11,7 +11,7 @@ pub(super) struct SourceStamps {
     pub(super) world: ColliderStamps,
     pub(super) groups: InteractionGroups,
     pub(super) motion: SpaceMotion,
-    /// See [`HostColliders::update`].
+    /// See [`super::HostColliders::update`].
     pub(super) body_margin: f32,
 }
 

@@ -20,6 +20,7 @@ pub(super) fn bounds_of(points: impl IntoIterator<Item = ([f32; 3], f32)>) -> Bo
         Bounds::new(bounds.min.min(center - radius), bounds.max.max(center + radius))
     };
     let bounds = points.into_iter().fold(Bounds::empty(), grow);
+    // Rounding errors grow with the coordinates, so the margin does as well.
     let margin = (bounds.min.abs().max(bounds.max.abs())) * MARGIN;
     Bounds::new(bounds.min - margin, bounds.max + margin)
 }
@@ -53,6 +54,7 @@ impl Tree {
     /// Builds a tree over the boxes of items (PLOC: Meister, Bittner, 2018, by the crate `obvhs`).
     fn build(&mut self, bounds: &[Bounds]) {
         self.nodes.clear();
+        // A root over all items, if there are several, then the leaves in order.
         if bounds.len() <= FEW {
             if bounds.len() > 1 {
                 let escape = bounds.len() as u32 + 1;
@@ -65,6 +67,7 @@ impl Tree {
             self.fit(bounds);
             return;
         }
+        // One item per leaf: an item then needs no list of its own.
         let params = BvhBuildParams { max_prims_per_leaf: 1, ..BvhBuildParams::medium_build() };
         let bvh = build_bvh2(bounds, params, &mut std::time::Duration::default());
         let nodes = &mut self.nodes;
@@ -108,6 +111,7 @@ impl Tree {
     /// Refits the boxes to moved items; rebuilds the tree if it has become too loose.
     fn refit(&mut self, bounds: &[Bounds]) {
         self.fit(bounds);
+        // Surface area heuristic: cost of traversal is proportional to the area of inner nodes.
         if bounds.len() > FEW && self.looseness() > LOOSE * self.looseness {
             self.build(bounds);
         }
@@ -198,9 +202,11 @@ impl StoredTree {
             // Ends of the subtrees that contain this node, innermost last.
             let end = ends.last().copied().unwrap_or(node_count);
             let fits = match node.item {
+                // An inner node has a child and ends within its parent.
                 None => (index + 2..=end).contains(&node.escape),
                 Some(item) => {
                     let met = is_met.get_mut(item as usize);
+                    // A leaf has no subtree, and each item occurs once.
                     node.escape == index + 1 && met.is_some_and(|met| !std::mem::replace(met, true))
                 }
             };

@@ -27,6 +27,7 @@ impl HostColliders {
         if self.seen == Some(seen) {
             return Ok(false);
         }
+        // A stamp changes with every edit of a set, so equal stamps mean an unchanged set.
         let views = [View::of_own(own, groups), View::of_world(world, groups, motion)];
         let last = self.seen;
         let is_other = |kind| last.is_none_or(|last| last.has_other_shapes(&seen, kind));
@@ -42,6 +43,7 @@ impl HostColliders {
             is_changed |= self.set_mesh(Mesh::of(&views, &self.bodies))?;
         }
         if is_other(ShapeKind::Round) {
+            // The previous buffers are filled again: no allocation per frame.
             let mut round = std::mem::take(&mut self.round);
             round.collect(&views, &self.bodies);
             is_changed |= self.set_round(&mut round);
@@ -58,6 +60,7 @@ impl HostColliders {
             (motion.start != Pose::default()).then(|| Rigid::new(motion.start).rotation);
         self.derive();
         let others = [&self.planes, &self.boxes, &self.vertices];
+        // Preconditions of move_spheres for the next frames.
         self.has_own_spheres_alone = own.len() == self.sphere_owners.len()
             && self.capsules.is_empty()
             && !self.has_bodies()
@@ -83,6 +86,7 @@ impl HostColliders {
         if !self.has_own_spheres_alone || !same_but_spheres {
             return None;
         }
+        // From here on the frame is committed to the fast path.
         *seen = stamps;
         View::of_own(own, groups).collect_spheres(halves);
         let [start, target] = &*halves;
@@ -141,6 +145,7 @@ impl HostColliders {
 
     fn set_mesh(&mut self, mut mesh: Mesh) -> Result<bool, ModelError> {
         if mesh.owners.iter().any(|owner| owner.body != mesh.owners[0].body) {
+            // The kernel has one mesh, which belongs to one body or to none.
             return Err(ModelError::MeshesOfBodies);
         }
         let has_new_triangles = !mesh.has_triangles_of(&self.mesh);
@@ -153,6 +158,7 @@ impl HostColliders {
         }
         let [start, target] = std::mem::take(&mut mesh.vertices);
         let change = self.vertices.lead(&start, &target);
+        // After a jump the nearest triangles of the last frame are of no use.
         self.has_new_mesh |= change.is_jump;
         self.needs_refit |= change.is_any();
         let has_new_owners = mesh.owners != self.mesh.owners;

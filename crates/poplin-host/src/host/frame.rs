@@ -17,7 +17,9 @@ impl HostCloth {
         placement: &ClothPlacement,
         arrays: &mut FrameArrays,
     ) {
+        // Asked before packing, which advances the local space.
         let was_still = self.live.motion.is_settled();
+        // Advances the clock, so it must be called once per frame.
         let steps = self.begin_frame(frame);
         self.pack_constants(frame, placement, steps, was_still, arrays);
         self.end_frame(steps.is_some(), was_still);
@@ -35,6 +37,8 @@ impl HostCloth {
     ) -> bool {
         let was_still = self.live.motion.is_settled();
         let steps = self.begin_frame(frame);
+        // Constants are equal if settings, steps and pose are, and the space was at rest in both
+        // frames.
         let is_new = self.has_new_constants
             || !was_still
             || !self.has_still_constants
@@ -58,6 +62,7 @@ impl HostCloth {
         self.is_still
             && !self.live.has_new_plan
             && self.live.changes != ChangeScope::Anything
+            // After passed rest tests the cloth may come to rest, which only the full path handles.
             && self.sleep_pass_count == 0
     }
 
@@ -74,12 +79,14 @@ impl HostCloth {
         memory: &mut MovedSpheres,
         mut upload: impl FnMut(u32, &[[u32; 4]]),
     ) -> Option<[u32; 2]> {
+        // The colliders' part of the inputs.
         let begin = self.input_begins()[2];
         let LiveCloth { cloth, colliders, is_woken, changes, .. } = &mut self.live;
         if *changes != ChangeScope::Colliders {
             return None;
         }
         *is_woken |=
+            // Returns without having changed anything if the fast path does not apply.
             colliders.move_spheres(&cloth.colliders, cloth.collider_groups, &mut memory.0)?;
         *changes = ChangeScope::Nothing;
         colliders.take_moved_spheres(|offset, values| upload(begin + offset, values));
@@ -114,6 +121,7 @@ impl HostCloth {
             self.is_settled = false;
         }
         if !self.is_settled {
+            // A quick frame is as long as the last one, so its steps still hold.
             let steps = self.packed_for.and_then(|(steps, _)| steps);
             let input_begin = placement.input_begin.wrapping_add(self.input_begins()[2]);
             parameters.colliders = self.live.colliders.frame(
@@ -165,6 +173,7 @@ impl HostCloth {
         was_still: bool,
         arrays: &mut FrameArrays,
     ) {
+        // A frame of zero length leaves the local space where it is.
         let velocities = steps.map(|_| self.live.motion.advance(frame.dt));
         let motion = steps.as_ref().zip(velocities.as_ref()).map(|(steps, velocities)| {
             motion_constants(&self.live.cloth.config, steps, velocities)

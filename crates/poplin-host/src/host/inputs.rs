@@ -56,6 +56,7 @@ impl HostCloth {
         }
         self.input_lens[1] = self.live.self_collision.input_len(&self.live.cloth);
         self.input_lens[2] = self.live.colliders.input_len();
+        // Every part may have moved.
         if self.input_lens != before {
             self.live.accelerations_changed = true;
             self.live.motion_spheres.mark_all();
@@ -91,6 +92,7 @@ impl HostCloth {
     pub fn kept_rows(&self) -> std::ops::Range<u32> {
         let [begin, end] = self.scratch_begins();
         let keeps = self.live.colliders.has_free_mesh() || self.live.colliders.has_bodies();
+        // Without a mesh and bodies no row carries over.
         begin..if keeps { end } else { begin }
     }
 
@@ -99,8 +101,8 @@ impl HostCloth {
         self.scratch_begins()[1] + self.live.self_collision.scratch_len(&self.live.cloth)
     }
 
-    /// Rows of the impulses on bodies in the cloth's scratch \[vec4\]; [`FrameBodies::impulses`]
-    /// reads them.
+    /// Rows of the impulses on bodies in the cloth's scratch \[vec4\];
+    /// [`crate::FrameBodies::impulses`] reads them.
     pub fn body_rows(&self) -> std::ops::Range<u32> {
         let begin = self.stage_scratch_len()
             + self.live.colliders.impulse_begin(self.live.cloth.particle_count() as u32);
@@ -146,6 +148,7 @@ impl HostCloth {
         for (k, &(particle, value)) in writes.iter().enumerate() {
             let later = &writes[k + 1..];
             let later =
+                // Sorted, a repeated write is followed by the next one; unsorted, by any later one.
                 if writes.len() > FEW_WRITES { later.get(..1).unwrap_or(&[]) } else { later };
             if later.iter().all(|(other, _)| *other != particle) {
                 write(particle, value);
@@ -162,6 +165,7 @@ impl HostCloth {
     ) -> InputOffsets {
         let slots = ParticleSlots { particle_count: placement.particle_count };
         let at = |is_set: bool, offset: u32| {
+            // The kernel tests for NO_OFFSET instead of a flag.
             if is_set { placement.input_begin + offset } else { NO_OFFSET }
         };
         let halves = |array: &InterpolatedArray, slot: u32| {

@@ -60,6 +60,7 @@ impl HostCloth {
             return StageMask(0);
         };
         let bends = implicit.bending_rigidity > 0.0;
+        // Springs along edges, then for bending.
         let has_springs = [
             implicit.stretch == StretchModel::Springs,
             bends && implicit.bend == BendModel::Springs,
@@ -87,6 +88,7 @@ impl HostCloth {
             Stage::CyclicReduction => has_fibers(FiberSolver::CyclicReduction),
             Stage::Implicit => config.solver.as_implicit().is_some(),
             Stage::Bend => {
+                // Only the XPBD solver has this stage; the implicit stage includes bending.
                 let rigidity = config.solver.as_xpbd().map_or(0.0, |xpbd| xpbd.bending_rigidity);
                 rigidity > 0.0 && !fabric.bends.is_empty()
             }
@@ -154,11 +156,13 @@ impl WholeFibers {
                 }
             }
             is_held |= pin_count > 1;
+            // Edges, one less than vertices.
             longest = longest.max(vertices.len() as u32 - 1);
         }
         if is_held {
             return Self::Held;
         }
+        // Each round halves the system: ceil(log2(edges)) rounds.
         Self::Free { rounds: longest.next_power_of_two().ilog2() }
     }
 }

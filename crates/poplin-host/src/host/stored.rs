@@ -129,18 +129,21 @@ impl StoredCloth {
         }
         host.cloth().validate_write(&self.last_write.0, &self.last_write.1)?;
         Frame { dt: self.collider_dt }.validate()?;
+        // Everything is validated before the first field is set.
         let feedback: Feedback = bytemuck::cast(self.feedback);
         check_counters(&feedback)?;
         let previous = check_state(host.cloth(), &self.current, &self.previous)?;
 
         (host.live.clock, host.can_sleep) = (self.clock, self.can_sleep);
         (host.wake_count, host.skipped_frames) = (self.wake_count, self.skipped_frames);
+        // After wake_count, which decides whether the report counts.
         host.note_feedback(&feedback);
         let live = &mut host.live;
         live.motion = self.motion;
         live.motion_spheres = self.motion_spheres;
         live.separation_spheres = self.separation_spheres;
         (live.writes, live.last_write) = (self.writes, self.last_write);
+        // Rebuilds lists and trees; set_trees then restores the trees of the time of saving.
         host.update_colliders(world, contact, self.collider_dt)?;
         host.live.colliders.set_trees(self.trees)?;
         // Restoring the colliders has marked the cloth as woken, although they are unchanged.
@@ -163,6 +166,7 @@ fn check_state(
             return Err(ModelError::Length { what, len, expected });
         }
     }
+    // validate_write rejects positions out of range, which are allowed here.
     let at_origin =
         |&Particle { inverse_mass, .. }: &Particle| Particle { position: [0.0; 3], inverse_mass };
     let indices: Vec<u32> = (0..expected as u32).collect();
