@@ -5,7 +5,7 @@
 //! RADV compiles pipelines for a family of GPUs that is not present (`RADV_FORCE_FAMILY`) and
 //! reports their needs by `VK_KHR_pipeline_executable_properties`. Prints CSV; fails if a kernel of
 //! a common set of stages spills vector registers.
-#![expect(clippy::print_stdout, reason = "the table is what it is for")]
+#![expect(clippy::print_stdout, reason = "printing the table is its purpose")]
 
 mod vulkan;
 
@@ -169,7 +169,7 @@ fn pipelines() -> Result<Vec<Pipeline>, String> {
     Ok(pipelines)
 }
 
-#[expect(clippy::print_stderr, reason = "times do not belong into the table")]
+#[expect(clippy::print_stderr, reason = "times are not part of the table")]
 fn print(has_head: bool) -> Result<(), String> {
     let compiler = Compiler::new()?;
     if has_head {
@@ -207,7 +207,7 @@ fn print(has_head: bool) -> Result<(), String> {
     }
 }
 
-#[expect(clippy::print_stderr, reason = "errors belong there")]
+#[expect(clippy::print_stderr, reason = "errors go to stderr")]
 fn main() -> ExitCode {
     let has_head = !std::env::args().any(|argument| argument == "--no-head");
     match print(has_head) {

@@ -3,7 +3,7 @@
 //!
 //! Every call gets structures that are filled in completely and outlive it, handles of the one
 //! device of the [`Compiler`], which outlives them, and SPIR-V that naga has validated.
-#![expect(unsafe_code, reason = "wgpu cannot open a device without memory")]
+#![expect(unsafe_code, reason = "wgpu cannot open a device that has no memory")]
 
 use std::ffi::{CStr, CString};
 

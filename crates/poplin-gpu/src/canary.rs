@@ -74,7 +74,7 @@ pub fn run_canaries(device: &wgpu::Device, queue: &wgpu::Queue) -> Result<Canary
 /// # Errors
 /// As [`run_canaries`].
 #[doc(hidden)]
-#[cfg_attr(not(feature = "testing"), expect(unreachable_pub, reason = "a hook of the tests"))]
+#[cfg_attr(not(feature = "testing"), expect(unreachable_pub, reason = "a hook for tests"))]
 pub fn run_canary_texts(
     device: &wgpu::Device,
     queue: &wgpu::Queue,
@@ -82,7 +82,7 @@ pub fn run_canary_texts(
 ) -> Result<CanaryReport, GpuError> {
     let run = |kernel: Kernel, input: &[u32], output_count, constants: &[(&str, f64)]| {
         let composed =
-            compose(&kernel.path()).expect("the embedded canary composes; a test holds it");
+            compose(&kernel.path()).expect("the embedded canary composes; a test checks it");
         let text = change(kernel, composed.text);
         run_text(device, queue, kernel.name(), text, input, output_count, constants)
     };

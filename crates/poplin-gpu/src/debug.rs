@@ -316,7 +316,7 @@ impl DebugPass {
     ) -> Result<Self, GpuError> {
         check_target(device, target)?;
         let text = compose("draw/debug_lines")
-            .expect("the embedded shaders compose; a test holds it")
+            .expect("the embedded shaders compose; a test checks it")
             .text;
         let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
             label: Some("poplin.debug"),

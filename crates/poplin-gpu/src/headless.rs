@@ -77,8 +77,8 @@ impl Headless {
             named && !(options.real_gpu_only && is_software(&info))
         };
         // Without a GPU device file, listing adapters would only start drivers in vain.
-        let is_vain = options.real_gpu_only && !may_have_gpu();
-        let adapters = if is_vain { Vec::new() } else { list_adapters() };
+        let is_hopeless = options.real_gpu_only && !may_have_gpu();
+        let adapters = if is_hopeless { Vec::new() } else { list_adapters() };
         adapters.into_iter().find(fits).ok_or_else(|| GpuError::NoAdapter {
             wanted: match (&options.adapter_name, options.real_gpu_only) {
                 (Some(name), _) => WantedAdapter::Named {

@@ -36,7 +36,7 @@ const STORAGE_READ_ONLY: [bool; 8] = [true, true, true, true, false, false, fals
 /// Composed text of a kernel.
 pub(crate) fn shader_text(kernel: Kernel, options: &EngineOptions) -> String {
     let composed =
-        || compose(&kernel.path()).expect("the embedded kernels compose; a test holds it");
+        || compose(&kernel.path()).expect("the embedded kernels compose; a test checks it");
     options.replaced_text(kernel).unwrap_or_else(|| composed().text)
 }
 

@@ -25,7 +25,7 @@ use crate::{Engine, GpuError, ReadbackError};
 #[derive(Debug, Default)]
 pub struct Readback {
     /// True to omit previous positions.
-    is_current_alone: bool,
+    is_current_only: bool,
     /// Multipliers of triangle contact, if requested, and the size of their part in the copy
     /// \[bytes\].
     multipliers: Option<(ContactMultipliers, u64)>,
@@ -69,7 +69,7 @@ struct Sections {
 impl Sections {
     fn new(
         members: &[Member],
-        is_current_alone: bool,
+        is_current_only: bool,
         others: &[(ClothId, Range<u32>)],
         multipliers: u64,
     ) -> Self {
@@ -77,7 +77,7 @@ impl Sections {
         let current = 16 * sum(|member| member.particles.len());
         Self {
             current,
-            previous: if is_current_alone { 0 } else { current },
+            previous: if is_current_only { 0 } else { current },
             feedback: FEEDBACK_BYTES * members.len() as u64,
             impulses: 16 * sum(|member| member.impulse_rows.len()),
             reports: REPORT_BYTES * members.len() as u64,
@@ -143,7 +143,7 @@ impl Readback {
     /// Creates a read-back for states without previous positions ([`State::previous`] is empty),
     /// which needs half as many bytes; for drawing or storing positions.
     pub fn of_current() -> Self {
-        Self { is_current_alone: true, ..Self::default() }
+        Self { is_current_only: true, ..Self::default() }
     }
 
     /// Records the copy of the cloths' state at the time when the encoder runs, preceded by
@@ -195,7 +195,7 @@ impl Readback {
         let members = &self.members;
         let particles = || members.iter().map(|member| member.particles.clone());
         copy_ranges(encoder, engine.particle_buffer(), particles(), 16, (staging, 0));
-        if !self.is_current_alone {
+        if !self.is_current_only {
             let previous = engine.previous_particle_buffer();
             copy_ranges(encoder, previous, particles(), 16, (staging, sections.current));
         }
@@ -224,7 +224,7 @@ impl Readback {
 
     fn sections(&self) -> Sections {
         let multipliers = self.multipliers.as_ref().map_or(0, |it| it.1);
-        Sections::new(&self.members, self.is_current_alone, &self.others, multipliers)
+        Sections::new(&self.members, self.is_current_only, &self.others, multipliers)
     }
 
     /// Adds the multipliers of triangle contact to the copy.

@@ -108,8 +108,8 @@ impl ContactFrame {
         self.largest_count =
             self.members.iter().map(|member| member.iteration_count).max().unwrap_or(0);
         // With triangle contact a single cloth may still collide with itself and colliders.
-        let is_alone = self.members.len() < 2 && settings.contact == ContactMode::Particles;
-        if self.members.is_empty() || is_alone || self.largest_count == 0 || !collides(settings) {
+        let is_single = self.members.len() < 2 && settings.contact == ContactMode::Particles;
+        if self.members.is_empty() || is_single || self.largest_count == 0 || !collides(settings) {
             return self.clear();
         }
         // 0: one collision at the end of the frame.

@@ -164,15 +164,15 @@ impl Snapshot {
 fn payload_of(bytes: &[u8]) -> Result<&[u8], SaveError> {
     let rest = bytes.strip_prefix(&MAGIC).ok_or(SaveError::Foreign)?;
     let too_short = |expected| SaveError::Length { len: bytes.len() as u64, expected };
-    let header_alone = || too_short(HEADER_LEN as u64);
-    let (version, rest) = rest.split_first_chunk().ok_or_else(header_alone)?;
+    let only_header = || too_short(HEADER_LEN as u64);
+    let (version, rest) = rest.split_first_chunk().ok_or_else(only_header)?;
     let version = u32::from_le_bytes(*version);
     // Before length and checksum, whose position may differ in another version.
     if version != SAVE_VERSION {
         return Err(SaveError::Version { version });
     }
-    let (checksum, rest) = rest.split_first_chunk().ok_or_else(header_alone)?;
-    let (len, payload) = rest.split_first_chunk().ok_or_else(header_alone)?;
+    let (checksum, rest) = rest.split_first_chunk().ok_or_else(only_header)?;
+    let (len, payload) = rest.split_first_chunk().ok_or_else(only_header)?;
     let (expected, len) = (u32::from_le_bytes(*checksum), u64::from_le_bytes(*len));
     if payload.len() as u64 != len {
         return Err(too_short(len.saturating_add(HEADER_LEN as u64)));

@@ -339,7 +339,8 @@ impl Engine {
         dispatches: &[Dispatch],
         range: Range<usize>,
     ) {
-        let bind_group = self.slots[slot].bind_group.as_ref().expect("upload makes the bind group");
+        let bind_group =
+            self.slots[slot].bind_group.as_ref().expect("upload creates the bind group");
         for (index, (values, parameters)) in range.clone().zip(&dispatches[range]) {
             pass.set_pipeline(
                 self.pipelines.get(values).expect("planning prepares every pipeline"),

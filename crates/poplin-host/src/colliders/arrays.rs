@@ -92,7 +92,7 @@ impl<'a> View<'a> {
     }
 
     /// True if the set has only spheres, and the cloth meets all of them.
-    pub(super) fn has_spheres_alone(&self) -> bool {
+    pub(super) fn has_only_spheres(&self) -> bool {
         self.set.iter().all(|(_, collider)| {
             matches!(collider.shape, Shape::Sphere(_)) && collider.groups.meets(self.groups)
         })

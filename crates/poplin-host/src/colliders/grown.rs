@@ -96,7 +96,7 @@ mod tests {
         // Skewed box: its faces are 2, 3 and 4 m apart.
         let edges = [[2.0, 0.0, 0.0], [5.0, 3.0, 0.0], [0.0, 0.0, 4.0]];
         let it = Shape::Parallelepiped(Parallelepiped { corner: [0.0; 3], edges });
-        let Shape::Parallelepiped(it) = shape(it) else { panic!("a box stays one") };
+        let Shape::Parallelepiped(it) = shape(it) else { panic!("a box stays a box") };
         let at = |k: [f32; 3]| {
             let along = |axis: usize| Vec3::from(it.edges[axis]) * k[axis];
             Vec3::from(it.corner) + along(0) + along(1) + along(2)
@@ -113,7 +113,7 @@ mod tests {
         let nearly = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [1.0, 1.0, 1e-8]];
         let nearly = Parallelepiped { corner: [0.0; 3], edges: nearly };
         let Shape::Parallelepiped(it) = shape(Shape::Parallelepiped(nearly)) else {
-            panic!("a box stays one")
+            panic!("a box stays a box")
         };
         assert_eq!(it.edges[2], nearly.edges[2]);
         let triangle = TriangleMesh {
@@ -121,7 +121,7 @@ mod tests {
             triangles: [[0, 1, 2]].into(),
         };
         let Shape::TriangleMesh(it) = shape(Shape::TriangleMesh(triangle)) else {
-            panic!("a mesh stays one")
+            panic!("a mesh stays a mesh")
         };
         assert_eq!(*it.vertices, [[0.0, 0.0, 0.5], [1.0, 0.0, 0.5], [0.0, 1.0, 0.5], [7.0; 3]]);
         // A triangulated cube grows to a cube.
@@ -134,7 +134,7 @@ mod tests {
             triangles: faces.into_iter().flat_map(face).collect(),
         };
         let Shape::TriangleMesh(it) = shape(Shape::TriangleMesh(cube)) else {
-            panic!("a mesh stays one")
+            panic!("a mesh stays a mesh")
         };
         for (k, vertex) in (0..).zip(it.vertices.iter()) {
             let expected = corner(k).map(|x| 2.0 * x - 0.5);
@@ -155,7 +155,7 @@ mod tests {
             triangles: [[0, 1, 2], [3, 4, 5]].into(),
         };
         let Shape::TriangleMesh(it) = shape(Shape::TriangleMesh(seam)) else {
-            panic!("a mesh stays one")
+            panic!("a mesh stays a mesh")
         };
         assert_eq!((it.vertices[0], it.vertices[1]), (it.vertices[4], it.vertices[3]));
         assert!(it.vertices[0][1] < -0.3 && it.vertices[0][2] > 0.3, "{:?}", it.vertices);

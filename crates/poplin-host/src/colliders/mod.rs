@@ -44,14 +44,18 @@ pub(crate) struct HostColliders {
     shape_slack: f32,
     /// True if nothing but spheres of the cloth's own set moves, or could move while the set keeps
     /// its members.
-    has_own_spheres_alone: bool,
+    has_only_own_spheres: bool,
     sphere_tree_rows: Rows,
+    /// Stamps of the last update; `None` before the first.
     seen: Option<SourceStamps>,
     bodies: Bodies,
+    /// Rotation from local to world axes at the start of the frame; `None` if it is the identity.
     to_world: Option<DQuat>,
+    /// Spheres at the ends of each capsule.
     capsules: Vec<[u32; 2]>,
     sphere_owners: Vec<Owner>,
     capsule_owners: Vec<Owner>,
+    /// Planes of each convex shape.
     convexes: Vec<Vec<u32>>,
     convex_owners: Vec<Owner>,
     box_owners: Vec<Owner>,
@@ -73,10 +77,12 @@ pub(crate) struct HostColliders {
     round: Round,
     /// Boxes of the items of a tree, kept to reuse their memory.
     bounds: Vec<Bounds>,
+    /// Ranges of the index lists, of which the `free` ones are of shapes without a body.
     free: Lists,
     free_spheres: Vec<u32>,
     free_capsules: Vec<u32>,
     is_mesh_closed: bool,
+    /// True until a frame has searched the mesh without memory of an earlier one.
     has_new_mesh: bool,
     needs_lists: bool,
     needs_shape_trees: bool,

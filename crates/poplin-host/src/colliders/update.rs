@@ -61,12 +61,12 @@ impl HostColliders {
         self.derive();
         let others = [&self.planes, &self.boxes, &self.vertices];
         // Preconditions of move_spheres for the next frames.
-        self.has_own_spheres_alone = own.len() == self.sphere_owners.len()
+        self.has_only_own_spheres = own.len() == self.sphere_owners.len()
             && self.capsules.is_empty()
             && !self.has_bodies()
             && !self.has_new_mesh
             && !others.into_iter().any(InterpolatedArray::has_target)
-            && views[0].has_spheres_alone();
+            && views[0].has_only_spheres();
         Ok(is_changed)
     }
 
@@ -83,7 +83,7 @@ impl HostColliders {
         let (stamps, seen) = (own.stamps(), &mut self.seen.as_mut()?.own);
         // Equal stamps but for those of shapes: no member, group or body has changed.
         let same_but_spheres = ColliderStamps { kinds: seen.kinds, ..stamps } == *seen;
-        if !self.has_own_spheres_alone || !same_but_spheres {
+        if !self.has_only_own_spheres || !same_but_spheres {
             return None;
         }
         // From here on the frame is committed to the fast path.

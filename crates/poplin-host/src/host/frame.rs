@@ -85,8 +85,8 @@ impl HostCloth {
         if *changes != ChangeScope::Colliders {
             return None;
         }
+        // Returns without having changed anything if the fast path does not apply.
         *is_woken |=
-            // Returns without having changed anything if the fast path does not apply.
             colliders.move_spheres(&cloth.colliders, cloth.collider_groups, &mut memory.0)?;
         *changes = ChangeScope::Nothing;
         colliders.take_moved_spheres(|offset, values| upload(begin + offset, values));
