@@ -593,17 +593,20 @@ fn targets_that_cannot_be_drawn_into_are_refused() {
     for (found, expected) in [
         (
             refusal(R32Uint, None, 1),
-            "R32Uint with 1 samples: a fragment does not write floats to it",
+            "R32Uint with 1 samples: the format does not accept float output",
         ),
         (
             refusal(Bc1RgbaUnorm, None, 1),
-            "Bc1RgbaUnorm with 1 samples: it cannot be drawn into on this device",
+            "Bc1RgbaUnorm with 1 samples: this device cannot render to the format",
         ),
         (
             refusal(Rgba8Unorm, None, 3),
-            "Rgba8Unorm with 3 samples: it has no such number of samples on this device",
+            "Rgba8Unorm with 3 samples: this device does not support the sample count for the format",
         ),
-        (refusal(Rgba8Unorm, Some(Rgba8Unorm), 1), "Rgba8Unorm with 1 samples: it has no depth"),
+        (
+            refusal(Rgba8Unorm, Some(Rgba8Unorm), 1),
+            "Rgba8Unorm with 1 samples: the format has no depth",
+        ),
     ] {
         assert_eq!(found, format!("cannot draw into {expected}"));
     }

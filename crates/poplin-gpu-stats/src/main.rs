@@ -1,9 +1,11 @@
-//! What Mesa's compiler for AMD GPUs makes of the kernels: registers, spills, workgroup memory, occupancy, estimated latency and size
-//! of the code. `cargo xtask gpu-stats` runs it for several families; no GPU is needed.
+//! Statistics of Mesa's compiler for AMD GPUs on the kernels: registers, spills, workgroup memory,
+//! occupancy, estimated latency and code size. `cargo xtask gpu-stats` runs it for several
+//! families; no GPU is needed.
 //!
-//! RADV creates pipelines for a family of GPUs that is not there (`RADV_FORCE_FAMILY`) and says what they need by
-//! `VK_KHR_pipeline_executable_properties`. Prints CSV; fails if a kernel of a common set of stages spills vector registers.
-#![expect(clippy::print_stdout, reason = "the table is what it is for")]
+//! RADV compiles pipelines for a family of GPUs that is not present (`RADV_FORCE_FAMILY`) and
+//! reports their needs by `VK_KHR_pipeline_executable_properties`. Prints CSV; fails if a kernel of
+//! a common set of stages spills vector registers.
+#![expect(clippy::print_stdout, reason = "printing the table is its purpose")]
 
 mod vulkan;
 
@@ -16,7 +18,7 @@ use poplin_layout::{Stage, StageMask};
 use poplin_shaders::{Kernel, OverrideValues, compose, specialise};
 use vulkan::Compiler;
 
-/// The columns that a compiler fills: the name of a statistic of RADV, and of the column.
+/// Statistics in the table: the name in RADV, and the name of the column.
 const STATISTICS: [(&str, &str); 9] = [
     ("VGPRs", "VGPRs"),
     ("SGPRs", "SGPRs"),
@@ -31,7 +33,7 @@ const STATISTICS: [(&str, &str); 9] = [
 
 const SPILLED: &str = "Spilled VGPRs";
 
-/// Sets of stages that users meet, and all stages at once.
+/// Typical sets of stages, and all stages at once.
 fn sets() -> Vec<(&'static str, StageMask)> {
     let with = |mask: StageMask, stages: &[Stage]| {
         stages.iter().fold(mask, |mask, &stage| mask.with(stage))
@@ -81,11 +83,11 @@ fn sets() -> Vec<(&'static str, StageMask)> {
     ]
 }
 
-/// The set that may spill: nothing needs all stages at once.
+/// Name of the set that may spill, as no cloth needs all stages at once.
 const ALL: &str = "all stages";
 
-/// Overrides of sheets of 16 x 16, 32 x 32 and 64 x 64 particles: the smallest with WebGPU's 16 KiB of workgroup memory, the others
-/// with 48.
+/// Overrides for sheets of 16 x 16, 32 x 32 and 64 x 64 particles: the smallest with WebGPU's 16
+/// KiB of workgroup memory, the others with 48 KiB.
 fn sheets(stages: StageMask) -> [(&'static str, OverrideValues); 3] {
     let of = |side: u32, lane_count, workgroup_bytes| {
         let particle_count = side * side;
@@ -105,7 +107,7 @@ fn sheets(stages: StageMask) -> [(&'static str, OverrideValues); 3] {
     ]
 }
 
-/// SPIR-V as wgpu writes it for a device with `VK_EXT_robustness2`.
+/// Generates SPIR-V like wgpu does for a device with `VK_EXT_robustness2`.
 fn spirv(
     text: &str,
     entry_point: &str,
@@ -125,6 +127,7 @@ fn spirv(
             .map_err(|error| error.to_string())?;
     let policies = naga::proc::BoundsCheckPolicies {
         index: naga::proc::BoundsCheckPolicy::Restrict,
+        // With robustness2 the device itself checks buffer accesses.
         buffer: naga::proc::BoundsCheckPolicy::Unchecked,
         ..Default::default()
     };
@@ -143,10 +146,10 @@ fn spirv(
     spv::write_vec(&module, &info, &options, Some(&pipeline)).map_err(|error| error.to_string())
 }
 
-/// Kernel, stages, sheet, SPIR-V.
+/// Kernel, stages, sheet and SPIR-V.
 type Pipeline = (Kernel, &'static str, &'static str, Vec<u32>);
 
-/// Every pipeline of the table.
+/// Generates every pipeline of the table.
 fn pipelines() -> Result<Vec<Pipeline>, String> {
     let text = |kernel: Kernel| {
         compose(&kernel.path()).map(|composed| composed.text).map_err(|error| error.to_string())
@@ -166,7 +169,7 @@ fn pipelines() -> Result<Vec<Pipeline>, String> {
     Ok(pipelines)
 }
 
-#[expect(clippy::print_stderr, reason = "times do not belong into the table")]
+#[expect(clippy::print_stderr, reason = "times are not part of the table")]
 fn print(has_head: bool) -> Result<(), String> {
     let compiler = Compiler::new()?;
     if has_head {
@@ -191,17 +194,20 @@ fn print(has_head: bool) -> Result<(), String> {
             spilling.push(format!("{family}: {name} {set} {sheet}"));
         }
     }
-    // Not in the table, which is the same on every machine.
+    // Times are not in the table, which is the same on every machine.
     let (time, name) = slowest;
     eprintln!("{}: no common kernel took longer than {time:.0} ms ({name})", compiler.family());
     if spilling.is_empty() {
         Ok(())
     } else {
-        Err(format!("vector registers are spilled, or not reported:\n{}", spilling.join("\n")))
+        Err(format!(
+            "kernels spill vector registers, or their spills are not reported:\n{}",
+            spilling.join("\n")
+        ))
     }
 }
 
-#[expect(clippy::print_stderr, reason = "errors belong there")]
+#[expect(clippy::print_stderr, reason = "errors go to stderr")]
 fn main() -> ExitCode {
     let has_head = !std::env::args().any(|argument| argument == "--no-head");
     match print(has_head) {

@@ -1,17 +1,18 @@
-//! The little of Vulkan that compiles a compute pipeline and asks what it needs. All `unsafe` code of this crate is here.
+//! Minimal Vulkan: compiles a compute pipeline and queries its statistics. All `unsafe` code of
+//! this crate is here.
 //!
-//! Every call gets structures that are filled in completely and outlive it, handles of the one device of the [`Compiler`], which
-//! outlives them, and SPIR-V that naga has validated.
-#![expect(unsafe_code, reason = "wgpu cannot open a device without memory")]
+//! Every call gets structures that are filled in completely and outlive it, handles of the one
+//! device of the [`Compiler`], which outlives them, and SPIR-V that naga has validated.
+#![expect(unsafe_code, reason = "wgpu cannot open a device that has no memory")]
 
 use std::ffi::{CStr, CString};
 
 use ash::vk;
 
-/// Storage and uniform bindings of every kernel: more than any has.
+/// Number of storage and uniform bindings: more than any kernel has.
 const BINDINGS: u32 = 9;
 
-/// A device that compiles pipelines and runs nothing.
+/// Device that compiles pipelines and runs nothing.
 pub(crate) struct Compiler {
     _entry: ash::Entry,
     instance: ash::Instance,
@@ -25,7 +26,7 @@ fn text(result: vk::Result) -> String {
 }
 
 impl Compiler {
-    /// On the first device.
+    /// Opens the first device.
     pub(crate) fn new() -> Result<Self, String> {
         // SAFETY: the loader of the system is a Vulkan loader.
         let entry = unsafe { ash::Entry::load() }.map_err(|error| error.to_string())?;
@@ -35,12 +36,12 @@ impl Compiler {
         let instance = unsafe { entry.create_instance(&create, None) }.map_err(text)?;
         // SAFETY: see the module.
         let physical = unsafe { instance.enumerate_physical_devices() }.map_err(text)?;
-        let physical = *physical.first().ok_or("there is no Vulkan device")?;
+        let physical = *physical.first().ok_or("no Vulkan device found")?;
         // SAFETY: see the module.
         let properties = unsafe { instance.get_physical_device_properties(physical) };
         let family =
             properties.device_name_as_c_str().map_or("?", |name| name.to_str().unwrap_or("?"));
-        // Without a GPU: "Null hardware (RADV NAVI21)".
+        // Without a GPU the name is "Null hardware (RADV NAVI21)".
         let inner = family.split_once('(').and_then(|(_, rest)| rest.strip_suffix(')'));
         let family = inner.unwrap_or(family).to_owned();
         let extensions = [ash::khr::pipeline_executable_properties::NAME.as_ptr()];
@@ -60,12 +61,12 @@ impl Compiler {
         Ok(Self { _entry: entry, instance, device, executables, family })
     }
 
-    /// The name of the device.
+    /// Name of the device's GPU family.
     pub(crate) fn family(&self) -> &str {
         &self.family
     }
 
-    /// What the compiler says of a kernel: names and values.
+    /// Statistics of the compiler for a kernel: names and values.
     pub(crate) fn statistics(
         &self,
         words: &[u32],
@@ -108,7 +109,8 @@ impl Compiler {
             unsafe { device.create_compute_pipelines(vk::PipelineCache::null(), &[create], None) };
         let pipeline = made.map_err(|(_, result)| text(result))?[0];
         let info = vk::PipelineExecutableInfoKHR::default().pipeline(pipeline).executable_index(0);
-        // SAFETY: see the module; the pipeline was made with CAPTURE_STATISTICS and has one executable.
+        // SAFETY: see the module; the pipeline was made with CAPTURE_STATISTICS and has one
+        // executable.
         let found =
             unsafe { self.executables.get_pipeline_executable_statistics(&info) }.map_err(text)?;
         let named = found.iter().filter_map(|statistic| {
@@ -126,7 +128,7 @@ impl Compiler {
             Some((name.to_owned(), value))
         });
         let named = named.collect();
-        // SAFETY: nothing uses them any more.
+        // SAFETY: nothing uses these objects any more.
         unsafe {
             device.destroy_pipeline(pipeline, None);
             device.destroy_shader_module(module, None);
@@ -137,7 +139,7 @@ impl Compiler {
     }
 }
 
-/// A C string in an array.
+/// Bytes of an array of C characters.
 fn bytes_of<const N: usize>(characters: &[std::ffi::c_char; N]) -> &[u8] {
     // SAFETY: `c_char` is a byte, signed or not.
     unsafe { std::slice::from_raw_parts(characters.as_ptr().cast(), N) }
@@ -145,7 +147,7 @@ fn bytes_of<const N: usize>(characters: &[std::ffi::c_char; N]) -> &[u8] {
 
 impl Drop for Compiler {
     fn drop(&mut self) {
-        // SAFETY: nothing made by them is left.
+        // SAFETY: nothing created by them is left.
         unsafe {
             self.device.destroy_device(None);
             self.instance.destroy_instance(None);

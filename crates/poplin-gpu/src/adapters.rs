@@ -1,23 +1,23 @@
-//! Which adapters a machine has.
+//! Adapters of the machine.
 
 use poplin_host::TierLimits;
 use poplin_layout::MemoryTier;
 
 use crate::requirements::{required_limits, tier_limits};
 
-/// What `poplin info` reports of an adapter.
+/// Report of an adapter for `poplin info`.
 #[derive(Debug, Clone)]
 pub struct AdapterReport {
     /// Name, driver and backend.
     pub info: wgpu::AdapterInfo,
-    /// Its own limits.
+    /// Limits of the adapter.
     pub limits: wgpu::Limits,
-    /// What tiers and lanes are chosen from.
+    /// Limits by which tiers and lanes are chosen.
     pub tier_limits: TierLimits,
 }
 
 impl AdapterReport {
-    /// Reads an adapter.
+    /// Reads the report of an adapter.
     pub fn new(adapter: &wgpu::Adapter) -> Self {
         Self {
             info: adapter.get_info(),
@@ -26,7 +26,7 @@ impl AdapterReport {
         }
     }
 
-    /// Most particles of one cloth in a tier.
+    /// Largest number of particles of one cloth in a tier.
     pub fn particles_in(&self, tier: MemoryTier) -> u64 {
         let storage =
             self.limits.max_storage_buffer_binding_size.min(self.limits.max_buffer_size) / 16;
@@ -35,28 +35,30 @@ impl AdapterReport {
     }
 }
 
-/// Whether the adapter computes on the CPU.
+/// True if the adapter computes on the CPU.
 pub fn is_software(info: &wgpu::AdapterInfo) -> bool {
     info.device_type == wgpu::DeviceType::Cpu
 }
 
-/// The instance that the helpers of this crate use: Vulkan, Metal, DX12; no GL, which segfaults on bad indices.
+/// Creates the instance that the helpers of this crate use: Vulkan, Metal, DX12; no GL, which
+/// segfaults on bad indices.
 pub(crate) fn instance() -> wgpu::Instance {
     let mut descriptor = wgpu::InstanceDescriptor::new_without_display_handle();
     descriptor.backends = wgpu::Backends::VULKAN | wgpu::Backends::METAL | wgpu::Backends::DX12;
-    // Debug builds would write a line of the source beside every instruction of SPIR-V: a third of the time of a pipeline.
+    // Debug builds would add a source line to every SPIR-V instruction, a third of the compile time
+    // of a pipeline.
     descriptor.flags = descriptor.flags.difference(wgpu::InstanceFlags::DEBUG).with_env();
     wgpu::Instance::new(descriptor)
 }
 
-/// What the names of the device files of GPUs begin with on Linux: the kernel's own drivers, NVIDIA's, AMD's for computing, that of
-/// Windows below WSL, and those of phones and boards.
+/// Prefixes of the names of GPU device files on Linux: the kernel's own drivers, NVIDIA's, AMD's
+/// compute driver, that of Windows for WSL, and those of phones and boards.
 #[cfg(target_os = "linux")]
 const DEVICE_FILES: [&str; 9] =
     ["dri", "nvidia", "nvgpu", "nvhost", "kfd", "dxg", "mali", "kgsl", "pvr"];
 
-/// Whether the machine may have a real GPU, found out without a driver: on Linux there is none without a device file, and
-/// drivers that are opened in vain take time and write to stderr.
+/// Tests, without loading a driver, whether the machine may have a real GPU. On Linux every GPU has
+/// a device file, and drivers opened in vain take time and write to stderr.
 pub(crate) fn may_have_gpu() -> bool {
     #[cfg(target_os = "linux")]
     if let Ok(mut entries) = std::fs::read_dir("/dev") {
@@ -68,7 +70,7 @@ pub(crate) fn may_have_gpu() -> bool {
     true
 }
 
-/// Every adapter, real GPUs before software ones, discrete before integrated.
+/// Lists all adapters, real GPUs before software ones, discrete before integrated.
 pub fn list_adapters() -> Vec<wgpu::Adapter> {
     let mut adapters = pollster::block_on(instance().enumerate_adapters(wgpu::Backends::all()));
     adapters.sort_by_key(|adapter| match adapter.get_info().device_type {

@@ -4,10 +4,10 @@ use std::num::NonZeroU64;
 
 use bytemuck::Pod;
 
-/// Dynamic offsets of uniform buffers are multiples of this on every adapter \[bytes\].
+/// Alignment of dynamic offsets that every adapter accepts \[bytes\].
 pub(crate) const UNIFORM_STRIDE: u64 = 256;
 
-/// The layout for storage buffers that the kernel only reads, or writes too.
+/// Creates a layout with a uniform and storage buffers that the kernel only reads, or also writes.
 pub(crate) fn bind_group_layout(
     device: &wgpu::Device,
     label: &str,
@@ -41,6 +41,7 @@ pub(crate) fn bind_group<T>(
     uniforms: &wgpu::Buffer,
     storage: &[&wgpu::Buffer],
 ) -> wgpu::BindGroup {
+    // One uniform; the dynamic offset selects which.
     let size = NonZeroU64::new(size_of::<T>() as u64);
     let binding = wgpu::BufferBinding { buffer: uniforms, offset: 0, size };
     let uniform = wgpu::BindingResource::Buffer(binding);
@@ -57,7 +58,7 @@ pub(crate) fn bind_group<T>(
     })
 }
 
-/// Appends a uniform, so that the next one starts at the next dynamic offset.
+/// Appends a uniform and pads to the next dynamic offset.
 pub(crate) fn push_uniform(bytes: &mut Vec<u8>, uniform: &impl Pod) {
     bytes.extend_from_slice(bytemuck::bytes_of(uniform));
     bytes.resize(bytes.len().next_multiple_of(UNIFORM_STRIDE as usize), 0);

@@ -1,44 +1,47 @@
-//! Small kernels with known results: what an adapter must get right before it is trusted.
+//! Canaries: small kernels with known results that an adapter must pass before it is trusted.
 
 use poplin_shaders::{Kernel, compose};
 
 use crate::headless::read_buffer;
 use crate::{GpuError, WrongValue};
 
-/// What the canaries found on a device.
+/// Results of the canaries on a device.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CanaryReport {
     /// Loop trips at which the driver stopped silently; `None` if it ran all 100,000.
     pub loop_limit: Option<u64>,
-    /// The NaN test judged every sample right.
+    /// Result of the NaN test over all samples.
     pub nan: Result<(), WrongValue>,
-    /// The prefix sums across barriers are right.
+    /// Result of the prefix sums across barriers.
     pub barrier: Result<(), WrongValue>,
-    /// Indices that are stored beside floats in a pool come back as they were.
+    /// Result of the indices that are stored beside floats in a pool and must keep their bits.
     pub indices: Result<(), WrongValue>,
-    /// What the adapter does with subnormal floats; the pools do not depend on it.
+    /// Treatment of subnormal floats by the adapter; the pools do not depend on it.
     pub subnormals: Subnormals,
 }
 
-/// What an adapter does with subnormal floats; WGSL, "Floating Point Evaluation", lets it flush them to 0.
+/// Treatment of subnormal floats by an adapter; WGSL, "Floating Point Evaluation", allows flushing
+/// them to 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Subnormals {
-    /// They keep their bits where they are only passed on.
+    /// True if copied subnormals keep their bits.
     pub are_passed: bool,
-    /// Sums of them are right.
+    /// True if sums of subnormals are right.
     pub are_added: bool,
 }
 
 impl CanaryReport {
-    /// The loop limit for the engine: half of where the driver stops, so that loops that are counted differently fit.
+    /// Loop limit for the engine: half the trips at which the driver stops, as a reserve for
+    /// drivers that count loops differently.
     pub fn engine_loop_limit(&self) -> Option<u64> {
         self.loop_limit.map(|limit| limit / 2)
     }
 
-    /// Rejects an adapter that fails a canary which cannot be worked around. A short loop can: frames are split.
+    /// Rejects an adapter that fails a canary without a workaround. A loop limit has one: frames
+    /// are split.
     ///
     /// # Errors
-    /// [`GpuError::CanaryFailed`] with expected and got.
+    /// [`GpuError::CanaryFailed`] with the expected and the actual value.
     pub fn check(&self, adapter: &str) -> Result<(), GpuError> {
         for (canary, verdict) in
             [("NaN", &self.nan), ("barrier", &self.barrier), ("index", &self.indices)]
@@ -52,7 +55,7 @@ impl CanaryReport {
     }
 }
 
-/// Indices that the subnormal canary passes on.
+/// Indices that the subnormal canary copies.
 const INDICES: [u32; 5] = [1, 2, 1000, 65_537, 0x3f_ffff];
 
 /// Outer and inner trips of the loop canary.
@@ -66,12 +69,12 @@ pub fn run_canaries(device: &wgpu::Device, queue: &wgpu::Queue) -> Result<Canary
     run_canary_texts(device, queue, |_, text| text)
 }
 
-/// The canaries with sources altered by `change`, to see them fail.
+/// Runs the canaries with sources altered by `change`, to test that they can fail.
 ///
 /// # Errors
 /// As [`run_canaries`].
 #[doc(hidden)]
-#[cfg_attr(not(feature = "testing"), expect(unreachable_pub, reason = "a hook of the tests"))]
+#[cfg_attr(not(feature = "testing"), expect(unreachable_pub, reason = "a hook for tests"))]
 pub fn run_canary_texts(
     device: &wgpu::Device,
     queue: &wgpu::Queue,
@@ -79,13 +82,14 @@ pub fn run_canary_texts(
 ) -> Result<CanaryReport, GpuError> {
     let run = |kernel: Kernel, input: &[u32], output_count, constants: &[(&str, f64)]| {
         let composed =
-            compose(&kernel.path()).expect("the embedded canary composes; a test holds it");
+            compose(&kernel.path()).expect("the embedded canary composes; a test checks it");
         let text = change(kernel, composed.text);
         run_text(device, queue, kernel.name(), text, input, output_count, constants)
     };
     let wanted = LOOP_TRIPS[0] * LOOP_TRIPS[1];
     let counted = run(Kernel::CanaryLoop, &LOOP_TRIPS, 1, &[])?[0];
 
+    // Valid and invalid coordinates around the limits of the NaN test.
     let samples = [
         0.0,
         1.0,
@@ -103,6 +107,7 @@ pub fn run_canary_texts(
         .map(|value| u32::from(!value.is_finite() || value.abs() > poplin_model::MAX_COORDINATE));
     let nan = compare(&expected, &judged);
 
+    // WebGPU's default limit of a workgroup, fewer if the device allows only fewer.
     let lanes = 256u32.min(device.limits().max_compute_invocations_per_workgroup);
     let values: Vec<u32> = (0..lanes).map(|lane| lane * lane + 1).collect();
     let constants = [("LANES", f64::from(lanes))];
@@ -123,14 +128,14 @@ pub fn run_canary_texts(
     let found = run(Kernel::CanarySubnormal, rows.as_flattened(), 4 * rows.len(), &[])?;
     let found = found.as_chunks::<4>().0;
     let indices = compare(&INDICES, &found.iter().map(|row| row[1]).collect::<Vec<_>>());
-    // Twice a subnormal float has twice its bits.
+    // Adding a subnormal float to itself doubles its bits.
     let are_passed = INDICES.iter().zip(found).all(|(&index, row)| row[2] == index);
     let are_added = INDICES.iter().zip(found).all(|(&index, row)| row[3] == 2 * index);
     let subnormals = Subnormals { are_passed, are_added };
     Ok(CanaryReport { loop_limit, nan, barrier, indices, subnormals })
 }
 
-/// The first value that is not as expected; a missing one is zero.
+/// Finds the first value that differs from the expected one; missing values count as zero.
 fn compare(expected: &[u32], actual: &[u32]) -> Result<(), WrongValue> {
     let count = expected.len();
     let pairs = expected.iter().zip(actual.iter().chain(std::iter::repeat(&0)));
@@ -175,7 +180,7 @@ fn run_text(
         wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC | wgpu::BufferUsages::COPY_DST,
     );
     queue.write_buffer(&samples, 0, bytemuck::cast_slice(input));
-    // A sentinel, so that "not written" shows.
+    // Sentinel that reveals unwritten values.
     queue.write_buffer(&output, 0, bytemuck::cast_slice(&vec![0xDEAD_BEEFu32; output_count]));
     let bind_group = device.create_bind_group(&wgpu::BindGroupDescriptor {
         label: Some("poplin.canary"),

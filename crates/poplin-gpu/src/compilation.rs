@@ -1,26 +1,30 @@
-//! When pipelines are compiled, and values that a thread of their own makes.
+//! Times of pipeline compilation, and values computed on background threads.
 
 #[cfg(not(target_family = "wasm"))]
 use std::thread::JoinHandle;
 
-/// When an engine compiles its pipelines: one for each set of stages, sizes and lane counts of its cloths.
+/// Time at which an engine compiles its pipelines, one for each set of stages, sizes and lane
+/// counts of its cloths.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Compilation {
-    /// When a cloth is added, or at the beginning of a frame before which one was changed so that it needs another pipeline: that
-    /// call waits for the compiler, no frame that changes nothing does (default).
+    /// Compiles when a cloth is added, or at the beginning of a frame for a changed cloth that
+    /// needs a different pipeline: that call waits for the compiler, frames without changes do not
+    /// (default).
     #[default]
     WhenAdded,
-    /// When a frame first needs it: that frame waits, and pipelines that no frame needs are not compiled, as those of a cloth whose
-    /// colliders are yet to come. For runs without a window.
+    /// Compiles when a frame first needs the pipeline: that frame waits, and pipelines that no
+    /// frame needs are not compiled, for example those of a cloth whose colliders are added later.
+    /// For runs without a window.
     WhenNeeded,
-    /// On threads of their own, from the moment a cloth is added or changed: nothing waits. A cloth stands still until its
-    /// pipeline is there; [`Engine::is_compiling`](crate::Engine::is_compiling) reports it,
-    /// [`Engine::finish_compiling`](crate::Engine::finish_compiling) waits. In a browser, where there are no threads, as
-    /// [`Compilation::WhenAdded`].
+    /// Compiles on background threads, as soon as a cloth is added or changed, so that nothing
+    /// waits. A cloth stands still until its pipeline is ready;
+    /// [`Engine::is_compiling`](crate::Engine::is_compiling) reports it,
+    /// [`Engine::finish_compiling`](crate::Engine::finish_compiling) waits. Without threads, in a
+    /// browser, the same as [`Compilation::WhenAdded`].
     Background,
 }
 
-/// A value that is made when it is needed or on a thread of its own before.
+/// Value that is created when it is needed, or earlier on a background thread.
 #[derive(Debug)]
 pub(crate) struct Made<T> {
     value: Option<T>,
@@ -39,12 +43,12 @@ impl<T> Default for Made<T> {
 }
 
 impl<T: wgpu::WasmNotSend + 'static> Made<T> {
-    /// The value, if it was waited for or found complete.
+    /// Value, if it was waited for or found complete.
     pub(crate) fn get(&self) -> Option<&T> {
         self.value.as_ref()
     }
 
-    /// A cloth will need the value, unless it is changed before the next frame.
+    /// Requests the value on behalf of a cloth that may need it in the next frame.
     pub(crate) fn request(
         &mut self,
         compilation: Compilation,
@@ -57,7 +61,8 @@ impl<T: wgpu::WasmNotSend + 'static> Made<T> {
         }
     }
 
-    /// Starts to make the value, unless that was done: on a thread, or at once where there are none.
+    /// Starts creating the value unless it exists or was started: on a thread, or at once without
+    /// threads.
     #[cfg(not(target_family = "wasm"))]
     fn start(&mut self, make: impl FnOnce() -> T + Send + 'static) {
         if self.value.is_none() && self.thread.is_none() {
@@ -65,29 +70,30 @@ impl<T: wgpu::WasmNotSend + 'static> Made<T> {
         }
     }
 
-    /// Starts to make the value, unless that was done: on a thread, or at once where there are none.
+    /// Starts creating the value unless it exists or was started: on a thread, or at once without
+    /// threads.
     #[cfg(target_family = "wasm")]
     fn start(&mut self, make: impl FnOnce() -> T) {
         self.value.get_or_insert_with(make);
     }
 
-    /// Makes the value, or waits for it.
+    /// Creates the value, or waits for it.
     pub(crate) fn finish(&mut self, make: impl FnOnce() -> T) {
         self.wait();
         self.value.get_or_insert_with(make);
     }
 
-    /// Waits for the value, if it is being made.
+    /// Waits for the value if it is being created.
     pub(crate) fn wait(&mut self) {
         #[cfg(not(target_family = "wasm"))]
         if let Some(thread) = self.thread.take() {
-            // A panic there is one here.
+            // A panic of the thread continues in the caller.
             let value = thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
             self.value = Some(value);
         }
     }
 
-    /// Whether the value is there; takes it over from its thread.
+    /// True if the value exists; collects it from a finished thread.
     pub(crate) fn is_ready(&mut self) -> bool {
         if !self.is_running() {
             self.wait();
@@ -95,7 +101,7 @@ impl<T: wgpu::WasmNotSend + 'static> Made<T> {
         self.value.is_some()
     }
 
-    /// Whether a thread is still at it.
+    /// True while a thread is creating the value.
     pub(crate) fn is_running(&self) -> bool {
         #[cfg(not(target_family = "wasm"))]
         return self.thread.as_ref().is_some_and(|thread| !thread.is_finished());

@@ -1,4 +1,5 @@
-//! What is crossed in a state that is read. No shader can count it exactly: the host does, once the particles have arrived.
+//! Crossings in a state that is read back. Shaders cannot count them exactly, so the host does when
+//! the particles have arrived.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -8,32 +9,35 @@ use poplin_host::{ClothId, TriangleBody, find_crossings, in_world, report_crossi
 use poplin_layout::ContactCloth;
 use poplin_model::{ContactReport, Particle, Trouble};
 
-/// What reads found crossed of a cloth since it was added or reset.
+/// Crossings of a cloth that reads have found since it was added or reset.
 #[derive(Debug, Default)]
 struct Found {
-    /// The last frame that was counted.
+    /// Last frame that was counted.
     frame: u32,
-    /// What is crossed after it.
+    /// Number of crossings after that frame.
     crossings: u32,
     crossed: Option<Trouble>,
 }
 
-/// What reads find crossed of a cloth, shared with those that are on the way: what was asked for before a reset is of the cloth before it.
+/// Crossings that reads find of a cloth, shared with pending reads. A reset replaces the log, so
+/// that reads requested before it do not affect the new one.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct CrossingLog(Arc<Mutex<Found>>);
 
 impl CrossingLog {
-    /// Completes what the device reports of the cloth after a frame. Reads may arrive in any order.
+    /// Completes the device's report of a cloth after a frame. Reads may arrive in any order.
     pub(crate) fn complete(
         &self,
         id: ClothId,
         crossings: Option<&Crossings>,
         report: &mut ContactReport,
     ) {
+        // The entries are plain values, so a poisoned lock is safe.
         let mut found = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         (report.crossings, report.crossed) = (found.crossings, found.crossed);
         if crossings.is_some_and(|crossings| crossings.add_to(id, report)) {
             found.crossed = report.crossed;
+            // A read of an earlier frame adds its crossings but not the present count.
             if report.frames >= found.frame {
                 (found.frame, found.crossings) = (report.frames, report.crossings);
             }
@@ -41,22 +45,24 @@ impl CrossingLog {
     }
 }
 
-/// Who took part in contact of triangles in the last recorded frame, and where that is after it.
+/// Bodies in triangle contact of the last recorded frame, with their positions after it.
 #[derive(Debug)]
 pub(crate) struct CrossingScene {
     /// Cloths, then colliders.
     pub(crate) bodies: Vec<TriangleBody>,
-    /// Rows of all bodies in the world \[m\]; those of cloths follow from their particles.
+    /// Positions of the rows of all bodies in the world \[m\]; rows of cloths are computed from
+    /// their particles.
     pub(crate) rows: Vec<Vec3>,
-    /// The cloths with their local spaces.
+    /// Cloths with their local spaces.
     pub(crate) cloths: Vec<(ClothId, ContactCloth)>,
 }
 
 impl CrossingScene {
-    /// The cloths that may cross one of those that are asked for, but these themselves.
+    /// Cloths, besides the requested ones, that may cross a requested one.
     pub(crate) fn others(&self, asked: &[ClothId]) -> Vec<ClothId> {
         let asked: HashSet<&ClothId> = asked.iter().collect();
         let cloths = (0..).zip(&self.bodies).zip(&self.cloths);
+        // Bodies of cloths come first, in the order of `cloths`.
         let (own, rest): (Vec<_>, Vec<_>) = cloths.partition(|(_, (id, _))| asked.contains(id));
         let meets = |index: u32, body: &TriangleBody| {
             own.iter().any(|&((other, it), _)| body.wants(index, it, other))
@@ -65,7 +71,8 @@ impl CrossingScene {
         rest.map(|(_, (id, _))| *id).collect()
     }
 
-    /// Counts what is crossed of the cloths that are asked for, with themselves, colliders and all cloths whose particles are there.
+    /// Counts the crossings of the requested cloths with themselves, with colliders and with all
+    /// cloths whose particles are given.
     pub(crate) fn count<'a>(
         &self,
         asked: &[ClothId],
@@ -90,23 +97,24 @@ impl CrossingScene {
         }
         let all = find_crossings(&self.bodies, &all, |pair| {
             let [a, b] = pair.map(|index| index as usize);
+            // Only pairs with known positions, and with a requested cloth.
             is_known[a] && is_known[b] && (is_asked[a] || is_asked[b])
         });
         Crossings { indices, all }
     }
 }
 
-/// What is crossed after a frame.
+/// Crossings after a frame.
 #[derive(Debug)]
 pub(crate) struct Crossings {
-    /// The cloths that took part, by their bodies, which come first.
+    /// Body index of each participating cloth; cloths come first.
     indices: HashMap<ClothId, u32>,
-    /// Both bodies of each crossing, and where it is \[m\].
+    /// Both bodies and the position \[m\] of each crossing.
     all: Vec<([u32; 2], Vec3)>,
 }
 
 impl Crossings {
-    /// Adds them to the report of a cloth, if it took part.
+    /// Adds the crossings to the report of a cloth; returns false if the cloth did not take part.
     fn add_to(&self, id: ClothId, report: &mut ContactReport) -> bool {
         let Some(&index) = self.indices.get(&id) else { return false };
         let is_cloth = |body: u32| (body as usize) < self.indices.len();

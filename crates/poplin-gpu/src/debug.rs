@@ -1,4 +1,4 @@
-//! Lines that show what a cloth is made of, drawn straight from its particles.
+//! Debug lines that show the structure of a cloth, drawn directly from its particles.
 
 use bytemuck::{Zeroable, bytes_of, cast_slice};
 use glam::{Mat3, Quat, Vec3};
@@ -9,10 +9,10 @@ use poplin_shaders::compose;
 use crate::GpuError;
 use crate::growable::GrowableBuffer;
 
-/// Sides of a circle.
+/// Number of segments of a circle.
 const CIRCLE: usize = 24;
 
-/// Opaque colours that are far from one another, one after the other for sets.
+/// Opaque colours with high contrast, used in turn for fiber sets.
 const PALETTE: [[u8; 4]; 10] = [
     [230, 25, 75, 255],
     [60, 180, 75, 255],
@@ -26,15 +26,15 @@ const PALETTE: [[u8; 4]; 10] = [
     [170, 110, 40, 255],
 ];
 
-/// Lines in the local space of a cloth, between its particles, beside them or where they are said to be. Those between particles follow these
-/// without being made anew.
+/// Lines in the local space of a cloth: between its particles, relative to them, or at fixed
+/// points. Lines between particles follow their motion without being rebuilt.
 #[derive(Debug, Clone, Default)]
 pub struct DebugLines {
     lines: Vec<DebugLine>,
 }
 
 impl DebugLines {
-    /// No lines.
+    /// Creates an empty list.
     pub fn new() -> Self {
         Self::default()
     }
@@ -44,17 +44,18 @@ impl DebugLines {
         self.lines.len()
     }
 
-    /// Whether there are none.
+    /// True if there are no lines.
     pub fn is_empty(&self) -> bool {
         self.lines.is_empty()
     }
 
-    /// A line between two points \[m\], in a colour: red, green, blue, opacity.
+    /// Adds a line between two points \[m\]. Colours are red, green, blue, opacity.
     pub fn line(&mut self, [from, to]: [[f32; 3]; 2], colour: [u8; 4]) -> &mut Self {
         self.push([from, to], [NO_OFFSET; 2], colour, 0.0)
     }
 
-    /// The edges of a fabric, each set in a colour of its own: sets of one colour may be solved in turn, but no two fibers of a set meet.
+    /// Adds the edges of a fabric, one colour per fiber set: fibers of a set share no particle, so
+    /// all of them are solved at once.
     pub fn fibers(&mut self, fabric: &Fabric) -> &mut Self {
         for (set, colour) in (0..fabric.set_count()).zip(PALETTE.iter().cycle()) {
             for fiber in fabric.fibers_of_set(set) {
@@ -66,8 +67,8 @@ impl DebugLines {
         self
     }
 
-    /// The stretch edges of a fabric, coloured by their strain: blue for shorter than at rest, grey, yellow, red for longer by
-    /// [`DebugView::strain_limit`] or more.
+    /// Adds the stretch edges of a fabric, coloured by strain: blue if compressed, grey at rest,
+    /// then yellow, and red at [`DebugView::strain_limit`] or more.
     pub fn strain(&mut self, fabric: &Fabric) -> &mut Self {
         let kinds = fabric.edge_kinds();
         for ((edge, ends), rest) in fabric.edges().zip(&fabric.rest_lengths) {
@@ -78,7 +79,7 @@ impl DebugLines {
         self
     }
 
-    /// A cross of this size \[m\] at every pinned particle.
+    /// Adds a cross of this size \[m\] at every pinned particle.
     pub fn pins(&mut self, particles: &[Particle], size: f32, colour: [u8; 4]) -> &mut Self {
         for (particle, _) in (0..).zip(particles).filter(|(_, particle)| particle.is_pinned()) {
             for axis in [Vec3::X, Vec3::Y, Vec3::Z] {
@@ -89,10 +90,11 @@ impl DebugLines {
         self
     }
 
-    /// A line from every particle to each of its anchors.
+    /// Adds a line from every particle to each of its tether anchors.
     pub fn tethers(&mut self, fabric: &Fabric, colour: [u8; 4]) -> &mut Self {
         let count = fabric.particle_count;
         for (index, &anchor) in (0..).zip(&fabric.tether_anchors) {
+            // Anchors are stored as one list of all particles per tether.
             let particle = index % count.max(1);
             if anchor != particle && anchor < count {
                 self.between([particle, anchor], colour);
@@ -101,7 +103,8 @@ impl DebugLines {
         self
     }
 
-    /// A line of this length \[m\] along the normal of every triangle as it is when drawn, from the middle of its corners.
+    /// Adds a line of this length \[m\] along the normal of every triangle, from its centroid, as
+    /// of the time of drawing.
     pub fn normals(&mut self, triangles: &[[u32; 3]], length: f32, colour: [u8; 4]) -> &mut Self {
         self.lines.extend(triangles.iter().map(|&[a, b, third_particle]| DebugLine {
             start_particle: a,
@@ -113,7 +116,8 @@ impl DebugLines {
         self
     }
 
-    /// A line from each of some particles along a vector \[m\] of the cloth's local space: normals of contacts, velocities, pushes.
+    /// Adds a line from each particle along a vector \[m\] of the cloth's local space, for example
+    /// a contact normal, a velocity or a push.
     pub fn vectors(
         &mut self,
         vectors: impl IntoIterator<Item = (u32, [f32; 3])>,
@@ -125,7 +129,8 @@ impl DebugLines {
         self
     }
 
-    /// Three circles around each of some spheres, as of [`poplin_host::LiveCloth::set_motion_spheres`].
+    /// Adds three circles around each sphere, for example those of
+    /// [`poplin_host::LiveCloth::set_motion_spheres`].
     pub fn spheres(&mut self, spheres: &[Sphere], colour: [u8; 4]) -> &mut Self {
         for sphere in spheres {
             self.circles(sphere, colour);
@@ -133,8 +138,8 @@ impl DebugLines {
         self
     }
 
-    /// The outlines of colliders: circles and lines of spheres and capsules, a square metre of a plane, edges of boxes and meshes, and the
-    /// square metres of the planes of a convex.
+    /// Adds the outlines of colliders: circles and lines of spheres and capsules, a grid of one
+    /// square metre for each plane, also of a convex shape, and the edges of boxes and meshes.
     pub fn colliders(&mut self, colliders: &ColliderSet, colour: [u8; 4]) -> &mut Self {
         for (_, collider) in colliders.iter() {
             self.shape(&collider.shape, collider.pose, colour);
@@ -156,6 +161,7 @@ impl DebugLines {
             Shape::Capsule(capsule) => {
                 let [a, b] = capsule.ends.map(|end| at(end.center));
                 let radii = capsule.ends.map(|end| end.radius);
+                // Four lines along the capsule, at right angles around its axis.
                 let (u, v) = (b - a).normalize_or(Vec3::Y).any_orthonormal_pair();
                 for side in [u, -u, v, -v] {
                     line([a + side * radii[0], b + side * radii[1]]);
@@ -166,6 +172,7 @@ impl DebugLines {
             }
             Shape::Plane(plane) => {
                 let normal = rotation * Vec3::from(plane.normal);
+                // Point of the plane nearest to the origin of the pose.
                 let foot = at((Vec3::from(plane.normal) * plane.offset).to_array());
                 let (u, v) = normal.normalize_or(Vec3::Y).any_orthonormal_pair();
                 for k in -2..=2 {
@@ -185,6 +192,7 @@ impl DebugLines {
                 for axis in 0..3 {
                     for k in 0..4 {
                         let mut parts = Vec3::ZERO;
+                        // Four parallel edges per axis, one from each corner of the opposite face.
                         parts[(axis + 1) % 3] = (k & 1) as f32;
                         parts[(axis + 2) % 3] = (k >> 1) as f32;
                         let from = corner + edges * parts;
@@ -243,7 +251,7 @@ impl DebugLines {
     }
 }
 
-/// A line that is nowhere yet.
+/// Line without particles at the origin.
 fn line(colour: [u8; 4]) -> DebugLine {
     DebugLine {
         start_particle: NO_OFFSET,
@@ -254,34 +262,34 @@ fn line(colour: [u8; 4]) -> DebugLine {
     }
 }
 
-/// What a [`DebugPass`] draws into.
+/// Render target of a [`DebugPass`].
 #[derive(Debug, Clone)]
 pub struct DebugTarget {
-    /// Format of the colour attachment: one that a fragment writes floats to.
+    /// Format of the colour attachment, which must accept float output.
     pub format: wgpu::TextureFormat,
-    /// Format of the depth attachment and how lines are compared with it; `None` for a pass without one.
+    /// Format and comparison of the depth attachment; `None` for a pass without one.
     pub depth: Option<wgpu::DepthStencilState>,
-    /// Samples of both attachments.
+    /// Sample count of both attachments.
     pub sample_count: u32,
 }
 
-/// How some lines are looked at.
+/// View for drawing debug lines.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct DebugView {
-    /// From the local space of the cloth to clip space, column by column.
+    /// Transform from the local space of the cloth to clip space, column by column.
     pub clip_from_local: [[f32; 4]; 4],
-    /// The first particle of the cloth in the buffer of particles, [`crate::Engine::particle_range`].
+    /// First particle of the cloth in the buffer of particles, [`crate::Engine::particle_range`].
     pub particle_begin: u32,
-    /// The strain that is drawn red, above 0: 0.05 is 5 %.
+    /// Strain that is drawn red, above 0: 0.05 is 5 %.
     pub strain_limit: f32,
 }
 
-/// Lines on the device.
+/// Debug lines on the device.
 #[derive(Debug)]
 pub struct DebugList {
     lines: GrowableBuffer,
     line_count: u32,
-    /// The last particle that they need.
+    /// Number of particles that the lines need.
     particle_end: u32,
     uniform: wgpu::Buffer,
     bind_group: Option<(wgpu::Buffer, wgpu::BindGroup)>,
@@ -297,10 +305,10 @@ pub struct DebugPass {
 }
 
 impl DebugPass {
-    /// A pass for targets of this kind.
+    /// Creates a pass for targets of this kind.
     ///
     /// # Errors
-    /// [`GpuError::Target`] if nothing can be drawn into such a target on this device.
+    /// [`GpuError::Target`] if this device cannot draw into such a target.
     pub fn new(
         device: &wgpu::Device,
         queue: &wgpu::Queue,
@@ -308,7 +316,7 @@ impl DebugPass {
     ) -> Result<Self, GpuError> {
         check_target(device, target)?;
         let text = compose("draw/debug_lines")
-            .expect("the embedded shaders compose; a test holds it")
+            .expect("the embedded shaders compose; a test checks it")
             .text;
         let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
             label: Some("poplin.debug"),
@@ -361,7 +369,7 @@ impl DebugPass {
         Ok(Self { device: device.clone(), queue: queue.clone(), layout, pipeline })
     }
 
-    /// A list without lines.
+    /// Creates an empty list on the device.
     pub fn list(&self) -> DebugList {
         DebugList {
             lines: GrowableBuffer::new(
@@ -384,7 +392,7 @@ impl DebugPass {
     /// Replaces the lines of a list, before the next submission.
     ///
     /// # Errors
-    /// [`GpuError::TooLarge`] if they are more than the device binds; the list keeps its lines.
+    /// [`GpuError::TooLarge`] if the device cannot bind so long a list; the list keeps its lines.
     pub fn set(&self, list: &mut DebugList, lines: &DebugLines) -> Result<(), GpuError> {
         if list.lines.upload(&self.device, &self.queue, cast_slice(&lines.lines))? {
             list.bind_group = None;
@@ -394,15 +402,18 @@ impl DebugPass {
             .lines
             .iter()
             .flat_map(|line| [line.start_particle, line.end_particle, line.third_particle]);
+        // Lines at fixed points need no particle.
         let ends = particles.filter(|&particle| particle != NO_OFFSET).map(|particle| particle + 1);
         list.particle_end = ends.max().unwrap_or(0);
         Ok(())
     }
 
-    /// Draws the lines of a list over a buffer of particles, [`crate::Engine::particle_buffer`]; a list once a submission.
+    /// Draws the lines of a list with a buffer of particles, [`crate::Engine::particle_buffer`].
+    /// Draw each list once per submission, as its uniform is overwritten.
     ///
     /// # Errors
-    /// [`GpuError::ShortBuffer`] if the buffer has not the particles of the lines; nothing is drawn.
+    /// [`GpuError::ShortBuffer`] if the buffer does not hold the particles of the lines; nothing is
+    /// drawn.
     pub fn draw(
         &self,
         pass: &mut wgpu::RenderPass<'_>,
@@ -425,6 +436,7 @@ impl DebugPass {
             clip_z,
             clip_w,
             particle_begin: view.particle_begin,
+            // The shader divides by it.
             strain_limit: view.strain_limit.max(f32::MIN_POSITIVE),
             ..DebugParameters::zeroed()
         };
@@ -463,20 +475,20 @@ fn check_target(device: &wgpu::Device, target: &DebugTarget) -> Result<(), GpuEr
         Some(wgpu::TextureSampleType::Float { .. })
     );
     if !is_float {
-        return refuse(format, "a fragment does not write floats to it");
+        return refuse(format, "the format does not accept float output");
     }
     let depth = target.depth.as_ref().map(|depth| depth.format);
     for format in [Some(format), depth].into_iter().flatten() {
         let features = format.guaranteed_format_features(device.features());
         if !features.allowed_usages.contains(wgpu::TextureUsages::RENDER_ATTACHMENT) {
-            return refuse(format, "it cannot be drawn into on this device");
+            return refuse(format, "this device cannot render to the format");
         }
         if !features.flags.sample_count_supported(target.sample_count) {
-            return refuse(format, "it has no such number of samples on this device");
+            return refuse(format, "this device does not support the sample count for the format");
         }
     }
     match depth {
-        Some(depth) if !depth.is_depth_stencil_format() => refuse(depth, "it has no depth"),
+        Some(depth) if !depth.is_depth_stencil_format() => refuse(depth, "the format has no depth"),
         _ => Ok(()),
     }
 }

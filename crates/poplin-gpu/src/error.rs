@@ -1,4 +1,4 @@
-//! What can go wrong on the GPU side.
+//! Errors of the GPU backend.
 
 use std::fmt;
 use std::sync::Arc;
@@ -7,125 +7,125 @@ use poplin_host::NoSuchCloth;
 use poplin_model::ModelError;
 use thiserror::Error;
 
-/// Why a GPU operation failed. Each message says what, where and the limit.
+/// Error of a GPU operation. Each message names the object, the value and the limit.
 #[derive(Debug, Clone, Error)]
 #[non_exhaustive]
 pub enum GpuError {
-    /// User data was rejected before it reached the GPU.
+    /// User data that was rejected before it reached the GPU.
     #[error(transparent)]
     Model(#[from] ModelError),
-    /// No adapter of the wanted kind.
+    /// No adapter of the requested kind.
     #[error(
         "no GPU adapter found ({wanted}); install a Vulkan, Metal or DX12 driver, on Debian or Ubuntu without a GPU: apt install mesa-vulkan-drivers"
     )]
     NoAdapter {
-        /// What was looked for.
+        /// Requested adapter.
         wanted: WantedAdapter,
     },
-    /// The adapter refused to create a device.
-    #[error("adapter {adapter} gave no device: {source}")]
+    /// Adapter that could not create a device.
+    #[error("adapter {adapter} cannot create a device: {source}")]
     NoDevice {
-        /// The adapter.
+        /// Name of the adapter.
         adapter: String,
-        /// What wgpu said.
+        /// Error of wgpu.
         source: wgpu::RequestDeviceError,
     },
-    /// The adapter is below WebGPU's default limits.
+    /// Device below WebGPU's default limits.
     #[error("{limit} is {value} on this device; poplin needs at least {needed}")]
     LimitTooLow {
-        /// The limit, as wgpu names it.
+        /// Name of the limit in wgpu.
         limit: &'static str,
-        /// What the device has.
+        /// Value on the device.
         value: u64,
-        /// What poplin needs.
+        /// Value that poplin needs.
         needed: u64,
     },
-    /// A buffer would grow beyond what the adapter binds.
+    /// Buffer beyond the size that the device binds.
     #[error("{buffer} needs {bytes} bytes; this device binds at most {limit}")]
     TooLarge {
-        /// The buffer.
+        /// Name of the buffer.
         buffer: &'static str,
-        /// Its size \[bytes\].
+        /// Required size \[bytes\].
         bytes: u64,
-        /// The device's limit \[bytes\].
+        /// Limit of the device \[bytes\].
         limit: u64,
     },
-    /// One iteration of a cloth needs more loop trips than the driver runs.
+    /// Cloth whose iteration needs more loop trips than the driver runs.
     #[error(
         "one iteration of the cloth needs {trips} loop trips per lane; this driver stops at {limit}"
     )]
     LoopTooLong {
-        /// Trips needed.
+        /// Required trips.
         trips: u64,
         /// Trips that the driver runs.
         limit: u64,
     },
-    /// A canary kernel gave a wrong result: the adapter cannot be trusted.
+    /// Adapter that computed a wrong result in a canary kernel and cannot be trusted.
     #[error("adapter {adapter} failed the {canary} canary: {source}")]
     CanaryFailed {
-        /// The adapter.
+        /// Name of the adapter.
         adapter: String,
-        /// Which canary.
+        /// Name of the canary.
         canary: &'static str,
-        /// Expected and got.
+        /// Expected and actual value.
         source: WrongValue,
     },
-    /// wgpu reported an error out of band.
+    /// Error that wgpu reported asynchronously.
     #[error("GPU error: {0}")]
     Device(#[source] Arc<wgpu::Error>),
-    /// The device could not be waited for.
-    #[error("the GPU cannot be waited for: {0}")]
+    /// Failed wait for the device.
+    #[error("waiting for the GPU failed: {0}")]
     Poll(#[source] Arc<wgpu::PollError>),
-    /// The GPU did not finish in time.
+    /// Device that did not finish in time.
     #[error("the GPU did not finish within {seconds} s")]
     Timeout {
-        /// How long was waited \[s\].
+        /// Length of the wait \[s\].
         seconds: u64,
     },
-    /// A buffer could not be read back.
+    /// Buffer that could not be read back.
     #[error("read-back failed: {0}")]
     Readback(#[from] ReadbackError),
-    /// No cloth has this handle.
+    /// Handle without a cloth.
     #[error(transparent)]
     NoSuchCloth(#[from] NoSuchCloth),
-    /// No render mesh has this handle: it was removed.
-    #[error("there is no such render mesh; it was removed")]
+    /// Handle of a removed render mesh.
+    #[error("no such render mesh: it was removed")]
     NoSuchRenderMesh,
-    /// A target that lines cannot be drawn into.
+    /// Render target that lines cannot be drawn into.
     #[error("cannot draw into {format:?} with {sample_count} samples: {why}")]
     Target {
-        /// Its format.
+        /// Format of the target.
         format: wgpu::TextureFormat,
-        /// Its samples.
+        /// Sample count of the target.
         sample_count: u32,
-        /// What is wrong.
+        /// Reason.
         why: &'static str,
     },
-    /// A buffer of the application is too short.
+    /// Buffer of the application that is too short.
     #[error("{buffer} has {bytes} bytes; it needs {needed}")]
     ShortBuffer {
-        /// The buffer.
+        /// Name of the buffer.
         buffer: &'static str,
-        /// Its size \[bytes\].
+        /// Present size \[bytes\].
         bytes: u64,
-        /// What is needed \[bytes\].
+        /// Required size \[bytes\].
         needed: u64,
     },
 }
 
-/// Which adapter was looked for when there was none.
+/// Kind of adapter that was requested.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum WantedAdapter {
-    /// Any.
+    /// Any adapter.
     Any,
-    /// A real GPU, no software adapter.
+    /// Real GPU, no software adapter.
     RealGpu,
-    /// One whose name contains a text.
+    /// Adapter whose name contains a text.
     Named {
-        /// The text.
+        /// Text in the name.
         name: String,
-        /// Names of the adapters that there are.
+        /// Names of the present adapters.
         present: Vec<String>,
     },
 }
@@ -142,31 +142,31 @@ impl fmt::Display for WantedAdapter {
     }
 }
 
-/// The first value of a canary that is not as expected.
+/// First wrong value of a canary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[error("value {index} of {count} is {actual:#x}, not {expected:#x}")]
 pub struct WrongValue {
-    /// Its index.
+    /// Index of the value.
     pub index: usize,
-    /// How many values the canary has.
+    /// Number of values of the canary.
     pub count: usize,
-    /// Its bits as they should be.
+    /// Expected bits.
     pub expected: u32,
-    /// Its bits as they are.
+    /// Actual bits.
     pub actual: u32,
 }
 
-/// Why a buffer could not be read back.
+/// Error of reading back a buffer.
 #[derive(Debug, Clone, Error)]
 #[non_exhaustive]
 pub enum ReadbackError {
-    /// The buffer could not be mapped: the device was lost.
+    /// Buffer that could not be mapped because the device was lost.
     #[error("{0}; the device may be lost")]
     NotMapped(#[from] wgpu::BufferAsyncError),
-    /// The mapped bytes could not be reached.
+    /// Mapped bytes that could not be accessed.
     #[error("{0}")]
     NoRange(#[from] wgpu::MapRangeError),
-    /// The device was dropped or did not answer.
+    /// Device that was dropped or did not answer.
     #[error("the device did not answer")]
     NoAnswer,
 }

@@ -1,14 +1,14 @@
-//! A storage buffer that grows.
+//! Storage buffer that grows.
 
 use crate::GpuError;
 
-/// A buffer with spare capacity. Lengths are bytes.
+/// Buffer with spare capacity. Lengths are bytes.
 #[derive(Debug)]
 pub(crate) struct GrowableBuffer {
     name: &'static str,
     usage: wgpu::BufferUsages,
     buffer: wgpu::Buffer,
-    /// What the buffer replaced and whose contents no recorded command has copied yet.
+    /// Previous buffer, until its contents have been copied.
     replaced: Option<wgpu::Buffer>,
 }
 
@@ -30,12 +30,12 @@ impl GrowableBuffer {
         &self.buffer
     }
 
-    /// Bytes on the device.
+    /// Size on the device \[bytes\].
     pub(crate) fn size(&self) -> u64 {
         self.buffer.size()
     }
 
-    /// Longest buffer that the device binds.
+    /// Length of the longest buffer that the device binds.
     pub(crate) fn limit(device: &wgpu::Device) -> u64 {
         let limits = device.limits();
         limits.max_buffer_size.min(limits.max_storage_buffer_binding_size)
@@ -51,18 +51,19 @@ impl GrowableBuffer {
         }
     }
 
-    /// Makes room for `len` bytes; true if the buffer was replaced, without its contents (bind groups must be recreated). Call
-    /// [`GrowableBuffer::check`] first.
+    /// Makes room for `len` bytes; returns true if the buffer was replaced, without its contents
+    /// (bind groups must be recreated). Call [`GrowableBuffer::check`] first.
     pub(crate) fn grow(&mut self, device: &wgpu::Device, len: u64) -> bool {
         if len <= self.buffer.size() {
             return false;
         }
+        // Powers of two keep the number of replacements logarithmic.
         let size = len.next_power_of_two().min(Self::limit(device) / 16 * 16).max(len);
         self.buffer = create(device, self.name, self.usage, size);
         true
     }
 
-    /// Replaces the contents before the next submission; true if the buffer was replaced.
+    /// Replaces the contents before the next submission; returns true if the buffer was replaced.
     pub(crate) fn upload(
         &mut self,
         device: &wgpu::Device,
@@ -75,16 +76,18 @@ impl GrowableBuffer {
         Ok(is_replaced)
     }
 
-    /// Makes room as [`GrowableBuffer::grow`], but [`GrowableBuffer::record_growth`] copies the contents.
+    /// Makes room like [`GrowableBuffer::grow`], but [`GrowableBuffer::record_growth`] copies the
+    /// contents.
     pub(crate) fn grow_keeping(&mut self, device: &wgpu::Device, len: u64) {
         let old = self.buffer.clone();
         if self.grow(device, len) {
-            // Between two growths nothing was recorded that could have written to the buffer in between.
+            // Of several growths without a recording the first old buffer has the contents: nothing
+            // was recorded that could have written to the ones between.
             self.replaced.get_or_insert(old);
         }
     }
 
-    /// Records the copy from the buffer that this one replaced; true if there was one.
+    /// Records the copy from the previous buffer; returns true if there was one.
     pub(crate) fn record_growth(&mut self, encoder: &mut wgpu::CommandEncoder) -> bool {
         let Some(old) = self.replaced.take() else { return false };
         encoder.copy_buffer_to_buffer(&old, 0, &self.buffer, 0, old.size());

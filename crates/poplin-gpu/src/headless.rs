@@ -14,20 +14,20 @@ use crate::{
     required_features, required_limits,
 };
 
-/// How long a wait for the GPU may take.
+/// Longest wait for the GPU.
 const WAIT: Duration = Duration::from_secs(120);
 
-/// Which adapter to take and how to use it.
+/// Options of a [`Headless`] engine: its adapter and how the engine uses it.
 #[derive(Debug, Clone)]
 pub struct HeadlessOptions {
-    /// Takes only an adapter whose name contains this, ignoring case.
+    /// Accepts only an adapter whose name contains this text, ignoring case.
     pub adapter_name: Option<String>,
-    /// Takes only a real GPU, no software adapter.
+    /// Accepts only a real GPU, no software adapter.
     pub real_gpu_only: bool,
-    /// Requests only WebGPU's default limits, to test what every adapter can do.
+    /// Requests only WebGPU's default limits, to test the baseline of every adapter.
     pub default_limits: bool,
-    /// Choices of the engine. By default its kernels are compiled when a frame first needs them, which spares those of a cloth
-    /// whose colliders are yet to come.
+    /// Options of the engine. By default its kernels are compiled when a frame first needs them,
+    /// which avoids compiling for a cloth whose colliders are added later.
     pub engine: EngineOptions,
 }
 
@@ -45,7 +45,7 @@ impl Default for HeadlessOptions {
     }
 }
 
-/// An engine with its own device: submits, waits and reads back.
+/// Engine with its own device: it submits, waits and reads back.
 #[derive(Debug)]
 pub struct Headless {
     engine: Engine,
@@ -59,10 +59,10 @@ pub struct Headless {
 }
 
 impl Headless {
-    /// Picks the best adapter, runs the canaries on it and creates an engine.
+    /// Chooses the best adapter, runs the canaries on it and creates an engine.
     ///
     /// # Errors
-    /// [`GpuError`] if there is no such adapter, it yields no device, or it fails a canary.
+    /// [`GpuError`] if there is no such adapter, it creates no device, or it fails a canary.
     pub fn new(options: HeadlessOptions) -> Result<Self, GpuError> {
         let adapter = Self::choose_adapter(&options)?;
         Self::with_adapter(&adapter, options)
@@ -76,8 +76,9 @@ impl Headless {
                 wanted_name.as_ref().is_none_or(|wanted| info.name.to_lowercase().contains(wanted));
             named && !(options.real_gpu_only && is_software(&info))
         };
-        let is_vain = options.real_gpu_only && !may_have_gpu();
-        let adapters = if is_vain { Vec::new() } else { list_adapters() };
+        // Without a GPU device file, listing adapters would only start drivers in vain.
+        let is_hopeless = options.real_gpu_only && !may_have_gpu();
+        let adapters = if is_hopeless { Vec::new() } else { list_adapters() };
         adapters.into_iter().find(fits).ok_or_else(|| GpuError::NoAdapter {
             wanted: match (&options.adapter_name, options.real_gpu_only) {
                 (Some(name), _) => WantedAdapter::Named {
@@ -93,10 +94,10 @@ impl Headless {
         })
     }
 
-    /// Creates a device and an engine on an adapter of the caller's choice.
+    /// Creates a device and an engine on a given adapter.
     ///
     /// # Errors
-    /// [`GpuError`] if the adapter yields no device or fails a canary.
+    /// [`GpuError`] if the adapter creates no device or fails a canary.
     pub fn with_adapter(
         adapter: &wgpu::Adapter,
         options: HeadlessOptions,
@@ -114,6 +115,7 @@ impl Headless {
             .map_err(|source| GpuError::NoDevice { adapter: info.name.clone(), source })?;
         let errors = Arc::new(Mutex::new(Vec::new()));
         let sink = errors.clone();
+        // wgpu reports errors asynchronously; the next call of check_errors returns them.
         device.on_uncaptured_error(Arc::new(move |error: wgpu::Error| {
             log::error!("{error}");
             if let Ok(mut errors) = sink.lock() {
@@ -123,8 +125,8 @@ impl Headless {
         Self::with_errors(device, queue, options.engine, info, errors)
     }
 
-    /// Creates an engine on a device of the application, which can then draw its buffers. Errors of the device go to the application's
-    /// own handler.
+    /// Creates an engine on a device of the application, which can then draw the engine's buffers.
+    /// Errors of the device go to the application's own handler.
     ///
     /// # Errors
     /// [`GpuError`] if the device is below WebGPU's default limits or fails a canary.
@@ -152,6 +154,7 @@ impl Headless {
                 info.name,
                 canaries.loop_limit.unwrap_or(limit)
             );
+            // The stricter of the measured and the requested limit.
             let chosen = options.loop_limit.unwrap_or(u64::MAX);
             options.loop_limit = Some(limit.min(chosen));
         }
@@ -163,12 +166,12 @@ impl Headless {
         Ok(headless)
     }
 
-    /// The engine, for settings and buffers.
+    /// Engine, for reading settings and buffers.
     pub fn engine(&self) -> &Engine {
         &self.engine
     }
 
-    /// The engine, for settings and writes.
+    /// Engine, for changing settings and writing inputs.
     pub fn engine_mut(&mut self) -> &mut Engine {
         &mut self.engine
     }
@@ -178,24 +181,25 @@ impl Headless {
         &self.info
     }
 
-    /// What the canaries found.
+    /// Results of the canaries.
     pub fn canaries(&self) -> &CanaryReport {
         &self.canaries
     }
 
-    /// The device that the engine runs on.
+    /// Device on which the engine runs.
     pub fn device(&self) -> &wgpu::Device {
         &self.device
     }
 
-    /// The queue that frames are submitted to.
+    /// Queue to which frames are submitted.
     pub fn queue(&self) -> &wgpu::Queue {
         &self.queue
     }
 
-    /// Waits for the last frame that was stepped and returns how long the device took for it, by its own clock; `None` before the first
-    /// one, and where it has no timestamps ([`wgpu::Features::TIMESTAMP_QUERY_INSIDE_ENCODERS`], which [`Headless::with_adapter`]
-    /// asks for).
+    /// Waits for the last stepped frame and returns its duration on the device's clock. `None`
+    /// before the first frame, and without timestamps
+    /// ([`wgpu::Features::TIMESTAMP_QUERY_INSIDE_ENCODERS`], which [`Headless::with_adapter`]
+    /// requests).
     ///
     /// # Errors
     /// [`GpuError`] if the device is lost or does not answer.
@@ -203,8 +207,9 @@ impl Headless {
         self.timer.as_ref().map_or(Ok(None), |timer| timer.read(&self.device, &self.queue))
     }
 
-    /// Waits for copies of 128 MiB within the device and returns what the fastest read and wrote [bytes/s], by the device's clock: a
-    /// measure of its memory. `None` where [`Headless::frame_time`] is.
+    /// Copies 128 MiB within the device several times, waits, and returns the best total rate of
+    /// reads and writes [bytes/s] on the device's clock, as a measure of memory bandwidth. `None`
+    /// without timestamps, like [`Headless::frame_time`].
     ///
     /// # Errors
     /// [`GpuError`] if the device has no such memory, is lost or does not answer.
@@ -232,7 +237,7 @@ impl Headless {
         })
     }
 
-    /// Submits the copy of some cloths' state to a staging buffer and asks for it.
+    /// Submits a copy of some cloths' state to a staging buffer and requests its mapping.
     fn submit_readback(
         &mut self,
         readback: &mut Readback,
@@ -246,6 +251,7 @@ impl Headless {
     }
 
     fn read_now(&mut self, ids: &[ClothId]) -> Result<State, GpuError> {
+        // Taken out, as encoding borrows the engine mutably.
         let mut readback = std::mem::take(&mut self.readback);
         self.submit_readback(&mut readback, ids)?;
         wait(&self.device)?;
@@ -257,7 +263,7 @@ impl Headless {
     }
 
     #[cfg(feature = "testing")]
-    /// Waits for everything submitted and reads a buffer of the engine, for tests.
+    /// Waits for everything submitted and reads a buffer of the engine; for tests.
     ///
     /// # Errors
     /// [`GpuError`] if the device is lost or does not answer.
@@ -306,7 +312,7 @@ impl poplin_host::Engine for Headless {
         self.engine.set_particles(id, particles, motion)
     }
 
-    /// Submits one frame of every cloth; does not wait for it.
+    /// Submits one frame of every cloth, without waiting for it.
     fn step(&mut self, frame: &Frame) -> Result<(), GpuError> {
         let mut encoder = self.encoder();
         if let Some(timer) = &self.timer {
@@ -388,7 +394,7 @@ impl poplin_host::Engine for Headless {
     }
 }
 
-/// A state in transfer from the device.
+/// State in transfer from the device.
 #[derive(Debug)]
 pub struct Reading {
     device: wgpu::Device,
@@ -422,6 +428,7 @@ pub(crate) fn read_buffer(
     queue: &wgpu::Queue,
     buffer: &wgpu::Buffer,
 ) -> Result<Vec<u8>, GpuError> {
+    // Storage buffers cannot be mapped, so the contents go through a staging buffer.
     let staging = device.create_buffer(&wgpu::BufferDescriptor {
         label: Some("poplin.staging"),
         size: buffer.size(),

@@ -1,8 +1,10 @@
-//! The wgpu host of poplin: a whole frame of all cloths recorded into the caller's command encoder.
+//! GPU backend of poplin on wgpu: records a whole frame of all cloths into the caller's command
+//! encoder.
 //!
-//! [`Engine`] takes the application's device and queue, says beforehand what it needs ([`required_limits`],
-//! [`required_features`]), and never submits, polls or blocks in a step. Its particle buffer is a vertex and a storage
-//! buffer, so a renderer draws it without a copy. [`Headless`] owns a device for batch work and tests.
+//! [`Engine`] uses the application's device and queue, publishes its requirements
+//! ([`required_limits`], [`required_features`]), and never submits, polls or blocks in a step. Its
+//! particle buffer is a vertex and a storage buffer, so a renderer draws it without a copy.
+//! [`Headless`] owns a device for batch work and tests.
 
 mod adapters;
 mod binding;

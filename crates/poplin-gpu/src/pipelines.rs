@@ -10,7 +10,7 @@ use crate::binding::bind_group_layout;
 use crate::compilation::Made;
 use crate::{Compilation, EngineOptions};
 
-/// The bind group layout, the kernel's text, and the modules and pipelines created so far.
+/// Bind group layout and kernel text, with the modules and pipelines created so far.
 pub(crate) struct Pipelines {
     pub(crate) layout: wgpu::BindGroupLayout,
     compiler: Arc<Compiler>,
@@ -20,27 +20,27 @@ pub(crate) struct Pipelines {
     made: BTreeMap<OverrideValues, Made<wgpu::ComputePipeline>>,
 }
 
-/// What pipelines are made from.
+/// Inputs for compiling pipelines.
 struct Compiler {
     device: wgpu::Device,
     pipeline_layout: wgpu::PipelineLayout,
     cache: Option<wgpu::PipelineCache>,
     text: String,
-    /// The kernel with only some stages.
+    /// Module of the kernel for each set of stages.
     modules: Mutex<BTreeMap<StageMask, wgpu::ShaderModule>>,
 }
 
-/// Storage bindings 1.. of the kernel: whether the kernel only reads them.
+/// Read-only flags of the kernel's storage bindings 1 to 8.
 const STORAGE_READ_ONLY: [bool; 8] = [true, true, true, true, false, false, false, false];
 
-/// The composed text of a kernel.
+/// Composed text of a kernel.
 pub(crate) fn shader_text(kernel: Kernel, options: &EngineOptions) -> String {
     let composed =
-        || compose(&kernel.path()).expect("the embedded kernels compose; a test holds it");
+        || compose(&kernel.path()).expect("the embedded kernels compose; a test checks it");
     options.replaced_text(kernel).unwrap_or_else(|| composed().text)
 }
 
-/// The module of a text of a kernel.
+/// Creates the module of a kernel from its text.
 pub(crate) fn shader_module(
     device: &wgpu::Device,
     kernel: Kernel,
@@ -52,7 +52,7 @@ pub(crate) fn shader_module(
     })
 }
 
-/// The layout of pipelines with one bind group.
+/// Creates a pipeline layout with one bind group.
 pub(crate) fn pipeline_layout(
     device: &wgpu::Device,
     label: &str,
@@ -65,7 +65,7 @@ pub(crate) fn pipeline_layout(
     })
 }
 
-/// The pipeline of a kernel without overrides.
+/// Creates the pipeline of a kernel without overrides.
 pub(crate) fn kernel_pipeline(
     device: &wgpu::Device,
     kernel: Kernel,
@@ -84,7 +84,7 @@ pub(crate) fn kernel_pipeline(
 
 impl Compiler {
     fn module(&self, stages: StageMask) -> wgpu::ShaderModule {
-        // A module that is there is whole.
+        // Modules are inserted complete, so a poisoned lock is safe.
         let mut modules = self.modules.lock().unwrap_or_else(PoisonError::into_inner);
         let text = || specialise(&self.text, stages);
         let make = || shader_module(&self.device, Kernel::SimulateCloth, text());
@@ -98,7 +98,8 @@ impl Compiler {
             layout: Some(&self.pipeline_layout),
             module: &self.module(values.stages),
             entry_point: Some(Kernel::SimulateCloth.name()),
-            // The kernel fetches every particle before it reads one; zeroing first would be wasted.
+            // The kernel loads every particle before it reads one, so zeroing workgroup memory is
+            // not needed.
             compilation_options: wgpu::PipelineCompilationOptions {
                 constants: &constants,
                 zero_initialize_workgroup_memory: false,
@@ -132,40 +133,42 @@ impl Pipelines {
         }
     }
 
-    /// A cloth needs the pipeline for these values, unless it is changed before the next frame.
+    /// Requests the pipeline for these values on behalf of a cloth that may need it in the next
+    /// frame.
     pub(crate) fn request(&mut self, values: OverrideValues) {
         let compiler = self.compiler.clone();
         #[cfg(feature = "testing")]
         let gate = self.gate.clone();
         self.made.entry(values).or_default().request(self.compilation, move || {
             #[cfg(feature = "testing")]
+            // Blocks while a test holds the gate.
             let _open = gate.as_ref().map(|gate| gate.lock());
             compiler.pipeline(&values)
         });
     }
 
-    /// Makes the pipeline for these values if there is none yet, or waits for it.
+    /// Compiles the pipeline for these values if there is none yet, or waits for it.
     pub(crate) fn prepare(&mut self, values: OverrideValues) {
         let make = || self.compiler.pipeline(&values);
         self.made.entry(values).or_default().finish(make);
     }
 
-    /// Waits for what was requested.
+    /// Waits for requested pipelines.
     pub(crate) fn finish_compiling(&mut self) {
         self.made.values_mut().for_each(Made::wait);
     }
 
-    /// Whether a frame that needs the pipeline for these values would not wait.
+    /// True if a frame that needs the pipeline for these values need not wait.
     pub(crate) fn is_ready(&mut self, values: &OverrideValues) -> bool {
         self.made.get_mut(values).is_some_and(Made::is_ready)
     }
 
-    /// Whether some are being made.
+    /// True while pipelines are being compiled.
     pub(crate) fn is_compiling(&self) -> bool {
         self.made.values().any(Made::is_running)
     }
 
-    /// The pipeline for these values, if prepared.
+    /// Pipeline for these values, if prepared.
     pub(crate) fn get(&self, values: &OverrideValues) -> Option<&wgpu::ComputePipeline> {
         self.made.get(values)?.get()
     }

@@ -1,4 +1,4 @@
-//! Buffers that many cloths share, in ranges.
+//! Buffers shared by many cloths, allocated in ranges.
 
 use std::ops::Range;
 
@@ -37,7 +37,7 @@ impl<const COUNT: usize> Pool<COUNT> {
         self.buffers[index].buffer()
     }
 
-    /// Allocates a range of elements; the buffers grow if there is no gap for it.
+    /// Allocates a range of elements; the buffers grow if no gap fits.
     pub(crate) fn allocate(
         &mut self,
         device: &wgpu::Device,
@@ -49,13 +49,15 @@ impl<const COUNT: usize> Pool<COUNT> {
             bytes: full.needed.saturating_mul(bytes),
             limit: u64::from(full.limit) * bytes,
         })?;
+        // All buffers of a pool have the same length in elements.
         let end = u64::from(self.ranges.end()) * bytes;
         self.buffers.iter_mut().for_each(|buffer| buffer.grow_keeping(device, end));
         Ok(range)
     }
 
-    /// Replaces a range that is shorter than `len` by one of that length, without its contents; returns whether it did. What moves
-    /// leaves its range to commands recorded later: a recorded frame may still read it.
+    /// Replaces a range shorter than `len` by one of that length, without its contents; returns
+    /// true if it did. The old range may only be reused by commands recorded later, as a recorded
+    /// frame may still read it.
     pub(crate) fn enlarge(
         &mut self,
         device: &wgpu::Device,
@@ -79,17 +81,17 @@ impl<const COUNT: usize> Pool<COUNT> {
         self.ranges.clear();
     }
 
-    /// Elements in use.
+    /// Number of elements in use.
     pub(crate) fn used(&self) -> u32 {
         self.ranges.used()
     }
 
-    /// Bytes on the device.
+    /// Size on the device \[bytes\].
     pub(crate) fn size(&self) -> u64 {
         self.buffers.iter().map(GrowableBuffer::size).sum()
     }
 
-    /// Records the copies of buffers that were replaced; true if there were any.
+    /// Records the copies of contents after growth; returns true if there were any.
     pub(crate) fn record_growth(&mut self, encoder: &mut wgpu::CommandEncoder) -> bool {
         self.buffers.iter_mut().fold(false, |any, buffer| buffer.record_growth(encoder) | any)
     }

@@ -18,29 +18,30 @@ use crate::crossings::{CrossingLog, CrossingScene, Crossings};
 use crate::engine::{FEEDBACK_BYTES, REPORT_BYTES};
 use crate::{Engine, GpuError, ReadbackError};
 
-/// A staging buffer for the state of cloths, reusable.
+/// Reusable staging buffer for the state of cloths.
 ///
-/// `encode` records the copy, the application submits it and polls the device as it likes, `read` resolves when the copy has
-/// arrived; `poll` asks without waiting.
+/// `encode` records the copy; the application then submits it and polls the device. `read` resolves
+/// when the copy has arrived, `poll` checks without waiting.
 #[derive(Debug, Default)]
 pub struct Readback {
-    /// Without `previous`.
-    is_current_alone: bool,
-    /// What contact of triangles holds, if it is asked for, and how much of it the device has \[bytes\].
+    /// True to omit previous positions.
+    is_current_only: bool,
+    /// Multipliers of triangle contact, if requested, and the size of their part in the copy
+    /// \[bytes\].
     multipliers: Option<(ContactMultipliers, u64)>,
     staging: Option<wgpu::Buffer>,
     members: Vec<Member>,
-    /// Who may be crossed.
+    /// Scene for counting crossings.
     crossings: Option<CrossingScene>,
-    /// Cloths that may cross those of the state, whose particles are copied for that, too.
+    /// Additional cloths whose particles are copied because the requested cloths may cross them.
     others: Vec<(ClothId, Range<u32>)>,
     mapping: Option<OneshotReceiver<Result<(), wgpu::BufferAsyncError>>>,
 }
 
-/// Bytes of the count of multipliers in the staging buffer.
+/// Size of the multiplier count in the staging buffer \[bytes\].
 const COUNT_BYTES: u64 = 16;
 
-/// A cloth as the recorded copy finds it.
+/// State of a cloth at the time of recording the copy.
 #[derive(Debug, Clone)]
 struct Member {
     id: ClothId,
@@ -52,8 +53,8 @@ struct Member {
     crossings: CrossingLog,
 }
 
-/// Bytes of the sections of the staging buffer: current, previous, feedback, impulses, reports of contact, current of other cloths,
-/// multipliers with a row for their count.
+/// Sizes of the sections of the staging buffer \[bytes\]: current, previous, feedback, impulses,
+/// contact reports, current particles of other cloths, multipliers after a row with their count.
 #[derive(Debug, Clone, Copy)]
 struct Sections {
     current: u64,
@@ -68,7 +69,7 @@ struct Sections {
 impl Sections {
     fn new(
         members: &[Member],
-        is_current_alone: bool,
+        is_current_only: bool,
         others: &[(ClothId, Range<u32>)],
         multipliers: u64,
     ) -> Self {
@@ -76,7 +77,7 @@ impl Sections {
         let current = 16 * sum(|member| member.particles.len());
         Self {
             current,
-            previous: if is_current_alone { 0 } else { current },
+            previous: if is_current_only { 0 } else { current },
             feedback: FEEDBACK_BYTES * members.len() as u64,
             impulses: 16 * sum(|member| member.impulse_rows.len()),
             reports: REPORT_BYTES * members.len() as u64,
@@ -104,7 +105,7 @@ fn member(engine: &Engine, id: ClothId) -> Result<Member, NoSuchCloth> {
     })
 }
 
-/// Copies ranges of elements one after another, adjacent ones together.
+/// Records copies of ranges of elements to consecutive places; merges adjacent ranges.
 fn copy_ranges(
     encoder: &mut wgpu::CommandEncoder,
     source: &wgpu::Buffer,
@@ -122,6 +123,7 @@ fn copy_ranges(
     };
     let mut run = 0..0;
     for range in ranges {
+        // Cloths added together are adjacent, so most states need a single copy.
         if range.start == run.end {
             run.end = range.end;
         } else {
@@ -133,25 +135,27 @@ fn copy_ranges(
 }
 
 impl Readback {
-    /// Without a buffer yet.
+    /// Creates a read-back without a buffer yet.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The same, but for states without previous positions ([`State::previous`] is empty): half as many bytes, for whoever only draws or
-    /// stores positions.
+    /// Creates a read-back for states without previous positions ([`State::previous`] is empty),
+    /// which needs half as many bytes; for drawing or storing positions.
     pub fn of_current() -> Self {
-        Self { is_current_alone: true, ..Self::default() }
+        Self { is_current_only: true, ..Self::default() }
     }
 
-    /// Records the copy of the state that these cloths have when the encoder is run, with what
-    /// [`Engine::encode_changes`] records before it. What an earlier copy brings is lost unless it was read.
+    /// Records the copy of the cloths' state at the time when the encoder runs, preceded by
+    /// [`Engine::encode_changes`]. The result of an earlier copy is lost unless it was read.
     ///
-    /// After a frame with contact of triangles the particles of cloths that these may cross are copied, too: what is crossed is counted,
-    /// on threads of rayon's pool, when the state has arrived.
+    /// After a frame with triangle contact the copy includes the particles of all cloths that the
+    /// requested ones may cross. The crossings are counted on rayon's threads when the state has
+    /// arrived.
     ///
     /// # Errors
-    /// [`GpuError::NoSuchCloth`]; [`GpuError::TooLarge`] if the device cannot make a buffer of that size.
+    /// [`GpuError::NoSuchCloth`]; [`GpuError::TooLarge`] if the device cannot create a buffer of
+    /// that size.
     pub fn encode(
         &mut self,
         engine: &mut Engine,
@@ -162,7 +166,7 @@ impl Readback {
         // A snapshot has no reports.
         self.crossings = engine.crossing_scene().filter(|_| self.multipliers.is_none());
         let others = self.crossings.as_ref().map_or(Vec::new(), |scene| scene.others(ids));
-        // Some may be gone since the frame.
+        // Cloths may have been removed since the frame.
         let others =
             others.into_iter().filter_map(|id| Some((id, engine.particle_range(id).ok()?)));
         self.others = others.collect();
@@ -173,6 +177,8 @@ impl Readback {
             return Err(GpuError::TooLarge { buffer: "read-back", bytes, limit });
         }
         let size = sections.total().max(16);
+        // A buffer that is being mapped cannot be a copy target, and a much larger one wastes
+        // transfer.
         let is_mapping = self.mapping.take().is_some();
         let fits =
             |staging: &wgpu::Buffer| !is_mapping && (size..=4 * size).contains(&staging.size());
@@ -189,7 +195,7 @@ impl Readback {
         let members = &self.members;
         let particles = || members.iter().map(|member| member.particles.clone());
         copy_ranges(encoder, engine.particle_buffer(), particles(), 16, (staging, 0));
-        if !self.is_current_alone {
+        if !self.is_current_only {
             let previous = engine.previous_particle_buffer();
             copy_ranges(encoder, previous, particles(), 16, (staging, sections.current));
         }
@@ -218,10 +224,10 @@ impl Readback {
 
     fn sections(&self) -> Sections {
         let multipliers = self.multipliers.as_ref().map_or(0, |it| it.1);
-        Sections::new(&self.members, self.is_current_alone, &self.others, multipliers)
+        Sections::new(&self.members, self.is_current_only, &self.others, multipliers)
     }
 
-    /// Asks for what contact of triangles holds, too.
+    /// Adds the multipliers of triangle contact to the copy.
     pub(crate) fn with_multipliers(mut self, engine: &Engine) -> Self {
         let (buffers, multipliers, step) = engine.multipliers();
         let on_device = buffers.map_or(0, |[_, held]| COUNT_BYTES + held.size());
@@ -229,25 +235,27 @@ impl Readback {
         self
     }
 
-    /// What contact of triangles holds, once the state was read.
+    /// Takes the multipliers of triangle contact, after the state was read.
     pub(crate) fn take_multipliers(&mut self) -> ContactMultipliers {
         self.multipliers.take().map(|it| it.0).unwrap_or_default()
     }
 
-    /// Asks for the copy, which must have been submitted. [`Readback::poll`] and [`Readback::read`] do it if need be.
+    /// Requests the mapping of the copy, which must have been submitted. [`Readback::poll`] and
+    /// [`Readback::read`] call it if necessary.
     pub fn request(&mut self) {
         let Some(staging) = self.staging.as_ref().filter(|_| self.mapping.is_none()) else {
             return;
         };
         let (sender, receiver) = oneshot_channel();
         staging.map_async(wgpu::MapMode::Read, .., move |result| {
-            // The receiver may be gone: then nobody waits for the result.
+            // A dropped receiver only means that the result is no longer needed.
             let _ = sender.send(result);
         });
         self.mapping = Some(receiver);
     }
 
-    /// The state if the submitted copy has arrived and the device has been polled since; never blocks.
+    /// Returns the state if the submitted copy has arrived and the device has been polled since;
+    /// never blocks.
     ///
     /// # Errors
     /// [`GpuError::Readback`] if the device was lost.
@@ -259,8 +267,8 @@ impl Readback {
         }
     }
 
-    /// The state, once the submitted copy has arrived and the device has been polled. The future may be dropped and asked for
-    /// again.
+    /// Resolves to the state once the submitted copy has arrived and the device has been polled.
+    /// The future may be dropped and created again.
     ///
     /// # Errors
     /// [`GpuError::Readback`] if the device was lost.
@@ -268,18 +276,20 @@ impl Readback {
         self.request();
         if let Some(mapping) = &self.mapping {
             let result = mapping.receive().await.ok_or(ReadbackError::NoAnswer)?;
+            // Cleared only after the answer, so that a dropped future can be created again.
             self.mapping = None;
             result.map_err(ReadbackError::from)?;
         }
         self.take()
     }
 
-    /// The state in the mapped buffer, which is unmapped.
+    /// Reads the state from the mapped buffer and unmaps it.
     fn take(&mut self) -> Result<State, GpuError> {
         let Some(staging) = &self.staging else { return Ok(State::default()) };
         let sections = self.sections();
         let state = {
             let view = staging.get_mapped_range(..).map_err(ReadbackError::from)?;
+            // Without multipliers on the device those of the snapshot stay.
             if let Some((multipliers, 1..)) = &mut self.multipliers {
                 let begin = (sections.total() - sections.multipliers) as usize;
                 multipliers.pairs = pairs_of(&view[begin..sections.total() as usize]);
@@ -290,7 +300,7 @@ impl Readback {
         Ok(state)
     }
 
-    /// The state in these bytes. What is crossed in it is counted.
+    /// Builds the state from these bytes and counts its crossings.
     fn state_of(&self, bytes: &[u8], sections: Sections) -> State {
         let (current, rest) = bytes.split_at(sections.current as usize);
         let (previous, rest) = rest.split_at(sections.previous as usize);
@@ -309,6 +319,7 @@ impl Readback {
             let rows = &rows[row_begin..row_begin + member.impulse_rows.len()];
             row_begin += rows.len();
             let mut contact = contact_report(report);
+            // Without a scene the log still has the crossings of earlier reads.
             member.crossings.complete(member.id, crossings.as_ref(), &mut contact);
             StatePart {
                 id: member.id,
@@ -323,7 +334,7 @@ impl Readback {
         State::new(current, bytemuck::pod_collect_to_vec(previous), parts)
     }
 
-    /// What is crossed of the cloths of the state, with particles of these and of others.
+    /// Counts the crossings of the state's cloths among themselves and with the other cloths.
     fn count(&self, scene: &CrossingScene, current: &[Particle], others: &[Particle]) -> Crossings {
         let asked: Vec<ClothId> = self.members.iter().map(|member| member.id).collect();
         let own = self.members.iter().map(|member| (member.id, member.particles.len()));
@@ -332,7 +343,7 @@ impl Readback {
     }
 }
 
-/// Multipliers of the pairs that push.
+/// Reads the multipliers of pushing pairs.
 fn pairs_of(bytes: &[u8]) -> Vec<PairMultipliers> {
     let (count, pairs) = bytes.split_at(COUNT_BYTES as usize);
     let count: u32 = bytemuck::pod_read_unaligned(&count[..4]);
@@ -346,7 +357,7 @@ fn pairs_of(bytes: &[u8]) -> Vec<PairMultipliers> {
     .collect()
 }
 
-/// What contact did, as far as the device looks for it.
+/// Converts the device's contact report; crossings are added later by the host.
 fn contact_report(it: &TriangleReport) -> ContactReport {
     use ContactPartner::{Collider, Itself, OtherCloth};
     let trouble =
@@ -369,7 +380,7 @@ fn contact_report(it: &TriangleReport) -> ContactReport {
     }
 }
 
-/// The particles of cloths that lie one after another.
+/// Splits consecutive particles by cloth.
 fn slices(
     cloths: impl Iterator<Item = (ClothId, usize)>,
     mut particles: &[Particle],

@@ -1,43 +1,41 @@
-//! Vertices to draw, made from particles on the GPU.
+//! Render meshes: vertices to draw, computed from particles on the GPU.
+
+mod buffers;
+mod encode;
+mod instances;
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
-use bytemuck::cast_slice;
 use poplin_host::{Ranges, Shared};
-use poplin_layout::{NO_OFFSET, RENDER_LANES, RenderInstance, RenderParameters, pack_render_mesh};
-use poplin_model::{Frame, ModelError, RenderMesh, RenderVertex};
+use poplin_layout::RenderInstance;
+use poplin_model::{RenderMesh, RenderVertex};
 use poplin_shaders::Kernel;
 
-use crate::binding::{UNIFORM_STRIDE, bind_group, bind_group_layout, push_uniform};
+use crate::binding::bind_group_layout;
 use crate::growable::GrowableBuffer;
 use crate::pipelines::{kernel_pipeline, pipeline_layout};
 use crate::pool::Pool;
 use crate::requirements::check_device;
-use crate::{Engine, EngineOptions, GpuError};
+use crate::{EngineOptions, GpuError};
 
-/// Bytes of a particle.
-const PARTICLE_BYTES: u64 = 16;
-
-/// Encodings after which a uniform is used again.
-const SLOTS: usize = 32;
-
-/// Storage bindings 1.. of the kernels: whether they only read them.
+/// Read-only flags of the kernels' storage bindings 1 to 8.
 const STORAGE_READ_ONLY: [bool; 8] = [true, true, true, true, true, false, false, false];
 
-/// A render mesh that follows a cloth. It never refers to another one.
+/// Handle of a render mesh that follows a cloth. The handle of a removed mesh never refers to
+/// another one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct RenderId(u64);
 
-/// Choices at the creation of [`RenderMeshes`].
+/// Options for creating [`RenderMeshes`].
 #[derive(Debug, Clone)]
 pub struct RenderOptions {
-    /// More usages of the buffers of vertices, tangents, indices and texture coordinates than those that drawing and their kernels need.
-    /// Default: none.
+    /// Additional usages of the buffers of vertices, tangents, indices and texture coordinates,
+    /// beyond those needed for drawing and by the kernels. Default: none.
     pub usages: wgpu::BufferUsages,
-    /// As [`EngineOptions::pipeline_cache`]. Default: none.
+    /// Cache of compiled pipelines, like [`EngineOptions::pipeline_cache`]. Default: none.
     pub pipeline_cache: Option<wgpu::PipelineCache>,
 }
 
@@ -47,7 +45,7 @@ impl Default for RenderOptions {
     }
 }
 
-/// What the device has of a render mesh, once for all cloths that have it.
+/// Device data of a render mesh, shared by all cloths that use it.
 #[derive(Debug)]
 struct SharedMesh {
     words: Range<u32>,
@@ -65,17 +63,24 @@ struct Instance {
     normals: Option<Range<u32>>,
 }
 
-/// Makes the vertices of render meshes from the particles of cloths: positions, normals, tangents, between two frames if wanted.
+/// Computes the vertices of render meshes from the particles of cloths: positions, normals and
+/// tangents, optionally interpolated between two frames.
 ///
-/// It reads any buffer of particles, [`crate::Engine::particle_buffer`] or one that the application fills from the CPU backend. Like the
-/// engine it records into the application's encoder, submits nothing, waits for nothing, allocates when a mesh is added, and suffices
-/// with WebGPU's default limits. Every frame:
+/// It reads any buffer of particles, [`crate::Engine::particle_buffer`] or one that the application
+/// fills from the CPU backend. Like the engine it records into the application's encoder, submits
+/// nothing, waits for nothing, allocates only when a mesh is added, and runs with WebGPU's default
+/// limits. Every frame:
 ///
 /// ```no_run
 /// # use poplin_gpu::{Engine, GpuError, RenderMeshes, wgpu};
 /// # use poplin_model::Frame;
-/// # fn frame(engine: &mut Engine, meshes: &mut RenderMeshes, encoder: &mut wgpu::CommandEncoder, steps: u32, alpha: f32)
-/// # -> Result<(), GpuError> {
+/// # fn frame(
+/// #     engine: &mut Engine,
+/// #     meshes: &mut RenderMeshes,
+/// #     encoder: &mut wgpu::CommandEncoder,
+/// #     steps: u32,
+/// #     alpha: f32,
+/// # ) -> Result<(), GpuError> {
 /// for _ in 0..steps {
 ///     meshes.encode_frame(engine, encoder, &Frame { dt: 1.0 / 60.0 })?;
 /// }
@@ -99,12 +104,13 @@ pub struct RenderMeshes {
     chunk_buffer: GrowableBuffer,
     /// Chunks of particles, then of vertices.
     chunk_counts: [u32; 2],
-    /// Instances and chunks are not those on the device.
+    /// True if instances and chunks differ from those on the device.
     is_stale: bool,
-    /// As many particles as the furthest instance needs.
+    /// Largest number of particles that any instance needs.
     particle_end: u32,
+    /// Particles that alpha 0 draws.
     kept: GrowableBuffer,
-    /// Whether all instances have kept particles.
+    /// True if all instances have kept particles.
     is_kept: bool,
     normals: Pool<1>,
     vertices: Pool<1>,
@@ -140,17 +146,18 @@ const fn per_vertex(
 }
 
 impl RenderMeshes {
-    /// Vertex buffer 0, [`RenderMeshes::vertex_buffer`]: locations 0 position \[m\] and 1, 1 normal and 0, in the local space of the cloth.
+    /// Layout of vertex buffer 0, [`RenderMeshes::vertex_buffer`]: location 0 is position \[m\] and
+    /// 1, location 1 is normal and 0, in the local space of the cloth.
     pub const VERTEX_LAYOUT: wgpu::VertexBufferLayout<'static> =
         per_vertex(size_of::<RenderVertex>() as u64, &VERTEX_ATTRIBUTES);
-    /// Vertex buffer 1, [`RenderMeshes::uv_buffer`]: location 2 texture coordinates.
+    /// Layout of vertex buffer 1, [`RenderMeshes::uv_buffer`]: location 2 is texture coordinates.
     pub const UV_LAYOUT: wgpu::VertexBufferLayout<'static> = per_vertex(8, &UV_ATTRIBUTES);
-    /// Vertex buffer 2, [`RenderMeshes::tangent_buffer`]: location 3 tangent of unit length, w 1 or -1: the bitangent is
-    /// `cross(normal, tangent) * w`.
+    /// Layout of vertex buffer 2, [`RenderMeshes::tangent_buffer`]: location 3 is the tangent of
+    /// unit length, with w 1 or -1: the bitangent is `cross(normal, tangent) * w`.
     pub const TANGENT_LAYOUT: wgpu::VertexBufferLayout<'static> =
         per_vertex(16, &TANGENT_ATTRIBUTES);
 
-    /// No meshes yet; three small kernels are compiled.
+    /// Creates an empty set of meshes and compiles three small kernels.
     ///
     /// # Errors
     /// [`GpuError::LimitTooLow`] if the device is below WebGPU's default limits.
@@ -169,7 +176,8 @@ impl RenderMeshes {
     }
 
     #[cfg(feature = "testing")]
-    /// With the shader texts of an engine's options, for tests of damage.
+    /// Creates an empty set with the shader texts of an engine's options, for tests with damaged
+    /// shaders.
     ///
     /// # Errors
     /// As [`RenderMeshes::new`].
@@ -224,428 +232,13 @@ impl RenderMeshes {
         })
     }
 
-    /// Adds a render mesh of the cloth whose particles are these ([`crate::Engine::particle_range`]). Cloths with the same `Arc` share its
-    /// indices and texture coordinates. Remove it when the cloth is removed: its particles will be others'.
-    ///
-    /// # Errors
-    /// [`GpuError`] if the mesh is not valid, has not so many particles, or is too large for the device; then nothing is added.
-    pub fn add(
-        &mut self,
-        mesh: &Arc<RenderMesh>,
-        particles: Range<u32>,
-    ) -> Result<RenderId, GpuError> {
-        self.add_with(mesh, particles, false)
-    }
-
-    /// The same with tangents.
-    ///
-    /// # Errors
-    /// As [`RenderMeshes::add`], and if the mesh has no texture coordinates.
-    pub fn add_with_tangents(
-        &mut self,
-        mesh: &Arc<RenderMesh>,
-        particles: Range<u32>,
-    ) -> Result<RenderId, GpuError> {
-        self.add_with(mesh, particles, true)
-    }
-
-    fn add_with(
-        &mut self,
-        mesh: &Arc<RenderMesh>,
-        particles: Range<u32>,
-        has_tangents: bool,
-    ) -> Result<RenderId, GpuError> {
-        let (len, expected) = (particles.len(), mesh.particle_count as usize);
-        if len != expected {
-            return Err(ModelError::Length { what: "render particles", len, expected }.into());
-        }
-        if has_tangents && mesh.uvs.is_empty() {
-            return Err(ModelError::Empty { what: "render mesh uvs" }.into());
-        }
-        self.acquire(mesh)?;
-        let instance = self.allocate(mesh, particles, has_tangents).inspect_err(|_| {
-            self.release(mesh);
-        })?;
-        let id = RenderId(self.next_id);
-        self.next_id += 1;
-        self.particle_end = self.particle_end.max(instance.particles.end);
-        self.instances.insert(id, instance);
-        self.is_stale = true;
-        self.is_kept = false;
-        Ok(id)
-    }
-
-    /// Ranges for a new instance, or none of them.
-    fn allocate(
-        &mut self,
-        mesh: &Arc<RenderMesh>,
-        particles: Range<u32>,
-        has_tangents: bool,
-    ) -> Result<Instance, GpuError> {
-        let count = mesh.vertex_count() as u32;
-        let mut instance = Instance {
-            mesh: mesh.clone(),
-            particles,
-            vertices: self.vertices.allocate(&self.device, count)?,
-            tangents: None,
-            normals: None,
-        };
-        let mut fill = || -> Result<(), GpuError> {
-            if has_tangents {
-                instance.tangents = Some(self.tangents.allocate(&self.device, count)?);
-            }
-            if mesh.has_offsets() {
-                instance.normals = Some(self.normals.allocate(&self.device, mesh.particle_count)?);
-            }
-            Ok(())
-        };
-        let result = fill();
-        self.bind_group = None;
-        match result {
-            Ok(()) => Ok(instance),
-            Err(error) => {
-                self.free(&instance);
-                Err(error)
-            }
-        }
-    }
-
-    fn free(&mut self, instance: &Instance) {
-        self.vertices.free(instance.vertices.clone());
-        instance.tangents.iter().for_each(|range| self.tangents.free(range.clone()));
-        instance.normals.iter().for_each(|range| self.normals.free(range.clone()));
-    }
-
-    /// Counts an instance of a mesh, which is uploaded for the first one.
-    fn acquire(&mut self, mesh: &Arc<RenderMesh>) -> Result<(), GpuError> {
-        let Self { meshes, words, word_ranges, word_buffer, device, queue, usages, .. } = self;
-        let mut is_replaced = false;
-        let pack = || -> Result<SharedMesh, GpuError> {
-            mesh.validate()?;
-            let mut packed_words = Vec::new();
-            let packed = pack_render_mesh(mesh, &mut packed_words);
-            let bytes = 4 * packed_words.len() as u64;
-            word_buffer.check(device, bytes)?;
-            let range = word_ranges.allocate(packed_words.len() as u32).map_err(|full| {
-                let (bytes, limit) = (4 * full.needed, 4 * u64::from(full.limit));
-                GpuError::TooLarge { buffer: word_buffer.name(), bytes, limit }
-            })?;
-            let (begin, end) = (range.start as usize, range.end as usize);
-            words.resize(words.len().max(end), 0);
-            words[begin..end].copy_from_slice(&packed_words);
-            is_replaced = word_buffer.grow(device, 4 * words.len() as u64);
-            let written = if is_replaced { 0..words.len() } else { begin..end };
-            let offset = 4 * written.start as u64;
-            queue.write_buffer(word_buffer.buffer(), offset, cast_slice(&words[written]));
-            let buffer = |label, contents: &[u8], usage| {
-                wgpu::util::DeviceExt::create_buffer_init(
-                    device,
-                    &wgpu::util::BufferInitDescriptor {
-                        label: Some(label),
-                        contents,
-                        usage: usage | *usages,
-                    },
-                )
-            };
-            let indices = buffer(
-                "poplin.render.indices",
-                cast_slice(&mesh.triangles),
-                wgpu::BufferUsages::INDEX,
-            );
-            let uvs = (!mesh.uvs.is_empty()).then(|| {
-                buffer("poplin.render.uvs", cast_slice(&mesh.uvs), wgpu::BufferUsages::VERTEX)
-            });
-            Ok(SharedMesh { packed: packed.moved_by(range.start), words: range, indices, uvs })
-        };
-        meshes.acquire(mesh, pack)?;
-        if is_replaced {
-            self.bind_group = None;
-        }
-        Ok(())
-    }
-
-    fn release(&mut self, mesh: &Arc<RenderMesh>) {
-        if let Some(shared) = self.meshes.release(mesh) {
-            self.word_ranges.free(shared.words);
-        }
-    }
-
-    /// Removes a render mesh; its part of the buffers is reused by meshes added later.
-    ///
-    /// # Errors
-    /// [`GpuError::NoSuchRenderMesh`].
-    pub fn remove(&mut self, id: RenderId) -> Result<(), GpuError> {
-        let instance = self.instances.remove(&id).ok_or(GpuError::NoSuchRenderMesh)?;
-        self.free(&instance);
-        self.release(&instance.mesh);
-        let ends = self.instances.values().map(|instance| instance.particles.end);
-        self.particle_end = ends.max().unwrap_or(0);
-        self.is_stale = true;
-        Ok(())
-    }
-
-    /// Records a frame of the engine and [`RenderMeshes::keep`] before it, for an application that interpolates. What was added or set
-    /// anew does not move there from where it was. Several frames a submission need [`EngineOptions::frames_per_submit`].
-    ///
-    /// # Errors
-    /// As [`crate::Engine::encode_frame`] and [`RenderMeshes::keep`].
-    pub fn encode_frame(
-        &mut self,
-        engine: &mut Engine,
-        encoder: &mut wgpu::CommandEncoder,
-        frame: &Frame,
-    ) -> Result<(), GpuError> {
-        engine.encode_changes(encoder);
-        self.keep(encoder, engine.particle_buffer())?;
-        engine.encode_frame(encoder, frame)
-    }
-
-    /// Records that the particles as they are now become those that alpha 0 draws: before every frame, as [`RenderMeshes::encode_frame`]
-    /// does. An application that does not interpolate has no need of it.
-    ///
-    /// # Errors
-    /// [`GpuError::ShortBuffer`] if the buffer has not the particles of all meshes, [`GpuError::TooLarge`].
-    pub fn keep(
-        &mut self,
-        encoder: &mut wgpu::CommandEncoder,
-        particles: &wgpu::Buffer,
-    ) -> Result<(), GpuError> {
-        let len = self.check_particles(particles)?;
-        if len > 0 {
-            self.kept.check(&self.device, len)?;
-            if self.kept.grow(&self.device, len) {
-                self.bind_group = None;
-            }
-            encoder.copy_buffer_to_buffer(particles, 0, self.kept.buffer(), 0, len);
-            self.is_kept = true;
-        }
-        Ok(())
-    }
-
-    /// Records that all vertices are made from the particles: `alpha` 0 draws those that were kept, 1 those of now, what is between them
-    /// something in between. A mesh that was added since is drawn as it is until [`RenderMeshes::keep`] is called next.
-    ///
-    /// # Errors
-    /// As [`RenderMeshes::keep`]; then nothing is recorded.
-    pub fn encode(
-        &mut self,
-        encoder: &mut wgpu::CommandEncoder,
-        particles: &wgpu::Buffer,
-        alpha: f32,
-    ) -> Result<(), GpuError> {
-        if self.check_particles(particles)? == 0 {
-            return Ok(());
-        }
-        for pool in [&mut self.normals, &mut self.vertices, &mut self.tangents] {
-            pool.record_growth(encoder);
-        }
-        if self.is_stale {
-            self.upload_instances()?;
-        }
-        // NaN draws the particles as they are.
-        let alpha = if self.is_kept && alpha < 1.0 { alpha.max(0.0) } else { 1.0 };
-        let [particle_chunks, vertex_chunks] = self.chunk_counts;
-        let mut bytes = Vec::with_capacity(2 * UNIFORM_STRIDE as usize);
-        for (chunk_begin, chunk_count) in [(0, particle_chunks), (particle_chunks, vertex_chunks)] {
-            push_uniform(
-                &mut bytes,
-                &RenderParameters { alpha, kept_fraction: 1.0 - alpha, chunk_begin, chunk_count },
-            );
-        }
-        let offset = self.slot as u64 * bytes.len() as u64;
-        if self.uniforms.grow(&self.device, SLOTS as u64 * bytes.len() as u64) {
-            self.bind_group = None;
-        }
-        self.queue.write_buffer(self.uniforms.buffer(), offset, &bytes);
-        self.slot = (self.slot + 1) % SLOTS;
-        self.bind(particles);
-        let Some((_, group)) = &self.bind_group else { return Ok(()) };
-        let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {
-            label: Some("poplin.render"),
-            timestamp_writes: None,
-        });
-        let most = self.device.limits().max_compute_workgroups_per_dimension;
-        for (pipeline, (list, count)) in self.pipelines.iter().zip([
-            (0, particle_chunks),
-            (1, vertex_chunks),
-            (1, vertex_chunks),
-        ]) {
-            if count > 0 {
-                let width = count.min(most);
-                pass.set_pipeline(pipeline);
-                pass.set_bind_group(0, group, &[(offset + list * UNIFORM_STRIDE) as u32]);
-                pass.dispatch_workgroups(width, count.div_ceil(width), 1);
-            }
-        }
-        Ok(())
-    }
-
-    /// Length of the particles of all meshes \[bytes\].
-    fn check_particles(&self, particles: &wgpu::Buffer) -> Result<u64, GpuError> {
-        let needed = PARTICLE_BYTES * u64::from(self.particle_end);
-        if particles.size() < needed {
-            let (buffer, bytes) = ("the buffer of particles", particles.size());
-            return Err(GpuError::ShortBuffer { buffer, bytes, needed });
-        }
-        Ok(needed)
-    }
-
-    fn upload_instances(&mut self) -> Result<(), GpuError> {
-        let mut packed = Vec::with_capacity(self.instances.len());
-        let mut chunks: [Vec<[u32; 2]>; 2] = Default::default();
-        for (index, instance) in (0..).zip(self.instances.values()) {
-            let begin = |range: &Option<Range<u32>>| range.as_ref().map_or(NO_OFFSET, |r| r.start);
-            let mesh = self.meshes.get(&instance.mesh).expect("an instance holds its mesh");
-            packed.push(RenderInstance {
-                particle_begin: instance.particles.start,
-                vertex_begin: instance.vertices.start,
-                tangent_begin: begin(&instance.tangents),
-                normal_begin: begin(&instance.normals),
-                ..mesh.packed
-            });
-            let particles = instance.normals.as_ref().map_or(0, |_| mesh.packed.particle_count);
-            for (list, count) in chunks.iter_mut().zip([particles, mesh.packed.vertex_count]) {
-                list.extend((0..count).step_by(RENDER_LANES as usize).map(|first| [index, first]));
-            }
-        }
-        self.chunk_counts = [chunks[0].len() as u32, chunks[1].len() as u32];
-        let chunks = chunks.concat();
-        let Self { instance_buffer, chunk_buffer, device, queue, .. } = self;
-        let is_replaced = instance_buffer.upload(device, queue, cast_slice(&packed))?
-            | chunk_buffer.upload(device, queue, cast_slice(&chunks))?;
-        if is_replaced {
-            self.bind_group = None;
-        }
-        self.is_stale = false;
-        Ok(())
-    }
-
-    fn bind(&mut self, particles: &wgpu::Buffer) {
-        if self.bind_group.as_ref().is_some_and(|(bound, _)| bound == particles) {
-            return;
-        }
-        let storage = [
-            self.word_buffer.buffer(),
-            self.instance_buffer.buffer(),
-            self.chunk_buffer.buffer(),
-            particles,
-            self.kept.buffer(),
-            self.normals.buffer(0),
-            self.vertices.buffer(0),
-            self.tangents.buffer(0),
-        ];
-        let group = bind_group::<RenderParameters>(
-            &self.device,
-            "poplin.render.bind_group",
-            &self.layout,
-            self.uniforms.buffer(),
-            &storage,
-        );
-        self.bind_group = Some((particles.clone(), group));
-    }
-
     /// Number of render meshes.
     pub fn len(&self) -> usize {
         self.instances.len()
     }
 
-    /// Whether there are none.
+    /// True if there are no render meshes.
     pub fn is_empty(&self) -> bool {
         self.instances.is_empty()
-    }
-
-    fn instance(&self, id: RenderId) -> Result<(&Instance, &SharedMesh), GpuError> {
-        let instance = self.instances.get(&id).ok_or(GpuError::NoSuchRenderMesh)?;
-        let mesh = self.meshes.get(&instance.mesh).ok_or(GpuError::NoSuchRenderMesh)?;
-        Ok((instance, mesh))
-    }
-
-    /// All vertices, [`RenderVertex`] each. Replaced when an added mesh does not fit.
-    pub fn vertex_buffer(&self) -> &wgpu::Buffer {
-        self.vertices.buffer(0)
-    }
-
-    /// Vertices of a mesh in [`RenderMeshes::vertex_buffer`].
-    ///
-    /// # Errors
-    /// [`GpuError::NoSuchRenderMesh`].
-    pub fn vertex_range(&self, id: RenderId) -> Result<Range<u32>, GpuError> {
-        self.instance(id).map(|(instance, _)| instance.vertices.clone())
-    }
-
-    /// All tangents, `[f32; 4]` each. Replaced when an added mesh does not fit.
-    pub fn tangent_buffer(&self) -> &wgpu::Buffer {
-        self.tangents.buffer(0)
-    }
-
-    /// Tangents of a mesh in [`RenderMeshes::tangent_buffer`], if it has any.
-    ///
-    /// # Errors
-    /// [`GpuError::NoSuchRenderMesh`].
-    pub fn tangent_range(&self, id: RenderId) -> Result<Option<Range<u32>>, GpuError> {
-        self.instance(id).map(|(instance, _)| instance.tangents.clone())
-    }
-
-    /// Indices of the corners of a mesh's triangles, `u32`, from 0 for each mesh; and how many.
-    ///
-    /// # Errors
-    /// [`GpuError::NoSuchRenderMesh`].
-    pub fn index_buffer(&self, id: RenderId) -> Result<(&wgpu::Buffer, u32), GpuError> {
-        let (instance, mesh) = self.instance(id)?;
-        Ok((&mesh.indices, 3 * instance.mesh.triangles.len() as u32))
-    }
-
-    /// Texture coordinates of a mesh's vertices, `[f32; 2]` each, if it has any.
-    ///
-    /// # Errors
-    /// [`GpuError::NoSuchRenderMesh`].
-    pub fn uv_buffer(&self, id: RenderId) -> Result<Option<&wgpu::Buffer>, GpuError> {
-        self.instance(id).map(|(_, mesh)| mesh.uvs.as_ref())
-    }
-
-    /// Binds the buffers of a mesh as [`RenderMeshes::VERTEX_LAYOUT`], [`RenderMeshes::UV_LAYOUT`] and [`RenderMeshes::TANGENT_LAYOUT`] say
-    /// and draws it. A pipeline without one of the latter does not mind that it is bound.
-    ///
-    /// # Errors
-    /// [`GpuError::NoSuchRenderMesh`].
-    pub fn draw(
-        &self,
-        pass: &mut wgpu::RenderPass<'_>,
-        id: RenderId,
-        instances: Range<u32>,
-    ) -> Result<(), GpuError> {
-        let (instance, mesh) = self.instance(id)?;
-        let part = |range: &Range<u32>, bytes: u64| {
-            u64::from(range.start) * bytes..u64::from(range.end) * bytes
-        };
-        pass.set_vertex_buffer(0, self.vertex_buffer().slice(part(&instance.vertices, 32)));
-        if let Some(uvs) = &mesh.uvs {
-            pass.set_vertex_buffer(1, uvs.slice(..));
-        }
-        if let Some(range) = &instance.tangents {
-            pass.set_vertex_buffer(2, self.tangent_buffer().slice(part(range, 16)));
-        }
-        pass.set_index_buffer(mesh.indices.slice(..), wgpu::IndexFormat::Uint32);
-        pass.draw_indexed(0..3 * instance.mesh.triangles.len() as u32, 0, instances);
-        Ok(())
-    }
-
-    /// Memory on the device \[bytes\].
-    pub fn memory_bytes(&self) -> u64 {
-        let shared = self
-            .meshes
-            .values()
-            .map(|mesh| mesh.indices.size() + mesh.uvs.as_ref().map_or(0, wgpu::Buffer::size));
-        let buffers = [
-            &self.word_buffer,
-            &self.instance_buffer,
-            &self.chunk_buffer,
-            &self.kept,
-            &self.uniforms,
-        ];
-        let pools = [&self.normals, &self.vertices, &self.tangents];
-        shared.sum::<u64>()
-            + buffers.map(GrowableBuffer::size).iter().sum::<u64>()
-            + pools.map(Pool::size).iter().sum::<u64>()
     }
 }

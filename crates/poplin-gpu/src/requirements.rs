@@ -1,16 +1,17 @@
-//! What the engine requires of an adapter.
+//! Requirements of the engine on an adapter.
 
 use poplin_host::TierLimits;
 
 use crate::GpuError;
 
-/// Features to ask the adapter for: none, the kernels run on WebGPU's baseline.
+/// Features to request from the adapter: none, the kernels run on WebGPU's baseline.
 pub fn required_features(_adapter: &wgpu::Adapter) -> wgpu::Features {
     wgpu::Features::empty()
 }
 
-/// Limits to ask the adapter for: WebGPU's defaults, raised to what the adapter has where that makes cloths faster
-/// (workgroup memory and size) or larger (buffer sizes). Merge them with the application's own.
+/// Limits to request from the adapter: WebGPU's defaults, raised to the adapter's own where that
+/// makes cloths faster (workgroup memory and size) or larger (buffer sizes). Merge them with the
+/// application's limits.
 pub fn required_limits(adapter: &wgpu::Adapter) -> wgpu::Limits {
     let has = adapter.limits();
     let mut limits = wgpu::Limits::default();
@@ -26,17 +27,18 @@ pub fn required_limits(adapter: &wgpu::Adapter) -> wgpu::Limits {
     limits
 }
 
-/// What the memory tiers and lane counts are chosen from.
+/// Limits by which memory tiers and lane counts are chosen.
 pub fn tier_limits(limits: &wgpu::Limits) -> TierLimits {
     TierLimits {
         workgroup_bytes: limits.max_compute_workgroup_storage_size,
         invocations: limits
             .max_compute_invocations_per_workgroup
+            // Workgroups are one-dimensional, so both limits apply.
             .min(limits.max_compute_workgroup_size_x),
     }
 }
 
-/// Rejects a device below what every kernel needs.
+/// Rejects a device below the requirements of the kernels.
 pub(crate) fn check_device(limits: &wgpu::Limits) -> Result<(), GpuError> {
     let needed = [
         (

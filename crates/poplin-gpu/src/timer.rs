@@ -1,31 +1,32 @@
-//! How long the device takes for a frame.
+//! Timing of frames on the device's clock.
 
 use std::time::Duration;
 
 use crate::GpuError;
 use crate::headless::read_buffer;
 
-/// What a device must have for it.
+/// Device features required for timestamps.
 pub(crate) const FEATURES: wgpu::Features =
     wgpu::Features::TIMESTAMP_QUERY.union(wgpu::Features::TIMESTAMP_QUERY_INSIDE_ENCODERS);
 
-/// Size of the copies by which [`Timer::copy_rate`] judges the memory \[bytes\]: more than caches hold.
+/// Size of the copies with which [`Timer::copy_rate`] measures memory \[bytes\]: larger than
+/// caches.
 const COPIED_BYTES: u64 = 128 << 20;
-/// How many it tries.
+/// Number of copies.
 const COPIES: u32 = 5;
 
-/// Two timestamps of the device.
+/// Pair of timestamps on the device.
 #[derive(Debug)]
 pub(crate) struct Timer {
     queries: wgpu::QuerySet,
     resolved: wgpu::Buffer,
-    /// One tick \[ns\].
+    /// Length of one tick \[ns\].
     period: f32,
     is_set: bool,
 }
 
 impl Timer {
-    /// `None` if the device has no timestamps.
+    /// Creates a timer; `None` if the device has no timestamps.
     pub(crate) fn new(device: &wgpu::Device, queue: &wgpu::Queue) -> Option<Self> {
         device.features().contains(FEATURES).then(|| Self {
             queries: device.create_query_set(&wgpu::QuerySetDescriptor {
@@ -44,7 +45,8 @@ impl Timer {
         })
     }
 
-    /// The fastest of some copies within the device: bytes that it read and wrote by the second.
+    /// Measures copies within the device and returns the best total rate of reads and writes
+    /// [bytes/s].
     pub(crate) fn copy_rate(
         &mut self,
         device: &wgpu::Device,
@@ -68,25 +70,27 @@ impl Timer {
             queue.submit([encoder.finish()]);
             let time = self.read(device, queue)?.unwrap_or_default().as_secs_f64();
             if time > 0.0 {
+                // A copy reads and writes every byte.
                 rate = rate.max(2.0 * COPIED_BYTES as f64 / time);
             }
         }
         Ok(rate)
     }
 
-    /// Takes the time before what is recorded next.
+    /// Records the first timestamp, before the commands to be timed.
     pub(crate) fn start(&self, encoder: &mut wgpu::CommandEncoder) {
         encoder.write_timestamp(&self.queries, 0);
     }
 
-    /// Takes the time after it.
+    /// Records the second timestamp.
     pub(crate) fn stop(&mut self, encoder: &mut wgpu::CommandEncoder) {
         encoder.write_timestamp(&self.queries, 1);
         encoder.resolve_query_set(&self.queries, 0..2, &self.resolved, 0);
         self.is_set = true;
     }
 
-    /// Waits for what was submitted; the time between both, `None` before the first.
+    /// Waits for submitted commands and returns the time between both timestamps; `None` before the
+    /// first measurement.
     pub(crate) fn read(
         &self,
         device: &wgpu::Device,

@@ -1,4 +1,4 @@
-//! Contact of triangles without an engine, for tests: a round or a slice that is uploaded and read back.
+//! Triangle contact without an engine, for tests: uploads and reads back a round or a slice.
 
 use bytemuck::{cast_slice, from_bytes, pod_collect_to_vec};
 use poplin_layout::{
@@ -13,23 +13,24 @@ use crate::triangles::{
 };
 use crate::{EngineOptions, GpuError};
 
-/// Sums of a list of counts, with that after the last, as the scan leaves them.
+/// Prefix sums of a list of counts, including the total, from the per-block sums of the scan.
 fn scanned(words: &[u32], len: u32, count: usize) -> Vec<u32> {
     let blocks = &words[(len + SCAN_BLOCK) as usize..];
+    // The scan stores sums within blocks, then sums of whole blocks.
     (0..=count).map(|index| words[index] + blocks[index / SCAN_BLOCK as usize]).collect()
 }
 
-/// The float of ordered bits.
+/// Inverse of the mapping of floats to ordered bits.
 fn from_ordered(bits: u32) -> f32 {
     f32::from_bits(if bits >> 31 == 0 { !bits } else { bits & !(1 << 31) })
 }
 
-/// The state of a round at the start of the words of `triangle_lists`.
+/// Returns the state of a round, which begins the words of `triangle_lists`.
 fn state_of(words: &[u32]) -> RoundState {
     *from_bytes(cast_slice(&words[..RoundState::WORDS]))
 }
 
-/// Kernels of contact of triangles and the buffers of a round or slice.
+/// Kernels of triangle contact and the buffers of a round or slice.
 #[derive(Debug)]
 pub struct TriangleRounds {
     kernels: TriangleKernels,
@@ -37,14 +38,14 @@ pub struct TriangleRounds {
     buffers: Option<TriangleBuffers>,
 }
 
-/// How far a slice has come.
+/// Progress of a slice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TriangleProgress {
-    /// Rounds that have begun.
+    /// Number of rounds that have begun.
     pub rounds: u32,
-    /// Whether there is no other one.
+    /// True if no rounds are left.
     pub is_done: bool,
-    /// Candidates that were found, if there is no room for them: the slice has ended where it was.
+    /// Number of candidates found, if it exceeds the capacity: the slice has then stopped.
     pub lack: Option<u32>,
 }
 
@@ -59,11 +60,12 @@ impl TriangleRounds {
         }
     }
 
-    /// Uploads where rows start, who takes part, and the candidates that there are; with room for `capacity` of them. A slice has
-    /// `max_rounds` at most; one that is alone begins again if there may be more than two.
+    /// Uploads initial positions of rows, bodies and given candidates, with capacity for `capacity`
+    /// candidates. A slice has at most `max_rounds` rounds; a single round is repeated with a
+    /// smaller step only if `max_rounds` exceeds 2.
     ///
     /// # Errors
-    /// [`GpuError::TooLarge`] if the device cannot bind a buffer of it.
+    /// [`GpuError::TooLarge`] if the device cannot bind a buffer.
     pub fn upload(
         &mut self,
         device: &wgpu::Device,
@@ -95,7 +97,7 @@ impl TriangleRounds {
         let mut passes = Passes::default();
         add(&mut passes);
         let buffers = self.buffers();
-        // None of these passes reports.
+        // None of these passes writes reports, so any buffer serves as their binding.
         let particles = particles.map(|[cloths, current, previous, feedback]| {
             [cloths, current, previous, feedback, &buffers.storage[PAIRS]]
         });
@@ -105,7 +107,8 @@ impl TriangleRounds {
         self.kernels.record(&mut pass, buffers, &bound, &passes, max_row);
     }
 
-    /// Records a round of the uploaded moves and candidates, with so many iterations.
+    /// Records the response of a round to the uploaded moves and candidates, with this number of
+    /// iterations.
     pub fn encode_round(
         &self,
         device: &wgpu::Device,
@@ -115,8 +118,8 @@ impl TriangleRounds {
         self.record(device, encoder, None, |passes| passes.response(iterations));
     }
 
-    /// Records where particles and colliders would be after the slice. Buffers: entries of the cloths, current and previous particles,
-    /// reports.
+    /// Records the contact-free positions of particles and colliders after the slice. Buffers:
+    /// entries of the cloths, current and previous particles, reports.
     pub fn encode_targets(
         &self,
         device: &wgpu::Device,
@@ -126,7 +129,7 @@ impl TriangleRounds {
         self.record(device, encoder, Some(particles), |passes| passes.target(TRIANGLE_DUE));
     }
 
-    /// Records that particles move to where contact lets them be, in the same buffers.
+    /// Records the move of particles to their positions after contact, with the same buffers.
     pub fn encode_apply(
         &self,
         device: &wgpu::Device,
@@ -141,7 +144,8 @@ impl TriangleRounds {
         self.record(device, encoder, None, |passes| passes.begin(TRIANGLE_DUE));
     }
 
-    /// Records a round of a slice, from its search on; if there is none left, nothing changes.
+    /// Records a round of a slice, starting with its search; it has no effect if no rounds are
+    /// left.
     pub fn encode_next(
         &self,
         device: &wgpu::Device,
@@ -157,7 +161,7 @@ impl TriangleRounds {
         self.record(device, encoder, None, |passes| passes.finish(TRIANGLE_DUE));
     }
 
-    /// How far the recorded rounds have come, once they have run.
+    /// Reads the progress of the recorded rounds, once they have run.
     ///
     /// # Errors
     /// [`GpuError`] if the device is lost or does not answer.
@@ -176,7 +180,7 @@ impl TriangleRounds {
         })
     }
 
-    /// What the recorded passes have left of the uploaded round, once they have run.
+    /// Reads the uploaded round as the recorded passes have changed it, once they have run.
     ///
     /// # Errors
     /// [`GpuError`] if the device is lost or does not answer.
@@ -204,6 +208,7 @@ impl TriangleRounds {
         pairs.truncate(slots[capacity] as usize);
         let mut held: Vec<TriangleMultiplier> = pod_collect_to_vec(&read(HELD)?);
         held.truncate(state.held_count.0 as usize);
+        // Layout of the lists: state, 2 words per row, holds, 4 per candidate, corners.
         let holds = RoundState::WORDS + 2 * row_count;
         let corners = holds + row_count + 4 * capacity;
         let corner_count = begins[row_count] as usize;

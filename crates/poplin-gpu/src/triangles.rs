@@ -1,79 +1,58 @@
-//! Contact of triangles on the device: kernels, buffers and passes.
+//! Triangle contact on the device: kernels, buffers and passes.
+
+mod buffers;
 
 use std::collections::HashMap;
-use std::mem::offset_of;
 
-use bytemuck::{Zeroable, cast_slice};
 use poplin_layout::{
-    Atomic, CONTACT_LANES, ContactParameters, RoundState, SCAN_BLOCK, TRIANGLE_BODY_WORDS,
-    TRIANGLE_DUE, TRIANGLE_FRESH, TRIANGLE_OVERLAPS, TRIANGLE_PATH, TRIANGLE_RESERVE,
-    TRIANGLE_SECTIONS, TriangleBodies, TriangleCandidate, TriangleMultiplier, TrianglePair,
-    TriangleParameters, TriangleRound, TriangleTask,
+    CONTACT_LANES, SCAN_BLOCK, TRIANGLE_BODY_WORDS, TRIANGLE_DUE, TRIANGLE_FRESH,
+    TRIANGLE_OVERLAPS, TriangleParameters,
 };
 use poplin_shaders::Kernel;
-use wgpu::util::DeviceExt;
 
-use crate::binding::{UNIFORM_STRIDE, bind_group, bind_group_layout, push_uniform};
-use crate::growable::GrowableBuffer;
+use crate::EngineOptions;
+use crate::binding::{UNIFORM_STRIDE, bind_group, bind_group_layout};
 use crate::pipelines::{kernel_pipeline, pipeline_layout};
-use crate::{EngineOptions, GpuError};
+pub(crate) use buffers::{TriangleBuffers, TriangleSlice};
 
-/// Bindings 1.. of the kernels: whether they only read them.
+/// Read-only flags of the storage bindings 1 to 8 of the response kernels.
 const STORAGE_READ_ONLY: [bool; 8] = [true, true, false, false, false, false, false, false];
-/// Likewise, of those that search.
+/// Read-only flags of the storage bindings 1 to 8 of the search kernels.
 const SEARCH_READ_ONLY: [bool; 8] = [true, true, false, true, false, false, false, false];
 
-/// Likewise, of those that read and write particles.
+/// Read-only flags of the storage bindings 1 to 8 of the kernels that read and write particles.
 const PARTICLES_READ_ONLY: [bool; 8] = [true, false, false, false, false, true, false, false];
 
-/// Storage buffers: of the response in the order of their bindings, then what only the search has.
-const NAMES: [&str; 13] = [
-    "poplin.triangles.candidates",
-    "poplin.triangles.rows",
-    "poplin.triangles.moves",
-    "poplin.triangles.pairs",
-    "poplin.triangles.held",
-    "poplin.triangles.slots",
-    "poplin.triangles.begins",
-    "poplin.triangles.lists",
-    "poplin.triangles.tasks",
-    "poplin.triangles.simplices",
-    "poplin.triangles.nodes",
-    "poplin.triangles.boxes",
-    "poplin.triangles.counts",
-];
-
-/// Index of the candidates in the storage buffers.
+/// Index of the buffer of candidates.
 pub(crate) const FOUND: usize = 0;
-/// Of what rows keep.
+/// Index of the buffer of per-row state.
 pub(crate) const ROWS: usize = 1;
-/// Of the sections of rows.
+/// Index of the buffer of row sections: positions and moves.
 pub(crate) const MOVES: usize = 2;
-/// Of the pairs.
+/// Index of the buffer of contact pairs.
 pub(crate) const PAIRS: usize = 3;
-/// Of the multipliers.
+/// Index of the buffer of multipliers.
 pub(crate) const HELD: usize = 4;
-/// Size of one of them \[bytes\].
-const HELD_BYTES: u64 = size_of::<TriangleMultiplier>() as u64;
-/// Of the counts of candidates.
+/// Index of the buffer of pair counts by candidate.
 pub(crate) const SLOTS: usize = 5;
-/// Of the counts of rows.
+/// Index of the buffer of corner counts by row.
 pub(crate) const BEGINS: usize = 6;
-/// Of the words and lists.
+/// Index of the buffer of status words and lists.
 pub(crate) const LISTS: usize = 7;
-/// Of the counts of queries.
+/// Index of the buffer of candidate counts by query.
 const COUNTS: usize = 12;
 
-/// Buffers of the bindings of the response,
+/// Buffers bound by the response, in the order of bindings.
 const RESPONSE: [usize; 8] = [FOUND, ROWS, MOVES, PAIRS, HELD, SLOTS, BEGINS, LISTS];
-/// and of those of the search.
+/// Buffers bound by the search, in the order of bindings.
 const SEARCH: [usize; 8] = [8, 9, MOVES, 10, 11, COUNTS, FOUND, LISTS];
-/// Lists of counts that are scanned, at the binding where the scan has its own.
+/// Buffers of counts that are scanned; a scan binds each at its own count binding.
 const SCANNED: [usize; 3] = [SLOTS, BEGINS, COUNTS];
 
-/// The uniforms are those of the words that say whether a pass has anything to do; then come those of the scans,
+/// First uniform of the scans. Before it there is one uniform for each status word that may disable
+/// a pass.
 const SCANS: u32 = TRIANGLE_OVERLAPS + 1;
-/// then those of the levels of the trees, then those of slices.
+/// First uniform of the tree levels, after those of the scans. Uniforms of slices follow.
 const LEVELS: u32 = SCANS + SCANNED.len() as u32;
 
 /// One dispatch.
@@ -84,7 +63,8 @@ struct Pass {
     uniform: u32,
 }
 
-/// Which layout a kernel has: of the response, of the search, or of what reads and writes particles.
+/// Bind group layout of a kernel: 0 for the response, 1 for the search, 2 for kernels that read and
+/// write particles.
 fn layout_of(kernel: Kernel) -> usize {
     use Kernel::*;
     match kernel {
@@ -100,7 +80,7 @@ fn layout_of(kernel: Kernel) -> usize {
     }
 }
 
-/// Passes in order.
+/// Sequence of passes.
 #[derive(Debug, Default)]
 pub(crate) struct Passes(Vec<Pass>);
 
@@ -109,64 +89,66 @@ impl Passes {
         self.0.extend(kernels.iter().map(|&kernel| Pass { kernel, uniform }));
     }
 
-    /// Replaces the counts of a list by sums.
+    /// Adds the prefix sum of a list of counts.
     fn scan(&mut self, list: usize) {
         let index = SCANNED.iter().position(|&scanned| scanned == list);
         let uniform = SCANS + index.unwrap_or_default() as u32;
         self.push(uniform, &[Kernel::ContactScanBlocks, Kernel::ContactScanSums]);
     }
 
-    /// Where particles are before a frame.
+    /// Adds the pass that stores the particle positions before a frame.
     pub(crate) fn start(&mut self, slice: u32) {
         self.push(slice, &[Kernel::TriangleGatherPositions]);
     }
 
-    /// Multipliers of the last frame, in which bodies had other indices.
+    /// Adds the pass that maps the multipliers of the last frame to new body indices.
     pub(crate) fn rename(&mut self) {
         self.push(TRIANGLE_DUE, &[Kernel::TriangleRemapMultipliers]);
     }
 
-    /// Where particles and colliders would be after a slice.
+    /// Adds the pass that computes the contact-free positions of particles and colliders after a
+    /// slice.
     pub(crate) fn target(&mut self, slice: u32) {
         self.push(slice, &[Kernel::TriangleSetTargets]);
     }
 
-    /// The begin of a slice.
+    /// Adds the passes that begin a slice.
     pub(crate) fn begin(&mut self, slice: u32) {
         use Kernel::*;
         self.push(slice, &[TriangleClearState, TriangleBoundBodies, TriangleFindForcedMoves]);
     }
 
-    /// A round of a slice, from its search on; if there is none left, nothing changes.
+    /// Adds a round of a slice, starting with its search; it has no effect if no rounds are left.
     pub(crate) fn round(&mut self, level_count: u32, iterations: u32) {
         use Kernel::*;
         self.push(TRIANGLE_DUE, &[TriangleBeginRound]);
         self.push(TRIANGLE_FRESH, &[TrianglePlanMoves]);
         self.push(TRIANGLE_DUE, &[TriangleBoundMoves]);
         self.search(level_count);
-        // What is left is cut again, by what was found.
+        // The candidates found by the search may shorten the remaining step.
         self.push(TRIANGLE_FRESH, &[TriangleLimitFraction, TrianglePlanMoves]);
         self.push(TRIANGLE_DUE, &[TriangleBoundMoves]);
         self.respond(iterations);
     }
 
-    /// The end of a slice.
+    /// Adds the pass that ends a slice.
     pub(crate) fn finish(&mut self, slice: u32) {
         self.push(slice, &[Kernel::TriangleRestoreVelocities]);
     }
 
-    /// Particles move to where contact lets them be.
+    /// Adds the pass that moves particles to their positions after contact.
     pub(crate) fn apply(&mut self, slice: u32) {
         self.push(slice, &[Kernel::TriangleWriteParticles]);
     }
 
-    /// What a slice did is reported.
+    /// Adds the pass that reports a slice.
     pub(crate) fn report(&mut self, slice: u32) {
         self.push(slice, &[Kernel::TriangleUpdateReports]);
     }
 
-    /// Candidates of a round.
+    /// Adds the search for the candidates of a round.
     fn search(&mut self, level_count: u32) {
+        // Leaves first: each level reads the boxes of the one below.
         for level in 0..level_count {
             self.push(LEVELS + level, &[Kernel::TriangleRefitTrees]);
         }
@@ -175,16 +157,17 @@ impl Passes {
         self.push(TRIANGLE_DUE, &[Kernel::TriangleListCandidates]);
     }
 
-    /// The response to moves and candidates that there are.
+    /// Adds the response to given moves and candidates.
     #[cfg(feature = "testing")]
     pub(crate) fn response(&mut self, iterations: u32) {
         self.push(TRIANGLE_DUE, &[Kernel::TriangleBoundMoves]);
         self.respond(iterations);
     }
 
-    /// What a round does with its candidates.
+    /// Adds the response to the candidates of a round.
     fn respond(&mut self, iterations: u32) {
         use Kernel::*;
+        // Narrow phase: pairs get slots by prefix sum, their corners lists per row.
         self.push(TRIANGLE_DUE, &[TriangleFlagPairs]);
         self.scan(SLOTS);
         self.push(TRIANGLE_DUE, &[TriangleBuildPairs]);
@@ -198,6 +181,7 @@ impl Passes {
         }
         self.push(TRIANGLE_FRESH, &[TriangleIteratePinned]);
         self.push(TRIANGLE_OVERLAPS, &[TriangleReduceOverlaps, TriangleGatherCorrections]);
+        // Limits the step fraction and moves the rows.
         self.push(
             TRIANGLE_DUE,
             &[TriangleTruncateMoves, TriangleMarkLimitingPairs, TriangleCheckTruncation],
@@ -206,59 +190,21 @@ impl Passes {
     }
 }
 
-/// Counts of so many things and of the index after the last, in whole blocks but for the last one.
-fn scan_len(count: usize) -> u32 {
-    (count as u32).next_multiple_of(SCAN_BLOCK)
-}
-
-/// Words of a list of counts and of the sums of its blocks.
-fn scan_words(len: u32) -> u32 {
-    len + SCAN_BLOCK + (len + SCAN_BLOCK) / SCAN_BLOCK
-}
-
-/// Bits whose order as integers is that of the floats.
-fn ordered_bits(x: f32) -> u32 {
-    let bits = x.to_bits();
-    if bits >> 31 == 0 { bits | 1 << 31 } else { !bits }
-}
-
-/// The kernels of contact of triangles.
+/// Kernels of triangle contact.
 #[derive(Debug)]
 pub(crate) struct TriangleKernels {
-    /// Of the response, of the search and of what reads and writes particles.
+    /// Layouts of the response, of the search, and of kernels that read and write particles.
     layouts: [wgpu::BindGroupLayout; 3],
     pipelines: HashMap<Kernel, wgpu::ComputePipeline>,
 }
 
-/// What the passes of some bodies read and write.
-#[derive(Debug)]
-pub(crate) struct TriangleBuffers {
-    pub(crate) storage: [wgpu::Buffer; 13],
-    pub(crate) parameters: TriangleParameters,
-    /// Where each level of the trees ends.
-    level_ends: Vec<u32>,
-}
-
-/// What passes bind.
+/// Bind groups of the passes.
 #[derive(Debug)]
 pub(crate) struct TriangleGroups {
-    /// One for each list that is scanned.
+    /// Bind groups of the scans, one for each scanned list.
     scans: [wgpu::BindGroup; 3],
-    /// One for each layout; the last only if there are particles.
+    /// Bind groups of the layouts; the last exists only if there are particles.
     groups: Vec<wgpu::BindGroup>,
-}
-
-/// Values of a slice that are not those of all passes.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct TriangleSlice {
-    /// First entry of its cloths.
-    pub(crate) cloth_begin: u32,
-    /// Where colliders are: fraction of the frame.
-    pub(crate) fraction: f32,
-    /// Factor on the multipliers of the last slice.
-    pub(crate) held_scale: f32,
-    /// Whether it is the first of its frame.
-    pub(crate) is_first: bool,
 }
 
 impl TriangleKernels {
@@ -276,8 +222,8 @@ impl TriangleKernels {
         Self { pipelines: kernels.map(pipeline).collect(), layouts }
     }
 
-    /// Binds buffers, and those with the entries of cloths, current and previous particles, their reports of the solver and of
-    /// contact.
+    /// Creates the bind groups of the buffers, and one with `particles`, if given: entries of
+    /// cloths, current and previous particles, their reports of the solver and of contact.
     pub(crate) fn bind(
         &self,
         device: &wgpu::Device,
@@ -291,7 +237,7 @@ impl TriangleKernels {
             bind_group::<TriangleParameters>(device, label, layout, uniforms, &storage)
         };
         let scans = SCANNED.map(|list| {
-            // The buffer that is there otherwise goes where no scan looks.
+            // The replaced buffer takes the other binding, which scans do not access.
             let mut storage = RESPONSE;
             (storage[BEGINS], storage[SLOTS]) = (if list == SLOTS { BEGINS } else { SLOTS }, list);
             bind(0, storage.map(own))
@@ -322,6 +268,7 @@ impl TriangleKernels {
                 kernel => &bound.groups[layout_of(kernel)],
             };
             let groups = buffers.groups(pass);
+            // A dispatch is limited per dimension, so large counts use a second one.
             let width = groups.min(max_row);
             recorded.set_pipeline(&self.pipelines[&pass.kernel]);
             recorded.set_bind_group(0, bind_group, &[pass.uniform * UNIFORM_STRIDE as u32]);
@@ -331,148 +278,7 @@ impl TriangleKernels {
 }
 
 impl TriangleBuffers {
-    /// Buffers with where rows start (nowhere, if there are no moves), who takes part, and the candidates that there are; with room for
-    /// `capacity` of them and for `held_count` multipliers.
-    ///
-    /// # Errors
-    /// [`GpuError::TooLarge`] if the device cannot bind one.
-    pub(crate) fn new(
-        device: &wgpu::Device,
-        round: &TriangleRound,
-        bodies: &TriangleBodies,
-        capacity: usize,
-        held_count: usize,
-    ) -> Result<Self, GpuError> {
-        let (row_count, capacity) = (round.rows.len(), capacity.max(round.candidates.len()));
-        let [slot_len, begin_len] = [capacity, row_count].map(scan_len);
-        let query_len = scan_len(bodies.query_count as usize);
-        let parameters = TriangleParameters {
-            row_count: row_count as u32,
-            body_count: bodies.count,
-            task_count: bodies.tasks.len() as u32,
-            query_count: bodies.query_count,
-            capacity: capacity as u32,
-            slot_len,
-            begin_len,
-            query_len,
-            gate: TRIANGLE_DUE,
-            node_begin: 0,
-            node_end: 0,
-            thickness: round.thickness,
-            reserve: TRIANGLE_RESERVE * round.thickness,
-            held_scale: round.held_scale,
-            cloth_begin: 0,
-            cloth_count: bodies.cloth_count,
-            fraction: round.fraction,
-            max_rounds: u32::MAX,
-            is_first: 0,
-            padding_0: 0,
-        };
-        let state = RoundState {
-            gates: [1, 1, 0].map(Atomic),
-            is_careful: Atomic(round.is_careful.into()),
-            forced_count: Atomic(round.forced),
-            least_gap: Atomic(ordered_bits(round.least_gap)),
-            held_count: Atomic(round.held.len() as u32),
-            part: Atomic(round.part.to_bits()),
-            candidate_count: Atomic(round.candidates.len() as u32),
-            ..RoundState::zeroed()
-        };
-        let mut lists: Vec<u32> = cast_slice(&[state]).to_vec();
-        lists.resize(lists.len() + 2 * row_count, 0);
-        lists.extend(&round.holds);
-        let held_count = capacity.max(round.held.len()).max(held_count);
-        let body_words = TRIANGLE_BODY_WORDS as usize * bodies.count as usize;
-        let list_len = RoundState::WORDS + 3 * row_count + 8 * capacity + body_words;
-        let move_count = TRIANGLE_SECTIONS as usize * row_count;
-        let contents: [(&[u8], usize); 13] = [
-            (cast_slice(&round.candidates), size_of::<TriangleCandidate>() * capacity),
-            (cast_slice(&round.rows), 0),
-            (cast_slice(&round.moves), size_of::<[f32; 4]>() * move_count),
-            (&[], size_of::<TrianglePair>() * capacity),
-            (cast_slice(&round.held), size_of::<TriangleMultiplier>() * held_count),
-            (&[], 4 * scan_words(slot_len) as usize),
-            (cast_slice(&round.begins), 4 * scan_words(begin_len) as usize),
-            (cast_slice(&lists), 4 * list_len),
-            // Cloths that meet nobody have none.
-            (cast_slice(&bodies.tasks), size_of::<TriangleTask>()),
-            (cast_slice(&bodies.simplices), 0),
-            (cast_slice(&bodies.nodes), 0),
-            (&[], TRIANGLE_PATH as usize * size_of::<[f32; 4]>() * bodies.nodes.len()),
-            (&[], 4 * scan_words(query_len) as usize),
-        ];
-        let limit = GrowableBuffer::limit(device);
-        for (name, (bytes, len)) in NAMES.into_iter().zip(contents) {
-            let bytes = bytes.len().max(len) as u64;
-            if bytes > limit {
-                return Err(GpuError::TooLarge { buffer: name, bytes, limit });
-            }
-        }
-        let mut contents = NAMES.into_iter().zip(contents);
-        let storage = std::array::from_fn(|_| {
-            let (name, (bytes, len)) = contents.next().unwrap_or_default();
-            filled_buffer(device, name, bytes, len)
-        });
-        Ok(Self { storage, parameters, level_ends: bodies.levels.clone() })
-    }
-
-    /// Uniforms of passes of a slice that is cut into so many rounds at most, and of some slices.
-    pub(crate) fn uniforms(&self, max_rounds: u32, slices: &[TriangleSlice]) -> Vec<u8> {
-        let parameters = TriangleParameters { max_rounds, ..self.parameters };
-        let mut uniforms = Vec::new();
-        for gate in 0..SCANS {
-            push_uniform(&mut uniforms, &TriangleParameters { gate, ..parameters });
-        }
-        let TriangleParameters { slot_len, begin_len, query_len, .. } = parameters;
-        for bucket_count in [slot_len, begin_len, query_len] {
-            let zeroed = ContactParameters::zeroed();
-            push_uniform(&mut uniforms, &ContactParameters { bucket_count, ..zeroed });
-        }
-        let mut node_begin = 0;
-        for &node_end in &self.level_ends {
-            push_uniform(&mut uniforms, &TriangleParameters { node_begin, node_end, ..parameters });
-            node_begin = node_end;
-        }
-        for slice in slices {
-            let &TriangleSlice { cloth_begin, fraction, held_scale, is_first } = slice;
-            let is_first = u32::from(is_first);
-            let slice =
-                TriangleParameters { cloth_begin, fraction, held_scale, is_first, ..parameters };
-            push_uniform(&mut uniforms, &slice);
-        }
-        uniforms
-    }
-
-    /// Levels of the trees.
-    pub(crate) fn level_count(&self) -> u32 {
-        self.level_ends.len() as u32
-    }
-
-    /// Index of the uniform of a slice.
-    pub(crate) fn slice(&self, index: usize) -> u32 {
-        LEVELS + self.level_count() + index as u32
-    }
-
-    /// Bytes on the device.
-    pub(crate) fn size(&self) -> u64 {
-        self.storage.iter().map(wgpu::Buffer::size).sum()
-    }
-
-    /// Records that the multipliers of other buffers are taken over.
-    pub(crate) fn take_held(&self, encoder: &mut wgpu::CommandEncoder, old: &Self) {
-        let (from, to) = (&old.storage, &self.storage);
-        let len = from[HELD].size().min(to[HELD].size());
-        encoder.copy_buffer_to_buffer(&from[HELD], 0, &to[HELD], 0, len);
-        let word = offset_of!(RoundState, held_count) as u64;
-        encoder.copy_buffer_to_buffer(&from[LISTS], word, &to[LISTS], word, 4);
-    }
-
-    /// Multipliers that there is room for.
-    pub(crate) fn held_capacity(&self) -> usize {
-        (self.storage[HELD].size() / HELD_BYTES) as usize
-    }
-
-    /// Workgroups of a pass.
+    /// Number of workgroups of a pass.
     fn groups(&self, pass: Pass) -> u32 {
         use Kernel::*;
         let it = &self.parameters;
@@ -485,12 +291,13 @@ impl TriangleBuffers {
             | TriangleRemapMultipliers
             | TriangleIteratePinned => return 1,
             TriangleClearState => TRIANGLE_BODY_WORDS * it.body_count,
-            // The multipliers are as many as pairs of an earlier slice were.
+            // The number of multipliers is that of the pairs of an earlier slice.
             TriangleBoundBodies => it.row_count.max(self.held_capacity() as u32),
             TriangleFindForcedMoves => it.body_count.max(it.task_count),
             TriangleBoundMoves => it.begin_len + SCAN_BLOCK,
             TriangleRefitTrees => {
                 let level = (pass.uniform - LEVELS) as usize;
+                // Levels are consecutive ranges of nodes.
                 let begin = if level == 0 { 0 } else { self.level_ends[level - 1] };
                 self.level_ends[level] - begin
             }
@@ -507,32 +314,9 @@ impl TriangleBuffers {
             | TriangleMoveRows
             | TriangleRestoreVelocities
             | TriangleWriteParticles => it.row_count,
-            // How many of them are in reach, the device alone knows.
+            // Only the device knows how many of these are in use.
             _ => it.capacity,
         };
         items.div_ceil(CONTACT_LANES).max(1)
     }
-}
-
-/// A storage buffer that begins with some bytes and then is zero.
-fn filled_buffer(device: &wgpu::Device, name: &str, bytes: &[u8], len: usize) -> wgpu::Buffer {
-    let usage =
-        wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC | wgpu::BufferUsages::COPY_DST;
-    let size = bytes.len().max(len).max(16).next_multiple_of(16);
-    if bytes.is_empty() {
-        let size = size as u64;
-        let mapped_at_creation = false;
-        let label = Some(name);
-        return device.create_buffer(&wgpu::BufferDescriptor {
-            label,
-            size,
-            usage,
-            mapped_at_creation,
-        });
-    }
-    let mut contents = bytes.to_vec();
-    contents.resize(size, 0);
-    let descriptor =
-        wgpu::util::BufferInitDescriptor { label: Some(name), contents: &contents, usage };
-    device.create_buffer_init(&descriptor)
 }

@@ -1,4 +1,4 @@
-//! Iterations of a frame and the averaged step of gravity.
+//! Division of frames into iterations, and the averaged step of gravity.
 
 use std::collections::VecDeque;
 
@@ -7,12 +7,13 @@ use poplin_layout::FrameSteps;
 use poplin_model::ModelError;
 use poplin_model::{ClothConfig, Frame, Solver};
 
-/// Most iterations of one frame: a typing error in a frequency must not look like a hang.
+/// Largest number of iterations of one frame, so that a mistyped frequency does not look like a
+/// hang.
 pub const MAX_ITERATIONS_PER_FRAME: u32 = 20_000;
 
-/// Iterations of a frame of `dt` seconds; 0 if nothing is simulated.
+/// Number of iterations of a frame of `dt` seconds; 0 if nothing is simulated.
 pub(crate) fn iteration_count(dt: f32, config: &ClothConfig) -> u32 {
-    // A NaN must simulate nothing as well.
+    // NaN simulates nothing, like 0.
     if dt.is_nan() || dt <= 0.0 {
         return 0;
     }
@@ -25,27 +26,28 @@ pub(crate) fn iteration_count(dt: f32, config: &ClothConfig) -> u32 {
     }
 }
 
-/// What a cloth keeps of past frames to divide the next one into iterations.
+/// State of past frames by which the next frame is divided into iterations.
 #[derive(Debug, Clone, Default)]
 #[cfg_attr(feature = "save", derive(serde::Serialize, serde::Deserialize))]
 pub struct FrameClock {
     past_steps: VecDeque<f32>,
     last_step: Option<f32>,
     last_frequency: f32,
-    /// How many past steps in a row are equal, at the end; fewer cost time alone.
+    /// Number of equal past steps at the end; an underestimate only costs time.
     #[cfg_attr(feature = "save", serde(skip))]
     equal_steps: usize,
-    /// How the last frame was divided, if the clock was left as it was.
+    /// Result of the last frame, if that frame did not change the clock.
     #[cfg_attr(feature = "save", serde(skip))]
     settled: Option<FrameSteps>,
 }
 
 impl FrameClock {
-    /// Divides a frame of `dt` seconds into iterations, or `None` for `dt = 0`: nothing is simulated.
+    /// Divides a frame of `dt` seconds into iterations, or `None` for `dt = 0`: nothing is
+    /// simulated.
     ///
-    /// `n = max(1, floor(dt * frequency + 0.5))`, `h = dt / n`. Gravity uses the square of the [`average_step`] of
-    /// the past, taken before this frame's steps enter it. With any other solver than [`Solver::Pbd`] `n = substeps`, and
-    /// gravity uses `h^2`.
+    /// `n = max(1, floor(dt * frequency + 0.5))`, `h = dt / n`. Gravity uses the square of the
+    /// [`average_step`] of the past, taken before this frame's steps enter it. With any other
+    /// solver than [`Solver::Pbd`] `n = substeps`, and gravity uses `h^2`.
     pub fn begin_frame(&mut self, dt: f32, config: &ClothConfig) -> Option<FrameSteps> {
         let iteration_count = iteration_count(dt, config);
         if iteration_count == 0 {
@@ -53,9 +55,11 @@ impl FrameClock {
         }
         let Solver::Pbd(pbd) = &config.solver else {
             let step = dt / iteration_count as f32;
+            // Velocity x - x_previous of the last step is scaled to the new one.
             let step_ratio = step / self.last_step.unwrap_or(step);
             let gravity_scale = step * step;
             let steps = FrameSteps { iteration_count, step, step_ratio, gravity_scale };
+            // Steps of an earlier Pbd solver still have to be dropped.
             let is_settled = self.last_step == Some(step) && self.past_steps.is_empty();
             let settled = is_settled.then_some(steps);
             *self = Self { last_step: Some(step), settled, ..Self::default() };
@@ -69,13 +73,13 @@ impl FrameClock {
             && self.past_steps.back().is_none_or(|&last| last == step)
             && self.equal_steps >= width;
         if is_settled {
-            // What follows would only write what is there.
+            // The code below would only write the present values again.
             let steps = || {
                 let average = average_step(&self.past_steps).unwrap_or(step);
                 let gravity_scale = average * average;
                 FrameSteps { iteration_count, step, step_ratio: 1.0, gravity_scale }
             };
-            // A frame of another length may have as long a step.
+            // A frame of a different length may have the same step.
             let settled = self.settled.filter(|it| it.iteration_count == iteration_count);
             let steps = settled.unwrap_or_else(steps);
             self.settled = Some(steps);
@@ -83,6 +87,7 @@ impl FrameClock {
         }
         self.settled = None;
         if self.last_frequency != pbd.frequency {
+            // The window is counted in steps, which are of a different length now.
             self.past_steps.clear();
             self.last_frequency = pbd.frequency;
         }
@@ -90,6 +95,7 @@ impl FrameClock {
         if self.past_steps.back() != Some(&step) {
             self.equal_steps = 0;
         }
+        // More than `width` equal steps would only push one another out.
         for _ in 0..(iteration_count as usize).min(width) {
             self.past_steps.push_back(step);
             self.equal_steps += 1;
@@ -101,34 +107,37 @@ impl FrameClock {
         Some(FrameSteps { iteration_count, step, step_ratio, gravity_scale: average * average })
     }
 
-    /// Whether a frame as long as the last one, with the same settings, is divided as that was, and leaves the clock as it is.
+    /// True if a frame as long as the last one, with the same settings, would be divided equally
+    /// without changing the clock.
     pub fn is_settled(&self) -> bool {
         self.settled.is_some()
     }
 
-    /// Step of the last iteration \[s\]; before the first frame that of a frame of the default length.
+    /// Step of the last iteration \[s\]; before the first frame, the step of a frame of the default
+    /// length.
     pub fn last_step(&self, config: &ClothConfig) -> f32 {
         let dt = Frame::default().dt;
         self.last_step.unwrap_or_else(|| dt / iteration_count(dt, config) as f32)
     }
 
-    /// Checks a clock that was read.
+    /// Validates a clock that was read.
     ///
     /// # Errors
-    /// [`ModelError`] if a step is no length of a part of a frame.
+    /// [`ModelError`] if a step is not a valid frame length.
     #[cfg(feature = "save")]
     pub(crate) fn validate(&self) -> Result<(), ModelError> {
         self.past_steps.iter().chain(&self.last_step).try_for_each(|&dt| Frame { dt }.validate())
     }
 
-    /// Takes velocities that were converted to displacements over one step of this length \[s\].
+    /// Sets the last step \[s\] to the one over which new displacements were computed from
+    /// velocities.
     pub(crate) fn assume_step(&mut self, step: f32) {
         self.last_step = Some(step);
     }
 }
 
-/// Mean of the past steps with trapezoid weights `min(i + 1, count - i, max(1, count / 8))`, oldest first; `None` if
-/// there are none.
+/// Mean of the past steps, oldest first, with trapezoid weights `min(i + 1, count - i, max(1, count
+/// / 8))`; `None` if there are none.
 pub fn average_step(past_steps: &VecDeque<f32>) -> Option<f32> {
     let count = past_steps.len();
     let plateau = (count / 8).max(1);
@@ -147,7 +156,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn frames_are_cut_by_the_solver_frequency() {
+    fn the_solver_frequency_sets_the_iteration_count() {
         let config = ClothConfig::default();
         let mut clock = FrameClock::default();
         let steps = clock.begin_frame(1.0 / 60.0, &config).unwrap();
@@ -160,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn substeps_are_as_many_in_every_frame_and_gravity_is_of_the_step() {
+    fn substeps_are_constant_and_gravity_uses_the_step() {
         let config = ClothConfig { solver: Solver::xpbd(20), ..Default::default() };
         let mut clock = FrameClock::default();
         clock.begin_frame(1.0 / 60.0, &config).unwrap();
@@ -197,14 +206,14 @@ mod tests {
     }
 
     #[test]
-    fn a_settled_clock_divides_the_next_frame_as_the_last_one() {
+    fn a_settled_clock_repeats_the_division_of_the_last_frame() {
         let [pbd, xpbd] = [Solver::pbd(300.0), Solver::xpbd(7)]
             .map(|solver| ClothConfig { solver, ..ClothConfig::default() });
         for config in [&pbd, &xpbd] {
             let mut clock = FrameClock::default();
             let mut last = None;
             for frame in 0..200 {
-                // Now and then another step.
+                // One frame in 50 has a different length.
                 let dt = if frame % 50 == 20 { 1.0 / 50.0 } else { 1.0 / 60.0 };
                 let was_settled = clock.is_settled() && frame % 50 != 20;
                 let steps = clock.begin_frame(dt, config);
@@ -215,12 +224,12 @@ mod tests {
             clock.begin_frame(1.0 / 59.0, config);
             assert!(!clock.is_settled());
             clock.begin_frame(1.0 / 60.0, if std::ptr::eq(config, &pbd) { &xpbd } else { &pbd });
-            assert!(!clock.is_settled(), "other settings");
+            assert!(!clock.is_settled(), "settings have changed");
         }
     }
 
     #[test]
-    fn a_settled_clock_divides_a_longer_frame_with_the_same_step_into_more_iterations() {
+    fn a_settled_clock_adds_iterations_for_a_longer_frame() {
         let config = ClothConfig { solver: Solver::pbd(256.0), ..ClothConfig::default() };
         let mut clock = FrameClock::default();
         let mut count = |dt: f32| clock.begin_frame(dt, &config).unwrap().iteration_count;
@@ -234,7 +243,7 @@ mod tests {
     fn trapezoid_weights_are_flat_in_the_middle() {
         let steps: VecDeque<f32> =
             (0..16).map(|i| if i == 0 || i == 15 { 3.0 } else { 1.0 }).collect();
-        // weights 1 2 2 ... 2 1: (3 + 3 + 14 * 2) / 30
+        // Weights 1 2 2 ... 2 1: (3 + 3 + 14 * 2) / 30.
         assert!((average_step(&steps).unwrap() - 34.0 / 30.0).abs() < 1e-6);
     }
 }

@@ -1,29 +1,31 @@
-//! Cloths under generational handles, in the order of adding.
+//! Generational handles of cloths and their values, in the order of adding.
 
 use std::fmt;
 
 use slotmap::{DefaultKey, Key, KeyData, SlotMap};
 use thiserror::Error;
 
-/// Handle of a cloth in its engine. The handle of a removed cloth never refers to another cloth of that engine: every use of
-/// it is [`NoSuchCloth`]. Handles of different engines are not distinguished.
+/// Handle of a cloth in its engine. The handle of a removed cloth never refers to another cloth of
+/// that engine: every use of it returns [`NoSuchCloth`]. Handles of different engines are not
+/// distinguished.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ClothId(DefaultKey);
 
 impl ClothId {
-    /// The handle as a number, for languages that have no other handles.
+    /// Handle as a number, for languages without opaque handles.
     pub fn to_bits(self) -> u64 {
         self.0.data().as_ffi()
     }
 
-    /// The handle of a number. One that [`ClothId::to_bits`] has not given is that of no cloth, or of any.
+    /// Converts a number back to a handle. A number that does not come from [`ClothId::to_bits`]
+    /// may refer to no cloth or to any cloth.
     pub fn from_bits(bits: u64) -> Self {
         Self(KeyData::from_ffi(bits).into())
     }
 }
 
 impl fmt::Display for ClothId {
-    /// Slot and generation, such as `3v1`.
+    /// Formats slot and generation, for example `3v1`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:?}", self.0.data())
     }
@@ -35,22 +37,22 @@ impl fmt::Debug for ClothId {
     }
 }
 
-/// The cloth was removed, or the handle belongs to another engine.
+/// Error: the cloth was removed, or the handle belongs to another engine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[error("no cloth {id}: it was removed or belongs to another engine")]
 pub struct NoSuchCloth {
-    /// The handle.
+    /// Handle that was used.
     pub id: ClothId,
 }
 
-/// Values under [`ClothId`]s. They stay in the order of adding whatever was removed, so that results do not depend on which
-/// slot was free.
+/// Values under [`ClothId`]s. They stay in the order of adding after removals, so that results do
+/// not depend on which slots are reused.
 #[derive(Debug, Clone)]
 pub struct Cloths<T> {
-    /// Index of each cloth.
+    /// Index of each cloth's value.
     slots: SlotMap<DefaultKey, usize>,
     ids: Vec<ClothId>,
-    /// Boxed, so that closing a gap moves pointers only.
+    /// Boxed, so that closing a gap moves only pointers.
     values: Vec<Box<T>>,
 }
 
@@ -61,27 +63,27 @@ impl<T> Default for Cloths<T> {
 }
 
 impl<T> Cloths<T> {
-    /// Count of cloths.
+    /// Number of cloths.
     pub fn len(&self) -> usize {
         self.ids.len()
     }
 
-    /// Whether there is no cloth.
+    /// True if there are no cloths.
     pub fn is_empty(&self) -> bool {
         self.ids.is_empty()
     }
 
-    /// The handles, in the order of adding.
+    /// Handles, in the order of adding.
     pub fn ids(&self) -> &[ClothId] {
         &self.ids
     }
 
-    /// The values, in the order of adding.
+    /// Values, in the order of adding.
     pub fn values(&self) -> &[Box<T>] {
         &self.values
     }
 
-    /// The values, in the order of adding.
+    /// Values, in the order of adding.
     pub fn values_mut(&mut self) -> &mut [Box<T>] {
         &mut self.values
     }
@@ -94,7 +96,7 @@ impl<T> Cloths<T> {
         id
     }
 
-    /// Index of a cloth among the [`Cloths::values`]; falls when an earlier one is removed.
+    /// Index of a cloth in [`Cloths::values`]; decreases when an earlier cloth is removed.
     ///
     /// # Errors
     /// [`NoSuchCloth`].
@@ -102,7 +104,7 @@ impl<T> Cloths<T> {
         self.slots.get(id.0).copied().ok_or(NoSuchCloth { id })
     }
 
-    /// A cloth's value.
+    /// Value of a cloth.
     ///
     /// # Errors
     /// [`NoSuchCloth`].
@@ -110,7 +112,7 @@ impl<T> Cloths<T> {
         self.index(id).map(|index| &*self.values[index])
     }
 
-    /// A cloth's value.
+    /// Value of a cloth.
     ///
     /// # Errors
     /// [`NoSuchCloth`].
@@ -125,6 +127,7 @@ impl<T> Cloths<T> {
     pub fn remove(&mut self, id: ClothId) -> Result<T, NoSuchCloth> {
         let index = self.slots.remove(id.0).ok_or(NoSuchCloth { id })?;
         self.ids.remove(index);
+        // Cloths after the removed one move up by one.
         for (index, id) in self.ids.iter().enumerate().skip(index) {
             self.slots[id.0] = index;
         }
@@ -144,7 +147,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_stale_handle_never_stands_for_another_cloth() {
+    fn a_stale_handle_never_refers_to_another_cloth() {
         let mut cloths = Cloths::default();
         let first = cloths.insert('a');
         let mut stale = vec![first];
@@ -165,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn cloths_stay_in_the_order_of_adding_whichever_slot_they_take() {
+    fn cloths_stay_in_the_order_of_adding_with_reused_slots() {
         let mut cloths = Cloths::default();
         let [a, b, c] = ['a', 'b', 'c'].map(|value| cloths.insert(value));
         cloths.remove(a).unwrap();

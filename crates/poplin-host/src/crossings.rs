@@ -1,4 +1,4 @@
-//! What is crossed in contact of triangles, counted exactly: edges of bodies that go through faces, and whose report they are in.
+//! Exact count of the edge-triangle crossings of triangle contact, and their assignment to reports.
 
 use std::ops::Range;
 
@@ -10,12 +10,13 @@ use rayon::prelude::*;
 use crate::crossing::properly_intersect;
 use crate::triangle_scene::TriangleBody;
 
-/// Edges that a thread looks at once.
+/// Number of edges that one task tests.
 const BLOCK: usize = 512;
-/// Children of a node of a tree of boxes.
+/// Number of children of a tree node.
 const FAN: usize = TRIANGLE_CHILDREN as usize;
 
-/// Where an edge goes through a face \[m\], and where on the edge that is: 0 at its first end, 1 at its second.
+/// Point where an edge passes through a face \[m\], and its parameter on the edge: 0 at the first
+/// end, 1 at the second.
 pub fn crossing_point(ends: [Vec3; 2], corners: [Vec3; 3]) -> Option<(Vec3, f32)> {
     let wide = |v: Vec3| v.as_dvec3().to_array();
     if !properly_intersect(ends.map(wide), corners.map(wide)) {
@@ -24,12 +25,14 @@ pub fn crossing_point(ends: [Vec3; 2], corners: [Vec3; 3]) -> Option<(Vec3, f32)
     let ([a, b], [x, y, z]) = (ends, corners);
     let normal = (y - x).as_dvec3().cross((z - x).as_dvec3());
     let (above, below) = (normal.dot((a - x).as_dvec3()), normal.dot((b - x).as_dvec3()));
+    // t = d_a / (d_a - d_b) for signed distances d_a, d_b of the ends; not finite for degenerate
+    // faces.
     let along = (above / (above - below)).clamp(0.0, 1.0) as f32;
     let along = if along.is_finite() { along } else { 0.5 };
     Some((a + (b - a) * along, along))
 }
 
-/// What a cloth, the `index`th body, meets in a pair of bodies that it is in.
+/// Kind of partner that cloth `index` has in a pair of bodies that includes it.
 pub fn contact_partner(
     index: u32,
     [a, b]: [u32; 2],
@@ -45,13 +48,15 @@ pub fn contact_partner(
     }
 }
 
-/// Adds what is crossed now to the report of a cloth, the `index`th body: of all crossings their bodies and where they are.
+/// Adds the present crossings, given by their pairs of bodies and positions, to the report of cloth
+/// `index`.
 pub fn report_crossings(
     index: u32,
     crossings: impl Iterator<Item = ([u32; 2], Vec3)> + Clone,
     is_cloth: impl Fn(u32) -> bool,
     report: &mut ContactReport,
 ) {
+    // Every crossing counts for both of its bodies.
     let own = crossings.filter(|(pair, _)| pair.contains(&index));
     report.crossings = own.clone().count() as u32;
     let with = |with| {
@@ -59,6 +64,7 @@ pub fn report_crossings(
         own.clone().filter(move |(pair, _)| partner(*pair) == with)
     };
     let partners = [ContactPartner::Itself, ContactPartner::OtherCloth];
+    // Most frequent partner; its middle crossing is the example position.
     let most = partners.into_iter().fold(ContactPartner::Collider, |most, partner| {
         if with(partner).count() >= with(most).count() { partner } else { most }
     });
@@ -68,7 +74,7 @@ pub fn report_crossings(
     }
 }
 
-/// A box along the axes.
+/// Axis-aligned bounding box.
 #[derive(Debug, Clone, Copy)]
 struct Bounds {
     low: Vec3A,
@@ -76,34 +82,35 @@ struct Bounds {
 }
 
 impl Bounds {
-    /// Around nothing.
+    /// Empty box.
     const NOTHING: Self = Self { low: Vec3A::INFINITY, high: Vec3A::NEG_INFINITY };
 
-    /// Around some points.
+    /// Bounding box of some points.
     fn of(points: impl Iterator<Item = Vec3>) -> Self {
         points.map(Vec3A::from).fold(Self::NOTHING, |all, at| all.with(&Self { low: at, high: at }))
     }
 
-    /// Around two.
+    /// Union of two boxes.
     fn with(&self, other: &Self) -> Self {
         Self { low: self.low.min(other.low), high: self.high.max(other.high) }
     }
 
-    /// Whether they have a point in common.
+    /// Tests whether two boxes overlap.
     fn meets(&self, other: &Self) -> bool {
         (self.low.cmple(other.high) & other.low.cmple(self.high)).all()
     }
 }
 
-/// Boxes around the faces of a surface in a tree: those of the nodes, faces first; the last one is around everything.
+/// Bounding boxes of the faces of a surface and of the nodes of their tree: one list per level,
+/// faces first, the root last.
 struct FaceTree(Vec<Vec<Bounds>>);
 
 impl FaceTree {
-    /// Of a body whose rows are there.
+    /// Builds the tree of a body from the positions of all rows.
     fn new(body: &TriangleBody, at: &[Vec3]) -> Self {
         let rows = &at[body.rows.clone()];
         let around = |face: &[u32; 3]| Bounds::of(face.iter().map(|&corner| rows[corner as usize]));
-        // They are in the order of a tree.
+        // The faces are already in tree order.
         let mut levels = vec![body.surface.faces.iter().map(around).collect::<Vec<_>>()];
         while let Some(below) = levels.last().filter(|level| level.len() > 1) {
             let union = |nodes: &[Bounds]| nodes.iter().fold(Bounds::NOTHING, |a, b| a.with(b));
@@ -117,7 +124,7 @@ impl FaceTree {
         self.descend(self.0.len() - 1, 0..1, bounds, found);
     }
 
-    /// Visits those below some nodes of a level.
+    /// Visits the faces below some nodes of a level.
     fn descend(
         &self,
         level: usize,
@@ -132,6 +139,7 @@ impl FaceTree {
             if level == 0 {
                 found(node as u32);
             } else {
+                // Children of node j are FAN j .. FAN (j + 1) on the level below.
                 let end = (FAN * (node + 1)).min(self.0[level - 1].len());
                 self.descend(level - 1, FAN * node..end, bounds, found);
             }
@@ -139,8 +147,8 @@ impl FaceTree {
     }
 }
 
-/// Pairs of bodies that may have crossed, in ascending order: those that want each other and whose boxes meet, and those that meet
-/// themselves. Of what has no faces nothing is crossed.
+/// Pairs of bodies that may have crossed, in ascending order: bodies that collide and whose boxes
+/// overlap, and bodies that collide with themselves. Bodies without face area are skipped.
 fn touching_pairs(
     bodies: &[TriangleBody],
     at: &[Vec3],
@@ -150,6 +158,7 @@ fn touching_pairs(
         let rows = &at[body.rows.clone()];
         Bounds::of(body.surface.vertices.iter().map(|&[vertex]| rows[vertex as usize]))
     };
+    // Body counts are small, so all pairs of boxes are tested.
     let solid = (0..).zip(bodies).filter(|(_, body)| !body.surface.is_round());
     let solid: Vec<(u32, &TriangleBody, Bounds)> =
         solid.map(|(index, body)| (index, body, around(body))).collect();
@@ -168,8 +177,10 @@ fn touching_pairs(
     pairs
 }
 
-/// All edges through faces of bodies whose rows are at these positions \[m\], and of those pairs of bodies, or of one with itself,
-/// that are wanted: both bodies in ascending order, and where it is. In the order of bodies, edges and faces, on any count of threads.
+/// Finds all edges that pass through faces, for bodies with rows at these positions \[m\] and for
+/// the pairs of bodies (or a body with itself) that `is_wanted` accepts. Returns both body indices
+/// in ascending order and the position of each crossing, sorted by bodies, edges and faces
+/// independent of the number of threads.
 pub fn find_crossings(
     bodies: &[TriangleBody],
     at: &[Vec3],
@@ -185,6 +196,7 @@ pub fn find_crossings(
         .collect();
     let mut tasks: Vec<([u32; 2], usize, Range<usize>)> = Vec::new();
     for pair in pairs {
+        // Edges of the first body through faces of the second, then the reverse.
         for side in 0..if pair[0] == pair[1] { 1 } else { 2 } {
             let count = bodies[pair[side] as usize].surface.edges.len();
             let blocks = (0..count).step_by(BLOCK);
@@ -201,11 +213,13 @@ pub fn find_crossings(
             })
         })
         .collect();
+    // Tasks are in order, so the result does not depend on scheduling.
     let all = tasks.iter().zip(found);
     all.flat_map(|((pair, ..), found)| found.into_iter().map(|at| (*pair, at))).collect()
 }
 
-/// Where some edges of a body go through faces of another one, or of its own, by edge and face \[m\].
+/// Points where some edges of a body pass through faces of `other`, which may be the same body, by
+/// edge and face \[m\].
 fn edges_through(
     own: &TriangleBody,
     other: &TriangleBody,
@@ -220,6 +234,7 @@ fn edges_through(
         let ends = edge.map(|end| row(own, end));
         tree.visit(&Bounds::of(ends.into_iter()), &mut |face| {
             let corners = &other.surface.faces[face as usize];
+            // Faces that share a vertex with the edge touch it by construction.
             if is_own && corners.iter().any(|corner| edge.contains(corner)) {
                 return;
             }
@@ -238,7 +253,8 @@ mod tests {
     use glam::Vec3Swizzles as _;
     use std::sync::Arc;
 
-    /// Bodies of loose and joined triangles at random: cloths that meet each other or not, and a collider that meets all.
+    /// Random bodies of loose and joined triangles: cloths that collide with each other or not, and
+    /// a collider that meets all.
     fn bodies() -> (Vec<TriangleBody>, Vec<Vec3>) {
         let mut seed = 7u32;
         let mut random = move || {
@@ -270,7 +286,7 @@ mod tests {
         (bodies, at)
     }
 
-    /// All edges through faces, tried one by one.
+    /// Brute-force search for all crossings.
     fn by_trying_all(bodies: &[TriangleBody], at: &[Vec3]) -> Vec<([u32; 2], Vec3)> {
         let mut all = Vec::new();
         for (a, first) in (0..).zip(bodies) {
@@ -298,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn crossings_are_those_that_trying_all_pairs_finds() {
+    fn tree_search_finds_the_crossings_of_brute_force() {
         let (bodies, at) = bodies();
         let expected = by_trying_all(&bodies, &at);
         let count = |pair| expected.iter().filter(|(it, _)| *it == pair).count();
@@ -310,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_round_or_no_number_crosses_nothing() {
+    fn capsules_and_nan_positions_cross_nothing() {
         let (mut bodies, mut at) = bodies();
         let count = find_crossings(&bodies, &at, |_| true).len();
         // A capsule through everything.

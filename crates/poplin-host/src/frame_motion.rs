@@ -1,5 +1,5 @@
-//! Motion of a cloth's local space: velocities, inertia and the constants of a rotating local space, computed once on the
-//! host so that both backends get the same values.
+//! Motion of a cloth's local space: velocities, inertia and rotation constants, computed once on
+//! the host so that both backends get the same values.
 
 use glam::{DMat3, DQuat, DVec3};
 use poplin_layout::{
@@ -36,7 +36,7 @@ pub struct FrameVelocities {
 }
 
 impl FrameMotion {
-    /// A local space at rest.
+    /// Creates a local space at rest.
     pub fn new(pose: Pose) -> Self {
         Self {
             current: pose,
@@ -47,7 +47,7 @@ impl FrameMotion {
         }
     }
 
-    /// Checks a motion that was read.
+    /// Validates a motion that was read.
     #[cfg(feature = "save")]
     pub(crate) fn validate(&self) -> Result<(), ModelError> {
         self.current.validate()?;
@@ -66,12 +66,13 @@ impl FrameMotion {
         self.target
     }
 
-    /// Whether the local space moves or rotates in the next frame or was just stopped: then a sleeping cloth must wake.
+    /// True if the local space moves or rotates in the next frame or was just stopped: a sleeping
+    /// cloth must then wake.
     pub fn is_moving(&self) -> bool {
         self.current != self.target || self.velocity != DVec3::ZERO || self.spin != DVec3::ZERO
     }
 
-    /// Whether [`FrameMotion::advance`] would change anything.
+    /// True if [`FrameMotion::advance`] would change nothing.
     pub fn is_settled(&self) -> bool {
         !self.is_moving() && !self.keep_velocity
     }
@@ -111,12 +112,12 @@ impl FrameMotion {
         Ok(())
     }
 
-    /// Keeps the last frame's velocities for the next frame, whatever the poses are.
+    /// Keeps the last frame's velocities for the next frame, independent of the poses.
     pub fn ignore_velocity_discontinuity(&mut self) {
         self.keep_velocity = true;
     }
 
-    /// Arrives at the target at once and loses all velocity.
+    /// Moves to the target at once and clears all velocity.
     pub fn clear_inertia(&mut self) {
         self.current = self.target;
         self.velocity = DVec3::ZERO;
@@ -134,6 +135,7 @@ impl FrameMotion {
             self.spin = if self.target.rotation == self.current.rotation {
                 DVec3::ZERO
             } else {
+                // log(q_target q_current^-1) / dt
                 half_angle_log(quaternion(self.target) * rotation.conjugate()) / dt
             };
         }
@@ -149,7 +151,7 @@ impl FrameMotion {
     }
 }
 
-/// The constant angular velocity that takes one pose to another in `dt` seconds, world axes [rad/s].
+/// Constant angular velocity from one pose to another in `dt` seconds, world axes [rad/s].
 pub(crate) fn angular_velocity(from: Pose, to: Pose, dt: f64) -> DVec3 {
     if from.rotation == to.rotation {
         return DVec3::ZERO;
@@ -161,7 +163,7 @@ fn quaternion(pose: Pose) -> DQuat {
     DQuat::from_array(pose.rotation.map(f64::from)).normalize()
 }
 
-/// Axis times half the angle of a rotation, along the shorter arc.
+/// Logarithm of a rotation: its axis times half its angle, along the shorter arc.
 fn half_angle_log(rotation: DQuat) -> DVec3 {
     let rotation = if rotation.w < 0.0 { -rotation } else { rotation };
     let vector = DVec3::new(rotation.x, rotation.y, rotation.z);
@@ -169,19 +171,20 @@ fn half_angle_log(rotation: DQuat) -> DVec3 {
     if sine == 0.0 { DVec3::ZERO } else { vector * (sine.atan2(rotation.w) / sine) }
 }
 
-/// The rotation of a half-angle vector.
+/// Exponential of a half-angle vector: its rotation.
 fn half_angle_exp(half: DVec3) -> DQuat {
     let angle = half.length();
     let vector = if angle == 0.0 { half } else { half * (angle.sin() / angle) };
     DQuat::from_xyzw(vector.x, vector.y, vector.z, angle.cos())
 }
 
-/// Squared length that is never 0, so that quotients of small lengths stay 0/0-free; `sqrt(f32::MIN_POSITIVE)` as measured.
+/// Squared length plus `sqrt(f32::MIN_POSITIVE)` (a measured value), so that quotients of short
+/// vectors are never 0/0.
 fn guarded(x: DVec3) -> f64 {
     x.dot(x) + f64::from(f32::MIN_POSITIVE).sqrt()
 }
 
-/// Fraction of `x` that is left when each axis is scaled: |x scaled|^2 / (|x| |x scaled|).
+/// Scaled length of `x` relative to its length, |x scaled|^2 / (|x| |x scaled|).
 fn scaled_fraction(x: DVec3, scale: DVec3) -> f64 {
     let scaled = guarded(x * scale);
     scaled / (guarded(x) * scaled).sqrt()
@@ -195,8 +198,9 @@ fn effective(values: [f32; 3], exponent: f32) -> DVec3 {
     widen(values.map(|value| effective_stiffness(stiffness_to_log2(value), exponent)))
 }
 
-/// The constants of one frame. With v, v0 the local space's velocity now and in the last frame, `alpha = (n + 1) / (2 n)` and
-/// n iterations of h seconds, the cloth feels `I (v0 - v)` spread over the iterations, gravity, and drag along with the local
+/// Constants of one frame. With v and v0 the velocities of the local space in this and the last
+/// frame, `alpha = (n + 1) / (2 n)` and n iterations of h seconds, the cloth receives the inertial
+/// velocity change `I (v0 - v)` spread over the iterations, gravity, and drag along with the local
 /// space.
 pub fn motion_constants(
     config: &ClothConfig,
@@ -206,17 +210,21 @@ pub fn motion_constants(
     let h = f64::from(steps.step);
     let n = f64::from(steps.iteration_count);
     let exponent = config.stiffness_frequency * steps.step;
+    // Fraction of velocity that damping leaves in one step.
     let kept = config
         .damping
         .map(|damping| 1.0 - effective_stiffness(stiffness_to_log2(damping), exponent));
     let to_local = frame.rotation.conjugate();
+    // Mean of i / n over the iterations i = 1..n.
     let alpha = (n + 1.0) / (2.0 * n);
     let drag = effective(config.inertia.linear_drag, exponent);
+    // Displacements per iteration, hence the factor h.
     let jump = widen(config.inertia.linear) * h * (frame.last_velocity - frame.velocity);
     let gravity = widen(config.gravity) * f64::from(steps.gravity_scale);
     let bias = to_local * (alpha * jump + gravity - drag * h * frame.velocity);
     let previous_bias = to_local * ((1.0 - alpha) * jump);
     let wind = to_local * (h * (frame.velocity - widen(config.air.wind_velocity)));
+    // Without rotation the kernel skips the matrices.
     let rotates = frame.spin != DVec3::ZERO || frame.last_spin != DVec3::ZERO;
     let rotation = rotates.then(|| rotation_constants(config, steps, frame, kept));
     MotionConstants { kept, bias, previous_bias, wind, rotation }
@@ -235,6 +243,7 @@ fn rotation_constants(
     let (spin, last_spin) = (to_local * frame.spin, to_local * frame.last_spin);
     let step_rotation = half_angle_exp(-h * spin);
     let rotation = DMat3::from_quat(step_rotation);
+    // Rotation over two steps, for the previous positions.
     let double = DMat3::from_quat(half_angle_exp(-h * last_spin) * step_rotation);
 
     let drag = scaled_fraction(spin, effective(config.inertia.angular_drag, exponent));
@@ -242,15 +251,18 @@ fn rotation_constants(
     let centrifugal =
         (2.0 * n - 1.0) / n * scaled_fraction(spin, widen(config.inertia.centrifugal)) - inertia;
 
-    // The mean rotation m of the local space; centrifugal force is m x (m x r) = m (m . r) - r (m . m).
+    // Mean rotation m of the local space in a step; centrifugal force is m x (m x r) = m (m . r) -
+    // r (m . m).
     let mean = -0.5 * h * (last_spin + spin);
     let outer = DMat3::from_cols(mean * mean.x, mean * mean.y, mean * mean.z) * centrifugal;
+    // Matrix of the cross product: cross * r = m x r.
     let cross = DMat3::from_cols(
         DVec3::X.cross(mean) * -1.0,
         DVec3::Y.cross(mean) * -1.0,
         DVec3::Z.cross(mean) * -1.0,
     ) * centrifugal;
     let square = centrifugal * mean.dot(mean);
+    // Matrices on previous and current positions; the first iteration scales by the step ratio.
     let factors = |ratio: f64| {
         let scale = widen(kept) * ratio;
         let columns = |values: DVec3| DMat3::from_diagonal(values);

@@ -1,22 +1,23 @@
-//! Motion spheres of a few particles, in place of those that all particles have.
+//! Motion spheres of a few held particles, which override those of all particles.
 
 use poplin_model::{MAX_COORDINATE, ModelError, MotionConstraints};
 
 use crate::InterpolatedArray;
 
-/// A sphere that every particle is in.
+/// Sphere that contains every valid position.
 const EVERYWHERE: [f32; 4] = [0.0, 0.0, 0.0, MAX_COORDINATE];
 
-/// Handle of a hold, [`LiveCloth::hold`](crate::LiveCloth::hold). Handles of different cloths are not distinguished.
+/// Handle of a hold, [`LiveCloth::hold`](crate::LiveCloth::hold). Handles of different cloths are
+/// not distinguished.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct HoldId(u64);
 
-/// The holds of a cloth.
+/// Holds of a cloth.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Holds {
     next_id: u64,
     list: Vec<Hold>,
-    /// Of all particles, at the start of the frame and at its end.
+    /// Merged spheres of all particles, at the start of the frame and at its end.
     merged: [Vec<[f32; 4]>; 2],
     spheres: InterpolatedArray,
 }
@@ -34,7 +35,7 @@ impl Holds {
         self.list.is_empty()
     }
 
-    /// A hold over all earlier ones.
+    /// Adds a hold that overrides all earlier ones.
     pub(crate) fn add(&mut self, particles: &[u32], spheres: &[[f32; 4]]) -> HoldId {
         let id = HoldId(self.next_id);
         self.next_id += 1;
@@ -43,7 +44,7 @@ impl Holds {
         id
     }
 
-    /// Sets where the next frame ends; whether that is new.
+    /// Sets the spheres at the end of the next frame; returns true if they have changed.
     pub(crate) fn lead(&mut self, id: HoldId, spheres: &[[f32; 4]]) -> Result<bool, ModelError> {
         let hold = self.list.iter_mut().find(|hold| hold.id == id);
         let hold = hold.ok_or(ModelError::StaleHandle { what: "hold" })?;
@@ -56,7 +57,7 @@ impl Holds {
         Ok(is_new)
     }
 
-    /// Whether there was such a hold.
+    /// Removes a hold; returns true if it existed.
     pub(crate) fn remove(&mut self, id: HoldId) -> bool {
         let before = self.list.len();
         self.list.retain(|hold| hold.id != id);
@@ -66,13 +67,13 @@ impl Holds {
         self.list.len() < before
     }
 
-    /// Handles stay used.
+    /// Removes all holds, without reusing their handles.
     pub(crate) fn clear(&mut self) {
         *self = Self { next_id: self.next_id, ..Self::default() };
     }
 
-    /// Puts the holds over the user's spheres, which act by the settings beside them; without those, other particles may be
-    /// everywhere.
+    /// Merges the holds over the user's spheres and their settings; without those, particles that
+    /// are not held are unrestricted.
     pub(crate) fn merge(
         &mut self,
         under: Option<(&InterpolatedArray, &MotionConstraints)>,
@@ -83,7 +84,8 @@ impl Holds {
             match under {
                 Some((spheres, settings)) => {
                     let spheres = if half == 0 { spheres.start() } else { spheres.target() };
-                    // What the kernel would do, which gets scale 1 and bias 0.
+                    // Scaling is done here for user's spheres only: the kernel gets scale 1 and
+                    // bias 0.
                     let scaled =
                         |&[x, y, z, r]: &[f32; 4]| [x, y, z, r * settings.scale + settings.bias];
                     rows.extend(spheres.iter().map(scaled));
@@ -93,6 +95,7 @@ impl Holds {
             for hold in &self.list {
                 let spheres = if half == 0 { &hold.start } else { &hold.target };
                 for (&particle, &sphere) in hold.particles.iter().zip(spheres) {
+                    // Later holds override earlier ones.
                     rows[particle as usize] = sphere;
                 }
             }
@@ -101,7 +104,7 @@ impl Holds {
         self.spheres.lead(start, target);
     }
 
-    /// All spheres, once merged.
+    /// Merged spheres of all particles.
     pub(crate) fn spheres(&self) -> &InterpolatedArray {
         &self.spheres
     }

@@ -3,42 +3,43 @@
 #[cfg(feature = "save")]
 use poplin_model::{ModelError, check_finite};
 
-/// An interpolated array. The first array ever set is the start, without interpolation; every later one is the target that
-/// the frame ends at and the next frame starts from.
+/// Array that is interpolated over a frame. The first array ever set is the start, without
+/// interpolation; every later one is the target at which the frame ends and from which the next
+/// frame starts.
 #[derive(Debug, Clone, Default, PartialEq)]
 #[cfg_attr(feature = "save", derive(serde::Serialize, serde::Deserialize))]
 pub struct InterpolatedArray {
     halves: [Vec<[f32; 4]>; 2],
     start: usize,
     has_target: bool,
-    /// Halves that have not been passed on.
+    /// Halves with changes that have not been uploaded.
     #[cfg_attr(feature = "save", serde(skip))]
     changed: [bool; 2],
 }
 
-/// What a new start and target changed.
+/// Change of an array's path over the next frame.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub(crate) struct Change {
-    /// The next frame starts elsewhere than the last one ended.
+pub(crate) struct PathChange {
+    /// True if the next frame starts elsewhere than the last one ended.
     pub(crate) is_jump: bool,
-    /// The next frame ends elsewhere than it did so far.
+    /// True if the next frame ends elsewhere than before the change.
     pub(crate) is_motion: bool,
 }
 
-impl Change {
-    /// Whether anything changed.
+impl PathChange {
+    /// True if anything changed.
     pub(crate) fn is_any(self) -> bool {
         self.is_jump || self.is_motion
     }
 }
 
 impl InterpolatedArray {
-    /// Whether there is an array.
+    /// True if there is an array.
     pub fn is_set(&self) -> bool {
         !self.halves[self.start].is_empty()
     }
 
-    /// Replaces the array; an empty one switches the feature off. Returns whether anything changed.
+    /// Replaces the array; an empty one switches the feature off. Returns true if anything changed.
     pub fn set(&mut self, values: &[[f32; 4]]) -> bool {
         if values.is_empty() {
             let was_set = self.is_set();
@@ -46,7 +47,7 @@ impl InterpolatedArray {
             return was_set;
         }
         if values.len() != self.halves[self.start].len() {
-            // Another length: there is nothing to interpolate from.
+            // A different length leaves nothing to interpolate from.
             *self = Self {
                 halves: [values.to_vec(), Vec::new()],
                 changed: [true, false],
@@ -54,6 +55,7 @@ impl InterpolatedArray {
             };
             return true;
         }
+        // The target goes to the other half; end_frame swaps them.
         let half = 1 - self.start;
         let is_changed = self.halves[self.start] != values
             || (self.has_target && self.halves[1 - self.start] != values);
@@ -63,7 +65,7 @@ impl InterpolatedArray {
         is_changed
     }
 
-    /// Checks an array that was read, which may have `len` entries or none.
+    /// Validates an array that was read, which has `len` entries or none.
     #[cfg(feature = "save")]
     pub(crate) fn validate(&self, what: &'static str, len: usize) -> Result<(), ModelError> {
         let count = self.halves.len();
@@ -75,6 +77,7 @@ impl InterpolatedArray {
         })?;
         let expected = if start.is_empty() { 0 } else { len };
         for (half, values) in self.halves.iter().enumerate() {
+            // A half that is neither start nor target may be empty.
             let may_miss = half != self.start && !self.has_target;
             if values.len() != expected && !(may_miss && values.is_empty()) {
                 return Err(ModelError::Length { what, len: values.len(), expected });
@@ -84,9 +87,11 @@ impl InterpolatedArray {
         Ok(())
     }
 
-    /// Makes the next frame go from `start` to `target`, arrays of equal length. Unchanged halves are not uploaded again.
-    pub(crate) fn lead(&mut self, start: &[[f32; 4]], target: &[[f32; 4]]) -> Change {
-        let mut change = Change::default();
+    /// Sets start and target of the next frame, of equal length. Unchanged halves are not uploaded
+    /// again.
+    pub(crate) fn lead(&mut self, start: &[[f32; 4]], target: &[[f32; 4]]) -> PathChange {
+        let mut change = PathChange::default();
+        // A different length resets the array, which is a jump.
         if start.len() != self.halves[self.start].len() {
             change.is_jump = self.set(start);
         } else if self.start() != start {
@@ -98,11 +103,13 @@ impl InterpolatedArray {
             change.is_motion = self.target() != target;
             self.has_target = true;
             let half = 1 - self.start;
+            // The half may still have these values from an earlier frame.
             if self.halves[half] != target {
                 target.clone_into(&mut self.halves[half]);
                 self.mark(half);
             }
         } else {
+            // Without motion one half is enough: start and target share it.
             change.is_motion = std::mem::take(&mut self.has_target);
         }
         change
@@ -112,17 +119,17 @@ impl InterpolatedArray {
         self.changed[half] = true;
     }
 
-    /// What the next frame starts from.
+    /// Values at the start of the next frame.
     pub fn start(&self) -> &[[f32; 4]] {
         &self.halves[self.start]
     }
 
-    /// Whether the next frame ends elsewhere than it starts.
+    /// True if the next frame ends elsewhere than it starts.
     pub fn has_target(&self) -> bool {
         self.has_target
     }
 
-    /// What the next frame ends at.
+    /// Values at the end of the next frame.
     pub fn target(&self) -> &[[f32; 4]] {
         if self.has_target { &self.halves[1 - self.start] } else { &self.halves[self.start] }
     }
@@ -132,38 +139,40 @@ impl InterpolatedArray {
         self.halves.iter().fold(0, |sum, half| sum ^ half.first().map_or(0, |row| row[3].to_bits()))
     }
 
-    /// How far any sphere of an array of spheres moves over the next frame along an axis, and how much larger it becomes \[m\].
+    /// Upper bound of the motion of any sphere of a sphere array over the next frame along one
+    /// axis, plus its change of radius \[m\].
     pub(crate) fn drift(&self) -> f32 {
         if !self.has_target {
             return 0.0;
         }
         let of_sphere = |(a, b): (&[f32; 4], &[f32; 4])| {
             let [x, y, z, radius] = std::array::from_fn(|k| (b[k] - a[k]).abs());
+            // A box grows by at most this along each axis.
             x.max(y).max(z) + radius
         };
         self.start().iter().zip(self.target()).map(of_sphere).fold(0.0, f32::max)
     }
 
-    /// Makes the next upload include everything.
+    /// Marks both halves for the next upload.
     pub fn mark_all(&mut self) {
         self.changed = [0, 1].map(|half| !self.halves[half].is_empty());
     }
 
-    /// Offsets of start and target of this frame in an array of both halves.
+    /// Offsets of start and target of this frame in the concatenated halves.
     pub fn offsets(&self) -> [u32; 2] {
         let len = self.halves[self.start].len() as u32;
         let start = self.start as u32 * len;
         [start, if self.has_target { (1 - self.start as u32) * len } else { start }]
     }
 
-    /// After the frame the target is the start.
+    /// Ends the frame: the target becomes the start.
     pub fn end_frame(&mut self) {
         if std::mem::take(&mut self.has_target) {
             self.start = 1 - self.start;
         }
     }
 
-    /// Passes on each half that changed since the last call, with its offset.
+    /// Uploads each half that changed since the last call, with its offset.
     pub fn take_changed(&mut self, mut upload: impl FnMut(u32, &[[f32; 4]])) {
         let changed = std::mem::take(&mut self.changed);
         for half in (0..2).filter(|&half| changed[half]) {
@@ -194,16 +203,20 @@ mod tests {
     }
 
     #[test]
-    fn a_start_that_is_where_the_last_frame_ended_is_no_jump() {
+    fn a_start_at_the_last_target_is_no_jump() {
         let mut array = InterpolatedArray::default();
         let rows = |x: f32| [[x; 4]];
-        let change = |is_jump, is_motion| Change { is_jump, is_motion };
+        let change = |is_jump, is_motion| PathChange { is_jump, is_motion };
         assert_eq!(array.lead(&rows(1.0), &rows(2.0)), change(true, true));
         assert_eq!(array.lead(&rows(1.0), &rows(2.0)), change(false, false));
         array.end_frame();
         assert_eq!(array.lead(&rows(2.0), &rows(2.0)), change(false, false));
         assert_eq!(array.lead(&rows(2.0), &rows(3.0)), change(false, true));
-        assert_eq!(array.lead(&rows(2.0), &rows(2.0)), change(false, true), "it stays after all");
+        assert_eq!(
+            array.lead(&rows(2.0), &rows(2.0)),
+            change(false, true),
+            "the target is withdrawn"
+        );
         assert_eq!(array.lead(&rows(5.0), &rows(5.0)), change(true, false));
         assert_eq!(array.offsets(), [1, 1]);
     }

@@ -1,9 +1,11 @@
-//! The host side of poplin, the same for both backends: what a cloth is between its frames, and what each frame is planned from.
+//! Host side of poplin, shared by both backends: per-cloth state kept between frames, and frame
+//! planning.
 //!
-//! An [`Engine`] keeps cloths under generational [`ClothId`]s. Of each cloth its user sees the [`LiveCloth`], with settings, inputs,
-//! pose and clock; the [`HostCloth`] around it adds sleep and packs its constants with `poplin-layout`;
-//! [`ContactFrame`] cuts a frame into slices between which cloths collide; [`TierLimits`] and [`LoopTrips`] say how a cloth maps
-//! onto a workgroup. Nothing here knows a GPU.
+//! An [`Engine`] keeps cloths under generational [`ClothId`]s. [`LiveCloth`] is the user's view of
+//! a cloth: settings, inputs, pose and clock. [`HostCloth`] wraps it, adds sleep and packs its
+//! constants with `poplin-layout`. [`ContactFrame`] divides a frame into slices between which
+//! cloths collide; [`TierLimits`] and [`LoopTrips`] map a cloth onto a workgroup. This crate does
+//! not depend on a GPU.
 
 mod clock;
 mod cloths;

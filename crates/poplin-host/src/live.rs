@@ -1,4 +1,4 @@
-//! A cloth in simulation, as its user sees it.
+//! User's view of a cloth in simulation.
 
 use bytemuck::cast_slice;
 use poplin_model::{
@@ -11,15 +11,16 @@ use crate::holds::Holds;
 use crate::self_collision::HostSelfCollision;
 use crate::{FrameClock, FrameMotion, HoldId, InterpolatedArray};
 
-/// Settings, inputs and pose of a cloth in simulation. All changes act from the next frame on; one that really changes
-/// something wakes a sleeping cloth.
+/// Settings, inputs and pose of a cloth in simulation. Changes act from the next frame on; one that
+/// has an effect wakes a sleeping cloth.
 #[derive(Debug, Clone)]
-// What every frame reads of every changed cloth comes first: thousands of cloths do not fit into a cache.
+// Fields that every frame reads of every changed cloth come first: thousands of cloths do not fit
+// into a cache.
 #[repr(C)]
 pub struct LiveCloth {
-    pub(crate) changes: Changes,
+    pub(crate) changes: ChangeScope,
     pub(crate) is_woken: bool,
-    /// Something has changed on which more depends than where inputs are: stages, layouts, constants.
+    /// True if a change affects more than the contents of inputs: stages, layouts or constants.
     pub(crate) has_new_plan: bool,
     pub(crate) writes: Vec<(u32, Particle)>,
     pub(crate) last_write: (Vec<u32>, Vec<Particle>),
@@ -34,22 +35,22 @@ pub struct LiveCloth {
     pub(crate) clock: FrameClock,
 }
 
-/// What may have changed since the last frame, besides particles.
+/// Scope of the changes since the last frame, besides particles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Changes {
-    /// Nothing.
+pub(crate) enum ChangeScope {
+    /// No change.
     Nothing,
-    /// The cloth's own colliders.
+    /// Only the cloth's own colliders.
     Colliders,
-    /// Anything.
+    /// Possibly everything.
     Anything,
 }
 
 impl LiveCloth {
-    /// Takes a cloth that is valid.
+    /// Wraps a validated cloth.
     pub(crate) fn new(cloth: Cloth) -> Self {
         Self {
-            changes: Changes::Anything,
+            changes: ChangeScope::Anything,
             motion: FrameMotion::new(cloth.pose),
             motion_spheres: InterpolatedArray::default(),
             holds: Holds::default(),
@@ -68,7 +69,7 @@ impl LiveCloth {
 
     /// Discards holds and writes for the next frame, and wakes the cloth.
     pub(crate) fn forget_writes(&mut self) {
-        self.changes = Changes::Anything;
+        self.changes = ChangeScope::Anything;
         self.forget_holds();
         self.writes.clear();
         self.last_write.0.clear();
@@ -76,7 +77,7 @@ impl LiveCloth {
         self.is_woken = true;
     }
 
-    /// Lets go of all particles.
+    /// Releases all holds.
     pub(crate) fn forget_holds(&mut self) {
         if !self.holds.is_empty() {
             self.holds.clear();
@@ -84,28 +85,29 @@ impl LiveCloth {
         }
     }
 
-    /// The user's own motion spheres act alone again.
+    /// Switches back to the user's own motion spheres.
     fn end_holds(&mut self) {
+        // They were not uploaded while holds were merged into another array.
         self.motion_spheres.mark_all();
         self.has_new_plan = true;
     }
 
-    /// The user's own motion spheres and how they act; `None` if they do not.
+    /// User's own motion spheres and their settings; `None` if they have no effect.
     pub(crate) fn acting_spheres(&self) -> Option<(&InterpolatedArray, &MotionConstraints)> {
         acting(&self.motion_spheres, &self.cloth)
     }
 
-    /// Whether any particle has a motion sphere.
+    /// True if any particle has a motion sphere.
     pub(crate) fn has_motion_spheres(&self) -> bool {
         self.motion_spheres.is_set() || !self.holds.is_empty()
     }
 
-    /// The motion spheres of the next frame, once holds are merged.
+    /// Motion spheres of the next frame, once holds are merged.
     pub(crate) fn frame_spheres(&self) -> &InterpolatedArray {
         if self.holds.is_empty() { &self.motion_spheres } else { self.holds.spheres() }
     }
 
-    /// Brings the motion spheres of the next frame up to date.
+    /// Merges holds into the motion spheres of the next frame.
     pub(crate) fn merge_spheres(&mut self) -> &mut InterpolatedArray {
         if self.holds.is_empty() {
             return &mut self.motion_spheres;
@@ -115,19 +117,19 @@ impl LiveCloth {
         self.holds.spheres_mut()
     }
 
-    /// Checks new values of all particles.
+    /// Validates new values of all particles.
     pub(crate) fn check_particles(&self, particles: &[Particle]) -> Result<(), ModelError> {
         let indices: Vec<u32> = (0..self.cloth.particle_count() as u32).collect();
         self.cloth.validate_write(&indices, particles)
     }
 
-    /// Step of the last iteration \[s\], by which the last two positions of a particle are its velocity; before the first frame that of
-    /// a frame of the default length.
+    /// Step of the last iteration \[s\]: velocity is the difference of a particle's last two
+    /// positions divided by it. Before the first frame, the step of a frame of the default length.
     pub fn last_step(&self) -> f32 {
         self.clock.last_step(&self.cloth.config)
     }
 
-    /// The cloth as it was added, with its present settings and colliders.
+    /// Cloth as it was added, with its present settings and colliders.
     pub fn cloth(&self) -> &Cloth {
         &self.cloth
     }
@@ -145,9 +147,10 @@ impl LiveCloth {
     /// Replaces the settings.
     ///
     /// # Errors
-    /// [`ModelError`] if a field is out of range, or the settings do not fit the fabric; the old settings stay.
+    /// [`ModelError`] if a field is out of range, or the settings do not fit the fabric; the old
+    /// settings stay.
     pub fn set_config(&mut self, config: ClothConfig) -> Result<(), ModelError> {
-        self.changes = Changes::Anything;
+        self.changes = ChangeScope::Anything;
         self.cloth.validate_config(&config)?;
         self.is_woken |= config != self.cloth.config;
         self.has_new_plan = true;
@@ -155,6 +158,7 @@ impl LiveCloth {
             (config.thickness, config.self_collision.distance, config.cloth_collision.distance)
         };
         let old = std::mem::replace(&mut self.cloth.config, config);
+        // Grids depend only on distances; other settings are constants of a frame.
         if distances(&old) != distances(&self.cloth.config) {
             self.self_collision.update(&self.cloth);
         }
@@ -166,7 +170,7 @@ impl LiveCloth {
     /// # Errors
     /// [`ModelError`] if a phase does not exist; the old order stays.
     pub fn set_phase_order(&mut self, order: &[u32]) -> Result<(), ModelError> {
-        self.changes = Changes::Anything;
+        self.changes = ChangeScope::Anything;
         self.cloth.validate_phase_order(order)?;
         self.is_woken |= order != self.cloth.phase_order;
         self.cloth.phase_order = order.to_vec();
@@ -174,35 +178,40 @@ impl LiveCloth {
         Ok(())
     }
 
-    /// Replaces the particle accelerations [m/s^2], shape `[particle_count]`; empty switches them off.
+    /// Replaces the particle accelerations [m/s^2], shape `[particle_count]`; empty switches them
+    /// off.
     ///
     /// # Errors
-    /// [`ModelError`] if the length differs from the particle count or a value is not finite; the old ones stay.
+    /// [`ModelError`] if the length differs from the particle count or a value is not finite; the
+    /// old ones stay.
     pub fn set_particle_accelerations(
         &mut self,
         accelerations: &[[f32; 3]],
     ) -> Result<(), ModelError> {
-        self.changes = Changes::Anything;
+        self.changes = ChangeScope::Anything;
         self.check_length("particle_accelerations", accelerations.len())?;
+        // Validation reads the cloth, so the new values are set first and restored on error.
         let old = std::mem::replace(&mut self.cloth.particle_accelerations, accelerations.to_vec());
         if let Err(error) = self.cloth.validate_accelerations() {
             self.cloth.particle_accelerations = old;
             return Err(error);
         }
         self.is_woken |= old != self.cloth.particle_accelerations;
+        // Only the presence of accelerations affects the layout, not their values.
         self.has_new_plan |= old.is_empty() != accelerations.is_empty();
         self.accelerations_changed = true;
         Ok(())
     }
 
-    /// Sets a sphere around each particle that it may not leave, shape `[particle_count]`; empty switches them off.
-    /// The first array acts at once, later ones are reached over the next frame. A radius of 0 or less holds the particle at
-    /// the center.
+    /// Sets a sphere around each particle that it may not leave, shape `[particle_count]`; empty
+    /// switches them off. The first array acts at once, later ones are reached over the next frame.
+    /// A radius of 0 or less holds the particle at the center.
     ///
     /// # Errors
-    /// [`ModelError`] if the length differs from the particle count or a value is not finite; the old ones stay.
+    /// [`ModelError`] if the length differs from the particle count or a value is not finite; the
+    /// old ones stay.
     pub fn set_motion_spheres(&mut self, spheres: &[Sphere]) -> Result<(), ModelError> {
-        self.changes = Changes::Anything;
+        self.changes = ChangeScope::Anything;
         self.check_spheres("motion_spheres", spheres)?;
         let was_set = self.motion_spheres.is_set();
         self.is_woken |= self.motion_spheres.set(cast_slice(spheres));
@@ -210,20 +219,25 @@ impl LiveCloth {
         Ok(())
     }
 
-    /// The motion spheres that were set last; empty if there are none. Those of [`LiveCloth::hold`] are not among them.
+    /// Motion spheres that were set last; empty if there are none. Spheres of [`LiveCloth::hold`]
+    /// are not included.
     pub fn motion_spheres(&self) -> &[Sphere] {
         cast_slice(self.motion_spheres.target())
     }
 
-    /// Sets motion spheres of some particles alone, over those of [`LiveCloth::set_motion_spheres`] and of earlier holds, for as
-    /// long as the hold lasts. They act at once, on pinned particles too. A radius of 0 or less holds the particle at the center;
-    /// radii are not changed by scale and bias of the settings. The stiffness is that of the settings, or 1 where motion spheres are off.
+    /// Sets motion spheres of some particles only, for as long as the hold lasts. They override
+    /// those of [`LiveCloth::set_motion_spheres`] and of earlier holds, and act at once, also on
+    /// pinned particles. A radius of 0 or less holds the particle at the center; scale and bias of
+    /// the settings do not change radii. The stiffness is that of the settings, or 1 where motion
+    /// spheres are off.
     ///
-    /// [`LiveCloth::release`] ends the hold, and so does what sets all particles of the cloth, such as a reset. A copy of the cloth
-    /// is not held. On a GPU the first hold of a cloth without motion spheres brings another kernel, which may have to be compiled.
+    /// [`LiveCloth::release`] ends the hold, and so does anything that sets all particles of the
+    /// cloth, for example a reset. A copy of the cloth is not held. On a GPU the first hold of a
+    /// cloth without motion spheres needs a different kernel, which may have to be compiled.
     ///
     /// # Errors
-    /// [`ModelError`] if the lengths differ, an index is out of range, or a value is not finite; nothing is held.
+    /// [`ModelError`] if the lengths differ, an index is out of range, or a value is not finite;
+    /// nothing is held.
     pub fn hold(&mut self, particles: &[u32], spheres: &[Sphere]) -> Result<HoldId, ModelError> {
         let (what, expected) = ("held particles", particles.len());
         if spheres.len() != expected {
@@ -236,7 +250,7 @@ impl LiveCloth {
             return Err(ModelError::IndexOutOfRange { what, position, index, count });
         }
         poplin_model::check_finite::<4>(what, cast_slice(spheres))?;
-        self.changes = Changes::Anything;
+        self.changes = ChangeScope::Anything;
         self.is_woken = true;
         self.has_new_plan |= self.holds.is_empty();
         Ok(self.holds.add(particles, cast_slice(spheres)))
@@ -245,21 +259,22 @@ impl LiveCloth {
     /// Moves the spheres of a hold over the next frame.
     ///
     /// # Errors
-    /// [`ModelError::StaleHandle`] if the hold has ended; [`ModelError`] if the length is not that of the held particles, or a value
-    /// is not finite; the old spheres stay.
+    /// [`ModelError::StaleHandle`] if the hold has ended; [`ModelError`] if the length differs from
+    /// the number of held particles, or a value is not finite; the old spheres stay.
     pub fn move_hold(&mut self, hold: HoldId, spheres: &[Sphere]) -> Result<(), ModelError> {
         poplin_model::check_finite::<4>("held particles", cast_slice(spheres))?;
         if self.holds.lead(hold, cast_slice(spheres))? {
-            self.changes = Changes::Anything;
+            self.changes = ChangeScope::Anything;
             self.is_woken = true;
         }
         Ok(())
     }
 
-    /// Lets go of the particles of a hold: they go on with the velocity that they have. Nothing happens if it has ended.
+    /// Releases the particles of a hold, which keep their velocity. Does nothing if the hold has
+    /// ended.
     pub fn release(&mut self, hold: HoldId) {
         if self.holds.remove(hold) {
-            self.changes = Changes::Anything;
+            self.changes = ChangeScope::Anything;
             self.is_woken = true;
             if self.holds.is_empty() {
                 self.end_holds();
@@ -267,13 +282,14 @@ impl LiveCloth {
         }
     }
 
-    /// Sets a sphere for each particle that it may not enter, shape `[particle_count]`; empty switches them off.
-    /// The first array acts at once, later ones are reached over the next frame.
+    /// Sets a sphere for each particle that it may not enter, shape `[particle_count]`; empty
+    /// switches them off. The first array acts at once, later ones are reached over the next frame.
     ///
     /// # Errors
-    /// [`ModelError`] if the length differs from the particle count or a value is not finite; the old ones stay.
+    /// [`ModelError`] if the length differs from the particle count or a value is not finite; the
+    /// old ones stay.
     pub fn set_separation_spheres(&mut self, spheres: &[Sphere]) -> Result<(), ModelError> {
-        self.changes = Changes::Anything;
+        self.changes = ChangeScope::Anything;
         self.check_spheres("separation_spheres", spheres)?;
         let was_set = self.separation_spheres.is_set();
         self.is_woken |= self.separation_spheres.set(cast_slice(spheres));
@@ -281,18 +297,19 @@ impl LiveCloth {
         Ok(())
     }
 
-    /// The separation spheres that were set last; empty if there are none.
+    /// Separation spheres that were set last; empty if there are none.
     pub fn separation_spheres(&self) -> &[Sphere] {
         cast_slice(self.separation_spheres.target())
     }
 
-    /// Replaces the positions at rest \[m\] by which self collision spares neighbours, shape `[particle_count]`; empty: the
-    /// particles as the cloth was added.
+    /// Replaces the rest positions \[m\] that decide which neighbours self collision ignores, shape
+    /// `[particle_count]`; empty: the particles as the cloth was added.
     ///
     /// # Errors
-    /// [`ModelError`] if the length differs from the particle count or a value is not finite; the old ones stay.
+    /// [`ModelError`] if the length differs from the particle count or a value is not finite; the
+    /// old ones stay.
     pub fn set_rest_positions(&mut self, positions: &[[f32; 3]]) -> Result<(), ModelError> {
-        self.changes = Changes::Anything;
+        self.changes = ChangeScope::Anything;
         self.check_length("rest_positions", positions.len())?;
         poplin_model::check_finite("rest_positions", positions)?;
         self.is_woken |= positions != self.cloth.rest_positions;
@@ -302,12 +319,12 @@ impl LiveCloth {
         Ok(())
     }
 
-    /// Restricts self collision to some particles, each named once; empty: all.
+    /// Restricts self collision to some particles, each listed once; empty: all.
     ///
     /// # Errors
     /// [`ModelError`] if an index is out of range or repeated; the old ones stay.
     pub fn set_self_collision_indices(&mut self, indices: &[u32]) -> Result<(), ModelError> {
-        self.changes = Changes::Anything;
+        self.changes = ChangeScope::Anything;
         self.cloth.validate_self_collision_indices(indices)?;
         self.is_woken |= indices != self.cloth.self_collision_indices;
         self.cloth.self_collision_indices = indices.to_vec();
@@ -316,37 +333,41 @@ impl LiveCloth {
         Ok(())
     }
 
-    /// The cloth's own colliders, in its local space.
+    /// Colliders of the cloth's own set, in its local space.
     pub fn colliders(&self) -> &ColliderSet {
         &self.cloth.colliders
     }
 
-    /// The cloth's own colliders, to add, move and remove some.
+    /// Colliders of the cloth's own set, to add, move and remove colliders.
     pub fn colliders_mut(&mut self) -> &mut ColliderSet {
-        if self.changes == Changes::Nothing {
-            self.changes = Changes::Colliders;
+        // Never narrows a wider scope.
+        if self.changes == ChangeScope::Nothing {
+            self.changes = ChangeScope::Colliders;
         }
         &mut self.cloth.colliders
     }
 
-    /// Sets which colliders the cloth meets.
+    /// Sets the interaction groups that decide which colliders the cloth meets.
     pub fn set_collider_groups(&mut self, groups: InteractionGroups) {
-        self.changes = Changes::Anything;
+        self.changes = ChangeScope::Anything;
         self.cloth.collider_groups = groups;
     }
 
-    /// Writes position \[m\] and working inverse mass [1/kg] of some particles, as an animated pin does. A pinned particle's
-    /// inverse mass must stay 0. The same write as the last one does not wake the cloth.
+    /// Writes position \[m\] and working inverse mass [1/kg] of some particles, for example of
+    /// animated pins. A pinned particle's inverse mass must stay 0. Repeating the last write does
+    /// not wake the cloth.
     ///
     /// # Errors
-    /// [`ModelError`] if an index or value is out of range, or a pinned particle gets mass; nothing is written.
+    /// [`ModelError`] if an index or value is out of range, or a pinned particle gets mass; nothing
+    /// is written.
     pub fn write_particles(
         &mut self,
         indices: &[u32],
         particles: &[Particle],
     ) -> Result<(), ModelError> {
         self.cloth.validate_write(indices, particles)?;
-        // A pin that is held by writing the same position every frame must not keep the cloth awake.
+        // A pin that is held by writing the same position every frame must not keep the cloth
+        // awake.
         let is_repeated = self.last_write.0 == indices && self.last_write.1 == particles;
         if !is_repeated && !indices.is_empty() {
             self.is_woken = true;
@@ -359,12 +380,13 @@ impl LiveCloth {
         Ok(())
     }
 
-    /// Moves the local space to `pose` over the next frame; the cloth feels it as its inertia settings specify.
+    /// Moves the local space to `pose` over the next frame; the inertia settings scale the
+    /// resulting inertial forces.
     ///
     /// # Errors
     /// [`ModelError`] if the pose is not valid; the old target stays.
     pub fn set_pose(&mut self, pose: Pose) -> Result<(), ModelError> {
-        self.changes = Changes::Anything;
+        self.changes = ChangeScope::Anything;
         self.motion.set_target(pose)
     }
 
@@ -373,7 +395,7 @@ impl LiveCloth {
     /// # Errors
     /// [`ModelError`] if the result is not finite.
     pub fn teleport(&mut self, delta: [f32; 3]) -> Result<(), ModelError> {
-        self.changes = Changes::Anything;
+        self.changes = ChangeScope::Anything;
         self.motion.teleport(delta)
     }
 
@@ -382,19 +404,19 @@ impl LiveCloth {
     /// # Errors
     /// [`ModelError`] if the pose is not valid.
     pub fn teleport_to(&mut self, pose: Pose) -> Result<(), ModelError> {
-        self.changes = Changes::Anything;
+        self.changes = ChangeScope::Anything;
         self.motion.teleport_to(pose)
     }
 
     /// Keeps the local space's last velocities for the next frame, whatever the poses are.
     pub fn ignore_velocity_discontinuity(&mut self) {
-        self.changes = Changes::Anything;
+        self.changes = ChangeScope::Anything;
         self.motion.ignore_velocity_discontinuity();
     }
 
     /// Moves the local space to its target at once, where it loses all velocity.
     pub fn clear_inertia(&mut self) {
-        self.changes = Changes::Anything;
+        self.changes = ChangeScope::Anything;
         self.motion.clear_inertia();
     }
 

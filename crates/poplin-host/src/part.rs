@@ -1,4 +1,4 @@
-//! Parts of a frame, for stage-by-stage comparison.
+//! Parts of a frame, for comparison stage by stage.
 
 use std::ops::Range;
 
@@ -11,7 +11,8 @@ pub struct FramePart {
     pub iterations: Range<u32>,
     /// Stages to run.
     pub stages: StageMask,
-    /// Entries of the phase configs to solve (those with stiffness above 0, in order), or all.
+    /// Phase configs to solve, as entries in the order of solving (those with stiffness above 0),
+    /// or all.
     pub phases: Option<Range<u32>>,
 }
 
@@ -19,12 +20,12 @@ impl FramePart {
     /// The whole frame.
     pub const WHOLE: Self = Self { iterations: 0..u32::MAX, stages: StageMask::ALL, phases: None };
 
-    /// First phase and one past the last.
+    /// Index of the first phase, and one past the last.
     pub fn phase_range(&self) -> [u32; 2] {
         self.phases.as_ref().map_or([0, u32::MAX], |phases| [phases.start, phases.end])
     }
 
-    /// The cloth's frame with only this part's phases.
+    /// Restricts the cloth's frame to this part's phases.
     pub fn restrict(&self, frame: &ClothParameters) -> ClothParameters {
         match &self.phases {
             None => *frame,

@@ -2,20 +2,21 @@
 
 use poplin_model::{ModelError, Particle, check_finite};
 
-/// How particles move whose positions [`Engine::set_particles`](crate::Engine::set_particles) sets.
+/// Motion of the particles that [`Engine::set_particles`](crate::Engine::set_particles) sets.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub enum ParticleMotion<'a> {
-    /// At rest in the local space.
+    /// Particles at rest in the local space.
     #[default]
     Rest,
-    /// With these velocities, local axes [m/s], shape `[particle_count]`.
+    /// Velocities, local axes [m/s], shape `[particle_count]`.
     Velocities(&'a [[f32; 3]]),
-    /// From where they were one iteration ago \[m\], shape `[particle_count]`, as in [`Cloth`](poplin_model::Cloth).
+    /// Positions one iteration ago \[m\], shape `[particle_count]`, as in
+    /// [`Cloth`](poplin_model::Cloth).
     PreviousPositions(&'a [[f32; 3]]),
 }
 
 impl ParticleMotion<'_> {
-    /// Positions one iteration of `step` seconds ago, with the user's inverse masses.
+    /// Computes the positions one iteration of `step` seconds ago, with the user's inverse masses.
     pub(crate) fn previous(
         self,
         particles: &[Particle],
@@ -36,6 +37,7 @@ impl ParticleMotion<'_> {
             Self::Rest => particle.position,
             Self::Velocities(velocities) => {
                 let ([x, y, z], v) = (particle.position, velocities[index]);
+                // x_previous = x - v h
                 [x - v[0] * step, y - v[1] * step, z - v[2] * step]
             }
             Self::PreviousPositions(positions) => positions[index],

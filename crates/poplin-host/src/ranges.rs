@@ -1,11 +1,11 @@
-//! Ranges of a buffer, reused.
+//! Allocator of reusable ranges of a buffer.
 
 use std::ops::Range;
 
 use range_alloc::RangeAllocator;
 
-/// Allocates ranges of elements of one buffer: the smallest free range that fits, the end of the buffer last, so that it
-/// grows only when no gap is large enough.
+/// Allocator of element ranges of one buffer. It takes the smallest free range that fits and the
+/// end of the buffer last, so that the buffer grows only when no gap is large enough.
 #[derive(Debug)]
 pub struct Ranges {
     free: RangeAllocator<u32>,
@@ -13,22 +13,22 @@ pub struct Ranges {
     end: u32,
 }
 
-/// No range of this length is free below the limit.
+/// Error: no range of this length is free below the limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Full {
-    /// Elements that the buffer would need.
+    /// Required buffer length \[elements\].
     pub needed: u64,
-    /// Elements that it may have.
+    /// Largest buffer length \[elements\].
     pub limit: u32,
 }
 
 impl Ranges {
-    /// An empty buffer that may grow to `limit` elements.
+    /// Creates an empty buffer that may grow to `limit` elements.
     pub fn new(limit: u32) -> Self {
         Self { free: RangeAllocator::new(0..limit), used: 0, end: 0 }
     }
 
-    /// A range of `len` elements; `0..0` for none.
+    /// Allocates a range of `len` elements; `0..0` for none.
     ///
     /// # Errors
     /// [`Full`].
@@ -37,8 +37,9 @@ impl Ranges {
             return Ok(0..0);
         }
         let limit = self.free.initial_range().end;
+        // Computed before allocating, as the length a buffer would need at its end.
         let full = Full { needed: u64::from(self.end) + u64::from(len), limit };
-        // The allocator doubles lengths.
+        // The allocator doubles lengths, which must not overflow.
         let fits = len <= limit && len <= u32::MAX / 2;
         let range = fits.then(|| self.free.allocate_range(len).ok()).flatten().ok_or(full)?;
         self.used += len;
@@ -46,7 +47,7 @@ impl Ranges {
         Ok(range)
     }
 
-    /// Frees a range. It must come from [`Ranges::allocate`] and not have been freed.
+    /// Frees a range, which must come from [`Ranges::allocate`] and must not have been freed.
     pub fn free(&mut self, range: Range<u32>) {
         if !range.is_empty() {
             self.used -= range.end - range.start;
@@ -60,12 +61,12 @@ impl Ranges {
         self.used = 0;
     }
 
-    /// Elements in allocated ranges.
+    /// Number of elements in allocated ranges.
     pub fn used(&self) -> u32 {
         self.used
     }
 
-    /// One past the highest element ever allocated: the buffer must be this long.
+    /// Required buffer length: one past the highest element ever allocated.
     pub fn end(&self) -> u32 {
         self.end
     }
@@ -91,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_refused_and_changes_nothing() {
+    fn a_range_that_does_not_fit_is_rejected_without_change() {
         let mut ranges = Ranges::new(100);
         assert_eq!(ranges.allocate(60), Ok(0..60));
         assert_eq!(ranges.allocate(41), Err(Full { needed: 101, limit: 100 }));

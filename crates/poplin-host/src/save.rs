@@ -1,4 +1,4 @@
-//! Snapshots as bytes.
+//! Serialized snapshots.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -10,97 +10,101 @@ use thiserror::Error;
 use crate::host::StoredCloth;
 use crate::{ContactMultipliers, Snapshot};
 
-/// Version of the bytes that [`Snapshot::to_bytes`] writes, the only one that [`Snapshot::from_bytes`] reads. It rises with every change
-/// of what is written.
+/// Format version that [`Snapshot::to_bytes`] writes, the only one that [`Snapshot::from_bytes`]
+/// reads. It rises with every change of the format.
 pub const SAVE_VERSION: u32 = 4;
 
-/// What the bytes begin with.
+/// First bytes of a snapshot.
 const MAGIC: [u8; 6] = *b"POPLIN";
 
-/// Bytes before the payload: `POPLIN`, then as `u32`, little-endian, the version and the CRC-32 (IEEE) of the payload, and as `u64`
-/// its length.
+/// Length of the header: `POPLIN`, then as little-endian `u32` the version and the CRC-32 (IEEE) of
+/// the payload, and as `u64` the length of the payload.
 const HEADER_LEN: usize = MAGIC.len() + 4 + 4 + 8;
 
-/// Why bytes are no snapshot, or a snapshot could not be written.
+/// Error of reading or writing a snapshot.
 #[derive(Debug, Clone, PartialEq, Error)]
 #[non_exhaustive]
 pub enum SaveError {
-    /// The bytes do not begin as a snapshot does.
-    #[error("these bytes are no snapshot of poplin: they do not begin with `POPLIN`")]
+    /// Data that does not begin like a snapshot.
+    #[error("not a poplin snapshot: the data does not begin with `POPLIN`")]
     Foreign,
-    /// Another version of poplin wrote them.
-    #[error("the snapshot has version {version}; this poplin reads version {SAVE_VERSION} alone")]
+    /// Snapshot of a different version of poplin.
+    #[error("the snapshot has version {version}; this poplin reads only version {SAVE_VERSION}")]
     Version {
-        /// Its version.
+        /// Version of the snapshot.
         version: u32,
     },
-    /// There are fewer or more bytes than were written.
-    #[error("the snapshot has {len} bytes; {expected} were written")]
+    /// Truncated data, or data with extra bytes.
+    #[error(
+        "the snapshot has {len} bytes instead of {expected}; it is truncated or has extra bytes"
+    )]
     Length {
-        /// How many there are.
+        /// Number of bytes present.
         len: u64,
-        /// How many there should be.
+        /// Number of bytes expected.
         expected: u64,
     },
-    /// Some bytes are not what was written.
-    #[error("the snapshot is damaged: its checksum is {actual:#010x}, not {expected:#010x}")]
+    /// Data that differs from what was written.
+    #[error("the snapshot is corrupted: its checksum is {actual:#010x}, not {expected:#010x}")]
     Checksum {
-        /// The checksum that was written.
+        /// Checksum in the header.
         expected: u32,
-        /// That of the bytes.
+        /// Checksum of the data.
         actual: u32,
     },
-    /// The bytes are not those of a snapshot, although the checksum fits.
-    #[error("the snapshot cannot be read: {0}")]
+    /// Data that cannot be decoded, although its checksum matches.
+    #[error("the snapshot cannot be decoded: {0}")]
     Malformed(#[from] postcard::Error),
-    /// A cloth has a fabric that is not there.
-    #[error("cloth {cloth} of the snapshot has fabric {fabric}, but there are only {count}")]
+    /// Cloth with a fabric that the snapshot does not have.
+    #[error("cloth {cloth} of the snapshot uses fabric {fabric}, but there are only {count}")]
     NoSuchFabric {
         /// The cloth, in the order of adding.
         cloth: usize,
-        /// Its fabric.
+        /// Index of its fabric.
         fabric: u32,
-        /// Count of fabrics.
+        /// Number of fabrics.
         count: usize,
     },
-    /// Something of a cloth is out of range.
+    /// Cloth with a value out of range.
     #[error("cloth {cloth} of the snapshot: {source}")]
     Cloth {
         /// The cloth, in the order of adding.
         cloth: usize,
-        /// What is wrong.
+        /// Description of the invalid value.
         source: ModelError,
     },
-    /// Something of the shared colliders or settings is out of range.
+    /// Shared colliders or settings with a value out of range.
     #[error("shared colliders or settings of the snapshot: {0}")]
     Shared(#[source] ModelError),
-    /// The multipliers of contact of triangles are no numbers, or out of order.
-    #[error("multipliers of contact of triangles in the snapshot are no numbers or out of order")]
+    /// Multipliers of triangle contact that are out of range or out of order.
+    #[error("triangle contact multipliers in the snapshot are out of range or out of order")]
     Multipliers,
 }
 
-/// What is written.
+/// Serialized content.
 #[derive(Debug, Serialize, Deserialize)]
 struct Payload {
     fabrics: Vec<Arc<Fabric>>,
     colliders: StoredColliders,
     cloth_contact_solver: ClothContactSolver,
     multipliers: ContactMultipliers,
-    /// Each with the index of its fabric.
+    /// Cloths, each with the index of its fabric.
     cloths: Vec<(u32, StoredCloth)>,
 }
 
 impl Snapshot {
-    /// The snapshot as bytes, which hold every fabric once.
+    /// Serializes the snapshot; every fabric is written once.
     ///
     /// # Errors
-    /// [`SaveError::Cloth`] if the colliders are such that the next frame would be refused ([`ModelError::MeshesOfBodies`]).
+    /// [`SaveError::Cloth`] if the next frame would reject the colliders
+    /// ([`ModelError::MeshesOfBodies`]).
     pub fn to_bytes(&self) -> Result<Vec<u8>, SaveError> {
         let mut fabrics = Vec::new();
         let mut index_of = HashMap::new();
         let contact = &self.cloth_contact_solver;
         let cloths = self.cloths.iter().enumerate().map(|(index, cloth)| {
             let fabric = &cloth.host.cloth().fabric;
+            // Cloths that share a fabric refer to one copy of it.
             let fabric = *index_of.entry(Arc::as_ptr(fabric)).or_insert_with(|| {
                 fabrics.push(fabric.clone());
                 fabrics.len() as u32 - 1
@@ -116,6 +120,7 @@ impl Snapshot {
             multipliers: self.multipliers.clone(),
             cloths,
         };
+        // The header is filled in afterwards: it contains the payload's checksum.
         let mut bytes = postcard::to_extend(&payload, vec![0; HEADER_LEN])?;
         let (header, payload) = bytes.split_at_mut(HEADER_LEN);
         let fields: [&[u8]; 4] = [
@@ -128,8 +133,8 @@ impl Snapshot {
         Ok(bytes)
     }
 
-    /// The snapshot that these bytes hold. It is checked as what a user sets, so that any bytes may be tried; no more memory is taken
-    /// than some times their length.
+    /// Deserializes a snapshot. All values are validated like user input, so untrusted bytes are
+    /// safe; memory use stays within a small multiple of their length.
     ///
     /// # Errors
     /// [`SaveError`].
@@ -155,18 +160,19 @@ impl Snapshot {
     }
 }
 
-/// The payload, if the header is right.
+/// Returns the payload if the header is valid.
 fn payload_of(bytes: &[u8]) -> Result<&[u8], SaveError> {
     let rest = bytes.strip_prefix(&MAGIC).ok_or(SaveError::Foreign)?;
     let too_short = |expected| SaveError::Length { len: bytes.len() as u64, expected };
-    let header_alone = || too_short(HEADER_LEN as u64);
-    let (version, rest) = rest.split_first_chunk().ok_or_else(header_alone)?;
+    let only_header = || too_short(HEADER_LEN as u64);
+    let (version, rest) = rest.split_first_chunk().ok_or_else(only_header)?;
     let version = u32::from_le_bytes(*version);
+    // Before length and checksum, whose position may differ in another version.
     if version != SAVE_VERSION {
         return Err(SaveError::Version { version });
     }
-    let (checksum, rest) = rest.split_first_chunk().ok_or_else(header_alone)?;
-    let (len, payload) = rest.split_first_chunk().ok_or_else(header_alone)?;
+    let (checksum, rest) = rest.split_first_chunk().ok_or_else(only_header)?;
+    let (len, payload) = rest.split_first_chunk().ok_or_else(only_header)?;
     let (expected, len) = (u32::from_le_bytes(*checksum), u64::from_le_bytes(*len));
     if payload.len() as u64 != len {
         return Err(too_short(len.saturating_add(HEADER_LEN as u64)));

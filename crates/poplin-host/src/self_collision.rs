@@ -6,22 +6,23 @@ use poplin_layout::{
 };
 use poplin_model::Cloth;
 
-/// Vec4 of scratch per particle that takes part: the particle, its index, its contacts.
+/// Scratch rows per participating particle \[vec4\]: the particle, its index, its contacts.
 const ROWS: u32 = 3;
 
-/// A grid cell is this much wider than the distance, so that rounding cannot separate two particles by more than one cell.
+/// Ratio of cell width to distance, above 1 so that rounding cannot put two touching particles more
+/// than one cell apart.
 const CELL_MARGIN: f32 = 1.01;
 
-/// Indices in one vec4.
+/// Number of indices in one vec4.
 const PER_ROW: usize = 4;
 
 /// Self collision of one cloth in simulation.
 #[derive(Debug, Clone)]
 pub(crate) struct HostSelfCollision {
     distance: f32,
-    /// From other cloths.
+    /// Distance from other cloths \[m\].
     cloth_distance: f32,
-    /// Vec4 of its part of the inputs; never falls, so that parts stay where they are.
+    /// Length of its part of the inputs \[vec4\]; never shrinks, so that parts keep their offsets.
     input_len: u32,
     is_changed: bool,
 }
@@ -32,13 +33,13 @@ impl HostSelfCollision {
         Self { distance, cloth_distance, input_len: 0, is_changed: true }
     }
 
-    /// Takes over changed settings, positions at rest or particles that take part.
+    /// Updates to changed settings, rest positions or participating particles.
     pub(crate) fn update(&mut self, cloth: &Cloth) {
         [self.distance, self.cloth_distance] = cloth.contact_distances();
         self.is_changed = true;
     }
 
-    /// Distance kept from other cloths \[m\], 0 = none.
+    /// Distance kept from other cloths \[m\]; 0 if there is none.
     pub(crate) fn cloth_distance(&self) -> f32 {
         self.cloth_distance
     }
@@ -51,10 +52,12 @@ impl HostSelfCollision {
         self.distance > 0.0
     }
 
-    /// Vec4 of its part of the inputs: positions at rest, indices of the particles that take part.
+    /// Length of its part of the inputs \[vec4\]: rest positions, then indices of the participating
+    /// particles.
     pub(crate) fn input_len(&mut self, cloth: &Cloth) -> u32 {
         let wanted = cloth.particle_count() + cloth.self_collision_indices.len().div_ceil(PER_ROW);
         if self.is_on() {
+            // Switched off or smaller, the part keeps its room.
             self.input_len = self.input_len.max(wanted as u32);
         }
         self.input_len
@@ -64,12 +67,13 @@ impl HostSelfCollision {
         if self.is_on() { ROWS * member_count(cloth) } else { 0 }
     }
 
-    /// Loop trips of one particle in one iteration: its own sums, and twice nine rows of cells with some particles each.
+    /// Loop trips of one particle in one iteration: its own sums, and two passes over nine rows of
+    /// cells with about six particles each.
     pub(crate) fn trips_per_particle(&self) -> u64 {
         if self.is_on() { 8 + 2 * 9 * 6 } else { 0 }
     }
 
-    /// Passes on the part's rows if they have changed.
+    /// Uploads the part's rows if they have changed.
     pub(crate) fn take_changed(&mut self, cloth: &Cloth, mut upload: impl FnMut(u32, &[[u32; 4]])) {
         if !self.is_on() || !std::mem::take(&mut self.is_changed) {
             return;
@@ -86,8 +90,8 @@ impl HostSelfCollision {
         upload(0, &rows);
     }
 
-    /// The constants of a frame; the part begins at `input_begin` in `input_pool` and at `scratch_begin` in the cloth's
-    /// scratch.
+    /// Constants of a frame; the part begins at `input_begin` in `input_pool` and at
+    /// `scratch_begin` in the cloth's scratch.
     pub(crate) fn frame(
         &self,
         cloth: &Cloth,
@@ -105,7 +109,9 @@ impl HostSelfCollision {
             distance: self.distance,
             stiffness: effective(config.self_collision.stiffness),
             friction: effective(config.self_collision.friction),
+            // Half the distance, so that two particles cannot pass through each other in one step.
             max_move: if config.self_collision.limit_velocity { 0.5 * self.distance } else { 0.0 },
+            // Cells are wider than the distance, so contacts lie in adjacent cells.
             inverse_cell: if self.is_on() { 1.0 / (CELL_MARGIN * self.distance) } else { 0.0 },
             member_count: member_count(cloth),
             member_begin: if has_list {
@@ -119,7 +125,7 @@ impl HostSelfCollision {
     }
 }
 
-/// Particles that take part.
+/// Number of participating particles.
 pub(crate) fn member_count(cloth: &Cloth) -> u32 {
     let indices = &cloth.self_collision_indices;
     (if indices.is_empty() { cloth.particle_count() } else { indices.len() }) as u32

@@ -1,18 +1,19 @@
-//! What engines make of shared data, each kept once for all that share it.
+//! Data derived from shared sources, kept once per source.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use poplin_model::Fabric;
 
-/// What an engine keeps for each `T`, counted by those that use it: they share it by having the same `Arc`.
+/// Derived data `P` of each `T` in use, with a user count; users share a source by having the same
+/// `Arc`.
 #[derive(Debug)]
 pub struct Shared<T, P> {
-    /// By the address of the source, which the entry holds on to.
+    /// Entries by the address of their source, which each entry keeps alive.
     entries: HashMap<usize, Entry<T, P>>,
 }
 
-/// What an engine keeps for each fabric, counted by the cloths that use it.
+/// Derived data of each fabric, with the number of cloths that use it.
 pub type SharedFabrics<P> = Shared<Fabric, P>;
 
 #[derive(Debug)]
@@ -33,30 +34,30 @@ fn key<T>(source: &Arc<T>) -> usize {
 }
 
 impl<T, P> Shared<T, P> {
-    /// Count of different sources.
+    /// Number of sources.
     pub fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// Whether there is none.
+    /// True if there are no sources.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
-    /// What is kept for each source, in no order.
+    /// Derived data of all sources, in no particular order.
     pub fn values(&self) -> impl Iterator<Item = &P> {
         self.entries.values().map(|entry| &entry.packed)
     }
 
-    /// What is kept for a source, if it is used.
+    /// Derived data of a source, if the source is in use.
     pub fn get(&self, source: &Arc<T>) -> Option<&P> {
         self.entries.get(&key(source)).map(|entry| &entry.packed)
     }
 
-    /// Counts one more user of a source; `pack` is called for the first.
+    /// Adds a user of a source; calls `pack` for the first user.
     ///
     /// # Errors
-    /// Those of `pack`; then nothing is counted.
+    /// Errors of `pack`; no user is added then.
     pub fn acquire<E>(
         &mut self,
         source: &Arc<T>,
@@ -72,13 +73,14 @@ impl<T, P> Shared<T, P> {
         Ok(&entry.packed)
     }
 
-    /// Counts one user of a source less; after the last one returns what was kept for it.
+    /// Removes a user of a source; returns the derived data after the last user.
     pub fn release(&mut self, source: &Arc<T>) -> Option<P> {
         let entry = self.entries.get_mut(&key(source))?;
         entry.user_count -= 1;
         if entry.user_count > 0 {
             return None;
         }
+        // The Arc goes with the entry, and with it the address that is the key.
         self.entries.remove(&key(source)).map(|entry| entry.packed)
     }
 
@@ -93,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_fabric_is_packed_once_and_goes_with_its_last_cloth() {
+    fn a_fabric_is_packed_once_and_freed_with_its_last_cloth() {
         let mut fabrics = SharedFabrics::default();
         let (a, b) = (Arc::new(Fabric::default()), Arc::new(Fabric::default()));
         for _ in 0..3 {
@@ -101,7 +103,7 @@ mod tests {
         }
         assert_eq!(fabrics.acquire(&a, || Err::<char, ()>(())), Ok(&'a'), "packed again");
         assert_eq!(fabrics.acquire(&b, || Err::<char, ()>(())), Err(()));
-        assert_eq!((fabrics.len(), fabrics.get(&b)), (1, None), "a refused fabric is kept");
+        assert_eq!((fabrics.len(), fabrics.get(&b)), (1, None), "a rejected fabric is kept");
         assert_eq!([(); 4].map(|()| fabrics.release(&a)), [None, None, None, Some('a')]);
         assert!(fabrics.is_empty());
     }

@@ -1,12 +1,12 @@
-//! An engine's cloths at one moment, to go on from.
+//! Snapshots of an engine's cloths, from which simulation can continue.
 
 use poplin_layout::Feedback;
 use poplin_model::{ClothContactSolver, ColliderSet, Particle};
 
 use crate::HostCloth;
 
-/// All that the next frames of an engine depend on, for [`Engine::restore`](crate::Engine::restore) of the same or of another one,
-/// on either backend. Fabrics are shared with the engine that it is of.
+/// Complete simulation state of an engine, for [`Engine::restore`](crate::Engine::restore) on the
+/// same or a different engine of either backend. Fabrics are shared with the original engine.
 #[derive(Debug, Clone)]
 pub struct Snapshot {
     pub(crate) cloths: Vec<SnapshotCloth>,
@@ -15,13 +15,14 @@ pub struct Snapshot {
     pub(crate) multipliers: ContactMultipliers,
 }
 
-/// What the pairs of contact of triangles hold, so that a stack does not have to find its load again; engines build it.
+/// Lagrange multipliers of the pairs of triangle contact, as warm start of a loaded stack; engines
+/// build them.
 #[derive(Debug, Clone, Default, PartialEq)]
 #[cfg_attr(feature = "save", derive(serde::Serialize, serde::Deserialize))]
 pub struct ContactMultipliers {
-    /// Length of the solver iterations of which they are \[s\].
+    /// Length of the solver iterations that produced them \[s\].
     pub step: f32,
-    /// Those of each pair that pushes, in the order of `rank`.
+    /// Multipliers of each pushing pair, in the order of `rank`.
     pub pairs: Vec<PairMultipliers>,
 }
 
@@ -29,16 +30,17 @@ pub struct ContactMultipliers {
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[cfg_attr(feature = "save", derive(serde::Serialize, serde::Deserialize))]
 pub struct PairMultipliers {
-    /// Which pair: indices of both bodies (cloths in the order of adding, then colliders), kind and first simplex, second simplex.
+    /// Key of the pair: indices of both bodies (cloths in the order of adding, then colliders),
+    /// kind and first simplex, second simplex.
     pub rank: [u32; 4],
-    /// Of the push \[kg m\], at least 0.
+    /// Multiplier of the normal push \[kg m\], at least 0.
     pub push: f32,
-    /// Of friction \[kg m\].
+    /// Multiplier of friction \[kg m\].
     pub drag: [f32; 3],
 }
 
 impl ContactMultipliers {
-    /// Whether all are numbers in their ranges, and no pair is there twice.
+    /// True if all values are in range and the pairs are sorted without duplicates.
     #[cfg(feature = "save")]
     pub(crate) fn is_sane(&self) -> bool {
         const MOST: f32 = 1e9;
@@ -47,14 +49,15 @@ impl ContactMultipliers {
         };
         (self.step == 0.0 || (1e-9..=1.0).contains(&self.step))
             && self.pairs.iter().all(is_sane)
+            // The kernel finds multipliers by binary search.
             && self.pairs.windows(2).all(|pair| pair[0].rank < pair[1].rank)
     }
 }
 
-/// A cloth of a [`Snapshot`]; engines build them.
+/// Cloth of a [`Snapshot`]; engines build them.
 #[derive(Debug, Clone)]
 pub struct SnapshotCloth {
-    /// What the host has of it.
+    /// Host side of the cloth.
     pub host: HostCloth,
     /// Position \[m\] and working inverse mass [1/kg] of every particle.
     pub current: Vec<Particle>,
@@ -65,7 +68,7 @@ pub struct SnapshotCloth {
 }
 
 impl Snapshot {
-    /// A snapshot of these cloths, in the order of adding, and of the shared colliders and settings.
+    /// Creates a snapshot of cloths in the order of adding, the shared colliders and settings.
     pub fn new(
         cloths: Vec<SnapshotCloth>,
         colliders: ColliderSet,
@@ -75,18 +78,18 @@ impl Snapshot {
         Self { cloths, colliders, cloth_contact_solver, multipliers }
     }
 
-    /// With what contact of triangles holds.
+    /// Adds the multipliers of triangle contact.
     #[must_use]
     pub fn with_multipliers(self, multipliers: ContactMultipliers) -> Self {
         Self { multipliers, ..self }
     }
 
-    /// What contact of triangles holds; nothing in contact of particles.
+    /// Multipliers of triangle contact; empty with particle contact.
     pub fn multipliers(&self) -> &ContactMultipliers {
         &self.multipliers
     }
 
-    /// The cloths, in the order of adding.
+    /// Cloths, in the order of adding.
     pub fn cloths(&self) -> &[SnapshotCloth] {
         &self.cloths
     }
@@ -96,7 +99,7 @@ impl Snapshot {
         &self.colliders
     }
 
-    /// How cloths collide with one another.
+    /// Settings of collision between cloths.
     pub fn cloth_contact_solver(&self) -> ClothContactSolver {
         self.cloth_contact_solver
     }

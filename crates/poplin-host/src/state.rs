@@ -1,4 +1,4 @@
-//! The state of cloths at one moment.
+//! State of cloths at one moment.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -8,8 +8,8 @@ use poplin_model::{BodyId, BodyImpulse, ContactReport, ImplicitReport, Particle}
 
 use crate::{ClothId, ClothImpulses, NoSuchCloth};
 
-/// Particles and counters of cloths, read from an engine at one moment. It keeps what it was read with: a cloth that was
-/// removed later is still there, one that was added later is not.
+/// Particles and counters of cloths, read from an engine at one moment. Later changes of the engine
+/// do not affect it: a cloth removed since is still included, one added since is not.
 #[derive(Debug, Clone, Default)]
 pub struct State {
     current: Vec<Particle>,
@@ -27,20 +27,20 @@ struct Part {
     contact: ContactReport,
 }
 
-/// What a [`State`] has of one cloth besides its particles; engines build states from it.
+/// Data of one cloth in a [`State`] besides its particles; engines build states from it.
 #[derive(Debug, Clone)]
 pub struct StatePart {
-    /// The cloth.
+    /// Handle of the cloth.
     pub id: ClothId,
-    /// Count of its particles.
+    /// Number of its particles.
     pub particle_count: usize,
     /// Faults and counters as the kernel reported them.
     pub feedback: Feedback,
     /// Frames in which the cloth was not dispatched because it slept.
     pub skipped_frames: u32,
-    /// What the last frame did to the rigid bodies that it meets.
+    /// Impulses of the last frame on the rigid bodies that the cloth meets.
     pub body_impulses: ClothImpulses,
-    /// What contact of triangles could not keep apart.
+    /// Report of contacts that triangle contact could not resolve.
     pub contact: ContactReport,
 }
 
@@ -49,21 +49,23 @@ pub struct StatePart {
 pub struct ClothState<'a> {
     /// Position \[m\] and working inverse mass [1/kg] of every particle.
     pub current: &'a [Particle],
-    /// Position one iteration ago \[m\] and the user's inverse mass [1/kg] of every particle; empty if the state was read without.
+    /// Position one iteration ago \[m\] and the user's inverse mass [1/kg] of every particle; empty
+    /// if the state was read without previous positions.
     pub previous: &'a [Particle],
     /// Faults and counters as the kernel reported them.
     pub feedback: &'a Feedback,
     /// Frames that the cloth slept through since it was added or reset.
     pub slept_frames: u32,
-    /// What the last frame did to the rigid bodies that the cloth meets.
+    /// Impulses of the last frame on the rigid bodies that the cloth meets.
     pub body_impulses: &'a ClothImpulses,
 }
 
 impl State {
-    /// A state of the particles of all `parts`, one after another; `previous` may be empty.
+    /// Builds a state from the particles of all `parts`, one cloth after another; `previous` may be
+    /// empty.
     ///
     /// # Panics
-    /// If the particles are fewer than the parts say.
+    /// If there are fewer particles than the parts need.
     pub fn new(
         current: Vec<Particle>,
         previous: Vec<Particle>,
@@ -84,23 +86,24 @@ impl State {
         state
     }
 
-    /// Count of cloths.
+    /// Number of cloths.
     pub fn cloth_count(&self) -> usize {
         self.ids.len()
     }
 
-    /// The cloths, in the order in which they were asked for; if all were, in that of adding.
+    /// Handles of the cloths, in the order of the request, or of adding if all were requested.
     pub fn ids(&self) -> &[ClothId] {
         &self.ids
     }
 
-    /// Position \[m\] and working inverse mass [1/kg] of every particle of all cloths, in the order of [`State::ids`], one cloth after
-    /// another.
+    /// Position \[m\] and working inverse mass [1/kg] of every particle of all cloths, one cloth
+    /// after another, in the order of [`State::ids`].
     pub fn particles(&self) -> &[Particle] {
         &self.current
     }
 
-    /// Everything about one cloth. The shorter methods below return nothing, or zeros, for a cloth that is not in the state.
+    /// Everything about one cloth. The shorter methods below return empty data, or zeros, for a
+    /// cloth that is not in the state.
     ///
     /// # Errors
     /// [`NoSuchCloth`] if the cloth was not there when the state was read.
@@ -110,6 +113,7 @@ impl State {
             current: &self.current[part.particles.clone()],
             previous: self.previous.get(part.particles.clone()).unwrap_or(&[]),
             feedback: &part.feedback,
+            // Frames skipped in the kernel, and frames without a dispatch.
             slept_frames: part.feedback.sleep_frame_count.wrapping_add(part.skipped_frames),
             body_impulses: &part.body_impulses,
         })
@@ -120,7 +124,8 @@ impl State {
         self.cloth(id).map_or(&[], |cloth| cloth.current)
     }
 
-    /// Position one iteration ago \[m\] and the user's inverse mass [1/kg] of every particle; empty if the state was read without.
+    /// Position one iteration ago \[m\] and the user's inverse mass [1/kg] of every particle; empty
+    /// if the state was read without previous positions.
     pub fn previous(&self, id: ClothId) -> &[Particle] {
         self.cloth(id).map_or(&[], |cloth| cloth.previous)
     }
@@ -135,23 +140,24 @@ impl State {
         self.cloth(id).map_or_else(|_| Feedback::default(), |cloth| *cloth.feedback)
     }
 
-    /// Particles that would have become NaN, infinite or too far away; above 0 the cloth is frozen at its last sane state.
+    /// Number of particles that would have become NaN, infinite or too far away; above 0 the cloth
+    /// is frozen at its last valid state.
     pub fn fault_count(&self, id: ClothId) -> u32 {
         self.feedback(id).fault_count
     }
 
-    /// The lowest such particle.
+    /// Lowest index of a particle with a fault.
     pub fn fault_particle(&self, id: ClothId) -> Option<u32> {
         let feedback = self.feedback(id);
         (feedback.fault_count > 0).then_some(feedback.fault_particle)
     }
 
-    /// Iterations run since the cloth was added or reset.
+    /// Number of iterations since the cloth was added or reset.
     pub fn iteration_total(&self, id: ClothId) -> u32 {
         self.feedback(id).iteration_total
     }
 
-    /// What the implicit solver took for a cloth since it was added.
+    /// Work of the implicit solver for a cloth since it was added.
     pub fn implicit_report(&self, id: ClothId) -> ImplicitReport {
         let feedback = self.feedback(id);
         ImplicitReport {
@@ -164,12 +170,13 @@ impl State {
         }
     }
 
-    /// What contact of triangles could not keep apart of a cloth since it was added or reset; nothing with contact of particles.
+    /// Contacts of a cloth that triangle contact could not resolve since it was added or reset;
+    /// empty with particle contact.
     pub fn contact_report(&self, id: ClothId) -> ContactReport {
         self.parts.get(&id).map_or_else(ContactReport::default, |part| part.contact)
     }
 
-    /// Tests for rest passed in a row; the cloth sleeps from `sleep_after_count` on.
+    /// Number of consecutive rest tests passed; the cloth sleeps from `sleep_after_count` on.
     pub fn sleep_pass_count(&self, id: ClothId) -> u32 {
         self.feedback(id).sleep_pass_count
     }
@@ -179,24 +186,27 @@ impl State {
         self.cloth(id).map_or(0, |cloth| cloth.slept_frames)
     }
 
-    /// What all cloths of this state together did in the last frame to a rigid body of the engine's colliders, in world axes;
-    /// nothing if none of them meets it.
+    /// Sum of the impulses of all cloths of this state in the last frame on a rigid body of the
+    /// engine's colliders, world axes; zero if none of them meets it.
     pub fn body_impulse(&self, body: BodyId) -> BodyImpulse {
         let mut sum = BodyImpulse::none(body);
         for id in &self.ids {
+            // In the order of cloths, so that the float sum is reproducible.
             let own = self.body_impulses(*id).iter().filter(|impulse| impulse.body == body);
             own.for_each(|impulse| sum.add(impulse));
         }
         sum
     }
 
-    /// What the last frame did to the rigid bodies of the engine's colliders that the cloth meets, in world axes; empty if
-    /// there are none or the cloth was not simulated, because it sleeps or is frozen or the frame took no time.
+    /// Impulses of the last frame on the rigid bodies of the engine's colliders that the cloth
+    /// meets, world axes; empty if there are none or the cloth was not simulated, because it
+    /// sleeps, is frozen or the frame had zero length.
     pub fn body_impulses(&self, id: ClothId) -> &[BodyImpulse] {
         self.cloth(id).map_or(&[], |cloth| &cloth.body_impulses.world)
     }
 
-    /// The same for the bodies of the cloth's own colliders, in the axes of its local space.
+    /// Impulses of the last frame on the bodies of the cloth's own colliders, axes of its local
+    /// space.
     pub fn own_body_impulses(&self, id: ClothId) -> &[BodyImpulse] {
         self.cloth(id).map_or(&[], |cloth| &cloth.body_impulses.own)
     }

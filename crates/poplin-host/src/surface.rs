@@ -1,4 +1,4 @@
-//! Surfaces of what takes part in contact of triangles.
+//! Surfaces of the bodies in triangle contact.
 
 use glam::{DMat3, DVec3, Vec3};
 use poplin_layout::TRIANGLE_CHILDREN;
@@ -7,41 +7,47 @@ use poplin_model::{Parallelepiped, Plane, Shape};
 use crate::colliders::is_closed;
 use crate::weld::welded;
 
-/// Vertices, edges and faces of a surface, which do not change. A ball is a vertex with a radius, a capsule an edge and, so that vertices
-/// meet it, a face without area. Each are in the order of a tree over them, of which child k of node j is node 8 j + k of the level below.
+/// Topology of a surface: vertices, edges and faces. A sphere is a vertex with a radius; a capsule
+/// is an edge plus a face without area, against which vertices collide. Each list is in the order
+/// of a tree in which child k of node j is node 8 j + k of the level below.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Surface {
-    /// Positions at rest \[m\].
+    /// Rest positions \[m\].
     pub rest: Vec<Vec3>,
-    /// Corners of the faces.
+    /// Corner vertices of the faces.
     pub faces: Vec<[u32; 3]>,
-    /// Which of their sides (a to b first) and corners a face answers for: bits 0 to 2 and 3 to 5. Every side and corner of the
-    /// surface has one face.
+    /// Bit mask per face of the sides (bits 0 to 2, a to b first) and corners (bits 3 to 5) that it
+    /// owns. Every side and corner of the surface has exactly one owner.
     pub owned: Vec<u8>,
-    /// Of each side of a face the corner of the face beyond that is not on it, [`NO_CORNER`] if there is not just one.
+    /// Opposite corner of the adjacent face across each side of a face; [`NO_CORNER`] unless the
+    /// side has exactly one adjacent face.
     pub beyond: Vec<[u32; 3]>,
-    /// Ends of the edges, each once.
+    /// End vertices of the edges, each edge once.
     pub edges: Vec<[u32; 2]>,
-    /// The faces on both sides of each edge; `u32::MAX` beyond a border, and of more than two the first two.
+    /// Faces on both sides of each edge; [`NO_FACE`] beyond a border, and the first two of more
+    /// than two.
     pub wings: Vec<[u32; 2]>,
-    /// Whether every edge has two faces that run along it in opposite directions, where vertices in one spot count as one.
+    /// True if every edge has two faces that run along it in opposite directions, with vertices at
+    /// equal positions counted as one.
     pub is_closed: bool,
-    /// The vertices that collide.
+    /// Vertices that collide.
     pub vertices: Vec<[u32; 1]>,
 }
 
-/// No face of [`Surface::wings`].
+/// Missing face in [`Surface::wings`].
 pub const NO_FACE: u32 = u32::MAX;
 
-/// No corner of [`Surface::beyond`].
+/// Missing corner in [`Surface::beyond`].
 pub const NO_CORNER: u32 = u32::MAX;
 
 impl Surface {
-    /// The surface of a triangle mesh. Triangles with a corner twice are left out, vertices without a triangle do not collide.
+    /// Builds the surface of a triangle mesh. Degenerate triangles are dropped; vertices without a
+    /// triangle do not collide.
     pub fn of_triangles(rest: Vec<Vec3>, triangles: &[[u32; 3]]) -> Self {
         let has_three = |&&[a, b, c]: &&[u32; 3]| a != b && b != c && c != a;
         let faces: Vec<[u32; 3]> = triangles.iter().filter(has_three).copied().collect();
         let faces = picked(&faces, &tree_order(&faces, &rest));
+        // Undirected edges, each once, sorted for the binary searches below.
         let sides = faces.iter().flat_map(|&[a, b, c]| [[a, b], [b, c], [c, a]]);
         let mut edges: Vec<[u32; 2]> = sides.map(|[a, b]| [a.min(b), a.max(b)]).collect();
         edges.sort_unstable();
@@ -54,11 +60,13 @@ impl Surface {
         let mut seen_edges = vec![false; edges.len()];
         let mut wings = vec![[NO_FACE; 2]; edges.len()];
         let mut side_counts = vec![0; edges.len()];
+        // The first face that visits a side or corner owns it.
         for (index, (face, owned)) in (0..).zip(faces.iter().zip(&mut owned)) {
             for k in 0..3 {
                 let (a, b) = (face[k], face[(k + 1) % 3]);
                 let edge = edges.binary_search(&[a.min(b), a.max(b)]).unwrap_or_default();
                 side_counts[edge] += 1;
+                // A third face of an edge gets no wing.
                 let is_second = wings[edge][0] != NO_FACE;
                 if !is_second || wings[edge][1] == NO_FACE {
                     wings[edge][usize::from(is_second)] = index;
@@ -76,6 +84,7 @@ impl Surface {
             let side = [corners[k], corners[(k + 1) % 3]];
             let edge = [side[0].min(side[1]), side[0].max(side[1])];
             let edge = edges.binary_search(&edge).unwrap_or_default();
+            // Two adjacent faces share the side; the corner beyond is the one that is not on it.
             let other = wings[edge].into_iter().find(|&other| other != face && other != NO_FACE);
             let corners = other.filter(|_| side_counts[edge] == 2).map(|it| faces[it as usize]);
             let corner = corners.and_then(|all| all.into_iter().find(|it| !side.contains(it)));
@@ -90,8 +99,8 @@ impl Surface {
         Self { rest, faces, owned, beyond, edges, wings, is_closed, vertices }
     }
 
-    /// The surface of a capsule with its axis between these points. No pair of edges speaks for a vertex over the axis: the side of its
-    /// face does.
+    /// Builds the surface of a capsule with its axis between these points. A vertex beside the axis
+    /// collides with the side of the face, not with an edge pair.
     pub fn of_capsule(ends: [Vec3; 2]) -> Self {
         Self {
             rest: ends.to_vec(),
@@ -104,13 +113,15 @@ impl Surface {
         }
     }
 
-    /// Whether no face has an area, as of balls, capsules and planes: nothing crosses them.
+    /// True if no face has an area, as for spheres, capsules and planes: nothing can cross such a
+    /// body.
     pub fn is_round(&self) -> bool {
         self.faces.iter().all(|[_, b, c]| b == c)
     }
 }
 
-/// The corners of a convex and its faces, in its own space: cuts of three planes that are behind all others.
+/// Builds the surface of a convex shape in its own space. Corners are intersections of three planes
+/// that lie behind all other planes.
 fn convex_surface(planes: &[Plane]) -> Surface {
     let normal = |k: usize| Vec3::from(planes[k].normal).as_dvec3();
     let offset = |k: usize| f64::from(planes[k].offset);
@@ -120,14 +131,17 @@ fn convex_surface(planes: &[Plane]) -> Surface {
         for b in a + 1..planes.len() {
             for c in b + 1..planes.len() {
                 let matrix = DMat3::from_cols(normal(a), normal(b), normal(c)).transpose();
+                // Skips planes that are nearly parallel to a common line.
                 if matrix.determinant().abs() < 1e-9 {
                     continue;
                 }
+                // n_a . x = d_a, n_b . x = d_b, n_c . x = d_c
                 let corner = matrix.inverse() * DVec3::new(offset(a), offset(b), offset(c));
                 let is_behind = |k: usize| normal(k).dot(corner) <= offset(k) + 1e-6;
                 if !(0..planes.len()).all(is_behind) {
                     continue;
                 }
+                // More than three planes may meet in a corner.
                 let same = corners.iter().position(|other| other.distance(corner) < 1e-6);
                 let index = same.unwrap_or_else(|| {
                     corners.push(corner);
@@ -142,6 +156,7 @@ fn convex_surface(planes: &[Plane]) -> Surface {
         }
     }
     let mut triangles = Vec::new();
+    // Sorts the corners of each side around its center, then triangulates it as a fan.
     for (k, side) in sides.iter_mut().enumerate().filter(|(_, side)| side.len() > 2) {
         let center = side.iter().map(|&i| corners[i]).sum::<DVec3>() / side.len() as f64;
         let first = (corners[side[0]] - center).normalize_or_zero();
@@ -150,6 +165,7 @@ fn convex_surface(planes: &[Plane]) -> Surface {
             let arm = corners[i] - center;
             arm.dot(second).atan2(arm.dot(first))
         };
+        // Counterclockwise around the outward normal.
         side.sort_by(|&a, &b| angle(a).total_cmp(&angle(b)));
         for pair in side[1..].windows(2) {
             triangles.push([side[0] as u32, pair[0] as u32, pair[1] as u32]);
@@ -158,7 +174,7 @@ fn convex_surface(planes: &[Plane]) -> Surface {
     Surface::of_triangles(corners.iter().map(|corner| corner.as_vec3()).collect(), &triangles)
 }
 
-/// The surface of a collider, at rest where its shape is in its own space.
+/// Builds the surface of a collider, at rest in the shape's own space.
 pub(crate) fn surface_of(shape: &Shape) -> Surface {
     let zeros = |count: usize| vec![Vec3::ZERO; count];
     match shape {
@@ -177,8 +193,10 @@ pub(crate) fn surface_of(shape: &Shape) -> Surface {
     }
 }
 
-/// Brings items into an order in which those of each node are near each other. `unit` is how many a child may have.
+/// Sorts items so that those of each tree node are near each other; `unit` is the capacity of a
+/// child.
 fn arrange(items: &mut [u32], mut unit: usize, centers: &[Vec3]) {
+    // A child that fits into one node of a lower level is divided there.
     while items.len() <= unit {
         if unit == 1 {
             return;
@@ -189,10 +207,12 @@ fn arrange(items: &mut [u32], mut unit: usize, centers: &[Vec3]) {
     for &item in items.iter() {
         (low, high) = (low.min(centers[item as usize]), high.max(centers[item as usize]));
     }
+    // Splits at the median along the longest axis, rounded to whole children.
     let axis = (high - low).max_position();
     let middle = items.len().div_ceil(unit) / 2 * unit;
     items.select_nth_unstable_by(middle, |&a, &b| {
         let key = |item: u32| centers[item as usize][axis];
+        // Ties are broken by index, so that the order does not depend on the sort.
         key(a).total_cmp(&key(b)).then(a.cmp(&b))
     });
     let (first, second) = items.split_at_mut(middle);
@@ -200,15 +220,15 @@ fn arrange(items: &mut [u32], mut unit: usize, centers: &[Vec3]) {
     arrange(second, unit, centers);
 }
 
-/// Some items by their indices.
+/// Selects items by their indices.
 fn picked<T: Copy>(items: &[T], indices: &[u32]) -> Vec<T> {
     indices.iter().map(|&index| items[index as usize]).collect()
 }
 
-/// Children of a node of a tree over simplices.
+/// Number of children of a tree node.
 const FAN: usize = TRIANGLE_CHILDREN as usize;
 
-/// Simplices with these corners in the order in which a tree over them has them, split by where they are at rest.
+/// Order of simplices with these corners in a tree, split by their rest positions.
 fn tree_order<const N: usize>(simplices: &[[u32; N]], rest: &[Vec3]) -> Vec<u32> {
     let center = |corners: &[u32; N]| {
         corners.iter().map(|&corner| rest[corner as usize]).sum::<Vec3>() / N as f32
@@ -228,7 +248,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn beyond_a_side_is_the_corner_of_the_one_other_face() {
+    fn beyond_is_the_opposite_corner_of_the_only_adjacent_face() {
         let corners =
             [[0.0; 3], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [1.0, 1.0, 0.0], [1.0, 1.0, 1.0]];
         let rest = corners.map(Vec3::from).to_vec();

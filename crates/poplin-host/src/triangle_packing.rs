@@ -1,4 +1,4 @@
-//! Bodies of contact of triangles as the search on a GPU has them.
+//! Packing of the bodies of triangle contact for the search on a GPU.
 
 use poplin_layout::{
     NO_OFFSET, TRIANGLE_CHILDREN, TRIANGLE_FACE_WORDS, TRIANGLE_IS_CLOTH, TRIANGLE_IS_PLANE,
@@ -8,11 +8,12 @@ use poplin_layout::{
 use crate::TriangleBody;
 use crate::surface::NO_CORNER;
 
-/// Adds trees to those of some bodies: where the simplices of each are, words of each of them, and how many. Returns the roots.
+/// Adds trees, each given by the begin of its simplices, the words of one simplex and their count.
+/// Returns the root nodes; [`NO_OFFSET`] for an empty tree.
 fn add_trees(packed: &mut TriangleBodies, trees: &[(u32, u32, u32)]) -> Vec<u32> {
     let fan = TRIANGLE_CHILDREN;
     let mut roots = vec![NO_OFFSET; trees.len()];
-    // The nodes of each tree on the level below.
+    // Nodes of each tree on the level below.
     let mut below: Vec<std::ops::Range<u32>> = Vec::new();
     for &(simplices, words, all) in trees {
         let begin = packed.nodes.len() as u32;
@@ -23,8 +24,11 @@ fn add_trees(packed: &mut TriangleBodies, trees: &[(u32, u32, u32)]) -> Vec<u32>
         below.push(begin..packed.nodes.len() as u32);
     }
     loop {
+        // All trees are built level by level together, so that one dispatch fits a level of all of
+        // them.
         packed.levels.push(packed.nodes.len() as u32);
         for (nodes, root) in below.iter_mut().zip(&mut roots) {
+            // A single node is the root: the tree has no further levels.
             if nodes.len() == 1 {
                 *root = nodes.start;
                 *nodes = 0..0;
@@ -42,7 +46,7 @@ fn add_trees(packed: &mut TriangleBodies, trees: &[(u32, u32, u32)]) -> Vec<u32>
     }
 }
 
-/// Bodies as the search on a GPU has them: cloths first.
+/// Packs bodies for the search on a GPU, cloths first.
 pub fn pack_triangle_bodies(bodies: &[&TriangleBody]) -> TriangleBodies {
     let mut packed = TriangleBodies { count: bodies.len() as u32, ..Default::default() };
     packed.cloth_count = bodies.iter().filter(|body| body.is_cloth()).count() as u32;
@@ -75,6 +79,7 @@ pub fn pack_triangle_bodies(bodies: &[&TriangleBody]) -> TriangleBodies {
     }
     let roots = add_trees(&mut packed, &trees);
     for (a, b) in (0..bodies.len()).flat_map(|a| (a..bodies.len()).map(move |b| (a, b))) {
+        // kind 0: vertices of a, faces of b; 1: vertices of b, faces of a; 2: edges of both
         let pair = [a, b].map(|index| bodies[index]);
         let is_wanted = match a == b {
             true => pair[0].meets_itself,

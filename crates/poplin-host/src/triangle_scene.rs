@@ -1,4 +1,5 @@
-//! Who takes part in contact of triangles in a frame: cloths and colliders as bodies with rows, for both backends.
+//! Participants of triangle contact in one frame: cloths and colliders as bodies with rows, for
+//! both backends.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -9,66 +10,68 @@ use poplin_model::{Collider, ColliderSet, Placement, Pose, Rigid, Shape};
 use crate::surface::{Surface, surface_of};
 use crate::{HostCloth, PairMultipliers};
 
-/// How a body takes part.
+/// Role of a body in triangle contact.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Role {
-    /// A cloth: groups that it belongs to and collides with, whether it collides with itself.
+    /// Cloth, with its interaction groups.
     Cloth {
-        /// Groups that it belongs to.
+        /// Groups of other cloths that it belongs to.
         group: u32,
-        /// Groups that it collides with.
+        /// Groups of other cloths that it collides with.
         mask: u32,
-        /// Groups of colliders that it meets, and is in for them.
+        /// Memberships and filter of its interaction groups with colliders.
         colliders: [u32; 2],
     },
-    /// A collider; of one cloth only, or of all that its groups let.
+    /// Collider, either of one cloth only or of all cloths that its groups match.
     Collider {
-        /// The body of the cloth whose it is.
+        /// Index of the cloth that owns it; `None` for the simulation's set.
         owner: Option<u32>,
-        /// Groups that it is in, and that it meets.
+        /// Memberships and filter of its interaction groups.
         groups: [u32; 2],
     },
 }
 
-/// A surface that takes part, with its rows.
+/// Participating surface, with its rows.
 #[derive(Debug, Clone)]
 pub struct TriangleBody {
-    /// Its topology.
+    /// Topology of the surface.
     pub surface: Arc<Surface>,
-    /// How it takes part.
+    /// Role of the body.
     pub role: Role,
-    /// Coefficient of friction of a cloth, factor of a collider.
+    /// Friction coefficient of a cloth, friction factor of a collider.
     pub friction: f32,
-    /// Its rows.
+    /// Rows of its vertices in the arrays of the scene.
     pub rows: Range<usize>,
-    /// Whether it collides with itself.
+    /// True if it collides with itself.
     pub meets_itself: bool,
-    /// Whether it is a plane: a row for a point of it, the rest position of which is the normal.
+    /// True for a plane: it has one row, a point of the plane, whose rest position is the normal.
     pub is_plane: bool,
-    /// Whether it is a box, the corners of which are those of a parallelepiped.
+    /// True for a box, whose corners form a parallelepiped.
     pub is_box: bool,
 }
 
 impl TriangleBody {
-    /// A body whose rows are those from `begin` on.
+    /// Creates a body whose rows start at `begin`.
     pub fn new(surface: Arc<Surface>, role: Role, friction: f32, begin: usize) -> Self {
         let (rows, meets_itself) =
             (begin..begin + surface.rest.len(), matches!(role, Role::Cloth { .. }));
         Self { surface, role, friction, rows, meets_itself, is_plane: false, is_box: false }
     }
 
-    /// Whether it is a cloth.
+    /// True if it is a cloth.
     pub fn is_cloth(&self) -> bool {
         matches!(self.role, Role::Cloth { .. })
     }
 
-    /// Whether two different bodies collide: each must want the other, and one must be a cloth.
+    /// True if two different bodies, with indices `own` and `others`, collide: their groups match
+    /// in both directions, and one of them is a cloth.
     pub fn wants(&self, own: u32, other: &Self, others: u32) -> bool {
         match (self.role, other.role) {
             (Role::Cloth { group, mask, .. }, Role::Cloth { group: g, mask: m, .. }) => {
                 group & m != 0 && g & mask != 0
             }
             (Role::Cloth { colliders, .. }, Role::Collider { owner, groups }) => {
+                // Both directions must match, as with InteractionGroups::meets.
                 owner.is_none_or(|owner| owner == own)
                     && colliders[0] & groups[1] != 0
                     && groups[0] & colliders[1] != 0
@@ -78,14 +81,15 @@ impl TriangleBody {
         }
     }
 
-    /// Coefficient of friction between two bodies: the geometric mean of two cloths, that of a cloth times the factor of a collider.
+    /// Friction coefficient between two bodies: the geometric mean for two cloths, coefficient
+    /// times factor for a cloth and a collider.
     pub fn friction_with(&self, other: &Self) -> f32 {
         let product = self.friction * other.friction;
         if self.is_cloth() && other.is_cloth() { product.sqrt() } else { product }
     }
 }
 
-/// What a body is of: equal keys have the same topology.
+/// Identity of a body's topology: equal keys have the same topology.
 #[derive(Debug, Clone, PartialEq)]
 enum Key {
     Cloth { fabric: usize, particle_count: usize, rest: usize },
@@ -97,31 +101,32 @@ enum Key {
     Mesh { triangles: usize, vertex_count: usize },
 }
 
-/// What is other than in the last frame.
+/// Change of the scene since the last frame.
 #[derive(Debug, Clone, PartialEq)]
 pub enum SceneChange {
-    /// Nothing but where things are.
+    /// Only positions have changed.
     None,
-    /// Thickness, friction, groups, the radius of a ball, the normal of a plane.
+    /// Values have changed: thickness, friction, groups, the radius of a sphere or the normal of a
+    /// plane.
     Values,
-    /// Who takes part. Of each body that did: its index now, if it is still there.
+    /// Participants have changed. Gives the new index of each previous body, if it is still there.
     Bodies(Vec<Option<u32>>),
 }
 
-/// The bodies of a frame and their rows.
+/// Bodies of a frame and their rows.
 #[derive(Debug, Clone, Default)]
 pub struct TriangleScene {
-    /// Cloths in the order in which the frame has them, then colliders.
+    /// Cloths in the order of the frame, then colliders.
     pub bodies: Vec<TriangleBody>,
-    /// Half the thickness of a cloth, the radius of a ball or capsule \[m\], by row.
+    /// Radius of each row \[m\]: half the thickness of a cloth, the radius of a sphere or capsule.
     pub radius: Vec<f32>,
-    /// What of it is the volume of a collider \[m\].
+    /// Portion of the radius that is solid collider \[m\], by row.
     pub hard: Vec<f32>,
-    /// Positions at rest \[m\]; the normal of a plane.
+    /// Rest positions \[m\]; the normal for a plane.
     pub rest: Vec<Vec3>,
-    /// Where the rows of colliders are before the frame \[m\]; 0 for those of cloths.
+    /// Positions of the rows of colliders before the frame \[m\]; 0 for rows of cloths.
     pub starts: Vec<Vec3>,
-    /// Where they are after it \[m\].
+    /// Positions of the rows of colliders after the frame \[m\]; 0 for rows of cloths.
     pub ends: Vec<Vec3>,
     keys: Vec<Key>,
 }
@@ -138,13 +143,14 @@ fn key_of(shape: &Shape) -> Key {
         Shape::Parallelepiped(_) => Key::Box,
         Shape::Convex(planes) => Key::Convex(planes.as_ptr() as usize),
         Shape::TriangleMesh(mesh) => Key::Mesh {
+            // Shared data is compared by address: the scene is checked every frame.
             triangles: mesh.triangles.as_ptr() as usize,
             vertex_count: mesh.vertices.len(),
         },
     }
 }
 
-/// The vertices of a shape in the world; of a plane a point.
+/// Sets the vertices of a shape in the world; one point for a plane.
 fn set_vertices(shape: &Shape, surface: &Surface, at: &Placement, rows: &mut [Vec3]) {
     match shape {
         Shape::Sphere(ball) => rows[0] = point(at, ball.center),
@@ -183,7 +189,7 @@ fn radii_of(shape: &Shape) -> [f32; 2] {
     }
 }
 
-/// A collider over a frame.
+/// Collider over a frame.
 struct Entry<'a> {
     collider: &'a Collider,
     start_shape: &'a Shape,
@@ -191,11 +197,13 @@ struct Entry<'a> {
     owner: Option<u32>,
 }
 
-/// The colliders that take part: what is of a rigid body meets particles, and feels what those lose.
+/// Participating colliders. Colliders of rigid bodies do not take part: they collide with particles
+/// in the cloth's kernel, which returns their impulses.
 fn entries<'a>(
     cloths: &'a [&'a HostCloth],
     world: &'a ColliderSet,
 ) -> impl Iterator<Item = Entry<'a>> {
+    // World colliders have no local space.
     let none = [Pose::default(); 2];
     let sets = cloths.iter().enumerate().map(|(index, cloth)| {
         let live = cloth.live();
@@ -226,13 +234,14 @@ fn key_of_cloth(host: &HostCloth) -> Key {
     }
 }
 
-/// Sets a value of a body, and whether everything has remained the same.
+/// Sets a value, and clears `is_same` if it changes.
 fn set<T: PartialEq>(is_same: &mut bool, slot: &mut T, value: T) {
     *is_same &= *slot == value;
     *slot = value;
 }
 
-/// The multipliers of the bodies that are still there, ranked by their new indices, which the old ones were found to have.
+/// Returns the multipliers of pairs of which both bodies are still there, with new body indices in
+/// their keys.
 pub fn renamed_multipliers(
     all: &[PairMultipliers],
     indices: &[Option<u32>],
@@ -246,10 +255,11 @@ pub fn renamed_multipliers(
     all.iter().filter_map(renamed).collect()
 }
 
-/// Where bodies of the first frame are in the second one.
+/// Index in `new` of each old body; bodies keep their order.
 fn new_indices(old: &[Key], new: &[Key]) -> Vec<Option<u32>> {
     let mut from = 0;
     let find = |key: &Key| {
+        // Searches forward only, so equal keys are matched in order.
         let found = new[from..].iter().position(|other| other == key)?;
         from += found + 1;
         Some((from - 1) as u32)
@@ -258,24 +268,26 @@ fn new_indices(old: &[Key], new: &[Key]) -> Vec<Option<u32>> {
 }
 
 impl TriangleScene {
-    /// Forgets everybody.
+    /// Clears the scene.
     pub fn forget(&mut self) {
         *self = Self::default();
     }
 
-    /// The smallest thickness of a cloth \[m\]; infinite if there is none.
+    /// Smallest thickness of a cloth \[m\]; infinite if there is none.
     pub fn least_thickness(&self) -> f32 {
         least_thickness(self.bodies.iter(), &self.radius)
     }
 
-    /// Takes in the cloths and colliders of a frame.
+    /// Updates the scene to the cloths and colliders of a frame.
     pub fn begin_frame(&mut self, cloths: &[&HostCloth], world: &ColliderSet) -> SceneChange {
         let keys = cloths.iter().map(|host| key_of_cloth(host));
         let keys: Vec<Key> =
             keys.chain(entries(cloths, world).map(|entry| key_of(&entry.collider.shape))).collect();
         let mut change = SceneChange::None;
+        // Positions, radii and groups are not part of the keys and are updated below.
         if keys != self.keys {
-            // Who is still there keeps its multipliers: a stack does not move because something else came or went.
+            // Remaining bodies keep their multipliers: a stack stays at rest when something else is
+            // added or removed.
             change = SceneChange::Bodies(new_indices(&self.keys, &keys));
             self.forget();
             self.keys = keys;
@@ -289,7 +301,7 @@ impl TriangleScene {
             let radii = &mut self.radius[it.rows.clone()];
             radii.iter_mut().for_each(|it| set(&mut is_same, it, radius));
             let groups = host.cloth().collider_groups;
-            // Nobody wants a cloth that keeps no distance from others.
+            // A cloth with a collision distance of 0 collides with no other cloth.
             let is_apart = host.cloth_collision_distance() == 0.0;
             let role = Role::Cloth {
                 group: if is_apart { 0 } else { config.cloth_collision.group },
@@ -303,12 +315,14 @@ impl TriangleScene {
         for (it, entry) in of_colliders.iter_mut().zip(entries(cloths, world)) {
             let Entry { collider, start_shape, poses, owner } = entry;
             let rows = it.rows.clone();
+            // A shape replaced by a different kind has no start: it appears at its end.
             let is_one = key_of(start_shape) == key_of(&collider.shape);
             let first = if is_one { start_shape } else { &collider.shape };
             set_vertices(first, &it.surface, &poses[0], &mut self.starts[rows.clone()]);
             set_vertices(&collider.shape, &it.surface, &poses[1], &mut self.ends[rows.clone()]);
             let (before, after) = (radii_of(first), radii_of(&collider.shape));
             for (k, row) in rows.clone().enumerate().take(2) {
+                // The larger radius of the frame, so that a growing sphere is met in time.
                 let radius = if it.is_plane { 0.0 } else { before[k].max(after[k]) };
                 set(&mut is_same, &mut self.radius[row], radius);
                 set(&mut is_same, &mut self.hard[row], radius);
@@ -349,9 +363,10 @@ impl TriangleScene {
         }
     }
 
-    /// Adds a body whose rows come after all others.
+    /// Adds a body, with its rows after all others.
     fn add(&mut self, surface: Surface, role: Role, [is_plane, is_box]: [bool; 2]) {
         self.rest.extend(&surface.rest);
+        // Still the old length: the body's rows begin after all others.
         let begin = self.radius.len();
         let body = TriangleBody::new(Arc::new(surface), role, 0.0, begin);
         let count = self.rest.len();
@@ -363,9 +378,11 @@ impl TriangleScene {
     }
 }
 
-/// The smallest thickness of a cloth \[m\], from the radii of the rows; infinite if there is none.
+/// Smallest thickness of a cloth \[m\], computed from the radii of the rows; infinite if there is
+/// none.
 pub fn least_thickness<'a>(bodies: impl Iterator<Item = &'a TriangleBody>, radius: &[f32]) -> f32 {
     let radii =
         bodies.filter(|body| body.is_cloth()).filter_map(|body| radius.get(body.rows.start));
+    // A radius is half the thickness.
     2.0 * radii.copied().fold(f32::INFINITY, f32::min)
 }

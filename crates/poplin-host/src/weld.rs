@@ -1,18 +1,20 @@
-//! Vertices in one spot as one.
+//! Welding of vertices at equal positions.
 
 use glam::Vec3;
 use rustc_hash::FxHashMap;
 
-/// Of each vertex the first of all that are exactly where it is, such as that on the other side of a seam of texture coordinates.
+/// Returns for each vertex the first vertex at exactly the same position, for example the one
+/// across a texture seam.
 pub(crate) fn first_in_spots(positions: impl ExactSizeIterator<Item = Vec3>) -> Vec<u32> {
     let mut first = FxHashMap::default();
     first.reserve(positions.len());
-    // Zeros of either sign are one coordinate.
+    // Adding 0.0 turns -0.0 into 0.0, so that both have the same bits.
     let spots = positions.map(|position| (position + 0.0).to_array().map(f32::to_bits));
     (0..).zip(spots).map(|(vertex, spot)| *first.entry(spot).or_insert(vertex)).collect()
 }
 
-/// Triangles with the [first](first_in_spots) of the vertices where theirs are. One that has no three corners then is left out.
+/// Returns the triangles with each corner replaced by the [first vertex](first_in_spots) at its
+/// position, without those that become degenerate.
 pub(crate) fn welded(positions: &[Vec3], triangles: &[[u32; 3]]) -> Vec<[u32; 3]> {
     let firsts = first_in_spots(positions.iter().copied());
     let all = triangles.iter().map(|corners| corners.map(|corner| firsts[corner as usize]));
@@ -23,7 +25,7 @@ pub(crate) fn welded(positions: &[Vec3], triangles: &[[u32; 3]]) -> Vec<[u32; 3]
 mod tests {
     use super::*;
 
-    /// A tetrahedron with a vertex for each corner of each face.
+    /// Tetrahedron with a separate vertex for each corner of each face.
     fn split() -> (Vec<Vec3>, Vec<[u32; 3]>) {
         let corners = [Vec3::ZERO, Vec3::X, Vec3::Y, Vec3::Z];
         let faces = [[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]];
@@ -32,15 +34,15 @@ mod tests {
     }
 
     #[test]
-    fn vertices_in_one_spot_are_the_first_of_them() {
+    fn vertices_at_equal_positions_are_welded_to_the_first() {
         let (mut positions, mut faces) = split();
         let expected = [[0, 1, 2], [0, 2, 5], [0, 5, 1], [2, 1, 5]];
         assert_eq!(welded(&positions, &faces), expected);
         positions[3] = Vec3::splat(-0.0);
-        assert_eq!(welded(&positions, &faces), expected, "-0 is 0");
+        assert_eq!(welded(&positions, &faces), expected, "-0 equals 0");
         positions[3].x = 1e-6;
-        assert_eq!(welded(&positions, &faces)[1], [3, 2, 5], "what is near is another spot");
+        assert_eq!(welded(&positions, &faces)[1], [3, 2, 5], "a near position is not equal");
         faces.push([0, 6, 1]);
-        assert_eq!(welded(&positions, &faces).len(), 4, "a corner twice");
+        assert_eq!(welded(&positions, &faces).len(), 4, "a degenerate triangle is dropped");
     }
 }

@@ -1,4 +1,4 @@
-//! Adding cloths: tier, lanes, bucket, ranges in the buffers.
+//! Adding of cloths: tier, lanes, bucket, ranges in the buffers.
 
 use super::changes::Target;
 use super::frame::restricted;
@@ -25,7 +25,7 @@ pub(super) struct Parts {
     pub(super) particles: Range<u32>,
     pub(super) inputs: Range<u32>,
     pub(super) scratch: Range<u32>,
-    /// Constants of its frame.
+    /// Constants of the cloth's frame.
     pub(super) frame: Range<u32>,
     pub(super) feedback: Range<u32>,
 }
@@ -44,8 +44,8 @@ impl Parts {
 }
 
 impl Engine {
-    /// Adds a cloth after all others. Its particles are on the device once the next recorded frame, or
-    /// [`Engine::encode_changes`], was submitted; frames recorded before keep working.
+    /// Adds a cloth after all others. Its particles are on the device once the next recorded frame,
+    /// or [`Engine::encode_changes`], was submitted; frames recorded before stay valid.
     ///
     /// # Errors
     /// [`GpuError`] if the cloth is not valid or too large for the device; nothing is added.
@@ -63,12 +63,13 @@ impl Engine {
     /// Adds a cloth with its particles and report.
     pub(super) fn add_as(&mut self, cloth: SnapshotCloth) -> Result<ClothId, GpuError> {
         let SnapshotCloth { mut host, current, previous, feedback } = cloth;
+        // Lays out the inputs, on which scratch and stages depend.
         host.input_len();
         let particle_count = host.cloth().particle_count() as u32;
         self.check_tier(particle_count)?;
         let lanes = self.lane_choice.choose(&host)?;
 
-        // Everything that can be rejected is rejected before anything is written.
+        // All checks and allocations come first, so that a rejected cloth writes nothing.
         let parts = self.allocate(particle_count, host.scratch_len())?;
         let offsets = self
             .acquire_fabric(&host.cloth().fabric)
@@ -109,7 +110,7 @@ impl Engine {
         id
     }
 
-    /// Ranges for a new cloth, or none of them.
+    /// Allocates the ranges of a new cloth, or none of them.
     pub(super) fn allocate(
         &mut self,
         particle_count: u32,
@@ -128,6 +129,7 @@ impl Engine {
         parts.scratch = self.scratch.allocate(&self.device, scratch)?;
         parts.feedback = self.feedback.allocate(&self.device, 1)?;
         let bytes = u64::from(parts.feedback.end) * size_of::<ClothParameters>() as u64;
+        // Parameters and reports are indexed by the feedback slot, so they grow with it.
         self.parameters.check(&self.device, bytes)?;
         self.parameters.grow_keeping(&self.device, bytes);
         let bytes = u64::from(parts.feedback.end) * REPORT_BYTES;
@@ -144,7 +146,7 @@ impl Engine {
         self.feedback.free(parts.feedback);
     }
 
-    /// Counts a cloth of a fabric, which is uploaded for the first one.
+    /// Adds a user of a fabric, which is uploaded for its first user.
     pub(super) fn acquire_fabric(
         &mut self,
         fabric: &Arc<Fabric>,
@@ -178,13 +180,13 @@ impl Engine {
         self.changes.write(Target::Feedback, offset, bytes_of(feedback));
     }
 
-    /// Nothing is reported of contact of the cloth of a slot.
+    /// Clears the contact report of a slot.
     pub(super) fn write_report(&mut self, slot: u32) {
         let zeros = [0; REPORT_BYTES as usize];
         self.changes.write(Target::Reports, REPORT_BYTES * u64::from(slot), &zeros);
     }
 
-    /// Refuses a cloth that does not fit into the tier that is forced.
+    /// Rejects a cloth that does not fit into a forced tier.
     fn check_tier(&self, particle_count: u32) -> Result<(), GpuError> {
         let Some(tier) = self.options.tier else { return Ok(()) };
         match self.tier_limits.particles_in(tier) {
@@ -197,7 +199,7 @@ impl Engine {
         }
     }
 
-    /// Overrides of the kernel that a cloth needs.
+    /// Pipeline overrides that a cloth needs.
     pub(super) fn override_values(
         &self,
         host: &HostCloth,
@@ -209,24 +211,25 @@ impl Engine {
         let stages = self.options.compiled(host.stages());
         let values = OverrideValues { lane_count, stages, memory };
         let settings = &self.contacts.settings;
-        // Triangles that meet need no particles that do.
+        // Self collision of particles is replaced by contact of triangles.
         if collides_by_triangles(settings) && takes_part(host, settings.contact) {
             return restricted(&values, StageMask::ALL.without(Stage::SelfCollide));
         }
         values
     }
 
-    /// Puts a cloth into its bucket, in the order of adding. Cloths are known by their index.
+    /// Inserts a cloth into its bucket, in the order of adding. Cloths are identified by index.
     fn enter_bucket(&mut self, cloth: usize) {
         let values = self.cloths.values()[cloth].bucket;
         self.pipelines.request(values);
         let bucket = self.buckets.entry(values).or_default();
+        // Sorted by index, so that results do not depend on the order of changes.
         let position = bucket.cloths.partition_point(|&other| other < cloth);
         bucket.cloths.insert(position, cloth);
         bucket.is_stale = true;
     }
 
-    /// Moves a cloth whose overrides may have changed from its bucket to theirs.
+    /// Moves a cloth whose overrides may have changed to the bucket of `values`.
     pub(super) fn change_bucket(&mut self, cloth: usize, values: OverrideValues) {
         let old = std::mem::replace(&mut self.cloths.values_mut()[cloth].bucket, values);
         if let Some(bucket) = self.buckets.get_mut(&old) {
@@ -242,10 +245,11 @@ impl Engine {
         self.enter_bucket(cloth);
     }
 
-    /// Removes a cloth from its bucket; those after it move up.
+    /// Removes a cloth from its bucket and decrements the indices after it.
     pub(super) fn leave_bucket(&mut self, cloth: usize) {
         for bucket in self.buckets.values_mut() {
             bucket.cloths.retain(|&other| other != cloth);
+            // Indices fall when an earlier cloth is removed.
             bucket.cloths.iter_mut().filter(|other| **other > cloth).for_each(|other| *other -= 1);
             bucket.is_stale = true;
         }
@@ -257,6 +261,7 @@ impl Engine {
         buckets.retain(|_, bucket| {
             let is_used = !bucket.cloths.is_empty();
             if !is_used {
+                // The dispatch list of the bucket.
                 fabric_pool.free(std::mem::take(&mut bucket.list));
             }
             is_used

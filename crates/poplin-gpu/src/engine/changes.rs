@@ -1,15 +1,16 @@
-//! What adding, removing and replacing leaves to be recorded before the next commands that use the buffers.
+//! Pending device changes after adding, removing and replacing, recorded before the next commands
+//! that use the buffers.
 //!
-//! Frames that are recorded already go on with what they were recorded with: nothing is written around them through the queue.
+//! Frames recorded earlier must keep their contents, so nothing is written through the queue.
 
 use super::{Engine, FEEDBACK_BYTES};
 use poplin_layout::ClothPlacement;
 use wgpu::util::DeviceExt;
 
-/// Bytes of one upload buffer, unless a single write is longer.
+/// Size of one upload buffer \[bytes\], unless a single write is longer.
 const CHUNK_BYTES: usize = 64 << 20;
 
-/// A buffer that changes are written to.
+/// Buffer that is written to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Target {
     Current,
@@ -19,27 +20,28 @@ pub(super) enum Target {
     Reports,
 }
 
-/// A change, in the order of the calls.
-enum Change {
-    /// Some bytes of a chunk to a buffer.
+/// Pending change of a buffer; changes are recorded in the order of the calls.
+enum BufferChange {
+    /// Copies bytes of a chunk to a buffer.
     Write { target: Target, chunk: usize, source: u64, destination: u64, len: u64 },
-    /// Particles and report of a cloth to others.
+    /// Copies particles and report of a cloth to its copies.
     Duplicate { source: ClothPlacement, copies: Vec<ClothPlacement> },
 }
 
 /// Changes that are not recorded yet.
 #[derive(Default)]
-pub(super) struct Changes {
+pub(super) struct PendingChanges {
     chunks: Vec<Vec<u8>>,
-    list: Vec<Change>,
+    list: Vec<BufferChange>,
 }
 
-impl Changes {
-    /// Writes `bytes` at `destination` \[bytes\].
+impl PendingChanges {
+    /// Adds a write of `bytes` at `destination` \[bytes\].
     pub(super) fn write(&mut self, target: Target, destination: u64, bytes: &[u8]) {
         if bytes.is_empty() {
             return;
         }
+        // Small writes share an upload buffer.
         match self.chunks.last() {
             Some(chunk) if chunk.len() + bytes.len() <= CHUNK_BYTES => {}
             _ => self.chunks.push(Vec::new()),
@@ -47,7 +49,7 @@ impl Changes {
         let chunk = self.chunks.len() - 1;
         let source = self.chunks[chunk].len() as u64;
         self.chunks[chunk].extend_from_slice(bytes);
-        self.list.push(Change::Write {
+        self.list.push(BufferChange::Write {
             target,
             chunk,
             source,
@@ -56,21 +58,22 @@ impl Changes {
         });
     }
 
-    /// Copies particles and report of a cloth to others.
+    /// Adds a copy of the particles and report of a cloth to its copies.
     pub(super) fn duplicate(&mut self, source: ClothPlacement, copies: Vec<ClothPlacement>) {
-        self.list.push(Change::Duplicate { source, copies });
+        self.list.push(BufferChange::Duplicate { source, copies });
     }
 
-    /// Bytes that wait to be uploaded.
+    /// Size of pending uploads \[bytes\].
     pub(super) fn size(&self) -> u64 {
         self.chunks.iter().map(|chunk| chunk.capacity() as u64).sum()
     }
 }
 
 impl Engine {
-    /// Records what adding, removing and replacing left to be done on the device: new particles and fabrics, the contents of
-    /// buffers that had to grow. [`Engine::encode_frame`] and [`Readback::encode`](crate::Readback::encode) begin with it; call it
-    /// only to draw or copy an added cloth before its first frame.
+    /// Records pending changes of the device: new particles and fabrics, and the contents of
+    /// buffers that had to grow. [`Engine::encode_frame`] and
+    /// [`Readback::encode`](crate::Readback::encode) do this first; call it only to draw or copy an
+    /// added cloth before its first frame.
     pub fn encode_changes(&mut self, encoder: &mut wgpu::CommandEncoder) {
         let is_grown = [
             self.particles.record_growth(encoder),
@@ -82,6 +85,7 @@ impl Engine {
             self.feedback.record_growth(encoder),
             self.triangles.reports.record_growth(encoder),
         ];
+        // Bind groups refer to the replaced buffers.
         if is_grown.contains(&true) {
             for slot in &mut self.slots {
                 slot.bind_group = None;
@@ -92,7 +96,7 @@ impl Engine {
         if self.changes.list.is_empty() {
             return;
         }
-        let Changes { chunks, list } = std::mem::take(&mut self.changes);
+        let PendingChanges { chunks, list } = std::mem::take(&mut self.changes);
         let upload = |contents: &Vec<u8>| {
             self.device.create_buffer_init(&wgpu::util::BufferInitDescriptor {
                 label: Some("poplin.changes"),
@@ -103,7 +107,7 @@ impl Engine {
         let uploads: Vec<_> = chunks.iter().map(upload).collect();
         for change in list {
             match change {
-                Change::Write { target, chunk, source, destination, len } => {
+                BufferChange::Write { target, chunk, source, destination, len } => {
                     let buffer = self.target(target);
                     encoder.copy_buffer_to_buffer(
                         &uploads[chunk],
@@ -113,7 +117,9 @@ impl Engine {
                         len,
                     );
                 }
-                Change::Duplicate { source, copies } => self.duplicate(encoder, &source, &copies),
+                BufferChange::Duplicate { source, copies } => {
+                    self.duplicate(encoder, &source, &copies)
+                }
             }
         }
     }
@@ -128,7 +134,8 @@ impl Engine {
         }
     }
 
-    /// A buffer cannot be copied to itself: the copies go through another one.
+    /// Records a duplication through an intermediate buffer, as a buffer cannot be copied to
+    /// itself.
     fn duplicate(
         &self,
         encoder: &mut wgpu::CommandEncoder,
@@ -142,6 +149,7 @@ impl Engine {
             usage: wgpu::BufferUsages::COPY_SRC | wgpu::BufferUsages::COPY_DST,
             mapped_at_creation: false,
         });
+        // Contact reports are not copied: those of a copy start empty.
         for target in [Target::Current, Target::Previous, Target::Feedback] {
             let buffer = self.target(target);
             let part = |placement: &ClothPlacement| match target {

@@ -1,4 +1,5 @@
-//! Collision between cloths: buffers, pipelines, and frames recorded in slices with collisions between them.
+//! Collision between cloths: buffers, pipelines, and frames recorded in slices with collisions
+//! between them.
 
 use super::frame::{PASS, Run, push_dispatches};
 use super::{Bucket, Engine, EngineOptions, GpuCloth};
@@ -13,19 +14,20 @@ use poplin_layout::{CONTACT_LANES, ContactParameters, SCAN_BLOCK};
 use poplin_model::{ClothContactSolver, ContactMode, Frame};
 use poplin_shaders::Kernel;
 
-/// Bindings 1.. of the contact kernels: whether they only read them.
+/// Read-only flags of the contact kernels' storage bindings 1 to 8.
 const STORAGE_READ_ONLY: [bool; 8] = [true, false, true, false, false, false, false, false];
 
-/// What collision between cloths keeps on the device.
+/// Device state of collision between cloths.
 pub(super) struct Contacts {
     pub(super) settings: ClothContactSolver,
     pub(super) frame: ContactFrame,
-    /// Length of a solver iteration of it \[s\].
+    /// Length of a solver iteration of the frame \[s\].
     step: f32,
-    /// Memory of the uniforms of its slices.
+    /// Scratch memory for packing the uniforms of slices.
     uniforms: Vec<u8>,
     layout: wgpu::BindGroupLayout,
-    /// Created when a cloth first takes part: an engine without such cloths compiles none.
+    /// Pipelines, compiled when a cloth first takes part: an engine without such cloths compiles
+    /// none.
     pipelines: Made<Vec<wgpu::ComputePipeline>>,
     pub(super) rows: GrowableBuffer,
     cells: GrowableBuffer,
@@ -33,7 +35,7 @@ pub(super) struct Contacts {
     bounds: GrowableBuffer,
 }
 
-/// What a frame slot keeps of collision between cloths.
+/// Buffers of a frame slot for collision between cloths.
 pub(super) struct ContactSlot {
     pub(super) cloths: GrowableBuffer,
     parameters: GrowableBuffer,
@@ -61,7 +63,7 @@ impl ContactSlot {
         }
     }
 
-    /// A buffer that it binds was replaced.
+    /// Drops the bind group, as a bound buffer was replaced.
     pub(super) fn unbind(&mut self) {
         self.bind_group = None;
     }
@@ -84,7 +86,7 @@ impl Contacts {
         }
     }
 
-    /// Bytes on the device.
+    /// Size on the device \[bytes\].
     pub(super) fn size(&self) -> u64 {
         [&self.rows, &self.cells, &self.entries, &self.bounds]
             .map(GrowableBuffer::size)
@@ -103,34 +105,35 @@ impl Contacts {
         Kernel::CONTACT.iter().map(pipeline).collect()
     }
 
-    /// A cloth takes part.
+    /// Requests the pipelines for a cloth that takes part.
     pub(super) fn request(&mut self, device: &wgpu::Device, options: &EngineOptions) {
         let compilation = options.compilation;
         let (device, layout, options) = (device.clone(), self.layout.clone(), options.clone());
         self.pipelines.request(compilation, move || Self::compile(&device, &layout, &options));
     }
 
-    /// Creates the pipelines if there are none yet, or waits for them.
+    /// Compiles the pipelines if there are none yet, or waits for them.
     fn prepare(&mut self, device: &wgpu::Device, options: &EngineOptions) {
         self.pipelines.finish(|| Self::compile(device, &self.layout, options));
     }
 
-    /// Waits for what was requested.
+    /// Waits for requested pipelines.
     pub(super) fn finish_compiling(&mut self) {
         self.pipelines.wait();
     }
 
-    /// Whether the pipelines are being made.
+    /// True while the pipelines are being compiled.
     pub(super) fn is_compiling(&self) -> bool {
         self.pipelines.is_running()
     }
 
-    /// Whether a frame in which cloths collide would not wait.
+    /// True if a frame in which cloths collide need not wait for pipelines.
     pub(super) fn is_ready(&mut self) -> bool {
         self.pipelines.is_ready()
     }
 
-    /// Determines which cloths may collide in the frame, and when; call before the cloths pack it.
+    /// Determines the cloths that may collide in the frame and the slices; call before the cloths
+    /// pack the frame.
     fn find(&mut self, cloths: &[Box<GpuCloth>], frame: &Frame) {
         self.step = frame.dt;
         for (index, cloth) in
@@ -139,16 +142,17 @@ impl Contacts {
             self.frame.add(index, &cloth.host, frame, &cloth.placement);
         }
         self.frame.finish(&self.settings);
+        // Step of the cloth with the most iterations.
         self.step /= self.frame.largest_count().max(1) as f32;
     }
 
-    /// Readies buffers and pipelines for particles that meet. Returns whether a buffer was replaced.
+    /// Prepares buffers and pipelines for particle contact. Returns true if a buffer was replaced.
     fn ready_particles(
         &mut self,
         device: &wgpu::Device,
         options: &EngineOptions,
     ) -> Result<bool, GpuError> {
-        // One lane tries a cloth against all others.
+        // One lane tests a cloth against all others.
         let trips = self.frame.indices().len() as u64;
         if let Some(limit) = options.loop_limit.filter(|&limit| trips > limit) {
             return Err(GpuError::LoopTooLong { trips, limit });
@@ -169,8 +173,9 @@ impl Contacts {
         Ok(is_grown)
     }
 
-    /// Workgroups of a kernel.
+    /// Number of workgroups of a kernel.
     fn groups(kernel: Kernel, parameters: &ContactParameters) -> u32 {
+        // The scan covers one more block, which holds the total.
         let bucket_end = parameters.bucket_count + SCAN_BLOCK;
         match kernel {
             Kernel::ContactGatherParticles => parameters.cloth_count,
@@ -183,7 +188,7 @@ impl Contacts {
         }
     }
 
-    /// Records the passes after a slice.
+    /// Records the contact passes after a slice.
     fn encode(
         &self,
         pass: &mut wgpu::ComputePass<'_>,
@@ -198,6 +203,7 @@ impl Contacts {
                 Kernel::CONTACT.iter().zip(self.pipelines.get().into_iter().flatten())
             {
                 let groups = Self::groups(*kernel, parameters);
+                // A dispatch is limited per dimension, so large counts use a second dimension.
                 let width = groups.min(max_row);
                 pass.set_pipeline(pipeline);
                 pass.dispatch_workgroups(width, groups.div_ceil(width), 1);
@@ -207,13 +213,14 @@ impl Contacts {
 }
 
 impl Engine {
-    /// How cloths collide with one another.
+    /// Settings of collision between cloths.
     pub fn cloth_contact_solver(&self) -> ClothContactSolver {
         self.contacts.settings
     }
 
-    /// Sets how cloths collide with one another, from the next frame on. Cloths take part by their
-    /// `cloth_collision.distance`; a frame recorded in parts ([`Engine::encode_part`]) leaves it out.
+    /// Sets collision between cloths from the next frame on. A cloth takes part if its
+    /// `cloth_collision.distance` is above 0; a frame recorded in parts ([`Engine::encode_part`])
+    /// has no such collisions.
     ///
     /// # Errors
     /// [`GpuError::Model`] if a field is out of range; the old settings stay.
@@ -224,7 +231,7 @@ impl Engine {
         settings.validate()?;
         let old = std::mem::replace(&mut self.contacts.settings, settings);
         if old.contact != settings.contact || collides(&old) != collides(&settings) {
-            // Cloths may need other pipelines, and others may take part.
+            // Different cloths may take part and need different pipelines.
             self.cloths.values_mut().iter_mut().for_each(|cloth| cloth.has_new_plan = true);
             self.seen = None;
             if !self.cloths.is_empty() {
@@ -235,12 +242,13 @@ impl Engine {
     }
 
     #[cfg(feature = "testing")]
-    /// Rows and lists of the last pass of collision between cloths, as the shaders have them, for tests.
+    /// Rows and lists of the last contact pass between cloths, in the layout of the shaders; for
+    /// tests.
     pub fn contact_buffers(&self) -> [&wgpu::Buffer; 2] {
         [self.contacts.rows.buffer(), self.contacts.entries.buffer()]
     }
 
-    /// Records the begun frame in slices with a collision of cloths after each.
+    /// Records the begun frame in slices, each followed by a collision of cloths.
     pub(super) fn encode_slices(
         &mut self,
         encoder: &mut wgpu::CommandEncoder,
@@ -252,6 +260,7 @@ impl Engine {
         let mut ends = Vec::with_capacity(slice_count as usize);
         for slice in 0..slice_count {
             self.plan_slice(slice, &mut dispatches);
+            // Dispatches of all slices share one buffer of uniforms, uploaded once.
             ends.push(dispatches.len());
         }
         self.pack_dispatches(&dispatches);
@@ -268,8 +277,9 @@ impl Engine {
         let slot = self.take_slot();
         let max_row = self.device.limits().max_compute_workgroups_per_dimension;
         let bind_group = self.slots[slot].contacts.bind_group.clone();
-        let bind_group = bind_group.expect("uploading makes it");
+        let bind_group = bind_group.expect("upload_contacts creates the bind group");
         let mut pass = encoder.begin_compute_pass(&PASS);
+        // Positions before the frame must be stored before particle writes are scattered.
         if let Some(triangles) = &triangles {
             self.record_triangle_start(&mut pass, triangles);
         }
@@ -289,7 +299,8 @@ impl Engine {
         Ok(())
     }
 
-    /// The dispatches of one slice: per bucket one for each run of cloths with the same count of iterations.
+    /// Plans the dispatches of one slice: per bucket one for each run of cloths with equal
+    /// iteration counts.
     fn plan_slice(&mut self, slice: u32, dispatches: &mut Vec<super::Dispatch>) {
         let Self { buckets, pipelines, device, contacts, .. } = self;
         let frame = &contacts.frame;
@@ -298,6 +309,7 @@ impl Engine {
         for (values, bucket) in buckets.iter().filter(|(_, bucket)| is_due(bucket)) {
             pipelines.prepare(*values);
             let mut begin = 0;
+            // Cloths with different counts end a slice at different iterations.
             for counts in bucket.iteration_counts.chunk_by(|a, b| a == b) {
                 let (count, end) = (counts[0], begin + counts.len() as u32);
                 let first = if slice == 0 { 0 } else { frame.slice_end(count, slice - 1) };
@@ -314,11 +326,11 @@ impl Engine {
         }
     }
 
-    /// Determines which cloths may collide in the frame, and how.
+    /// Determines the cloths that may collide in the frame, and prepares their contact.
     pub(super) fn begin_contacts(&mut self, frame: &Frame) -> Result<(), GpuError> {
         let Self { contacts, triangles, device, cloths, options, colliders, .. } = self;
         contacts.frame.clear();
-        // In a frame that takes no time nothing moves.
+        // Nothing moves in a frame of zero length, so the last recorded positions stay valid.
         if frame.dt > 0.0 {
             triangles.recorded.clear();
         }
@@ -342,7 +354,7 @@ impl Engine {
         Ok(())
     }
 
-    /// A cloth takes part: pipelines are compiled, or will be.
+    /// Requests the pipelines of the selected contact mode, because a cloth takes part.
     pub(super) fn request_contact(&mut self) {
         let Self { contacts, triangles, device, options, .. } = self;
         match contacts.settings.contact {
@@ -351,7 +363,7 @@ impl Engine {
         }
     }
 
-    /// Whether a frame in which cloths collide would not wait; if it would, pipelines are requested.
+    /// True if a frame in which cloths collide need not wait; otherwise requests its pipelines.
     pub(super) fn is_contact_ready(&mut self) -> bool {
         if self.participant_count == 0 {
             return true;
@@ -366,7 +378,7 @@ impl Engine {
         is_ready
     }
 
-    /// Uploads what the contact kernels read, and binds it.
+    /// Uploads the inputs of the contact kernels and binds them.
     fn upload_contacts(&mut self) -> Result<(), GpuError> {
         let Self { contacts, particles, feedback, .. } = self;
         contacts.uniforms.clear();
@@ -407,7 +419,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Records the begun frame: in slices where cloths may collide, else in one piece.
+    /// Records the begun frame: in slices if cloths may collide, otherwise in one piece.
     pub(super) fn encode_begun(
         &mut self,
         encoder: &mut wgpu::CommandEncoder,

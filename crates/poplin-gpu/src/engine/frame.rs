@@ -1,4 +1,4 @@
-//! Recording frames: inputs, constants, dispatches.
+//! Recording of frames: inputs, constants, dispatches.
 
 use super::changes::Target;
 use super::packer::{PARAMETER_ROWS, changed_rows, push_rows};
@@ -15,21 +15,24 @@ use poplin_shaders::OverrideValues;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// Ranges of constants are multiples of so many rows, so that those of removed cloths suit others.
+/// Allocation granularity of frame constants \[rows\], so that freed ranges can be reused.
 const FRAME_RANGE: u32 = 16;
-/// Shortest list of cloths, likewise.
+/// Smallest allocation of a dispatch list \[cloths\], for the same reason.
 const MIN_LIST: u32 = 64;
 
-/// The pass that all of a frame runs in.
+/// Compute pass that contains the whole frame.
 pub(super) const PASS: wgpu::ComputePassDescriptor<'_> =
     wgpu::ComputePassDescriptor { label: Some("poplin.simulate_cloth"), timestamp_writes: None };
 
 impl Engine {
-    /// Records one frame of every cloth into the caller's encoder. Nothing is submitted or polled; constants go through the
-    /// queue, so at most [`EngineOptions::frames_per_submit`](crate::EngineOptions::frames_per_submit) frames may be recorded before a submission.
+    /// Records one frame of every cloth into the caller's encoder, without submitting or polling.
+    /// Constants are uploaded through the queue, so at most
+    /// [`EngineOptions::frames_per_submit`](crate::EngineOptions::frames_per_submit) frames may be
+    /// recorded before a submission.
     ///
     /// # Errors
-    /// [`GpuError`] if the frame is out of range for a cloth; then nothing is recorded and no cloth's time advances.
+    /// [`GpuError`] if the frame is out of range for a cloth; then nothing is recorded and no
+    /// cloth's time advances.
     pub fn encode_frame(
         &mut self,
         encoder: &mut wgpu::CommandEncoder,
@@ -39,13 +42,16 @@ impl Engine {
         self.encode_begun(encoder)
     }
 
-    /// Takes over inputs, advances clocks and packs the frame's constants; [`Engine::encode_part`] then records it. Cloths of which
-    /// nothing has changed since the last frame take no time, if it is as long.
+    /// Reads inputs, advances clocks and packs the frame's constants; [`Engine::encode_part`] then
+    /// records it. Unchanged cloths cost no time if the frame is as long as the last one.
     ///
     /// # Errors
-    /// [`GpuError`] if the frame is out of range for a cloth or its phases need more loop trips than the driver runs (then no
-    /// cloth's time advances), or if the device has no room for new inputs.
+    /// [`GpuError`] if the frame is out of range for a cloth or its phases need more loop trips
+    /// than the driver runs (then no cloth's time advances), or if the device has no room for new
+    /// inputs.
     pub fn begin_frame(&mut self, frame: &Frame) -> Result<(), GpuError> {
+        // A different length or shared collider concerns every cloth.
+        // As bits, so that NaN equals itself and -0 differs from 0.
         let seen = (frame.dt.to_bits(), self.colliders.stamps());
         let is_other = self.seen != Some(seen);
         if is_other {
@@ -55,6 +61,7 @@ impl Engine {
         self.visits.fill(self.cloths.len(), &mut visited);
         let result = self
             .check(&visited, frame, is_other)
+            // No cloth's time advances before all checks have passed.
             .and_then(|()| self.visit(&visited, frame, is_other));
         self.visited = visited;
         if result.is_err() {
@@ -66,8 +73,8 @@ impl Engine {
         result
     }
 
-    /// Refuses a frame before any cloth's time advances. Cloths of which only inputs have changed are not looked at, unless the
-    /// frame or the shared colliders are others than in the last frame.
+    /// Rejects an invalid frame before any cloth's time advances. Cloths with only changed inputs
+    /// are skipped, unless the frame's length or the shared colliders differ from the last frame.
     fn check(&mut self, visited: &[usize], frame: &Frame, is_other: bool) -> Result<(), GpuError> {
         let Self { cloths, colliders, participant_count, options, lane_choice, contacts, .. } =
             self;
@@ -96,6 +103,7 @@ impl Engine {
         self.note_waiting(visited, frame)?;
         self.begin_contacts(frame)?;
         let is_sliced = self.contacts.frame.slice_count() > 0;
+        // Cloths that have not settled add themselves again while they are packed.
         self.visits.restart();
         self.timed_frames = self.timed_frames.wrapping_add(u32::from(frame.dt > 0.0));
         let mut slow = std::mem::take(&mut self.slow);
@@ -103,6 +111,7 @@ impl Engine {
         if is_other {
             slow.extend_from_slice(visited);
         } else {
+            // What the fast path cannot handle ends up in `slow`.
             self.pack_quick(visited, frame, &mut slow)?;
         }
         for &index in &slow {
@@ -116,7 +125,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Finds out which of the cloths that are visited wait for pipelines that are compiled in the background.
+    /// Marks the visited cloths that wait for pipelines compiled in the background.
     fn note_waiting(&mut self, visited: &[usize], frame: &Frame) -> Result<(), GpuError> {
         if self.options.compilation != Compilation::Background {
             return Ok(());
@@ -124,7 +133,7 @@ impl Engine {
         let is_contact_ready = self.is_contact_ready();
         for &index in visited {
             if self.cloths.values()[index].has_new_plan {
-                // It may need another pipeline than before.
+                // The cloth may now need a different pipeline.
                 self.take_inputs(index, frame)?;
             }
             let cloth = &mut self.cloths.values_mut()[index];
@@ -135,14 +144,16 @@ impl Engine {
         Ok(())
     }
 
-    /// Packs what has changed of a cloth's frame, or leaves it out if it rests.
+    /// Packs the changes of a cloth's frame; a resting cloth leaves the dispatch list.
     fn pack(&mut self, index: usize, frame: &Frame, is_sliced: bool) -> Result<(), GpuError> {
         let cloth = &mut *self.cloths.values_mut()[index];
-        // For a cloth that waits no time passes.
+        // Time does not advance for a waiting cloth.
         let frame = if cloth.is_waiting { &Frame { dt: 0.0 } } else { frame };
         let slot = cloth.placement.cloth;
-        // Cloths that collide may wake one another: they sleep in their kernel.
+        // Cloths that collide may wake one another, so they stay dispatched and sleep in their
+        // kernel.
         if cloth.host.is_resting() && !(is_sliced && cloth.takes_part) {
+            // The clock continues, so that the cloth wakes with the right step.
             cloth.host.rest(frame);
             cloth.impulse_rows = 0..0;
             if cloth.rest_begin.is_none() {
@@ -152,6 +163,7 @@ impl Engine {
         } else {
             if let Some(begin) = cloth.rest_begin.take() {
                 let before = self.timed_frames.wrapping_sub(u32::from(frame.dt > 0.0));
+                // Frames since the cloth left the dispatch list, without this one.
                 cloth.host.count_skipped(before.wrapping_sub(begin));
                 mark_stale(&mut self.buckets, &cloth.bucket);
             }
@@ -167,6 +179,7 @@ impl Engine {
                     .enlarge(&self.device, range, len)
                     .inspect_err(|_| cloth.host.forget_constants())?;
                 self.rows.extend(RowTarget::Frame, range.start, rows);
+                // Offsets in packed rows are relative to their begin.
                 parameters = parameters.moved_by(range.start);
             }
             let known = &mut cloth.parameters;
@@ -174,12 +187,13 @@ impl Engine {
                 mark_stale(&mut self.buckets, &cloth.bucket);
             }
             let is_uploaded = std::mem::replace(&mut cloth.is_uploaded, true);
+            // Only changed rows are uploaded, except for the first time.
             let all = (1 << PARAMETER_ROWS) - 1;
             let changed = if is_uploaded { changed_rows(known, &parameters) } else { all };
             push_rows(&mut self.rows, slot, &parameters, changed);
             *known = parameters;
             let (begin, rows) = (cloth.placement.scratch_begin, cloth.host.body_rows());
-            // A frame that takes no time leaves everything as it was.
+            // A frame of zero length has no impulses.
             let is_simulated = cloth.host.iteration_count(frame) > 0;
             cloth.impulse_rows =
                 if is_simulated { begin + rows.start..begin + rows.end } else { 0..0 };
@@ -191,7 +205,8 @@ impl Engine {
         Ok(())
     }
 
-    /// Gathers a cloth's particle writes and changed inputs for the next recorded part, and moves it to the bucket of its stages.
+    /// Collects a cloth's particle writes and changed inputs for the next recorded part, and moves
+    /// the cloth to the bucket of its stages.
     fn take_inputs(&mut self, index: usize, frame: &Frame) -> Result<(), GpuError> {
         let cloth = &mut *self.cloths.values_mut()[index];
         cloth.host.update_colliders(&self.colliders, &self.contacts.settings, frame.dt)?;
@@ -200,6 +215,7 @@ impl Engine {
             let (input_len, scratch_len) = (cloth.host.input_len(), cloth.host.scratch_len());
             let (parts, placement) = (&mut cloth.parts, &mut cloth.placement);
             if self.input_pool.enlarge(&self.device, &mut parts.inputs, input_len)? {
+                // A new range has no contents: take_inputs passes on everything again.
                 placement.input_begin = parts.inputs.start;
             }
             if self.scratch.enlarge(&self.device, &mut parts.scratch, scratch_len)? {
@@ -225,7 +241,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Brings the lists of dispatched cloths up to date.
+    /// Updates the lists of dispatched cloths.
     fn list_active(&mut self) -> Result<(), GpuError> {
         let Self { buckets, cloths, fabric_pool, changes, device, listed, .. } = self;
         for bucket in buckets.values_mut().filter(|bucket| bucket.is_stale) {
@@ -243,9 +259,11 @@ impl Engine {
                 }
             }
             if *listed != bucket.active {
+                // Powers of two, so that cloths that wake and fall asleep rarely move the list.
                 let len = (listed.len() as u32).next_power_of_two().max(MIN_LIST);
                 fabric_pool.enlarge(device, &mut bucket.list, len)?;
                 let begin = 4 * u64::from(bucket.list.start);
+                // Kernels find their cloths by this list.
                 changes.write(Target::Fabrics, begin, cast_slice(listed));
                 bucket.active.clone_from(listed);
             }
@@ -254,12 +272,13 @@ impl Engine {
         Ok(())
     }
 
-    /// Takes over what the kernels reported, so that cloths that sleep leave the dispatch list. [`crate::Headless`] does it
-    /// with every snapshot; without it sleeping cloths are still skipped inside their kernel.
+    /// Reads the kernels' reports, so that sleeping cloths leave the dispatch list.
+    /// [`crate::Headless`] calls it for every state that it reads; otherwise sleeping cloths are
+    /// only skipped inside their kernel.
     pub fn note_feedback(&mut self, state: &State) {
         self.triangles.note_reports(state);
         for &id in state.ids() {
-            // A cloth may be gone since.
+            // The cloth may have been removed since.
             if let (Ok(index), Ok(reported)) = (self.cloths.index(id), state.cloth(id)) {
                 let cloth = &mut self.cloths.values_mut()[index];
                 cloth.host.note_feedback(reported.feedback);
@@ -305,14 +324,14 @@ impl Engine {
         Ok(())
     }
 
-    /// The slot whose buffers were uploaded; the next frame gets another.
+    /// Returns the slot whose buffers were uploaded, and selects another for the next frame.
     pub(super) fn take_slot(&mut self) -> usize {
         let index = self.next_slot;
         self.next_slot = (index + 1) % self.slots.len();
         index
     }
 
-    /// Records some of the dispatches whose uniforms were packed.
+    /// Records some of the dispatches with packed uniforms.
     pub(super) fn record_dispatches(
         &self,
         pass: &mut wgpu::ComputePass<'_>,
@@ -320,7 +339,8 @@ impl Engine {
         dispatches: &[Dispatch],
         range: Range<usize>,
     ) {
-        let bind_group = self.slots[slot].bind_group.as_ref().expect("upload makes the bind group");
+        let bind_group =
+            self.slots[slot].bind_group.as_ref().expect("upload creates the bind group");
         for (index, (values, parameters)) in range.clone().zip(&dispatches[range]) {
             pass.set_pipeline(
                 self.pipelines.get(values).expect("planning prepares every pipeline"),
@@ -334,7 +354,7 @@ impl Engine {
         }
     }
 
-    /// One dispatch per bucket, more where the iterations are too many for one.
+    /// Plans one dispatch per bucket, or more if the iterations exceed the limit of one.
     fn plan_dispatches(&mut self, part: &FramePart, dispatches: &mut Vec<Dispatch>) {
         let Self { buckets, pipelines, device, .. } = self;
         if !self.is_begun {
@@ -358,7 +378,7 @@ impl Engine {
         }
     }
 
-    /// Lays out the uniforms of the dispatches.
+    /// Packs the uniforms of the dispatches.
     pub(super) fn pack_dispatches(&mut self, dispatches: &[Dispatch]) {
         self.dispatch_bytes.clear();
         for (_, parameters) in dispatches {
@@ -366,12 +386,13 @@ impl Engine {
         }
     }
 
-    /// Uploads uniforms and rows; returns the count of rows.
+    /// Uploads uniforms and rows; returns the number of rows.
     pub(super) fn upload(&mut self) -> Result<usize, GpuError> {
         self.uploaded_bytes = self.dispatch_bytes.len() as u64;
         let slot = &mut self.slots[self.next_slot];
         let device = &self.device;
         if slot.dispatches.upload(device, &self.queue, &self.dispatch_bytes)? {
+            // A replaced buffer invalidates the bind group.
             slot.bind_group = None;
         }
         if slot.bind_group.is_none() {
@@ -398,11 +419,12 @@ impl Engine {
     }
 }
 
-/// The overrides that run only some stages.
+/// Overrides restricted to some stages.
 pub(super) fn restricted(values: &OverrideValues, stages: StageMask) -> OverrideValues {
     let stages = values.stages.restrict(stages);
     let mut memory = values.memory;
     if !stages.contains(Stage::SelfCollide) {
+        // An unused workgroup array keeps one element, so that kernels differ only where they must.
         memory.grid_cells = 1;
     }
     if !stages.intersects(StageMask::WHOLE_FIBERS) {
@@ -411,19 +433,19 @@ pub(super) fn restricted(values: &OverrideValues, stages: StageMask) -> Override
     OverrideValues { stages, memory, ..*values }
 }
 
-/// Some iterations of cloths of a bucket.
+/// Run of iterations for consecutive cloths of a bucket.
 pub(super) struct Run {
     pub(super) values: OverrideValues,
-    /// Loop trips a lane and iteration.
+    /// Loop trips per lane and iteration.
     pub(super) trips: u64,
-    /// Which of the active cloths.
+    /// Range in the list of active cloths.
     pub(super) slots: Range<u32>,
     pub(super) iterations: Range<u32>,
-    /// First phase and one past the last.
+    /// Index of the first phase, and one past the last.
     pub(super) phases: [u32; 2],
 }
 
-/// Adds the dispatches of a run.
+/// Adds the dispatches of a run, split by the limit of loop trips per dispatch.
 pub(super) fn push_dispatches(
     device: &wgpu::Device,
     options: &EngineOptions,
@@ -433,6 +455,7 @@ pub(super) fn push_dispatches(
 ) {
     let max_row = device.limits().max_compute_workgroups_per_dimension;
     let trip_limit = options.trips_per_dispatch.min(options.loop_limit.unwrap_or(u64::MAX));
+    // At least one iteration: a single one cannot be split further.
     let per_dispatch = (trip_limit / run.trips).clamp(1, u64::from(u32::MAX)) as u32;
     let cloth_count = run.slots.end - run.slots.start;
     let [phase_begin, phase_end] = run.phases;

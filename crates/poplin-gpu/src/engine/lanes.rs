@@ -1,10 +1,10 @@
-//! How many lanes the workgroup of a cloth has.
+//! Choice of the lane count of a cloth's workgroup.
 
 use super::EngineOptions;
 use crate::GpuError;
 use poplin_host::{HostCloth, LANE_COUNTS, LoopTrips, TierLimits, choose_lane_count};
 
-/// The lanes of a cloth and how long its loops are with them.
+/// Lane count of a cloth, and the loop trips that result from it.
 #[derive(Debug, Clone)]
 pub(super) struct Lanes {
     pub(super) count: u32,
@@ -19,18 +19,18 @@ impl Lanes {
         Self { count, trips: loops.of(&host.cloth().phase_order, host), loops }
     }
 
-    /// Takes over changed phases and colliders.
+    /// Counts the trips again after phases or colliders have changed.
     pub(super) fn count_trips(&mut self, host: &HostCloth) {
         self.trips = self.loops.of(&host.cloth().phase_order, host);
     }
 }
 
-/// What the lanes of a cloth are chosen by.
+/// Rules for choosing the lane count of a cloth.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct LaneChoice {
     forced: Option<u32>,
     limits: TierLimits,
-    /// The adapter runs the lanes of a workgroup one after the other.
+    /// True if the adapter runs the lanes of a workgroup one after another.
     is_software: bool,
     loop_limit: u64,
 }
@@ -41,8 +41,8 @@ impl LaneChoice {
         Self { forced: options.lane_count, limits, is_software, loop_limit }
     }
 
-    /// The fewest lanes with which the loops of a cloth stay within the driver's limit, from as many as its widest set keeps busy on;
-    /// from 32 on where lanes run one after the other.
+    /// Chooses the lanes of a cloth: as many as its widest set keeps busy (32 if lanes run one
+    /// after another), or more until its loops stay within the driver's limit.
     pub(super) fn choose(&self, host: &HostCloth) -> Result<Lanes, GpuError> {
         let most = self.forced.unwrap_or(u32::MAX).min(self.limits.invocations);
         let fewest = match self.forced {
@@ -54,6 +54,7 @@ impl LaneChoice {
             }
         };
         let mut lanes = Lanes::new(fewest, host);
+        // More lanes mean fewer trips for each.
         for count in LANE_COUNTS.into_iter().filter(|&count| fewest < count && count <= most) {
             if lanes.trips <= self.loop_limit {
                 break;
@@ -63,8 +64,8 @@ impl LaneChoice {
         self.check(&lanes).map(|()| lanes)
     }
 
-    /// Brings the lanes of a cloth up to date after its phases, its settings or its colliders have changed: more of them, if its
-    /// loops would be too long.
+    /// Updates the lanes of a cloth after its phases, settings or colliders have changed: more
+    /// lanes if its loops would be too long.
     pub(super) fn renew(&self, lanes: &mut Lanes, host: &HostCloth) -> Result<(), GpuError> {
         lanes.count_trips(host);
         if self.check(lanes).is_err() {

@@ -1,4 +1,4 @@
-//! Cloths that are copied, reset and removed.
+//! Copying, resetting and removing of cloths.
 
 use super::changes::Target;
 use super::frame::mark_stale;
@@ -13,14 +13,17 @@ use poplin_layout::{ClothPlacement, Feedback, NO_OFFSET};
 use poplin_model::Particle;
 
 impl Engine {
-    /// Adds copies of a cloth as it is once all frames recorded so far are simulated: particles, clock, counters, settings and
-    /// inputs. They share its fabric, and no particle passes through the CPU.
+    /// Adds copies of a cloth in its state after all frames recorded so far: particles, clock,
+    /// counters, settings and inputs. The copies share its fabric, and no particle passes through
+    /// the CPU.
     ///
     /// # Errors
     /// [`GpuError`] if there is no such cloth or no room for all copies; then nothing is added.
     pub fn clone_cloth(&mut self, id: ClothId, count: usize) -> Result<Vec<ClothId>, GpuError> {
         let source = self.cloths.get(id)?;
         let (source_placement, fabric) = (source.placement, source.host.cloth().fabric.clone());
+        // All ranges are allocated before the first copy is added, so that a failure changes
+        // nothing.
         let scratch_len = source.parts.scratch.end - source.parts.scratch.start;
         let mut copies = Vec::new();
         for _ in 0..count {
@@ -36,6 +39,7 @@ impl Engine {
             copies.iter().map(|parts| parts.placement(source_placement.fabric)).collect();
         let mut ids = Vec::with_capacity(count);
         for (parts, placement) in copies.into_iter().zip(&placements) {
+            // Cannot fail: the fabric is already on the device.
             self.acquire_fabric(&fabric)?;
             let source = self.cloths.get(id)?;
             let cloth = GpuCloth {
@@ -63,8 +67,9 @@ impl Engine {
         Ok(ids)
     }
 
-    /// Removes a cloth. Only commands recorded later reuse its part of the buffers, so frames recorded before keep working;
-    /// a frame that was begun and not yet recorded ([`Engine::begin_frame`]) is dropped.
+    /// Removes a cloth. Only commands recorded later reuse its ranges in the buffers, so frames
+    /// recorded before stay valid; a frame that was begun but not recorded
+    /// ([`Engine::begin_frame`]) is dropped.
     ///
     /// # Errors
     /// [`GpuError::NoSuchCloth`].
@@ -75,6 +80,7 @@ impl Engine {
         self.participant_count -= usize::from(cloth.takes_part);
         self.drop_begun_frame();
         self.drop_writes(&cloth.placement);
+        // Waiting rows must not reach a later cloth in the same ranges.
         self.rows.remove(RowTarget::Inputs, &cloth.parts.inputs);
         self.rows.remove(RowTarget::Frame, &cloth.parts.frame);
         let slot = cloth.placement.cloth;
@@ -101,12 +107,13 @@ impl Engine {
         self.scratch.clear();
         self.frame_pool.clear();
         self.feedback.clear();
-        self.changes = super::changes::Changes::default();
+        self.changes = super::changes::PendingChanges::default();
         self.triangles.forget();
     }
 
-    /// Resets a cloth to how it was added, from the next recorded frame on: particles, velocities, pose, clock and counters.
-    /// Settings, phases, inputs and colliders stay as they were set last.
+    /// Resets a cloth to the state in which it was added, from the next recorded frame on:
+    /// particles, velocities, pose, clock and counters. Settings, phases, inputs and colliders stay
+    /// as they were set last.
     ///
     /// # Errors
     /// [`GpuError::NoSuchCloth`].
@@ -116,6 +123,7 @@ impl Engine {
         let cloth = &mut self.cloths.values_mut()[index];
         cloth.host.reset();
         cloth.impulse_rows = 0..0;
+        // A new log: pending reads complete the old one.
         cloth.crossings = CrossingLog::default();
         if cloth.rest_begin.take().is_some() {
             mark_stale(&mut self.buckets, &cloth.bucket);
@@ -131,10 +139,12 @@ impl Engine {
         Ok(())
     }
 
-    /// Sets all particles of a cloth, from the next recorded frame on; see [`poplin_host::Engine::set_particles`].
+    /// Sets all particles of a cloth, from the next recorded frame on; see
+    /// [`poplin_host::Engine::set_particles`].
     ///
     /// # Errors
-    /// [`GpuError`] if there is no such cloth, or a length or value is out of range; then nothing changes.
+    /// [`GpuError`] if there is no such cloth, or a length or value is out of range; then nothing
+    /// changes.
     pub fn set_particles(
         &mut self,
         id: ClothId,
@@ -148,20 +158,22 @@ impl Engine {
         let placement = cloth.placement;
         self.drop_writes(&placement);
         self.write_particles(&placement, particles, &previous);
-        // A frozen cloth goes on: `fault_count` and `fault_particle` come first in a report.
+        // Clears `fault_count` and `fault_particle`, which come first in a report, so that a frozen
+        // cloth continues.
         let offset = FEEDBACK_BYTES * u64::from(placement.cloth);
         self.changes.write(Target::Feedback, offset, bytes_of(&[0, NO_OFFSET]));
         self.triangles.forget();
         Ok(())
     }
 
-    /// Drops writes to particles that were taken over for a frame that is not recorded.
+    /// Drops pending particle writes of a cloth, which were collected for a frame that was not
+    /// recorded.
     fn drop_writes(&mut self, placement: &ClothPlacement) {
         let begin = placement.particle_begin;
         self.rows.remove(RowTarget::Particles, &(begin..begin + placement.particle_count));
     }
 
-    /// Cloths of a begun frame may be gone, and others have another index: nothing of it is recorded any more.
+    /// Drops the begun frame, whose cloth indices may no longer be valid.
     pub(super) fn drop_begun_frame(&mut self) {
         self.is_begun = false;
         self.contacts.frame.clear();

@@ -1,4 +1,5 @@
-//! What has moved since the last frame, packed by one thread or several.
+//! Fast path of packing: cloths with only moved colliders and particle writes, packed on one or
+//! several threads.
 
 use super::rows::{RowTarget, Rows};
 use super::{Engine, GpuCloth};
@@ -9,12 +10,12 @@ use poplin_layout::{ClothParameters, ColliderParameters, SleepParameters};
 use poplin_model::{ClothContactSolver, ColliderSet, Frame};
 use std::mem::offset_of;
 
-/// Rows of the parameters of a cloth.
+/// Number of rows of a cloth's parameters.
 pub(super) const PARAMETER_ROWS: u32 = size_of::<ClothParameters>() as u32 / 16;
-/// A bit for the row of them in which the count of wakings is.
+/// Bit of the parameter row with the wake count.
 const WAKE_ROW: u32 =
     row_bit(offset_of!(ClothParameters, sleep) + offset_of!(SleepParameters, wake_count));
-/// A bit for the row of them in which it says where spheres begin.
+/// Bit of the parameter row with the begins of spheres.
 const SPHERE_ROW: u32 = {
     let colliders = offset_of!(ClothParameters, colliders);
     let start = row_bit(colliders + offset_of!(ColliderParameters, sphere_start));
@@ -22,34 +23,35 @@ const SPHERE_ROW: u32 = {
     start
 };
 
-/// So many cloths are fetched into the cache before they are packed.
+/// Prefetch distance \[cloths\].
 const BLOCK: usize = 32;
-/// A thread packs no fewer cloths: to call it takes as long as some tens of them.
+/// Smallest number of cloths per thread: starting a thread costs as much as packing some tens of
+/// cloths.
 const MIN_CLOTHS: usize = 512;
 
-/// The bit of the row that a byte of the parameters is in.
+/// Bit of the parameter row that contains this byte offset.
 const fn row_bit(offset: usize) -> u32 {
     const { assert!(PARAMETER_ROWS <= u32::BITS) };
     1 << (offset / 16)
 }
 
-/// What a thread packs of a frame.
+/// Packing state of one thread.
 #[derive(Default)]
 pub(super) struct Packer {
     rows: Rows,
     moved_spheres: MovedSpheres,
-    /// Cloths that the next frame has to visit, too.
+    /// Cloths that the next frame must visit as well.
     unsettled: Vec<usize>,
-    /// Cloths of which more than writes and moved colliders is new: nothing of them is packed.
+    /// Cloths with further changes, which need the full packing path; they are not packed here.
     slow: Vec<usize>,
 }
 
-/// One packer a thread.
+/// Creates one packer per thread.
 pub(super) fn packers(threads: usize) -> Vec<Packer> {
     (0..threads.max(1)).map(|_| Packer::default()).collect()
 }
 
-/// What all packers of a frame read.
+/// Inputs shared by all packers of a frame.
 #[derive(Clone, Copy)]
 struct Scene<'a> {
     colliders: &'a ColliderSet,
@@ -57,16 +59,17 @@ struct Scene<'a> {
     frame: &'a Frame,
 }
 
-/// Some cloths, and which of them are visited.
+/// Consecutive cloths, and the visited ones among them.
 struct Part<'a> {
     cloths: &'a mut [Box<GpuCloth>],
-    /// Index of the first of them.
+    /// Index of the first of these cloths.
     first: usize,
     visited: &'a [usize],
 }
 
 impl<'a> Part<'a> {
-    /// Two parts, of which the first one has so many of the visited cloths; the second one has some.
+    /// Splits off a part with the first `count` visited cloths; the rest must contain visited
+    /// cloths.
     fn split(self, count: usize) -> (Self, Self) {
         let (visited, others) = self.visited.split_at(count);
         let (cloths, other_cloths) = self.cloths.split_at_mut(others[0] - self.first);
@@ -76,23 +79,26 @@ impl<'a> Part<'a> {
 }
 
 impl Engine {
-    /// Packs the cloths of which only writes and moved colliders are new; `slow` are the others.
+    /// Packs the visited cloths with only new writes and moved colliders; the others are added to
+    /// `slow`.
     pub(super) fn pack_quick(
         &mut self,
         visited: &[usize],
         frame: &Frame,
         slow: &mut Vec<usize>,
     ) -> Result<(), GpuError> {
+        // Few cloths are packed by the caller's thread only.
         let count = (visited.len() / MIN_CLOTHS).clamp(1, self.packers.len());
         let packers = &mut self.packers[..count];
         let contact = &self.contacts.settings;
-        // The first one goes on where the engine's own rows end.
+        // The first packer appends to the engine's own rows.
         std::mem::swap(&mut packers[0].rows, &mut self.rows);
         let part = Part { cloths: self.cloths.values_mut(), first: 0, visited };
         let result =
             pack_parts(packers, part, Scene { colliders: &self.colliders, contact, frame });
         std::mem::swap(&mut packers[0].rows, &mut self.rows);
         for packer in packers {
+            // In the order of packers, hence of cloths: the result does not depend on scheduling.
             self.rows.append(&mut packer.rows);
             packer.unsettled.drain(..).for_each(|index| self.visits.add(index));
             slow.append(&mut packer.slow);
@@ -101,16 +107,18 @@ impl Engine {
     }
 }
 
-/// Packs a part with one thread a packer, of which the caller's is one.
+/// Packs a part with one thread per packer, including the caller's.
 fn pack_parts(packers: &mut [Packer], part: Part<'_>, scene: Scene<'_>) -> Result<(), GpuError> {
     let (own, others) = packers.split_first_mut().expect("there is a packer for the caller");
     if others.is_empty() {
         return own.pack(part, scene);
     }
     let count = part.visited.len() / (others.len() + 1);
+    // An equal share for this packer; the rest is divided among the others.
     let (part, rest) = part.split(count);
     let mut result = Ok(());
     let own = rayon::in_place_scope(|scope| {
+        // The rest starts first, so that the threads work while the caller packs its part.
         scope.spawn(|_| result = pack_parts(others, rest, scene));
         own.pack(part, scene)
     });
@@ -134,7 +142,8 @@ impl Packer {
         Ok(())
     }
 
-    /// Takes over writes and moved colliders of a cloth of which nothing else has changed; false, and nothing is done, of any other.
+    /// Packs the writes and moved colliders of a quick cloth. Returns false, without packing
+    /// anything, for any other cloth.
     fn pack_cloth(&mut self, cloth: &mut GpuCloth, scene: Scene<'_>) -> Result<bool, GpuError> {
         if !cloth.is_quick() {
             return Ok(false);
@@ -148,6 +157,7 @@ impl Packer {
         let mut changed = 0;
         if let Some(offsets) = host.move_spheres(moved_spheres, &mut upload) {
             let colliders = &mut parameters.colliders;
+            // Start and target swap halves every frame; nothing else of the parameters has changed.
             [colliders.sphere_start, colliders.sphere_target] = offsets.map(|row| inputs + row);
             changed |= SPHERE_ROW;
         } else if host.has_moving_colliders() {
@@ -172,33 +182,35 @@ impl Packer {
     }
 }
 
-/// Reads a little of each list that packing moved colliders reads. Packing waits for memory at every one of them; here the
-/// waits of many cloths overlap.
+/// Prefetches the lists that packing moved colliders reads. Packing would wait for memory at each
+/// of them; here the waits of many cloths overlap.
 fn fetch(cloths: &[Box<GpuCloth>], first: usize, block: &[usize]) {
     let moving =
         || block.iter().map(|k| &cloths[k - first]).filter(|it| it.host.has_moving_colliders());
+    // Two passes: the first loads the lists' addresses, the second their contents.
     let heads =
         moving().fold(0, |sum, it| sum ^ it.host.fetch() ^ it.parameters.colliders.sphere_start);
     std::hint::black_box(moving().fold(heads, |sum, it| sum ^ it.host.fetch_lists()));
 }
 
-/// The parameters of a cloth as rows.
+/// Parameters of a cloth as rows.
 fn rows_of(parameters: &ClothParameters) -> &[[u32; 4]] {
     cast_slice(std::slice::from_ref(parameters))
 }
 
-/// Bits for the rows of the parameters that are no longer what they were.
+/// Bit mask of the parameter rows that differ.
 pub(super) fn changed_rows(old: &ClothParameters, new: &ClothParameters) -> u32 {
     let pairs = rows_of(old).iter().zip(rows_of(new));
     (0..).zip(pairs).fold(0, |bits, (row, (old, new))| bits | u32::from(old != new) << row)
 }
 
-/// Pushes some rows of the parameters in `slot`.
+/// Pushes the parameter rows of `slot` selected by a bit mask.
 pub(super) fn push_rows(rows: &mut Rows, slot: u32, parameters: &ClothParameters, mut bits: u32) {
     while bits != 0 {
         let row = bits.trailing_zeros();
         let value = rows_of(parameters)[row as usize];
         rows.push(RowTarget::Parameters, PARAMETER_ROWS * slot + row, value);
+        // Clears the lowest set bit.
         bits &= bits - 1;
     }
 }

@@ -1,4 +1,4 @@
-//! Rows that a frame writes to the device: what has changed since the last one.
+//! Rows that a frame writes to the device: the changes since the last frame.
 
 use super::Engine;
 use crate::GpuError;
@@ -13,10 +13,10 @@ use poplin_layout::{
 use poplin_shaders::Kernel;
 use std::ops::Range;
 
-/// Bindings 1.. of the kernel: whether it only reads them.
+/// Read-only flags of the kernel's storage bindings 1 to 6.
 const STORAGE_READ_ONLY: [bool; 6] = [true, true, false, false, false, false];
 
-/// A buffer that rows are written to.
+/// Buffer to which rows are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u32)]
 pub(super) enum RowTarget {
@@ -26,7 +26,7 @@ pub(super) enum RowTarget {
     Particles = ROW_OF_PARTICLES,
 }
 
-/// So many rows are copied sooner than a call of `memcpy` begins.
+/// Number of rows up to which a loop copies faster than a call of `memcpy`.
 const FEW: usize = 8;
 
 /// Rows that wait for the next recorded frame.
@@ -34,7 +34,7 @@ const FEW: usize = 8;
 pub(super) struct Rows {
     addresses: Vec<u32>,
     values: Vec<[u32; 4]>,
-    /// Rows of frames that were begun and never recorded: some addresses may be written twice.
+    /// True if rows of frames that were begun but not recorded may repeat addresses.
     has_repeats: bool,
 }
 
@@ -58,17 +58,18 @@ impl Rows {
         self.has_repeats = false;
     }
 
-    /// A frame begins: rows of one before may be written again.
+    /// Begins a frame, which may write rows of an unrecorded frame again.
     pub(super) fn begin_frame(&mut self) {
         self.has_repeats |= !self.is_empty();
     }
 
     pub(super) fn push(&mut self, target: RowTarget, row: u32, value: [u32; 4]) {
+        // The upper bits of an address select the buffer, the lower ones the row.
         self.addresses.push(target as u32 | row);
         self.values.push(value);
     }
 
-    /// Rows that lie side by side.
+    /// Adds consecutive rows.
     pub(super) fn extend(&mut self, target: RowTarget, begin: u32, values: &[[u32; 4]]) {
         let begin = target as u32 | begin;
         self.addresses.extend(begin..begin + values.len() as u32);
@@ -79,13 +80,13 @@ impl Rows {
         }
     }
 
-    /// Moves all rows of others here.
+    /// Moves all rows of `others` to the end.
     pub(super) fn append(&mut self, others: &mut Self) {
         self.addresses.append(&mut others.addresses);
         self.values.append(&mut others.values);
     }
 
-    /// Forgets rows of a part of a buffer.
+    /// Removes the rows of a range of a buffer.
     pub(super) fn remove(&mut self, target: RowTarget, range: &Range<u32>) {
         let mut kept = 0;
         for k in 0..self.addresses.len() {
@@ -100,20 +101,22 @@ impl Rows {
         self.values.truncate(kept);
     }
 
-    /// Keeps the last row of each address, where there may be several.
+    /// Keeps only the last row of each address if addresses may repeat.
     fn settle(&mut self) {
         if !std::mem::take(&mut self.has_repeats) {
             return;
         }
+        // The scatter kernel writes rows in parallel, so each address may occur only once.
         let mut last: Vec<(u32, usize)> = self.addresses.iter().copied().zip(0..).collect();
         last.sort_unstable();
+        // Sorted by address, then by time: the last of each chunk is the latest.
         let ends = last.chunk_by(|a, b| a.0 == b.0).map(|same| same[same.len() - 1]);
         let (addresses, values) = ends.map(|(address, k)| (address, self.values[k])).unzip();
         (self.addresses, self.values) = (addresses, values);
     }
 }
 
-/// The kernel that writes them.
+/// Kernel that scatters rows to their addresses.
 pub(super) struct Scatter {
     layout: wgpu::BindGroupLayout,
     pipeline: wgpu::ComputePipeline,
@@ -128,7 +131,7 @@ impl Scatter {
     }
 }
 
-/// What a frame slot keeps of rows.
+/// Buffers of a frame slot for scattered rows.
 pub(super) struct RowSlot {
     addresses: GrowableBuffer,
     values: GrowableBuffer,
@@ -151,14 +154,14 @@ impl RowSlot {
         self.addresses.size() + self.values.size() + self.parameters.size()
     }
 
-    /// The buffers that rows are written to were replaced.
+    /// Drops the bind group, as a target buffer was replaced.
     pub(super) fn unbind(&mut self) {
         self.bind_group = None;
     }
 }
 
 impl Engine {
-    /// Uploads the rows that wait to the buffers of the next slot; returns how many.
+    /// Uploads the waiting rows to the buffers of the next slot; returns their number.
     pub(super) fn upload_rows(&mut self) -> Result<usize, GpuError> {
         self.rows.settle();
         let count = self.rows.len();
@@ -200,7 +203,7 @@ impl Engine {
         Ok(count)
     }
 
-    /// Records that the uploaded rows of a slot are written.
+    /// Records the scatter of the uploaded rows of a slot.
     pub(super) fn record_scatter(
         &self,
         pass: &mut wgpu::ComputePass<'_>,
@@ -224,7 +227,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_rows_written_twice_the_last_one_stays() {
+    fn the_last_of_rows_with_equal_addresses_is_kept() {
         let mut rows = Rows::default();
         rows.extend(RowTarget::Inputs, 7, &[[1; 4], [2; 4]]);
         rows.push(RowTarget::Frame, 8, [3; 4]);
@@ -236,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn only_rows_of_the_removed_part_are_forgotten() {
+    fn remove_drops_only_rows_of_the_given_range() {
         let mut rows = Rows::default();
         for target in [RowTarget::Parameters, RowTarget::Particles] {
             rows.extend(target, 0, &[[target as u32; 4]; 4]);

@@ -1,11 +1,11 @@
-//! Cloths taken down with what the device has of them, and brought back.
+//! Saving and restoring of cloths with their state on the device.
 
 use super::Engine;
 use crate::{GpuError, Readback};
 use poplin_host::{ClothId, HostCloth, Snapshot, SnapshotCloth, State};
 use poplin_model::{ClothContactSolver, ColliderSet};
 
-/// A snapshot whose particles are in transfer from the device: see [`Engine::encode_save`].
+/// Snapshot whose particles are in transfer from the device, see [`Engine::encode_save`].
 #[derive(Debug)]
 pub struct PendingSnapshot {
     readback: Readback,
@@ -15,7 +15,8 @@ pub struct PendingSnapshot {
 }
 
 impl PendingSnapshot {
-    /// The snapshot if the submitted copy has arrived and the device has been polled since, and only once; never blocks.
+    /// Returns the snapshot if the submitted copy has arrived and the device has been polled since,
+    /// and only once; never blocks.
     ///
     /// # Errors
     /// [`GpuError::Readback`] if the device was lost.
@@ -23,8 +24,8 @@ impl PendingSnapshot {
         Ok(self.readback.poll()?.map(|state| self.with(&state)))
     }
 
-    /// The snapshot, once the submitted copy has arrived and the device has been polled; call it in place of
-    /// [`PendingSnapshot::poll`], not after it.
+    /// Resolves to the snapshot once the submitted copy has arrived and the device has been polled;
+    /// call it instead of [`PendingSnapshot::poll`], not after it.
     ///
     /// # Errors
     /// [`GpuError::Readback`] if the device was lost.
@@ -33,7 +34,7 @@ impl PendingSnapshot {
         Ok(self.with(&state))
     }
 
-    /// Asks for the copy, which must have been submitted.
+    /// Requests the mapping of the copy, which must have been submitted.
     pub(crate) fn request(&mut self) {
         self.readback.request();
     }
@@ -52,12 +53,12 @@ impl PendingSnapshot {
 }
 
 impl Engine {
-    /// Takes down all that the next frames depend on, once all frames recorded so far are simulated, as
-    /// [`poplin_host::Engine::save`] does: the host's part now, the device's by a copy that it records. Not between
-    /// [`Engine::begin_frame`] and [`Engine::encode_part`].
+    /// Captures the full simulation state after all frames recorded so far, like
+    /// [`poplin_host::Engine::save`]: the host's part now, the device's part by a recorded copy. Do
+    /// not call it between [`Engine::begin_frame`] and [`Engine::encode_part`].
     ///
     /// # Errors
-    /// [`GpuError::TooLarge`] if the device cannot make a buffer for the copy.
+    /// [`GpuError::TooLarge`] if the device cannot create a buffer for the copy.
     pub fn encode_save(
         &mut self,
         encoder: &mut wgpu::CommandEncoder,
@@ -74,12 +75,13 @@ impl Engine {
         })
     }
 
-    /// Replaces all cloths, the shared colliders and how cloths collide by those of a snapshot, from the next recorded frame on; see
-    /// [`poplin_host::Engine::restore`].
+    /// Replaces all cloths, the shared colliders and the settings of collision between cloths by
+    /// those of a snapshot, from the next recorded frame on; see [`poplin_host::Engine::restore`].
     ///
     /// # Errors
-    /// [`GpuError`] if there is no room for the cloths beside those that they replace; nothing changes.
+    /// [`GpuError`] if there is no room for the new cloths beside the old ones; nothing changes.
     pub fn restore(&mut self, snapshot: &Snapshot) -> Result<Vec<ClothId>, GpuError> {
+        // New cloths are added before the old ones are removed, so that a failure changes nothing.
         let old = self.cloths.ids().to_vec();
         let mut new = Vec::with_capacity(snapshot.cloths().len());
         for cloth in snapshot.cloths() {
@@ -95,6 +97,7 @@ impl Engine {
         old.into_iter().try_for_each(|id| self.remove(id))?;
         self.drop_begun_frame();
         self.colliders = snapshot.colliders().clone();
+        // Forgets the bodies of the old cloths as well.
         self.triangles.set_multipliers(snapshot.multipliers());
         Ok(new)
     }

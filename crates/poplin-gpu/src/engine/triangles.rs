@@ -1,4 +1,4 @@
-//! Contact of triangles: what a frame uploads, and the passes of its slices.
+//! Triangle contact: uploads of a frame, and the passes of its slices.
 
 use super::{Engine, EngineOptions, GpuCloth};
 use crate::GpuError;
@@ -19,42 +19,42 @@ use poplin_layout::{
 };
 use poplin_model::{ClothContactSolver, ColliderSet};
 
-/// Bytes of what is reported of a cloth.
+/// Size of the contact report of a cloth \[bytes\].
 pub(crate) const REPORT_BYTES: u64 = size_of::<TriangleReport>() as u64;
-/// Bytes of a row of positions.
+/// Size of a row of positions \[bytes\].
 const ROW_BYTES: u64 = 16;
-/// Most rounds of a slice if nobody has chosen how many.
+/// Default limit of rounds per slice.
 const MAX_ROUNDS: u32 = 8;
-/// Pairs that there is room for at first, per particle.
+/// Initial capacity for contact pairs, per particle.
 const PAIRS_PER_PARTICLE: usize = 32;
-/// Fewest pairs that there is room for.
+/// Smallest capacity for contact pairs.
 const MIN_PAIRS: usize = 1024;
 
-/// What contact of triangles keeps on the device.
+/// Device state of triangle contact.
 pub(super) struct Triangles {
-    /// Created when a cloth first takes part.
+    /// Kernels, compiled when a cloth first takes part.
     kernels: Made<TriangleKernels>,
     scene: TriangleScene,
-    /// The cloths of the last recorded frame that took time, with their local spaces after it; none if it had no contact of triangles, or
-    /// particles were set since.
+    /// Cloths of the last recorded frame that took time, with their local spaces after it. Empty
+    /// without triangle contact in that frame, or if particles were set since.
     pub(super) recorded: Vec<(ClothId, ContactCloth)>,
-    /// What is other in the begun frame than in the buffers.
+    /// Changes of the begun frame that the buffers do not have yet.
     change: SceneChange,
     buffers: Option<TriangleBuffers>,
-    /// Those of a snapshot, for the first bodies.
+    /// Multipliers of a snapshot, to be uploaded with the first buffers.
     multipliers: ContactMultipliers,
-    /// The multipliers are of steps of this length \[s\].
+    /// Length of the steps of the multipliers \[s\].
     step: f32,
-    /// Pairs that a search is known to have found.
+    /// Reported number of pairs that exceeded the capacity, plus a reserve.
     known_pairs: usize,
-    /// What is reported of each cloth, by its slot.
+    /// Contact report of each cloth, by slot.
     pub(super) reports: GrowableBuffer,
 }
 
-/// What a frame slot keeps of contact of triangles.
+/// Buffers of a frame slot for triangle contact.
 pub(super) struct TriangleSlot {
     uniforms: GrowableBuffer,
-    /// Rows of colliders before the frame, and after it.
+    /// Rows of colliders before the frame, then after it.
     rows: GrowableBuffer,
 }
 
@@ -72,7 +72,7 @@ impl TriangleSlot {
     }
 }
 
-/// What the passes of a frame are recorded with.
+/// Parameters for recording the passes of a frame.
 pub(super) struct TriangleFrame {
     groups: TriangleGroups,
     is_renamed: bool,
@@ -97,33 +97,33 @@ impl Triangles {
         }
     }
 
-    /// Bytes on the device.
+    /// Size on the device \[bytes\].
     pub(super) fn size(&self) -> u64 {
         self.buffers.as_ref().map_or(0, TriangleBuffers::size) + self.reports.size()
     }
 
-    /// A cloth takes part.
+    /// Requests the kernels for a cloth that takes part.
     pub(super) fn request(&mut self, device: &wgpu::Device, options: &EngineOptions) {
         let (compilation, device, options) = (options.compilation, device.clone(), options.clone());
         self.kernels.request(compilation, move || TriangleKernels::new(&device, &options));
     }
 
-    /// Waits for what was requested.
+    /// Waits for requested kernels.
     pub(super) fn finish_compiling(&mut self) {
         self.kernels.wait();
     }
 
-    /// Whether the pipelines are being made.
+    /// True while the kernels are being compiled.
     pub(super) fn is_compiling(&self) -> bool {
         self.kernels.is_running()
     }
 
-    /// Whether a frame with contact would not wait.
+    /// True if a frame with contact need not wait for kernels.
     pub(super) fn is_ready(&mut self) -> bool {
         self.kernels.is_ready()
     }
 
-    /// Forgets everybody: what is not where it was is no motion.
+    /// Forgets all bodies, so that replaced positions do not count as motion.
     pub(super) fn forget(&mut self) {
         self.scene.forget();
         self.recorded.clear();
@@ -133,20 +133,21 @@ impl Triangles {
         self.step = 0.0;
     }
 
-    /// Forgets everything; the bodies of the next frame begin with these.
+    /// Forgets everything and sets the multipliers with which the bodies of the next frame start.
     pub(super) fn set_multipliers(&mut self, multipliers: &ContactMultipliers) {
         self.forget();
         self.step = multipliers.step;
         self.multipliers = multipliers.clone();
     }
 
-    /// Multipliers on the device and the count of them, if there are any, and the length of their steps \[s\].
+    /// Multipliers on the device with their count, if there are any, those of a snapshot, and the
+    /// length of their steps \[s\].
     pub(super) fn multipliers(&self) -> (Option<[&wgpu::Buffer; 2]>, &ContactMultipliers, f32) {
         let buffers = self.buffers.as_ref().map(|it| [&it.storage[LISTS], &it.storage[HELD]]);
         (buffers, &self.multipliers, self.step)
     }
 
-    /// Takes in the cloths and colliders of a frame, before they are packed.
+    /// Updates the scene to the cloths and colliders of a frame, before they are packed.
     pub(super) fn begin_frame(
         &mut self,
         device: &wgpu::Device,
@@ -157,34 +158,36 @@ impl Triangles {
     ) {
         self.kernels.finish(|| TriangleKernels::new(device, options));
         if self.change != SceneChange::None {
-            // A frame was begun and never recorded.
+            // A frame was begun but never recorded, so the buffers missed its change.
             self.forget();
         }
         let hosts: Vec<&HostCloth> = frame.indices().map(|index| &cloths[index].host).collect();
         self.change = self.scene.begin_frame(&hosts, world);
     }
 
-    /// Pairs that there is room for.
+    /// Capacity for contact pairs.
     fn capacity(&self) -> usize {
         let cloths = self.scene.bodies.iter().filter(|body| body.is_cloth());
         let particles: usize = cloths.map(|body| body.rows.len()).sum();
         (PAIRS_PER_PARTICLE * particles).max(MIN_PAIRS).max(self.known_pairs)
     }
 
-    /// Makes buffers if those of the last frame are of others; returns whether multipliers of bodies with other indices were taken
-    /// over.
+    /// Creates new buffers if the present ones do not fit the scene. Returns true if multipliers
+    /// must be mapped to new body indices.
     fn prepare(
         &mut self,
         device: &wgpu::Device,
         encoder: &mut wgpu::CommandEncoder,
     ) -> Result<bool, GpuError> {
         let capacity = self.capacity();
+        // Values and bodies are baked into the buffers, so any change of the scene replaces them.
         let fits = |buffers: &TriangleBuffers| buffers.parameters.capacity as usize == capacity;
         if self.change == SceneChange::None && self.buffers.as_ref().is_some_and(fits) {
             return Ok(false);
         }
         let Self { scene, change, buffers, multipliers, .. } = self;
         let (mut held, mut begins, mut is_renamed) = (Vec::new(), Vec::new(), false);
+        // Warm start: multipliers of a snapshot, or those of bodies that remain.
         match (&*buffers, &*change) {
             (None, _) => held.extend(multipliers.pairs.iter().map(|pair| {
                 let [x, y, z] = pair.drag;
@@ -214,6 +217,7 @@ impl Triangles {
             held_scale: 1.0,
             ..TriangleRound::default()
         };
+        // All old multipliers must fit, as only the device knows their number.
         let old_count = buffers.as_ref().map_or(0, TriangleBuffers::held_capacity);
         let packed = pack_triangle_bodies(&bodies);
         let new = TriangleBuffers::new(device, &round, &packed, capacity, old_count)?;
@@ -226,13 +230,15 @@ impl Triangles {
         Ok(is_renamed)
     }
 
-    /// Uniforms of a frame: of its slices, then of its start.
+    /// Uniforms of the slices of a frame, then one of its start.
     fn slices(&mut self, frame: &ContactFrame, step: f32) -> Vec<TriangleSlice> {
+        // A constant force has multipliers proportional to the square of the step.
         let ratio = if self.step > 0.0 { step / self.step } else { 1.0 };
         self.step = step;
         let slice = |slice: u32| TriangleSlice {
             cloth_begin: frame.parameters[slice as usize].cloth_begin,
             fraction: frame.slice_fraction(slice),
+            // Slices of a frame have equal steps; only the first follows another frame.
             held_scale: if slice == 0 { ratio * ratio } else { 1.0 },
             is_first: slice == 0,
         };
@@ -242,16 +248,18 @@ impl Triangles {
         slices
     }
 
-    /// Rows of colliders before the frame, and after it; the index of the first one.
+    /// Rows of colliders before the frame, then after it; and the index of the first collider row.
     fn collider_rows(&self) -> (Vec<[f32; 4]>, usize) {
         let scene = &self.scene;
+        // Rows of colliders follow those of all cloths.
         let begin = scene.bodies.iter().find(|body| !body.is_cloth());
         let begin = begin.map_or(scene.starts.len(), |body| body.rows.start);
         let rows = scene.starts[begin..].iter().chain(&scene.ends[begin..]);
         (rows.map(|at| at.extend(0.0).to_array()).collect(), begin)
     }
 
-    /// What may be crossed in the particles as they are on the device, if the last frame had contact of triangles.
+    /// Bodies whose crossings can be counted in the present particles, if the last frame had
+    /// triangle contact.
     pub(super) fn crossing_scene(&self) -> Option<CrossingScene> {
         let Self { scene, recorded, .. } = self;
         (!recorded.is_empty()).then(|| CrossingScene {
@@ -261,18 +269,19 @@ impl Triangles {
         })
     }
 
-    /// Learns how many pairs were found where there was no room for them.
+    /// Raises the capacity if reports show that pairs did not fit.
     pub(super) fn note_reports(&mut self, state: &State) {
         let lacking = |&id: &_| state.contact_report(id).unlisted;
         let most = state.ids().iter().filter_map(lacking).map(|it| it.most_pairs as usize).max();
         if let Some(most) = most.filter(|&most| most > self.capacity()) {
+            // A reserve of one half, so that a growing pile does not exceed it at once.
             self.known_pairs = most + most / 2;
         }
     }
 }
 
 impl Engine {
-    /// Readies the next slot and the buffers for contact of triangles in the begun frame.
+    /// Prepares the next slot and the buffers for triangle contact in the begun frame.
     pub(super) fn begin_triangles(
         &mut self,
         encoder: &mut wgpu::CommandEncoder,
@@ -283,7 +292,7 @@ impl Engine {
         let is_renamed = triangles.prepare(device, encoder)?;
         let slices = triangles.slices(&contacts.frame, step);
         let (rows, begin) = triangles.collider_rows();
-        let Some(buffers) = &triangles.buffers else { unreachable!("they were prepared") };
+        let Some(buffers) = &triangles.buffers else { unreachable!("prepare creates the buffers") };
         let slot = &mut slots[*next_slot];
         let max_rounds = if settings.max_rounds == 0 { MAX_ROUNDS } else { settings.max_rounds };
         let uniforms = buffers.uniforms(max_rounds, &slices);
@@ -294,6 +303,7 @@ impl Engine {
         triangles.recorded.extend(members.zip(contacts.frame.ends().iter().copied()));
         let half = ROW_BYTES * rows.len() as u64 / 2;
         let row_count = u64::from(buffers.parameters.row_count);
+        // Collider positions go to the sections of slice starts, frame starts and frame ends.
         let sections =
             [(TRIANGLE_STARTS, 0), (TRIANGLE_FRAME_STARTS, 0), (TRIANGLE_FRAME_ENDS, half)];
         for (section, source) in sections.into_iter().filter(|_| half > 0) {
@@ -301,7 +311,9 @@ impl Engine {
             let (from, to) = (slot.triangles.rows.buffer(), &buffers.storage[MOVES]);
             encoder.copy_buffer_to_buffer(from, source, to, target, half);
         }
-        let Some(kernels) = triangles.kernels.get() else { unreachable!("they were made") };
+        let Some(kernels) = triangles.kernels.get() else {
+            unreachable!("begin_frame creates the kernels")
+        };
         let particles = [
             slot.contacts.cloths.buffer(),
             self.particles.buffer(0),
@@ -335,7 +347,7 @@ impl Engine {
         }
     }
 
-    /// Records what comes before the first slice, and before particles are written.
+    /// Records the passes before the first slice, which must precede particle writes.
     pub(super) fn record_triangle_start(
         &self,
         pass: &mut wgpu::ComputePass<'_>,
@@ -360,6 +372,7 @@ impl Engine {
             let slice = buffers.slice(slice);
             passes.target(slice);
             passes.begin(slice);
+            // All rounds are recorded; the device skips those that are not needed.
             for _ in 0..frame.max_rounds {
                 passes.round(buffers.level_count(), frame.iterations);
             }

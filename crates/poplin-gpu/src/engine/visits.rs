@@ -1,6 +1,6 @@
-//! Which cloths the next frame visits: those that were changed, and those that have not settled.
+//! Set of cloths that the next frame visits: changed ones, and those that have not settled.
 
-/// A list of cloths by their index, or all of them.
+/// Set of cloths by index, or all cloths.
 #[derive(Default)]
 pub(super) struct Visits {
     list: Vec<usize>,
@@ -9,7 +9,7 @@ pub(super) struct Visits {
 }
 
 impl Visits {
-    /// Visits a cloth in the next frame.
+    /// Adds a cloth to the next frame's visits.
     pub(super) fn add(&mut self, cloth: usize) {
         if cloth >= self.is_listed.len() {
             self.is_listed.resize(cloth + 1, false);
@@ -19,12 +19,13 @@ impl Visits {
         }
     }
 
-    /// Visits every cloth in the next frame.
+    /// Adds every cloth to the next frame's visits.
     pub(super) fn add_all(&mut self) {
         self.is_all = true;
     }
 
-    /// The cloths to visit, of so many, in the order of adding. They stay until [`Visits::restart`].
+    /// Lists the cloths to visit, of `count`, in the order of adding. They stay in the set until
+    /// [`Visits::restart`].
     pub(super) fn fill(&mut self, count: usize, visited: &mut Vec<usize>) {
         visited.clear();
         if self.is_all {
@@ -35,7 +36,7 @@ impl Visits {
         }
     }
 
-    /// Nothing is to be visited any more.
+    /// Empties the set.
     pub(super) fn restart(&mut self) {
         self.is_all = false;
         self.list.drain(..).for_each(|cloth| self.is_listed[cloth] = false);

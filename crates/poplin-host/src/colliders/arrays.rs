@@ -1,4 +1,4 @@
-//! Typed colliders of sets as the arrays that the kernel reads, in a cloth's local space.
+//! Colliders of the sets, converted to arrays that the kernel reads, in a cloth's local space.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::frame_motion::angular_velocity;
 /// Start and target of an array over a frame.
 pub(crate) type Halves = [Vec<[f32; 4]>; 2];
 
-/// How a cloth's local space moves over the next frame.
+/// Motion of a cloth's local space over the next frame.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct SpaceMotion {
     /// Pose at the start.
@@ -28,29 +28,31 @@ pub(crate) struct SpaceMotion {
 }
 
 impl SpaceMotion {
-    /// From the world into the local space at the start and at the end; `None` if both are the same space.
+    /// Transforms from the world to the local space at the start and at the end; `None` if the two
+    /// spaces are equal.
     fn world_to_local(&self) -> Option<[Rigid; 2]> {
+        // Skipping the identity keeps the bits of world coordinates.
         let is_world = [self.start, self.target] == [Pose::default(); 2];
         (!is_world).then(|| [self.start, self.target].map(|pose| Rigid::new(pose).inverse()))
     }
 }
 
-/// A set as one cloth sees it.
+/// Collider set as one cloth meets it.
 pub(super) struct View<'a> {
     set: &'a ColliderSet,
     groups: InteractionGroups,
     into_local: Option<[Rigid; 2]>,
-    /// Motion of the local space relative to that of the set.
+    /// Motion of the local space relative to the space of the set.
     motion: Option<SpaceMotion>,
 }
 
 impl<'a> View<'a> {
-    /// The cloth's own set, in its local space.
+    /// View of the cloth's own set, in its local space.
     pub(super) fn of_own(set: &'a ColliderSet, groups: InteractionGroups) -> Self {
         Self { set, groups, into_local: None, motion: None }
     }
 
-    /// The set of the simulation, in the world.
+    /// View of the simulation's set, in world space.
     pub(super) fn of_world(
         set: &'a ColliderSet,
         groups: InteractionGroups,
@@ -60,7 +62,7 @@ impl<'a> View<'a> {
         Self { set, groups, into_local, motion: into_local.map(|_| motion) }
     }
 
-    /// The colliders of a kind that the cloth meets.
+    /// Colliders of a kind that the cloth meets.
     fn of_kind(&self, kind: ShapeKind) -> impl Iterator<Item = ColliderMotion<'a>> {
         let groups = self.groups;
         self.set.motions().filter(move |ColliderMotion { collider, .. }| {
@@ -68,16 +70,18 @@ impl<'a> View<'a> {
         })
     }
 
-    /// Where a shape with this pose is in the local space at the start or at the end of the frame.
+    /// Transform of a shape with this pose to the local space at the start or at the end of the
+    /// frame.
     fn placement(&self, pose: Pose, half: usize) -> Placement {
         let rigid = Rigid::new(pose);
         Placement::new(1.0, self.into_local.map_or(rigid, |both| both[half].after(rigid)))
     }
 
-    /// The shape of a collider in the local space at the start and at the end of the frame.
+    /// Shape of a collider in the local space at the start and at the end of the frame.
     fn shapes(&self, motion: &ColliderMotion<'_>) -> [Shape; 2] {
         let ColliderMotion { collider, start_shape, start_pose } = *motion;
         let local_shape = |shape: &Shape, pose: Pose, half: usize| {
+            // A clone shares the triangles of a mesh and keeps all bits.
             if self.into_local.is_none() && pose == Pose::default() {
                 shape.clone()
             } else {
@@ -87,14 +91,15 @@ impl<'a> View<'a> {
         [local_shape(start_shape, start_pose, 0), local_shape(&collider.shape, collider.pose, 1)]
     }
 
-    /// Whether the set has nothing but spheres, and the cloth meets all of them.
-    pub(super) fn has_spheres_alone(&self) -> bool {
+    /// True if the set has only spheres, and the cloth meets all of them.
+    pub(super) fn has_only_spheres(&self) -> bool {
         self.set.iter().all(|(_, collider)| {
             matches!(collider.shape, Shape::Sphere(_)) && collider.groups.meets(self.groups)
         })
     }
 
-    /// Where the spheres of a set that has nothing else are at the start and at the end of the frame, as [`Round::collect`] has them.
+    /// Collects the spheres of a set of spheres at the start and at the end of the frame, in the
+    /// order of [`Round::collect`].
     pub(super) fn collect_spheres(&self, halves: &mut Halves) {
         halves.iter_mut().for_each(Vec::clear);
         for ColliderMotion { collider, start_shape, start_pose } in self.set.motions() {
@@ -107,8 +112,9 @@ impl<'a> View<'a> {
         }
     }
 
-    /// A body in the local space, with velocities as seen from it.
+    /// Transforms a body to the local space, with velocities relative to it.
     fn body(&self, body: &RigidBody) -> RigidBody {
+        // Bodies of the cloth's own set are already in its local space.
         let (Some([into_local, _]), Some(motion)) = (self.into_local, self.motion) else {
             return *body;
         };
@@ -123,7 +129,9 @@ impl<'a> View<'a> {
         } else {
             (DVec3::ZERO, DVec3::ZERO)
         };
+        // v' = R (v - v_space - w_space x (c - origin)),  w' = R (w - w_space),  J' = R J R^T
         let rotate = |v: DVec3| into_local.rotation * v;
+        // Velocity of the local space at the body's center.
         let carried = velocity + spin.cross(center - origin);
         let rotation = DMat3::from_quat(into_local.rotation);
         let inertia =
@@ -139,21 +147,21 @@ impl<'a> View<'a> {
     }
 }
 
-/// A rigid body that a cloth may push.
+/// Rigid body that a cloth may push.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BodyRef {
     /// Handle in its set.
     pub body: BodyId,
-    /// Whether it is of the simulation's set, else of the cloth's own.
+    /// True for the simulation's set, false for the cloth's own.
     pub is_world: bool,
 }
 
-/// The bodies that have a collider which the cloth meets.
+/// Bodies with a collider that the cloth meets.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Bodies {
     pub(super) refs: Vec<BodyRef>,
     pub(super) states: Vec<RigidBody>,
-    /// How far from their shapes cloth meets them \[m\].
+    /// Distance beyond their shapes at which cloth meets bodies \[m\].
     margin: f32,
 }
 
@@ -162,6 +170,7 @@ impl Bodies {
         let mut bodies = Self { margin, ..Self::default() };
         for (view, is_world) in views.iter().zip([false, true]) {
             let met = |body: BodyId| {
+                // A body without a collider that the cloth meets gets no rows.
                 let mut colliders = view.set.iter().map(|(_, collider)| collider);
                 colliders.any(|it| it.body == Some(body) && it.groups.meets(view.groups))
             };
@@ -171,29 +180,29 @@ impl Bodies {
             }
         }
         if bodies.refs.is_empty() {
-            // A margin of none changes nothing.
+            // Without bodies the margin has no effect and must not count as a change.
             bodies.margin = 0.0;
         }
         bodies
     }
 
-    /// Position of a collider's body among these.
+    /// Index of a collider's body in the list.
     fn index(&self, body: Option<BodyId>, is_world: bool) -> Option<u32> {
         let wanted = BodyRef { body: body?, is_world };
         self.refs.iter().position(|body| *body == wanted).map(|index| index as u32)
     }
 }
 
-/// What a shape has of its collider.
+/// Body and friction of a shape.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Owner {
-    /// Its body.
+    /// Index of the body, if the shape has one.
     pub(super) body: Option<u32>,
     /// Factor on friction.
     pub(super) friction: f32,
 }
 
-/// Visits every collider of a kind with what owns it.
+/// Visits every collider of a kind with its owner.
 fn visit(
     views: &[View<'_>; 2],
     bodies: &Bodies,
@@ -204,6 +213,8 @@ fn visit(
         for motion in view.of_kind(kind) {
             let body = bodies.index(motion.collider.body, is_world);
             let mut shapes = view.shapes(&motion);
+            // Free colliders keep their distance in triangle contact; those of bodies are expanded
+            // instead.
             if body.is_some() && bodies.margin > 0.0 {
                 shapes.iter_mut().for_each(|shape| *shape = grown(shape, bodies.margin));
             }
@@ -212,27 +223,29 @@ fn visit(
     }
 }
 
-/// A capsule's end at the start and the end of the frame, as bits, with its body and friction.
+/// Key of a capsule's end: its sphere at the start and the end of the frame (as bits), body and
+/// friction.
 type EndKey = ([[u32; 4]; 2], Option<u32>, u32);
 
-/// Spheres and capsules between them, each with its owner.
+/// Spheres, and capsules between them, each with its owner.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Round {
     pub(super) spheres: Halves,
     pub(super) sphere_owners: Vec<Owner>,
     pub(super) capsules: Vec<[u32; 2]>,
     pub(super) capsule_owners: Vec<Owner>,
-    /// Spheres that capsules end in.
+    /// Spheres at the ends of capsules.
     ends: FxHashMap<EndKey, u32>,
 }
 
 impl Round {
-    /// Takes over what the cloth meets, in the memory of what it met before.
+    /// Collects the spheres and capsules that the cloth meets, reusing memory.
     pub(super) fn collect(&mut self, views: &[View<'_>; 2], bodies: &Bodies) {
         self.spheres.iter_mut().for_each(Vec::clear);
         self.sphere_owners.clear();
         self.capsules.clear();
         self.capsule_owners.clear();
+        // Moved out of self, as the closure below borrows the rest.
         let mut ends = std::mem::take(&mut self.ends);
         ends.clear();
         let round = &mut *self;
@@ -251,6 +264,7 @@ impl Round {
                         owner.body,
                         owner.friction.to_bits(),
                     );
+                    // Capsules with equal ends share one sphere, the joint.
                     *ends.entry(key).or_insert_with(|| round.push(rows, owner))
                 };
                 let pair = [0, 1].map(end);
@@ -271,7 +285,7 @@ impl Round {
     }
 }
 
-/// Planes and the convexes that they bound, each with its owner.
+/// Planes and the convex shapes that they bound, each with its owner.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Flat {
     pub(super) planes: Halves,
@@ -279,8 +293,9 @@ pub(super) struct Flat {
     pub(super) convex_owners: Vec<Owner>,
 }
 
-/// As the kernel has it: a point x with `n.x + d < 0` is behind.
+/// Packs a plane for the kernel: a point x with `n.x + d < 0` is behind.
 fn plane_row(Plane { normal: [x, y, z], offset }: Plane) -> [f32; 4] {
+    // 0 - offset, not -offset, so that an offset of 0 does not become -0.
     [x, y, z, 0.0 - offset]
 }
 
@@ -303,7 +318,7 @@ impl Flat {
     }
 }
 
-/// Boxes, four rows each, each with its owner.
+/// Boxes of four rows, each with its owner.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Boxes {
     pub(super) rows: Halves,
@@ -325,13 +340,13 @@ impl Boxes {
     }
 }
 
-/// All triangle meshes as one.
+/// Union of all triangle meshes.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Mesh {
     pub(super) vertices: Halves,
-    /// Triangles of each mesh and its first vertex.
+    /// Triangles of each mesh, and the index of its first vertex.
     pub(super) parts: Vec<(Arc<[[u32; 3]]>, u32)>,
-    /// Owners of the parts.
+    /// Owners of the meshes.
     pub(super) owners: Vec<Owner>,
 }
 
@@ -341,6 +356,7 @@ impl Mesh {
         visit(views, bodies, ShapeKind::Mesh, |shapes, owner| {
             let begin = mesh.vertices[0].len() as u32;
             if let Shape::TriangleMesh(part) = &shapes[1] {
+                // Topology is the same at start and target, so it is taken from the target.
                 mesh.parts.push((part.triangles.clone(), begin));
             }
             for (half, shape) in mesh.vertices.iter_mut().zip(shapes) {
@@ -353,7 +369,7 @@ impl Mesh {
         mesh
     }
 
-    /// The factor on friction of every triangle.
+    /// Friction factor of every triangle.
     pub(super) fn frictions(&self) -> impl Iterator<Item = f32> {
         let parts = self.parts.iter().zip(&self.owners);
         parts.flat_map(|((triangles, _), owner)| {
@@ -361,16 +377,17 @@ impl Mesh {
         })
     }
 
-    /// Whether the triangles are those of another mesh.
+    /// Tests whether both have the same triangles.
     pub(super) fn has_triangles_of(&self, other: &Self) -> bool {
         let mut pairs = self.parts.iter().zip(&other.parts);
         self.parts.len() == other.parts.len()
             && pairs.all(|((a, a_begin), (b, b_begin))| {
+                // Equal pointers spare the comparison of large arrays.
                 a_begin == b_begin && (Arc::ptr_eq(a, b) || a == b)
             })
     }
 
-    /// The triangles of all parts.
+    /// Triangles of all meshes, with indices into the common vertices.
     pub(super) fn triangles(&self) -> Vec<[u32; 3]> {
         let of_part = |(triangles, begin): &(Arc<[[u32; 3]]>, u32)| {
             let begin = *begin;

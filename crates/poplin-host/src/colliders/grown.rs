@@ -1,17 +1,18 @@
-//! Shapes of rigid bodies as cloth meets them that keeps a distance.
+//! Shapes of rigid bodies, expanded by the distance that cloth keeps from them.
 
 use glam::Vec3;
 use poplin_model::{Capsule, Parallelepiped, Plane, Shape, Sphere, TriangleMesh};
 
 use crate::weld::first_in_spots;
 
-/// Height of a box over the length of an edge below which it is flat there.
+/// Ratio of a box's height to its edge length below which the box counts as flat along that edge.
 const FLAT: f32 = 1e-6;
-/// How many times the margin a vertex goes out at most.
+/// Largest displacement of a mesh vertex, in margins.
 const SHARPEST: f32 = 2.0;
 
-/// A shape that reaches farther by a margin \[m\]. Corners and edges stay sharp: at them it reaches farther than a distance to the shape would.
-/// A mesh does so at angles that are not too sharp.
+/// Returns the shape expanded by a margin \[m\]. Corners and edges stay sharp, so there the
+/// expanded shape reaches farther than the margin. Very sharp corners of a mesh expand less, by
+/// [`SHARPEST`].
 pub(super) fn grown(shape: &Shape, margin: f32) -> Shape {
     let ball = |it: Sphere| Sphere { radius: it.radius + margin, ..it };
     let plane = |it: &Plane| Plane { offset: it.offset + margin, ..*it };
@@ -25,12 +26,14 @@ pub(super) fn grown(shape: &Shape, margin: f32) -> Shape {
     }
 }
 
-/// A box whose faces are farther out; as it is along an edge that has no height over the others.
+/// Moves the faces of a box out by the margin; keeps an edge along which the box is flat.
 fn grown_box(it: &Parallelepiped, margin: f32) -> Parallelepiped {
     let edges = it.edges.map(Vec3::from);
     let mut corner = Vec3::from(it.corner);
     let mut longer = edges;
     for k in 0..3 {
+        // Height over the plane of the other two edges; the edge grows by margin / height at both
+        // ends.
         let normal = edges[(k + 1) % 3].cross(edges[(k + 2) % 3]).normalize_or_zero();
         let height = edges[k].dot(normal).abs();
         if height > FLAT * edges[k].length() {
@@ -42,8 +45,9 @@ fn grown_box(it: &Parallelepiped, margin: f32) -> Parallelepiped {
     Parallelepiped { corner: corner.to_array(), edges: longer.map(|edge| edge.to_array()) }
 }
 
-/// A mesh whose vertices go out along the mean normal of their triangles, by angle, so that these go out by the margin. Vertices in one spot, as
-/// along the seams of a texture, stay in one.
+/// Moves the vertices of a mesh along the angle-weighted mean normal of their triangles, so that
+/// the triangles move out by the margin. Vertices at equal positions, for example along texture
+/// seams, stay together.
 fn grown_mesh(it: &TriangleMesh, margin: f32) -> TriangleMesh {
     let firsts = first_in_spots(it.vertices.iter().copied().map(Vec3::from));
     let faces = it.triangles.iter().map(|corners| {
@@ -61,7 +65,7 @@ fn grown_mesh(it: &TriangleMesh, margin: f32) -> TriangleMesh {
         }
     }
     means.iter_mut().for_each(|mean| *mean = mean.normalize_or_zero());
-    // Of the angles to the triangles of a vertex.
+    // Smallest cosine between a vertex's mean normal and the normals of its triangles.
     let mut least_cosines = vec![1.0f32; means.len()];
     for (corners, _, normal) in faces.filter(|(_, _, normal)| *normal != Vec3::ZERO) {
         for corner in corners {
@@ -70,6 +74,7 @@ fn grown_mesh(it: &TriangleMesh, margin: f32) -> TriangleMesh {
     }
     let farther = |(vertex, &first): (&[f32; 3], &u32)| {
         let (mean, cosine) = (means[first as usize], least_cosines[first as usize]);
+        // A plane whose normal is at this angle moves by cosine * distance, hence margin / cosine.
         (Vec3::from(*vertex) + mean * (margin / cosine.max(1.0 / SHARPEST))).to_array()
     };
     let vertices = it.vertices.iter().zip(&firsts).map(farther).collect();
@@ -81,24 +86,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn shapes_reach_farther_by_the_margin() {
+    fn shapes_expand_by_the_margin() {
         let shape = |it: Shape| grown(&it, 0.5);
         let ball = Sphere { center: [1.0, 2.0, 3.0], radius: 2.0 };
         assert_eq!(shape(Shape::Sphere(ball)), Shape::Sphere(Sphere { radius: 2.5, ..ball }));
         let plane = Plane { normal: [0.0, 1.0, 0.0], offset: 1.0 };
         let farther = Plane { offset: 1.5, ..plane };
         assert_eq!(shape(Shape::Convex([plane].into())), Shape::Convex([farther].into()));
-        // Skewed: faces are 2, 3 and 4 m apart, whatever the edges.
+        // Skewed box: its faces are 2, 3 and 4 m apart.
         let edges = [[2.0, 0.0, 0.0], [5.0, 3.0, 0.0], [0.0, 0.0, 4.0]];
         let it = Shape::Parallelepiped(Parallelepiped { corner: [0.0; 3], edges });
-        let Shape::Parallelepiped(it) = shape(it) else { panic!("a box stays one") };
+        let Shape::Parallelepiped(it) = shape(it) else { panic!("a box stays a box") };
         let at = |k: [f32; 3]| {
             let along = |axis: usize| Vec3::from(it.edges[axis]) * k[axis];
             Vec3::from(it.corner) + along(0) + along(1) + along(2)
         };
         let (low, high) = (at([0.0; 3]), at([1.0; 3]));
         assert_eq!((low.y, high.y, low.z, high.z), (-0.5, 3.5, -0.5, 4.5));
-        // The sides along the second edge: x - 5 y / 3 is 0 on one of them and 2 on the other.
+        // Sides along the second edge: x - 5 y / 3 is 0 on one of them and 2 on the other.
         let out = |p: Vec3| (p.x - 5.0 / 3.0 * p.y) / (1.0f32 + 25.0 / 9.0).sqrt();
         let side = 2.0 / (1.0f32 + 25.0 / 9.0).sqrt();
         assert!((out(low) + 0.5).abs() < 1e-5 && (out(high) - side - 0.5).abs() < 1e-5);
@@ -108,7 +113,7 @@ mod tests {
         let nearly = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [1.0, 1.0, 1e-8]];
         let nearly = Parallelepiped { corner: [0.0; 3], edges: nearly };
         let Shape::Parallelepiped(it) = shape(Shape::Parallelepiped(nearly)) else {
-            panic!("a box stays one")
+            panic!("a box stays a box")
         };
         assert_eq!(it.edges[2], nearly.edges[2]);
         let triangle = TriangleMesh {
@@ -116,10 +121,10 @@ mod tests {
             triangles: [[0, 1, 2]].into(),
         };
         let Shape::TriangleMesh(it) = shape(Shape::TriangleMesh(triangle)) else {
-            panic!("a mesh stays one")
+            panic!("a mesh stays a mesh")
         };
         assert_eq!(*it.vertices, [[0.0, 0.0, 0.5], [1.0, 0.0, 0.5], [0.0, 1.0, 0.5], [7.0; 3]]);
-        // A cube, whatever its faces are cut into, grows to a cube.
+        // A triangulated cube grows to a cube.
         let corner = |k: u32| [0, 1, 2].map(|axis| (k >> axis & 1) as f32);
         let face = |[a, b, c, d]: [u32; 4]| [[a, b, c], [a, c, d]];
         let faces =
@@ -129,14 +134,14 @@ mod tests {
             triangles: faces.into_iter().flat_map(face).collect(),
         };
         let Shape::TriangleMesh(it) = shape(Shape::TriangleMesh(cube)) else {
-            panic!("a mesh stays one")
+            panic!("a mesh stays a mesh")
         };
         for (k, vertex) in (0..).zip(it.vertices.iter()) {
             let expected = corner(k).map(|x| 2.0 * x - 0.5);
             let off = Vec3::from(*vertex) - Vec3::from(expected);
-            assert!(off.length() < 1e-5, "{vertex:?} in place of {expected:?}");
+            assert!(off.length() < 1e-5, "{vertex:?} instead of {expected:?}");
         }
-        // A seam between two faces at a right angle stays closed, whichever zero its ends have.
+        // A seam between two faces at a right angle stays closed, with zeros of either sign.
         let seam = TriangleMesh {
             vertices: [
                 [0.0; 3],
@@ -150,7 +155,7 @@ mod tests {
             triangles: [[0, 1, 2], [3, 4, 5]].into(),
         };
         let Shape::TriangleMesh(it) = shape(Shape::TriangleMesh(seam)) else {
-            panic!("a mesh stays one")
+            panic!("a mesh stays a mesh")
         };
         assert_eq!((it.vertices[0], it.vertices[1]), (it.vertices[4], it.vertices[3]));
         assert!(it.vertices[0][1] < -0.3 && it.vertices[0][2] > 0.3, "{:?}", it.vertices);

@@ -1,4 +1,4 @@
-//! What a frame did to rigid bodies.
+//! Impulses of a frame on rigid bodies.
 
 use glam::{DQuat, DVec3};
 use poplin_layout::{BODY_ROWS, Feedback};
@@ -6,33 +6,36 @@ use poplin_model::BodyImpulse;
 
 use super::BodyRef;
 
-/// The impulses of a frame on the bodies that a cloth pushes.
+/// Impulses of one frame on the bodies that a cloth pushes.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ClothImpulses {
-    /// On bodies of the simulation's set, in the axes of the world.
+    /// Impulses on bodies of the simulation's set, world axes.
     pub world: Vec<BodyImpulse>,
-    /// On bodies of the cloth's own set, in the axes of its local space.
+    /// Impulses on bodies of the cloth's own set, axes of its local space.
     pub own: Vec<BodyImpulse>,
 }
 
-/// The bodies of a frame: whose rows the kernel writes, and the pose of the local space.
+/// Bodies whose impulses the kernel writes in a frame, and the rotation of the local space.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct FrameBodies {
-    /// The bodies in the order of their rows.
+    /// Bodies in the order of their rows.
     pub(super) refs: Vec<BodyRef>,
-    /// From the axes of the local space to those of the world, if they differ.
+    /// Rotation from local to world axes; `None` if they are equal.
     pub(super) to_world: Option<DQuat>,
 }
 
 impl FrameBodies {
-    /// The impulses of the frame, from the rows that the kernel wrote ([`crate::HostCloth::body_rows`]); none if the cloth was
-    /// not simulated, because it sleeps or is frozen.
+    /// Reads the impulses of the frame from the rows that the kernel wrote
+    /// ([`crate::HostCloth::body_rows`]); none if the cloth was not simulated, because it sleeps or
+    /// is frozen.
     pub fn impulses(&self, rows: &[[f32; 4]], feedback: &Feedback) -> ClothImpulses {
         let mut impulses = ClothImpulses::default();
         if feedback.is_asleep != 0 || feedback.fault_count != 0 {
             return impulses;
         }
         let rows: &[[[f32; 4]; BODY_ROWS as usize]] = rows.as_chunks().0;
+        // Rows of a body: linear impulse with the contact count in w, angular impulse; the last row
+        // is not reported.
         for (&BodyRef { body, is_world }, [linear, angular, _]) in self.refs.iter().zip(rows) {
             let rotated = |[x, y, z, _]: [f32; 4]| match self.to_world.filter(|_| is_world) {
                 Some(rotation) => {

@@ -1,4 +1,4 @@
-//! Bounding volume hierarchies that a kernel traverses without a stack.
+//! Bounding volume hierarchies for stackless traversal by a kernel.
 
 use glam::Vec3A;
 use obvhs::BvhBuildParams;
@@ -7,29 +7,31 @@ use obvhs::bvh2::builder::build_bvh2;
 #[cfg(feature = "save")]
 use poplin_model::ModelError;
 
-/// Added to every box in relation to its coordinates, for the rounding of what the kernel computes.
+/// Relative margin of every box, against rounding in the kernel.
 const MARGIN: f32 = 1e-5;
 
-/// A box around one item.
+/// Bounding box of one item.
 pub(super) type Bounds = Aabb;
 
-/// The box around some points, each with a radius.
+/// Bounding box of some points, each with a radius.
 pub(super) fn bounds_of(points: impl IntoIterator<Item = ([f32; 3], f32)>) -> Bounds {
     let grow = |bounds: Bounds, (point, radius): ([f32; 3], f32)| {
         let (center, radius) = (Vec3A::from_array(point), Vec3A::splat(radius));
         Bounds::new(bounds.min.min(center - radius), bounds.max.max(center + radius))
     };
     let bounds = points.into_iter().fold(Bounds::empty(), grow);
+    // Rounding errors grow with the coordinates, so the margin does as well.
     let margin = (bounds.min.abs().max(bounds.max.abs())) * MARGIN;
     Bounds::new(bounds.min - margin, bounds.max + margin)
 }
 
 #[derive(Debug, Clone, Copy)]
 struct Node {
+    /// Bounding box of the subtree.
     bounds: Bounds,
-    /// The node after this one's subtree.
+    /// Index after this node's subtree, where traversal continues if the box is missed.
     escape: u32,
-    /// The item of a leaf.
+    /// Item of a leaf.
     item: Option<u32>,
 }
 
@@ -37,20 +39,22 @@ struct Node {
 #[derive(Debug, Clone, Default)]
 pub(super) struct Tree {
     nodes: Vec<Node>,
-    /// [`Tree::looseness`] when it was built.
+    /// [`Tree::looseness`] at the time of building.
     looseness: f32,
 }
 
-/// Up to so many items are leaves under one root, in their order: nothing is sorted, and a walk costs no more.
+/// Largest number of items that are stored as leaves under one root, in order: no sorting is
+/// needed, and traversal costs no more.
 const FEW: usize = 8;
 
-/// A tree that has become this many times as loose as it was when built is built anew.
+/// Factor of growth of [`Tree::looseness`] at which a tree is rebuilt.
 const LOOSE: f32 = 1.5;
 
 impl Tree {
-    /// Sorts items into a tree by their boxes (PLOC: Meister, Bittner, 2018, by the crate `obvhs`).
+    /// Builds a tree over the boxes of items (PLOC: Meister, Bittner, 2018, by the crate `obvhs`).
     fn build(&mut self, bounds: &[Bounds]) {
         self.nodes.clear();
+        // A root over all items, if there are several, then the leaves in order.
         if bounds.len() <= FEW {
             if bounds.len() > 1 {
                 let escape = bounds.len() as u32 + 1;
@@ -63,10 +67,11 @@ impl Tree {
             self.fit(bounds);
             return;
         }
+        // One item per leaf: an item then needs no list of its own.
         let params = BvhBuildParams { max_prims_per_leaf: 1, ..BvhBuildParams::medium_build() };
         let bvh = build_bvh2(bounds, params, &mut std::time::Duration::default());
         let nodes = &mut self.nodes;
-        // Either a node of `bvh` to be entered, or one of `nodes` whose subtree is complete.
+        // Either a node of `bvh` to enter, or one of `nodes` whose subtree is complete.
         enum Visit {
             Enter(usize),
             Leave(usize),
@@ -81,6 +86,7 @@ impl Tree {
                     let item = source.is_leaf().then(|| bvh.primitive_indices[first]);
                     nodes.push(Node { bounds: source.aabb, escape: own as u32 + 1, item });
                     if item.is_none() {
+                        // Popped in reverse: first child, second child, then the escape index.
                         stack.extend([
                             Visit::Leave(own),
                             Visit::Enter(first + 1),
@@ -93,7 +99,7 @@ impl Tree {
         self.looseness = self.looseness();
     }
 
-    /// Takes over the boxes of items that have moved, or of new ones.
+    /// Updates the tree to moved items, or rebuilds it for new ones.
     pub(super) fn follow(&mut self, bounds: &[Bounds], are_new: bool) {
         if are_new {
             self.build(bounds);
@@ -102,15 +108,17 @@ impl Tree {
         }
     }
 
-    /// Fits the boxes to items that have moved; builds the tree anew if that leaves it loose.
+    /// Refits the boxes to moved items; rebuilds the tree if it has become too loose.
     fn refit(&mut self, bounds: &[Bounds]) {
         self.fit(bounds);
+        // Surface area heuristic: cost of traversal is proportional to the area of inner nodes.
         if bounds.len() > FEW && self.looseness() > LOOSE * self.looseness {
             self.build(bounds);
         }
     }
 
     fn fit(&mut self, bounds: &[Bounds]) {
+        // In reverse, children precede their parents.
         for index in (0..self.nodes.len()).rev() {
             self.nodes[index].bounds = match self.nodes[index].item {
                 Some(item) => bounds[item as usize],
@@ -126,14 +134,15 @@ impl Tree {
         }
     }
 
-    /// The surface of all inner nodes in relation to that of the root: how many of them a walk visits.
+    /// Surface of all inner nodes relative to that of the root: the expected number of inner nodes
+    /// that a traversal visits.
     fn looseness(&self) -> f32 {
         let inner = self.nodes.iter().filter(|node| node.item.is_none());
         let whole = self.nodes.first().map_or(0.0, |root| root.bounds.half_area());
         inner.map(|node| node.bounds.half_area()).sum::<f32>() / whole.max(f32::MIN_POSITIVE)
     }
 
-    /// The tree as it is written.
+    /// Converts the tree for a snapshot.
     #[cfg(feature = "save")]
     pub(super) fn stored(&self) -> StoredTree {
         let node = |node: &Node| StoredNode {
@@ -144,12 +153,13 @@ impl Tree {
         StoredTree { nodes: self.nodes.iter().map(node).collect(), looseness: self.looseness }
     }
 
-    /// Count of nodes.
+    /// Number of nodes.
     pub(super) fn node_count(&self) -> u32 {
         self.nodes.len() as u32
     }
 
-    /// The nodes as the kernel reads them: `min.xyz, escape` and `max.xyz, item + 1`, the floats as their bits.
+    /// Packs the nodes for the kernel: `min.xyz, escape` and `max.xyz, item + 1`, floats as their
+    /// bits.
     pub(super) fn rows(&self, rows: &mut Vec<[u32; 4]>) {
         rows.clear();
         rows.extend(self.nodes.iter().flat_map(|node| {
@@ -161,8 +171,8 @@ impl Tree {
     }
 }
 
-/// A tree as it is written. Where its boxes are and which items are its neighbours is of the past: a new one would meet items in
-/// another order.
+/// Tree in a snapshot. Its boxes and their order depend on earlier frames, and a rebuilt tree would
+/// visit items in a different order.
 #[cfg(feature = "save")]
 #[derive(Debug, serde::Serialize, serde::Deserialize)]
 pub(crate) struct StoredTree {
@@ -180,7 +190,7 @@ struct StoredNode {
 
 #[cfg(feature = "save")]
 impl StoredTree {
-    /// The tree, if it is one of `item_count` items: each in one leaf, subtrees within one another.
+    /// Returns the tree if it is valid for `item_count` items: each in one leaf, subtrees nested.
     pub(super) fn tree(self, item_count: usize) -> Result<Tree, ModelError> {
         let node_count = self.nodes.len() as u32;
         let mut is_met = vec![false; item_count.min(self.nodes.len())];
@@ -189,11 +199,14 @@ impl StoredTree {
             while ends.last() == Some(&index) {
                 ends.pop();
             }
+            // Ends of the subtrees that contain this node, innermost last.
             let end = ends.last().copied().unwrap_or(node_count);
             let fits = match node.item {
+                // An inner node has a child and ends within its parent.
                 None => (index + 2..=end).contains(&node.escape),
                 Some(item) => {
                     let met = is_met.get_mut(item as usize);
+                    // A leaf has no subtree, and each item occurs once.
                     node.escape == index + 1 && met.is_some_and(|met| !std::mem::replace(met, true))
                 }
             };
@@ -226,7 +239,8 @@ mod tests {
         (0..count).map(|k| bounds_of([([(k * 7919 % 101) as f32, k as f32, 0.0], 0.5)])).collect()
     }
 
-    /// Items whose boxes hold a point, found by the traversal of the kernel.
+    /// Items whose boxes contain a point, found by the traversal of the kernel, and the number of
+    /// visited nodes.
     fn walk(tree: &Tree, point: [f32; 3]) -> (Vec<u32>, u32) {
         let mut rows = Vec::new();
         tree.rows(&mut rows);
@@ -254,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn a_walk_finds_what_is_there_and_visits_little() {
+    fn traversal_finds_all_items_and_visits_few_nodes() {
         for count in [1, 2, 3, 500] {
             let mut bounds = row_of_points(count);
             let mut tree = tree_of(&bounds);
@@ -281,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn few_items_are_met_in_their_order() {
+    fn few_items_are_visited_in_order() {
         let bounds: Vec<_> =
             (0..FEW).map(|k| bounds_of([([-(k as f32), 0.0, 0.0], 9.0)])).collect();
         assert_eq!(
@@ -293,8 +307,8 @@ mod tests {
     }
 
     #[test]
-    fn a_tree_whose_items_part_is_built_anew() {
-        // Balls in a row that change their order.
+    fn a_tree_whose_items_separate_is_rebuilt() {
+        // Spheres in a row that change their order.
         let at = |stride: u32, shift: f32| -> Vec<_> {
             let center = |k: u32| [(k * stride % 64) as f32 + shift, 0.0, 0.0];
             (0..64).map(|k| bounds_of([(center(k), 0.1)])).collect()
@@ -305,16 +319,16 @@ mod tests {
         assert!(looseness <= 1.01 * best, "{looseness} instead of {best}");
         let items = |tree: &Tree| tree.nodes.iter().map(|node| node.item).collect::<Vec<_>>();
         let (built, mut bounds) = (items(&tree), at(37, 0.0));
-        // Neighbours, as 37 * 45 = 1 + 26 * 64.
+        // Items 0 and 45 are neighbours, as 37 * 45 = 1 + 26 * 64.
         bounds.swap(0, 45);
         tree.refit(&bounds);
-        assert_eq!(items(&tree), built, "it is only fitted");
+        assert_eq!(items(&tree), built, "the tree is only refitted");
         assert_ne!(items(&tree_of(&bounds)), built);
     }
 
     #[test]
     #[cfg(feature = "save")]
-    fn a_stored_tree_is_the_same_tree_or_refused() {
+    fn a_stored_tree_is_restored_or_rejected() {
         for count in [0, 1, 2, 9, 100] {
             let bounds = row_of_points(count);
             let tree = tree_of(&bounds);
@@ -336,7 +350,7 @@ mod tests {
                 for (number, damage) in damages.iter().enumerate() {
                     let mut stored = tree.stored();
                     damage(&mut stored.nodes[index]);
-                    // An inner node that ends elsewhere may be one of another tree.
+                    // An inner node with a different end may be valid in a different tree.
                     let may_fit = number < 2 && stored.nodes[index].item.is_none();
                     if let Ok(mut tree) = stored.tree(count as usize) {
                         assert!(may_fit, "{count}: damage {number} of {index}");

@@ -1,4 +1,4 @@
-//! A cloth in simulation as it is written and read.
+//! Serialized form of a cloth in simulation.
 
 use std::sync::Arc;
 
@@ -14,10 +14,10 @@ use crate::colliders::StoredTrees;
 use crate::live::LiveCloth;
 use crate::{FrameClock, FrameMotion, InterpolatedArray, SnapshotCloth};
 
-/// Words of a report.
+/// Length of a report \[u32\].
 const FEEDBACK_LEN: usize = size_of::<Feedback>() / size_of::<u32>();
 
-/// A cloth of a snapshot without its fabric. What follows from the rest is not in it.
+/// Cloth of a snapshot without its fabric; values that can be derived from others are not stored.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct StoredCloth {
     particles: Vec<Particle>,
@@ -43,23 +43,25 @@ pub(crate) struct StoredCloth {
     collider_dt: f32,
     trees: StoredTrees,
     current: Vec<Particle>,
-    /// Of the particles one iteration ago; their inverse masses are those that they were added with.
+    /// Positions one iteration ago; the inverse masses are those with which the particles were
+    /// added.
     previous: Vec<[f32; 3]>,
     feedback: [u32; FEEDBACK_LEN],
 }
 
 impl StoredCloth {
-    /// What is written of a cloth that meets the colliders `world`, with this contact.
+    /// Serializes a cloth that meets the colliders `world` with these contact settings.
     ///
     /// # Errors
-    /// [`ModelError::MeshesOfBodies`], for which the next frame would be refused.
+    /// [`ModelError::MeshesOfBodies`], which the next frame would return.
     pub(crate) fn new(
         cloth: &SnapshotCloth,
         world: &ColliderSet,
         contact: &ClothContactSolver,
     ) -> Result<Self, ModelError> {
         let SnapshotCloth { host, current, previous, feedback } = cloth;
-        // What has changed since the last frame is taken over as the next frame would: whether it wakes the cloth is lost else.
+        // Applies pending collider changes like the next frame would; otherwise their waking of the
+        // cloth would be lost.
         let mut host = host.clone();
         let collider_dt = host.live.colliders.last_dt();
         host.update_colliders(world, contact, collider_dt)?;
@@ -94,9 +96,9 @@ impl StoredCloth {
         })
     }
 
-    /// The cloth that was written, of this fabric, among the colliders `world` and with this contact.
+    /// Restores the cloth with this fabric, the colliders `world` and these contact settings.
     ///
-    /// # Errors
+    /// The first [`ModelError`] found: all values are validated like user input.
     /// The first [`ModelError`] found: everything is checked as what a user sets.
     pub(crate) fn cloth(
         self,
@@ -127,28 +129,32 @@ impl StoredCloth {
         }
         host.cloth().validate_write(&self.last_write.0, &self.last_write.1)?;
         Frame { dt: self.collider_dt }.validate()?;
+        // Everything is validated before the first field is set.
         let feedback: Feedback = bytemuck::cast(self.feedback);
         check_counters(&feedback)?;
         let previous = check_state(host.cloth(), &self.current, &self.previous)?;
 
         (host.live.clock, host.can_sleep) = (self.clock, self.can_sleep);
         (host.wake_count, host.skipped_frames) = (self.wake_count, self.skipped_frames);
+        // After wake_count, which decides whether the report counts.
         host.note_feedback(&feedback);
         let live = &mut host.live;
         live.motion = self.motion;
         live.motion_spheres = self.motion_spheres;
         live.separation_spheres = self.separation_spheres;
         (live.writes, live.last_write) = (self.writes, self.last_write);
+        // Rebuilds lists and trees; set_trees then restores the trees of the time of saving.
         host.update_colliders(world, contact, self.collider_dt)?;
         host.live.colliders.set_trees(self.trees)?;
-        // They are as they were, and new to the host alone.
+        // Restoring the colliders has marked the cloth as woken, although they are unchanged.
         host.live.is_woken = self.is_woken;
         Ok(SnapshotCloth { host, current: self.current, previous, feedback })
     }
 }
 
-/// Checks the particles of a cloth and completes those of one iteration ago. Positions may be any: a cloth that leaves the range of
-/// `f32` is frozen by the next frame. A pinned particle must stay pinned, which loops in parallel rely on.
+/// Validates the current particles of a cloth and completes the previous ones. Positions are not
+/// limited: the next frame freezes a cloth that leaves the range of `f32`. A pinned particle must
+/// stay pinned, on which parallel loops rely.
 fn check_state(
     cloth: &Cloth,
     current: &[Particle],
@@ -160,6 +166,7 @@ fn check_state(
             return Err(ModelError::Length { what, len, expected });
         }
     }
+    // validate_write rejects positions out of range, which are allowed here.
     let at_origin =
         |&Particle { inverse_mass, .. }: &Particle| Particle { position: [0.0; 3], inverse_mass };
     let indices: Vec<u32> = (0..expected as u32).collect();
@@ -169,7 +176,7 @@ fn check_state(
     Ok(previous.iter().zip(masses).map(particle).collect())
 }
 
-/// Checks the counters that others are added to or compared with.
+/// Validates the counters that are added to or compared with others.
 fn check_counters(feedback: &Feedback) -> Result<(), ModelError> {
     const LIMIT: usize = 1 << 30;
     for (what, count) in [

@@ -1,0 +1,165 @@
+//! Layout of the colliders' inputs and scratch, and the upload of changed parts.
+
+use bytemuck::cast_slice;
+use poplin_layout::{
+    BODY_ROWS, BOX_ROWS, CAPSULE_ROWS, CHUNK_ROWS, NEARBY_ROWS, SPHERE_ROWS, chunk_count,
+};
+
+use super::HostColliders;
+use super::tree::Tree;
+use crate::InterpolatedArray;
+
+/// Rows that change rarely (floats as their bits), with a flag for a pending upload.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Rows {
+    pub(super) rows: Vec<[u32; 4]>,
+    pub(super) is_changed: bool,
+}
+
+impl Rows {
+    pub(super) fn set(&mut self, rows: Vec<[u32; 4]>) {
+        self.is_changed |= rows != self.rows;
+        self.rows = rows;
+    }
+
+    /// Packs a refitted tree.
+    pub(super) fn fit(&mut self, tree: &Tree) {
+        tree.rows(&mut self.rows);
+        self.is_changed = true;
+    }
+}
+
+/// Collider parts of the inputs of a cloth, in their order in memory.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Part {
+    Spheres,
+    Planes,
+    Boxes,
+    Vertices,
+    Capsules,
+    Triangles,
+    SphereTree,
+    CapsuleTree,
+    TriangleTree,
+    Indices,
+    Bodies,
+}
+
+pub(super) const PART_COUNT: usize = Part::Bodies as usize + 1;
+
+impl HostColliders {
+    fn lens(&self) -> [u32; PART_COUNT] {
+        // Start and target lie one after the other.
+        let halves = |array: &InterpolatedArray| 2 * array.start().len();
+        let lens = [
+            halves(&self.spheres),
+            halves(&self.planes),
+            halves(&self.boxes),
+            halves(&self.vertices),
+            self.capsule_rows.rows.len(),
+            self.triangle_rows.rows.len(),
+            self.sphere_tree_rows.rows.len(),
+            self.capsule_tree_rows.rows.len(),
+            self.triangle_tree_rows.rows.len(),
+            self.index_rows.rows.len(),
+            self.body_rows.rows.len(),
+        ];
+        lens.map(|len| len as u32)
+    }
+
+    /// Length of the inputs \[vec4\]; a longer result than before means a new layout of all parts.
+    pub(crate) fn input_len(&mut self) -> u32 {
+        let lens = self.lens();
+        if lens.iter().zip(&self.capacities).any(|(len, capacity)| len > capacity) {
+            // A part that has grown once grows again: doubling its room keeps old copies from
+            // filling the pool.
+            let room = |len: u32, capacity: u32| {
+                if len <= capacity { capacity } else { len.max(2 * capacity) }
+            };
+            self.capacities = std::array::from_fn(|part| room(lens[part], self.capacities[part]));
+            self.mark_all();
+        }
+        self.capacities.iter().sum()
+    }
+
+    /// Marks every part for the next upload.
+    pub(crate) fn mark_all(&mut self) {
+        for array in [&mut self.spheres, &mut self.planes, &mut self.boxes, &mut self.vertices] {
+            array.mark_all();
+        }
+        for rows in self.static_rows() {
+            rows.is_changed = true;
+        }
+    }
+
+    /// Parts after the interpolated arrays, in order.
+    fn static_rows(&mut self) -> [&mut Rows; PART_COUNT - 4] {
+        [
+            &mut self.capsule_rows,
+            &mut self.triangle_rows,
+            &mut self.sphere_tree_rows,
+            &mut self.capsule_tree_rows,
+            &mut self.triangle_tree_rows,
+            &mut self.index_rows,
+            &mut self.body_rows,
+        ]
+    }
+
+    pub(super) fn begins(&self) -> [u32; PART_COUNT] {
+        let mut sum = 0;
+        // Exclusive prefix sum.
+        self.capacities.map(|capacity| {
+            sum += capacity;
+            sum - capacity
+        })
+    }
+
+    /// Uploads every changed part with its offset in the colliders' inputs \[vec4\].
+    pub(crate) fn take_changed(&mut self, mut upload: impl FnMut(u32, &[[u32; 4]])) {
+        let begins = self.begins();
+        let arrays = [&mut self.spheres, &mut self.planes, &mut self.boxes, &mut self.vertices];
+        for (array, begin) in arrays.into_iter().zip(begins) {
+            array.take_changed(|offset, rows| upload(begin + offset, cast_slice(rows)));
+        }
+        for (rows, begin) in self.static_rows().into_iter().zip(&begins[Part::Capsules as usize..])
+        {
+            if std::mem::take(&mut rows.is_changed) && !rows.rows.is_empty() {
+                upload(*begin, &rows.rows);
+            }
+        }
+    }
+
+    /// Uploads the changes of [`HostColliders::move_spheres`], like
+    /// [`HostColliders::take_changed`].
+    pub(crate) fn take_moved_spheres(&mut self, mut upload: impl FnMut(u32, &[[u32; 4]])) {
+        const { assert!(Part::Spheres as u32 == 0, "spheres are the first part") };
+        self.spheres.take_changed(|offset, rows| upload(offset, cast_slice(rows)));
+        if std::mem::take(&mut self.sphere_tree_rows.is_changed) {
+            upload(self.begins()[Part::SphereTree as usize], &self.sphere_tree_rows.rows);
+        }
+    }
+
+    /// Length of the scratch of the colliders \[vec4\].
+    pub(crate) fn scratch_len(&self, particle_count: u32) -> u32 {
+        self.prepared_len() + self.nearest_len(particle_count) + self.impulse_len(particle_count)
+    }
+
+    pub(super) fn prepared_len(&self) -> u32 {
+        let (spheres, capsules) = (self.sphere_owners.len() as u32, self.capsules.len() as u32);
+        let (planes, boxes) = (self.planes.start().len() as u32, self.box_owners.len() as u32);
+        SPHERE_ROWS * spheres + CAPSULE_ROWS * capsules + planes + BOX_ROWS * boxes
+    }
+
+    pub(super) fn nearest_len(&self, particle_count: u32) -> u32 {
+        if self.triangles.is_empty() { 0 } else { NEARBY_ROWS * particle_count }
+    }
+
+    fn impulse_len(&self, particle_count: u32) -> u32 {
+        self.body_count() * (BODY_ROWS + CHUNK_ROWS * chunk_count(particle_count))
+    }
+
+    /// Begin of the impulse rows of bodies in the colliders' scratch \[vec4\].
+    pub(crate) fn impulse_begin(&self, particle_count: u32) -> u32 {
+        self.prepared_len() + self.nearest_len(particle_count)
+    }
+}

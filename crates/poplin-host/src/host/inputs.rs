@@ -1,0 +1,199 @@
+//! Layout of a cloth's inputs and scratch, and the upload of changed inputs and particle writes.
+
+use bytemuck::cast_slice;
+use poplin_layout::{BODY_ROWS, ClothPlacement, FrameSteps, InputOffsets, NO_OFFSET};
+use poplin_model::Particle;
+
+use super::HostCloth;
+use crate::InterpolatedArray;
+
+/// Number of writes up to which duplicates are found by comparing all pairs instead of sorting.
+const FEW_WRITES: usize = 16;
+
+/// Offsets of the per-particle inputs of a cloth in its part of `input_pool` \[vec4\]. The inputs
+/// of self collision and colliders follow them.
+#[derive(Debug, Clone, Copy)]
+struct ParticleSlots {
+    particle_count: u32,
+}
+
+impl ParticleSlots {
+    fn accelerations(self) -> u32 {
+        0
+    }
+
+    /// Offset of the motion spheres: starts, then targets.
+    fn motion(self) -> u32 {
+        self.particle_count
+    }
+
+    /// Offset of the separation spheres: starts, then targets.
+    fn separation(self) -> u32 {
+        3 * self.particle_count
+    }
+
+    fn total(self) -> u32 {
+        5 * self.particle_count
+    }
+}
+
+impl HostCloth {
+    fn has_particle_inputs(&self) -> bool {
+        self.live.has_motion_spheres()
+            || self.live.separation_spheres.is_set()
+            || !self.live.cloth.particle_accelerations.is_empty()
+    }
+
+    /// Lays out the inputs and returns their length in `input_pool` \[vec4\]; call after
+    /// [`HostCloth::update_colliders`]. A longer result than in the last frame means a new layout:
+    /// then [`HostCloth::take_inputs`] uploads everything again.
+    pub fn input_len(&mut self) -> u32 {
+        let before = self.input_lens;
+        // Once laid out, the part is kept, so that setting and clearing inputs moves nothing.
+        if self.has_particle_inputs() {
+            self.input_lens[0] =
+                ParticleSlots { particle_count: self.live.cloth.particle_count() as u32 }.total();
+        }
+        self.input_lens[1] = self.live.self_collision.input_len(&self.live.cloth);
+        self.input_lens[2] = self.live.colliders.input_len();
+        // Every part may have moved.
+        if self.input_lens != before {
+            self.live.accelerations_changed = true;
+            self.live.motion_spheres.mark_all();
+            self.live.holds.spheres_mut().mark_all();
+            self.live.separation_spheres.mark_all();
+            self.live.self_collision.mark_all();
+            self.live.colliders.mark_all();
+        }
+        self.input_lens.iter().sum()
+    }
+
+    /// Begins of the parts of the inputs \[vec4\]: per particle, self collision, colliders.
+    pub(super) fn input_begins(&self) -> [u32; 3] {
+        let [particles, own, _] = self.input_lens;
+        [0, particles, particles + own]
+    }
+
+    /// Scratch of the stages before the colliders \[vec4\].
+    pub(super) fn stage_scratch_len(&self) -> u32 {
+        let [stages, solve] = self.stage_scratch_lens;
+        let is_implicit = self.live.cloth.config.solver.as_implicit().is_some();
+        if is_implicit { stages + solve } else { stages }
+    }
+
+    /// Begins of the scratch of colliders and of self collision \[vec4\].
+    fn scratch_begins(&self) -> [u32; 2] {
+        let colliders = self.live.colliders.scratch_len(self.live.cloth.particle_count() as u32);
+        [self.stage_scratch_len(), self.stage_scratch_len() + colliders]
+    }
+
+    /// Rows of the scratch that carry values from frame to frame: nearest triangles of a mesh, and
+    /// impulses on bodies. All other rows are written before they are read in every iteration.
+    pub fn kept_rows(&self) -> std::ops::Range<u32> {
+        let [begin, end] = self.scratch_begins();
+        let keeps = self.live.colliders.has_free_mesh() || self.live.colliders.has_bodies();
+        // Without a mesh and bodies no row carries over.
+        begin..if keeps { end } else { begin }
+    }
+
+    /// Length of the scratch of the cloth \[vec4\]; call after [`HostCloth::input_len`].
+    pub fn scratch_len(&self) -> u32 {
+        self.scratch_begins()[1] + self.live.self_collision.scratch_len(&self.live.cloth)
+    }
+
+    /// Rows of the impulses on bodies in the cloth's scratch \[vec4\];
+    /// [`crate::FrameBodies::impulses`] reads them.
+    pub fn body_rows(&self) -> std::ops::Range<u32> {
+        let begin = self.stage_scratch_len()
+            + self.live.colliders.impulse_begin(self.live.cloth.particle_count() as u32);
+        begin..begin + BODY_ROWS * self.live.colliders.body_count()
+    }
+
+    /// Uploads each changed part of the inputs (floats as their bits) with its offset in the
+    /// cloth's part of `input_pool` \[vec4\].
+    pub fn take_inputs(&mut self, mut upload: impl FnMut(u32, &[[u32; 4]])) {
+        let slots = ParticleSlots { particle_count: self.live.cloth.particle_count() as u32 };
+        if std::mem::take(&mut self.live.accelerations_changed) {
+            let packed: Vec<_> = self
+                .live
+                .cloth
+                .particle_accelerations
+                .iter()
+                .map(|&[x, y, z]| [x, y, z, 0.0])
+                .collect();
+            if !packed.is_empty() {
+                upload(slots.accelerations(), cast_slice(&packed));
+            }
+        }
+        self.live
+            .merge_spheres()
+            .take_changed(|offset, values| upload(slots.motion() + offset, cast_slice(values)));
+        self.live
+            .separation_spheres
+            .take_changed(|offset, values| upload(slots.separation() + offset, cast_slice(values)));
+        let [_, own, colliders] = self.input_begins();
+        self.live
+            .self_collision
+            .take_changed(&self.live.cloth, |offset, values| upload(own + offset, values));
+        self.live.colliders.take_changed(|offset, values| upload(colliders + offset, values));
+    }
+
+    /// Passes on the last write to each particle since the last call.
+    pub fn take_writes(&mut self, mut write: impl FnMut(u32, Particle)) {
+        let writes = &mut self.live.writes;
+        if writes.len() > FEW_WRITES {
+            // The sort is stable: the last write to a particle stays last.
+            writes.sort_by_key(|(particle, _)| *particle);
+        }
+        for (k, &(particle, value)) in writes.iter().enumerate() {
+            let later = &writes[k + 1..];
+            let later =
+                // Sorted, a repeated write is followed by the next one; unsorted, by any later one.
+                if writes.len() > FEW_WRITES { later.get(..1).unwrap_or(&[]) } else { later };
+            if later.iter().all(|(other, _)| *other != particle) {
+                write(particle, value);
+            }
+        }
+        writes.clear();
+    }
+
+    /// Offsets of the inputs of this frame.
+    pub(super) fn inputs(
+        &self,
+        placement: &ClothPlacement,
+        steps: Option<&FrameSteps>,
+    ) -> InputOffsets {
+        let slots = ParticleSlots { particle_count: placement.particle_count };
+        let at = |is_set: bool, offset: u32| {
+            // The kernel tests for NO_OFFSET instead of a flag.
+            if is_set { placement.input_begin + offset } else { NO_OFFSET }
+        };
+        let halves = |array: &InterpolatedArray, slot: u32| {
+            array.offsets().map(|half| at(array.is_set(), slot + half))
+        };
+        InputOffsets {
+            acceleration_begin: at(
+                !self.live.cloth.particle_accelerations.is_empty(),
+                slots.accelerations(),
+            ),
+            motion: halves(self.live.frame_spheres(), slots.motion()),
+            separation: halves(&self.live.separation_spheres, slots.separation()),
+            wake_count: self.wake_count,
+            solve_begin: self.stage_scratch_lens[0],
+            self_collision: self.live.self_collision.frame(
+                &self.live.cloth,
+                steps,
+                placement,
+                placement.input_begin.wrapping_add(self.input_begins()[1]),
+                self.scratch_begins()[1],
+            ),
+            colliders: self.live.colliders.frame(
+                &self.live.cloth.config,
+                steps,
+                placement.particle_count,
+                placement.input_begin.wrapping_add(self.input_begins()[2]),
+                self.stage_scratch_len(),
+            ),
+        }
+    }
+}

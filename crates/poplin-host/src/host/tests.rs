@@ -1,0 +1,39 @@
+use super::*;
+use poplin_layout::{ClothPlacement, FrameArrays, pack_fabric};
+use poplin_model::{Fabric, TriangleMesh};
+use std::sync::Arc;
+
+/// Largest displacement of a mesh vertex in an iteration of the next frame \[m\], as the kernel
+/// reads it.
+fn next_mesh_step(host: &mut HostCloth) -> f32 {
+    let placement = ClothPlacement {
+        cloth: 0,
+        particle_begin: 0,
+        particle_count: 1,
+        scratch_begin: 0,
+        input_begin: 0,
+        fabric: pack_fabric(&host.cloth().fabric, &mut Vec::new()),
+    };
+    let mut arrays = FrameArrays::default();
+    host.update_colliders(&ColliderSet::new(), &ClothContactSolver::default(), 0.1).unwrap();
+    host.input_len();
+    host.pack_frame(&Frame { dt: 0.1 }, &placement, &mut arrays);
+    arrays.cloth_parameters[0].colliders.mesh_step
+}
+
+#[test]
+fn a_copy_searches_the_mesh_again_as_its_scratch_is_new() {
+    let fabric = Fabric {
+        particle_count: 1,
+        set_fiber_begin: vec![0],
+        fiber_edge_begin: vec![0],
+        ..Fabric::default()
+    };
+    let mut cloth = Cloth::new(Arc::new(fabric), [[0.0, 0.0, 0.0, 1.0]]);
+    let (vertices, triangles) = ([[0.0; 3]; 3].into(), [[0, 1, 2]].into());
+    cloth.colliders.add(TriangleMesh { vertices, triangles }).unwrap();
+    let mut host = HostCloth::new(cloth).unwrap();
+    let steps = [next_mesh_step(&mut host), next_mesh_step(&mut host)];
+    assert!(steps[0] > 1e9 && steps[1] == 0.0, "{steps:?}");
+    assert!(next_mesh_step(&mut host.copy()) > 1e9);
+}
