@@ -1,29 +1,29 @@
-//! The guide: how poplin works, what it can do, and how we know.
+//! The guide: how poplin works, what it can do, and how it is verified.
 //!
 //! | page | |
 //! |---|---|
 //! | [`scenes`] | scene files, the command `poplin` and its options |
-//! | [`keys`] | every key of a scene file, which are the settings of a cloth, with units, ranges and defaults |
-//! | [`embedding`] | cloth in a program: without a window, in a renderer, in a browser, with a rigid-body engine |
+//! | [`keys`] | every key of a scene file or setting of a cloth: units, ranges, defaults |
+//! | [`embedding`] | cloth in a program: headless, in a renderer, in a browser, with rigid bodies |
 //! | [`python`] | the Python package: cloths as NumPy arrays, sweeps, many environments at once |
 //! | [`formats`] | files in and out |
-//! | [`limits`] | what does not work, and what to do about it |
+//! | [`limits`] | known limits and their workarounds |
 //! | [`architecture`] | crates, buckets, memory tiers, stages |
-//! | [`solvers`] | PBD and XPBD, what is chosen from the cloth, sources |
+//! | [`solvers`] | PBD and XPBD, automatic choices, sources |
 //! | [`fibers`] | chains of edges, how they are made and solved, and what each solver costs |
 //! | [`contact`] | shapes, self collision, collision between cloths |
-//! | [`decisions`] | why it is so and not otherwise |
-//! | [`testing`] | how to run the tests, and which file holds what |
+//! | [`decisions`] | design decisions and their reasons |
+//! | [`testing`] | how to run the tests, and what each file tests |
 //! | [`validation`] | measured trajectories and analytic results |
-//! | [`performance`] | milliseconds, per machine |
-//! | [`glossary`] | the words of this code base |
+//! | [`performance`] | frame times per machine |
+//! | [`glossary`] | terms used in the code |
 //!
 //! The pages are Markdown files under `crates/poplin/guide`; their examples are doc tests.
 
 /// A page of the guide: a module that is a Markdown file.
 ///
-/// Pages link to each other by reference. The files define the references as files, for those who
-/// read the repository; the definitions here come first, take precedence, and lead to modules.
+/// Pages link to each other by reference. The files define the references as file links for readers
+/// of the repository; the definitions below come first, take precedence, and lead to modules.
 macro_rules! page {
     ($name:ident, $file:literal $(, $plot:literal)?) => {
         #[doc = "
