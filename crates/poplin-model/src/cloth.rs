@@ -377,8 +377,8 @@ mod tests {
         cloth.config.solver = Solver::xpbd(1);
         assert_eq!(
             cloth.validate().unwrap_err().to_string(),
-            "the fabric has a stiffness per edge (edge_stiffness_log2), which solver.xpbd does not read; \
-             that needs solver.pbd"
+            "the fabric has a stiffness per edge (edge_stiffness_log2), which solver.xpbd does not support; \
+             use solver.pbd"
         );
     }
 
