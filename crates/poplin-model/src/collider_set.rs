@@ -1,152 +1,26 @@
 //! Colliders and rigid bodies that cloths collide with.
 
+mod collider;
+mod sizes;
+mod stamps;
 #[cfg(feature = "serde")]
 mod stored;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::arena::{Arena, Key};
-use crate::error::{ModelError, check_range};
-use crate::shape::check_count;
-use crate::{InteractionGroups, MAX_PARTICLES, Pose, RigidBody, Shape};
-
+pub use collider::{BodyId, Collider, ColliderId, ColliderMotion, ShapeKind};
+use collider::{Entry, Start, check_friction};
+use sizes::Sizes;
+pub use sizes::{MAX_BODIES, MAX_SHAPES};
+pub use stamps::ColliderStamps;
+use stamps::next_stamp;
 #[cfg(feature = "serde")]
 pub use stored::StoredColliders;
 
-/// Largest number of spheres, of capsules, of boxes, and of planes and convexes together, in one
-/// set.
-pub const MAX_SHAPES: usize = 1 << 16;
-
-/// Largest number of rigid bodies in a set.
-pub const MAX_BODIES: usize = 256;
-
-/// Handle of a collider in its set. The handle of a removed collider never refers to another one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct ColliderId(Key);
-
-impl ColliderId {
-    /// Converts the handle to a number, for bindings to other languages.
-    pub fn to_bits(self) -> u64 {
-        let [slot, generation] = self.0;
-        u64::from(generation) << 32 | u64::from(slot)
-    }
-
-    /// Converts a number back to a handle. A number that [`ColliderId::to_bits`] did not return
-    /// gives a stale handle or that of an arbitrary collider.
-    pub fn from_bits(bits: u64) -> Self {
-        Self([bits as u32, (bits >> 32) as u32])
-    }
-}
-
-/// Handle of a rigid body in its set. The handle of a removed body never refers to another one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct BodyId(Key);
-
-/// A shape with which cloths collide.
-#[derive(Debug, Clone, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct Collider {
-    /// Volume from which particles are pushed out.
-    pub shape: Shape,
-    /// Pose of the shape in the space of its set (default: at the origin, not rotated).
-    pub pose: Pose,
-    /// Factor on the friction of cloths in contact, `0..=100` (default 1; 0 = slippery). A particle
-    /// in contact with several colliders uses the largest factor.
-    pub friction: f32,
-    /// Collision groups that select the cloths it collides with (default: all).
-    pub groups: InteractionGroups,
-    /// Rigid body of the same set that it belongs to (default: none, so that contact exerts no
-    /// impulse on it). A collider of a body always collides with particles, whatever the
-    /// [`ContactMode`](crate::ContactMode): with triangle contact, at half the thickness of the
-    /// cloth.
-    pub body: Option<BodyId>,
-}
-
-impl<S: Into<Shape>> From<S> for Collider {
-    fn from(shape: S) -> Self {
-        let (shape, groups) = (shape.into(), InteractionGroups::default());
-        Self { shape, pose: Pose::default(), friction: 1.0, groups, body: None }
-    }
-}
-
-/// Categories of shapes that are packed together; a changed shape causes all shapes of its kind to
-/// be packed again.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ShapeKind {
-    /// Spheres and capsules.
-    Round,
-    /// Planes and convexes.
-    Flat,
-    /// Boxes.
-    Box,
-    /// Triangle meshes.
-    Mesh,
-}
-
-impl ShapeKind {
-    /// All kinds.
-    pub const ALL: [Self; 4] = [Self::Round, Self::Flat, Self::Box, Self::Mesh];
-
-    /// Returns the kind of a shape.
-    pub fn of(shape: &Shape) -> Self {
-        match shape {
-            Shape::Sphere(_) | Shape::Capsule(_) => Self::Round,
-            Shape::Plane(_) | Shape::Convex(_) => Self::Flat,
-            Shape::Parallelepiped(_) => Self::Box,
-            Shape::TriangleMesh(_) => Self::Mesh,
-        }
-    }
-}
-
-/// Change stamps of the parts of a set: equal stamps mean no change in between. Stamps are unique
-/// across all sets.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct ColliderStamps {
-    /// Stamp of the last change of membership: colliders and bodies that exist, their kinds,
-    /// groups, bodies and friction.
-    pub members: u64,
-    /// Stamp of the last motion of the shapes of each [`ShapeKind`].
-    pub kinds: [u64; 4],
-    /// Stamp of the last change of the state of the bodies.
-    pub bodies: u64,
-}
-
-fn next_stamp() -> u64 {
-    static STAMPS: AtomicU64 = AtomicU64::new(1);
-    STAMPS.fetch_add(1, Ordering::Relaxed)
-}
-
-/// Motion of a collider over the next frame.
-#[derive(Debug, Clone, Copy)]
-pub struct ColliderMotion<'a> {
-    /// Collider at the end of the frame.
-    pub collider: &'a Collider,
-    /// Shape at the start of the frame.
-    pub start_shape: &'a Shape,
-    /// Pose at the start of the frame.
-    pub start_pose: Pose,
-}
-
-#[derive(Debug, Clone)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-struct Entry {
-    collider: Collider,
-    start: Start,
-}
-
-/// State of a collider at the start of the next frame, relative to its end.
-#[derive(Debug, Clone, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-enum Start {
-    /// Same shape and pose.
-    Same,
-    /// Same shape, different pose.
-    Pose(Pose),
-    /// Different shape, and possibly a different pose.
-    Shape(Shape, Pose),
-}
+use crate::arena::Arena;
+use crate::error::ModelError;
+use crate::shape::check_count;
+use crate::{InteractionGroups, Pose, RigidBody, Shape};
 
 /// Colliders and the rigid bodies that they belong to.
 ///
@@ -175,47 +49,6 @@ impl PartialEq for ColliderSet {
         let (own, others): (Vec<_>, Vec<_>) = (colliders(self), colliders(other));
         own == others && self.bodies.iter().eq(other.bodies.iter())
     }
-}
-
-/// Counts of everything that has a limit, in the order of [`Sizes::LIMITS`].
-#[derive(Debug, Clone, Copy, Default)]
-struct Sizes([usize; 7]);
-
-impl Sizes {
-    const LIMITS: [(&'static str, usize); 7] = [
-        ("spheres", MAX_SHAPES),
-        ("capsules", MAX_SHAPES),
-        ("boxes", MAX_SHAPES),
-        ("planes and convexes", MAX_SHAPES),
-        ("planes of all convexes", MAX_PARTICLES),
-        ("mesh vertices", MAX_PARTICLES),
-        ("mesh triangles", MAX_PARTICLES),
-    ];
-
-    fn of(shape: &Shape) -> Self {
-        Self(match shape {
-            Shape::Sphere(_) => [1, 0, 0, 0, 0, 0, 0],
-            Shape::Capsule(_) => [0, 1, 0, 0, 0, 0, 0],
-            Shape::Parallelepiped(_) => [0, 0, 1, 0, 0, 0, 0],
-            Shape::Plane(_) => [0, 0, 0, 1, 1, 0, 0],
-            Shape::Convex(planes) => [0, 0, 0, 1, planes.len(), 0, 0],
-            Shape::TriangleMesh(mesh) => [0, 0, 0, 0, 0, mesh.vertices.len(), mesh.triangles.len()],
-        })
-    }
-
-    /// Returns the sizes after one shape is replaced by another, either of which may be absent.
-    fn exchanged(self, old: Option<&Shape>, new: Option<&Shape>) -> Result<Self, ModelError> {
-        let [old, new] = [old, new].map(|shape| shape.map(Self::of).unwrap_or_default());
-        let sizes = std::array::from_fn(|k| self.0[k] - old.0[k] + new.0[k]);
-        for (count, (what, limit)) in sizes.into_iter().zip(Self::LIMITS) {
-            check_count(what, count, limit)?;
-        }
-        Ok(Self(sizes))
-    }
-}
-
-fn check_friction(friction: f32) -> Result<(), ModelError> {
-    check_range("friction of a collider", friction, 0.0, 100.0)
 }
 
 const NO_COLLIDER: ModelError = ModelError::StaleHandle { what: "collider" };
