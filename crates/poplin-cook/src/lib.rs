@@ -8,9 +8,9 @@
 //! | connect | `topology` | edges, boundaries, connected components |
 //! | pair | `quadify` | pairs of triangles that form one quad |
 //! | type | `edges`, `bending` | stretch, shear and bending edges |
-//! | measure | `triangle_shapes` | rest shape of each triangle in warp and weft coordinates |
+//! | measure | `triangle_shapes` | rest shape of each triangle along warp and weft |
 //! | chain | `straight`, `chains` | chains of edges that continue each other |
-//! | thread | `grain`, `runs`, `fibers`, `thread` | vertical and horizontal fibers of one lane each |
+//! | thread | `grain`, `runs`, `fibers`, `thread` | vertical and horizontal fibers, one lane each |
 //! | colour | `sets` | sets of fibers that run in parallel |
 //! | tether | `geodesic`, `tethers` | largest distances from the pins |
 //! | bend | `bends` | dihedral-angle constraints |

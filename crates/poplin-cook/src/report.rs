@@ -209,7 +209,7 @@ impl fmt::Display for CookReport {
             row(
                 "virtual",
                 self.virtual_particle_count.to_string(),
-                "points of triangles that collide too".into(),
+                "collision points on triangles".into(),
             )?;
         }
         if self.bend_count > 0 {
