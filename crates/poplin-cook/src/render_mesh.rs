@@ -294,7 +294,11 @@ mod tests {
         assert_eq!(drawn.vertex_count(), 8);
         assert!((1..3).all(|vertex| drawn.corners.of(vertex).len() >= 3 - vertex));
         let seam = drawn.source_vertices.iter().position(|&source| source == 6).unwrap();
-        assert_eq!(drawn.corners.of(seam).len(), 3, "the normal is not shared across the welded seam");
+        assert_eq!(
+            drawn.corners.of(seam).len(),
+            3,
+            "the normal is not shared across the welded seam"
+        );
     }
 
     #[test]

@@ -1,5 +1,6 @@
-//! Writes the WGSL text of shared structs and constants. The files are checked in, so that whoever reads a shader sees them;
-//! `cargo xtask generate` writes them anew, and a test compares them.
+//! Generated WGSL declarations of shared structs and constants. The files are committed for
+//! readers; regenerate them with `cargo xtask generate`. A test compares them with the
+//! declarations.
 
 use std::fmt::Write as _;
 
@@ -7,10 +8,10 @@ use crate::{
     ConstantDescription, ConstantValue, STAGE_SETS, STAGES, StageMask, StageRow, StructDescription,
 };
 
-/// First lines of a generated file.
+/// First line of a generated file.
 const HEADER: &str = "// Written by `cargo xtask generate` from crates/poplin-layout: change the declaration there.\n";
 
-/// The shader files that are generated, as `folder/stem`, with their text.
+/// Generated shader files, as `folder/stem`, with their text.
 pub fn generated_shaders() -> [(&'static str, String); 5] {
     [
         ("state/types", HEADER.to_owned() + &structs(crate::SOLVER_STRUCTS)),
@@ -21,7 +22,7 @@ pub fn generated_shaders() -> [(&'static str, String); 5] {
     ]
 }
 
-/// A doc comment of Rust as one of WGSL: without the marks of links.
+/// Writes a Rust doc comment as a WGSL one, without link markup.
 fn push_doc(text: &mut String, indent: &str, doc: &[&str]) {
     for line in doc {
         let line =
@@ -54,7 +55,7 @@ fn constants(descriptions: &[ConstantDescription]) -> String {
         let _ = match description.value {
             ConstantValue::U32(u32::MAX) => writeln!(text, "const {name}: u32 = 0xffffffffu;"),
             ConstantValue::U32(value) => writeln!(text, "const {name}: u32 = {value}u;"),
-            // The shortest decimal that reads back as the same float.
+            // Shortest decimal that parses to the same float.
             ConstantValue::F32(value) if value.abs() > 1e6 => {
                 writeln!(text, "const {name}: f32 = {value:e};")
             }

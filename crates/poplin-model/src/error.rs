@@ -229,7 +229,9 @@ pub enum ModelError {
     },
     /// Triangle meshes that collide with one cloth but belong to different bodies, or partly to a
     /// body and partly to none.
-    #[error("all triangle meshes that a cloth collides with must belong to the same body or to none")]
+    #[error(
+        "all triangle meshes that a cloth collides with must belong to the same body or to none"
+    )]
     MeshesOfBodies,
     /// A write of nonzero inverse mass to a pinned particle: pins are set by the cloth, not by a
     /// write.

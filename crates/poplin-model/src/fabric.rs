@@ -73,8 +73,8 @@ pub struct VirtualParticle {
 /// Dihedral-angle constraint between two triangles that share an edge.
 ///
 /// The angle is 0 if the triangles are coplanar and positive if they fold away from the side on
-/// which `(edge, third corner)` runs counterclockwise. With stiffness `k = weight *
-/// bending_rigidity` [N m/rad] the energy is `k/2 (angle - rest_angle)^2`.
+/// which `(edge, third corner)` runs counterclockwise. With stiffness
+/// `k = weight * bending_rigidity` [N m/rad] the energy is `k/2 (angle - rest_angle)^2`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Bend {
@@ -108,9 +108,10 @@ pub struct Wing {
 ///
 /// A *fiber* is a chain of connected edges that one lane processes in order. The fibers of a *set*
 /// share no moving particle and run in parallel; a barrier separates sets. A graph-coloured fabric
-/// is the special case of one edge per fiber. Fiber `f` has edges `fiber_edge_begin[f] ..
-/// fiber_edge_begin[f + 1]` and one more vertex than edges: `fiber_vertices[fiber_edge_begin[f] + f
-/// ..= fiber_edge_begin[f + 1] + f]` (Kim, "Character Clothing in PhysX-3", 2011).
+/// is the special case of one edge per fiber. Fiber `f` has edges
+/// `fiber_edge_begin[f] .. fiber_edge_begin[f + 1]` and one more vertex than edges:
+/// `fiber_vertices[fiber_edge_begin[f] + f ..= fiber_edge_begin[f + 1] + f]` (Kim, "Character
+/// Clothing in PhysX-3", 2011).
 #[derive(Debug, Clone, Default, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Fabric {
@@ -143,9 +144,9 @@ pub struct Fabric {
     pub tether_lengths: Vec<f32>,
     /// Surface triangles, for air forces, normals and rendering.
     pub triangles: Vec<[u32; 3]>,
-    /// Rest shape of each triangle, shape `[triangle_count]`, or empty: coordinates `[u1, v1, u2,
-    /// v2]` \[m\] of its second and third corner relative to its first, u along the horizontal
-    /// threads (weft), v along the vertical ones (warp).
+    /// Rest shape of each triangle, shape `[triangle_count]`, or empty: coordinates
+    /// `[u1, v1, u2, v2]` \[m\] of its second and third corner relative to its first, u along the
+    /// horizontal threads (weft), v along the vertical ones (warp).
     ///
     /// `u1 v2 - u2 v1` is twice the rest area, positive if the corners run counterclockwise in (u,
     /// v); a triangle with area 0 exerts no force.

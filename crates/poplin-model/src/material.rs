@@ -165,8 +165,8 @@ impl Cloth {
     /// Sets the compliance of [`Xpbd`] edges to that of a membrane of this material, independent of
     /// the mesh, for each phase whose compliance is 0.
     ///
-    /// A strain e along the warp has the energy `K e^2 / 2` per area, and each edge of a phase `(e
-    /// L)^2 / (2 c)`, so that the compliance is `c = sum(L^2) / (K A)` for a cloth of area A;
+    /// A strain e along the warp has the energy `K e^2 / 2` per area, and each edge of a phase
+    /// `(e L)^2 / (2 c)`, so that the compliance is `c = sum(L^2) / (K A)` for a cloth of area A;
     /// diagonals lengthen by half the shear angle, so theirs is `sum(L^2) / (4 G A)`. Diagonals
     /// also resist stretch, and K is reduced accordingly, so that a strip with free sides, pulled
     /// along warp or weft, lengthens as the material specifies. Edges are treated as if they ran

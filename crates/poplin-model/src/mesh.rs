@@ -32,8 +32,8 @@ pub struct CornerUvs {
     pub quads: Vec<[u32; 4]>,
 }
 
-/// Splits a quad `[a, b, c, d]`, or values at its corners, into the triangles `[a, b, c]` and `[c,
-/// d, a]`.
+/// Splits a quad `[a, b, c, d]`, or values at its corners, into the triangles `[a, b, c]` and
+/// `[c, d, a]`.
 pub fn halves_of_quad<T: Copy>([a, b, c, d]: [T; 4]) -> [[T; 3]; 2] {
     [[a, b, c], [c, d, a]]
 }
@@ -47,8 +47,8 @@ impl Mesh {
     /// Creates a flat grid of quads in the x/z plane with corner 0 at the origin, `columns` x
     /// `rows` vertices.
     ///
-    /// Vertex `(column, row)` has index `row * columns + column` and lies at `(column, 0, row) *
-    /// size / (count - 1)`; `uvs` range over 0..1 along both axes.
+    /// Vertex `(column, row)` has index `row * columns + column` and lies at
+    /// `(column, 0, row) * size / (count - 1)`; `uvs` range over 0..1 along both axes.
     ///
     /// # Panics
     /// Panics if `columns` or `rows` is below 2 or their product exceeds [`crate::MAX_PARTICLES`];

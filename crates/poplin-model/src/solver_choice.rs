@@ -136,8 +136,8 @@ impl SolverChoice {
 }
 
 impl fmt::Display for SolverChoice {
-    /// Formats like `420 Hz, all fibers semi-implicit: longest chain 76 edges of 15.9 mm, held by
-    /// tethers`.
+    /// Formats like
+    /// `420 Hz, all fibers semi-implicit: longest chain 76 edges of 15.9 mm, held by tethers`.
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let fibers = if self.all_semi_implicit { ", all fibers semi-implicit" } else { "" };
         let (edges, length) = (self.chain_edges(), 1e3 * self.edge_length);

@@ -37,8 +37,8 @@ use crate::error::{Context, ModelError, check_finite, check_range};
 
 /// Settings of one cloth: plain fields in groups; [`ClothConfig::validate`] checks the ranges.
 ///
-/// Stiffness-like values x in `0..=1` are stored as `log2(1 - x)` and act as `1 - (1 -
-/// x)^(stiffness_frequency * h)` in an iteration of `h` seconds, so that their effect is
+/// Stiffness-like values x in `0..=1` are stored as `log2(1 - x)` and act as
+/// `1 - (1 - x)^(stiffness_frequency * h)` in an iteration of `h` seconds, so that their effect is
 /// independent of the frame rate; `x = 1` is clamped to `log2(1 - x) = -128` (0.948 per iteration
 /// at the default frequencies).
 #[derive(Debug, Clone, PartialEq)]
