@@ -400,15 +400,15 @@ shared_constants! {
     pub const TRIANGLE_BODY_FORCED: u32 = 8;
     /// Word of a body: the first row of one of those, and 1.
     pub const TRIANGLE_BODY_FORCED_ROW: u32 = 9;
-    /// Flag of a body that is a cloth.
+    /// Flag of a body: it is a cloth.
     pub const TRIANGLE_IS_CLOTH: u32 = 1;
-    /// Flag of a body that is a plane.
+    /// Flag of a body: it is a plane.
     pub const TRIANGLE_IS_PLANE: u32 = 2;
-    /// Number of children of a node, and of simplices of a leaf.
+    /// Children of a node, and simplices of a leaf.
     pub const TRIANGLE_CHILDREN: u32 = 8;
-    /// Largest number of levels of a tree, for as many simplices as there are indices.
+    /// Most levels of a tree: it may have as many simplices as there are indices.
     pub const TRIANGLE_LEVELS: u32 = 11;
-    /// Size of the traversal stack of a search: the siblings on every level, and the last node.
+    /// Nodes that a search keeps to visit: of each level those beside the one it is in, and the last.
     pub const TRIANGLE_STACK: u32 = TRIANGLE_LEVELS * (TRIANGLE_CHILDREN - 1) + 1;
 
     /// Number of words of a cloth's report in `feedback`.
