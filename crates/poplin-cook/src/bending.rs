@@ -45,6 +45,7 @@ pub(crate) fn bending_pairs(
         keys.extend(
             pairs.iter().map(|&[i, j]| pair_key([around[i as usize].1, around[j as usize].1])),
         );
+        // A straight pair that does not contain the edge itself crosses its line at this vertex.
         for (position, &(edge, _)) in around.iter().enumerate() {
             is_held[edge as usize] |= pairs.iter().any(|pair| !pair.contains(&(position as u32)));
         }

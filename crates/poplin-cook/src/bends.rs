@@ -65,6 +65,7 @@ fn bend(
     debug_assert_eq!(key_pair(key), [a.min(b), a.max(b)]);
     let particles = [a, b, c, d];
     let [pa, pb, pc, pd] = particles.map(|particle| surface.positions[particle as usize]);
+    // Triangles folded onto each other share their far corner and have no hinge.
     let is_usable = c != d
         && particles.iter().any(|&particle| inverse_masses[particle as usize] > 0.0)
         && has_area(pa, pb, pc)

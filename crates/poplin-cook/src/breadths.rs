@@ -18,6 +18,7 @@ pub(crate) fn edge_breadths(fabric: &Fabric) -> Vec<f32> {
     let mut particle_areas = vec![0.0f64; fabric.particle_count as usize];
     for (triangle, shape) in fabric.triangles.iter().zip(&fabric.triangle_shapes) {
         let [u1, v1, u2, v2] = shape.map(f64::from);
+        // Rest area from thread coordinates: |p x q| / 2
         let area = 0.5 * (u1 * v2 - u2 * v1).abs();
         for k in 0..3 {
             let [a, b, far] = [0, 1, 2].map(|n| triangle[(k + n) % 3]);

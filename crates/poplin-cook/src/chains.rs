@@ -77,6 +77,7 @@ impl<'a> Chains<'a> {
     ) -> Self {
         let ends = edges.as_flattened();
         let at_vertex = Csr::new(ground.positions.len(), ends.iter().copied().zip(0u32..));
+        // Ends 2 e and 2 e + 1 of edge e: `end ^ 1` is the other end of the same edge.
         let (straight, next) = (StraightPairs::new(max_turn), vec![NO_END; ends.len()]);
         let mut chains = Self { edges, ground, straight, at_vertex, next };
         for vertex in ground.moving() {
@@ -176,6 +177,7 @@ impl<'a> Chains<'a> {
     pub(crate) fn follow(&self, mut visit: impl FnMut(Chain<'_>)) {
         let mut is_visited = vec![false; self.edges.len()];
         let (mut vertices, mut edges) = (Vec::new(), Vec::new());
+        // Open chains first, so that what is left are loops.
         for loops in [false, true] {
             for start in 0..self.next.len() {
                 if is_visited[start / 2] || (!loops && self.next[start] != NO_END) {

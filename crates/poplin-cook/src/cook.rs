@@ -107,6 +107,7 @@ fn thread_fabric(
     let ground = Ground { positions: &surface.positions, normals: &normals, inverse_masses };
     let threaded = PhaseKind::ALL.into_iter().zip(thread_fibers(&edges, ground, options));
     for (kind, fibers) in threaded.filter(|(_, fibers)| fibers.len() > 0) {
+        // Fibers are stored set by set, in the order of the lanes.
         let sets = color_fibers(&fibers, inverse_masses);
         let set_begin = fabric.set_count() as u32;
         for set in &sets {

@@ -60,6 +60,7 @@ fn cost_of_pieces(fibers: &[usize], length: usize, set_count: usize) -> f64 {
         let count = fiber.div_ceil(length);
         pieces.extend((0..count).map(|k| (fiber * (k + 1) / count - fiber * k / count) as u32));
     }
+    // 1 -> 2, 2 -> 4, n -> n + 1 otherwise
     let cut_count = (set_count + 1).max(2 * set_count.min(2));
     let set_count = if pieces.len() > fibers.len() { cut_count } else { set_count };
     pieces.sort_unstable_by_key(|&length| Reverse(length));

@@ -49,6 +49,7 @@ impl Edges {
         };
         let mut edges = Self::default();
         for (edge, &pair) in topology.edges.iter().enumerate().filter(|(_, pair)| useful(pair)) {
+            // The shared edge of two triangles that form a quad is its diagonal.
             if quad_pairs.is_shared_edge[edge] {
                 edges.shearing.push(pair);
                 continue;
@@ -65,6 +66,7 @@ impl Edges {
         shear.extend(quad_pairs.diagonals.iter().map(|&[_, opposite]| pair_key(opposite)));
         shear.sort_unstable();
         shear.dedup();
+        // Irregular meshes may have a diagonal that is also the side of a face.
         shear.retain(|&key| !is_mesh_edge(&key_pair(key)));
         if options.bending {
             let mut bending =

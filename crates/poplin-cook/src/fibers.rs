@@ -53,6 +53,7 @@ impl<'a> FiberList<'a> {
     pub(crate) fn cut(&mut self, chain: &[u32], max_length: usize) {
         let length = chain.len() - 1;
         let is_loop = chain[0] == chain[length];
+        // A loop needs two pieces: as one fiber it would visit its first vertex twice.
         let count = length.div_ceil(max_length).max(if is_loop { 2 } else { 1 });
         for piece in 0..count {
             self.add(&chain[length * piece / count..=length * (piece + 1) / count]);
@@ -63,6 +64,8 @@ impl<'a> FiberList<'a> {
     fn add(&mut self, piece: &[u32]) {
         self.visit(piece[0]);
         for pair in piece.windows(2) {
+            // The fiber would meet itself: end it, and continue with a new one from the last
+            // vertex.
             if self.last_fiber[pair[1] as usize] == self.fibers.len() as u32 {
                 self.close();
                 self.visit(pair[0]);
@@ -87,6 +90,7 @@ impl<'a> FiberList<'a> {
         let begin = self.fibers.begin[self.fibers.len()] as usize;
         let vertices = &mut self.fibers.vertices[begin..];
         let ends = [vertices[0], vertices[vertices.len() - 1]].map(|vertex| vertex as usize);
+        // True for a pinned end.
         let [first, last] = ends.map(|vertex| self.ground.inverse_masses[vertex] == 0.0);
         let [here, there] = ends.map(|vertex| self.up.dot(self.ground.positions[vertex]));
         if if first == last { there > here } else { last } {

@@ -112,6 +112,8 @@ impl<'a> March<'a> {
             for (near, far) in [(b, c), (c, b)] {
                 let length = path.length
                     + self.positions[vertex as usize].distance(self.positions[far as usize]);
+                // Path along the edge, always valid; then straight across the triangle, which may
+                // be shorter.
                 self.offer(far, Path { pin: path.pin, length });
                 let other = self.paths[near as usize];
                 if other.pin != NO_PIN {
@@ -123,6 +125,7 @@ impl<'a> March<'a> {
 
     /// Offers `far` the straight paths through the edge between `a` and `b`.
     fn offer_across(&mut self, far: u32, a: (u32, Path), b: (u32, Path)) {
+        // If the ends lead to different pins, either may be nearer to `far`.
         let pins = [Some(a.1.pin), (b.1.pin != a.1.pin).then_some(b.1.pin)];
         for pin in pins.into_iter().flatten() {
             let source = self.positions[pin as usize];
@@ -176,6 +179,7 @@ fn length_through_edge(
     if e == 0.0 {
         return None;
     }
+    // Local coordinates of `far` in the plane of the triangle.
     let x = (far - a).dot(edge) / e;
     let y = ((far - a).length_squared() - x * x).max(0.0).sqrt();
     // (la - lb)(la + lb) is more accurate than la^2 - lb^2.

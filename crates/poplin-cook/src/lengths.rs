@@ -54,6 +54,7 @@ impl FiberLengths {
         let (mut fibers, mut edges) = (0, 0);
         for (length, &count) in self.counts.iter().enumerate().rev() {
             let missing = wanted.saturating_sub(edges);
+            // The last fiber may contain more edges than are missing.
             let taken = count.min(missing.div_ceil(length.max(1)));
             (fibers, edges) = (fibers + taken, edges + taken * length);
         }

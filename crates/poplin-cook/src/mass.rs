@@ -63,6 +63,7 @@ fn particle_areas(surface: &Surface) -> Vec<f64> {
     let mut areas = vec![0.0; surface.positions.len()];
     let mut add = |corners: [u32; 3], part: f64| {
         let [a, b, c] = corners.map(|corner| surface.positions[corner as usize]);
+        // Lumped mass: each corner receives a third.
         let third = part / 3.0 * triangle_area(a, b, c);
         corners.iter().for_each(|&corner| areas[corner as usize] += third);
     };

@@ -64,6 +64,7 @@ fn worst_corner([a, c, b, d]: [DVec3; 4]) -> Option<f64> {
     let cosine = |corner: DVec3, x: DVec3, y: DVec3| {
         (x - corner).normalize_or_zero().dot((y - corner).normalize_or_zero())
     };
+    // Corners c and d belong to one triangle each.
     let mut worst = cosine(c, a, b).abs().max(cosine(d, a, b).abs());
     if worst > MAX_COSINE {
         return None;

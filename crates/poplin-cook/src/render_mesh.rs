@@ -100,6 +100,7 @@ impl Drawn<'_> {
         let mut vertex_of = vec![0u32; corners.len()];
         let mut firsts: Vec<usize> = Vec::new();
         for &corner in &order {
+            // Equal keys are adjacent after sorting; each run becomes one vertex.
             if firsts.last().is_none_or(|&first| key(first) != key(corner)) {
                 firsts.push(corner);
             }
@@ -119,6 +120,8 @@ impl Drawn<'_> {
             .zip(&firsts)
             .map(|(vertex, &first)| {
                 let around = of_group[&groups[first]].iter().copied();
+                // Corners across a texture seam share the normal group but belong to another
+                // vertex.
                 let (own, beyond): (Vec<_>, Vec<_>) =
                     around.partition(|&corner| vertex_of[corner] == vertex);
                 own_corner_counts.push(own.len() as u32);
@@ -201,6 +204,7 @@ impl Drawn<'_> {
             // directions.
             let is_one_side = corners[a].site == corners[d].site;
             let (m, n) = (normals[a / 3], normals[c / 3]);
+            // Degenerate triangles have no normal and never form a crease.
             let is_smooth = m.dot(n) >= least_cosine || m == DVec3::ZERO || n == DVec3::ZERO;
             if is_one_side && is_smooth {
                 unite(&mut group, a, d);

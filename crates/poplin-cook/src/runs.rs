@@ -52,6 +52,8 @@ impl<'a> Runs<'a> {
         self.before.clear();
         for &edge in edges {
             let (length, uprightness) = self.courses[edge as usize];
+            // Best score with the current edge vertical or horizontal: stay in the kind, or pay for
+            // a cut.
             let stays = [gains[0] >= gains[1] - price, gains[1] >= gains[0] - price];
             self.before.push([0, 1].map(|kind| if stays[kind] { kind } else { 1 - kind }));
             let best =

@@ -53,6 +53,7 @@ fn chain_order(fibers: &Fibers, inverse_masses: &[f32]) -> Vec<u32> {
     let mut order: Vec<u32> = (0..chain_count as u32).collect();
     order.sort_by_key(|&chain| Reverse(chains.vertices(chain as usize).len()));
     let colors = Conflicts::new(&chains, inverse_masses).color(order);
+    // Neighbouring pieces of a chain conflict: alternate ones come first, then those between.
     let pieces = (0..chain_count).flat_map(|chain| {
         let color = colors[chain];
         chain_fibers(chain).enumerate().map(move |(piece, fiber)| (color, piece % 2, fiber))
@@ -92,6 +93,8 @@ impl<'a> Conflicts<'a> {
     fn color(&mut self, mut order: Vec<u32>) -> Vec<u32> {
         let mut colors = self.saturate(&order);
         for _ in 0..RECOLORING_ROUNDS {
+            // Stable: keeps colour classes together, which guarantees that first fit needs no more
+            // sets.
             order.sort_by_key(|&fiber| Reverse(colors[fiber as usize]));
             colors = self.first_fit(&order);
         }
@@ -110,6 +113,7 @@ impl<'a> Conflicts<'a> {
     /// First colour that no conflicting fiber has.
     fn free_color(&mut self, fiber: u32, colors: &[u32]) -> u32 {
         self.mark_taken(fiber, colors);
+        // A colour is taken if the current query has marked it, so that marks need no clearing.
         let free = self.taken.iter().position(|&query| query != self.query);
         let color = free.unwrap_or(self.taken.len());
         self.taken.resize(self.taken.len().max(color + 1), 0);
@@ -156,6 +160,7 @@ impl<'a> Conflicts<'a> {
             self.mark_taken(fiber as u32, colors);
             let old = colors[fiber] as usize;
             let free = (0..counts.len()).filter(|&color| self.taken[color] != self.query);
+            // Move only if it reduces the imbalance.
             if let Some(new) = free.min_by_key(|&color| counts[color])
                 && counts[new] + 1 < counts[old]
             {

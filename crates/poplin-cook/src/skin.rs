@@ -153,6 +153,7 @@ impl<'a> Cloth<'a> {
                 longest_side = longest_side.max(side.length());
             }
         }
+        // Same fallback as for render vertices without area.
         let normals = normals.into_iter().map(|sum| sum.normalize_or(DVec3::Y)).collect();
         let tree = TriangleTree::new(triangles.iter().map(corners));
         Self { triangles, positions, normals, tree, longest_side }
@@ -161,6 +162,7 @@ impl<'a> Cloth<'a> {
     fn nearest(&self, position: DVec3, normal: DVec3) -> Option<NearestTriangle> {
         let any = self.tree.nearest(position, |_| true)?;
         let facing = self.tree.nearest(position, |own| own.dot(normal) > 0.0);
+        // FACING is a ratio of distances; the tree returns squares.
         let is_near = |found: &NearestTriangle| found.square <= FACING * FACING * any.square;
         Some(facing.filter(is_near).unwrap_or(any))
     }
@@ -183,6 +185,7 @@ impl<'a> Cloth<'a> {
         // Start: the nearest point, with the offset along the normal there.
         let flat = (b - a).cross(c - a).normalize_or_zero();
         let coordinates = |point: DVec3, normal: DVec3| {
+            // point - a = v (b - a) + w (c - a) + offset normal
             let solved = DMat3::from_cols(b - a, c - a, normal).inverse() * (point - a);
             ([solved.x, solved.y], solved.z)
         };

@@ -120,6 +120,7 @@ fn capsule_depth(point: DVec3, ends: [Sphere; 2]) -> f64 {
         return from_radius - point.distance(a);
     }
     let length = a.distance(b);
+    // Sine of the half angle of the cone.
     let slope = (to_radius - from_radius) / length;
     let fraction = if slope.abs() < 1.0 {
         // The hull is the union of the spheres along the axis. In axial coordinate y and distance x

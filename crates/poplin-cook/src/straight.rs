@@ -70,6 +70,7 @@ impl StraightPairs {
     ) -> &[[u32; 2]] {
         let count = ends.len();
         self.find_candidates(center, normal, ends);
+        // Without a choice, or with too many edges for the exponential search, greedy is used.
         if self.is_each_end_in_one_pair() || count > MAX_SEARCHED_EDGES {
             self.take_straightest();
         } else {
@@ -139,6 +140,8 @@ impl StraightPairs {
         self.best.push((0.0, 0));
         for last in 0..count {
             let alone = ALONE + price(last);
+            // Subsets in ascending order: `best[subset]` with highest bit `last` is appended at its
+            // index.
             for others in 0..1 << last {
                 let mut choice = (self.best[others].0 + alone, last);
                 for &(turn_squared, first, second) in &self.candidates {

@@ -100,6 +100,7 @@ impl Surface {
             })
             .collect();
         // Quads that lost a corner are triangles now; triangles come first.
+        // Stable: the order of the mesh is kept within triangles and within quads.
         surface.faces.sort_by_key(|face| face.corner_count);
         surface.degenerate_face_count = count - surface.faces.len();
         surface.drop_duplicates();
@@ -121,6 +122,7 @@ impl Surface {
         for (index, face) in self.faces.iter().enumerate() {
             let mut key = face.particles;
             if !face.is_quad() {
+                // A triangle's fourth entry repeats its first; exclude it from the key.
                 key[3] = u32::MAX;
             }
             key.sort_unstable();
@@ -183,6 +185,7 @@ fn clean_face(
     if count < 3 || folded {
         return None;
     }
+    // Unused entries repeat the first corner.
     (count..4).for_each(|k| (kept[k], welded[k]) = (kept[0], welded[0]));
     let at = |k: usize| positions[welded[k] as usize];
     let has_area = has_area(at(0), at(1), at(2))

@@ -42,6 +42,7 @@ pub(crate) fn thread_fibers(
     let up = -glam::Vec3::from(options.gravity).as_dvec3();
     let price = |edge: u32| 2.0 * GRAIN_PRICE * edges.courses[edge as usize].1.abs();
     let mut chains = Chains::link(&edges.stretch, ground, max_turn, price);
+    // Before chains are split into runs, since lengthening works on whole chains.
     chains.lengthen(given_length.unwrap_or(UNCUT));
     let cut = |lengths: [usize; 2]| {
         let mut lists = [FiberList::new(ground, DVec3::ZERO), FiberList::new(ground, up)];

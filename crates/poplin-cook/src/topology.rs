@@ -28,6 +28,7 @@ impl Topology {
         for (face, index) in surface.faces.iter().zip(0u32..) {
             sides.extend(face.sides().map(|side| (pair_key(side), index)));
         }
+        // Equal sides become adjacent, with their faces in ascending order.
         sides.sort_unstable();
         let mut edges: Vec<[u32; 2]> = Vec::with_capacity(sides.len() / 2 + 1);
         let mut face_of_edge = Vec::with_capacity(sides.len());

@@ -82,6 +82,7 @@ impl TriangleTree {
         if end - begin <= LEAF_SIZE {
             return;
         }
+        // Median split along the longest axis.
         let axis = (high - low).max_position();
         let middle = (end - begin) / 2;
         range.select_nth_unstable_by(middle, |a, b| a.center()[axis].total_cmp(&b.center()[axis]));
@@ -100,6 +101,7 @@ impl TriangleTree {
         let mut nearest = Nearest { square: f64::INFINITY, height: 0.0 };
         self.search(point, |triangle| {
             nearest.consider(triangle, point);
+            // Ties must stay reachable, so the search radius includes them.
             nearest.square * (1.0 + TIE)
         });
         let is_found = nearest.square.is_finite();
@@ -193,6 +195,7 @@ impl Triangle {
         if d3 >= 0.0 && d4 <= d3 {
             return b;
         }
+        // Unnormalised barycentric weight of c; not positive on the outer side of ab.
         let of_c = d1 * d4 - d3 * d2;
         if of_c <= 0.0 && d1 >= 0.0 && d3 <= 0.0 {
             return a + ab * (d1 / (d1 - d3));
@@ -222,6 +225,7 @@ impl Nearest {
         }
         let height = triangle.normal.dot(point - triangle.corners[0]);
         let is_tie = square >= self.square * (1.0 - TIE);
+        // Among equally near triangles, the plane farthest from the point determines the sign.
         if !is_tie || height.abs() > self.height.abs() {
             self.height = height;
         }

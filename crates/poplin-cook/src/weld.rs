@@ -64,6 +64,7 @@ fn weld_near(positions: &[DVec3], tolerance: f64) -> Vec<u32> {
             let other = (low[axis] != high[axis]).then_some(high[axis]);
             std::iter::once(low[axis]).chain(other)
         };
+        // Up to 8 cells around the position contain every representative within the tolerance.
         for x in sides(0) {
             for y in sides(1) {
                 for z in sides(2) {

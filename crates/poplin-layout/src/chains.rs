@@ -38,6 +38,7 @@ impl Chains {
     fn append(&mut self, links: &Links) {
         let mut is_taken = vec![false; links.neighbors.len()];
         for first in 0..links.neighbors.len() {
+            // Chains start at their ends; rings do not occur.
             if is_taken[first] || links.neighbors[first].iter().flatten().count() == 2 {
                 continue;
             }
@@ -88,8 +89,10 @@ impl Links {
     fn add(&mut self, [a, b]: [u32; 2]) {
         let free =
             |links: &Self, i: u32| links.neighbors[i as usize].iter().position(Option::is_none);
+        // A particle in the middle of a chain has no free side.
         let (Some(of_a), Some(of_b)) = (free(self, a), free(self, b)) else { return };
         let [root_a, root_b] = [a, b].map(|i| self.root(i));
+        // Equal roots would close a ring, which is left open.
         if root_a != root_b {
             self.parents[root_a as usize] = root_b;
             self.neighbors[a as usize][of_a] = Some(b);

@@ -164,6 +164,7 @@ pub fn pack_fabric(fabric: &Fabric, pool: &mut Vec<u32>) -> FabricOffsets {
     };
 
     let anchors = anchors(fabric);
+    // Anchors are sorted: the rank of an anchor is its slot.
     let slot_of = |anchor: &u32| anchors.partition_point(|a| a < anchor) as u32;
     let slots: Vec<u32> = fabric.tether_anchors.iter().map(slot_of).collect();
     let tether_begin = append(&slots);
@@ -175,11 +176,13 @@ pub fn pack_fabric(fabric: &Fabric, pool: &mut Vec<u32>) -> FabricOffsets {
     let shapes: Vec<TriangleShape> =
         fabric.triangle_shapes.iter().map(TriangleShape::new).collect();
     let shape_rows: Vec<_> = shapes.iter().map(TriangleShape::row).collect();
+    // Structure of arrays, so that neighbouring lanes read neighbouring words.
     let numbers: Vec<f32> =
         (0..SHAPE_WORDS as usize).flat_map(|k| shape_rows.iter().map(move |row| row[k])).collect();
     let element_begin = append(cast_slice(&numbers));
     append(cast_slice(rates(fabric, &shapes).as_flattened()));
     let bend_particles: Vec<_> = fabric.bends.iter().map(|bend| bend.particles).collect();
+    // Only read together with `element_begin`: consecutive parts need no offsets of their own.
     append(&corners_by_member(particle_count, &bend_particles));
     if !shapes.is_empty() {
         append(&Chains::new(fabric).words());
@@ -281,11 +284,13 @@ fn corners_by_member<const N: usize>(member_count: usize, groups: &[[u32; N]]) -
         table[member as usize + 1] += 1;
     }
     for member in 0..member_count {
+        // Prefix sums.
         table[member + 1] += table[member];
     }
     let mut next = table.clone();
     let begin = table.len();
     table.resize(begin + N * groups.len(), 0);
+    // Counting sort by member; ascending groups keep the order deterministic.
     for (group, members) in groups.iter().enumerate() {
         for (corner, &member) in members.iter().enumerate() {
             table[begin + next[member as usize] as usize] = (N * group + corner) as u32;

@@ -98,9 +98,11 @@ pub fn pack_cloth_parameters(
     for (phase, solver) in phases {
         pool.extend_from_slice(cast_slice(&[phase_constants(cloth, phase, solver, &scale)]));
     }
+    // The implicit solver has no phases; its constants follow at the same offset.
     let phase_count = (pool.len() as u32 - phase_begin) / PHASE_ROWS;
     if let Some(implicit) = config.solver.as_implicit() {
         let solve_begin = inputs.solve_begin;
+        // One block of constants per step length: whole, half, quarter, ...
         for halvings in 0..=implicit.max_halvings {
             let constants =
                 implicit_constants(implicit, config.gravity, solve_begin, &scale, halvings);

@@ -93,10 +93,12 @@ pub(crate) fn implicit_constants(
     };
     let [stretch_memory, bend_memory] =
         [implicit.stretch_damping, implicit.bending_damping].map(memory);
+    // k (1 + beta/h) = k / (1 - memory); the clamp keeps products with masses finite.
     let damped = |stiffness: f64| (stiffness / (1.0 - stretch_memory)).min(1e20) as f32;
     let [u, v, shear] = stiffnesses(implicit);
     let [rate_u, rate_v] = match implicit.stretch {
         StretchModel::StretchShear | StretchModel::Springs => [u + shear, v + shear],
+        // lambda + 2 mu for stretch plus mu for shear
         StretchModel::Trispring => [u + 3.0 * v; 2],
     };
     let gravity = glam::Vec3::from(gravity).as_dvec3().length();
@@ -155,6 +157,7 @@ fn stiffnesses(implicit: &Implicit) -> [f64; 3] {
         }
         StretchModel::Trispring => {
             let ratio = f64::from(implicit.poisson_ratio);
+            // Plane stress: lambda = K nu / (1 - nu^2), mu = K / (2 (1 + nu))
             [warp * ratio / (1.0 - ratio * ratio), warp / (2.0 * (1.0 + ratio)), 0.0]
         }
     }
@@ -240,6 +243,7 @@ const MIN_BUDGET: u32 = 1024;
 pub const fn max_evaluations(implicit: &Implicit) -> u32 {
     let interval = check_interval(implicit.preconditioner);
     let ticks = 1 << implicit.max_halvings;
+    // Without step control a frame step is exactly one solve.
     let (solves, budget) = if implicit.max_halvings == 0 {
         (1, implicit.max_iterations)
     } else {
@@ -329,9 +333,11 @@ pub(crate) fn rates(fabric: &Fabric, shapes: &[TriangleShape]) -> Vec<[f32; 4]> 
     for bend in &fabric.bends {
         let [c, d] = bend.wings.map(|wing| 1.0 / f64::from(wing.height));
         let [at_c, at_d] = bend.wings.map(|wing| f64::from(wing.foot));
+        // |grad angle|: 1/h at the far corners, split by the foot of the height at the edge's ends.
         let ends =
             [(1.0 - at_c).abs() * c + (1.0 - at_d).abs() * d, at_c.abs() * c + at_d.abs() * d];
         let gradients = [ends[0], ends[1], c, d];
+        // |g_i| sum_j |g_j| bounds the row sums of the Hessian g g^T.
         let sum: f64 = gradients.iter().sum();
         for (particle, gradient) in bend.particles.iter().zip(gradients) {
             sums[*particle as usize][2] += f64::from(bend.weight) * gradient * sum;

@@ -38,8 +38,10 @@ pub(crate) fn iteration_constants(
     let (mut bias, mut previous_bias, mut wind) = (motion.bias, motion.previous_bias, motion.wind);
     let rotation = motion.rotation.map(|constants| constants.rotation);
     (0..count).map(move |iteration| {
+        // The velocity is a displacement over the last step; a changed step scales it once.
         let ratio = if iteration == 0 { step_ratio } else { 1.0 };
         let fraction =
+            // Exactly 1 at the end, so that moving inputs reach their targets.
             if iteration + 1 == count { 1.0 } else { (iteration + 1) as f32 / count as f32 };
         let constants = IterationConstants {
             velocity_scale: [kept[0] * ratio, kept[1] * ratio, kept[2] * ratio, fraction],

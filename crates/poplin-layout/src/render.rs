@@ -148,6 +148,7 @@ pub fn pack_render_mesh(mesh: &RenderMesh, words: &mut Vec<u32>) -> RenderInstan
         let words: [u32; BINDING_WORDS as usize] = [a, b, c, u, v, w, binding.offset.to_bits()];
         words
     });
+    // Floats are stored as their bits.
     let uvs = mesh.uvs.iter().flat_map(|&uv| cast::<_, [u32; 2]>(uv));
     let flat = |pairs: &[[u32; 2]]| pairs.iter().copied().flatten().collect::<Vec<_>>();
     RenderInstance {

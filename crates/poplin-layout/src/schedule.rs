@@ -437,6 +437,7 @@ pub fn schedule_events(steps: &[Step]) -> Vec<ScheduleEvent> {
                 events.push(ScheduleEvent::End);
             }
             Step::Work(_, tasks) => {
+                // A loop shared by several stages guards each call by its own stage.
                 let is_of_many = tasks.iter().any(|task| task.stage() != tasks[0].stage());
                 for task in *tasks {
                     let call = ScheduleEvent::Call(task.name().to_owned());

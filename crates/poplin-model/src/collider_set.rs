@@ -209,11 +209,13 @@ impl ColliderSet {
         }
         let sizes = sizes.exchanged(Some(&collider.shape), Some(&shape))?;
         let kind = ShapeKind::of(&shape);
+        // Otherwise there is no vertex correspondence to interpolate.
         let is_reached = collider.shape.can_become(&shape);
         let old = std::mem::replace(&mut collider.shape, shape);
         if is_reached {
             *start = match std::mem::replace(start, Start::Same) {
                 Start::Same => Start::Shape(old, collider.pose),
+                // Both pose and shape change in this frame: keep the start of each.
                 Start::Pose(pose) => Start::Shape(old, pose),
                 earlier @ Start::Shape(..) => earlier,
             };

@@ -99,6 +99,7 @@ impl ContactReport {
     #[must_use]
     pub fn followed_by(&self, later: &Self) -> Self {
         let join = |mut all: Option<Trouble>, later: Option<Trouble>| {
+            // Frame numbers continue after those of the earlier run.
             let later = later.map(|it| Trouble {
                 first_frame: it.first_frame + self.frames,
                 last_frame: it.last_frame + self.frames,

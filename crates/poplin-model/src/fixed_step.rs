@@ -79,6 +79,7 @@ impl FixedStep {
         let total = (self.rest + seconds.max(0.0)).min(f64::MAX);
         // The remainder is exact, so that no time is lost to rounding.
         self.rest = total % dt;
+        // A multiple of dt up to rounding, hence `round` below.
         let used = total - self.rest;
         let whole = (used / dt).round();
         let (count, dropped) = if whole > f64::from(self.max_steps) {

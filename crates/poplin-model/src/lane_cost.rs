@@ -42,6 +42,7 @@ impl LaneCost {
         let mut group = 0;
         for (fiber, length) in lengths.into_iter().enumerate() {
             let lane = fiber % lanes;
+            // A new group, or the next round of the same group.
             if lane.is_multiple_of(width) {
                 (longest, group) = (0, lane / width);
                 times[group] += self.fiber;

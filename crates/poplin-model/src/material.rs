@@ -181,6 +181,7 @@ impl Cloth {
             [PhaseKind::Vertical, PhaseKind::Horizontal, PhaseKind::Shearing].map(squares);
         let area = self.area();
         let Solver::Xpbd(Xpbd { phases, .. }) = &mut self.config.solver else { return };
+        // Diagonals also resist stretch; subtract their part.
         let [warp, weft] = beside_shear(material.stretch.map(f64::from), material.shear.into());
         for (phase, squares, stiffness, damping_time) in [
             (&mut phases.vertical, vertical, warp, 0.0),
@@ -197,6 +198,7 @@ impl Cloth {
             if phase.compliance == 0.0 && compliance.is_finite() {
                 phase.compliance = compliance.min(1e9);
                 if compliance > 0.0 && phase.damping == 0.0 {
+                    // Viscosity = damping time times stiffness.
                     phase.damping = (damping_time / compliance).min(1e9);
                 }
             }
@@ -221,6 +223,7 @@ impl Cloth {
 /// `s1 - G^2 / s2` with `s = k + G`; both are as required for `s1 / s2 = K1 / K2`. At least a tenth
 /// is kept.
 fn beside_shear([first, second]: [f64; 2], shear: f64) -> [f64; 2] {
+    // s = K f solves s1 - G^2 / s2 = K1 with f^2 - f = G^2 / (K1 K2)
     let factor = 0.5 * (1.0 + (1.0 + 4.0 * shear * shear / (first * second)).sqrt());
     [first, second].map(|stiffness| (stiffness * factor - shear).max(0.1 * stiffness))
 }

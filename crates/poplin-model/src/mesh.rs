@@ -67,6 +67,7 @@ impl Mesh {
         for row in 0..rows - 1 {
             for column in 0..columns - 1 {
                 let a = row * columns + column;
+                // Counterclockwise seen from +y.
                 mesh.quads.push([a, a + columns, a + columns + 1, a + 1]);
             }
         }
@@ -104,6 +105,7 @@ impl Mesh {
         }
         for ring in 0..rings - 1 {
             for segment in 0..segments {
+                // The last segment closes the ring.
                 let next = (segment + 1) % segments;
                 let (a, b) = (ring * segments, (ring + 1) * segments);
                 mesh.quads.push([a + segment, a + next, b + next, b + segment]);

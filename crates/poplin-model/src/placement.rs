@@ -18,6 +18,7 @@ impl Rigid {
     #[inline]
     pub fn new(pose: Pose) -> Self {
         let rotation = DQuat::from_array(pose.rotation.map(f64::from));
+        // Skips the normalisation for the most common rotation.
         let is_none = rotation == DQuat::IDENTITY;
         let rotation = if is_none { rotation } else { rotation.normalize() };
         Self { translation: widen(pose.translation), rotation }

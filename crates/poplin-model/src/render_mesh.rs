@@ -212,6 +212,7 @@ impl RenderMesh {
         if self.has_offsets() {
             let names = ["render mesh surface.begin", "render mesh surface.following"];
             self.surface.validate(names, particles)?;
+        // Offsets need particle normals, which need the surface.
         } else if self.bindings.iter().any(|binding| binding.offset != 0.0) {
             let (what, len, expected) = ("render mesh surface.begin", 0, particles + 1);
             return Err(ModelError::Length { what, len, expected });

@@ -164,6 +164,7 @@ impl TriangleMesh {
     /// Checks everything except arrays shared with `known`, a mesh that was checked before.
     fn validate(&self, known: Option<&Self>) -> Result<(), ModelError> {
         check_count("mesh vertices", self.vertices.len(), MAX_PARTICLES)?;
+        // Shared arrays were checked before; skip the pass over all vertices.
         if known.is_none_or(|known| !Arc::ptr_eq(&known.vertices, &self.vertices)) {
             check_finite("mesh vertices", &self.vertices)?;
         }
@@ -248,6 +249,7 @@ impl Shape {
         // Normal of the profile from (bottom, -half) to (top, half), outward and up.
         let (outward, up) = (2.0 * half, bottom - top);
         let length = outward.hypot(up).max(f64::MIN_POSITIVE);
+        // n . x = offset at the bottom rim (bottom, -half).
         let offset = (bottom * outward - half * up) / length;
         let side = |k: u32| {
             let angle = std::f64::consts::TAU * f64::from(k) / f64::from(sides);

@@ -116,6 +116,7 @@ impl SolverChoice {
         let [pinned, free] = reaches(cloth);
         // Iterations per sqrt(reach / g) seconds become a frequency; the cloth part that needs most
         // decides.
+        // A cloth may have pinned and loose parts.
         let choices = [(pinned, held), (free, Hold::Nothing)].map(|(reach, held_by)| {
             let [least, by_edge] = held_by.iterations();
             let iterations = (by_edge * reach / edge_length).max(least);
@@ -169,6 +170,7 @@ impl Cloth {
         };
         *frequency = choice.map_or(*frequency, |choice| choice.frequency);
         let frequency = *frequency;
+        // A stiffness per edge needs Gauss-Seidel.
         let is_whole = chosen.fiber_solver && !has_edge_stiffness;
         if is_whole {
             for phase in phases.iter_mut() {
@@ -215,6 +217,7 @@ fn reaches(cloth: &Cloth) -> [f64; 2] {
             // Twice farthest-first: the far end of a connected part, then the particle farthest
             // from that end.
             let (_, end) = paths.extend([particle]);
+            // Second search from the far end.
             paths.forget(end);
             free = free.max(paths.extend([end]).0);
         }

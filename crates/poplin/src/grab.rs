@@ -108,6 +108,7 @@ impl Grab {
                 && !cloth.cloth().particles[index as usize].is_pinned()
         };
         let near = (0..particles.len() as u32).filter(is_near);
+        // The grabbed particle first: its sphere has radius 0.
         let held: Vec<u32> = std::iter::once(particle).chain(near).collect();
         // Neighbours move freely in a sphere around the hold, as far as the cloth between reaches.
         let radius = |&index: &u32| {
@@ -164,6 +165,7 @@ impl Grab {
 
     /// Approximates the point nearest to `target` that satisfies every limit of stretch and speed.
     fn reach(&self, target: [f32; 3], particles: &[Particle], frame: &Frame) -> [f32; 3] {
+        // Free particles may follow by this much within the frame.
         let move_limit = f64::from(self.options.max_speed) * f64::from(frame.dt);
         let mut point = target.map(f64::from);
         // Sequential projection onto the spheres: one pass, not the exact intersection.

@@ -125,6 +125,7 @@ pub fn pick_triangles(
                 index,
                 count: particles.len(),
             })?;
+            // Shared corners are transformed identically for all their triangles.
             *point = shear.apply(particle.position);
         }
         if let Some((distance, weights, is_front)) = hit(points)
@@ -160,6 +161,7 @@ struct Shear {
 impl Shear {
     fn new(ray: &Ray) -> Self {
         let unit = ray.unit();
+        // The dominant axis becomes z, which keeps the shear factors at most 1.
         let z = (1..3).fold(0, |z, k| if unit[k].abs() > unit[z].abs() { k } else { z });
         let (mut x, mut y) = ((z + 1) % 3, (z + 2) % 3);
         if unit[z] < 0.0 {
@@ -191,6 +193,7 @@ fn hit([a, b, c]: [[f64; 3]; 3]) -> Option<(f64, [f64; 3], bool)> {
     if !is_front && !areas.iter().all(|&area| area <= 0.0) {
         return None;
     }
+    // Barycentric weights are sub-areas over the whole area.
     let area: f64 = areas.iter().sum();
     let weights = areas.map(|part| part / area);
     let distance = weights[0] * a[2] + weights[1] * b[2] + weights[2] * c[2];

@@ -78,6 +78,7 @@ impl Simulation {
         if std::env::var("POPLIN_GPU").is_ok_and(|value| value == "off") {
             return Self::on_cpu("POPLIN_GPU=off");
         }
+        // A software adapter is slower than the CPU backend.
         options.gpu.real_gpu_only = true;
         match Self::on_gpu(&options, "a real GPU was found") {
             Ok(simulation) => Ok(simulation),
@@ -328,6 +329,7 @@ impl Simulation {
         ray.validate()?;
         let mut nearest: Option<Hit> = None;
         for &cloth in self.ids() {
+            // Added after the state was read.
             let Ok(known) = state.cloth(cloth) else { continue };
             let hit = pick_cloth(self.cloth(cloth)?, known.current, ray)?;
             let is_nearer =

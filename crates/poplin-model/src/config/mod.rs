@@ -110,6 +110,7 @@ impl ClothConfig {
     /// the whole error in one iteration if the new frequency is at least that of the solver. The
     /// stiffness per edge is part of the fabric and is not converted.
     pub fn set_stiffness_frequency(&mut self, frequency: f32) {
+        // (1 - x')^new = (1 - x)^old
         let ratio = f64::from(self.stiffness_frequency) / f64::from(frequency);
         let restate = |value: &mut f32| {
             // 1 - (1 - x)^ratio, without cancellation for small x; `0.0 -` avoids -0.

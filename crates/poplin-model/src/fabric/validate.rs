@@ -91,6 +91,7 @@ impl Fabric {
             point.weights.iter().try_for_each(|&weight| {
                 check_range("virtual particle weight", weight, -8.0, 8.0)
             })?;
+            // A push divides by the sum of squares.
             let square = point.weights.iter().map(|weight| weight * weight).sum();
             check_range("sum of a virtual particle's squared weights", square, 1e-6, 192.0)?;
         }
@@ -166,6 +167,7 @@ impl Fabric {
                 }
             }
         }
+        // Again for bends; each bend visits its four particles once.
         owner.fill((usize::MAX, 0));
         let mut begin = 0;
         for (set, &end) in self.bend_set_ends.iter().enumerate() {
