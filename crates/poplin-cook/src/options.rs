@@ -66,7 +66,8 @@ pub struct CookOptions {
     /// stiffness per phase. An edge has the smaller stiffness of its two ends; welded vertices have
     /// the smallest of theirs.
     pub vertex_stiffness: Vec<f32>,
-    /// Additional collision points on triangles (default none). Triangles with three pins get none.
+    /// Points on triangles that collide in addition to the particles (default none). Triangles with
+    /// three pins get none.
     pub virtual_particles: VirtualParticles,
     /// True to create [`poplin_model::Fabric::bends`] (default false): dihedral-angle constraints,
     /// used by [`poplin_model::Xpbd`] and [`poplin_model::Implicit`] with a bending rigidity. They

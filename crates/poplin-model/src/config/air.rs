@@ -17,8 +17,7 @@ pub struct Air {
     pub drag: f32,
     /// Lift coefficient of a triangle, stiffness-like, `0..=1` (default 0 = off).
     pub lift: f32,
-    /// Density of the air or water [kg/m^3], `0..=1e6` (default 1). It is weighed against the full
-    /// mass of the cloth, so 1.2 is air.
+    /// Density of the air or water [kg/m^3], `0..=1e6` (default 1; air has 1.2, water 1000).
     pub density: f32,
     /// Pressure behind every triangle minus the pressure in front of it \[Pa\], `-1e6..=1e6`
     /// (default 0). It inflates a closed mesh with outward-facing triangles (the front is the side

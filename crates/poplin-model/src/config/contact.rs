@@ -15,8 +15,8 @@ pub struct Contact {
     /// `atan(friction)`.
     pub friction: f32,
     /// Push or tangential displacement below which friction is reduced \[m\], `0..=1` (default 0).
-    /// Raise it to let cloth in light contact slip; the pushes of cloth at rest are about `gravity
-    /// * h^2` for an iteration of `h` seconds, 0.1 mm at 300 Hz.
+    /// Raise it to let cloth in light contact slip; the pushes of cloth at rest are about
+    /// `gravity * h^2` for an iteration of `h` seconds, 0.1 mm at 300 Hz.
     pub friction_slop: f32,
     /// True if friction moves a particle back, so that cloth held by friction does not drift
     /// (default true). If false, friction only slows the particle down, and held cloth creeps by

@@ -49,7 +49,7 @@ use crate::error::{Context, ModelError, check_finite, check_range};
     serde(default, deny_unknown_fields)
 )]
 pub struct ClothConfig {
-    /// Gravitational acceleration [m/s^2], world axes (default 0, -9.81, 0).
+    /// Acceleration of every particle by gravity [m/s^2], world axes (default 0, -9.81, 0).
     pub gravity: [f32; 3],
     /// Fraction of the velocity lost, stiffness-like, per axis, `0..=1` (default 0).
     pub damping: [f32; 3],
@@ -75,7 +75,7 @@ pub struct ClothConfig {
     pub motion: MotionConstraints,
     /// Contact with colliders.
     pub contact: Contact,
-    /// Self collision.
+    /// Collision of the cloth with itself.
     pub self_collision: SelfCollision,
     /// Collision with other cloths.
     pub cloth_collision: ClothCollision,

@@ -25,12 +25,12 @@ pub struct Phases<T> {
     pub vertical: T,
     /// Stretch across the warp direction.
     pub horizontal: T,
-    /// Shear: diagonals.
+    /// Diagonals, which resist shear.
     pub shearing: T,
-    /// Folding: edges over two triangles.
+    /// Edges over two triangles, which resist folding.
     pub bending: T,
-    /// Settings of single phases, by index into [`crate::Fabric::phases`], which override the
-    /// setting of their kind (default none). The last entry of a phase wins. For fabrics with
+    /// Single phases, by index into [`crate::Fabric::phases`], with settings that override those of
+    /// their kind (default none). The last entry of a phase wins. For fabrics with
     /// several phases of one kind; cooking makes one phase of each kind.
     pub single: Vec<(u32, T)>,
 }
