@@ -97,7 +97,7 @@ pub enum CookError {
         limit: usize,
     },
     /// More virtual particles than a fabric supports.
-    #[error("cook option virtual_particles asks for {count} points; the limit is {limit}")]
+    #[error("cook option virtual_particles yields {count} points; the limit is {limit}")]
     TooManyVirtualParticles {
         /// Number of points on all triangles.
         count: usize,

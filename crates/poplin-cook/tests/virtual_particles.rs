@@ -131,6 +131,6 @@ fn rejects_too_many_points_with_count_and_limit() {
     );
     assert_eq!(
         error.to_string(),
-        "cook option virtual_particles asks for 33554432 points; the limit is 16777216"
+        "cook option virtual_particles yields 33554432 points; the limit is 16777216"
     );
 }

@@ -128,10 +128,10 @@ pub struct Fabric {
     /// Rest length of each edge \[m\], shape `[edge_count]`.
     pub rest_lengths: Vec<f32>,
     /// Width of cloth that each edge represents \[m\], shape `[edge_count]`, or empty. Springs of
-    /// stiffness `K breadth / length` then form a membrane of stiffness K \[N/m\]. For a triangle
-    /// side the breadth is the triangle area over the side length; for the diagonal of a cell, the
+    /// stiffness `K breadth / length` then form a membrane of stiffness K \[N/m\]. For a side of
+    /// triangles the breadth is their total area over its length; for the diagonal of a cell, its
     /// cubed length over twice the area of the cell; for a two-ring edge, twice the area of a
-    /// particle over the length.
+    /// particle over its length.
     pub edge_breadths: Vec<f32>,
     /// `log2(1 - stiffness)` of each edge, shape `[edge_count]`, or empty to use the stiffness of
     /// the phase.

@@ -66,8 +66,8 @@ impl Simulation {
     pub fn new(options: impl Into<SimulationOptions>) -> Result<Self, Error> {
         let options = options.into();
         match options.backend {
-            Backend::Cpu => Self::on_cpu("asked for"),
-            Backend::Gpu => Self::on_gpu(&options, "asked for"),
+            Backend::Cpu => Self::on_cpu("requested"),
+            Backend::Gpu => Self::on_gpu(&options, "requested"),
             Backend::Auto => Self::on_best(options),
         }
     }
