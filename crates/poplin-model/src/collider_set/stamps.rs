@@ -9,7 +9,7 @@ pub struct ColliderStamps {
     /// Stamp of the last change of membership: colliders and bodies that exist, their kinds,
     /// groups, bodies and friction.
     pub members: u64,
-    /// Stamp of the last motion of the shapes of each [`ShapeKind`].
+    /// Stamp of the last motion of the shapes of each [`ShapeKind`](super::ShapeKind).
     pub kinds: [u64; 4],
     /// Stamp of the last change of the state of the bodies.
     pub bodies: u64,
