@@ -1,4 +1,4 @@
-//! Angles between triangles: which there are, what they are at rest, and which may be processed in parallel.
+//! Dihedral-angle constraints between triangles, in sets for parallel processing.
 
 use std::f64::consts::PI;
 
@@ -7,7 +7,7 @@ use poplin_model::{Bend, FirstFitSets, Wing};
 use crate::surface::{Surface, has_area};
 use crate::topology::{key_pair, pair_key};
 
-/// Bends in sets.
+/// Bends grouped in sets.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Bends {
     /// The bends, set after set.
@@ -17,9 +17,10 @@ pub(crate) struct Bends {
 }
 
 impl Bends {
-    /// A bend for every pair of triangles at an edge that can move it: at an edge of two triangles one, at an edge of more one
-    /// for each triangle and the next in the order of the mesh. Each takes the first set in which none of its moving
-    /// particles is yet, in the order of the edges.
+    /// Creates a bend for every pair of triangles at an edge where any particle moves: one at an
+    /// edge of two triangles; at an edge of more, one for each triangle and the next in mesh order.
+    /// Each goes to the first set that contains none of its moving particles, in the order of the
+    /// edges.
     pub(crate) fn find(surface: &Surface, inverse_masses: &[f32]) -> Self {
         let mut sides: Vec<(u64, u32, [u32; 3])> = Vec::new();
         for (triangle, index) in surface.triangles().zip(0u32..) {
@@ -28,6 +29,7 @@ impl Bends {
                 sides.push((pair_key([corners[0], corners[1]]), index, corners));
             }
         }
+        // Sorted by edge: triangles that share an edge become adjacent.
         sides.sort_unstable_by_key(|&(key, index, _)| (key, index));
         let pairs = sides.windows(2).filter(|pair| pair[0].0 == pair[1].0);
         let bends = pairs
@@ -51,8 +53,8 @@ impl Bends {
     }
 }
 
-/// The bend of a triangle and the far corner of another over their common edge; `None` if nothing can move it or a triangle
-/// has no area.
+/// Creates the bend over the edge `a b` between the triangle `a b c` and the triangle with the far
+/// corner `d`; `None` if all particles are pinned or a triangle is degenerate.
 fn bend(
     surface: &Surface,
     inverse_masses: &[f32],
@@ -63,6 +65,7 @@ fn bend(
     debug_assert_eq!(key_pair(key), [a.min(b), a.max(b)]);
     let particles = [a, b, c, d];
     let [pa, pb, pc, pd] = particles.map(|particle| surface.positions[particle as usize]);
+    // Triangles folded onto each other share their far corner and have no hinge.
     let is_usable = c != d
         && particles.iter().any(|&particle| inverse_masses[particle as usize] > 0.0)
         && has_area(pa, pb, pc)
@@ -73,6 +76,7 @@ fn bend(
     let edge = pb - pa;
     let (m, n) = (edge.cross(pc - pa), (pd - pa).cross(edge));
     let length = edge.length();
+    // Signed angle between the normals about the edge: atan2((m x n) . e / |e|, m . n)
     let angle = (m.cross(n).dot(edge) / length).atan2(m.dot(n)).clamp(-PI, PI);
     // |m| = length * height
     let mean_height = 0.5 * (m.length() + n.length()) / length;
@@ -99,20 +103,20 @@ mod tests {
     }
 
     #[test]
-    fn a_grid_bends_at_its_inner_edges_and_diagonals() {
+    fn grid_has_bends_at_inner_edges_and_diagonals() {
         let bends = find(&Mesh::grid(4, 3, 3.0, 4.0), &[1.0; 12]);
-        // 6 quads with diagonals; 3 inner edges across of each 1 m, 4 along of each 2 m.
+        // 6 quads with diagonals; 3 inner edges across, 1 m each; 4 along, 2 m each.
         assert_eq!(bends.bends.len(), 6 + 3 + 4);
         assert!(bends.bends.iter().all(|bend| bend.rest_angle == 0.0));
         let count = |weight: f32| {
             bends.bends.iter().filter(|bend| (bend.weight - weight).abs() < 1e-6).count()
         };
-        // 1 m over heights of 2 m, 2 m over heights of 1 m, diagonals of sqrt(5) m over 2/sqrt(5) m.
+        // Length over height: 1 m over 2 m, 2 m over 1 m, diagonals of sqrt(5) m over 2/sqrt(5) m.
         assert_eq!((count(0.5), count(2.0), count(2.5)), (3, 4, 6));
     }
 
     #[test]
-    fn sets_share_no_moving_particle_and_pins_do_not_count() {
+    fn bends_of_a_set_share_no_moving_particle() {
         let mut mesh = Mesh { positions: vec![[0.0; 3]], ..Mesh::default() };
         for k in 0..100u32 {
             let (sin, cos) = (k as f32 * 0.05).sin_cos();
@@ -125,7 +129,7 @@ mod tests {
         assert_eq!(
             find(&mesh, &masses).set_ends.len(),
             98,
-            "all share the hub, over the 64 bits of a word"
+            "all share the hub; more than the 64 bits of a word"
         );
         masses[0] = 0.0;
         assert_eq!(find(&mesh, &masses).set_ends.len(), 3);
@@ -133,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn an_edge_of_three_triangles_pairs_each_with_the_next_and_a_fold_is_the_rest_angle() {
+    fn edge_of_three_triangles_has_two_bends_with_rest_angles() {
         let positions = vec![
             [0.0, 0.0, 0.0],
             [1.0, 0.0, 0.0],
@@ -148,8 +152,8 @@ mod tests {
             bends.bends.iter().map(|bend| bend.particles).collect::<Vec<_>>(),
             [[0, 1, 2, 3], [0, 1, 3, 4]]
         );
-        // Seen along the edge, 2 is up, 3 to the left of it, 4 down: both are folded by a right angle to the side of the
-        // normal.
+        // Seen along the edge, 2 is up, 3 to the left of it, 4 down: both bends are folded by a
+        // right angle towards the normal.
         assert!(
             bends
                 .bends

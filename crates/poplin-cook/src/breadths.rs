@@ -1,4 +1,4 @@
-//! What breadth of cloth each edge stands for.
+//! Width of cloth that each edge represents.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,17 +6,19 @@ use poplin_model::{Fabric, PhaseKind};
 
 use crate::topology::pair_key;
 
-/// [`Fabric::edge_breadths`] of edges and triangles that are there.
+/// Computes [`Fabric::edge_breadths`] from the edges and triangles of the fabric.
 ///
-/// A spring of k along an edge of length L with the breadth b is a membrane of K = k L / b: a side of triangles of the area A has b = A / L,
-/// so that sides of right triangles are threads as far apart as the cells are wide, half as much at borders. Both diagonals of a cell take
-/// `G L^2 / (2 A)` (Provot, 1995): b = L^3 / (2 A), or twice that for a single one. A two-ring edge is as broad as the cloth of a particle at
-/// one of its ends, the more of both, over half its length.
+/// A spring of stiffness k along an edge of length L and breadth b is a membrane of stiffness K = k
+/// L / b. A side of triangles with the total area A has b = A / L, so that the sides of right
+/// triangles are threads one cell width apart, and half of that at boundaries. The two diagonals of
+/// a cell each take `G L^2 / (2 A)` (Provot, 1995): b = L^3 / (2 A), or twice that for a single
+/// diagonal. A two-ring edge has the larger particle area of its two ends over half its length.
 pub(crate) fn edge_breadths(fabric: &Fabric) -> Vec<f32> {
     let mut sides: BTreeMap<u64, Side> = BTreeMap::new();
     let mut particle_areas = vec![0.0f64; fabric.particle_count as usize];
     for (triangle, shape) in fabric.triangles.iter().zip(&fabric.triangle_shapes) {
         let [u1, v1, u2, v2] = shape.map(f64::from);
+        // Rest area from thread coordinates: |p x q| / 2
         let area = 0.5 * (u1 * v2 - u2 * v1).abs();
         for k in 0..3 {
             let [a, b, far] = [0, 1, 2].map(|n| triangle[(k + n) % 3]);
@@ -32,7 +34,8 @@ pub(crate) fn edge_breadths(fabric: &Fabric) -> Vec<f32> {
         .filter(|&(edge, _)| kinds[edge] == PhaseKind::Shearing)
         .map(|(_, pair)| pair_key(pair))
         .collect();
-    // Cells by their diagonals that are no side of triangles: area, and whether the other one is an edge as well.
+    // Cells by their diagonal that is not a triangle side: area, and true if the other diagonal is
+    // a shear edge too.
     let cells: BTreeMap<u64, (f64, bool)> = sides
         .iter()
         .filter(|(_, side)| side.far.len() == 2)
@@ -58,6 +61,7 @@ pub(crate) fn edge_breadths(fabric: &Fabric) -> Vec<f32> {
                 let Some((area, is_crossed)) = cell.filter(|(area, _)| *area > 0.0) else {
                     return 0.0;
                 };
+                // b = L^3 / (2 A) as area / L; a single diagonal counts twice.
                 length.powi(4) / if is_crossed { 2.0 * area } else { area }
             }
             (_, side) => side.map_or(0.0, |side| side.area),
@@ -68,12 +72,12 @@ pub(crate) fn edge_breadths(fabric: &Fabric) -> Vec<f32> {
     fabric.edges().map(breadth).collect()
 }
 
-/// A side of triangles.
+/// A side shared by triangles.
 #[derive(Debug, Clone, Default)]
 struct Side {
-    /// Area of the triangles \[m^2\].
+    /// Total area of the triangles \[m^2\].
     area: f64,
-    /// Their corners opposite to it.
+    /// Corners of the triangles opposite to the side.
     far: Vec<u32>,
 }
 
@@ -85,7 +89,7 @@ mod tests {
     use crate::{CookOptions, cook};
 
     #[test]
-    fn threads_are_as_broad_as_cells_and_diagonals_share_them() {
+    fn breadths_of_threads_match_cells_shared_by_diagonals() {
         // Cells of 0.5 m by 0.25 m.
         let options = CookOptions { bending: true, ..CookOptions::default() };
         let fabric = cook(&Mesh::grid(5, 5, 2.0, 1.0), &options).unwrap().fabric;
@@ -102,7 +106,7 @@ mod tests {
         let near = |found: &[f32], expected: &[f32]| {
             assert_eq!(found.len(), expected.len(), "{found:?}");
             let differs = found.iter().zip(expected).any(|(a, b)| (a - b).abs() > 1e-5);
-            assert!(!differs, "{found:?} in place of {expected:?}");
+            assert!(!differs, "{found:?} instead of {expected:?}");
         };
         near(&of_kind(PhaseKind::Vertical), &[0.25, 0.5]);
         near(&of_kind(PhaseKind::Horizontal), &[0.125, 0.25]);

@@ -7,28 +7,29 @@ use glam::DVec3;
 use crate::csr::Csr;
 use crate::straight::StraightPairs;
 
-/// Marks an edge end that nothing continues.
+/// Marks an edge end without continuation.
 const NO_END: u32 = u32::MAX;
 
-/// Rounds of lengthening at most. Most of the gain comes in the first two.
+/// Largest number of lengthening rounds; the first two bring most of the gain.
 const LENGTHENING_ROUNDS: usize = 5;
 
-/// Edges after which a chain counts as too long to be lengthened: looking for its end costs time.
+/// Number of edges after which a chain counts as too long to be lengthened, because walking to its
+/// end costs time.
 const MAX_WALK: usize = 256;
 
-/// What chains run over.
+/// Particles over which chains run.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Ground<'a> {
-    /// Position of every particle \[m\].
+    /// Position of each particle \[m\].
     pub(crate) positions: &'a [DVec3],
-    /// Unit normal of every particle, or zero.
+    /// Unit normal of each particle, or zero.
     pub(crate) normals: &'a [DVec3],
-    /// Inverse mass of every particle [1/kg], 0 = pinned.
+    /// Inverse mass of each particle [1/kg], 0 = pinned.
     pub(crate) inverse_masses: &'a [f32],
 }
 
 impl<'a> Ground<'a> {
-    /// Particles that are not pinned.
+    /// Iterates over particles that are not pinned.
     fn moving(self) -> impl Iterator<Item = usize> + use<'a> {
         (0..self.positions.len()).filter(move |&vertex| self.inverse_masses[vertex] > 0.0)
     }
@@ -37,37 +38,37 @@ impl<'a> Ground<'a> {
 /// A chain, or a part of one.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Chain<'a> {
-    /// Its edges, as indices.
+    /// Indices of the edges.
     pub(crate) edges: &'a [u32],
-    /// Its vertices, one more; a loop ends with the first.
+    /// Vertices, one more than edges; a loop ends with its first vertex.
     pub(crate) vertices: &'a [u32],
 }
 
 impl Chain<'_> {
-    /// The part with these edges.
+    /// Returns the part with these edges.
     pub(crate) fn part(&self, edges: Range<usize>) -> Self {
         Self { vertices: &self.vertices[edges.start..=edges.end], edges: &self.edges[edges] }
     }
 }
 
-/// The chains over a list of edges.
+/// Chains over a list of edges.
 #[derive(Debug, Clone)]
 pub(crate) struct Chains<'a> {
     edges: &'a [[u32; 2]],
     ground: Ground<'a>,
     straight: StraightPairs,
-    /// Edge ends at every vertex: end `2 * edge + side` lies at `edges[edge][side]`.
+    /// Edge ends at each vertex: end `2 * edge + side` is at `edges[edge][side]`.
     at_vertex: Csr<u32>,
-    /// The edge end that continues each edge end at its vertex, or [`NO_END`].
+    /// Edge end that continues each edge end at its vertex, or [`NO_END`].
     next: Vec<u32>,
 }
 
 impl<'a> Chains<'a> {
-    /// Links the edges at every vertex that moves: as many pairs as deflect by at most `max_turn` \[rad\], among
-    /// these the straightest ([`StraightPairs::find_most`]). `price` of an edge is the cost of each of its ends that stays
-    /// alone.
+    /// Links the edges at every moving vertex: the most pairs that deflect by at most `max_turn`
+    /// \[rad\], and among these the straightest ([`StraightPairs::find_most`]). `price` of an edge
+    /// is the cost of each of its ends without continuation.
     ///
-    /// At a pin every chain ends: nothing passes through it.
+    /// Every chain ends at pins.
     pub(crate) fn link(
         edges: &'a [[u32; 2]],
         ground: Ground<'a>,
@@ -76,6 +77,7 @@ impl<'a> Chains<'a> {
     ) -> Self {
         let ends = edges.as_flattened();
         let at_vertex = Csr::new(ground.positions.len(), ends.iter().copied().zip(0u32..));
+        // Ends 2 e and 2 e + 1 of edge e: `end ^ 1` is the other end of the same edge.
         let (straight, next) = (StraightPairs::new(max_turn), vec![NO_END; ends.len()]);
         let mut chains = Self { edges, ground, straight, at_vertex, next };
         for vertex in ground.moving() {
@@ -95,16 +97,19 @@ impl<'a> Chains<'a> {
         chains
     }
 
-    /// Makes long chains longer and short ones shorter, where a chain ends beside another that passes: it may take over one
-    /// half of the other, which then ends there instead. The count of chains stays.
+    /// Makes long chains longer and short ones shorter where a chain ends beside another that
+    /// passes: it may take over one half of the other, which then ends there instead. The number of
+    /// chains is unchanged.
     ///
-    /// Done wherever the deflections allow it and it raises the mean length of the fiber that an edge is in, with fibers of at most
-    /// `max_length` edges; again and again, until nothing changes or [`LENGTHENING_ROUNDS`] are over.
+    /// Applied wherever the deflections allow it and it raises the mean length of the fiber of an
+    /// edge, with fibers of at most `max_length` edges; repeated until nothing changes or for
+    /// [`LENGTHENING_ROUNDS`].
     pub(crate) fn lengthen(&mut self, max_length: usize) {
         for _ in 0..LENGTHENING_ROUNDS {
             let mut is_done = true;
             for vertex in self.ground.moving() {
                 if let Some((end, half)) = self.better_choice(vertex, max_length) {
+                    // The new chain passes through end and half; the other half ends here.
                     let rest = self.next[half as usize];
                     (self.next[end as usize], self.next[half as usize], self.next[rest as usize]) =
                         (half, end, NO_END);
@@ -117,7 +122,7 @@ impl<'a> Chains<'a> {
         }
     }
 
-    /// An edge end at a vertex that is alone and one that is not, if they had better be joined.
+    /// Finds an unlinked and a linked edge end at a vertex that are better joined.
     fn better_choice(&self, vertex: usize, max_length: usize) -> Option<(u32, u32)> {
         let here = self.at_vertex.row(vertex);
         let (center, normal) = (self.ground.positions[vertex], self.ground.normals[vertex]);
@@ -135,8 +140,8 @@ impl<'a> Chains<'a> {
         })
     }
 
-    /// Whether joining an end with one half of a chain lengthens fibers. Not where the chain is one with that of the end, or a
-    /// loop: it would meet itself.
+    /// True if joining an end with one half of a chain lengthens fibers. False if that chain is the
+    /// one of the end, or a loop, because it would meet itself.
     fn is_longer(&self, end: u32, half: u32, max_length: usize) -> bool {
         let rest = self.next[half as usize];
         let [own, first, second] = [end, half, rest].map(|end| self.walk(end));
@@ -145,14 +150,16 @@ impl<'a> Chains<'a> {
         else {
             return false;
         };
-        // A chain of l edges yields n = ceil(l / max_length) fibers of l/n edges: over all edges their lengths sum up to l^2/n.
+        // A chain of l edges yields n = ceil(l / max_length) fibers of l/n edges; summed over its
+        // edges, their lengths give l^2/n.
         let sum = |length: usize| (length * length) as f64 / length.div_ceil(max_length) as f64;
         let meets_itself = first_exit == rest || first_exit == end || second_exit == end;
         !meets_itself && sum(own + first) + sum(second) > sum(first + second) + sum(own)
     }
 
-    /// Edges from an edge end to the far end of its chain, and that end: in a loop the one before the start. `None` beyond
-    /// [`MAX_WALK`].
+    /// Returns the number of edges from an edge end to the far end of its chain, and that end: in a
+    /// loop the end before the start. `None` beyond [`MAX_WALK`].
+    // Ends 2 e and 2 e + 1 of an edge differ in the lowest bit.
     fn walk(&self, end: u32) -> Option<(usize, u32)> {
         let mut exit = end ^ 1;
         for length in 1..=MAX_WALK {
@@ -165,11 +172,12 @@ impl<'a> Chains<'a> {
         None
     }
 
-    /// Calls `visit` for each chain in a fixed order: those with ends, from the first end; then loops, from
-    /// their first edge.
+    /// Calls `visit` for each chain in a fixed order: open chains from their first end, then loops
+    /// from their first edge.
     pub(crate) fn follow(&self, mut visit: impl FnMut(Chain<'_>)) {
         let mut is_visited = vec![false; self.edges.len()];
         let (mut vertices, mut edges) = (Vec::new(), Vec::new());
+        // Open chains first, so that what is left are loops.
         for loops in [false, true] {
             for start in 0..self.next.len() {
                 if is_visited[start / 2] || (!loops && self.next[start] != NO_END) {
@@ -196,7 +204,7 @@ impl<'a> Chains<'a> {
 mod tests {
     use super::*;
 
-    /// The chains over edges between points of a plane.
+    /// Returns the chains over edges between points of a plane.
     fn chains(
         points: &[[i32; 2]],
         edges: &[[u32; 2]],
@@ -231,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn a_corner_ends_a_chain_and_so_does_a_pin() {
+    fn chains_end_at_corners_and_pins() {
         assert_eq!(
             chains(&[[0, 0], [1, 0], [1, 1]], &[[0, 1], [1, 2]], &[], false),
             [[0, 1], [1, 2]]
@@ -243,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn a_ring_is_a_loop_from_its_first_edge() {
+    fn ring_becomes_a_loop_from_its_first_edge() {
         let ring = |count: u32| {
             let direction =
                 |k: u32| (f64::from(k) * std::f64::consts::TAU / f64::from(count)).sin_cos();
@@ -255,12 +263,13 @@ mod tests {
             chains(&points, &edges, &[], false)
         };
         assert_eq!(ring(8), [[0, 1, 2, 3, 4, 5, 6, 7, 0]]);
-        assert_eq!(ring(6).len(), 6, "60 degrees are over the limit");
+        assert_eq!(ring(6).len(), 6, "60 degrees exceed the limit");
     }
 
     #[test]
-    fn a_chain_that_ends_beside_another_takes_over_its_longer_half() {
-        // A straight line to the right, and a chain of three edges that comes from below left and ends on it at vertex 1.
+    fn lengthen_takes_over_the_longer_half_of_a_passing_chain() {
+        // A straight line to the right, and a chain of three edges that comes from the lower left
+        // and ends on it at vertex 1.
         let points = [[0, 0], [1, 0], [2, 0], [3, 0], [4, 0], [5, 0], [-1, -1], [-2, -2], [-3, -3]];
         let edges = [[0, 1], [1, 2], [2, 3], [3, 4], [4, 5], [1, 6], [6, 7], [7, 8]];
         assert_eq!(chains(&points, &edges, &[], false), [vec![0, 1, 2, 3, 4, 5], vec![1, 6, 7, 8]]);

@@ -1,11 +1,11 @@
-//! Options of cooking that are one of several.
+//! Options of cooking that choose between alternatives.
 
 use std::fmt;
 use std::str::FromStr;
 
 use poplin_model::{ModelError, parse_name};
 
-/// Which vertices count as one.
+/// Criterion for merging vertices.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(
@@ -14,16 +14,18 @@ use poplin_model::{ModelError, parse_name};
     serde(rename_all = "snake_case")
 )]
 pub enum Weld {
-    /// None: vertices are one only where the mesh shares their index. Texture seams then tear open.
+    /// No welding: vertices are shared only if the mesh shares their index. Cloth then comes apart
+    /// at texture seams.
     Off,
-    /// Vertices at most this far apart \[m\], `0..=1e15`. 0 welds exact duplicates only.
+    /// Largest distance of merged vertices \[m\], `0..=1e15`. 0 merges only exact duplicates.
     Distance(f32),
-    /// Vertices at most this fraction of the diagonal of the mesh's bounding box apart, `0..=1` (default 1e-6).
+    /// Largest distance of merged vertices as a fraction of the diagonal of the mesh's bounding
+    /// box, `0..=1` (default 1e-6).
     Relative(f32),
 }
 
-/// What "vertical" means: it sorts chains of stretch edges into vertical and horizontal by their course, and is the v axis of
-/// [`poplin_model::Fabric::triangle_shapes`].
+/// Source of the vertical direction. It classifies chains of stretch edges as vertical or
+/// horizontal by their course, and is the v axis of [`poplin_model::Fabric::triangle_shapes`].
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(
@@ -35,12 +37,12 @@ pub enum Direction {
     /// Along [`crate::CookOptions::gravity`] (default).
     #[default]
     Gravity,
-    /// Along the gradient of texture coordinate v in each face, for garments laid out with v along the warp; along gravity
-    /// where v is constant.
+    /// Along the gradient of texture coordinate v in each face, for garments laid out with v along
+    /// the warp; along gravity in faces with constant v.
     Uv,
 }
 
-/// How a particle is kept from straying from the pins.
+/// Kind of tethers, which limit the distance of particles from pins.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(
@@ -49,19 +51,21 @@ pub enum Direction {
     serde(rename_all = "snake_case")
 )]
 pub enum Tethers {
-    /// Not at all.
+    /// No tethers.
     None,
-    /// One tether per particle to the nearest pin, as the crow flies.
+    /// One tether per particle to the nearest pin, with the straight-line distance.
     Euclidean,
-    /// One tether per particle and island of pins, as long as the shortest path over the surface (default).
+    /// One tether per particle and island of pins, with the length of the shortest path over the
+    /// surface (default).
     ///
-    /// An island is a group of pins connected by mesh edges. A mesh with an edge of three or more faces is no surface:
-    /// it gets euclidean tethers.
+    /// An island is a group of pins connected by mesh edges. A mesh with an edge of three or more
+    /// faces is not a surface and gets euclidean tethers.
     #[default]
     Geodesic,
 }
 
-/// Which points of triangles collide besides the particles, so that small shapes do not slip through between them.
+/// Additional collision points on triangles, which keep small shapes from slipping through between
+/// the particles.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(
@@ -73,18 +77,19 @@ pub enum VirtualParticles {
     /// None (default).
     #[default]
     None,
-    /// This many points in every triangle, `1..=64`.
+    /// Number of points in every triangle, `1..=64`.
     PerTriangle(u32),
-    /// Points about this far apart \[m\], `1e-9..=1e6`: a triangle gets its area divided by the square of this, at most 256.
-    /// The count is rounded and the rest carried over to the next triangle, so that small triangles share points.
+    /// Approximate distance of points \[m\], `1e-9..=1e6`: a triangle gets its area divided by the
+    /// square of this distance, at most 256 points. The count is rounded and the remainder carried
+    /// over to the next triangle, so that small triangles share points.
     Spacing(f32),
 }
 
 impl Direction {
-    /// Every one.
+    /// All directions.
     pub const ALL: [Self; 2] = [Self::Gravity, Self::Uv];
 
-    /// Its name in scene files and on the command line.
+    /// Name in scene files and on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Self::Gravity => "gravity",
@@ -108,10 +113,10 @@ impl FromStr for Direction {
 }
 
 impl Tethers {
-    /// Every one.
+    /// All kinds.
     pub const ALL: [Self; 3] = [Self::Geodesic, Self::Euclidean, Self::None];
 
-    /// Its name in scene files and on the command line.
+    /// Name in scene files and on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Self::None => "none",
@@ -140,7 +145,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tethers_and_directions_are_found_by_name() {
+    fn tethers_and_directions_parse_from_names() {
         for tethers in Tethers::ALL {
             assert_eq!(tethers.to_string().parse(), Ok(tethers));
         }

@@ -1,4 +1,4 @@
-//! The pipeline from a mesh to a fabric.
+//! Pipeline from a mesh to a fabric.
 
 use std::sync::Arc;
 
@@ -23,19 +23,19 @@ use crate::{CookError, CookOptions, CookReport};
 /// A cooked mesh.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Cooked {
-    /// The constraints.
+    /// Constraints.
     pub fabric: Fabric,
-    /// Every particle, shape `[particle_count]`.
+    /// All particles, shape `[particle_count]`.
     pub particles: Vec<Particle>,
-    /// Particle of every mesh vertex, shape `[vertex_count]`; `None` where no face is left at the vertex. It carries
-    /// simulated positions back to the mesh.
+    /// Particle of each mesh vertex, shape `[vertex_count]`; `None` if no face uses the vertex.
+    /// Maps simulated positions back to the mesh.
     pub vertex_to_particle: Vec<Option<u32>>,
-    /// What cooking did.
+    /// Statistics of the cook.
     pub report: CookReport,
 }
 
 impl Cooked {
-    /// A cloth at rest with default settings.
+    /// Creates a cloth at rest with default settings.
     pub fn into_cloth(self) -> Cloth {
         Cloth::new(Arc::new(self.fabric), self.particles)
     }
@@ -43,11 +43,11 @@ impl Cooked {
 
 /// Cooks a mesh into a fabric that passes [`Fabric::validate`] and [`Fabric::validate_sets`].
 ///
-/// The same mesh and options yield the same fabric, bit for bit.
+/// Deterministic: the same mesh and options yield a bit-identical fabric.
 ///
 /// # Errors
-/// [`CookError`] if the mesh or an option is out of range, no face has an area, a free vertex gets no mass, a vertex has
-/// more than a thousand neighbours, or there are too many virtual particles.
+/// [`CookError`] if the mesh or an option is out of range, no face has an area, a free vertex has
+/// no mass, a vertex has more than a thousand neighbours, or there are too many virtual particles.
 pub fn cook(mesh: &Mesh, options: &CookOptions) -> Result<Cooked, CookError> {
     mesh.validate()?;
     options.validate()?;
@@ -83,7 +83,8 @@ pub fn cook(mesh: &Mesh, options: &CookOptions) -> Result<Cooked, CookError> {
     Ok(Cooked { fabric, particles, vertex_to_particle: surface.vertex_to_particle, report })
 }
 
-/// Everything but tethers: edges on fibers in sets, phases in the order of [`PhaseKind::ALL`], and triangles with their shapes.
+/// Builds everything except tethers: edges on fibers in sets, phases in the order of
+/// [`PhaseKind::ALL`], and triangles with their rest shapes.
 fn thread_fabric(
     mesh: &Mesh,
     options: &CookOptions,
@@ -106,6 +107,7 @@ fn thread_fabric(
     let ground = Ground { positions: &surface.positions, normals: &normals, inverse_masses };
     let threaded = PhaseKind::ALL.into_iter().zip(thread_fibers(&edges, ground, options));
     for (kind, fibers) in threaded.filter(|(_, fibers)| fibers.len() > 0) {
+        // Fibers are stored set by set, in the order of the lanes.
         let sets = color_fibers(&fibers, inverse_masses);
         let set_begin = fabric.set_count() as u32;
         for set in &sets {
@@ -121,7 +123,8 @@ fn thread_fabric(
     fabric.edge_breadths = edge_breadths(&fabric);
     if !options.vertex_stiffness.is_empty() {
         let stiffness = particle_stiffness_log2(surface, &options.vertex_stiffness);
-        // log2(1 - stiffness) falls with stiffness: the smaller stiffness is the larger value.
+        // log2(1 - stiffness) decreases with stiffness, so the smaller stiffness is the larger
+        // value.
         let of_edge = |[a, b]: [u32; 2]| stiffness[a as usize].max(stiffness[b as usize]);
         fabric.edge_stiffness_log2 = fabric.edges().map(|(_, pair)| of_edge(pair)).collect();
     }

@@ -8,7 +8,8 @@ pub(crate) struct Csr<T> {
 }
 
 impl<T: Copy + Default> Csr<T> {
-    /// Sorts `(row, item)` pairs into rows; within a row the order of the iterator stays. It is iterated twice.
+    /// Sorts `(row, item)` pairs into rows by counting sort; within a row the order of the iterator
+    /// is kept. The iterator is traversed twice.
     pub(crate) fn new(row_count: usize, pairs: impl Iterator<Item = (u32, T)> + Clone) -> Self {
         let mut begin = vec![0u32; row_count + 1];
         for (row, _) in pairs.clone() {
@@ -27,7 +28,7 @@ impl<T: Copy + Default> Csr<T> {
         Self { begin, items }
     }
 
-    /// The items of one row.
+    /// Items of one row.
     pub(crate) fn row(&self, row: usize) -> &[T] {
         &self.items[self.begin[row] as usize..self.begin[row + 1] as usize]
     }

@@ -1,4 +1,4 @@
-//! The best length of fibers if the options do not set one.
+//! Choice of the fiber length if the options do not set one.
 
 use std::cmp::Reverse;
 
@@ -7,22 +7,22 @@ use poplin_model::LaneCost;
 use crate::fibers::Fibers;
 use crate::sets::color_fibers;
 
-/// Lengths that are tried, besides leaving fibers whole.
+/// Candidate lengths, in addition to uncut fibers.
 const LENGTHS: [usize; 7] = [1, 2, 4, 8, 16, 32, 64];
 
-/// What the cuts of a chain cost besides sets and barriers.
+/// Cost of cutting a chain, besides sets and barriers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Cuts {
-    /// Nothing: Gauss-Seidel solves edge by edge anyway.
+    /// No additional cost: Gauss-Seidel solves edge by edge anyway.
     AreFree,
-    /// Iterations: fibers are solved as a whole, and relaxing a chain of p pieces takes some p^2 of them, as it takes n^2 to
-    /// relax n edges one by one.
+    /// More iterations: fibers are solved together, and relaxing a chain of p pieces takes about
+    /// p^2 iterations, like relaxing n edges one by one takes n^2.
     TakeIterations,
 }
 
-/// The most edges of a fiber with which an iteration costs a workgroup the least ([`LaneCost::GPU`]), or as many iterations as
-/// its pieces take: short fibers keep many lanes busy, long ones need fewer sets. `whole` are
-/// the fibers uncut. Where two lengths cost the same, the shorter.
+/// Largest fiber length for which an iteration costs a workgroup the least ([`LaneCost::GPU`]),
+/// multiplied by the iterations that its pieces need: short fibers keep many lanes busy, long ones
+/// need fewer sets. `whole` are the uncut fibers. On ties the shorter length wins.
 pub(crate) fn best_length(whole: &Fibers, inverse_masses: &[f32], cuts: Cuts) -> usize {
     let set_count = color_fibers(whole, inverse_masses).len();
     let lengths: Vec<usize> =
@@ -42,22 +42,25 @@ pub(crate) fn best_length(whole: &Fibers, inverse_masses: &[f32], cuts: Cuts) ->
         .map_or(longest, |(_, length)| length)
 }
 
-/// Square of the count of pieces that the chain of an edge is cut into, in the mean over all edges.
+/// Squared number of pieces into which the chain of an edge is cut, averaged over all edges.
 fn mean_square_of_pieces(fibers: &[usize], length: usize) -> f64 {
     let sum: usize = fibers.iter().map(|fiber| fiber * fiber.div_ceil(length).pow(2)).sum();
     sum as f64 / fibers.iter().sum::<usize>().max(1) as f64
 }
 
-/// Cost of an iteration over fibers of these lengths, which take `set_count` sets whole, when they are cut.
+/// Cost of an iteration over fibers of these lengths, which need `set_count` sets uncut, after they
+/// are cut.
 ///
-/// Cut, each of one or two sets becomes two, of every other piece; of more sets, as irregular meshes have them, pieces fill
-/// the gaps, and one is added. Pieces are dealt out to the sets by their length.
+/// Cutting turns each of one or two sets into two, with every other piece; with more sets, as on
+/// irregular meshes, pieces fill the gaps and one set is added. Pieces are distributed over the
+/// sets by length.
 fn cost_of_pieces(fibers: &[usize], length: usize, set_count: usize) -> f64 {
     let mut pieces = Vec::new();
     for &fiber in fibers {
         let count = fiber.div_ceil(length);
         pieces.extend((0..count).map(|k| (fiber * (k + 1) / count - fiber * k / count) as u32));
     }
+    // 1 -> 2, 2 -> 4, n -> n + 1 otherwise
     let cut_count = (set_count + 1).max(2 * set_count.min(2));
     let set_count = if pieces.len() > fibers.len() { cut_count } else { set_count };
     pieces.sort_unstable_by_key(|&length| Reverse(length));
@@ -70,7 +73,7 @@ fn cost_of_pieces(fibers: &[usize], length: usize, set_count: usize) -> f64 {
 mod tests {
     use super::*;
 
-    /// The best length for this many parallel fibers of this many edges.
+    /// Best length for `count` parallel fibers of `length` edges.
     fn best(count: u32, length: u32, cuts: Cuts) -> usize {
         let vertices = (0..count * (length + 1)).collect();
         let begin: Vec<u32> = (0..=count).map(|fiber| fiber * (length + 1)).collect();
@@ -79,22 +82,22 @@ mod tests {
     }
 
     #[test]
-    fn few_fibers_are_cut_short_and_many_left_long() {
-        // One fiber of 64 edges: 64 pieces of one edge in two sets are done at once.
+    fn few_fibers_are_cut_and_many_are_kept_long() {
+        // One fiber of 64 edges: 64 pieces of one edge in two sets run at once.
         assert_eq!(best(1, 64, Cuts::AreFree), 1);
-        // 64: in two sets of 256 pieces every lane has 8 edges; shorter pieces take several rounds, longer ones leave lanes
-        // idle.
+        // 64 fibers: in two sets of 256 pieces every lane has 8 edges; shorter pieces take several
+        // rounds, longer ones leave lanes idle.
         assert_eq!(best(64, 64, Cuts::AreFree), 8);
-        // 1024 take several rounds anyway: cutting them only adds starts.
+        // 1024 fibers take several rounds anyway: cutting them only adds starts.
         assert_eq!(best(1024, 64, Cuts::AreFree), 64);
     }
 
     #[test]
-    fn what_is_solved_as_a_whole_is_cut_only_where_few_are_long() {
+    fn semi_implicit_fibers_are_cut_only_if_few_are_long() {
         assert_eq!(best(64, 64, Cuts::TakeIterations), 64);
         let squares = [16, 64].map(|length| mean_square_of_pieces(&[64, 8], length));
         assert_eq!(squares, [(64.0 * 16.0 + 8.0) / 72.0, 1.0]);
-        // As on a garment: six chains go around it, thousands are short.
+        // Similar to a garment: six chains go around it, thousands are short.
         let lengths: Vec<usize> = [[200; 6].as_slice(), &[8; 4000]].concat();
         let cost =
             |length| mean_square_of_pieces(&lengths, length) * cost_of_pieces(&lengths, length, 6);

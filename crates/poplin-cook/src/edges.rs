@@ -1,4 +1,4 @@
-//! All edges of the fabric, by what they do.
+//! Edges of the fabric, by kind.
 
 use glam::DVec3;
 
@@ -9,29 +9,31 @@ use crate::quadify::QuadPairs;
 use crate::surface::{Face, Surface};
 use crate::topology::{Topology, key_pair, pair_key};
 
-/// Particle pairs, each once in all and each list in ascending order.
+/// Particle pairs, each in at most one list; every list is in ascending order.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Edges {
-    /// Edges that hold the cloth's length and width. Their chains decide which of the two.
+    /// Edges that preserve the cloth's length and width; their chains determine vertical or
+    /// horizontal.
     pub(crate) stretch: Vec<[u32; 2]>,
-    /// Length of every stretch edge \[m\], and how upright it is ([`uprightness`]).
+    /// Length of every stretch edge \[m\], and its [`uprightness`].
     pub(crate) courses: Vec<(f64, f64)>,
     /// Edges across quads.
     pub(crate) shearing: Vec<[u32; 2]>,
-    /// Edges that span a vertex or a fold line.
+    /// Edges across a vertex or a fold line.
     pub(crate) bending: Vec<[u32; 2]>,
 }
 
 impl Edges {
-    /// Sorts the edges of a surface.
+    /// Classifies the edges of a surface.
     ///
-    /// - A side of a face is a stretch edge. That holds for every edge of an irregular triangle mesh too: without it the cloth
-    ///   could stretch there.
-    /// - Shear edges are the diagonals of quads, and both diagonals of a pair of triangles that form a quad.
-    /// - Bending edges see [`bending_pairs`].
+    /// - A side of a face is a stretch edge. This includes every edge of an irregular triangle
+    ///   mesh, which could stretch there otherwise.
+    /// - Shear edges are the diagonals of quads, and both diagonals of a pair of triangles that
+    ///   form a quad.
+    /// - For bending edges see [`bending_pairs`].
     ///
-    /// A pair that already exists as an earlier kind is not added again, nor is one between two pinned particles or
-    /// between coincident particles: neither would have any effect.
+    /// Pairs that already exist as an earlier kind are not added again; pairs of two pinned
+    /// particles or of coincident particles are skipped because they have no effect.
     pub(crate) fn find(
         surface: &Surface,
         topology: &Topology,
@@ -47,6 +49,7 @@ impl Edges {
         };
         let mut edges = Self::default();
         for (edge, &pair) in topology.edges.iter().enumerate().filter(|(_, pair)| useful(pair)) {
+            // The shared edge of two triangles that form a quad is its diagonal.
             if quad_pairs.is_shared_edge[edge] {
                 edges.shearing.push(pair);
                 continue;
@@ -63,6 +66,7 @@ impl Edges {
         shear.extend(quad_pairs.diagonals.iter().map(|&[_, opposite]| pair_key(opposite)));
         shear.sort_unstable();
         shear.dedup();
+        // Irregular meshes may have a diagonal that is also the side of a face.
         shear.retain(|&key| !is_mesh_edge(&key_pair(key)));
         if options.bending {
             let mut bending =

@@ -1,13 +1,14 @@
-//! Why a mesh could not be cooked.
+//! Errors of cooking.
 
 use poplin_model::ModelError;
 use thiserror::Error;
 
-/// Why cooking refused a mesh or its options. Each message says what, where and the limit.
+/// Reason for rejecting a mesh or cooking options. Each message names the option or element, its
+/// position and the limit.
 #[derive(Debug, Clone, PartialEq, Error)]
 #[non_exhaustive]
 pub enum CookError {
-    /// The mesh, or the fabric that it would become, is outside what the model takes.
+    /// A mesh, or the fabric cooked from it, outside the limits of the model.
     #[error(transparent)]
     Model(#[from] ModelError),
     /// An option outside its range.
@@ -21,7 +22,7 @@ pub enum CookError {
         min: f64,
         /// Largest value.
         max: f64,
-        /// The unit, or empty.
+        /// Unit, or empty.
         unit: &'static str,
     },
     /// An entry of a per-vertex option outside its range.
@@ -38,67 +39,67 @@ pub enum CookError {
         /// Largest value.
         max: f32,
     },
-    /// A per-vertex option with another length than the mesh.
+    /// A per-vertex option whose length is not the vertex count of the mesh.
     #[error("cook option {field} has {len} entries; the mesh has {expected} vertices")]
     OptionLength {
         /// The option.
         field: &'static str,
         /// Its length.
         len: usize,
-        /// The count of mesh vertices.
+        /// Number of mesh vertices.
         expected: usize,
     },
-    /// A gravity of zero length or with a component that is not finite.
+    /// A gravity vector of zero length or with a component that is not finite.
     #[error("cook option gravity = {gravity:?} must be finite and not zero")]
     NoGravity {
         /// The gravity.
         gravity: [f32; 3],
     },
-    /// The direction is to come from texture coordinates that the mesh does not have.
+    /// A direction from texture coordinates for a mesh without texture coordinates.
     #[error("cook option direction is uv, but the mesh has no uvs")]
     NoUvs,
-    /// A pin that is no vertex of the mesh.
+    /// A pin that is not a vertex of the mesh.
     #[error("cook option pins[{position}] is {vertex}, but the mesh has only {count} vertices")]
     PinOutOfRange {
-        /// Its position in the list of pins.
+        /// Position in the list of pins.
         position: usize,
-        /// The vertex asked for.
+        /// The requested vertex.
         vertex: u32,
-        /// The count of mesh vertices.
+        /// Number of mesh vertices.
         count: usize,
     },
-    /// More faces than indices can count.
+    /// More faces than 32-bit indices can address.
     #[error("the mesh has {count} faces; the limit is {limit}")]
     TooManyFaces {
-        /// Faces of the mesh.
+        /// Number of faces of the mesh.
         count: usize,
         /// The limit.
         limit: usize,
     },
-    /// Every face was degenerate.
+    /// A mesh whose faces are all degenerate.
     #[error(
         "no face is left: all {degenerate} faces are degenerate (repeated corner or no area) at weld distance {tolerance} m"
     )]
     NoFaces {
-        /// Faces dropped because they are degenerate.
+        /// Number of degenerate faces.
         degenerate: usize,
         /// Distance within which vertices were welded \[m\].
         tolerance: f64,
     },
-    /// A vertex with so many edges that no set of fibers could run in parallel.
+    /// A vertex with too many edges: none of its fibers could run in parallel.
     #[error("mesh vertex {vertex} has {count} neighbours; the limit is {limit}")]
     TooManyNeighbours {
         /// The mesh vertex.
         vertex: u32,
-        /// Its neighbours.
+        /// Number of its neighbours.
         count: usize,
         /// The limit.
         limit: usize,
     },
-    /// More virtual particles than a fabric takes.
-    #[error("cook option virtual_particles asks for {count} points; the limit is {limit}")]
+    /// More virtual particles than a fabric supports.
+    #[error("cook option virtual_particles yields {count} points; the limit is {limit}")]
     TooManyVirtualParticles {
-        /// Points of all triangles.
+        /// Number of points on all triangles.
         count: usize,
         /// The limit.
         limit: usize,
@@ -117,12 +118,12 @@ pub enum CookError {
         /// Largest mass \[kg\].
         max: f64,
     },
-    /// A vertex of a mesh that is to follow a cloth is too far from it.
+    /// A vertex of a skinned mesh that is too far from the cloth.
     #[error(
         "mesh vertex {vertex} is {distance:.3} m from the cloth; at most {limit:.3} m are allowed (max_distance)"
     )]
     FarFromCloth {
-        /// The mesh vertex that is furthest away.
+        /// The farthest mesh vertex.
         vertex: u32,
         /// Its distance \[m\].
         distance: f64,

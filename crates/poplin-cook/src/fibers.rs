@@ -7,16 +7,17 @@ use crate::chains::Ground;
 /// Fibers over the edges of one kind.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Fibers {
-    /// First vertex of every fiber, and the vertex count: shape `[fiber_count + 1]`.
+    /// First vertex of each fiber, prefix sums, shape `[fiber_count + 1]`.
     pub(crate) begin: Vec<u32>,
     /// Vertices, fiber after fiber.
     pub(crate) vertices: Vec<u32>,
-    /// First fiber of every chain, and the fiber count: the pieces of a chain follow each other.
+    /// First fiber of each chain, prefix sums, shape `[chain_count + 1]`; the pieces of a chain are
+    /// consecutive.
     pub(crate) chain_begin: Vec<u32>,
 }
 
 impl Fibers {
-    /// Count of fibers.
+    /// Number of fibers.
     pub(crate) fn len(&self) -> usize {
         self.begin.len() - 1
     }
@@ -27,30 +28,32 @@ impl Fibers {
     }
 }
 
-/// Gathers fibers.
+/// Collects fibers.
 #[derive(Debug, Clone)]
 pub(crate) struct FiberList<'a> {
     ground: Ground<'a>,
-    /// A fiber that hangs on no pin, or on two, begins at the end that is further along this vector; if both are equally far,
-    /// at the end at which its chain begins.
+    /// A fiber with no pin, or with pins at both ends, begins at the end that is farther along this
+    /// vector; on ties, at the end where its chain begins.
     up: DVec3,
-    /// The last fiber that visited each particle.
+    /// Last fiber that visited each particle.
     last_fiber: Vec<u32>,
     fibers: Fibers,
 }
 
 impl<'a> FiberList<'a> {
-    /// No fibers yet.
+    /// Starts without fibers.
     pub(crate) fn new(ground: Ground<'a>, up: DVec3) -> Self {
         let fibers = Fibers { begin: vec![0], vertices: Vec::new(), chain_begin: vec![0] };
         Self { ground, up, last_fiber: vec![u32::MAX; ground.positions.len()], fibers }
     }
 
-    /// Cuts a chain into pieces of equal length (by at most one edge), as few as have at most `max_length` edges, and where it
-    /// would meet itself, so that no fiber visits a vertex twice. Loops are opened.
+    /// Cuts a chain into the fewest pieces of at most `max_length` edges, of equal length up to one
+    /// edge, and where it would meet itself, so that no fiber visits a vertex twice. Loops are
+    /// opened.
     pub(crate) fn cut(&mut self, chain: &[u32], max_length: usize) {
         let length = chain.len() - 1;
         let is_loop = chain[0] == chain[length];
+        // A loop needs two pieces: as one fiber it would visit its first vertex twice.
         let count = length.div_ceil(max_length).max(if is_loop { 2 } else { 1 });
         for piece in 0..count {
             self.add(&chain[length * piece / count..=length * (piece + 1) / count]);
@@ -61,6 +64,8 @@ impl<'a> FiberList<'a> {
     fn add(&mut self, piece: &[u32]) {
         self.visit(piece[0]);
         for pair in piece.windows(2) {
+            // The fiber would meet itself: end it, and continue with a new one from the last
+            // vertex.
             if self.last_fiber[pair[1] as usize] == self.fibers.len() as u32 {
                 self.close();
                 self.visit(pair[0]);
@@ -70,7 +75,7 @@ impl<'a> FiberList<'a> {
         self.close();
     }
 
-    /// The fibers of all chains.
+    /// Returns the fibers of all chains.
     pub(crate) fn finish(self) -> Fibers {
         self.fibers
     }
@@ -80,11 +85,12 @@ impl<'a> FiberList<'a> {
         self.fibers.vertices.push(vertex);
     }
 
-    /// Ends a fiber and orients it so that it begins where it hangs: at its pin, else at its upper end.
+    /// Ends a fiber and orients it to begin at its pin, otherwise at its upper end.
     fn close(&mut self) {
         let begin = self.fibers.begin[self.fibers.len()] as usize;
         let vertices = &mut self.fibers.vertices[begin..];
         let ends = [vertices[0], vertices[vertices.len() - 1]].map(|vertex| vertex as usize);
+        // True for a pinned end.
         let [first, last] = ends.map(|vertex| self.ground.inverse_masses[vertex] == 0.0);
         let [here, there] = ends.map(|vertex| self.up.dot(self.ground.positions[vertex]));
         if if first == last { there > here } else { last } {
@@ -119,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_chain_is_cut_into_even_pieces() {
+    fn long_chain_is_cut_into_equal_pieces() {
         let chain = [0, 1, 2, 3, 4, 5];
         assert_eq!(cut_line(&chain, 16), [chain]);
         assert_eq!(cut_line(&chain, 4), [vec![0, 1, 2], vec![2, 3, 4, 5]]);
@@ -127,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn a_loop_is_opened_and_a_chain_that_meets_itself_is_cut_there() {
+    fn loops_and_self_meeting_chains_are_cut() {
         assert_eq!(
             cut_line(&[0, 1, 2, 3, 4, 5, 6, 7, 0], 16),
             [vec![0, 1, 2, 3, 4], vec![4, 5, 6, 7, 0]]
@@ -139,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fiber_begins_at_its_only_pin_else_at_its_upper_end() {
+    fn fiber_begins_at_its_only_pin_or_its_upper_end() {
         let positions: Vec<_> = (0..4).map(|k| DVec3::Y * f64::from(k)).collect();
         let begin = |inverse_masses: [f32; 4], up| {
             cut(&[0, 1, 2, 3], &positions, &inverse_masses, up, 16)[0][0]

@@ -7,13 +7,14 @@ use glam::{DVec3, Vec3};
 
 use crate::csr::Csr;
 
-/// How much shorter (relative) a path must be to replace the known one: rounding must not improve a path forever.
+/// Relative improvement required to replace a known path, so that rounding does not improve paths
+/// forever.
 const MIN_IMPROVEMENT: f64 = 1e-10;
 
-/// No pin is known yet.
+/// Marks a vertex without known pin.
 const NO_PIN: u32 = u32::MAX;
 
-/// The path from a vertex to its nearest pin of an island.
+/// Path from a vertex to its nearest pin of an island.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Path {
     /// The pin.
@@ -24,28 +25,31 @@ pub(crate) struct Path {
 
 /// Marches distances from pins over the triangles of a surface.
 ///
-/// Novotni & Klein, "Computing geodesic distances on triangular meshes", WSCG 2002: two vertices of a triangle with known
-/// distances have a virtual source in the plane of the triangle, on the far side; the third vertex is as far as that
-/// source, if the line from there passes between the two. Deviations: a vertex is opened again whenever a shorter path
-/// is found, so obtuse triangles need no unfolding and a flat convex surface is exact; where the line does not pass
-/// between, the edges are followed; no path is shorter than the straight line to its pin; and where the two vertices lead
-/// to different pins, the distance of one to the other's pin is replaced by the lower bound that is known (its own
-/// distance or the straight line, whichever is longer), which is again exact on a flat convex surface.
+/// Novotni & Klein, "Computing geodesic distances on triangular meshes", WSCG 2002: two vertices of
+/// a triangle with known distances define a virtual source in the plane of the triangle, on the far
+/// side; the third vertex is at its distance from that source, provided the line from there passes
+/// between the two. Deviations: a vertex is reopened whenever a shorter path is found, so that
+/// obtuse triangles need no unfolding and a flat convex surface is exact; if the line does not pass
+/// between the vertices, the path follows the edges; no path is shorter than the straight line to
+/// its pin; and if the two vertices lead to different pins, the distance of one to the other's pin
+/// is replaced by its known lower bound (its own distance or the straight line, whichever is
+/// longer), which is again exact on a flat convex surface.
 #[derive(Debug)]
 pub(crate) struct March<'a> {
     positions: &'a [DVec3],
-    /// The other two corners of every triangle at a vertex.
+    /// Other two corners of each triangle at a vertex.
     corners: Csr<[u32; 2]>,
     paths: Vec<Path>,
     reached: Vec<u32>,
     queue: BinaryHeap<Reverse<(u64, u32)>>,
 }
 
-/// Length of the shortest path over triangles from one vertex to every other \[m\], infinite where none leads. Exact on a flat
-/// convex surface, elsewhere rather a little too long; source and deviations are those of tethers.
+/// Computes the length of the shortest path over triangles from one vertex to every other \[m\],
+/// infinite if there is none. Exact on a flat convex surface, otherwise slightly too long; same
+/// source and deviations as tethers.
 ///
 /// # Panics
-/// If there is no vertex `from` or a triangle has a corner that is none.
+/// Panics if `from` or a corner of a triangle is not a vertex.
 pub fn path_lengths(triangles: &[[u32; 3]], positions: &[[f32; 3]], from: u32) -> Vec<f64> {
     let positions: Vec<_> =
         positions.iter().map(|&position| Vec3::from_array(position).as_dvec3()).collect();
@@ -74,7 +78,8 @@ impl<'a> March<'a> {
         }
     }
 
-    /// Calls `found(vertex, path)` for every vertex that the pins reach, in no particular order.
+    /// Calls `found(vertex, path)` for every vertex reachable from the pins, in no particular
+    /// order.
     ///
     /// Paths do not pass through vertices for which `is_far(vertex, length)` holds.
     pub(crate) fn run(
@@ -88,7 +93,8 @@ impl<'a> March<'a> {
         }
         while let Some(Reverse((bits, vertex))) = self.queue.pop() {
             let path = self.paths[vertex as usize];
-            // Lengths are not negative, so their bits sort as they do; other bits mean that a shorter path was found since.
+            // Bits of non-negative lengths sort like the lengths; different bits mean that a
+            // shorter path was found since.
             if path.length.to_bits() == bits && !is_far(vertex, path.length) {
                 self.spread(vertex, path);
             }
@@ -106,6 +112,8 @@ impl<'a> March<'a> {
             for (near, far) in [(b, c), (c, b)] {
                 let length = path.length
                     + self.positions[vertex as usize].distance(self.positions[far as usize]);
+                // Path along the edge, always valid; then straight across the triangle, which may
+                // be shorter.
                 self.offer(far, Path { pin: path.pin, length });
                 let other = self.paths[near as usize];
                 if other.pin != NO_PIN {
@@ -117,6 +125,7 @@ impl<'a> March<'a> {
 
     /// Offers `far` the straight paths through the edge between `a` and `b`.
     fn offer_across(&mut self, far: u32, a: (u32, Path), b: (u32, Path)) {
+        // If the ends lead to different pins, either may be nearer to `far`.
         let pins = [Some(a.1.pin), (b.1.pin != a.1.pin).then_some(b.1.pin)];
         for pin in pins.into_iter().flatten() {
             let source = self.positions[pin as usize];
@@ -149,11 +158,13 @@ impl<'a> March<'a> {
     }
 }
 
-/// Length of the straight path from the virtual source behind `a b` to `far`, if it passes between `a` and `b`.
+/// Length of the straight path from the virtual source behind `a b` to `far`, if it passes between
+/// `a` and `b`.
 ///
 /// ```text
 /// a = (0, 0), b = (e, 0), far = (x, y) with y > 0, source = (s, -t):
-/// s^2 + t^2 = la^2 and (s - e)^2 + t^2 = lb^2   =>   s = (la^2 - lb^2 + e^2) / 2e,  t = sqrt(la^2 - s^2)
+/// s^2 + t^2 = la^2 and (s - e)^2 + t^2 = lb^2
+/// =>   s = (la^2 - lb^2 + e^2) / 2e,  t = sqrt(la^2 - s^2)
 /// the line from the source to far crosses y = 0 at s + (x - s) t / (t + y)
 /// ```
 fn length_through_edge(
@@ -168,13 +179,14 @@ fn length_through_edge(
     if e == 0.0 {
         return None;
     }
+    // Local coordinates of `far` in the plane of the triangle.
     let x = (far - a).dot(edge) / e;
     let y = ((far - a).length_squared() - x * x).max(0.0).sqrt();
-    // (la - lb)(la + lb) loses less than la^2 - lb^2.
+    // (la - lb)(la + lb) is more accurate than la^2 - lb^2.
     let s = ((length_a - length_b) * (length_a + length_b) / e + e) * 0.5;
     let t = (length_a * length_a - s * s).max(0.0).sqrt();
     let crossing = s + (x - s) * t / (t + y);
-    // A NaN (t + y = 0) is not within.
+    // False for NaN (t + y = 0).
     (crossing >= 0.0 && crossing <= e).then(|| (x - s).hypot(t + y))
 }
 
@@ -225,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rolled_sheet_keeps_the_lengths_of_the_flat_one() {
+    fn rolled_sheet_keeps_the_path_lengths_of_the_flat_one() {
         let flat = Mesh::grid(65, 20, 2.0, 0.6);
         let mut rolled = flat.clone();
         for position in &mut rolled.positions {
@@ -237,9 +249,10 @@ mod tests {
     }
 
     #[test]
-    fn ways_lead_around_a_hole() {
+    fn paths_lead_around_a_hole() {
         let mut mesh = Mesh::grid(21, 21, 1.0, 1.0);
-        // A slit from x = 0 to 0.8 along z = 0.5: the path from corner to corner leads around its end.
+        // A slit from x = 0 to 0.8 along z = 0.5: the path from corner to corner leads around its
+        // end.
         mesh.quads.retain(|quad| !(quad[0] / 21 == 10 && quad[0] % 21 < 16));
         let path = lengths(&mesh, &[0])[20 * 21];
         let around = (0.8f64.hypot(0.5)) + 0.05 + (0.8f64.hypot(0.45));
@@ -247,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn other_parts_are_not_reached() {
+    fn disconnected_parts_are_not_reached() {
         let mut mesh = Mesh::grid(3, 3, 1.0, 1.0);
         mesh.positions.extend([[5.0, 0.0, 0.0], [6.0, 0.0, 0.0], [5.0, 0.0, 1.0]]);
         mesh.triangles.push([9, 10, 11]);

@@ -1,4 +1,4 @@
-//! The vertical direction at every face and vertex of the surface.
+//! Vertical direction at each face and vertex of the surface.
 
 use glam::DVec3;
 use poplin_model::Mesh;
@@ -7,17 +7,19 @@ use crate::mass::area_vector;
 use crate::surface::{Face, Surface};
 use crate::{CookOptions, Direction};
 
-/// The direction counts as normal to the surface if less than this fraction of it is tangential: about 11 degrees.
+/// Tangential fraction below which a direction counts as normal to the surface: about 11 degrees.
 const MIN_TANGENT_PART: f64 = 0.2;
 
-/// Edges at 45 degrees count as a little upright, so that rounding does not scatter those of a mesh over both kinds.
+/// Bias that counts edges at 45 degrees as slightly upright, so that rounding does not split them
+/// between both kinds.
 const UPRIGHT_MARGIN: f64 = 1e-3;
 
-/// Unit vertical tangent of every face, zero where there is none.
+/// Computes the unit vertical tangent of each face, zero if there is none.
 ///
-/// Gravity is projected into the face. Where it is normal to the face (a lying sheet) the first of z, x, y that lies well
-/// within the face replaces it, so that a lying sheet still has rows and columns. Texture directions are the gradient
-/// of v (mean over the two triangles of a quad); faces where v is constant fall back to gravity.
+/// Gravity is projected into the face. If it is normal to the face (a horizontal sheet), the first
+/// of z, x, y that lies well within the face replaces it, so that a horizontal sheet still has rows
+/// and columns. Texture directions are the gradient of v (mean over the two triangles of a quad);
+/// faces with constant v fall back to gravity.
 pub(crate) fn face_verticals(surface: &Surface, mesh: &Mesh, options: &CookOptions) -> Vec<DVec3> {
     let gravity = glam::Vec3::from(options.gravity).as_dvec3().normalize_or_zero();
     surface
@@ -34,8 +36,8 @@ pub(crate) fn face_verticals(surface: &Surface, mesh: &Mesh, options: &CookOptio
         .collect()
 }
 
-/// Unit tangent along a unit `axis`, or along the first of z, x, y that lies well within the plane of `normal` where the axis
-/// does not.
+/// Unit tangent along a unit `axis`, or along the first of z, x, y that lies well within the plane
+/// of `normal` if the axis does not.
 pub(crate) fn tangent(axis: DVec3, normal: DVec3) -> DVec3 {
     [axis, DVec3::Z, DVec3::X, DVec3::Y]
         .into_iter()
@@ -51,23 +53,25 @@ fn texture_gradient(face: &Face, surface: &Surface, uvs: &[[f32; 2]]) -> DVec3 {
     let gradient = |a: usize, b: usize, c: usize| {
         let (ab, ac) = (position(b) - position(a), position(c) - position(a));
         let normal = ab.cross(ac);
-        // grad v . ab = v_b - v_a,  grad v . ac = v_c - v_a,  grad v . n = 0  (up to the positive factor 1/n.n)
+        // grad v . ab = v_b - v_a,  grad v . ac = v_c - v_a,  grad v . n = 0  (up to the positive
+        // factor 1/n.n)
         ((v(b) - v(a)) * ac.cross(normal) + (v(c) - v(a)) * normal.cross(ab)).normalize_or_zero()
     };
     let first = gradient(0, 1, 2);
     if face.is_quad() { (first + gradient(2, 3, 0)).normalize_or_zero() } else { first }
 }
 
-/// How upright an edge is in its faces: +1/2 along their vertical, 0 at 45 degrees, -1/2 across (cos^2 - 1/2).
+/// Uprightness of an edge in its faces: cos^2 of the angle to their vertical, minus 1/2; +1/2 along
+/// it, 0 at 45 degrees, -1/2 across.
 pub(crate) fn uprightness(edge: DVec3, verticals: impl Iterator<Item = DVec3>) -> f64 {
-    // A vertical is an axis, not an arrow: mirrored texture islands point in the opposite direction.
+    // A vertical is an axis without sign: mirrored texture islands point in the opposite direction.
     let sum =
         verticals.fold(DVec3::ZERO, |sum, v| if sum.dot(v) < 0.0 { sum - v } else { sum + v });
     let cosine = edge.normalize_or_zero().dot(sum.normalize_or_zero());
     cosine * cosine - (0.5 - UPRIGHT_MARGIN)
 }
 
-/// Unit normal of every vertex, area weighted; zero where the faces around it cancel out.
+/// Unit normal of each vertex, area weighted; zero if the incident faces cancel out.
 pub(crate) fn vertex_normals(surface: &Surface) -> Vec<DVec3> {
     let mut sums = vec![(DVec3::ZERO, 0.0); surface.positions.len()];
     for face in &surface.faces {
@@ -98,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn gravity_is_projected_and_a_lying_sheet_takes_z() {
+    fn gravity_is_projected_and_horizontal_sheets_use_z() {
         let mut mesh = Mesh::grid(2, 2, 1.0, 1.0);
         assert_eq!(along(&mesh, [0.0, -9.8, 0.0]), [DVec3::Z]);
         assert_eq!(along(&mesh, [3.0, -3.0, 0.0]), [DVec3::X]);
@@ -108,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn texture_v_gives_the_direction_whatever_the_pose_and_gravity_where_it_is_constant() {
+    fn uv_direction_falls_back_to_gravity_where_v_is_constant() {
         let mut mesh = Mesh::grid(2, 2, 1.0, 1.0);
         mesh.positions.iter_mut().for_each(|p| *p = [p[0], p[2], p[0]]);
         let verticals = |mesh: &Mesh| verticals(mesh, Direction::Uv, [1.0, 0.0, 1.0])[0];

@@ -1,22 +1,23 @@
-//! Cooks triangle and quad meshes into fabrics: what [`cook()`] does, in the order in which it does it.
+//! Cooks triangle and quad meshes into fabrics. [`cook()`] runs these steps in order:
 //!
-//! | step | module | what it decides |
+//! | step | module | result |
 //! |---|---|---|
-//! | weld | `weld` | which vertices coincide |
-//! | clean | `surface` | which faces and vertices are worth keeping |
+//! | weld | `weld` | coincident vertices merged |
+//! | clean | `surface` | degenerate and duplicate faces and unused vertices removed |
 //! | weigh | `mass` | inverse masses and pins |
-//! | connect | `topology` | edges, rims, connected parts |
-//! | pair | `quadify` | which triangles are really one quad |
-//! | type | `edges`, `bending` | stretch, shearing or bending |
-//! | measure | `triangle_shapes` | what each triangle is like at rest, along the vertical and across |
-//! | chain | `straight`, `chains` | which edges continue each other |
-//! | thread | `grain`, `runs`, `fibers`, `thread` | what is vertical or horizontal, and pieces for one lane each |
-//! | colour | `sets` | which fibers run at the same time |
-//! | tether | `geodesic`, `tethers` | how far particles may stray from the pins |
-//! | bend | `bends` | which triangles bend against each other |
-//! | spread | `virtual_particles` | which points of triangles collide too |
+//! | connect | `topology` | edges, boundaries, connected components |
+//! | pair | `quadify` | pairs of triangles that form one quad |
+//! | type | `edges`, `bending` | stretch, shear and bending edges |
+//! | measure | `triangle_shapes` | rest shape of each triangle along warp and weft |
+//! | chain | `straight`, `chains` | chains of edges that continue each other |
+//! | thread | `grain`, `runs`, `fibers`, `thread` | vertical and horizontal fibers, one lane each |
+//! | colour | `sets` | sets of fibers that run in parallel |
+//! | tether | `geodesic`, `tethers` | largest distances from the pins |
+//! | bend | `bends` | dihedral-angle constraints |
+//! | spread | `virtual_particles` | additional collision points on triangles |
 //!
-//! Fibers and sets are those of Kim, "Character Clothing in PhysX-3", 2011, which does not say how they are found.
+//! Fibers and sets follow Kim, "Character Clothing in PhysX-3", 2011, which does not describe how
+//! to find them.
 //!
 //! ```
 //! use poplin_cook::{CookOptions, cook};

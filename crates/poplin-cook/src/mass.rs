@@ -1,4 +1,4 @@
-//! Area and mass of every particle.
+//! Area and mass of each particle.
 
 use glam::DVec3;
 use poplin_model::MAX_COORDINATE;
@@ -6,19 +6,19 @@ use poplin_model::MAX_COORDINATE;
 use crate::surface::{Face, Surface};
 use crate::{CookError, CookOptions};
 
-/// Area and mass of every particle.
+/// Area and mass of each particle.
 #[derive(Debug, Clone)]
 pub(crate) struct Masses {
-    /// Area of every particle [m^2].
+    /// Area of each particle [m^2].
     pub(crate) areas: Vec<f64>,
-    /// Mass of every particle, pinned ones too \[kg\].
+    /// Mass of each particle, including pinned ones \[kg\].
     pub(crate) masses: Vec<f64>,
-    /// Inverse mass of every particle [1/kg], 0 = pinned.
+    /// Inverse mass of each particle [1/kg], 0 = pinned.
     pub(crate) inverse_masses: Vec<f32>,
 }
 
 impl Masses {
-    /// Masses from the options, pins applied.
+    /// Computes masses from the options and applies pins.
     pub(crate) fn new(surface: &Surface, options: &CookOptions) -> Result<Self, CookError> {
         let areas = particle_areas(surface);
         let masses = match &options.masses {
@@ -40,7 +40,8 @@ impl Masses {
         {
             inverse_masses[particle as usize] = 0.0;
         }
-        // A free particle needs an inverse mass that is neither 0 (it would be pinned) nor beyond what a cloth takes.
+        // The inverse mass of a free particle must not be 0 (pinned) nor exceed the limit of a
+        // cloth.
         let (min, max) = (1.0 / f64::from(MAX_COORDINATE), 1.0 / f64::from(f32::MIN_POSITIVE));
         let pinned = |particle: usize| inverse_masses[particle] == 0.0 && masses[particle] < max;
         let bad = (0..masses.len()).find(|&p| !pinned(p) && !(min..=max).contains(&masses[p]));
@@ -56,12 +57,13 @@ impl Masses {
     }
 }
 
-/// A third of the area of every adjacent triangle; a quad counts as the mean of its two triangulations, so that its
-/// masses do not depend on the corner it starts with.
+/// Computes particle areas: a third of each incident triangle. A quad counts as the mean of its two
+/// triangulations, so that masses do not depend on its first corner.
 fn particle_areas(surface: &Surface) -> Vec<f64> {
     let mut areas = vec![0.0; surface.positions.len()];
     let mut add = |corners: [u32; 3], part: f64| {
         let [a, b, c] = corners.map(|corner| surface.positions[corner as usize]);
+        // Lumped mass: each corner receives a third.
         let third = part / 3.0 * triangle_area(a, b, c);
         corners.iter().for_each(|&corner| areas[corner as usize] += third);
     };
@@ -80,7 +82,8 @@ fn triangle_area(a: DVec3, b: DVec3, c: DVec3) -> f64 {
     0.5 * (b - a).cross(c - a).length()
 }
 
-/// Stiffness of every edge end as `log2(1 - stiffness)`: the smallest of the mesh vertices at a particle.
+/// Stiffness of each particle as `log2(1 - stiffness)`: the smallest of the mesh vertices welded
+/// into it.
 ///
 /// Stiffness 1 is stored as -128, as everywhere in the solver.
 pub(crate) fn particle_stiffness_log2(surface: &Surface, vertex_stiffness: &[f32]) -> Vec<f32> {
@@ -97,7 +100,8 @@ pub(crate) fn particle_stiffness_log2(surface: &Surface, vertex_stiffness: &[f32
         .collect()
 }
 
-/// The triangle or quad as one vector: half the cross product of its diagonals (Newell), area times unit normal.
+/// Area vector of a triangle or quad (area times unit normal): half the cross product of its
+/// diagonals (Newell).
 pub(crate) fn area_vector(face: &Face, positions: &[DVec3]) -> DVec3 {
     let at = |k: usize| positions[face.corners()[k] as usize];
     let twice = if face.is_quad() {
@@ -119,17 +123,18 @@ mod tests {
     }
 
     #[test]
-    fn a_grid_weighs_area_times_density_and_quarters_go_to_corners() {
+    fn grid_mass_is_area_times_density() {
         let masses = masses(&Mesh::grid(3, 3, 2.0, 2.0), &CookOptions::default()).unwrap();
         assert!((masses.masses.iter().sum::<f64>() - 0.8).abs() < 1e-7);
         let parts: Vec<f64> =
             masses.areas.iter().map(|area| (area * 4.0 * 1e6).round() / 1e6).collect();
-        // Corner 1/4 quad, side 2/4, middle 4/4; triangle thirds of both diagonals add up to a quarter each.
+        // A corner has 1/4 of a quad, a side 2/4, the middle 4/4; thirds of the triangles of both
+        // diagonals add up to a quarter each.
         assert_eq!(parts, [1.0, 2.0, 1.0, 2.0, 4.0, 2.0, 1.0, 2.0, 1.0]);
     }
 
     #[test]
-    fn given_masses_of_welded_vertices_add_up() {
+    fn masses_of_welded_vertices_are_added() {
         let mut mesh = Mesh::grid(2, 2, 1.0, 1.0);
         mesh.positions.push(mesh.positions[3]);
         mesh.quads[0][2] = 4;
@@ -140,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn a_free_vertex_without_mass_is_an_error_and_a_pinned_one_is_not() {
+    fn rejects_free_vertices_without_mass_but_not_pinned_ones() {
         let mut options =
             CookOptions { masses: Some(vec![0.0, 1.0, 1.0, 1.0]), ..CookOptions::default() };
         let mesh = Mesh::grid(2, 2, 1.0, 1.0);

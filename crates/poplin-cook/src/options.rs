@@ -1,4 +1,4 @@
-//! What a user chooses about cooking.
+//! Options of cooking.
 
 use std::fmt::Display;
 
@@ -6,7 +6,7 @@ use poplin_model::{MAX_COORDINATE, Mesh};
 
 use crate::{CookError, Direction, Tethers, VirtualParticles, Weld};
 
-/// How a mesh is cooked.
+/// Options of [`crate::cook()`].
 #[derive(Debug, Clone, PartialEq)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(
@@ -15,52 +15,64 @@ use crate::{CookError, Direction, Tethers, VirtualParticles, Weld};
     serde(default, deny_unknown_fields)
 )]
 pub struct CookOptions {
-    /// Which vertices are welded (default relative, 1e-6).
+    /// Welding of vertices (default relative, 1e-6).
     pub weld: Weld,
-    /// Mass of the cloth per area [kg/m^2], `1e-9..=1e9` (default 0.2, a light cotton). Unused if `masses` is set.
+    /// Mass of the cloth per area [kg/m^2], `1e-9..=1e9` (default 0.2, a light cotton). Ignored if
+    /// `masses` is set.
     pub density: f32,
-    /// Mass of every mesh vertex \[kg\], shape `[vertex_count]` (default: from `density`). Welded vertices add up.
+    /// Mass of each mesh vertex \[kg\], shape `[vertex_count]` (default: from `density`). Masses of
+    /// welded vertices are added.
     pub masses: Option<Vec<f32>>,
-    /// Mesh vertices that are pinned (inverse mass 0), in any order, repeats allowed (default none).
+    /// Pinned mesh vertices (inverse mass 0), in any order, duplicates allowed (default none).
     pub pins: Vec<u32>,
-    /// What "vertical" means (default gravity).
+    /// Source of the vertical (warp) direction (default gravity).
     pub direction: Direction,
-    /// A vector along gravity, finite, of any length but 0 (default `[0, -1, 0]`).
+    /// Direction of gravity: a finite vector of any nonzero length (default `[0, -1, 0]`).
     pub gravity: [f32; 3],
-    /// Longest fiber, in edges, `1..=16777216` (default: what costs a workgroup the least,
-    /// [`poplin_model::LaneCost::GPU`]). Fibers against stretch are then cut only where few are long, since they are solved
-    /// as a whole ([`poplin_model::FiberSolver::SemiImplicit`]) and converge the better the longer they are; those of shear
-    /// and bending, which Gauss-Seidel solves edge by edge, are short. 1 yields the classical graph-coloured fabric. With
-    /// [`poplin_model::Xpbd`], which solves all fibers as a whole, set a large value.
+    /// Largest length of a fiber, in edges, `1..=16777216` (default: the lengths of least cost for
+    /// a workgroup, [`poplin_model::LaneCost::GPU`]). By default stretch fibers are cut only if few
+    /// of them are long, since they are solved together
+    /// ([`poplin_model::FiberSolver::SemiImplicit`]) and converge better the longer they are; shear
+    /// and bending fibers, which Gauss-Seidel solves edge by edge, are short. 1 yields the
+    /// classical graph-coloured fabric. With [`poplin_model::Xpbd`], which solves all fibers
+    /// semi-implicitly, set a large value.
     ///
-    /// Fibers end at pins, and one that hangs on a single pin begins there; other vertical ones begin at their upper end,
-    /// against gravity.
+    /// Fibers end at pins. A fiber with a single pin starts there; other vertical fibers start at
+    /// their upper end, against gravity.
     pub max_fiber_length: Option<u32>,
-    /// Largest deflection from one edge of a fiber to the next, measured in the surface \[rad\], `0..=pi` (default pi/4).
+    /// Largest deflection from one edge of a fiber to the next, measured in the surface \[rad\],
+    /// `0..=pi` (default pi/4).
     ///
-    /// Small deflections add up: a chain of stretch edges is cut also where it strays from the vertical to the horizontal, or the
-    /// other way round, by more than two edges that lie fully across, or four at 60 degrees.
+    /// Small deflections accumulate: a chain of stretch edges is also cut where it drifts from
+    /// vertical to horizontal, or vice versa, by more than two edges fully across, or four at 60
+    /// degrees.
     pub max_turn: f32,
-    /// Whether to make two-ring edges (default true). Without, nothing but the one-ring resists folding.
+    /// True to create two-ring edges (default true). Without them only the one-ring resists
+    /// folding.
     pub bending: bool,
-    /// Whether two triangles that form a nearly right-angled quad cook like that quad (default true).
+    /// True to cook two triangles that form a nearly right-angled quad like that quad (default
+    /// true).
     ///
-    /// If false the edge between the two stays a mesh edge for bending: two-ring edges run on along it. Either way it
-    /// and the other diagonal of the pair are shear edges.
+    /// If false, the shared edge remains a mesh edge for bending: two-ring edges continue along it.
+    /// In both cases the shared edge and the other diagonal of the pair are shear edges.
     pub quadify: bool,
     /// Kind of tethers (default geodesic).
     pub tethers: Tethers,
-    /// Most tethers of one particle, `1..=64` (default 8): those to the nearest islands. Tethers take this times the
-    /// particle count of memory, and time in every iteration.
+    /// Largest number of tethers per particle, `1..=64` (default 8): those to the nearest islands.
+    /// Memory is proportional to this times the particle count, and so is the time of every
+    /// iteration.
     pub max_tethers_per_particle: u32,
-    /// Stiffness of every mesh vertex, `0..=1`, shape `[vertex_count]`, or empty (default): then phases have one
-    /// stiffness each. An edge has the smaller stiffness of its two ends; welded vertices the smallest of theirs.
+    /// Stiffness of each mesh vertex, `0..=1`, shape `[vertex_count]`, or empty (default) for one
+    /// stiffness per phase. An edge has the smaller stiffness of its two ends; welded vertices have
+    /// the smallest of theirs.
     pub vertex_stiffness: Vec<f32>,
-    /// Points of triangles that collide too (default none). Triangles between three pins get none.
+    /// Points on triangles that collide in addition to the particles (default none). Triangles with
+    /// three pins get none.
     pub virtual_particles: VirtualParticles,
-    /// Whether to make [`poplin_model::Fabric::bends`] (default false): angles between triangles, which only
-    /// [`poplin_model::Xpbd`] with a bending rigidity reads. They take some 150 bytes a particle. Two-ring edges
-    /// (`bending`) would hold against folding as well; with bends they are better left out.
+    /// True to create [`poplin_model::Fabric::bends`] (default false): dihedral-angle constraints,
+    /// used by [`poplin_model::Xpbd`] and [`poplin_model::Implicit`] with a bending rigidity. They
+    /// take about 150 bytes per particle. Two-ring edges (`bending`) would resist folding as well;
+    /// turn them off with bends.
     pub bends: bool,
 }
 
@@ -87,7 +99,7 @@ impl Default for CookOptions {
 }
 
 impl CookOptions {
-    /// Checks the ranges of everything that does not depend on the mesh.
+    /// Checks the ranges of all options that do not depend on the mesh.
     ///
     /// # Errors
     /// [`CookError`] that names the option, its value and the limit.
@@ -124,7 +136,7 @@ impl CookOptions {
         check_entries("vertex_stiffness", &self.vertex_stiffness, 0.0, 1.0)
     }
 
-    /// Checks lengths and indices against the mesh to be cooked.
+    /// Checks lengths and indices against the mesh.
     pub(crate) fn check_against(&self, mesh: &Mesh) -> Result<(), CookError> {
         let expected = mesh.positions.len();
         if let Some(masses) = &self.masses
@@ -150,12 +162,13 @@ impl CookOptions {
     }
 }
 
-/// The `f64` that reads like the value: an `f32` of 0.1 is 0.1 in messages and beside written limits.
+/// Converts to the `f64` with the same shortest decimal form, so that an `f32` of 0.1 reads 0.1 in
+/// messages and compares with written limits.
 fn as_written(value: impl Display) -> f64 {
     value.to_string().parse().unwrap_or(f64::NAN)
 }
 
-/// Refuses a value outside `min..=max`; NaN is outside every range.
+/// Rejects a value outside `min..=max`; NaN is outside every range.
 pub(crate) fn check_option(
     field: &'static str,
     value: impl Display,

@@ -1,25 +1,25 @@
-//! Pairs of triangles that are really one quad.
+//! Detection of pairs of triangles that form one quad.
 
 use glam::DVec3;
 
 use crate::surface::Surface;
 use crate::topology::Topology;
 
-/// Corners of an acceptable pair are at most 25 degrees off a right angle: sin(25 degrees). Two equilateral triangles
-/// (30 degrees off) stay triangles.
+/// Largest |cos| of the corner angles of a pair: at most 25 degrees off a right angle, sin(25
+/// degrees). Two equilateral triangles (30 degrees off) stay triangles.
 const MAX_COSINE: f64 = 0.422_618_261_740_699_4;
 
-/// The two triangles of a pair are folded by at most 60 degrees: cosine between their normals.
+/// Smallest cosine between the normals of a pair: folded by at most 60 degrees.
 const MIN_FOLD_COSINE: f64 = 0.5;
 
-/// Which triangles go together.
+/// Pairs of triangles.
 #[derive(Debug, Clone)]
 pub(crate) struct QuadPairs {
-    /// The pairs of diagonals: the shared edge, and the vertices opposite to it.
+    /// Diagonals of each pair: the shared edge, and the vertices opposite to it.
     pub(crate) diagonals: Vec<[[u32; 2]; 2]>,
-    /// Whether a mesh edge is the shared edge of a pair.
+    /// True for each mesh edge that is the shared edge of a pair.
     pub(crate) is_shared_edge: Vec<bool>,
-    /// Whether a face is part of a pair.
+    /// True for each face that is part of a pair.
     pub(crate) is_paired: Vec<bool>,
 }
 
@@ -58,16 +58,19 @@ impl QuadPairs {
     }
 }
 
-/// Largest |cos| of the corner angles of the quad `a c b d` cut along `a b`, if all are near enough to a right angle.
+/// Largest |cos| of the corner angles of the quad `a c b d` cut along `a b`; `None` if any is too
+/// far from a right angle or the fold is too sharp.
 fn worst_corner([a, c, b, d]: [DVec3; 4]) -> Option<f64> {
     let cosine = |corner: DVec3, x: DVec3, y: DVec3| {
         (x - corner).normalize_or_zero().dot((y - corner).normalize_or_zero())
     };
+    // Corners c and d belong to one triangle each.
     let mut worst = cosine(c, a, b).abs().max(cosine(d, a, b).abs());
     if worst > MAX_COSINE {
         return None;
     }
-    // At a and b the two triangles' angles add up; on a folded pair that is the angle of the flattened quad.
+    // At a and b the angles of the two triangles add up; on a folded pair that is the angle of the
+    // flattened quad.
     for (corner, other) in [(a, b), (b, a)] {
         let angle = |x: DVec3| cosine(corner, other, x).clamp(-1.0, 1.0).acos();
         worst = worst.max((angle(c) + angle(d)).cos().abs());
@@ -90,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn a_triangulated_grid_is_all_pairs() {
+    fn triangulated_grid_is_fully_paired() {
         let mut mesh = Mesh::grid(5, 4, 1.0, 1.0);
         (mesh.triangles, mesh.quads) = (mesh.triangulated(), Vec::new());
         let pairs = pairs(&mesh);

@@ -1,4 +1,5 @@
-//! What is drawn of a cooked mesh: vertices split at seams of the texture and at creases, normals across the former.
+//! Render mesh of a cooked mesh: vertices are split at texture seams and creases, normals only at
+//! creases.
 
 use std::collections::HashMap;
 
@@ -11,11 +12,11 @@ use crate::options::check_option;
 use crate::topology::pair_key;
 use crate::{CookError, Cooked};
 
-/// How the vertices that are drawn are made from a mesh.
+/// Options for splitting the vertices of a render mesh.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RenderMeshOptions {
-    /// Edges whose triangles are folded by more than this at rest are drawn hard, with a normal for each side \[degrees\], `0..=180`.
-    /// Default: 180, none.
+    /// Crease angle \[degrees\], `0..=180` (default 180, none): edges whose triangles are folded by
+    /// more than this at rest are drawn hard, with one normal per side.
     pub crease_angle: f32,
 }
 
@@ -32,14 +33,16 @@ impl RenderMeshOptions {
 }
 
 impl Cooked {
-    /// What to draw of the mesh that was cooked: its triangles and texture coordinates, each vertex on its particle.
+    /// Creates the render mesh of the mesh that was cooked: its triangles and texture coordinates,
+    /// each vertex bound to its particle.
     ///
-    /// Vertices have the order of the mesh. One is there once for each texture coordinate and each side of a crease, those that no
-    /// triangle uses are left out. Normals are smooth over seams of the texture and where vertices were welded.
+    /// Vertices have the order of the mesh. A vertex occurs once per texture coordinate and per
+    /// side of a crease; vertices without triangles are omitted. Normals are smooth across texture
+    /// seams and where vertices were welded.
     ///
     /// # Errors
-    /// [`CookError`] if the mesh or an option is out of range, the mesh has not the vertices of the one that was cooked, or no triangle
-    /// is left.
+    /// [`CookError`] if the mesh or an option is out of range, the vertex count differs from the
+    /// mesh that was cooked, or no triangle is left.
     pub fn render_mesh(
         &self,
         mesh: &Mesh,
@@ -60,20 +63,21 @@ impl Cooked {
     }
 }
 
-/// A mesh to draw, and where its vertices coincide.
+/// A mesh to draw, and the sites where its vertices coincide.
 pub(crate) struct Drawn<'a> {
     pub(crate) mesh: &'a Mesh,
-    /// What each vertex lies on; vertices on the same share normals. `None` where no face is left.
+    /// Site of each vertex; vertices at the same site share normals. `None` if no face uses the
+    /// vertex.
     pub(crate) sites: &'a [Option<u32>],
     pub(crate) options: &'a RenderMeshOptions,
 }
 
-/// A corner of a triangle that is drawn.
+/// Corner of a triangle.
 #[derive(Clone, Copy)]
 struct Corner {
     vertex: u32,
     site: u32,
-    /// Index of its texture coordinate.
+    /// Index of the texture coordinate.
     uv: u32,
 }
 
@@ -89,13 +93,14 @@ impl Drawn<'_> {
             return Err(CookError::NoFaces { degenerate, tolerance: 0.0 });
         }
         let groups = self.smooth_groups(&corners);
-        // What makes a vertex: the mesh vertex, its texture coordinate, its side of creases.
+        // Vertices are distinguished by mesh vertex, side of creases, and texture coordinate.
         let key = |corner: usize| (corners[corner].vertex, groups[corner], corners[corner].uv);
         let mut order: Vec<usize> = (0..corners.len()).collect();
         order.sort_by_key(|&corner| (key(corner), corner));
         let mut vertex_of = vec![0u32; corners.len()];
         let mut firsts: Vec<usize> = Vec::new();
         for &corner in &order {
+            // Equal keys are adjacent after sorting; each run becomes one vertex.
             if firsts.last().is_none_or(|&first| key(first) != key(corner)) {
                 firsts.push(corner);
             }
@@ -115,6 +120,8 @@ impl Drawn<'_> {
             .zip(&firsts)
             .map(|(vertex, &first)| {
                 let around = of_group[&groups[first]].iter().copied();
+                // Corners across a texture seam share the normal group but belong to another
+                // vertex.
                 let (own, beyond): (Vec<_>, Vec<_>) =
                     around.partition(|&corner| vertex_of[corner] == vertex);
                 own_corner_counts.push(own.len() as u32);
@@ -136,7 +143,8 @@ impl Drawn<'_> {
         Ok(mesh)
     }
 
-    /// The corners of all triangles, three by three; those with a corner on no site or two on the same are left out.
+    /// Corners of all triangles, three by three; triangles with a corner without site or with two
+    /// corners at one site are omitted.
     fn corners(&self) -> Vec<Corner> {
         let Mesh { triangles, quads, corner_uvs, .. } = self.mesh;
         let vertex_uv = |vertex: u32| if self.mesh.uvs.is_empty() { 0 } else { vertex };
@@ -167,8 +175,8 @@ impl Drawn<'_> {
         all.get(corner.uv as usize).copied().unwrap_or_default()
     }
 
-    /// For each corner the first of those that share its normal: corners at one site whose triangles follow one another around it over
-    /// edges that are no creases.
+    /// Finds the normal group of each corner, named by its first corner: corners at one site whose
+    /// triangles are connected around it over edges that are not creases.
     fn smooth_groups(&self, corners: &[Corner]) -> Vec<u32> {
         let position = |corner: usize| {
             glam::Vec3::from(self.mesh.positions[corners[corner].vertex as usize]).as_dvec3()
@@ -179,8 +187,9 @@ impl Drawn<'_> {
                 (b - a).cross(c - a).normalize_or_zero()
             })
             .collect();
+        // The margin includes edges of exactly the crease angle.
         let least_cosine = f64::from(self.options.crease_angle).to_radians().cos() - 1e-6;
-        // Edges by their sites, with the corners where they begin and end.
+        // Edges by their sites, with the corners at both ends.
         let mut edges: Vec<(u64, [usize; 2])> = (0..corners.len())
             .map(|begin| {
                 let end = begin - begin % 3 + (begin + 1) % 3;
@@ -191,9 +200,11 @@ impl Drawn<'_> {
         let mut group: Vec<u32> = (0..corners.len() as u32).collect();
         for pair in edges.windows(2).filter(|pair| pair[0].0 == pair[1].0) {
             let ([a, b], [c, d]) = (pair[0].1, pair[1].1);
-            // Two triangles of one side run through their edge in opposite directions.
+            // Two consistently oriented triangles traverse their shared edge in opposite
+            // directions.
             let is_one_side = corners[a].site == corners[d].site;
             let (m, n) = (normals[a / 3], normals[c / 3]);
+            // Degenerate triangles have no normal and never form a crease.
             let is_smooth = m.dot(n) >= least_cosine || m == DVec3::ZERO || n == DVec3::ZERO;
             if is_one_side && is_smooth {
                 unite(&mut group, a, d);
@@ -204,7 +215,7 @@ impl Drawn<'_> {
     }
 }
 
-/// The first corner of a group.
+/// First corner of a group: union-find with path halving.
 fn root(group: &mut [u32], corner: usize) -> u32 {
     let mut at = corner;
     while group[at] as usize != at {
@@ -224,7 +235,7 @@ mod tests {
     use super::*;
     use crate::{CookOptions, cook};
 
-    /// A strip of two quads whose texture is cut at the middle.
+    /// A strip of two quads whose texture is cut in the middle.
     fn cut_strip() -> Mesh {
         let mut mesh = Mesh::grid(3, 2, 2.0, 1.0);
         mesh.uvs.clear();
@@ -244,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mesh_without_seams_keeps_its_vertices() {
+    fn mesh_without_seams_keeps_its_vertices() {
         let mesh = Mesh::grid(4, 3, 1.0, 1.0);
         let drawn = render_mesh(&mesh, 180.0);
         assert!(!drawn.has_offsets());
@@ -256,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn a_seam_of_the_texture_splits_vertices_and_not_normals() {
+    fn texture_seams_split_vertices_but_not_normals() {
         let drawn = render_mesh(&cut_strip(), 180.0);
         assert_eq!(drawn.source_vertices, [0, 1, 1, 2, 3, 4, 4, 5]);
         for vertex in [1, 2, 5, 6] {
@@ -267,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn a_crease_splits_both_and_a_welded_seam_neither() {
+    fn creases_split_normals_and_welded_seams_do_not() {
         let mut mesh = Mesh::grid(3, 2, 2.0, 1.0);
         // The second quad hangs down.
         mesh.positions[2] = [1.0, -1.0, 0.0];
@@ -278,7 +289,7 @@ mod tests {
         for vertex in 0..8 {
             assert_eq!(drawn.corners.of(vertex).len(), drawn.own_corner_counts[vertex] as usize);
         }
-        // The same two quads with vertices of their own.
+        // The same two quads with separate vertices.
         mesh = Mesh::grid(3, 2, 2.0, 1.0);
         mesh.positions.extend([[1.0, 0.0, 0.0], [1.0, 0.0, 1.0]]);
         mesh.uvs.extend([[0.0; 2]; 2]);
@@ -287,11 +298,15 @@ mod tests {
         assert_eq!(drawn.vertex_count(), 8);
         assert!((1..3).all(|vertex| drawn.corners.of(vertex).len() >= 3 - vertex));
         let seam = drawn.source_vertices.iter().position(|&source| source == 6).unwrap();
-        assert_eq!(drawn.corners.of(seam).len(), 3, "the normal does not go over the welded seam");
+        assert_eq!(
+            drawn.corners.of(seam).len(),
+            3,
+            "the normal is not shared across the welded seam"
+        );
     }
 
     #[test]
-    fn another_mesh_is_refused() {
+    fn rejects_a_mesh_with_another_vertex_count() {
         let mesh = Mesh::grid(4, 3, 1.0, 1.0);
         let cooked = cook(&mesh, &CookOptions { pins: vec![0], ..CookOptions::default() }).unwrap();
         let other = Mesh::grid(4, 4, 1.0, 1.0);

@@ -7,30 +7,31 @@ use poplin_model::{Fabric, PhaseKind};
 use crate::FiberLengths;
 use crate::fibers::Fibers;
 
-/// Fraction of the stretch edges whose fibers the quality of a cook is judged by: see [`CookReport::stretch_fiber_length`].
+/// Fraction of the stretch edges that enter [`CookReport::stretch_fiber_length`], the quality
+/// measure of a cook.
 const JUDGED_FRACTION: f64 = 0.95;
 
 /// Statistics of one phase of the cooked fabric.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PhaseReport {
-    /// What its edges are.
+    /// Kind of its edges.
     pub kind: PhaseKind,
-    /// Its edges.
+    /// Number of edges.
     pub edge_count: usize,
-    /// Its fibers.
+    /// Number of fibers.
     pub fiber_count: usize,
-    /// Its sets (colours): a step needs a barrier for each.
+    /// Number of sets (colours), each of which needs a barrier per iteration.
     pub set_count: usize,
-    /// How long its fibers are.
+    /// Distribution of fiber lengths.
     pub lengths: FiberLengths,
-    /// Imbalance: the fraction of their time that lanes wait, `0..1`, if every fiber of a set has a lane and an edge takes one
-    /// step. A set takes as many steps as its longest fiber has edges, so this is `1 - edges / sum(fibers * longest)` over its
-    /// sets.
+    /// Imbalance: fraction of their time that lanes wait, `0..1`, if every fiber of a set has its
+    /// own lane and an edge takes one step. A set takes as many steps as its longest fiber has
+    /// edges, so that this is `1 - edges / sum(fibers * longest)` over the sets.
     pub idle_fraction: f64,
 }
 
 impl PhaseReport {
-    /// The statistics of a phase from its fibers and its sets of fiber indices.
+    /// Computes the statistics of a phase from its fibers and its sets of fiber indices.
     pub(crate) fn new(kind: PhaseKind, fibers: &Fibers, sets: &[Vec<u32>]) -> Self {
         let edge_count_of = |fiber: u32| fibers.vertices(fiber as usize).len() - 1;
         let mut lengths = FiberLengths::default();
@@ -47,82 +48,84 @@ impl PhaseReport {
     }
 }
 
-/// What cooking did to a mesh.
+/// Statistics of cooking a mesh.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct CookReport {
-    /// Vertices of the mesh.
+    /// Number of mesh vertices.
     pub vertex_count: usize,
-    /// Vertices that were welded to another one at the same position.
+    /// Vertices welded to another vertex at the same position.
     pub welded_vertex_count: usize,
-    /// Vertices that no remaining face uses.
+    /// Vertices used by no remaining face.
     pub dropped_vertex_count: usize,
-    /// Faces of the mesh.
+    /// Number of mesh faces.
     pub face_count: usize,
-    /// Faces dropped because a corner is repeated or they have no area.
+    /// Faces dropped because of a repeated corner or zero area.
     pub degenerate_face_count: usize,
-    /// Faces dropped because an earlier one has the same corners.
+    /// Faces dropped because an earlier face has the same corners.
     pub duplicate_face_count: usize,
-    /// Particles of the fabric.
+    /// Number of particles of the fabric.
     pub particle_count: usize,
-    /// Pinned particles.
+    /// Number of pinned particles.
     pub pinned_count: usize,
-    /// Pins that fell on dropped vertices.
+    /// Number of pins on dropped vertices.
     pub dropped_pin_count: usize,
-    /// Connected parts of the surface.
+    /// Number of connected components of the surface.
     pub component_count: usize,
-    /// Edges of one face: rims, hems, and seams that were not welded.
+    /// Edges with one face: boundaries, hems, and seams that were not welded.
     pub boundary_edge_count: usize,
-    /// Edges of three or more faces.
+    /// Edges with three or more faces.
     pub non_manifold_edge_count: usize,
     /// Area of the surface [m^2].
     pub area: f64,
-    /// Mass of the surface, pinned particles included \[kg\].
+    /// Mass of the surface, including pinned particles \[kg\].
     pub mass: f64,
-    /// Edges that hold length and width: sides of faces, without diagonals of quads and edges between pins.
+    /// Stretch edges that the fabric should contain: sides of faces, without diagonals of quads and
+    /// edges between pins.
     pub stretch_edge_count: usize,
-    /// Stretch edges that were found in exactly one fiber of the vertical and horizontal phases; all of them, if all is well.
+    /// Stretch edges found in exactly one fiber of the vertical and horizontal phases; all of them
+    /// in a correct fabric.
     pub covered_stretch_edge_count: usize,
     /// Phases in solving order.
     pub phases: Vec<PhaseReport>,
-    /// Edges of the longest fiber.
+    /// Number of edges of the longest fiber.
     pub longest_fiber: usize,
-    /// Fibers of the widest set: how many lanes can work at once.
+    /// Number of fibers of the largest set, which bounds the lanes that can work at once.
     pub widest_set: usize,
-    /// Islands: connected groups of pinned particles.
+    /// Number of islands: connected groups of pinned particles.
     pub island_count: usize,
-    /// Tethers of every particle.
+    /// Number of tethers per particle.
     pub tethers_per_particle: usize,
-    /// Points of triangles that collide too.
+    /// Number of additional collision points on triangles.
     pub virtual_particle_count: usize,
-    /// Angles between triangles.
+    /// Number of dihedral-angle constraints.
     pub bend_count: usize,
-    /// Their sets: a step with bending needs a barrier for each.
+    /// Number of sets of bends, each of which needs a barrier per iteration.
     pub bend_set_count: usize,
 }
 
 impl CookReport {
-    /// Edges of all phases.
+    /// Number of edges of all phases.
     pub fn edge_count(&self) -> usize {
         self.phases.iter().map(|phase| phase.edge_count).sum()
     }
 
-    /// Edges of one kind.
+    /// Number of edges of one kind.
     pub fn edge_count_of(&self, kind: PhaseKind) -> usize {
         self.phases.iter().filter(|phase| phase.kind == kind).map(|phase| phase.edge_count).sum()
     }
 
-    /// Fibers of all phases.
+    /// Number of fibers of all phases.
     pub fn fiber_count(&self) -> usize {
         self.phases.iter().map(|phase| phase.fiber_count).sum()
     }
 
-    /// Sets of all phases: barriers of one iteration.
+    /// Number of sets of all phases: barriers of one iteration.
     pub fn set_count(&self) -> usize {
         self.phases.iter().map(|phase| phase.set_count).sum()
     }
 
-    /// Reads from the finished fabric what concerns all its fibers: `stretch` are the stretch edges that it should have, in
-    /// ascending order.
+    /// Adds the statistics of the finished fabric. `stretch` lists the stretch edges that it should
+    /// contain, in ascending order.
     pub(crate) fn read_fabric(&mut self, stretch: &[[u32; 2]], fabric: &Fabric) {
         self.widest_set = fabric.widest_set();
         self.longest_fiber =
@@ -138,7 +141,7 @@ impl CookReport {
         self.covered_stretch_edge_count = times_found.iter().filter(|&&times| times == 1).count();
     }
 
-    /// How long the vertical and horizontal fibers are.
+    /// Distribution of the lengths of vertical and horizontal fibers.
     pub fn stretch_lengths(&self) -> FiberLengths {
         let stretch = self.phases.iter().filter(|phase| phase.kind.is_stretch());
         stretch.fold(FiberLengths::default(), |sum, phase| sum.merged(&phase.lengths))
@@ -152,13 +155,13 @@ impl CookReport {
         }
     }
 
-    /// Mean edges of the longest vertical and horizontal fibers that hold 95 % of the stretch edges
-    /// ([`FiberLengths::mean_of_longest`]).
+    /// Mean edge count of the longest vertical and horizontal fibers that together contain 95 % of
+    /// the stretch edges ([`FiberLengths::mean_of_longest`]).
     pub fn stretch_fiber_length(&self) -> f64 {
         self.stretch_lengths().mean_of_longest(JUDGED_FRACTION)
     }
 
-    /// Mean edges of a fiber; 0 without fibers.
+    /// Mean edge count of fibers; 0 without fibers.
     pub fn mean_fiber_length(&self) -> f64 {
         self.edge_count() as f64 / self.fiber_count().max(1) as f64
     }
@@ -206,7 +209,7 @@ impl fmt::Display for CookReport {
             row(
                 "virtual",
                 self.virtual_particle_count.to_string(),
-                "points of triangles that collide too".into(),
+                "collision points on triangles".into(),
             )?;
         }
         if self.bend_count > 0 {
@@ -249,7 +252,7 @@ impl CookReport {
         writeln!(f, "  {:<10}{edges:>12}{fibers:>12}{mean:>12.1}{sets:>12}", "all")
     }
 
-    /// What became of the stretch edges; nothing if there are none.
+    /// Writes the statistics of stretch edges; nothing if there are none.
     fn write_stretch(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.stretch_edge_count == 0 {
             return Ok(());
@@ -287,7 +290,7 @@ impl CookReport {
     }
 }
 
-/// The counts that are not 0, with their names.
+/// Joins the nonzero counts with their names.
 fn dropped(counts: &[(usize, &str)]) -> String {
     let parts: Vec<String> = counts
         .iter()
@@ -302,7 +305,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_table_tells_what_happened_and_leaves_out_what_did_not() {
+    fn report_table_omits_counts_of_zero() {
         let mut lengths = FiberLengths::default();
         [8, 8, 8, 2, 2, 1, 1].into_iter().for_each(|length| lengths.add(length));
         let phase = PhaseReport {

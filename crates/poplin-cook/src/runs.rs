@@ -1,38 +1,40 @@
-//! Where a chain leaves the vertical for the horizontal, or the other way round.
+//! Splitting of chains into vertical and horizontal runs.
 
 use poplin_model::PhaseKind;
 
 use crate::chains::Chain;
 
-/// What a chain must stray to be cut, in edges that lie fully across its direction: an end of more than two of them, or of
-/// more than four at 60 degrees, is cut off; so is a middle of twice as many. A wavering about 45 degrees is not.
+/// Cost of a cut, in edges that lie fully across the direction of a run: an end of more than two
+/// such edges, or of more than four at 60 degrees, is cut off; so is a middle of twice as many.
+/// Wavering about 45 degrees causes no cut.
 const CUT_PRICE: f64 = 2.0;
 
-/// Kinds of runs, by index.
+/// Kinds of runs by index.
 const KINDS: [PhaseKind; 2] = [PhaseKind::Vertical, PhaseKind::Horizontal];
 
-/// Sorts chains by their course, not edge by edge.
+/// Classifies chains by their course as a whole instead of edge by edge.
 #[derive(Debug, Clone)]
 pub(crate) struct Runs<'a> {
-    /// Length of every edge \[m\] and how upright it is: +1/2 along the vertical, 0 in between, -1/2 across it.
+    /// Length of each edge \[m\] and its uprightness: +1/2 along the vertical, 0 at 45 degrees,
+    /// -1/2 across.
     courses: &'a [(f64, f64)],
-    /// Of every edge of a chain, for each kind, the kind before it on the best path to here.
+    /// Kind of the previous edge on the best path, for each edge of a chain and each kind.
     before: Vec<[usize; 2]>,
     kinds: Vec<usize>,
 }
 
 impl<'a> Runs<'a> {
-    /// Sorts chains over edges with these lengths \[m\] and uprightnesses.
+    /// Classifies chains over edges with these lengths \[m\] and uprightnesses.
     pub(crate) fn new(courses: &'a [(f64, f64)]) -> Self {
         Self { courses, before: Vec::new(), kinds: Vec::new() }
     }
 
     /// Calls `visit(kind, run)` for each run of a chain.
     ///
-    /// A run lasts as long as its course stays nearer to its direction than to the other. Of all partitions of the chain
-    /// into vertical and horizontal runs this is the one with the largest sum of `length * uprightness` over vertical edges, less
-    /// that over horizontal ones, less [`CUT_PRICE`] mean edges for each cut (dynamic programming: Viterbi, 1967). A straight
-    /// chain has one run.
+    /// A run lasts as long as its course stays nearer to its direction than to the other. The
+    /// partition into vertical and horizontal runs maximises the sum of `length * uprightness` over
+    /// vertical edges, minus that over horizontal ones, minus [`CUT_PRICE`] mean edges for each cut
+    /// (dynamic programming: Viterbi, 1967). A straight chain has one run.
     pub(crate) fn split(&mut self, chain: Chain<'_>, mut visit: impl FnMut(PhaseKind, Chain<'_>)) {
         self.find_kinds(chain.edges);
         let mut begin = 0;
@@ -42,7 +44,7 @@ impl<'a> Runs<'a> {
         }
     }
 
-    /// The kind of every edge of a chain, as an index to [`KINDS`].
+    /// Finds the kind of every edge of a chain, as an index into [`KINDS`].
     fn find_kinds(&mut self, edges: &[u32]) {
         let length: f64 = edges.iter().map(|&edge| self.courses[edge as usize].0).sum();
         let price = CUT_PRICE * length / edges.len() as f64;
@@ -50,12 +52,15 @@ impl<'a> Runs<'a> {
         self.before.clear();
         for &edge in edges {
             let (length, uprightness) = self.courses[edge as usize];
+            // Best score with the current edge vertical or horizontal: stay in the kind, or pay for
+            // a cut.
             let stays = [gains[0] >= gains[1] - price, gains[1] >= gains[0] - price];
             self.before.push([0, 1].map(|kind| if stays[kind] { kind } else { 1 - kind }));
             let best =
                 [0, 1].map(|kind| if stays[kind] { gains[kind] } else { gains[1 - kind] - price });
             gains = [best[0] + length * uprightness, best[1] - length * uprightness];
         }
+        // Backtrack from the better kind of the last edge.
         let mut kind = usize::from(gains[1] > gains[0]);
         self.kinds.clear();
         for before in self.before.iter().rev() {
@@ -71,7 +76,8 @@ mod tests {
     use super::*;
     use PhaseKind::{Horizontal, Vertical};
 
-    /// Kind and edges of every run of a chain whose edges lie at these angles to the vertical \[degrees\].
+    /// Returns kind and edges of every run of a chain whose edges have these angles to the vertical
+    /// \[degrees\].
     fn runs(angles: &[f64]) -> Vec<(PhaseKind, Vec<u32>)> {
         let courses: Vec<_> =
             angles.iter().map(|angle| (0.1, angle.to_radians().cos().powi(2) - 0.5)).collect();
@@ -87,14 +93,14 @@ mod tests {
     }
 
     #[test]
-    fn a_wavering_chain_stays_whole_and_goes_by_its_course() {
+    fn wavering_chain_stays_whole_and_follows_its_course() {
         assert_eq!(runs(&[20.0, 60.0, 25.0, 55.0, 50.0, 10.0]), [(Vertical, (0..6).collect())]);
         assert_eq!(runs(&[70.0, 40.0, 65.0, 35.0, 50.0]), [(Horizontal, (0..5).collect())]);
         assert_eq!((runs(&[30.0])[0].0, runs(&[60.0])[0].0), (Vertical, Horizontal));
     }
 
     #[test]
-    fn a_chain_that_turns_away_is_cut_in_between() {
+    fn turning_chain_is_cut_at_45_degrees() {
         let angles: Vec<_> = (0..=18).map(|k| 5.0 * f64::from(k)).collect();
         let found = runs(&angles);
         assert_eq!(found.iter().map(|run| run.0).collect::<Vec<_>>(), [Vertical, Horizontal]);

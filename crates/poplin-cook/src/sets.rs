@@ -1,4 +1,4 @@
-//! Which fibers may run at the same time.
+//! Colouring of fibers into sets that run in parallel.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -6,22 +6,27 @@ use std::collections::BinaryHeap;
 use crate::csr::Csr;
 use crate::fibers::Fibers;
 
-/// Rounds of recolouring. Most of the gain comes in the first two.
+/// Rounds of recolouring; the first two bring most of the gain.
 const RECOLORING_ROUNDS: usize = 3;
 
-/// Sets of fibers that share no moving particle, as fiber indices.
+/// Groups fibers, as indices, into sets that share no moving particle.
 ///
-/// Greedy colouring: each fiber goes to the first set that none of its moving particles is in. What matters is the order:
-/// 1. Whole chains are coloured first, the longest first. On a grid this separates rows from columns.
-/// 2. The fiber with the most sets taken already is coloured next; among equals in the order of the chains' colours, of
-///    each chain first every other piece, then those between.
-/// 3. Recolouring set by set, the last set first, never needs more sets and often fewer (iterated greedy: Culberson, 1992).
+/// Greedy colouring: each fiber goes to the first set that contains none of its moving particles.
+/// The order is chosen as follows:
+/// 1. Whole chains are coloured first, the longest first. On a grid this separates rows from
+///    columns.
+/// 2. The uncoloured fiber with the most sets already taken is next; ties follow the chains'
+///    colours, and within each chain first every other piece, then those between.
+/// 3. Recolouring set by set, the last set first, never needs more sets and often fewer (iterated
+///    greedy: Culberson, 1992).
 ///
-/// Last, fibers move from fuller to emptier sets: their count matters, not their edges, as the widest set determines how many
-/// lanes the cloth needs. Pinned particles never move, so fibers of a set may share them.
+/// Finally, fibers move from larger to smaller sets. The number of fibers matters, not their edges,
+/// since the largest set determines how many lanes the cloth needs. Pinned particles never move, so
+/// fibers of a set may share them.
 ///
-/// Within a set long fibers come first, and fibers of one length are in the order of their first particles: neighbouring lanes
-/// do equal work on neighbouring memory. Wide sets come before narrow ones.
+/// Within a set long fibers come first, and fibers of equal length are ordered by their first
+/// particles, so that neighbouring lanes do equal work on neighbouring memory. Large sets come
+/// before small ones.
 pub(crate) fn color_fibers(fibers: &Fibers, inverse_masses: &[f32]) -> Vec<Vec<u32>> {
     let mut conflicts = Conflicts::new(fibers, inverse_masses);
     let mut colors = conflicts.color(chain_order(fibers, inverse_masses));
@@ -36,7 +41,7 @@ pub(crate) fn color_fibers(fibers: &Fibers, inverse_masses: &[f32]) -> Vec<Vec<u
     sets
 }
 
-/// All fibers, by the colour of their chain, then even before odd pieces.
+/// Returns all fibers ordered by the colour of their chain, then even before odd pieces.
 fn chain_order(fibers: &Fibers, inverse_masses: &[f32]) -> Vec<u32> {
     let chain_count = fibers.chain_begin.len() - 1;
     let chain_fibers = |chain: usize| fibers.chain_begin[chain]..fibers.chain_begin[chain + 1];
@@ -48,6 +53,7 @@ fn chain_order(fibers: &Fibers, inverse_masses: &[f32]) -> Vec<u32> {
     let mut order: Vec<u32> = (0..chain_count as u32).collect();
     order.sort_by_key(|&chain| Reverse(chains.vertices(chain as usize).len()));
     let colors = Conflicts::new(&chains, inverse_masses).color(order);
+    // Neighbouring pieces of a chain conflict: alternate ones come first, then those between.
     let pieces = (0..chain_count).flat_map(|chain| {
         let color = colors[chain];
         chain_fibers(chain).enumerate().map(move |(piece, fiber)| (color, piece % 2, fiber))
@@ -57,15 +63,15 @@ fn chain_order(fibers: &Fibers, inverse_masses: &[f32]) -> Vec<u32> {
     pieces.into_iter().map(|(_, _, fiber)| fiber).collect()
 }
 
-/// Not coloured yet.
+/// Marks a fiber without colour.
 const NO_COLOR: u32 = u32::MAX;
 
-/// Which fibers share a moving particle.
+/// Conflict graph of fibers that share a moving particle.
 struct Conflicts<'a> {
     fibers: &'a Fibers,
-    /// Fibers at every particle, none at pinned ones.
+    /// Fibers at each particle, none at pinned ones.
     at_particle: Csr<u32>,
-    /// The last query that found each colour taken.
+    /// Last query that found each colour taken.
     taken: Vec<u32>,
     query: u32,
 }
@@ -83,17 +89,19 @@ impl<'a> Conflicts<'a> {
         }
     }
 
-    /// Colours of all fibers: by saturation with ties in the given order, then recolouring.
+    /// Colours all fibers by saturation with ties in the given order, then recolours.
     fn color(&mut self, mut order: Vec<u32>) -> Vec<u32> {
         let mut colors = self.saturate(&order);
         for _ in 0..RECOLORING_ROUNDS {
+            // Stable: keeps colour classes together, which guarantees that first fit needs no more
+            // sets.
             order.sort_by_key(|&fiber| Reverse(colors[fiber as usize]));
             colors = self.first_fit(&order);
         }
         colors
     }
 
-    /// Colours of all fibers, each the first that is free when it is reached in `order`.
+    /// Colours all fibers in `order`, each with its first free colour.
     fn first_fit(&mut self, order: &[u32]) -> Vec<u32> {
         let mut colors = vec![NO_COLOR; order.len()];
         for &fiber in order {
@@ -102,27 +110,29 @@ impl<'a> Conflicts<'a> {
         colors
     }
 
-    /// The first colour that no fiber sharing a moving particle with this one has.
+    /// First colour that no conflicting fiber has.
     fn free_color(&mut self, fiber: u32, colors: &[u32]) -> u32 {
         self.mark_taken(fiber, colors);
+        // A colour is taken if the current query has marked it, so that marks need no clearing.
         let free = self.taken.iter().position(|&query| query != self.query);
         let color = free.unwrap_or(self.taken.len());
         self.taken.resize(self.taken.len().max(color + 1), 0);
         color as u32
     }
 
-    /// Colours of all fibers, each the first that is free when it is reached: next is the fiber with the most colours around
-    /// it, among equals the first in `order` (DSATUR: Brélaz, 1979).
+    /// Colours all fibers, each with its first free colour; the next is always the fiber with the
+    /// most distinct colours among its conflicts, ties in `order` (DSATUR: Brélaz, 1979).
     fn saturate(&mut self, order: &[u32]) -> Vec<u32> {
         let mut colors = vec![NO_COLOR; order.len()];
         let mut rank_of = vec![0u32; order.len()];
         order.iter().zip(0u32..).for_each(|(&fiber, rank)| rank_of[fiber as usize] = rank);
-        // All colours beyond 63 have a common bit: they only occur at hubs, and only guide the order.
+        // All colours beyond 63 share a bit: they occur only at hubs and only affect the order.
         let mut around = vec![0u64; order.len()];
         let mut waiting: BinaryHeap<(u32, Reverse<u32>)> =
             rank_of.iter().map(|&rank| (0, Reverse(rank))).collect();
         while let Some((count, Reverse(rank))) = waiting.pop() {
             let fiber = order[rank as usize];
+            // Stale heap entry: already coloured, or its saturation has grown since.
             if colors[fiber as usize] != NO_COLOR || count != around[fiber as usize].count_ones() {
                 continue;
             }
@@ -142,7 +152,7 @@ impl<'a> Conflicts<'a> {
         colors
     }
 
-    /// Moves fibers to emptier sets where they may be, and returns the sets.
+    /// Moves fibers to smaller sets where possible, and returns the sets.
     fn balance(&mut self, colors: &mut [u32]) -> Vec<Vec<u32>> {
         let mut counts = vec![0usize; colors.iter().max().map_or(0, |&color| color as usize + 1)];
         colors.iter().for_each(|&color| counts[color as usize] += 1);
@@ -150,6 +160,7 @@ impl<'a> Conflicts<'a> {
             self.mark_taken(fiber as u32, colors);
             let old = colors[fiber] as usize;
             let free = (0..counts.len()).filter(|&color| self.taken[color] != self.query);
+            // Move only if it reduces the imbalance.
             if let Some(new) = free.min_by_key(|&color| counts[color])
                 && counts[new] + 1 < counts[old]
             {
@@ -163,7 +174,7 @@ impl<'a> Conflicts<'a> {
         sets
     }
 
-    /// Marks the colours of all fibers that share a moving particle with this one.
+    /// Marks the colours of all fibers that conflict with this one.
     fn mark_taken(&mut self, fiber: u32, colors: &[u32]) {
         self.query += 1;
         for &vertex in self.fibers.vertices(fiber as usize) {
@@ -192,14 +203,14 @@ mod tests {
     }
 
     #[test]
-    fn fibers_with_a_common_moving_particle_part_and_with_a_pin_stay() {
+    fn shared_moving_particles_separate_fibers_but_pins_do_not() {
         let star = fibers(&[&[0, 1], &[0, 2], &[0, 3]]);
         assert_eq!(color_fibers(&star, &[1.0; 4]).len(), 3);
         assert_eq!(color_fibers(&star, &[0.0, 1.0, 1.0, 1.0]), [[0, 1, 2]]);
     }
 
     #[test]
-    fn the_pieces_of_a_chain_take_two_even_sets() {
+    fn pieces_of_a_chain_take_two_equal_sets() {
         let mut path = fibers(&[&[0, 1], &[1, 2], &[2, 3], &[3, 4]]);
         path.chain_begin = vec![0, 4];
         let mut sets = color_fibers(&path, &[1.0; 5]);
@@ -208,14 +219,15 @@ mod tests {
     }
 
     #[test]
-    fn long_fibers_stand_first_in_their_set() {
+    fn long_fibers_come_first_in_their_set() {
         let apart = fibers(&[&[6, 7], &[0, 1], &[2, 3, 4]]);
         assert_eq!(color_fibers(&apart, &[1.0; 8]), [[2, 1, 0]]);
     }
 
     #[test]
-    fn fibers_spread_evenly_over_sets() {
-        // 0-1 and 1-2 need two sets; the four loose fibers could all go to the first.
+    fn fibers_are_balanced_over_sets() {
+        // 0-1 and 1-2 need two sets; greedy colouring would put all four loose fibers into the
+        // first.
         let list = fibers(&[&[0, 1], &[1, 2], &[3, 4], &[5, 6], &[7, 8], &[9, 10]]);
         let sizes: Vec<usize> = color_fibers(&list, &[1.0; 11]).iter().map(Vec::len).collect();
         assert_eq!(sizes, [3, 3]);

@@ -1,4 +1,4 @@
-//! A fine mesh that follows a coarse cloth.
+//! Skinning: a fine mesh that follows a coarse cloth.
 
 use glam::{DMat3, DVec3};
 use poplin_model::{Corners, Mesh, RenderMesh, VertexBinding};
@@ -10,23 +10,25 @@ use crate::surface::Surface;
 use crate::triangle_tree::{NearestTriangle, TriangleTree};
 use crate::{CookError, Cooked, RenderMeshOptions, Weld};
 
-/// A vertex takes a triangle that faces away from it where one that faces as it does is this many times as far.
+/// Distance ratio beyond which a vertex is bound to a triangle that faces away instead of to one
+/// that faces the same way.
 const FACING: f64 = 4.0;
 
-/// Rounds in which weights and normal of a vertex are brought together.
+/// Iterations that solve for the weights and the normal of a vertex.
 const ROUNDS: usize = 16;
 
-/// Weights may be this far outside the triangle.
+/// Largest amount by which weights may exceed the triangle.
 const MAX_OVERHANG: f64 = 1.0;
 
-/// How a fine mesh is bound.
+/// Options of [`Cooked::skin`].
 #[derive(Debug, Clone, PartialEq)]
 pub struct SkinOptions {
-    /// Furthest that a vertex may be from the cloth \[m\], above 0. Default: as far as the longest side of a triangle of the cloth.
+    /// Largest distance of a vertex from the cloth \[m\], above 0. Default: the longest side of a
+    /// triangle of the cloth.
     pub max_distance: Option<f32>,
-    /// Which vertices of the fine mesh coincide and share a normal. Default: that of cooking.
+    /// Welding of the fine mesh; welded vertices share a normal. Default: that of cooking.
     pub weld: Weld,
-    /// How its vertices are split.
+    /// Options for splitting its vertices.
     pub drawn: RenderMeshOptions,
 }
 
@@ -40,33 +42,38 @@ impl Default for SkinOptions {
 /// A fine mesh bound to a cloth.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Skin {
-    /// What to draw.
+    /// Render mesh.
     pub mesh: RenderMesh,
-    /// How well it is bound.
+    /// Accuracy of the binding.
     pub report: SkinReport,
 }
 
-/// How well a fine mesh is bound, at rest.
+/// Accuracy of the binding of a fine mesh, at rest.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct SkinReport {
-    /// Furthest that a vertex is from the cloth \[m\].
+    /// Largest distance of a vertex from the cloth \[m\].
     pub max_distance: f64,
-    /// Furthest that a bound vertex is from where the mesh has it \[m\]: where the cloth bends too sharply for its distance.
+    /// Largest distance of a bound vertex from its original position \[m\], where the cloth bends
+    /// too sharply for its offset.
     pub max_error: f64,
-    /// Vertices that are more than a thousandth of the mesh's size from there.
+    /// Number of vertices with an error above a thousandth of the mesh's size.
     pub inexact_count: usize,
 }
 
 impl Cooked {
-    /// Binds a fine mesh to the cloth at rest: every vertex to a point of a triangle of particles at an offset along the normal there,
-    /// interpolated between those of the particles, so that it passes over edges without a step.
+    /// Binds a fine mesh to the cloth at rest: every vertex to a point of a triangle of particles
+    /// with an offset along the normal there, interpolated between the particle normals, so that
+    /// the result is continuous across edges.
     ///
-    /// A vertex takes the nearest triangle that faces as the mesh does there, so that the two layers of a fold or a lining keep apart;
-    /// one that faces away only if the others are four times as far, as for the inner side of a mesh with thickness. It is chosen once,
-    /// at rest: nothing jumps when the cloth folds. Beyond the rim of the cloth the outermost triangle is continued.
+    /// A vertex is bound to the nearest triangle that faces the same way, which separates the two
+    /// layers of a fold or a lining; to a triangle that faces away only if the others are four
+    /// times as far, as on the inner side of a mesh with thickness. The choice is made once, at
+    /// rest, so that nothing jumps when the cloth folds. Beyond the boundary of the cloth the
+    /// outermost triangle is extrapolated.
     ///
     /// # Errors
-    /// [`CookError`] if the mesh or an option is out of range, or [`CookError::FarFromCloth`] with the vertex that is furthest away.
+    /// [`CookError`] if the mesh or an option is out of range, or [`CookError::FarFromCloth`] with
+    /// the farthest vertex.
     pub fn skin(&self, mesh: &Mesh, options: &SkinOptions) -> Result<Skin, CookError> {
         mesh.validate()?;
         options.drawn.validate()?;
@@ -123,7 +130,7 @@ struct Cloth<'a> {
     positions: Vec<DVec3>,
     normals: Vec<DVec3>,
     tree: TriangleTree,
-    /// \[m\]
+    /// Longest side of a triangle \[m\].
     longest_side: f64,
 }
 
@@ -146,6 +153,7 @@ impl<'a> Cloth<'a> {
                 longest_side = longest_side.max(side.length());
             }
         }
+        // Same fallback as for render vertices without area.
         let normals = normals.into_iter().map(|sum| sum.normalize_or(DVec3::Y)).collect();
         let tree = TriangleTree::new(triangles.iter().map(corners));
         Self { triangles, positions, normals, tree, longest_side }
@@ -154,14 +162,17 @@ impl<'a> Cloth<'a> {
     fn nearest(&self, position: DVec3, normal: DVec3) -> Option<NearestTriangle> {
         let any = self.tree.nearest(position, |_| true)?;
         let facing = self.tree.nearest(position, |own| own.dot(normal) > 0.0);
+        // FACING is a ratio of distances; the tree returns squares.
         let is_near = |found: &NearestTriangle| found.square <= FACING * FACING * any.square;
         Some(facing.filter(is_near).unwrap_or(any))
     }
 
-    /// The binding of a point to its triangle, and how far that is from the point \[m\].
+    /// Binds a point to its triangle; returns the binding and the distance of the bound point from
+    /// the original \[m\].
     ///
-    /// Weights and offset are the point's coordinates along two sides and the interpolated normal; the normal depends on the weights, so
-    /// they are found by iteration from the nearest point on.
+    /// Weights and offset are the coordinates of the point along two sides and the interpolated
+    /// normal; since the normal depends on the weights, they are found by fixed-point iteration
+    /// from the nearest point.
     fn bind(&self, position: DVec3, nearest: NearestTriangle) -> (VertexBinding, f64) {
         let particles = self.triangles[nearest.triangle as usize];
         let [a, b, c] = particles.map(|particle| self.positions[particle as usize]);
@@ -171,9 +182,10 @@ impl<'a> Cloth<'a> {
         let point_at = |[v, w]: [f64; 2], offset: f64| {
             a + (b - a) * v + (c - a) * w + normal_at([v, w]) * offset
         };
-        // The nearest point, with the offset along the normal there.
+        // Start: the nearest point, with the offset along the normal there.
         let flat = (b - a).cross(c - a).normalize_or_zero();
         let coordinates = |point: DVec3, normal: DVec3| {
+            // point - a = v (b - a) + w (c - a) + offset normal
             let solved = DMat3::from_cols(b - a, c - a, normal).inverse() * (point - a);
             ([solved.x, solved.y], solved.z)
         };
@@ -187,7 +199,7 @@ impl<'a> Cloth<'a> {
             let found = coordinates(position, normal_at(weights));
             let ([v, w], _) = found;
             let is_near = [v, w, 1.0 - v - w].iter().all(|part| *part >= -MAX_OVERHANG);
-            // NaN fails too.
+            // The comparison is false for NaN.
             if !is_near {
                 break;
             }
@@ -213,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn a_finer_grid_keeps_its_place_and_its_overhang() {
+    fn finer_grid_with_overhang_is_bound_exactly() {
         let coarse = cooked(&Mesh::grid(5, 5, 1.0, 1.0));
         let mut fine = Mesh::grid(41, 41, 1.02, 1.02);
         for position in &mut fine.positions {
@@ -227,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tube_around_a_coarse_one_is_bound_exactly() {
+    fn fine_tube_around_a_coarse_one_is_bound_exactly() {
         let coarse = cooked(&Mesh::tube(12, 8, 0.3, 0.3, 0.7));
         let fine = Mesh::tube(120, 60, 0.31, 0.31, 0.7);
         let report = coarse.skin(&fine, &SkinOptions::default()).unwrap().report;
@@ -235,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn layers_of_a_fold_keep_apart() {
+    fn layers_of_a_fold_are_bound_separately() {
         // Two sheets that face away from each other, a centimetre apart.
         let sheet = |columns: u32, height: f32, is_up: bool| {
             let mut mesh = Mesh::grid(columns, columns, 1.0, 1.0);
@@ -257,7 +269,7 @@ mod tests {
         let at = |k: usize| glam::Vec3::from(positions[up[k] as usize]);
         let faces_up = (at(1) - at(0)).cross(at(2) - at(0)).y > 0.0;
         let coarse = cooked(&join(sheet(5, 0.01, faces_up), sheet(5, 0.0, !faces_up)));
-        // The fine layers are nearer to the other one than to their own.
+        // Each fine layer is nearer to the other coarse layer than to its own.
         let fine = join(sheet(9, 0.004, faces_up), sheet(9, 0.006, !faces_up));
         let skin = coarse.skin(&fine, &SkinOptions::default()).unwrap().mesh;
         for (binding, &source) in skin.bindings.iter().zip(&skin.source_vertices) {
@@ -267,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mesh_far_from_the_cloth_is_refused_with_its_furthest_vertex() {
+    fn rejects_distant_meshes_with_the_farthest_vertex() {
         let coarse = cooked(&Mesh::grid(5, 5, 1.0, 1.0));
         let mut fine = Mesh::grid(9, 9, 1.0, 1.0);
         fine.positions[40] = [0.5, 2.0, 0.5];

@@ -1,4 +1,4 @@
-//! How deep points are inside shapes.
+//! Penetration depth of points in shapes.
 
 use glam::{DQuat, DVec3};
 use poplin_model::{
@@ -7,7 +7,7 @@ use poplin_model::{
 
 use crate::TriangleTree;
 
-/// Shapes that know how deep a point is in them, in double precision.
+/// Shapes for depth queries in double precision.
 #[derive(Debug)]
 pub struct Solids {
     capsules: Vec<[Sphere; 2]>,
@@ -19,15 +19,15 @@ pub struct Solids {
 /// A particle at the surface of a solid.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Contact {
-    /// The particle.
+    /// Index of the particle.
     pub particle: u32,
-    /// Unit vector out of the solid, in the local space of the cloth.
+    /// Unit normal out of the solid, in the local space of the cloth.
     pub normal: [f32; 3],
-    /// How deep it is inside \[m\], negative outside.
+    /// Penetration depth \[m\], negative outside.
     pub depth: f32,
 }
 
-/// A box as three pairs of planes: inside `0 <= normal . (x - corner) <= width` for each.
+/// A box as three pairs of planes: inside where `0 <= normal . (x - corner) <= width` for each.
 #[derive(Debug)]
 struct Slabs {
     corner: DVec3,
@@ -35,7 +35,7 @@ struct Slabs {
 }
 
 impl Solids {
-    /// Of valid shapes in the world.
+    /// Creates solids from valid shapes in world space.
     pub fn new(shapes: &[Shape]) -> Self {
         let (mut capsules, mut convexes, mut boxes) = (Vec::new(), Vec::new(), Vec::new());
         let mut triangles = Vec::new();
@@ -55,7 +55,7 @@ impl Solids {
         Self { capsules, convexes, boxes, mesh: TriangleTree::new(triangles) }
     }
 
-    /// Of colliders as they are at the end of the next frame.
+    /// Creates solids from colliders in their state at the end of the next frame.
     pub fn of(colliders: &ColliderSet) -> Self {
         let shapes = colliders.iter().map(|(_, collider)| {
             collider.shape.transformed(&Placement::new(1.0, Rigid::new(collider.pose)))
@@ -63,8 +63,10 @@ impl Solids {
         Self::new(&shapes.collect::<Vec<_>>())
     }
 
-    /// The free particles of a cloth at `pose` that are less than `reach` metres outside of a solid, or inside: the solid that holds each
-    /// deepest. What is not finite is in no contact, nor is anything on a flat spot of the depth, such as the middle of a ball.
+    /// Returns the contacts of free particles of a cloth at `pose` that are inside a solid or less
+    /// than `reach` metres outside, each with the solid that contains it deepest. Positions that
+    /// are not finite have no contact, nor have points where the depth has no gradient, such as the
+    /// center of a sphere.
     pub fn contacts(&self, pose: Pose, particles: &[Particle], reach: f32) -> Vec<Contact> {
         let rotation = DQuat::from_array(pose.rotation.map(f64::from)).normalize();
         let contact = |(particle, &Particle { position, inverse_mass }): (u32, &Particle)| {
@@ -73,12 +75,12 @@ impl Solids {
                 return None;
             }
             let depth = self.depth(point.to_array());
-            // False for a reach that is not a number.
+            // False if reach is NaN.
             let is_near = depth > -f64::from(reach);
             if !is_near {
                 return None;
             }
-            // Central differences: depth falls fastest along the normal.
+            // Central differences: the depth decreases fastest along the normal.
             let step = 1e-6 * point.abs().max_element().max(1.0);
             let slope = |axis: DVec3| {
                 let at = |side: f64| self.depth((point + axis * side).to_array());
@@ -91,7 +93,8 @@ impl Solids {
         (0..).zip(particles).filter_map(contact).collect()
     }
 
-    /// Depth of a point in the shape that holds it deepest \[m\], negative or 0 outside of all; minus infinity without any.
+    /// Depth of a point in the shape that contains it deepest \[m\], negative or 0 outside all
+    /// shapes; minus infinity without shapes.
     pub fn depth(&self, point: [f64; 3]) -> f64 {
         let point = DVec3::from(point);
         let capsules = self.capsules.iter().map(|ends| capsule_depth(point, *ends));
@@ -109,7 +112,7 @@ impl Solids {
     }
 }
 
-/// Depth in the hull of two balls, center and radius.
+/// Depth of a point in the convex hull of two spheres.
 fn capsule_depth(point: DVec3, ends: [Sphere; 2]) -> f64 {
     let [(a, from_radius), (b, to_radius)] =
         ends.map(|end| (vector(end.center), f64::from(end.radius)));
@@ -117,23 +120,25 @@ fn capsule_depth(point: DVec3, ends: [Sphere; 2]) -> f64 {
         return from_radius - point.distance(a);
     }
     let length = a.distance(b);
+    // Sine of the half angle of the cone.
     let slope = (to_radius - from_radius) / length;
     let fraction = if slope.abs() < 1.0 {
-        // The hull is the union of the balls along the axis. In axial coordinate y and distance x from the axis the depth in
-        // ball s is f(s) = r0 + k s - sqrt(x^2 + (y - s)^2), concave, with f'(s) = 0 at s = y + x k / sqrt(1 - k^2).
+        // The hull is the union of the spheres along the axis. In axial coordinate y and distance x
+        // from the axis, the depth in sphere s is f(s) = r0 + k s - sqrt(x^2 + (y - s)^2), concave,
+        // with f'(s) = 0 at s = y + x k / sqrt(1 - k^2).
         let axis = (b - a) / length;
         let along = (point - a).dot(axis);
         let across = (point - a - axis * along).length();
         ((along + across * slope / (1.0 - slope * slope).sqrt()) / length).clamp(0.0, 1.0)
     } else {
-        // One ball holds the other.
+        // One sphere contains the other.
         if from_radius >= to_radius { 0.0 } else { 1.0 }
     };
     from_radius + (to_radius - from_radius) * fraction - point.distance(a.lerp(b, fraction))
 }
 
 impl Slabs {
-    /// `None` for a flat box, which keeps nothing out.
+    /// Returns `None` for a flat box, which has no volume.
     fn new(shape: &Parallelepiped) -> Option<Self> {
         let [corner, a, b, c] = shape.rows().map(vector);
         let side = |edge: DVec3, [u, v]: [DVec3; 2]| {
@@ -177,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn every_shape_knows_its_depth() {
+    fn depth_matches_analytic_values_for_every_shape() {
         assert_eq!(Solids::new(&[]).depth([0.0; 3]), f64::NEG_INFINITY);
         near(depth(ball(1.0, 0.5), [1.0, 0.2, 0.0]), 0.3);
         near(depth(ball(1.0, 0.5), [3.0, 0.0, 0.0]), -1.5);
@@ -190,11 +195,11 @@ mod tests {
     }
 
     #[test]
-    fn a_tapered_capsule_is_the_hull_of_its_ends() {
+    fn tapered_capsule_is_the_hull_of_its_ends() {
         let capsule = Capsule { ends: [ball(0.0, 0.5), ball(2.0, 0.2)] };
         near(depth(capsule, [-0.4, 0.0, 0.0]), 0.1);
         near(depth(capsule, [2.1, 0.0, 0.0]), 0.1);
-        // The cone touches the balls where n . axis = 0.15; its surface there has depth 0.
+        // The cone touches the spheres where n . axis = 0.15; its surface there has depth 0.
         let (sin, cos) = (0.15, (1.0 - 0.15_f64 * 0.15).sqrt());
         for fraction in [0.0, 0.3, 0.8, 1.0] {
             let radius = 0.5 - 0.3 * fraction;
@@ -209,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn boxes_and_skewed_boxes_keep_their_sides() {
+    fn depth_in_right_angled_and_skewed_boxes() {
         let mut shape = Parallelepiped::cuboid([0.5, 0.2, 0.5]);
         shape.corner[1] += 1.0;
         near(depth(shape, [0.3, 1.1, 0.0]), 0.1);
@@ -224,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mesh_is_solid_behind_its_front() {
+    fn mesh_is_solid_behind_its_front() {
         let tube = Mesh::tube(64, 33, 0.5, 0.5, 4.0);
         let triangles = tube.triangulated().into();
         let mesh = TriangleMesh { vertices: tube.positions.into(), triangles };
@@ -233,10 +238,10 @@ mod tests {
     }
 
     #[test]
-    fn contacts_are_free_particles_near_a_surface_with_its_normal() {
+    fn contacts_are_free_particles_near_surfaces() {
         let floor = Shape::from(Plane { normal: [0.0, 1.0, 0.0], offset: 0.0 });
         let solids = Solids::new(&[floor, ball(0.0, 0.5).into()]);
-        // Rotated by 90 degrees about x: up in the world is -z here.
+        // Rotated by 90 degrees about x: up in the world is -z in local space.
         let pose = Pose { rotation: [0.5_f32.sqrt(), 0.0, 0.0, 0.5_f32.sqrt()], ..Pose::default() };
         let particles: Vec<_> = [
             ([2.0, 0.0005, 0.0], 1.0),

@@ -1,22 +1,24 @@
-//! Which two edges at a vertex continue each other.
+//! Pairing of the edges at a vertex that continue each other.
 
 use glam::DVec3;
 
-/// Edges at a vertex beyond which none are paired: a hub, where pairing would cost the square of their count.
+/// Largest number of edges at a vertex that are paired; at larger hubs pairing would take quadratic
+/// time.
 const MAX_PAIRED_EDGES: usize = 64;
 
-/// Edges at a vertex up to which the best of all pairings is found; beyond, the straightest pair is taken first. Garments
-/// have five to eight, and the search takes `2^n n` steps.
+/// Largest number of edges at a vertex for which the optimal pairing is searched; beyond it the
+/// straightest pairs are taken greedily. Garments have five to eight edges, and the search takes
+/// `2^n n` steps.
 const MAX_SEARCHED_EDGES: usize = 10;
 
-/// Least cost of an edge that stays alone. It exceeds all deflections at a vertex together, so no pair is given up for
-/// smaller deflections.
+/// Smallest cost of an unpaired edge. It exceeds all deflections at a vertex together, so that no
+/// pair is given up for smaller deflections.
 const ALONE: f64 = 1000.0;
 
-/// Pairs edges at a vertex by how straight they continue each other.
+/// Pairs the edges at a vertex by straightness.
 ///
-/// Directions are laid into the tangent plane first: a line across the rim of a box or around a thin tube is straight
-/// *in the surface*, which is what a thread of the fabric follows.
+/// Directions are first projected into the tangent plane: a line across the rim of a box or around
+/// a thin tube is straight *in the surface*, and so is a thread of the fabric.
 #[derive(Debug, Clone)]
 pub(crate) struct StraightPairs {
     min_cosine: f64,
@@ -24,20 +26,22 @@ pub(crate) struct StraightPairs {
     /// Cosine of the deflection, and the positions of the two edges, the smaller first.
     candidates: Vec<(f64, u32, u32)>,
     taken: Vec<bool>,
-    /// Of every subset of the edges at a vertex what its best pairing costs, and the partner of its last edge there.
+    /// Dynamic programming table over the subsets of edges at a vertex: cost of the best pairing,
+    /// and the partner of its last edge.
     best: Vec<(f64, usize)>,
     pairs: Vec<[u32; 2]>,
 }
 
 impl StraightPairs {
-    /// Pairs edges that deflect by at most `max_turn` \[rad\].
+    /// Creates a pairing with deflections of at most `max_turn` \[rad\].
     pub(crate) fn new(max_turn: f64) -> Self {
         let (directions, candidates, taken, best, pairs) = Default::default();
-        // The margin keeps deflections of exactly the limit in, whatever the rounding.
+        // The margin includes deflections of exactly the limit despite rounding.
         Self { min_cosine: max_turn.cos() - 1e-6, directions, candidates, taken, best, pairs }
     }
 
-    /// Pairs of positions in `ends` (the far ends of the edges at `center`), the straightest first; each end at most once.
+    /// Returns pairs of positions in `ends` (the far ends of the edges at `center`), the
+    /// straightest first; each end occurs at most once.
     pub(crate) fn find(
         &mut self,
         center: DVec3,
@@ -49,13 +53,14 @@ impl StraightPairs {
         &self.pairs
     }
 
-    /// Whether two edges at `center` with these far ends may be a pair.
+    /// True if two edges at `center` with these far ends may be paired.
     pub(crate) fn is_pair(&self, center: DVec3, normal: DVec3, [a, b]: [DVec3; 2]) -> bool {
         self.little_turn(lay_flat(a - center, normal), lay_flat(b - center, normal)).is_some()
     }
 
-    /// As many pairs of positions in `ends` as the limit of deflection allows, and of all such pairings the one with the
-    /// smallest sum of squared deflections [rad^2] and of the `price` of every end that stays alone, `0..=10` each.
+    /// Returns the pairing of `ends` with the most pairs within the limit of deflection, and among
+    /// these the one with the smallest sum of squared deflections [rad^2] and of the `price` of
+    /// every unpaired end, `0..=10` each.
     pub(crate) fn find_most(
         &mut self,
         center: DVec3,
@@ -65,6 +70,7 @@ impl StraightPairs {
     ) -> &[[u32; 2]] {
         let count = ends.len();
         self.find_candidates(center, normal, ends);
+        // Without a choice, or with too many edges for the exponential search, greedy is used.
         if self.is_each_end_in_one_pair() || count > MAX_SEARCHED_EDGES {
             self.take_straightest();
         } else {
@@ -95,13 +101,13 @@ impl StraightPairs {
         }
     }
 
-    /// Cosine of the deflection from one of two edges to the other, if it is within the limit; directions lead away from the
-    /// vertex.
+    /// Cosine of the deflection between two edges if it is within the limit; directions point away
+    /// from the vertex.
     fn little_turn(&self, a: DVec3, b: DVec3) -> Option<f64> {
         Some(-a.dot(b)).filter(|&cosine| cosine >= self.min_cosine)
     }
 
-    /// Whether there is nothing to choose, as everywhere on a grid.
+    /// True if the pairing is unambiguous, as everywhere on a grid.
     fn is_each_end_in_one_pair(&mut self) -> bool {
         self.taken.clear();
         self.taken.resize(self.directions.len(), false);
@@ -122,9 +128,11 @@ impl StraightPairs {
         }
     }
 
-    /// The best pairing of all edges, from the best pairings of all subsets: the last edge of a subset stays alone or goes
-    /// with one of the others, and what is left is a smaller subset. Ties go to the edge alone, then to the first partner.
+    /// Finds the best pairing of all edges from the best pairings of all subsets: the last edge of
+    /// a subset is unpaired or paired with one of the others, and the rest is a smaller subset.
+    /// Ties prefer the unpaired edge, then the first partner.
     fn take_best(&mut self, count: usize, price: impl Fn(usize) -> f64) {
+        // Candidates now hold squared deflections instead of cosines.
         for (cosine, _, _) in &mut self.candidates {
             *cosine = cosine.clamp(-1.0, 1.0).acos().powi(2);
         }
@@ -132,6 +140,8 @@ impl StraightPairs {
         self.best.push((0.0, 0));
         for last in 0..count {
             let alone = ALONE + price(last);
+            // Subsets in ascending order: `best[subset]` with highest bit `last` is appended at its
+            // index.
             for others in 0..1 << last {
                 let mut choice = (self.best[others].0 + alone, last);
                 for &(turn_squared, first, second) in &self.candidates {
@@ -146,6 +156,7 @@ impl StraightPairs {
                 self.best.push(choice);
             }
         }
+        // Backtrack from the full set; a subset is a bit mask.
         let mut left = self.best.len() - 1;
         while left != 0 {
             let last = left.ilog2() as usize;
@@ -159,7 +170,7 @@ impl StraightPairs {
     }
 }
 
-/// The direction within the tangent plane, or unchanged where it is normal to the plane.
+/// Projects a direction into the tangent plane; unchanged if it is normal to the plane.
 fn lay_flat(direction: DVec3, normal: DVec3) -> DVec3 {
     let direction = direction.normalize_or_zero();
     let flat = direction - normal * normal.dot(direction);
@@ -171,7 +182,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn opposite_edges_pair_up_and_bent_ones_do_not() {
+    fn pairs_opposite_edges_but_not_bent_ones() {
         let ends = [
             DVec3::X,
             DVec3::Z,
@@ -184,7 +195,7 @@ mod tests {
         assert_eq!(StraightPairs::new(0.1).find(DVec3::ZERO, DVec3::Y, ends.into_iter()), [[0, 2]]);
     }
 
-    /// Unit vectors at angles in a plane \[degrees\].
+    /// Unit vectors at the given angles in a plane \[degrees\].
     fn at(angles: &[i32]) -> Vec<DVec3> {
         let direction = |angle: &i32| f64::from(*angle).to_radians().sin_cos();
         angles.iter().map(direction).map(|(sin, cos)| DVec3::new(cos, sin, 0.0)).collect()
@@ -200,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn two_bent_pairs_are_better_than_one_straight_pair_and_two_edges_alone() {
+    fn two_bent_pairs_beat_one_straight_pair_and_two_unpaired() {
         // 0 and 180 are straight, but 40 and 140 have no other partner: they deflect by 80.
         let angles = [0, 180, 220, 320];
         let greedy =
@@ -210,15 +221,15 @@ mod tests {
     }
 
     #[test]
-    fn of_equally_many_pairs_the_straightest_win_and_the_dear_end_is_not_left_alone() {
+    fn ties_prefer_straight_pairs_and_pair_expensive_ends() {
         assert_eq!(most(&[0, 60, 120, 185, 245, 300], &[]), [[0, 3], [1, 4], [2, 5]]);
-        // 0 could go with 165 or 195.
+        // 0 could be paired with 165 or 195.
         assert_eq!(most(&[0, 165, 195], &[0.0, 0.3, 0.0]), [[0, 1]]);
         assert_eq!(most(&[0, 165, 195], &[0.0, 0.0, 0.3]), [[0, 2]]);
     }
 
     #[test]
-    fn as_many_pairs_are_found_as_there_are_by_trying_all() {
+    fn finds_as_many_pairs_as_brute_force() {
         fn most_by_trying(left: &[usize], fits: &dyn Fn(usize, usize) -> bool) -> usize {
             let Some((&first, others)) = left.split_first() else { return 0 };
             let without =
@@ -244,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_across_a_rim_is_straight_in_the_surface() {
+    fn line_across_a_rim_is_straight_in_the_surface() {
         let ends = [DVec3::X, DVec3::NEG_Y];
         let normal = DVec3::new(1.0, 1.0, 0.0).normalize();
         assert!(

@@ -1,4 +1,4 @@
-//! The mesh that is really cooked: welded, without degenerate or repeated faces and unused vertices.
+//! Cleaned mesh: welded, without degenerate or duplicate faces and unused vertices.
 
 use glam::DVec3;
 use poplin_model::{Mesh, halves_of_quad};
@@ -6,11 +6,11 @@ use poplin_model::{Mesh, halves_of_quad};
 use crate::weld::{weld_tolerance, weld_vertices};
 use crate::{CookError, Weld};
 
-/// Most faces of a mesh: three times as many corners still count in `u32`.
+/// Largest number of faces of a mesh, so that the number of corners fits in `u32`.
 const MAX_FACES: usize = 1 << 26;
 
-/// A triangle is degenerate if its height over its longest side is below this fraction of that side. `f32` coordinates of a
-/// mesh around the origin are good to 6e-8 of its size.
+/// Height over the longest side, as a fraction of that side, below which a triangle is degenerate.
+/// `f32` coordinates of a mesh around the origin have a relative precision of 6e-8.
 const MIN_RELATIVE_HEIGHT: f64 = 1e-6;
 
 /// A triangle or quad.
@@ -22,29 +22,29 @@ pub(crate) struct Face {
 }
 
 impl Face {
-    /// The particles at its corners, in ring order.
+    /// Particles at the corners, in ring order.
     pub(crate) fn corners(&self) -> &[u32] {
         &self.particles[..self.corner_count]
     }
 
-    /// The mesh vertices at its corners: they keep the texture coordinates that welding merges.
+    /// Mesh vertices at the corners, which keep the texture coordinates that welding merges.
     pub(crate) fn mesh_vertices(&self) -> &[u32] {
         &self.vertices[..self.corner_count]
     }
 
-    /// Whether it has four corners.
+    /// True for a quad.
     pub(crate) fn is_quad(&self) -> bool {
         self.corner_count == 4
     }
 
-    /// Its sides as particle pairs.
+    /// Sides as particle pairs.
     pub(crate) fn sides(&self) -> impl Iterator<Item = [u32; 2]> + Clone {
         let face = *self;
         (0..face.corner_count)
             .map(move |k| [face.particles[k], face.particles[(k + 1) % face.corner_count]])
     }
 
-    /// One or two triangles, of a quad as [`halves_of_quad`] has them.
+    /// Triangles of the face: one, or the two of a quad according to [`halves_of_quad`].
     pub(crate) fn triangles(&self) -> impl Iterator<Item = [u32; 3]> + Clone {
         halves_of_quad(self.particles).into_iter().take(self.corner_count - 2)
     }
@@ -53,21 +53,21 @@ impl Face {
 /// A clean mesh over particles.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Surface {
-    /// Position of every particle \[m\].
+    /// Position of each particle \[m\].
     pub(crate) positions: Vec<DVec3>,
     /// Triangles, then quads.
     pub(crate) faces: Vec<Face>,
-    /// Particle of every mesh vertex; `None` where no face is left at it.
+    /// Particle of each mesh vertex; `None` if no face uses the vertex.
     pub(crate) vertex_to_particle: Vec<Option<u32>>,
-    /// First mesh vertex of every particle.
+    /// First mesh vertex of each particle.
     pub(crate) particle_to_vertex: Vec<u32>,
-    /// Mesh vertices that were welded to another.
+    /// Number of mesh vertices that were welded to another vertex.
     pub(crate) welded_vertex_count: usize,
-    /// Mesh vertices that no remaining face uses.
+    /// Number of mesh vertices that no remaining face uses.
     pub(crate) dropped_vertex_count: usize,
-    /// Faces with a repeated corner or without area.
+    /// Number of faces with a repeated corner or without area.
     pub(crate) degenerate_face_count: usize,
-    /// Faces with the same corners as an earlier one.
+    /// Number of faces with the same corners as an earlier face.
     pub(crate) duplicate_face_count: usize,
 }
 
@@ -99,7 +99,8 @@ impl Surface {
                 clean_face(corners, corner_count, &vertices, &representative)
             })
             .collect();
-        // A quad that lost a corner is a triangle now; triangles go first.
+        // Quads that lost a corner are triangles now; triangles come first.
+        // Stable: the order of the mesh is kept within triangles and within quads.
         surface.faces.sort_by_key(|face| face.corner_count);
         surface.degenerate_face_count = count - surface.faces.len();
         surface.drop_duplicates();
@@ -111,7 +112,7 @@ impl Surface {
         Ok(surface)
     }
 
-    /// All faces as triangles.
+    /// Iterates over all faces as triangles.
     pub(crate) fn triangles(&self) -> impl Iterator<Item = [u32; 3]> + Clone + '_ {
         self.faces.iter().flat_map(Face::triangles)
     }
@@ -121,6 +122,7 @@ impl Surface {
         for (index, face) in self.faces.iter().enumerate() {
             let mut key = face.particles;
             if !face.is_quad() {
+                // A triangle's fourth entry repeats its first; exclude it from the key.
                 key[3] = u32::MAX;
             }
             key.sort_unstable();
@@ -137,7 +139,7 @@ impl Surface {
         self.duplicate_face_count = before - self.faces.len();
     }
 
-    /// Assigns indices to the vertices in use in the order of the mesh, so that an already clean mesh keeps its own.
+    /// Numbers the used vertices in mesh order, so that an already clean mesh keeps its indices.
     fn number_particles(&mut self, vertices: &[DVec3], representative: &[u32]) {
         let mut used = vec![false; vertices.len()];
         for &corner in self.faces.iter().flat_map(Face::corners) {
@@ -159,7 +161,7 @@ impl Surface {
     }
 }
 
-/// The face over welded vertices, without a repeated corner; `None` if nothing with an area is left.
+/// Maps a face to welded vertices and removes repeated corners; `None` if the result has no area.
 fn clean_face(
     vertices: [u32; 4],
     corner_count: usize,
@@ -175,7 +177,7 @@ fn clean_face(
         (kept[count], welded[count]) = (vertex, corner);
         count += 1;
     }
-    // A quad with equal opposite corners is folded onto itself: no triangle either.
+    // A quad with equal opposite corners is folded onto itself and does not leave a triangle.
     let folded = corner_count == 4 && count == 3 && {
         let at = |k: usize| representative[vertices[k] as usize];
         at(0) == at(2) || at(1) == at(3)
@@ -183,6 +185,7 @@ fn clean_face(
     if count < 3 || folded {
         return None;
     }
+    // Unused entries repeat the first corner.
     (count..4).for_each(|k| (kept[k], welded[k]) = (kept[0], welded[0]));
     let at = |k: usize| positions[welded[k] as usize];
     let has_area = has_area(at(0), at(1), at(2))
@@ -193,7 +196,7 @@ fn clean_face(
     has_area.then_some(Face { particles: welded, vertices: kept, corner_count: count })
 }
 
-/// Whether a triangle is not degenerate.
+/// True if the triangle is not degenerate.
 pub(crate) fn has_area(a: DVec3, b: DVec3, c: DVec3) -> bool {
     let longest = a.distance_squared(b).max(b.distance_squared(c)).max(c.distance_squared(a));
     // |(b-a) x (c-a)| = longest side * height over it
@@ -217,7 +220,7 @@ mod tests {
         [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [1.0, 0.0, 1.0], [0.0, 0.0, 1.0]];
 
     #[test]
-    fn a_clean_mesh_keeps_its_indices() {
+    fn clean_mesh_keeps_its_indices() {
         let surface = Surface::new(&Mesh::grid(3, 3, 1.0, 1.0), Weld::Relative(1e-6)).unwrap();
         assert_eq!(surface.vertex_to_particle, (0..9).map(Some).collect::<Vec<_>>());
         assert_eq!(
@@ -227,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn degenerate_and_repeated_faces_go() {
+    fn degenerate_and_duplicate_faces_are_dropped() {
         let mesh = mesh(&SQUARE, &[[0, 1, 2], [2, 1, 0], [0, 1, 1], [1, 2, 0]], &[[0, 2, 0, 3]]);
         let surface = Surface::new(&mesh, Weld::Off).unwrap();
         assert_eq!(
@@ -238,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn a_quad_with_a_repeated_corner_becomes_a_triangle() {
+    fn quad_with_a_repeated_corner_becomes_a_triangle() {
         let surface =
             Surface::new(&mesh(&SQUARE, &[], &[[0, 1, 1, 2], [0, 1, 2, 3]]), Weld::Off).unwrap();
         assert_eq!(surface.faces.iter().map(Face::is_quad).collect::<Vec<_>>(), [false, true]);
@@ -246,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn a_triangle_without_height_is_degenerate_at_every_scale() {
+    fn flat_triangle_is_degenerate_at_every_scale() {
         for scale in [1e-12f32, 1.0, 1e12] {
             let flat = [[0.0, 0.0, 0.0], [scale, 0.0, 0.0], [0.5 * scale, 1e-8 * scale, 0.0]];
             let error = Surface::new(&mesh(&flat, &[[0, 1, 2]], &[]), Weld::Off).unwrap_err();

@@ -1,4 +1,4 @@
-//! How far every particle may stray from the pins.
+//! Tethers: largest distance of each particle from the pins.
 
 use glam::DVec3;
 
@@ -10,22 +10,24 @@ use crate::{CookOptions, Tethers};
 /// Tethers of all particles.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct TetherTable {
-    /// Tethers of every particle.
+    /// Number of tethers per particle.
     pub(crate) per_particle: u32,
-    /// Anchor of tether `k` of particle `i` at `k * particle_count + i`.
+    /// Anchor particles; tether `k` of particle `i` is at index `k * particle_count + i`.
     pub(crate) anchors: Vec<u32>,
-    /// Largest distance to it \[m\].
+    /// Largest distance to each anchor \[m\].
     pub(crate) lengths: Vec<f32>,
-    /// Islands of pins: connected parts of the pinned particles.
+    /// Number of islands: connected components of the pinned particles.
     pub(crate) island_count: usize,
 }
 
 impl TetherTable {
-    /// Ties particles to pins, the nearest anchor first (equally near: the island with the lower first particle).
+    /// Finds the tethers from particles to pins, the nearest anchor first; on ties the island with
+    /// the lower first particle.
     ///
-    /// A particle with fewer paths to islands than the others (an unpinned part of the cloth, or one with fewer islands) is filled
-    /// up with tethers to itself, which never act: what no pin holds along the surface must fall. A pinned particle has no others:
-    /// the solver pulls at tethers whatever the mass, and pins that are moved apart would not stay where they are put.
+    /// A particle with fewer paths to islands than others (in an unpinned part of the cloth, or one
+    /// with fewer islands) is filled up with tethers to itself, which never act, because cloth
+    /// without a pin on its surface must fall. A pinned particle has only those: the solver applies
+    /// tethers regardless of mass, and would displace pins that are moved apart.
     pub(crate) fn find(
         surface: &Surface,
         topology: &Topology,
@@ -55,10 +57,11 @@ impl TetherTable {
     }
 }
 
-/// One tether per particle and island, for the `limit` nearest islands.
+/// Finds one tether per particle and island, for the `limit` nearest islands.
 ///
-/// The islands march one after the other. A march does not pass through a vertex that has `limit` clearly nearer islands:
-/// whatever lies behind has them nearer too. So many islands cost little more than `limit` of them.
+/// The islands march one after the other. A march does not pass through a vertex for which `limit`
+/// islands are clearly nearer, because these are nearer to everything behind it too. Many islands
+/// therefore cost little more than `limit` of them.
 fn geodesic(surface: &Surface, topology: &Topology, island: &[u32], limit: usize) -> TetherTable {
     let particle_count = island.len();
     let mut pins: Vec<(u32, u32)> = island
@@ -68,12 +71,14 @@ fn geodesic(surface: &Surface, topology: &Topology, island: &[u32], limit: usize
         .map(|(&island, pin)| (island, pin))
         .collect();
     pins.sort_unstable();
-    // The paths of particle i, nearest first, at i * limit ..; an infinite length is an empty slot.
+    // The paths of particle i are at i * limit .., nearest first; an infinite length marks an empty
+    // slot.
     let mut paths = vec![Path { pin: 0, length: f64::INFINITY }; particle_count * limit];
     let mut march = March::new(&surface.positions, surface.triangles());
     let mut reached = Vec::new();
-    // A straight path crosses triangles whose corners are at most one edge h off it. If it leads to one of the nearest
-    // islands, then at such a corner that island is at most 2 h further than the last of the nearest.
+    // A straight path crosses triangles whose corners are at most one edge h off it. If it leads to
+    // one of the nearest islands, that island is, at such a corner, at most 2 h farther than the
+    // last of the nearest.
     let edge_lengths = topology.edges.iter().map(|pair| {
         let [a, b] = pair.map(|vertex| surface.positions[vertex as usize]);
         a.distance(b)
@@ -87,6 +92,7 @@ fn geodesic(surface: &Surface, topology: &Topology, island: &[u32], limit: usize
             reached.push((vertex, path))
         });
         for (vertex, path) in reached.drain(..) {
+            // Insert into the sorted slots; the last path drops out.
             let slots = &mut paths[vertex as usize * limit..][..limit];
             let slot = slots.partition_point(|known| known.length <= path.length);
             if slot < limit {
@@ -112,12 +118,14 @@ fn geodesic(surface: &Surface, topology: &Topology, island: &[u32], limit: usize
     table
 }
 
-/// One tether per particle to the nearest pin in a straight line (equally near: the lower index).
+/// Finds one tether per particle to the nearest pin in a straight line; on ties the pin with the
+/// lower index.
 fn euclidean(positions: &[DVec3], mut pins: Vec<u32>) -> TetherTable {
     let at = |vertex: u32| positions[vertex as usize];
     let low = pins.iter().fold(DVec3::INFINITY, |low, &pin| low.min(at(pin)));
     let high = pins.iter().fold(DVec3::NEG_INFINITY, |high, &pin| high.max(at(pin)));
-    // Sorted along their longest axis, the pins near a particle are adjacent: search outwards from its position.
+    // Sorted along their longest axis, pins near a particle are adjacent: search outwards from its
+    // position.
     let axis = (high - low).max_position();
     let coordinate = |vertex: u32| at(vertex)[axis];
     pins.sort_by(|&a, &b| coordinate(a).total_cmp(&coordinate(b)));
@@ -126,6 +134,7 @@ fn euclidean(positions: &[DVec3], mut pins: Vec<u32>) -> TetherTable {
         let start = pins.partition_point(|&pin| coordinate(pin) < coordinate(particle));
         let mut best = (f64::INFINITY, u32::MAX);
         let mut consider = |pin: u32| {
+            // The gap along one axis is a lower bound of the distance.
             let gap = coordinate(pin) - coordinate(particle);
             let near = gap * gap <= best.0;
             if near {

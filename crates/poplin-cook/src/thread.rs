@@ -1,4 +1,4 @@
-//! From edges to the fibers of each phase.
+//! Construction of the fibers of each phase from edges.
 
 use glam::DVec3;
 use poplin_model::PhaseKind;
@@ -10,17 +10,18 @@ use crate::edges::Edges;
 use crate::fibers::{FiberList, Fibers};
 use crate::runs::Runs;
 
-/// Cost of leaving an edge along or across the vertical without continuation (at 45 degrees it is nothing): as much as a
-/// deflection of 60 degrees. So fibers along the grain are long, and ends fall on edges that belong to neither direction.
+/// Cost of leaving an edge along or across the vertical without continuation (0 at 45 degrees), as
+/// much as a deflection of 60 degrees. Fibers along the grain are therefore long, and ends fall on
+/// edges that belong to neither direction.
 const GRAIN_PRICE: f64 = 1.0;
 
-/// More edges than a fiber can have.
+/// Fiber length that no fiber exceeds.
 const UNCUT: usize = 1 << 24;
 
-/// Threads all edges on fibers, for every kind in the order of [`PhaseKind::ALL`].
+/// Arranges all edges in fibers, for every kind in the order of [`PhaseKind::ALL`].
 ///
-/// Stretch edges are chained first, both directions together, so that a chain that wavers about 45 degrees stays whole;
-/// [`Runs`] then separates vertical from horizontal.
+/// Stretch edges are chained first, both directions together, so that a chain that wavers about 45
+/// degrees stays whole; [`Runs`] then separates vertical from horizontal.
 pub(crate) fn thread_fibers(
     edges: &Edges,
     ground: Ground<'_>,
@@ -41,6 +42,7 @@ pub(crate) fn thread_fibers(
     let up = -glam::Vec3::from(options.gravity).as_dvec3();
     let price = |edge: u32| 2.0 * GRAIN_PRICE * edges.courses[edge as usize].1.abs();
     let mut chains = Chains::link(&edges.stretch, ground, max_turn, price);
+    // Before chains are split into runs, since lengthening works on whole chains.
     chains.lengthen(given_length.unwrap_or(UNCUT));
     let cut = |lengths: [usize; 2]| {
         let mut lists = [FiberList::new(ground, DVec3::ZERO), FiberList::new(ground, up)];

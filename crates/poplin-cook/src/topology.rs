@@ -1,33 +1,34 @@
-//! Adjacency: the edges of the faces, and what meets at each vertex.
+//! Adjacency of faces, edges and vertices.
 
 use crate::CookError;
 use crate::csr::Csr;
 use crate::surface::{Face, Surface};
 
-/// Most neighbours of one vertex. No two fibers at a moving vertex may share a set, so this bounds the sets of a phase;
-/// garments have about six.
+/// Largest number of neighbours of a vertex. Fibers at a moving vertex are all in different sets,
+/// so this bounds the sets of a phase; garments have about six neighbours per vertex.
 const MAX_NEIGHBOURS: usize = 1024;
 
-/// The edges of a surface.
+/// Edges of a surface and their adjacency.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Topology {
-    /// Ends of every edge, the smaller first, in ascending order.
+    /// Ends of each edge, the smaller first, in ascending order.
     pub(crate) edges: Vec<[u32; 2]>,
-    /// Faces at every edge.
+    /// Incident faces of each edge.
     pub(crate) edge_faces: Csr<u32>,
-    /// Edges at every vertex.
+    /// Incident edges of each vertex.
     pub(crate) vertex_edges: Csr<u32>,
-    /// Count of connected parts.
+    /// Number of connected components.
     pub(crate) component_count: usize,
 }
 
 impl Topology {
-    /// Finds the edges of a surface.
+    /// Builds the adjacency of a surface.
     pub(crate) fn new(surface: &Surface) -> Result<Self, CookError> {
         let mut sides: Vec<(u64, u32)> = Vec::with_capacity(4 * surface.faces.len());
         for (face, index) in surface.faces.iter().zip(0u32..) {
             sides.extend(face.sides().map(|side| (pair_key(side), index)));
         }
+        // Equal sides become adjacent, with their faces in ascending order.
         sides.sort_unstable();
         let mut edges: Vec<[u32; 2]> = Vec::with_capacity(sides.len() / 2 + 1);
         let mut face_of_edge = Vec::with_capacity(sides.len());
@@ -54,17 +55,18 @@ impl Topology {
         Ok(Self { edges, edge_faces, vertex_edges, component_count })
     }
 
-    /// Edges of one face.
+    /// Number of edges with one face.
     pub(crate) fn boundary_edge_count(&self) -> usize {
         (0..self.edges.len()).filter(|&edge| self.edge_faces.row(edge).len() == 1).count()
     }
 
-    /// Edges of three or more faces.
+    /// Number of edges with three or more faces.
     pub(crate) fn non_manifold_edge_count(&self) -> usize {
         (0..self.edges.len()).filter(|&edge| self.edge_faces.row(edge).len() > 2).count()
     }
 
-    /// The two triangles at an edge as `(edge ends, opposite vertices)`, if there are two and both are triangles.
+    /// Returns the two triangles at an edge as `(edge ends, opposite vertices)`, if it has exactly
+    /// two faces and both are triangles.
     pub(crate) fn triangle_pair(
         &self,
         edge: usize,
@@ -81,25 +83,27 @@ impl Topology {
     }
 }
 
-/// The pair as one key, the smaller first; keys sort as the pairs do.
+/// Packs a pair into one key, the smaller first; keys sort like the pairs.
 pub(crate) fn pair_key([a, b]: [u32; 2]) -> u64 {
     u64::from(a.min(b)) << 32 | u64::from(a.max(b))
 }
 
-/// The pair of a key.
+/// Unpacks a key into its pair.
 pub(crate) fn key_pair(key: u64) -> [u32; 2] {
     [(key >> 32) as u32, key as u32]
 }
 
-/// Connected parts of the vertices that `member` names: the part of every vertex (`u32::MAX` for others) and how many.
+/// Finds connected components of the vertices that satisfy `member`: the component of each vertex
+/// (`u32::MAX` for others) and the number of components.
 ///
-/// Parts have indices in the order of their first vertices.
+/// Components are numbered in the order of their first vertices.
 pub(crate) fn connected_parts(
     vertex_count: usize,
     edges: &[[u32; 2]],
     member: impl Fn(u32) -> bool,
 ) -> (Vec<u32>, usize) {
     let mut parent: Vec<u32> = (0..vertex_count as u32).collect();
+    // Union-find with path halving.
     let find = |parent: &mut [u32], mut vertex: u32| {
         while parent[vertex as usize] != vertex {
             parent[vertex as usize] = parent[parent[vertex as usize] as usize];
@@ -109,7 +113,7 @@ pub(crate) fn connected_parts(
     };
     for &[a, b] in edges.iter().filter(|&&[a, b]| member(a) && member(b)) {
         let (a, b) = (find(&mut parent, a), find(&mut parent, b));
-        // The lower root wins, so a root is the first vertex of its part.
+        // The lower root wins, so that a root is the first vertex of its component.
         parent[a.max(b) as usize] = a.min(b);
     }
     let mut part = vec![u32::MAX; vertex_count];
@@ -133,7 +137,7 @@ mod tests {
     use poplin_model::Mesh;
 
     #[test]
-    fn a_grid_has_its_sides_and_its_rim() {
+    fn grid_has_expected_edges_and_boundary() {
         let surface = Surface::new(&Mesh::grid(4, 3, 1.0, 1.0), Weld::Off).unwrap();
         let topology = Topology::new(&surface).unwrap();
         assert_eq!(
@@ -145,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hub_of_thousands_of_edges_is_refused() {
+    fn rejects_hubs_with_thousands_of_edges() {
         let mut mesh = Mesh { positions: vec![[0.0; 3]], ..Mesh::default() };
         for k in 0..2000u32 {
             let (sin, cos) = (k as f32 * 0.001).sin_cos();
@@ -162,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_are_numbered_by_their_first_vertex() {
+    fn components_are_numbered_by_their_first_vertex() {
         let (part, count) = connected_parts(5, &[[3, 4], [0, 2]], |vertex| vertex != 1);
         assert_eq!((part, count), (vec![0, u32::MAX, 0, 1, 1], 2));
     }

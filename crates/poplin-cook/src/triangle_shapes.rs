@@ -1,12 +1,13 @@
-//! The rest shape of every triangle, along the threads.
+//! Rest shapes of triangles in thread coordinates.
 
 use glam::DVec3;
 
 use crate::grain::tangent;
 use crate::surface::{Surface, has_area};
 
-/// `[u1, v1, u2, v2]` \[m\] of every triangle, in the order of [`Surface::triangles`]: where its second and third corner lie
-/// relative to its first, v along the vertical of its face. All are 0 for a triangle without area.
+/// Rest shape `[u1, v1, u2, v2]` \[m\] of each triangle, in the order of [`Surface::triangles`]:
+/// second and third corner relative to the first, v along the vertical of its face. All zero for a
+/// degenerate triangle.
 pub(crate) fn triangle_shapes(surface: &Surface, verticals: &[DVec3]) -> Vec<[f32; 4]> {
     let faces = surface.faces.iter().zip(verticals);
     faces

@@ -1,17 +1,18 @@
-//! Triangles in a tree of boxes: which one is nearest to a point.
+//! Bounding volume hierarchy over triangles, for nearest-triangle queries.
 
 use glam::DVec3;
 
-/// Most triangles of a leaf.
+/// Largest number of triangles in a leaf.
 const LEAF_SIZE: usize = 4;
 
-/// Relative difference of squared distances that counts as none: the point where edges meet, found from each of them.
+/// Relative difference of squared distances that counts as a tie, such as a shared corner found
+/// from several triangles.
 const TIE: f64 = 1e-9;
 
 /// A bounding volume hierarchy over the triangles that have an area.
 #[derive(Debug)]
 pub struct TriangleTree {
-    /// Depth first: the first child of a node follows it.
+    /// Nodes in depth-first order: the first child follows its parent.
     nodes: Vec<Node>,
     triangles: Vec<Triangle>,
 }
@@ -20,34 +21,34 @@ pub struct TriangleTree {
 struct Node {
     low: DVec3,
     high: DVec3,
-    /// Triangles below the node.
+    /// Range of the triangles below the node.
     begin: usize,
     end: usize,
-    /// The second child; 0 for a leaf.
+    /// Index of the second child; 0 for a leaf.
     second: usize,
 }
 
 #[derive(Debug, Clone, Copy)]
 struct Triangle {
-    /// Its position among all that the tree was made of.
+    /// Index in the input of the tree.
     index: u32,
     corners: [DVec3; 3],
-    /// Of unit length.
+    /// Unit normal.
     normal: DVec3,
 }
 
-/// The triangle nearest to a point.
+/// Triangle nearest to a point.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct NearestTriangle {
-    /// Its position among all that the tree was made of.
+    /// Index in the input of the tree.
     pub triangle: u32,
-    /// The point of it \[m\].
+    /// Nearest point on the triangle \[m\].
     pub point: DVec3,
-    /// Squared distance to that \[m^2\].
+    /// Squared distance to that point \[m^2\].
     pub square: f64,
 }
 
-/// The best triangle so far.
+/// Best triangle so far.
 struct Nearest {
     square: f64,
     /// Height of the point above the triangle's plane \[m\].
@@ -55,7 +56,7 @@ struct Nearest {
 }
 
 impl TriangleTree {
-    /// The tree of these triangles, corners \[m\]; those without area are left out.
+    /// Builds the tree over triangles, corners \[m\]; degenerate triangles are omitted.
     pub fn new(triangles: impl IntoIterator<Item = [DVec3; 3]>) -> Self {
         let usable = (0..).zip(triangles).filter_map(|(index, corners)| {
             let [a, b, c] = corners;
@@ -81,6 +82,7 @@ impl TriangleTree {
         if end - begin <= LEAF_SIZE {
             return;
         }
+        // Median split along the longest axis.
         let axis = (high - low).max_position();
         let middle = (end - begin) / 2;
         range.select_nth_unstable_by(middle, |a, b| a.center()[axis].total_cmp(&b.center()[axis]));
@@ -89,14 +91,17 @@ impl TriangleTree {
         self.build(begin + middle, end);
     }
 
-    /// Distance of a point behind the triangle nearest to it \[m\], negative in front of it; `None` without triangles.
+    /// Distance of a point behind its nearest triangle \[m\], negative in front of it; `None`
+    /// without triangles.
     ///
-    /// Where an edge or a corner is nearest, several triangles are equally near. Of these the one whose plane is furthest
-    /// from the point decides the side: the planes of the others may be met far outside their triangles.
+    /// If the nearest point is on an edge or a corner, several triangles are equally near. The one
+    /// whose plane is farthest from the point determines the sign, because the projections onto the
+    /// other planes may lie far outside their triangles.
     pub fn depth(&self, point: DVec3) -> Option<f64> {
         let mut nearest = Nearest { square: f64::INFINITY, height: 0.0 };
         self.search(point, |triangle| {
             nearest.consider(triangle, point);
+            // Ties must stay reachable, so the search radius includes them.
             nearest.square * (1.0 + TIE)
         });
         let is_found = nearest.square.is_finite();
@@ -105,8 +110,8 @@ impl TriangleTree {
         })
     }
 
-    /// The nearest of those triangles whose normal of unit length is accepted, the first of several equally near; `None` if there is
-    /// none.
+    /// Finds the nearest triangle whose unit normal is accepted, the first in input order on ties;
+    /// `None` if there is none.
     pub fn nearest(
         &self,
         point: DVec3,
@@ -135,7 +140,8 @@ impl TriangleTree {
         nearest
     }
 
-    /// Shows `consider` the triangles of every leaf that is no further than the squared distance that it returned last.
+    /// Calls `consider` for the triangles of every leaf that is not farther than the squared
+    /// distance that it returned last.
     fn search(&self, point: DVec3, mut consider: impl FnMut(&Triangle) -> f64) {
         let mut limit = f64::INFINITY;
         let mut stack = Vec::with_capacity(64);
@@ -150,7 +156,7 @@ impl TriangleTree {
                     limit = consider(triangle);
                 }
             } else {
-                // The nearer child last: it is taken first.
+                // The nearer child goes on top of the stack.
                 let mut children = [node.second, index + 1];
                 if self.nodes[children[0]].square_distance(point)
                     < self.nodes[children[1]].square_distance(point)
@@ -174,11 +180,13 @@ impl Triangle {
         self.corners.iter().sum::<DVec3>() / 3.0
     }
 
-    /// The point of the triangle nearest to `p` (Ericson, "Real-Time Collision Detection", 2005, 5.1.5).
+    /// Nearest point of the triangle to `p` (Ericson, "Real-Time Collision Detection", 2005,
+    /// 5.1.5).
     fn nearest_to(&self, p: DVec3) -> DVec3 {
         let [a, b, c] = self.corners;
         let (ab, ac) = (b - a, c - a);
         let [ap, bp, cp] = [a, b, c].map(|corner| p - corner);
+        // Voronoi regions: corners a and b, side ab, corner c, sides ac and bc, then the interior.
         let (d1, d2) = (ab.dot(ap), ac.dot(ap));
         if d1 <= 0.0 && d2 <= 0.0 {
             return a;
@@ -187,6 +195,7 @@ impl Triangle {
         if d3 >= 0.0 && d4 <= d3 {
             return b;
         }
+        // Unnormalised barycentric weight of c; not positive on the outer side of ab.
         let of_c = d1 * d4 - d3 * d2;
         if of_c <= 0.0 && d1 >= 0.0 && d3 <= 0.0 {
             return a + ab * (d1 / (d1 - d3));
@@ -216,6 +225,7 @@ impl Nearest {
         }
         let height = triangle.normal.dot(point - triangle.corners[0]);
         let is_tie = square >= self.square * (1.0 - TIE);
+        // Among equally near triangles, the plane farthest from the point determines the sign.
         if !is_tie || height.abs() > self.height.abs() {
             self.height = height;
         }
@@ -227,7 +237,7 @@ impl Nearest {
 mod tests {
     use super::*;
 
-    /// Numbers in -1..1 (Vigna's splitmix64).
+    /// Random numbers in -1..1 (Vigna's splitmix64).
     struct Rng(u64);
 
     impl Rng {
@@ -243,7 +253,7 @@ mod tests {
         }
     }
 
-    /// An octahedron whose front is outside.
+    /// An octahedron with outward-facing triangles.
     fn octahedron() -> TriangleTree {
         let signs = [1.0, -1.0];
         let faces = signs.into_iter().flat_map(|x| {
@@ -256,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn the_depth_in_an_octahedron_is_that_to_its_nearest_side() {
+    fn depth_in_an_octahedron_is_distance_to_nearest_side() {
         let (tree, mut rng) = (octahedron(), Rng(5));
         for _ in 0..2000 {
             let point = rng.point(1.0);
@@ -270,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn edges_and_corners_tell_the_side() {
+    fn sign_is_correct_near_edges_and_corners() {
         let tree = octahedron();
         for point in
             [DVec3::new(1.5, 0.0, 0.0), DVec3::new(0.6, 0.6, 0.0), DVec3::new(0.0, -1.1, 0.05)]
@@ -281,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn the_tree_finds_what_a_search_of_all_finds() {
+    fn tree_search_matches_brute_force() {
         let mut rng = Rng(11);
         let mut position = |size: f64| rng.point(size);
         let triangles: Vec<_> = (0..300)
@@ -299,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn without_area_there_is_no_side() {
+    fn depth_is_none_without_usable_triangles() {
         assert_eq!(TriangleTree::new([[DVec3::ONE; 3]]).depth(DVec3::ZERO), None);
         assert_eq!(octahedron().depth(DVec3::NAN), None);
     }

@@ -1,4 +1,4 @@
-//! Points of triangles that collide besides the particles.
+//! Distribution of additional collision points on triangles.
 
 use glam::DVec3;
 use poplin_model::VirtualParticle;
@@ -6,15 +6,16 @@ use poplin_model::VirtualParticle;
 use crate::surface::{Surface, has_area};
 use crate::{CookError, VirtualParticles};
 
-/// Most points of one triangle; a coarser mesh than that is better refined.
+/// Largest number of points per triangle; coarser meshes should be refined.
 const MAX_PER_TRIANGLE: u32 = 256;
 
-/// Most points of a fabric.
+/// Largest number of points of a fabric.
 const MAX_VIRTUAL_PARTICLES: usize = 1 << 24;
 
-/// The points of all triangles, those of one triangle together, in the order of the triangles.
+/// Creates the points of all triangles, those of one triangle together, in the order of the
+/// triangles.
 ///
-/// Triangles without area and triangles between three pins get none.
+/// Degenerate triangles and triangles with three pins get none.
 pub(crate) fn spread_virtual_particles(
     surface: &Surface,
     inverse_masses: &[f32],
@@ -48,8 +49,9 @@ pub(crate) fn spread_virtual_particles(
     Ok(points)
 }
 
-/// Points of a triangle of this area [m^2]. `carry`: the fraction of a point, `-0.5..=0.5`, that earlier triangles are short
-/// of; without it triangles of less than half a point would never get one.
+/// Number of points of a triangle of this area [m^2]. `carry` is the fraction of a point,
+/// `-0.5..=0.5`, missing from earlier triangles; without it triangles of less than half a point
+/// would never get one.
 fn points_of_area(choice: VirtualParticles, area: f64, carry: &mut f64) -> u32 {
     match choice {
         VirtualParticles::None => 0,
@@ -74,22 +76,25 @@ fn weights(index: u32, count: u32) -> [f32; 3] {
     [1.0 - b - c, b, c]
 }
 
-/// Three points, each near one corner: the centers of the triangles between a corner and the middles of its sides.
+/// One of three points, each near one corner: the centers of the triangles between a corner and the
+/// midpoints of its sides.
 fn corner_third(index: u32) -> [f64; 3] {
     let mut weights = [1.0 / 6.0; 3];
     weights[index as usize % 3] = 2.0 / 3.0;
     weights
 }
 
-/// The center of part `index` when each side is cut into `side` equal pieces: `side^2` equal triangles in rows.
+/// Center of part `index` after each side is divided into `side` equal pieces: `side^2` equal
+/// triangles in rows.
 fn part_center(index: u32, side: u32) -> [f64; 3] {
-    // Row r of the triangle, counted from corner a, has 2 r + 1 parts, alternating upright and upside down, so that
-    // r^2 parts come before it.
+    // Row r of the triangle, counted from corner a, has 2 r + 1 parts, alternately upright and
+    // upside down, so that r^2 parts precede it.
     let row = index.isqrt();
     let rank = index - row * row;
     let (column, is_upside_down) = (rank / 2, rank % 2 == 1);
-    // Steps from corner a: down along ab, then across towards c. An upright part has corners (r, k), (r+1, k), (r+1, k+1),
-    // an upside-down one (r, k), (r, k+1), (r+1, k+1); the center is their mean.
+    // Steps from corner a: down along ab, then across towards c. An upright part has corners (r,
+    // k), (r+1, k), (r+1, k+1), an upside-down one (r, k), (r, k+1), (r+1, k+1); the center is
+    // their mean.
     let (down, across) =
         if is_upside_down { (1.0 / 3.0, 2.0 / 3.0) } else { (2.0 / 3.0, 1.0 / 3.0) };
     let (down, across) =
@@ -97,14 +102,15 @@ fn part_center(index: u32, side: u32) -> [f64; 3] {
     [1.0 - down, down - across, across]
 }
 
-/// Point of the R2 sequence (Roberts, "The unreasonable effectiveness of quasirandom sequences", 2018) in the unit
-/// square, its upper half folded onto the lower: evenly spread for every count.
+/// Point of the R2 sequence (Roberts, "The unreasonable effectiveness of quasirandom sequences",
+/// 2018) in the unit square, with its upper half folded onto the lower: evenly distributed for
+/// every count.
 fn folded_sequence(index: u32) -> [f64; 3] {
     // 1/g and 1/g^2 with g^3 = g + 1.
     const STEP: [f64; 2] = [0.754_877_666_246_693, 0.569_840_290_998_053_3];
     let [u, v] = STEP.map(|step| (0.5 + step * f64::from(index + 1)).fract());
     let [u, v] = if u + v > 1.0 { [1.0 - u, 1.0 - v] } else { [u, v] };
-    // A little towards the center, so that no point lies on a side.
+    // Shrunk towards the center, so that no point lies on a side.
     let inner =
         (DVec3::new(1.0 - u - v, u, v) - DVec3::splat(1.0 / 3.0)) * 0.97 + DVec3::splat(1.0 / 3.0);
     inner.to_array()
@@ -152,14 +158,15 @@ mod tests {
     }
 
     #[test]
-    fn points_keep_apart() {
+    fn points_are_well_separated() {
         for count in 2..=MAX_PER_TRIANGLE {
             let all: Vec<_> = (0..count).map(|index| weights(index, count)).collect();
             let nearest = (1..all.len())
                 .flat_map(|i| (0..i).map(move |j| (i, j)))
                 .map(|(i, j)| distance(all[i], all[j]));
             let nearest = nearest.fold(f32::MAX, f32::min);
-            // A perfect lattice of this many points in the area sqrt(3)/4 is about sqrt(area / count) apart.
+            // In a perfect lattice of this many points in the area sqrt(3)/4, the distance is about
+            // sqrt(area / count).
             let even = (0.433 / count as f32).sqrt();
             assert!(nearest > 0.3 * even, "{count}: {nearest} of {even}");
         }

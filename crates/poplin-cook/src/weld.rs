@@ -1,4 +1,4 @@
-//! Which vertices coincide.
+//! Welding of coincident vertices.
 
 use std::collections::HashMap;
 
@@ -6,8 +6,8 @@ use glam::DVec3;
 
 use crate::Weld;
 
-/// Distance \[m\] within which vertices are welded, or `None` for no welding. `corners`: those of all faces, since a stray vertex
-/// that none uses says nothing about the size of the mesh.
+/// Distance \[m\] within which vertices are welded, or `None` for no welding. `corners` are those
+/// of all faces, since unused vertices do not count for the size of the mesh.
 pub(crate) fn weld_tolerance(corners: impl Iterator<Item = DVec3>, weld: Weld) -> Option<f64> {
     match weld {
         Weld::Off => None,
@@ -22,11 +22,11 @@ pub(crate) fn weld_tolerance(corners: impl Iterator<Item = DVec3>, weld: Weld) -
     }
 }
 
-/// The representative of each vertex, shape `[vertex_count]`: the first at its position.
+/// Finds the representative of each vertex, shape `[vertex_count]`: the first at its position.
 ///
-/// In index order every vertex joins the lowest earlier representative within the tolerance, or becomes one itself. A
-/// vertex is thus never further than the tolerance from the one it is welded to (no chains), and the answer does not
-/// depend on the hash.
+/// In index order every vertex joins the lowest earlier representative within the tolerance, or
+/// becomes one itself. A vertex is therefore never farther than the tolerance from its
+/// representative (no chains), and the result does not depend on the hash.
 pub(crate) fn weld_vertices(positions: &[DVec3], tolerance: Option<f64>) -> Vec<u32> {
     match tolerance {
         None => (0..positions.len() as u32).collect(),
@@ -37,7 +37,7 @@ pub(crate) fn weld_vertices(positions: &[DVec3], tolerance: Option<f64>) -> Vec<
 
 fn weld_equal(positions: &[DVec3]) -> Vec<u32> {
     let mut first = HashMap::with_capacity(positions.len());
-    // + 0.0 makes one zero of -0.0 and 0.0.
+    // Adding 0.0 maps -0.0 to 0.0.
     let key = |p: DVec3| (p + DVec3::ZERO).to_array().map(f64::to_bits);
     positions
         .iter()
@@ -48,10 +48,11 @@ fn weld_equal(positions: &[DVec3]) -> Vec<u32> {
 
 fn weld_near(positions: &[DVec3], tolerance: f64) -> Vec<u32> {
     const END: u32 = u32::MAX;
-    // With cells of four tolerances most queries touch one cell, and no cell holds more than a few hundred
-    // representatives, since these are at least a tolerance apart.
+    // With cells of four tolerances most queries touch one cell, and no cell holds more than a few
+    // hundred representatives, because these are at least a tolerance apart.
     let inverse_cell = 0.25 / tolerance;
-    // Cells are counted in f64: where coordinates outgrow the tolerance, a cell is one value and nothing overflows.
+    // Cell coordinates are f64: if coordinates are too large for the tolerance, a cell is one value
+    // and nothing overflows.
     let cell = |p: DVec3| ((p * inverse_cell).floor() + DVec3::ZERO).to_array().map(f64::to_bits);
     let mut head: HashMap<[u64; 3], u32> = HashMap::with_capacity(positions.len());
     let mut next = vec![END; positions.len()];
@@ -63,6 +64,7 @@ fn weld_near(positions: &[DVec3], tolerance: f64) -> Vec<u32> {
             let other = (low[axis] != high[axis]).then_some(high[axis]);
             std::iter::once(low[axis]).chain(other)
         };
+        // Up to 8 cells around the position contain every representative within the tolerance.
         for x in sides(0) {
             for y in sides(1) {
                 for z in sides(2) {
@@ -97,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn the_lowest_index_within_the_tolerance_wins() {
+    fn lowest_index_within_the_tolerance_wins() {
         assert_eq!(
             weld_vertices(&line(&[1.0, 0.0, 0.05, 0.99, -0.05]), Some(0.1)),
             [0, 1, 1, 0, 1]

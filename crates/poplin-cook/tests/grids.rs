@@ -1,4 +1,4 @@
-//! What a grid cooks into: the edges of each kind are those of a classical cook, pair by pair.
+//! Cooking of grids: the edges of each kind are exactly those of a classical grid cloth.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,8 @@ fn pairs_of(cooked: &Cooked, kinds: &[PhaseKind]) -> Pairs {
     edges.map(|(_, [a, b])| [a.min(b), a.max(b)]).collect()
 }
 
-/// All pairs of a grid that lie `columns` and `rows` apart (both diagonals) and are not both in `pins`.
+/// Returns all pairs of a grid that are `columns` and `rows` apart (both diagonals) and are not
+/// both in `pins`.
 fn pairs_apart(count: u32, columns: u32, rows: u32, pins: &[u32]) -> Pairs {
     let mut pairs = Pairs::new();
     for row in 0..count - rows {
@@ -42,7 +43,7 @@ fn triangulated(mut mesh: Mesh) -> Mesh {
     mesh
 }
 
-/// A grid of triangles whose diagonals change direction from quad to quad.
+/// A grid of triangles whose diagonals alternate from quad to quad.
 fn diamonds(count: u32) -> Mesh {
     let mut mesh = Mesh::grid(count, count, 1.0, 1.0);
     for (index, &[a, b, c, d]) in mesh.quads.iter().enumerate() {
@@ -69,7 +70,7 @@ fn assert_grid_kinds(cooked: &Cooked, count: u32, pins: &[u32]) {
 }
 
 #[test]
-fn a_lying_quad_grid_has_the_classical_edges() {
+fn horizontal_quad_grid_has_the_classical_edges() {
     for (count, edge_count) in [(8, 306), (16, 1378)] {
         let pins = vec![0, count - 1];
         let cooked = cook(
@@ -83,7 +84,7 @@ fn a_lying_quad_grid_has_the_classical_edges() {
 }
 
 #[test]
-fn a_hanging_grid_has_no_edges_between_pins() {
+fn hanging_grid_has_no_edges_between_pins() {
     let pins: Vec<u32> = (0..12).collect();
     let cooked = cook(
         &hanging(Mesh::grid(12, 12, 1.1, 1.1)),
@@ -96,14 +97,14 @@ fn a_hanging_grid_has_no_edges_between_pins() {
 }
 
 #[test]
-fn a_triangulated_grid_cooks_like_the_quad_grid() {
+fn triangulated_grid_cooks_like_the_quad_grid() {
     for mesh in [triangulated(Mesh::grid(9, 9, 1.0, 1.0)), diamonds(9)] {
         assert_grid_kinds(&cook(&mesh, &CookOptions::default()).unwrap(), 9, &[]);
     }
 }
 
 #[test]
-fn unquadified_diagonals_bend_as_well() {
+fn diagonals_have_bending_edges_without_quadify() {
     let options = CookOptions { quadify: false, pins: vec![0, 15], ..Default::default() };
     let cooked = cook(&diamonds(16), &options).unwrap();
     let counts = PhaseKind::ALL.map(|kind| cooked.report.edge_count_of(kind));
@@ -118,7 +119,7 @@ fn unquadified_diagonals_bend_as_well() {
 }
 
 #[test]
-fn vertical_fibers_are_the_columns() {
+fn vertical_fibers_are_columns() {
     let count = 10;
     let mut lying = Mesh::grid(count, count, 1.0, 1.0);
     let mut texture = hanging(lying.clone());
@@ -147,7 +148,7 @@ fn vertical_fibers_are_the_columns() {
 }
 
 #[test]
-fn fibers_of_one_edge_need_as_few_sets_as_a_classical_cook() {
+fn fibers_of_one_edge_need_as_few_sets_as_graph_colouring() {
     let options = CookOptions { max_fiber_length: Some(1), ..Default::default() };
     let cooked = cook(&hanging(Mesh::grid(32, 32, 1.0, 1.0)), &options).unwrap();
     let sets: Vec<usize> = cooked.report.phases.iter().map(|phase| phase.set_count).collect();
@@ -199,7 +200,7 @@ fn tethers_go_to_each_corner_nearest_first() {
     let fabric = cook(&mesh, &options).unwrap().fabric;
     assert_eq!(fabric.tethers_per_particle, 2);
     assert_eq!(fabric.tether_anchors[..8], [0, 0, 0, 0, 7, 7, 7, 7]);
-    // Pins are tethered to nothing but themselves: moved apart they must stay where they are put.
+    // Pins are tethered only to themselves: pins that are moved apart must stay where they are put.
     assert_eq!(fabric.tether_anchors[64..72], [0, 7, 7, 7, 0, 0, 0, 7]);
     for (k, (&anchor, &length)) in
         fabric.tether_anchors.iter().zip(&fabric.tether_lengths).enumerate()
@@ -210,7 +211,7 @@ fn tethers_go_to_each_corner_nearest_first() {
 }
 
 #[test]
-fn a_pinned_row_is_one_island_and_euclidean_is_one_tether() {
+fn pinned_row_is_one_island_with_one_tether_per_particle() {
     let pins: Vec<u32> = (0..8).collect();
     let mesh = hanging(Mesh::grid(8, 8, 0.7, 0.7));
     for tethers in [Tethers::Geodesic, Tethers::Euclidean] {
@@ -227,7 +228,7 @@ fn a_pinned_row_is_one_island_and_euclidean_is_one_tether() {
 }
 
 #[test]
-fn only_the_nearest_islands_hold_a_particle() {
+fn tethers_go_only_to_the_nearest_islands() {
     let count = 30;
     // 100 single pins, two rows and columns apart.
     let pins: Vec<u32> = (0..100).map(|k| (k / 10 * 3) * count + (k % 10) * 3).collect();

@@ -1,4 +1,5 @@
-//! Fibers on triangle meshes without rows and columns: sheets, garments, closed and non-manifold surfaces.
+//! Fibers on triangle meshes without rows and columns: sheets, garments, closed and non-manifold
+//! surfaces.
 
 use std::collections::BTreeMap;
 use std::f32::consts::{FRAC_PI_4, TAU};
@@ -7,7 +8,7 @@ use glam::Vec3;
 use poplin_cook::{CookOptions, Cooked, cook};
 use poplin_model::{Mesh, PhaseKind};
 
-/// A small generator (SplitMix64; Steele, Lea & Flood, 2014).
+/// Pseudo-random generator (SplitMix64; Steele, Lea & Flood, 2014).
 struct Rng(u64);
 
 impl Rng {
@@ -23,15 +24,16 @@ impl Rng {
     }
 }
 
-/// Irregular triangles over a parameter plane, laid out in space at the end.
+/// Irregular triangles over a parameter plane, mapped to space at the end.
 struct Patch {
-    /// Positions in the plane; columns and rows are 1 apart before they are jittered.
+    /// Positions in the plane; columns and rows are 1 apart before jitter.
     points: Vec<[f32; 2]>,
     triangles: Vec<[u32; 3]>,
 }
 
 impl Patch {
-    /// Rows that are shifted by half a column against each other, with jitter; `is_tube` closes each row to a ring.
+    /// Creates rows that are shifted by half a column against each other, with jitter; `is_tube`
+    /// closes each row to a ring.
     fn new(columns: u32, rows: u32, jitter: f32, is_tube: bool, rng: &mut Rng) -> Self {
         let mut points = Vec::new();
         for row in 0..rows {
@@ -58,7 +60,7 @@ impl Patch {
         Self { points, triangles }
     }
 
-    /// Flips edges at random, as far as the two triangles stay triangles.
+    /// Flips edges at random, provided both triangles keep their orientation.
     fn flip(mut self, fraction: f32, rng: &mut Rng) -> Self {
         let mut of_edge = BTreeMap::<[u32; 2], Vec<usize>>::new();
         for (index, &[a, b, c]) in self.triangles.iter().enumerate() {
@@ -114,17 +116,18 @@ impl Patch {
     }
 }
 
-/// A hanging sheet, 1 cm between its points.
+/// A hanging sheet with a spacing of 1 cm.
 fn sheet(columns: u32, rows: u32, jitter: f32, flips: f32, rng: &mut Rng) -> Mesh {
     Patch::new(columns, rows, jitter, false, rng)
         .flip(flips, rng)
         .mesh(|[x, y]| [0.01 * x, -0.01 * y, 0.002 * (0.4 * x).sin()])
 }
 
-/// A garment: a tube that widens downwards, with a waist, 1 cm between its points.
+/// A garment: a tube that widens downwards, with a waist and a spacing of 1 cm.
 fn garment(columns: u32, rows: u32, jitter: f32, flips: f32, rng: &mut Rng) -> Mesh {
     let mut patch = Patch::new(columns, rows, jitter, true, rng);
-    // The seam of the plane is none in space: flips across it would see triangles as wide as the plane.
+    // The seam of the plane does not exist in space: flips across it would see triangles as wide as
+    // the plane.
     let rim: Vec<_> =
         patch.triangles.iter().copied().filter(|t| t.iter().any(|k| k % columns < 2)).collect();
     patch.triangles.retain(|t| t.iter().all(|k| k % columns >= 2));
@@ -138,7 +141,7 @@ fn garment(columns: u32, rows: u32, jitter: f32, flips: f32, rng: &mut Rng) -> M
     })
 }
 
-/// An octasphere: closed, with vertices of four and six edges.
+/// A subdivided octahedron: closed, with vertices of four and six edges.
 fn sphere(level: u32, rng: &mut Rng) -> Mesh {
     let mut positions =
         [[1., 0., 0.], [-1., 0., 0.], [0., 1., 0.], [0., -1., 0.], [0., 0., 1.], [0., 0., -1.]]
@@ -191,7 +194,7 @@ fn crossed(rng: &mut Rng) -> Mesh {
     mesh
 }
 
-/// Meshes of every kind with a few pins.
+/// Checks cooked meshes of every kind with a few pins.
 fn for_meshes(check: impl Fn(&str, &CookOptions, &Cooked)) {
     for seed in 0..12 {
         let mut rng = Rng(seed);
@@ -222,7 +225,7 @@ fn for_meshes(check: impl Fn(&str, &CookOptions, &Cooked)) {
     }
 }
 
-/// The fibers of a kind.
+/// Fibers of one kind.
 fn fibers_of(cooked: &Cooked, kind: PhaseKind) -> Vec<Vec<u32>> {
     let fabric = &cooked.fabric;
     let phases = fabric.phases.iter().filter(|phase| phase.kind == kind);
@@ -244,7 +247,7 @@ fn is_pinned(cooked: &Cooked, particle: u32) -> bool {
 }
 
 #[test]
-fn every_side_of_a_triangle_that_is_no_diagonal_is_in_exactly_one_stretch_fiber() {
+fn every_non_diagonal_side_is_in_exactly_one_stretch_fiber() {
     for_meshes(|name, _, cooked| {
         let pairs = |fibers: Vec<Vec<u32>>| -> Vec<[u32; 2]> {
             fibers
@@ -277,7 +280,7 @@ fn every_side_of_a_triangle_that_is_no_diagonal_is_in_exactly_one_stretch_fiber(
 }
 
 #[test]
-fn no_fiber_turns_by_more_than_the_limit_or_visits_a_particle_twice() {
+fn fibers_respect_the_turn_limit_and_visit_particles_once() {
     for_meshes(|name, options, cooked| {
         let mut normals = vec![Vec3::ZERO; cooked.particles.len()];
         for triangle in &cooked.fabric.triangles {
@@ -306,7 +309,7 @@ fn no_fiber_turns_by_more_than_the_limit_or_visits_a_particle_twice() {
 }
 
 #[test]
-fn pins_stand_at_ends_and_a_fiber_begins_where_it_hangs() {
+fn pins_are_at_fiber_ends_and_fibers_begin_at_the_top() {
     for_meshes(|name, _, cooked| {
         for kind in PhaseKind::ALL {
             for fiber in fibers_of(cooked, kind) {
@@ -329,7 +332,7 @@ fn pins_stand_at_ends_and_a_fiber_begins_where_it_hangs() {
 }
 
 #[test]
-fn a_set_shares_no_moving_particle() {
+fn fibers_of_a_set_share_no_moving_particle() {
     for_meshes(|name, _, cooked| {
         let fabric = &cooked.fabric;
         for set in fabric.set_fiber_begin.windows(2) {
@@ -345,7 +348,7 @@ fn a_set_shares_no_moving_particle() {
 }
 
 #[test]
-fn a_chain_goes_by_its_course_and_is_cut_where_it_strays() {
+fn stretch_fibers_follow_their_direction() {
     for seed in 0..10 {
         let mut rng = Rng(seed);
         let mesh = sheet(40, 40, 0.6, 0.1, &mut rng);
@@ -360,8 +363,8 @@ fn a_chain_goes_by_its_course_and_is_cut_where_it_strays() {
                 let along: Vec<f32> = steps
                     .map(|d| sign * (d.y * d.y / d.length_squared() - 0.5) * d.length())
                     .collect();
-                // Edges are 1 cm long: a chain as a whole keeps to its direction, and no part of it strays by much more than
-                // the two edges that a cut costs.
+                // Edges are 1 cm long: a chain as a whole keeps its direction, and no part of it
+                // deviates by much more than the two edges that a cut costs.
                 assert!(along.iter().sum::<f32>() > -5e-4, "seed {seed}: {kind:?} {fiber:?}");
                 let strays = along.iter().fold((0.0f32, 0.0f32), |(now, worst), x| {
                     ((now + x).min(0.0), worst.min(now + x))
@@ -373,7 +376,7 @@ fn a_chain_goes_by_its_course_and_is_cut_where_it_strays() {
 }
 
 #[test]
-fn the_same_mesh_gives_the_same_fibers() {
+fn cooking_is_deterministic() {
     for_meshes(|name, options, cooked| {
         let mesh = Mesh {
             positions: cooked.particles.iter().map(|particle| particle.position).collect(),
@@ -385,9 +388,10 @@ fn the_same_mesh_gives_the_same_fibers() {
 }
 
 #[test]
-fn an_irregular_garment_has_95_percent_of_its_stretch_edges_in_fibers_of_8_edges_and_more() {
+fn longest_fibers_of_an_irregular_garment_average_8_edges() {
     for seed in 0..4 {
-        // Two thirds of the vertices have six edges, the others mostly five or seven: as in garments from a modelling tool.
+        // Two thirds of the vertices have six edges, the rest mostly five or seven: similar to
+        // garments from a modelling tool.
         let mesh = garment(90, 70, 0.2, 0.04, &mut Rng(seed));
         let pins = (0..90).collect();
         let report = cook(&mesh, &CookOptions { pins, ..CookOptions::default() }).unwrap().report;
@@ -403,7 +407,7 @@ fn an_irregular_garment_has_95_percent_of_its_stretch_edges_in_fibers_of_8_edges
 }
 
 #[test]
-fn a_rough_sheet_has_vertical_fibers_of_5_edges_on_average() {
+fn vertical_fibers_of_a_rough_sheet_average_5_edges() {
     for seed in 0..4 {
         let mut rng = Rng(seed);
         let report =

@@ -1,9 +1,10 @@
-//! What holds for every mesh, tried on random ones: soups of faces, crumpled grids, and grids with holes.
+//! Invariants of cooking on random meshes: soups of faces, crumpled grids, and grids with holes.
 
 use poplin_cook::{CookOptions, Cooked, Direction, Tethers, Weld, cook};
 use poplin_model::Mesh;
 
-/// A small generator (SplitMix64; Steele, Lea & Flood, 2014), so that a failing seed can be run again.
+/// Pseudo-random generator (SplitMix64; Steele, Lea & Flood, 2014), so that a failing seed can be
+/// run again.
 struct Rng(u64);
 
 impl Rng {
@@ -23,7 +24,7 @@ impl Rng {
     }
 }
 
-/// Faces between random vertices, some of them coincident: nothing about it is a surface.
+/// Faces between random vertices, some of them coincident, which do not form a surface.
 fn soup(rng: &mut Rng) -> Mesh {
     let count = 3 + rng.below(40);
     let mut mesh = Mesh::default();
@@ -88,7 +89,7 @@ fn cook_random(seed: u64) -> Option<(Mesh, CookOptions, Cooked)> {
     let mut rng = Rng(seed);
     let mesh = if seed.is_multiple_of(2) { soup(&mut rng) } else { crumpled(&mut rng) };
     let options = options(&mut rng, &mesh);
-    // A soup may lose every face, and a grid may have nothing but holes; both are clear errors.
+    // A soup may lose every face, and a grid may consist of holes; both cases are errors.
     let cooked = cook(&mesh, &options).ok()?;
     Some((mesh, options, cooked))
 }
@@ -105,7 +106,7 @@ fn for_random_meshes(mut check: impl FnMut(u64, &Mesh, &CookOptions, &Cooked)) {
 }
 
 #[test]
-fn every_fabric_is_valid_and_free_of_races() {
+fn every_fabric_is_valid_and_race_free() {
     for_random_meshes(|seed, _, _, cooked| {
         let result = cooked.clone().into_cloth().validate();
         assert!(result.is_ok(), "seed {seed}: {result:?}");
@@ -113,7 +114,7 @@ fn every_fabric_is_valid_and_free_of_races() {
 }
 
 #[test]
-fn every_pair_is_on_one_fiber_and_no_pair_is_pinned() {
+fn every_edge_is_in_one_fiber_and_none_joins_two_pins() {
     for_random_meshes(|seed, _, _, cooked| {
         let mut pairs: Vec<[u32; 2]> =
             cooked.fabric.edges().map(|(_, [a, b])| [a.min(b), a.max(b)]).collect();
@@ -147,7 +148,7 @@ fn every_side_of_a_face_is_an_edge() {
 }
 
 #[test]
-fn fibers_keep_to_their_limit_and_visit_no_particle_twice() {
+fn fibers_respect_the_length_limit_and_visit_particles_once() {
     for_random_meshes(|seed, _, options, cooked| {
         for fiber in 0..cooked.fabric.fiber_count() {
             let mut vertices = cooked.fabric.fiber_vertices(fiber).to_vec();
@@ -165,7 +166,7 @@ fn fibers_keep_to_their_limit_and_visit_no_particle_twice() {
 }
 
 #[test]
-fn rest_lengths_are_distances_and_tethers_no_shorter_than_them() {
+fn rest_lengths_are_distances_and_tethers_are_not_shorter() {
     for_random_meshes(|seed, _, _, cooked| {
         let at = |particle: u32| glam::Vec3::from(cooked.particles[particle as usize].position);
         for (edge, [a, b]) in cooked.fabric.edges() {
@@ -192,7 +193,7 @@ fn rest_lengths_are_distances_and_tethers_no_shorter_than_them() {
 }
 
 #[test]
-fn shapes_of_triangles_have_the_lengths_of_their_sides_or_are_zero_without_area() {
+fn triangle_shapes_match_side_lengths_or_are_zero() {
     for_random_meshes(|seed, _, _, cooked| {
         let at = |particle: u32| glam::Vec3::from(cooked.particles[particle as usize].position);
         assert_eq!(cooked.fabric.triangle_shapes.len(), cooked.fabric.triangles.len());
@@ -216,7 +217,7 @@ fn shapes_of_triangles_have_the_lengths_of_their_sides_or_are_zero_without_area(
 }
 
 #[test]
-fn every_kept_vertex_lies_at_its_particle() {
+fn every_kept_vertex_is_at_its_particle() {
     for_random_meshes(|seed, mesh, options, cooked| {
         let tolerance = if let Weld::Distance(distance) = options.weld { distance } else { 1e-5 };
         for (vertex, particle) in cooked.vertex_to_particle.iter().enumerate() {
@@ -233,7 +234,7 @@ fn every_kept_vertex_lies_at_its_particle() {
 }
 
 #[test]
-fn cooking_twice_gives_the_same_bits() {
+fn cooking_is_deterministic() {
     for_random_meshes(|seed, mesh, options, cooked| {
         assert_eq!(cook(mesh, options).as_ref(), Ok(cooked), "seed {seed}");
     });

@@ -1,4 +1,5 @@
-//! Meshes as they come: closed, torn, folded, tiny, broken. All cook into a valid fabric or say what is wrong.
+//! Cooking of unusual meshes: closed, torn, folded, tiny, broken. All yield a valid fabric or a
+//! clear error.
 
 use poplin_cook::{CookError, CookOptions, Cooked, Direction, Tethers, Weld, cook};
 use poplin_model::{Mesh, ModelError, PhaseKind};
@@ -7,7 +8,7 @@ fn mesh(positions: &[[f32; 3]], triangles: &[[u32; 3]]) -> Mesh {
     Mesh { positions: positions.to_vec(), triangles: triangles.to_vec(), ..Mesh::default() }
 }
 
-/// Cooks and checks what every fabric must hold.
+/// Cooks a mesh and checks the invariants of every fabric.
 fn cook_checked(mesh: &Mesh, options: &CookOptions) -> Cooked {
     let cooked = cook(mesh, options).expect("the mesh cooks");
     cooked.clone().into_cloth().validate().expect("the cloth is valid");
@@ -33,7 +34,7 @@ fn one_triangle_cooks() {
 }
 
 #[test]
-fn a_closed_surface_has_no_rim() {
+fn closed_surface_has_no_boundary() {
     // An octahedron.
     let positions =
         [[1., 0., 0.], [-1., 0., 0.], [0., 1., 0.], [0., -1., 0.], [0., 0., 1.], [0., 0., -1.]];
@@ -41,7 +42,7 @@ fn a_closed_surface_has_no_rim() {
         [[0, 2, 4], [2, 1, 4], [1, 3, 4], [3, 0, 4], [2, 0, 5], [1, 2, 5], [3, 1, 5], [0, 3, 5]];
     let cooked = cook_checked(&mesh(&positions, &triangles), &pinned(&[2]));
     assert_eq!((cooked.report.boundary_edge_count, cooked.report.component_count), (0, 1));
-    // The path from top to bottom leads over two faces and across the middle of an edge.
+    // The path from top to bottom crosses two faces and the middle of an edge.
     let path = 2.0 * (1.5f32).sqrt();
     assert!(
         (cooked.fabric.tether_lengths[3] - path).abs() < 0.03 * path,
@@ -51,7 +52,7 @@ fn a_closed_surface_has_no_rim() {
 }
 
 #[test]
-fn a_tube_has_rings_as_horizontal_loops() {
+fn tube_has_rings_as_horizontal_loops() {
     let cooked =
         cook_checked(&Mesh::tube(12, 6, 0.2, 0.3, 0.8), &pinned(&(0..12).collect::<Vec<_>>()));
     let counts = PhaseKind::ALL.map(|kind| cooked.report.edge_count_of(kind));
@@ -67,7 +68,7 @@ fn a_tube_has_rings_as_horizontal_loops() {
 }
 
 #[test]
-fn a_non_manifold_mesh_gets_euclidean_tethers() {
+fn non_manifold_mesh_gets_euclidean_tethers() {
     let positions = [[0., 0., 0.], [1., 0., 0.], [0., 0., 1.], [0., 1., 0.], [0., -1., 0.1]];
     let cooked =
         cook_checked(&mesh(&positions, &[[0, 1, 2], [0, 1, 3], [1, 0, 4]]), &pinned(&[2, 3]));
@@ -78,7 +79,7 @@ fn a_non_manifold_mesh_gets_euclidean_tethers() {
 }
 
 #[test]
-fn an_unpinned_part_is_tied_to_nothing() {
+fn unpinned_part_has_no_acting_tethers() {
     let mut two = Mesh::grid(3, 3, 1.0, 1.0);
     two.positions.extend([[5.0, 0.0, 0.0], [6.0, 0.0, 0.0], [5.0, 0.0, 1.0]]);
     two.uvs.clear();
@@ -90,7 +91,7 @@ fn an_unpinned_part_is_tied_to_nothing() {
 }
 
 #[test]
-fn a_t_junction_is_a_rim_and_cooks() {
+fn t_junction_cooks_as_a_boundary() {
     let positions =
         [[0., 0., 0.], [2., 0., 0.], [1., 0., 1.], [1., 0., 0.], [0., 0., -1.], [2., 0., -1.]];
     let cooked = cook_checked(
@@ -123,8 +124,8 @@ fn nothing_pinned_gives_no_tethers() {
 }
 
 #[test]
-fn seams_are_welded_and_results_reach_every_vertex() {
-    // Two quads that share a side in space but not in indices, as texture seams leave them.
+fn welded_seams_map_every_vertex_to_a_particle() {
+    // Two quads that share a side in space but not in indices, as at texture seams.
     let mut seam = Mesh::grid(2, 2, 1.0, 1.0);
     let right: Vec<[f32; 3]> = seam.positions.iter().map(|p| [p[0] + 1.0, p[1], p[2]]).collect();
     seam.positions.extend(right);
@@ -143,7 +144,7 @@ fn seams_are_welded_and_results_reach_every_vertex() {
 }
 
 #[test]
-fn a_tetrahedron_has_no_pair_twice() {
+fn tetrahedron_has_every_edge_once() {
     let positions = [[0., 0., 0.], [1., 0., 0.], [0., 1., 0.], [0., 0., 1.]];
     let cooked = cook_checked(
         &mesh(&positions, &[[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]]),
@@ -162,7 +163,7 @@ fn mirrored_texture_islands_keep_their_columns() {
 }
 
 #[test]
-fn bad_options_are_refused_with_the_place() {
+fn rejects_bad_options_by_name() {
     let grid = Mesh::grid(2, 2, 1.0, 1.0);
     let default = CookOptions::default;
     let cases: [(CookOptions, &str); 13] = [
@@ -219,7 +220,7 @@ fn bad_options_are_refused_with_the_place() {
 }
 
 #[test]
-fn bad_meshes_are_refused_with_the_place() {
+fn rejects_bad_meshes_with_the_position() {
     let default = CookOptions::default();
     let error = cook(&Mesh::default(), &default).unwrap_err();
     assert_eq!(error, CookError::Model(ModelError::Empty { what: "mesh positions" }));
@@ -243,7 +244,7 @@ fn bad_meshes_are_refused_with_the_place() {
 }
 
 #[test]
-fn coordinates_at_the_limits_cook_or_are_refused() {
+fn coordinates_at_the_limits_cook_or_are_rejected() {
     for scale in [1e-6f32, 1e6, 3e14, 1e15] {
         let huge = TRIANGLE.map(|p| p.map(|x| (x - 0.5) * 2.0 * scale));
         match cook(

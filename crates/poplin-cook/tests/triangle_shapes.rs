@@ -1,4 +1,4 @@
-//! Rest shapes of triangles: as large as in the mesh, along the vertical and across.
+//! Rest shapes of triangles: side lengths of the mesh, v along the vertical, u across.
 
 use glam::{DQuat, DVec2, DVec3};
 use poplin_cook::{CookOptions, Direction, Weld, cook};
@@ -9,7 +9,7 @@ const SPACING: [f64; 2] = [0.03, 0.05];
 
 const COLUMNS: u32 = 7;
 
-/// A grid of quads, the first half of them cut into triangles.
+/// A grid of quads, the first half of them split into triangles.
 fn grid() -> Mesh {
     let [width, depth] = [6.0 * SPACING[0], 4.0 * SPACING[1]].map(|size| size as f32);
     let mut mesh = Mesh::grid(COLUMNS, 5, width, depth);
@@ -18,7 +18,7 @@ fn grid() -> Mesh {
     mesh
 }
 
-/// The mesh rotated to a slope whose rows are level.
+/// Rotates the mesh to a slope with level rows.
 fn tilted(mut mesh: Mesh) -> Mesh {
     let rotation = DQuat::from_rotation_y(0.7) * DQuat::from_rotation_x(0.9);
     for position in &mut mesh.positions {
@@ -27,7 +27,7 @@ fn tilted(mut mesh: Mesh) -> Mesh {
     mesh
 }
 
-/// Every vertex moved by up to 30 % of the spacing along each axis, from a fixed sequence.
+/// Moves every vertex by up to 30 % of the spacing along each axis, from a fixed sequence.
 fn crumpled(mut mesh: Mesh) -> Mesh {
     let mut state = 1u32;
     for coordinate in mesh.positions.as_flattened_mut() {
@@ -44,7 +44,7 @@ fn fabric(mesh: &Mesh, direction: Direction) -> Fabric {
     fabric
 }
 
-/// Every triangle with the (u, v) of its corners.
+/// Iterates over all triangles with the (u, v) of their corners.
 fn triangles(fabric: &Fabric) -> impl Iterator<Item = ([u32; 3], [DVec2; 3])> {
     fabric.triangles.iter().zip(&fabric.triangle_shapes).map(|(&corners, shape)| {
         let [u1, v1, u2, v2] = shape.map(f64::from);
@@ -57,7 +57,7 @@ fn corners_in_space(mesh: &Mesh, corners: [u32; 3]) -> [DVec3; 3] {
 }
 
 #[test]
-fn a_slope_of_rectangles_has_u_along_rows_and_v_along_columns() {
+fn sloped_grid_has_u_along_rows_and_v_along_columns() {
     let mesh = tilted(grid());
     let fabric = fabric(&mesh, Direction::Gravity);
     let mut area = 0.0;
@@ -77,7 +77,7 @@ fn a_slope_of_rectangles_has_u_along_rows_and_v_along_columns() {
 }
 
 #[test]
-fn texture_coordinates_rotated_by_a_right_angle_rotate_the_shapes() {
+fn rotated_uvs_rotate_the_shapes() {
     let mut mesh = tilted(grid());
     let upright = fabric(&mesh, Direction::Uv);
     mesh.uvs.iter_mut().for_each(|uv| *uv = [uv[1], -uv[0]]);
@@ -90,7 +90,7 @@ fn texture_coordinates_rotated_by_a_right_angle_rotate_the_shapes() {
 }
 
 #[test]
-fn shapes_of_a_crumpled_mesh_have_its_lengths_and_run_counterclockwise() {
+fn shapes_of_a_crumpled_mesh_keep_lengths_and_orientation() {
     for direction in Direction::ALL {
         let mesh = crumpled(tilted(grid()));
         for (corners, at) in triangles(&fabric(&mesh, direction)) {
@@ -106,7 +106,7 @@ fn shapes_of_a_crumpled_mesh_have_its_lengths_and_run_counterclockwise() {
 }
 
 #[test]
-fn v_is_the_part_of_gravity_in_the_plane_of_each_triangle() {
+fn v_is_gravity_projected_into_each_triangle() {
     let mut mesh = crumpled(tilted(grid()));
     (mesh.triangles, mesh.quads) = (mesh.triangulated(), Vec::new());
     for (corners, at) in triangles(&fabric(&mesh, Direction::Gravity)) {
@@ -120,7 +120,7 @@ fn v_is_the_part_of_gravity_in_the_plane_of_each_triangle() {
 }
 
 #[test]
-fn a_triangle_without_area_has_no_shape() {
+fn degenerate_triangle_has_zero_shape() {
     let positions = vec![[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [2.0, 0.0, 0.0], [0.0, -1.0, 0.0]];
     let mesh = Mesh { positions, quads: vec![[0, 1, 2, 3]], ..Mesh::default() };
     let fabric = fabric(&mesh, Direction::Gravity);
@@ -132,8 +132,9 @@ fn a_triangle_without_area_has_no_shape() {
 }
 
 #[test]
-fn halves_of_a_folded_quad_that_its_vertical_is_normal_to_have_shapes() {
-    // The quad as a whole faces along z, so that its vertical is y; each half lies almost in the x/z plane.
+fn halves_of_a_folded_quad_normal_to_its_vertical_have_shapes() {
+    // The quad as a whole faces along z, so that its vertical is y; each half lies almost in the
+    // x/z plane.
     let positions = vec![[0.0, 0.0, 0.0], [1.0, 0.0, 1.0], [1.0, 0.0, 0.0], [1.0, 1e-3, 1.0]];
     let mesh = Mesh { positions, quads: vec![[0, 1, 2, 3]], ..Mesh::default() };
     for (corners, at) in triangles(&fabric(&mesh, Direction::Gravity)) {

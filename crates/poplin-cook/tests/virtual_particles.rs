@@ -1,4 +1,4 @@
-//! Points of triangles that collide too: how many, where, and who gets none.
+//! Number and positions of additional collision points on triangles.
 
 use poplin_cook::{CookError, CookOptions, Cooked, VirtualParticles, cook};
 use poplin_model::Mesh;
@@ -14,14 +14,14 @@ fn refused(virtual_particles: VirtualParticles) -> CookError {
 }
 
 #[test]
-fn there_are_none_unless_asked_for() {
+fn none_by_default() {
     let cooked = cooked(&Mesh::grid(3, 3, 1.0, 1.0), VirtualParticles::default());
     assert!(cooked.fabric.virtual_particles.is_empty());
     assert!(!cooked.report.to_string().contains("virtual"));
 }
 
 #[test]
-fn every_triangle_gets_its_points_together() {
+fn points_of_each_triangle_are_adjacent() {
     for count in [1, 2, 3, 4, 5, 7, 64] {
         let cooked = cooked(&Mesh::grid(5, 4, 1.0, 1.0), VirtualParticles::PerTriangle(count));
         let (fabric, count) = (&cooked.fabric, count as usize);
@@ -38,7 +38,7 @@ fn every_triangle_gets_its_points_together() {
 }
 
 #[test]
-fn spacing_gives_its_density() {
+fn spacing_determines_the_density() {
     for spacing in [0.01, 0.013, 0.02, 0.03, 0.05, 0.09] {
         let cooked = cooked(&Mesh::grid(21, 11, 1.0, 0.5), VirtualParticles::Spacing(spacing));
         let even = 0.5 / f64::from(spacing * spacing);
@@ -48,7 +48,7 @@ fn spacing_gives_its_density() {
 }
 
 #[test]
-fn small_triangles_share_points_and_large_ones_have_a_limit() {
+fn small_triangles_share_points_and_large_ones_are_limited() {
     let mesh = Mesh::grid(2, 2, 1.0, 1.0);
     assert_eq!(cooked(&mesh, VirtualParticles::Spacing(2.0)).report.virtual_particle_count, 0);
     let fine = cooked(&Mesh::grid(21, 21, 1.0, 1.0), VirtualParticles::Spacing(0.1));
@@ -60,7 +60,7 @@ fn small_triangles_share_points_and_large_ones_have_a_limit() {
 }
 
 #[test]
-fn triangles_between_pins_get_none() {
+fn triangles_with_three_pins_get_none() {
     let mesh = Mesh::grid(3, 2, 1.0, 1.0);
     let options = CookOptions {
         virtual_particles: VirtualParticles::PerTriangle(3),
@@ -75,25 +75,25 @@ fn triangles_between_pins_get_none() {
 }
 
 #[test]
-fn the_same_mesh_gives_the_same_points() {
+fn points_are_deterministic() {
     let mesh = Mesh::tube(12, 8, 0.2, 0.4, 1.0);
     let points = || cooked(&mesh, VirtualParticles::Spacing(0.02)).fabric.virtual_particles;
     assert_eq!(points(), points());
 }
 
 #[test]
-fn the_table_tells_the_count() {
+fn report_shows_the_count() {
     let cooked = cooked(&Mesh::grid(3, 3, 1.0, 1.0), VirtualParticles::PerTriangle(4));
     assert!(
         cooked
             .report
             .to_string()
-            .contains("virtual               32  points of triangles that collide too\n")
+            .contains("virtual               32  collision points on triangles\n")
     );
 }
 
 #[test]
-fn numbers_out_of_range_are_refused() {
+fn rejects_numbers_out_of_range() {
     for (choice, message) in [
         (
             VirtualParticles::PerTriangle(0),
@@ -117,7 +117,7 @@ fn numbers_out_of_range_are_refused() {
 }
 
 #[test]
-fn too_many_points_are_refused_with_count_and_limit() {
+fn rejects_too_many_points_with_count_and_limit() {
     let mesh = Mesh::grid(257, 257, 1.0, 1.0);
     let options = CookOptions {
         virtual_particles: VirtualParticles::Spacing(1e-5),
@@ -131,6 +131,6 @@ fn too_many_points_are_refused_with_count_and_limit() {
     );
     assert_eq!(
         error.to_string(),
-        "cook option virtual_particles asks for 33554432 points; the limit is 16777216"
+        "cook option virtual_particles yields 33554432 points; the limit is 16777216"
     );
 }

@@ -6,7 +6,7 @@ use crate::StepScale;
 use crate::gpu_struct::gpu_struct;
 
 gpu_struct! {
-    /// The air on a cloth's triangles.
+    /// Air forces on the triangles of a cloth.
     pub struct AirParameters {
         /// Drag coefficient of this step.
         pub drag: f32,
@@ -19,7 +19,7 @@ gpu_struct! {
     }
 }
 
-/// The parameters of a frame.
+/// Computes the parameters of a frame.
 pub(crate) fn air_parameters(air: &Air, scale: &StepScale) -> AirParameters {
     AirParameters {
         drag: scale.effective(air.drag),

@@ -1,4 +1,4 @@
-//! Stiffness and damping of the angles between triangles.
+//! Stiffness and damping of dihedral angles.
 
 use poplin_model::Solver;
 
@@ -6,7 +6,7 @@ use crate::StepScale;
 use crate::gpu_struct::gpu_struct;
 
 gpu_struct! {
-    /// Stiffness and damping of bends; which there are is in `FabricOffsets`.
+    /// Stiffness and damping of bends; their list is in `FabricOffsets`.
     pub struct BendingParameters {
         /// Bending rigidity times the squared iteration step [N m s^2].
         pub rigidity: f32,
@@ -15,7 +15,7 @@ gpu_struct! {
     }
 }
 
-/// The parameters of a frame; a solver without this stage has a rigidity of 0.
+/// Computes the parameters of a frame; the rigidity is 0 for a solver without this stage.
 pub(crate) fn bending_parameters(solver: &Solver, scale: &StepScale) -> BendingParameters {
     let (rigidity, damping) = match solver {
         Solver::Pbd(_) | Solver::Implicit(_) => (0.0, 0.0),
@@ -23,7 +23,8 @@ pub(crate) fn bending_parameters(solver: &Solver, scale: &StepScale) -> BendingP
     };
     BendingParameters {
         rigidity: rigidity * (scale.step * scale.step),
-        // As of an edge: alpha beta / h with the compliance 1 / (B weight) of a bend and its damping D weight.
+        // Same as for an edge: alpha beta / h with the compliance 1 / (B weight) of a bend and its
+        // damping D weight.
         damping: if rigidity > 0.0 {
             scale.per_step(f64::from(damping) / f64::from(rigidity), 1)
         } else {

@@ -1,8 +1,8 @@
-//! The rows of scratch in which the kernel sums up the impulses on rigid bodies.
+//! Rows of scratch in which the kernel sums the impulses on rigid bodies.
 
 use crate::CHUNK;
 
-/// Chunks of [`CHUNK`] particles.
+/// Number of chunks of [`CHUNK`] particles.
 pub fn chunk_count(particle_count: u32) -> u32 {
     particle_count.div_ceil(CHUNK)
 }

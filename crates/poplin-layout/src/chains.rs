@@ -2,21 +2,22 @@
 
 use poplin_model::{Fabric, PhaseKind};
 
-/// Families of chains: of edges along the cooking direction and across it.
+/// Number of families of chains: edges along the cooking direction and across it.
 pub(crate) const CHAIN_FAMILIES: u32 = 2;
 
-/// Chains of the fabric in two families, each of which has every particle once.
+/// Chains of the fabric in two families, each of which contains every particle once.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Chains {
-    /// First entry of each chain in `particles`, and one past the last, `[chain_count + 1]`.
+    /// First entry of each chain in `particles`, prefix sums, `[chain_count + 1]`.
     pub begins: Vec<u32>,
     /// Particles, chain after chain, `[2 * particle_count]`.
     pub particles: Vec<u32>,
 }
 
 impl Chains {
-    /// Vertical edges become links of the first family, horizontal ones of the second: in the order of the fabric, each whose ends have
-    /// fewer than two links and are not of one chain. What has no link is a chain alone.
+    /// Builds the chains. Vertical edges become links of the first family, horizontal ones of the
+    /// second: in the order of the fabric, every edge whose ends have fewer than two links and
+    /// belong to different chains. A particle without link is a chain of its own.
     pub fn new(fabric: &Fabric) -> Self {
         let (kinds, count) = (fabric.edge_kinds(), fabric.particle_count as usize);
         let mut chains = Self { begins: vec![0], particles: Vec::with_capacity(2 * count) };
@@ -32,10 +33,12 @@ impl Chains {
         chains
     }
 
-    /// Chains from the end with the lower particle on, in the order of these.
+    /// Appends the chains, each from its end with the lower particle, in the order of these
+    /// particles.
     fn append(&mut self, links: &Links) {
         let mut is_taken = vec![false; links.neighbors.len()];
         for first in 0..links.neighbors.len() {
+            // Chains start at their ends; rings do not occur.
             if is_taken[first] || links.neighbors[first].iter().flatten().count() == 2 {
                 continue;
             }
@@ -50,12 +53,12 @@ impl Chains {
         }
     }
 
-    /// Particles of the longest.
+    /// Number of particles of the longest chain.
     pub fn longest(&self) -> u32 {
         self.begins.windows(2).map(|chain| chain[1] - chain[0]).max().unwrap_or(0)
     }
 
-    /// As `fabric_pool` has them: how many, then the lists.
+    /// Packs the chains for `fabric_pool`: their number, then the lists.
     pub(crate) fn words(&self) -> Vec<u32> {
         let count = self.begins.len() as u32 - 1;
         [&[count], &self.begins[..], &self.particles].concat()
@@ -65,7 +68,7 @@ impl Chains {
 /// Paths under construction.
 struct Links {
     neighbors: Vec<[Option<u32>; 2]>,
-    /// A particle of the same path, itself for one that stands for all of them.
+    /// Union-find parents: a particle of the same path, or itself for the root.
     parents: Vec<u32>,
 }
 
@@ -86,8 +89,10 @@ impl Links {
     fn add(&mut self, [a, b]: [u32; 2]) {
         let free =
             |links: &Self, i: u32| links.neighbors[i as usize].iter().position(Option::is_none);
+        // A particle in the middle of a chain has no free side.
         let (Some(of_a), Some(of_b)) = (free(self, a), free(self, b)) else { return };
         let [root_a, root_b] = [a, b].map(|i| self.root(i));
+        // Equal roots would close a ring, which is left open.
         if root_a != root_b {
             self.parents[root_a as usize] = root_b;
             self.neighbors[a as usize][of_a] = Some(b);
@@ -104,7 +109,7 @@ mod tests {
 
     #[test]
     fn chains_join_fibers_and_open_rings() {
-        // A fiber in two parts, a ring, a branch off the fiber, and a particle alone.
+        // A fiber in two parts, a ring, a branch off the fiber, and an isolated particle.
         let fabric = Fabric {
             particle_count: 9,
             set_fiber_begin: vec![0, 4],

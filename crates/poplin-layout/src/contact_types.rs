@@ -1,9 +1,9 @@
-//! What the kernels of collision between cloths read.
+//! Parameters of the kernels of contact between cloths.
 
 use crate::StructDescription;
 use crate::gpu_struct::gpu_struct;
 
-/// The structs of collision between cloths, in the order of `shaders/contact/types.wgsl`.
+/// Structs of contact between cloths, in the order of `shaders/contact/types.wgsl`.
 pub const CONTACT_STRUCTS: &[StructDescription] =
     &[ContactCloth::DESCRIPTION, ContactParameters::DESCRIPTION];
 
@@ -18,49 +18,49 @@ gpu_struct! {
         pub axis_z: [f32; 4],
         /// Origin of the local space in the world \[m\].
         pub origin: [f32; 4],
-        /// What the local x axis has changed by in the last iteration.
+        /// Change of the local x axis in the last iteration.
         pub turn_x: [f32; 4],
-        /// What the local y axis has changed by.
+        /// Change of the local y axis in the last iteration.
         pub turn_y: [f32; 4],
-        /// What the local z axis has changed by.
+        /// Change of the local z axis in the last iteration.
         pub turn_z: [f32; 4],
-        /// What the origin has moved by in the last iteration \[m\].
+        /// Displacement of the origin in the last iteration \[m\].
         pub shift: [f32; 4],
         /// First particle in `current` and `previous`.
         pub particle_begin: u32,
         /// Number of particles.
         pub particle_count: u32,
-        /// First row of the contacts.
+        /// First row of its contacts.
         pub row_begin: u32,
         /// Slot in `feedback`.
         pub cloth: u32,
         /// Groups that the cloth belongs to.
         pub group: u32,
-        /// Groups that it collides with.
+        /// Groups that the cloth collides with.
         pub mask: u32,
         /// Half the distance that it keeps \[m\].
         pub radius: f32,
-        /// Move per iteration from which another cloth's particle wakes this one \[m\].
+        /// Displacement per iteration above which a particle of another cloth wakes this one \[m\].
         pub wake_distance: f32,
     }
 }
 
 gpu_struct! {
-    /// The uniform of one collision of cloths.
+    /// Uniform of one collision of cloths.
     pub struct ContactParameters {
         /// First entry of `contact_cloths`.
         pub cloth_begin: u32,
         /// Number of cloths.
         pub cloth_count: u32,
-        /// Particles of all cloths.
+        /// Number of particles of all cloths.
         pub row_count: u32,
-        /// Buckets of the grid, a power of two.
+        /// Number of buckets of the grid, a power of two.
         pub bucket_count: u32,
-        /// One over the side of a cell [1/m].
+        /// Inverse edge length of a cell [1/m].
         pub cell_scale: f32,
         /// Fraction of an overlap removed per pass.
         pub stiffness: f32,
-        /// Fraction of the motion along one another removed per pass.
+        /// Fraction of the tangential motion removed per pass.
         pub friction: f32,
         /// Fills the struct to a multiple of 16 bytes.
         pub padding_0: u32,
@@ -72,7 +72,7 @@ mod tests {
     use crate::{CELL_STRIDE_Y, CELL_STRIDE_Z};
 
     #[test]
-    fn the_27_cells_around_a_point_have_27_buckets_for_every_number_of_buckets() {
+    fn the_27_cells_around_a_point_have_distinct_buckets() {
         for power in 8..=31 {
             let mut buckets = Vec::new();
             for (z, y, x) in (0..27).map(|k| (k / 9, k / 3 % 3, k % 3)) {

@@ -9,7 +9,7 @@ use crate::implicit::{TriangleShape, rates, spring_words};
 use crate::{BEND_WORDS, END_OF_FIBER, NO_OFFSET, SHAPE_WORDS};
 
 gpu_struct! {
-    /// Where a packed fabric lies in `fabric_pool`.
+    /// Offsets of a packed fabric in `fabric_pool`.
     pub struct FabricOffsets {
         /// First fiber of each set, `[set_count + 1]`.
         pub set_begin: u32,
@@ -19,29 +19,34 @@ gpu_struct! {
         pub vertex_begin: u32,
         /// Rest lengths (bit-cast f32 \[m\]), `[edge_count]`.
         pub edge_begin: u32,
-        /// Both particles of each edge, with `END_OF_FIBER` where the fiber ends, `[2 * edge_count]`.
+        /// Both particles of each edge, with `END_OF_FIBER` at the ends of the fiber,
+        /// `[2 * edge_count]`.
         pub ends_begin: u32,
         /// Per-edge `log2(1 - stiffness)` (bit-cast f32), or [`NO_OFFSET`].
         pub edge_stiffness_begin: u32,
-        /// Anchor slot of each tether, `[tethers_per_particle * particle_count]`, then their lengths.
+        /// Anchor slot of each tether, `[tethers_per_particle * particle_count]`, then their
+        /// lengths.
         pub tether_begin: u32,
-        /// Tethers of every particle.
+        /// Number of tethers per particle.
         pub tethers_per_particle: u32,
         /// Particle of each anchor slot, `[anchor_count]`.
         pub anchor_begin: u32,
-        /// Number of different anchors.
+        /// Number of distinct anchors.
         pub anchor_count: u32,
         /// Corners of the triangles, `[3 * triangle_count]`.
         pub triangle_begin: u32,
         /// Number of triangles.
         pub triangle_count: u32,
-        /// First corner of each particle, `[particle_count + 1]`, then the corners: three times the triangle plus which of its three.
+        /// First corner of each particle, `[particle_count + 1]`, then the corners: three times the
+        /// triangle plus the index of the corner.
         pub corner_begin: u32,
-        /// For an implicit solve. Rest shapes of the triangles (bit-cast f32), five arrays of a number a triangle: how derivatives by u
-        /// weigh the second and the third corner, how those by v do [1/m], and areas [m^2]. Then what stiffnesses are multiplied with at each particle, four numbers:
-        /// for rates of stretch along u and along v, of bending [1/m^2], and the mean length of the edges of its triangles \[m\].
-        /// Then the first bend end of each particle, `[particle_count + 1]`, and these: four times the bend plus which of its
-        /// four. Then chains and springs.
+        /// Data of an implicit solve. Rest shapes of the triangles (bit-cast f32), five arrays with
+        /// one number per triangle: weights of the second and the third corner in the derivative by
+        /// u, then in that by v [1/m], and areas [m^2]. Then four rate factors per particle: of
+        /// stretch along u and along v, of bending [1/m^2], and the mean edge length of its
+        /// triangles \[m\]. Then the first bend end of each particle, `[particle_count + 1]`, and
+        /// the bend ends: four times the bend plus the index of the particle. Then chains and
+        /// springs.
         pub element_begin: u32,
         /// First bundle of virtual particles of each set, `[virtual_set_count + 1]`.
         pub virtual_set_begin: u32,
@@ -51,33 +56,33 @@ gpu_struct! {
         pub virtual_bundle_begin: u32,
         /// Weights of the virtual particles (bit-cast f32), three each.
         pub virtual_weight_begin: u32,
-        /// Most edges of a set of fibers: rows in each half of those of whole fibers.
+        /// Largest number of edges of a set of fibers: rows in each half of the fiber rows.
         pub fiber_row_count: u32,
         /// First bend of each set, `[bend_set_count + 1]`.
         pub bend_set_begin: u32,
         /// Number of sets of bends.
         pub bend_set_count: u32,
-        /// Each bend: its four particles, its rest angle \[rad\], its weight, the heights of its third and fourth particle at rest
-        /// \[m\], the sine of its rest angle, and what its second particle weighs in its mean curvature vector [1/m] (bit-cast
-        /// f32).
+        /// Each bend: its four particles, rest angle \[rad\], weight, rest heights of its third and
+        /// fourth particle \[m\], the sine of its rest angle, and the weight of its second particle
+        /// in its mean curvature vector [1/m] (bit-cast f32).
         pub bend_begin: u32,
     }
 }
 
 impl Eq for FabricOffsets {}
 
-/// Vec4 of scratch that the stages of a fabric need: tether anchors, wind impulses and the rows of the fibers of a set do not
-/// live at the same time.
+/// Number of vec4 of scratch for the stages of a fabric: tether anchors, wind impulses and fiber
+/// rows share the space, since they are not live at the same time.
 pub fn stage_scratch_len(fabric: &Fabric) -> u32 {
     fiber_row_len(fabric).max(anchors(fabric).len().max(fabric.triangles.len()) as u32)
 }
 
-/// Vec4 of the rows of whole fibers, two for each edge of a set.
+/// Number of vec4 of the fiber rows, two for each edge of the largest set.
 pub fn fiber_row_len(fabric: &Fabric) -> u32 {
     2 * widest_set_edges(fabric)
 }
 
-/// Both ends of each edge as [`FabricOffsets::ends_begin`] has them.
+/// Both ends of each edge in the form of [`FabricOffsets::ends_begin`].
 fn edge_ends(fabric: &Fabric) -> Vec<[u32; 2]> {
     let mut ends: Vec<[u32; 2]> = Vec::with_capacity(fabric.rest_lengths.len());
     for fiber in 0..fabric.fiber_count() {
@@ -93,13 +98,13 @@ fn edge_ends(fabric: &Fabric) -> Vec<[u32; 2]> {
     ends
 }
 
-/// Most edges of a set of fibers.
+/// Largest number of edges of a set of fibers.
 fn widest_set_edges(fabric: &Fabric) -> u32 {
     let edge_count = |set| fabric.edges_of_fibers(fabric.fibers_of_set(set)).len() as u32;
     (0..fabric.set_count()).map(edge_count).max().unwrap_or(0)
 }
 
-/// Every particle that anchors a tether, once, rising.
+/// Distinct anchors of tethers in ascending order.
 fn anchors(fabric: &Fabric) -> Vec<u32> {
     let mut anchors = fabric.tether_anchors.clone();
     anchors.sort_unstable();
@@ -108,7 +113,7 @@ fn anchors(fabric: &Fabric) -> Vec<u32> {
 }
 
 impl FabricOffsets {
-    /// The same fabric in a pool in which it begins `begin` later.
+    /// Shifts all offsets by `begin`.
     pub fn moved_by(self, begin: u32) -> Self {
         let moved = |offset: u32| if offset == NO_OFFSET { offset } else { offset + begin };
         Self {
@@ -138,8 +143,9 @@ const MAX_CURVING: f64 = 1e15;
 
 /// Appends `fabric` to `pool`. The fabric must have passed [`Fabric::validate`].
 ///
-/// Tethers name *anchor slots*, not particles: the kernel copies the anchors' positions to scratch before the tether stage,
-/// so that an anchor moved by its own tether cannot race with the particles that it holds.
+/// Tethers refer to *anchor slots*, not particles: the kernel copies the anchors' positions to
+/// scratch before the tether stage, so that an anchor moved by its own tether cannot race with the
+/// particles attached to it.
 pub fn pack_fabric(fabric: &Fabric, pool: &mut Vec<u32>) -> FabricOffsets {
     let mut append = |values: &[u32]| {
         let begin = pool.len() as u32;
@@ -158,6 +164,7 @@ pub fn pack_fabric(fabric: &Fabric, pool: &mut Vec<u32>) -> FabricOffsets {
     };
 
     let anchors = anchors(fabric);
+    // Anchors are sorted: the rank of an anchor is its slot.
     let slot_of = |anchor: &u32| anchors.partition_point(|a| a < anchor) as u32;
     let slots: Vec<u32> = fabric.tether_anchors.iter().map(slot_of).collect();
     let tether_begin = append(&slots);
@@ -169,11 +176,13 @@ pub fn pack_fabric(fabric: &Fabric, pool: &mut Vec<u32>) -> FabricOffsets {
     let shapes: Vec<TriangleShape> =
         fabric.triangle_shapes.iter().map(TriangleShape::new).collect();
     let shape_rows: Vec<_> = shapes.iter().map(TriangleShape::row).collect();
+    // Structure of arrays, so that neighbouring lanes read neighbouring words.
     let numbers: Vec<f32> =
         (0..SHAPE_WORDS as usize).flat_map(|k| shape_rows.iter().map(move |row| row[k])).collect();
     let element_begin = append(cast_slice(&numbers));
     append(cast_slice(rates(fabric, &shapes).as_flattened()));
     let bend_particles: Vec<_> = fabric.bends.iter().map(|bend| bend.particles).collect();
+    // Only read together with `element_begin`: consecutive parts need no offsets of their own.
     append(&corners_by_member(particle_count, &bend_particles));
     if !shapes.is_empty() {
         append(&Chains::new(fabric).words());
@@ -193,7 +202,7 @@ pub fn pack_fabric(fabric: &Fabric, pool: &mut Vec<u32>) -> FabricOffsets {
         let [a, b, c, d] = bend.particles;
         let [second, third] = bend.wings.map(|wing| wing.height);
         let sine = f64::from(bend.rest_angle).sin() as f32;
-        // Cotangents at the first end over the length of the edge.
+        // Sum of cotangents at the first end, over the length of the edge.
         let curving = bend.wings.map(|wing| f64::from(wing.foot) / f64::from(wing.height));
         let curving = curving.into_iter().sum::<f64>().clamp(-MAX_CURVING, MAX_CURVING) as f32;
         let [rest, weight, second, third, sine, curving] =
@@ -228,7 +237,8 @@ pub fn pack_fabric(fabric: &Fabric, pool: &mut Vec<u32>) -> FabricOffsets {
     }
 }
 
-/// Virtual particles in sets whose bundles share no particle, so that the bundles of a set can be processed in parallel.
+/// Virtual particles in sets whose bundles share no particle, so that the bundles of a set can be
+/// processed in parallel.
 struct VirtualSets {
     /// First bundle of each set, `[set_count + 1]`.
     set_begin: Vec<u32>,
@@ -236,8 +246,8 @@ struct VirtualSets {
     bundles: Vec<[u32; 5]>,
 }
 
-/// Runs of virtual particles with the same corners become bundles; each bundle takes the lowest set in which none of its
-/// corners is yet.
+/// Groups runs of virtual particles with the same corners into bundles; each bundle goes to the
+/// first set that contains none of its corners.
 fn virtual_sets(fabric: &Fabric) -> VirtualSets {
     let mut sets: Vec<Vec<[u32; 5]>> = Vec::new();
     let mut assigner = FirstFitSets::new(fabric.particle_count as usize);
@@ -257,27 +267,30 @@ fn virtual_sets(fabric: &Fabric) -> VirtualSets {
     VirtualSets { set_begin, bundles: sets.concat() }
 }
 
-/// First entry of each member, `[member_count + 1]`, then the groups of every member in ascending order: of spheres their
-/// capsules.
+/// Builds the table of groups of each member: prefix sums `[member_count + 1]`, then the groups of
+/// every member in ascending order, for example the capsules of each sphere.
 pub fn groups_by_member<const N: usize>(member_count: usize, groups: &[[u32; N]]) -> Vec<u32> {
     let mut table = corners_by_member(member_count, groups);
     table[member_count + 1..].iter_mut().for_each(|corner| *corner /= N as u32);
     table
 }
 
-/// The same with which of its N members each is of its group: N times the group plus that. Particles gather from their triangles
-/// and bends in this order, so that no order of lanes can matter.
+/// Builds the table of group corners of each member, with entries N times the group plus the index
+/// of the member in its group. Particles gather from their triangles and bends in this order, so
+/// that the result does not depend on the order of lanes.
 fn corners_by_member<const N: usize>(member_count: usize, groups: &[[u32; N]]) -> Vec<u32> {
     let mut table = vec![0; member_count + 1];
     for &member in groups.as_flattened() {
         table[member as usize + 1] += 1;
     }
     for member in 0..member_count {
+        // Prefix sums.
         table[member + 1] += table[member];
     }
     let mut next = table.clone();
     let begin = table.len();
     table.resize(begin + N * groups.len(), 0);
+    // Counting sort by member; ascending groups keep the order deterministic.
     for (group, members) in groups.iter().enumerate() {
         for (corner, &member) in members.iter().enumerate() {
             table[begin + next[member as usize] as usize] = (N * group + corner) as u32;
@@ -292,7 +305,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tethers_name_slots_of_unique_anchors() {
+    fn tethers_refer_to_slots_of_unique_anchors() {
         let fabric = Fabric {
             particle_count: 3,
             tethers_per_particle: 1,
@@ -313,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn edges_know_their_particles_and_where_their_fiber_ends() {
+    fn edge_ends_mark_the_ends_of_fibers() {
         let fabric = Fabric {
             particle_count: 9,
             set_fiber_begin: vec![0, 3],
@@ -350,7 +363,7 @@ mod tests {
     }
 
     #[test]
-    fn particles_know_their_triangles_in_ascending_order() {
+    fn groups_of_each_member_are_in_ascending_order() {
         let triangles = [[0, 1, 2], [2, 1, 3]];
         assert_eq!(groups_by_member(4, &triangles), [0, 1, 3, 5, 6, 0, 0, 1, 0, 1, 1]);
         assert_eq!(corners_by_member(4, &triangles), [0, 1, 3, 5, 6, 0, 1, 4, 2, 3, 5]);

@@ -1,17 +1,18 @@
-//! What a frame is packed from: plain values that the host has computed.
+//! Inputs of packing a frame: plain values computed by the host.
 
 use glam::{DMat3, DVec3};
 
 use crate::{ColliderParameters, SelfCollisionParameters};
 
-/// How a frame is cut into iterations.
+/// Division of a frame into iterations.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct FrameSteps {
-    /// Count of iterations, at least 1.
+    /// Number of iterations, at least 1.
     pub iteration_count: u32,
     /// Step of one iteration \[s\].
     pub step: f32,
-    /// This frame's step over the last frame's: corrects the velocity in the first iteration.
+    /// Step of this frame over that of the last frame; corrects the velocity in the first
+    /// iteration.
     pub step_ratio: f32,
     /// Averaged squared step, the factor on gravity [s^2].
     pub gravity_scale: f32,
@@ -24,26 +25,27 @@ pub struct RotationConstants {
     pub first: [DMat3; 2],
     /// Factors of the other iterations.
     pub rest: [DMat3; 2],
-    /// Rotation of the local space in one iteration, seen from it.
+    /// Rotation of the local space in one iteration, in local axes.
     pub rotation: DMat3,
 }
 
-/// Constants of a frame that hold for the cloth as a whole.
+/// Constants of a frame that apply to the cloth as a whole.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct MotionConstants {
     /// Fraction of the last displacement that is kept in an iteration, per axis.
     pub kept: [f32; 3],
-    /// Added to the current position in the first iteration \[m\].
+    /// Offset added to the current position in the first iteration \[m\].
     pub bias: DVec3,
-    /// Added to the position that becomes previous \[m\].
+    /// Offset added to the position that becomes previous \[m\].
     pub previous_bias: DVec3,
-    /// Displacement of the local space against the wind in one iteration \[m\].
+    /// Displacement of the local space relative to the wind in one iteration \[m\].
     pub wind: DVec3,
-    /// Set if the local space rotates or did so in the last frame.
+    /// Set if the local space rotates now or rotated in the last frame.
     pub rotation: Option<RotationConstants>,
 }
 
-/// Where this frame's inputs are in `input_pool`, [`NO_OFFSET`](crate::NO_OFFSET) for those that are off.
+/// Offsets of this frame's inputs in `input_pool`, [`NO_OFFSET`](crate::NO_OFFSET) for inputs that
+/// are off.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct InputOffsets {
     /// Accelerations.
@@ -52,12 +54,12 @@ pub struct InputOffsets {
     pub motion: [u32; 2],
     /// Start and target of the separation spheres.
     pub separation: [u32; 2],
-    /// How often an input has changed.
+    /// Number of input changes so far.
     pub wake_count: u32,
     /// First row of an implicit solve in the cloth's scratch.
     pub solve_begin: u32,
-    /// What the cloth collides with.
+    /// Colliders of the cloth.
     pub colliders: ColliderParameters,
-    /// How it collides with itself.
+    /// Self collision of the cloth.
     pub self_collision: SelfCollisionParameters,
 }

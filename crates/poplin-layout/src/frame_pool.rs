@@ -17,24 +17,24 @@ use crate::{
     PHASE_ROWS, RotationConstants, StepScale,
 };
 
-/// Where a cloth is in the buffers: fixed from when it is added, except for its inputs.
+/// Location of a cloth in the buffers: fixed when it is added, except for its inputs.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ClothPlacement {
     /// Slot in `feedback`.
     pub cloth: u32,
     /// First particle.
     pub particle_begin: u32,
-    /// Count of particles.
+    /// Number of particles.
     pub particle_count: u32,
     /// First vec4 in `scratch`.
     pub scratch_begin: u32,
     /// First vec4 of the cloth's part of `input_pool`; unused while the cloth has no inputs.
     pub input_begin: u32,
-    /// The packed fabric.
+    /// Offsets of the packed fabric.
     pub fabric: FabricOffsets,
 }
 
-/// The per-frame arrays, cleared and refilled each frame.
+/// Per-frame arrays, cleared and refilled each frame.
 #[derive(Debug, Clone, Default)]
 pub struct FrameArrays {
     /// One entry per dispatched cloth.
@@ -51,7 +51,8 @@ impl FrameArrays {
     }
 }
 
-/// The columns of a rotating local space's matrices: first iteration, other iterations, rotation.
+/// Packs the columns of a rotating local space's matrices: first iteration, other iterations,
+/// rotation.
 fn pack_rotation(rotation: &RotationConstants, pool: &mut Vec<[u32; 4]>) {
     let mut push = |matrix: &DMat3| {
         pool.extend(
@@ -64,10 +65,12 @@ fn pack_rotation(rotation: &RotationConstants, pool: &mut Vec<[u32; 4]>) {
     push(&rotation.rotation);
 }
 
-/// Appends one cloth's frame to the arrays; `timing` is `None` for a frame that simulates nothing.
+/// Appends the frame of one cloth to the arrays; `timing` is `None` for a frame that simulates
+/// nothing.
 ///
-/// `cloth` must have passed `validate`; its config is read, its particles are not. `phases` are the indices of its phases in
-/// order, with how their fibers are solved and the rounds of cyclic reduction.
+/// `cloth` must have passed `validate`; only its config is read, not its particles. `phases` are
+/// the indices of its phases in order, each with its fiber solver and the rounds of cyclic
+/// reduction.
 pub fn pack_cloth_parameters(
     cloth: &Cloth,
     phases: impl Iterator<Item = (u32, (FiberSolver, u32))>,
@@ -95,9 +98,11 @@ pub fn pack_cloth_parameters(
     for (phase, solver) in phases {
         pool.extend_from_slice(cast_slice(&[phase_constants(cloth, phase, solver, &scale)]));
     }
+    // The implicit solver has no phases; its constants follow at the same offset.
     let phase_count = (pool.len() as u32 - phase_begin) / PHASE_ROWS;
     if let Some(implicit) = config.solver.as_implicit() {
         let solve_begin = inputs.solve_begin;
+        // One block of constants per step length: whole, half, quarter, ...
         for halvings in 0..=implicit.max_halvings {
             let constants =
                 implicit_constants(implicit, config.gravity, solve_begin, &scale, halvings);
@@ -134,7 +139,7 @@ pub fn pack_cloth_parameters(
 }
 
 impl ClothParameters {
-    /// Takes over where the inputs of a frame are; what the settings say stays.
+    /// Sets the offsets of the frame's inputs; settings are unchanged.
     pub fn set_inputs(&mut self, inputs: &InputOffsets) {
         self.acceleration_begin = inputs.acceleration_begin;
         [self.motion.sphere_start, self.motion.sphere_target] = inputs.motion;
@@ -144,7 +149,7 @@ impl ClothParameters {
         self.self_collision = inputs.self_collision;
     }
 
-    /// The same where the frame's rows begin `begin` later in `frame_pool`.
+    /// Shifts the offsets into `frame_pool` by `begin`.
     #[must_use]
     pub fn moved_by(self, begin: u32) -> Self {
         let moved = |row: u32| if row == NO_OFFSET { row } else { row + begin };

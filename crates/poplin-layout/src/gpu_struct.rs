@@ -1,9 +1,9 @@
-//! Structs and constants that Rust and WGSL share, each declared once: here in Rust, with a description from which
-//! [`crate::wgsl`] writes the WGSL text.
+//! Structs and constants shared by Rust and WGSL. Each is declared once, in Rust, with a
+//! description from which [`crate::wgsl`] generates the WGSL text.
 
-/// What WGSL calls a Rust type of the same size and alignment.
+/// Mapping of a Rust type to the WGSL type of the same size and alignment.
 pub(crate) trait WgslType {
-    /// The type's name in WGSL.
+    /// Name of the type in WGSL.
     const NAME: &'static str;
 }
 
@@ -23,44 +23,44 @@ impl WgslType for [f32; 4] {
     const NAME: &'static str = "vec4<f32>";
 }
 
-/// A struct that lies in a buffer.
+/// Description of a struct that is stored in a buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StructDescription {
-    /// Its name, the same in Rust and WGSL.
+    /// Name in Rust and WGSL.
     pub name: &'static str,
-    /// Its doc comment, line by line.
+    /// Doc comment, line by line.
     pub doc: &'static [&'static str],
-    /// Its members in order.
+    /// Members in order.
     pub fields: &'static [FieldDescription],
-    /// Its size in Rust \[bytes\].
+    /// Size in Rust \[bytes\].
     pub size: usize,
 }
 
-/// A member of a [`StructDescription`].
+/// Member of a [`StructDescription`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FieldDescription {
-    /// Its name, the same in Rust and WGSL.
+    /// Name in Rust and WGSL.
     pub name: &'static str,
-    /// Its doc comment, line by line.
+    /// Doc comment, line by line.
     pub doc: &'static [&'static str],
-    /// Its type in WGSL.
+    /// Type in WGSL.
     pub wgsl_type: &'static str,
-    /// Where it begins in Rust \[bytes\].
+    /// Offset in Rust \[bytes\].
     pub offset: usize,
 }
 
-/// A constant that the shaders know too.
+/// Description of a constant shared with the shaders.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ConstantDescription {
-    /// Its name, the same in Rust and WGSL.
+    /// Name in Rust and WGSL.
     pub name: &'static str,
-    /// Its doc comment, line by line.
+    /// Doc comment, line by line.
     pub doc: &'static [&'static str],
-    /// Its value.
+    /// Value.
     pub value: ConstantValue,
 }
 
-/// The value of a [`ConstantDescription`].
+/// Value of a [`ConstantDescription`].
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum ConstantValue {
     /// A `u32`.
@@ -69,7 +69,8 @@ pub enum ConstantValue {
     F32(f32),
 }
 
-/// Declares a `#[repr(C)]` struct and its `DESCRIPTION`. Members are `u32`, `f32`, four of either or another such struct.
+/// Declares a `#[repr(C)]` struct and its `DESCRIPTION`. Members are `u32`, `f32`, four of either
+/// or another such struct.
 macro_rules! gpu_struct {
     (
         $(#[doc = $doc:literal])+
@@ -89,7 +90,7 @@ macro_rules! gpu_struct {
         }
 
         impl $name {
-            /// The struct as the shaders are to declare it.
+            /// Description from which the WGSL declaration is generated.
             pub const DESCRIPTION: $crate::StructDescription = $crate::StructDescription {
                 name: stringify!($name),
                 doc: &[$($doc),+],

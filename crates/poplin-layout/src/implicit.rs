@@ -1,4 +1,4 @@
-//! The implicit solver: its constants in a frame, the elements of a fabric, and where it keeps its rows.
+//! Constants of the implicit solver in a frame, its elements of a fabric, and its scratch rows.
 
 use glam::{DVec2, dvec2};
 use poplin_model::{Fabric, Implicit, PhaseKind, Preconditioner, StretchModel};
@@ -11,69 +11,72 @@ use crate::{
 };
 
 gpu_struct! {
-    /// Constants of an implicit solver in one frame, rows of `frame_pool`: those of whole steps, of half steps and so on. Stiffnesses
-    /// are those with their damping.
+    /// Constants of an implicit solver in one frame, rows of `frame_pool`: those of whole steps, of
+    /// half steps and so on. Stiffnesses include damping.
     pub struct ImplicitConstants {
-        /// First row of the solve in the cloth's scratch: behind those of the stages before it.
+        /// First row of the solve in the cloth's scratch, after those of the earlier stages.
         pub solve_begin: u32,
-        /// What resists stretch: one of the `STRETCH` constants.
+        /// Model of stretch: one of the `STRETCH` constants.
         pub stretch_model: u32,
-        /// What resists bending: one of the `BEND` constants.
+        /// Model of bending: one of the `BEND` constants.
         pub bend_model: u32,
-        /// Iterations in which a step must be solved.
+        /// Largest number of iterations of a step.
         pub max_iterations: u32,
-        /// Stiffness along u, or lambda of Lamé of a trispring [N/m].
+        /// Stiffness along u, or Lamé's lambda of a trispring [N/m].
         pub stiffness_u: f32,
-        /// Stiffness along v, or mu of Lamé of a trispring [N/m].
+        /// Stiffness along v, or Lamé's mu of a trispring [N/m].
         pub stiffness_v: f32,
-        /// Stiffness of shear [N/m].
+        /// Shear stiffness [N/m].
         pub shear_stiffness: f32,
-        /// What the rate along u counts [N/m].
+        /// Stiffness along u in the estimate of frequencies [N/m].
         pub rate_u: f32,
-        /// What the rate along v counts [N/m].
+        /// Stiffness along v in the estimate of frequencies [N/m].
         pub rate_v: f32,
         /// Bending rigidity [N m].
         pub rigidity: f32,
-        /// Fraction of the last step in the shape that stretch and shear resist a change of.
+        /// Weight of the last step's shape in the effective rest shape of stretch and shear, which
+        /// models damping.
         pub stretch_memory: f32,
-        /// Fraction of the shape at rest in it: what is left.
+        /// Weight of the rest shape in the effective rest shape: the remainder.
         pub rest_fraction: f32,
-        /// The same of bending.
+        /// Weight of the last step's shape in the effective rest shape of bending.
         pub bend_memory: f32,
         /// Squared step [s^2].
         pub step_square: f32,
-        /// What may be left of a residual \[m\].
+        /// Tolerance of the residual \[m\].
         pub tolerance: f32,
         /// Stiffness of contact with colliders [N/m].
         pub contact_stiffness: f32,
-        /// What directions are improved by: one of the `PRECONDITIONER` constants.
+        /// Preconditioner: one of the `PRECONDITIONER` constants.
         pub preconditioner: u32,
-        /// Iterations between checks.
+        /// Number of iterations between checks.
         pub check_interval: u32,
         /// Largest step along a direction.
         pub max_step: f32,
-        /// Most evaluations of a whole step.
+        /// Largest number of evaluations of a whole step.
         pub evaluation_count: u32,
-        /// How often a step may be halved.
+        /// Largest number of halvings.
         pub max_halvings: u32,
-        /// Parts of a whole step that a step has, of `2^max_halvings`.
+        /// Length of a step in units of `2^-max_halvings` of a whole step.
         pub tick_count: u32,
-        /// Fraction of a whole step.
+        /// Length of a step as a fraction of a whole step.
         pub fraction: f32,
-        /// Steps in a whole one.
+        /// Number of steps in a whole step.
         pub split: f32,
-        /// Fraction of their stiffness that springs have where they are shorter than at rest.
+        /// Factor on the stiffness of springs that are shorter than at rest.
         pub compression: f32,
-        /// Fraction of the shape at rest in the shape that bends resist a change of.
+        /// Weight of the rest shape in the effective rest shape of bending.
         pub bend_rest_fraction: f32,
-        /// Iterations of a whole step behind which no part of it is halved, and each is taken as it is at its first check.
+        /// Number of iterations of a whole step after which no part of it is halved, and each is
+        /// accepted at its first check.
         pub iteration_budget: u32,
         /// Fills the struct to a multiple of 16 bytes.
         pub padding_0: u32,
     }
 }
 
-/// The constants of steps that are halved so often, in a frame whose solve begins at this row of the cloth's scratch.
+/// Computes the constants of steps after `halvings` halvings, in a frame whose solve begins at row
+/// `solve_begin` of the cloth's scratch.
 pub(crate) fn implicit_constants(
     implicit: &Implicit,
     gravity: [f32; 3],
@@ -90,10 +93,12 @@ pub(crate) fn implicit_constants(
     };
     let [stretch_memory, bend_memory] =
         [implicit.stretch_damping, implicit.bending_damping].map(memory);
+    // k (1 + beta/h) = k / (1 - memory); the clamp keeps products with masses finite.
     let damped = |stiffness: f64| (stiffness / (1.0 - stretch_memory)).min(1e20) as f32;
     let [u, v, shear] = stiffnesses(implicit);
     let [rate_u, rate_v] = match implicit.stretch {
         StretchModel::StretchShear | StretchModel::Springs => [u + shear, v + shear],
+        // lambda + 2 mu for stretch plus mu for shear
         StretchModel::Trispring => [u + 3.0 * v; 2],
     };
     let gravity = glam::Vec3::from(gravity).as_dvec3().length();
@@ -117,7 +122,7 @@ pub(crate) fn implicit_constants(
         contact_stiffness: contact_stiffness(implicit) as f32,
         preconditioner: implicit.preconditioner as u32,
         check_interval: check_interval(implicit.preconditioner),
-        // No eigenvalue of the metric is below 1, and that of a Hessian is at hand along fibers alone.
+        // The metric has no eigenvalue below 1; only along fibers does it contain the Hessian.
         max_step: match implicit.preconditioner {
             Preconditioner::Mass => 1.0,
             Preconditioner::Fibers => MAX_FIBER_STEP,
@@ -134,15 +139,16 @@ pub(crate) fn implicit_constants(
     }
 }
 
-/// Stiffness of contact with colliders, per particle [N/m]: as stiff as cloth, so that it hardly takes more iterations.
+/// Stiffness of contact with colliders, per particle [N/m]: that of the cloth, so that it adds
+/// hardly any iterations.
 fn contact_stiffness(implicit: &Implicit) -> f64 {
     implicit.stretch_stiffness.map(f64::from).into_iter().fold(0.0, f64::max)
 }
 
-/// What a tolerance refers to where there is no gravity [m/s^2].
+/// Gravity to which the tolerance refers if gravity is 0 [m/s^2].
 const STANDARD_GRAVITY: f64 = 9.81;
 
-/// Stiffness along u (weft) and v (warp) and of shear, or lambda and mu [N/m].
+/// Stiffness along u (weft) and v (warp) and of shear, or Lamé's lambda and mu [N/m].
 fn stiffnesses(implicit: &Implicit) -> [f64; 3] {
     let [warp, weft] = implicit.stretch_stiffness.map(f64::from);
     match implicit.stretch {
@@ -151,12 +157,14 @@ fn stiffnesses(implicit: &Implicit) -> [f64; 3] {
         }
         StretchModel::Trispring => {
             let ratio = f64::from(implicit.poisson_ratio);
+            // Plane stress: lambda = K nu / (1 - nu^2), mu = K / (2 (1 + nu))
             [warp * ratio / (1.0 - ratio * ratio), warp / (2.0 * (1.0 + ratio)), 0.0]
         }
     }
 }
 
-/// Vec4 of scratch that an implicit solve needs: state, sums of parts, sums of these, particles, triangles, bends, chains.
+/// Number of vec4 of scratch for an implicit solve: state, partial sums, sums of these, particles,
+/// triangles, bends, chains.
 pub fn solve_scratch_len(fabric: &Fabric) -> u32 {
     SOLVE_STATE_ROWS
         + 2 * (SOLVE_PARTS + SOLVE_SUMS)
@@ -166,15 +174,17 @@ pub fn solve_scratch_len(fabric: &Fabric) -> u32 {
         + (SOLVE_CHAIN_ROWS + 1) * CHAIN_FAMILIES * fabric.particle_count
 }
 
-/// Angle between triangles \[rad\] at which [`poplin_model::BendModel::Springs`] have the energy of its rigidity.
+/// Angle between triangles \[rad\] at which [`poplin_model::BendModel::Springs`] has the energy of
+/// its rigidity.
 const SPRING_ANGLE: f64 = 0.5;
 
-/// Springs of every particle, those of stretch and shear and then those of bending: the first of each particle and one past the last,
-/// `[particle_count + 1]`, then two words each, in ascending order of edges: `SPRING_KINDS` times the edge plus its kind, and what its
-/// stiffness is multiplied with.
+/// Packs the springs of every particle, those of stretch and shear and then those of bending:
+/// prefix sums `[particle_count + 1]`, then two words per spring in ascending order of edges:
+/// `SPRING_KINDS` times the edge plus its kind, and the factor on its stiffness.
 ///
-/// That is breadth over length. Two-ring edges of a cylinder of squares that folds by t at edges of length a = L/2 have the energy
-/// `k/2 (a t^2/4)^2`, and the hinges of breadth b below them `B b t^2/(2 a)`: alike at t with `k = 16 B b/(a^3 t^2)`.
+/// The factor is breadth over length for stretch and shear. Two-ring edges of a cylinder of squares
+/// that folds by t at edges of length a = L/2 have the energy `k/2 (a t^2/4)^2`, and the hinges of
+/// breadth b below them `B b t^2/(2 a)`; both are equal at t for `k = 16 B b/(a^3 t^2)`.
 pub(crate) fn spring_words(fabric: &Fabric) -> Vec<u32> {
     let kinds = fabric.edge_kinds();
     let springs_of = |of_bends: bool| {
@@ -208,7 +218,7 @@ pub(crate) fn spring_words(fabric: &Fabric) -> Vec<u32> {
 /// Largest step along a preconditioned direction.
 const MAX_FIBER_STEP: f32 = 16.0;
 
-/// Iterations between checks.
+/// Number of iterations between checks.
 const fn check_interval(preconditioner: Preconditioner) -> u32 {
     match preconditioner {
         Preconditioner::Mass => SOLVE_CHECK_INTERVAL,
@@ -216,21 +226,24 @@ const fn check_interval(preconditioner: Preconditioner) -> u32 {
     }
 }
 
-/// Iterations of a whole step behind which no part of it is halved.
+/// Number of iterations of a whole step after which no part of it is halved.
 const fn iteration_budget(implicit: &Implicit) -> u32 {
     let solves = 4 * implicit.max_iterations;
     if solves > MIN_BUDGET { solves } else { MIN_BUDGET }
 }
 
-/// The least of them.
+/// Smallest iteration budget.
 const MIN_BUDGET: u32 = 1024;
 
-/// Most evaluations of a whole step: for each solve the first and the last, one for each iteration, and checks.
+/// Largest number of evaluations of a whole step: per solve the first and the last, one per
+/// iteration, and checks.
 ///
-/// Behind `ImplicitConstants::iteration_budget` iterations a solve ends at its first check, and a step is halved again only after two others have been joined.
+/// After `ImplicitConstants::iteration_budget` iterations a solve ends at its first check, and a
+/// step is halved again only after two other steps have been joined.
 pub const fn max_evaluations(implicit: &Implicit) -> u32 {
     let interval = check_interval(implicit.preconditioner);
     let ticks = 1 << implicit.max_halvings;
+    // Without step control a frame step is exactly one solve.
     let (solves, budget) = if implicit.max_halvings == 0 {
         (1, implicit.max_iterations)
     } else {
@@ -244,24 +257,25 @@ pub const fn max_evaluations(implicit: &Implicit) -> u32 {
     2 * solves + iterations + iterations / interval
 }
 
-/// Height of a triangle over its longest side up to which it has no area.
+/// Height over the longest side below which a triangle is degenerate.
 const MIN_FLATNESS: f64 = 1e-6;
 
-/// Largest rate factor, which keeps products with masses from being no number.
+/// Largest rate factor, which keeps products with masses finite.
 const MAX_RATE: f64 = 1e30;
 
-/// A triangle at rest as elements read it.
+/// Rest shape of a triangle for finite elements.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct TriangleShape {
-    /// Weights of the second and third corner in the derivatives of the position by u and by v [1/m]; the first has minus
-    /// their sum.
+    /// Weights of the second and third corner in the derivatives of the position by u and by v
+    /// [1/m]; the weight of the first is minus their sum.
     weights: [DVec2; 2],
     area: f64,
     corners: [DVec2; 2],
 }
 
 impl TriangleShape {
-    /// From a row of [`Fabric::triangle_shapes`]; without area it resists nothing.
+    /// Creates the element from a row of [`Fabric::triangle_shapes`]; a degenerate triangle exerts
+    /// no force.
     pub(crate) fn new(&[u1, v1, u2, v2]: &[f32; 4]) -> Self {
         let corners = [dvec2(u1.into(), v1.into()), dvec2(u2.into(), v2.into())];
         let [p, q] = corners;
@@ -275,7 +289,7 @@ impl TriangleShape {
         Self { weights, area: 0.5 * double_area.abs(), corners }
     }
 
-    /// As [`crate::FabricOffsets::shape_begin`] has it.
+    /// Packs the element for [`crate::FabricOffsets::element_begin`].
     pub(crate) fn row(&self) -> [f32; 5] {
         let [second, third] = self.weights;
         [second.x, third.x, second.y, third.y, self.area]
@@ -296,11 +310,12 @@ impl TriangleShape {
     }
 }
 
-/// What stiffnesses are multiplied with at each particle; see [`crate::FabricOffsets::rate_begin`].
+/// Computes the rate factors of each particle; see [`crate::FabricOffsets::element_begin`].
 ///
-/// `omega_G^2 = 2 w (rate_u a + rate_v b)` is at least 1.6 times the square of the highest frequency of a sheet's stretch, with a
-/// and b the sums of area times squared weights: traces of the blocks of the Hessian at rest. `omega_b^2 = w B c` is a bound of the
-/// frequencies of bending, with c the sum of `weight |g_i| sum_j |g_j|`, g the gradient of the angle.
+/// `omega_G^2 = 2 w (rate_u a + rate_v b)` is at least 1.6 times the squared highest frequency of a
+/// sheet's stretch, where a and b are sums of area times squared weights: traces of the blocks of
+/// the Hessian at rest. `omega_b^2 = w B c` bounds the frequencies of bending, where c is the sum
+/// of `weight |g_i| sum_j |g_j|` and g the gradient of the angle.
 pub(crate) fn rates(fabric: &Fabric, shapes: &[TriangleShape]) -> Vec<[f32; 4]> {
     if shapes.is_empty() {
         return Vec::new();
@@ -318,9 +333,11 @@ pub(crate) fn rates(fabric: &Fabric, shapes: &[TriangleShape]) -> Vec<[f32; 4]> 
     for bend in &fabric.bends {
         let [c, d] = bend.wings.map(|wing| 1.0 / f64::from(wing.height));
         let [at_c, at_d] = bend.wings.map(|wing| f64::from(wing.foot));
+        // |grad angle|: 1/h at the far corners, split by the foot of the height at the edge's ends.
         let ends =
             [(1.0 - at_c).abs() * c + (1.0 - at_d).abs() * d, at_c.abs() * c + at_d.abs() * d];
         let gradients = [ends[0], ends[1], c, d];
+        // |g_i| sum_j |g_j| bounds the row sums of the Hessian g g^T.
         let sum: f64 = gradients.iter().sum();
         for (particle, gradient) in bend.particles.iter().zip(gradients) {
             sums[*particle as usize][2] += f64::from(bend.weight) * gradient * sum;
@@ -335,7 +352,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn weights_yield_the_derivatives_of_a_triangle() {
+    fn weights_reproduce_the_derivatives_of_a_triangle() {
         let shape = [0.3, 0.1, -0.2, 0.5];
         let [u_second, u_third, v_second, v_third, area] = TriangleShape::new(&shape).row();
         let [u1, v1, u2, v2] = shape;

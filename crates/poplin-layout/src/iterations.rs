@@ -8,23 +8,27 @@ use crate::{FrameSteps, MotionConstants};
 gpu_struct! {
     /// Constants of one iteration, rows of `frame_pool`.
     pub struct IterationConstants {
-        /// Fraction of the last displacement that is kept, per axis; w: fraction of the frame that is over, 1 in the last iteration.
+        /// Fraction of the last displacement that is kept, per axis; w: elapsed fraction of the
+        /// frame, 1 in the last iteration.
         pub velocity_scale: [f32; 4],
-        /// Added to the current position \[m\]; w: fraction of the frame that was over in the last iteration, 0 in the first.
+        /// Offset added to the current position \[m\]; w: elapsed fraction of the frame in the last
+        /// iteration, 0 in the first.
         pub bias: [f32; 4],
-        /// Added to the position that becomes previous \[m\]; w unused.
+        /// Offset added to the position that becomes previous \[m\]; w unused.
         pub previous_bias: [f32; 4],
-        /// Displacement of the local space against the wind \[m\]; w: corners of a triangle, 3, a divisor that no compiler may see.
+        /// Displacement of the local space relative to the wind \[m\]; w: 3, the corner count of a
+        /// triangle, a divisor hidden from compilers.
         pub wind: [f32; 4],
     }
 }
 
-/// A row of `frame_pool`.
+/// Converts to a row of `frame_pool`.
 pub(crate) fn row(v: DVec3, w: f32) -> [f32; 4] {
     [v.x as f32, v.y as f32, v.z as f32, w]
 }
 
-/// The constants of every iteration; in a rotating local space biases and wind rotate with it.
+/// Computes the constants of every iteration; in a rotating local space biases and wind rotate with
+/// it.
 pub(crate) fn iteration_constants(
     steps: &FrameSteps,
     motion: &MotionConstants,
@@ -34,8 +38,10 @@ pub(crate) fn iteration_constants(
     let (mut bias, mut previous_bias, mut wind) = (motion.bias, motion.previous_bias, motion.wind);
     let rotation = motion.rotation.map(|constants| constants.rotation);
     (0..count).map(move |iteration| {
+        // The velocity is a displacement over the last step; a changed step scales it once.
         let ratio = if iteration == 0 { step_ratio } else { 1.0 };
         let fraction =
+            // Exactly 1 at the end, so that moving inputs reach their targets.
             if iteration + 1 == count { 1.0 } else { (iteration + 1) as f32 / count as f32 };
         let constants = IterationConstants {
             velocity_scale: [kept[0] * ratio, kept[1] * ratio, kept[2] * ratio, fraction],

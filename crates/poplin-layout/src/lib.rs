@@ -1,7 +1,7 @@
-//! Packs poplin cloths into flat, GPU-shaped buffers, once, for both backends: plain values in, rows out.
+//! Packs poplin cloths into flat GPU buffers, shared by both backends: plain values in, rows out.
 //!
-//! Structs and constants that the shaders know too are declared here and nowhere else: [`generated_shaders`] writes the WGSL text
-//! from them. What the buffers are and who writes them is in [`pools`].
+//! Structs and constants shared with the shaders are declared only here; [`generated_shaders`]
+//! writes the WGSL text from them. [`pools`] describes the buffers and their writers.
 
 mod air;
 mod bending;
@@ -32,19 +32,27 @@ mod wgsl;
 pub mod pools {
     //! The storage buffers of the solver, at most eight per stage (the WebGPU default limit).
     //!
-    //! | buffer | element | written | holds |
-    //! |---|---|---|---|
-    //! | `cloth_parameters` | [`ClothParameters`](crate::ClothParameters) | per frame | offsets and constants of every dispatched cloth, bucket by bucket |
-    //! | `frame_pool` | `[u32; 4]` | per frame | [`IterationConstants`](crate::IterationConstants), then [`PhaseConstants`](crate::PhaseConstants) of each cloth |
-    //! | `fabric_pool` | `u32` | on add | sets, fibers, vertices, rest lengths (bit-cast), tethers, bends |
-    //! | `input_pool` | `[u32; 4]` | on change | per-particle accelerations, motion and separation spheres; positions at rest; colliders, their lists and trees |
-    //! | `current` | `[f32; 4]` | by the kernel | position and working inverse mass |
-    //! | `previous` | `[f32; 4]` | by the kernel | position one iteration ago and the user's inverse mass |
-    //! | `scratch` | `[u32; 4]` | by the kernel | tether anchors at the stage's input, wind impulses of triangles, rows of whole fibers where workgroup memory has no room for them; shapes of the iteration, nearest triangles, impulses on bodies, sorted particles |
-    //! | `feedback` | [`Feedback`](crate::Feedback) | by the kernel | faults and counters, one per cloth |
+    //! - `cloth_parameters`, rows of [`ClothParameters`](crate::ClothParameters), written per
+    //!   frame: offsets and constants of every dispatched cloth, bucket by bucket.
+    //! - `frame_pool`, `[u32; 4]`, written per frame:
+    //!   [`IterationConstants`](crate::IterationConstants), then
+    //!   [`PhaseConstants`](crate::PhaseConstants) of each cloth.
+    //! - `fabric_pool`, `u32`, written on add: sets, fibers, vertices, rest lengths (bit-cast),
+    //!   tethers, bends.
+    //! - `input_pool`, `[u32; 4]`, written on change: per-particle accelerations, motion and
+    //!   separation spheres; rest positions; colliders, their lists and trees.
+    //! - `current`, `[f32; 4]`, written by the kernel: position and working inverse mass.
+    //! - `previous`, `[f32; 4]`, written by the kernel: position one iteration ago and the user's
+    //!   inverse mass.
+    //! - `scratch`, `[u32; 4]`, written by the kernel: tether anchors at the start of their stage,
+    //!   wind impulses of triangles, fiber rows that do not fit in workgroup memory; shapes of the
+    //!   iteration, nearest triangles, impulses on bodies, sorted particles.
+    //! - `feedback`, rows of [`Feedback`](crate::Feedback), written by the kernel: faults and
+    //!   counters, one per cloth.
     //!
-    //! A pool that holds both floats and indices holds bits, which are bit-cast only *to* floats: an index passed as a float is
-    //! a subnormal, which an adapter may flush to 0 (WGSL, "Floating Point Evaluation").
+    //! Pools that mix floats and indices store `u32` and bit-cast only *to* floats: an index stored
+    //! as a float would be a subnormal, which an adapter may flush to 0 (WGSL, "Floating Point
+    //! Evaluation").
 }
 
 pub use air::AirParameters;
@@ -86,16 +94,19 @@ pub use types::{
 };
 pub use wgsl::generated_shaders;
 
-/// `log2(1 - stiffness)`, the stored form of every stiffness-like value in `0..=1`; -128 for 1.
+/// Returns `log2(1 - stiffness)`, the stored form of every stiffness-like value in `0..=1`; -128
+/// for 1.
 ///
-/// The stiffness in effect over an iteration of `h` seconds is `1 - 2^(log2 * stiffness_frequency * h)`, so that the error
-/// left after a second does not depend on the step (Müller et al., "Position Based Dynamics", 2006, section 3.3).
+/// The effective stiffness over an iteration of `h` seconds is
+/// `1 - 2^(log2 * stiffness_frequency * h)`, so that the error remaining after a second does not
+/// depend on the step (Müller et al., "Position Based Dynamics", 2006, section 3.3).
 pub fn stiffness_to_log2(stiffness: f32) -> f32 {
     let rest = 1.0 - f64::from(stiffness);
     if rest > 0.0 { (rest.log2() as f32).max(-128.0) } else { -128.0 }
 }
 
-/// The stiffness in effect in one iteration: `1 - 2^(log2 * exponent)` with `exponent = stiffness_frequency * h`.
+/// Returns the effective stiffness of one iteration: `1 - 2^(log2 * exponent)` with
+/// `exponent = stiffness_frequency * h`.
 pub fn effective_stiffness(stiffness_log2: f32, exponent: f32) -> f32 {
     (1.0 - (f64::from(stiffness_log2) * f64::from(exponent)).exp2()) as f32
 }
@@ -105,7 +116,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn full_stiffness_is_the_documented_share_at_the_defaults() {
+    fn full_stiffness_has_the_documented_effect_at_the_defaults() {
         let effective = effective_stiffness(stiffness_to_log2(1.0), 10.0 / 300.0);
         assert!((effective - 0.948).abs() < 1e-3, "{effective}");
         assert_eq!(effective_stiffness(stiffness_to_log2(0.0), 0.5), 0.0);

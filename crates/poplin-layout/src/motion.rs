@@ -14,9 +14,9 @@ gpu_struct! {
         pub sphere_target: u32,
         /// Factor on the radii.
         pub scale: f32,
-        /// Added to the scaled radii \[m\].
+        /// Length added to the scaled radii \[m\].
         pub bias: f32,
-        /// Fraction of the distance to the sphere that one iteration takes back.
+        /// Fraction of the distance outside the sphere that one iteration removes.
         pub stiffness: f32,
     }
 }
@@ -31,7 +31,7 @@ gpu_struct! {
     }
 }
 
-/// The parameters of a frame, without where its spheres are.
+/// Computes the parameters of a frame, without the offsets of the spheres.
 pub(crate) fn motion_parameters(motion: &MotionConstraints, scale: &StepScale) -> MotionParameters {
     MotionParameters {
         sphere_start: NO_OFFSET,

@@ -10,7 +10,8 @@ gpu_struct! {
     pub struct PhaseConstants {
         /// Fraction of an edge's error removed per iteration.
         pub stiffness: f32,
-        /// Fraction of the error between the limits that is left alone, `1 - multiplier^exponent`.
+        /// Fraction of the error between the limits that is not corrected,
+        /// `1 - multiplier^exponent`.
         pub multiplier: f32,
         /// `1 - 1/compression_limit`, at most 0.
         pub compression: f32,
@@ -24,22 +25,24 @@ gpu_struct! {
         pub compliance: f32,
         /// Compliance times damping over the iteration step.
         pub damping: f32,
-        /// How fibers are solved: one of the `SOLVER` constants.
+        /// Fiber solver: one of the `SOLVER` constants.
         pub fiber_solver: u32,
-        /// Compliance of an edge in its soft range in a semi-implicit fiber, over the sum of its inverse masses.
+        /// Compliance of an edge in its soft range in a semi-implicit fiber, over the sum of its
+        /// inverse masses.
         pub softness: f32,
-        /// Rounds of cyclic reduction.
+        /// Number of rounds of cyclic reduction.
         pub round_count: u32,
         /// Fills the struct to a multiple of 16 bytes.
         pub padding_0: u32,
     }
 }
 
-/// Least fraction of an error that an edge of a semi-implicit fiber corrects in its soft range: below it the division by the
-/// fraction loses its digits, and the edge resists nothing anyway.
+/// Smallest fraction of an error that an edge of a semi-implicit fiber corrects in its soft range:
+/// below it the division by the fraction loses precision, and the edge exerts no force anyway.
 const MIN_SOFT_FRACTION: f32 = 1e-6;
 
-/// The constants of a phase from how its fibers are solved and the rounds of cyclic reduction.
+/// Computes the constants of a phase from its fiber solver and the number of rounds of cyclic
+/// reduction.
 pub(crate) fn phase_constants(
     cloth: &Cloth,
     index: u32,
@@ -47,20 +50,22 @@ pub(crate) fn phase_constants(
     scale: &StepScale,
 ) -> PhaseConstants {
     let phase = &cloth.fabric.phases[index as usize];
-    // With compliances a stiffness would count twice.
+    // XPBD has compliances instead of a stiffness, so the stiffness is 1.
     let (pbd, xpbd, stiffness) = match &cloth.config.solver {
         Solver::Pbd(solver) => {
             let pbd = *solver.phases.of(index, phase.kind);
             (pbd, XpbdPhase::default(), scale.effective(pbd.stiffness))
         }
         Solver::Xpbd(solver) => (PbdPhase::default(), *solver.phases.of(index, phase.kind), 1.0),
-        // None of its phases is solved.
+        // The implicit solver solves no phases.
         Solver::Implicit(_) => (PbdPhase::default(), XpbdPhase::default(), 0.0),
     };
-    // multiplier^exponent = 2^(log2(multiplier) * exponent) = 1 - effective(log2(1 - (1 - multiplier)))
+    // multiplier^exponent = 2^(log2(multiplier) * exponent) = 1 - effective(log2(1 - (1 -
+    // multiplier)))
     let multiplier =
         effective_stiffness(stiffness_to_log2(1.0 - pbd.stiffness_multiplier), scale.exponent);
-    // XPBD, eq. 26: alpha~ = alpha / h^2, beta~ = h^2 beta, gamma = alpha~ beta~ / h = alpha beta / h.
+    // XPBD, eq. 26: alpha~ = alpha / h^2, beta~ = h^2 beta, gamma = alpha~ beta~ / h = alpha beta /
+    // h.
     let scaled = |compliance: f32, factor: f32, power| {
         scale.per_step(f64::from(compliance) * f64::from(factor), power)
     };

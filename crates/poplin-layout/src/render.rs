@@ -1,4 +1,4 @@
-//! What the kernels that make render vertices read.
+//! Parameters of the kernels that compute render vertices.
 
 use bytemuck::cast;
 use poplin_model::RenderMesh;
@@ -6,7 +6,7 @@ use poplin_model::RenderMesh;
 use crate::gpu_struct::gpu_struct;
 use crate::{BINDING_WORDS, NO_OFFSET, StructDescription};
 
-/// The structs of render meshes, in the order of `shaders/render/types.wgsl`.
+/// Structs of render meshes, in the order of `shaders/render/types.wgsl`.
 pub const RENDER_STRUCTS: &[StructDescription] = &[
     RenderInstance::DESCRIPTION,
     RenderParameters::DESCRIPTION,
@@ -15,7 +15,8 @@ pub const RENDER_STRUCTS: &[StructDescription] = &[
 ];
 
 gpu_struct! {
-    /// One render mesh with the particles of one cloth. Offsets of its mesh are words of `render_meshes`.
+    /// One render mesh bound to the particles of one cloth. Offsets of the mesh are in words of
+    /// `render_meshes`.
     pub struct RenderInstance {
         /// First particle in the buffer of particles.
         pub particle_begin: u32,
@@ -27,39 +28,39 @@ gpu_struct! {
         pub vertex_count: u32,
         /// First vertex in `render_tangents`; NO_OFFSET for a mesh without tangents.
         pub tangent_begin: u32,
-        /// First particle in `render_normals`; NO_OFFSET for a mesh that follows particles without offset.
+        /// First particle in `render_normals`; NO_OFFSET for a mesh without vertex offsets.
         pub normal_begin: u32,
-        /// What each vertex follows: three particles, three weights, offset.
+        /// Bindings of the vertices: three particles, three weights, offset.
         pub binding_begin: u32,
-        /// Where the corners of each vertex begin in their list, and one past the last.
+        /// First corner of each vertex in the list of corners, prefix sums.
         pub corner_begin: u32,
-        /// How many of them are its own.
+        /// Number of each vertex's own corners.
         pub own_begin: u32,
-        /// The list of corners: two vertices each.
+        /// List of corners, two vertices each.
         pub following_begin: u32,
         /// Texture coordinates.
         pub uv_begin: u32,
-        /// Where the corners of each particle begin in their list, and one past the last.
+        /// First corner of each particle in the list of corners of particles, prefix sums.
         pub surface_begin: u32,
-        /// The list of corners of particles.
+        /// List of corners of particles.
         pub surface_following_begin: u32,
         /// Fills the struct to a multiple of 16 bytes.
         pub padding_0: u32,
-        /// Likewise.
+        /// Padding, see `padding_0`.
         pub padding_1: u32,
-        /// Likewise.
+        /// Padding, see `padding_0`.
         pub padding_2: u32,
     }
 }
 
 gpu_struct! {
-    /// The uniform of a dispatch over chunks of vertices or of particles.
+    /// Uniform of a dispatch over chunks of vertices or of particles.
     pub struct RenderParameters {
-        /// What is drawn lies between the kept particles at 0 and those of now at 1.
+        /// Interpolation weight between the kept particles (0) and the current ones (1).
         pub alpha: f32,
         /// 1 - alpha.
         pub kept_fraction: f32,
-        /// First of its chunks in `render_chunks`.
+        /// First chunk in `render_chunks`.
         pub chunk_begin: u32,
         /// Number of chunks.
         pub chunk_count: u32,
@@ -67,33 +68,34 @@ gpu_struct! {
 }
 
 gpu_struct! {
-    /// A line between two points, each beside a particle or in local space.
+    /// A line between two points, each relative to a particle or in local space.
     pub struct DebugLine {
-        /// Where it starts beside its particle \[m\]; w unused.
+        /// Start relative to its particle \[m\]; w unused.
         pub start: [f32; 4],
-        /// Where it ends beside its particle \[m\]; w unused.
+        /// End relative to its particle \[m\]; w unused.
         pub end: [f32; 4],
-        /// Particle that it starts at; NO_OFFSET for none.
+        /// Particle at the start; NO_OFFSET for none.
         pub start_particle: u32,
-        /// Particle that it ends at; NO_OFFSET for none.
+        /// Particle at the end; NO_OFFSET for none.
         pub end_particle: u32,
-        /// Red, green, blue, opacity from the lowest byte on.
+        /// Colour: red, green, blue, opacity from the lowest byte on.
         pub colour: u32,
-        /// Length at which its strain is 0, by which it is coloured then \[m\]; 0 for its colour.
+        /// Rest length, if the line is coloured by its strain \[m\]; 0 to use `colour`.
         pub rest_length: f32,
-        /// Third corner of a triangle, of which this is the normal, from the middle on; NO_OFFSET for another line.
+        /// Third corner of a triangle whose normal is drawn from its center; NO_OFFSET for any
+        /// other line.
         pub third_particle: u32,
         /// Length of the normal \[m\].
         pub normal_length: f32,
         /// Fills the struct to a multiple of 16 bytes.
         pub padding_0: u32,
-        /// Likewise.
+        /// Padding, see `padding_0`.
         pub padding_1: u32,
     }
 }
 
 gpu_struct! {
-    /// The uniform of a list of lines.
+    /// Uniform of a list of lines.
     pub struct DebugParameters {
         /// First column of the matrix from local to clip space.
         pub clip_x: [f32; 4],
@@ -105,17 +107,17 @@ gpu_struct! {
         pub clip_w: [f32; 4],
         /// First particle of the cloth in the buffer of particles.
         pub particle_begin: u32,
-        /// Strain that is drawn red.
+        /// Strain that is drawn in full red.
         pub strain_limit: f32,
         /// Fills the struct to a multiple of 16 bytes.
         pub padding_0: u32,
-        /// Likewise.
+        /// Padding, see `padding_0`.
         pub padding_1: u32,
     }
 }
 
 impl RenderInstance {
-    /// The same with its mesh from word `begin` on.
+    /// Shifts the offsets of the mesh by `begin` words.
     #[must_use]
     pub fn moved_by(self, begin: u32) -> Self {
         let moved = |offset: u32| if offset == NO_OFFSET { NO_OFFSET } else { offset + begin };
@@ -132,7 +134,8 @@ impl RenderInstance {
     }
 }
 
-/// Appends a valid render mesh to `words`; returns where its parts are, from the begin of `words` on, of an instance that is nowhere yet.
+/// Appends a valid render mesh to `words`. Returns an instance with the offsets of its parts
+/// relative to the start of `words`, and no particles or vertices assigned yet.
 pub fn pack_render_mesh(mesh: &RenderMesh, words: &mut Vec<u32>) -> RenderInstance {
     let mut append = |part: &mut dyn Iterator<Item = u32>| {
         let begin = words.len() as u32;
@@ -145,6 +148,7 @@ pub fn pack_render_mesh(mesh: &RenderMesh, words: &mut Vec<u32>) -> RenderInstan
         let words: [u32; BINDING_WORDS as usize] = [a, b, c, u, v, w, binding.offset.to_bits()];
         words
     });
+    // Floats are stored as their bits.
     let uvs = mesh.uvs.iter().flat_map(|&uv| cast::<_, [u32; 2]>(uv));
     let flat = |pairs: &[[u32; 2]]| pairs.iter().copied().flatten().collect::<Vec<_>>();
     RenderInstance {

@@ -1,12 +1,14 @@
-//! The schedule of one iteration: which functions the lanes of a workgroup run over which items, and the barriers between them.
+//! Schedule of one iteration: the functions that the lanes of a workgroup run over ranges of items,
+//! and the barriers between them.
 //!
-//! The mirror runs it as it is here; a test compares it with what naga reads from `shaders/kernel/simulate_cloth.wgsl`.
+//! The CPU reference executes this schedule; a test compares it with the control flow that naga
+//! parses from `shaders/kernel/simulate_cloth.wgsl`.
 
 use poplin_model::FiberSolver;
 
 use crate::{Stage, StageMask, Task};
 
-/// What a barrier waits for and makes visible.
+/// Memory that a barrier synchronises.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Fence {
     /// `workgroupBarrier`: workgroup memory.
@@ -15,23 +17,24 @@ pub struct Fence {
     pub storage: bool,
 }
 
-/// What a barrier depends on: an override of the kernel.
+/// Override of the kernel on which a barrier depends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Location {
-    /// `CURRENT_SHARED`: current particles are in workgroup memory, else in storage.
+    /// `CURRENT_SHARED`: current particles are in workgroup memory, otherwise in storage.
     #[default]
     Current,
-    /// `ROWS_SHARED`: rows of whole fibers are in workgroup memory, and current particles too; else in storage.
+    /// `ROWS_SHARED`: fiber rows and current particles are in workgroup memory, otherwise fiber
+    /// rows are in storage.
     Rows,
-    /// `ROWS_APART`: rows of whole fibers are in storage and current particles in workgroup memory.
+    /// `ROWS_APART`: fiber rows are in storage and current particles in workgroup memory.
     RowsApart,
 }
 
 impl Location {
-    /// All of them.
+    /// All locations.
     pub const ALL: [Self; 3] = [Self::Current, Self::Rows, Self::RowsApart];
 
-    /// The override's name.
+    /// Name of the override.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Current => "CURRENT_SHARED",
@@ -41,19 +44,19 @@ impl Location {
     }
 }
 
-/// A barrier between two steps; both fences make lanes wait for each other.
+/// A barrier between two steps; with either fence, lanes wait for each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Barrier {
-    /// Which override picks one; [`Location::Current`] where they are equal.
+    /// Override that selects the fence; [`Location::Current`] if both fences are equal.
     pub location: Location,
-    /// Where it is true.
+    /// Fence if the override is true.
     pub shared: Fence,
-    /// Where it is false.
+    /// Fence if the override is false.
     pub streamed: Fence,
 }
 
 impl Barrier {
-    /// The same everywhere.
+    /// Creates a barrier with the same fence everywhere.
     pub const fn always(fence: Fence) -> Self {
         Self { location: Location::Current, shared: fence, streamed: fence }
     }
@@ -65,116 +68,118 @@ const NOTHING: Fence = Fence { workgroup: false, storage: false };
 const WORKGROUP: Fence = Fence { workgroup: true, storage: false };
 /// Storage only.
 const STORAGE: Fence = Fence { workgroup: false, storage: true };
-/// Both.
+/// Workgroup memory and storage.
 const BOTH: Fence = Fence { workgroup: true, storage: true };
 
-/// For what is in workgroup memory in every tier.
+/// Barrier for data that is in workgroup memory in every tier.
 const FOR_WORKGROUP: Step = Step::Barrier(Barrier::always(WORKGROUP));
-/// For rows of scratch.
+/// Barrier for rows of scratch.
 const FOR_SCRATCH: Step = Step::Barrier(Barrier::always(STORAGE));
-/// For current particles.
+/// Barrier for current particles.
 const FOR_CURRENT: Step = by(Location::Current, WORKGROUP, STORAGE);
-/// For rows of whole fibers.
+/// Barrier for fiber rows.
 const FOR_ROWS: Step = by(Location::Rows, WORKGROUP, STORAGE);
-/// For rows of whole fibers in front of [`FOR_CURRENT`], which covers them where they are where current particles are.
+/// Barrier for fiber rows before [`FOR_CURRENT`], which covers them if both are in the same memory.
 const FOR_ROWS_APART: Step = by(Location::RowsApart, STORAGE, NOTHING);
-/// For everything.
+/// Barrier for all memory.
 const FOR_ALL: Step = Step::Barrier(Barrier::always(BOTH));
-/// For particles and counters, at the end of an iteration.
+/// Barrier for particles and counters, at the end of an iteration.
 const FOR_ITERATION: Step = by(Location::Current, WORKGROUP, BOTH);
 
 const fn by(location: Location, shared: Fence, streamed: Fence) -> Step {
     Step::Barrier(Barrier { location, shared, streamed })
 }
 
-/// Items of which each lane takes every `LANES`-th.
+/// Ranges of items, of which each lane processes every `LANES`-th.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Items {
     /// Shapes that colliders prepare.
     Shapes,
     /// Particles.
     Particles,
-    /// Particles in an iteration that tests for rest, else nothing.
+    /// Particles in an iteration that tests for rest, otherwise none.
     TestedParticles,
     /// Triangles of the fabric.
     Triangles,
     /// Anchors of tethers.
     Anchors,
-    /// Fibers of the running set if its phase is solved like this, else nothing.
+    /// Fibers of the current set if its phase uses this solver, otherwise none.
     Fibers(FiberSolver),
-    /// Edges of the running set, likewise.
+    /// Edges of the current set, likewise.
     Edges(FiberSolver),
-    /// Bends of the running set.
+    /// Bends of the current set.
     Bends,
     /// Buckets of the grid of self collision.
     Cells,
-    /// Parts of that grid.
+    /// Parts of the grid of self collision.
     CellParts,
-    /// Particles that collide with each other.
+    /// Particles that take part in self collision.
     Members,
     /// Chunks of particles.
     Chunks,
     /// Rigid bodies.
     Bodies,
-    /// Bundles of virtual particles of the running set.
+    /// Bundles of virtual particles of the current set.
     Bundles,
-    /// Particles in an evaluation of an implicit solve that looks for contacts, else nothing.
+    /// Particles in an evaluation of an implicit solve that probes for contacts, otherwise none.
     ProbedParticles,
-    /// Triangles, where these resist stretch in an implicit solve, else nothing.
+    /// Triangles, if they resist stretch in an implicit solve, otherwise none.
     StretchedTriangles,
-    /// Bends whose forces the running evaluation of an implicit solve takes.
+    /// Bends whose forces the current evaluation of an implicit solve computes.
     TakenBends,
     /// Chains of particles.
     Chains,
-    /// Parts of the sums of an implicit solve.
+    /// Partial sums of an implicit solve.
     SolveParts,
-    /// Sums of these.
+    /// Sums of partial sums.
     SolveSums,
-    /// One item.
+    /// A single item.
     One,
 }
 
-/// What every lane repeats.
+/// Loops that all lanes execute together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Repeat {
-    /// For each iteration of the frame.
+    /// Each iteration of the frame.
     Iterations,
-    /// For each configured phase.
+    /// Each configured phase.
     Phases,
-    /// For each set of fibers of the running phase.
+    /// Each set of fibers of the current phase.
     FiberSets,
-    /// For building the rows and each round of reduction; not at all for other solvers than [`FiberSolver::CyclicReduction`].
+    /// Building the rows, then each round of reduction; none for solvers other than
+    /// [`FiberSolver::CyclicReduction`].
     ReductionSteps,
-    /// Once, not at all for other solvers than [`FiberSolver::SemiImplicit`].
+    /// Once for [`FiberSolver::SemiImplicit`], otherwise never.
     WholeFibers,
-    /// For each set of bends.
+    /// Each set of bends.
     BendSets,
-    /// Counting contacts with bodies, then pushing.
+    /// Twice: counting contacts with bodies, then pushing.
     BodyVisits,
-    /// For each set of bundles.
+    /// Each set of bundles.
     BundleSets,
-    /// For each evaluation of an implicit solve.
+    /// Each evaluation of an implicit solve.
     Evaluations,
-    /// Once if it is preconditioned by chains, else not at all.
+    /// Once if the solve is preconditioned by chains, otherwise never.
     Chains,
-    /// Once in an evaluation of a solve that factors chains, else not at all.
+    /// Once in an evaluation of a solve that factors chains, otherwise never.
     Factors,
 }
 
 /// One step of the schedule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step {
-    /// Steps that are left out without any of these stages or parts.
+    /// Steps that are omitted if none of these stages or parts is enabled.
     Stages(StageMask, &'static [Step]),
     /// Steps that are repeated.
     Repeat(Repeat, &'static [Step]),
-    /// A loop over items that calls these functions one after the other for each, as far as their stages are on.
+    /// Loop over items that calls these functions in order for each item, as far as their stages
+    /// are enabled.
     Work(Items, &'static [Task]),
-    /// Lanes wait for each other.
+    /// Barrier of all lanes.
     Barrier(Barrier),
-    /// The innermost repetition ends once an implicit solve is done; lanes wait for each other.
+    /// Exit from the innermost loop once an implicit solve is done, with a barrier.
     LeaveIfSolved,
-    /// Nothing more is done in this frame if a particle has left the coordinate range.
+    /// Exit from the frame if a particle has left the coordinate range.
     StopAtFault,
 }
 
@@ -261,7 +266,8 @@ pub const ITERATION: &[Step] = {
                         FOR_ALL,
                     ],
                 ),
-                // No stage behind it reads another particle before its first barrier; fibers and bends do, of other solvers.
+                // Stages after it read other particles only after their first barrier, except
+                // fibers and bends, which belong to other solvers.
                 Step::Work(Particles, &[EndSolve]),
             ],
         ),
@@ -275,7 +281,8 @@ pub const ITERATION: &[Step] = {
         ),
         stage(Stage::Separation, &[Step::Work(Particles, &[ConstrainSeparation])]),
         stage(Stage::SelfCollide, SELF_COLLISION),
-        // None of these reads another particle.
+        // None of these functions reads another particle, so that they need no barrier between
+        // them.
         Step::Work(
             Particles,
             &[
@@ -319,7 +326,7 @@ pub const ITERATION: &[Step] = {
     ]
 };
 
-/// One set of fibers: the phase says which of the solvers has items.
+/// Steps of one set of fibers; only the solver of its phase has items.
 const FIBER_SET: &[Step] = {
     use Task::*;
     &[
@@ -362,7 +369,7 @@ const FIBER_SET: &[Step] = {
     ]
 };
 
-/// Particles that come too close: a counting sort into the grid, then contacts, then pushes.
+/// Self collision: a counting sort into the grid, then contacts, then pushes.
 const SELF_COLLISION: &[Step] = {
     use Items::{CellParts, Cells, Members};
     use Task::*;
@@ -386,7 +393,7 @@ const SELF_COLLISION: &[Step] = {
     ]
 };
 
-/// The steps of the kernel `simulate_cloth`.
+/// Steps of the kernel `simulate_cloth`.
 pub const SIMULATION: &[Step] = &[
     Step::Work(Items::Particles, &[Task::FetchParticle]),
     FOR_WORKGROUP,
@@ -394,26 +401,27 @@ pub const SIMULATION: &[Step] = &[
     Step::Work(Items::Particles, &[Task::FlushParticle]),
 ];
 
-/// A schedule in the order of its text, as it can be read from a kernel too.
+/// A schedule in textual order, which can also be parsed from a kernel.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ScheduleEvent {
-    /// What follows up to its [`ScheduleEvent::End`] is left out without any of these stages.
+    /// Start of a block, up to its [`ScheduleEvent::End`], that is omitted without any of these
+    /// stages.
     Stages(StageMask),
-    /// What follows up to its [`ScheduleEvent::End`] is repeated.
+    /// Start of a loop, up to its [`ScheduleEvent::End`].
     Repeat,
-    /// Ends the innermost of these.
+    /// End of the innermost block or loop.
     End,
-    /// The innermost repetition may be left, by all lanes or none.
+    /// Exit from the innermost loop, uniform over all lanes.
     Leave,
-    /// A function is called for items.
+    /// Call of a function for items.
     Call(String),
-    /// Lanes wait for each other.
+    /// Barrier of all lanes.
     Barrier(Barrier),
-    /// A barrier under a condition that is not the tier.
+    /// Barrier under a condition other than the tier.
     UnknownBarrier,
 }
 
-/// The events of a schedule.
+/// Flattens a schedule to its events.
 pub fn schedule_events(steps: &[Step]) -> Vec<ScheduleEvent> {
     let mut events = Vec::new();
     for step in steps {
@@ -429,6 +437,7 @@ pub fn schedule_events(steps: &[Step]) -> Vec<ScheduleEvent> {
                 events.push(ScheduleEvent::End);
             }
             Step::Work(_, tasks) => {
+                // A loop shared by several stages guards each call by its own stage.
                 let is_of_many = tasks.iter().any(|task| task.stage() != tasks[0].stage());
                 for task in *tasks {
                     let call = ScheduleEvent::Call(task.name().to_owned());
@@ -456,7 +465,7 @@ mod tests {
     use crate::TASKS;
 
     #[test]
-    fn every_function_of_every_stage_runs_once() {
+    fn every_function_of_every_stage_is_scheduled_once() {
         let called: Vec<_> = schedule_events(ITERATION)
             .into_iter()
             .filter_map(|event| match event {

@@ -1,4 +1,4 @@
-//! When a cloth rests.
+//! Parameters of the test for rest.
 
 use poplin_model::Sleep;
 
@@ -6,22 +6,22 @@ use crate::StepScale;
 use crate::gpu_struct::gpu_struct;
 
 gpu_struct! {
-    /// When a cloth rests.
+    /// Parameters of the test for rest.
     pub struct SleepParameters {
-        /// Displacement per iteration below which a particle rests \[m\].
+        /// Displacement per iteration below which a particle is at rest \[m\].
         pub distance: f32,
         /// Iteration step \[ms\], at least 1.
         pub step: u32,
         /// Time between tests for rest \[ms\].
         pub interval: u32,
-        /// Passed tests after which the cloth sleeps.
+        /// Number of passed tests after which the cloth sleeps.
         pub after_count: u32,
-        /// How often an input has changed; a new count restarts the sleep counters.
+        /// Number of input changes so far; a change restarts the sleep counters.
         pub wake_count: u32,
     }
 }
 
-/// The parameters of a frame, without how often an input has changed.
+/// Computes the parameters of a frame, without the number of input changes.
 pub(crate) fn sleep_parameters(sleep: &Sleep, scale: &StepScale) -> SleepParameters {
     SleepParameters {
         distance: sleep.threshold * scale.step,

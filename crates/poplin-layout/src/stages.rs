@@ -1,25 +1,27 @@
-//! The table of stages, from which follow the enum, the bits of the mask, the shader constants, the per-stage test of
-//! GPU against mirror and the table in the documentation. [`crate::ITERATION`] says when their functions run.
+//! Table of solver stages, the source of the enum, the bits of the mask, the shader constants, the
+//! per-stage test of the GPU against the CPU reference, and the table in the documentation.
+//! [`crate::ITERATION`] schedules their functions.
 
 /// Memory that a stage writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Memory {
     /// Position and working inverse mass of particles: workgroup memory or storage, by tier.
     Current,
-    /// Position one iteration ago and the user's inverse mass: workgroup memory or storage, by tier.
+    /// Position one iteration ago and the user's inverse mass: workgroup memory or storage, by
+    /// tier.
     Previous,
     /// The cloth's part of the storage buffer `scratch`.
     Scratch,
-    /// Other workgroup memory: rows of whole fibers, the grid of self collision, faults, sleep counters.
+    /// Other workgroup memory: fiber rows, the grid of self collision, faults, sleep counters.
     Workgroup,
 }
 
-/// What holds a stage in `f64`.
+/// Reference in `f64` against which a stage is tested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Oracle {
     /// Functions in `crates/poplin-reference/src/oracle`: file and name.
     Functions(&'static [(&'static str, &'static str)]),
-    /// Why there is none, or what holds the stage instead.
+    /// No oracle: the reason, or the test that replaces it.
     None(&'static str),
 }
 
@@ -28,13 +30,13 @@ pub enum Oracle {
 pub struct StageRow {
     /// The stage.
     pub stage: Stage,
-    /// The stem of its shader file and of its mirror.
+    /// Stem of its shader file and of its CPU reference.
     pub name: &'static str,
     /// Its functions, in the order in which the kernel calls them.
     pub tasks: &'static [Task],
-    /// What its functions write.
+    /// Memory written by its functions.
     pub writes: &'static [Memory],
-    /// What holds it in `f64`.
+    /// Its `f64` reference.
     pub oracle: Oracle,
 }
 
@@ -48,15 +50,15 @@ macro_rules! stage_table {
         })+
         kernel: [$($kernel_task:ident = $kernel_function:literal),+ $(,)?]
     ) => {
-        /// One stage of the solver, in the order of the iteration. The kernel compiles in only the stages a bucket of cloths
-        /// needs.
+        /// One stage of the solver, in the order of the iteration. The kernel is compiled with only
+        /// the stages that a bucket of cloths needs.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
         #[repr(u32)]
         pub enum Stage {
             $($(#[doc = $doc])+ $stage,)+
         }
 
-        /// A function that the kernel runs for each of some items.
+        /// A function that the kernel runs for each of a range of items.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
         #[expect(missing_docs, reason = "each is the shader function of its name, documented there")]
         pub enum Task {
@@ -65,7 +67,7 @@ macro_rules! stage_table {
         }
 
         impl Task {
-            /// The function's name in the shader.
+            /// Name of the function in the shader.
             pub const fn name(self) -> &'static str {
                 match self {
                     $($(Self::$task => $function,)+)+
@@ -73,7 +75,7 @@ macro_rules! stage_table {
                 }
             }
 
-            /// The stage that it belongs to; `None` for what the kernel does itself.
+            /// Stage of the function; `None` for functions of the kernel itself.
             pub const fn stage(self) -> Option<Stage> {
                 match self {
                     $($(Self::$task)|+ => Some(Stage::$stage),)+
@@ -82,7 +84,7 @@ macro_rules! stage_table {
             }
         }
 
-        /// Every stage in the order of the iteration.
+        /// All stages in the order of the iteration.
         pub const STAGES: &[StageRow] = &[$(StageRow {
             stage: Stage::$stage,
             name: $name,
@@ -91,13 +93,14 @@ macro_rules! stage_table {
             oracle: $oracle,
         }),+];
 
-        /// Every function that the kernel runs over items.
+        /// All functions that the kernel runs over items.
         pub const TASKS: &[Task] = &[$($(Task::$task,)+)+ $(Task::$kernel_task,)+];
     };
 }
 
 stage_table! {
-    /// Verlet step with damping, gravity and accelerations; clears the working mass of the last iteration.
+    /// Verlet step with damping, gravity and accelerations; clears the working mass of the last
+    /// iteration.
     Integrate {
         name: "integrate",
         tasks: [IntegrateParticle = "integrate_particle"],
@@ -118,7 +121,7 @@ stage_table! {
         writes: [Current],
         oracle: Oracle::Functions(&[("sphere", "keep_inside")]),
     }
-    /// Largest distances to anchors.
+    /// Largest distances to tether anchors.
     Tether {
         name: "tether",
         tasks: [GatherAnchor = "gather_anchor", ConstrainTethers = "constrain_tethers"],
@@ -153,7 +156,8 @@ stage_table! {
         writes: [Current],
         oracle: Oracle::Functions(&[("distance", "project_distance")]),
     }
-    /// Fabric phases: fibers as a whole, phases in the order of the cloth among those of [`Stage::GaussSeidel`].
+    /// Fabric phases: the edges of a fiber as one system, interleaved with those of
+    /// [`Stage::GaussSeidel`] in the order of the cloth's phases.
     SemiImplicit {
         name: "semi_implicit",
         tasks: [
@@ -164,7 +168,7 @@ stage_table! {
         writes: [Current, Scratch, Workgroup],
         oracle: Oracle::Functions(&[("semi_implicit", "solve_chain")]),
     }
-    /// Fabric phases: fibers as a whole, each by many lanes.
+    /// Fabric phases: the edges of a fiber as one system, each with many lanes.
     CyclicReduction {
         name: "cyclic_reduction",
         tasks: [
@@ -175,7 +179,7 @@ stage_table! {
         writes: [Current, Scratch, Workgroup],
         oracle: Oracle::Functions(&[("semi_implicit", "solve_chain")]),
     }
-    /// Angles between triangles.
+    /// Dihedral angles between triangles.
     Bend {
         name: "bend",
         tasks: [SolveBend = "solve_bend"],
@@ -223,7 +227,7 @@ stage_table! {
         writes: [Current, Previous],
         oracle: Oracle::Functions(&[("polyhedron", "leave_parallelepiped")]),
     }
-    /// The triangle mesh.
+    /// Triangle meshes.
     CollideTriangle {
         name: "collide_triangle",
         tasks: [CollideTriangle = "collide_triangle"],
@@ -237,7 +241,7 @@ stage_table! {
         writes: [Current],
         oracle: Oracle::None("none: it copies"),
     }
-    /// Spheres and capsules where the particle is.
+    /// Spheres and capsules at the position of the particle.
     CollideShape {
         name: "collide_shape",
         tasks: [CollideShape = "collide_shape"],
@@ -255,7 +259,7 @@ stage_table! {
         writes: [Current, Previous],
         oracle: Oracle::Functions(&[("sweep", "sweep_sphere"), ("sweep", "sweep_side")]),
     }
-    /// Rigid bodies that feel the cloth.
+    /// Rigid bodies with two-way coupling.
     CollideBody {
         name: "collide_body",
         tasks: [VisitChunk = "visit_chunk", SumChunks = "sum_chunks"],
@@ -269,14 +273,14 @@ stage_table! {
         writes: [Current, Previous],
         oracle: Oracle::None("that of the shapes, in `tests/collision.rs`"),
     }
-    /// Shortens moves that are faster than the largest speed.
+    /// Shortens moves that exceed the largest speed.
     LimitSpeed {
         name: "limit_speed",
         tasks: [LimitSpeed = "limit_speed"],
         writes: [Current],
         oracle: Oracle::Functions(&[("sphere", "keep_inside")]),
     }
-    /// Tests whether the cloth rests.
+    /// Tests for rest.
     Sleep {
         name: "sleep",
         tasks: [TestRest = "test_rest", CountSleep = "count_sleep"],
@@ -291,34 +295,34 @@ stage_table! {
 }
 
 impl Stage {
-    /// Its row in the table.
+    /// Row of the stage in the table.
     pub const fn row(self) -> &'static StageRow {
         &STAGES[self as usize]
     }
 
-    /// The stem of the stage's shader file and of its mirror.
+    /// Stem of the stage's shader file and of its CPU reference.
     pub const fn name(self) -> &'static str {
         self.row().name
     }
 }
 
-/// A set of stages: bit `stage as u32` per [`Stage`], behind them those of the parts of [`Stage::Implicit`] that not every cloth has;
-/// the WGSL override `STAGES`.
+/// A set of stages: bit `stage as u32` per [`Stage`], then the optional parts of
+/// [`Stage::Implicit`]; the WGSL override `STAGES`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct StageMask(pub u32);
 
 impl StageMask {
-    /// Every stage.
+    /// All stages.
     pub const ALL: Self = Self(u32::MAX);
 
-    /// The stages that solve fibers.
+    /// Stages that solve fibers.
     pub const FIBERS: Self =
         Self::only(Stage::GaussSeidel).with(Stage::SemiImplicit).with(Stage::CyclicReduction);
 
-    /// Those of them that solve fibers as a whole.
+    /// Stages that solve the edges of a fiber as one system.
     pub const WHOLE_FIBERS: Self = Self::only(Stage::SemiImplicit).with(Stage::CyclicReduction);
 
-    /// The stages that read prepared shapes.
+    /// Stages that read prepared shapes.
     pub const SHAPES: Self = Self::only(Stage::CollideConvex)
         .with(Stage::CollideBox)
         .with(Stage::CollideTriangle)
@@ -327,28 +331,28 @@ impl StageMask {
         .with(Stage::CollideBody)
         .with(Stage::VirtualParticles);
 
-    /// The stages that touch spheres and capsules of no body.
+    /// Stages that collide with spheres and capsules that belong to no body.
     pub const SPHERES: Self = Self::only(Stage::CollideShape).with(Stage::CollideContinuous);
 
-    /// The stages whose contacts an implicit solve looks for.
+    /// Stages whose contacts an implicit solve probes for.
     pub const PROBES: Self = Self::SPHERES
         .with(Stage::CollideConvex)
         .with(Stage::CollideBox)
         .with(Stage::CollideTriangle);
 
-    /// Triangles that resist stretch in an implicit solve.
+    /// Part of [`Stage::Implicit`]: triangles that resist stretch.
     pub const TRIANGLES: Self = Self(1 << 27);
 
-    /// Bends that resist bending in it.
+    /// Part of [`Stage::Implicit`]: bends that resist bending.
     pub const BENDS: Self = Self(1 << 28);
 
-    /// Springs that resist stretch or bending in it.
+    /// Part of [`Stage::Implicit`]: springs that resist stretch or bending.
     pub const SPRINGS: Self = Self(1 << 29);
 
-    /// Chains that precondition it.
+    /// Part of [`Stage::Implicit`]: the preconditioner along chains.
     pub const CHAINS: Self = Self(1 << 30);
 
-    /// Steps of it that may be halved.
+    /// Part of [`Stage::Implicit`]: halving of steps.
     pub const HALVINGS: Self = Self(1 << 31);
 
     /// All parts of [`Stage::Implicit`].
@@ -356,45 +360,46 @@ impl StageMask {
         Self::TRIANGLES.0 | Self::BENDS.0 | Self::SPRINGS.0 | Self::CHAINS.0 | Self::HALVINGS.0,
     );
 
-    /// What it has in common with `other`; the parts of [`Stage::Implicit`] as they are here, if that is left.
+    /// Intersection with the stages of `other`; keeps its own parts of [`Stage::Implicit`] if that
+    /// stage remains.
     pub const fn restrict(self, other: Self) -> Self {
         let stages = self.0 & other.0 & !Self::IMPLICIT_PARTS.0;
         let has_parts = Self(stages).contains(Stage::Implicit);
         Self(if has_parts { stages | self.0 & Self::IMPLICIT_PARTS.0 } else { stages })
     }
 
-    /// Whether the sets have a stage in common.
+    /// True if the sets have a bit in common.
     pub const fn intersects(self, other: Self) -> bool {
         self.0 & other.0 != 0
     }
 
-    /// Only `stage`.
+    /// Set of one stage.
     pub const fn only(stage: Stage) -> Self {
         Self(1 << stage as u32)
     }
 
-    /// Whether `stage` is in the set.
+    /// True if `stage` is in the set.
     pub const fn contains(self, stage: Stage) -> bool {
         self.0 & (1 << stage as u32) != 0
     }
 
-    /// The set without `stage`.
+    /// Returns the set without `stage`.
     pub const fn without(self, stage: Stage) -> Self {
         Self(self.0 & !(1 << stage as u32))
     }
 
-    /// The set with `stage`.
+    /// Returns the set with `stage`.
     pub const fn with(self, stage: Stage) -> Self {
         Self(self.0 | (1 << stage as u32))
     }
 
-    /// What is in either.
+    /// Union of two sets.
     pub const fn union(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 }
 
-/// Sets that the shaders ask for: name of the constant, its meaning, the set.
+/// Sets that the shaders test: name of the constant, its meaning, the set.
 pub const STAGE_SETS: &[(&str, &str, StageMask)] = &[
     ("STAGES_OF_FIBERS", "the stages that solve fibers", StageMask::FIBERS),
     ("STAGES_OF_SHAPES", "the stages that read prepared shapes", StageMask::SHAPES),
@@ -409,10 +414,14 @@ pub const STAGE_SETS: &[(&str, &str, StageMask)] = &[
         "triangles that resist stretch in an implicit solve",
         StageMask::TRIANGLES,
     ),
-    ("IMPLICIT_BENDS", "bends that resist bending in it", StageMask::BENDS),
-    ("IMPLICIT_SPRINGS", "springs that resist stretch or bending in it", StageMask::SPRINGS),
-    ("IMPLICIT_CHAINS", "chains that precondition it", StageMask::CHAINS),
-    ("IMPLICIT_HALVINGS", "steps of it that may be halved", StageMask::HALVINGS),
+    ("IMPLICIT_BENDS", "bends that resist bending in an implicit solve", StageMask::BENDS),
+    (
+        "IMPLICIT_SPRINGS",
+        "springs that resist stretch or bending in an implicit solve",
+        StageMask::SPRINGS,
+    ),
+    ("IMPLICIT_CHAINS", "chains that precondition an implicit solve", StageMask::CHAINS),
+    ("IMPLICIT_HALVINGS", "implicit steps that may be halved", StageMask::HALVINGS),
 ];
 
 #[cfg(test)]
@@ -432,7 +441,7 @@ mod tests {
     }
 
     #[test]
-    fn a_restricted_set_has_the_parts_of_the_implicit_stage_with_it_alone() {
+    fn restrict_keeps_implicit_parts_only_with_their_stage() {
         let set = StageMask::only(Stage::Implicit).with(Stage::Wind).union(StageMask::CHAINS);
         let implicit = StageMask::only(Stage::Implicit);
         assert_eq!(set.restrict(implicit), implicit.union(StageMask::CHAINS));

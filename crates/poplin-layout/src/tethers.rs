@@ -1,4 +1,4 @@
-//! Largest distances to anchors.
+//! Tethers: largest distances to anchors.
 
 use poplin_model::Tethers;
 
@@ -6,16 +6,17 @@ use crate::StepScale;
 use crate::gpu_struct::gpu_struct;
 
 gpu_struct! {
-    /// How tethers hold; which there are is in `FabricOffsets`.
+    /// Strength of tethers; their list is in `FabricOffsets`.
     pub struct TetherParameters {
-        /// Stiffness of one tether in this frame's iterations, already divided by the tethers per particle.
+        /// Stiffness of one tether in an iteration of this frame, already divided by the tethers
+        /// per particle.
         pub stiffness: f32,
         /// Factor on tether lengths.
         pub scale: f32,
     }
 }
 
-/// The parameters of a frame.
+/// Computes the parameters of a frame.
 pub(crate) fn tether_parameters(
     tethers: &Tethers,
     scale: &StepScale,

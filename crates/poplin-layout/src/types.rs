@@ -1,4 +1,4 @@
-//! What one dispatch reads of a cloth, and what the cloth reports back.
+//! Parameters of cloths in a dispatch, and their feedback.
 
 use crate::gpu_struct::gpu_struct;
 use crate::{
@@ -7,7 +7,7 @@ use crate::{
     StructDescription, TetherParameters,
 };
 
-/// The structs of the solver, in the order of `shaders/state/types.wgsl`.
+/// Structs of the solver, in the order of `shaders/state/types.wgsl`.
 pub const SOLVER_STRUCTS: &[StructDescription] = &[
     ClothParameters::DESCRIPTION,
     FabricOffsets::DESCRIPTION,
@@ -28,7 +28,7 @@ pub const SOLVER_STRUCTS: &[StructDescription] = &[
 ];
 
 gpu_struct! {
-    /// One cloth in one frame: where its data is and the constants that hold for the whole frame.
+    /// One cloth in one frame: offsets of its data and constants of the whole frame.
     pub struct ClothParameters {
         /// Slot in `feedback`.
         pub cloth: u32,
@@ -40,7 +40,8 @@ gpu_struct! {
         pub iteration_count: u32,
         /// First [`IterationConstants`] in `frame_pool` \[vec4\].
         pub iteration_begin: u32,
-        /// First [`PhaseConstants`] in `frame_pool` \[vec4\]; with the implicit solver, which has none, its [`ImplicitConstants`].
+        /// First [`PhaseConstants`] in `frame_pool` \[vec4\]; with the implicit solver, which has
+        /// no phases, its [`ImplicitConstants`].
         pub phase_begin: u32,
         /// Number of phases to solve.
         pub phase_count: u32,
@@ -52,27 +53,27 @@ gpu_struct! {
         pub acceleration_begin: u32,
         /// Squared iteration step, the factor on accelerations [s^2].
         pub acceleration_scale: f32,
-        /// Largest distance of a particle from where it was an iteration ago \[m\].
+        /// Largest distance that a particle may move in an iteration \[m\].
         pub max_move: f32,
-        /// `stiffness_frequency * h`, the exponent of per-edge stiffness.
+        /// Exponent of the per-edge stiffness, `stiffness_frequency * h`.
         pub stiffness_exponent: f32,
-        /// Its fabric.
+        /// Offsets of its fabric.
         pub fabric: FabricOffsets,
-        /// How its tethers hold.
+        /// Parameters of its tethers.
         pub tethers: TetherParameters,
-        /// The air around it.
+        /// Parameters of the air around it.
         pub air: AirParameters,
         /// Spheres that its particles may not leave.
         pub motion: MotionParameters,
         /// Spheres that its particles may not enter.
         pub separation: SeparationParameters,
-        /// When it rests.
+        /// Parameters of its test for rest.
         pub sleep: SleepParameters,
         /// Its resistance to bending.
         pub bending: BendingParameters,
-        /// How it collides with itself.
+        /// Parameters of its self collision.
         pub self_collision: SelfCollisionParameters,
-        /// What it collides with.
+        /// Colliders that it collides with.
         pub colliders: ColliderParameters,
         /// Fills the struct to a multiple of 16 bytes.
         pub padding_0: u32,
@@ -80,7 +81,7 @@ gpu_struct! {
 }
 
 gpu_struct! {
-    /// What a cloth collides with in one frame. Offsets of lists without entries mean nothing.
+    /// Colliders of a cloth in one frame. Offsets of empty lists are undefined.
     pub struct ColliderParameters {
         /// Spheres at the frame's start in `input_pool`.
         pub sphere_start: u32,
@@ -112,21 +113,22 @@ gpu_struct! {
         pub triangle_begin: u32,
         /// Number of triangles of the mesh.
         pub triangle_count: u32,
-        /// Tree over the triangles in `input_pool`, two vec4 a node.
+        /// Tree over the triangles in `input_pool`, two vec4 per node.
         pub triangle_tree_begin: u32,
-        /// Nodes of that tree.
+        /// Number of nodes of the triangle tree.
         pub triangle_tree_count: u32,
-        /// 1 if the mesh is closed: then nothing outside of its bounds is behind it.
+        /// 1 if the mesh is closed, so that no point outside its bounds is behind it.
         pub is_mesh_closed: u32,
         /// Tree over the free spheres in `input_pool`.
         pub sphere_tree_begin: u32,
-        /// Nodes of that tree.
+        /// Number of nodes of the sphere tree.
         pub sphere_tree_count: u32,
         /// Tree over the free capsules in `input_pool`.
         pub capsule_tree_begin: u32,
-        /// Nodes of that tree.
+        /// Number of nodes of the capsule tree.
         pub capsule_tree_count: u32,
-        /// Lists of indices in `input_pool`, four to a vec4; the offsets of the lists below count indices.
+        /// Lists of indices in `input_pool`, four per vec4; the offsets of the lists below count
+        /// indices.
         pub number_begin: u32,
         /// Spheres that belong to no body.
         pub free_sphere_begin: u32,
@@ -134,11 +136,11 @@ gpu_struct! {
         pub free_capsule_begin: u32,
         /// Convexes that belong to no body.
         pub free_convex_begin: u32,
-        /// How many.
+        /// Number of convexes that belong to no body.
         pub free_convex_count: u32,
         /// Boxes that belong to no body.
         pub free_box_begin: u32,
-        /// How many.
+        /// Number of boxes that belong to no body.
         pub free_box_count: u32,
         /// First capsule of each sphere, `[sphere_count + 1]`, then the capsules that end in it.
         pub sphere_capsule_begin: u32,
@@ -150,67 +152,70 @@ gpu_struct! {
         pub body_begin: u32,
         /// Number of bodies.
         pub body_count: u32,
-        /// The running iteration's shapes in the cloth's scratch: spheres (2 vec4), capsules (6), planes (1), boxes (4).
+        /// Prepared shapes of the current iteration in the cloth's scratch: spheres (2 vec4),
+        /// capsules (6), planes (1), boxes (4).
         pub prepared_begin: u32,
-        /// What each particle remembers of the mesh in the cloth's scratch, two vec4 each.
+        /// Nearest mesh triangle cached for each particle in the cloth's scratch, two vec4 each.
         pub nearest_begin: u32,
         /// Impulses on bodies in the cloth's scratch.
         pub impulse_begin: u32,
         /// Coefficient of friction.
         pub friction: f32,
-        /// Factors on friction, one per sphere, capsule, convex, box and triangle, or [`NO_OFFSET`] if all are 1.
+        /// Factors on friction, one per sphere, capsule, convex, box and triangle, or [`NO_OFFSET`]
+        /// if all are 1.
         pub friction_factor_begin: u32,
-        /// Length below which pushes and slides count less in friction \[m\].
+        /// Push or slide below which friction is reduced \[m\].
         pub friction_slop: f32,
         /// 1 if friction moves particles back, 0 if it only slows them down.
         pub friction_holds: u32,
-        /// Gain of mass by the squared push [1/m^2].
+        /// Mass scaling by the squared push [1/m^2].
         pub mass_scale: f32,
-        /// Factor on the radii beyond which a particle that ends there is not caught.
+        /// Factor on the radii beyond which a particle is not caught by continuous collision.
         pub continuous_reach: f32,
-        /// How far a particle comes out of a shape that it was in before, in one iteration \[m\].
+        /// Depth by which one iteration pushes a particle out of a shape that it was already inside
+        /// \[m\].
         pub depenetration_step: f32,
-        /// Longest path of a vertex of the mesh in one iteration, huge if the mesh has jumped \[m\].
+        /// Longest path of a mesh vertex in one iteration, very large if the mesh has jumped \[m\].
         pub mesh_step: f32,
         /// Iteration step \[s\].
         pub step: f32,
-        /// Fraction of a frame's motion that falls to one iteration.
+        /// Fraction of the frame's motion in one iteration.
         pub iteration_fraction: f32,
     }
 }
 
 gpu_struct! {
-    /// How a cloth collides with itself in one frame.
+    /// Self collision of a cloth in one frame.
     pub struct SelfCollisionParameters {
         /// Distance at which particles are kept apart \[m\], 0 = off.
         pub distance: f32,
         /// Fraction of an overlap removed per iteration.
         pub stiffness: f32,
-        /// Fraction of the sideways motion of touching particles lost per iteration.
+        /// Fraction of the tangential motion of particles in contact that is lost per iteration.
         pub friction: f32,
         /// Largest displacement of a particle by its velocity in an iteration \[m\], 0 = unlimited.
         pub max_move: f32,
-        /// One over the edge of a grid cell [1/m].
+        /// Inverse edge length of a grid cell [1/m].
         pub inverse_cell: f32,
-        /// Particles that take part.
+        /// Number of particles that take part.
         pub member_count: u32,
-        /// Indices of these particles in `input_pool`, four to a vec4, or [`NO_OFFSET`] for all.
+        /// Indices of these particles in `input_pool`, four per vec4, or [`NO_OFFSET`] for all.
         pub member_begin: u32,
         /// Positions at rest in `input_pool`.
         pub rest_begin: u32,
-        /// The sorted particles in the cloth's scratch, three vec4 each.
+        /// Sorted particles in the cloth's scratch, three vec4 each.
         pub grid_begin: u32,
     }
 }
 
 gpu_struct! {
-    /// The uniform of one dispatch: which cloths and which iterations.
+    /// Uniform of one dispatch: range of cloths, iterations and phases.
     pub struct DispatchParameters {
         /// Entries of `cloth_parameters` in `fabric_pool`, one per cloth.
         pub list_begin: u32,
-        /// Number of cloths; workgroups beyond it do nothing.
+        /// Number of cloths; workgroups beyond it are idle.
         pub cloth_count: u32,
-        /// Workgroups in a row of the folded dispatch.
+        /// Number of workgroups in a row of the folded dispatch.
         pub row_width: u32,
         /// First iteration of each cloth.
         pub iteration_begin: u32,
@@ -226,53 +231,54 @@ gpu_struct! {
 }
 
 gpu_struct! {
-    /// The uniform of a dispatch that writes rows: how many.
+    /// Uniform of a dispatch that scatters rows.
     pub struct ScatterParameters {
         /// Number of rows.
         pub row_count: u32,
         /// Fills the struct to a multiple of 16 bytes.
         pub padding_0: u32,
-        /// As `padding_0`.
+        /// Padding, see `padding_0`.
         pub padding_1: u32,
-        /// As `padding_0`.
+        /// Padding, see `padding_0`.
         pub padding_2: u32,
     }
 }
 
 gpu_struct! {
-    /// What a cloth reports back.
+    /// Feedback of a cloth.
     pub struct Feedback {
-        /// Particles that would have become NaN, infinite or farther than `MAX_COORDINATE`; above 0 the cloth is frozen.
+        /// Number of particles that would have become NaN, infinite or farther than
+        /// `MAX_COORDINATE`; above 0 the cloth is frozen.
         pub fault_count: u32,
-        /// The lowest such particle, [`NO_OFFSET`] if none.
+        /// Lowest of these particles, [`NO_OFFSET`] if none.
         pub fault_particle: u32,
-        /// Iterations run since the cloth was added.
+        /// Number of iterations since the cloth was added.
         pub iteration_total: u32,
-        /// Iterations run when the fault came.
+        /// Value of `iteration_total` when the fault occurred.
         pub fault_iteration: u32,
         /// Time since the last test for rest \[ms\].
         pub sleep_time: u32,
-        /// Passed tests for rest in a row; from `sleep_after_count` on the cloth sleeps.
+        /// Consecutive passed tests for rest; the cloth sleeps from `sleep_after_count` on.
         pub sleep_pass_count: u32,
         /// Frames slept in the kernel since the cloth was added.
         pub sleep_frame_count: u32,
-        /// The wake count that the sleep counters belong to.
+        /// Wake count for which the sleep counters are valid.
         pub wake_count: u32,
         /// 1 if the cloth slept through the last frame.
         pub is_asleep: u32,
-        /// Implicit steps since the cloth was added.
+        /// Number of implicit steps since the cloth was added.
         pub implicit_steps: u32,
-        /// Iterations of all of them.
+        /// Iterations of all implicit steps.
         pub implicit_iterations: u32,
-        /// Those that were taken as they were after the most iterations.
+        /// Implicit steps accepted without being solved, after the largest number of iterations.
         pub implicit_unconverged: u32,
-        /// Those in which nothing moved, as nothing finite was found.
+        /// Implicit steps that moved nothing, because no finite solution was found.
         pub implicit_held: u32,
-        /// Those that were taken back and halved.
+        /// Implicit steps that were rejected and halved.
         pub implicit_rejections: u32,
-        /// How often steps are halved.
+        /// Current number of halvings.
         pub implicit_halvings: u32,
-        /// Steps in a row that were solved in few iterations, 0 or 1.
+        /// Consecutive steps solved in few iterations, 0 or 1.
         pub implicit_quick: u32,
     }
 }

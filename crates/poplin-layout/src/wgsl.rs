@@ -7,7 +7,7 @@ use crate::{
     ConstantDescription, ConstantValue, STAGE_SETS, STAGES, StageMask, StageRow, StructDescription,
 };
 
-/// First lines of a generated file.
+/// First line of a generated file.
 const HEADER: &str = "// Written by `cargo xtask generate` from crates/poplin-layout: change the declaration there.\n";
 
 /// Files of constants whose names begin with a prefix, which the file of all other constants imports.
@@ -62,7 +62,7 @@ pub fn generated_shaders() -> Vec<(&'static str, String)> {
     files
 }
 
-/// A doc comment of Rust as one of WGSL: without the marks of links.
+/// Writes a Rust doc comment as a WGSL one, without link markup.
 fn push_doc(text: &mut String, indent: &str, doc: &[&str]) {
     for line in doc {
         let line =
@@ -95,7 +95,7 @@ fn constants(descriptions: &[ConstantDescription]) -> String {
         let _ = match description.value {
             ConstantValue::U32(u32::MAX) => writeln!(text, "const {name}: u32 = 0xffffffffu;"),
             ConstantValue::U32(value) => writeln!(text, "const {name}: u32 = {value}u;"),
-            // The shortest decimal that reads back as the same float.
+            // Shortest decimal that parses to the same float.
             ConstantValue::F32(value) if value.abs() > 1e6 => {
                 writeln!(text, "const {name}: f32 = {value:e};")
             }

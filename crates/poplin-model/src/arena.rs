@@ -1,9 +1,9 @@
-//! Values under generational handles: a handle never refers to another value.
+//! Generational arena: a handle never refers to another value.
 
 #[cfg(feature = "serde")]
 use crate::ModelError;
 
-/// Things in slots. A slot whose thing was removed is used again under a new generation.
+/// Values in slots. The slot of a removed value is reused with a new generation.
 #[derive(Debug, Clone)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub(crate) struct Arena<T> {
@@ -55,7 +55,7 @@ impl<T> Arena<T> {
     pub(crate) fn remove(&mut self, key: Key) -> Option<T> {
         self.get(key)?;
         let slot = &mut self.slots[key[0] as usize];
-        // A slot that has been through all generations is not used again.
+        // A slot whose generations are used up is not reused.
         if let Some(next) = slot.generation.checked_add(1) {
             slot.generation = next;
             self.free.push(key[0]);
@@ -63,7 +63,7 @@ impl<T> Arena<T> {
         slot.value.take()
     }
 
-    /// All things in the order of their slots.
+    /// Iterates over all values in the order of their slots.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (Key, &T)> {
         (0..).zip(&self.slots).filter_map(|(index, slot)| {
             slot.value.as_ref().map(|value| ([index, slot.generation], value))
@@ -74,7 +74,8 @@ impl<T> Arena<T> {
         self.slots.iter_mut().filter_map(|slot| slot.value.as_mut())
     }
 
-    /// Checks that the free slots, which errors call `what`, are those without a thing, each once.
+    /// Checks that the free slots, named `what` in errors, are exactly those without a value, each
+    /// listed once.
     #[cfg(feature = "serde")]
     pub(crate) fn validate(&self, what: &'static str) -> Result<(), ModelError> {
         let mut is_free = vec![false; self.slots.len()];
@@ -96,7 +97,7 @@ impl<T> Arena<T> {
     /// Removes everything; old handles stay stale.
     pub(crate) fn clear(&mut self) {
         let keys: Vec<Key> = self.iter().map(|(key, _)| key).collect();
-        // From the last, so that slots are filled again from the first.
+        // Reversed, so that slots are reused from the first.
         keys.into_iter().rev().for_each(|key| drop(self.remove(key)));
     }
 }
@@ -106,7 +107,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_handle_of_a_removed_thing_never_means_another() {
+    fn handle_of_a_removed_value_stays_stale() {
         let mut arena = Arena::default();
         let (first, second) = (arena.insert('a'), arena.insert('b'));
         assert_eq!(arena.remove(first), Some('a'));
@@ -120,7 +121,7 @@ mod tests {
 
     #[test]
     #[cfg(feature = "serde")]
-    fn free_slots_are_empty_and_named_once() {
+    fn validate_checks_the_list_of_free_slots() {
         let mut arena = Arena::default();
         arena.insert('a');
         let removed = arena.insert('b');

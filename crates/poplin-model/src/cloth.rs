@@ -1,4 +1,4 @@
-//! A cloth: a fabric with particles and settings.
+//! Cloth: a fabric with particles and settings.
 
 use std::sync::Arc;
 
@@ -8,40 +8,43 @@ use crate::{
     Pose, StretchModel,
 };
 
-/// One simulated cloth. Cloths cut from one [`Fabric`] share it.
+/// One simulated cloth. Cloths cut from the same [`Fabric`] share it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Cloth {
-    /// The constraints.
+    /// Constraints.
     pub fabric: Arc<Fabric>,
-    /// Every particle, shape `[particle_count]`.
+    /// All particles, shape `[particle_count]`.
     pub particles: Vec<Particle>,
-    /// Positions one iteration earlier \[m\], shape `[particle_count]`, or empty for a cloth at rest. The initial velocity
-    /// is `(particles - previous_positions) / h`.
+    /// Positions one iteration earlier \[m\], shape `[particle_count]`, or empty for a cloth at
+    /// rest. The initial velocity is `(particles - previous_positions) / h`.
     pub previous_positions: Vec<[f32; 3]>,
-    /// Acceleration of each particle on top of gravity [m/s^2], shape `[particle_count]`, or empty.
+    /// Acceleration of each particle in addition to gravity [m/s^2], shape `[particle_count]`, or
+    /// empty.
     pub particle_accelerations: Vec<[f32; 3]>,
-    /// Positions at rest \[m\], shape `[particle_count]`, or empty: the initial particles. Self collision does not push
-    /// particles further apart than they are at rest.
+    /// Positions at rest \[m\], shape `[particle_count]`, or empty to use the initial particles.
+    /// Self collision does not push particles further apart than they are at rest.
     pub rest_positions: Vec<[f32; 3]>,
-    /// Particles that take part in self collision, each once, in any order; empty = all.
+    /// Particles that take part in self collision, each at most once, in any order; empty = all.
     pub self_collision_indices: Vec<u32>,
-    /// Pose of the cloth's local space in the world at the start (default: at the origin, not rotated). Particles are in
-    /// local coordinates.
+    /// Initial pose of the cloth's local space in the world (default: at the origin, not rotated).
+    /// Particles are in local coordinates.
     pub pose: Pose,
     /// Settings.
     pub config: ClothConfig,
-    /// The phases in solving order, as indices into [`Fabric::phases`]. A phase may occur several times; one that is not in
-    /// the list is not solved. How their edges respond is part of the [`crate::Solver`].
+    /// Phases in solving order, as indices into [`Fabric::phases`]. A phase may occur several
+    /// times; phases that are not listed are not solved. The response of their edges is set by the
+    /// [`crate::Solver`].
     pub phase_order: Vec<u32>,
-    /// Its own colliders, in its local space and moving with it; those of the simulation are in the world.
+    /// The cloth's own colliders, in its local space and moving with it; colliders of the
+    /// simulation are in world space.
     pub colliders: ColliderSet,
-    /// Which colliders it meets (default: all).
+    /// Collision groups that select the colliders the cloth collides with (default: all).
     pub collider_groups: InteractionGroups,
 }
 
 impl Cloth {
-    /// A cloth at rest with default settings: every phase of the fabric once, fully stiff. Particles may be rows
-    /// `[x, y, z, inverse mass]` as well.
+    /// Creates a cloth at rest with default settings: every phase of the fabric once, fully stiff.
+    /// Particles may also be rows `[x, y, z, inverse mass]`.
     pub fn new(fabric: Arc<Fabric>, particles: impl IntoIterator<Item: Into<Particle>>) -> Self {
         let phase_order = (0..fabric.phases.len() as u32).collect();
         Self {
@@ -59,12 +62,13 @@ impl Cloth {
         }
     }
 
-    /// Count of particles.
+    /// Number of particles.
     pub fn particle_count(&self) -> usize {
         self.particles.len()
     }
 
-    /// Checks the fabric, the particles, the settings, and that no set of the fabric races for these inverse masses.
+    /// Checks the fabric, the particles and the settings, and that no set of the fabric has data
+    /// races with these inverse masses.
     ///
     /// # Errors
     /// The first [`ModelError`] found, with its position.
@@ -108,7 +112,7 @@ impl Cloth {
         check_finite("cloth particle_accelerations", &self.particle_accelerations)
     }
 
-    /// Checks that the particles of self collision exist and are named once.
+    /// Checks that all particles of self collision exist and none is listed twice.
     ///
     /// # Errors
     /// [`ModelError`] with the position in the list.
@@ -134,10 +138,12 @@ impl Cloth {
         Ok(())
     }
 
-    /// Distances at which particles of the cloth are kept apart from each other and from those of other cloths \[m\], 0 where
-    /// that is off: as set, or the larger of the thickness and the [`Cloth::particle_spacing`].
+    /// Contact distances within the cloth and to other cloths \[m\], 0 if off. Each is the
+    /// configured distance, or by default the larger of the thickness and the
+    /// [`Cloth::particle_spacing`].
     pub fn contact_distances(&self) -> [f32; 2] {
         let config = &self.config;
+        // The particle spacing costs a pass over all triangles; compute it only if needed.
         let from_thickness = std::cell::LazyCell::new(|| {
             if config.thickness > 0.0 { config.thickness.max(self.particle_spacing()) } else { 0.0 }
         });
@@ -145,7 +151,8 @@ impl Cloth {
             .map(|set| set.unwrap_or_else(|| *from_thickness))
     }
 
-    /// Median length of the triangles' edges at rest \[m\], each edge once per triangle; 0 without triangles.
+    /// Median edge length of the triangles at rest \[m\], with edges shared by two triangles
+    /// counted twice; 0 without triangles.
     pub fn particle_spacing(&self) -> f32 {
         let rest = |i: u32| match self.rest_positions.get(i as usize) {
             Some(&position) => position,
@@ -160,22 +167,28 @@ impl Cloth {
         let middle = squares.len() / 2;
         if squares.is_empty() {
             0.0
+        // Median of the squares, which are ordered like the lengths: one square root.
         } else {
             squares.select_nth_unstable_by(middle, f64::total_cmp).1.sqrt() as f32
         }
     }
 
-    /// How the fibers of a phase of this cloth are solved: as the settings of the phase specify, or by default
+    /// Returns the fiber solver of a phase: the one set for the phase, or by default
     ///
-    /// - with [`crate::Xpbd`] semi-implicitly: one iteration of Gauss-Seidel would be softer than the compliance says;
-    /// - with [`crate::Pbd`] semi-implicitly where edges hold against stretch (vertical and horizontal), which is where
-    ///   length shows and loads add up, and by Gauss-Seidel where they hold against shear and folding, which few want stiff;
-    /// - by Gauss-Seidel with a stiffness per edge, which a linear system of the fiber does not read.
+    /// - with [`crate::Xpbd`], semi-implicit, because one Gauss-Seidel iteration would be softer
+    ///   than the compliance specifies;
+    /// - with [`crate::Pbd`], semi-implicit for edges that resist stretch (vertical and
+    ///   horizontal), where length errors are visible and loads accumulate, and Gauss-Seidel for
+    ///   edges that resist shear and folding, which are rarely meant to be stiff;
+    /// - with a stiffness per edge, Gauss-Seidel, because the linear system of a fiber does not
+    ///   support it.
     ///
-    /// Kim, "Character Clothing in PhysX-3", 2011, solves only vertical fibers semi-implicitly, since that costs more there.
+    /// Kim, "Character Clothing in PhysX-3", 2011, solves only vertical fibers semi-implicitly,
+    /// because that solver costs more there.
     ///
     /// # Panics
-    /// If the fabric has no phase `phase`; it has those of a valid [`Cloth::phase_order`].
+    /// Panics if the fabric has no phase `phase`; the entries of a valid [`Cloth::phase_order`]
+    /// always exist.
     pub fn fiber_solver(&self, phase: u32) -> FiberSolver {
         let kind = self.fabric.phases[phase as usize].kind;
         self.config.solver.fiber_solver(phase, kind).unwrap_or_else(|| {
@@ -185,7 +198,7 @@ impl Cloth {
         })
     }
 
-    /// Checks that the fabric has the phases of an order.
+    /// Checks that all phases of an order exist in the fabric.
     ///
     /// # Errors
     /// [`ModelError::IndexOutOfRange`] with the position in the order.
@@ -193,9 +206,10 @@ impl Cloth {
         check_indices("cloth phase_order", order.iter().copied(), self.fabric.phases.len())
     }
 
-    /// Checks settings by themselves and against this cloth's fabric: single phases must exist, a stiffness per edge needs
-    /// [`crate::Pbd`] and fibers solved by [`FiberSolver::GaussSeidel`], a bending rigidity needs bends, [`crate::Implicit`]
-    /// shapes of triangles.
+    /// Checks the ranges of settings, and their compatibility with this cloth's fabric: single
+    /// phases must exist, a stiffness per edge requires [`crate::Pbd`] and
+    /// [`FiberSolver::GaussSeidel`], a bending rigidity requires bends, and [`crate::Implicit`]
+    /// requires triangle shapes.
     ///
     /// # Errors
     /// [`ModelError`] that names the field.
@@ -252,11 +266,12 @@ impl Cloth {
         Ok(())
     }
 
-    /// Checks a write of particles (position and working inverse mass) during the simulation.
+    /// Checks new particle values (position and working inverse mass) for a write during the
+    /// simulation.
     ///
     /// # Errors
-    /// [`ModelError`] if the lengths differ, an index is out of range, a value is not finite, or a pinned particle
-    /// gets mass.
+    /// [`ModelError`] if the lengths differ, an index is out of range, a value is not finite, or a
+    /// pinned particle would get mass.
     pub fn validate_write(
         &self,
         indices: &[u32],
@@ -301,12 +316,12 @@ mod tests {
     }
 
     #[test]
-    fn a_default_cloth_is_valid() {
+    fn default_cloth_is_valid() {
         cloth().validate().unwrap();
     }
 
     #[test]
-    fn every_kind_of_damage_is_refused() {
+    fn validate_rejects_every_kind_of_damage() {
         let broken: [fn(&mut Cloth); 10] = [
             |c| c.particles.pop().map(|_| ()).unwrap(),
             |c| c.particles[1].position[0] = f32::INFINITY,
@@ -324,12 +339,12 @@ mod tests {
         for (index, damage) in broken.iter().enumerate() {
             let mut cloth = cloth();
             damage(&mut cloth);
-            assert!(cloth.validate().is_err(), "damage {index} went unnoticed");
+            assert!(cloth.validate().is_err(), "damage {index} was not detected");
         }
     }
 
     #[test]
-    fn stretch_is_solved_by_fibers_and_a_stiffness_per_edge_by_edges() {
+    fn default_fiber_solver_depends_on_phase_and_edge_stiffness() {
         let mut cloth = cloth();
         assert_eq!(cloth.fiber_solver(0), FiberSolver::SemiImplicit);
         cloth.config.solver.set_fiber_solver(Some(FiberSolver::GaussSeidel));
@@ -347,7 +362,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stiffness_per_edge_is_refused_where_nothing_reads_it() {
+    fn rejects_edge_stiffness_with_solvers_that_ignore_it() {
         let mut cloth = cloth();
         Arc::make_mut(&mut cloth.fabric).edge_stiffness_log2 = vec![-1.0];
         for (solver, name) in [
@@ -362,13 +377,13 @@ mod tests {
         cloth.config.solver = Solver::xpbd(1);
         assert_eq!(
             cloth.validate().unwrap_err().to_string(),
-            "the fabric has a stiffness per edge (edge_stiffness_log2), which solver.xpbd does not read; \
-             that needs solver.pbd"
+            "the fabric has a stiffness per edge (edge_stiffness_log2), which solver.xpbd does not support; \
+             use solver.pbd"
         );
     }
 
     #[test]
-    fn a_bending_rigidity_needs_bends() {
+    fn bending_rigidity_requires_bends() {
         let mut cloth = cloth();
         cloth.config.solver = crate::Xpbd { bending_rigidity: 2.0, ..Default::default() }.into();
         assert_eq!(
@@ -378,7 +393,7 @@ mod tests {
     }
 
     #[test]
-    fn a_field_out_of_range_is_named_with_its_groups() {
+    fn range_errors_name_the_field_with_its_groups() {
         let mut config = ClothConfig::default();
         config.air.wind_velocity[1] = f32::NAN;
         assert!(
@@ -393,7 +408,7 @@ mod tests {
     }
 
     #[test]
-    fn a_single_phase_may_differ_from_its_kind() {
+    fn single_phase_overrides_its_kind() {
         let mut solver = Solver::default();
         let soft = PbdPhase { stiffness: 0.0, ..PbdPhase::default() };
         solver.as_pbd_mut().unwrap().phases.single = vec![(3, PbdPhase::default()), (3, soft)];
@@ -401,7 +416,7 @@ mod tests {
     }
 
     #[test]
-    fn writes_may_move_pins_but_not_free_them() {
+    fn writes_move_pins_but_do_not_unpin_them() {
         let cloth = cloth();
         cloth.validate_write(&[0], &[Particle::from([5.0, 0.0, 0.0, 0.0])]).unwrap();
         assert_eq!(

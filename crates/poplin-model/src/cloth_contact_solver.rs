@@ -1,8 +1,8 @@
-//! How contacts between cloths are solved.
+//! Settings of contact between cloths.
 
 use crate::error::{ModelError, check_range};
 
-/// What of a cloth collides with itself and with others.
+/// Primitives of a cloth that collide with itself and with other cloths.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(
@@ -11,16 +11,18 @@ use crate::error::{ModelError, check_range};
     serde(rename_all = "snake_case")
 )]
 pub enum ContactMode {
-    /// Particles keep a distance from particles: cheap, on every backend. Triangles may pass between them.
+    /// Particles keep a distance from other particles: cheap, on every backend. Triangles may pass
+    /// between them.
     #[default]
     Particles,
-    /// Vertices and faces, edges and edges keep the thickness of the cloth, of one cloth, of several and of colliders; what did not
-    /// cross at the start never does. Colliders of rigid bodies meet particles all the same, at half the thickness.
+    /// Vertices keep the thickness of the cloth from faces, and edges from edges: within a cloth,
+    /// between cloths and with colliders. Pairs that do not cross at the start never cross.
+    /// Colliders of rigid bodies still collide with particles, at half the thickness.
     Triangles,
 }
 
-/// How the contacts between the cloths of a simulation are solved, particle against particle. Which cloths take part, and at
-/// what distance, is a setting of each cloth: [`crate::ClothCollision`].
+/// Solver of the contacts between the cloths of a simulation. Participation and distance are
+/// settings of each cloth: [`crate::ClothCollision`].
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(
@@ -29,21 +31,26 @@ pub enum ContactMode {
     serde(default, deny_unknown_fields)
 )]
 pub struct ClothContactSolver {
-    /// What meets what (default particles).
+    /// Colliding primitives (default particles).
     pub contact: ContactMode,
-    /// Fraction of an overlap removed per pass, `0..=1` (default 1). With 0 and no friction nothing collides.
+    /// Fraction of an overlap removed per pass, `0..=1` (default 1). With 0 and no friction there
+    /// is no contact.
     pub stiffness: f32,
-    /// Fraction of the tangential motion since the last iteration that a pass removes where particles touch, `0..=1`
-    /// (default 0 = off).
+    /// Fraction of the tangential motion since the last iteration that a pass removes between
+    /// particles in contact, `0..=1` (default 0 = off).
     pub friction: f32,
-    /// Consecutive passes each time that cloths collide, `1..=64` (default 2); of triangles each is four iterations of the multipliers.
+    /// Consecutive passes per collision of cloths, `1..=64` (default 2); with triangle contact each
+    /// pass is four iterations of the Lagrange multipliers.
     pub iterations: u32,
-    /// Solver iterations from one collision of cloths to the next, `0..=20_000` (default 1: after each); 0 = once, at the end
-    /// of the frame. Pushes become velocity within one iteration, so the rarer, the cheaper and the bouncier.
+    /// Solver iterations from one collision of cloths to the next, `0..=20_000` (default 1: after
+    /// each); 0 = once, at the end of the frame. Pushes become velocity within one iteration, so
+    /// larger values are cheaper and bouncier.
     pub every: u32,
-    /// Most rounds that contact of triangles cuts a solver iteration into, `0..=136` (default 0: on the CPU as many as it takes, up to
-    /// 136; 8 on a GPU, where each has to be recorded whether it is needed or not). One that begins again or looks again at what
-    /// is in reach counts. What moves so fast that it takes more is held back; a pin or collider that nothing holds back is reported.
+    /// Largest number of rounds into which triangle contact divides a solver iteration, `0..=136`
+    /// (default 0: on the CPU as many as needed, up to 136; 8 on a GPU, which records every round
+    /// whether needed or not). Restarts and repeated broad phases count as rounds. Cloth that moves
+    /// so fast that it needs more is held back; pins and colliders, which cannot be held back, are
+    /// reported.
     pub max_rounds: u32,
 }
 
@@ -79,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ranges_are_checked() {
+    fn validate_checks_every_range() {
         ClothContactSolver::default().validate().unwrap();
         let broken: [fn(&mut ClothContactSolver); 6] = [
             |c| c.stiffness = 1.5,

@@ -1,154 +1,36 @@
-//! What cloths collide with.
+//! Colliders and rigid bodies that cloths collide with.
 
+mod collider;
+mod sizes;
+mod stamps;
 #[cfg(feature = "serde")]
 mod stored;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::arena::{Arena, Key};
-use crate::error::{ModelError, check_range};
-use crate::shape::check_count;
-use crate::{InteractionGroups, MAX_PARTICLES, Pose, RigidBody, Shape};
-
+pub use collider::{BodyId, Collider, ColliderId, ColliderMotion, ShapeKind};
+use collider::{Entry, Start, check_friction};
+use sizes::Sizes;
+pub use sizes::{MAX_BODIES, MAX_SHAPES};
+pub use stamps::ColliderStamps;
+use stamps::next_stamp;
 #[cfg(feature = "serde")]
 pub use stored::StoredColliders;
 
-/// Most spheres, capsules, boxes, and planes with convexes of a set, each counted on its own.
-pub const MAX_SHAPES: usize = 1 << 16;
-
-/// Most rigid bodies in a set.
-pub const MAX_BODIES: usize = 256;
-
-/// Handle of a collider in its set. A handle of a removed collider never refers to another one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct ColliderId(Key);
-
-impl ColliderId {
-    /// The handle as a number, for languages that have no other handles.
-    pub fn to_bits(self) -> u64 {
-        let [slot, generation] = self.0;
-        u64::from(generation) << 32 | u64::from(slot)
-    }
-
-    /// The handle of a number. One that [`ColliderId::to_bits`] has not given is that of no collider, or of any.
-    pub fn from_bits(bits: u64) -> Self {
-        Self([bits as u32, (bits >> 32) as u32])
-    }
-}
-
-/// Handle of a rigid body in its set. A handle of a removed body never refers to another one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct BodyId(Key);
-
-/// A shape that cloths collide with.
-#[derive(Debug, Clone, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct Collider {
-    /// What particles are kept out of.
-    pub shape: Shape,
-    /// Pose of the shape in the space of its set (default: at the origin, not rotated).
-    pub pose: Pose,
-    /// Factor on the friction of the cloths that touch it, `0..=100` (default 1; 0 = slippery). A particle that touches several
-    /// colliders at once has the largest.
-    pub friction: f32,
-    /// Which cloths it meets (default: all).
-    pub groups: InteractionGroups,
-    /// The rigid body of the same set that it belongs to (default: none, it does not feel the cloth). One that belongs to a body meets
-    /// particles whatever the [`ContactMode`](crate::ContactMode): with contact of triangles at half their thickness.
-    pub body: Option<BodyId>,
-}
-
-impl<S: Into<Shape>> From<S> for Collider {
-    fn from(shape: S) -> Self {
-        let (shape, groups) = (shape.into(), InteractionGroups::default());
-        Self { shape, pose: Pose::default(), friction: 1.0, groups, body: None }
-    }
-}
-
-/// Kinds of shapes as they are packed: a change of one repacks the others of its kind.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ShapeKind {
-    /// Spheres and capsules.
-    Round,
-    /// Planes and convexes.
-    Flat,
-    /// Boxes.
-    Box,
-    /// Triangle meshes.
-    Mesh,
-}
-
-impl ShapeKind {
-    /// All kinds.
-    pub const ALL: [Self; 4] = [Self::Round, Self::Flat, Self::Box, Self::Mesh];
-
-    /// The kind of a shape.
-    pub fn of(shape: &Shape) -> Self {
-        match shape {
-            Shape::Sphere(_) | Shape::Capsule(_) => Self::Round,
-            Shape::Plane(_) | Shape::Convex(_) => Self::Flat,
-            Shape::Parallelepiped(_) => Self::Box,
-            Shape::TriangleMesh(_) => Self::Mesh,
-        }
-    }
-}
-
-/// When parts of a set last changed: equal stamps mean that nothing did. No two changes of any sets have the same stamp.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct ColliderStamps {
-    /// Which colliders and bodies there are, their kinds, groups, bodies and friction.
-    pub members: u64,
-    /// Where the shapes of each [`ShapeKind`] are.
-    pub kinds: [u64; 4],
-    /// State of the bodies.
-    pub bodies: u64,
-}
-
-fn next_stamp() -> u64 {
-    static STAMPS: AtomicU64 = AtomicU64::new(1);
-    STAMPS.fetch_add(1, Ordering::Relaxed)
-}
-
-/// A collider over the next frame.
-#[derive(Debug, Clone, Copy)]
-pub struct ColliderMotion<'a> {
-    /// The collider as it is at the end of the frame.
-    pub collider: &'a Collider,
-    /// Its shape at the start.
-    pub start_shape: &'a Shape,
-    /// Its pose at the start.
-    pub start_pose: Pose,
-}
-
-#[derive(Debug, Clone)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-struct Entry {
-    collider: Collider,
-    start: Start,
-}
-
-/// What a collider is at the start of the next frame.
-#[derive(Debug, Clone, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-enum Start {
-    /// What it is at its end.
-    Same,
-    /// The same shape with another pose.
-    Pose(Pose),
-    /// Another shape, perhaps with another pose.
-    Shape(Shape, Pose),
-}
+use crate::arena::Arena;
+use crate::error::ModelError;
+use crate::shape::check_count;
+use crate::{InteractionGroups, Pose, RigidBody, Shape};
 
 /// Colliders and the rigid bodies that they belong to.
 ///
-/// The set of a simulation is in world space and is shared by all cloths; the set of a cloth is in the cloth's local space,
-/// moves with it and acts on that cloth alone: a character's limbs under its garment. [`InteractionGroups`] say which
-/// colliders of either a cloth meets.
+/// The set of a simulation is in world space and is shared by all cloths. The set of a cloth is in
+/// the cloth's local space, moves with it and acts only on that cloth, such as the limbs of a
+/// character under its garment. [`InteractionGroups`] filter the colliders of both sets.
 ///
-/// A shape that is set anew or moved is reached over the next frame, every vertex and center on a straight line. The
-/// colliders are in the order in which they were added, except that slots of removed ones are reused.
+/// A changed shape or pose is interpolated over the next frame, with every vertex and center on a
+/// straight line. Colliders are in the order in which they were added, except that slots of removed
+/// colliders are reused.
 #[derive(Debug, Clone, Default)]
 pub struct ColliderSet {
     colliders: Arena<Entry>,
@@ -169,76 +51,36 @@ impl PartialEq for ColliderSet {
     }
 }
 
-/// The count of everything that is limited.
-#[derive(Debug, Clone, Copy, Default)]
-struct Sizes([usize; 7]);
-
-impl Sizes {
-    const LIMITS: [(&'static str, usize); 7] = [
-        ("spheres", MAX_SHAPES),
-        ("capsules", MAX_SHAPES),
-        ("boxes", MAX_SHAPES),
-        ("planes and convexes", MAX_SHAPES),
-        ("planes of all convexes", MAX_PARTICLES),
-        ("mesh vertices", MAX_PARTICLES),
-        ("mesh triangles", MAX_PARTICLES),
-    ];
-
-    fn of(shape: &Shape) -> Self {
-        Self(match shape {
-            Shape::Sphere(_) => [1, 0, 0, 0, 0, 0, 0],
-            Shape::Capsule(_) => [0, 1, 0, 0, 0, 0, 0],
-            Shape::Parallelepiped(_) => [0, 0, 1, 0, 0, 0, 0],
-            Shape::Plane(_) => [0, 0, 0, 1, 1, 0, 0],
-            Shape::Convex(planes) => [0, 0, 0, 1, planes.len(), 0, 0],
-            Shape::TriangleMesh(mesh) => [0, 0, 0, 0, 0, mesh.vertices.len(), mesh.triangles.len()],
-        })
-    }
-
-    /// These sizes without one shape and with another.
-    fn exchanged(self, old: Option<&Shape>, new: Option<&Shape>) -> Result<Self, ModelError> {
-        let [old, new] = [old, new].map(|shape| shape.map(Self::of).unwrap_or_default());
-        let sizes = std::array::from_fn(|k| self.0[k] - old.0[k] + new.0[k]);
-        for (count, (what, limit)) in sizes.into_iter().zip(Self::LIMITS) {
-            check_count(what, count, limit)?;
-        }
-        Ok(Self(sizes))
-    }
-}
-
-fn check_friction(friction: f32) -> Result<(), ModelError> {
-    check_range("friction of a collider", friction, 0.0, 100.0)
-}
-
 const NO_COLLIDER: ModelError = ModelError::StaleHandle { what: "collider" };
 const NO_BODY: ModelError = ModelError::StaleHandle { what: "body" };
 
 impl ColliderSet {
-    /// A set without colliders.
+    /// Creates an empty set.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Count of colliders.
+    /// Number of colliders.
     pub fn len(&self) -> usize {
         self.colliders.len()
     }
 
-    /// Whether there is no collider.
+    /// True if the set has no colliders.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// When parts of the set last changed.
+    /// Change stamps of the set.
     pub fn stamps(&self) -> ColliderStamps {
         self.stamps
     }
 
-    /// Adds a collider, or a shape that stands still at the origin and meets every cloth; it acts from the next frame on.
+    /// Adds a collider, or a shape at rest at the origin that collides with every cloth. It acts
+    /// from the next frame on.
     ///
     /// # Errors
-    /// [`ModelError`] if a value or index is out of range, there are too many shapes or the body is not in the set; nothing is
-    /// added.
+    /// [`ModelError`] if a value or index is out of range, there are too many shapes, or the body
+    /// is not in the set; nothing is added.
     pub fn add(&mut self, collider: impl Into<Collider>) -> Result<ColliderId, ModelError> {
         let collider = collider.into();
         collider.shape.validate()?;
@@ -269,7 +111,7 @@ impl ColliderSet {
         self.stamps.members = next_stamp();
     }
 
-    /// A collider as it is at the end of the next frame.
+    /// Returns a collider in its state at the end of the next frame.
     ///
     /// # Errors
     /// [`ModelError::StaleHandle`].
@@ -277,12 +119,12 @@ impl ColliderSet {
         self.colliders.get(id.0).map(|entry| &entry.collider).ok_or(NO_COLLIDER)
     }
 
-    /// All colliders as they are at the end of the next frame.
+    /// Iterates over all colliders in their state at the end of the next frame.
     pub fn iter(&self) -> impl Iterator<Item = (ColliderId, &Collider)> {
         self.colliders.iter().map(|(key, entry)| (ColliderId(key), &entry.collider))
     }
 
-    /// All colliders over the next frame.
+    /// Iterates over the motion of all colliders over the next frame.
     pub fn motions(&self) -> impl Iterator<Item = ColliderMotion<'_>> {
         self.colliders.iter().map(|(_, Entry { collider, start })| {
             let (start_shape, start_pose) = match start {
@@ -294,7 +136,7 @@ impl ColliderSet {
         })
     }
 
-    /// Reads a little of every collider, so that it is in the cache; the number means nothing.
+    /// Prefetches the collider data into the cache; ignore the return value.
     pub fn fetch(&self) -> u32 {
         self.colliders.iter().fold(0, |sum, (_, Entry { collider, start })| {
             let start = match start {
@@ -326,6 +168,7 @@ impl ColliderSet {
         let Entry { collider, start } = self.entry_mut(id)?;
         if collider.pose != pose {
             let old = std::mem::replace(&mut collider.pose, pose);
+            // Keeps the start of the frame if the pose is set several times.
             if *start == Start::Same {
                 *start = Start::Pose(old);
             }
@@ -336,7 +179,8 @@ impl ColliderSet {
         Ok(())
     }
 
-    /// Teleports a collider to `pose`: it has no velocity and touches nothing between the poses.
+    /// Moves a collider to `pose` at once: it has no velocity and collides with nothing between the
+    /// poses.
     ///
     /// # Errors
     /// [`ModelError`] if the handle is stale or the pose is not valid; the collider stays.
@@ -351,11 +195,11 @@ impl ColliderSet {
         Ok(())
     }
 
-    /// Changes a shape: the next frame goes from the old to the new one. A shape of another kind, a convex of more or fewer
-    /// planes and a mesh of other triangles act at once.
+    /// Changes a shape, interpolated over the next frame. A shape of another kind, a convex with
+    /// another plane count and a mesh with other triangles take effect at once.
     ///
-    /// # Errors
-    /// [`ModelError`] if the handle is stale or the shape is not valid or too large; the old one stays.
+    /// [`ModelError`] if the handle is stale or the shape is not valid or too large; the old shape
+    /// stays.
     pub fn set_shape(&mut self, id: ColliderId, shape: impl Into<Shape>) -> Result<(), ModelError> {
         let (shape, sizes) = (shape.into(), self.sizes);
         let Entry { collider, start } = self.entry_mut(id)?;
@@ -365,11 +209,13 @@ impl ColliderSet {
         }
         let sizes = sizes.exchanged(Some(&collider.shape), Some(&shape))?;
         let kind = ShapeKind::of(&shape);
+        // Otherwise there is no vertex correspondence to interpolate.
         let is_reached = collider.shape.can_become(&shape);
         let old = std::mem::replace(&mut collider.shape, shape);
         if is_reached {
             *start = match std::mem::replace(start, Start::Same) {
                 Start::Same => Start::Shape(old, collider.pose),
+                // Both pose and shape change in this frame: keep the start of each.
                 Start::Pose(pose) => Start::Shape(old, pose),
                 earlier @ Start::Shape(..) => earlier,
             };
@@ -386,7 +232,7 @@ impl ColliderSet {
     /// Replaces a shape at once, without interpolation from the old one.
     ///
     /// # Errors
-    /// [`ModelError`] as [`ColliderSet::set_shape`].
+    /// Same as [`ColliderSet::set_shape`].
     pub fn replace_shape(
         &mut self,
         id: ColliderId,
@@ -401,11 +247,12 @@ impl ColliderSet {
         Ok(())
     }
 
-    /// Moves the vertices \[m\] of a triangle mesh over the next frame; its triangles stay and are not checked again.
+    /// Moves the vertices \[m\] of a triangle mesh over the next frame; its triangles stay and are
+    /// not checked again.
     ///
     /// # Errors
-    /// [`ModelError`] if the handle is stale, the collider is no mesh or has another vertex count, or a value is not
-    /// finite; the old vertices stay.
+    /// [`ModelError`] if the handle is stale, the collider is not a mesh or has another vertex
+    /// count, or a value is not finite; the old vertices stay.
     pub fn set_vertices(
         &mut self,
         id: ColliderId,
@@ -424,7 +271,7 @@ impl ColliderSet {
         self.set_shape(id, mesh)
     }
 
-    /// Sets the factor on friction from the next frame on, `0..=100`.
+    /// Sets the factor on friction, `0..=100`, effective from the next frame.
     ///
     /// # Errors
     /// [`ModelError`] if the handle is stale or the factor is out of range; the old one stays.
@@ -437,7 +284,7 @@ impl ColliderSet {
         Ok(())
     }
 
-    /// Sets which cloths a collider meets from the next frame on.
+    /// Sets the collision groups of a collider, effective from the next frame.
     ///
     /// # Errors
     /// [`ModelError::StaleHandle`].
@@ -453,7 +300,7 @@ impl ColliderSet {
         Ok(())
     }
 
-    /// Attaches a collider to a rigid body, or to none.
+    /// Attaches a collider to a rigid body, or detaches it.
     ///
     /// # Errors
     /// [`ModelError::StaleHandle`].
@@ -469,7 +316,8 @@ impl ColliderSet {
     /// Adds a rigid body without colliders.
     ///
     /// # Errors
-    /// [`ModelError`] if a value is out of range or there are [`MAX_BODIES`] already; nothing is added.
+    /// [`ModelError`] if a value is out of range or there are [`MAX_BODIES`] already; nothing is
+    /// added.
     pub fn add_body(&mut self, body: RigidBody) -> Result<BodyId, ModelError> {
         body.validate()?;
         check_count("bodies", self.bodies.len() + 1, MAX_BODIES)?;
@@ -477,7 +325,7 @@ impl ColliderSet {
         Ok(BodyId(self.bodies.insert(body)))
     }
 
-    /// Removes a rigid body; its colliders stay and belong to none.
+    /// Removes a rigid body; its colliders stay, attached to no body.
     ///
     /// # Errors
     /// [`ModelError::StaleHandle`].
@@ -489,7 +337,7 @@ impl ColliderSet {
         Ok(body)
     }
 
-    /// A rigid body as last set.
+    /// Returns a rigid body with the state set last.
     ///
     /// # Errors
     /// [`ModelError::StaleHandle`].
@@ -497,7 +345,7 @@ impl ColliderSet {
         self.bodies.get(id.0).ok_or(NO_BODY)
     }
 
-    /// All rigid bodies.
+    /// Iterates over all rigid bodies.
     pub fn bodies(&self) -> impl Iterator<Item = (BodyId, &RigidBody)> {
         self.bodies.iter().map(|(key, body)| (BodyId(key), body))
     }
@@ -515,7 +363,7 @@ impl ColliderSet {
         Ok(())
     }
 
-    /// After a frame: what moved has arrived. Engines call it.
+    /// Ends the frame: start states become equal to end states. Called by engines.
     pub fn end_frame(&mut self) {
         if std::mem::take(&mut self.has_moved) {
             self.colliders.values_mut().for_each(|entry| entry.start = Start::Same);
@@ -537,7 +385,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stale_handle_is_an_error() {
+    fn stale_handles_are_rejected() {
         let mut set = ColliderSet::new();
         let id = set.add(Shape::sphere(1.0)).unwrap();
         let body = set.add_body(RigidBody::default()).unwrap();
@@ -561,7 +409,7 @@ mod tests {
     }
 
     #[test]
-    fn what_moves_has_a_start_until_the_frame_is_over() {
+    fn moved_colliders_keep_their_start_until_end_of_frame() {
         let mut set = ColliderSet::new();
         let id = set.add(Shape::sphere(1.0)).unwrap();
         set.set_pose(id, at(1.0)).unwrap();
@@ -575,7 +423,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_changed_is_stamped() {
+    fn stamps_change_only_for_changed_parts() {
         let mut set = ColliderSet::new();
         let ball = set.add(Shape::sphere(1.0)).unwrap();
         let floor = set.add(Plane { normal: [0.0, 1.0, 0.0], offset: 0.0 }).unwrap();
@@ -591,7 +439,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_refused_changes_nothing() {
+    fn rejected_changes_leave_the_set_unchanged() {
         let mut set = ColliderSet::new();
         let vertices = [[0.0; 3], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]];
         let mesh = TriangleMesh { vertices: vertices.into(), triangles: [[0, 1, 2]].into() };

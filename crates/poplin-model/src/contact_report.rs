@@ -1,6 +1,6 @@
-//! What contact of triangles could not keep apart.
+//! Reports of failures of triangle contact.
 
-/// What a cloth meets in a contact.
+/// Partner of a cloth in a contact pair.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(
     feature = "serde",
@@ -8,43 +8,45 @@
     serde(rename_all = "snake_case")
 )]
 pub enum ContactPartner {
-    /// The same cloth.
+    /// Contact of the cloth with itself.
     Itself,
-    /// Another one.
+    /// Another cloth.
     OtherCloth,
     /// A collider.
     Collider,
 }
 
-/// Something that contact of triangles found in some frames of a cloth. Frames count from 1 since the cloth was added or reset; 0 is
-/// its start.
+/// Failures of one kind of triangle contact, merged over the frames of a cloth. Frames count from 1
+/// since the cloth was added or reset; 0 is the start.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Trouble {
-    /// The first frame with it.
+    /// First affected frame.
     pub first_frame: u32,
-    /// The last one so far.
+    /// Last affected frame so far.
     pub last_frame: u32,
-    /// The most pairs in a frame.
+    /// Largest number of pairs in a frame.
     pub most_pairs: u32,
-    /// What most of those pairs were with.
+    /// Most frequent partner in those pairs.
     pub partner: ContactPartner,
-    /// Where one of those was, in the world \[m\].
+    /// Position of one of those pairs, in world space \[m\].
     pub position_m: [f32; 3],
 }
 
 impl Trouble {
-    /// In a frame so many pairs, what most of them are with, and where one of those is \[m\].
+    /// Creates a report of `pairs` pairs in `frame`: their most frequent partner and one example
+    /// position \[m\].
     pub fn in_frame(frame: u32, pairs: u32, partner: ContactPartner, position_m: [f32; 3]) -> Self {
         Self { first_frame: frame, last_frame: frame, most_pairs: pairs, partner, position_m }
     }
 
-    /// Adds what is found in a frame, the last one or not; nothing if that is no pair.
+    /// Merges the report of another frame, earlier or later; ignores reports without pairs.
     pub fn add(all: &mut Option<Self>, now: Self) {
         if now.most_pairs == 0 {
             return;
         }
         *all = Some(all.map_or(now, |all| {
+            // Pairs, partner and position belong together: take them from the worse frame.
             let worst = if now.most_pairs > all.most_pairs { now } else { all };
             Self {
                 first_frame: all.first_frame.min(now.first_frame),
@@ -55,41 +57,49 @@ impl Trouble {
     }
 }
 
-/// What contact of triangles could not keep apart of a cloth since it was added or reset. Colliders of rigid bodies, which meet particles, are
-/// in none of it.
+/// Failures of triangle contact of a cloth since it was added or reset. Colliders of rigid bodies,
+/// which collide with particles, are not included.
 ///
-/// On a GPU what is crossed is counted when a state is read, for the frame that it is of: `crossings` and `crossed` are of those frames
-/// alone, whoever reads none pays nothing, and `start_crossings` is 0.
+/// On a GPU, crossings are counted only when a state is read, for the frame of that state:
+/// `crossings` and `crossed` cover only frames that were read, frames that are not read have no
+/// overhead, and `start_crossings` is 0.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct ContactReport {
-    /// Frames with contact of triangles.
+    /// Number of frames with triangle contact.
     pub frames: u32,
-    /// Pairs of an edge and a triangle that cross after the last frame, one of both or both of this cloth, counted exactly. On a GPU after
-    /// the last one that was read.
+    /// Exact number of crossing pairs of an edge and a triangle after the last frame, where the
+    /// edge, the triangle or both belong to this cloth. On a GPU, after the last frame that was
+    /// read.
     pub crossings: u32,
-    /// The same before the first frame; 0 on a GPU.
+    /// Number of crossing pairs before the first frame; 0 on a GPU.
     pub start_crossings: u32,
-    /// Frames with such pairs before or after one of their solver iterations; on a GPU frames that were read with such pairs at their end.
+    /// Frames with crossing pairs before or after a solver iteration; on a GPU, frames with
+    /// crossing pairs in the state that was read.
     pub crossed: Option<Trouble>,
-    /// Frames in which pins, balls, capsules or planes came through cloth, where no triangle of theirs is there to be crossed: the
-    /// most pairs of a solver iteration.
+    /// Frames in which pins, spheres, capsules or planes passed through cloth where they have no
+    /// triangle that could cross: largest number of pairs in a solver iteration.
     pub forced: Option<Trouble>,
-    /// Frames in which pins or colliders moved too far in a solver iteration to be followed: `most_pairs` is 1.
+    /// Frames in which pins or colliders moved too far in a solver iteration for contact to follow:
+    /// `most_pairs` is 1.
     pub hurried: Option<Trouble>,
-    /// Frames in which there was no room for all pairs: what moved stood still in a solver iteration. On a GPU `most_pairs` is how many were
-    /// found, and [`Engine::note_feedback`] makes room for them; the CPU stops counting beyond 67 million, which take 3.8 GB, and about as
-    /// much again while they are searched.
+    /// Frames in which the pair buffer was too small, so that moving parts were held still for a
+    /// solver iteration. On a GPU `most_pairs` is the number of pairs found, and
+    /// [`Engine::note_feedback`] grows the buffer accordingly; the CPU stops counting beyond 67
+    /// million pairs, which take 3.8 GB and temporarily about twice that.
     ///
-    /// [`Engine::note_feedback`]: https://docs.rs/poplin-gpu/latest/poplin_gpu/struct.Engine.html#method.note_feedback
+    /// [`Engine::note_feedback`]:
+    /// https://docs.rs/poplin-gpu/latest/poplin_gpu/struct.Engine.html#method.note_feedback
     pub unlisted: Option<Trouble>,
 }
 
 impl ContactReport {
-    /// The report of a cloth that came from another simulation, where it had this one: as if both were one.
+    /// Appends the report of a later simulation of the same cloth, which started from the end of
+    /// this one.
     #[must_use]
     pub fn followed_by(&self, later: &Self) -> Self {
         let join = |mut all: Option<Trouble>, later: Option<Trouble>| {
+            // Frame numbers continue after those of the earlier run.
             let later = later.map(|it| Trouble {
                 first_frame: it.first_frame + self.frames,
                 last_frame: it.last_frame + self.frames,
@@ -109,7 +119,7 @@ impl ContactReport {
         }
     }
 
-    /// The report as if so many frames had been one; 0 counts as 1.
+    /// Converts the report to frames that are `count` times as long; 0 counts as 1.
     #[must_use]
     pub fn of_longer_frames(&self, count: u32) -> Self {
         let count = count.max(1);
@@ -136,7 +146,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_report_goes_on_after_another_as_if_both_were_one() {
+    fn followed_by_merges_reports_of_consecutive_runs() {
         let trouble = |frame: u32, pairs: u32| {
             Trouble::in_frame(frame, pairs, ContactPartner::Itself, [pairs as f32, 0.0, 0.0])
         };
@@ -159,7 +169,7 @@ mod tests {
         assert_eq!(both.crossed, Some(Trouble { last_frame: 13, ..trouble(0, 9) }));
         assert_eq!(both.hurried, Some(trouble(11, 1)));
         assert_eq!(both.forced, None);
-        // Frames 1 to 4 of them are the first of longer ones, 13 is in the fourth; 0 is the start of either.
+        // Longer frames: 1 to 4 become the first, 13 is in the fourth; 0 stays the start.
         let longer = both.of_longer_frames(4);
         assert_eq!((longer.frames, longer.crossings, longer.start_crossings), (4, 2, 7));
         assert_eq!(longer.crossed, Some(Trouble { last_frame: 4, ..trouble(0, 9) }));

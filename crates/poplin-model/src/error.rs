@@ -1,8 +1,9 @@
-//! What can be wrong with user data.
+//! Errors in user data.
 
 use thiserror::Error;
 
-/// Why a mesh, fabric, cloth, config or frame was refused. Each message says what, where and the limit.
+/// Reason for rejecting a mesh, fabric, cloth, config or frame. Each message names the field, its
+/// position and the limit.
 #[derive(Debug, Clone, PartialEq, Error)]
 #[non_exhaustive]
 pub enum ModelError {
@@ -19,17 +20,17 @@ pub enum ModelError {
         what: &'static str,
         /// Its length.
         len: usize,
-        /// The length it must have.
+        /// Its required length.
         expected: usize,
     },
-    /// More of something than the engine takes.
+    /// More elements of a kind than the limit.
     #[error("{what}: {count} is more than the limit {limit}")]
     TooMany {
-        /// What is counted.
+        /// Kind of element.
         what: &'static str,
-        /// How many there are.
+        /// Number of elements.
         count: usize,
-        /// How many may be.
+        /// Largest number.
         limit: usize,
     },
     /// A NaN, an infinity, or a coordinate beyond [`crate::MAX_COORDINATE`].
@@ -41,7 +42,7 @@ pub enum ModelError {
         index: usize,
         /// Its value.
         value: f32,
-        /// The largest magnitude.
+        /// Largest magnitude.
         limit: f32,
     },
     /// A value outside its range.
@@ -56,30 +57,30 @@ pub enum ModelError {
         /// Largest value.
         max: f32,
     },
-    /// A name that nothing has.
+    /// An unknown name.
     #[error("there is no {what} `{name}`; expected one of {known}")]
     UnknownName {
-        /// What was to be named.
+        /// Kind of thing that the name refers to.
         what: &'static str,
-        /// The name as written.
+        /// The given name.
         name: String,
-        /// The names that there are, with commas between them.
+        /// Known names, separated by commas.
         known: String,
     },
-    /// An index that points past the end of what it indexes.
+    /// An index beyond the end of the array that it refers to.
     #[error("{what}[{position}] is {index}, but there are only {count}")]
     IndexOutOfRange {
-        /// The array that holds the index.
+        /// The array that contains the index.
         what: &'static str,
         /// Its position in that array.
         position: usize,
         /// The index.
         index: u32,
-        /// Count of what it may point at.
+        /// Number of valid indices.
         count: usize,
     },
-    /// An index that occurs twice in a list that may have it once.
-    #[error("{what}[{position}] is {index}, which is in the list already")]
+    /// An index that occurs twice in a list of unique indices.
+    #[error("{what}[{position}] is {index}, which is already in the list")]
     Repeated {
         /// The list.
         what: &'static str,
@@ -93,14 +94,14 @@ pub enum ModelError {
     PrefixSum {
         /// The prefix-sum array.
         what: &'static str,
-        /// The offending entry.
+        /// Position of the invalid entry.
         position: usize,
         /// Its value.
         value: u32,
-        /// What the last entry must be.
+        /// Required value of the last entry.
         total: usize,
     },
-    /// Two fibers of one set move the same particle: they would race.
+    /// Two fibers of one set that move the same particle, a data race.
     #[error("set {set}: fibers {first} and {second} both move particle {particle}")]
     SharedParticle {
         /// The set.
@@ -109,10 +110,10 @@ pub enum ModelError {
         first: usize,
         /// The other fiber.
         second: usize,
-        /// The particle both move.
+        /// Their shared particle.
         particle: u32,
     },
-    /// A triangle with a repeated corner; it needs three different ones.
+    /// A triangle with a repeated corner; its three corners must be different.
     #[error("{what}[{index}] has the corners {corners:?}; they must be three different particles")]
     RepeatedCorner {
         /// The array.
@@ -122,7 +123,7 @@ pub enum ModelError {
         /// Its corners.
         corners: [u32; 3],
     },
-    /// A bend with a repeated particle; it needs four different ones.
+    /// A bend with a repeated particle; its four particles must be different.
     #[error(
         "fabric bends[{index}] has the particles {particles:?}; they must be four different ones"
     )]
@@ -132,7 +133,7 @@ pub enum ModelError {
         /// Its particles.
         particles: [u32; 4],
     },
-    /// Two bends of one set move the same particle: they would race.
+    /// Two bends of one set that move the same particle, a data race.
     #[error("bend set {set}: bends {first} and {second} both move particle {particle}")]
     SharedBendParticle {
         /// The set.
@@ -141,22 +142,22 @@ pub enum ModelError {
         first: usize,
         /// The other bend.
         second: usize,
-        /// The particle both move.
+        /// Their shared particle.
         particle: u32,
     },
-    /// A fabric with a stiffness per edge, together with a setting that cannot use it.
+    /// A stiffness per edge combined with a setting that does not support it.
     #[error(
-        "the fabric has a stiffness per edge (edge_stiffness_log2), which {setting} does not read; that needs {needed}"
+        "the fabric has a stiffness per edge (edge_stiffness_log2), which {setting} does not support; use {needed}"
     )]
     EdgeStiffness {
-        /// The setting.
+        /// The incompatible setting.
         setting: String,
-        /// What it would have to be.
+        /// The setting to use instead.
         needed: &'static str,
     },
-    /// A bending rigidity for a fabric that has no bends.
+    /// A bending rigidity for a fabric without bends.
     #[error(
-        "solver.{solver}.bending_rigidity = {rigidity} N m acts on bends, of which the fabric has 0; cook it with `bends`"
+        "solver.{solver}.bending_rigidity = {rigidity} N m requires bends, but the fabric has none; cook it with `bends`"
     )]
     NoBends {
         /// The solver.
@@ -164,30 +165,30 @@ pub enum ModelError {
         /// The bending rigidity [N m].
         rigidity: f32,
     },
-    /// The implicit solver for a fabric without shapes of its triangles.
+    /// The implicit solver for a fabric without rest shapes of its triangles.
     #[error(
-        "solver.implicit acts on the rest shapes of triangles (triangle_shapes), of which the fabric has 0; cook it from a mesh, \
+        "solver.implicit requires the rest shapes of triangles (triangle_shapes), but the fabric has none; cook it from a mesh \
          or use solver.xpbd"
     )]
     NoTriangleShapes,
-    /// Springs for a fabric that does not say what breadth of cloth its edges stand for.
+    /// Springs for a fabric without edge breadths.
     #[error(
-        "springs of solver.implicit act on edges and their breadths (edge_breadths), of which the fabric has 0; cook it from a mesh, \
+        "springs of solver.implicit require edge breadths (edge_breadths), but the fabric has none; cook it from a mesh \
          or use stretch_shear and face_angle"
     )]
     NoEdgeBreadths,
-    /// A bending rigidity by springs for a fabric without edges that they could be.
+    /// A bending rigidity by springs for a fabric without two-ring edges.
     #[error(
-        "solver.implicit.bend = springs has its bending_rigidity = {rigidity} N m by two-ring edges, of which the fabric has 0; cook \
+        "solver.implicit.bend = springs with bending_rigidity = {rigidity} N m requires two-ring edges, but the fabric has none; cook \
          it with `bending`"
     )]
     NoTwoRingEdges {
         /// The bending rigidity [N m].
         rigidity: f32,
     },
-    /// A bend of a cloth with the implicit solver whose triangles have no height at rest.
+    /// A bend whose triangles have no rest height, with the implicit solver.
     #[error(
-        "bend {index} of the fabric has triangles of the heights {heights:?} m at rest (wings), which must be above 0 with \
+        "bend {index} of the fabric has triangles of the rest heights {heights:?} m (wings); they must be above 0 for \
          solver.implicit"
     )]
     BendWithoutWings {
@@ -196,39 +197,44 @@ pub enum ModelError {
         /// The heights \[m\].
         heights: [f32; 2],
     },
-    /// A bend whose rest angle is too large for the model of bending.
+    /// A rest angle beyond the limit of the bend model.
     #[error(
-        "solver.implicit.bend = {model} holds rest angles up to {limit} rad; bend {index} of the fabric has {angle} rad; use \
+        "solver.implicit.bend = {model} supports rest angles up to {limit} rad, but bend {index} of the fabric has {angle} rad; use \
          face_angle"
     )]
     RestAngle {
-        /// The model.
+        /// The bend model.
         model: &'static str,
         /// The bend.
         index: usize,
         /// Its rest angle \[rad\].
         angle: f32,
-        /// The largest \[rad\].
+        /// Largest rest angle \[rad\].
         limit: f32,
     },
-    /// A collider whose shape at the start of the next frame is not one that its shape can come from.
+    /// A collider whose shape at the start of the next frame cannot be interpolated to its shape at
+    /// the end.
     #[error(
-        "collider {index} cannot go from its shape at the start of the frame to the one at its end"
+        "collider {index}: its shapes at the start and at the end of the frame have different kinds, plane counts or triangles"
     )]
     OtherShape {
         /// Its position in the set.
         index: usize,
     },
-    /// A handle of something that was removed, or of another set.
+    /// A handle of a removed object, or of another set.
     #[error("no such {what}: it was removed, or the handle is of another set")]
     StaleHandle {
-        /// What the handle was of.
+        /// Kind of the object.
         what: &'static str,
     },
-    /// Triangle meshes that one cloth meets belong to different bodies, or some to one and others to none.
-    #[error("all triangle meshes that a cloth meets must belong to the same body or to none")]
+    /// Triangle meshes that collide with one cloth but belong to different bodies, or partly to a
+    /// body and partly to none.
+    #[error(
+        "all triangle meshes that a cloth collides with must belong to the same body or to none"
+    )]
     MeshesOfBodies,
-    /// A write with mass for a pinned particle: pins are set by the cloth, not by a write.
+    /// A write of nonzero inverse mass to a pinned particle: pins are set by the cloth, not by a
+    /// write.
     #[error(
         "particle {particle} is pinned; a write may move it but not set its inverse mass to {inverse_mass}"
     )]
@@ -240,9 +246,9 @@ pub enum ModelError {
     },
 }
 
-/// Names the group of a field in an error.
+/// Adds the group of a field to an error.
 pub(crate) trait Context {
-    /// Puts `group.` before the field that the error names.
+    /// Prefixes the field that the error names with `group.`.
     fn within(self, group: &str) -> Self;
 }
 
@@ -259,10 +265,11 @@ impl Context for Result<(), ModelError> {
     }
 }
 
-/// The one of `all` that has this name. A `-` counts as `_`, so that names of scene files serve on command lines too.
+/// Finds the element of `all` with a name. A `-` counts as `_`, so that names of scene files also
+/// work on command lines.
 ///
 /// # Errors
-/// [`ModelError::UnknownName`] with the names that there are.
+/// [`ModelError::UnknownName`] with the known names.
 pub fn parse_name<T: Copy>(
     what: &'static str,
     all: &[T],
@@ -277,7 +284,8 @@ pub fn parse_name<T: Copy>(
     })
 }
 
-/// Refuses NaN, infinities and magnitudes beyond [`MAX_COORDINATE`](crate::MAX_COORDINATE) in an array of vectors.
+/// Rejects NaN, infinities and magnitudes beyond [`MAX_COORDINATE`](crate::MAX_COORDINATE) in an
+/// array of vectors.
 ///
 /// # Errors
 /// [`ModelError::NotFinite`] with the first such entry.
@@ -296,7 +304,7 @@ pub fn check_finite<const N: usize>(
     Ok(())
 }
 
-/// Refuses a value outside `min..=max`; NaN is outside every range.
+/// Rejects a value outside `min..=max`; NaN is outside every range.
 pub(crate) fn check_range(
     field: &'static str,
     value: f32,
@@ -310,7 +318,7 @@ pub(crate) fn check_range(
     }
 }
 
-/// Refuses an index at or past `count`.
+/// Rejects an index at or past `count`.
 pub(crate) fn check_indices(
     what: &'static str,
     indices: impl IntoIterator<Item = u32>,

@@ -1,10 +1,10 @@
-//! A fabric: the constraints that cooking finds in a mesh, shared by all cloths cut from it.
+//! Fabric: the constraints that cooking derives from a mesh, shared by all cloths cut from it.
+
+mod validate;
 
 use std::ops::Range;
 
-use crate::error::{ModelError, check_indices, check_range};
-
-/// What an edge holds against, by its direction in the cooked mesh.
+/// Kind of deformation that an edge resists, determined by its direction in the cooked mesh.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(
@@ -13,13 +13,13 @@ use crate::error::{ModelError, check_indices, check_range};
     serde(rename_all = "snake_case")
 )]
 pub enum PhaseKind {
-    /// Stretch edges along the cooking direction (gravity or UV v).
+    /// Stretch edges along the cooking direction (gravity or UV v): warp.
     Vertical,
-    /// Stretch edges across it.
+    /// Stretch edges across the cooking direction: weft.
     Horizontal,
     /// Diagonals inside a quad, and edges near 45 degrees.
     Shearing,
-    /// Two-ring edges: they span a neighbour and resist folding.
+    /// Two-ring edges, which skip one particle and resist folding.
     Bending,
 }
 
@@ -27,12 +27,12 @@ impl PhaseKind {
     /// All kinds, in the order in which cooking emits them.
     pub const ALL: [Self; 4] = [Self::Bending, Self::Shearing, Self::Horizontal, Self::Vertical];
 
-    /// Whether its edges hold against stretch: vertical and horizontal ones.
+    /// True for kinds whose edges resist stretch: vertical and horizontal.
     pub fn is_stretch(self) -> bool {
         matches!(self, Self::Vertical | Self::Horizontal)
     }
 
-    /// The name in scenes and reports.
+    /// Name in scenes and reports.
     pub fn name(self) -> &'static str {
         match self {
             Self::Vertical => "vertical",
@@ -43,73 +43,79 @@ impl PhaseKind {
     }
 }
 
-/// A run of sets solved with one configuration.
+/// A range of consecutive sets solved with one configuration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Phase {
-    /// What its edges are.
+    /// Kind of its edges.
     pub kind: PhaseKind,
     /// First set of the phase.
     pub set_begin: u32,
-    /// One past its last set.
+    /// One past the last set of the phase.
     pub set_end: u32,
 }
 
-/// A point of a triangle that collides with spheres and capsules in place of its corners.
+/// A point of a triangle that collides with spheres and capsules instead of the triangle's corners.
 ///
-/// It is at `sum(weights[k] * corner[k])`; a push goes back to the corners in proportion to their weights, so that the
-/// point ends up where the push moved it (Kim, "Character Clothing in PhysX-3", 2011).
+/// Its position is `sum(weights[k] * corner[k])`. A push is distributed to the corners in
+/// proportion to their weights, so that the point ends up where the push moved it (Kim, "Character
+/// Clothing in PhysX-3", 2011).
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct VirtualParticle {
-    /// Particles at the corners.
+    /// Indices of the corner particles.
     pub corners: [u32; 3],
-    /// Weight of each corner, usually `0..=1` with a sum of 1. Limits: `-8..=8`, and their squares add up to at least 1e-6.
+    /// Barycentric weight of each corner, usually `0..=1` with a sum of 1. Limits: each in
+    /// `-8..=8`, sum of squares at least 1e-6.
     pub weights: [f32; 3],
 }
 
-/// The angle between two triangles that share an edge.
+/// Dihedral-angle constraint between two triangles that share an edge.
 ///
-/// The angle is 0 where they lie flat side by side and positive where they fold away from the side on which
-/// `(edge, third corner)` runs counterclockwise. A bend of stiffness `k = weight * bending_rigidity` [N m/rad] has the energy
-/// `k/2 (angle - rest_angle)^2`.
+/// The angle is 0 if the triangles are coplanar and positive if they fold away from the side on
+/// which `(edge, third corner)` runs counterclockwise. With stiffness
+/// `k = weight * bending_rigidity` [N m/rad] the energy is `k/2 (angle - rest_angle)^2`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Bend {
-    /// The two ends of the edge, then the third corner of each triangle.
+    /// Both ends of the shared edge, then the third corner of each triangle.
     pub particles: [u32; 4],
-    /// Angle without moment \[rad\], `-pi..=pi`.
+    /// Dihedral angle at rest \[rad\], `-pi..=pi`.
     pub rest_angle: f32,
-    /// Length of the edge over the mean height of the two triangles above it, `0..=1e9`.
+    /// Edge length divided by the mean height of the two triangles over it, `0..=1e9`.
     ///
-    /// So a regular grid of right triangles that is bent to a cylinder along its threads has the energy `B/2 curvature^2` per
-    /// area; its diagonals stay flat. Grinspun et al., "Discrete Shells", 2003, have `3 |e|^2 / area` (the area of both
-    /// triangles) in place of `weight / 2`, six times as much, and leave it to a constant.
+    /// With this weight, a regular grid of right triangles bent to a cylinder along its threads has
+    /// the energy `B/2 curvature^2` per area; its diagonals stay flat. Grinspun et al., "Discrete
+    /// Shells", 2003, use `3 |e|^2 / area` (area of both triangles) instead of `weight / 2`, which
+    /// is six times as much, and leave the scale to a constant.
     pub weight: f32,
-    /// The two triangles at rest, in the order of their third corners; for [`crate::Implicit`] alone.
+    /// Rest shapes of the two triangles, in the order of their third corners; used only by
+    /// [`crate::Implicit`].
     pub wings: [Wing; 2],
 }
 
-/// A triangle over the edge of a [`Bend`], at rest.
+/// Rest shape of a triangle over the edge of a [`Bend`].
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Wing {
-    /// How far its third corner is from the line of the edge \[m\].
+    /// Distance of the third corner from the line through the edge \[m\].
     pub height: f32,
-    /// Where the foot of that height is: 0 at the first end of the edge, 1 at the second.
+    /// Foot of that height along the edge: 0 at the first end, 1 at the second.
     pub foot: f32,
 }
 
 /// Constraints of a cloth: phases of sets of fibers of edges, and tethers.
 ///
-/// A *fiber* is a chain of connected edges that one lane processes in order. The fibers of a *set* share no moving
-/// particle and run in parallel; a barrier separates sets. A classical graph-coloured fabric is the case of fibers
-/// of one edge. Fiber `f` has edges `fiber_edge_begin[f] .. fiber_edge_begin[f + 1]` and one vertex more than edges:
-/// `fiber_vertices[fiber_edge_begin[f] + f ..= fiber_edge_begin[f + 1] + f]` (Kim, "Character Clothing in PhysX-3", 2011).
+/// A *fiber* is a chain of connected edges that one lane processes in order. The fibers of a *set*
+/// share no moving particle and run in parallel; a barrier separates sets. A graph-coloured fabric
+/// is the special case of one edge per fiber. Fiber `f` has edges
+/// `fiber_edge_begin[f] .. fiber_edge_begin[f + 1]` and one more vertex than edges:
+/// `fiber_vertices[fiber_edge_begin[f] + f ..= fiber_edge_begin[f + 1] + f]` (Kim, "Character
+/// Clothing in PhysX-3", 2011).
 #[derive(Debug, Clone, Default, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Fabric {
-    /// Particles that the fabric holds together.
+    /// Number of particles.
     pub particle_count: u32,
     /// Phases, in the default solving order.
     pub phases: Vec<Phase>,
@@ -121,76 +127,83 @@ pub struct Fabric {
     pub fiber_vertices: Vec<u32>,
     /// Rest length of each edge \[m\], shape `[edge_count]`.
     pub rest_lengths: Vec<f32>,
-    /// Breadth of the cloth that each edge stands for \[m\], shape `[edge_count]`, or empty: with it, springs of stiffness
-    /// `K breadth / length` are a membrane of K \[N/m\]. Of a side of triangles it is their area over its length, of a diagonal of a
-    /// cell its cubed length over twice the area of the cell, of a two-ring edge twice the area of a particle over its length.
+    /// Width of cloth that each edge represents \[m\], shape `[edge_count]`, or empty. Springs of
+    /// stiffness `K breadth / length` then form a membrane of stiffness K \[N/m\]. For a side of
+    /// triangles the breadth is their total area over its length; for the diagonal of a cell, its
+    /// cubed length over twice the area of the cell; for a two-ring edge, twice the area of a
+    /// particle over its length.
     pub edge_breadths: Vec<f32>,
-    /// `log2(1 - stiffness)` of each edge, shape `[edge_count]`, or empty: then the phase's stiffness applies.
+    /// `log2(1 - stiffness)` of each edge, shape `[edge_count]`, or empty to use the stiffness of
+    /// the phase.
     pub edge_stiffness_log2: Vec<f32>,
-    /// Tethers of every particle (0 = none).
+    /// Number of tethers per particle (0 = none).
     pub tethers_per_particle: u32,
-    /// Anchor of tether `k` of particle `i` at `k * particle_count + i`.
+    /// Anchor particles; tether `k` of particle `i` is at index `k * particle_count + i`.
     pub tether_anchors: Vec<u32>,
-    /// Largest distance to that anchor \[m\], same shape.
+    /// Largest distance to each anchor \[m\], same shape as `tether_anchors`.
     pub tether_lengths: Vec<f32>,
-    /// Surface triangles, for wind, normals and pictures.
+    /// Surface triangles, for air forces, normals and rendering.
     pub triangles: Vec<[u32; 3]>,
-    /// Rest shape of each triangle, shape `[triangle_count]`, or empty: the coordinates `[u1, v1, u2, v2]` \[m\] of its second
-    /// and third corner relative to its first, u along the horizontal threads (weft) and v along the vertical ones (warp).
+    /// Rest shape of each triangle, shape `[triangle_count]`, or empty: coordinates
+    /// `[u1, v1, u2, v2]` \[m\] of its second and third corner relative to its first, u along the
+    /// horizontal threads (weft), v along the vertical ones (warp).
     ///
-    /// `u1 v2 - u2 v1` is twice the area at rest, positive if the corners run counterclockwise in (u, v); a triangle with 0
-    /// there resists nothing.
+    /// `u1 v2 - u2 v1` is twice the rest area, positive if the corners run counterclockwise in (u,
+    /// v); a triangle with area 0 exerts no force.
     pub triangle_shapes: Vec<[f32; 4]>,
-    /// Points of triangles that collide too, in any order. Those of one triangle should be adjacent: one lane
-    /// processes them in this order.
+    /// Additional collision points on triangles, in any order. Points of one triangle should be
+    /// adjacent, because one lane processes them in this order.
     pub virtual_particles: Vec<VirtualParticle>,
-    /// Angles between triangles, set after set; for [`crate::Xpbd`] with a bending rigidity. May be empty.
+    /// Dihedral-angle constraints, set after set; used by [`crate::Xpbd`] and [`crate::Implicit`]
+    /// with a bending rigidity. May be empty.
     pub bends: Vec<Bend>,
-    /// One past the last bend of each set. The bends of a set share no moving particle and run in parallel.
+    /// One past the last bend of each set. The bends of a set share no moving particle and run in
+    /// parallel.
     pub bend_set_ends: Vec<u32>,
 }
 
 impl Fabric {
-    /// Count of sets.
+    /// Number of sets.
     pub fn set_count(&self) -> usize {
         self.set_fiber_begin.len().saturating_sub(1)
     }
 
-    /// Count of fibers.
+    /// Number of fibers.
     pub fn fiber_count(&self) -> usize {
         self.fiber_edge_begin.len().saturating_sub(1)
     }
 
-    /// Count of edges.
+    /// Number of edges.
     pub fn edge_count(&self) -> usize {
         self.rest_lengths.len()
     }
 
-    /// The fibers of set `set`.
+    /// Range of the fibers of set `set`.
     pub fn fibers_of_set(&self, set: usize) -> Range<usize> {
         self.set_fiber_begin[set] as usize..self.set_fiber_begin[set + 1] as usize
     }
 
-    /// The fibers of all sets of a phase.
+    /// Range of the fibers in all sets of a phase.
     pub fn fibers_of_phase(&self, phase: &Phase) -> Range<usize> {
         let [begin, end] =
             [phase.set_begin, phase.set_end].map(|set| self.set_fiber_begin[set as usize] as usize);
         begin..end
     }
 
-    /// The edges of a run of fibers.
+    /// Range of the edges of a range of fibers.
     pub fn edges_of_fibers(&self, fibers: Range<usize>) -> Range<usize> {
         self.fiber_edge_begin[fibers.start] as usize..self.fiber_edge_begin[fibers.end] as usize
     }
 
-    /// The vertices of fiber `fiber`, one more than it has edges.
+    /// Vertices of fiber `fiber`, one more than it has edges.
     pub fn fiber_vertices(&self, fiber: usize) -> &[u32] {
+        // One more vertex than edges per fiber, hence `+ fiber`.
         let begin = self.fiber_edge_begin[fiber] as usize + fiber;
         let end = self.fiber_edge_begin[fiber + 1] as usize + fiber + 1;
         &self.fiber_vertices[begin..end]
     }
 
-    /// Every edge as `(edge index, [a, b])`, in memory order.
+    /// Iterates over all edges as `(edge index, [a, b])`, in memory order.
     pub fn edges(&self) -> impl Iterator<Item = (usize, [u32; 2])> + '_ {
         (0..self.fiber_count()).flat_map(move |fiber| {
             let begin = self.fiber_edge_begin[fiber] as usize;
@@ -201,7 +214,8 @@ impl Fabric {
         })
     }
 
-    /// The kind of every edge, shape `[edge_count]`; edges of a set outside every phase count as bending.
+    /// Kind of every edge, shape `[edge_count]`; edges of sets outside every phase count as
+    /// bending.
     pub fn edge_kinds(&self) -> Vec<PhaseKind> {
         let mut kinds = vec![PhaseKind::Bending; self.edge_count()];
         for phase in &self.phases {
@@ -210,12 +224,13 @@ impl Fabric {
         kinds
     }
 
-    /// Fibers of the widest set: how many lanes the fabric can use at once.
+    /// Number of fibers in the largest set, which bounds the lanes that the fabric can use at once.
     pub fn widest_set(&self) -> usize {
         self.set_fiber_begin.windows(2).map(|w| (w[1] - w[0]) as usize).max().unwrap_or(0)
     }
 
-    /// Multiplies every rest length and the shape of every triangle, for cloth that shrinks or grows after cooking.
+    /// Multiplies rest lengths, edge breadths, triangle shapes and wing heights by `factor`, for
+    /// cloth that shrinks or grows after cooking.
     pub fn scale_rest_lengths(&mut self, factor: f32) {
         let coordinates = self.triangle_shapes.as_flattened_mut();
         let wings = self.bends.iter_mut().flat_map(|bend| &mut bend.wings);
@@ -228,221 +243,18 @@ impl Fabric {
             .for_each(|length| *length *= factor);
     }
 
-    /// Multiplies every tether length.
+    /// Multiplies every tether length by `factor`.
     pub fn scale_tether_lengths(&mut self, factor: f32) {
         self.tether_lengths.iter_mut().for_each(|length| *length *= factor);
     }
-
-    /// Checks every index, prefix sum and length, independent of who is pinned.
-    ///
-    /// # Errors
-    /// The first [`ModelError`] found, with its position.
-    pub fn validate(&self) -> Result<(), ModelError> {
-        let particles = self.particle_count as usize;
-        if particles == 0 {
-            return Err(ModelError::Empty { what: "fabric particles" });
-        }
-        if particles > crate::MAX_PARTICLES {
-            return Err(ModelError::TooMany {
-                what: "fabric particles",
-                count: particles,
-                limit: crate::MAX_PARTICLES,
-            });
-        }
-        check_prefix_sums("fabric set_fiber_begin", &self.set_fiber_begin, self.fiber_count())?;
-        check_prefix_sums("fabric fiber_edge_begin", &self.fiber_edge_begin, self.edge_count())?;
-        let expected = self.edge_count() + self.fiber_count();
-        if self.fiber_vertices.len() != expected {
-            return Err(ModelError::Length {
-                what: "fabric fiber_vertices",
-                len: self.fiber_vertices.len(),
-                expected,
-            });
-        }
-        check_indices("fabric fiber_vertices", self.fiber_vertices.iter().copied(), particles)?;
-        for (position, phase) in self.phases.iter().enumerate() {
-            if phase.set_begin > phase.set_end || phase.set_end as usize > self.set_count() {
-                return Err(ModelError::IndexOutOfRange {
-                    what: "fabric phase set",
-                    position,
-                    index: phase.set_end,
-                    count: self.set_count(),
-                });
-            }
-        }
-        check_lengths("fabric rest_lengths", &self.rest_lengths)?;
-        if !self.edge_stiffness_log2.is_empty() {
-            let (len, expected) = (self.edge_stiffness_log2.len(), self.edge_count());
-            if len != expected {
-                return Err(ModelError::Length {
-                    what: "fabric edge_stiffness_log2",
-                    len,
-                    expected,
-                });
-            }
-            for &value in &self.edge_stiffness_log2 {
-                check_range("fabric edge_stiffness_log2", value, -128.0, 0.0)?;
-            }
-        }
-        let expected = particles * self.tethers_per_particle as usize;
-        for (what, len) in [
-            ("fabric tether_anchors", self.tether_anchors.len()),
-            ("fabric tether_lengths", self.tether_lengths.len()),
-        ] {
-            if len != expected {
-                return Err(ModelError::Length { what, len, expected });
-            }
-        }
-        check_indices("fabric tether_anchors", self.tether_anchors.iter().copied(), particles)?;
-        check_lengths("fabric tether_lengths", &self.tether_lengths)?;
-        check_indices(
-            "fabric triangle corner",
-            self.triangles.iter().flatten().copied(),
-            particles,
-        )?;
-        self.validate_triangle_shapes()?;
-        let (len, expected) = (self.edge_breadths.len(), self.edge_count());
-        if len != 0 && len != expected {
-            return Err(ModelError::Length { what: "fabric edge_breadths", len, expected });
-        }
-        check_lengths("fabric edge_breadths", &self.edge_breadths)?;
-        let corners = self.virtual_particles.iter().flat_map(|point| point.corners);
-        check_indices("fabric virtual_particles corner", corners, particles)?;
-        for (index, point) in self.virtual_particles.iter().enumerate() {
-            let [a, b, c] = point.corners;
-            if a == b || b == c || c == a {
-                return Err(ModelError::RepeatedCorner {
-                    what: "fabric virtual_particles",
-                    index,
-                    corners: point.corners,
-                });
-            }
-            point.weights.iter().try_for_each(|&weight| {
-                check_range("virtual particle weight", weight, -8.0, 8.0)
-            })?;
-            let square = point.weights.iter().map(|weight| weight * weight).sum();
-            check_range("sum of a virtual particle's squared weights", square, 1e-6, 192.0)?;
-        }
-        self.validate_bends()
-    }
-
-    fn validate_triangle_shapes(&self) -> Result<(), ModelError> {
-        let (len, expected) = (self.triangle_shapes.len(), self.triangles.len());
-        if len != 0 && len != expected {
-            return Err(ModelError::Length { what: "fabric triangle_shapes", len, expected });
-        }
-        let limit = crate::MAX_COORDINATE;
-        self.triangle_shapes
-            .as_flattened()
-            .iter()
-            .try_for_each(|&value| check_range("fabric triangle_shapes", value, -limit, limit))
-    }
-
-    fn validate_bends(&self) -> Result<(), ModelError> {
-        let total = self.bends.len();
-        let begins: Vec<u32> =
-            std::iter::once(0).chain(self.bend_set_ends.iter().copied()).collect();
-        check_prefix_sums("fabric bend_set_ends, from a 0 on", &begins, total)?;
-        let particles = self.bends.iter().flat_map(|bend| bend.particles);
-        check_indices("fabric bends particle", particles, self.particle_count as usize)?;
-        for (index, bend) in self.bends.iter().enumerate() {
-            let particles = bend.particles;
-            if (1..4).any(|k| particles[..k].contains(&particles[k])) {
-                return Err(ModelError::RepeatedBendParticle { index, particles });
-            }
-            check_range(
-                "fabric bends rest_angle",
-                bend.rest_angle,
-                -std::f32::consts::PI,
-                std::f32::consts::PI,
-            )?;
-            check_range("fabric bends weight", bend.weight, 0.0, 1e9)?;
-            for Wing { height, foot } in bend.wings {
-                check_range("fabric bends wing height", height, 0.0, crate::MAX_COORDINATE)?;
-                check_range("fabric bends wing foot", foot, -1e9, 1e9)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Checks that the fibers, and the bends, of every set share no moving particle (`inverse_mass(particle) > 0`).
-    ///
-    /// # Errors
-    /// [`ModelError::SharedParticle`] or [`ModelError::SharedBendParticle`] for the first pair that would race.
-    pub fn validate_sets(&self, inverse_mass: impl Fn(u32) -> f32) -> Result<(), ModelError> {
-        let mut owner = vec![(usize::MAX, 0usize); self.particle_count as usize];
-        for set in 0..self.set_count() {
-            for fiber in self.set_fiber_begin[set] as usize..self.set_fiber_begin[set + 1] as usize
-            {
-                for &particle in self.fiber_vertices(fiber) {
-                    if inverse_mass(particle) <= 0.0 {
-                        continue;
-                    }
-                    let (last_set, first) = owner[particle as usize];
-                    if last_set == set && first != fiber {
-                        return Err(ModelError::SharedParticle {
-                            set,
-                            first,
-                            second: fiber,
-                            particle,
-                        });
-                    }
-                    owner[particle as usize] = (set, fiber);
-                }
-            }
-        }
-        owner.fill((usize::MAX, 0));
-        let mut begin = 0;
-        for (set, &end) in self.bend_set_ends.iter().enumerate() {
-            for bend in begin..end as usize {
-                for particle in self.bends[bend]
-                    .particles
-                    .into_iter()
-                    .filter(|&particle| inverse_mass(particle) > 0.0)
-                {
-                    let (last_set, first) = owner[particle as usize];
-                    if last_set == set {
-                        return Err(ModelError::SharedBendParticle {
-                            set,
-                            first,
-                            second: bend,
-                            particle,
-                        });
-                    }
-                    owner[particle as usize] = (set, bend);
-                }
-            }
-            begin = end as usize;
-        }
-        Ok(())
-    }
-}
-
-fn check_prefix_sums(what: &'static str, begins: &[u32], total: usize) -> Result<(), ModelError> {
-    if begins.is_empty() && total == 0 {
-        return Ok(());
-    }
-    let mut last = 0;
-    for (position, &value) in begins.iter().enumerate() {
-        let wrong_start = position == 0 && value != 0;
-        let wrong_end = position + 1 == begins.len() && value as usize != total;
-        if wrong_start || wrong_end || value < last {
-            return Err(ModelError::PrefixSum { what, position, value, total });
-        }
-        last = value;
-    }
-    if begins.is_empty() { Err(ModelError::Empty { what }) } else { Ok(()) }
-}
-
-fn check_lengths(what: &'static str, lengths: &[f32]) -> Result<(), ModelError> {
-    lengths.iter().try_for_each(|&length| check_range(what, length, 0.0, crate::MAX_COORDINATE))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ModelError;
 
-    /// Two fibers 0-1-2 and 3-4 in one set.
+    /// A fabric of one set with the fibers 0-1-2 and 3-4.
     fn two_fibers() -> Fabric {
         Fabric {
             particle_count: 5,
@@ -458,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn edges_follow_the_chains() {
+    fn edges_follow_the_fibers() {
         let fabric = two_fibers();
         fabric.validate().unwrap();
         let edges: Vec<_> = fabric.edges().collect();
@@ -468,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn a_shared_moving_particle_is_refused_and_a_shared_pin_is_not() {
+    fn rejects_shared_moving_particles_but_not_shared_pins() {
         let mut fabric = two_fibers();
         fabric.fiber_vertices[3] = 2;
         let error = fabric.validate_sets(|_| 1.0).unwrap_err();
@@ -477,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn broken_arrays_are_refused() {
+    fn validate_rejects_broken_arrays() {
         let broken: [fn(&mut Fabric); 15] = [
             |f| {
                 f.virtual_particles =
@@ -504,12 +316,12 @@ mod tests {
         for (index, damage) in broken.iter().enumerate() {
             let mut fabric = two_fibers();
             damage(&mut fabric);
-            assert!(fabric.validate().is_err(), "damage {index} went unnoticed");
+            assert!(fabric.validate().is_err(), "damage {index} was not detected");
         }
     }
 
     #[test]
-    fn a_fabric_may_have_triangles_without_shapes() {
+    fn triangle_shapes_are_optional() {
         let mut fabric = two_fibers();
         fabric.triangle_shapes.clear();
         fabric.validate().unwrap();

@@ -1,13 +1,14 @@
-//! Frames of equal length from real time.
+//! Conversion of real time to frames of equal length.
 
 use crate::Frame;
 use crate::error::{ModelError, check_range};
 use crate::frame::MAX_DT;
 
-/// Most frames at once that may be asked for.
+/// Largest number of frames per call.
 const MAX_STEPS: u32 = 1000;
 
-/// Cuts real time into frames of one length, so that what is simulated does not depend on how fast pictures are drawn.
+/// Divides real time into frames of fixed length, so that the simulation is independent of the
+/// rendering rate.
 ///
 /// ```
 /// use poplin_model::FixedStep;
@@ -18,63 +19,67 @@ const MAX_STEPS: u32 = 1000;
 /// # Ok::<(), poplin_model::ModelError>(())
 /// ```
 ///
-/// The guide has an example with a simulation, on the page about embedding. Source: Fiedler, "Fix Your Timestep!", 2004.
+/// The embedding page of the guide has an example with a simulation. Source: Fiedler, "Fix Your
+/// Timestep!", 2004.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FixedStep {
     frame: Frame,
     max_steps: u32,
-    /// Time that no frame has used \[s\], `0..dt`. It stays this small, so sums do not lose digits over days.
+    /// Accumulated time that no frame has used \[s\], `0..dt`. Its small size keeps sums accurate
+    /// over days.
     rest: f64,
 }
 
-/// What [`FixedStep::advance`] says to do.
+/// Result of [`FixedStep::advance`].
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Steps {
     /// Frames to simulate now, `0..=max_steps`.
     pub count: u32,
-    /// Time since the last of them in frames, `0..1` (1 excluded): what to draw is
-    /// `before + alpha * (after - before)`, with the last two frames.
+    /// Interpolation weight: time since the last of these frames, in frames, `0..1` (1 excluded).
+    /// Draw `before + alpha * (after - before)`, with the last two frames.
     pub alpha: f32,
-    /// Time that is not made up for, since that would have taken more than `max_steps` frames \[s\].
+    /// Time dropped because catching up would exceed `max_steps` \[s\].
     pub dropped: f64,
 }
 
 impl Default for FixedStep {
-    /// At most 4 frames of the default length at once.
+    /// Returns a clock of at most 4 frames of the default length per call.
     fn default() -> Self {
         Self { frame: Frame::default(), max_steps: 4, rest: 0.0 }
     }
 }
 
 impl FixedStep {
-    /// A clock of frames of `dt` seconds, above 0 and at most as long as [`Frame::dt`] may be, of which `max_steps`, `1..=1000`,
-    /// are simulated at once: where frames take longer than `dt` to simulate, more of them would only ask for more still.
+    /// Creates a clock with frames of `dt` seconds, above 0 and at most the limit of [`Frame::dt`].
+    /// `max_steps`, `1..=1000`, limits the frames per call: if frames take longer than `dt` to
+    /// simulate, catching up would only increase the backlog.
     ///
     /// # Errors
-    /// [`ModelError::OutOfRange`] that names which.
+    /// [`ModelError::OutOfRange`] that names the argument.
     pub fn new(dt: f32, max_steps: u32) -> Result<Self, ModelError> {
         check_range("fixed step dt", dt, f32::MIN_POSITIVE, MAX_DT)?;
         check_range("fixed step max_steps", max_steps as f32, 1.0, MAX_STEPS as f32)?;
         Ok(Self { frame: Frame { dt }, max_steps, rest: 0.0 })
     }
 
-    /// The frame to simulate, the same every time.
+    /// Frame to simulate; always the same.
     pub fn frame(&self) -> Frame {
         self.frame
     }
 
-    /// The most frames that [`FixedStep::advance`] asks for at once.
+    /// Largest number of frames per [`FixedStep::advance`].
     pub fn max_steps(&self) -> u32 {
         self.max_steps
     }
 
-    /// Takes over that `seconds` of real time have passed since the last call. NaN and what is below 0 count as 0.
+    /// Advances the clock by `seconds` of real time. NaN and negative values count as 0.
     pub fn advance(&mut self, seconds: f64) -> Steps {
         let dt = f64::from(self.frame.dt);
-        // A maximum with NaN is the other number.
+        // `max` of NaN and 0 is 0.
         let total = (self.rest + seconds.max(0.0)).min(f64::MAX);
-        // Remainders are exact.
+        // The remainder is exact, so that no time is lost to rounding.
         self.rest = total % dt;
+        // A multiple of dt up to rounding, hence `round` below.
         let used = total - self.rest;
         let whole = (used / dt).round();
         let (count, dropped) = if whole > f64::from(self.max_steps) {
@@ -82,6 +87,7 @@ impl FixedStep {
         } else {
             (whole as u32, 0.0)
         };
+        // The quotient may round to 1, which belongs to the next frame.
         let alpha = ((self.rest / dt) as f32).min(1f32.next_down());
         Steps { count, alpha, dropped }
     }
@@ -95,12 +101,12 @@ mod tests {
     fn no_time_is_lost_over_a_million_irregular_steps() {
         let mut clock = FixedStep::new(1.0 / 60.0, 8).unwrap();
         let dt = f64::from(clock.frame().dt);
-        // Sums of whole nanoseconds are exact.
+        // Sums of integer nanoseconds are exact.
         let (mut nanoseconds, mut frames, mut dropped, mut alpha) = (0u64, 0u64, 0.0, 0.0);
         let mut random = 1u64;
         for _ in 0..1_000_000 {
             random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            // 0..34 ms, now and then 268 ms.
+            // 0 to 34 ms, occasionally up to 268 ms.
             let passed = (random >> 39) * if random >> 32 & 15 == 0 { 8 } else { 1 };
             nanoseconds += passed;
             let steps = clock.advance(passed as f64 * 1e-9);
@@ -111,12 +117,12 @@ mod tests {
         }
         let sum = (frames as f64 + alpha) * dt + dropped;
         assert!(dropped > 100.0 && frames > 1_000_000, "{dropped} s of {frames} frames");
-        // alpha is a float: its rounding is 1e-9 s.
+        // alpha is an f32: its rounding error is 1e-9 s.
         assert!((sum - nanoseconds as f64 * 1e-9).abs() < 1e-8, "{sum} for {nanoseconds}");
     }
 
     #[test]
-    fn days_of_regular_pictures_simulate_a_frame_each() {
+    fn regular_calls_over_days_simulate_one_frame_each() {
         let mut clock = FixedStep::new(0.015625, 4).unwrap();
         clock.advance(0.005);
         assert!((0..10_000_000).all(|_| clock.advance(0.015625).count == 1));
@@ -124,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slow_machine_drops_time_and_does_not_spiral() {
+    fn slow_machine_drops_time_instead_of_spiralling() {
         let mut clock = FixedStep::new(0.25, 4).unwrap();
         for _ in 0..100 {
             let steps = clock.advance(2.0);
@@ -132,11 +138,11 @@ mod tests {
         }
         let steps = clock.advance(1.125);
         assert_eq!((steps.count, steps.alpha, steps.dropped), (4, 0.5, 0.0));
-        assert_eq!(clock.advance(0.25).count, 1, "nothing is made up for later");
+        assert_eq!(clock.advance(0.25).count, 1, "dropped time is not made up later");
     }
 
     #[test]
-    fn while_no_time_passes_the_picture_stands_still() {
+    fn advance_ignores_zero_negative_and_nan_time() {
         let mut clock = FixedStep::new(0.25, 4).unwrap();
         clock.advance(0.375);
         for seconds in [0.0, -0.0, -1.0, f64::NAN, f64::NEG_INFINITY] {
@@ -146,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn any_time_leaves_a_clock_that_goes_on() {
+    fn clock_survives_huge_time_steps() {
         for seconds in [1e9, 1e300, f64::MAX, f64::INFINITY] {
             for dt in [f32::MIN_POSITIVE, 1.0 / 60.0, 10.0] {
                 let mut clock = FixedStep::new(dt, 4).unwrap();
@@ -159,14 +165,14 @@ mod tests {
     }
 
     #[test]
-    fn alpha_is_below_1_where_the_rest_rounds_up() {
+    fn alpha_stays_below_1_when_rounding_up() {
         let mut clock = FixedStep::new(0.25, 4).unwrap();
         assert_eq!(clock.advance(0.25f64.next_down()).count, 0);
         assert!(clock.advance(0.0).alpha < 1.0);
     }
 
     #[test]
-    fn settings_out_of_range_are_named() {
+    fn rejects_arguments_out_of_range() {
         for dt in [0.0, -1.0, f32::NAN, f32::INFINITY, 11.0] {
             let error = FixedStep::new(dt, 4).unwrap_err().to_string();
             assert!(error.starts_with("fixed step dt = "), "{error}");

@@ -1,8 +1,8 @@
-//! What changes from one frame to the next.
+//! Inputs of one frame.
 
 use crate::error::{ModelError, check_range};
 
-/// Longest frame \[s\].
+/// Largest frame length \[s\].
 pub(crate) const MAX_DT: f32 = 10.0;
 
 /// One simulated frame.
@@ -19,7 +19,7 @@ impl Default for Frame {
 }
 
 impl Frame {
-    /// Checks the ranges.
+    /// Checks the range of `dt`.
     ///
     /// # Errors
     /// [`ModelError::OutOfRange`] if `dt` is NaN, negative or above 10 s.

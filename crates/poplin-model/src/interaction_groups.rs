@@ -1,13 +1,13 @@
-//! Who collides with whom.
+//! Collision filtering by groups.
 
-/// Which cloths and colliders meet: each is a member of some of 32 groups and meets members of some. A cloth and a collider
-/// collide if each is in a group that the other meets.
+/// Collision filter of cloths and colliders with 32 groups. A cloth and a collider collide if each
+/// is a member of a group in the filter of the other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct InteractionGroups {
-    /// Bits of the groups that it is in (default: all).
+    /// Groups it belongs to, one per bit (default: all).
     pub memberships: u32,
-    /// Bits of the groups that it meets (default: all).
+    /// Groups it collides with, one per bit (default: all).
     pub filter: u32,
 }
 
@@ -18,7 +18,7 @@ impl Default for InteractionGroups {
 }
 
 impl InteractionGroups {
-    /// Whether the two collide.
+    /// True if the two collide.
     pub fn meets(self, other: Self) -> bool {
         self.memberships & other.filter != 0 && other.memberships & self.filter != 0
     }
@@ -29,7 +29,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn two_collide_if_each_is_in_a_group_that_the_other_meets() {
+    fn collision_requires_both_filters_to_match() {
         let of = |memberships, filter| InteractionGroups { memberships, filter };
         assert!(InteractionGroups::default().meets(InteractionGroups::default()));
         assert!(of(1, 2).meets(of(2, 1)));

@@ -1,8 +1,9 @@
-//! Plain data of the poplin cloth engine: what a user writes and reads.
+//! Plain data types of the poplin cloth engine: its inputs and reports.
 //!
-//! A [`Mesh`] is cooked (crate `poplin-cook`) into a [`Fabric`]; a [`Cloth`] is a fabric with particles and settings;
-//! a [`Frame`] is what changes from one simulated frame to the next. Everything here is plain fields with a
-//! `validate()` that names what is wrong, where, and the limit. Units are SI; inverse masses are 1/kg, 0 = pinned.
+//! A [`Mesh`] is cooked (crate `poplin-cook`) into a [`Fabric`]; a [`Cloth`] is a fabric with
+//! particles and settings; a [`Frame`] holds the inputs of one simulated frame. Types have plain
+//! public fields and a `validate()` whose error names the field, its position and the limit. Units
+//! are SI; inverse masses are in 1/kg, 0 = pinned.
 
 mod arena;
 mod cloth;
@@ -59,8 +60,8 @@ pub use rigid_body::{BodyImpulse, RigidBody};
 pub use shape::{Capsule, Parallelepiped, Plane, Shape, Sphere, TriangleMesh};
 pub use solver_choice::{Chosen, Hold, SolverChoice};
 
-/// Largest particle count of one cloth: indices stay exact and buffers stay addressable.
+/// Largest particle count of one cloth; keeps indices exact in `f32` and buffers addressable.
 pub const MAX_PARTICLES: usize = 1 << 24;
 
-/// Largest coordinate \[m\] that is accepted or simulated: squared lengths stay finite in `f32`.
+/// Largest coordinate \[m\] that is accepted or simulated; keeps squared lengths finite in `f32`.
 pub const MAX_COORDINATE: f32 = 1.0e15;

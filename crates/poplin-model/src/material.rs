@@ -1,28 +1,30 @@
-//! Cloth by name: measured densities, stiffnesses and friction.
+//! Materials by name: measured densities, stiffnesses and friction.
 
 use crate::{Cloth, ClothConfig, Contact, Implicit, PhaseKind, Solver, Xpbd};
 
-/// What a cloth is made of, in units that depend on neither mesh nor step.
+/// Properties of a cloth material, in units independent of mesh and step.
 ///
-/// Stiffnesses are linear: those of fabrics are energy-equivalent between 0 and 490 N/m, where cloth lengthens by 3 to 11 %.
-/// Under its own weight alone cloth is softer, beyond that range stiffer; shear is that of small angles, without locking, and
-/// creases of paper do not stay. Copies of one kind of cloth differ by a factor of two and more. The page about solvers of the guide
-/// names the sources.
+/// Stiffnesses are linear: those of fabrics are energy-equivalent between 0 and 490 N/m, where
+/// cloth lengthens by 3 to 11 %. Real cloth is softer under its own weight and stiffer beyond that
+/// range; shear is that of small angles, without locking, and creases of paper do not stay. Samples
+/// of one kind of cloth differ by a factor of two and more. The solvers page of the guide lists the
+/// sources.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Material {
     /// Name in scenes and options.
     pub name: &'static str,
-    /// Which cloth of that name.
+    /// Variety of the material.
     pub about: &'static str,
     /// Mass per area [kg/m^2].
     pub density: f32,
-    /// Membrane stiffness along warp (vertical) and weft (horizontal), force per width over strain [N/m].
+    /// Membrane stiffness along warp (vertical) and weft (horizontal), force per width over strain
+    /// [N/m].
     pub stretch: [f32; 2],
-    /// Shear stiffness, force per width over the angle of shear [N/m].
+    /// Shear stiffness, force per width over shear angle [N/m].
     pub shear: f32,
     /// Bending rigidity, moment per width over curvature [N m].
     pub bending: f32,
-    /// Time by which shear and bending are damped \[s\]: viscosity over stiffness.
+    /// Damping time of shear and bending \[s\]: viscosity over stiffness.
     pub damping_time: f32,
     /// Coefficient of friction with a smooth body.
     pub friction: f32,
@@ -81,7 +83,7 @@ impl Material {
         ..Self::COTTON
     };
 
-    /// Sheep leather as for garments.
+    /// Sheep leather for garments.
     pub const LEATHER: Self = Self {
         name: "leather",
         about: "sheep leather for garments",
@@ -107,20 +109,22 @@ impl Material {
         thickness: 0.1e-3,
     };
 
-    /// All of them.
+    /// All materials.
     pub const ALL: [Self; 6] =
         [Self::COTTON, Self::SILK, Self::DENIM, Self::WOOL, Self::LEATHER, Self::PAPER];
 
-    /// The material of this name.
+    /// Finds a material by name.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|material| material.name == name)
     }
 
-    /// Sets what a cloth of this material has, where the settings are at their defaults: friction with colliders, thickness,
-    /// and the solver, which becomes [`Xpbd`] with this bending rigidity. What else the settings say stays, a solver as well:
-    /// [`crate::Implicit`] gets all stiffnesses, and bending damped; [`crate::Pbd`] has none in N/m.
+    /// Fills in the properties of this material where settings have their defaults: friction with
+    /// colliders, thickness, and the solver, which becomes [`Xpbd`] with this bending rigidity.
+    /// Settings with other values are kept, including the solver: [`crate::Implicit`] receives all
+    /// stiffnesses and the bending damping; [`crate::Pbd`] has no stiffness in N/m.
     ///
-    /// The density goes into cooking, and stretch and shear of XPBD follow once the cloth is cooked ([`Cloth::set_membrane`]).
+    /// The density is used in cooking; the stretch and shear compliance of XPBD is set after the
+    /// cloth is cooked ([`Cloth::set_membrane`]).
     pub fn fill(&self, config: &mut ClothConfig) {
         let default = ClothConfig::default();
         if config.contact.friction == Contact::default().friction {
@@ -158,14 +162,15 @@ impl Material {
 }
 
 impl Cloth {
-    /// Makes the edges of [`Xpbd`] as stiff as a membrane of this material, whatever the mesh: the compliance of each phase
-    /// that has none so far.
+    /// Sets the compliance of [`Xpbd`] edges to that of a membrane of this material, independent of
+    /// the mesh, for each phase whose compliance is 0.
     ///
-    /// A strain e along the warp takes `K e^2 / 2` of energy per area, and the edges of a phase `(e L)^2 / (2 c)` each, so their
-    /// compliance is `c = sum(L^2) / (K A)` for a cloth of area A; diagonals lengthen by half the angle of shear, so theirs is
-    /// `sum(L^2) / (4 G A)`. Diagonals hold against stretch too, and K is less by that, so that a strip pulled along warp or weft, its
-    /// sides free, lengthens as the material says. Edges count as if they ran exactly along the direction of their phase.
-    /// Does nothing with any other solver.
+    /// A strain e along the warp has the energy `K e^2 / 2` per area, and each edge of a phase
+    /// `(e L)^2 / (2 c)`, so that the compliance is `c = sum(L^2) / (K A)` for a cloth of area A;
+    /// diagonals lengthen by half the shear angle, so theirs is `sum(L^2) / (4 G A)`. Diagonals
+    /// also resist stretch, and K is reduced accordingly, so that a strip with free sides, pulled
+    /// along warp or weft, lengthens as the material specifies. Edges are treated as if they ran
+    /// exactly along the direction of their phase. Does nothing with any other solver.
     pub fn set_membrane(&mut self, material: &Material) {
         let kinds = self.fabric.edge_kinds();
         let squares = |kind: PhaseKind| -> f64 {
@@ -176,6 +181,7 @@ impl Cloth {
             [PhaseKind::Vertical, PhaseKind::Horizontal, PhaseKind::Shearing].map(squares);
         let area = self.area();
         let Solver::Xpbd(Xpbd { phases, .. }) = &mut self.config.solver else { return };
+        // Diagonals also resist stretch; subtract their part.
         let [warp, weft] = beside_shear(material.stretch.map(f64::from), material.shear.into());
         for (phase, squares, stiffness, damping_time) in [
             (&mut phases.vertical, vertical, warp, 0.0),
@@ -187,17 +193,19 @@ impl Cloth {
                 material.damping_time,
             ),
         ] {
+            // c = sum(L^2) / (K A), with 4 G for K in shear
             let compliance = (squares / (stiffness * area)) as f32;
             if phase.compliance == 0.0 && compliance.is_finite() {
                 phase.compliance = compliance.min(1e9);
                 if compliance > 0.0 && phase.damping == 0.0 {
+                    // Viscosity = damping time times stiffness.
                     phase.damping = (damping_time / compliance).min(1e9);
                 }
             }
         }
     }
 
-    /// Area of all triangles where the particles are \[m^2\].
+    /// Total area of the triangles at the current particle positions \[m^2\].
     fn area(&self) -> f64 {
         let corner =
             |index: u32| glam::DVec3::from(self.particles[index as usize].position.map(f64::from));
@@ -209,11 +217,13 @@ impl Cloth {
     }
 }
 
-/// Stiffnesses K1 and K2 less what diagonals of shear stiffness G add to them \[N/m\].
+/// Reduces the stiffnesses K1 and K2 by the contribution of diagonals of shear stiffness G \[N/m\].
 ///
-/// The diagonals take `G (e1 + e2)^2 / 2` of energy, so a strip with free sides is as stiff as `s1 - G^2 / s2` with `s = k + G`,
-/// and both are as wanted for `s1 / s2 = K1 / K2`. No less than a tenth is left.
+/// Diagonals have the energy `G (e1 + e2)^2 / 2`, so that a strip with free sides has the stiffness
+/// `s1 - G^2 / s2` with `s = k + G`; both are as required for `s1 / s2 = K1 / K2`. At least a tenth
+/// is kept.
 fn beside_shear([first, second]: [f64; 2], shear: f64) -> [f64; 2] {
+    // s = K f solves s1 - G^2 / s2 = K1 with f^2 - f = G^2 / (K1 K2)
     let factor = 0.5 * (1.0 + (1.0 + 4.0 * shear * shear / (first * second)).sqrt());
     [first, second].map(|stiffness| (stiffness * factor - shear).max(0.1 * stiffness))
 }
@@ -224,7 +234,7 @@ mod tests {
     use crate::Pbd;
 
     #[test]
-    fn what_is_stated_stays() {
+    fn fill_keeps_explicit_settings() {
         let mut config = ClothConfig { thickness: 0.02, ..ClothConfig::default() };
         config.contact.friction = 0.7;
         config.solver = Xpbd { substeps: 7, bending_rigidity: 3e-5, ..Xpbd::default() }.into();

@@ -1,4 +1,4 @@
-//! The polygon mesh that a fabric is cooked from.
+//! Polygon mesh, the input of cooking.
 
 use crate::error::{ModelError, check_finite, check_indices};
 
@@ -7,45 +7,52 @@ use crate::error::{ModelError, check_finite, check_indices};
 pub struct Mesh {
     /// Vertex positions \[m\], shape `[vertex_count]`.
     pub positions: Vec<[f32; 3]>,
-    /// Texture coordinates, shape `[vertex_count]`, or empty. Cooking can take the warp direction from them.
+    /// Texture coordinates, shape `[vertex_count]`, or empty. Cooking can take the warp direction
+    /// from them.
     pub uvs: Vec<[f32; 2]>,
-    /// Triangles as vertex indices, counter-clockwise seen from the front.
+    /// Triangles as vertex indices, counterclockwise seen from the front.
     pub triangles: Vec<[u32; 3]>,
-    /// Quads as vertex indices in ring order. A quad's sides are stretch edges, its diagonals shear edges.
+    /// Quads as vertex indices in ring order. A quad's sides are stretch edges, its diagonals shear
+    /// edges.
     pub quads: Vec<[u32; 4]>,
-    /// Texture coordinates where a vertex has several, along seams: then `uvs` is empty. Kept for files that are written, not cooked.
+    /// Texture coordinates per face corner, for meshes with seams; then `uvs` is empty. Kept for
+    /// exported files, not used by cooking.
     pub corner_uvs: CornerUvs,
 }
 
-/// Texture coordinates of the corners of faces.
+/// Texture coordinates of face corners.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct CornerUvs {
-    /// The coordinates.
+    /// Texture coordinates.
     pub coordinates: Vec<[f32; 2]>,
-    /// Those of the corners of each triangle of the mesh as indices, [`CornerUvs::NONE`] where there is none; or empty.
+    /// Indices of the coordinates of each triangle's corners, [`CornerUvs::NONE`] for a corner
+    /// without; or empty.
     pub triangles: Vec<[u32; 3]>,
-    /// Those of the corners of each quad, likewise.
+    /// Indices of the coordinates of each quad's corners, likewise.
     pub quads: Vec<[u32; 4]>,
 }
 
-/// The two triangles of a quad, or what belongs to their corners: `[a, b, c]` and `[c, d, a]` of `[a, b, c, d]`.
+/// Splits a quad `[a, b, c, d]`, or values at its corners, into the triangles `[a, b, c]` and
+/// `[c, d, a]`.
 pub fn halves_of_quad<T: Copy>([a, b, c, d]: [T; 4]) -> [[T; 3]; 2] {
     [[a, b, c], [c, d, a]]
 }
 
 impl CornerUvs {
-    /// A corner without texture coordinate.
+    /// Index for a corner without texture coordinate.
     pub const NONE: u32 = u32::MAX;
 }
 
 impl Mesh {
-    /// A flat grid of quads in the x/z plane with corner 0 at the origin, `columns` x `rows` vertices.
+    /// Creates a flat grid of quads in the x/z plane with corner 0 at the origin, `columns` x
+    /// `rows` vertices.
     ///
     /// Vertex `(column, row)` has index `row * columns + column` and lies at
-    /// `(column, 0, row) * size / (count - 1)`; `uvs` run 0..1 along both.
+    /// `(column, 0, row) * size / (count - 1)`; `uvs` range over 0..1 along both axes.
     ///
     /// # Panics
-    /// If `columns` or `rows` is below 2 or their product exceeds [`crate::MAX_PARTICLES`]; check user input first.
+    /// Panics if `columns` or `rows` is below 2 or their product exceeds [`crate::MAX_PARTICLES`];
+    /// check user input first.
     pub fn grid(columns: u32, rows: u32, width: f32, depth: f32) -> Self {
         assert!(columns >= 2 && rows >= 2, "a grid needs at least 2 x 2 vertices");
         assert!(columns as usize * rows as usize <= crate::MAX_PARTICLES, "grid too large");
@@ -60,18 +67,22 @@ impl Mesh {
         for row in 0..rows - 1 {
             for column in 0..columns - 1 {
                 let a = row * columns + column;
+                // Counterclockwise seen from +y.
                 mesh.quads.push([a, a + columns, a + columns + 1, a + 1]);
             }
         }
         mesh
     }
 
-    /// An open tube of quads around the y axis, `segments` x `rings` vertices, ring 0 at the top (`y = 0`).
+    /// Creates an open tube of quads around the y axis, `segments` x `rings` vertices, with ring 0
+    /// at the top (`y = 0`).
     ///
-    /// The radius goes linearly from `top_radius` to `bottom_radius` over `height` (a skirt, a sleeve, a cape collar).
+    /// The radius varies linearly from `top_radius` to `bottom_radius` over `height` (a skirt, a
+    /// sleeve, a cape collar).
     ///
     /// # Panics
-    /// If `segments < 3`, `rings < 2` or their product exceeds [`crate::MAX_PARTICLES`]; check user input first.
+    /// Panics if `segments < 3`, `rings < 2` or their product exceeds [`crate::MAX_PARTICLES`];
+    /// check user input first.
     pub fn tube(
         segments: u32,
         rings: u32,
@@ -94,6 +105,7 @@ impl Mesh {
         }
         for ring in 0..rings - 1 {
             for segment in 0..segments {
+                // The last segment closes the ring.
                 let next = (segment + 1) % segments;
                 let (a, b) = (ring * segments, (ring + 1) * segments);
                 mesh.quads.push([a + segment, a + next, b + next, b + segment]);
@@ -102,7 +114,8 @@ impl Mesh {
         mesh
     }
 
-    /// All faces as triangles: `triangles`, then every quad `[a, b, c, d]` as `[a, b, c]` and `[c, d, a]`.
+    /// Returns all faces as triangles: `triangles`, then every quad `[a, b, c, d]` as `[a, b, c]`
+    /// and `[c, d, a]`.
     pub fn triangulated(&self) -> Vec<[u32; 3]> {
         let mut triangles = self.triangles.clone();
         triangles.extend(self.quads.iter().flat_map(|&quad| halves_of_quad(quad)));
@@ -112,8 +125,9 @@ impl Mesh {
     /// Checks lengths, indices and coordinates.
     ///
     /// # Errors
-    /// [`ModelError`] if there are no vertices or no faces, more than [`crate::MAX_PARTICLES`] vertices, a coordinate
-    /// that is not finite, an index past the end, or `uvs` or `corner_uvs` of another length.
+    /// [`ModelError`] if there are no vertices or no faces, more than [`crate::MAX_PARTICLES`]
+    /// vertices, a coordinate that is not finite, an index past the end, or `uvs` or `corner_uvs`
+    /// of another length.
     pub fn validate(&self) -> Result<(), ModelError> {
         let count = self.positions.len();
         if count == 0 {
@@ -180,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn bad_meshes_are_refused_with_the_place() {
+    fn validate_names_the_position_of_bad_values() {
         let mut mesh = Mesh::grid(2, 2, 1.0, 1.0);
         mesh.quads[0][2] = 9;
         assert_eq!(

@@ -1,4 +1,4 @@
-//! One particle of a cloth.
+//! Particles of a cloth.
 
 use bytemuck::{Pod, Zeroable};
 
@@ -14,17 +14,17 @@ pub struct Particle {
 }
 
 impl Particle {
-    /// The particles as rows of position and inverse mass, in the same memory.
+    /// Views particles as rows of position and inverse mass, in the same memory.
     pub fn rows(particles: &[Self]) -> &[[f32; 4]] {
         bytemuck::cast_slice(particles)
     }
 
-    /// Rows of position and inverse mass as particles, in the same memory.
+    /// Views rows of position and inverse mass as particles, in the same memory.
     pub fn from_rows(rows: &[[f32; 4]]) -> &[Self] {
         bytemuck::cast_slice(rows)
     }
 
-    /// Whether nothing moves it: its inverse mass is 0.
+    /// True if the particle is pinned: its inverse mass is 0.
     pub fn is_pinned(&self) -> bool {
         self.inverse_mass == 0.0
     }
@@ -48,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_particle_is_its_row() {
+    fn particles_and_rows_share_their_layout() {
         let rows = [[1.0, 2.0, 3.0, 4.0], [5.0, 6.0, 7.0, 0.0]];
         let particles = rows.map(Particle::from);
         assert_eq!((particles[0].position, particles[0].inverse_mass), ([1.0, 2.0, 3.0], 4.0));

@@ -1,10 +1,10 @@
-//! Poses in double precision, and what they do to shapes.
+//! Rigid transforms in double precision, and their effect on shapes.
 
 use glam::{DMat3, DQuat, DVec3};
 
 use crate::Pose;
 
-/// A rotation, then a translation, in double precision.
+/// A rigid transform: a rotation, then a translation, in double precision.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Rigid {
     /// Displacement \[m\].
@@ -14,23 +14,24 @@ pub struct Rigid {
 }
 
 impl Rigid {
-    /// From the local space with this `pose` to the world.
+    /// Transform from the local space with this `pose` to the world.
     #[inline]
     pub fn new(pose: Pose) -> Self {
         let rotation = DQuat::from_array(pose.rotation.map(f64::from));
+        // Skips the normalisation for the most common rotation.
         let is_none = rotation == DQuat::IDENTITY;
         let rotation = if is_none { rotation } else { rotation.normalize() };
         Self { translation: widen(pose.translation), rotation }
     }
 
-    /// The inverse motion.
+    /// Returns the inverse transform.
     #[must_use]
     pub fn inverse(self) -> Self {
         let rotation = self.rotation.conjugate();
         Self { translation: -(rotation * self.translation), rotation }
     }
 
-    /// `first`, then this.
+    /// Composes two transforms: `first`, then `self`.
     #[must_use]
     pub fn after(self, first: Self) -> Self {
         let rotation = (self.rotation * first.rotation).normalize();
@@ -38,17 +39,17 @@ impl Rigid {
     }
 }
 
-/// A scale, then a rotation, then a translation: the pose and scale of a shape in a space.
+/// A similarity transform: a scale, then a rotation, then a translation.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Placement {
     scale: f64,
-    /// Of most shapes there is none.
+    /// Rotation, `None` for the identity, which most shapes have.
     rotation: Option<DMat3>,
     translation: DVec3,
 }
 
 impl Placement {
-    /// Scaled by a factor above 0, then moved.
+    /// Creates a placement that scales by a factor above 0, then applies the rigid transform.
     #[inline]
     pub fn new(scale: f64, rigid: Rigid) -> Self {
         let is_rotated = rigid.rotation != DQuat::IDENTITY;
@@ -61,24 +62,25 @@ impl Placement {
         self.rotation.map_or(v, |rotation| rotation * v)
     }
 
-    /// A point \[m\].
+    /// Transforms a point \[m\].
     #[inline]
     pub fn point(&self, point: [f32; 3]) -> [f32; 3] {
         narrow(self.rotate(widen(point) * self.scale) + self.translation)
     }
 
-    /// A difference of points \[m\].
+    /// Transforms a difference of points \[m\].
     pub fn edge(&self, edge: [f32; 3]) -> [f32; 3] {
         narrow(self.rotate(widen(edge) * self.scale))
     }
 
-    /// A length \[m\].
+    /// Scales a length \[m\].
     #[inline]
     pub fn length(&self, length: f32) -> f32 {
         (f64::from(length) * self.scale) as f32
     }
 
-    /// A plane with a unit normal n and its offset d: n . x = d becomes n' . x' = d' with n' = R n, d' = s d + n' . t.
+    /// Transforms a plane with a unit normal n and its offset d: n . x = d becomes n' . x' = d'
+    /// with n' = R n, d' = s d + n' . t.
     pub fn plane(&self, normal: [f32; 3], offset: f32) -> ([f32; 3], f32) {
         let normal = self.rotate(widen(normal));
         let offset = f64::from(offset) * self.scale + normal.dot(self.translation);
@@ -101,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn there_and_back_again_is_nowhere() {
+    fn inverse_after_transform_is_identity() {
         let pose = Pose { translation: [1.0, -2.0, 3.0], rotation: [0.5, -0.5, 0.5, 0.5] };
         let there = Rigid::new(pose);
         let back = there.inverse().after(there);
@@ -110,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn a_plane_holds_the_points_that_it_held() {
+    fn plane_and_its_points_transform_together() {
         let pose = Pose { translation: [1.0, -2.0, 3.0], rotation: [0.5, -0.5, 0.5, 0.5] };
         let placement = Placement::new(2.0, Rigid::new(pose));
         let (normal, offset) = placement.plane([0.6, 0.8, 0.0], 1.5);

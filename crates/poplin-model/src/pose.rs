@@ -1,4 +1,4 @@
-//! The pose of a local space in the world.
+//! Pose of a local space in the world.
 
 use crate::error::{ModelError, check_finite, check_range};
 
@@ -10,7 +10,7 @@ use crate::error::{ModelError, check_finite, check_range};
     serde(default, deny_unknown_fields)
 )]
 pub struct Pose {
-    /// Origin of the space in the world \[m\] (default 0).
+    /// Origin of the local space in the world \[m\] (default 0).
     pub translation: [f32; 3],
     /// Unit quaternion x y z w (default: no rotation).
     pub rotation: [f32; 4],
@@ -23,7 +23,7 @@ impl Default for Pose {
 }
 
 impl Pose {
-    /// Checks that all values are finite and that the quaternion has length 1 within a thousandth.
+    /// Checks that all values are finite and that the length of the quaternion is 1 within 0.001.
     ///
     /// # Errors
     /// [`ModelError`] that names the field.
@@ -34,14 +34,15 @@ impl Pose {
         check_range("pose rotation length", length, 0.999, 1.001)
     }
 
-    /// A local point in the world \[m\].
+    /// Transforms a point from local to world space \[m\].
     pub fn apply(&self, local: [f32; 3]) -> [f32; 3] {
         let rotated =
             glam::Quat::from_array(self.rotation).normalize() * glam::Vec3::from_array(local);
         (rotated + glam::Vec3::from_array(self.translation)).to_array()
     }
 
-    /// A point of the world in the local space \[m\]; rounded once, far from the origin too.
+    /// Transforms a point from world to local space \[m\]; computed in `f64` and rounded once, so
+    /// it stays accurate far from the origin.
     pub fn to_local(&self, world: [f32; 3]) -> [f32; 3] {
         let widen = |point: [f32; 3]| glam::DVec3::from_array(point.map(f64::from));
         let rotation = glam::DQuat::from_array(self.rotation.map(f64::from)).normalize();
@@ -55,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_quarter_rotation_about_y_takes_x_to_minus_z() {
+    fn quarter_rotation_about_y_maps_x_to_minus_z() {
         let half = std::f32::consts::FRAC_1_SQRT_2;
         let pose = Pose { translation: [1.0, 2.0, 3.0], rotation: [0.0, half, 0.0, half] };
         let [x, y, z] = pose.apply([1.0, 0.0, 0.0]);
@@ -63,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn a_point_of_the_world_is_local_where_apply_puts_it() {
+    fn to_local_inverts_apply() {
         let rotation = glam::Quat::from_euler(glam::EulerRot::XYZ, 0.3, -1.2, 2.0).to_array();
         let pose = Pose { translation: [4.0, -2.0, 0.5], rotation };
         let local = pose.to_local(pose.apply([0.25, -1.0, 3.0]));
@@ -72,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn a_quaternion_must_have_unit_length() {
+    fn validate_requires_unit_quaternion() {
         assert!(Pose { rotation: [0.0; 4], ..Pose::default() }.validate().is_err());
         assert!(Pose { translation: [f32::NAN; 3], ..Pose::default() }.validate().is_err());
         assert!(Pose::default().validate().is_ok());

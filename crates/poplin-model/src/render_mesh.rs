@@ -1,4 +1,4 @@
-//! What is drawn of a cloth.
+//! Render meshes: vertices drawn for a cloth.
 
 use bytemuck::{Pod, Zeroable};
 
@@ -8,46 +8,51 @@ use crate::error::check_indices;
 /// Largest number of vertices of a [`RenderMesh`].
 pub const MAX_RENDER_VERTICES: usize = 1 << 24;
 
-/// A vertex as it is drawn: a row of a vertex buffer of stride 32, two `Float32x4`. In the local space of the cloth.
+/// A vertex for rendering, in the local space of the cloth: a row of a vertex buffer with stride
+/// 32, two `Float32x4`.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Pod, Zeroable)]
 #[repr(C)]
 pub struct RenderVertex {
     /// Position \[m\] and 1.
     pub position: [f32; 4],
-    /// Normal of unit length, on the side from which triangles are counter-clockwise, and 0; +y where no triangle has an area.
+    /// Unit normal, towards the side from which triangles appear counterclockwise, and 0; +y if no
+    /// triangle at the vertex has an area.
     pub normal: [f32; 4],
 }
 
-/// What a vertex follows: a point of a triangle of particles, or of one particle, at an offset along the normal there.
+/// Binding of a vertex to particles: a point of a triangle of particles, or a single particle, with
+/// an offset along the normal there.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Pod, Zeroable)]
 #[repr(C)]
 pub struct VertexBinding {
-    /// The particles at the corners; thrice the same for a vertex that is a particle.
+    /// Particles at the corners; three times the same index for a vertex bound to a single
+    /// particle.
     pub particles: [u32; 3],
-    /// Weights of the corners, of which the sum is 1. Beyond `0..=1` beside the triangle.
+    /// Barycentric weights of the corners, with a sum of 1; outside `0..=1` beside the triangle.
     pub weights: [f32; 3],
     /// Distance along the interpolated normal of the particles \[m\].
     pub offset: f32,
 }
 
 impl VertexBinding {
-    /// A vertex that is a particle.
+    /// Binds a vertex to one particle.
     pub fn particle(particle: u32) -> Self {
         Self { particles: [particle; 3], weights: [1.0, 0.0, 0.0], offset: 0.0 }
     }
 }
 
-/// The triangles around vertices, one corner of each: the two vertices that follow there, counter-clockwise.
+/// Triangle corners at each vertex: for each incident triangle the two vertices that follow,
+/// counterclockwise.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Corners {
-    /// Where those of each vertex begin, and one past the last, shape `[vertex_count + 1]`.
+    /// First corner of each vertex in `following`, prefix sums, shape `[vertex_count + 1]`.
     pub begin: Vec<u32>,
-    /// The two vertices that follow.
+    /// Next two vertices of each incident triangle.
     pub following: Vec<[u32; 2]>,
 }
 
 impl Corners {
-    /// From the corners of each vertex in turn.
+    /// Builds the lists from the corners of each vertex in turn.
     pub fn new(rows: impl IntoIterator<Item = Vec<[u32; 2]>>) -> Self {
         let mut corners = Self { begin: vec![0], following: Vec::new() };
         for row in rows {
@@ -57,7 +62,8 @@ impl Corners {
         corners
     }
 
-    /// The corners of triangles at each of so many vertices, in the order of the triangles.
+    /// Collects the corners of triangles at each of `vertex_count` vertices, in the order of the
+    /// triangles.
     pub fn of_triangles(triangles: &[[u32; 3]], vertex_count: usize) -> Self {
         let mut rows = vec![Vec::new(); vertex_count];
         for &[a, b, c] in triangles {
@@ -68,7 +74,7 @@ impl Corners {
         Self::new(rows)
     }
 
-    /// Those of one vertex.
+    /// Corners of one vertex.
     pub fn of(&self, vertex: usize) -> &[[u32; 2]] {
         &self.following[self.begin[vertex] as usize..self.begin[vertex + 1] as usize]
     }
@@ -94,39 +100,41 @@ impl Corners {
     }
 }
 
-/// A mesh that is drawn with the particles of a cloth: its own with the seams of its texture, or a finer one that follows them. Cooking
-/// makes it.
+/// A mesh for rendering that is bound to the particles of a cloth: the cloth's own mesh with the
+/// seams of its texture, or a finer mesh. Created by cooking.
 ///
-/// The normal of a vertex is the sum of those of the triangles around it by their area (their cross products), normalised: no triangle
-/// without an area counts. The tangent is that of the vertex's own triangles, likewise.
+/// The normal of a vertex is the normalised sum of the cross products of its incident triangles,
+/// and so weighted by area; degenerate triangles do not contribute. The tangent is computed
+/// likewise from the vertex's own triangles.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct RenderMesh {
-    /// Particles of the cloth.
+    /// Number of particles of the cloth.
     pub particle_count: u32,
-    /// What each vertex follows, shape `[vertex_count]`.
+    /// Binding of each vertex, shape `[vertex_count]`.
     pub bindings: Vec<VertexBinding>,
-    /// Triangles as vertex indices, counter-clockwise seen from the front: the index buffer.
+    /// Triangles as vertex indices, counterclockwise seen from the front: the index buffer.
     pub triangles: Vec<[u32; 3]>,
     /// Texture coordinates, shape `[vertex_count]`, or empty.
     pub uvs: Vec<[f32; 2]>,
-    /// The vertex of the mesh that each was made from, shape `[vertex_count]`: for colours and other values of that mesh.
+    /// Vertex of the source mesh for each vertex, shape `[vertex_count]`, to look up colours and
+    /// other attributes.
     pub source_vertices: Vec<u32>,
-    /// The triangles that the normal of each vertex is made from: first its own, then those beyond a seam. Rows have the length of
-    /// `bindings`.
+    /// Triangles that contribute to the normal of each vertex: first its own, then those across a
+    /// seam. One row per vertex.
     pub corners: Corners,
-    /// How many of them are its own, shape `[vertex_count]`.
+    /// Number of each vertex's own triangles, shape `[vertex_count]`.
     pub own_corner_counts: Vec<u32>,
-    /// The triangles around each particle, rows of the length `particle_count`, for the normals that vertices are offset along; no row
-    /// if none is.
+    /// Triangles around each particle, `particle_count` rows, for the normals along which vertices
+    /// are offset; empty if no vertex has an offset.
     pub surface: Corners,
 }
 
 impl RenderMesh {
-    /// A vertex for each of so many particles, smooth everywhere: what a fabric's triangles ([`crate::Fabric::triangles`]) are drawn as
-    /// where the mesh that they were cooked from is not at hand.
+    /// Creates a mesh with one smooth vertex per particle, to draw the triangles of a fabric
+    /// ([`crate::Fabric::triangles`]) if its source mesh is not available.
     ///
     /// # Errors
-    /// [`ModelError::IndexOutOfRange`] if a triangle names another particle.
+    /// [`ModelError::IndexOutOfRange`] if a triangle refers to a particle that does not exist.
     pub fn of_particles(particle_count: u32, triangles: &[[u32; 3]]) -> Result<Self, ModelError> {
         let named = triangles.iter().copied().flatten();
         check_indices("render mesh triangles", named, particle_count as usize)?;
@@ -149,7 +157,7 @@ impl RenderMesh {
         self.bindings.len()
     }
 
-    /// Whether a vertex is offset along a normal of the particles.
+    /// True if any vertex is offset along a normal of the particles.
     pub fn has_offsets(&self) -> bool {
         !self.surface.begin.is_empty()
     }
@@ -157,7 +165,7 @@ impl RenderMesh {
     /// Checks every length, index and number.
     ///
     /// # Errors
-    /// [`ModelError`] for the first that is out of range.
+    /// The first [`ModelError`] found.
     pub fn validate(&self) -> Result<(), ModelError> {
         let vertex_count = self.vertex_count();
         if vertex_count == 0 || self.triangles.is_empty() {
@@ -204,6 +212,7 @@ impl RenderMesh {
         if self.has_offsets() {
             let names = ["render mesh surface.begin", "render mesh surface.following"];
             self.surface.validate(names, particles)?;
+        // Offsets need particle normals, which need the surface.
         } else if self.bindings.iter().any(|binding| binding.offset != 0.0) {
             let (what, len, expected) = ("render mesh surface.begin", 0, particles + 1);
             return Err(ModelError::Length { what, len, expected });

@@ -1,4 +1,4 @@
-//! Shapes that cloths collide with.
+//! Shapes of colliders.
 
 use std::sync::Arc;
 
@@ -8,25 +8,27 @@ use glam::Vec3;
 use crate::error::{ModelError, check_finite, check_indices, check_range};
 use crate::{MAX_COORDINATE, MAX_PARTICLES, Placement};
 
-/// The volume of a collider, in the coordinates of its pose. Particles are points and are kept out of it.
+/// Volume of a collider, in the coordinates of its pose. Particles are points and are pushed out of
+/// it.
 #[derive(Debug, Clone, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Shape {
-    /// A ball.
+    /// A sphere.
     Sphere(Sphere),
-    /// The convex hull of two balls.
+    /// The convex hull of two spheres.
     Capsule(Capsule),
-    /// Everything behind a plane.
+    /// The half-space behind a plane.
     Plane(Plane),
     /// A box, right-angled or skewed.
     Parallelepiped(Parallelepiped),
-    /// What is behind all of some planes, at least one. A particle in it leaves through the nearest.
+    /// The intersection of the half-spaces behind one or more planes. A particle inside leaves
+    /// through the nearest plane.
     Convex(Arc<[Plane]>),
-    /// What is behind the nearest triangle of a mesh.
+    /// The region behind the nearest triangle of a mesh.
     TriangleMesh(TriangleMesh),
 }
 
-/// A ball. In memory it is a row of four numbers, the `vec4<f32>` of shaders.
+/// A sphere. In memory it is a row of four numbers, the `vec4<f32>` of shaders.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Pod, Zeroable)]
 #[repr(C)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -37,28 +39,30 @@ pub struct Sphere {
     pub radius: f32,
 }
 
-/// The convex hull of two balls, a tapered capsule. If one ball holds the other, it is that ball.
+/// A tapered capsule: the convex hull of two spheres. If one sphere contains the other, it is that
+/// sphere.
 ///
-/// Capsules whose ends are equal to the last bit, at the start and at the end of the frame, share that ball: a particle in a
-/// joint of a chain collides with it once.
+/// Capsules with bit-identical ends, both at the start and at the end of the frame, share that
+/// sphere: a particle in a joint of a chain collides with it once.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Capsule {
-    /// The two balls.
+    /// The spheres at both ends.
     pub ends: [Sphere; 2],
 }
 
-/// A half-space: the points x with `normal . x < offset` are behind the plane.
+/// A half-space: points x with `normal . x < offset` are behind the plane.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Plane {
-    /// Direction of the free side, of length 1 within a hundredth.
+    /// Direction of the free side; its length is 1 within 0.01.
     pub normal: [f32; 3],
     /// Distance of the plane from the origin along the normal \[m\].
     pub offset: f32,
 }
 
-/// A box in any position, rotation and skew: a corner and the three edges from it. A flat one has no effect.
+/// A box of any position, rotation and skew: a corner and the three edges from it. A flat box has
+/// no effect.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Parallelepiped {
@@ -68,8 +72,9 @@ pub struct Parallelepiped {
     pub edges: [[f32; 3]; 3],
 }
 
-/// A triangle mesh. A particle behind the triangle nearest to it is pushed out along that triangle's normal. The front is
-/// where the corners appear counter-clockwise. Triangles without area are ignored.
+/// A triangle mesh. A particle behind its nearest triangle is pushed out along that triangle's
+/// normal. The front is the side from which corners appear counterclockwise. Triangles without area
+/// are ignored.
 #[derive(Debug, Clone, PartialEq, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct TriangleMesh {
@@ -80,9 +85,10 @@ pub struct TriangleMesh {
 }
 
 impl Sphere {
-    /// The ball whose nearest point lies `offset` \[m\] behind a point of a surface, against its unit `normal`. As a separation
-    /// sphere it is a backstop: the particle that rests at the point goes no deeper than `offset`. A larger radius \[m\] covers more of
-    /// what is beside it, as far as the surface is that flat.
+    /// Creates a separation sphere whose surface lies `offset` \[m\] behind a surface point,
+    /// against its unit `normal`: a backstop that limits how deep the particle at that point can
+    /// move. A larger radius \[m\] also covers neighbouring points, provided the surface is that
+    /// flat.
     #[must_use]
     pub fn backstop(point: [f32; 3], normal: [f32; 3], offset: f32, radius: f32) -> Self {
         let depth = offset + radius;
@@ -94,7 +100,7 @@ impl Sphere {
         check_range("sphere radius", self.radius, 0.0, MAX_COORDINATE)
     }
 
-    /// The sphere transformed by a placement.
+    /// Transforms the sphere by a placement.
     #[must_use]
     #[inline]
     pub fn transformed(&self, at: &Placement) -> Self {
@@ -116,14 +122,14 @@ impl Plane {
 }
 
 impl Parallelepiped {
-    /// A right-angled box around the origin that reaches `half_extents` \[m\] along the axes.
+    /// Creates a right-angled box around the origin with `half_extents` \[m\] along the axes.
     pub fn cuboid(half_extents: [f32; 3]) -> Self {
         let [a, b, c] = half_extents;
         let edges = [[2.0 * a, 0.0, 0.0], [0.0, 2.0 * b, 0.0], [0.0, 0.0, 2.0 * c]];
         Self { corner: [-a, -b, -c], edges }
     }
 
-    /// Its sides as triangles of [`Self::corners`], fronts outside unless the edges are left-handed.
+    /// Sides as triangles of [`Self::corners`], facing outwards unless the edges are left-handed.
     pub const TRIANGLES: [[u32; 3]; 12] = [
         [0, 2, 3],
         [0, 3, 1],
@@ -139,7 +145,7 @@ impl Parallelepiped {
         [1, 7, 5],
     ];
 
-    /// Its corners \[m\]: corner k lies along edge i if bit i of k is set.
+    /// Corners \[m\]: corner k includes edge i if bit i of k is set.
     pub fn corners(&self) -> [[f32; 3]; 8] {
         let [corner, edges @ ..] = self.rows().map(Vec3::from);
         std::array::from_fn(|k| {
@@ -148,16 +154,17 @@ impl Parallelepiped {
         })
     }
 
-    /// Its four rows: corner and edges.
+    /// Corner and edges as four rows.
     pub fn rows(&self) -> [[f32; 3]; 4] {
         [self.corner, self.edges[0], self.edges[1], self.edges[2]]
     }
 }
 
 impl TriangleMesh {
-    /// Checks everything except what is equal in `known`, a mesh that was checked before.
+    /// Checks everything except arrays shared with `known`, a mesh that was checked before.
     fn validate(&self, known: Option<&Self>) -> Result<(), ModelError> {
         check_count("mesh vertices", self.vertices.len(), MAX_PARTICLES)?;
+        // Shared arrays were checked before; skip the pass over all vertices.
         if known.is_none_or(|known| !Arc::ptr_eq(&known.vertices, &self.vertices)) {
             check_finite("mesh vertices", &self.vertices)?;
         }
@@ -220,26 +227,29 @@ impl From<TriangleMesh> for Shape {
 }
 
 impl Shape {
-    /// A ball around the origin of the pose, radius in m.
+    /// Creates a sphere around the origin of the pose, radius in m.
     pub fn sphere(radius: f32) -> Self {
         Self::Sphere(Sphere { center: [0.0; 3], radius })
     }
 
-    /// A capsule around the y axis of the pose, its ends `half_length` \[m\] below and above the origin, radii in m.
+    /// Creates a capsule around the y axis of the pose, with ends `half_length` \[m\] below and
+    /// above the origin, radii in m.
     pub fn capsule(half_length: f32, radii: [f32; 2]) -> Self {
         let end = |y: f32, radius: f32| Sphere { center: [0.0, y, 0.0], radius };
         Self::Capsule(Capsule { ends: [end(-half_length, radii[0]), end(half_length, radii[1])] })
     }
 
-    /// A cylinder around the y axis of the pose, its ends `half_length` \[m\] below and above the origin, radii in m; a cone
-    /// where one is 0. It is a convex of `sides >= 3` flat sides that touch the round one from outside: between those they
-    /// are off by `1 / cos(pi / sides) - 1` of the radius, 0.5 % for 32.
+    /// Creates a cylinder around the y axis of the pose, with ends `half_length` \[m\] below and
+    /// above the origin, radii in m; a cone if one radius is 0. It is a convex of `sides >= 3` flat
+    /// sides that touch the round surface from outside; their edges exceed the radius by a fraction
+    /// of `1 / cos(pi / sides) - 1`, 0.5 % for 32.
     pub fn cylinder(half_length: f32, radii: [f32; 2], sides: u32) -> Self {
         let [bottom, top] = radii.map(f64::from);
         let half = f64::from(half_length);
-        // The profile from (bottom, -half) to (top, half) has this normal, outward and up.
+        // Normal of the profile from (bottom, -half) to (top, half), outward and up.
         let (outward, up) = (2.0 * half, bottom - top);
         let length = outward.hypot(up).max(f64::MIN_POSITIVE);
+        // n . x = offset at the bottom rim (bottom, -half).
         let offset = (bottom * outward - half * up) / length;
         let side = |k: u32| {
             let angle = std::f64::consts::TAU * f64::from(k) / f64::from(sides);
@@ -250,7 +260,8 @@ impl Shape {
         Self::Convex([cap(-1.0), cap(1.0)].into_iter().chain((0..sides).map(side)).collect())
     }
 
-    /// A right-angled box around the origin of the pose that reaches `half_extents` \[m\] along its axes.
+    /// Creates a right-angled box around the origin of the pose with `half_extents` \[m\] along its
+    /// axes.
     pub fn cuboid(half_extents: [f32; 3]) -> Self {
         Self::Parallelepiped(Parallelepiped::cuboid(half_extents))
     }
@@ -263,7 +274,7 @@ impl Shape {
         self.validate_against(None)
     }
 
-    /// Checks everything except what is equal in `known`, a shape that was checked before.
+    /// Checks everything except arrays shared with `known`, a shape that was checked before.
     pub(crate) fn validate_against(&self, known: Option<&Self>) -> Result<(), ModelError> {
         match self {
             Self::Sphere(sphere) => sphere.validate(),
@@ -288,7 +299,7 @@ impl Shape {
         }
     }
 
-    /// The shape transformed by a placement. Triangles are shared.
+    /// Transforms the shape by a placement. Triangles are shared.
     #[must_use]
     pub fn transformed(&self, at: &Placement) -> Self {
         match self {
@@ -313,8 +324,8 @@ impl Shape {
         }
     }
 
-    /// Whether the other shape can be reached by moving this one over a frame: the same kind with as many planes or
-    /// vertices and the same triangles.
+    /// True if this shape can be interpolated to `other` over a frame: same kind, and the same
+    /// plane count, or the same vertex count and triangles.
     pub(crate) fn can_become(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Convex(a), Self::Convex(b)) => a.len() == b.len(),
@@ -352,16 +363,16 @@ mod tests {
     }
 
     #[test]
-    fn a_backstop_ends_behind_its_point() {
+    fn backstop_surface_lies_behind_its_point() {
         let ball = Sphere::backstop([1.0, 2.0, 3.0], [0.0, 0.6, -0.8], 0.25, 0.5);
         near(ball.center, [1.0, 1.55, 3.6]);
-        // From there along the normal: 0.5 m in the ball, 0.25 m to the point.
+        // From there along the normal: 0.5 m inside the sphere, 0.25 m to the point.
         let surface = std::array::from_fn(|k| ball.center[k] + ball.radius * [0.0, 0.6, -0.8][k]);
         near(surface, [1.0, 1.85, 3.2]);
     }
 
     #[test]
-    fn a_cuboid_has_its_corner_and_edges() {
+    fn cuboid_has_expected_corner_and_edges() {
         assert_eq!(
             Parallelepiped::cuboid([1.0, 2.0, 3.0]).rows(),
             [[-1.0, -2.0, -3.0], [2.0, 0.0, 0.0], [0.0, 4.0, 0.0], [0.0, 0.0, 6.0]]
@@ -369,7 +380,7 @@ mod tests {
     }
 
     #[test]
-    fn the_sides_of_a_cylinder_touch_it_from_outside() {
+    fn cylinder_sides_touch_the_round_surface_from_outside() {
         let (half, radii, sides) = (0.4_f32, [0.5_f32, 0.2], 24);
         let shape = Shape::cylinder(half, radii, sides);
         shape.validate().unwrap();
@@ -383,7 +394,7 @@ mod tests {
             for k in 0..2 * sides {
                 let angle = std::f32::consts::PI * k as f32 / sides as f32;
                 let far = radius / (std::f32::consts::PI / sides as f32).cos();
-                // Every other direction meets an edge between two sides, the others the middle of one.
+                // Alternate directions meet the middle of a side and an edge between two sides.
                 let reach = if k % 2 == 0 { radius } else { far };
                 let at = |r: f32| height([r * angle.cos(), y * 0.999_999, r * angle.sin()]);
                 assert!(at(0.999 * reach) < 0.0 && at(1.001 * reach) > 0.0, "{k}: {reach}");
@@ -393,7 +404,7 @@ mod tests {
     }
 
     #[test]
-    fn every_kind_of_damage_is_refused() {
+    fn validate_rejects_every_kind_of_damage() {
         let good = [
             Shape::sphere(1.0),
             Shape::capsule(1.0, [0.5, 0.0]),
@@ -425,7 +436,7 @@ mod tests {
     }
 
     #[test]
-    fn placements_scale_rotate_and_move_every_shape() {
+    fn placements_scale_rotate_and_translate_shapes() {
         let half = std::f32::consts::FRAC_1_SQRT_2;
         let pose = Pose { translation: [1.0, 2.0, 3.0], rotation: [0.0, half, 0.0, half] };
         let at = Placement::new(2.0, Rigid::new(pose));
@@ -433,7 +444,7 @@ mod tests {
         let Shape::Sphere(Sphere { center, radius }) = sphere else { panic!("{sphere:?}") };
         near(center, [1.0, 2.0, 1.0]);
         near([radius], [1.0]);
-        // The points with x >= 0.5 are in front; after it, those with z <= 3 - 1.
+        // Points with x >= 0.5 are in front; after the transform, those with z <= 3 - 1.
         let plane = Shape::from(Plane { normal: [1.0, 0.0, 0.0], offset: 0.5 }).transformed(&at);
         let Shape::Plane(Plane { normal, offset }) = plane else { panic!("{plane:?}") };
         near(normal, [0.0, 0.0, -1.0]);

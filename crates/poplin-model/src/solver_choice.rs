@@ -1,4 +1,4 @@
-//! Settings of [`Pbd`] that follow from the cloth, by a measured rule.
+//! Automatic choice of [`Pbd`] settings from the cloth, by a rule fitted to measurements.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -6,36 +6,37 @@ use std::fmt;
 
 use crate::{Cloth, Fabric, FiberSolver, Pbd, Solver};
 
-/// Acceleration that is reckoned with where a cloth feels no gravity [m/s^2]: something else will move it.
+/// Acceleration assumed for a cloth without gravity [m/s^2], which something else will accelerate.
 const EARTH: f64 = 9.81;
 
-/// Chosen frequencies are multiples of this [1/s], so that the usual frame rates divide them.
+/// Chosen frequencies are multiples of this [1/s], so that common frame rates divide them.
 const FREQUENCY_STEP: f64 = 60.0;
 
-/// Smallest and largest frequency that is chosen [1/s].
+/// Smallest and largest chosen frequency [1/s].
 const FREQUENCIES: [f64; 2] = [120.0, 9960.0];
 
-/// Which settings of a cloth [`Cloth::choose_solver`] sets; the others stay as they are.
+/// Settings of a cloth that [`Cloth::choose_solver`] may set; all others are kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Chosen {
     /// [`Pbd::frequency`].
     pub frequency: bool,
-    /// [`crate::PbdPhase::fiber_solver`] where it is `None`.
+    /// [`crate::PbdPhase::fiber_solver`] if it is `None`.
     pub fiber_solver: bool,
-    /// [`crate::ClothConfig::stiffness_frequency`], see [`crate::ClothConfig::set_stiffness_frequency`].
+    /// [`crate::ClothConfig::stiffness_frequency`], see
+    /// [`crate::ClothConfig::set_stiffness_frequency`].
     pub stiffness_frequency: bool,
 }
 
 impl Chosen {
-    /// All of them.
+    /// All settings.
     pub const ALL: Self = Self { frequency: true, fiber_solver: true, stiffness_frequency: true };
 
-    /// None of them.
+    /// No settings.
     pub const NONE: Self =
         Self { frequency: false, fiber_solver: false, stiffness_frequency: false };
 }
 
-/// What keeps the far end of a cloth from falling.
+/// Support that keeps the far end of a cloth from falling.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(
     feature = "serde",
@@ -43,17 +44,18 @@ impl Chosen {
     serde(rename_all = "snake_case")
 )]
 pub enum Hold {
-    /// Tethers to pins.
+    /// Tethers to pinned particles.
     Tethers,
-    /// Pins, through the edges alone.
+    /// Pinned particles, through edges only.
     Pins,
-    /// Nothing but what it falls on.
+    /// No support except what it falls on.
     Nothing,
 }
 
 impl Hold {
-    /// Iterations that are wanted in the time `sqrt(reach / gravity)`: at least so many, and so many for each edge of the
-    /// longest chain. The page about solvers of the guide has the measurements.
+    /// Iterations required in the time `sqrt(reach / gravity)`: at least the first number, and the
+    /// second number per edge of the longest chain. The solvers page of the guide has the
+    /// measurements.
     fn iterations(self) -> [f64; 2] {
         match self {
             Self::Tethers => [100.0, 1.0],
@@ -62,7 +64,7 @@ impl Hold {
         }
     }
 
-    /// What holds it, for people: `held by tethers`.
+    /// Description for messages: `held by tethers`.
     fn described(self) -> &'static str {
         match self {
             Self::Tethers => "held by tethers",
@@ -72,29 +74,31 @@ impl Hold {
     }
 }
 
-/// A solver frequency and what it was chosen by.
+/// A solver frequency and the quantities it was derived from.
 ///
-/// A correction travels along a chain of edges, and while it does, gravity acts: in a step h the n edges of a chain of length
-/// L swing past their goal sideways if `n g h^2` is not small beside the length of one, and contact pushes cloth apart that a
-/// step of free fall has pushed together. In the time that a cloth takes to fall by its own length, `sqrt(L / g)`, up to a
-/// factor, that asks for as many steps as the chain has edges, and for a hundred at least.
+/// A correction travels along a chain of edges while gravity acts. In a step h, the n edges of a
+/// chain of length L overshoot sideways unless `n g h^2` is small compared to the length of an
+/// edge, and contact pushes apart cloth that a step of free fall has pushed together. The time in
+/// which a cloth falls by its own length, `sqrt(L / g)` up to a factor, therefore needs about as
+/// many steps as the chain has edges, and at least a hundred.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct SolverChoice {
     /// Iterations per second [1/s], a multiple of 60, `120..=9960`.
     pub frequency: f32,
-    /// Whether all fibers were made semi-implicit, where no setting has them solved otherwise.
+    /// True if all fibers became semi-implicit, because no setting selects another solver.
     pub all_semi_implicit: bool,
-    /// Length of the longest chain of edges to the next pin \[m\]; of cloth without a pin, from end to end.
+    /// Length of the longest chain of edges to the nearest pin \[m\]; for cloth without a pin, from
+    /// end to end.
     pub reach: f32,
-    /// Median length of the edges that hold against stretch \[m\].
+    /// Median length of stretch edges \[m\].
     pub edge_length: f32,
-    /// What holds that chain.
+    /// Support of that chain.
     pub held_by: Hold,
 }
 
 impl SolverChoice {
-    /// Edges of the longest chain, about.
+    /// Approximate number of edges of the longest chain.
     pub fn chain_edges(&self) -> u32 {
         (self.reach / self.edge_length).round() as u32
     }
@@ -110,6 +114,9 @@ impl SolverChoice {
             cloth.fabric.tethers_per_particle > 0 && cloth.config.tethers.stiffness > 0.0;
         let held = if has_tethers { Hold::Tethers } else { Hold::Pins };
         let [pinned, free] = reaches(cloth);
+        // Iterations per sqrt(reach / g) seconds become a frequency; the cloth part that needs most
+        // decides.
+        // A cloth may have pinned and loose parts.
         let choices = [(pinned, held), (free, Hold::Nothing)].map(|(reach, held_by)| {
             let [least, by_edge] = held_by.iterations();
             let iterations = (by_edge * reach / edge_length).max(least);
@@ -130,6 +137,7 @@ impl SolverChoice {
 }
 
 impl fmt::Display for SolverChoice {
+    /// Formats like
     /// `420 Hz, all fibers semi-implicit: longest chain 76 edges of 15.9 mm, held by tethers`.
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let fibers = if self.all_semi_implicit { ", all fibers semi-implicit" } else { "" };
@@ -140,16 +148,19 @@ impl fmt::Display for SolverChoice {
 }
 
 impl Cloth {
-    /// Chooses how the cloth is solved from its fabric, its pins and gravity, so that at most a hundredth of the edges of a
-    /// sheet that hangs, drapes or swings are more than 1.5 % too long. Call it when the rest of the settings is made: values
-    /// that mean a fraction per time are restated ([`crate::ClothConfig::set_stiffness_frequency`]).
+    /// Chooses solver settings of the cloth from its fabric, its pins and gravity, such that at
+    /// most 1 % of the edges of a hanging, draped or swinging sheet are more than 1.5 % too long.
+    /// Call it after all other settings are made: stiffness-like values are converted
+    /// ([`crate::ClothConfig::set_stiffness_frequency`]).
     ///
-    /// It sets what `chosen` names: the frequency; all fibers semi-implicit, where no phase has another solver; and the
-    /// frequency of stiffnesses to that of the solver, so that an edge of stiffness 1 loses its whole error in an iteration.
-    /// With a stiffness per edge it sets the frequency alone.
+    /// Sets what `chosen` selects: the frequency; all fibers semi-implicit, where no phase has
+    /// another solver; and the stiffness frequency to that of the solver, so that an edge of
+    /// stiffness 1 loses its whole error in one iteration. With a stiffness per edge it sets only
+    /// the frequency.
     ///
-    /// Returns what the frequency was chosen by, `None` where it was not: with [`crate::Xpbd`], which takes it from no fabric,
-    /// for a fabric without edges, and where `chosen` does not name it.
+    /// Returns the basis of the chosen frequency; `None` if no frequency was chosen: with
+    /// [`crate::Xpbd`], which does not derive it from the fabric, for a fabric without edges, or if
+    /// `chosen` does not include it.
     pub fn choose_solver(&mut self, chosen: Chosen) -> Option<SolverChoice> {
         let chooses = chosen.frequency && !self.config.solver.is_xpbd();
         let choice = if chooses { SolverChoice::of(self) } else { None };
@@ -159,6 +170,7 @@ impl Cloth {
         };
         *frequency = choice.map_or(*frequency, |choice| choice.frequency);
         let frequency = *frequency;
+        // A stiffness per edge needs Gauss-Seidel.
         let is_whole = chosen.fiber_solver && !has_edge_stiffness;
         if is_whole {
             for phase in phases.iter_mut() {
@@ -174,7 +186,8 @@ impl Cloth {
     }
 }
 
-/// Median rest length of the vertical and horizontal edges, of all edges if there are none of these; `None` without edges.
+/// Median rest length of the vertical and horizontal edges, or of all edges if there are none;
+/// `None` without edges.
 fn median_stretch_length(fabric: &Fabric) -> Option<f64> {
     let kinds = fabric.edge_kinds();
     let lengths = |is_counted: &dyn Fn(usize) -> bool| {
@@ -191,8 +204,8 @@ fn median_stretch_length(fabric: &Fabric) -> Option<f64> {
     (!is_empty).then(|| f64::from(*stretch.select_nth_unstable_by(middle, f32::total_cmp).1))
 }
 
-/// How far the farthest particle is from its nearest pin along edges \[m\], and how far apart the ends are of cloth that no pin
-/// holds; 0 where there is no such cloth.
+/// Returns the largest path length along edges from a particle to its nearest pin \[m\], and the
+/// largest path length within cloth that has no pin; each 0 if there is no such cloth.
 fn reaches(cloth: &Cloth) -> [f64; 2] {
     let mut paths = Paths::new(&cloth.fabric);
     let count = cloth.particle_count() as u32;
@@ -201,8 +214,10 @@ fn reaches(cloth: &Cloth) -> [f64; 2] {
     let mut free = 0.0f64;
     for particle in 0..count {
         if paths.lengths[particle as usize].is_infinite() {
-            // The far end of a connected part, and what is farthest from there.
+            // Twice farthest-first: the far end of a connected part, then the particle farthest
+            // from that end.
             let (_, end) = paths.extend([particle]);
+            // Second search from the far end.
             paths.forget(end);
             free = free.max(paths.extend([end]).0);
         }
@@ -210,13 +225,13 @@ fn reaches(cloth: &Cloth) -> [f64; 2] {
     [pinned, free]
 }
 
-/// Shortest paths along edges (Dijkstra).
+/// Shortest paths along edges (Dijkstra's algorithm).
 struct Paths {
     /// First neighbour of every particle in `neighbours`.
     begin: Vec<u32>,
-    /// Neighbours with the length of the edge \[m\].
+    /// Neighbours, each with the length of the edge \[m\].
     neighbours: Vec<(u32, f64)>,
-    /// Length of the shortest path to every particle \[m\], infinite where there is none yet.
+    /// Length of the shortest path found so far to every particle \[m\], infinite if none.
     lengths: Vec<f64>,
 }
 
@@ -242,20 +257,22 @@ impl Paths {
         Self { begin, neighbours, lengths: vec![f64::INFINITY; count] }
     }
 
-    /// Particles that edges lead to from here.
+    /// Range of a particle's entries in `neighbours`.
     fn neighbours(&self, particle: u32) -> std::ops::Range<usize> {
         self.begin[particle as usize] as usize..self.begin[particle as usize + 1] as usize
     }
 
-    /// Adds paths from these particles to all that they lead to; returns the length of the longest \[m\], and its end.
+    /// Extends the paths from `sources` to all connected particles; returns the length of the
+    /// longest path \[m\] and its end.
     fn extend(&mut self, sources: impl IntoIterator<Item = u32>) -> (f64, u32) {
-        // Lengths are not negative, so their bits sort as they do.
+        // Bits of non-negative floats sort like the floats.
         let mut queue: BinaryHeap<_> =
             sources.into_iter().map(|source| Reverse((0.0f64.to_bits(), source))).collect();
         queue.iter().for_each(|&Reverse((_, source))| self.lengths[source as usize] = 0.0);
         let mut longest = (0.0, 0);
         while let Some(Reverse((bits, particle))) = queue.pop() {
             let length = f64::from_bits(bits);
+            // A shorter path was found after this entry was queued.
             if self.lengths[particle as usize] < length {
                 continue;
             }
@@ -271,7 +288,7 @@ impl Paths {
         longest
     }
 
-    /// Forgets the paths to a particle and to all that hang together with it.
+    /// Removes the paths to a particle and to all particles connected with it.
     fn forget(&mut self, particle: u32) {
         let mut stack = vec![particle];
         while let Some(particle) = stack.pop() {

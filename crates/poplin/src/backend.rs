@@ -1,21 +1,21 @@
-//! Where a simulation runs.
+//! Choice of the backend.
 
 use std::fmt;
 
-/// Where a simulation should run.
+/// Backend requested for a simulation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Backend {
-    /// A real GPU if there is one, else the CPU: a software adapter would be slower than either.
+    /// A real GPU if there is one, otherwise the CPU, which is faster than a software adapter.
     #[default]
     Auto,
-    /// The best adapter, a software one if there is no other.
+    /// The best adapter; a software adapter if there is no other.
     Gpu,
-    /// The CPU, in parallel over cloths and within large ones.
+    /// The CPU, parallel over cloths and within large ones.
     Cpu,
 }
 
 impl Backend {
-    /// The name as it is in commands and reports.
+    /// Name used in commands and reports.
     pub fn name(self) -> &'static str {
         match self {
             Self::Auto => "auto",
@@ -25,14 +25,14 @@ impl Backend {
     }
 }
 
-/// Where a simulation runs, and why there.
+/// Backend of a simulation, and the reason for the choice.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BackendChoice {
     /// [`Backend::Gpu`] or [`Backend::Cpu`].
     pub backend: Backend,
-    /// The adapter's name and driver, or the count of CPU threads.
+    /// Name and driver of the adapter, or the number of CPU threads and the instruction set.
     pub adapter: String,
-    /// Why it was chosen.
+    /// Reason for the choice.
     pub reason: String,
 }
 

@@ -1,44 +1,46 @@
-//! Cloth that follows a pointer.
+//! Dragging of cloth with a pointer.
 
 use poplin_host::LiveCloth;
 use poplin_model::{Frame, ModelError, Particle};
 
 use crate::{Grab, GrabOptions, Ray, TriangleHit};
 
-/// A point of a picture, seen by a camera in the world.
+/// A camera ray through one point of the picture, in world space.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Sight {
-    /// Where the eye is \[m\].
+    /// Position of the eye \[m\].
     pub eye: [f64; 3],
-    /// Unit vector from there through the point.
+    /// Unit vector from the eye through the point.
     pub ray: [f64; 3],
-    /// Unit vector that the camera looks along.
+    /// Unit vector of the viewing direction.
     pub ahead: [f64; 3],
 }
 
 impl Sight {
-    /// What it meets, for [`crate::pick_cloth`] and the like.
+    /// Converts the sight to a ray for [`crate::pick_cloth`] and other picking functions.
     pub fn ray(&self) -> Ray {
         let [origin, direction] = [self.eye, self.ray].map(|it| it.map(|x| x as f32));
         Ray { origin, direction }
     }
 }
 
-/// A [`Grab`] that a pointer leads, as far ahead of the eye as it met the cloth: in a plane that faces the camera.
+/// A [`Grab`] that follows a pointer in the plane that faces the camera at the depth of the first
+/// hit.
 #[derive(Debug)]
 pub struct Drag {
     grab: Grab,
-    /// How far ahead of the eye \[m\].
+    /// Depth of the plane in front of the eye \[m\].
     depth: f64,
-    /// From the point that was met to the particle that is grabbed, in the world \[m\].
+    /// Offset from the hit point to the grabbed particle, in world space \[m\].
     offset: [f64; 3],
 }
 
 impl Drag {
-    /// Grabs the particle that is nearest to where the sight meets a cloth, with default options; `particles` are those that were hit.
+    /// Grabs the particle nearest to the hit point, with default options; `particles` are the ones
+    /// the ray was tested against.
     ///
     /// # Errors
-    /// As [`Grab::new`].
+    /// See [`Grab::new`].
     pub fn new(
         cloth: &mut LiveCloth,
         particles: &[Particle],
@@ -52,23 +54,24 @@ impl Drag {
         Ok(Self { grab, depth, offset })
     }
 
-    /// Where the pointer holds the cloth \[m\].
+    /// Point on the plane under the pointer, in world space \[m\].
     pub fn point(&self, sight: &Sight) -> [f64; 3] {
+        // The ray meets the plane at depth / cos(angle between ray and viewing direction).
         let along = self.depth / dot(sight.ray, sight.ahead);
         std::array::from_fn(|k| sight.eye[k] + sight.ray[k] * along)
     }
 
-    /// Where that draws the particle to \[m\].
+    /// Target of the grabbed particle, in world space \[m\].
     pub fn target(&self, sight: &Sight) -> [f64; 3] {
         let point = self.point(sight);
         std::array::from_fn(|k| point[k] + self.offset[k])
     }
 
-    /// Has it follow the pointer over the next frame; false if it slipped away, since the cloth was reset. `particles` are as they were
-    /// read last.
+    /// Moves the particle with the pointer over the next frame; returns false if the cloth was
+    /// reset and no longer holds it. `particles` are the particles as read last.
     ///
     /// # Errors
-    /// As [`Grab::move_to`] and [`Grab::apply`], but for a handle that is stale.
+    /// See [`Grab::move_to`] and [`Grab::apply`], except for [`ModelError::StaleHandle`].
     pub fn apply(
         &mut self,
         cloth: &mut LiveCloth,
@@ -83,7 +86,7 @@ impl Drag {
         }
     }
 
-    /// Lets go.
+    /// Releases the particle.
     pub fn release(self, cloth: &mut LiveCloth) {
         self.grab.release(cloth);
     }

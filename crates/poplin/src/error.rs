@@ -1,10 +1,10 @@
-//! What can go wrong in a simulation.
+//! Errors of a simulation.
 
 use poplin_host::{HostError, NoSuchCloth};
 use poplin_model::ModelError;
 use thiserror::Error;
 
-/// Why a simulation rejected its input or failed.
+/// Rejected input or failure of a simulation.
 #[derive(Debug, Clone, Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -15,7 +15,7 @@ pub enum Error {
     #[cfg(feature = "gpu")]
     #[error(transparent)]
     Gpu(poplin_gpu::GpuError),
-    /// The backend was not compiled in.
+    /// The backend is not compiled in.
     #[error("this build has no {backend} backend: enable the cargo feature `{feature}` of poplin")]
     NotBuilt {
         /// The backend.
@@ -23,11 +23,11 @@ pub enum Error {
         /// Its cargo feature.
         feature: &'static str,
     },
-    /// Bytes are no snapshot, or a snapshot could not be written.
+    /// The bytes are not a snapshot, or a snapshot could not be written.
     #[cfg(feature = "save")]
     #[error(transparent)]
     Save(#[from] poplin_host::SaveError),
-    /// No cloth has this handle.
+    /// No cloth with this handle exists.
     #[error(transparent)]
     NoSuchCloth(#[from] NoSuchCloth),
 }

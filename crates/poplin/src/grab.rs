@@ -1,19 +1,21 @@
-//! Cloth in hand.
+//! Interactive grabbing: a particle that follows a point.
 
 use poplin_cook::path_lengths;
 use poplin_host::{HoldId, LiveCloth};
 use poplin_model::{Cloth, Frame, ModelError, Particle, Sphere, check_finite};
 
-/// How cloth is grabbed.
+/// Options of [`Grab::new`].
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct GrabOptions {
-    /// How far along the cloth particles are kept from straying from the one that is grabbed \[m\], `0..=1000` (default 0.05): the
-    /// pull spreads over as much cloth. 0 pulls at one particle.
+    /// Radius around the grabbed particle, measured along the cloth, within which particles are
+    /// held with it \[m\], `0..=1000` (default 0.05). It spreads the pull over that area; 0 pulls
+    /// at a single particle.
     pub radius: f32,
-    /// Speed at which the grabbed particle follows at most [m/s], `0..=1000` (default 3).
+    /// Maximum speed of the grabbed particle towards its target [m/s], `0..=1000` (default 3).
     pub max_speed: f32,
-    /// How much farther away from other particles than along the cloth it may be, as a fraction, `0..=10` (default 0.02): taut
-    /// cloth holds it back.
+    /// Maximum stretch of the cloth by the grab: excess of the distance between the grabbed
+    /// particle and any other over their path length along the cloth, as a fraction of that length,
+    /// `0..=10` (default 0.02). Taut cloth limits the motion.
     pub max_stretch: f32,
 }
 
@@ -42,44 +44,47 @@ impl GrabOptions {
     }
 }
 
-/// A particle that follows a point, such as the mouse, until it is let go. Any number of grabs may hold a cloth; of two that hold
-/// the same particle the later one counts.
+/// A particle that follows a point, such as the mouse pointer, until it is released. Any number of
+/// grabs may hold a cloth; if two hold the same particle, the later one wins.
 ///
-/// The particle is held where the point is, or as far on the way as speed and stretch permit:
+/// The particle is held at the target, or as near to it as the limits of speed and stretch permit:
 ///
 /// ```text
 /// |hold - last hold| <= max_speed dt
 /// |hold - x_j|       <= path_j + max(max_stretch path_j, max_speed dt)    for every particle j
 /// ```
 ///
-/// with `path_j` from the grabbed particle along the cloth at rest, so that taut cloth holds it back whatever it hangs on, and
-/// a mouse that jumps does not tear it. A particle that is pinned or held itself does not follow and has no `max_speed dt`; cloth that was stretched more when it was
-/// grabbed may stay so. Particles within `radius` along the cloth stay as near to the hold as they are along the cloth. All of that
-/// is a [`LiveCloth::hold`], which leaves the other inputs alone. The `x_j` are where the cloth was read last: with a state that is `k`
-/// frames old the particle follows at `max_speed / (k + 1)`.
+/// with `path_j` the length of the path from the grabbed particle to particle j along the cloth at
+/// rest. Taut cloth therefore stops the grab whatever the cloth hangs on, and a jump of the mouse
+/// does not tear it. A particle that is pinned or held does not follow and has no `max_speed dt`
+/// term; cloth that was already stretched further when it was grabbed may stay so. Particles within
+/// `radius` along the cloth stay within their path length of the held position. All of this uses
+/// [`LiveCloth::hold`], which does not change the other inputs. The `x_j` are the positions read
+/// last: with a state that is `k` frames old the particle follows at `max_speed / (k + 1)`.
 ///
-/// A pinned particle can be grabbed too, and stays where it is let go.
+/// A pinned particle can be grabbed too; it stays where it is released.
 #[derive(Debug)]
 pub struct Grab {
     hold: HoldId,
     options: GrabOptions,
     /// Radii of the spheres of the held particles \[m\], 0 for the grabbed one.
     radii: Vec<f32>,
-    /// Length of the path along the cloth to every particle \[m\], infinite if none leads there, and how far from it the grabbed one
-    /// may be.
+    /// Per particle: path length from the grabbed particle along the cloth \[m\], infinite if there
+    /// is no path, and the largest distance allowed between the two \[m\].
     paths: Vec<[f64; 2]>,
-    /// Where it is held, in the local space \[m\].
+    /// Current held position, in local space \[m\].
     at: [f32; 3],
-    /// Where it is to go, in the world \[m\].
+    /// Target position, in world space \[m\].
     target: Option<[f32; 3]>,
 }
 
 impl Grab {
-    /// Grabs a particle of a cloth where it is. `particles` are all of the cloth as they were read last, `State::current`.
+    /// Grabs a particle of a cloth at its current position. `particles` are all particles of the
+    /// cloth as read last, `State::current`.
     ///
     /// # Errors
-    /// [`ModelError`] if an option is out of range, the particle does not exist, or `particles` are not those of the cloth; nothing is
-    /// grabbed.
+    /// [`ModelError`] if an option is out of range, the particle does not exist, or the length of
+    /// `particles` is not the particle count of the cloth; nothing is grabbed.
     pub fn new(
         cloth: &mut LiveCloth,
         particles: &[Particle],
@@ -94,6 +99,7 @@ impl Grab {
         };
         let stretch = 1.0 + f64::from(options.max_stretch);
         let now = particles.iter().map(|other| distance(at, other.position));
+        // Cloth that is already stretched beyond the limit keeps its present distance.
         let path = |(path, now): (f64, f64)| [path, now.max(stretch * path)];
         let lengths = paths(cloth.cloth(), particle);
         let is_near = |&index: &u32| {
@@ -102,7 +108,9 @@ impl Grab {
                 && !cloth.cloth().particles[index as usize].is_pinned()
         };
         let near = (0..particles.len() as u32).filter(is_near);
+        // The grabbed particle first: its sphere has radius 0.
         let held: Vec<u32> = std::iter::once(particle).chain(near).collect();
+        // Neighbours move freely in a sphere around the hold, as far as the cloth between reaches.
         let radius = |&index: &u32| {
             let now = distance(at, particles[index as usize].position);
             now.max(lengths[index as usize]) as f32
@@ -113,22 +121,25 @@ impl Grab {
         Ok(Self { hold, options, radii, paths, at, target: None })
     }
 
-    /// Sets where the particle is to go \[m\], in the world. It stays there relative to the world, not to the local space.
+    /// Sets the target of the particle in world space \[m\]. The target is fixed in the world and
+    /// does not move with the local space.
     ///
     /// # Errors
-    /// [`ModelError::NotFinite`]; the old target stays.
+    /// [`ModelError::NotFinite`]; the old target is kept.
     pub fn move_to(&mut self, target: [f32; 3]) -> Result<(), ModelError> {
         check_finite("grab target", &[target])?;
         self.target = Some(target);
         Ok(())
     }
 
-    /// Moves the particle over the next frame; call it before every frame, after the pose of the cloth is set. `particles` are all
-    /// of the cloth as they were read last, or none if nothing was read.
+    /// Moves the particle over the next frame; call it before every frame, after the pose of the
+    /// cloth is set. `particles` are all particles of the cloth as read last, or an empty slice if
+    /// nothing was read.
     ///
     /// # Errors
-    /// [`ModelError::StaleHandle`] if a reset or [`set_particles`](crate::Engine::set_particles) has let go;
-    /// [`ModelError`] if the frame is out of range or `particles` are not those of the cloth.
+    /// [`ModelError::StaleHandle`] if a reset or [`set_particles`](crate::Engine::set_particles)
+    /// has ended the hold; [`ModelError`] if the frame is out of range or the length of `particles`
+    /// is not the particle count of the cloth.
     pub fn apply(
         &mut self,
         cloth: &mut LiveCloth,
@@ -146,26 +157,30 @@ impl Grab {
         Ok(())
     }
 
-    /// Lets go: the particle goes on with the velocity that it has. Of a cloth that was removed there is nothing to let go.
+    /// Releases the particle, which keeps its current velocity. Does nothing if the cloth was
+    /// removed.
     pub fn release(self, cloth: &mut LiveCloth) {
         cloth.release(self.hold);
     }
 
-    /// The point nearest to `target`, roughly, at which the particle may be.
+    /// Approximates the point nearest to `target` that satisfies every limit of stretch and speed.
     fn reach(&self, target: [f32; 3], particles: &[Particle], frame: &Frame) -> [f32; 3] {
+        // Free particles may follow by this much within the frame.
         let move_limit = f64::from(self.options.max_speed) * f64::from(frame.dt);
         let mut point = target.map(f64::from);
+        // Sequential projection onto the spheres: one pass, not the exact intersection.
         for (particle, &[path, reach]) in particles.iter().zip(&self.paths) {
-            // What is held itself does not follow.
+            // A particle that is held itself does not follow.
             let lag = if particle.is_pinned() && path > 0.0 { 0.0 } else { move_limit };
             pull(&mut point, particle.position, reach.max(path + lag));
         }
+        // Last, so that the speed limit always holds exactly.
         pull(&mut point, self.at, move_limit);
         point.map(|x| x as f32)
     }
 }
 
-/// Pulls a point to within `limit` of a center.
+/// Projects a point into the sphere of radius `limit` around a center.
 fn pull(point: &mut [f64; 3], center: [f32; 3], limit: f64) {
     let center = center.map(f64::from);
     let delta: [f64; 3] = std::array::from_fn(|k| point[k] - center[k]);
@@ -187,7 +202,7 @@ fn check_particles(cloth: &LiveCloth, particles: &[Particle]) -> Result<(), Mode
     Ok(())
 }
 
-/// How far every particle is from one of them along the cloth at rest.
+/// Path length from particle `from` to every particle along the cloth at rest \[m\].
 fn paths(cloth: &Cloth, from: u32) -> Vec<f64> {
     let positions = if cloth.rest_positions.is_empty() {
         cloth.particles.iter().map(|particle| particle.position).collect()

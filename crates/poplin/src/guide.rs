@@ -3,8 +3,8 @@
 //! | page | |
 //! |---|---|
 //! | [`scenes`] | scene files, the command `poplin` and its options |
-//! | [`keys`] | every key of a scene file, which are the settings of a cloth, with units, ranges and defaults |
-//! | [`embedding`] | cloth in a program: without a window, in a renderer, in a browser, with a rigid-body engine |
+//! | [`keys`] | every key of a scene file or setting of a cloth: units, ranges, defaults |
+//! | [`embedding`] | cloth in a program: headless, in a renderer, in a browser, with rigid bodies |
 //! | [`python`] | the Python package: cloths as NumPy arrays, sweeps, many environments at once |
 //! | [`formats`] | files in and out |
 //! | [`contact`] | colliders, self collision, collision between cloths, triangle contact: which to choose, settings, warnings |

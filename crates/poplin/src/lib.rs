@@ -1,7 +1,7 @@
-//! GPU compute cloth: a whole frame of every cloth in one dispatch, on any GPU that wgpu runs on, with a CPU backend that
-//! computes the same result.
+//! GPU compute cloth: one dispatch simulates a whole frame of every cloth, on any GPU that wgpu
+//! supports. A CPU backend computes the same result.
 //!
-//! [`Simulation`] runs cloths headless on the backend of your choice:
+//! [`Simulation`] runs cloths headless on the chosen backend:
 //!
 //! ```
 //! use poplin::cook::{CookOptions, cook};
@@ -21,32 +21,37 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Debug builds take some 14 times as long; `[profile.dev.package."*"]` with `opt-level = 3` in your `Cargo.toml` optimises poplin and your
-//! other dependencies alone.
+//! Debug builds are about 14 times slower; `[profile.dev.package."*"]` with `opt-level = 3` in your
+//! `Cargo.toml` optimises only poplin and your other dependencies.
 //!
-//! A renderer on wgpu passes its device to [`Simulation::with_device`] and draws the particle buffer of [`Simulation::gpu`] without
-//! a copy, or takes [`gpu::Engine`], which records into the renderer's own encoder ([example](guide::embedding)).
+//! A renderer on wgpu passes its device to [`Simulation::with_device`] and draws the particle
+//! buffer of [`Simulation::gpu`] without a copy, or uses [`gpu::Engine`], which records into the
+//! renderer's own encoder ([example](guide::embedding)).
 //!
 //! # Where to look
 //!
-//! - The [`guide`]: [scene files and the command](guide::scenes), [how it works](guide::architecture),
-//!   [solvers and materials](guide::solvers), [every setting](guide::keys), [limits](guide::limits), [words](guide::glossary).
-//! - [`model`]: what you fill in. A [`model::Mesh`] is cooked into a [`model::Fabric`], which a [`model::Cloth`]
-//!   combines with particles, settings ([`model::ClothConfig`]) and colliders.
+//! - The [`guide`]: [scene files and the command](guide::scenes), [how it
+//!   works](guide::architecture), [solvers and materials](guide::solvers), [every
+//!   setting](guide::keys), [limits](guide::limits), [words](guide::glossary).
+//! - [`model`]: the input types. A [`model::Mesh`] is cooked into a [`model::Fabric`], which a
+//!   [`model::Cloth`] combines with particles, settings ([`model::ClothConfig`]) and colliders.
 //! - [`cook`]: from mesh to fabric.
-//! - [`gpu`] and [`mod@cpu`]: the engines of the two backends, both an [`Engine`], for programs that need more than [`Simulation`].
+//! - [`gpu`] and [`mod@cpu`]: the engines of the two backends. Both implement [`Engine`]; use them
+//!   if you need more than [`Simulation`].
 //!
-//! Units are SI throughout: metres, seconds, kilograms. Gravity points along -y unless you say otherwise.
+//! Units are SI throughout: metres, seconds, kilograms. Gravity points along -y unless you say
+//! otherwise.
 //!
 //! # Features
 //!
-//! All are on by default; each backend builds alone.
+//! All are on by default; each backend also builds without the other.
 //!
 //! - `gpu`: the wgpu backend ([`gpu`]).
 //! - `cpu`: the CPU backend ([`mod@cpu`]).
-//! - `save`: a [`Snapshot`] as bytes.
+//! - `save`: conversion of a [`Snapshot`] to and from bytes.
 //!
-//! Off by default: `serde` lets settings be written and read; `testing` holds hooks of the tests and is no part of the API.
+//! Off by default: `serde` implements `Serialize` and `Deserialize` for settings; `testing` exposes
+//! test hooks and is not part of the API.
 #![cfg_attr(
     not(any(feature = "cpu", feature = "gpu")),
     expect(

@@ -4,7 +4,7 @@ use poplin_host::{Reading as _, State};
 
 use crate::Error;
 
-/// A state that [`Simulation::begin_read`](crate::Simulation::begin_read) asked for.
+/// A pending state, requested by [`Simulation::begin_read`](crate::Simulation::begin_read).
 #[derive(Debug)]
 pub struct Reading(AnyReading);
 
@@ -14,7 +14,7 @@ enum AnyReading {
     Cpu(poplin_host::Ready),
     #[cfg(feature = "gpu")]
     Gpu(poplin_gpu::Reading),
-    /// A build without backends reads nothing.
+    /// Placeholder of a build without backends; never constructed.
     #[cfg(not(any(feature = "cpu", feature = "gpu")))]
     Neither(std::convert::Infallible),
 }
@@ -34,7 +34,8 @@ impl From<poplin_gpu::Reading> for Reading {
 }
 
 impl Reading {
-    /// The state if it has arrived, and only once; never blocks. The CPU backend has it at once.
+    /// Returns the state once, when it has arrived; never blocks. On the CPU backend the state is
+    /// available at once.
     ///
     /// # Errors
     /// [`Error::Gpu`] if the GPU failed.
@@ -49,9 +50,9 @@ impl Reading {
         }
     }
 
-    /// Waits for the state without blocking a thread; call it in place of [`Reading::poll`], not after it. On native platforms
-    /// the GPU answers when its device is polled: at every step of the simulation and in
-    /// [`Simulation::wait`](crate::Simulation::wait).
+    /// Waits for the state without blocking a thread; call it instead of [`Reading::poll`], not
+    /// after it. On native platforms the GPU completes the transfer when its device is polled: at
+    /// every step of the simulation and in [`Simulation::wait`](crate::Simulation::wait).
     ///
     /// # Errors
     /// [`Error::Gpu`] if the GPU failed.

@@ -9,12 +9,12 @@ use poplin_model::{Cloth, ClothContactSolver, ColliderSet, Frame, Particle};
 
 use crate::{Backend, BackendChoice, Error, Hit, Ray, Reading, TriangleHit, pick_cloth};
 
-/// Choices at the simulation's creation.
+/// Options of [`Simulation::new`].
 #[derive(Debug, Clone, Default)]
 pub struct SimulationOptions {
-    /// Where to run.
+    /// Backend to run on.
     pub backend: Backend,
-    /// Choices of the GPU backend.
+    /// Options of the GPU backend.
     #[cfg(feature = "gpu")]
     pub gpu: HeadlessOptions,
 }
@@ -31,12 +31,12 @@ enum AnyEngine {
     Cpu(Box<CpuEngine>),
     #[cfg(feature = "gpu")]
     Gpu(Box<Headless>),
-    /// A build without backends has no engine.
+    /// Placeholder of a build without backends; never constructed.
     #[cfg(not(any(feature = "cpu", feature = "gpu")))]
     Neither(std::convert::Infallible),
 }
 
-/// Does the same on either engine.
+/// Evaluates the same expression for either engine.
 macro_rules! on {
     ($simulation:expr, $engine:ident => $action:expr) => {
         match $simulation {
@@ -50,7 +50,7 @@ macro_rules! on {
     };
 }
 
-/// Cloths on one backend. It does what every [`Engine`] does, with this crate's errors.
+/// Cloths on one backend. Provides every method of [`Engine`], with this crate's errors.
 #[derive(Debug)]
 pub struct Simulation {
     engine: AnyEngine,
@@ -58,24 +58,27 @@ pub struct Simulation {
 }
 
 impl Simulation {
-    /// A simulation without cloths. `options` may be just a [`Backend`].
+    /// Creates a simulation without cloths. `options` may be just a [`Backend`].
     ///
     /// # Errors
-    /// [`Error::Gpu`] if [`Backend::Gpu`] finds no adapter that passes the canaries; [`Error::NotBuilt`].
+    /// [`Error::Gpu`] if [`Backend::Gpu`] finds no adapter that passes the canaries;
+    /// [`Error::NotBuilt`].
     pub fn new(options: impl Into<SimulationOptions>) -> Result<Self, Error> {
         let options = options.into();
         match options.backend {
-            Backend::Cpu => Self::on_cpu("asked for"),
-            Backend::Gpu => Self::on_gpu(&options, "asked for"),
+            Backend::Cpu => Self::on_cpu("requested"),
+            Backend::Gpu => Self::on_gpu(&options, "requested"),
             Backend::Auto => Self::on_best(options),
         }
     }
 
+    /// Tries a real GPU first, then falls back to the CPU.
     #[cfg(feature = "gpu")]
     fn on_best(mut options: SimulationOptions) -> Result<Self, Error> {
         if std::env::var("POPLIN_GPU").is_ok_and(|value| value == "off") {
             return Self::on_cpu("POPLIN_GPU=off");
         }
+        // A software adapter is slower than the CPU backend.
         options.gpu.real_gpu_only = true;
         match Self::on_gpu(&options, "a real GPU was found") {
             Ok(simulation) => Ok(simulation),
@@ -118,13 +121,14 @@ impl Simulation {
         Err(Error::NotBuilt { backend: "GPU", feature: "gpu" })
     }
 
-    /// Where the simulation runs, and why there.
+    /// Backend in use, and the reason it was chosen.
     pub fn backend(&self) -> &BackendChoice {
         &self.choice
     }
 
-    /// A simulation on a device of the application, which can then draw its buffers without a copy: see
-    /// [`Simulation::gpu`]. Errors of the device go to the application's own handler.
+    /// Creates a simulation on the application's device, so that the application can draw the
+    /// particle buffers without a copy: see [`Simulation::gpu`]. Device errors go to the
+    /// application's own handler.
     ///
     /// # Errors
     /// [`Error::Gpu`] if the device is below WebGPU's default limits or fails a canary.
@@ -149,7 +153,7 @@ impl Simulation {
         Self { engine: AnyEngine::Gpu(Box::new(headless)), choice }
     }
 
-    /// The GPU backend, for its device, queue, particle buffer and ranges; `None` on the CPU.
+    /// The GPU backend: device, queue, particle buffer and buffer ranges; `None` on the CPU.
     #[cfg(feature = "gpu")]
     pub fn gpu(&self) -> Option<&Headless> {
         match &self.engine {
@@ -159,7 +163,7 @@ impl Simulation {
         }
     }
 
-    /// The GPU backend, to record frames into the application's own encoder; `None` on the CPU.
+    /// The GPU backend, for recording frames into the application's own encoder; `None` on the CPU.
     #[cfg(feature = "gpu")]
     pub fn gpu_mut(&mut self) -> Option<&mut Headless> {
         match &mut self.engine {
@@ -169,7 +173,7 @@ impl Simulation {
         }
     }
 
-    /// Adds a cloth after all others. Cloths that share a fabric share its packed form.
+    /// Adds a cloth after all existing ones. Cloths that share a fabric share its packed form.
     ///
     /// # Errors
     /// [`Error`] if the cloth is not valid or too large for the adapter; nothing is added.
@@ -177,16 +181,18 @@ impl Simulation {
         on!(&mut self.engine, engine => Ok(engine.add(cloth)?))
     }
 
-    /// Adds `count` copies of a cloth as it is now: particles, clock, counters, settings and inputs. Each goes on exactly as the
-    /// cloth does. They share its fabric, which is stored once.
+    /// Adds `count` copies of a cloth in its current state: particles, clock, counters, settings
+    /// and inputs. Each copy continues exactly as the original does. The copies share its fabric,
+    /// which is stored once.
     ///
-    /// # Errors
-    /// [`Error::NoSuchCloth`], or if there is no room; then nothing is added.
+    /// [`Error::NoSuchCloth`], or an error of the backend if there is no room; then nothing is
+    /// added.
     pub fn clone_cloth(&mut self, id: ClothId, count: usize) -> Result<Vec<ClothId>, Error> {
         on!(&mut self.engine, engine => Ok(engine.clone_cloth(id, count)?))
     }
 
-    /// Removes a cloth. Its memory is reused, its fabric is freed with the last cloth of it, and its handle stays invalid.
+    /// Removes a cloth. Its memory is reused, its fabric is freed with the last cloth that uses it,
+    /// and its handle stays invalid.
     ///
     /// # Errors
     /// [`Error::NoSuchCloth`].
@@ -199,8 +205,8 @@ impl Simulation {
         on!(&mut self.engine, engine => engine.clear());
     }
 
-    /// Resets a cloth to how it was added: particles, velocities, pose, clock and counters. Settings, phases, inputs and
-    /// colliders stay as they were set last.
+    /// Resets a cloth to its state when it was added: particles, velocities, pose, clock and
+    /// counters. Settings, phases, inputs and colliders keep their latest values.
     ///
     /// # Errors
     /// [`Error::NoSuchCloth`].
@@ -208,11 +214,13 @@ impl Simulation {
         on!(&mut self.engine, engine => Ok(engine.reset(id)?))
     }
 
-    /// Sets all particles of a cloth: position \[m\] and working inverse mass [1/kg], shape `[particle_count]`, local axes.
-    /// A frozen cloth goes on from there, a sleeping one wakes. See [`Engine::set_particles`].
+    /// Sets all particles of a cloth: position \[m\] and working inverse mass [1/kg], shape
+    /// `[particle_count]`, local axes. A frozen cloth continues from there, a sleeping one wakes.
+    /// See [`Engine::set_particles`].
     ///
     /// # Errors
-    /// [`Error::NoSuchCloth`], or [`Error::Model`] if a length or value is out of range; then nothing changes.
+    /// [`Error::NoSuchCloth`], or [`Error::Model`] if a length or value is out of range; then
+    /// nothing changes.
     pub fn set_particles(
         &mut self,
         id: ClothId,
@@ -222,8 +230,8 @@ impl Simulation {
         on!(&mut self.engine, engine => Ok(engine.set_particles(id, particles, motion)?))
     }
 
-    /// Simulates one frame of every cloth. The GPU backend returns before it is done; [`Simulation::wait`] or
-    /// [`Simulation::state`] wait.
+    /// Simulates one frame of every cloth. The GPU backend returns before the frame is complete;
+    /// [`Simulation::wait`] and [`Simulation::state`] wait for it.
     ///
     /// # Errors
     /// [`Error`] if the frame is out of range for a cloth (then no cloth moves) or the GPU failed.
@@ -255,8 +263,8 @@ impl Simulation {
         on!(&mut self.engine, engine => Ok(engine.state()?))
     }
 
-    /// Asks for the state of some cloths as it is after all frames so far, without waiting: [`Reading::poll`] never blocks,
-    /// [`Reading::receive`] is for `async` code.
+    /// Requests the state of some cloths after all frames so far, without waiting:
+    /// [`Reading::poll`] never blocks, [`Reading::receive`] is for `async` code.
     ///
     /// # Errors
     /// [`Error::NoSuchCloth`], or [`Error::Gpu`] if the GPU failed.
@@ -264,7 +272,7 @@ impl Simulation {
         on!(&mut self.engine, engine => Ok(engine.begin_read(ids)?.into()))
     }
 
-    /// The cloths, in the order of adding.
+    /// Handles of the cloths, in the order they were added.
     pub fn ids(&self) -> &[ClothId] {
         on!(&self.engine, engine => engine.ids())
     }
@@ -274,18 +282,19 @@ impl Simulation {
         on!(&self.engine, engine => engine.colliders())
     }
 
-    /// The shared colliders, to add, move and remove some; changes act from the next frame on.
+    /// The shared colliders, for adding, moving and removing; changes take effect in the next
+    /// frame.
     pub fn colliders_mut(&mut self) -> &mut ColliderSet {
         on!(&mut self.engine, engine => engine.colliders_mut())
     }
 
-    /// How cloths collide with one another.
+    /// Settings of contact between cloths.
     pub fn cloth_contact_solver(&self) -> ClothContactSolver {
         on!(&self.engine, engine => engine.cloth_contact_solver())
     }
 
-    /// Sets how cloths collide with one another, from the next frame on; cloths take part by their
-    /// `cloth_collision.distance`.
+    /// Sets the settings of contact between cloths, effective from the next frame; a cloth takes
+    /// part if its `cloth_collision.distance` is above 0.
     ///
     /// # Errors
     /// [`Error::Model`] if a field is out of range; the old settings stay.
@@ -301,7 +310,7 @@ impl Simulation {
         on!(&self.engine, engine => Ok(engine.cloth(id)?))
     }
 
-    /// Settings, inputs and pose of a cloth, to change them; changes act from the next frame on.
+    /// Settings, inputs and pose of a cloth, mutable; changes take effect in the next frame.
     ///
     /// # Errors
     /// [`Error::NoSuchCloth`].
@@ -309,9 +318,10 @@ impl Simulation {
         on!(&mut self.engine, engine => Ok(engine.cloth_mut(id)?))
     }
 
-    /// The cloth that a ray in the world hits first, as the cloths were when `state` was read, in their present poses. Equally far
-    /// away, the one added first counts. Cloths that were removed or added since are left out. Every triangle is visited: see
-    /// [`pick_triangles`](crate::pick_triangles) for the time that takes.
+    /// Returns the first hit of a world-space ray, with the cloths as they were when `state` was
+    /// read and in their current poses. On a tie the cloth that was added first wins. Cloths that
+    /// were removed or added after `state` was read are skipped. Every triangle is tested;
+    /// [`pick_triangles`](crate::pick_triangles) states the cost.
     ///
     /// # Errors
     /// [`Error::Model`] if the ray is not valid, [`Ray::validate`].
@@ -319,6 +329,7 @@ impl Simulation {
         ray.validate()?;
         let mut nearest: Option<Hit> = None;
         for &cloth in self.ids() {
+            // Added after the state was read.
             let Ok(known) = state.cloth(cloth) else { continue };
             let hit = pick_cloth(self.cloth(cloth)?, known.current, ray)?;
             let is_nearer =
@@ -330,9 +341,11 @@ impl Simulation {
         Ok(nearest)
     }
 
-    /// Waits for and takes down all that the next frames depend on, to go on from there after [`Simulation::restore`]: cloths with
-    /// their particles, clocks, counters, settings, inputs and colliders, the shared colliders, how cloths collide.
-    /// `Snapshot::to_bytes` makes bytes of it (feature `save`). Impulses on bodies, which are of the last frame, are not in it.
+    /// Waits for the device, then captures everything that later frames depend on, for
+    /// [`Simulation::restore`]: cloths with their particles, clocks, counters, settings, inputs and
+    /// colliders, the shared colliders, and the settings of contact between cloths.
+    /// `Snapshot::to_bytes` serialises it (feature `save`). Impulses on bodies belong to the last
+    /// frame and are not included.
     ///
     /// # Errors
     /// [`Error::Gpu`] if the GPU failed or does not answer.
@@ -340,19 +353,23 @@ impl Simulation {
         on!(&mut self.engine, engine => Ok(engine.save()?))
     }
 
-    /// Replaces all cloths, the shared colliders and how cloths collide by those of a snapshot, of this simulation or of another one
-    /// on either backend. The next frames have the bits that they would have had there, where both round alike.
+    /// Replaces all cloths, the shared colliders and the settings of contact between cloths by
+    /// those of a snapshot, taken from this simulation or from another one on either backend. The
+    /// next frames are bit-identical to those of the saved simulation if both backends round alike.
     ///
-    /// Returns new handles of the cloths, in the order in which the other simulation had them ([`Simulation::ids`]); all old ones are
-    /// stale. Handles of colliders and bodies mean what they meant when the snapshot was taken.
+    /// Returns new handles of the cloths, in the order of [`Simulation::ids`] when the snapshot was
+    /// taken; all old handles become stale. Handles of colliders and bodies refer to the same
+    /// objects as when the snapshot was taken.
     ///
     /// # Errors
-    /// [`Error::Gpu`] if there is no room for the cloths beside those that they replace, or the GPU failed; nothing changes.
+    /// [`Error::Gpu`] if the new cloths do not fit in memory beside the ones they replace, or the
+    /// GPU failed; nothing changes.
     pub fn restore(&mut self, snapshot: &Snapshot) -> Result<Vec<ClothId>, Error> {
         on!(&mut self.engine, engine => Ok(engine.restore(snapshot)?))
     }
 
-    /// Memory that the backend holds for the cloths \[bytes\], used or kept for later.
+    /// Memory that the backend has allocated for the cloths \[bytes\], including memory kept for
+    /// reuse.
     pub fn memory_bytes(&self) -> u64 {
         on!(&self.engine, engine => engine.memory_bytes())
     }

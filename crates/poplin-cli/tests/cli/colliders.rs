@@ -123,7 +123,7 @@ fn virtual_particles_are_cooked_and_reported() {
         ended
             .succeeds()
             .stdout
-            .contains("virtual               96  points of triangles that collide too"),
+            .contains("virtual               96  collision points on triangles"),
         "{}",
         ended.stdout
     );

@@ -13,7 +13,7 @@ fn a_run_writes_cache_mesh_summary_and_picture() {
     ended.succeeds();
     for word in [
         "cpu backend on",
-        "asked for",
+        "requested",
         "1 cloth, 20 particles",
         "ms a frame",
         "strain",

@@ -1,4 +1,4 @@
-//! A set of colliders as it is written and read.
+//! Serialised form of a set of colliders.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,8 +8,9 @@ use super::{
 };
 use crate::{ModelError, RigidBody};
 
-/// What a [`ColliderSet`] is written as: its colliders and bodies under their handles, and where they are at the start and at the
-/// end of the next frame. Nothing is checked when it is read, but when it becomes a set.
+/// Serialised form of a [`ColliderSet`]: its colliders and bodies under their handles, with the
+/// states at the start and at the end of the next frame. Deserialisation checks nothing; the
+/// conversion to a [`ColliderSet`] does.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct StoredColliders {
     colliders: Arena<Entry>,
@@ -22,7 +23,8 @@ impl From<&ColliderSet> for StoredColliders {
     }
 }
 
-/// The same handles mean the same colliders and bodies as in the set that was written, and what is added next gets the same.
+/// Restores a set in which old handles refer to the same colliders and bodies as in the original,
+/// and later additions get the same handles.
 impl TryFrom<StoredColliders> for ColliderSet {
     type Error = ModelError;
 
@@ -82,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn handles_starts_and_free_slots_come_back() {
+    fn round_trip_keeps_handles_starts_and_free_slots() {
         let mut set = set();
         let mut other = ColliderSet::try_from(StoredColliders::from(&set)).unwrap();
         assert_eq!(other, set);
@@ -94,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn every_kind_of_damage_is_refused() {
+    fn conversion_rejects_every_kind_of_damage() {
         let broken: [fn(&mut StoredColliders); 8] = [
             |it| it.colliders.values_mut().for_each(|entry| entry.collider.friction = -1.0),
             |it| it.colliders.values_mut().for_each(|entry| entry.collider.pose.rotation[3] = 2.0),
@@ -114,7 +116,7 @@ mod tests {
         for (index, damage) in broken.iter().enumerate() {
             let mut stored = StoredColliders::from(&set());
             damage(&mut stored);
-            assert!(ColliderSet::try_from(stored).is_err(), "damage {index} went unnoticed");
+            assert!(ColliderSet::try_from(stored).is_err(), "damage {index} was not detected");
         }
     }
 }

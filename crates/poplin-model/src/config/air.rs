@@ -2,7 +2,7 @@
 
 use crate::error::{ModelError, check_finite, check_range};
 
-/// The air (or water) around a cloth. It acts on triangles, and only with a drag, a lift or a pressure.
+/// Air (or water) around a cloth. It acts on triangles, and only if drag, lift or pressure is set.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(
@@ -11,16 +11,17 @@ use crate::error::{ModelError, check_finite, check_range};
     serde(default, deny_unknown_fields)
 )]
 pub struct Air {
-    /// Wind in world axes \[m/s\] (default 0).
+    /// Wind velocity in world axes \[m/s\] (default 0).
     pub wind_velocity: [f32; 3],
-    /// Drag of a triangle, stiffness-like, `0..=1` (default 0 = off).
+    /// Drag coefficient of a triangle, stiffness-like, `0..=1` (default 0 = off).
     pub drag: f32,
-    /// Lift of a triangle, stiffness-like, `0..=1` (default 0 = off).
+    /// Lift coefficient of a triangle, stiffness-like, `0..=1` (default 0 = off).
     pub lift: f32,
-    /// Density of the air or water [kg/m^3], `0..=1e6` (default 1; the mass of a cloth counts in full, so 1.2 is air).
+    /// Density of the air or water [kg/m^3], `0..=1e6` (default 1; air has 1.2, water 1000).
     pub density: f32,
-    /// Pressure behind every triangle less that in front of it \[Pa\], `-1e6..=1e6` (default 0): it blows up a closed mesh whose
-    /// triangles face outwards (their front is where the corners appear counter-clockwise), and fills a sail.
+    /// Pressure behind every triangle minus the pressure in front of it \[Pa\], `-1e6..=1e6`
+    /// (default 0). It inflates a closed mesh with outward-facing triangles (the front is the side
+    /// from which corners appear counterclockwise), and fills a sail.
     pub pressure: f32,
 }
 
@@ -31,12 +32,12 @@ impl Default for Air {
 }
 
 impl Air {
-    /// Whether it acts on the cloth at all: it drags, lifts or presses.
+    /// True if drag, lift or pressure acts on the cloth.
     pub fn acts(&self) -> bool {
         self.feels_wind() || self.pressure != 0.0
     }
 
-    /// Whether the cloth feels wind: it drags or lifts.
+    /// True if wind acts on the cloth: drag or lift is set.
     pub fn feels_wind(&self) -> bool {
         self.drag > 0.0 || self.lift > 0.0
     }

@@ -1,9 +1,9 @@
-//! Settings of a cloth in collision with other cloths.
+//! Settings of collision between one cloth and others.
 
 use crate::error::{ModelError, check_range};
 
-/// Whether and at what distance a cloth collides with other cloths. How the contacts are solved is set once for all cloths
-/// of a simulation: [`crate::ClothContactSolver`].
+/// Collision of a cloth with other cloths: distance and groups. The contact solver is set once for
+/// all cloths of a simulation: [`crate::ClothContactSolver`].
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(
@@ -12,13 +12,14 @@ use crate::error::{ModelError, check_range};
     serde(default, deny_unknown_fields)
 )]
 pub struct ClothCollision {
-    /// Distance to which the cloth's particles are kept from those of another cloth that collides \[m\], `0..=1000` (0 = the
-    /// cloth takes no part; default: from the thickness, as [`crate::SelfCollision::distance`]); two cloths keep the
-    /// mean of theirs.
+    /// Distance at which the cloth's particles are kept from those of other cloths \[m\],
+    /// `0..=1000` (0 = off; default: derived from the thickness, see
+    /// [`crate::SelfCollision::distance`]). Two cloths keep the mean of their distances.
     pub distance: Option<f32>,
     /// Groups that the cloth belongs to, one per bit (default 1).
     pub group: u32,
-    /// Groups that the cloth collides with, one per bit (default all). Two cloths collide if each wants the other.
+    /// Groups that the cloth collides with, one per bit (default all). Two cloths collide if the
+    /// mask of each contains a group of the other.
     pub mask: u32,
 }
 

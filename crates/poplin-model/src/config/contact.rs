@@ -2,7 +2,7 @@
 
 use crate::error::{ModelError, check_range};
 
-/// How the particles of a cloth collide with shapes.
+/// Collision of the particles of a cloth with colliders.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(
@@ -11,30 +11,35 @@ use crate::error::{ModelError, check_range};
     serde(default, deny_unknown_fields)
 )]
 pub struct Contact {
-    /// Coefficient of friction, `0..=100` (default 0 = off). Slopes up to `atan(friction)` hold.
+    /// Coefficient of friction, `0..=100` (default 0 = off). Cloth rests on slopes of up to
+    /// `atan(friction)`.
     pub friction: f32,
-    /// Length below which a push or a tangential displacement counts less in friction \[m\], `0..=1` (default 0). Raise it
-    /// to let cloth that hardly touches slip; the pushes of cloth at rest are about `gravity * h^2` for an iteration of `h`
-    /// seconds, 0.1 mm at 300 Hz.
+    /// Push or tangential displacement below which friction is reduced \[m\], `0..=1` (default 0).
+    /// Raise it to let cloth in light contact slip; the pushes of cloth at rest are about
+    /// `gravity * h^2` for an iteration of `h` seconds, 0.1 mm at 300 Hz.
     pub friction_slop: f32,
-    /// Whether friction moves a particle back (default true), so that what it holds stays where it is. If false it only slows
-    /// the particle down: what it holds creeps by one step of gravity per iteration, on a slope of 10 degrees
-    /// 6 mm/s at 300 Hz.
+    /// True if friction moves a particle back, so that cloth held by friction does not drift
+    /// (default true). If false, friction only slows the particle down, and held cloth creeps by
+    /// one step of gravity per iteration: 6 mm/s on a slope of 10 degrees at 300 Hz.
     pub friction_holds: bool,
-    /// Makes particles that a sphere or capsule pushes heavier for the rest of the iteration: their inverse mass is divided by
-    /// `1 + mass_scale * push^2` [1/m^2], `0..=1e9` (default 0 = off).
+    /// Mass scaling of particles pushed by a sphere or capsule, for the rest of the iteration:
+    /// their inverse mass is divided by `1 + mass_scale * push^2` [1/m^2], `0..=1e9` (default 0 =
+    /// off).
     pub mass_scale: f32,
-    /// Collides with spheres and capsules along the path of a particle since the last iteration, not only where it ends
-    /// (default off). Fast shapes then catch what they would pass through.
+    /// Continuous collision with spheres and capsules: tests the path of a particle since the last
+    /// iteration, not only its end (default off). Fast shapes then do not pass through the cloth.
     pub continuous: bool,
-    /// How far from the volume that a shape sweeps in an iteration a particle may end and still be caught by it, in radii of
-    /// the shape, `0..=1e6` (default 1e6: however far). Less lets taut cloth slip off a fast shape instead of following it.
+    /// Distance from the swept volume of a shape within which continuous collision catches a
+    /// particle, in radii of the shape, `0..=1e6` (default 1e6: unlimited). Smaller values let taut
+    /// cloth slip off a fast shape instead of following it.
     pub continuous_reach: f32,
-    /// Speed at which a particle leaves a shape that it was in before [m/s], `0.001..=1e6` (default 1e6: at once). Cloth that
-    /// starts in a shape, or that a shape jumps into, is torn apart if it is pushed out at once, since neighbours leave by
-    /// different sides; at 0.05 it stays in one piece. What goes in during an iteration, or is met by a
-    /// shape that moves, is pushed out in the same, however fast; what a growing sphere reaches, or other cloth pushes in,
-    /// counts as inside before. Game engines call it depenetration velocity.
+    /// Speed at which a particle that was already inside a shape is pushed out [m/s], `0.001..=1e6`
+    /// (default 1e6: at once). Cloth that starts inside a shape, or into which a shape jumps, is
+    /// torn apart if it is pushed out at once, since neighbours leave on different sides; at 0.05
+    /// it stays in one piece. A particle that enters during an iteration, or that a moving shape
+    /// meets, is always pushed out in the same iteration; a particle that a growing sphere reaches,
+    /// or that other cloth pushes in, counts as already inside. Game engines call this the
+    /// depenetration velocity.
     pub depenetration_speed: f32,
 }
 

@@ -1,11 +1,11 @@
-//! How fibers are solved.
+//! Choice of the fiber solver.
 
 use std::fmt;
 use std::str::FromStr;
 
 use crate::error::{ModelError, parse_name};
 
-/// How the edges of a fiber are solved.
+/// Solver of the edges of a fiber.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(
@@ -14,35 +14,37 @@ use crate::error::{ModelError, parse_name};
     serde(rename_all = "snake_case")
 )]
 pub enum FiberSolver {
-    /// One edge after the other: an error propagates by one edge per iteration against the order of the fiber.
-    /// The cheapest iteration, and the one to soften edges with.
+    /// One edge after the other. Errors propagate by one edge per iteration against the order of
+    /// the fiber. The cheapest iteration, and the one that supports soft edges.
     GaussSeidel,
-    /// All edges of a fiber as one linear system, tridiagonal, by forward elimination and back substitution (LDL^T): the fiber
-    /// is as long as it should be after one iteration, however many edges it has. On a GPU all lanes build the equations and
-    /// move the particles, one lane per fiber solves them.
+    /// All edges of a fiber as one tridiagonal linear system, by forward elimination and back
+    /// substitution (LDL^T): the fiber has its rest length after one iteration, however many edges
+    /// it has. On a GPU all lanes build the equations and move the particles, and one lane per
+    /// fiber solves them.
     ///
-    /// A phase with a fiber that visits a moving particle twice, such as a ring, is solved as [`FiberSolver::GaussSeidel`]
-    /// (cooked fibers never do; a loop is cooked as two).
+    /// A phase with a fiber that visits a moving particle twice, such as a ring, is solved with
+    /// [`FiberSolver::GaussSeidel`] (cooked fibers never do; a loop is cooked as two fibers).
     ///
-    /// Kim, "Character Clothing in PhysX-3", 2011; with [`crate::Xpbd`] compliance and damping are on the diagonal
-    /// (Macklin et al., "XPBD", 2016, eq. 26). Deviation: the last edge of a fiber between two pins keeps at most half of its
-    /// diagonal from the edges before, as `shaders/stage/semi_implicit.wgsl` says.
+    /// Kim, "Character Clothing in PhysX-3", 2011; with [`crate::Xpbd`], compliance and damping are
+    /// on the diagonal (Macklin et al., "XPBD", 2016, eq. 26). Deviation: elimination reduces the
+    /// diagonal of the last edge of a fiber between two pins to no less than half, see
+    /// `shaders/stage/semi_implicit.wgsl`.
     SemiImplicit,
-    /// The same system by parallel cyclic reduction, many lanes per fiber: `log2(edges) + 2` barriers in place of a pass along
-    /// the fiber and back. For few long fibers (ropes, ribbons, hair) on a GPU; on the CPU it costs `log2(edges)` times as
-    /// much for the same result up to rounding.
+    /// Parallel cyclic reduction of the same system, many lanes per fiber: `log2(edges) + 2`
+    /// barriers instead of two sequential passes. For few long fibers (ropes, ribbons, hair) on a
+    /// GPU; on the CPU it costs `log2(edges)` times as much for the same result up to rounding.
     ///
-    /// A phase with a fiber of two or more pins, or a cloth with motion spheres, which can pin any particle, is solved as
-    /// [`FiberSolver::SemiImplicit`]. Hockney, Jesshope, "Parallel Computers", 1981; Zhang, Cohen, Owens, "Fast Tridiagonal
-    /// Solvers on the GPU", 2010.
+    /// A phase with a fiber of two or more pins, or a cloth with motion spheres, which can pin any
+    /// particle, is solved with [`FiberSolver::SemiImplicit`]. Hockney, Jesshope, "Parallel
+    /// Computers", 1981; Zhang, Cohen, Owens, "Fast Tridiagonal Solvers on the GPU", 2010.
     CyclicReduction,
 }
 
 impl FiberSolver {
-    /// Every one.
+    /// All fiber solvers.
     pub const ALL: [Self; 3] = [Self::GaussSeidel, Self::SemiImplicit, Self::CyclicReduction];
 
-    /// Its name in scene files, and on the command line with `-` for `_`.
+    /// Name in scene files; on the command line `-` may replace `_`.
     pub fn name(self) -> &'static str {
         match self {
             Self::GaussSeidel => "gauss_seidel",
@@ -71,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn fiber_solvers_are_found_by_name_with_either_dash() {
+    fn fiber_solvers_parse_from_names_with_hyphens_or_underscores() {
         for solver in FiberSolver::ALL {
             assert_eq!(solver.to_string().parse(), Ok(solver));
             assert_eq!(solver.name().replace('_', "-").parse(), Ok(solver));

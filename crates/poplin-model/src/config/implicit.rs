@@ -5,21 +5,24 @@ use std::str::FromStr;
 use super::xpbd::MAX_SUBSTEPS;
 use crate::error::{ModelError, check_range, parse_name};
 
-/// Most iterations of a step of [`Implicit`].
+/// Largest number of iterations per step of [`Implicit`].
 pub const MAX_SOLVER_ITERATIONS: u32 = 1000;
 
-/// Largest [`Implicit::max_halvings`].
+/// Largest value of [`Implicit::max_halvings`].
 pub const MAX_HALVINGS: u32 = 8;
 
-/// Backward Euler: each step finds the positions where inertia, stretch and bending balance, by non-linear conjugate gradients.
-/// Stiffnesses are those of the cloth, in N/m and N m, and mean the same at any step and any mesh.
+/// Backward Euler: each step finds the positions where inertia, stretch and bending are in
+/// equilibrium, by the non-linear conjugate gradient method. Stiffnesses are those of the cloth, in
+/// N/m and N m, independent of step and mesh.
 ///
-/// A step minimises `sum m/(2 h^2) |x - y|^2 + E(x)`, y where the particle would be without forces of the cloth (Martin et al.,
-/// "Example-Based Elastic Materials", 2011; Gast et al., "Optimization Integrator for Large Time Steps", 2015), with directions by
-/// Polak, Ribière, 1969, and Powell, 1986, preconditioned. Long steps damp fast motion, as backward Euler does.
+/// A step minimises `sum m/(2 h^2) |x - y|^2 + E(x)`, with y the position of the particle in the
+/// absence of internal forces (Martin et al., "Example-Based Elastic Materials", 2011; Gast et al.,
+/// "Optimization Integrator for Large Time Steps", 2015). Search directions are preconditioned,
+/// after Polak, Ribière, 1969, and Powell, 1986. Long steps damp fast motion, as backward Euler
+/// does.
 ///
-/// It needs a fabric with [`crate::Fabric::triangle_shapes`]. Edges of its phases take part as springs alone, which need
-/// [`crate::Fabric::edge_breadths`].
+/// Requires a fabric with [`crate::Fabric::triangle_shapes`]. Edges of its phases take part only as
+/// springs, which require [`crate::Fabric::edge_breadths`].
 #[derive(Debug, Clone, PartialEq)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(
@@ -28,48 +31,54 @@ pub const MAX_HALVINGS: u32 = 8;
     serde(default, deny_unknown_fields)
 )]
 pub struct Implicit {
-    /// Steps of a frame, whatever its length, `1..=20_000` (default 4). Contact with colliders wants steps of 1/240 s and less.
+    /// Steps per frame, whatever the length of the frame, `1..=20_000` (default 4). Contact with
+    /// colliders requires steps of at most 1/240 s.
     pub substeps: u32,
-    /// What resists stretch and shear (default: threads).
+    /// Model of the resistance to stretch and shear (default: threads).
     pub stretch: StretchModel,
-    /// Membrane stiffness along warp (vertical) and weft (horizontal), force per width over strain [N/m], `0..=1e9` (default 1000
-    /// each). [`StretchModel::Trispring`] has the first in all directions.
+    /// Membrane stiffness along warp (vertical) and weft (horizontal), force per width over strain
+    /// [N/m], `0..=1e9` (default 1000 each). [`StretchModel::Trispring`] uses the first value in
+    /// all directions.
     pub stretch_stiffness: [f32; 2],
-    /// Shear stiffness, force per width over the angle of shear [N/m], `0..=1e9` (default 300). [`StretchModel::Trispring`] has
-    /// that of its Poisson ratio instead.
+    /// Shear stiffness, force per width over shear angle [N/m], `0..=1e9` (default 300).
+    /// [`StretchModel::Trispring`] derives it from its Poisson ratio instead.
     pub shear_stiffness: f32,
-    /// How much of a strain the cloth narrows by across it, `-0.9..=0.49` (default 0.3), with [`StretchModel::Trispring`] alone:
-    /// threads do not narrow.
+    /// Poisson ratio: transverse contraction as a fraction of the strain, `-0.9..=0.49` (default
+    /// 0.3); only for [`StretchModel::Trispring`], since threads do not contract.
     pub poisson_ratio: f32,
-    /// What resists bending (default: the angle between triangles).
+    /// Model of the resistance to bending (default: the angle between triangles).
     pub bend: BendModel,
-    /// Bending rigidity B of the cloth [N m], `0..=1e6` (default 0 = off): the moment per width that bends it to a curvature
-    /// of 1/m. Cotton has about 1e-5. Needs a fabric with [`crate::Fabric::bends`], or with two-ring edges for
-    /// [`BendModel::Springs`].
+    /// Bending rigidity B of the cloth [N m], `0..=1e6` (default 0 = off): the moment per width
+    /// that bends it to a curvature of 1/m. Cotton has about 1e-5. Requires a fabric with
+    /// [`crate::Fabric::bends`], or with two-ring edges for [`BendModel::Springs`].
     pub bending_rigidity: f32,
-    /// Fraction of their stiffness that springs have where they are shorter than at rest, `0..=1` (default 1), with
-    /// [`StretchModel::Springs`] alone: cloth that buckles between particles resists compression less.
+    /// Factor on the stiffness of springs shorter than at rest, `0..=1` (default 1); only for
+    /// [`StretchModel::Springs`]. Use less than 1 for cloth that buckles between particles and so
+    /// resists compression less.
     pub compression: f32,
-    /// Damping of stretch and shear, viscosity over stiffness \[s\], `0..=1e6` (default 0).
+    /// Damping of stretch and shear: viscosity over stiffness \[s\], `0..=1e6` (default 0).
     pub stretch_damping: f32,
-    /// Damping of bending, viscosity over rigidity \[s\], `0..=1e6` (default 0).
+    /// Damping of bending: viscosity over rigidity \[s\], `0..=1e6` (default 0).
     pub bending_damping: f32,
-    /// What directions are improved by (default: mass).
+    /// Preconditioner of the conjugate gradient method (default: mass).
     pub preconditioner: Preconditioner,
-    /// What may be left of a particle's acceleration in a solved step, as a fraction of gravity (9.81 m/s^2 where there is
-    /// none), `1e-4..=0.9` (default 0.1). Rounding to f32 may leave more in stiff cloth of fine meshes: no less is asked for.
+    /// Tolerance: residual acceleration of a particle in a solved step, as a fraction of gravity
+    /// (9.81 m/s^2 if gravity is 0), `1e-4..=0.9` (default 0.1). In stiff cloth of fine meshes the
+    /// solver relaxes it to what rounding to f32 permits.
     pub tolerance: f32,
-    /// Iterations in which a step must be solved, `1..=1000` (default 96). A step that is not is halved, or taken as it is after
-    /// [`Self::max_halvings`]; [`ImplicitReport`] counts both.
+    /// Iterations after which an unsolved step is halved, or accepted as it is after
+    /// [`Self::max_halvings`], `1..=1000` (default 96). [`ImplicitReport`] counts both cases.
     pub max_iterations: u32,
-    /// How often a step may be halved, `0..=8` (default 0: steps have a fixed length, for games). Step control by the effort of
-    /// the solve, with 6 as a good value where steps must be solved: a step that is not is taken back and made in halves; steps
-    /// that are solved in few iterations become twice as long again, up to [`Self::substeps`] a frame; the rest of a step that has
-    /// taken 1024 iterations, or four times [`Self::max_iterations`], is taken as it is. The parts of a step share its wind, tethers and collisions.
+    /// Largest number of times a step is halved, `0..=8` (default 0: fixed step length, for games).
+    /// Adapts the step length to the effort of the solve; 6 is a good value if all steps must be
+    /// solved. An unsolved step is rejected and repeated as two halves; after steps that are solved
+    /// in few iterations the length doubles again, up to the one set by [`Self::substeps`]. Once a
+    /// step has used 1024 iterations, or four times [`Self::max_iterations`], the rest of it is
+    /// accepted as it is. The parts of a step share its wind, tethers and collisions.
     pub max_halvings: u32,
 }
 
-/// What resists stretch and shear in [`Implicit`].
+/// Model of the resistance to stretch and shear in [`Implicit`].
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(
@@ -79,20 +88,23 @@ pub struct Implicit {
 )]
 #[repr(u32)]
 pub enum StretchModel {
-    /// Threads along warp and weft and the angle between them, for woven cloth (Baraff, Witkin, "Large Steps in Cloth
-    /// Simulation", 1998; weighted by area where they have its square).
+    /// Threads along warp and weft and the angle between them, for woven cloth (Baraff, Witkin,
+    /// "Large Steps in Cloth Simulation", 1998; here weighted by area, there by its square).
     #[default]
     StretchShear,
-    /// The same in all directions, with a Poisson ratio, for films and felt: three coupled springs a triangle, which are a
-    /// St. Venant-Kirchhoff membrane (Delingette, "Triangular Springs for Modeling Nonlinear Membranes", 2008).
+    /// Isotropic membrane with a Poisson ratio, for films and felt: three coupled springs per
+    /// triangle, which amount to a St. Venant-Kirchhoff membrane (Delingette, "Triangular Springs
+    /// for Modeling Nonlinear Membranes", 2008).
     Trispring,
-    /// Springs along the edges of the fabric, `k = K breadth / length` with [`crate::Fabric::edge_breadths`]: cheap, without
-    /// degenerate triangles. Diagonals hold along the threads too, which are as stiff as K + G, and narrow cloth that is pulled
-    /// as far as shear is stiff (Provot, "Deformation Constraints in a Mass-Spring Model", 1995).
+    /// Springs along the edges of the fabric, `k = K breadth / length` with
+    /// [`crate::Fabric::edge_breadths`]: cheap, without degenerate triangles. Diagonals add
+    /// stiffness along the threads too, which becomes K + G, and make stretched cloth contract
+    /// according to the shear stiffness (Provot, "Deformation Constraints in a Mass-Spring Model",
+    /// 1995).
     Springs,
 }
 
-/// What resists bending in [`Implicit`].
+/// Model of the resistance to bending in [`Implicit`].
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(
@@ -102,23 +114,27 @@ pub enum StretchModel {
 )]
 #[repr(u32)]
 pub enum BendModel {
-    /// The angle between two triangles (Grinspun et al., "Discrete Shells", 2003).
+    /// Dihedral angle between two triangles (Grinspun et al., "Discrete Shells", 2003).
     #[default]
     FaceAngle,
-    /// How far the corner of a triangle is from the plane of the other: no trigonometry. It holds up to 90 degrees between
-    /// triangles and is softer than the angle from half of that on. Rest angles beyond 1.2 rad are refused.
+    /// Distance of the third corner of each triangle from the plane of the other: no trigonometry.
+    /// Valid up to 90 degrees between triangles and softer than the angle from half of that on.
+    /// Rest angles beyond 1.2 rad are rejected.
     PlaneProjection,
-    /// The mean curvature vector, quadratic in positions: the energy of `2 sin(angle / 2)` (Bergou, Wardetzky, Harmon, Zorin,
-    /// Grinspun, "A Quadratic Bending Model for Inextensible Surfaces", 2006). The cheapest and never degenerate; for cloth that is
-    /// flat at rest and hardly stretches. Rest angles beyond 0.01 rad are refused.
+    /// Mean curvature vector, quadratic in positions: the energy of `2 sin(angle / 2)` (Bergou,
+    /// Wardetzky, Harmon, Zorin, Grinspun, "A Quadratic Bending Model for Inextensible Surfaces",
+    /// 2006). The cheapest model and never degenerate; for cloth that is flat at rest and hardly
+    /// stretches. Rest angles beyond 0.01 rad are rejected.
     Isometric,
-    /// Springs along the two-ring edges of a fabric that was cooked with `bending`. Flat, they resist only in fourth order of the
-    /// angle, so that no rigidity is theirs: they have the energy of [`Self::FaceAngle`] where cloth of squares folds by 0.5 rad
-    /// an edge, and a quarter of it at 0.25 rad.
+    /// Springs along the two-ring edges of a fabric that was cooked with `bending`. Near the flat
+    /// state their energy is of fourth order in the angle, so that they match no constant rigidity:
+    /// on a square grid the energy equals that of [`Self::FaceAngle`] at 0.5 rad per edge, and is a
+    /// quarter of it at 0.25 rad.
     Springs,
 }
 
-/// What the residual of [`Implicit`] is multiplied by before it becomes a direction: an approximate inverse of the Hessian.
+/// Preconditioner of [`Implicit`]: an approximate inverse of the Hessian that turns the residual
+/// into a search direction.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(
@@ -128,20 +144,22 @@ pub enum BendModel {
 )]
 #[repr(u32)]
 pub enum Preconditioner {
-    /// The mass alone: cheap iterations, some three `dt sqrt(K / density) / edge` a frame. However few there are, they keep momentum.
+    /// The mass only: cheap iterations, about `3 dt sqrt(K / density) / edge` per frame. Momentum
+    /// is conserved after any number of iterations.
     #[default]
     Mass,
-    /// The Hessian along chains of warp and of weft edges, each solved as a whole, and the mean of both, for stiff cloth of fine meshes:
-    /// half as many iterations at a shear stiffness of 0.3 of that along threads, a fifth and less at 0.03. Momentum is kept
-    /// as far as steps are solved.
+    /// The Hessian along chains of warp and of weft edges, each chain solved directly, and the mean
+    /// of both; for stiff cloth of fine meshes. Takes half as many iterations with a shear
+    /// stiffness of 0.3 times that along the threads, a fifth or fewer at 0.03. Momentum is
+    /// conserved to the accuracy of the solve.
     Fibers,
 }
 
 impl Preconditioner {
-    /// All of them.
+    /// All preconditioners.
     pub const ALL: [Self; 2] = [Self::Mass, Self::Fibers];
 
-    /// The name in scenes and options.
+    /// Name in scenes and options.
     pub fn name(self) -> &'static str {
         match self {
             Self::Mass => "mass",
@@ -151,10 +169,10 @@ impl Preconditioner {
 }
 
 impl StretchModel {
-    /// All of them.
+    /// All stretch models.
     pub const ALL: [Self; 3] = [Self::StretchShear, Self::Trispring, Self::Springs];
 
-    /// The name in scenes and options.
+    /// Name in scenes and options.
     pub fn name(self) -> &'static str {
         match self {
             Self::StretchShear => "stretch_shear",
@@ -165,11 +183,11 @@ impl StretchModel {
 }
 
 impl BendModel {
-    /// All of them.
+    /// All bend models.
     pub const ALL: [Self; 4] =
         [Self::FaceAngle, Self::PlaneProjection, Self::Isometric, Self::Springs];
 
-    /// Largest rest angle that it can hold \[rad\].
+    /// Largest rest angle that the model supports \[rad\].
     pub fn max_rest_angle(self) -> f32 {
         match self {
             Self::FaceAngle | Self::Springs => std::f32::consts::PI,
@@ -178,7 +196,7 @@ impl BendModel {
         }
     }
 
-    /// The name in scenes and options.
+    /// Name in scenes and options.
     pub fn name(self) -> &'static str {
         match self {
             Self::FaceAngle => "face_angle",
@@ -257,25 +275,25 @@ impl Implicit {
     }
 }
 
-/// What the implicit solver took since the cloth was added.
+/// Statistics of the implicit solver since the cloth was added.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ImplicitReport {
-    /// Steps, parts of halved ones each.
+    /// Number of steps; each part of a halved step counts.
     pub steps: u32,
-    /// Iterations of all of them, rejected ones included.
+    /// Iterations of all steps, including rejected ones.
     pub iterations: u32,
-    /// Steps that were not solved and taken as they were.
+    /// Steps that were accepted without being solved.
     pub unconverged: u32,
-    /// Steps in which nothing moved, as nothing finite was found.
+    /// Steps that moved nothing, because no finite solution was found.
     pub held: u32,
-    /// Steps that were taken back and halved.
+    /// Steps that were rejected and halved.
     pub rejections: u32,
-    /// How often steps are halved now.
+    /// Current number of halvings.
     pub halvings: u32,
 }
 
 impl ImplicitReport {
-    /// That of both, up to the largest number; of both halvings the larger.
+    /// Merges two reports: saturating sums of the counts, and the larger number of halvings.
     #[must_use]
     pub fn with(self, other: Self) -> Self {
         Self {

@@ -1,8 +1,8 @@
-//! Settings of what a cloth feels of the motion of its local space.
+//! Settings of the inertial forces from the motion of the local space.
 
 use crate::error::{ModelError, check_range};
 
-/// How much of the motion of its local space a cloth feels.
+/// Inertial forces on a cloth from the motion of its local space.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(
@@ -11,15 +11,20 @@ use crate::error::{ModelError, check_range};
     serde(default, deny_unknown_fields)
 )]
 pub struct Inertia {
-    /// Fraction of the acceleration of the local space that the cloth feels, per world axis, `0..=1` (default 1).
+    /// Fraction of the acceleration of the local space that acts on the cloth, per world axis,
+    /// `0..=1` (default 1).
     pub linear: [f32; 3],
-    /// Fraction of the angular acceleration that the cloth feels, per local axis, `0..=1` (default 1).
+    /// Fraction of the angular acceleration that acts on the cloth, per local axis, `0..=1`
+    /// (default 1).
     pub angular: [f32; 3],
-    /// Fraction of the centrifugal force of the rotating local space that the cloth feels, per local axis, `0..=1` (default 1).
+    /// Fraction of the centrifugal force of the rotating local space that acts on the cloth, per
+    /// local axis, `0..=1` (default 1).
     pub centrifugal: [f32; 3],
-    /// How much the cloth is dragged along with the translation, stiffness-like, per world axis, `0..=1` (default 0).
+    /// Drag of the cloth by the translation of the local space, stiffness-like, per world axis,
+    /// `0..=1` (default 0).
     pub linear_drag: [f32; 3],
-    /// How much the cloth is dragged along with the rotation, stiffness-like, per local axis, `0..=1` (default 0).
+    /// Drag of the cloth by the rotation of the local space, stiffness-like, per local axis,
+    /// `0..=1` (default 0).
     pub angular_drag: [f32; 3],
 }
 

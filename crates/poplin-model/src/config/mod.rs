@@ -35,11 +35,12 @@ pub use xpbd::{MAX_SUBSTEPS, Xpbd, XpbdPhase};
 
 use crate::error::{Context, ModelError, check_finite, check_range};
 
-/// Settings of one cloth. Plain fields in groups; [`ClothConfig::validate`] checks the ranges.
+/// Settings of one cloth: plain fields in groups; [`ClothConfig::validate`] checks the ranges.
 ///
-/// Stiffness-like values x in `0..=1` are stored as `log2(1 - x)` and take effect as
-/// `1 - (1 - x)^(stiffness_frequency * h)` in an iteration of `h` seconds, so that they mean the same at any frame rate;
-/// `x = 1` is clamped to `log2(1 - x) = -128` (0.948 per iteration at the default frequencies).
+/// Stiffness-like values x in `0..=1` are stored as `log2(1 - x)` and act as
+/// `1 - (1 - x)^(stiffness_frequency * h)` in an iteration of `h` seconds, so that their effect is
+/// independent of the frame rate; `x = 1` is clamped to `log2(1 - x) = -128` (0.948 per iteration
+/// at the default frequencies).
 #[derive(Debug, Clone, PartialEq)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(
@@ -48,25 +49,27 @@ use crate::error::{Context, ModelError, check_finite, check_range};
     serde(default, deny_unknown_fields)
 )]
 pub struct ClothConfig {
-    /// Acceleration of every particle [m/s^2], world axes (default 0, -9.81, 0).
+    /// Acceleration of every particle by gravity [m/s^2], world axes (default 0, -9.81, 0).
     pub gravity: [f32; 3],
     /// Fraction of the velocity lost, stiffness-like, per axis, `0..=1` (default 0).
     pub damping: [f32; 3],
     /// Reference rate of all stiffness-like values [1/s], `0.001..=10_000` (default 10).
     pub stiffness_frequency: f32,
-    /// Thickness of the cloth \[m\], `0..=1000` (default 0 = off). Above 0 the cloth collides with itself and with other cloths
-    /// that have one, at distances that follow from it where they are not set.
+    /// Thickness of the cloth \[m\], `0..=1000` (default 0 = off). Above 0 the cloth collides with
+    /// itself and with other cloths of nonzero thickness; contact distances that are not set are
+    /// derived from it.
     pub thickness: f32,
-    /// Largest speed of a particle in its local space [m/s], `0..=1e6`, or `None` (default). It holds at the end of every
-    /// iteration, whatever has moved the particle: constraints and shapes need several iterations for what is further away.
+    /// Largest speed of a particle in its local space [m/s], `0..=1e6`, or `None` (default).
+    /// Applied at the end of every iteration, after constraints and collisions, which therefore
+    /// need several iterations to correct larger errors.
     pub max_speed: Option<f32>,
-    /// How constraints are solved (default [`Solver::Pbd`]).
+    /// Constraint solver (default [`Solver::Pbd`]).
     pub solver: Solver,
-    /// Long-range attachments to the pins.
+    /// Long-range attachments to pinned particles.
     pub tethers: Tethers,
     /// Wind, drag and lift.
     pub air: Air,
-    /// What the cloth feels of the motion of its local space.
+    /// Inertial forces from the motion of the local space.
     pub inertia: Inertia,
     /// Motion constraints.
     pub motion: MotionConstraints,
@@ -76,7 +79,7 @@ pub struct ClothConfig {
     pub self_collision: SelfCollision,
     /// Collision with other cloths.
     pub cloth_collision: ClothCollision,
-    /// When the cloth comes to rest.
+    /// Conditions under which the cloth sleeps.
     pub sleep: Sleep,
 }
 
@@ -102,13 +105,15 @@ impl Default for ClothConfig {
 }
 
 impl ClothConfig {
-    /// Restates every stiffness-like value for another [`ClothConfig::stiffness_frequency`] [1/s], so that each takes the same
-    /// effect as before: x becomes `1 - (1 - x)^(old / new)`. What is 1 stays 1, and takes a whole error away in an
-    /// iteration where the new frequency is at least that of the solver. A stiffness per edge is part of the fabric, it
-    /// is not restated.
+    /// Converts every stiffness-like value to another [`ClothConfig::stiffness_frequency`] [1/s]
+    /// with the same effect: x becomes `1 - (1 - x)^(old / new)`. A value of 1 stays 1, and removes
+    /// the whole error in one iteration if the new frequency is at least that of the solver. The
+    /// stiffness per edge is part of the fabric and is not converted.
     pub fn set_stiffness_frequency(&mut self, frequency: f32) {
+        // (1 - x')^new = (1 - x)^old
         let ratio = f64::from(self.stiffness_frequency) / f64::from(frequency);
         let restate = |value: &mut f32| {
+            // 1 - (1 - x)^ratio, without cancellation for small x; `0.0 -` avoids -0.
             *value = (0.0 - f64::exp_m1(f64::ln_1p(-f64::from(*value)) * ratio)) as f32;
         };
         let Self { damping, tethers, air, inertia, motion, self_collision, solver, .. } = self;
@@ -122,7 +127,7 @@ impl ClothConfig {
         if let Some(pbd) = solver.as_pbd_mut() {
             for phase in pbd.phases.iter_mut() {
                 restate(&mut phase.stiffness);
-                // A fraction that is left, not one that is lost.
+                // A remaining fraction, not a lost one.
                 phase.stiffness_multiplier =
                     f64::from(phase.stiffness_multiplier).powf(ratio) as f32;
             }
@@ -157,7 +162,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn restated_values_take_the_same_effect() {
+    fn converted_stiffness_has_the_same_effect() {
         let mut config = ClothConfig {
             damping: [0.2, 0.0, 1.0],
             air: Air { drag: 0.04, ..Air::default() },
@@ -172,7 +177,7 @@ mod tests {
         config.set_stiffness_frequency(300.0);
         config.validate().unwrap();
         assert_eq!(config.stiffness_frequency, 300.0);
-        // What is left after a tenth of a second.
+        // Remaining fraction after a tenth of a second.
         let is_same = |old: f32, new: f32| ((1.0 - new).powf(30.0) - (1.0 - old)).abs() < 1e-4;
         let shearing = |config: &ClothConfig| config.solver.as_pbd().unwrap().phases.shearing;
         let values: [fn(&ClothConfig, PbdPhase) -> f32; 6] = [
@@ -189,7 +194,7 @@ mod tests {
         }
         assert_eq!(config.damping[1..], [0.0, 1.0]);
         assert_eq!([config.tethers.stiffness, config.motion.stiffness], [1.0; 2]);
-        // And back.
+        // Round trip.
         config.set_stiffness_frequency(10.0);
         assert!((config.damping[0] - 0.2).abs() < 1e-5 && config.damping[1..] == [0.0, 1.0]);
     }

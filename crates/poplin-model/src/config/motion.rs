@@ -2,8 +2,8 @@
 
 use crate::error::{ModelError, check_range};
 
-/// How motion spheres, which each particle may not leave, act. A sphere of radius r keeps its particle within
-/// `max(0, r * scale + bias)`.
+/// Motion constraints: spheres that the particles may not leave. A sphere of radius r keeps its
+/// particle within `max(0, r * scale + bias)`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(
@@ -14,7 +14,7 @@ use crate::error::{ModelError, check_range};
 pub struct MotionConstraints {
     /// Factor on the radii, `0..=1000` (default 1).
     pub scale: f32,
-    /// Added to the scaled radii \[m\], `-1000..=1000` (default 0).
+    /// Length added to the scaled radii \[m\], `-1000..=1000` (default 0).
     pub bias: f32,
     /// Fraction of the excess distance removed, stiffness-like, `0..=1` (default 1; 0 = off).
     pub stiffness: f32,

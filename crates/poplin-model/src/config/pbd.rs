@@ -3,8 +3,8 @@
 use super::{FiberSolver, Phases};
 use crate::error::{Context, ModelError, check_range};
 
-/// Position-based dynamics: edges have a stiffness as a fraction per time, so how much a cloth stretches depends on the
-/// frequency.
+/// Position-based dynamics: the stiffness of edges is a fraction per time, so that the stretch of a
+/// cloth depends on the frequency.
 ///
 /// Müller, Heidelberger, Hennix, Ratcliff, "Position Based Dynamics", 2007.
 #[derive(Debug, Clone, PartialEq)]
@@ -15,11 +15,13 @@ use crate::error::{Context, ModelError, check_range};
     serde(default, deny_unknown_fields)
 )]
 pub struct Pbd {
-    /// Solver iterations per second [1/s], `1..=10_000` (default 300). Higher is stiffer and costs more.
+    /// Solver iterations per second [1/s], `1..=10_000` (default 300). Higher is stiffer and costs
+    /// more.
     pub frequency: f32,
-    /// Iteration steps over which the squared step of gravity is averaged, `1..=1000` (default 30).
+    /// Number of iterations over which the squared gravity step is averaged, `1..=1000` (default
+    /// 30).
     pub acceleration_filter_width: u32,
-    /// How the edges of each phase respond (default: fully stiff).
+    /// Response of the edges of each phase (default: fully stiff).
     pub phases: Phases<PbdPhase>,
 }
 
@@ -42,7 +44,7 @@ impl Pbd {
     }
 }
 
-/// How the edges of a phase respond in [`Pbd`].
+/// Response of the edges of a phase in [`Pbd`].
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(
@@ -51,18 +53,19 @@ impl Pbd {
     serde(default, deny_unknown_fields)
 )]
 pub struct PbdPhase {
-    /// How its fibers are solved (default: stretch semi-implicit, the rest by Gauss-Seidel; [`crate::Cloth::fiber_solver`]).
+    /// Fiber solver of the phase (default: semi-implicit for stretch, otherwise Gauss-Seidel; see
+    /// [`crate::Cloth::fiber_solver`]).
     pub fiber_solver: Option<FiberSolver>,
-    /// Fraction of the length error removed, stiffness-like, `0..=1` (default 1; 0 drops the phase). A semi-implicit fiber
-    /// loses this fraction of the errors of all its edges at once.
+    /// Fraction of the length error removed, stiffness-like, `0..=1` (default 1; 0 skips the
+    /// phase). A semi-implicit fiber loses this fraction of the errors of all its edges at once.
     pub stiffness: f32,
-    /// Softens the edge between the two limits: the fraction of the error *within* them that is still corrected, `0..=1`
-    /// (default 1: no soft range). In a semi-implicit fiber an edge in its soft range is a spring that yields to its
-    /// neighbours.
+    /// Fraction of the length error that is still corrected in the soft range between the two
+    /// limits, `0..=1` (default 1: no soft range). In a semi-implicit fiber an edge in its soft
+    /// range is a spring that yields to its neighbours.
     pub stiffness_multiplier: f32,
-    /// Shortest relative length of the soft range, `0.001..=1` (default 1).
+    /// Lower limit of the soft range, relative to the rest length, `0.001..=1` (default 1).
     pub compression_limit: f32,
-    /// Longest relative length of the soft range, `1..=1000` (default 1).
+    /// Upper limit of the soft range, relative to the rest length, `1..=1000` (default 1).
     pub stretch_limit: f32,
 }
 

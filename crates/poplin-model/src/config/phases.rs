@@ -3,7 +3,8 @@
 use crate::PhaseKind;
 use crate::error::{Context, ModelError};
 
-/// One setting per kind of phase, which applies to every phase of that kind except those with one of their own.
+/// Settings per kind of phase. Each applies to every phase of that kind, except phases with a
+/// setting of their own.
 #[derive(Debug, Clone, Default, PartialEq)]
 #[cfg_attr(
     feature = "schema",
@@ -22,19 +23,20 @@ use crate::error::{Context, ModelError};
 pub struct Phases<T> {
     /// Stretch along the warp direction.
     pub vertical: T,
-    /// Stretch across it.
+    /// Stretch across the warp direction.
     pub horizontal: T,
-    /// Diagonals.
+    /// Diagonals, which resist shear.
     pub shearing: T,
     /// Edges over two triangles, which resist folding.
     pub bending: T,
-    /// Single phases, by index into [`crate::Fabric::phases`], in place of the setting of their kind (default none). The last
-    /// entry of a phase counts. For fabrics with several phases of one kind; cooking makes one of each.
+    /// Single phases, by index into [`crate::Fabric::phases`], with settings that override those of
+    /// their kind (default none). The last entry of a phase wins. For fabrics with
+    /// several phases of one kind; cooking makes one phase of each kind.
     pub single: Vec<(u32, T)>,
 }
 
 impl<T> Phases<T> {
-    /// The same setting for every phase.
+    /// Applies one setting to every phase.
     pub fn all(setting: T) -> Self
     where
         T: Clone,
@@ -43,7 +45,7 @@ impl<T> Phases<T> {
         Self { vertical, horizontal, shearing, bending: setting, single: Vec::new() }
     }
 
-    /// The setting of phases of a kind.
+    /// Setting of phases of a kind.
     pub fn kind(&self, kind: PhaseKind) -> &T {
         match kind {
             PhaseKind::Vertical => &self.vertical,
@@ -53,7 +55,7 @@ impl<T> Phases<T> {
         }
     }
 
-    /// The setting of phases of a kind, to change it.
+    /// Setting of phases of a kind, mutable.
     pub fn kind_mut(&mut self, kind: PhaseKind) -> &mut T {
         match kind {
             PhaseKind::Vertical => &mut self.vertical,
@@ -63,20 +65,20 @@ impl<T> Phases<T> {
         }
     }
 
-    /// The setting of phase `index` of a fabric, which is of this kind.
+    /// Setting of phase `index` of a fabric, whose kind is `kind`.
     pub fn of(&self, index: u32, kind: PhaseKind) -> &T {
         let single = self.single.iter().rev().find(|(phase, _)| *phase == index);
         single.map_or_else(|| self.kind(kind), |(_, setting)| setting)
     }
 
-    /// The settings of all kinds, then those of single phases.
+    /// Iterates over the settings of all kinds, then over those of single phases.
     pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut T> {
         let Self { vertical, horizontal, shearing, bending, single } = self;
         let kinds = [vertical, horizontal, shearing, bending];
         kinds.into_iter().chain(single.iter_mut().map(|(_, setting)| setting))
     }
 
-    /// Every setting made into another.
+    /// Converts every setting with `change`.
     pub fn map<U>(&self, change: impl Fn(&T) -> U) -> Phases<U> {
         Phases {
             vertical: change(&self.vertical),
@@ -97,7 +99,7 @@ impl<T> Phases<T> {
         self.single.iter().try_for_each(|(_, setting)| check(setting).within("single"))
     }
 
-    /// Refuses settings of phases that the fabric does not have.
+    /// Rejects settings of phases that the fabric does not have.
     pub(crate) fn validate_indices(&self, phase_count: usize) -> Result<(), ModelError> {
         crate::error::check_indices(
             "solver phases.single",

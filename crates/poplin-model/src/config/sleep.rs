@@ -2,7 +2,7 @@
 
 use crate::error::{ModelError, check_range};
 
-/// When a cloth that has come to rest is no longer simulated.
+/// Conditions under which a cloth at rest is no longer simulated.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(
@@ -11,11 +11,12 @@ use crate::error::{ModelError, check_range};
     serde(default, deny_unknown_fields)
 )]
 pub struct Sleep {
-    /// Speed below which a particle counts as resting, per axis [m/s], `0..=1000` (default 0 = never sleeps).
+    /// Speed below which a particle is at rest, per axis [m/s], `0..=1000` (default 0 = never
+    /// sleeps).
     pub threshold: f32,
     /// Simulated time between two tests for rest \[ms\], `1..=60_000` (default 50).
     pub test_interval: u32,
-    /// Passed tests in a row after which the cloth sleeps, `1..=10_000` (default 10).
+    /// Consecutive passed tests after which the cloth sleeps, `1..=10_000` (default 10).
     pub after_count: u32,
 }
 

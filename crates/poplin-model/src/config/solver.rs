@@ -1,10 +1,10 @@
-//! How the constraints of a cloth are solved.
+//! Choice of the constraint solver.
 
 use super::{FiberSolver, Implicit, Pbd, Xpbd};
 use crate::PhaseKind;
 use crate::error::{Context, ModelError};
 
-/// How the constraints of a cloth are solved, with the settings that only that solver reads.
+/// Constraint solver of a cloth, with its settings.
 #[derive(Debug, Clone, PartialEq)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(
@@ -28,57 +28,58 @@ impl Default for Solver {
 }
 
 impl Solver {
-    /// Position-based dynamics with this many iterations per second [1/s], the rest at defaults.
+    /// Position-based dynamics with `frequency` iterations per second [1/s] and defaults otherwise.
     pub fn pbd(frequency: f32) -> Self {
         Self::Pbd(Pbd { frequency, ..Pbd::default() })
     }
 
-    /// Extended position-based dynamics with this many iterations per frame, the rest at defaults.
+    /// Extended position-based dynamics with `substeps` iterations per frame and defaults
+    /// otherwise.
     pub fn xpbd(substeps: u32) -> Self {
         Self::Xpbd(Xpbd { substeps, ..Xpbd::default() })
     }
 
-    /// Backward Euler with this many steps per frame, the rest at defaults.
+    /// Backward Euler with `substeps` steps per frame and defaults otherwise.
     pub fn implicit(substeps: u32) -> Self {
         Self::Implicit(Implicit { substeps, ..Implicit::default() })
     }
 
-    /// Whether it is [`Solver::Xpbd`].
+    /// True for [`Solver::Xpbd`].
     pub fn is_xpbd(&self) -> bool {
         matches!(self, Self::Xpbd(_))
     }
 
-    /// The settings of [`Solver::Pbd`], if it is one.
+    /// Settings of [`Solver::Pbd`], otherwise `None`.
     pub fn as_pbd(&self) -> Option<&Pbd> {
         if let Self::Pbd(pbd) = self { Some(pbd) } else { None }
     }
 
-    /// The settings of [`Solver::Pbd`], to change them, if it is one.
+    /// Settings of [`Solver::Pbd`], mutable, otherwise `None`.
     pub fn as_pbd_mut(&mut self) -> Option<&mut Pbd> {
         if let Self::Pbd(pbd) = self { Some(pbd) } else { None }
     }
 
-    /// The settings of [`Solver::Xpbd`], if it is one.
+    /// Settings of [`Solver::Xpbd`], otherwise `None`.
     pub fn as_xpbd(&self) -> Option<&Xpbd> {
         if let Self::Xpbd(xpbd) = self { Some(xpbd) } else { None }
     }
 
-    /// The settings of [`Solver::Xpbd`], to change them, if it is one.
+    /// Settings of [`Solver::Xpbd`], mutable, otherwise `None`.
     pub fn as_xpbd_mut(&mut self) -> Option<&mut Xpbd> {
         if let Self::Xpbd(xpbd) = self { Some(xpbd) } else { None }
     }
 
-    /// The settings of [`Solver::Implicit`], if it is one.
+    /// Settings of [`Solver::Implicit`], otherwise `None`.
     pub fn as_implicit(&self) -> Option<&Implicit> {
         if let Self::Implicit(implicit) = self { Some(implicit) } else { None }
     }
 
-    /// The settings of [`Solver::Implicit`], to change them, if it is one.
+    /// Settings of [`Solver::Implicit`], mutable, otherwise `None`.
     pub fn as_implicit_mut(&mut self) -> Option<&mut Implicit> {
         if let Self::Implicit(implicit) = self { Some(implicit) } else { None }
     }
 
-    /// Bending rigidity of the cloth [N m], 0 where it has none.
+    /// Bending rigidity of the cloth [N m], 0 if off or not supported by the solver.
     pub fn bending_rigidity(&self) -> f32 {
         match self {
             Self::Pbd(_) => 0.0,
@@ -87,18 +88,19 @@ impl Solver {
         }
     }
 
-    /// Whether its bending rigidity is that of [`crate::Fabric::bends`], the angles between triangles.
+    /// True if the solver applies a bending rigidity to [`crate::Fabric::bends`], the angles
+    /// between triangles.
     pub fn needs_bends(&self) -> bool {
         self.bending_rigidity() > 0.0 && !self.needs_two_ring_edges()
     }
 
-    /// Whether its bending rigidity is that of two-ring edges ([`PhaseKind::Bending`]).
+    /// True if the solver applies a bending rigidity to two-ring edges ([`PhaseKind::Bending`]).
     pub fn needs_two_ring_edges(&self) -> bool {
         let bends_by_springs = |implicit: &Implicit| implicit.bend == super::BendModel::Springs;
         self.bending_rigidity() > 0.0 && self.as_implicit().is_some_and(bends_by_springs)
     }
 
-    /// Sets the bending rigidity [N m]; nothing with [`Solver::Pbd`].
+    /// Sets the bending rigidity [N m]; no effect with [`Solver::Pbd`].
     pub fn set_bending_rigidity(&mut self, rigidity: f32) {
         match self {
             Self::Pbd(_) => {}
@@ -107,7 +109,7 @@ impl Solver {
         }
     }
 
-    /// How the fibers of phase `index` of a fabric, which is of this kind, are to be solved, if that is set.
+    /// Fiber solver set for phase `index` of a fabric, whose kind is `kind`; `None` if not set.
     pub fn fiber_solver(&self, index: u32, kind: PhaseKind) -> Option<FiberSolver> {
         match self {
             Self::Pbd(pbd) => pbd.phases.of(index, kind).fiber_solver,
@@ -116,8 +118,9 @@ impl Solver {
         }
     }
 
-    /// Sets how the fibers of all phases are solved; `None`: [`crate::Cloth::fiber_solver`] decides. Nothing with
-    /// [`Solver::Implicit`], which solves none.
+    /// Sets the fiber solver of all phases; `None` leaves the choice to
+    /// [`crate::Cloth::fiber_solver`]. No effect with [`Solver::Implicit`], which does not solve
+    /// fibers.
     pub fn set_fiber_solver(&mut self, fiber_solver: Option<FiberSolver>) {
         match self {
             Self::Pbd(pbd) => {
@@ -130,8 +133,8 @@ impl Solver {
         }
     }
 
-    /// Whether the phase `index` of a fabric, which is of this kind, is solved at all: not with a stiffness of 0, and none with
-    /// [`Solver::Implicit`].
+    /// True if phase `index` of a fabric, whose kind is `kind`, is solved: never with
+    /// [`Solver::Implicit`], and not with a stiffness of 0.
     pub fn solves(&self, index: u32, kind: PhaseKind) -> bool {
         match self {
             Self::Pbd(pbd) => pbd.phases.of(index, kind).stiffness > 0.0,
@@ -152,7 +155,7 @@ impl Solver {
         }
     }
 
-    /// `pbd`, `xpbd` or `implicit`, as in scene files.
+    /// Name in scene files: `pbd`, `xpbd` or `implicit`.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Pbd(_) => "pbd",
@@ -161,7 +164,7 @@ impl Solver {
         }
     }
 
-    /// Refuses settings of single phases that the fabric does not have.
+    /// Rejects settings of single phases that the fabric does not have.
     pub(crate) fn validate_indices(&self, phase_count: usize) -> Result<(), ModelError> {
         match self {
             Self::Pbd(pbd) => pbd.phases.validate_indices(phase_count),

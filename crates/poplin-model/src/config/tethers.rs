@@ -2,7 +2,7 @@
 
 use crate::error::{ModelError, check_range};
 
-/// How the tethers of a fabric (long-range attachments) keep particles from straying from the pins.
+/// Tethers (long-range attachments), which limit the distance of particles from pinned ones.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(

@@ -3,15 +3,17 @@
 use super::{FiberSolver, Phases};
 use crate::error::{Context, ModelError, check_range};
 
-/// Most iterations of a frame with [`Xpbd`].
+/// Largest number of iterations per frame with [`Xpbd`], and of steps with [`crate::Implicit`].
 pub const MAX_SUBSTEPS: u32 = 20_000;
 
-/// Extended position-based dynamics with small steps: each frame is cut into `substeps` iterations, edges have a compliance
-/// in m/N, bends a rigidity in N m, and neither depends on the step. Fibers are solved as a whole.
+/// Extended position-based dynamics with small steps: each frame is divided into `substeps`
+/// iterations; the compliance of edges in m/N and the rigidity of bends in N m do not depend on the
+/// step. The edges of a fiber are solved together.
 ///
-/// Macklin, Müller, Chentanez, "XPBD", 2016, eq. 18 and 26; Macklin et al., "Small Steps in Physics Simulation", 2019.
-/// Deviations: one linear system per fiber instead of one equation per edge, gravity of the step itself (no
-/// [`crate::Pbd::acceleration_filter_width`]), and bends as `shaders/stage/bend.wgsl` says.
+/// Macklin, Müller, Chentanez, "XPBD", 2016, eq. 18 and 26; Macklin et al., "Small Steps in Physics
+/// Simulation", 2019. Deviations: one linear system per fiber instead of one equation per edge, the
+/// gravity of each step without averaging (no [`crate::Pbd::acceleration_filter_width`]), and the
+/// bends documented in `shaders/stage/bend.wgsl`.
 #[derive(Debug, Clone, PartialEq)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(
@@ -20,15 +22,16 @@ pub const MAX_SUBSTEPS: u32 = 20_000;
     serde(default, deny_unknown_fields)
 )]
 pub struct Xpbd {
-    /// Iterations of a frame, whatever its length, `1..=20_000` (default 20).
+    /// Iterations per frame, whatever its length, `1..=20_000` (default 20).
     pub substeps: u32,
-    /// Bending rigidity B of the cloth [N m], `0..=1e6` (default 0 = off): the moment per width that bends it to a curvature
-    /// of 1/m. Cotton has about 1e-5. Needs a fabric with [`crate::Fabric::bends`].
+    /// Bending rigidity B of the cloth [N m], `0..=1e6` (default 0 = off): the moment per width
+    /// that bends it to a curvature of 1/m. Cotton has about 1e-5. Requires a fabric with
+    /// [`crate::Fabric::bends`].
     pub bending_rigidity: f32,
-    /// Damping of bending [N m s], `0..=1e6` (default 0): the moment per width against a change of curvature of 1/m per
-    /// second. Acts only with a bending rigidity above 0.
+    /// Damping of bending [N m s], `0..=1e6` (default 0): the moment per width at a rate of change
+    /// of curvature of 1/m per second. Acts only with a bending rigidity above 0.
     pub bending_damping: f32,
-    /// How the edges of each phase respond (default: they do not stretch).
+    /// Response of the edges of each phase (default: they do not stretch).
     pub phases: Phases<XpbdPhase>,
 }
 
@@ -56,7 +59,7 @@ impl Xpbd {
     }
 }
 
-/// How the edges of a phase respond in [`Xpbd`].
+/// Response of the edges of a phase in [`Xpbd`].
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(
@@ -65,13 +68,15 @@ impl Xpbd {
     serde(default, deny_unknown_fields)
 )]
 pub struct XpbdPhase {
-    /// How its fibers are solved (default: semi-implicit; [`crate::Cloth::fiber_solver`]).
+    /// Fiber solver of the phase (default: semi-implicit; see [`crate::Cloth::fiber_solver`]).
     pub fiber_solver: Option<FiberSolver>,
-    /// Compliance of each edge [m/N], `0..=1e9` (default 0: does not stretch). A strip of cloth of membrane stiffness K [N/m]
-    /// per width has edges of `length / (K * width)` where each carries `width`.
+    /// Compliance of each edge [m/N], `0..=1e9` (default 0: does not stretch). For cloth of
+    /// membrane stiffness K [N/m], an edge that represents a strip of width `width` has the
+    /// compliance `length / (K * width)`.
     pub compliance: f32,
-    /// Damping of each edge [N s/m], `0..=1e9` (default 0): the force against a change of its length of 1 m/s. Acts only with a
-    /// compliance above 0: an edge that does not stretch has nothing to damp.
+    /// Damping of each edge [N s/m], `0..=1e9` (default 0): the force at a rate of change of its
+    /// length of 1 m/s. Acts only with a compliance above 0, since an edge that does not stretch
+    /// has nothing to damp.
     pub damping: f32,
 }
 

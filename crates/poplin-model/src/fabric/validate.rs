@@ -1,0 +1,216 @@
+//! Validation of a fabric.
+
+use super::{Fabric, Wing};
+use crate::error::{ModelError, check_indices, check_range};
+
+impl Fabric {
+    /// Checks every index, prefix sum and length, independent of which particles are pinned.
+    ///
+    /// # Errors
+    /// The first [`ModelError`] found, with its position.
+    pub fn validate(&self) -> Result<(), ModelError> {
+        let particles = self.particle_count as usize;
+        if particles == 0 {
+            return Err(ModelError::Empty { what: "fabric particles" });
+        }
+        if particles > crate::MAX_PARTICLES {
+            return Err(ModelError::TooMany {
+                what: "fabric particles",
+                count: particles,
+                limit: crate::MAX_PARTICLES,
+            });
+        }
+        check_prefix_sums("fabric set_fiber_begin", &self.set_fiber_begin, self.fiber_count())?;
+        check_prefix_sums("fabric fiber_edge_begin", &self.fiber_edge_begin, self.edge_count())?;
+        let expected = self.edge_count() + self.fiber_count();
+        if self.fiber_vertices.len() != expected {
+            return Err(ModelError::Length {
+                what: "fabric fiber_vertices",
+                len: self.fiber_vertices.len(),
+                expected,
+            });
+        }
+        check_indices("fabric fiber_vertices", self.fiber_vertices.iter().copied(), particles)?;
+        for (position, phase) in self.phases.iter().enumerate() {
+            if phase.set_begin > phase.set_end || phase.set_end as usize > self.set_count() {
+                return Err(ModelError::IndexOutOfRange {
+                    what: "fabric phase set",
+                    position,
+                    index: phase.set_end,
+                    count: self.set_count(),
+                });
+            }
+        }
+        check_lengths("fabric rest_lengths", &self.rest_lengths)?;
+        if !self.edge_stiffness_log2.is_empty() {
+            let (len, expected) = (self.edge_stiffness_log2.len(), self.edge_count());
+            if len != expected {
+                return Err(ModelError::Length {
+                    what: "fabric edge_stiffness_log2",
+                    len,
+                    expected,
+                });
+            }
+            for &value in &self.edge_stiffness_log2 {
+                check_range("fabric edge_stiffness_log2", value, -128.0, 0.0)?;
+            }
+        }
+        let expected = particles * self.tethers_per_particle as usize;
+        for (what, len) in [
+            ("fabric tether_anchors", self.tether_anchors.len()),
+            ("fabric tether_lengths", self.tether_lengths.len()),
+        ] {
+            if len != expected {
+                return Err(ModelError::Length { what, len, expected });
+            }
+        }
+        check_indices("fabric tether_anchors", self.tether_anchors.iter().copied(), particles)?;
+        check_lengths("fabric tether_lengths", &self.tether_lengths)?;
+        check_indices(
+            "fabric triangle corner",
+            self.triangles.iter().flatten().copied(),
+            particles,
+        )?;
+        self.validate_triangle_shapes()?;
+        let (len, expected) = (self.edge_breadths.len(), self.edge_count());
+        if len != 0 && len != expected {
+            return Err(ModelError::Length { what: "fabric edge_breadths", len, expected });
+        }
+        check_lengths("fabric edge_breadths", &self.edge_breadths)?;
+        let corners = self.virtual_particles.iter().flat_map(|point| point.corners);
+        check_indices("fabric virtual_particles corner", corners, particles)?;
+        for (index, point) in self.virtual_particles.iter().enumerate() {
+            let [a, b, c] = point.corners;
+            if a == b || b == c || c == a {
+                return Err(ModelError::RepeatedCorner {
+                    what: "fabric virtual_particles",
+                    index,
+                    corners: point.corners,
+                });
+            }
+            point.weights.iter().try_for_each(|&weight| {
+                check_range("virtual particle weight", weight, -8.0, 8.0)
+            })?;
+            // A push divides by the sum of squares.
+            let square = point.weights.iter().map(|weight| weight * weight).sum();
+            check_range("sum of a virtual particle's squared weights", square, 1e-6, 192.0)?;
+        }
+        self.validate_bends()
+    }
+
+    fn validate_triangle_shapes(&self) -> Result<(), ModelError> {
+        let (len, expected) = (self.triangle_shapes.len(), self.triangles.len());
+        if len != 0 && len != expected {
+            return Err(ModelError::Length { what: "fabric triangle_shapes", len, expected });
+        }
+        let limit = crate::MAX_COORDINATE;
+        self.triangle_shapes
+            .as_flattened()
+            .iter()
+            .try_for_each(|&value| check_range("fabric triangle_shapes", value, -limit, limit))
+    }
+
+    fn validate_bends(&self) -> Result<(), ModelError> {
+        let total = self.bends.len();
+        let begins: Vec<u32> =
+            std::iter::once(0).chain(self.bend_set_ends.iter().copied()).collect();
+        check_prefix_sums("fabric bend_set_ends (with a leading 0)", &begins, total)?;
+        let particles = self.bends.iter().flat_map(|bend| bend.particles);
+        check_indices("fabric bends particle", particles, self.particle_count as usize)?;
+        for (index, bend) in self.bends.iter().enumerate() {
+            let particles = bend.particles;
+            if (1..4).any(|k| particles[..k].contains(&particles[k])) {
+                return Err(ModelError::RepeatedBendParticle { index, particles });
+            }
+            check_range(
+                "fabric bends rest_angle",
+                bend.rest_angle,
+                -std::f32::consts::PI,
+                std::f32::consts::PI,
+            )?;
+            check_range("fabric bends weight", bend.weight, 0.0, 1e9)?;
+            for Wing { height, foot } in bend.wings {
+                check_range("fabric bends wing height", height, 0.0, crate::MAX_COORDINATE)?;
+                check_range("fabric bends wing foot", foot, -1e9, 1e9)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks that the fibers, and the bends, of every set share no moving particle
+    /// (`inverse_mass(particle) > 0`).
+    ///
+    /// # Errors
+    /// [`ModelError::SharedParticle`] or [`ModelError::SharedBendParticle`] for the first pair that
+    /// would race.
+    pub fn validate_sets(&self, inverse_mass: impl Fn(u32) -> f32) -> Result<(), ModelError> {
+        // Last set that used each particle, and the fiber that did.
+        let mut owner = vec![(usize::MAX, 0usize); self.particle_count as usize];
+        for set in 0..self.set_count() {
+            for fiber in self.set_fiber_begin[set] as usize..self.set_fiber_begin[set + 1] as usize
+            {
+                for &particle in self.fiber_vertices(fiber) {
+                    if inverse_mass(particle) <= 0.0 {
+                        continue;
+                    }
+                    // A fiber may visit its own particle twice: one lane processes it in order.
+                    let (last_set, first) = owner[particle as usize];
+                    if last_set == set && first != fiber {
+                        return Err(ModelError::SharedParticle {
+                            set,
+                            first,
+                            second: fiber,
+                            particle,
+                        });
+                    }
+                    owner[particle as usize] = (set, fiber);
+                }
+            }
+        }
+        // Again for bends; each bend visits its four particles once.
+        owner.fill((usize::MAX, 0));
+        let mut begin = 0;
+        for (set, &end) in self.bend_set_ends.iter().enumerate() {
+            for bend in begin..end as usize {
+                for particle in self.bends[bend]
+                    .particles
+                    .into_iter()
+                    .filter(|&particle| inverse_mass(particle) > 0.0)
+                {
+                    let (last_set, first) = owner[particle as usize];
+                    if last_set == set {
+                        return Err(ModelError::SharedBendParticle {
+                            set,
+                            first,
+                            second: bend,
+                            particle,
+                        });
+                    }
+                    owner[particle as usize] = (set, bend);
+                }
+            }
+            begin = end as usize;
+        }
+        Ok(())
+    }
+}
+
+fn check_prefix_sums(what: &'static str, begins: &[u32], total: usize) -> Result<(), ModelError> {
+    if begins.is_empty() && total == 0 {
+        return Ok(());
+    }
+    let mut last = 0;
+    for (position, &value) in begins.iter().enumerate() {
+        let wrong_start = position == 0 && value != 0;
+        let wrong_end = position + 1 == begins.len() && value as usize != total;
+        if wrong_start || wrong_end || value < last {
+            return Err(ModelError::PrefixSum { what, position, value, total });
+        }
+        last = value;
+    }
+    if begins.is_empty() { Err(ModelError::Empty { what }) } else { Ok(()) }
+}
+
+fn check_lengths(what: &'static str, lengths: &[f32]) -> Result<(), ModelError> {
+    lengths.iter().try_for_each(|&length| check_range(what, length, 0.0, crate::MAX_COORDINATE))
+}
