@@ -1,4 +1,4 @@
-//! The scene file as serde sees it, and its conversion to a [`Scene`].
+//! Scene files as serde reads them, and their conversion to a [`Scene`].
 
 use std::borrow::Cow;
 use std::io::Read;
@@ -28,45 +28,49 @@ use super::{
 use crate::picture::View;
 use crate::{FRAME_FORMATS, FrameFormat, IoError};
 
-/// Longest scene file \[bytes\]: scenes name meshes, they do not hold them.
+/// Size limit of a scene file \[bytes\]; meshes are in files of their own.
 const MAX_SCENE_BYTES: usize = 16 << 20;
 
-/// Least likeness of a name that is offered for an unknown one.
+/// Minimum similarity of a known name that is suggested for an unknown one.
 const LIKENESS: f64 = 0.85;
 
-/// Least likeness of a name that an unknown one is taken to be a slip of.
+/// Similarity above which an unknown name counts as a typo of a known one.
 const TYPO: f64 = 0.9;
 
-/// Most keys of other tables that are offered for an unknown one: more say nothing.
+/// Maximum number of keys in other tables that are suggested for an unknown key; longer lists do
+/// not help.
 const MAX_ELSEWHERE: usize = 3;
 
-/// A scene of poplin: cloths, what they collide with, wind.
+/// Scene of poplin: cloths, colliders and wind.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "Scene")]
 pub(super) struct SceneFile {
-    /// Title, for people (default: the file's name).
+    /// Title shown to people (default: the file's name).
     title: Option<String>,
-    /// Frames to simulate, `1..=1_000_000` (default 120).
+    /// Number of frames to simulate, `1..=1_000_000` (default 120).
     #[serde(default = "default_frames")]
     frames: u32,
     /// Frames per second [1/s], `0.1..=10_000` (default 60).
     #[serde(default = "default_frame_rate")]
     frame_rate: f32,
-    /// Formats to write the frames in (default `pc2`).
+    /// Formats in which the frames are written (default `pc2`).
     #[serde(default = "default_formats")]
     formats: Vec<FrameFormat>,
-    /// Wind on every cloth that has none of its own (default none).
+    /// Wind on every cloth without its own `wind` (default none).
     wind: Option<Wind>,
-    /// From where the pictures are seen (default: from the front right, slightly above, or high above for what lies flat).
+    /// Camera direction of pictures (default: from the front right and slightly above, or high
+    /// above for a flat scene).
     camera: Option<CameraFile>,
-    /// How contacts between cloths are solved: those with a `thickness`, or a `distance` in their `cloth_collision`.
+    /// Solver of contacts between cloths that have a `thickness`, or a `distance` in their
+    /// `cloth_collision`.
     #[serde(default)]
     cloth_contact_solver: ClothContactSolver,
-    /// A cloth, at least one: `[[cloth]]`. It needs one of `grid`, `tube` and `mesh`.
+    /// Cloths, at least one: `[[cloth]]`. Each needs exactly one of `grid`, `tube` and `mesh`.
     #[serde(default)]
     cloth: Vec<ClothFile>,
-    /// A shape to collide with: `[[collider]]`. It needs one of the shapes from `sphere` to `mesh`.
+    /// Shapes to collide with: `[[collider]]`. Each needs exactly one of the shapes from `sphere`
+    /// to `mesh`.
     #[serde(default)]
     collider: Vec<ColliderFile>,
 }
@@ -75,8 +79,8 @@ pub(super) struct SceneFile {
 #[serde(default, deny_unknown_fields)]
 #[schemars(rename = "Camera")]
 struct CameraFile {
-    /// Rotation around the vertical [degrees], `-360..=360` (default 32): 0 looks along -z (from the front), 90 along -x (from
-    /// the right).
+    /// Rotation around the vertical axis [degrees], `-360..=360` (default 32): 0 looks along -z
+    /// (from the front), 90 along -x (from the right).
     azimuth: f64,
     /// Height above the horizon [degrees], `-89..=89` (default 16).
     elevation: f64,
@@ -93,59 +97,68 @@ impl Default for CameraFile {
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "Cloth")]
 struct ClothFile {
-    /// Name, also of its files; no other cloth has it (default `cloth 0`, `cloth 1`, ...).
+    /// Name of the cloth and of its files, unique in the scene (default `cloth 0`, `cloth 1`, ...).
     name: Option<String>,
-    /// The mesh is a rectangle of quads.
+    /// Rectangular mesh of quads.
     grid: Option<GridShape>,
-    /// The mesh is a tube of quads, or a sector of one.
+    /// Tubular mesh of quads, or a sector of a tube.
     tube: Option<TubeShape>,
-    /// The mesh is this file (OBJ, PLY, STL, glTF, GLB); its path counts from the folder of the scene file.
+    /// Mesh file (OBJ, PLY, STL, glTF, GLB), its path relative to the folder of the scene file.
     mesh: Option<PathBuf>,
-    /// Its pose and scale in its local space; in the world, if that does not move.
+    /// Pose and scale in the cloth's local space, or in the world without a `frame`.
     #[serde(default)]
     transform: Transform,
-    /// What it is made of: density, stretch, shear, bending, damping, friction and thickness of measured cloth, where the
-    /// settings of the cloth do not state them (default: none); a compliance of 0 counts as not stated. Stretch and bending go with
-    /// `solver.xpbd`, which is the default beside a material.
+    /// Material with measured values (default none): sets density, stretch, shear, bending,
+    /// damping, friction and thickness unless the cloth states them; a compliance of 0 counts as
+    /// not stated. Stretch, shear and bending need `solver.xpbd`, the default beside a material, or
+    /// `solver.implicit`.
     material: Option<MaterialName>,
-    /// Mass per area [kg/m^2], `1e-9..=1e9` (default that of the material, or 0.2, a light cotton).
+    /// Mass per area [kg/m^2], `1e-9..=1e9` (default: that of the material, else 0.2, a light
+    /// cotton).
     density: Option<f32>,
-    /// Rules for vertices that are pinned, before the transform (default none): `top:3%` (also `bottom`, `left`, `right`,
-    /// `front`, `back`), `corner:top-left`, `box:x0,y0,z0,x1,y1,z1`, `indices:0,5,7-12`, `all`, `none`.
+    /// Rules that select the pinned vertices, evaluated before the transform (default none):
+    /// `top:3%` (also `bottom`, `left`, `right`, `front`, `back`), `corner:top-left`,
+    /// `box:x0,y0,z0,x1,y1,z1`, `indices:0,5,7-12`, `all`, `none`.
     #[serde(default)]
     pins: Rules,
     /// Pins that move and rotate along a path: `[[cloth.animated_pins]]` (default none).
     #[serde(default)]
     animated_pins: Vec<AnimatedPinsFile>,
-    /// Spheres around the rest positions of vertices that they may not leave: `[[cloth.motion_spheres]]` (default none). They move with the
-    /// local space; `motion` says how they act.
+    /// Spheres around rest positions that vertices may not leave: `[[cloth.motion_spheres]]`
+    /// (default none). They move with the local space; `motion` has their settings.
     #[serde(default)]
     motion_spheres: Vec<MotionSpheresFile>,
-    /// Spheres behind the rest positions of vertices that they may not enter, known as backstops: `[[cloth.separation_spheres]]` (default
-    /// none). They move with the local space.
+    /// Spheres behind rest positions that vertices may not enter (backstops):
+    /// `[[cloth.separation_spheres]]` (default none). They move with the local space.
     #[serde(default)]
     separation_spheres: Vec<SeparationSpheresFile>,
-    /// Accelerations of vertices on top of gravity: `[[cloth.accelerations]]` (default none).
+    /// Accelerations of vertices in addition to gravity: `[[cloth.accelerations]]` (default none).
     #[serde(default)]
     accelerations: Vec<AccelerationFile>,
-    /// The path of the local space, that of the body that wears the cloth (default: it is the world). Pins move with it, and
-    /// `inertia` says how much of the motion the cloth feels. Copies have local spaces of their own, `spacing` apart.
+    /// Path of the local space, for example of the body that wears the cloth (default: the local
+    /// space is the world). Pins move with it, and `inertia` sets how strongly its motion acts on
+    /// the cloth. Each copy has its own local space, `spacing` apart.
     frame: Option<LocalFrame>,
-    /// Its own wind, in place of that of the scene.
+    /// Wind on this cloth, instead of the scene's `wind`.
     wind: Option<Wind>,
     /// Acceleration of every particle [m/s^2], world axes (default 0, -9.81, 0).
     gravity: Option<[f32; 3]>,
-    /// Fraction of the velocity lost, stiffness-like, per axis, `0..=1` (default 0).
+    /// Fraction of the velocity lost per axis within 1 / `stiffness_frequency`, `0..=1` (default
+    /// 0).
     damping: Option<[f32; 3]>,
-    /// Reference rate of all stiffness-like values [1/s], `0.001..=10_000` (default 10): one of x is the fraction that
-    /// is gone after one over this rate. With a chosen `solver.pbd.frequency`, that.
+    /// Reference rate of all stiffness-like values [1/s], `0.001..=10_000`: a value x removes the
+    /// fraction x of an error within 1 / this rate. The default is 10, or `solver.pbd.frequency`
+    /// where that is chosen from the cloth.
     stiffness_frequency: Option<f32>,
-    /// Thickness of the cloth [m], `0..=1000` (default 0 = off). Above 0 the cloth collides with itself and with other cloths
-    /// that have one, at distances that follow from it where they are not set.
+    /// Thickness of the cloth [m], `0..=1000` (default 0 = off). Above 0, the cloth collides with
+    /// itself and with other cloths that have a thickness; distances that are not set follow from
+    /// it.
     thickness: Option<f32>,
-    /// Largest speed of a particle in its local space [m/s], `0..=1e6` (default: none); 0 holds the cloth still.
+    /// Maximum speed of a particle relative to the local space [m/s], `0..=1e6` (default: no
+    /// limit); 0 holds the cloth still.
     max_speed: Option<f32>,
-    /// How constraints are solved, one of `pbd` and `xpbd` (default `pbd`, at a frequency chosen from the cloth).
+    /// Constraint solver, one of `pbd`, `xpbd` and `implicit` (default `pbd`, at a frequency chosen
+    /// from the cloth).
     #[serde(default)]
     solver: Solver,
     /// Long-range attachments to the pins.
@@ -154,10 +167,10 @@ struct ClothFile {
     /// Drag, lift and pressure.
     #[serde(default)]
     air: Air,
-    /// What the cloth feels of the motion of its local space.
+    /// Inertial forces from the motion of the local space.
     #[serde(default)]
     inertia: Inertia,
-    /// How motion spheres act.
+    /// Settings of the motion spheres.
     #[serde(default)]
     motion: MotionConstraints,
     /// Contact with colliders.
@@ -169,16 +182,17 @@ struct ClothFile {
     /// Collision with other cloths.
     #[serde(default)]
     cloth_collision: ClothCollision,
-    /// When the cloth comes to rest.
+    /// Conditions under which a cloth at rest is no longer simulated.
     #[serde(default)]
     sleep: Sleep,
-    /// How the mesh is cooked. `max_fiber_length` and `bends`, where they are not set, follow from the solver: XPBD takes
-    /// fibers as long as the mesh lets them be, and a bending rigidity takes bends, in place of the two-ring edges of `bending`.
-    /// `bends = false` takes away the bending rigidity of a material, and is refused beside one that is stated.
+    /// Options of cooking the mesh. `max_fiber_length` and `bends`, where not set, follow from the
+    /// solver: XPBD uses fibers as long as the mesh allows, and a bending rigidity uses `bends`
+    /// instead of the two-ring edges of `bending`. `bends = false` removes the bending rigidity of
+    /// a material, and is an error beside a stated rigidity.
     #[serde(default)]
     fabric: CookOptions,
-    /// The order in which phases are solved; those that are not named are not (default, and if empty: all, in the order of
-    /// cooking).
+    /// Order in which phases are solved; phases that are not listed are skipped (default and if
+    /// empty: all, in the order of cooking).
     #[serde(default)]
     phase_order: Vec<PhaseKind>,
     /// Copies of the cloth, 1 or more (default 1).
@@ -187,12 +201,13 @@ struct ClothFile {
     /// Displacement from one copy to the next [m] (default 0).
     #[serde(default)]
     spacing: [f32; 3],
-    /// How far free particles of a flat mesh are moved off its plane at the start, at random and each time alike, in mean
-    /// edges, `0..=0.1` (default 0.001; 0 = not at all). A sheet that hangs exactly in its plane never folds.
+    /// Amplitude of pseudo-random displacements, the same in every run, that move free particles of
+    /// a flat mesh off its plane at the start, in mean edge lengths, `0..=0.1` (default 0.001; 0 =
+    /// none). A sheet that hangs exactly in its plane never folds.
     perturbation: Option<f32>,
 }
 
-/// A material by its name.
+/// Name of a material.
 struct MaterialName(Material);
 
 impl JsonSchema for MaterialName {
@@ -214,7 +229,7 @@ impl<'de> Deserialize<'de> for MaterialName {
     }
 }
 
-/// The names of all materials.
+/// Names of all materials.
 const fn names() -> [&'static str; Material::ALL.len()] {
     let mut names = [""; Material::ALL.len()];
     let mut index = 0;
@@ -229,12 +244,14 @@ const fn names() -> [&'static str; Material::ALL.len()] {
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "AnimatedPins")]
 struct AnimatedPinsFile {
-    /// Rules for the vertices, as `pins` of a cloth.
+    /// Rules that select the vertices, as in `pins` of a cloth.
     pins: Rules,
-    /// Point that they rotate about, in the local space after `transform` [m] (default: the middle of the box that they are in).
+    /// Pivot of the rotation, in the local space after `transform` [m] (default: the center of the
+    /// vertices' bounding box).
     pivot: Option<[f32; 3]>,
-    /// Poses from the first position, at least one, rising in time, in the axes of the local space: rotated about the pivot, then
-    /// moved. Between them the pivot moves linearly and the pins rotate steadily around one axis, by the smaller angle.
+    /// Poses relative to the start, at least one, rising in time, in the axes of the local space:
+    /// rotated about the pivot, then moved. Between two keys the pivot moves linearly and the pins
+    /// rotate at a constant rate around one axis, by the smaller angle.
     keys: Vec<FrameKey>,
 }
 
@@ -242,13 +259,16 @@ struct AnimatedPinsFile {
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "MotionSpheres")]
 struct MotionSpheresFile {
-    /// Rules for the vertices, as `pins` of a cloth. A vertex in several lists has the sphere of the last.
+    /// Rules that select the vertices, as in `pins` of a cloth. A vertex in several lists has the
+    /// sphere of the last list.
     vertices: Rules,
-    /// Radius [m], `0..=1e6`: as far a vertex may go. 0 holds it. It needs one of `radius` and `radii`.
+    /// Radius [m], `0..=1e6`: the farthest a vertex may move; 0 holds it. Exactly one of `radius`
+    /// and `radii` is needed.
     radius: Option<f32>,
-    /// Radius at a side of the box that the vertices are in, and at the side opposite [m], `0..=1e6`; between them it changes evenly.
+    /// Radii at one side of the vertices' bounding box and at the opposite side [m], `0..=1e6`;
+    /// linear between them.
     radii: Option<[f32; 2]>,
-    /// The side that the first of `radii` is at, before the transform (default `top`).
+    /// Side of the bounding box with the first of `radii`, before the transform (default `top`).
     from: Option<Side>,
 }
 
@@ -256,16 +276,19 @@ struct MotionSpheresFile {
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "SeparationSpheres")]
 struct SeparationSpheresFile {
-    /// Rules for the vertices, as `pins` of a cloth. A vertex in several lists has the sphere of the last.
+    /// Rules that select the vertices, as in `pins` of a cloth. A vertex in several lists has the
+    /// sphere of the last list.
     vertices: Rules,
-    /// Radius [m], `0..=1e6`: the larger, the more of what is beside the vertex is covered. 0 is none. It needs one of `radius` and
-    /// `radii`.
+    /// Radius [m], `0..=1e6`: a larger sphere blocks more of the area beside the vertex; 0 is no
+    /// sphere. Exactly one of `radius` and `radii` is needed.
     radius: Option<f32>,
-    /// Radius at a side of the box that the vertices are in, and at the side opposite [m], `0..=1e6`; between them it changes evenly.
+    /// Radii at one side of the vertices' bounding box and at the opposite side [m], `0..=1e6`;
+    /// linear between them.
     radii: Option<[f32; 2]>,
-    /// The side that the first of `radii` is at, before the transform (default `top`).
+    /// Side of the bounding box with the first of `radii`, before the transform (default `top`).
     from: Option<Side>,
-    /// How far behind its rest position, against the normal of the cloth there, a vertex may go [m], `-1e6..=1e6` (default 0).
+    /// Depth behind its rest position, against the normal of the cloth there, to which a vertex may
+    /// go [m], `-1e6..=1e6` (default 0).
     #[serde(default)]
     offset: f32,
 }
@@ -274,11 +297,13 @@ struct SeparationSpheresFile {
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "Acceleration")]
 struct AccelerationFile {
-    /// Rules for the vertices, as `pins` of a cloth. What several lists say of a vertex adds up.
+    /// Rules that select the vertices, as in `pins` of a cloth. Accelerations of a vertex in
+    /// several lists add up.
     vertices: Rules,
-    /// Acceleration in the axes of the local space [m/s^2], each `-1e6..=1e6`. It needs one of `acceleration` and `keys`.
+    /// Acceleration in the axes of the local space [m/s^2], each `-1e6..=1e6`. Exactly one of
+    /// `acceleration` and `keys` is needed.
     acceleration: Option<[f32; 3]>,
-    /// Accelerations at least at one time, rising; linear between them.
+    /// Keyframes of the acceleration, at least one, rising in time; linear between them.
     keys: Option<Vec<AccelerationKey>>,
 }
 
@@ -288,51 +313,56 @@ struct AccelerationFile {
 struct ColliderFile {
     /// Name (default `collider 0`, `collider 1`, ...).
     name: Option<String>,
-    /// A ball.
+    /// Ball.
     sphere: Option<SphereShape>,
-    /// A ball drawn out along a line, its radius changing evenly. It needs one of `radius` and `radii`.
+    /// Capsule: the hull of two balls, its radius changing linearly between them. Exactly one of
+    /// `radius` and `radii` is needed.
     capsule: Option<CapsuleFile>,
-    /// Everything behind a plane, for example the ground.
+    /// Half-space behind a plane, for example the ground.
     plane: Option<PlaneShape>,
-    /// A right-angled box.
+    /// Rectangular box.
     #[serde(rename = "box")]
     cuboid: Option<BoxShape>,
-    /// A cylinder or a cone.
+    /// Cylinder or cone.
     cylinder: Option<CylinderShape>,
-    /// What is behind several planes: each plane is a side.
+    /// Convex polyhedron: the points behind all of several planes, each of them a face.
     convex: Option<ConvexFile>,
-    /// The inside of a closed surface: a file (OBJ, PLY, STL, glTF, GLB), its path counts from the folder of the scene file.
+    /// Inside of a closed surface from a mesh file (OBJ, PLY, STL, glTF, GLB), its path relative to
+    /// the folder of the scene file.
     mesh: Option<PathBuf>,
-    /// The animation that moves a mesh in glTF, by its name or index: nodes, skins and morph targets (default none: it is
-    /// as at rest).
+    /// Animation of a glTF mesh by name or index: nodes, skins and morph targets (default none: the
+    /// mesh stays in its rest pose).
     animation: Option<AnimationKey>,
-    /// A point cache (PC2, MDD) that moves a mesh, of as many vertices; its path counts from the folder of the scene file
-    /// (default none).
+    /// Point cache (PC2, MDD) that moves the vertices of a mesh, with the same number of vertices;
+    /// its path is relative to the folder of the scene file (default none).
     cache: Option<PathBuf>,
-    /// Frames per second of a PC2 cache [1/s], `0.1..=10_000` (default: `frame_rate`); MDD has seconds.
+    /// Frames per second of a PC2 cache [1/s], `0.1..=10_000` (default: `frame_rate`); MDD stores
+    /// times in seconds.
     cache_rate: Option<f32>,
-    /// When the animation or cache begins [s], `-1e6..=1e6` (default: at the time of its first key or sample).
+    /// Start time of the animation or cache [s], `-1e6..=1e6` (default: the time of its first key
+    /// or sample).
     start: Option<f32>,
-    /// How fast the animation or cache is played, `0.001..=1000` (default 1).
+    /// Playback speed of the animation or cache, `0.001..=1000` (default 1).
     speed: Option<f32>,
-    /// Whether the animation or cache begins anew at its end (default false: it stays as it is there).
+    /// Repeats the animation or cache when it ends (default false: it holds its last pose).
     #[serde(rename = "loop")]
     is_looped: Option<bool>,
-    /// Its pose before `keys` move it; in the world, if there are none.
+    /// Pose before `keys` move the collider; in the world if there are none.
     #[serde(default)]
     transform: Transform,
-    /// Path of the body that the shape is fixed to, rising in time (default none: it is at rest).
+    /// Path of the body that the shape is fixed to, rising in time (default none: the shape is at
+    /// rest).
     #[serde(default)]
     keys: Vec<FrameKey>,
-    /// Makes a rigid body of it, which cloths and gravity move (default none). It feels nothing else: other colliders, bodies too, it
-    /// passes through.
+    /// Rigid body: cloths and gravity move the collider (default none). It passes through all other
+    /// colliders and bodies.
     body: Option<SceneBody>,
-    /// Factor on the friction of the cloths that touch it, `0..=100` (default 1).
+    /// Factor on the friction of cloths that touch the collider, `0..=100` (default 1).
     friction: Option<f32>,
-    /// Names of the cloths that feel it, at least one (default: all).
+    /// Names of the cloths that collide with it, at least one (default: all).
     cloths: Option<Vec<String>>,
-    /// Whether a mesh that is not closed is taken as it is (default false): then everything behind its nearest triangle is
-    /// inside, however far.
+    /// Accepts a mesh that is not closed (default false): everything behind its nearest triangle
+    /// then counts as inside, at any distance.
     #[serde(default)]
     open: bool,
 }
@@ -355,7 +385,7 @@ struct CapsuleFile {
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "Convex")]
 struct ConvexFile {
-    /// The planes, at least one; their normals face outwards.
+    /// Planes, at least one; their normals face outwards.
     planes: Vec<PlaneShape>,
 }
 
@@ -375,7 +405,7 @@ fn default_count() -> u32 {
     1
 }
 
-/// Pin rules as texts: one, or a list.
+/// Pin rules as text: one rule or a list.
 #[derive(Default)]
 struct Rules(Vec<String>);
 
@@ -432,7 +462,7 @@ impl Default for SceneFile {
 }
 
 impl Scene {
-    /// Reads and checks a scene file. Mesh paths in it count from its folder.
+    /// Reads and checks a scene file. Mesh paths in it are relative to its folder.
     ///
     /// # Errors
     /// [`SceneError`] for the first fault, with its line.
@@ -440,7 +470,8 @@ impl Scene {
         Self::load_at(path.as_ref())
     }
 
-    /// Checks the text of a scene. `path` names it in errors, and mesh paths count from its folder.
+    /// Checks the text of a scene. `path` is the file name in errors; mesh paths are relative to
+    /// its folder.
     ///
     /// # Errors
     /// [`SceneError`] for the first fault, with its line.
@@ -448,8 +479,7 @@ impl Scene {
         Self::parse_at(text, path.as_ref())
     }
 
-    // Without type parameters, so that the deserialisation of a scene is compiled here once and not in every crate
-    // that reads one.
+    // Not generic over the path, so that scene deserialization is compiled once, in this crate.
 
     fn load_at(path: &Path) -> Result<Self, SceneError> {
         Self::parse_at(&read_scene_text(path)?, path)
@@ -460,26 +490,27 @@ impl Scene {
         faults.into_iter().next().map_or(Ok(scene), Err)
     }
 
-    /// Checks the text of a scene to its end, whatever is wrong with it; `path` as that of [`Scene::parse`].
+    /// Checks the text of a scene and collects all faults; `path` is used as in [`Scene::parse`].
     pub fn check_text(text: &str, path: impl AsRef<Path>) -> SceneCheck {
         check(text, path.as_ref())
     }
 
-    /// Where a field such as `cloth[0].density` is in the file, or the nearest table above it that is there.
+    /// Location of a field such as `cloth[0].density` in the file, or of the nearest enclosing
+    /// table that the file has.
     pub fn location(&self, field: &str) -> Location {
         *Source::new(&self.text, &self.path).location(field)
     }
 
-    /// The text that it was read from.
+    /// Text that the scene was read from.
     pub fn text(&self) -> &str {
         &self.text
     }
 }
 
-/// The text of a scene file, or of a sweep.
+/// Reads the text of a scene or sweep file.
 ///
 /// # Errors
-/// [`SceneError`] if it cannot be read, is longer than any scene or not UTF-8.
+/// [`SceneError`] if the file cannot be read, is longer than the limit, or is not UTF-8.
 pub fn read_scene_text(path: &Path) -> Result<String, SceneError> {
     let file = std::fs::File::open(path).map_err(IoError::open(path))?;
     let mut bytes = Vec::new();
@@ -502,24 +533,25 @@ pub fn read_scene_text(path: &Path) -> Result<String, SceneError> {
     })
 }
 
-/// A scene with all that is wrong with its file.
+/// Scene with all faults of its file.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct SceneCheck {
-    /// The scene, with something else in place of what is wrong.
+    /// The scene, with stand-in values where the file is faulty.
     pub scene: Scene,
-    /// What is wrong, in the order of the file. Meshes are looked for, but not read.
+    /// Faults in the order of the file. Mesh files are looked up, but not read.
     pub faults: Vec<SceneError>,
-    /// The cloths that nothing is wrong with, by index.
+    /// Indices of cloths without faults.
     pub sound_cloths: Vec<usize>,
-    /// The colliders that nothing is wrong with, by index.
+    /// Indices of colliders without faults.
     pub sound_colliders: Vec<usize>,
 }
 
-/// Reads and checks a scene to its end, whatever is wrong with it.
+/// Reads and checks a whole scene, and collects all faults.
 fn check(text: &str, path: &Path) -> SceneCheck {
     let source = Source::new(text, path);
     let (file, damaged) = read_file(&source);
+    // Faults of reading are kept apart: they explain some of the faults of validation below.
     let unread = source.take_faults();
     let stem = source.path().file_stem().unwrap_or_default().to_string_lossy().into_owned();
     if let Some(wind) = &file.wind {
@@ -604,6 +636,8 @@ impl ClothFile {
         let density = self.density.or(material.map(|material| material.density));
         let density = density.unwrap_or(self.fabric.density);
         let default = ClothConfig::default();
+        // A stated PBD frequency is an explicit choice of solver settings: nothing is chosen
+        // automatically.
         let chosen = if source.states(&format!("{field}.solver.pbd.frequency")) {
             Chosen::NONE
         } else {
@@ -626,6 +660,8 @@ impl ClothFile {
             sleep: self.sleep,
         };
         if let Some(material) = &material {
+            // `fill` only replaces defaults, so a stated value equal to its default is restored
+            // afterwards.
             let stated = config.clone();
             material.fill(&mut config);
             let states = |key: &str| source.states(&format!("{field}.{key}"));
@@ -676,7 +712,8 @@ impl ClothFile {
             let (at, bends) = (source.location(&bends), bends.clone());
             source.refuse(SceneError::NoBends { at, bends, rigidity: stated_rigidity });
         }
-        // Bends do what two-ring edges would, in N m: beside edges that do not yield they would show nothing.
+        // Bending elements [N m] replace two-ring edges, which would be redundant beside
+        // inextensible edges.
         if config.solver.bending_rigidity() > 0.0
             && !source.states(&format!("{field}.fabric.bending"))
         {
@@ -709,7 +746,7 @@ impl ClothFile {
     }
 }
 
-/// In place of a shape that is not stated.
+/// Stand-in for a missing or ambiguous shape.
 const NO_SHAPE: GridShape =
     GridShape { columns: 2, rows: 2, width: 1.0, height: 1.0, plane: GridPlane::Xy };
 
@@ -785,7 +822,7 @@ impl ColliderFile {
             _ => {
                 let known = "`sphere`, `capsule`, `plane`, `box`, `cylinder`, `convex` and `mesh`";
                 refuse_shape(source, &field, known, found);
-                // What it moves is not known.
+                // The motion has no known shape to apply to.
                 motion = None;
                 ColliderShape::Sphere(SphereShape { radius: 1.0, center: [0.0; 3] })
             }
@@ -803,7 +840,7 @@ impl ColliderFile {
         }
     }
 
-    /// How the vertices of its mesh move.
+    /// Returns the motion of the vertices of a mesh, if the keys state one.
     fn motion(
         &mut self,
         field: &str,
@@ -851,7 +888,7 @@ impl ColliderFile {
     }
 }
 
-/// One radius for both ends, or one for each.
+/// Returns the radii at both ends, from exactly one of `radius` and `radii`.
 fn one_or_two(
     radius: Option<f32>,
     radii: Option<[f32; 2]>,
@@ -869,37 +906,38 @@ fn one_or_two(
     }
 }
 
-/// Notes that a table has none or several of the keys that it needs one of.
+/// Reports a table that has none or several of a set of mutually exclusive keys.
 fn refuse_shape(source: &Source<'_>, field: &str, known: &'static str, found: Vec<&'static str>) {
     let at = source.location(field);
     source.refuse(SceneError::Shape { at, field: field.into(), known, found });
 }
 
-/// A path that counts from the folder of the scene file.
+/// Resolves a path relative to the folder of the scene file.
 fn beside(source: &Source<'_>, path: PathBuf) -> PathBuf {
     source.path().parent().unwrap_or(Path::new("")).join(path)
 }
 
-/// The names of the keys that are there.
+/// Returns the names of the keys that are present.
 fn present(keys: &[(&'static str, bool)]) -> Vec<&'static str> {
     keys.iter().filter(|(_, is_there)| *is_there).map(|(name, _)| *name).collect()
 }
 
-/// The rules that can be read; others are refused.
+/// Parses pin rules, and reports those that are malformed.
 fn parse_rules(rules: Rules, field: &str, source: &Source<'_>) -> Vec<PinRule> {
     let parse = |(position, rule): (usize, &String)| {
         rule.parse().unwrap_or_else(|error| {
             let field = format!("{field}[{position}]");
             let at = source.location(&field);
             source.refuse(SceneError::Pin { at, field, source: error });
-            // That there are no rules would be another fault.
+            // An empty list would be reported as a second fault.
             PinRule::None
         })
     };
     rules.0.iter().enumerate().map(parse).collect()
 }
 
-/// Makes serde's message about an unknown name into one with a suggestion; others keep their text.
+/// Converts an error of serde: adds a suggestion for unknown names, and rephrases types for other
+/// errors.
 pub(super) fn toml_error(error: &toml::de::Error, source: &Source<'_>) -> SceneError {
     let span = error.span().unwrap_or(0..0);
     let (offset, at) = (span.start, source.location_of(span));
@@ -908,10 +946,12 @@ pub(super) fn toml_error(error: &toml::de::Error, source: &Source<'_>) -> SceneE
     let Some((_, kind)) = kinds.into_iter().find(|(begin, _)| message.starts_with(begin)) else {
         return SceneError::Syntax { at, message: plain(&message.replace('\n', "; ")) };
     };
-    // serde: unknown field `a`, expected one of `b`, `c`. Every second piece between backticks is a name.
+    // serde: unknown field `a`, expected one of `b`, `c`. Every second piece between backticks is a
+    // name.
     let mut names = message.split('`').skip(1).step_by(2).map(str::to_owned);
     let name = names.next().unwrap_or_default();
     let known: Vec<String> = names.collect();
+    // The table of the key is the last header line above it.
     let above = source.text().get(..offset).unwrap_or_default();
     let table = above
         .lines()
@@ -921,6 +961,8 @@ pub(super) fn toml_error(error: &toml::de::Error, source: &Source<'_>) -> SceneE
     let table: Box<str> = table.unwrap_or_default().into();
     let name = name.into_boxed_str();
     let mut suggestion = nearest(&name, &known);
+    // Unless it is a likely typo, the key may belong to another table, or name its meaning
+    // ("mass").
     if kind == "key" && suggestion.as_ref().is_none_or(|known| likeness(known, &name) < TYPO) {
         let elsewhere = keys_elsewhere(&name, &table);
         if (1..=MAX_ELSEWHERE).contains(&elsewhere.len()) {
@@ -933,7 +975,7 @@ pub(super) fn toml_error(error: &toml::de::Error, source: &Source<'_>) -> SceneE
     SceneError::Unknown { at, kind, name, table, suggestion, known }
 }
 
-/// What serde says of types, for those who write TOML.
+/// Rephrases serde's type names for people who write TOML.
 fn plain(message: &str) -> String {
     let known = [
         ("wanted exactly 1 element, more than 1 element", "expected one key here, found more"),
@@ -954,13 +996,13 @@ fn plain(message: &str) -> String {
     known.iter().fold(message.to_owned(), |text, (from, to)| text.replace(from, to))
 }
 
-/// The known name that is most like an unknown one, if one is like it at all.
+/// Returns the known name most similar to an unknown one, if any is similar enough.
 pub(super) fn nearest(name: &str, known: &[String]) -> Option<String> {
     let nearest = known.iter().max_by(|a, b| likeness(a, name).total_cmp(&likeness(b, name)));
     nearest.filter(|candidate| likeness(candidate, name) >= LIKENESS).cloned()
 }
 
-/// How alike two names are: Jaro-Winkler, 1 = equal.
+/// Jaro-Winkler similarity of two names, 1 = equal.
 fn likeness(a: &str, b: &str) -> f64 {
     strsim::jaro_winkler(a, b)
 }
