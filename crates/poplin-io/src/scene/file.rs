@@ -763,7 +763,7 @@ impl SeparationSpheresFile {
         let Self { vertices, radius, radii, from, offset } = self;
         if let (Some(_), Some(_), None) = (from, radius, radii) {
             let field = format!("{field}.from");
-            let message = format!("{field} goes with `radii`: a `radius` is the same everywhere");
+            let message = format!("{field} needs `radii`: a `radius` is the same everywhere");
             source.refuse(SceneError::Syntax { at: source.location(&field), message });
         }
         SceneSpheres {
@@ -868,7 +868,7 @@ impl ColliderFile {
                     None => Ok(None),
                 };
             }
-            (Some(_), Some(_)) => return Err(lone("cache", "no `animation` beside it")),
+            (Some(_), Some(_)) => return Err(lone("cache", "a collider without `animation`")),
             (Some(AnimationKey(choice)), None) => MotionSource::Animation(choice),
             (None, Some(path)) => {
                 let path = beside(source, path);
@@ -986,7 +986,7 @@ fn plain(message: &str) -> String {
         ),
         (
             "unit variant, expected newtype variant",
-            "a name alone, expected a table with it: `name = {}`",
+            "only a name, expected a table with it: `name = {}`",
         ),
         ("expected u32", "expected a whole number, 0 or more"),
         ("expected u64", "expected a whole number, 0 or more"),

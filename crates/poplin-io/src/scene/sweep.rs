@@ -18,8 +18,9 @@
 //! arrays = ["positions"]
 //! ```
 //!
-//! Lists, ranges and globs are crossed, the first parameter changing slowest; those with the same `zip` advance together. Each
-//! combination has `count` jobs, which differ in their random values. A job follows from its index alone.
+//! Lists, ranges and globs are combined as a Cartesian product in which the first parameter changes
+//! slowest; parameters with the same `zip` advance together. Each combination has `count` jobs with
+//! different random values. A job follows from its index only.
 
 use std::path::{Path, PathBuf};
 
@@ -38,54 +39,54 @@ use super::{ColliderShape, Location, MotionSource, Scene, SceneError, Shape};
 use crate::gltf::buffer_files;
 use crate::{FrameFormat, MeshFormat, Precision};
 
-/// Most jobs of a sweep.
+/// Maximum number of jobs of a sweep.
 pub const MAX_JOBS: usize = 10_000_000;
 
-/// Why a sweep was refused.
+/// Error of a sweep.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum SweepError {
-    /// The file is no sweep.
+    /// A file that cannot be read as a sweep.
     #[error(transparent)]
     Scene(#[from] SceneError),
-    /// A parameter without values, or with several kinds of them.
+    /// A parameter without values, or with several kinds of values.
     #[error(
         "{at}: {field} needs exactly one of `values`, `linear`, `log`, `glob`, `uniform`, `log_uniform` and `normal`"
     )]
     Kind {
-        /// Where in the sweep.
+        /// Location in the sweep.
         at: Box<Location>,
         /// The parameter, for example `vary[0]`.
         field: String,
     },
-    /// A key that the scene cannot have.
+    /// A key path that leads nowhere in the scene.
     #[error("{at}: {field}: {source}")]
     Path {
-        /// Where in the sweep.
+        /// Location in the sweep.
         at: Box<Location>,
         /// The field.
         field: String,
-        /// What is wrong.
+        /// Cause of the error.
         source: Box<PathError>,
     },
     /// A key that scenes do not have.
     #[error("{at}: {field}: `{key}`: {reason}")]
     Key {
-        /// Where in the sweep.
+        /// Location in the sweep.
         at: Box<Location>,
         /// The field.
         field: String,
         /// The key.
         key: String,
-        /// What is wrong, with the names that are near.
+        /// Cause of the error, with similar names.
         reason: String,
     },
     /// Two parameters for one key.
     #[error("{at}: {field}: `{key}` is varied twice")]
     Twice {
-        /// Where in the sweep.
+        /// Location in the sweep.
         at: Box<Location>,
-        /// The later one.
+        /// The later parameter.
         field: String,
         /// The key.
         key: String,
@@ -93,39 +94,39 @@ pub enum SweepError {
     /// A number out of range.
     #[error("{at}: {field} {requirement}")]
     Range {
-        /// Where in the sweep.
+        /// Location in the sweep.
         at: Box<Location>,
         /// The field.
         field: String,
-        /// What is required of it.
+        /// Requirement that the number violates.
         requirement: &'static str,
     },
-    /// A glob that matches no file, or is none.
+    /// A glob that matches no file, or is malformed.
     #[error("{at}: {field}: {reason}: {pattern}")]
     Glob {
-        /// Where in the sweep.
+        /// Location in the sweep.
         at: Box<Location>,
         /// The field.
         field: String,
-        /// The pattern, from the root.
+        /// The absolute pattern.
         pattern: String,
-        /// What is wrong.
+        /// Cause of the error.
         reason: String,
     },
-    /// Zipped parameters of different lengths, or a random one.
+    /// Zipped parameters of different lengths.
     #[error(
-        "{at}: {field} is zipped as `{name}` and has {count} values, the first of that name has {expected}"
+        "{at}: {field} is zipped as `{name}` and has {count} values, but the first parameter of that name has {expected}"
     )]
     Zip {
-        /// Where in the sweep.
+        /// Location in the sweep.
         at: Box<Location>,
         /// The parameter.
         field: String,
         /// Name of the zip.
         name: String,
-        /// Values of the parameter.
+        /// Number of values of the parameter.
         count: usize,
-        /// Values of the first parameter of that name.
+        /// Number of values of the first parameter of that zip.
         expected: usize,
     },
     /// Too many jobs.
@@ -133,73 +134,74 @@ pub enum SweepError {
     TooMany {
         /// The sweep.
         path: PathBuf,
-        /// How many there are.
+        /// Number of jobs.
         count: u128,
     },
 }
 
-/// A sweep of poplin: one scene with many values of some of its keys.
+/// Sweep of poplin: one scene with many values of some of its keys.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "Sweep")]
 pub(super) struct SweepFile {
-    /// The scene that is varied: a file beside the sweep, or the name of a shipped scene.
+    /// Scene that is varied: a file beside the sweep, or the name of a shipped scene.
     scene: PathBuf,
-    /// Frames to simulate, `1..=1_000_000` (default: the scene's).
+    /// Number of frames to simulate, `1..=1_000_000` (default: the scene's).
     frames: Option<u32>,
     /// Seed of random values (default 0).
     #[serde(default)]
     seed: u64,
-    /// Jobs of each combination of the other values, 1 or more (default 1).
+    /// Jobs per combination of the other values, which differ in their random values, 1 or more
+    /// (default 1).
     #[serde(default = "one")]
     count: u32,
-    /// A key that varies: `[[vary]]`.
+    /// Keys that vary: `[[vary]]`.
     #[serde(default)]
     vary: Vec<VaryFile>,
-    /// What is written of each job.
+    /// Output of each job.
     #[serde(default)]
     output: SweepOutput,
 }
 
-/// A key with its values. It needs exactly one of the keys from `values` to `normal`.
+/// Key with its values. Exactly one of the keys from `values` to `normal` is needed.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "Vary")]
 struct VaryFile {
     /// Path of the key: `cloth[0].density`, `cloth.flag.damping[1]`.
     key: String,
-    /// A list of values.
+    /// List of values.
     #[schemars(with = "Option<Vec<serde_json::Value>>")]
     values: Option<Vec<Value>>,
-    /// Numbers at even distances.
+    /// Evenly spaced numbers.
     linear: Option<RangeFile>,
-    /// Numbers above 0 at even ratios.
+    /// Numbers above 0 with a constant ratio from one to the next.
     log: Option<RangeFile>,
-    /// Files that match a pattern, from the folder of the sweep.
+    /// Files that match a pattern, relative to the folder of the sweep.
     glob: Option<String>,
-    /// Random numbers, as probable everywhere from the least to the most.
+    /// Random numbers, uniform between a minimum and a maximum.
     uniform: Option<[f64; 2]>,
-    /// Random numbers above 0 whose logarithms are.
+    /// Random numbers above 0 with uniform logarithms between a minimum and a maximum.
     log_uniform: Option<[f64; 2]>,
-    /// Random numbers, normally distributed.
+    /// Normally distributed random numbers.
     normal: Option<Normal>,
-    /// Whether numbers are rounded to whole ones (default false).
+    /// Rounds numbers to integers (default false).
     #[serde(default)]
     whole: bool,
-    /// A name: keys of the same advance together (default: all are crossed).
+    /// Name of a group of keys that advance together (default: every combination with other keys).
     zip: Option<String>,
 }
 
-/// Numbers from one to another, both included.
+/// Numbers from a first to a last one, both included.
 #[derive(Clone, Copy, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "Range")]
 struct RangeFile {
-    /// The first.
+    /// First number.
     from: f64,
-    /// The last.
+    /// Last number.
     to: f64,
-    /// How many, 1 or more.
+    /// Number of values, 1 or more.
     count: u32,
 }
 
@@ -207,48 +209,49 @@ fn one() -> u32 {
     1
 }
 
-/// What is written of each job.
+/// Output of each job.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct SweepOutput {
     /// Arrays of each cloth (default positions).
     pub arrays: Vec<ArrayKind>,
-    /// Formats in which the frames are written, too (default none).
+    /// Formats in which the frames are written in addition (default none).
     pub formats: Vec<FrameFormat>,
-    /// Of which frames: 0, `every`, 2 `every`, ... (default: of arrays the last alone, of formats all).
+    /// Frame interval of the output: frames 0, `every`, 2 `every`, ... (default: only the last
+    /// frame for arrays, all frames for formats).
     pub every: Option<std::num::NonZero<u32>>,
-    /// How exact they are (default `f32`).
+    /// Number format of the arrays (default `f32`).
     pub precision: Precision,
-    /// Whether the last frame is written as OBJ, too (default false).
+    /// Writes the last frame as OBJ, too (default false).
     pub final_obj: bool,
-    /// Whether a contact sheet is drawn (default false).
+    /// Draws a contact sheet (default false).
     pub picture: bool,
-    /// Whether the last frame is drawn, and when all jobs are done, all of them side by side (default false).
+    /// Draws the last frame and, when all jobs are done, all of them side by side (default false).
     pub overview: bool,
 }
 
 impl SweepOutput {
-    /// Whether there are files of each job.
+    /// Tests whether jobs write any files.
     pub fn is_any(&self) -> bool {
         let Self { arrays, formats, final_obj, picture, overview, .. } = self;
         !arrays.is_empty() || !formats.is_empty() || *final_obj || *picture || *overview
     }
 }
 
-/// What an array holds, three numbers for each vertex of the mesh.
+/// Content of an array, three numbers per vertex of the mesh.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ArrayKind {
     /// Positions in the world \[m\].
     Positions,
-    /// Unit normals, area-weighted; 0 for a vertex that no triangle uses.
+    /// Unit normals, area-weighted; 0 for a vertex without triangles.
     Normals,
-    /// Velocities in the last iteration of a frame relative to the local space, world axes [m/s].
+    /// Velocities relative to the local space in the last iteration of a frame, world axes [m/s].
     Velocities,
 }
 
 impl ArrayKind {
-    /// Its name in sweeps and files.
+    /// Name in sweeps and files.
     pub fn name(self) -> &'static str {
         match self {
             Self::Positions => "positions",
@@ -272,12 +275,12 @@ impl Default for SweepOutput {
     }
 }
 
-/// A checked sweep whose scene is not read yet.
+/// Checked sweep whose scene is not read yet.
 #[derive(Debug)]
 pub struct Sweep {
-    /// The scene as written: a path from the sweep's folder, or the name of a shipped scene.
+    /// The scene as written: a path relative to the sweep's folder, or the name of a shipped scene.
     pub scene: PathBuf,
-    /// What is written of each job.
+    /// Output of each job.
     pub output: SweepOutput,
     frames: Option<u32>,
     seed: u64,
@@ -288,10 +291,10 @@ pub struct Sweep {
     text: String,
 }
 
-/// A key with its values.
+/// Key with its values.
 #[derive(Debug)]
 struct Parameter {
-    /// The field in the sweep, for errors: `vary[0]`.
+    /// Field in the sweep for errors, `vary[0]`.
     field: String,
     key: KeyPath,
     values: Values,
@@ -304,7 +307,7 @@ enum Values {
     Random(Distribution),
 }
 
-/// Parameters that advance together.
+/// Axis of the product: parameters that advance together.
 #[derive(Debug)]
 struct Axis {
     zip: Option<String>,
@@ -313,7 +316,7 @@ struct Axis {
 }
 
 impl SweepError {
-    /// Where in the sweep it is, if it is about something there.
+    /// Returns the location in the sweep, if the error has one.
     pub fn location(&self) -> Option<&Location> {
         match self {
             Self::Scene(error) => error.location(),
@@ -328,33 +331,34 @@ impl SweepError {
         }
     }
 
-    /// What is wrong, without where.
+    /// Returns the message without its location.
     pub fn reason(&self) -> String {
         without_prefix(self.to_string(), self.location())
     }
 }
 
 impl Sweep {
-    /// Whether a text is a sweep rather than a scene: it names a scene or what varies, and no cloth.
+    /// Tests whether a text is a sweep instead of a scene: it has `scene` or `vary`, and no
+    /// `cloth`.
     pub fn is_sweep(text: &str) -> bool {
         let (table, _) = toml::de::DeTable::parse_recoverable(text);
         let has = |key: &str| table.get_ref().contains_key(key);
         (has("scene") || has("vary")) && !has("cloth")
     }
 
-    /// Reads a sweep.
+    /// Reads and checks a sweep file.
     ///
     /// # Errors
-    /// [`SweepError`].
+    /// [`SweepError`] for the first fault.
     pub fn load(path: impl AsRef<Path>) -> Result<Self, SweepError> {
         let path = path.as_ref();
         Self::parse(read_scene_text(path)?, path)
     }
 
-    /// Checks the text of a sweep; globs count from the folder of `path`, and are expanded here.
+    /// Checks the text of a sweep, and expands its globs relative to the folder of `path`.
     ///
     /// # Errors
-    /// [`SweepError`].
+    /// [`SweepError`] for the first fault.
     pub fn parse(text: impl Into<String>, path: impl Into<PathBuf>) -> Result<Self, SweepError> {
         let (text, path) = (text.into(), path.into());
         let source = Source::new(&text, &path);
@@ -380,7 +384,7 @@ impl Sweep {
                 (Values::Random(_), Some(_)) => range(
                     false,
                     &format!("{field}.zip"),
-                    "goes with lists, ranges and globs: random values have nothing to advance",
+                    "needs a list, range or glob: random values cannot advance together",
                 )?,
                 (Values::List(list), zip) => {
                     let same = axes.iter_mut().find(|axis| zip.is_some() && axis.zip == zip);
@@ -399,6 +403,7 @@ impl Sweep {
             }
             parameters.push(Parameter { field, key, values, is_whole });
         }
+        // In u128 and saturating: many axes overflow usize before the limit is checked.
         let combinations = axes.iter().map(|axis| axis.count as u128);
         let count = combinations.fold(file.count.into(), u128::saturating_mul);
         if count > MAX_JOBS as u128 {
@@ -409,15 +414,15 @@ impl Sweep {
         Ok(Self { scene, output, frames, seed, count, parameters, axes, path, text })
     }
 
-    /// Count of jobs.
+    /// Number of jobs.
     pub fn job_count(&self) -> usize {
         self.axes.iter().map(|axis| axis.count).product::<usize>() * self.count
     }
 
-    /// The sweep of this scene.
+    /// Applies the sweep to its scene.
     ///
     /// # Errors
-    /// [`SweepError`] if a key leads nowhere in it.
+    /// [`SweepError`] if a key does not exist in the scene.
     pub fn of_scene(self, scene: &Scene) -> Result<SweepJobs, SweepError> {
         let Self { mut parameters, .. } = self;
         let source = Source::new(&self.text, &self.path);
@@ -439,7 +444,7 @@ impl Sweep {
                 let key = key.to_string();
                 return Err(SweepError::Twice { at: at(), field, key });
             }
-            // A key that there is not is found by the first value, alone.
+            // Unknown keys are found by setting the first value, one parameter at a time.
             let value = parameters[index].value(self.seed, 0, index, 0);
             let mut probe = table.clone();
             key.set(&mut probe, value).map_err(path_error)?;
@@ -457,61 +462,61 @@ impl Sweep {
     }
 }
 
-/// The jobs of a sweep.
+/// Jobs of a sweep.
 #[derive(Debug)]
 pub struct SweepJobs {
     sweep: Sweep,
-    /// The scene as TOML, its frames those of the sweep.
+    /// Scene as TOML, with the frame count of the sweep.
     table: Table,
     scene: Scene,
 }
 
 impl SweepJobs {
-    /// Count of jobs.
+    /// Number of jobs.
     pub fn count(&self) -> usize {
         self.sweep.job_count()
     }
 
-    /// The seed of random values.
+    /// Seed of random values.
     pub fn seed(&self) -> u64 {
         self.sweep.seed
     }
 
-    /// What is written of each job.
+    /// Output of each job.
     pub fn output(&self) -> &SweepOutput {
         &self.sweep.output
     }
 
-    /// The scene that is varied.
+    /// Scene that is varied.
     pub fn scene(&self) -> &Scene {
         &self.scene
     }
 
-    /// The keys that are varied, as written.
+    /// Varied keys, as written.
     pub fn keys(&self) -> impl ExactSizeIterator<Item = String> {
         self.sweep.parameters.iter().map(|parameter| parameter.key.to_string())
     }
 
-    /// The values of a job, below [`SweepJobs::count`], in the order of [`SweepJobs::keys`].
+    /// Values of a job, below [`SweepJobs::count`], in the order of [`SweepJobs::keys`].
     pub fn values(&self, job: usize) -> Vec<serde_json::Value> {
         let json = |value: Value| serde_json::to_value(value).unwrap_or_default();
         self.toml_values(job).into_iter().map(json).collect()
     }
 
-    /// The keys that are varied with the values of a job, below [`SweepJobs::count`].
+    /// Varied keys with their values in a job, below [`SweepJobs::count`].
     pub fn parameters(&self, job: usize) -> serde_json::Map<String, serde_json::Value> {
         self.keys().zip(self.values(job)).collect()
     }
 
-    /// Where a field of the sweep such as `vary[0].key` is in its file.
+    /// Location of a field of the sweep, such as `vary[0].key`, in its file.
     pub fn location(&self, field: &str) -> Location {
         *Source::new(&self.sweep.text, &self.sweep.path).location(field)
     }
 
-    /// The scene of a job.
+    /// Returns the scene of a job.
     ///
     /// # Errors
-    /// [`SceneError`] if a value does not suit its key; its location is that of the scene's file.
+    /// [`SweepJobError`] if a value is not valid for its key; it has no location.
     pub fn scene_of(&self, job: usize) -> Result<Scene, SweepJobError> {
         let mut table = self.table.clone();
         for (parameter, value) in self.sweep.parameters.iter().zip(self.toml_values(job)) {
@@ -520,13 +525,14 @@ impl SweepJobs {
         parsed(&table, &self.scene).map_err(|error| SweepJobError::Scene(error.reason()))
     }
 
-    /// Texts that together say what the jobs are, with [`SweepJobs::files`]: the sweep, the scene, the files of globs.
+    /// Texts that determine the jobs together with [`SweepJobs::files`]: the sweep, the scene, the
+    /// file names of globs.
     pub fn texts(&self) -> impl Iterator<Item = &str> {
         [self.sweep.text.as_str(), self.scene.text.as_str()].into_iter().chain(self.words())
     }
 
-    /// The files that jobs read: meshes and point caches of the scene, and values that name a file beside it. Each once, in the order of their
-    /// names; one that is not there is left out.
+    /// Existing files that jobs read, sorted and unique: meshes and point caches of the scene, and
+    /// files beside it that values name.
     pub fn files(&self) -> Vec<PathBuf> {
         let cloths = self.scene.cloths.iter().filter_map(|cloth| match &cloth.shape {
             Shape::Mesh(path) => Some(path.clone()),
@@ -559,7 +565,7 @@ impl SweepJobs {
         files
     }
 
-    /// Values of lists that are texts.
+    /// List values that are text.
     fn words(&self) -> impl Iterator<Item = &str> {
         let lists = self.sweep.parameters.iter().filter_map(|parameter| match &parameter.values {
             Values::List(values) => Some(values.iter().filter_map(Value::as_str)),
@@ -571,6 +577,7 @@ impl SweepJobs {
     fn toml_values(&self, job: usize) -> Vec<Value> {
         let Sweep { seed, count, parameters, axes, .. } = &self.sweep;
         let mut positions = vec![0; parameters.len()];
+        // Mixed-radix digits of the combination, the last axis fastest.
         let mut rest = job / count;
         for axis in axes.iter().rev() {
             axis.parameters.iter().for_each(|&index| positions[index] = rest % axis.count);
@@ -583,14 +590,14 @@ impl SweepJobs {
     }
 }
 
-/// Why a job of a sweep is no scene.
+/// Error of a job of a sweep.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum SweepJobError {
-    /// A path that leads nowhere with the other values of the job.
+    /// A key path that leads nowhere with the other values of the job.
     #[error(transparent)]
     Path(PathError),
-    /// What a scene's file would be refused for. It names the key; lines are not those of the file.
+    /// An error of the resulting scene. It names the key, without a line.
     #[error("{0}")]
     Scene(String),
 }
@@ -613,7 +620,7 @@ impl Parameter {
     }
 }
 
-/// Refuses a field that does not meet what is required of it.
+/// Returns an error if a field does not meet a requirement.
 fn require(
     source: &Source<'_>,
     is_met: bool,
@@ -626,7 +633,7 @@ fn require(
     Err(SweepError::Range { at: source.location(field), field: field.into(), requirement })
 }
 
-/// The values of a parameter.
+/// Returns the values of a parameter.
 fn values(vary: VaryFile, field: &str, source: &Source<'_>) -> Result<Values, SweepError> {
     let range = |is_met, name: &str, requirement| {
         require(source, is_met, &format!("{field}.{name}"), requirement)
@@ -682,7 +689,7 @@ impl RangeFile {
         range((1..=MAX_JOBS as u32).contains(&count), name, "must have a count in 1..=10000000")?;
         range(from.is_finite() && to.is_finite(), name, "must have finite ends")?;
         let value = |index: u32| {
-            // The ends as they are written.
+            // Both ends exactly as written.
             let number = match index {
                 0 => from,
                 _ if index == count - 1 => to,
@@ -694,7 +701,7 @@ impl RangeFile {
     }
 }
 
-/// The files that a pattern matches, from the root, in the order of their names.
+/// Returns the absolute paths of files that match a pattern, sorted by name.
 fn files(pattern: &str, field: &str, source: &Source<'_>) -> Result<Vec<String>, SweepError> {
     let folder = std::path::absolute(source.path()).unwrap_or_else(|_| source.path().into());
     let folder = folder.parent().unwrap_or(Path::new("")).display().to_string();
@@ -721,7 +728,7 @@ fn files(pattern: &str, field: &str, source: &Source<'_>) -> Result<Vec<String>,
     if names.is_empty() { Err(refused("matches no file".into())) } else { Ok(names) }
 }
 
-/// The scene that a table says.
+/// Parses the scene of a table.
 fn parsed(table: &Table, scene: &Scene) -> Result<Scene, SceneError> {
     Scene::parse(&toml::to_string(table).map_err(SceneError::Save)?, &scene.path)
 }
@@ -786,11 +793,11 @@ keys = [{ time = 0.0 }, { time = 1.0, translation = [0, 1, 0] }]
     }
 
     #[test]
-    fn paths_that_lead_nowhere_are_named_with_what_is_near() {
+    fn unknown_paths_suggest_similar_names() {
         let one = |key: &str| refused(&vary(key, "values = [1]"));
         for (key, expected) in [
             ("cloth.density", "the scene has no cloth `density`; there are `flag`, `cloth 1`"),
-            ("cloth", "does not say of which cloth: write `cloth[0]` or `cloth.NAME`"),
+            ("cloth", "does not say which cloth: write `cloth[0]` or `cloth.NAME`"),
             ("cloth[2].density", "no cloth `2`"),
             ("cloth.falg.density", "did you mean `flag`?"),
             (
@@ -800,8 +807,8 @@ keys = [{ time = 0.0 }, { time = 1.0, translation = [0, 1, 0] }]
             ("cloth[0].friction", "write `contact.friction`"),
             ("cloth[0].damping[3]", "cloth[0].damping has only 3, counted from 0"),
             ("cloth[0].gravity[1]", "cloth[0].gravity is not stated in the scene"),
-            ("cloth[0].name.x", "cloth[0].name is no table that could have `x`, but a text"),
-            ("cloth[0]..x", "is no path of a key"),
+            ("cloth[0].name.x", "cloth[0].name is a text, not a table: it has no key `x`"),
+            ("cloth[0]..x", "is not the path of a key"),
         ] {
             assert!(one(key).contains(expected), "{key}: {}", one(key));
         }
@@ -830,12 +837,12 @@ keys = [{ time = 0.0 }, { time = 1.0, translation = [0, 1, 0] }]
         let uneven = sweep[1].clone() + &vary("cloth[0].density", "values = [1]\nzip = 'a'");
         assert!(
             refused(&uneven)
-                .contains("zipped as `a` and has 1 values, the first of that name has 3")
+                .contains("zipped as `a` and has 1 values, but the first parameter of that name has 3")
         );
     }
 
     #[test]
-    fn random_values_follow_from_seed_and_job() {
+    fn random_values_depend_only_on_seed_and_job() {
         let sweep = |seed: u32, count: u32| {
             let random = vary("cloth[0].density", "values = [1.0, 2.0]")
                 + &vary("cloth[0].damping[0]", "uniform = [0.0, 1.0]")
@@ -848,15 +855,15 @@ keys = [{ time = 0.0 }, { time = 1.0, translation = [0, 1, 0] }]
         assert_ne!(all, sweep(2, 4));
         let distinct: std::collections::BTreeSet<_> = all.iter().collect();
         assert_eq!(distinct.len(), 8);
-        // Held so that a job is the same in every version.
+        // Pinned value: a job must be the same in every version.
         assert_eq!(all[5], GOLDEN);
     }
 
-    /// Job 5 of the sweep above.
+    /// Values of job 5 of the sweep above.
     const GOLDEN: &str = "[2.0,0.49032357,4]";
 
     #[test]
-    fn values_that_do_not_suit_are_named_without_a_line() {
+    fn invalid_values_are_reported_without_a_line() {
         let jobs = jobs(&vary("cloth[0].density", "values = [1, -1]")).unwrap();
         let error = jobs.scene_of(1).unwrap_err().to_string();
         assert_eq!(error, "cloth[0].density = -1 is outside 1e-9..=1000000000 kg/m^2");
@@ -872,7 +879,7 @@ keys = [{ time = 0.0 }, { time = 1.0, translation = [0, 1, 0] }]
             ("uniform = [2, 1]", "must be [least, most]"),
             ("glob = 'no-such-*.obj'", "matches no file"),
             ("linear = { from = 0, to = 1, count = 0 }", "count"),
-            ("uniform = [0, 1]\nzip = 'a'", "have nothing to advance"),
+            ("uniform = [0, 1]\nzip = 'a'", "cannot advance together"),
         ] {
             let text = refused(&vary("cloth[0].density", values));
             assert!(text.contains(expected), "{values}: {text}");

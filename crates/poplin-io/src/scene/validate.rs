@@ -1,4 +1,4 @@
-//! Ranges of a scene.
+//! Range checks of scenes.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -21,23 +21,23 @@ use crate::MeshFormat;
 use crate::frames::cache_motion::is_mdd;
 use crate::picture::{View, is_empty_convex};
 
-/// Largest length and displacement of a scene \[m\]; beyond it `f32` has no millimetres left by far.
+/// Maximum length and displacement of a scene \[m\]; beyond it, `f32` cannot resolve millimetres.
 const MAX_LENGTH: f64 = 1e6;
 const MIN_LENGTH: f64 = 1e-6;
 
-/// Largest wind speed, per axis [m/s].
+/// Maximum wind speed, per axis [m/s].
 const MAX_WIND: f64 = 1000.0;
 
-/// Largest speed of a rigid body, per axis [m/s].
+/// Maximum speed of a rigid body, per axis [m/s].
 const MAX_SPEED: f64 = 1e4;
 
-/// Largest acceleration, per axis [m/s^2].
+/// Maximum acceleration, per axis [m/s^2].
 const MAX_ACCELERATION: f64 = 1e6;
 
-/// Largest rotation of a local space \[degrees\]: a hundred revolutions.
+/// Maximum rotation of a local space \[degrees\]: a hundred revolutions.
 const MAX_ROTATION: f64 = 36_000.0;
 
-/// Refuses what is out of range at the top of a scene, and what cloths and colliders have in common.
+/// Reports values out of range at the top of a scene, and faults across cloths and colliders.
 pub(super) fn validate(scene: &Scene, source: &Source<'_>) {
     source.check_range("frames", scene.frames, [1.0, 1e6], "");
     source.check_range("frame_rate", shortest(scene.frame_rate), [0.1, 1e4], "1/s");
@@ -60,7 +60,7 @@ pub(super) fn validate(scene: &Scene, source: &Source<'_>) {
             let (field, name) = (format!("{field}.name"), cloth.name.clone());
             source.refuse(SceneError::SameName { at: source.location(&field), field, name, first });
         }
-        // One that is too large by itself has been refused.
+        // A cloth that is too large by itself is reported elsewhere.
         let own = shape_particle_count(&cloth.shape);
         if own <= MAX_PARTICLES as u64 {
             total += u128::from(own) * u128::from(cloth.count);
@@ -70,7 +70,8 @@ pub(super) fn validate(scene: &Scene, source: &Source<'_>) {
     refuse_bodies_beside_others(scene, source);
 }
 
-/// Refuses more rigid bodies than a set takes, and one that is a mesh beside another mesh: a cloth meets all its meshes at once.
+/// Reports rigid bodies beyond the limit, and mesh bodies beside another mesh: a cloth collides
+/// with all its meshes at once.
 fn refuse_bodies_beside_others(scene: &Scene, source: &Source<'_>) {
     let refuse = |index: usize, reason| {
         let field = format!("collider[{index}].body");
@@ -79,7 +80,7 @@ fn refuse_bodies_beside_others(scene: &Scene, source: &Source<'_>) {
     let all = scene.colliders.iter().enumerate();
     let bodies = all.clone().filter(|(_, collider)| collider.body.is_some());
     if let Some((index, _)) = bodies.clone().nth(MAX_BODIES) {
-        refuse(index, "is one of more than 256 rigid bodies");
+        refuse(index, "exceeds the limit of 256 rigid bodies");
     }
     let is_mesh = |collider: &SceneCollider| matches!(collider.shape, ColliderShape::Mesh(_));
     let meshes = all.filter(|(_, collider)| is_mesh(collider));
@@ -92,14 +93,14 @@ fn refuse_bodies_beside_others(scene: &Scene, source: &Source<'_>) {
         if meshes.clone().any(|(other, collider)| other != index && meets_both(collider)) {
             refuse(
                 index,
-                "is a mesh, and a cloth that it acts on has another mesh beside it: one of them needs other `cloths`, or a \
-                 shape that is no mesh",
+                "is a mesh, and a cloth that it acts on has another mesh collider: give one of them different `cloths`, \
+                 or a shape that is not a mesh",
             );
         }
     }
 }
 
-/// Refuses what is out of range in a cloth.
+/// Reports values out of range in a cloth.
 pub(super) fn validate_cloth(cloth: &SceneCloth, field: &str, source: &Source<'_>) {
     let at = |name: &str| format!("{field}.{name}");
     validate_shape(&cloth.shape, field, source);
@@ -108,7 +109,7 @@ pub(super) fn validate_cloth(cloth: &SceneCloth, field: &str, source: &Source<'_
         source.refuse(source.model_error(field, error));
     });
     if let Some(wind) = &cloth.wind {
-        // That of the scene is checked where it stands.
+        // The wind of the scene is checked once, at the top.
         if source.states(&at("wind")) {
             validate_wind(wind, &at("wind"), source);
         }
@@ -138,8 +139,8 @@ pub(super) fn validate_cloth(cloth: &SceneCloth, field: &str, source: &Source<'_
     }
 }
 
-/// Passes on every error of a value, not only the first: a field that is out of range is left out, and what remains is checked
-/// again. `field`: what an error is about, and the value that it has.
+/// Reports every error of a value, not only the first: each faulty field is reset, and the rest is
+/// checked again. `field` returns the field that an error is about and its value.
 fn each_error<T: Serialize + DeserializeOwned, E>(
     value: &T,
     validate: impl Fn(&T) -> Result<(), E>,
@@ -160,8 +161,8 @@ fn each_error<T: Serialize + DeserializeOwned, E>(
     }
 }
 
-/// A value with the default in place of one of its fields, `air.drag`, or with 0 for an entry of a list, which is stated, `damping[1]`,
-/// or has this value.
+/// Returns a value with one of its fields, `air.drag`, reset to its default. A faulty list entry,
+/// either stated, `damping[1]`, or found by its value `bad`, becomes 0.
 fn without<T: Serialize + DeserializeOwned>(value: &T, field: &str, bad: f64) -> Option<T> {
     let mut whole = Table::try_from(value).ok()?;
     let (field, index) = match field.split_once('[') {
@@ -186,7 +187,7 @@ fn without<T: Serialize + DeserializeOwned>(value: &T, field: &str, bad: f64) ->
     whole.try_into().ok()
 }
 
-/// The field that an error of the model is about, and its value, if it is about one.
+/// Returns the field that an error of the model is about and its value, if it has one.
 fn model_field(error: &ModelError) -> Option<(String, f64)> {
     match error {
         ModelError::OutOfRange { field: name, value, .. }
@@ -195,7 +196,7 @@ fn model_field(error: &ModelError) -> Option<(String, f64)> {
     }
 }
 
-/// The option that an error of cooking is about, and its value, if it is about one.
+/// Returns the option that an error of cooking is about and its value, if it has one.
 fn cook_field(error: &CookError) -> Option<(String, f64)> {
     match error {
         CookError::OptionOutOfRange { field, value, .. } => Some(((*field).to_owned(), *value)),
@@ -212,7 +213,7 @@ fn validate_transform(transform: &Transform, field: &str, source: &Source<'_>) {
     source.check_range(&format!("{field}.scale"), shortest(transform.scale), [1e-6, 1e6], "")
 }
 
-/// Refuses a shape that cannot be made.
+/// Reports a shape that cannot be built.
 pub(super) fn validate_shape(shape: &Shape, field: &str, source: &Source<'_>) {
     let counts = |name: &str, value: u32, min: f64| {
         source.check_range(&format!("{field}.{name}"), value, [min, u32::MAX.into()], "")
@@ -251,7 +252,7 @@ pub(super) fn validate_shape(shape: &Shape, field: &str, source: &Source<'_>) {
     check_particles(source, &format!("{field}.{shape_name}"), count, MAX_PARTICLES, "per cloth")
 }
 
-/// Particles of one copy; 0 for a mesh file, which is counted when it is read.
+/// Number of particles of one copy; 0 for a mesh file, whose particles are counted when it is read.
 fn shape_particle_count(shape: &Shape) -> u64 {
     match shape {
         Shape::Grid(grid) => grid.particle_count(),
@@ -260,7 +261,7 @@ fn shape_particle_count(shape: &Shape) -> u64 {
     }
 }
 
-/// Refuses more particles than `limit`.
+/// Reports more particles than `limit`.
 pub(super) fn check_particles(
     source: &Source<'_>,
     field: &str,
@@ -365,14 +366,14 @@ fn validate_body(body: &SceneBody, collider: &SceneCollider, field: &str, source
     source.check_range(&at("restitution"), shortest(body.restitution), [0.0, 1.0], "");
     let reason = match &collider.shape {
         _ if !collider.keys.is_empty() => {
-            Some("goes without `keys`: the cloth and gravity move it")
+            Some("cannot have `keys` beside it: cloths and gravity move a rigid body")
         }
         _ if collider.motion.is_some() => {
-            Some("goes without `animation` and `cache`: a rigid body keeps its shape")
+            Some("cannot have `animation` or `cache` beside it: a rigid body keeps its shape")
         }
-        ColliderShape::Plane(_) => Some("needs a shape with a volume; a plane has no end"),
+        ColliderShape::Plane(_) => Some("needs a shape with a volume; a plane is unbounded"),
         ColliderShape::Mesh(_) if collider.is_open => {
-            Some("needs a shape with a volume; one that is `open` has none")
+            Some("needs a shape with a volume; an `open` mesh has none")
         }
         _ => None,
     };
@@ -383,7 +384,7 @@ fn validate_body(body: &SceneBody, collider: &SceneCollider, field: &str, source
     }
 }
 
-/// Refuses a collider out of range, or for a cloth that is not there.
+/// Reports a collider out of range, or with an unknown cloth.
 pub(super) fn validate_collider(
     collider: &SceneCollider,
     cloths: &[SceneCloth],
@@ -472,14 +473,14 @@ fn validate_collider_shape(shape: &ColliderShape, field: &str, source: &Source<'
     }
 }
 
-/// Rejects a motion of a mesh that is out of range, or whose file is of another kind.
+/// Reports a mesh motion that is out of range, or whose file has the wrong type.
 fn validate_motion(motion: &MeshMotion, shape: &ColliderShape, field: &str, source: &Source<'_>) {
     let lone = |key: &str, needed| {
         let field = format!("{field}.{key}");
         source.refuse(SceneError::Lone { at: source.location(&field), field, needed });
     };
     let ColliderShape::Mesh(mesh) = shape else {
-        return lone("mesh", "what moves it");
+        return lone("mesh", "the file with its motion");
     };
     match &motion.source {
         MotionSource::Animation(_) => {
@@ -493,7 +494,7 @@ fn validate_motion(motion: &MeshMotion, shape: &ColliderShape, field: &str, sour
             match is_mdd(path) {
                 None => lone("cache", "a file named *.pc2 or *.mdd"),
                 Some(true) if source.states(&format!("{field}.cache_rate")) => {
-                    lone("cache_rate", "a cache in PC2; MDD has seconds");
+                    lone("cache_rate", "a PC2 cache; MDD stores times in seconds");
                 }
                 Some(_) => {}
             }
@@ -532,7 +533,7 @@ fn validate_mesh(mesh: &Path, field: &str, source: &Source<'_>) {
     }
 }
 
-/// Refuses a wind out of range.
+/// Reports a wind out of range.
 pub(super) fn validate_wind(wind: &Wind, field: &str, source: &Source<'_>) {
     let gust = &wind.gust;
     let at = |name: &str| format!("{field}.{name}");
@@ -547,7 +548,7 @@ pub(super) fn validate_wind(wind: &Wind, field: &str, source: &Source<'_>) {
     );
 }
 
-/// Refuses a wind beside that of the settings.
+/// Reports a wind beside a wind velocity of the settings.
 fn refuse_second_wind(cloth: &SceneCloth, field: &str, source: &Source<'_>) {
     let config = &cloth.config;
     if config.air.wind_velocity != [0.0; 3] {

@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn steady_wind_is_constant_and_still_air_gusts_in_all_directions() {
+    fn steady_wind_is_constant_and_still_air_gusts_everywhere() {
         let steady = Wind { gust: Gust { strength: 0.0, ..WIND.gust }, ..WIND };
         assert_eq!(steady.velocity_at(9.87), WIND.velocity);
         let still = Wind { velocity: [0.0; 3], ..WIND };
