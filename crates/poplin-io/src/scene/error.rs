@@ -64,7 +64,11 @@ pub enum SceneError {
         known: Vec<String>,
     },
     /// A key of another table of the same cloth or collider.
-    #[error("{at}: `{name}` is not a key {}; write {}", in_table(table), instead_in(instead, table))]
+    #[error(
+        "{at}: `{name}` is not a key {}; write {}",
+        in_table(table),
+        instead_in(instead, table)
+    )]
     Elsewhere {
         /// Location in the scene file.
         at: Box<Location>,

@@ -31,15 +31,15 @@ pub(super) enum Step {
 #[non_exhaustive]
 pub enum PathError {
     /// A text that is not a path.
-    #[error("`{text}` is not the path of a key such as `cloth[0].density` or `cloth.flag.damping[1]`")]
+    #[error(
+        "`{text}` is not the path of a key such as `cloth[0].density` or `cloth.flag.damping[1]`"
+    )]
     Parse {
         /// The text.
         text: String,
     },
     /// A path that does not say which cloth or collider.
-    #[error(
-        "`{path}` does not say which {kind}: write `{kind}[0]` or `{kind}.NAME`; there {are}"
-    )]
+    #[error("`{path}` does not say which {kind}: write `{kind}[0]` or `{kind}.NAME`; there {are}")]
     Which {
         /// The path.
         path: String,
@@ -181,8 +181,7 @@ impl KeyPath {
                 }
                 (Step::Index(_), Value::Table(table)) if table.is_empty() => {
                     return Err(no_entry(
-                        "is not stated in the scene: state it there to vary its elements"
-                            .into(),
+                        "is not stated in the scene: state it there to vary its elements".into(),
                     ));
                 }
                 (Step::Key(key), other) => {

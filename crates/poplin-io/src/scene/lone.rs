@@ -59,7 +59,8 @@ impl SceneCollider {
     pub fn of_keys(keys: &Map<String, Value>) -> Result<Collider, KeysError> {
         let is_stated = |key: &&&str| keys.get(**key).is_some_and(|value| !value.is_null());
         if let Some(key) = MOVERS.iter().find(is_stated) {
-            let message = format!("`{key}` is only for scene files; a program moves its colliders itself");
+            let message =
+                format!("`{key}` is only for scene files; a program moves its colliders itself");
             return Err(KeysError { message });
         }
         let cloth = vec![with_shape(Map::new())].into();

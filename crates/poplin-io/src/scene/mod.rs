@@ -54,7 +54,7 @@
 //! [[collider]]
 //! sphere = { radius = 0.2, center = [0.0, 0.3, 0.0] }
 //!
-//! [[collider]]                                  # one shape each; also `cylinder`, `convex` and `mesh`
+//! [[collider]]                              # one shape each; also `cylinder`, `convex`, `mesh`
 //! box = { size = [0.2, 0.4, 0.2] }              # [m]
 //! transform = { translation = [0.4, 0.2, 0.0], rotation = [0, 30, 0] }
 //!
@@ -92,9 +92,9 @@
 //! [[cloth]]
 //! name = "sheet"
 //! grid = { columns = 41, rows = 41, width = 1.0, height = 1.0, plane = "xz" }
-//! motion_spheres = [{ vertices = "right:50%", radii = [0.2, 0.0], from = "right" }]   # or radius = 0.1 [m]
+//! motion_spheres = [{ vertices = "right:50%", radii = [0.2, 0.0], from = "right" }] # or radius
 //! separation_spheres = [{ vertices = "all", radius = 0.5, offset = 0.02 }]            # [m]
-//! accelerations = [{ vertices = "front:10%", acceleration = [0, 5, 0] }]              # or keys [m/s^2]
+//! accelerations = [{ vertices = "front:10%", acceleration = [0, 5, 0] }] # or keys
 //! animated_pins = [{ pins = "left:2%", pivot = [0, 0, 0.5], keys = [
 //!   { time = 0.0 },
 //!   { time = 1.0, translation = [0.1, 0, 0], rotation = [90, 0, 0] },
