@@ -1,9 +1,10 @@
-//! Wavefront OBJ meshes in and out.
+//! Wavefront OBJ meshes: reading and writing.
 //!
-//! Read here and not with the `tobj` crate, because a cloth needs what that one leaves out: the file's own vertex order (a
-//! point cache is applied to the file in another program; tobj renumbers by first use and splits at groups and
-//! materials, which would cut a garment apart), line numbers in every error, and to distinguish a corner without texture
-//! coordinate from one with. The tests compare this reader with tobj.
+//! This reader replaces the `tobj` crate because cloth needs what tobj drops: the file's own vertex
+//! order (a point cache is applied to the file in another program; tobj renumbers by first use and
+//! splits at groups and materials, which would cut a garment apart), line numbers in every error,
+//! and the difference between a corner with and without a texture coordinate. The tests compare
+//! this reader with tobj.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, BufWriter, Read, Write};
@@ -19,30 +20,32 @@ use crate::mesh_file::{MeshFormat, Parsed, TwistedFaces};
 use crate::polygon::{Cut, cut};
 use crate::text::shortened;
 
-/// Longest line that is read, with those that continue it \[bytes\]; a face of three million corners fits.
+/// Limit of a line with its continuation lines \[bytes\]; a face of three million corners fits.
 const MAX_LINE: usize = 64 << 20;
 
-/// Most faces after triangulation, and most texture coordinates; meshes have about two triangles per vertex.
+/// Maximum number of faces after triangulation, and of texture coordinates; meshes have about two
+/// triangles per vertex.
 pub(crate) const MAX_FACES: usize = 4 * MAX_PARTICLES;
 
-/// OBJ in the table of formats.
+/// OBJ entry of the format table.
 pub(crate) const MESH_FORMAT: MeshFormat = MeshFormat {
     extension: "obj",
     doc: "Wavefront OBJ: triangles, quads and polygons, texture coordinates",
     read,
 };
 
-/// Reads the surface of an OBJ file as one mesh, vertices in the file's order.
+/// Reads the faces of an OBJ file as one mesh, with vertices in the file's order.
 ///
-/// Quads stay quads, larger polygons become triangles: fans if they are convex. A concave quad begins at a corner from which its
-/// diagonal is inside. Objects, groups and materials are merged: their faces share
-/// the file's vertices. Texture coordinates become [`Mesh::uvs`] if every vertex has exactly one, else [`Mesh::corner_uvs`]. Normals, colours,
-/// a fourth `w` coordinate, lines, points and curves are ignored. A `\` at the end of a line continues it with the next.
+/// Quads stay quads, larger polygons become triangles: fans if they are convex. A concave quad is
+/// rotated to start at a corner whose diagonal is inside. Objects, groups and materials are merged:
+/// their faces share the file's vertices. Texture coordinates become [`Mesh::uvs`] if every vertex
+/// has exactly one, otherwise [`Mesh::corner_uvs`]. Normals, colours, a fourth `w` coordinate,
+/// lines, points and curves are ignored. A `\` at the end of a line continues it on the next line.
 ///
 /// # Errors
-/// [`IoError`] with the file and, where there is one, the line: a file that is missing or unreadable, is no text, has no
-/// vertices or no faces, a coordinate that is not finite, an index out of range, or more than
-/// [`poplin_model::MAX_PARTICLES`] vertices.
+/// [`IoError`] with the file and, where there is one, the line: a file that is missing, unreadable
+/// or not text, has no vertices or no faces, a coordinate that is not finite, an index out of
+/// range, or more than [`poplin_model::MAX_PARTICLES`] vertices.
 pub fn read_obj(path: impl AsRef<Path>) -> Result<Mesh, IoError> {
     read(path.as_ref()).map(|parsed| parsed.mesh)
 }
@@ -52,12 +55,12 @@ fn read(path: &Path) -> Result<Parsed, IoError> {
     parse_obj(BufReader::new(file), path)
 }
 
-/// Writes a mesh as OBJ text with the positions in place of the mesh's own (a moment of its simulation), quads first, with its texture
-/// coordinates.
+/// Writes a mesh as OBJ text with `positions` (one frame of a simulation) instead of the mesh's
+/// own, quads first, with its texture coordinates.
 ///
 /// # Errors
-/// [`IoError::FrameLength`] if `positions` are not as many as the mesh's, [`IoError::Write`] if the file cannot be
-/// written.
+/// [`IoError::FrameLength`] if `positions` and the mesh differ in their vertex count,
+/// [`IoError::Write`] if the file cannot be written.
 pub fn write_obj(
     path: impl AsRef<Path>,
     mesh: &Mesh,
@@ -66,11 +69,11 @@ pub fn write_obj(
     write_joined_obj(path, [(mesh, positions)], [0.0; 3])
 }
 
-/// Writes several meshes as one, the vertices of each after those of the one before: see [`write_obj`]. Positions count from `origin`
-/// \[m\], which is added to them in double precision.
+/// Writes several meshes as one, like [`write_obj`]; the vertices of each follow those of the
+/// previous one. `origin` \[m\] is added to all positions in double precision.
 ///
 /// # Errors
-/// As [`write_obj`], for the first that does not fit.
+/// Same as [`write_obj`], for the first mesh with a fault.
 pub fn write_joined_obj<'a>(
     path: impl AsRef<Path>,
     parts: impl IntoIterator<Item = (&'a Mesh, &'a [[f32; 3]])>,
@@ -93,7 +96,7 @@ pub(crate) fn write_text(
     for position in parts.iter().flat_map(|(_, positions)| *positions) {
         write!(out, "v")?;
         for (x, from) in position.iter().zip(origin) {
-            // The digits of an f32, if that is all there is.
+            // Without an origin the shortest decimal form of the f32 suffices.
             match from == 0.0 {
                 true => write!(out, " {x}")?,
                 false => write!(out, " {}", f64::from(*x) + from)?,
@@ -106,7 +109,7 @@ pub(crate) fn write_text(
             writeln!(out, "vt {u} {v}")?;
         }
     }
-    // Indices count from 1.
+    // OBJ indices start at 1.
     let [mut first_vertex, mut first_uv] = [1u64; 2];
     for (mesh, positions) in parts {
         write_faces(&mut out, mesh, [first_vertex, first_uv])?;
@@ -116,14 +119,14 @@ pub(crate) fn write_text(
     out.flush()
 }
 
-/// Writes the faces of a mesh whose first vertex and texture coordinate have these indices.
+/// Writes the faces of a mesh, given the file indices of its first vertex and texture coordinate.
 fn write_faces(
     mut out: impl Write,
     mesh: &Mesh,
     [first_vertex, first_uv]: [u64; 2],
 ) -> std::io::Result<()> {
     for (face, uvs) in faces(mesh) {
-        // A face has a coordinate at all of its corners or at none.
+        // A face has texture coordinates at all corners or at none.
         let uvs = uvs.filter(|uvs| uvs.iter().all(|&uv| uv != CornerUvs::NONE));
         write!(out, "f")?;
         for (k, corner) in face.iter().map(|&corner| u64::from(corner) + first_vertex).enumerate() {
@@ -137,7 +140,7 @@ fn write_faces(
     Ok(())
 }
 
-/// Reads OBJ text; `path` only names the source in errors.
+/// Parses OBJ text; `path` is only used in errors.
 fn parse_obj(mut reader: impl BufRead, path: &Path) -> Result<Parsed, IoError> {
     let mut parser = Parser {
         path,
@@ -172,7 +175,7 @@ fn parse_obj(mut reader: impl BufRead, path: &Path) -> Result<Parsed, IoError> {
             }
             let own = bytes[begin..].trim_ascii_end();
             let end = begin + own.len();
-            // The end of a comment, such as a folder of Windows, continues nothing.
+            // A backslash at the end of a comment, such as a Windows path, continues nothing.
             let is_continued = own.ends_with(b"\\") && !own.contains(&b'#') && is_element(&bytes);
             if is_end || !is_continued {
                 break;
@@ -181,15 +184,15 @@ fn parse_obj(mut reader: impl BufRead, path: &Path) -> Result<Parsed, IoError> {
             bytes.push(b' ');
             continued += 1;
         }
-        // Names and comments may be in any old encoding; the lines that matter are ASCII.
+        // Names and comments may have any encoding; the lines that matter are ASCII.
         let text = String::from_utf8_lossy(&bytes);
-        // Some editors begin UTF-8 with a byte order mark.
+        // Some editors start UTF-8 text with a byte order mark.
         parser.read_line(text.strip_prefix('\u{feff}').unwrap_or(&text))?;
         parser.line += continued;
     }
 }
 
-/// Whether a line begins as one that is read.
+/// Tests whether a line starts with a keyword that is read.
 fn is_element(line: &[u8]) -> bool {
     let line = line.trim_ascii_start();
     let keywords: [&[u8]; 3] = [b"v", b"vt", b"f"];
@@ -197,7 +200,7 @@ fn is_element(line: &[u8]) -> bool {
     rests.into_iter().any(|after| after.is_ascii_whitespace())
 }
 
-/// What a corner's texture coordinate is known to be: none yet, one, or several.
+/// Texture coordinates found for a vertex so far: none, one, or several.
 #[derive(Clone, Copy, PartialEq)]
 enum CornerUv {
     Unset,
@@ -205,11 +208,11 @@ enum CornerUv {
     Mixed,
 }
 
-/// A face of more than three corners.
+/// Face of more than three corners.
 enum Face {
-    /// Its index among the quads.
+    /// Index among the quads.
     Quad(usize),
-    /// Its triangles, still a fan.
+    /// Range of its triangles, still a fan.
     Fan(Range<usize>),
 }
 
@@ -218,15 +221,15 @@ struct Parser<'a> {
     /// Current line, from 1.
     line: usize,
     mesh: Mesh,
-    /// The vertices in double precision.
+    /// Vertices in double precision.
     positions: Vec<DVec3>,
-    /// Faces whose vertices are yet to come, with their lines.
+    /// Faces that use vertices further down in the file, with their lines.
     uncut: Vec<(usize, Face)>,
     twisted: TwistedFaces,
     uvs: Vec<[f32; 2]>,
     /// Texture coordinate of each vertex that a face has used so far.
     corner_uvs: Vec<CornerUv>,
-    /// Indices that point past what had been read at their line: `(line, element, index from 0)`.
+    /// Indices past the elements read so far: `(line, element, index from 0)`.
     pending: Vec<(usize, &'static str, usize)>,
 }
 
@@ -257,7 +260,7 @@ impl Parser<'_> {
         }
     }
 
-    /// The first `N` numbers after the keyword, of which `required` must be there.
+    /// Parses the first `N` numbers after the keyword, of which `required` must exist.
     fn numbers<const N: usize>(
         &self,
         text: &str,
@@ -328,7 +331,7 @@ impl Parser<'_> {
         self.limit("mesh faces", self.mesh.triangles.len() + self.mesh.quads.len(), MAX_FACES)
     }
 
-    /// Cuts a face, now if its vertices are known.
+    /// Triangulates a face, or defers it until its vertices are known.
     fn cut_or_wait(&mut self, corners: &[u32], face: Face) {
         if corners.iter().all(|&corner| (corner as usize) < self.positions.len()) {
             self.cut(self.line, face);
@@ -337,7 +340,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Cuts a face so that no triangle is flipped, or notes that there is one.
+    /// Triangulates a face without flipped triangles, or counts it as twisted.
     fn cut(&mut self, line: usize, face: Face) {
         let Mesh { triangles, quads, corner_uvs, .. } = &mut self.mesh;
         let at = |corner: &u32| self.positions[*corner as usize];
@@ -367,7 +370,8 @@ impl Parser<'_> {
         }
     }
 
-    /// An index from 0; the file counts from 1, or back from the line with negative indices.
+    /// Converts an index to count from 0; in the file it counts from 1, or back from the current
+    /// line if negative.
     fn index(
         &mut self,
         text: &str,
@@ -381,7 +385,8 @@ impl Parser<'_> {
         let index =
             if number < 0 { number.checked_add(count as i64) } else { number.checked_sub(1) };
         match index.and_then(|index| usize::try_from(index).ok()) {
-            // A vertex may be listed after its face; one that no accepted file can have is rejected at once.
+            // A vertex may be listed after its face; one that no accepted file can have is rejected
+            // at once.
             Some(index) if index < count => Ok(index),
             Some(index) if index < MAX_FACES => {
                 self.pending.push((self.line, element, index));
@@ -392,7 +397,8 @@ impl Parser<'_> {
     }
 
     fn note_uv(&mut self, vertex: usize, uv: CornerUv) {
-        // Nothing to note for a vertex yet to come: `finish` either rejects it or drops the uvs.
+        // A vertex further down is handled in `finish`, which rejects it or drops the texture
+        // coordinates.
         let vertex_count = self.mesh.positions.len();
         if vertex >= vertex_count {
             return;
@@ -467,7 +473,7 @@ impl Parser<'_> {
     }
 }
 
-/// The corners of a polygon from its fan.
+/// Recovers the corners of a polygon from its fan.
 fn corners_of_fan(fan: &[[u32; 3]]) -> Vec<u32> {
     let first = fan.iter().take(1).flat_map(|&[a, b, _]| [a, b]);
     first.chain(fan.iter().map(|&[_, _, c]| c)).collect()
@@ -501,11 +507,11 @@ mod tests {
         assert_eq!(mesh.triangles, [[0, 1, 2], [0, 2, 3], [0, 3, 4]]);
     }
 
-    /// An L with its corner cut out at vertex 3, and a quad like the tip of an arrow.
+    /// An L with its inner corner at vertex 3, and a quad like an arrowhead.
     const CONCAVE: &str =
         "v 2 0 0\nv 2 1 0\nv 1 1 0\nv 1 2 0\nv 0 2 0\nv 0 0 0\nv 3 0 0\nv 3 2 0\nv 2.5 1 0\n";
 
-    /// Area of a triangle seen from the front.
+    /// Signed area of a triangle seen from the front.
     fn area(mesh: &Mesh, [a, b, c]: [u32; 3]) -> f32 {
         let [a, b, c] = [a, b, c].map(|vertex| mesh.positions[vertex as usize]);
         0.5 * ((b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0]))
@@ -514,7 +520,7 @@ mod tests {
     #[test]
     fn no_triangle_of_a_concave_polygon_is_flipped() {
         let faces = "f 1 2 3 4 5 6\nf 7/1 8/2 2/3 9/4\nvt 7 0\nvt 8 0\nvt 2 0\nvt 9 0\n";
-        // Faces before their vertices and after them.
+        // Faces before and after their vertices.
         for text in [format!("{faces}{CONCAVE}"), format!("{CONCAVE}{faces}")] {
             let mesh = parse(text).unwrap();
             let areas: Vec<_> = mesh.triangulated().iter().map(|&it| area(&mesh, it)).collect();
@@ -528,7 +534,7 @@ mod tests {
     }
 
     #[test]
-    fn polygons_that_cross_themselves_are_counted_with_the_first_line() {
+    fn self_intersecting_polygons_are_counted_with_the_first_line() {
         let twisted = |faces: &str| {
             let text = format!("{CONCAVE}{faces}");
             parse_obj(text.as_bytes(), Path::new("test.obj")).unwrap().twisted
@@ -541,7 +547,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mesh_far_away_keeps_its_shape_near_an_origin_of_whole_metres() {
+    fn a_distant_mesh_keeps_its_shape_relative_to_an_origin() {
         let path = std::env::temp_dir().join(format!("poplin-io-far-{}.obj", std::process::id()));
         let sheet = Mesh::grid(5, 5, 2.0, 2.0);
         let write = |by: f64| {
@@ -561,7 +567,7 @@ mod tests {
             let expected: Vec<_> =
                 sheet.positions.iter().map(|&[x, y, z]| [x + shift, y, z]).collect();
             assert_eq!(far.mesh.positions, expected, "{by}");
-            // There and back.
+            // Round trip.
             write_joined_obj(&path, [(&far.mesh, &far.mesh.positions[..])], far.origin).unwrap();
             assert_eq!(load_mesh(&path).unwrap(), far);
         }
@@ -576,8 +582,9 @@ mod tests {
     }
 
     #[test]
-    fn uvs_on_a_seam_are_those_of_corners_and_written_again() {
-        // Two quads and a triangle fold along vertices 2 and 3, which have two coordinates; the pentagon has none.
+    fn uvs_on_a_seam_are_per_corner_and_round_trip() {
+        // Two quads and a triangle share a seam at vertices 2 and 3, which have two coordinates;
+        // the pentagon has none.
         let text = "v 0 0 0\nv 1 0 0\nv 1 1 0\nv 0 1 0\nv 2 0 0\nv 2 1 0\nv 0 2 0\nv 1 2 0\n\
                     vt 0 0\nvt 1 0\nvt 1 1\nvt 0 1\nvt 0.5 0\n\
                     f 1/1 2/2 3/3 4/4\nf 2/1 5/2 6/3 3/4\nf 4/5 3/2 8/3\nf 4 8 7 1 2\n";
@@ -597,17 +604,17 @@ mod tests {
     }
 
     #[test]
-    fn a_corner_without_uv_drops_them() {
+    fn a_corner_without_uv_drops_all_uvs() {
         assert!(parse(format!("{SQUARE}f 1 2 3\n")).unwrap().uvs.is_empty());
     }
 
     #[test]
-    fn a_face_may_stand_before_its_vertices() {
+    fn a_face_may_precede_its_vertices() {
         assert_eq!(parse("f 1 2 3\nv 0 0 0\nv 1 0 0\nv 0 1 0\n").unwrap().triangles, [[0, 1, 2]]);
     }
 
     #[test]
-    fn faults_name_the_line_and_the_limit() {
+    fn errors_name_the_line_and_the_limit() {
         let cases = [
             (
                 "v 0 0 0\nv 1 nan 0\n",
@@ -643,28 +650,28 @@ mod tests {
     }
 
     #[test]
-    fn a_byte_order_mark_costs_no_vertex() {
+    fn a_byte_order_mark_is_skipped() {
         let text = "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n";
         assert_eq!(parse(format!("\u{feff}{text}")).unwrap(), parse(text).unwrap());
     }
 
     #[test]
-    fn a_line_may_go_on_in_the_next() {
+    fn lines_may_be_continued() {
         let text =
             "v 0 0 \\\n0\nv 1 0 0\r\n# in C:\\models\\\nv 0 1 0 # here\\\nf 1 \\\r\n2 \\\n 3\n";
         let plain = "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n";
         assert_eq!(parse(text).unwrap(), parse(plain).unwrap());
         assert_eq!(parse(format!("{plain}f 1 \\")).unwrap_err().to_string().lines().count(), 1);
-        // Lines are counted as the file has them.
+        // Line numbers count physical lines.
         let wrong = format!("{text}f 1 2\n");
         assert!(message(&wrong).starts_with("test.obj:9: "), "{}", message(&wrong));
-        // A face that is longer than a megabyte.
+        // A face longer than a megabyte.
         let many: String = (0..200_000).map(|k| format!(" {}", k % 3 + 1)).collect();
         assert_eq!(parse(format!("{plain}f{many}\n")).unwrap().triangles.len(), 1 + 199_998);
     }
 
     #[test]
-    fn an_endless_line_is_refused_early() {
+    fn an_endless_line_is_rejected_early() {
         let endless = std::io::BufReader::new(std::io::repeat(b'v'));
         assert!(matches!(
             parse_obj(endless, Path::new("x")),
@@ -681,7 +688,7 @@ mod tests {
     }
 
     #[test]
-    fn comments_in_an_old_encoding_are_no_obstacle() {
+    fn comments_may_have_any_encoding() {
         let mut bytes = b"# Gr\xf6\xdfe\n".to_vec();
         bytes.extend_from_slice(SQUARE.as_bytes());
         parse(bytes).unwrap();
@@ -699,7 +706,7 @@ mod tests {
     }
 
     #[test]
-    fn a_written_mesh_reads_back_the_same() {
+    fn written_meshes_round_trip() {
         let path = std::env::temp_dir().join(format!("poplin-io-obj-{}.obj", std::process::id()));
         for mesh in [
             Mesh::grid(5, 4, 1.0, 0.3),
@@ -712,7 +719,7 @@ mod tests {
     }
 
     #[test]
-    fn positions_of_another_mesh_are_refused() {
+    fn positions_with_another_vertex_count_are_rejected() {
         let error = write_obj("unused.obj", &Mesh::grid(2, 2, 1.0, 1.0), &[[0.0; 3]]).unwrap_err();
         assert!(matches!(error, IoError::FrameLength { vertex_count: 1, expected: 4, .. }));
     }
@@ -726,7 +733,7 @@ mod tests {
     }
 
     #[test]
-    fn the_surface_is_the_one_that_tobj_reads() {
+    fn faces_match_those_of_tobj() {
         let mesh = Mesh::tube(9, 6, 0.2, 0.5, 1.0);
         let mut text = Vec::new();
         write_text(&mut text, &[(&mesh, &mesh.positions)], [0.0; 3]).unwrap();

@@ -1,11 +1,13 @@
-//! glTF 2.0 meshes in: `.gltf` with its buffers and `.glb`.
+//! Reading of glTF 2.0 meshes: `.gltf` with its buffers and `.glb`.
 //!
-//! The triangles of all meshes of the scene, each where its node, the joints of its skin and the weights of its morph targets put it:
-//! as every viewer shows the file at rest, or at a time of one of its animations. Exporters list a vertex once for each normal and
-//! texture coordinate: within a node, those at exactly the same position become one, in the order of their first use, which moves as
-//! the first of them, and coordinates that differ along a seam become those of corners.
+//! Reads the triangles of all meshes of the scene, transformed by their nodes, skins and morph
+//! targets, at rest or at a time of one animation. Exporters list a vertex once for each normal and
+//! texture coordinate: within a node, vertices at exactly the same position are merged, in the
+//! order of their first use. The merged vertex moves like the first of them, and texture
+//! coordinates that differ along a seam are stored per corner.
 //!
-//! Read here and not with the `gltf` crate, so that damaged files end in an error with its path, and never in a panic.
+//! This reader replaces the `gltf` crate so that damaged files give an error with a JSON path, and
+//! never a panic.
 
 mod accessor;
 mod buffers;
@@ -32,31 +34,32 @@ use crate::mesh_file::{MeshFormat, Parsed, TwistedFaces, VertexMotion, read_byte
 use crate::obj::MAX_FACES;
 use crate::weld::Weld;
 
-/// glTF in the table of formats.
+/// glTF entry of the format table.
 pub(crate) const GLTF: MeshFormat = MeshFormat {
     extension: "gltf",
     doc: "glTF 2.0: triangles of all meshes of the scene, texture coordinates, skins and morph targets at rest",
     read: |path| parse(read_bytes(path)?, path, None).map(|(parsed, _)| parsed),
 };
 
-/// Binary glTF in the table of formats.
+/// Binary glTF entry of the format table.
 pub(crate) const GLB: MeshFormat =
     MeshFormat { extension: "glb", doc: "glTF 2.0 in one binary file: the same", ..GLTF };
 
-/// Vertices that take as long to read as a primitive of none.
+/// Cost of a primitive, in vertices that take as long to read.
 const PRIMITIVE_COST: usize = 1000;
 
-/// Most vertices of all morph targets together: a minute at 60 Hz of 18,000 vertices.
+/// Maximum number of vertices of all morph targets together: a minute at 60 Hz of 18,000 vertices.
 const MAX_MORPHED: usize = 1 << 26;
 
-/// Most joints of all vertices together.
+/// Maximum number of joint influences of all vertices together.
 const MAX_INFLUENCES: usize = 1 << 26;
 
-/// Extensions that change nothing of what is read, or are read.
+/// Prefixes of extensions that do not affect geometry, or are supported.
 const KNOWN_EXTENSIONS: [&str; 5] =
     ["KHR_materials_", "KHR_texture_", "KHR_lights_", "EXT_texture_", "KHR_mesh_quantization"];
 
-/// Reads a file, and one of its animations if one is chosen; buffers of their own count from the folder of `path`.
+/// Parses a file, and one of its animations if one is chosen; external buffers are in the folder of
+/// `path`.
 fn parse(
     bytes: Vec<u8>,
     path: &Path,
@@ -99,7 +102,7 @@ fn parse(
     reader.finish()
 }
 
-/// The files beside a glTF file that hold its buffers; none of a file that is none or is damaged.
+/// Lists the files beside a glTF file with its buffers; empty if the file has none or is damaged.
 pub(crate) fn buffer_files(path: &Path) -> Vec<PathBuf> {
     let found = || {
         let bytes = read_bytes(path)?;
@@ -112,7 +115,7 @@ pub(crate) fn buffer_files(path: &Path) -> Vec<PathBuf> {
     found().unwrap_or_default()
 }
 
-/// A mesh at rest, and how its vertices move in one of the animations of the file.
+/// Reads a mesh at rest, and the motion of its vertices in one animation of the file.
 pub(crate) fn load_animated(
     path: &Path,
     choice: &AnimationChoice,
@@ -136,7 +139,7 @@ fn check_asset(root: &Json<'_>) -> Result<(), IoError> {
     Ok(())
 }
 
-/// Of every node, how many morph targets its mesh has.
+/// Number of morph targets of the mesh of every node.
 fn target_counts(nodes: &[Json<'_>], meshes: &[Json<'_>]) -> Result<Vec<usize>, IoError> {
     let of_mesh = |mesh: &Json<'_>| {
         let first = mesh.list("primitives")?.into_iter().next();
@@ -154,22 +157,22 @@ struct Reader<'a> {
     nodes: Vec<Json<'a>>,
     meshes: Vec<Json<'a>>,
     skins: Vec<Json<'a>>,
-    /// Whether the animation moves morph targets of the node.
+    /// True for nodes whose morph targets are animated.
     is_morphed: Vec<bool>,
     buffers: Buffers<'a>,
-    /// All but its positions.
+    /// Mesh without its positions.
     mesh: Mesh,
     vertex_count: usize,
     influence_count: usize,
     morphed_count: usize,
-    /// Vertices and corners read so far, those that were welded too.
+    /// Number of vertices and corners read so far, including merged ones.
     corners_read: usize,
-    /// Texture coordinate of each vertex that a triangle has used.
+    /// Texture coordinate of each vertex used by a triangle.
     vertex_uvs: Vec<VertexUv>,
     rig: Rig,
 }
 
-/// What is known of a vertex.
+/// Texture coordinates found for a vertex so far: none, one, or several.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum VertexUv {
     Unset,
@@ -177,17 +180,18 @@ enum VertexUv {
     Mixed,
 }
 
-/// The part that is being read.
+/// Part that is being read.
 struct Drawn {
     part: Part,
     weld: Weld,
-    /// Whether its triangles are mirrored.
+    /// True if the node mirrors its triangles.
     is_mirrored: bool,
     has_morphs: bool,
 }
 
 impl Reader<'_> {
     fn read_scene(&mut self, root: &Json<'_>) -> Result<(), IoError> {
+        // Depth first in file order: the stack has the next node last.
         let matrices = self.rig.nodes.matrices(&self.rig.nodes.locals);
         let count = self.nodes.len();
         let mut is_visited = vec![false; count];
@@ -240,7 +244,7 @@ impl Reader<'_> {
             weights,
             morphs: Vec::new(),
         };
-        // The joints alone move a skinned mesh.
+        // Only joints move a skinned mesh; its own node does not.
         let is_mirrored = skin.is_none() && matrix.determinant() < 0.0;
         let mut drawn = Drawn { part, weld: Weld::default(), is_mirrored, has_morphs };
         let primitives = mesh.list("primitives")?;
@@ -248,7 +252,7 @@ impl Reader<'_> {
         for primitive in &primitives {
             self.count(PRIMITIVE_COST)?;
             let mode = primitive.get("mode").map_or(Ok(4), |mode| mode.integer())?;
-            // 0 to 3 are points and lines.
+            // Modes 0 to 3 are points and lines, 4 to 6 triangles, strips and fans.
             if (4..=6).contains(&mode) {
                 self.read_primitive(primitive, mode, &mut drawn, &mut target_count)?;
             }
@@ -260,7 +264,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// The index of a skin, which is read when it is first needed.
+    /// Returns the index of a skin, which is read when first needed.
     fn skin(&mut self, index: &Json<'_>) -> Result<usize, IoError> {
         let index = index.index(self.skins.len(), "skins")?;
         if self.rig.skins[index].is_none() {
@@ -284,7 +288,7 @@ impl Reader<'_> {
         self.count(positions.count)?;
         let known = drawn.weld.positions.len();
         let mut vertices = Vec::with_capacity(positions.count);
-        // Of every new vertex, the item that it is.
+        // Accessor item of every new vertex.
         let mut items: Vec<u32> = Vec::new();
         for k in 0..positions.count {
             let own = positions.vector::<3>(k).into();
@@ -335,6 +339,7 @@ impl Reader<'_> {
                 self.limit("mesh texture coordinates", first_uv as usize + uvs.count, MAX_FACES)?;
                 for k in 0..uvs.count {
                     let [u, v] = uvs.vector::<2>(k);
+                    // glTF's v points down, ours up.
                     let own = [u as f32, (1.0 - v) as f32];
                     if !own.iter().all(|x| x.abs() <= MAX_COORDINATE) {
                         let expected = format!("finite numbers below {MAX_COORDINATE:e}");
@@ -368,6 +373,7 @@ impl Reader<'_> {
         for k in 0..count {
             let mut corners = match mode {
                 4 => [3 * k, 3 * k + 1, 3 * k + 2],
+                // Every second triangle of a strip is reversed (glTF 2.0, section 3.7.2.1).
                 5 => [k, k + 1 + k % 2, k + 2 - k % 2],
                 _ => [k + 1, k + 2, 0],
             };
@@ -376,6 +382,7 @@ impl Reader<'_> {
             }
             let corners = corners.map(|corner| indices[corner]);
             let [a, b, c] = corners.map(|corner| vertices[corner as usize]);
+            // Merged vertices leave degenerate triangles.
             if a == b || b == c || c == a {
                 continue;
             }
@@ -386,13 +393,14 @@ impl Reader<'_> {
                 let uv = self.mesh.corner_uvs.coordinates.get(uv as usize);
                 let uv = uv.map_or(VertexUv::Mixed, |uv| VertexUv::One(*uv));
                 let known = &mut self.vertex_uvs[vertex as usize];
+                // One coordinate as long as all corners agree.
                 *known = if [VertexUv::Unset, uv].contains(known) { uv } else { VertexUv::Mixed };
             }
         }
         Ok(())
     }
 
-    /// Joints and weights of the vertices that are these items.
+    /// Reads joints and weights of the vertices given as accessor items.
     fn read_influences(
         &mut self,
         attributes: &Json<'_>,
@@ -439,7 +447,7 @@ impl Reader<'_> {
                 }
             }
             if part.influences.len() == begin {
-                // A vertex that nothing moves would be nowhere.
+                // Without influences the weighted mean would be 0 / 0.
                 part.influences.push((0, 1.0));
             }
             let own = part.influences.len() - begin;
@@ -460,7 +468,7 @@ impl Reader<'_> {
         mesh.positions = positions.iter().map(|p| p.as_vec3().to_array()).collect();
         let one = |uv: &VertexUv| match uv {
             VertexUv::One(uv) => Some(*uv),
-            // No triangle uses it.
+            // Not used by any triangle.
             VertexUv::Unset => Some([0.0; 2]),
             VertexUv::Mixed => None,
         };
@@ -472,7 +480,8 @@ impl Reader<'_> {
         Ok((Parsed { mesh, positions, twisted: TwistedFaces::default() }, rig))
     }
 
-    /// Notes that so many vertices or corners are read: a small file may name the same ones very often.
+    /// Counts vertices or corners that are read: a small file may reference the same ones many
+    /// times.
     fn count(&mut self, more: usize) -> Result<(), IoError> {
         self.corners_read = self.corners_read.saturating_add(more);
         self.limit("vertices and corners of all nodes", self.corners_read, 4 * MAX_FACES)
@@ -486,7 +495,7 @@ impl Reader<'_> {
     }
 }
 
-/// Rejects a list of another length than that of positions.
+/// Rejects a list whose length differs from that of the positions.
 fn check_count(list: &Json<'_>, count: usize, expected: usize) -> Result<(), IoError> {
     match count == expected {
         true => Ok(()),
@@ -494,7 +503,7 @@ fn check_count(list: &Json<'_>, count: usize, expected: usize) -> Result<(), IoE
     }
 }
 
-/// The index of a node that nothing else has led to.
+/// Returns the index of a node, which must not be visited twice.
 fn visit(node: &Json<'_>, is_visited: &mut [bool]) -> Result<usize, IoError> {
     let index = node.index(is_visited.len(), "nodes")?;
     match std::mem::replace(&mut is_visited[index], true) {
