@@ -20,9 +20,9 @@ const MAX_KEY_NUMBERS: usize = 1 << 26;
 /// Choice of an animation in a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AnimationChoice {
-    /// By its index in the file.
+    /// Index in the file.
     Index(u32),
-    /// By its name.
+    /// Name in the file.
     Name(String),
 }
 

@@ -1,4 +1,4 @@
-//! Primitives of a mesh: vertices, morph targets, texture coordinates, triangles and joint influences.
+//! Primitives of a mesh: vertices, morph targets, texture coordinates, triangles and joints.
 
 use poplin_model::{CornerUvs, MAX_COORDINATE, MAX_PARTICLES};
 

@@ -31,7 +31,7 @@ fn a_scene_states_its_camera() {
             .parse::<View>()
             .unwrap_err()
             .to_string()
-            .starts_with("`above` is no camera: expected front")
+            .starts_with("`above` is not a camera: expected front")
     );
     assert!("nan,0".parse::<View>().is_err());
 }

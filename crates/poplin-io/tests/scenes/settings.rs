@@ -32,7 +32,7 @@ fn a_bending_rigidity_replaces_two_ring_edges() {
 }
 
 #[test]
-fn disabling_bends_drops_only_the_bending_rigidity_of_a_material() {
+fn disabling_bends_drops_the_bending_rigidity_of_a_material() {
     let cloth = |lines: &str| parse(&with(lines)).unwrap().cloths.remove(0);
     let silk = cloth("material = 'silk'\nfabric.bends = false");
     assert_eq!((silk.config.solver.bending_rigidity(), silk.without_bends), (0.0, true));
