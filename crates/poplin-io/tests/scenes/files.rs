@@ -2,7 +2,7 @@
 
 use poplin_io::scene::{Scene, Shape};
 
-use super::{message, parse};
+use super::message;
 
 #[test]
 fn a_missing_mesh_is_reported_relative_to_the_scene() {
