@@ -30,6 +30,7 @@ pub(crate) fn origin_of(mesh: &Mesh, positions: &[DVec3]) -> DVec3 {
     }
     // Distance at which the spacing of f32, |x| EPSILON, reaches MAX_RESOLUTION mean edges.
     let resolved = f64::from(MAX_RESOLUTION) * sum / count / f64::from(f32::EPSILON);
+    // A mesh near the origin relative to its own size keeps the origin 0.
     let near = resolved.max((high - low).length());
     let whole = |middle: f64| if middle.abs() > near { middle.round() } else { 0.0 };
     DVec3::from((0.5 * (low + high)).to_array().map(whole))

@@ -34,6 +34,7 @@ pub(crate) fn cut(corners: &[DVec3]) -> Cut {
     let normal: DVec3 = fan().sum();
     let (area, unsigned) = (normal.length(), fan().map(DVec3::length).sum::<f64>());
     let reach = others.iter().map(|corner| corner.distance_squared(*first)).fold(0.0, f64::max);
+    // Degenerate: all corners on a line or at one point.
     if unsigned <= NO_AREA * reach {
         return Cut::Fan;
     }
@@ -53,6 +54,7 @@ pub(crate) fn cut(corners: &[DVec3]) -> Cut {
     let is_ear = |ear: [usize; 3], left: &[usize]| {
         let [a, b, c] = ear;
         let is_within = |&other: &usize| {
+            // Corners at equal positions, as along a slit, do not block an ear.
             ear.iter().all(|&corner| corners[corner] != corners[other])
                 && [[a, b, other], [b, c, other], [c, a, other]]
                     .into_iter()

@@ -57,6 +57,7 @@ fn read_binary(bytes: &[u8], declared: usize, builder: &mut Builder<'_>) -> Resu
     for (index, triangle) in body.chunks_exact(TRIANGLE_LENGTH).take(declared).enumerate() {
         let (words, _) = triangle[12..48].as_chunks::<4>();
         let (corners, _) = words.as_chunks::<3>();
+        // Byte of the corner, after the normal of its triangle.
         let position = |corner: usize| {
             FilePosition::Byte(HEADER_LENGTH + index * TRIANGLE_LENGTH + 12 * (corner + 1))
         };
@@ -76,6 +77,7 @@ fn read_text(bytes: &[u8], builder: &mut Builder<'_>) -> Result<(), IoError> {
     while let Some(word) = words.next() {
         let at = words.position();
         match word.to_ascii_lowercase().as_slice() {
+            // A name follows, which may have any words.
             b"solid" | b"endsolid" => words.skip_line(),
             b"facet" => corners.clear(),
             b"vertex" => {

@@ -86,6 +86,7 @@ impl CacheMotion {
         let Header { vertex_count, start_frame, sample_rate, frame_count } =
             Header::read(path, file, length)?;
         let count = check_samples(path, frame_count)?;
+        // PC2 counts in frames: seconds = frames / rate.
         let [first, step] = [start_frame, sample_rate].map(|frames| f64::from(frames) / rate);
         let times = Times::Even { first, step, count };
         let (path, begin) = (path.to_path_buf(), Header::LENGTH);
@@ -99,6 +100,7 @@ impl CacheMotion {
             reader.read_exact(&mut bytes).map(|()| bytes).map_err(IoError::read(path))
         };
         let counts = [i32::from_be_bytes(word()?), i32::from_be_bytes(word()?)];
+        // Two counts, then the times, then the positions.
         let begin = |frames: u64| 8 + 4 * frames;
         let (frame_count, vertex_count) = check_counts(path, counts, length, begin)?;
         let count = check_samples(path, frame_count)?;
@@ -147,6 +149,7 @@ impl CacheMotion {
         let number = if self.is_big_endian { f32::from_be_bytes } else { f32::from_le_bytes };
         let (words, _) = bytes.as_chunks::<4>();
         let position = [words[0], words[1], words[2]].map(number);
+        // NaN fails the comparison.
         if position.iter().all(|x| x.abs() <= MAX_COORDINATE) {
             return Ok(position);
         }
@@ -171,6 +174,7 @@ impl CacheMotion {
         if let Some((_, known)) = kept.iter().find(|(index, _)| *index == sample) {
             return Ok(known.clone());
         }
+        // Read under the lock, so that threads at one time share a sample.
         let read = self.read(sample)?;
         if kept.len() == KEPT {
             kept.remove(0);

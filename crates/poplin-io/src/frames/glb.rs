@@ -70,6 +70,8 @@ impl Corners {
                 if uv == CornerUvs::NONE {
                     continue;
                 }
+                // The first coordinate of a vertex stays with it; each further one gets a copy of
+                // the vertex.
                 let known = *first[*vertex as usize].get_or_insert(uv);
                 if known != uv {
                     let of = *vertex;
@@ -235,7 +237,9 @@ fn write(recording: &Recording<'_>, out: &mut BufWriter<File>) -> io::Result<()>
     root["bufferViews"] = json!(layout.views);
     root["accessors"] = json!(layout.accessors);
     let mut text = root.to_string();
+    // Chunks are aligned to 4 bytes.
     text.push_str(&" ".repeat(text.len().next_multiple_of(4) - text.len()));
+    // 12-byte header and two 8-byte chunk headers.
     let total = 28 + text.len() + layout.length;
     let total = u32::try_from(total).map_err(|_| io::Error::other("more than 4 GiB"))?;
     for word in
@@ -261,6 +265,7 @@ fn write(recording: &Recording<'_>, out: &mut BufWriter<File>) -> io::Result<()>
         (0..recording.frame_count)
             .try_for_each(|frame| write_floats(out, &[recording.time(frame)]))?;
         for frame in 0..frames {
+            // Target k belongs to frame k + 1; frame 0 is the base mesh.
             let weight = |target: usize| if target + 1 == frame { 1.0 } else { 0.0 };
             (0..targets.len()).try_for_each(|target| write_floats(out, &[weight(target)]))?;
         }

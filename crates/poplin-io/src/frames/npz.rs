@@ -29,6 +29,7 @@ fn write(recording: &Recording<'_>, out: &mut BufWriter<File>) -> io::Result<()>
     zip.member("positions", ElementType::F32, &shape, |out| {
         recording.visit(|_, positions| write_floats(out, positions.as_flattened()))
     })?;
+    // Triangles among quads have -1 as their fourth corner.
     let width = if mesh.quads.is_empty() { 3 } else { 4 };
     let count = mesh.quads.len() + mesh.triangles.len();
     zip.member("faces", ElementType::I32, &[count, width], |out| {

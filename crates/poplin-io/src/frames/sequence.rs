@@ -93,6 +93,7 @@ pub fn remove_frames(path: impl AsRef<Path>) -> io::Result<()> {
     for entry in std::fs::read_dir(path)? {
         let own = entry?.path();
         let stem = own.file_stem().unwrap_or_default().to_string_lossy();
+        // Only own files: at least six digits, and a mesh extension.
         let is_numbered = stem.len() >= DIGITS && stem.bytes().all(|byte| byte.is_ascii_digit());
         let is_mesh = own.extension().is_some_and(|it| it == OBJ.name || it == PLY.name);
         if is_numbered && is_mesh {

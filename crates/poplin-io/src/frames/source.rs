@@ -35,6 +35,8 @@ impl FrameSource<'_> {
                     joined.uvs.extend(&mesh.uvs);
                     continue;
                 }
+                // Parts with vertex and corner coordinates are mixed: all become corner
+                // coordinates.
                 let shifted = |uv: u32| if uv == CornerUvs::NONE { uv } else { uv + first_uv };
                 let own = &mesh.corner_uvs;
                 let corner_uvs = &mut joined.corner_uvs;

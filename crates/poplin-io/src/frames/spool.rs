@@ -165,6 +165,7 @@ pub(crate) struct Temporary {
 
 impl Temporary {
     pub(crate) fn create(of: &Path, extension: &str) -> Result<Self, IoError> {
+        // In the same folder, so that the rename stays on one file system.
         let name = of.file_name().unwrap_or_default().to_string_lossy();
         let path = of.with_file_name(format!(".{name}.{extension}"));
         let mut options = File::options();
@@ -185,6 +186,7 @@ impl Temporary {
     ) -> io::Result<()> {
         let numbers = positions.into_iter().flatten();
         let bytes: Vec<u8> = numbers.flat_map(|x| x.to_le_bytes()).collect();
+        // Overwrites the remains of a failed append.
         self.file.seek(io::SeekFrom::Start(self.length))?;
         self.file.write_all(&bytes)?;
         self.length += bytes.len() as u64;

@@ -73,6 +73,7 @@ impl Items {
         let bytes = buffers.bytes(&view.field("buffer")?)?;
         let (view_begin, view_length) =
             (size_of(&view, "byteOffset")?, view.field("byteLength")?.size()?);
+        // The view must be within its buffer.
         if view_begin + view_length > bytes.len() {
             let found = format!("{view_length} bytes from byte {view_begin}");
             return Err(
@@ -80,6 +81,7 @@ impl Items {
             );
         }
         let stride = match size_of(&view, "byteStride")? {
+            // Without a stride items are tightly packed.
             0 => item,
             stride if stride < item => {
                 return Err(

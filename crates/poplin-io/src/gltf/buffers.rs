@@ -115,6 +115,7 @@ impl<'a> Buffers<'a> {
                 _ => read_bytes(&self.file_of(&uri)?)?.into(),
             },
         };
+        // The chunk may be padded, so it may be longer than declared.
         let declared = buffer.field("byteLength")?.size()?;
         if declared > bytes.len() {
             let expected = format!("no more than the {} bytes that it has", bytes.len());
@@ -170,6 +171,7 @@ fn decode_base64(text: &[u8]) -> Option<Vec<u8>> {
             b'/' => 63,
             _ => return None,
         };
+        // Six bits per character; a byte is complete at every eighth bit.
         bits = bits << 6 | u32::from(value);
         count += 6;
         if count >= 8 {

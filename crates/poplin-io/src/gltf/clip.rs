@@ -125,6 +125,7 @@ impl Clip {
                 // Targets of extensions are ignored.
                 _ => continue,
             };
+            // Two channels with one target are invalid (section 3.11).
             if !known.insert((node_index, kind)) {
                 let found = format!("{} of node {node_index} again", property.text()?);
                 return Err(property.fault(found, "each property in one channel"));
@@ -158,6 +159,7 @@ impl Clip {
                 return Err(input.fault(format!("component type {}", times.component), "5126"));
             }
             let parts = interpolation.parts();
+            // Weights of a key are `width` scalars; other targets are one vector.
             let of_key = if kind == Target::Weights { parts * width } else { parts };
             if times.count == 0 {
                 return Err(input.fault("no keys".to_owned(), "at least one"));
@@ -166,6 +168,7 @@ impl Clip {
                 let found = format!("{} values for {} keys", values.count, times.count);
                 return Err(output.fault(found, &format!("{of_key} of each key")));
             }
+            // Channels may share accessors: a small file could repeat a long one many times.
             numbers = numbers.saturating_add(times.count.saturating_mul(1 + parts * width));
             if numbers > MAX_KEY_NUMBERS {
                 let (what, count, limit) = ("numbers in animation keys", numbers, MAX_KEY_NUMBERS);
@@ -253,6 +256,7 @@ impl Track {
         let value = usize::from(self.interpolation == Interpolation::Cubic);
         let at = |key| (0..self.width).map(move |k| self.number(key, value, k)).collect();
         let next = first_after(time, self.times.count, |key| self.time(key));
+        // Held outside the keys.
         if next == 0 || next == self.times.count {
             return at(next.saturating_sub(1));
         }
@@ -264,6 +268,7 @@ impl Track {
             Interpolation::Linear if self.target == Target::Rotation => {
                 let [from, to]: [DQuat; 2] =
                     [before, next].map(|key| unit(std::array::from_fn(|k| self.number(key, 0, k))));
+                // glam's slerp takes the shorter path.
                 from.slerp(to, t).to_array().to_vec()
             }
             Interpolation::Linear => {

@@ -85,6 +85,7 @@ fn parse(
             Some(Clip::read(&root, choice, (&hierarchy, &counts), &mut buffers, path.into())?)
         }
     };
+    // Targets without weight and animation are not read.
     let mut is_morphed = vec![false; nodes.len()];
     clip.iter().flat_map(Clip::morphed).for_each(|node| is_morphed[node] = true);
     let skins = root.list("skins")?;
@@ -132,6 +133,7 @@ pub(crate) fn load_animated(
 
 fn check_asset(root: &Json<'_>) -> Result<(), IoError> {
     let version = root.field("asset")?.field("version")?;
+    // Any minor version of 2 is compatible.
     if !version.text()?.starts_with("2.") {
         return Err(version.fault(format!("version {}", version.text()?), "2.0"));
     }
@@ -251,6 +253,7 @@ impl Reader<'_> {
             morphs: Vec::new(),
         };
         // Only joints move a skinned mesh; its own node does not.
+        // A negative determinant flips the orientation of triangles.
         let is_mirrored = skin.is_none() && matrix.determinant() < 0.0;
         let mut drawn = Drawn { part, weld: Weld::default(), is_mirrored, has_morphs };
         let primitives = mesh.list("primitives")?;

@@ -29,6 +29,7 @@ impl Reader<'_> {
         for k in 0..positions.count {
             let own = positions.vector::<3>(k).into();
             let vertex = drawn.weld.vertex(own);
+            // New in the weld: the first item at its position represents the vertex.
             if vertex as usize == known + items.len() {
                 items.push(k as u32);
             }
@@ -170,6 +171,7 @@ impl Reader<'_> {
                         return Err(weights_json.fault(found, "finite values, 0 or more"));
                     }
                     if !(joint >= 0.0 && joint < joint_count as f64) {
+                        // Exporters fill unused joints with arbitrary indices.
                         if weight == 0.0 {
                             continue;
                         }

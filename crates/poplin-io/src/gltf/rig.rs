@@ -116,6 +116,7 @@ impl Rig {
         let of_skin = |skin: &Option<Skin>| {
             let skin = skin.as_ref()?;
             let joints = skin.joints.iter().zip(&skin.inverse_binds);
+            // Joint matrix: global transform of the joint times its inverse bind matrix.
             Some(joints.map(|(&joint, bind)| matrices[joint] * *bind).collect())
         };
         let skins: Vec<Option<Vec<DMat4>>> = self.skins.iter().map(of_skin).collect();

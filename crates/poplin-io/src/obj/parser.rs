@@ -36,12 +36,15 @@ pub(super) fn parse_obj(mut reader: impl BufRead, path: &Path) -> Result<Parsed,
         let mut continued = 0;
         loop {
             let begin = bytes.len();
+            // One byte over the limit tells a long line from one of maximum length, without reading
+            // all of it.
             let room = (MAX_LINE + 1 - begin) as u64;
             let read = reader.by_ref().take(room).read_until(b'\n', &mut bytes);
             let is_end = read.map_err(IoError::read(path))? == 0;
             if is_end && bytes.is_empty() {
                 return parser.finish();
             }
+            // A NUL byte: a binary file, reported before its "lines" are collected.
             if bytes[begin..].contains(&0) {
                 return Err(IoError::NotText { path: path.to_path_buf(), line: parser.line });
             }
@@ -56,6 +59,7 @@ pub(super) fn parse_obj(mut reader: impl BufRead, path: &Path) -> Result<Parsed,
             if is_end || !is_continued {
                 break;
             }
+            // Replaces the backslash by a space.
             bytes.truncate(end - 1);
             bytes.push(b' ');
             continued += 1;
@@ -64,6 +68,7 @@ pub(super) fn parse_obj(mut reader: impl BufRead, path: &Path) -> Result<Parsed,
         let text = String::from_utf8_lossy(&bytes);
         // Some editors start UTF-8 text with a byte order mark.
         parser.read_line(text.strip_prefix('\u{feff}').unwrap_or(&text))?;
+        // Errors in a continued line name its first line; the next line counts all of them.
         parser.line += continued;
     }
 }
@@ -119,6 +124,7 @@ impl Parser<'_> {
                     self.numbers::<3>(text, "vertex", 3, self.mesh.positions.len(), "v x y z")?;
                 self.mesh.positions.push(position);
                 let mut precise = position.map(f64::from);
+                // Parsed again in double precision for meshes far from the origin.
                 for (x, word) in precise.iter_mut().zip(words) {
                     *x = word.parse().unwrap_or(*x);
                 }
@@ -194,6 +200,7 @@ impl Parser<'_> {
                 self.mesh.corner_uvs.quads.push([uvs[0], uvs[1], uvs[2], uvs[3]]);
                 self.cut_or_wait(&corners, Face::Quad(self.mesh.quads.len() - 1));
             }
+            // Triangles and larger polygons: a fan, replaced below if it flips a triangle.
             [first, ref others @ ..] => {
                 let begin = self.mesh.triangles.len();
                 self.mesh.triangles.extend(others.windows(2).map(|pair| [first, pair[0], pair[1]]));
@@ -224,6 +231,7 @@ impl Parser<'_> {
             Face::Quad(index) => match cut(&quads[index].each_ref().map(at)) {
                 Cut::Fan => {}
                 Cut::Ears(_) => {
+                    // The other diagonal of a concave quad is inside.
                     quads[index].rotate_left(1);
                     corner_uvs.quads[index].rotate_left(1);
                 }
@@ -296,6 +304,7 @@ impl Parser<'_> {
         if vertex_count == 0 {
             return Err(IoError::Empty { path, what: "vertices" });
         }
+        // Indices that pointed past the elements at their line must exist now.
         for &(line, element, index) in &self.pending {
             let count = if element == "vertex" { vertex_count } else { self.uvs.len() };
             if index >= count {
@@ -312,6 +321,7 @@ impl Parser<'_> {
             CornerUv::One(index) => self.uvs.get(index).copied(),
             CornerUv::Unset | CornerUv::Mixed => None,
         };
+        // Every vertex with exactly one coordinate: per-vertex uvs; otherwise they stay per corner.
         if self.corner_uvs.len() == vertex_count {
             self.mesh.uvs =
                 self.corner_uvs.iter().map(uv_of).collect::<Option<_>>().unwrap_or_default();

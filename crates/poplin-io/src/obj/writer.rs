@@ -59,6 +59,7 @@ pub(crate) fn write_text(
         writeln!(out)?;
     }
     for (mesh, _) in parts {
+        // A mesh has uvs per vertex or per corner, never both.
         for [u, v] in mesh.uvs.iter().chain(&mesh.corner_uvs.coordinates) {
             writeln!(out, "vt {u} {v}")?;
         }

@@ -59,6 +59,7 @@ impl Ground {
                     // The floor fades into the background, without a horizon.
                     let distance = (point - self.center).length() / self.radius;
                     let fade = (1.0 - distance).clamp(0.0, 1.0) as f32;
+                    // smoothstep
                     let fade = fade * fade * (3.0 - 2.0 * fade);
                     let neighbor = self.hit(camera, x + 0.5, y + 0.5, size).unwrap_or(point);
                     let floor =
@@ -75,6 +76,7 @@ impl Ground {
     /// Intersects the ray through a pixel with the floor, if it looks down on it.
     fn hit(&self, camera: &Camera, x: f64, y: f64, size: usize) -> Option<DVec3> {
         let ray = camera.ray(x, y, size as f64);
+        // eye.y + distance ray.y = floor
         let distance = (self.center.y - camera.eye.y) / ray.y;
         (ray.y < 0.0 && distance > 0.0)
             .then(|| camera.eye + ray * distance)

@@ -148,6 +148,7 @@ impl Camera {
         let (sin_elevation, cos_elevation) = radians(view.elevation.clamp(-89.0, 89.0)).sin_cos();
         let forward =
             -DVec3::new(sin_azimuth * cos_elevation, sin_elevation, cos_azimuth * cos_elevation);
+        // Right-handed: up = right x forward.
         let right = DVec3::new(cos_azimuth, 0.0, -sin_azimuth);
         let up = right.cross(forward);
 
@@ -189,6 +190,7 @@ impl Camera {
         let needed = |camera: &Self| {
             let needed = |&point: &DVec3| {
                 let DVec3 { x, y, z } = camera.to_axes(point - center);
+                // |s| <= t (D + z)  =>  D >= |s| / t - z
                 x.abs().max(y.abs()) / t - z
             };
             points.iter().map(needed).fold(camera.distance, f64::max)
@@ -220,6 +222,7 @@ impl Camera {
     /// Projects a point in camera axes, not behind the camera, to pixels of a picture of `size`
     /// pixels.
     pub(super) fn to_pixel(view: DVec3, size: f64) -> [f64; 2] {
+        // Perspective division; y points down in pixels.
         let scale = 0.5 * size / (view.z * TAN_HALF_FIELD);
         [0.5 * size + view.x * scale, 0.5 * size - view.y * scale]
     }
@@ -290,6 +293,7 @@ pub(super) fn reach_of(points: &[DVec3]) -> Option<DVec3> {
 
 /// Drops the points of a moment that are farther than `reach` from its center.
 pub(super) fn keep_near(points: &mut Vec<DVec3>, reach: DVec3) {
+    // Without half of the points on each side, the bounds are the median.
     let [middle, _] = inner_bounds(points, 0.5);
     points.retain(|&point| (point - middle).abs().cmple(reach).all());
 }

@@ -63,6 +63,7 @@ impl Canvas {
             fill_triangle(pixels, self.size, |sample, weights, is_front| {
                 let nearness =
                     weights[0] * inverse[0] + weights[1] * inverse[1] + weights[2] * inverse[2];
+                // Depth test: a larger 1 / depth is nearer.
                 if nearness > self.nearness[sample] {
                     self.nearness[sample] = nearness;
                     let normal =
@@ -114,6 +115,7 @@ pub(super) fn fill_triangle(
     let [a, b, c] = corners;
     let area = (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0]);
     let inverse_area = 1.0 / area;
+    // Degenerate or not finite: draws nothing.
     if area == 0.0 || !inverse_area.is_finite() || !area.is_finite() {
         return;
     }

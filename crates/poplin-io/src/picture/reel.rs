@@ -126,6 +126,7 @@ impl Reel {
         // Nearby colliders are part of the frame, distant ones are not.
         let (mut points, mut floor) = (self.points.clone(), None);
         for k in 0..SCOUTED.min(self.moment_count) {
+            // Evenly spread over the run, first and last included.
             let last = self.moment_count - 1;
             let (_, shapes) = scene(k * last / (SCOUTED - 1).min(last.max(1)))?;
             let height = floors(&shapes).filter(|height| (near[0].y..=high.y).contains(height));
@@ -159,6 +160,7 @@ impl Reel {
         // APNG delays are fractions of two 16-bit numbers: the finest denominator that fits.
         let most = f64::from(u16::MAX);
         let parts = (most / look.seconds).floor().clamp(1.0, TICKS);
+        // delay = shown / parts seconds
         let shown = (look.seconds * parts).round().clamp(1.0, most);
         encoder.set_frame_delay(shown as u16, parts as u16).map_err(png_failed)?;
         let mut writer = encoder.write_header().map_err(png_failed)?;

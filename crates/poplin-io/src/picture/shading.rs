@@ -52,6 +52,7 @@ impl Lights {
         let key = wrapped(self.key) * (TRANSMISSION + (1.0 - TRANSMISSION) * visibility.y);
         let around = FILL * wrapped(self.fill) + FLOOR.lerp(SKY, normal.dot(self.up) * 0.5 + 0.5);
         let light = KEY * key + around * (BOUNCE + (1.0 - BOUNCE) * visibility.x);
+        // Sheen: (1 - |n . view|)^3
         let grazing = 1.0 - normal.z.abs().min(1.0);
         (albedo + Vec3::splat(SHEEN * grazing * grazing * grazing)) * light
     }

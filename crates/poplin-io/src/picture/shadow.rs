@@ -31,6 +31,7 @@ impl Shadow {
                     (DVec3::from(surface.positions[vertex].map(f64::from)) - low) / cell
                 });
                 let height = corners.iter().map(|corner| corner.y).sum::<f64>() / 3.0 * cell;
+                // Exponential fade with height.
                 let strength = (-(height / radius).max(0.0) * 1.2).exp() as f32;
                 // A hanging cloth is a line seen from above: every triangle is widened to a cell.
                 let corners = corners.map(|corner| [corner.x, corner.z]);

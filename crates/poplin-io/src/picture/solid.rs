@@ -30,6 +30,7 @@ pub(super) fn collider_surface(shapes: &[Shape], reach: [DVec3; 2]) -> (Surface,
             Shape::TriangleMesh(mesh) => {
                 let first = solid.positions.len() as u32;
                 solid.positions.extend(mesh.vertices.iter());
+                // Saturating, so that an index out of range stays out of range.
                 let moved = |corners: &[u32; 3]| corners.map(|corner| corner.saturating_add(first));
                 solid.triangles.extend(mesh.triangles.iter().map(moved));
             }
@@ -197,6 +198,7 @@ impl Solid {
 fn convex_sides(planes: &[Plane], reach: [DVec3; 2]) -> impl Iterator<Item = Vec<DVec3>> {
     let [low, high] = reach;
     let (middle, size) = ((low + high) * 0.5, (high - low).length());
+    // A large square on the plane, clipped by all other planes.
     let side = move |(index, plane): (usize, &Plane)| {
         let center = middle - plane.normal * plane.height(middle);
         let (across, upward) = plane.normal.any_orthonormal_pair();
@@ -261,6 +263,7 @@ fn clip<'a>(
                 kept.push(a);
             }
             if (from <= tolerance) != (to <= tolerance) {
+                // Intersection of the edge with the plane: height 0.
                 kept.push(a.lerp(b, from / (from - to)));
             }
         }

@@ -44,6 +44,7 @@ pub(super) fn vertex_visibility(
         let direction = sphere_direction(index, direction_count);
         let map = DepthMap::new(surfaces, camera, direction, SKY_MAP_SIZE);
         for_each_side(surfaces, normals, |surface, vertex, side, position, normal| {
+            // Cosine-weighted: n . l
             let weight = normal.dot(direction).max(0.0) as f32;
             if weight > 0.0 {
                 light[surface][vertex][side].x += weight * map.visibility(position, normal, 0);

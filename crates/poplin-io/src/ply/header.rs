@@ -105,6 +105,7 @@ impl Header {
         let mut has_encoding = false;
         loop {
             let line = header.next_line;
+            // A binary file without line breaks must not be searched as a whole.
             let limited = &bytes[header.length..bytes.len().min(MAX_HEADER)];
             let Some(end) = limited.iter().position(|&byte| byte == b'\n') else {
                 let found = match bytes.len() > MAX_HEADER && line > 1 {
@@ -163,6 +164,7 @@ impl Header {
         let read = match *words {
             ["list", length, item, name] => {
                 let length = Scalar::named(length);
+                // List lengths are integers.
                 let length = length.filter(|it| !matches!(it, Scalar::F32 | Scalar::F64));
                 length
                     .zip(Scalar::named(item))

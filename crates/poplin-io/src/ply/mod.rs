@@ -94,6 +94,7 @@ impl Reader<'_> {
         let is_read = |k: usize| columns.contains(&k) || uvs.is_some_and(|uvs| uvs.contains(&k));
         let is_read: Vec<bool> = (0..element.properties.len()).map(is_read).collect();
         let mut row = vec![0.0; element.properties.len()];
+        // Safe: `check_room` has compared the count with the file size.
         self.positions.reserve(element.count);
         for _ in 0..element.count {
             for ((property, value), is_read) in
@@ -145,6 +146,7 @@ impl Reader<'_> {
                     Kind::List(count, scalar) => values.skip_list(count, scalar)?,
                 }
             }
+            // `texcoord` has two numbers per corner, or is ignored.
             let first_uv = (uvs.len() == length).then_some(uvs.start as u32);
             let line = values.line() as u32;
             self.faces.faces.push(Face { length: length as u32, line, first_uv });
@@ -166,6 +168,7 @@ impl Reader<'_> {
         self.faces.corners.reserve(count);
         for _ in 0..count {
             let corner = values.next(scalar)?;
+            // Compared with the vertex count in `finish`: faces may precede vertices.
             if corner < 0.0 || corner >= MAX_PARTICLES as f64 || corner.fract() != 0.0 {
                 let found = format!("the vertex {corner} of a face");
                 let expected = format!("an index below {MAX_PARTICLES}");
@@ -231,6 +234,7 @@ impl Reader<'_> {
                 twisted.add(line as usize);
             }
         }
+        // Coordinates of vertices win over those of corners.
         if mesh.uvs.is_empty() && !self.faces.uvs.is_empty() {
             mesh.corner_uvs.coordinates = self.faces.uvs;
         } else {

@@ -61,6 +61,7 @@ impl<'a> Values<'a> {
     /// Reads the length of a list, and checks that its items fit in the remaining bytes.
     pub(super) fn length(&mut self, length: Scalar, item: Scalar) -> Result<usize, IoError> {
         let count = self.next(length)?;
+        // Upper bound of the items in the rest of the file, checked before allocation.
         let most = self.left() / self.least_size(item);
         if count >= 0.0 && count.fract() == 0.0 && count <= most as f64 {
             Ok(count as usize)

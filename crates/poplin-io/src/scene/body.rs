@@ -69,6 +69,7 @@ impl BuiltBody {
                 // Parallel axis theorem: I += m (r^2 1 - r r^T), as a stated center may differ from
                 // the shape's.
                 let arm = center - solid.center;
+                // outer = arm arm^T
                 let outer = DMat3::from_cols(arm * arm.x, arm * arm.y, arm * arm.z);
                 let shift = DMat3::from_diagonal(DVec3::splat(arm.length_squared())) - outer;
                 (solid.inertia + shift) * mass
@@ -147,6 +148,7 @@ impl Solid {
         if volume.is_nan() || volume <= 0.0 {
             return None;
         }
+        // first and second are the integrals of x and of x x^T about the first corner.
         let mean = first / volume;
         Some(Self {
             center: origin + mean,

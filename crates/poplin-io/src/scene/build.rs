@@ -83,6 +83,7 @@ impl Scene {
         let count = file.mesh.positions.len() as u128 * u128::from(cloth.count);
         check_particles(source, &format!("{field}.count"), count, MAX_SCENE_PARTICLES, "per scene");
         let select = |rules: &[PinRule], field: &str| select(rules, &file, field, source);
+        // All rules are evaluated before the transform.
         let mut pinned = select(&cloth.pins, &format!("{field}.pins"));
         let mut is_moving = vec![false; file.mesh.positions.len()];
         let mut moving = Vec::with_capacity(cloth.animated_pins.len());

@@ -177,6 +177,7 @@ impl SceneCollider {
         match (&self.shape, shape) {
             (ColliderShape::Mesh(path), Shape::TriangleMesh(mesh)) if !self.is_open => {
                 let open = |mut surface: OpenSurface| {
+                    // The message has file coordinates.
                     for (x, from) in surface.near.iter_mut().zip(from) {
                         *x = (f64::from(*x) + from) as f32;
                     }
@@ -215,6 +216,7 @@ impl From<MeshFile> for Solid {
 /// `origin` in the world.
 fn placement(transform: &Transform, from: [f64; 3], origin: [f64; 3]) -> Placement {
     let (scale, rotation) = (f64::from(transform.scale), transform.precise_rotation());
+    // x_world = R s (x + from) + t - origin, so that small and large terms add in double precision.
     let from = rotation * (DVec3::from(from) * scale);
     let translation = from + vector(transform.translation) - DVec3::from(origin);
     Placement::new(scale, Rigid { translation, rotation })
@@ -237,6 +239,8 @@ impl ColliderShape {
                 let corner: [f32; 3] = std::array::from_fn(|k| shape.center[k] - half[k]);
                 let mut edges = [[0.0; 3]; 3];
                 for (k, edge) in edges.iter_mut().enumerate() {
+                    // (center + half) - corner, not 2 half: the far faces are then exactly at
+                    // center + half.
                     edge[k] = (shape.center[k] + half[k]) - corner[k];
                 }
                 Parallelepiped { corner, edges }.into()

@@ -34,6 +34,7 @@ impl Distribution {
             Self::Uniform([min, max]) => min + (max - min) * fraction(stream, 0),
             Self::LogUniform([min, max]) => {
                 let log = min.ln() + (max.ln() - min.ln()) * fraction(stream, 0);
+                // exp(ln x) may round past the ends.
                 log.exp().clamp(min, max)
             }
             // Box and Muller, "A note on the generation of random normal deviates", 1958: sqrt(-2

@@ -94,6 +94,7 @@ fn steps(text: &str) -> Option<Vec<Step>> {
     let mut steps = Vec::new();
     let mut rest = text;
     loop {
+        // Names with dots or brackets are quoted.
         if let Some(quoted) = rest.strip_prefix('"') {
             let (name, after) = quoted.split_once('"')?;
             steps.push(Step::Key(name.to_owned()));
@@ -107,6 +108,7 @@ fn steps(text: &str) -> Option<Vec<Step>> {
             steps.push(Step::Key(name.to_owned()));
             rest = after;
         }
+        // Any number of indices: keys[0].translation[1].
         while let Some(bracket) = rest.strip_prefix('[') {
             let (index, after) = bracket.split_once(']')?;
             steps.push(Step::Index(index.parse().ok()?));
@@ -137,6 +139,7 @@ impl KeyPath {
         };
         let index = match self.steps.get(1) {
             None => return Err(PathError::Which { path, kind, are }),
+            // Names and indices are equivalent, so that a key varied twice is detected.
             Some(Step::Index(index)) if *index < names.len() => *index,
             Some(Step::Index(index)) => {
                 let (name, did_you_mean) = (index.to_string(), String::new());
@@ -179,6 +182,7 @@ impl KeyPath {
                     let missing = || no_entry(format!("has only {count}, counted from 0"));
                     items.get_mut(*index).ok_or_else(missing)?
                 }
+                // A missing key was just created as an empty table.
                 (Step::Index(_), Value::Table(table)) if table.is_empty() => {
                     return Err(no_entry(
                         "is not stated in the scene: state it there to vary its elements".into(),

@@ -44,6 +44,7 @@ pub fn scene_schema() -> Value {
     if let Some(fabric) = schema.pointer_mut("/$defs/CookOptions/properties")
         && let Some(fabric) = fabric.as_object_mut()
     {
+        // These keys of the shared type exist only in `[[cloth]]`.
         KEYS_OF_THE_CLOTH.iter().for_each(|key| drop(fabric.remove(*key)));
     }
     clean(&mut schema);
@@ -109,6 +110,7 @@ pub fn keys_like(name: &str) -> Vec<String> {
         Some(path) => vec![path],
         None => nearest(name, &names).into_iter().flat_map(named).collect(),
     };
+    // A name as common as `translation` has too many paths to be of help.
     if found.len() > MAX_LIKE { Vec::new() } else { found }
 }
 
@@ -203,6 +205,7 @@ fn add_keys(root: &Value, table: &Value, path: &str, keys: &mut Vec<SceneKey>) {
             written.insert(inner, name);
         }
         add_keys(root, inner, &path, keys);
+        // Variants of an enum with data, such as solvers, are tables with one key each.
         for variant in inner["oneOf"].as_array().into_iter().flatten() {
             let begin = keys.len();
             add_keys(root, variant, &path, keys);

@@ -82,6 +82,7 @@ impl<'a> Source<'a> {
         let line = before.iter().filter(|&&byte| byte == b'\n').count() + 1;
         let column = String::from_utf8_lossy(&before[begin..]).chars().count() + 1;
         let rest = after.iter().position(|&byte| byte == b'\n').unwrap_or(after.len());
+        // Messages underline a single line.
         let length = span.end.saturating_sub(start).min(rest);
         Box::new(Location { path: self.path.into(), line, column, span: start..start + length })
     }
@@ -92,6 +93,7 @@ impl<'a> Source<'a> {
         let mut table = Some(self.document().0.get_ref());
         let mut array: Option<&DeArray<'_>> = None;
         let mut span = 0..0;
+        // `cloth[0].air.drag` has the steps cloth, 0, air, drag.
         for step in field.split(['.', '[', ']']).filter(|step| !step.is_empty()) {
             let value = match (table, array) {
                 (Some(entries), _) => {
@@ -99,6 +101,7 @@ impl<'a> Source<'a> {
                     else {
                         return (span, false);
                     };
+                    // A table is located by its header or key, a value by `key = value`.
                     span = match value.get_ref() {
                         DeValue::Table(_) => key.span(),
                         _ => key.span().start..value.span().end,
@@ -133,6 +136,7 @@ impl<'a> Source<'a> {
         unit: &'static str,
     ) {
         let value = value.into();
+        // Negated comparison: NaN fails it.
         if !(value >= min && value <= max) {
             self.refuse(self.out_of_range(field, value, [min, max], unit));
         }
@@ -206,6 +210,7 @@ impl<'a> Source<'a> {
 /// Sorts faults by their location in the text and removes duplicates; faults without a location
 /// come last.
 pub(super) fn in_order(mut faults: Vec<SceneError>) -> Vec<SceneError> {
+    // Stable: faults at one location keep their order.
     faults.sort_by_key(|fault| match fault.location() {
         Some(at) if at.span != (0..0) => at.span.start,
         _ => usize::MAX,

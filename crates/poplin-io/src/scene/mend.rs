@@ -90,6 +90,7 @@ struct StandIn {
 pub(super) fn read_file(source: &Source<'_>) -> (SceneFile, Damaged) {
     let (document, errors) = source.document();
     let mut damaged = Damaged::default();
+    // Syntax errors: their whole table counts as unreadable.
     for error in errors.iter().take(MAX_FAULTS) {
         source.refuse(toml_error(error, source));
         damaged.tables.push(table_around(source.text(), error.span().unwrap_or(0..0).start));
@@ -98,6 +99,7 @@ pub(super) fn read_file(source: &Source<'_>) -> (SceneFile, Damaged) {
     let mut stand_ins: Vec<StandIn> = Vec::new();
     // Known keys that unknown ones were likely meant to be.
     let mut meant: Vec<String> = Vec::new();
+    // Each round reads the whole text once.
     let rounds = (MAX_WORK / source.text().len().max(1)).max(MIN_ROUNDS);
     for _ in 0..rounds {
         let error = match SceneFile::deserialize(Deserializer::from(root.clone())) {
@@ -108,6 +110,7 @@ pub(super) fn read_file(source: &Source<'_>) -> (SceneFile, Damaged) {
         // last stand-in.
         let last = stand_ins.len().checked_sub(1);
         let span = error.span().or(last.map(span_of)).unwrap_or(0..0);
+        // serde rejected a stand-in, not the file: try its next value without reporting a fault.
         if let Some(index) = usize::MAX.checked_sub(span.end).filter(|&k| k < stand_ins.len()) {
             if !advance(&mut root, &mut stand_ins, index, missing_field(&error)) {
                 break;
@@ -131,6 +134,7 @@ pub(super) fn read_file(source: &Source<'_>) -> (SceneFile, Damaged) {
             break;
         };
         damaged.fields.push((described(&steps), around));
+        // An unknown key is removed, so that it is reported only once.
         if is_unknown {
             source.refuse(fault);
             let table = described(steps.split_last().map_or(&[], |(_, above)| above));
@@ -184,6 +188,7 @@ fn advance(
             stand_ins.push(StandIn { steps, kind: 0 });
             return put(root, &stand_ins[index], index);
         }
+        // No value works for the missing field: drop the table that lacks it.
         return remove(root, &stand_ins[index].steps);
     }
     stand_in.kind += 1;
@@ -239,6 +244,7 @@ fn remove(root: &mut Spanned<DeTable<'_>>, steps: &[Step]) -> bool {
     let Some((last, above)) = steps.split_last() else { return false };
     match (last, entry(root.get_mut(), above)) {
         (Step::Key(name), Some(Entry::Table(table))) => table.remove(name.as_str()).is_some(),
+        // Removing one element would shift the indices in later messages.
         (Step::Index(_), Some(_)) => remove(root, above),
         _ => false,
     }
@@ -285,6 +291,7 @@ fn find(
             _ => value.span().end,
         });
         let inner = find_in(value, span, is_table, steps);
+        // A missing key has the span of its table, any other fault that of a key or value.
         let is_it = || value.span() == *span || !is_table && key.span() == *span;
         if let Some(found) = inner.or_else(|| is_it().then_some(around)) {
             return Some(found);
@@ -327,6 +334,8 @@ fn table_around(text: &str, offset: usize) -> Range<usize> {
         let header = line.trim_start().strip_prefix('[').map(|rest| rest.trim_start_matches('['));
         let is_outer = header.is_some_and(|name| {
             let name = name.split(']').next().unwrap_or_default();
+            // `[cloth.air]` belongs to its cloth; `[1, 2]` is a list over several lines, not a
+            // header.
             !name.contains(['.', ',']) && name.starts_with(char::is_alphabetic)
         });
         if is_outer {

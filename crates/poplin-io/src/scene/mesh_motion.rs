@@ -115,6 +115,7 @@ impl MeshMotion {
     fn source_time(&self, time: f64, [first, last]: [f64; 2]) -> f64 {
         let start = self.start.map_or(first, f64::from);
         let (played, length) = ((time - start) * f64::from(self.speed), last - first);
+        // Loops only after the start; before it the first pose is held.
         match self.is_looped && played > 0.0 && length > 0.0 {
             true => first + played.rem_euclid(length),
             false => first + played.clamp(0.0, length),
@@ -160,6 +161,7 @@ impl MovingMesh {
         };
         // The center of each filled hole follows the mean of its boundary.
         let centers: Vec<_> = self.holes.iter().map(middle).collect();
+        // Relative to the origin before rounding to f32.
         let put = |p: &DVec3| self.placement.point((*p - self.origin).as_vec3().to_array());
         let vertices = positions.iter().chain(&centers).map(put).collect();
         Ok(TriangleMesh { vertices, triangles: self.triangles.clone() }.into())

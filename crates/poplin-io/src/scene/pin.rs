@@ -133,11 +133,13 @@ impl PinRule {
         };
         let selected = match self {
             Self::Side(side, percent) => {
+                // At 0 % the tolerance still selects the boundary itself.
                 let limit = percent / 100.0 + BOUNDARY_TOLERANCE;
                 filter(&|position| side.fraction(position, bounds) <= limit)
             }
             Self::Corner(Corner { row, column }) => {
                 let distance = |position| {
+                    // Distance in fractions of the box, so that wide meshes have the same corners.
                     row.fraction(position, bounds).hypot(column.fraction(position, bounds))
                 };
                 let nearest = (0..)
@@ -147,6 +149,8 @@ impl PinRule {
             }
             Self::Box(low, high) => {
                 let [low, high] =
+                    // Subtracted in double precision: f32 has no digits for a box far from the
+                    // origin.
                     [low, high].map(|corner| [0, 1, 2].map(|k| (corner[k] - origin[k]) as f32));
                 filter(&|position| {
                     (0..3).all(|axis| position[axis] >= low[axis] && position[axis] <= high[axis])
@@ -310,6 +314,7 @@ fn parse_corner(text: &str) -> Result<PinRule, &'static str> {
     let reason = "a corner is top, bottom, front or back, then left or right, like `top-left`";
     let (row, column) = text.split_once('-').ok_or(reason)?;
     match (Side::parse(row.trim()), Side::parse(column.trim())) {
+        // The first side is on the y or z axis, the second on x.
         (Some(row), Some(column)) if row.axis().0 != 0 && column.axis().0 == 0 => {
             Ok(PinRule::Corner(Corner { row, column }))
         }

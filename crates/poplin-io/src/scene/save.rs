@@ -50,6 +50,7 @@ impl Scene {
         let defaults = to_table(&ClothConfig::default())?;
         for (table, settings) in tables(&mut scene, "cloth").zip(settings) {
             let Some((config, wind)) = settings else { continue };
+            // `max_speed` has no default, so it is not among their keys.
             for key in defaults.keys().map(String::as_str).chain(["max_speed"]) {
                 table.remove(key);
             }

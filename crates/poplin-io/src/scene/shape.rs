@@ -98,6 +98,7 @@ impl Transform {
     /// Transforms a position \[m\] of the mesh to the world \[m\].
     pub fn apply(&self, position: [f32; 3]) -> [f32; 3] {
         let [x, y, z] = self.rotation.map(f32::to_radians);
+        // R = Rz Ry Rx: x first.
         let rotation = Quat::from_euler(EulerRot::ZYX, z, y, x);
         (rotation * (Vec3::from(position) * self.scale) + Vec3::from(self.translation)).to_array()
     }
@@ -169,6 +170,7 @@ impl TubeShape {
         let mut mesh = Mesh::grid(self.segments, self.rings, 1.0, 1.0);
         for (position, [u, v]) in mesh.positions.iter_mut().zip(&mesh.uvs) {
             let radius = self.top_radius + (self.bottom_radius - self.top_radius) * v;
+            // The middle of the arc, u = 0.5, is at +z.
             let angle = 0.25 * TAU + (0.5 - u) * self.arc.to_radians();
             *position = [radius * angle.cos(), -self.height * v, radius * angle.sin()];
         }

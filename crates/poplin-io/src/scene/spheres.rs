@@ -61,6 +61,7 @@ impl VertexAcceleration {
             (Some(before), Some(after)) => {
                 let fraction = (time - before.time) / (after.time - before.time);
                 let [from, to] = [before.acceleration, after.acceleration];
+                // Linear interpolation between keyframes.
                 std::array::from_fn(|k| from[k] + (to[k] - from[k]) * fraction)
             }
             (Some(key), None) | (None, Some(key)) => key.acceleration,

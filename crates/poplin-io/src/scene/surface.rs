@@ -255,6 +255,7 @@ impl Surface {
         for (edge, sides) in self.edges() {
             let rising = sides.iter().filter(|side| side.is_rising).count();
             match (rising, sides.len() - rising) {
+                // Equal numbers in both directions: the triangles face each other in pairs.
                 (a, b) if a == b => {}
                 (1, 0) => next.entry(edge[0]).or_default().push(edge[1]),
                 (0, 1) => next.entry(edge[1]).or_default().push(edge[0]),
@@ -294,6 +295,7 @@ impl Surface {
         let middle = |hole: &[u32]| {
             hole.iter().map(|&vertex| self.position(vertex)).sum::<DVec3>() / hole.len() as f64
         };
+        // Area of the fan that would fill the hole.
         let fan_area = |hole: &[u32]| {
             let center = middle(hole);
             let ends = hole.iter().zip(hole.iter().cycle().skip(1));

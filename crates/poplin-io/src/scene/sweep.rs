@@ -209,6 +209,7 @@ impl Sweep {
                     "needs a list, range or glob: random values cannot advance together",
                 )?,
                 (Values::List(list), zip) => {
+                    // Parameters with equal `zip` share one axis.
                     let same = axes.iter_mut().find(|axis| zip.is_some() && axis.zip == zip);
                     match (same, zip) {
                         (Some(axis), Some(name)) if axis.count != list.len() => {
@@ -262,6 +263,7 @@ impl Sweep {
                 source: Box::new(error),
             };
             let key = parameters[index].key.clone().resolved(scene).map_err(path_error)?;
+            // Compared after resolution: `cloth[0]` and `cloth.NAME` may be the same.
             if parameters[..index].iter().any(|known| known.key.is_same(&key)) {
                 let key = key.to_string();
                 return Err(SweepError::Twice { at: at(), field, key });

@@ -59,6 +59,7 @@ pub(super) fn validate(scene: &Scene, source: &Source<'_>) {
         }
         // A cloth that is too large by itself is reported elsewhere.
         let own = shape_particle_count(&cloth.shape);
+        // u128: counts of many copies overflow u64.
         if own <= MAX_PARTICLES as u64 {
             total += u128::from(own) * u128::from(cloth.count);
         }
@@ -76,6 +77,7 @@ fn refuse_bodies_beside_others(scene: &Scene, source: &Source<'_>) {
     };
     let all = scene.colliders.iter().enumerate();
     let bodies = all.clone().filter(|(_, collider)| collider.body.is_some());
+    // The first body beyond the limit.
     if let Some((index, _)) = bodies.clone().nth(MAX_BODIES) {
         refuse(index, "exceeds the limit of 256 rigid bodies");
     }
@@ -227,6 +229,7 @@ fn validate_spheres(spheres: &SceneSpheres, field: &str, source: &Source<'_>) {
     if vertices.is_empty() {
         source.refuse(empty(source, &format!("{field}.vertices"), "rule"));
     }
+    // Errors name the key that the file has.
     let name = if source.states(&format!("{field}.radii")) { "radii" } else { "radius" };
     for radius in *radii {
         source.check_range(&format!("{field}.{name}"), shortest(radius), [0.0, MAX_LENGTH], "m");
@@ -243,6 +246,7 @@ fn validate_acceleration(pull: &SceneAcceleration, field: &str, source: &Source<
     if keys.is_empty() {
         source.refuse(empty(source, &format!("{field}.keys"), "keyframe"));
     }
+    // A constant acceleration has no keys in the file to point at.
     let is_steady = source.states(&format!("{field}.acceleration"));
     for (index, key) in keys.iter().enumerate() {
         let previous = index.checked_sub(1).map(|before| keys[before].time);

@@ -73,6 +73,7 @@ impl Gust {
         // In still air `along` is 0, so that the gust has no preferred direction.
         let along = mean / mean.length().max(f64::MIN_POSITIVE);
         let any = DVec3::new(noise(1), noise(2), noise(3));
+        // Projection perpendicular to the wind.
         let across = any - along * any.dot(along);
         (along * noise(0) + across * f64::from(self.direction_spread)) * f64::from(self.strength)
     }

@@ -67,6 +67,7 @@ impl Scene {
 pub fn read_scene_text(path: &Path) -> Result<String, SceneError> {
     let file = std::fs::File::open(path).map_err(IoError::open(path))?;
     let mut bytes = Vec::new();
+    // One byte over the limit suffices to detect a longer file.
     file.take(MAX_SCENE_BYTES as u64 + 1).read_to_end(&mut bytes).map_err(IoError::read(path))?;
     let (count, limit) = (bytes.len(), MAX_SCENE_BYTES);
     if count > limit {
@@ -144,6 +145,7 @@ fn check(text: &str, path: &Path) -> SceneCheck {
         text: text.to_owned(),
     };
     validate(&scene, &source);
+    // Faults that only follow from unreadable parts are not reported.
     let own = source.take_faults().into_iter().filter(|fault| !damaged.explains(fault));
     let faults = in_order(unread.into_iter().chain(own).collect());
     SceneCheck { scene, faults, sound_cloths, sound_colliders }

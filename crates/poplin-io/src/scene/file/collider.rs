@@ -75,6 +75,7 @@ impl ColliderFile {
         };
         let (animation, cache) = (self.animation.take(), self.cache.take());
         let key = if animation.is_some() { "animation" } else { "cache" };
+        // Keys without effect are errors: they are more likely misplaced than intended.
         if self.cache_rate.is_some() && cache.is_none() {
             return Err(lone("cache_rate", "`cache`"));
         }

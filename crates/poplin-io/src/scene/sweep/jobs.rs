@@ -147,6 +147,7 @@ impl Parameter {
         };
         match value {
             Value::Float(number) if self.is_whole => Value::Integer(number.round() as i64),
+            // f32 settings in their shortest form; tables are copied unchanged.
             mut value => {
                 if !matches!(value, Value::Table(_)) {
                     shorten(&mut value);

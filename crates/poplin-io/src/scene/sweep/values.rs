@@ -44,6 +44,7 @@ pub(super) fn values(
         }
         (None, None, Some(ends), None, None, None, None) => {
             range(ends.from > 0.0 && ends.to > 0.0, "log", "must be above 0 at both ends")?;
+            // Linear in the logarithm.
             let between = |t: f64, [a, b]: [f64; 2]| (a.ln() + (b.ln() - a.ln()) * t).exp();
             Values::List(ends.values("log", range, between)?)
         }
@@ -99,6 +100,7 @@ fn files(pattern: &str, field: &str, source: &Source<'_>) -> Result<Vec<String>,
     let folder = folder.parent().unwrap_or(Path::new("")).display().to_string();
     let pattern = match Path::new(pattern).is_absolute() {
         true => pattern.to_owned(),
+        // Special characters in the folder's name are not part of the pattern.
         false => format!("{}/{pattern}", glob::Pattern::escape(&folder)),
     };
     let refused = |reason: String| SweepError::Glob {

@@ -100,6 +100,7 @@ fn validate_collider_shape(shape: &ColliderShape, field: &str, source: &Source<'
             position("sphere.center", sphere.center);
         }
         ColliderShape::Capsule(capsule) => {
+            // Equal radii are most likely stated as `radius`.
             let is_even = capsule.radii[0] == capsule.radii[1];
             let radii = if is_even { "capsule.radius" } else { "capsule.radii" };
             capsule.radii.iter().for_each(|&radius| length(radii, radius));
@@ -128,6 +129,7 @@ fn validate_collider_shape(shape: &ColliderShape, field: &str, source: &Source<'
                 validate_plane(plane, &at(&format!("convex.planes[{index}]")), source);
             }
             let (field, count) = (at("convex.planes"), planes.len());
+            // Only valid planes can be intersected.
             let are_planes = source.fault_count() == before;
             if are_planes && is_empty_convex(&planes.iter().map(plane).collect::<Vec<_>>()) {
                 let at = source.location(&field);
@@ -158,6 +160,7 @@ fn validate_motion(motion: &MeshMotion, shape: &ColliderShape, field: &str, sour
             validate_mesh(path, &at_cache, source);
             match is_mdd(path) {
                 None => lone("cache", "a file named *.pc2 or *.mdd"),
+                // MDD files have their own times.
                 Some(true) if source.states(&format!("{field}.cache_rate")) => {
                     lone("cache_rate", "a PC2 cache; MDD stores times in seconds");
                 }

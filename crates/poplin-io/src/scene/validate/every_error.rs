@@ -19,6 +19,7 @@ pub(super) fn each_error<T: Serialize + DeserializeOwned, E>(
     while let Err(error) = validate(mended.as_ref().unwrap_or(value)) {
         refuse(&error);
         let found = field(&error).map(|(name, value)| (name, value.to_bits()));
+        // The same fault again would loop forever: its field could not be reset.
         let Some(found) = found.filter(|found| !known.contains(found)) else { return };
         mended = without(mended.as_ref().unwrap_or(value), &found.0, f64::from_bits(found.1));
         if mended.is_none() {
@@ -42,6 +43,7 @@ fn without<T: Serialize + DeserializeOwned>(value: &T, field: &str, bad: f64) ->
         table = table.get_mut(name)?.as_table_mut()?;
     }
     let is_bad = |item: &Value| {
+        // Compared as f32, the precision of the settings; NaN equals NaN here.
         item.as_float().is_some_and(|it| it as f32 == bad as f32 || it.is_nan() && bad.is_nan())
     };
     match (table.get_mut(key)?, index) {
