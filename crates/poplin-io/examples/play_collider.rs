@@ -1,4 +1,4 @@
-//! Writes where the vertices of the first collider of a scene are in each of its frames, as a PC2 point cache.
+//! Writes the vertices of the first collider of a scene in every frame as a PC2 point cache.
 //!
 //! `cargo run --release -p poplin-io --example play_collider -- SCENE.toml OUT.pc2`
 
@@ -20,7 +20,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     for frame in 0..=scene.frames {
         let time = f64::from(frame) / f64::from(scene.frame_rate);
         let Shape::TriangleMesh(mesh) = collider.shape_at(time)? else {
-            return Err("the collider is no mesh".into());
+            return Err("the collider is not a mesh".into());
         };
         let writer = match &mut writer {
             Some(writer) => writer,

@@ -1,4 +1,6 @@
-//! Draws an OBJ mesh from eight sides: `cargo run -p poplin-io --example turntable -- shirt.obj shirt.png`.
+//! Draws an OBJ mesh from eight sides:
+//!
+//! `cargo run -p poplin-io --example turntable -- shirt.obj shirt.png`
 
 use poplin_io::picture::{ContactSheet, Surface, cloth_color};
 use poplin_io::{IoError, read_obj};

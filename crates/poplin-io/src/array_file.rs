@@ -1,5 +1,5 @@
-//! An NPY array of frames of three numbers a vertex whose count of frames is known before: appended to without an open file in
-//! between, so that any number of arrays grow side by side.
+//! NPY array of frames with three numbers per vertex and a known number of frames. The file is only
+//! open while a frame is appended, so that any number of arrays can grow at the same time.
 
 use std::fs::{File, OpenOptions};
 use std::io::Write;
@@ -12,18 +12,18 @@ use serde::Deserialize;
 use crate::IoError;
 use crate::frames::npy::{ElementType, header};
 
-/// How exact the values of an array are.
+/// Number format of an array.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Precision {
-    /// 24 bits.
+    /// 32-bit floats with 24 significant bits.
     #[default]
     F32,
-    /// 11 bits, rounded to nearest, up to 65504; half the size.
+    /// 16-bit floats with 11 significant bits, rounded to nearest, up to 65504; half the size.
     F16,
 }
 
-/// An array of shape `[frame_count, vertex_count, 3]` in a file.
+/// Array of shape `[frame_count, vertex_count, 3]` in a file.
 #[derive(Debug)]
 pub struct ArrayFile {
     path: PathBuf,
@@ -35,7 +35,7 @@ pub struct ArrayFile {
 }
 
 impl ArrayFile {
-    /// Creates (or empties) the file for so many frames.
+    /// Creates (or empties) the file for `frame_count` frames.
     ///
     /// # Errors
     /// [`IoError::Write`] if the file cannot be written.
@@ -58,8 +58,8 @@ impl ArrayFile {
     /// Appends a frame, shape `[vertex_count]`.
     ///
     /// # Errors
-    /// [`IoError::FrameLength`] for another count of values, [`IoError::TooMany`] for more frames than announced,
-    /// [`IoError::Write`] if the file cannot be written.
+    /// [`IoError::FrameLength`] for a different vertex count, [`IoError::TooMany`] for more frames
+    /// than announced, [`IoError::Write`] if the file cannot be written.
     pub fn append(&mut self, values: &[[f32; 3]]) -> Result<(), IoError> {
         let path = &self.path;
         IoError::check_frame(path, self.appended as u32, [values.len(), self.vertex_count])?;
@@ -90,7 +90,7 @@ impl ArrayFile {
         File::open(&path).and_then(|file| file.sync_all()).map_err(IoError::write(&path))
     }
 
-    /// Where it is.
+    /// Path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }

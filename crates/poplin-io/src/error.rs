@@ -1,4 +1,4 @@
-//! What can go wrong with mesh files, point caches and pictures.
+//! Errors of mesh files, point caches and pictures.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use poplin_model::ModelError;
 use thiserror::Error;
 
-/// Where in a file something is.
+/// Position in a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FilePosition {
     /// A line of a text, from 1.
@@ -27,7 +27,7 @@ impl fmt::Display for FilePosition {
     }
 }
 
-/// Why a file could not be read or written. Each message says what, where and the limit.
+/// Error of reading or writing a file. Each message says what is wrong, where, and the limit.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum IoError {
@@ -36,7 +36,7 @@ pub enum IoError {
     Open {
         /// The file.
         path: PathBuf,
-        /// What the operating system said.
+        /// Error of the operating system.
         source: std::io::Error,
     },
     /// The file was opened but could not be read.
@@ -44,7 +44,7 @@ pub enum IoError {
     Read {
         /// The file.
         path: PathBuf,
-        /// What the operating system said.
+        /// Error of the operating system.
         source: std::io::Error,
     },
     /// The file could not be created or written, for example because the disk is full.
@@ -52,10 +52,10 @@ pub enum IoError {
     Write {
         /// The file.
         path: PathBuf,
-        /// What the operating system said.
+        /// Error of the operating system.
         source: std::io::Error,
     },
-    /// A mesh file with a byte that no text has.
+    /// A mesh file with a byte that is not text.
     #[error("{}:{line}: this is not an OBJ text file", path.display())]
     NotText {
         /// The file.
@@ -63,17 +63,17 @@ pub enum IoError {
         /// The line, from 1.
         line: usize,
     },
-    /// A line of a mesh file, with those that continue it, that is longer than any real one.
+    /// A line of a mesh file, with its continuation lines, over the length limit.
     #[error("{}:{line}: this line is longer than {limit} bytes", path.display())]
     LineTooLong {
         /// The file.
         path: PathBuf,
         /// The line, from 1.
         line: usize,
-        /// Most bytes of a line.
+        /// Maximum length of a line \[bytes\].
         limit: usize,
     },
-    /// A line of a mesh file that cannot be understood.
+    /// A line of a mesh file that cannot be parsed.
     #[error("{}:{line}: cannot read `{text}`; expected {expected}", path.display())]
     Malformed {
         /// The file.
@@ -82,33 +82,33 @@ pub enum IoError {
         line: usize,
         /// The line's text, shortened.
         text: String,
-        /// What was expected there.
+        /// Expected form of the line.
         expected: &'static str,
     },
-    /// A face that points at a vertex or texture coordinate which the file does not have.
+    /// A face with the index of a vertex or texture coordinate that the file does not have.
     #[error("{}:{line}: the face uses {element} {index}, but there are only {count}", path.display())]
     IndexOutOfRange {
         /// The file.
         path: PathBuf,
         /// The line, from 1.
         line: usize,
-        /// What the index points at.
+        /// Kind of the indexed element.
         element: &'static str,
         /// The index as written: from 1, or negative to count back from the line.
         index: i64,
-        /// How many there are.
+        /// Number of elements.
         count: usize,
     },
-    /// Something in a mesh file that is not as its format has it.
+    /// Part of a mesh file that its format does not allow.
     #[error("{}{position}: {found}; expected {expected}", path.display())]
     Unexpected {
         /// The file.
         path: PathBuf,
-        /// Where in it.
+        /// Position in the file.
         position: FilePosition,
-        /// What is there.
+        /// Content found there.
         found: String,
-        /// What would be right.
+        /// Expected content.
         expected: String,
     },
     /// A coordinate that is NaN, infinite, or beyond [`poplin_model::MAX_COORDINATE`].
@@ -118,31 +118,31 @@ pub enum IoError {
         path: PathBuf,
         /// The line, from 1.
         line: usize,
-        /// What has the coordinate.
+        /// Kind of the element with the coordinate.
         element: &'static str,
         /// Its index in the file, from 1.
         index: usize,
         /// The coordinate.
         value: f32,
     },
-    /// More of something than is accepted.
+    /// A count above its limit.
     #[error("{}: {what}: {count} is more than the limit {limit}", path.display())]
     TooMany {
         /// The file.
         path: PathBuf,
-        /// What is counted.
+        /// Name of the counted elements.
         what: &'static str,
-        /// How many there are, at least.
+        /// Count, or a lower bound of it.
         count: usize,
-        /// How many may be.
+        /// Limit of the count.
         limit: usize,
     },
-    /// A file without something it must have.
+    /// A file without a required part.
     #[error("{}: the file has no {what}", path.display())]
     Empty {
         /// The file.
         path: PathBuf,
-        /// What is missing.
+        /// Name of the missing part.
         what: &'static str,
     },
     /// A mesh that is not valid.
@@ -150,17 +150,17 @@ pub enum IoError {
     Mesh {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// Cause of the error.
         source: ModelError,
     },
-    /// A frame with another vertex count than its point cache.
+    /// A frame whose vertex count differs from that of its point cache.
     #[error("{}: frame {frame} has {vertex_count} vertices; the cache has {expected}", path.display())]
     FrameLength {
         /// The file.
         path: PathBuf,
         /// The frame, from 0.
         frame: u32,
-        /// Vertices passed.
+        /// Vertices of the frame.
         vertex_count: usize,
         /// Vertices of every frame of the cache.
         expected: usize,
@@ -174,16 +174,16 @@ pub enum IoError {
         field: &'static str,
         /// Its value.
         value: f64,
-        /// What it may be.
+        /// Allowed values.
         expected: &'static str,
     },
-    /// A file that does not begin like a point cache.
+    /// A file that does not start with a point cache header.
     #[error("{}: this is not a PC2 point cache (no POINTCACHE2 header of 32 bytes)", path.display())]
     NotACache {
         /// The file.
         path: PathBuf,
     },
-    /// A point cache that announces more frames than it holds.
+    /// A point cache whose header states more frames than the file has.
     #[error("{}: the header announces {declared} frames, but the file holds {held}", path.display())]
     CacheTruncated {
         /// The file.
@@ -193,7 +193,8 @@ pub enum IoError {
         /// Whole frames in the file.
         held: u64,
     },
-    /// A position of a point cache that is NaN, infinite or beyond [`poplin_model::MAX_COORDINATE`].
+    /// A position of a point cache that is NaN, infinite or beyond
+    /// [`poplin_model::MAX_COORDINATE`].
     #[error("{}: sample {sample}, vertex {vertex} is at {position:?}; expected finite numbers below {:e}", path.display(), poplin_model::MAX_COORDINATE)]
     CachePosition {
         /// The file.
@@ -205,7 +206,7 @@ pub enum IoError {
         /// Its position.
         position: [f32; 3],
     },
-    /// A point cache of other vertices than the mesh that it is to move.
+    /// A point cache whose vertex count differs from that of its mesh.
     #[error("{}: the point cache has {vertex_count} vertices; {} has {expected}", path.display(), mesh.display())]
     CacheVertices {
         /// The file.
@@ -217,15 +218,15 @@ pub enum IoError {
         /// Vertices of the mesh.
         expected: usize,
     },
-    /// A format of frames that is not known.
+    /// An unknown frame format.
     #[error("there is no frame format `{name}`; expected one of {known}")]
     UnknownFormat {
         /// The name.
         name: String,
-        /// The names that are known.
+        /// Known names.
         known: String,
     },
-    /// A contact sheet of an impossible size.
+    /// A contact sheet with a size out of range.
     #[error(
         "a contact sheet of {columns} x {rows} tiles of {tile_size} pixels is outside 1..={max_tiles} tiles per side and {min_tile}..={max_tile} pixels"
     )]
@@ -236,17 +237,17 @@ pub enum IoError {
         rows: u32,
         /// Side of a tile in pixels.
         tile_size: u32,
-        /// Most tiles per side.
+        /// Maximum number of tiles per side.
         max_tiles: u32,
-        /// Smallest tile.
+        /// Minimum side of a tile in pixels.
         min_tile: u32,
-        /// Largest tile.
+        /// Maximum side of a tile in pixels.
         max_tile: u32,
     },
     /// More moments than the contact sheet has tiles.
     #[error("the contact sheet is full: it has {capacity} tiles")]
     SheetFull {
-        /// Count of tiles.
+        /// Number of tiles.
         capacity: usize,
     },
     /// The PNG encoder rejected the picture.
@@ -254,7 +255,7 @@ pub enum IoError {
     Png {
         /// The file.
         path: PathBuf,
-        /// What the encoder said.
+        /// Error of the encoder.
         source: png::EncodingError,
     },
     /// A picture that cannot be read.
@@ -262,13 +263,13 @@ pub enum IoError {
     PngRead {
         /// The file.
         path: PathBuf,
-        /// What is wrong.
+        /// Cause of the error.
         reason: String,
     },
 }
 
 impl IoError {
-    /// Refuses a frame of another vertex count than the file's.
+    /// Rejects a frame whose vertex count differs from that of the file.
     pub(crate) fn check_frame(
         path: &Path,
         frame: u32,
@@ -280,17 +281,17 @@ impl IoError {
         Err(Self::FrameLength { path: path.to_path_buf(), frame, vertex_count, expected })
     }
 
-    /// Makes a closure for `map_err` that adds the path to a write error.
+    /// Returns a closure for `map_err` that adds the path to a write error.
     pub(crate) fn write(path: &Path) -> impl FnOnce(std::io::Error) -> Self {
         move |source| Self::Write { path: path.to_path_buf(), source }
     }
 
-    /// Makes a closure for `map_err` that adds the path to a read error.
+    /// Returns a closure for `map_err` that adds the path to a read error.
     pub(crate) fn read(path: &Path) -> impl FnOnce(std::io::Error) -> Self {
         move |source| Self::Read { path: path.to_path_buf(), source }
     }
 
-    /// Makes a closure for `map_err` that adds the path to an open error.
+    /// Returns a closure for `map_err` that adds the path to an open error.
     pub(crate) fn open(path: &Path) -> impl FnOnce(std::io::Error) -> Self {
         move |source| Self::Open { path: path.to_path_buf(), source }
     }

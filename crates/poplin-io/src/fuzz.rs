@@ -1,17 +1,17 @@
-//! Damaged files for tests: readers must refuse them or read a valid mesh, and never panic.
+//! Damaged files for tests: readers must reject them or read a valid mesh, and never panic.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 
-/// How long a file may take.
+/// Time limit of one file.
 const LONGEST: Duration = Duration::from_secs(10);
 
-/// Numbers that follow from a seed (xorshift64; Marsaglia, "Xorshift RNGs", 2003).
+/// Seeded random numbers (xorshift64; Marsaglia, "Xorshift RNGs", 2003).
 #[derive(Debug)]
 pub(crate) struct Random(u64);
 
 impl Random {
-    /// A number below the bound, which is above 0.
+    /// Returns a number below `bound`, which is above 0.
     pub(crate) fn below(&mut self, bound: usize) -> usize {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
@@ -20,7 +20,8 @@ impl Random {
     }
 }
 
-/// Damages a file in one to six positions: bytes, words, pieces that are gone or stand twice, the end cut off.
+/// Damages a file in one to six places: changed bytes and words, removed or repeated pieces, a
+/// truncated end.
 pub(crate) fn mutate(bytes: &mut Vec<u8>, random: &mut Random) {
     const ALPHABET: &[u8] = b"0123456789-+./ \n\r\t\"{}[],:#\\\0\xff\x80\x7fvfetnaixsoldulp=";
     const NUMBERS: &[&[u8]] = &[
@@ -62,7 +63,7 @@ pub(crate) fn mutate(bytes: &mut Vec<u8>, random: &mut Random) {
             }
             6 => {
                 let number = NUMBERS[random.below(NUMBERS.len())];
-                // In place of the next number of a text, or of as many bytes.
+                // Replaces the next number of a text, or as many bytes.
                 let is_digit = |byte: &u8| byte.is_ascii_digit() || b"-.+eE".contains(byte);
                 let next = bytes[at..].iter().position(u8::is_ascii_digit).unwrap_or(0);
                 let at = at + if random.below(2) == 0 { next } else { 0 };
@@ -76,11 +77,13 @@ pub(crate) fn mutate(bytes: &mut Vec<u8>, random: &mut Random) {
     }
 }
 
-/// Runs a reader on damaged copies of good files: `read` returns whether it took the file, and panics if what it made of it is not valid.
-/// The variable `POPLIN_FUZZ` states another count of files and another seed than 1, as `1000000` or `1000000,7`.
+/// Runs a reader on damaged copies of valid files. `read` returns true if it accepted the file, and
+/// panics if the result is not valid. The variable `POPLIN_FUZZ` sets another number of files and a
+/// seed other than 1, as `1000000` or `1000000,7`.
 ///
 /// # Panics
-/// If a good file is refused, `read` panics or takes longer than 10 s, with what it read, or the mutants are all refused or all taken.
+/// If a valid file is rejected, `read` panics or takes longer than 10 s, or the damaged files are
+/// all rejected or all accepted.
 pub(crate) fn run(samples: &[Vec<u8>], count: usize, read: impl Fn(&[u8]) -> bool) {
     let stated = std::env::var("POPLIN_FUZZ").unwrap_or_default();
     let (stated_count, seed) = stated.split_once(',').unwrap_or((&stated, "1"));
@@ -108,7 +111,7 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "panics:")]
-    fn a_reader_that_trusts_an_index_is_caught() {
+    fn a_reader_with_an_unchecked_index_is_caught() {
         let careless = |bytes: &[u8]| bytes[usize::from(bytes[0] - b'0')] == b'x';
         run(&[b"1x".to_vec()], 4000, careless);
     }
@@ -118,7 +121,7 @@ mod tests {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../poplin-cli/scenes");
         let samples = ["flag", "legs", "cape", "curtain", "ball", "meshes/walk"].map(|name| {
             let text = std::fs::read_to_string(format!("{folder}/{name}.toml")).unwrap();
-            // The figure is beside its scene, not beside the one that is parsed.
+            // The figure's path is relative to its scene, not to the parsed one.
             text.replace("figure.glb", &format!("{folder}/meshes/figure.glb")).into_bytes()
         });
         run(&samples, 1500, |bytes| {

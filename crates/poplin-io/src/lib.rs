@@ -1,12 +1,16 @@
-//! Files of the poplin cloth engine: meshes in, frames and contact-sheet pictures out, and scene files.
+//! Files of the poplin cloth engine: reading of meshes, writing of frames and contact sheets, and
+//! scene files.
 //!
-//! - [`load_mesh`] reads meshes of every format of [`MESH_FORMATS`]; [`read_obj`] and [`write_obj`] exchange OBJ with modelling tools.
-//! - [`FRAME_FORMATS`] are the formats of simulated frames; each yields a [`FrameSink`].
-//! - [`PointCacheWriter`] streams a simulation to a cache that Blender and others play back; [`PointCache`] reads it.
-//! - [`picture`] draws moments of a simulation into one PNG without a GPU.
+//! - [`load_mesh`] reads meshes in every format of [`MESH_FORMATS`]; [`read_obj`] and [`write_obj`]
+//!   exchange OBJ files with modelling tools.
+//! - [`FRAME_FORMATS`] lists the formats of simulated frames; each creates a [`FrameSink`].
+//! - [`PointCacheWriter`] streams a simulation to a cache that Blender and other programs play
+//!   back; [`PointCache`] reads it.
+//! - [`picture`] draws moments of a simulation into a PNG without a GPU.
 //! - [`scene`] reads TOML scene files: cloths, pins, settings, colliders, animation.
 //!
-//! Units are SI. Nothing here trusts a file: every error names the file, the line, byte or field, and the limit.
+//! Units are SI. All files are checked: errors name the file, the line, byte or field, and the
+//! limit.
 
 mod array_file;
 mod error;

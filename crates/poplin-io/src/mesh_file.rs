@@ -1,4 +1,4 @@
-//! Mesh files of every format that is read.
+//! Mesh files in every supported format.
 
 use std::fs::File;
 use std::io::{BufReader, Read};
@@ -10,56 +10,58 @@ use poplin_model::Mesh;
 use crate::far::origin_of;
 use crate::{IoError, gltf, obj, ply, stl};
 
-/// Most bytes of a mesh file that is read as a whole (all but OBJ): 21 million triangles of STL. What a reader
-/// allocates beside the file is a small multiple of this at most, as counts are checked against the bytes that are left.
+/// Limit of a mesh file that is read as a whole (all formats but OBJ) \[bytes\]: 21 million
+/// triangles of STL. Readers allocate at most a small multiple of the file size, as counts are
+/// checked against the remaining bytes.
 pub const MAX_MESH_FILE: u64 = 1 << 30;
 
-/// A format of mesh files.
+/// Format of mesh files.
 #[derive(Debug, Clone, Copy)]
 pub struct MeshFormat {
-    /// The extension of its files, whatever its case.
+    /// File extension, compared without case.
     pub extension: &'static str,
-    /// What is read of it, in a line.
+    /// One-line description of the supported content.
     pub doc: &'static str,
     pub(crate) read: fn(&Path) -> Result<Parsed, IoError>,
 }
 
-/// Every format that is read.
+/// All supported formats.
 pub const MESH_FORMATS: &[MeshFormat] =
     &[obj::MESH_FORMAT, ply::MESH_FORMAT, stl::MESH_FORMAT, gltf::GLTF, gltf::GLB];
 
 impl MeshFormat {
-    /// The format whose extension a path has.
+    /// Returns the format with the extension of a path.
     pub fn of(path: impl AsRef<Path>) -> Option<Self> {
         let extension = path.as_ref().extension()?;
         let has_it = |format: &&Self| extension.eq_ignore_ascii_case(format.extension);
         MESH_FORMATS.iter().find(has_it).copied()
     }
 
-    /// Whether it is glTF, as text or binary.
+    /// Tests whether the format is glTF, as text or binary.
     pub(crate) fn is_gltf(self) -> bool {
         [gltf::GLTF, gltf::GLB].iter().any(|gltf| gltf.extension == self.extension)
     }
 }
 
-/// A mesh from a file, far from the origin or not.
+/// Mesh from a file, relative to a nearby origin if it is far from the world's.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MeshFile {
-    /// The mesh; its positions count from `origin`.
+    /// Mesh with positions relative to `origin`.
     pub mesh: Mesh,
-    /// Whole metres in the world, 0 along each axis where `f32` resolves the mesh well enough ([`crate::MAX_RESOLUTION`]) \[m\].
+    /// Origin of the positions in whole metres \[m\]; 0 along each axis where `f32` resolves the
+    /// mesh well enough ([`crate::MAX_RESOLUTION`]).
     pub origin: [f64; 3],
-    /// Faces that have a flipped triangle.
+    /// Faces with a flipped triangle.
     pub twisted: TwistedFaces,
 }
 
-/// Faces of a mesh file that could not be cut into triangles without flipping one: their sides cross, or they are concave and have
-/// more than 1024 corners. They are fans.
+/// Faces of a mesh file that cannot be triangulated without a flipped triangle: their sides cross,
+/// or they are concave with more than 1024 corners. They are triangulated as fans.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct TwistedFaces {
-    /// How many there are.
+    /// Number of these faces.
     pub count: usize,
-    /// Line of the first one, from 1; 0 if there is none, or the file is binary.
+    /// Line of the first such face, from 1; 0 without one, or in a binary file.
     pub first_line: usize,
 }
 
@@ -70,25 +72,27 @@ impl TwistedFaces {
     }
 }
 
-/// What a file holds.
+/// Content of a mesh file.
 #[derive(Debug)]
 pub(crate) struct Parsed {
     pub(crate) mesh: Mesh,
-    /// Of every vertex, in double precision.
+    /// Positions of all vertices in double precision.
     pub(crate) positions: Vec<DVec3>,
     pub(crate) twisted: TwistedFaces,
 }
 
-/// How the vertices of a mesh move.
+/// Motion of the vertices of a mesh.
 pub(crate) trait VertexMotion: std::fmt::Debug + Send + Sync {
-    /// Time of the first and of the last pose that is known \[s\].
+    /// Times of the first and the last known pose \[s\].
     fn span(&self) -> [f64; 2];
 
-    /// Where all vertices are at a time \[s\]; held before the first pose and after the last.
+    /// Returns the positions of all vertices at a time \[s\]; held before the first pose and after
+    /// the last.
     fn positions(&self, time: f64) -> Result<Vec<DVec3>, IoError>;
 }
 
-/// The first of so many keys, at rising times \[s\], that is after a time; their count if none is.
+/// Binary search: index of the first of `count` keys, at rising times \[s\], that is after `time`;
+/// `count` if there is none.
 pub(crate) fn first_after(time: f64, count: usize, time_of: impl Fn(usize) -> f64) -> usize {
     let (mut low, mut high) = (0, count);
     while low < high {
@@ -98,13 +102,13 @@ pub(crate) fn first_after(time: f64, count: usize, time_of: impl Fn(usize) -> f6
     low
 }
 
-/// Reads a mesh in the format that the file's extension states, OBJ if it states none of [`MESH_FORMATS`], with what there is to
-/// say about it, and so that a mesh far from the origin keeps its shape.
+/// Reads a mesh in the format of the file's extension, or as OBJ if that is none of
+/// [`MESH_FORMATS`]. A mesh far from the origin keeps its shape, relative to [`MeshFile::origin`].
 ///
 /// # Errors
-/// [`IoError`] with the file and, where there is one, the line, byte or JSON path: a file that is missing, unreadable or damaged,
-/// has no vertices or no faces, a coordinate that is not finite, an index out of range, or more than
-/// [`poplin_model::MAX_PARTICLES`] vertices.
+/// [`IoError`] with the file and, where there is one, the line, byte or JSON path: a file that is
+/// missing, unreadable or damaged, has no vertices or no faces, a coordinate that is not finite, an
+/// index out of range, or more than [`poplin_model::MAX_PARTICLES`] vertices.
 pub fn load_mesh(path: impl AsRef<Path>) -> Result<MeshFile, IoError> {
     let path = path.as_ref();
     let format = MeshFormat::of(path).unwrap_or(obj::MESH_FORMAT);
@@ -112,7 +116,7 @@ pub fn load_mesh(path: impl AsRef<Path>) -> Result<MeshFile, IoError> {
 }
 
 impl From<Parsed> for MeshFile {
-    /// Counts positions from an origin near them, if they are far from the world's.
+    /// Makes positions relative to a nearby origin if they are far from the world's.
     fn from(Parsed { mut mesh, positions, twisted }: Parsed) -> Self {
         let origin = origin_of(&mesh, &positions);
         if origin != DVec3::ZERO {
@@ -122,7 +126,7 @@ impl From<Parsed> for MeshFile {
     }
 }
 
-/// Reads a whole file of no more than [`MAX_MESH_FILE`] bytes.
+/// Reads a whole file of at most [`MAX_MESH_FILE`] bytes.
 pub(crate) fn read_bytes(path: &Path) -> Result<Vec<u8>, IoError> {
     let file = File::open(path).map_err(IoError::open(path))?;
     let mut bytes = Vec::new();

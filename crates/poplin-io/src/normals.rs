@@ -2,8 +2,8 @@
 
 use glam::DVec3;
 
-/// Area-weighted unit normals of vertices at these positions; zero for a vertex without a triangle of positive area. Triangles are
-/// those of the vertices; one whose normal is not finite counts as none.
+/// Computes area-weighted unit normals of vertices; zero for a vertex without a triangle of
+/// positive area. Triangles whose normal is not finite are ignored.
 pub fn vertex_normals(
     positions: &[[f32; 3]],
     triangles: impl IntoIterator<Item = [u32; 3]>,
@@ -12,7 +12,7 @@ pub fn vertex_normals(
     let mut normals = vec![DVec3::ZERO; positions.len()];
     for triangle in triangles {
         let [a, b, c] = triangle.map(position);
-        // The cross product is twice the area long: summing it weights by area.
+        // |cross product| = 2 area, so the sum is weighted by area.
         let normal = (b - a).cross(c - a);
         if normal.is_finite() {
             triangle.iter().for_each(|&vertex| normals[vertex as usize] += normal);
@@ -26,7 +26,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_large_triangle_outweighs_a_small_one() {
+    fn vertex_normals_are_weighted_by_area() {
         let positions = vec![[0.0; 3], [10.0, 0.0, 0.0], [0.0, 10.0, 0.0], [0.0, 0.0, 0.1]];
         let normals = vertex_normals(&positions, [[0, 1, 2], [0, 2, 3]]);
         assert!(normals[0].z > 0.99, "{}", normals[0]);

@@ -1,39 +1,44 @@
-//! Polygons into triangles.
+//! Triangulation of polygons.
 
 use glam::DVec3;
 use poplin_model::Mesh;
 
-/// Most corners of a polygon that is no fan: the time to cut one grows with more than their square.
+/// Maximum number of corners of a concave polygon: the time to triangulate one grows faster than
+/// their square.
 pub(crate) const MAX_CORNERS: usize = 1024;
 
-/// A triangle is flipped if its area against the polygon's front is more than this fraction of the polygon's: less is the rounding
-/// of the file, and the polygon as good as convex.
+/// Minimum area of a flipped triangle against the polygon's front, as a fraction of the polygon's
+/// area: less is rounding in the file, and the polygon counts as convex.
 const FLIPPED: f64 = 1e-5;
 
-/// Areas below this, as a fraction, are the rounding of `f64`.
+/// Areas below this fraction are rounding errors of `f64`.
 const NO_AREA: f64 = 1e-12;
 
-/// How a polygon becomes triangles.
+/// Triangulation of a polygon.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Cut {
-    /// As a fan from its first corner.
+    /// Fan from the first corner.
     Fan,
-    /// These, as indices of its corners: the fan would flip one of its triangles.
+    /// Triangles as corner indices, where a fan would flip a triangle.
     Ears(Vec<[usize; 3]>),
-    /// Not without a flipped triangle: its sides cross, or it is concave and has more than [`MAX_CORNERS`].
+    /// No triangulation without a flipped triangle: its sides cross, or it is concave with more
+    /// than [`MAX_CORNERS`] corners.
     Twisted,
 }
 
-/// Cuts a polygon of three corners or more: convex ones as a fan, concave ones ear by ear (Meisters, "Polygons have ears", 1975).
+/// Triangulates a polygon of three corners or more: convex ones as a fan, concave ones by ear
+/// clipping (Meisters, "Polygons have ears", 1975).
 pub(crate) fn cut(corners: &[DVec3]) -> Cut {
     let [first, others @ ..] = corners else { return Cut::Fan };
     let fan = || others.windows(2).map(|pair| (pair[0] - first).cross(pair[1] - first));
     let normal: DVec3 = fan().sum();
     let (area, unsigned) = (normal.length(), fan().map(DVec3::length).sum::<f64>());
     let reach = others.iter().map(|corner| corner.distance_squared(*first)).fold(0.0, f64::max);
+    // Degenerate: all corners on a line or at one point.
     if unsigned <= NO_AREA * reach {
         return Cut::Fan;
     }
+    // part = 2 area of a triangle times 2 area of the polygon, signed.
     let is_upright = |part: f64| part >= -FLIPPED * area * area;
     if area > NO_AREA * unsigned && fan().all(|part| is_upright(part.dot(normal))) {
         return Cut::Fan;
@@ -45,9 +50,11 @@ pub(crate) fn cut(corners: &[DVec3]) -> Cut {
         (corners[b] - corners[a]).cross(corners[c] - corners[a]).dot(normal)
     };
     let least = NO_AREA * area * area;
+    // An ear faces front and has no other corner inside.
     let is_ear = |ear: [usize; 3], left: &[usize]| {
         let [a, b, c] = ear;
         let is_within = |&other: &usize| {
+            // Corners at equal positions, as along a slit, do not block an ear.
             ear.iter().all(|&corner| corners[corner] != corners[other])
                 && [[a, b, other], [b, c, other], [c, a, other]]
                     .into_iter()
@@ -67,10 +74,10 @@ pub(crate) fn cut(corners: &[DVec3]) -> Cut {
             left.remove(middle);
             refused = 0;
         }
-        // Each time from the next corner, so that no long fan is left.
+        // Advances a corner each time, so that no long fan is left.
         at = (at + 1) % left.len();
     }
-    // What has no ear is flat, or crosses itself.
+    // A rest without an ear is flat, or its sides cross.
     triangles.extend(left[1..].windows(2).map(|pair| [left[0], pair[0], pair[1]]));
     if triangles.iter().all(|&it| is_upright(area_of(it))) {
         Cut::Ears(triangles)
@@ -79,9 +86,9 @@ pub(crate) fn cut(corners: &[DVec3]) -> Cut {
     }
 }
 
-/// Adds a face of three corners or more, all of them vertices of the mesh, whose positions these are, with the texture coordinates of
-/// its corners, as many. Quads stay quads; a concave one begins at a corner from which its diagonal is inside. Returns whether a
-/// triangle of it is flipped.
+/// Adds a face of three corners or more to a mesh with these vertex positions. `uvs` returns the
+/// texture coordinate of a corner. Quads stay quads; a concave quad is rotated to start at a corner
+/// whose diagonal is inside. Returns true if the face has a flipped triangle.
 pub(crate) fn add_face(
     mesh: &mut Mesh,
     positions: &[DVec3],
@@ -135,7 +142,7 @@ mod tests {
 
     #[test]
     fn concave_polygons_are_covered_once() {
-        // An L, a comb, a star, and a square with a hole that a cut leads to.
+        // An L, a comb, a star, and a square with a hole connected by a slit.
         let comb: Vec<_> = (0..12)
             .map(|k| [f64::from(k), if k % 2 == 0 { 3.0 } else { 0.5 }])
             .chain([[11.0, 0.0], [0.0, 0.0]])
@@ -157,7 +164,7 @@ mod tests {
                 let whole: f64 = areas(&corners, &fan).iter().sum();
                 let triangles = match cut(&corners) {
                     Cut::Ears(triangles) => triangles,
-                    // From some of its corners, a polygon may be one.
+                    // A concave polygon may be a fan from some of its corners.
                     Cut::Fan => fan,
                     Cut::Twisted => panic!("{begin}: {corners:?}"),
                 };
@@ -170,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn polygons_that_cross_themselves_are_twisted() {
+    fn self_intersecting_polygons_are_twisted() {
         let bow_tie = [[0.0, 0.0], [1.0, 1.0], [1.0, 0.0], [0.0, 1.0]];
         assert_eq!(cut(&flat(&bow_tie)), Cut::Twisted);
         let pentagram: Vec<_> =
@@ -179,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn a_spiral_of_a_thousand_corners_is_cut_and_a_larger_one_is_left() {
+    fn ear_clipping_is_limited_to_1024_corners() {
         let spiral = |count: u32| {
             let at = |k: u32, radius: f64| {
                 let angle = 0.2 * f64::from(k);

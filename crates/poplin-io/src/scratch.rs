@@ -1,8 +1,8 @@
-//! A folder for the files of a test.
+//! Temporary folder for the files of a test.
 
 use std::path::{Path, PathBuf};
 
-/// A folder of its own that is gone at the end.
+/// Temporary folder, removed on drop.
 pub(crate) struct Scratch(PathBuf);
 
 impl Scratch {
@@ -12,7 +12,7 @@ impl Scratch {
         Self(path)
     }
 
-    /// The path of a file of this name.
+    /// Path of a file of this name in the folder.
     pub(crate) fn path(&self, name: impl AsRef<Path>) -> PathBuf {
         self.0.join(name)
     }

@@ -1,10 +1,11 @@
-//! STL meshes in, binary and ASCII.
+//! Reading of STL meshes, binary and ASCII.
 //!
-//! The format lists three positions for each triangle: vertices at exactly the same position become one, in the order of
-//! their first use, and triangles of fewer than three vertices are left out. Normals and attributes are not read.
+//! The format lists three positions per triangle: vertices at exactly the same position are merged,
+//! in the order of first use, and triangles with fewer than three distinct vertices are dropped.
+//! Normals and attributes are ignored.
 //!
-//! Layout of the binary form, little-endian: 80 bytes of anything, count of triangles (u32), then for each a normal and three
-//! positions of three f32 and two bytes of attributes.
+//! Layout of the binary form, little-endian: 80 arbitrary bytes, number of triangles (u32), then
+//! per triangle a normal and three positions of three f32 each, and two bytes of attributes.
 
 use std::path::Path;
 
@@ -16,26 +17,26 @@ use crate::text::Words;
 use crate::weld::Weld;
 use crate::{FilePosition, IoError};
 
-/// STL in the table of formats.
+/// STL entry of the format table.
 pub(crate) const MESH_FORMAT: MeshFormat = MeshFormat {
     extension: "stl",
     doc: "STL, binary and ASCII: triangles, vertices at the same position are one",
     read: |path| parse(&read_bytes(path)?, path),
 };
 
-/// Bytes before the first triangle.
+/// Size of the header \[bytes\].
 const HEADER_LENGTH: usize = 84;
 
-/// Bytes of a triangle.
+/// Size of a triangle \[bytes\].
 const TRIANGLE_LENGTH: usize = 50;
 
-/// Reads an STL file; `path` only names the source in errors.
+/// Parses an STL file; `path` is only used in errors.
 pub(crate) fn parse(bytes: &[u8], path: &Path) -> Result<Parsed, IoError> {
     let mut builder = Builder { path, weld: Weld::default(), triangles: Vec::new() };
     let declared = bytes.get(80..84).map_or(0, |word| {
         u32::from_le_bytes(word.try_into().expect("the range is four bytes long")) as usize
     });
-    // Some binary files begin with `solid` too: then their length still fits.
+    // Some binary files start with `solid`, too, but their length matches the triangle count.
     let is_binary = declared > 0 && bytes.len() == HEADER_LENGTH + declared * TRIANGLE_LENGTH;
     if is_binary || !bytes.trim_ascii_start().starts_with(b"solid") {
         read_binary(bytes, declared, &mut builder)?;
@@ -56,6 +57,7 @@ fn read_binary(bytes: &[u8], declared: usize, builder: &mut Builder<'_>) -> Resu
     for (index, triangle) in body.chunks_exact(TRIANGLE_LENGTH).take(declared).enumerate() {
         let (words, _) = triangle[12..48].as_chunks::<4>();
         let (corners, _) = words.as_chunks::<3>();
+        // Byte of the corner, after the normal of its triangle.
         let position = |corner: usize| {
             FilePosition::Byte(HEADER_LENGTH + index * TRIANGLE_LENGTH + 12 * (corner + 1))
         };
@@ -75,6 +77,7 @@ fn read_text(bytes: &[u8], builder: &mut Builder<'_>) -> Result<(), IoError> {
     while let Some(word) = words.next() {
         let at = words.position();
         match word.to_ascii_lowercase().as_slice() {
+            // A name follows, which may have any words.
             b"solid" | b"endsolid" => words.skip_line(),
             b"facet" => corners.clear(),
             b"vertex" => {
@@ -117,7 +120,7 @@ fn read_text(bytes: &[u8], builder: &mut Builder<'_>) -> Result<(), IoError> {
     }
 }
 
-/// The mesh so far.
+/// Mesh that is being built.
 struct Builder<'a> {
     path: &'a Path,
     weld: Weld,
@@ -202,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn both_forms_are_welded_in_the_order_of_first_use() {
+    fn both_forms_are_merged_in_the_order_of_first_use() {
         for bytes in [TEXT.as_bytes(), &binary()] {
             let mesh = read(bytes).unwrap();
             let square = [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [1.0, 1.0, 0.0], [0.0, 1.0, 0.0]];
@@ -212,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn faults_name_the_position_and_the_limit() {
+    fn errors_name_the_position_and_the_limit() {
         let mut many = binary();
         many[80..84].copy_from_slice(&u32::MAX.to_le_bytes());
         many[0] = b'x';

@@ -1,21 +1,22 @@
-//! Vertices of files that list them once for each face or seam: those at exactly the same position are one.
+//! Merging of vertices at exactly the same position, for files that list a vertex once per face or
+//! seam.
 
 use std::collections::HashMap;
 
 use glam::DVec3;
 
-/// Vertices so far.
+/// Merged vertices so far.
 #[derive(Debug, Default)]
 pub(crate) struct Weld {
     known: HashMap<[u64; 3], u32>,
-    /// The position of each, in the order of their first use.
+    /// Positions of the vertices, in the order of first use.
     pub(crate) positions: Vec<DVec3>,
 }
 
 impl Weld {
-    /// The vertex at a position, a new one if there is none yet.
+    /// Returns the vertex at a position, or adds it.
     pub(crate) fn vertex(&mut self, position: DVec3) -> u32 {
-        // Adding 0 makes -0 and 0 the same.
+        // -0 + 0 = 0: both zeros are one position.
         let bits = position.to_array().map(|x| (x + 0.0).to_bits());
         *self.known.entry(bits).or_insert_with(|| {
             self.positions.push(position);

@@ -1,10 +1,10 @@
-//! Everything that is wrong with a scene is found, each thing once, and nothing that only follows from another.
+//! All faults of a scene are found, each once, without faults that only follow from others.
 
 use poplin_io::scene::Scene;
 
 const GRID: &str = "grid = { columns = 3, rows = 3, width = 1.0, height = 1.0 }\n";
 
-/// What is wrong with a text, each as `line:column reason`.
+/// Lists the faults of a text, each as `line:column reason`.
 fn faults(text: &str) -> Vec<String> {
     let check = Scene::check_text(text, "x.toml");
     let known = check.faults.iter().map(|fault| match fault.location() {
@@ -14,7 +14,7 @@ fn faults(text: &str) -> Vec<String> {
     known.collect()
 }
 
-/// The faults of a text begin so, one after another, and there are no others.
+/// Asserts that the faults of a text begin with `expected`, in order and without others.
 #[track_caller]
 fn finds(text: &str, expected: &[&str]) {
     let found = faults(text);
@@ -156,7 +156,7 @@ fn sound_cloths_are_those_without_a_fault() {
 }
 
 #[test]
-fn a_shape_that_cannot_be_read_is_not_said_to_be_missing() {
+fn an_unreadable_shape_is_not_reported_as_missing() {
     finds("[[cloth]]\ngrid = 3\n", &["2:8 invalid type: integer `3`"]);
     finds("[[cloth]]\nmesh = 3\n", &["2:8 invalid type: integer `3`"]);
     finds("[[cloth]]\ngird = { columns = 3 }\n", &["2:1 unknown key `gird`"]);
@@ -164,7 +164,7 @@ fn a_shape_that_cannot_be_read_is_not_said_to_be_missing() {
 }
 
 #[test]
-fn a_misspelt_key_is_not_missing_too() {
+fn a_misspelt_key_is_not_also_reported_as_missing() {
     finds(
         "[[cloth]]\ngrid = { colums = 3, rows = 3, width = 1, height = 1 }\n",
         &["2:10 unknown key `colums`"],
@@ -196,7 +196,7 @@ fn a_solver_with_several_kinds_is_one_fault() {
 }
 
 #[test]
-fn cloths_that_are_no_list_are_one_fault() {
+fn cloths_not_in_a_list_are_one_fault() {
     finds(
         "[cloth]\ndensity = 3\n",
         &["1:1 expected a list of tables: write [[ ]] around its name"],
@@ -206,7 +206,7 @@ fn cloths_that_are_no_list_are_one_fault() {
 }
 
 #[test]
-fn rules_that_cannot_be_read_are_all_found() {
+fn all_malformed_rules_are_found() {
     finds(
         &cloth("pins = ['tpo:3%', 'top:3%', 'box:1']"),
         &[
@@ -223,7 +223,7 @@ fn keys_out_of_order_are_found_beside_wrong_ones() {
             "frame = { keys = [{ time = 1 }, { time = 0 }, { time = 3, rotation = 5 }, { time = 2 }] }",
         ),
         &[
-            "3:33 cloth[0].frame.keys[1]: time 0 s does not come after 1 s",
+            "3:33 cloth[0].frame.keys[1]: time 0 s is not after the previous key at 1 s",
             "3:70 invalid type",
             "3:75 cloth[0].frame.keys[3]: time 2 s",
         ],
@@ -231,7 +231,7 @@ fn keys_out_of_order_are_found_beside_wrong_ones() {
 }
 
 #[test]
-fn cloths_that_colliders_name_are_looked_for() {
+fn unknown_cloths_of_colliders_are_found() {
     finds(
         &collider("sphere = { radius = 1 }\ncloths = ['a', 'b', 'c']"),
         &["6:16 unknown cloth `b`", "6:21 unknown cloth `c`"],
@@ -239,7 +239,7 @@ fn cloths_that_colliders_name_are_looked_for() {
     let text =
         collider("sphere = { radius = 1 }\ncloths = ['b']").replace("name = 'a'", "count = 'x'");
     finds(&text, &["2:9 invalid type", "6:11 unknown cloth `b`"]);
-    // That there is no `a` would follow from its name.
+    // The unreadable name explains that there is no `a`.
     let text = format!(
         "[[cloth]]\nname = 3\n{GRID}[[collider]]\nsphere = {{ radius = 1 }}\ncloths = ['a']\n"
     );
@@ -261,7 +261,7 @@ fn bodies_are_checked() {
     );
     finds(
         &collider("sphere = { radius = 1 }\nkeys = [{ time = 0 }]\nbody = { mass = 1 }"),
-        &["7:1 collider[0].body goes without `keys`"],
+        &["7:1 collider[0].body cannot have `keys` beside it"],
     );
     finds(&collider("sphere = { radius = 1 }\nbody = {}"), &["6:8 missing field `mass`"]);
 }
@@ -276,7 +276,7 @@ fn spheres_and_accelerations_are_checked() {
             "3:1 cloth[0].motion_spheres[0] needs exactly one of `radius` and `radii`; it has `radius`, `radii`",
             "4:1 cloth[0].motion_spheres[0].vertices is empty",
             "9:1 cloth[0].separation_spheres[0].radius = -1",
-            "10:1 cloth[0].separation_spheres[0].from goes with `radii`",
+            "10:1 cloth[0].separation_spheres[0].from needs `radii`",
             "11:1 cloth[0].accelerations[0] needs exactly one of `acceleration` and `keys`; it has none",
             "12:1 cloth[0].accelerations[0].vertices[0]: cannot read",
         ],
@@ -284,7 +284,7 @@ fn spheres_and_accelerations_are_checked() {
 }
 
 #[test]
-fn text_that_is_no_toml_is_found_at_every_line() {
+fn every_line_of_invalid_toml_is_found() {
     let found = faults(&format!(
         "title = \nframes = 1 2\n{}{}",
         cloth("density = = 3"),
@@ -296,14 +296,14 @@ fn text_that_is_no_toml_is_found_at_every_line() {
 }
 
 #[test]
-fn a_key_that_stands_twice_is_found_beside_other_faults() {
+fn duplicate_keys_are_found_beside_other_faults() {
     let found = faults(&format!("{}{}", cloth("density = 1\ndensity = 2"), cloth("densty = 3")));
     assert!(found.len() == 2 && found[0].starts_with("4:1 duplicate key"), "{found:#?}");
     assert!(found[1].starts_with("7:1 unknown key `densty`"), "{found:#?}");
 }
 
 #[test]
-fn a_hundred_faults_are_enough() {
+fn the_number_of_faults_is_limited() {
     let text = cloth("frame = { keys = [");
     let keys: String = (0..500).map(|k| format!("{{ time = 'x{k}' }}, ")).collect();
     let found = faults(&format!("{}{keys}] }}\n", text.trim_end()));
@@ -311,7 +311,7 @@ fn a_hundred_faults_are_enough() {
 }
 
 #[test]
-fn the_first_fault_of_a_check_is_that_of_a_parse() {
+fn check_and_parse_report_the_same_first_fault() {
     for text in [
         cloth("densty = 1\ncount = 0"),
         collider("sphere = { radius = -1 }\nbody = 3"),

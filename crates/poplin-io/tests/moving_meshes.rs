@@ -1,4 +1,5 @@
-//! Colliders whose meshes move vertex by vertex: animations and point caches, from the scene file to the shape at a time.
+//! Colliders with meshes that move vertex by vertex: animations and point caches, from the scene
+//! file to the shape at a time.
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
 #[path = "../src/scratch.rs"]
@@ -28,14 +29,14 @@ impl Scratch {
         Ok(built.into_iter().next().unwrap())
     }
 
-    /// The message without the folder.
+    /// Returns the error message without the folder.
     fn fault(&self, collider: &str) -> String {
         let folder = self.path("").display().to_string();
         self.build(collider).unwrap_err().replace(&folder, "")
     }
 }
 
-/// A tetrahedron with a large base, its front outside, without its small top: a hole to be filled.
+/// Frustum with a large base, its front outside and its small top missing: a hole to fill.
 fn frustum() -> Mesh {
     let ring = |radius: f32, y: f32| {
         (0..8).map(move |k| {
@@ -52,7 +53,7 @@ fn frustum() -> Mesh {
     Mesh { positions, triangles, ..Mesh::default() }
 }
 
-/// Frame `k`: 1 + k times as wide, `k` to the right.
+/// Frame `k`: scaled by 1 + k across, and moved by `k` to the right.
 fn frame(k: u32) -> Vec<[f32; 3]> {
     let wide = 1.0 + k as f32;
     let moved = |p: &[f32; 3]| [wide * p[0] + k as f32, p[1], wide * p[2]];
@@ -78,12 +79,12 @@ fn assert_near(a: [f32; 3], b: [f32; 3]) {
 }
 
 #[test]
-fn a_mesh_follows_its_animation_or_cache_and_so_do_its_filled_holes() {
+fn a_mesh_and_its_filled_holes_follow_an_animation_or_cache() {
     let folder = Scratch::new("follows");
     write_obj(folder.path("body.obj"), &frustum(), &frustum().positions).unwrap();
     write_frames(&folder.path("body.glb"), "glb");
     write_frames(&folder.path("body.mdd"), "mdd");
-    // Samples at frames 1, 2, 3, 4 of 10 a second.
+    // Samples at frames 1, 2, 3, 4.
     let mut writer = PointCacheWriter::create(folder.path("body.pc2"), 17, 1.0, 1.0).unwrap();
     (0..4).for_each(|k| writer.push(&frame(k)).unwrap());
     writer.finish().unwrap();
@@ -98,7 +99,7 @@ fn a_mesh_follows_its_animation_or_cache_and_so_do_its_filled_holes() {
     ] {
         let built = folder.build(&format!("{source}\n{moved}")).unwrap();
         assert_eq!(built.repairs.filled_holes, 1);
-        // The scene's frames a second are those of a cache that says nothing else.
+        // The scene's frame rate is the default of a cache.
         let is_fast = source.ends_with("pc2'");
         let rate = if is_fast { 20.0 } else { 10.0 };
         for (time, k) in [(-1.0, 0.0), (0.0, 0.0), (0.5, 0.5), (1.0, 1.0), (2.5, 2.5), (9.0, 3.0)] {
@@ -122,7 +123,7 @@ fn a_mesh_follows_its_animation_or_cache_and_so_do_its_filled_holes() {
 }
 
 #[test]
-fn keys_move_the_body_of_a_moving_mesh_and_loops_begin_anew() {
+fn keys_move_a_moving_mesh_and_loops_repeat() {
     let folder = Scratch::new("loops");
     write_frames(&folder.path("body.glb"), "glb");
     let keys = "keys = [{ time = 0 }, { time = 1, translation = [0, 0, 8] }]";
@@ -135,7 +136,7 @@ fn keys_move_the_body_of_a_moving_mesh_and_loops_begin_anew() {
 }
 
 #[test]
-fn faults_have_the_location_of_their_key() {
+fn errors_have_the_location_of_their_key() {
     let folder = Scratch::new("faults");
     write_obj(folder.path("body.obj"), &frustum(), &frustum().positions).unwrap();
     write_frames(&folder.path("body.glb"), "glb");
@@ -158,27 +159,24 @@ fn faults_have_the_location_of_their_key() {
         ),
         (
             "mesh = 'body.obj'\nanimation = 'Walk'",
-            "6:1: collider[0].animation goes with a `mesh` in glTF or GLB",
+            "6:1: collider[0].animation needs a `mesh` in glTF or GLB",
         ),
         ("mesh = 'body.obj'\ncache = 'no.pc2'", "6:1: collider[0].cache: there is no file no.pc2"),
         (
             "mesh = 'body.obj'\ncache = 'body.obj'",
-            "6:1: collider[0].cache goes with a file named *.pc2 or *.mdd",
+            "6:1: collider[0].cache needs a file named *.pc2 or *.mdd",
         ),
         (
             "mesh = 'body.obj'\ncache = 'body.mdd'\ncache_rate = 24",
-            "7:1: collider[0].cache_rate goes with a cache in PC2; MDD has seconds",
+            "7:1: collider[0].cache_rate needs a PC2 cache; MDD stores times in seconds",
         ),
         (
             "mesh = 'body.glb'\nanimation = 0\ncache = 'body.mdd'",
-            "7:1: collider[0].cache goes with no `animation` beside it",
+            "7:1: collider[0].cache needs a collider without `animation`",
         ),
-        ("sphere = { radius = 1 }\nanimation = 0", "6:1: collider[0].animation goes with `mesh`"),
-        (
-            "mesh = 'body.obj'\nloop = true",
-            "6:1: collider[0].loop goes with `animation` or `cache`",
-        ),
-        ("mesh = 'body.obj'\ncache_rate = 24", "6:1: collider[0].cache_rate goes with `cache`"),
+        ("sphere = { radius = 1 }\nanimation = 0", "6:1: collider[0].animation needs `mesh`"),
+        ("mesh = 'body.obj'\nloop = true", "6:1: collider[0].loop needs `animation` or `cache`"),
+        ("mesh = 'body.obj'\ncache_rate = 24", "6:1: collider[0].cache_rate needs `cache`"),
         (
             "mesh = 'body.glb'\nanimation = 0\nspeed = 0",
             "7:1: collider[0].speed = 0 is outside 0.001..=1000",
@@ -202,7 +200,7 @@ fn faults_have_the_location_of_their_key() {
 }
 
 #[test]
-fn a_cache_that_is_cut_off_while_it_is_used_is_an_error_at_that_time() {
+fn a_cache_truncated_during_playback_is_an_error_when_read() {
     let folder = Scratch::new("cut");
     write_obj(folder.path("body.obj"), &frustum(), &frustum().positions).unwrap();
     write_frames(&folder.path("body.mdd"), "mdd");

@@ -1,4 +1,4 @@
-//! The schemas that editors complete and check scenes and sweeps by take what the parser takes, and refuse what it refuses.
+//! JSON Schemas of scenes and sweeps accept what the parser accepts, and reject what it rejects.
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use boon::{Compiler, SchemaIndex, Schemas};
 use poplin_io::scene::{Scene, scene_schema, sweep_schema};
 use serde_json::Value;
 
-/// A schema, compiled.
+/// Compiled schema.
 struct Schema(Schemas, SchemaIndex);
 
 impl Schema {
@@ -18,7 +18,7 @@ impl Schema {
         Self(schemas, index)
     }
 
-    /// Why a text is refused.
+    /// Returns the reason why a text is rejected, if it is.
     fn refusal(&self, text: &str) -> Option<String> {
         let table: toml::Table = toml::from_str(text).unwrap();
         let value = serde_json::to_value(table).unwrap();
@@ -70,7 +70,7 @@ fn the_examples_of_the_guide_are_valid() {
 }
 
 #[test]
-fn broken_scenes_are_refused_as_the_parser_refuses_them() {
+fn schemas_and_parser_reject_the_same_scenes() {
     let schema = Schema::new(scene_schema());
     let grid = "grid = { columns = 3, rows = 3, width = 1.0, height = 1.0 }";
     for lines in [

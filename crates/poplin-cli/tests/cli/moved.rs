@@ -180,7 +180,7 @@ fn bodies_that_cannot_be_are_refused() {
         ("plane = { normal = [0, 1, 0] }\nbody = { mass = 1 }", "needs a shape with a volume"),
         (
             "sphere = { radius = 1 }\nbody = { mass = 1 }\nkeys = [{ time = 0 }]",
-            "goes without `keys`",
+            "cannot have `keys` beside it",
         ),
         (
             "sphere = { radius = 1 }\nbody = { mass = 0 }",

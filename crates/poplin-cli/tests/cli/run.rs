@@ -418,7 +418,7 @@ fn the_picture_is_a_sheet_the_last_frame_or_nothing() {
             );
         }
     }
-    bench.poplin(&["run", "flag", "--camera", "above"]).says(2, &["`above` is no camera"]);
+    bench.poplin(&["run", "flag", "--camera", "above"]).says(2, &["`above` is not a camera"]);
 }
 
 #[test]

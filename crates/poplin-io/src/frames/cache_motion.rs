@@ -1,4 +1,5 @@
-//! PC2 and MDD point caches as the motion of a mesh. Samples are read when they are needed: a cache may be larger than memory.
+//! PC2 and MDD point caches as the motion of a mesh. Samples are read when needed: a cache may be
+//! larger than memory.
 
 use std::fs::File;
 use std::io::{BufReader, Read, Seek, SeekFrom};
@@ -12,21 +13,21 @@ use super::point_cache::{Header, POSITION_LENGTH, check_counts, check_field};
 use crate::IoError;
 use crate::mesh_file::{VertexMotion, first_after};
 
-/// Most samples of a cache: their times are kept.
+/// Maximum number of samples of a cache, whose times are kept in memory.
 const MAX_SAMPLES: usize = 1 << 24;
 
-/// Samples of the cache that are kept in memory: those around a time.
+/// Number of samples kept in memory: those around a time.
 const KEPT: usize = 2;
 
-/// The positions of a sample \[m\], shape `[vertex_count]`.
+/// Positions of a sample \[m\], shape `[vertex_count]`.
 type Sample = Arc<[[f32; 3]]>;
 
-/// When the samples are \[s\].
+/// Times of the samples \[s\].
 #[derive(Debug)]
 enum Times {
-    /// All the same step apart.
+    /// Evenly spaced times.
     Even { first: f64, step: f64, count: usize },
-    /// As the file lists them.
+    /// Times listed in the file.
     Listed(Vec<f32>),
 }
 
@@ -46,20 +47,21 @@ impl Times {
     }
 }
 
-/// A cache whose file is opened for each sample that is not kept: thousands of caches would be more files than may be open.
+/// Point cache whose file is opened again for each sample that is not in memory: thousands of
+/// caches would exceed the limit of open files.
 #[derive(Debug)]
 pub(crate) struct CacheMotion {
     path: PathBuf,
     vertex_count: usize,
     times: Times,
-    /// Where the first position is in the file.
+    /// Offset of the first position in the file \[bytes\].
     begin: u64,
     is_big_endian: bool,
-    /// The samples read last, the newest at the end.
+    /// Samples read last, the newest at the end.
     kept: Mutex<Vec<(usize, Sample)>>,
 }
 
-/// Whether the name of a file says that it is an MDD cache, and not PC2; `None` if it is neither.
+/// Returns true for the name of an MDD cache, false for PC2, and `None` for other names.
 pub(crate) fn is_mdd(path: &Path) -> Option<bool> {
     let extension = path.extension()?.to_str()?;
     let is = |known: &str| extension.eq_ignore_ascii_case(known);
@@ -67,7 +69,8 @@ pub(crate) fn is_mdd(path: &Path) -> Option<bool> {
 }
 
 impl CacheMotion {
-    /// Opens a cache and checks all of it. `rate`: frames per second of a PC2 cache \[1/s\].
+    /// Opens a cache and checks its whole content. `rate` is the frames per second of a PC2 cache
+    /// \[1/s\].
     pub(crate) fn open(path: &Path, rate: f64) -> Result<Self, IoError> {
         let mut file = File::open(path).map_err(IoError::open(path))?;
         let length = file.metadata().map_err(IoError::read(path))?.len();
@@ -83,6 +86,7 @@ impl CacheMotion {
         let Header { vertex_count, start_frame, sample_rate, frame_count } =
             Header::read(path, file, length)?;
         let count = check_samples(path, frame_count)?;
+        // PC2 counts in frames: seconds = frames / rate.
         let [first, step] = [start_frame, sample_rate].map(|frames| f64::from(frames) / rate);
         let times = Times::Even { first, step, count };
         let (path, begin) = (path.to_path_buf(), Header::LENGTH);
@@ -96,6 +100,7 @@ impl CacheMotion {
             reader.read_exact(&mut bytes).map(|()| bytes).map_err(IoError::read(path))
         };
         let counts = [i32::from_be_bytes(word()?), i32::from_be_bytes(word()?)];
+        // Two counts, then the times, then the positions.
         let begin = |frames: u64| 8 + 4 * frames;
         let (frame_count, vertex_count) = check_counts(path, counts, length, begin)?;
         let count = check_samples(path, frame_count)?;
@@ -116,12 +121,12 @@ impl CacheMotion {
         })
     }
 
-    /// Vertices of each sample.
+    /// Number of vertices of each sample.
     pub(crate) fn vertex_count(&self) -> usize {
         self.vertex_count
     }
 
-    /// Reads every position once.
+    /// Reads and checks every position.
     fn check(&self, mut file: File) -> Result<(), IoError> {
         file.seek(SeekFrom::Start(self.begin)).map_err(IoError::read(&self.path))?;
         let mut reader = BufReader::with_capacity(1 << 20, file);
@@ -135,7 +140,7 @@ impl CacheMotion {
         Ok(())
     }
 
-    /// The position of a sample and vertex in its bytes, checked.
+    /// Decodes and checks the position of a vertex in a sample.
     fn position(
         &self,
         bytes: &[u8; POSITION_LENGTH as usize],
@@ -144,6 +149,7 @@ impl CacheMotion {
         let number = if self.is_big_endian { f32::from_be_bytes } else { f32::from_le_bytes };
         let (words, _) = bytes.as_chunks::<4>();
         let position = [words[0], words[1], words[2]].map(number);
+        // NaN fails the comparison.
         if position.iter().all(|x| x.abs() <= MAX_COORDINATE) {
             return Ok(position);
         }
@@ -168,6 +174,7 @@ impl CacheMotion {
         if let Some((_, known)) = kept.iter().find(|(index, _)| *index == sample) {
             return Ok(known.clone());
         }
+        // Read under the lock, so that threads at one time share a sample.
         let read = self.read(sample)?;
         if kept.len() == KEPT {
             kept.remove(0);
@@ -177,7 +184,7 @@ impl CacheMotion {
     }
 }
 
-/// The count of samples of a cache, if it is in range.
+/// Checks the number of samples of a cache.
 fn check_samples(path: &Path, count: u32) -> Result<usize, IoError> {
     let (path, what) = (path.to_path_buf(), "samples of a point cache");
     match count as usize {
@@ -215,7 +222,7 @@ mod tests {
     use crate::{FRAME_FORMATS, FrameSource, PointCacheWriter, fuzz};
     use poplin_model::Mesh;
 
-    /// Vertex 0 along x, vertex 1 up, as `frame` squared.
+    /// Vertex 0 moves along x and vertex 1 up, by the square of `frame`.
     fn frame(k: usize) -> [[f32; 3]; 2] {
         let k = k as f32;
         [[k * k, 0.0, 0.0], [0.0, 1.0 + k * k, -1.0]]
@@ -241,10 +248,10 @@ mod tests {
     }
 
     #[test]
-    fn samples_are_at_their_times_linear_between_them_and_held_at_the_ends() {
+    fn samples_are_interpolated_and_held_at_the_ends() {
         let folder = Scratch::new("cache-ends");
         let (pc2, mdd) = (pc2(&folder), mdd(&folder));
-        // Frames 1, 3, 5, 7 of 20 a second; 0, 1, 2, 3 of 10 a second.
+        // Frames 1, 3, 5, 7 at 20 per second; 0, 1, 2, 3 at 10 per second.
         let caches = [(&pc2, [0.05, 0.35]), (&mdd, [0.0, 0.3])];
         for (file, [begin, end]) in caches {
             let cache = CacheMotion::open(file, 20.0).unwrap();
@@ -264,7 +271,7 @@ mod tests {
 
     #[cfg(target_os = "linux")]
     #[test]
-    fn a_cache_holds_no_open_file_between_its_samples() {
+    fn a_cache_keeps_no_file_open_between_samples() {
         let folder = Scratch::new("cache-closed");
         for file in [pc2(&folder), mdd(&folder)] {
             let cache = CacheMotion::open(&file, 20.0).unwrap();
@@ -283,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn damaged_caches_say_what_is_wrong() {
+    fn damaged_caches_give_precise_errors() {
         let folder = Scratch::new("cache-damaged");
         let (pc2, mdd) = (pc2(&folder), mdd(&folder));
         let message = |file: &Path, at: usize, bytes: &[u8]| {

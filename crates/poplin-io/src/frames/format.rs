@@ -1,4 +1,4 @@
-//! Formats of simulated frames: the one table that options, scene keys, help and writers follow.
+//! Formats of simulated frames: the table used by options, scene keys, help and writers.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -11,16 +11,16 @@ use serde::de::{Deserialize, Deserializer, Error as _};
 use super::{FrameSource, glb, mdd, npy, npz, point_cache, sequence, usd};
 use crate::IoError;
 
-/// Takes the frames of a cloth, one after another, into a file or a folder of files.
+/// Writer of the frames of a cloth to a file or a folder of files.
 ///
-/// A sink that is dropped without [`FrameSink::finish`] leaves valid files of the frames that were
-/// pushed, or none: a run may be stopped at any time.
+/// A sink that is dropped without [`FrameSink::finish`] leaves valid files of the pushed frames, or
+/// none: a run may be stopped at any time.
 pub trait FrameSink: Send {
     /// Appends a frame: positions \[m\] in world space, shape `[vertex_count]`.
     ///
     /// # Errors
-    /// [`IoError::FrameLength`] for another count of positions, [`IoError::Write`] if the disk is full
-    /// or gone; the frames before stay valid.
+    /// [`IoError::FrameLength`] for a different vertex count, [`IoError::Write`] if the disk is
+    /// full or gone; earlier frames stay valid.
     fn push(&mut self, positions: &[[f32; 3]]) -> Result<(), IoError>;
 
     /// Completes the file and waits until it is on the disk.
@@ -33,20 +33,20 @@ pub trait FrameSink: Send {
 /// Creates (or empties) a file, or a folder, for frames.
 pub type CreateFrameSink = fn(&Path, &FrameSource<'_>) -> Result<Box<dyn FrameSink>, IoError>;
 
-/// A format of frames. Two are equal if their names are.
+/// Format of frames. Formats are equal if their names are.
 #[derive(Debug, Clone, Copy)]
 pub struct FrameFormat {
     /// Name in options and scene files; see [`FrameFormat::file_name`].
     pub name: &'static str,
-    /// What it is and what reads it, in a line.
+    /// One-line description with programs that read it.
     pub doc: &'static str,
-    /// Whether it is a folder of a file for each frame.
+    /// True if it is a folder with one file per frame.
     pub is_sequence: bool,
     /// Creates (or empties) a file, or a folder, for frames.
     pub create: CreateFrameSink,
 }
 
-/// Every format.
+/// All formats.
 pub const FRAME_FORMATS: &[FrameFormat] = &[
     point_cache::FORMAT,
     mdd::FORMAT,
@@ -59,7 +59,7 @@ pub const FRAME_FORMATS: &[FrameFormat] = &[
 ];
 
 impl FrameFormat {
-    /// The name of the file `STEM.NAME`, or of the folder `STEM-NAME`.
+    /// Returns the name of the file, `STEM.NAME`, or of the folder, `STEM-NAME`.
     pub fn file_name(&self, stem: &str) -> String {
         let separator = if self.is_sequence { '-' } else { '.' };
         format!("{stem}{separator}{}", self.name)
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn every_format_refuses_other_lengths_and_leaves_whole_files_or_none() {
+    fn every_format_rejects_other_lengths_and_leaves_no_part() {
         let folder = std::env::temp_dir().join(format!("poplin-io-formats-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
         let mesh = Mesh::grid(2, 2, 1.0, 1.0);

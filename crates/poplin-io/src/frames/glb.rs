@@ -1,8 +1,10 @@
-//! Binary glTF 2.0: a mesh with a morph target for every frame after the first, and an animation of their weights.
+//! Binary glTF 2.0: a mesh with a morph target for every frame after the first, and an animation of
+//! the weights.
 //!
-//! At the time of frame `k` the weight of its target is 1 and all others are 0; in between weights, and so positions, are
-//! linear. Normals are morphed too. A vertex with several texture coordinates is listed once for each: the vertices of the mesh
-//! in their order, then the others.
+//! At the time of frame `k` the weight of its target is 1 and all other weights are 0; between
+//! frames, weights and so positions are linear. Normals are morphed, too. A vertex with several
+//! texture coordinates is listed once for each: first the vertices of the mesh in their order, then
+//! the additional ones.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -12,15 +14,16 @@ use poplin_model::{CornerUvs, Mesh, halves_of_quad};
 use serde_json::{Value, json};
 
 use super::FrameFormat;
-use super::spool::{Film, Spool, bounds, normals, write_floats};
+use super::spool::{Recording, Spool, bounds, normals, write_floats};
 
-/// GLB in the table of formats.
+/// GLB entry of the format table.
 pub(super) const FORMAT: FrameFormat = FrameFormat {
     name: "glb",
     doc: "binary glTF, a morph target per frame (viewers, engines, browsers, Blender); up to 2048 frames",
     is_sequence: false,
     create: |path, source| {
-        // Sizes in the file are u32: positions and normals of all frames, and their weights, with room for the rest.
+        // Sizes in the file are u32: positions and normals of all frames, and their weights, with
+        // room for the rest.
         let vertex_count = Corners::new(&source.joined()).vertices.len() as u64;
         let fits = |frames: &u64| {
             24 * vertex_count * frames + 4 * frames * frames + 64 * vertex_count < MAX_LENGTH
@@ -30,10 +33,11 @@ pub(super) const FORMAT: FrameFormat = FrameFormat {
     },
 };
 
-/// Most frames: graphics APIs promise a texture array of 2048 layers, in which viewers keep targets.
+/// Maximum number of frames: graphics APIs guarantee texture arrays of 2048 layers, which viewers
+/// use for targets.
 const MAX_FRAMES: u64 = 2048;
 
-/// Most bytes, with 64 MiB for the text.
+/// Limit of the binary data \[bytes\], with 64 MiB left for the text.
 const MAX_LENGTH: u64 = u32::MAX as u64 - (64 << 20);
 
 const U32: u32 = 5125;
@@ -41,11 +45,11 @@ const F32: u32 = 5126;
 const ARRAY_BUFFER: u32 = 34962;
 const ELEMENT_ARRAY_BUFFER: u32 = 34963;
 
-/// The triangles of a mesh with one texture coordinate for each vertex.
+/// Triangles of a mesh with one texture coordinate per vertex.
 struct Corners {
-    /// Vertex of the mesh of each vertex here; those of the mesh first.
+    /// Vertex of the mesh for each vertex here; first those of the mesh.
     vertices: Vec<u32>,
-    /// Shape `[vertices]`, or empty. `v` counts down from the top, as glTF has it.
+    /// Texture coordinates, shape `[vertices]`, or empty. `v` points down, as in glTF.
     uvs: Vec<[f32; 2]>,
     triangles: Vec<[u32; 3]>,
 }
@@ -66,6 +70,8 @@ impl Corners {
                 if uv == CornerUvs::NONE {
                     continue;
                 }
+                // The first coordinate of a vertex stays with it; each further one gets a copy of
+                // the vertex.
                 let known = *first[*vertex as usize].get_or_insert(uv);
                 if known != uv {
                     let of = *vertex;
@@ -84,7 +90,7 @@ impl Corners {
     }
 }
 
-/// The parts of the binary chunk, one after another, as text and bytes.
+/// Layout of the binary chunk: buffer views and accessors.
 #[derive(Default)]
 struct Layout {
     length: usize,
@@ -93,7 +99,7 @@ struct Layout {
 }
 
 impl Layout {
-    /// Begins a buffer view of so many bytes, a multiple of 4.
+    /// Starts a buffer view of `length` bytes, a multiple of 4.
     fn view(&mut self, length: usize, target: Option<u32>) {
         let mut view = json!({ "buffer": 0, "byteOffset": self.length, "byteLength": length });
         if let Some(target) = target {
@@ -127,7 +133,7 @@ impl Layout {
     }
 }
 
-/// Positions and normals of a frame, or their differences from the first one.
+/// Positions and normals of a frame, or their differences from the first frame.
 #[derive(Default)]
 struct Shape {
     positions: Vec<[f32; 3]>,
@@ -161,11 +167,11 @@ impl Shape {
     }
 }
 
-fn write(film: &Film<'_>, out: &mut BufWriter<File>) -> io::Result<()> {
-    let corners = Corners::new(film.mesh);
-    let triangles = film.mesh.triangulated();
-    let (vertex_count, frames) = (corners.vertices.len(), film.frame_count as usize);
-    let rest = Shape::new(&corners, &triangles, &film.mesh.positions);
+fn write(recording: &Recording<'_>, out: &mut BufWriter<File>) -> io::Result<()> {
+    let corners = Corners::new(recording.mesh);
+    let triangles = recording.mesh.triangulated();
+    let (vertex_count, frames) = (corners.vertices.len(), recording.frame_count as usize);
+    let rest = Shape::new(&corners, &triangles, &recording.mesh.positions);
     let mut layout = Layout::default();
     layout.view(12 * triangles.len(), Some(ELEMENT_ARRAY_BUFFER));
     let indices = layout.accessor(U32, "SCALAR", 3 * triangles.len(), 0, None);
@@ -180,8 +186,8 @@ fn write(film: &Film<'_>, out: &mut BufWriter<File>) -> io::Result<()> {
     layout.view(24 * vertex_count * shapes, Some(ARRAY_BUFFER));
     let mut first = rest;
     let mut targets = Vec::new();
-    // Once for the bounds, once for the bytes: the text stands before them.
-    film.visit(|frame, positions| {
+    // A first pass for the bounds, which the text before the data needs; a second one for the data.
+    recording.visit(|frame, positions| {
         let shape = Shape::new(&corners, &triangles, positions);
         let at = 24 * vertex_count * frame as usize;
         if frame == 0 {
@@ -215,7 +221,7 @@ fn write(film: &Film<'_>, out: &mut BufWriter<File>) -> io::Result<()> {
         mesh["weights"] = json!(vec![0; targets.len()]);
         let weights = frames * targets.len();
         layout.view(4 * (frames + weights), None);
-        let bounds = [json!([0.0]), json!([film.time(film.frame_count - 1)])];
+        let bounds = [json!([0.0]), json!([recording.time(recording.frame_count - 1)])];
         let input = layout.accessor(F32, "SCALAR", frames, 0, Some(bounds));
         let output = layout.accessor(F32, "SCALAR", weights, 4 * frames, None);
         primitive["targets"] = json!(targets);
@@ -231,7 +237,9 @@ fn write(film: &Film<'_>, out: &mut BufWriter<File>) -> io::Result<()> {
     root["bufferViews"] = json!(layout.views);
     root["accessors"] = json!(layout.accessors);
     let mut text = root.to_string();
+    // Chunks are aligned to 4 bytes.
     text.push_str(&" ".repeat(text.len().next_multiple_of(4) - text.len()));
+    // 12-byte header and two 8-byte chunk headers.
     let total = 28 + text.len() + layout.length;
     let total = u32::try_from(total).map_err(|_| io::Error::other("more than 4 GiB"))?;
     for word in
@@ -249,13 +257,15 @@ fn write(film: &Film<'_>, out: &mut BufWriter<File>) -> io::Result<()> {
         .try_for_each(|corner| out.write_all(&corner.to_le_bytes()))?;
     write_floats(out, corners.uvs.as_flattened())?;
     first.write(out)?;
-    film.visit(|frame, positions| match frame {
+    recording.visit(|frame, positions| match frame {
         0 => Ok(()),
         _ => Shape::new(&corners, &triangles, positions).minus(&first).write(out),
     })?;
     if !targets.is_empty() {
-        (0..film.frame_count).try_for_each(|frame| write_floats(out, &[film.time(frame)]))?;
+        (0..recording.frame_count)
+            .try_for_each(|frame| write_floats(out, &[recording.time(frame)]))?;
         for frame in 0..frames {
+            // Target k belongs to frame k + 1; frame 0 is the base mesh.
             let weight = |target: usize| if target + 1 == frame { 1.0 } else { 0.0 };
             (0..targets.len()).try_for_each(|target| write_floats(out, &[weight(target)]))?;
         }

@@ -1,4 +1,4 @@
-//! Simulated frames out, in every format of [`FRAME_FORMATS`].
+//! Writing of simulated frames, in every format of [`FRAME_FORMATS`].
 
 pub(crate) mod cache_motion;
 mod format;

@@ -1,8 +1,10 @@
-//! NPY files: one array of all positions, shape `[frame, vertex, 3]`, for NumPy and whatever reads its files.
+//! NPY files: one array of all positions, shape `[frame, vertex, 3]`, for NumPy and other readers
+//! of its files.
 //!
-//! Layout (NumPy enhancement proposal 1, format version 1.0): `"\x93NUMPY"`, version 1, 0, header length (u16,
-//! little-endian), a Python dict as text padded with spaces to a multiple of 64 bytes in all, ending in a line break;
-//! then `frame_count * vertex_count` positions of three little-endian f32.
+//! Layout (NumPy enhancement proposal 1, format version 1.0): `"\x93NUMPY"`, version 1, 0, header
+//! length (u16, little-endian), a Python dict as text padded with spaces to a multiple of 64 bytes
+//! in all, ending in a line break; then `frame_count * vertex_count` positions of three
+//! little-endian f32.
 
 use std::fs::File;
 use std::io::{Seek, SeekFrom, Write};
@@ -11,7 +13,7 @@ use std::path::{Path, PathBuf};
 use super::{FrameFormat, FrameSink};
 use crate::IoError;
 
-/// NPY in the table of formats.
+/// NPY entry of the format table.
 pub(super) const FORMAT: FrameFormat = FrameFormat {
     name: "npy",
     doc: "NumPy array of f32, shape [frame, vertex, 3] (numpy.load)",
@@ -19,10 +21,10 @@ pub(super) const FORMAT: FrameFormat = FrameFormat {
     create: |path, source| Ok(Box::new(NpyWriter::create(path, source.vertex_count())?)),
 };
 
-/// Bytes before the first position: the dict with the largest counts fits, and 128 is a multiple of 64.
+/// Size of the header \[bytes\]: a multiple of 64 with room for the dict with the largest counts.
 const HEADER_LENGTH: usize = 128;
 
-/// What the elements of an array are, little-endian.
+/// Element type of an array, little-endian.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum ElementType {
     F16,
@@ -30,18 +32,18 @@ pub(crate) enum ElementType {
     I32,
 }
 
-/// What stands before the elements of an array of up to three axes.
+/// Header of an array of up to three axes.
 pub(crate) fn header(element: ElementType, shape: &[usize]) -> Vec<u8> {
     let descr = match element {
         ElementType::F16 => "<f2",
         ElementType::F32 => "<f4",
         ElementType::I32 => "<i4",
     };
-    // A tuple of one has a comma too.
+    // A Python tuple of one element ends with a comma.
     let axes: Vec<_> = shape.iter().map(usize::to_string).collect();
     let shape = format!("({}{})", axes.join(", "), if axes.len() == 1 { "," } else { "" });
     let dict = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}");
-    // 10 bytes come before the dict, a line break ends it.
+    // 10 bytes precede the dict, and a line break ends it.
     let padded = format!("{dict:<width$}\n", width = HEADER_LENGTH - 11);
     let mut header = b"\x93NUMPY\x01\x00".to_vec();
     header.extend((padded.len() as u16).to_le_bytes());
@@ -49,7 +51,7 @@ pub(crate) fn header(element: ElementType, shape: &[usize]) -> Vec<u8> {
     header
 }
 
-/// Writes an array frame by frame; the shape in the header is rewritten after each.
+/// Writes an array frame by frame; the shape in the header is updated after each frame.
 #[derive(Debug)]
 struct NpyWriter {
     file: File,
@@ -100,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_array_reads_back() {
+    fn an_array_round_trips() {
         let path = std::env::temp_dir().join(format!("poplin-io-{}.npy", std::process::id()));
         let frames = [[[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]], [[-1.0, 0.5, 1e-20], [7.0, 8.0, 9.0]]];
         let mut sink = NpyWriter::create(&path, 2).unwrap();

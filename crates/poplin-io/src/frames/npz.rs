@@ -1,7 +1,8 @@
-//! NPZ archives: frames with faces and texture coordinates as arrays for NumPy, in a ZIP file without compression.
+//! NPZ archives: frames, faces and texture coordinates as NumPy arrays, in a ZIP file without
+//! compression.
 //!
-//! ZIP (PKWARE, APPNOTE 6.3.10): for each member a local header, then its bytes; at the end a directory. Sizes are in the
-//! fields of 64 bits (ZIP64), so that long runs fit.
+//! ZIP (PKWARE, APPNOTE 6.3.10): each member has a local header before its bytes; a directory is at
+//! the end. Sizes are in 64-bit fields (ZIP64), for long runs.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Seek, SeekFrom, Write};
@@ -11,9 +12,9 @@ use poplin_model::Mesh;
 use super::FrameFormat;
 use super::npy::{ElementType, header};
 use super::source::faces;
-use super::spool::{Film, Spool, write_floats};
+use super::spool::{Recording, Spool, write_floats};
 
-/// NPZ in the table of formats.
+/// NPZ entry of the format table.
 pub(super) const FORMAT: FrameFormat = FrameFormat {
     name: "npz",
     doc: "NumPy arrays positions [frame, vertex, 3], faces, uvs and frame_rate (numpy.load)",
@@ -21,13 +22,14 @@ pub(super) const FORMAT: FrameFormat = FrameFormat {
     create: |path, source| Spool::create(path, source, i32::MAX as u32, write),
 };
 
-fn write(film: &Film<'_>, out: &mut BufWriter<File>) -> io::Result<()> {
-    let mesh = film.mesh;
+fn write(recording: &Recording<'_>, out: &mut BufWriter<File>) -> io::Result<()> {
+    let mesh = recording.mesh;
     let mut zip = Zip { out, members: Vec::new() };
-    let shape = [film.frame_count as usize, mesh.positions.len(), 3];
+    let shape = [recording.frame_count as usize, mesh.positions.len(), 3];
     zip.member("positions", ElementType::F32, &shape, |out| {
-        film.visit(|_, positions| write_floats(out, positions.as_flattened()))
+        recording.visit(|_, positions| write_floats(out, positions.as_flattened()))
     })?;
+    // Triangles among quads have -1 as their fourth corner.
     let width = if mesh.quads.is_empty() { 3 } else { 4 };
     let count = mesh.quads.len() + mesh.triangles.len();
     zip.member("faces", ElementType::I32, &[count, width], |out| {
@@ -48,11 +50,13 @@ fn write(film: &Film<'_>, out: &mut BufWriter<File>) -> io::Result<()> {
             faces(mesh).try_for_each(|(_, uvs)| write_corner_uvs(out, mesh, uvs, width))
         })?;
     }
-    zip.member("frame_rate", ElementType::F32, &[], |out| write_floats(out, &[film.frame_rate]))?;
+    zip.member("frame_rate", ElementType::F32, &[], |out| {
+        write_floats(out, &[recording.frame_rate])
+    })?;
     zip.finish()
 }
 
-/// NaN where a corner has none.
+/// Writes the texture coordinates of a face; NaN for a corner without one.
 fn write_corner_uvs(
     out: &mut dyn Write,
     mesh: &Mesh,
@@ -67,19 +71,19 @@ fn write_corner_uvs(
     Ok(())
 }
 
-/// Version 4.5 of the format, for ZIP64.
+/// Version 4.5 of the format, required for ZIP64.
 const VERSION: u16 = 45;
 
-/// The first day of 1980: the archive depends on its contents alone.
+/// First day of 1980: the archive depends only on its contents.
 const DATE: u16 = 0x21;
 
-/// An archive that is being written.
+/// Archive that is being written.
 struct Zip<'a> {
     out: &'a mut BufWriter<File>,
     members: Vec<Member>,
 }
 
-/// A file in the archive.
+/// File in the archive.
 struct Member {
     name: String,
     checksum: u32,
@@ -103,7 +107,7 @@ impl Zip<'_> {
         counted.write_all(&header(element, shape))?;
         write(&mut counted)?;
         (member.checksum, member.size) = (counted.hasher.finalize(), counted.size);
-        // The header again, now that they are known.
+        // Rewrites the header with the size and checksum.
         let end = self.out.stream_position()?;
         self.out.seek(SeekFrom::Start(offset))?;
         member.write_local(self.out)?;
@@ -112,7 +116,7 @@ impl Zip<'_> {
         Ok(())
     }
 
-    /// Writes the directory.
+    /// Writes the central directory and the ZIP64 end records.
     fn finish(self) -> io::Result<()> {
         let begin = self.out.stream_position()?;
         for member in &self.members {
@@ -157,7 +161,8 @@ impl Member {
         out.write_all(&bytes)
     }
 
-    /// What both headers have: version, no flags, stored, time and date, checksum, sizes in an extra field of this length.
+    /// Appends the fields common to both headers: version, no flags, stored, time and date,
+    /// checksum, sizes in an extra field of this length.
     fn extend_common(&self, bytes: &mut Vec<u8>, extra_length: u16) {
         bytes.extend([VERSION, 0, 0, 0, DATE].map(u16::to_le_bytes).as_flattened());
         bytes.extend([self.checksum, u32::MAX, u32::MAX].map(u32::to_le_bytes).as_flattened());
@@ -165,7 +170,7 @@ impl Member {
     }
 }
 
-/// Counts and checks what is written.
+/// Writer that counts bytes and computes their checksum.
 struct Counted<'a> {
     out: &'a mut BufWriter<File>,
     hasher: crc32fast::Hasher,

@@ -1,7 +1,9 @@
-//! PC2 point caches: vertex positions over time, as Blender's Mesh Cache modifier, Houdini and 3ds Max read them.
+//! PC2 point caches: vertex positions over time, for Blender's Mesh Cache modifier, Houdini and 3ds
+//! Max.
 //!
-//! Layout, little-endian: `"POINTCACHE2\0"`, version 1 (i32), vertex count (i32), start frame (f32), sample rate
-//! (f32, frames between samples), frame count (i32), then `frame_count * vertex_count` positions of three f32.
+//! Layout, little-endian: `"POINTCACHE2\0"`, version 1 (i32), vertex count (i32), start frame
+//! (f32), sample rate (f32, frames between samples), frame count (i32), then `frame_count *
+//! vertex_count` positions of three f32.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -12,7 +14,7 @@ use poplin_model::MAX_PARTICLES;
 use super::{FrameFormat, FrameSink, triples};
 use crate::IoError;
 
-/// PC2 in the table of formats.
+/// PC2 entry of the format table.
 pub(super) const FORMAT: FrameFormat = FrameFormat {
     name: "pc2",
     doc: "PC2 point cache (Blender: Mesh Cache modifier; Houdini, 3ds Max)",
@@ -24,17 +26,17 @@ pub(super) const FORMAT: FrameFormat = FrameFormat {
 
 const SIGNATURE: &[u8; 12] = b"POINTCACHE2\0";
 const VERSION: i32 = 1;
-/// Bytes before the first position.
+/// Size of the header \[bytes\].
 const HEADER_LENGTH: u64 = 32;
-/// Where the frame count is in the header.
+/// Offset of the frame count in the header \[bytes\].
 const FRAME_COUNT_OFFSET: u64 = 28;
-/// Bytes of one position.
+/// Size of one position \[bytes\].
 pub(super) const POSITION_LENGTH: u64 = 12;
 
 /// Writes a point cache frame by frame.
 ///
-/// The frame count in the header is rewritten after each frame, so a program that is stopped at any time leaves a valid
-/// cache of the frames pushed until then. A frame that cannot be written is cut off again.
+/// The frame count in the header is updated after each frame, so a program that is stopped at any
+/// time leaves a valid cache of the pushed frames. A frame that cannot be written is cut off again.
 #[derive(Debug)]
 pub struct PointCacheWriter {
     file: File,
@@ -47,11 +49,13 @@ pub struct PointCacheWriter {
 impl PointCacheWriter {
     /// Creates (or empties) the file and writes a header of 0 frames.
     ///
-    /// `vertex_count`: `1..=`[`poplin_model::MAX_PARTICLES`]. `start_frame`: frame index of the first sample (usually 0
-    /// or 1). `sample_rate`: frames between two samples, above 0 (1 for a sample per frame).
+    /// `vertex_count`: `1..=`[`poplin_model::MAX_PARTICLES`]. `start_frame`: frame index of the
+    /// first sample (usually 0 or 1). `sample_rate`: frames between two samples, above 0 (1 for one
+    /// sample per frame).
     ///
     /// # Errors
-    /// [`IoError::CacheField`] for a value out of range, [`IoError::Write`] if the file cannot be written.
+    /// [`IoError::CacheField`] for a value out of range, [`IoError::Write`] if the file cannot be
+    /// written.
     pub fn create(
         path: impl AsRef<Path>,
         vertex_count: usize,
@@ -74,11 +78,12 @@ impl PointCacheWriter {
         Ok(Self { file, path: path.to_path_buf(), vertex_count, frame_count: 0, bytes })
     }
 
-    /// Appends a frame: positions \[m\], shape `[vertex_count]`. They are written as they are, NaN included.
+    /// Appends a frame: positions \[m\], shape `[vertex_count]`. They are written unchanged, NaN
+    /// included.
     ///
     /// # Errors
-    /// [`IoError::FrameLength`] for another count of positions, [`IoError::Write`] if the disk is full or gone; the
-    /// frames before stay valid, and the push may be tried again.
+    /// [`IoError::FrameLength`] for a different vertex count, [`IoError::Write`] if the disk is
+    /// full or gone; earlier frames stay valid, and the push may be tried again.
     pub fn push(&mut self, positions: &[[f32; 3]]) -> Result<(), IoError> {
         IoError::check_frame(&self.path, self.frame_count, [positions.len(), self.vertex_count])?;
         if self.frame_count == i32::MAX as u32 {
@@ -94,7 +99,8 @@ impl PointCacheWriter {
         self.bytes.extend(positions.iter().flatten().flat_map(|value| value.to_le_bytes()));
         let end = HEADER_LENGTH + u64::from(self.frame_count) * self.bytes.len() as u64;
         self.append(end).map_err(|source| {
-            // Best effort: if even this fails, the count in the header still leaves the broken frame out.
+            // Best effort: if this fails, too, the count in the header still excludes the broken
+            // frame.
             if let Err(error) = self.file.set_len(end) {
                 log::warn!("cannot shorten {}: {error}", self.path.display());
             }
@@ -112,12 +118,12 @@ impl PointCacheWriter {
         self.file.write_all(&(self.frame_count as i32 + 1).to_le_bytes())
     }
 
-    /// Frames written so far.
+    /// Number of frames written so far.
     pub fn frame_count(&self) -> u32 {
         self.frame_count
     }
 
-    /// Waits until the file is on the disk and returns its count of frames.
+    /// Waits until the file is on the disk and returns the number of frames.
     ///
     /// # Errors
     /// [`IoError::Write`] if the disk reports a late fault.
@@ -137,7 +143,7 @@ impl FrameSink for PointCacheWriter {
     }
 }
 
-/// What stands before the positions.
+/// Header of a point cache.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Header {
     pub(super) vertex_count: usize,
@@ -145,15 +151,15 @@ pub(super) struct Header {
     pub(super) start_frame: f32,
     /// Frames between two samples.
     pub(super) sample_rate: f32,
-    /// Count of samples; the file holds as many.
+    /// Number of samples, all of them in the file.
     pub(super) frame_count: u32,
 }
 
 impl Header {
-    /// Its bytes.
+    /// Size of the header \[bytes\].
     pub(super) const LENGTH: u64 = HEADER_LENGTH;
 
-    /// Reads and checks it. `length`: bytes of the file.
+    /// Reads and checks the header. `length` is the size of the file \[bytes\].
     pub(super) fn read(path: &Path, file: &mut File, length: u64) -> Result<Self, IoError> {
         let mut header = [0; HEADER_LENGTH as usize];
         let is_cache = length >= HEADER_LENGTH
@@ -175,10 +181,10 @@ impl Header {
     }
 }
 
-/// A point cache in memory.
+/// Point cache in memory.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PointCache {
-    /// Vertices of each frame.
+    /// Number of vertices per frame.
     pub vertex_count: usize,
     /// Frame index of the first sample.
     pub start_frame: f32,
@@ -189,11 +195,12 @@ pub struct PointCache {
 }
 
 impl PointCache {
-    /// Reads a whole cache; memory is taken for what the file holds, not for what its header says.
+    /// Reads a whole cache; memory is allocated for the content of the file, not for the counts in
+    /// its header.
     ///
     /// # Errors
-    /// [`IoError::NotACache`], [`IoError::CacheField`] or [`IoError::CacheTruncated`] for a damaged file, and
-    /// [`IoError::Open`] or [`IoError::Read`] from the disk.
+    /// [`IoError::NotACache`], [`IoError::CacheField`] or [`IoError::CacheTruncated`] for a damaged
+    /// file, and [`IoError::Open`] or [`IoError::Read`] from the disk.
     pub fn read(path: impl AsRef<Path>) -> Result<Self, IoError> {
         let path = path.as_ref();
         let mut file = File::open(path).map_err(IoError::open(path))?;
@@ -209,7 +216,7 @@ impl PointCache {
         Ok(Self { vertex_count, start_frame, sample_rate, positions })
     }
 
-    /// Count of frames.
+    /// Number of frames.
     pub fn frame_count(&self) -> usize {
         self.positions.len() / self.vertex_count.max(1)
     }
@@ -220,8 +227,8 @@ impl PointCache {
     }
 }
 
-/// The counts of frames and vertices of a cache, if they are in range and the file, of `length` bytes, holds as many. `begin`: the first
-/// byte of the positions of so many frames.
+/// Checks that the counts of frames and vertices are in range and that the file, of `length` bytes,
+/// has all of them. `begin` returns the offset of the first position for a number of frames.
 pub(super) fn check_counts(
     path: &Path,
     [frame_count, vertex_count]: [i32; 2],
@@ -287,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cache_reads_back_bit_for_bit() {
+    fn a_cache_round_trips_bit_for_bit() {
         let folder = Scratch::new("pc2-round-trip");
         let file = folder.path("cache.pc2");
         write_frames(&file);
@@ -316,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn an_abandoned_cache_holds_every_pushed_frame() {
+    fn an_unfinished_cache_has_every_pushed_frame() {
         let folder = Scratch::new("pc2-abandoned");
         let file = folder.path("cache.pc2");
         let mut writer = PointCacheWriter::create(&file, 2, 0.0, 1.0).unwrap();
@@ -328,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn a_frame_of_another_length_is_refused() {
+    fn a_frame_with_another_vertex_count_is_rejected() {
         let folder = Scratch::new("pc2-length");
         let file = folder.path("cache.pc2");
         let mut writer = PointCacheWriter::create(&file, 2, 0.0, 1.0).unwrap();
@@ -340,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn impossible_headers_are_refused_before_the_file_is_touched() {
+    fn invalid_headers_are_rejected_before_the_file_is_touched() {
         let folder = Scratch::new("pc2-header");
         let file = folder.path("cache.pc2");
         for (vertices, start, rate) in [
@@ -367,7 +374,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lying_header_is_caught_without_allocating_for_it() {
+    fn header_counts_beyond_the_file_are_rejected() {
         let folder = Scratch::new("pc2-lying");
         let file = folder.path("cache.pc2");
         write_frames(&file);

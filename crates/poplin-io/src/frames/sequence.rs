@@ -1,4 +1,4 @@
-//! A mesh file for every frame, numbered, in a folder.
+//! Numbered mesh files in a folder, one per frame.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -12,7 +12,7 @@ use super::{FrameFormat, FrameSink, FrameSource};
 use crate::IoError;
 use crate::obj::write_text;
 
-/// OBJ files in the table of formats.
+/// OBJ sequence entry of the format table.
 pub(super) const OBJ: FrameFormat = FrameFormat {
     name: "obj",
     doc: "a folder NAME-obj of an OBJ file per frame, with faces and texture coordinates",
@@ -24,7 +24,7 @@ pub(super) const OBJ: FrameFormat = FrameFormat {
     },
 };
 
-/// PLY files in the table of formats.
+/// PLY sequence entry of the format table.
 pub(super) const PLY: FrameFormat = FrameFormat {
     name: "ply",
     doc: "a folder NAME-ply of a binary PLY file per frame, with faces and texture coordinates",
@@ -32,12 +32,12 @@ pub(super) const PLY: FrameFormat = FrameFormat {
     create: |path, source| Sequence::create(path, source, "ply", write_ply),
 };
 
-/// Digits of the index of a frame.
+/// Number of digits of a frame index.
 const DIGITS: usize = 6;
 
 type WriteFrame = fn(&Mesh, &[[f32; 3]], &mut BufWriter<File>) -> io::Result<()>;
 
-/// Writes each frame as a file of its own, under a temporary name until it is whole.
+/// Writes each frame to its own file, under a temporary name until it is complete.
 #[derive(Debug)]
 struct Sequence {
     folder: PathBuf,
@@ -54,7 +54,7 @@ impl Sequence {
         extension: &'static str,
         write: WriteFrame,
     ) -> Result<Box<dyn FrameSink>, IoError> {
-        // Of a longer run before, frames would be left.
+        // Frames of an earlier, longer run must not remain.
         remove_frames(folder).or_else(|fault| match fault.kind() {
             io::ErrorKind::NotFound => Ok(()),
             _ => Err(IoError::Write { path: folder.to_path_buf(), source: fault }),
@@ -80,10 +80,11 @@ impl FrameSink for Sequence {
     }
 }
 
-/// Removes frames that were written here: the file, or of a folder the numbered files, and the folder itself if nothing else is in it.
+/// Removes written frames: a file, or the numbered files of a folder, and the folder itself if it
+/// is empty then.
 ///
 /// # Errors
-/// As [`std::fs::remove_file`].
+/// Same as [`std::fs::remove_file`].
 pub fn remove_frames(path: impl AsRef<Path>) -> io::Result<()> {
     let path = path.as_ref();
     if !path.symlink_metadata()?.is_dir() {
@@ -92,18 +93,19 @@ pub fn remove_frames(path: impl AsRef<Path>) -> io::Result<()> {
     for entry in std::fs::read_dir(path)? {
         let own = entry?.path();
         let stem = own.file_stem().unwrap_or_default().to_string_lossy();
+        // Only own files: at least six digits, and a mesh extension.
         let is_numbered = stem.len() >= DIGITS && stem.bytes().all(|byte| byte.is_ascii_digit());
         let is_mesh = own.extension().is_some_and(|it| it == OBJ.name || it == PLY.name);
         if is_numbered && is_mesh {
             std::fs::remove_file(&own)?;
         }
     }
-    // What a user has put there stays, and the folder with it.
+    // Files of the user stay, and the folder with them.
     let _ = std::fs::remove_dir(path);
     Ok(())
 }
 
-/// Binary PLY, little-endian; texture coordinates of corners as MeshLab has them.
+/// Writes binary PLY, little-endian; texture coordinates of corners as in MeshLab.
 fn write_ply(mesh: &Mesh, positions: &[[f32; 3]], out: &mut BufWriter<File>) -> io::Result<()> {
     let (has_uvs, corner_uvs) = (!mesh.uvs.is_empty(), &mesh.corner_uvs.coordinates);
     let uv = if has_uvs { "property float s\nproperty float t\n" } else { "" };

@@ -1,25 +1,26 @@
-//! What frames are frames of.
+//! Surface and timing of frames.
 
 use poplin_model::{CornerUvs, Mesh};
 
-/// The surface whose vertices frames move, and how fast they follow one another.
+/// Surface whose vertices the frames move, and the frame rate.
 #[derive(Debug, Clone, Copy)]
 pub struct FrameSource<'a> {
-    /// Meshes, and how many copies of each: the vertices of all copies follow one another.
+    /// Meshes and their number of copies: the vertices of all copies are concatenated.
     pub parts: &'a [(&'a Mesh, usize)],
     /// Frames per second \[1/s\].
     pub frame_rate: f32,
-    /// How many frames are to come, the start among them; fewer may, if a run is stopped.
+    /// Number of frames, including the start; fewer may follow if a run is stopped.
     pub frame_count: u32,
 }
 
 impl FrameSource<'_> {
-    /// Vertices of a frame.
+    /// Number of vertices of a frame.
     pub fn vertex_count(&self) -> usize {
         self.parts.iter().map(|(mesh, copies)| mesh.positions.len() * copies).sum()
     }
 
-    /// All copies as one mesh. Its texture coordinates are those of vertices if all parts have them, else those of corners.
+    /// Joins all copies to one mesh. Texture coordinates are per vertex if all parts have them per
+    /// vertex, otherwise per corner.
     pub(crate) fn joined(&self) -> Mesh {
         let mut joined = Mesh::default();
         let has_uvs = self.parts.iter().all(|(mesh, _)| !mesh.uvs.is_empty());
@@ -34,6 +35,8 @@ impl FrameSource<'_> {
                     joined.uvs.extend(&mesh.uvs);
                     continue;
                 }
+                // Parts with vertex and corner coordinates are mixed: all become corner
+                // coordinates.
                 let shifted = |uv: u32| if uv == CornerUvs::NONE { uv } else { uv + first_uv };
                 let own = &mesh.corner_uvs;
                 let corner_uvs = &mut joined.corner_uvs;
@@ -59,8 +62,9 @@ impl FrameSource<'_> {
     }
 }
 
-/// The faces of a mesh, quads first, each with its corners and their texture coordinates as indices, if it has any: those of
-/// [`Mesh::uvs`], where they are the corners themselves, or [`CornerUvs::coordinates`].
+/// Iterates over the faces of a mesh, quads first: the corners of each and, if it has any, the
+/// indices of their texture coordinates in [`Mesh::uvs`], which are the corners themselves, or in
+/// [`CornerUvs::coordinates`].
 pub(crate) fn faces(mesh: &Mesh) -> impl Iterator<Item = (&[u32], Option<&[u32]>)> {
     let has_uvs = !mesh.uvs.is_empty();
     let quads = mesh.quads.iter().enumerate().map(move |(k, quad)| {
@@ -79,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn copies_follow_one_another_with_their_texture_coordinates() {
+    fn copies_are_concatenated_with_their_uvs() {
         let grid = Mesh::grid(2, 2, 1.0, 1.0);
         let bare = Mesh { uvs: Vec::new(), ..grid.clone() };
         fn join(parts: &[(&Mesh, usize)]) -> Mesh {

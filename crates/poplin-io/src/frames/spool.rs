@@ -1,4 +1,4 @@
-//! Frames that wait in a temporary file for formats that must know how many there are before the first.
+//! Temporary storage of frames, for formats whose header needs the number of frames.
 
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Seek, Write};
@@ -10,10 +10,10 @@ use poplin_model::{MAX_PARTICLES, Mesh};
 use super::{FrameSink, FrameSource};
 use crate::{IoError, vertex_normals};
 
-/// What a format is written from when all frames are there.
+/// All frames of a run, from which a format is written.
 #[derive(Debug)]
-pub(super) struct Film<'a> {
-    /// The surface, at rest.
+pub(super) struct Recording<'a> {
+    /// Surface at rest.
     pub(super) mesh: &'a Mesh,
     /// Frames per second \[1/s\].
     pub(super) frame_rate: f32,
@@ -21,8 +21,8 @@ pub(super) struct Film<'a> {
     frames: &'a File,
 }
 
-impl Film<'_> {
-    /// Visits every frame: its index and its positions, shape `[vertex_count]`.
+impl Recording<'_> {
+    /// Visits the index and the positions, shape `[vertex_count]`, of every frame.
     pub(super) fn visit(
         &self,
         mut visit: impl FnMut(u32, &[[f32; 3]]) -> io::Result<()>,
@@ -41,16 +41,17 @@ impl Film<'_> {
         Ok(())
     }
 
-    /// The time of a frame \[s\].
+    /// Time of a frame \[s\].
     pub(super) fn time(&self, frame: u32) -> f32 {
         (f64::from(frame) / f64::from(self.frame_rate)) as f32
     }
 }
 
-/// Writes a whole file.
-pub(super) type WriteFilm = fn(&Film<'_>, &mut BufWriter<File>) -> io::Result<()>;
+/// Function that writes a whole file.
+pub(super) type WriteRecording = fn(&Recording<'_>, &mut BufWriter<File>) -> io::Result<()>;
 
-/// Collects frames in a temporary file next to the one that is written from them at the end: that one is there whole or not at all.
+/// Collects frames in a temporary file, from which the final file is written at the end: that file
+/// is complete or missing.
 #[derive(Debug)]
 pub(super) struct Spool {
     path: PathBuf,
@@ -59,16 +60,16 @@ pub(super) struct Spool {
     frame_rate: f32,
     frame_count: u32,
     max_frames: u32,
-    write: WriteFilm,
+    write: WriteRecording,
 }
 
 impl Spool {
-    /// A sink for at most so many frames.
+    /// Creates a sink for at most `max_frames` frames.
     pub(super) fn create(
         path: &Path,
         source: &FrameSource<'_>,
         max_frames: u32,
-        write: WriteFilm,
+        write: WriteRecording,
     ) -> Result<Box<dyn FrameSink>, IoError> {
         let mesh = source.joined();
         let count = mesh.positions.len();
@@ -104,36 +105,36 @@ impl FrameSink for Spool {
     }
 
     fn finish(self: Box<Self>) -> Result<(), IoError> {
-        let film = Film {
+        let recording = Recording {
             mesh: &self.mesh,
             frame_rate: self.frame_rate,
             frame_count: self.frame_count,
             frames: &self.frames.file,
         };
-        write_whole(&self.path, |out| (self.write)(&film, out))
+        write_whole(&self.path, |out| (self.write)(&recording, out))
     }
 }
 
-/// The positions that these bytes are, little-endian.
+/// Decodes positions from little-endian bytes.
 pub(crate) fn triples(bytes: &[u8]) -> impl Iterator<Item = [f32; 3]> {
     let (words, _) = bytes.as_chunks::<4>();
     let (triples, _) = words.as_chunks::<3>();
     triples.iter().map(|triple| triple.map(f32::from_le_bytes))
 }
 
-/// Area-weighted unit normals; up for a vertex without a triangle of positive area.
+/// Computes area-weighted unit normals; up for a vertex without a triangle of positive area.
 pub(super) fn normals(triangles: &[[u32; 3]], positions: &[[f32; 3]]) -> Vec<[f32; 3]> {
     let upright = |normal| if normal == DVec3::ZERO { DVec3::Y } else { normal };
     let normals = vertex_normals(positions, triangles.iter().copied());
     normals.into_iter().map(|normal| upright(normal).as_vec3().to_array()).collect()
 }
 
-/// Writes numbers, little-endian.
+/// Writes little-endian floats.
 pub(super) fn write_floats(out: &mut (impl Write + ?Sized), values: &[f32]) -> io::Result<()> {
     values.iter().try_for_each(|x| out.write_all(&x.to_le_bytes()))
 }
 
-/// The box around positions, least and most; infinite if there are none.
+/// Bounding box of positions, lowest and highest corner; infinite without positions.
 pub(super) fn bounds(positions: &[[f32; 3]]) -> [[f32; 3]; 2] {
     let none = [[f32::INFINITY; 3], [f32::NEG_INFINITY; 3]];
     positions.iter().fold(none, |[low, high], p| {
@@ -153,17 +154,18 @@ pub(super) fn write_whole(
     part.rename(path)
 }
 
-/// A hidden file next to another one, removed unless it is renamed.
+/// Hidden file next to another file, removed unless it is renamed.
 #[derive(Debug)]
 pub(crate) struct Temporary {
     file: File,
     path: PathBuf,
-    /// Bytes that are appended.
+    /// Number of appended bytes.
     length: u64,
 }
 
 impl Temporary {
     pub(crate) fn create(of: &Path, extension: &str) -> Result<Self, IoError> {
+        // In the same folder, so that the rename stays on one file system.
         let name = of.file_name().unwrap_or_default().to_string_lossy();
         let path = of.with_file_name(format!(".{name}.{extension}"));
         let mut options = File::options();
@@ -171,25 +173,27 @@ impl Temporary {
         Ok(Self { file: file.map_err(IoError::write(&path))?, path, length: 0 })
     }
 
-    /// The file, to be read and written.
+    /// File, open for reading and writing.
     pub(crate) fn file(&self) -> &File {
         &self.file
     }
 
-    /// Writes positions behind those that are there, for [`triples`]; the next ones replace what a failure has left.
+    /// Appends positions, to be read with [`triples`]; a failed append is overwritten by the next
+    /// one.
     pub(crate) fn append<'a>(
         &mut self,
         positions: impl IntoIterator<Item = &'a [f32; 3]>,
     ) -> io::Result<()> {
         let numbers = positions.into_iter().flatten();
         let bytes: Vec<u8> = numbers.flat_map(|x| x.to_le_bytes()).collect();
+        // Overwrites the remains of a failed append.
         self.file.seek(io::SeekFrom::Start(self.length))?;
         self.file.write_all(&bytes)?;
         self.length += bytes.len() as u64;
         Ok(())
     }
 
-    /// Renames it to what it was made for, once it is on the disk.
+    /// Renames the file to `path`, once it is on the disk.
     pub(crate) fn rename(self, path: &Path) -> Result<(), IoError> {
         let renamed = self.file.sync_all().and_then(|()| std::fs::rename(&self.path, path));
         renamed.map_err(IoError::write(path))

@@ -1,4 +1,4 @@
-//! Files of frames, read back.
+//! Tests of frame files.
 
 use std::path::PathBuf;
 
@@ -12,7 +12,7 @@ fn format(name: &str) -> FrameFormat {
     name.parse().unwrap()
 }
 
-/// Two quads and two triangles, with a seam and a face without coordinates.
+/// Two quads and two triangles, with a seam and a face without texture coordinates.
 fn seam(folder: &Scratch) -> Mesh {
     let text = "v 0 0 0\nv 1 0 0\nv 1 1 0\nv 0 1 0\nv 2 0 0\nv 2 1 0\nv 0 2 0\nvt 0 0\nvt 1 0\nvt 1 1\nvt 0 1\nvt 0.5 0\n\
                 f 1/1 2/2 3/3 4/4\nf 2/1 5/2 6/3 3/4\nf 4/5 3/2 7/3\nf 3 6 7\n";
@@ -38,7 +38,7 @@ fn write(name: &str, folder: &Scratch, mesh: &Mesh) -> PathBuf {
 }
 
 #[test]
-fn mdd_is_the_published_layout() {
+fn mdd_has_the_published_layout() {
     let folder = Scratch::new("mdd");
     let mesh = seam(&folder);
     let bytes = std::fs::read(write("mdd", &folder, &mesh)).unwrap();
@@ -50,7 +50,7 @@ fn mdd_is_the_published_layout() {
 }
 
 #[test]
-fn sequences_read_back_with_their_texture_coordinates() {
+fn sequences_round_trip_with_their_uvs() {
     let folder = Scratch::new("sequence");
     for mesh in [seam(&folder), Mesh::grid(4, 3, 1.0, 1.0)] {
         for name in ["obj", "ply"] {
@@ -76,7 +76,7 @@ fn sequences_read_back_with_their_texture_coordinates() {
 }
 
 #[test]
-fn frames_of_a_longer_run_before_are_gone_and_other_files_stay() {
+fn frames_of_an_earlier_run_are_removed_and_other_files_stay() {
     let folder = Scratch::new("stale");
     let mesh = Mesh::grid(2, 2, 1.0, 1.0);
     let path = folder.path("cloth-obj");
@@ -94,13 +94,13 @@ fn frames_of_a_longer_run_before_are_gone_and_other_files_stay() {
 }
 
 #[test]
-fn an_archive_has_whole_members_with_their_checksums() {
+fn npz_members_are_complete_with_checksums() {
     let folder = Scratch::new("npz");
     let mesh = seam(&folder);
     let bytes = std::fs::read(write("npz", &folder, &mesh)).unwrap();
     let u16_at = |at: usize| usize::from(u16::from_le_bytes([bytes[at], bytes[at + 1]]));
     let u64_at = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap()) as usize;
-    // The record at the end leads to the directory.
+    // The end record has the offset of the directory.
     let end = bytes.len() - 22;
     assert_eq!(bytes[end..end + 4], *b"PK\x05\x06");
     let record = u64_at(end - 20 + 8);
@@ -132,7 +132,7 @@ fn an_archive_has_whole_members_with_their_checksums() {
 }
 
 #[test]
-fn a_target_of_glb_is_the_difference_of_its_frame_and_has_its_weight() {
+fn glb_targets_are_differences_of_frames_with_weights() {
     let folder = Scratch::new("glb");
     let mesh = seam(&folder);
     let bytes = std::fs::read(write("glb", &folder, &mesh)).unwrap();
@@ -161,7 +161,7 @@ fn a_target_of_glb_is_the_difference_of_its_frame_and_has_its_weight() {
             serde_json::json!([least(0), least(1), least(2)])
         );
         let sum: Vec<_> = base.iter().zip(&target).map(|(a, b)| a + b).collect();
-        // Vertices along the seam are listed once more at the end.
+        // Vertices along the seam are repeated at the end.
         let own = frame.as_flattened();
         assert!(sum.len() > own.len());
         assert!(sum.iter().zip(own).all(|(a, b)| (a - b).abs() < 1e-6), "{k}: {sum:?}");
@@ -172,7 +172,7 @@ fn a_target_of_glb_is_the_difference_of_its_frame_and_has_its_weight() {
 }
 
 #[test]
-fn usd_has_a_sample_of_every_frame() {
+fn usd_has_a_sample_per_frame() {
     let folder = Scratch::new("usd");
     let mesh = seam(&folder);
     let text = std::fs::read_to_string(write("usda", &folder, &mesh)).unwrap();
@@ -190,7 +190,7 @@ fn usd_has_a_sample_of_every_frame() {
 }
 
 #[test]
-fn a_run_that_is_too_long_for_a_format_is_refused_before_it_begins() {
+fn runs_too_long_for_a_format_are_rejected_at_the_start() {
     let mesh = Mesh::grid(2, 2, 1.0, 1.0);
     let path = std::env::temp_dir().join(format!("poplin-io-long-{}.glb", std::process::id()));
     let create = |mesh: &Mesh, copies, frame_count| {
@@ -205,7 +205,7 @@ fn a_run_that_is_too_long_for_a_format_is_refused_before_it_begins() {
         ),
         "{message}"
     );
-    // 200,000 vertices take 4.8 MB a frame.
+    // 200,000 vertices take 4.8 MB per frame.
     let large = Mesh::grid(500, 400, 1.0, 1.0);
     create(&large, 1, 700).unwrap();
     assert!(matches!(
@@ -216,7 +216,7 @@ fn a_run_that_is_too_long_for_a_format_is_refused_before_it_begins() {
 }
 
 #[test]
-fn a_file_that_cannot_be_written_is_named_and_nothing_is_left() {
+fn failed_writes_name_the_file_and_leave_nothing() {
     let folder = Scratch::new("fails");
     let mesh = Mesh::grid(2, 2, 1.0, 1.0);
     let source = FrameSource { parts: &[(&mesh, 1)], frame_rate: 60.0, frame_count: 1 };
@@ -225,7 +225,7 @@ fn a_file_that_cannot_be_written_is_named_and_nothing_is_left() {
         let message = (format.create)(&path, &source).map(drop).unwrap_err().to_string();
         assert!(message.starts_with("cannot write "), "{message}");
     }
-    // A folder is in the position of the file when it is to be renamed.
+    // A folder blocks the rename to the final file.
     let path = folder.path("cloth.mdd");
     let mut sink = (format("mdd").create)(&path, &source).unwrap();
     sink.push(&mesh.positions).unwrap();

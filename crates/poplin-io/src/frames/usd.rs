@@ -1,4 +1,4 @@
-//! USD as text: a mesh whose points and normals have a sample for every frame.
+//! USD as text: a mesh whose points and normals have one sample per frame.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -7,9 +7,9 @@ use poplin_model::CornerUvs;
 
 use super::FrameFormat;
 use super::source::faces;
-use super::spool::{Film, Spool, bounds, normals};
+use super::spool::{Recording, Spool, bounds, normals};
 
-/// USD in the table of formats.
+/// USD entry of the format table.
 pub(super) const FORMAT: FrameFormat = FrameFormat {
     name: "usda",
     doc: "USD text, a mesh with a sample of points and normals per frame (Blender, Houdini, Maya, Omniverse)",
@@ -17,16 +17,16 @@ pub(super) const FORMAT: FrameFormat = FrameFormat {
     create: |path, source| Spool::create(path, source, i32::MAX as u32, write),
 };
 
-fn write(film: &Film<'_>, out: &mut BufWriter<File>) -> io::Result<()> {
-    let mesh = film.mesh;
+fn write(recording: &Recording<'_>, out: &mut BufWriter<File>) -> io::Result<()> {
+    let mesh = recording.mesh;
     write!(
         out,
         "#usda 1.0\n(\n    defaultPrim = \"cloth\"\n    startTimeCode = 0\n    endTimeCode = {}\n    timeCodesPerSecond = {rate}\n    \
          framesPerSecond = {rate}\n    metersPerUnit = 1\n    upAxis = \"Y\"\n)\n\ndef Mesh \"cloth\"\n{{\n    \
          uniform token subdivisionScheme = \"none\"\n    uniform token orientation = \"rightHanded\"\n    \
          uniform bool doubleSided = 1\n",
-        film.frame_count.saturating_sub(1),
-        rate = film.frame_rate,
+        recording.frame_count.saturating_sub(1),
+        rate = recording.frame_rate,
     )?;
     write_list(out, "int[] faceVertexCounts", faces(mesh).map(|(corners, _)| corners.len()), "")?;
     write_list(out, "int[] faceVertexIndices", faces(mesh).flat_map(|(corners, _)| corners), "")?;
@@ -35,7 +35,7 @@ fn write(film: &Film<'_>, out: &mut BufWriter<File>) -> io::Result<()> {
         let suffix = " (\n        interpolation = \"vertex\"\n    )";
         write_list(out, "texCoord2f[] primvars:st", mesh.uvs.iter().map(uv), suffix)?;
     } else if !mesh.corner_uvs.coordinates.is_empty() {
-        // A corner without a coordinate has one after all of them, at 0.
+        // Corners without a coordinate use an additional last one, at 0.
         let coordinates = &mesh.corner_uvs.coordinates;
         let suffix = " (\n        interpolation = \"faceVarying\"\n    )";
         let all = coordinates.iter().chain([&[0.0; 2]]).map(uv);
@@ -45,13 +45,14 @@ fn write(film: &Film<'_>, out: &mut BufWriter<File>) -> io::Result<()> {
         write_list(out, "int[] primvars:st:indices", indices, "")?;
     }
     writeln!(out, "    float3[] extent.timeSamples = {{")?;
-    film.visit(|frame, positions| write_sample(out, frame, &bounds(positions)))?;
+    recording.visit(|frame, positions| write_sample(out, frame, &bounds(positions)))?;
     writeln!(out, "    }}\n    point3f[] points.timeSamples = {{")?;
-    film.visit(|frame, positions| write_sample(out, frame, positions))?;
+    recording.visit(|frame, positions| write_sample(out, frame, positions))?;
     writeln!(out, "    }}\n    normal3f[] normals (\n        interpolation = \"vertex\"\n    )")?;
     writeln!(out, "    normal3f[] normals.timeSamples = {{")?;
     let triangles = mesh.triangulated();
-    film.visit(|frame, positions| write_sample(out, frame, &normals(&triangles, positions)))?;
+    recording
+        .visit(|frame, positions| write_sample(out, frame, &normals(&triangles, positions)))?;
     writeln!(out, "    }}\n}}")
 }
 
@@ -74,7 +75,7 @@ fn write_sample(out: &mut BufWriter<File>, frame: u32, vectors: &[[f32; 3]]) -> 
         let comma = if k > 0 { ", " } else { "" };
         match [x, y, z].iter().all(|x| x.is_finite()) {
             true => write!(out, "{comma}({x}, {y}, {z})")?,
-            // `NaN` of Rust is `nan` here.
+            // USD writes `nan` and `inf` in lower case.
             false => write!(out, "{comma}{}", format!("({x}, {y}, {z})").to_lowercase())?,
         }
     }

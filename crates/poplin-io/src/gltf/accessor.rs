@@ -1,4 +1,4 @@
-//! Accessors: lists of numbers in the buffers of a glTF file.
+//! Accessors: typed lists of numbers in the buffers of a glTF file.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use super::buffers::Buffers;
 use super::json::Json;
 use crate::IoError;
 
-/// How many numbers an item has.
+/// Shape of an accessor item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Width {
     Scalar,
@@ -38,20 +38,20 @@ impl Width {
     }
 }
 
-/// A component type of 4-byte floats.
+/// Component type of 4-byte floats.
 pub(super) const FLOAT: u64 = 5126;
 
-/// A list whose items are all in memory.
+/// List of items, all in memory.
 #[derive(Debug, Clone)]
 pub(super) struct Accessor {
     pub(super) count: usize,
     items: Items,
-    /// The component type, as the file has it.
+    /// Component type, as in the file.
     pub(super) component: u64,
     is_normalized: bool,
 }
 
-/// Where items are.
+/// Location of items in a buffer.
 #[derive(Debug, Clone)]
 struct Items {
     bytes: Arc<[u8]>,
@@ -60,7 +60,8 @@ struct Items {
 }
 
 impl Items {
-    /// So many items of a size in the buffer view that `json` names, checked. `owner` is what has the count.
+    /// Locates `count` items of `item` bytes in the buffer view of `json`, and checks the bounds.
+    /// Errors about the count name `owner`.
     fn read(
         json: &Json<'_>,
         owner: &Json<'_>,
@@ -72,6 +73,7 @@ impl Items {
         let bytes = buffers.bytes(&view.field("buffer")?)?;
         let (view_begin, view_length) =
             (size_of(&view, "byteOffset")?, view.field("byteLength")?.size()?);
+        // The view must be within its buffer.
         if view_begin + view_length > bytes.len() {
             let found = format!("{view_length} bytes from byte {view_begin}");
             return Err(
@@ -79,6 +81,7 @@ impl Items {
             );
         }
         let stride = match size_of(&view, "byteStride")? {
+            // Without a stride items are tightly packed.
             0 => item,
             stride if stride < item => {
                 return Err(
@@ -88,7 +91,7 @@ impl Items {
             stride => stride,
         };
         let offset = size_of(json, "byteOffset")?;
-        // Sizes are below 2^32: no overflow in 64 bits but of the product.
+        // Sizes are below 2^32, so only the product may overflow 64 bits.
         let length =
             count.checked_sub(1).map_or(Some(0), |last| Some(stride.checked_mul(last)? + item));
         if length.and_then(|length| length.checked_add(offset)).is_none_or(|end| end > view_length)
@@ -102,13 +105,13 @@ impl Items {
         Ok(Self { bytes, begin: view_begin + offset, stride })
     }
 
-    /// An item and what follows it.
+    /// Bytes from the start of an item.
     fn at(&self, index: usize) -> &[u8] {
         &self.bytes[self.begin + index * self.stride..]
     }
 }
 
-/// Bytes of a component type.
+/// Size of a component type \[bytes\].
 fn size_of(component: &Json<'_>) -> Result<usize, IoError> {
     match component.integer()? {
         5120 | 5121 => Ok(1),
@@ -119,7 +122,7 @@ fn size_of(component: &Json<'_>) -> Result<usize, IoError> {
 }
 
 impl Accessor {
-    /// The accessor of an index, checked.
+    /// Reads and checks the accessor `index`.
     pub(super) fn read(
         index: &Json<'_>,
         width: Width,
@@ -145,7 +148,7 @@ impl Accessor {
         Ok(Self { count, items, component: component.integer()?, is_normalized })
     }
 
-    /// An item; its index is below the count, and it has this many numbers.
+    /// Returns item `index`, below the count, as `N` numbers.
     pub(super) fn vector<const N: usize>(&self, index: usize) -> [f64; N] {
         let item = self.items.at(index);
         std::array::from_fn(|k| {
@@ -162,6 +165,7 @@ impl Accessor {
                 _ => (f64::from(f32::from_le_bytes(four())), 1.0),
             };
             if self.is_normalized && self.component != FLOAT {
+                // Normalized integers (glTF 2.0, section 3.11): max(c / max, -1).
                 (value / most).max(-1.0)
             } else {
                 value
@@ -170,7 +174,8 @@ impl Accessor {
     }
 }
 
-/// Items of a list that its buffer view alone does not hold: zeros without one, and some replaced.
+/// Builds items that no buffer view has as they are: zeros without a view, with the sparse items
+/// replaced.
 fn dense(
     given: Option<Items>,
     sparse: Option<Json<'_>>,

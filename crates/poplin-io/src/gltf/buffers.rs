@@ -1,4 +1,4 @@
-//! The bytes of a glTF file: the chunks of a GLB and buffers inside or next to the text.
+//! Bytes of a glTF file: the chunks of a GLB, and buffers inside or next to the text.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -10,17 +10,17 @@ use crate::mesh_file::{MAX_MESH_FILE, read_bytes};
 use crate::text::shortened;
 use crate::{FilePosition, IoError};
 
-/// Most bytes of items that no buffer holds as they are: 22 million positions.
+/// Limit of generated accessor items \[bytes\]: 22 million positions.
 const MAX_MADE: usize = 1 << 28;
 
-/// The text of a file and the bytes after it.
+/// JSON text of a file and its binary chunk.
 pub(super) struct Container<'a> {
     pub(super) text: &'a [u8],
     pub(super) binary: Option<&'a [u8]>,
 }
 
 impl<'a> Container<'a> {
-    /// Takes a GLB apart; any other file is all text.
+    /// Splits a GLB into its chunks; any other file is only text.
     pub(super) fn open(bytes: &'a [u8], path: &Path) -> Result<Self, IoError> {
         if !bytes.starts_with(b"glTF") {
             return Ok(Self { text: bytes.trim_ascii_start(), binary: None });
@@ -39,6 +39,7 @@ impl<'a> Container<'a> {
         }
         let (mut text, mut binary) = (None, None);
         let mut at = 12;
+        // Chunks after the 12-byte header: length, type, data.
         while let (Some(length), Some(kind)) = (word(bytes, at), word(bytes, at + 4)) {
             let chunk = bytes[at + 8..].get(..length as usize);
             let chunk = chunk.ok_or_else(|| {
@@ -67,15 +68,15 @@ fn word(bytes: &[u8], at: usize) -> Option<u32> {
     Some(u32::from_le_bytes(*raw))
 }
 
-/// The buffers, each read when it is first needed.
+/// Buffers of a file, each read when first needed.
 pub(super) struct Buffers<'a> {
     root: Json<'a>,
     binary: Option<&'a [u8]>,
     path: &'a Path,
     loaded: HashMap<usize, Arc<[u8]>>,
-    /// Bytes of all buffers.
+    /// Size of all buffers read so far \[bytes\].
     total: usize,
-    /// Bytes of items that no buffer holds as they are.
+    /// Size of all generated accessor items \[bytes\].
     made: usize,
 }
 
@@ -84,12 +85,12 @@ impl<'a> Buffers<'a> {
         Self { root, binary, path, loaded: HashMap::new(), total: 0, made: 0 }
     }
 
-    /// The description of the accessor of an index, or of a buffer view.
+    /// Returns entry `index` of the accessors or buffer views.
     pub(super) fn item(&self, list: &str, index: &Json<'_>) -> Result<Json<'a>, IoError> {
         self.root.item(list, index).map(|(_, item)| item)
     }
 
-    /// The bytes of a buffer.
+    /// Returns the bytes of a buffer.
     pub(super) fn bytes(&mut self, index: &Json<'_>) -> Result<Arc<[u8]>, IoError> {
         let (k, buffer) = self.root.item("buffers", index)?;
         if let Some(known) = self.loaded.get(&k) {
@@ -114,6 +115,7 @@ impl<'a> Buffers<'a> {
                 _ => read_bytes(&self.file_of(&uri)?)?.into(),
             },
         };
+        // The chunk may be padded, so it may be longer than declared.
         let declared = buffer.field("byteLength")?.size()?;
         if declared > bytes.len() {
             let expected = format!("no more than the {} bytes that it has", bytes.len());
@@ -126,7 +128,7 @@ impl<'a> Buffers<'a> {
         Ok(bytes)
     }
 
-    /// Notes that so many bytes of items are made: a small file may ask for many.
+    /// Counts bytes of generated items: a small file may ask for many.
     pub(super) fn make(&mut self, bytes: usize) -> Result<(), IoError> {
         self.made = self.made.saturating_add(bytes);
         self.limit("bytes of sparse items", self.made, MAX_MADE)
@@ -139,10 +141,11 @@ impl<'a> Buffers<'a> {
         }
     }
 
-    /// The file that a relative reference names, in the folder of the glTF file or below.
+    /// Resolves a relative URI to a file in the folder of the glTF file or below.
     pub(super) fn file_of(&self, uri: &Json<'_>) -> Result<PathBuf, IoError> {
         let name = decode_percent(uri.text()?);
         let relative = Path::new(&name);
+        // No parent folders or absolute paths: a mesh file must not read arbitrary files.
         let is_below = relative
             .components()
             .all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
@@ -155,7 +158,7 @@ impl<'a> Buffers<'a> {
     }
 }
 
-/// `None` for a character that is not of the alphabet (RFC 4648); padding ends the data.
+/// Decodes base64 (RFC 4648); `None` for a character outside its alphabet. Padding ends the data.
 fn decode_base64(text: &[u8]) -> Option<Vec<u8>> {
     let mut bytes = Vec::with_capacity(text.len() / 4 * 3 + 3);
     let (mut bits, mut count) = (0_u32, 0);
@@ -168,6 +171,7 @@ fn decode_base64(text: &[u8]) -> Option<Vec<u8>> {
             b'/' => 63,
             _ => return None,
         };
+        // Six bits per character; a byte is complete at every eighth bit.
         bits = bits << 6 | u32::from(value);
         count += 6;
         if count >= 8 {

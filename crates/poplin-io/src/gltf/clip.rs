@@ -13,19 +13,20 @@ use crate::mesh_file::first_after;
 use crate::text::shortened;
 use crate::{FilePosition, IoError};
 
-/// Most numbers in the keys of an animation, counted once for each channel that has them: a minute at 60 Hz of a thousand joints.
+/// Maximum number of values in the keys of an animation, counted once per channel: a minute at 60
+/// Hz of a thousand joints.
 const MAX_KEY_NUMBERS: usize = 1 << 26;
 
-/// Which animation of a file.
+/// Choice of an animation in a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AnimationChoice {
-    /// By its index in the file.
+    /// Index in the file.
     Index(u32),
-    /// By its name.
+    /// Name in the file.
     Name(String),
 }
 
-/// What a channel moves.
+/// Animated property of a channel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Target {
     Translation,
@@ -34,7 +35,7 @@ enum Target {
     Weights,
 }
 
-/// What is between two keys.
+/// Interpolation between two keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Interpolation {
     Step,
@@ -43,34 +44,35 @@ enum Interpolation {
 }
 
 impl Interpolation {
-    /// How many values a key has: a spline has tangents beside its own.
+    /// Number of values per key: a spline also has two tangents.
     fn parts(self) -> usize {
         if self == Self::Cubic { 3 } else { 1 }
     }
 }
 
-/// What a node does.
+/// Animated property of a node over time.
 #[derive(Debug)]
 struct Track {
     node: usize,
     target: Target,
-    /// How many numbers a key has.
+    /// Number of components per value.
     width: usize,
     interpolation: Interpolation,
     times: Accessor,
     values: Accessor,
 }
 
-/// An animation.
+/// Animation.
 #[derive(Debug)]
 pub(super) struct Clip {
     tracks: Vec<Track>,
-    /// Time of its first and of its last key \[s\].
+    /// Times of the first and the last key \[s\].
     pub(super) span: [f64; 2],
 }
 
 impl Clip {
-    /// The animation of a file. `target_counts`: morph targets of the mesh of every node.
+    /// Reads the chosen animation of a file. `target_counts` has the number of morph targets per
+    /// node.
     pub(super) fn read(
         root: &Json<'_>,
         choice: &AnimationChoice,
@@ -120,9 +122,10 @@ impl Clip {
                 "rotation" => (Target::Rotation, Width::Vec4, 4),
                 "scale" => (Target::Scale, Width::Vec3, 3),
                 "weights" => (Target::Weights, Width::Scalar, target_counts[node_index]),
-                // Of an extension.
+                // Targets of extensions are ignored.
                 _ => continue,
             };
+            // Two channels with one target are invalid (section 3.11).
             if !known.insert((node_index, kind)) {
                 let found = format!("{} of node {node_index} again", property.text()?);
                 return Err(property.fault(found, "each property in one channel"));
@@ -156,6 +159,7 @@ impl Clip {
                 return Err(input.fault(format!("component type {}", times.component), "5126"));
             }
             let parts = interpolation.parts();
+            // Weights of a key are `width` scalars; other targets are one vector.
             let of_key = if kind == Target::Weights { parts * width } else { parts };
             if times.count == 0 {
                 return Err(input.fault("no keys".to_owned(), "at least one"));
@@ -164,6 +168,7 @@ impl Clip {
                 let found = format!("{} values for {} keys", values.count, times.count);
                 return Err(output.fault(found, &format!("{of_key} of each key")));
             }
+            // Channels may share accessors: a small file could repeat a long one many times.
             numbers = numbers.saturating_add(times.count.saturating_mul(1 + parts * width));
             if numbers > MAX_KEY_NUMBERS {
                 let (what, count, limit) = ("numbers in animation keys", numbers, MAX_KEY_NUMBERS);
@@ -183,7 +188,7 @@ impl Clip {
         Ok(Self { tracks, span })
     }
 
-    /// Moves a pose to where it is at a time \[s\].
+    /// Applies the animation to a pose at a time \[s\].
     pub(super) fn apply(&self, time: f64, pose: &mut Pose) {
         for track in &self.tracks {
             let values = track.sample(time);
@@ -197,27 +202,28 @@ impl Clip {
         }
     }
 
-    /// Nodes whose morph targets it moves.
+    /// Nodes with animated morph targets.
     pub(super) fn morphed(&self) -> impl Iterator<Item = usize> {
         self.tracks.iter().filter(|it| it.target == Target::Weights).map(|it| it.node)
     }
 }
 
-/// The name of an animation.
+/// Name of an animation.
 fn name_of<'a>(animation: &Json<'a>) -> Option<&'a str> {
     animation.get("name")?.text().ok()
 }
 
-/// Most animations that an error names.
+/// Maximum number of animations that an error lists.
 const MAX_NAMES: usize = 16;
 
 impl Track {
-    /// The time of a key \[s\].
+    /// Time of a key \[s\].
     fn time(&self, key: usize) -> f64 {
         self.times.vector::<1>(key)[0]
     }
 
-    /// Number `k` of a key; `part` 0 is its value, or its in-tangent, value and out-tangent are 0 to 2.
+    /// Component `k` of a key. `part` 0 is its value; of a cubic spline, parts 0 to 2 are
+    /// in-tangent, value and out-tangent.
     fn number(&self, key: usize, part: usize, k: usize) -> f64 {
         let slot = key * self.interpolation.parts() + part;
         match self.target {
@@ -227,7 +233,7 @@ impl Track {
         }
     }
 
-    /// Rejects times that fall, and numbers that are not finite.
+    /// Rejects times that decrease, and numbers that are not finite.
     fn check(&self, input: &Json<'_>, output: &Json<'_>) -> Result<(), IoError> {
         let mut before = f64::NEG_INFINITY;
         for key in 0..self.times.count {
@@ -245,11 +251,12 @@ impl Track {
         Ok(())
     }
 
-    /// The value at a time \[s\]; held before the first key and after the last.
+    /// Interpolates the value at a time \[s\]; held before the first key and after the last.
     fn sample(&self, time: f64) -> Vec<f64> {
         let value = usize::from(self.interpolation == Interpolation::Cubic);
         let at = |key| (0..self.width).map(move |k| self.number(key, value, k)).collect();
         let next = first_after(time, self.times.count, |key| self.time(key));
+        // Held outside the keys.
         if next == 0 || next == self.times.count {
             return at(next.saturating_sub(1));
         }
@@ -261,6 +268,7 @@ impl Track {
             Interpolation::Linear if self.target == Target::Rotation => {
                 let [from, to]: [DQuat; 2] =
                     [before, next].map(|key| unit(std::array::from_fn(|k| self.number(key, 0, k))));
+                // glam's slerp takes the shorter path.
                 from.slerp(to, t).to_array().to_vec()
             }
             Interpolation::Linear => {
@@ -271,6 +279,7 @@ impl Track {
                 (0..self.width).map(between).collect()
             }
             Interpolation::Cubic => {
+                // Cubic Hermite spline (glTF 2.0, appendix C.5); tangents are scaled by the step.
                 let (t2, t3) = (t * t, t * t * t);
                 let between = |k| {
                     let (from, out) = (self.number(before, 1, k), self.number(before, 2, k));

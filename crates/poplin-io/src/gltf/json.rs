@@ -1,4 +1,4 @@
-//! Values of the JSON text of a glTF file, each with its path for errors.
+//! JSON values of a glTF file, each with its path for errors.
 
 use std::path::Path;
 
@@ -7,11 +7,13 @@ use serde_json::Value;
 use crate::text::shortened;
 use crate::{FilePosition, IoError};
 
-/// Most values of the text: 100 MB in memory, and nodes, meshes and accessors of a hundred thousand meshes.
+/// Maximum number of values in the text: 100 MB in memory, enough for nodes, meshes and accessors
+/// of a hundred thousand meshes.
 const MAX_VALUES: usize = 1 << 20;
 
-/// Parses a text of a limited count of values.
+/// Parses JSON with a limited number of values.
 pub(super) fn parse(text: &[u8], path: &Path) -> Result<Value, IoError> {
+    // Upper bound of the number of values, found without parsing.
     let count = text.iter().filter(|byte| b",:[{".contains(byte)).count();
     if count > MAX_VALUES {
         let (path, what, limit) = (path.to_path_buf(), "values in the JSON text", MAX_VALUES);
@@ -25,7 +27,7 @@ pub(super) fn parse(text: &[u8], path: &Path) -> Result<Value, IoError> {
     })
 }
 
-/// A value.
+/// Value with its path.
 #[derive(Debug, Clone)]
 pub(super) struct Json<'a> {
     value: &'a Value,
@@ -38,19 +40,19 @@ impl<'a> Json<'a> {
         Self { value, path: String::new(), file }
     }
 
-    /// The value of a key, if it is there.
+    /// Value of a key, if it exists.
     pub(super) fn get(&self, key: &str) -> Option<Self> {
         let value = self.value.get(key)?;
         let dot = if self.path.is_empty() { "" } else { "." };
         Some(Self { value, path: format!("{}{dot}{key}", self.path), file: self.file })
     }
 
-    /// The value of a key that must be there.
+    /// Value of a required key.
     pub(super) fn field(&self, key: &str) -> Result<Self, IoError> {
         self.get(key).ok_or_else(|| self.fault(format!("no {key:?}"), "an object that has it"))
     }
 
-    /// The items of a key, none if it is not there.
+    /// Items of a list; empty if the key is missing.
     pub(super) fn list(&self, key: &str) -> Result<Vec<Self>, IoError> {
         let Some(json) = self.get(key) else { return Ok(Vec::new()) };
         let items = json.value.as_array().ok_or_else(|| json.fault_of_kind("a list"))?;
@@ -59,7 +61,7 @@ impl<'a> Json<'a> {
         Ok(items.iter().enumerate().map(item).collect())
     }
 
-    /// The item of a list that an index leads to; without a pass over the list, which may be long.
+    /// Item of a list by index, without building all items of a long list.
     pub(super) fn item(&self, key: &str, index: &Json<'_>) -> Result<(usize, Self), IoError> {
         let json = self.field(key)?;
         let items = json.value.as_array().ok_or_else(|| json.fault_of_kind("a list"))?;
@@ -79,7 +81,7 @@ impl<'a> Json<'a> {
         self.value == &Value::Bool(true)
     }
 
-    /// An integer that counts bytes or items of a file in memory.
+    /// Integer that is a size or count in memory.
     pub(super) fn size(&self) -> Result<usize, IoError> {
         let value = self.integer()?;
         u32::try_from(value)
@@ -87,7 +89,7 @@ impl<'a> Json<'a> {
             .map_err(|_| self.fault(value.to_string(), "no more than 4294967295"))
     }
 
-    /// An index into the list of this name and length.
+    /// Index into the list of this name and length.
     pub(super) fn index(&self, count: usize, list: &str) -> Result<usize, IoError> {
         let index = self.integer()?;
         match usize::try_from(index) {

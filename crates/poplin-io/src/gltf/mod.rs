@@ -1,62 +1,71 @@
-//! glTF 2.0 meshes in: `.gltf` with its buffers and `.glb`.
+//! Reading of glTF 2.0 meshes: `.gltf` with its buffers and `.glb`.
 //!
-//! The triangles of all meshes of the scene, each where its node, the joints of its skin and the weights of its morph targets put it:
-//! as every viewer shows the file at rest, or at a time of one of its animations. Exporters list a vertex once for each normal and
-//! texture coordinate: within a node, those at exactly the same position become one, in the order of their first use, which moves as
-//! the first of them, and coordinates that differ along a seam become those of corners.
+//! Reads the triangles of all meshes of the scene, transformed by their nodes, skins and morph
+//! targets, at rest or at a time of one animation. Exporters list a vertex once for each normal and
+//! texture coordinate: within a node, vertices at exactly the same position are merged, in the
+//! order of their first use. The merged vertex moves like the first of them, and texture
+//! coordinates that differ along a seam are stored per corner.
 //!
-//! Read here and not with the `gltf` crate, so that damaged files end in an error with its path, and never in a panic.
+//! This reader replaces the `gltf` crate so that damaged files give an error with a JSON path, and
+//! never a panic.
 
 mod accessor;
 mod buffers;
 mod clip;
 mod json;
+#[cfg(test)]
+mod motion_tests;
 mod nodes;
+mod primitive;
 mod rig;
+#[cfg(test)]
+mod test_file;
+#[cfg(test)]
+mod tests;
 
 use std::path::{Path, PathBuf};
 
 use glam::DMat4;
-use poplin_model::{CornerUvs, MAX_COORDINATE, MAX_PARTICLES, Mesh};
+use poplin_model::{CornerUvs, Mesh};
 use serde_json::Value;
 
-use self::accessor::{Accessor, Width};
 use self::buffers::{Buffers, Container};
 pub use self::clip::AnimationChoice;
 use self::clip::Clip;
 use self::json::Json;
 use self::nodes::Nodes;
-use self::rig::{Morph, Part, Rig, Skin};
+use self::rig::{Part, Rig, Skin};
 use crate::IoError;
 use crate::mesh_file::{MeshFormat, Parsed, TwistedFaces, VertexMotion, read_bytes};
 use crate::obj::MAX_FACES;
 use crate::weld::Weld;
 
-/// glTF in the table of formats.
+/// glTF entry of the format table.
 pub(crate) const GLTF: MeshFormat = MeshFormat {
     extension: "gltf",
     doc: "glTF 2.0: triangles of all meshes of the scene, texture coordinates, skins and morph targets at rest",
     read: |path| parse(read_bytes(path)?, path, None).map(|(parsed, _)| parsed),
 };
 
-/// Binary glTF in the table of formats.
+/// Binary glTF entry of the format table.
 pub(crate) const GLB: MeshFormat =
     MeshFormat { extension: "glb", doc: "glTF 2.0 in one binary file: the same", ..GLTF };
 
-/// Vertices that take as long to read as a primitive of none.
+/// Cost of a primitive, in vertices that take as long to read.
 const PRIMITIVE_COST: usize = 1000;
 
-/// Most vertices of all morph targets together: a minute at 60 Hz of 18,000 vertices.
+/// Maximum number of vertices of all morph targets together: a minute at 60 Hz of 18,000 vertices.
 const MAX_MORPHED: usize = 1 << 26;
 
-/// Most joints of all vertices together.
+/// Maximum number of joint influences of all vertices together.
 const MAX_INFLUENCES: usize = 1 << 26;
 
-/// Extensions that change nothing of what is read, or are read.
+/// Prefixes of extensions that do not affect geometry, or are supported.
 const KNOWN_EXTENSIONS: [&str; 5] =
     ["KHR_materials_", "KHR_texture_", "KHR_lights_", "EXT_texture_", "KHR_mesh_quantization"];
 
-/// Reads a file, and one of its animations if one is chosen; buffers of their own count from the folder of `path`.
+/// Parses a file, and one of its animations if one is chosen; external buffers are in the folder of
+/// `path`.
 fn parse(
     bytes: Vec<u8>,
     path: &Path,
@@ -76,6 +85,7 @@ fn parse(
             Some(Clip::read(&root, choice, (&hierarchy, &counts), &mut buffers, path.into())?)
         }
     };
+    // Targets without weight and animation are not read.
     let mut is_morphed = vec![false; nodes.len()];
     clip.iter().flat_map(Clip::morphed).for_each(|node| is_morphed[node] = true);
     let skins = root.list("skins")?;
@@ -99,7 +109,7 @@ fn parse(
     reader.finish()
 }
 
-/// The files beside a glTF file that hold its buffers; none of a file that is none or is damaged.
+/// Lists the files beside a glTF file with its buffers; empty if the file has none or is damaged.
 pub(crate) fn buffer_files(path: &Path) -> Vec<PathBuf> {
     let found = || {
         let bytes = read_bytes(path)?;
@@ -112,7 +122,7 @@ pub(crate) fn buffer_files(path: &Path) -> Vec<PathBuf> {
     found().unwrap_or_default()
 }
 
-/// A mesh at rest, and how its vertices move in one of the animations of the file.
+/// Reads a mesh at rest, and the motion of its vertices in one animation of the file.
 pub(crate) fn load_animated(
     path: &Path,
     choice: &AnimationChoice,
@@ -123,6 +133,7 @@ pub(crate) fn load_animated(
 
 fn check_asset(root: &Json<'_>) -> Result<(), IoError> {
     let version = root.field("asset")?.field("version")?;
+    // Any minor version of 2 is compatible.
     if !version.text()?.starts_with("2.") {
         return Err(version.fault(format!("version {}", version.text()?), "2.0"));
     }
@@ -136,7 +147,7 @@ fn check_asset(root: &Json<'_>) -> Result<(), IoError> {
     Ok(())
 }
 
-/// Of every node, how many morph targets its mesh has.
+/// Number of morph targets of the mesh of every node.
 fn target_counts(nodes: &[Json<'_>], meshes: &[Json<'_>]) -> Result<Vec<usize>, IoError> {
     let of_mesh = |mesh: &Json<'_>| {
         let first = mesh.list("primitives")?.into_iter().next();
@@ -154,22 +165,22 @@ struct Reader<'a> {
     nodes: Vec<Json<'a>>,
     meshes: Vec<Json<'a>>,
     skins: Vec<Json<'a>>,
-    /// Whether the animation moves morph targets of the node.
+    /// True for nodes whose morph targets are animated.
     is_morphed: Vec<bool>,
     buffers: Buffers<'a>,
-    /// All but its positions.
+    /// Mesh without its positions.
     mesh: Mesh,
     vertex_count: usize,
     influence_count: usize,
     morphed_count: usize,
-    /// Vertices and corners read so far, those that were welded too.
+    /// Number of vertices and corners read so far, including merged ones.
     corners_read: usize,
-    /// Texture coordinate of each vertex that a triangle has used.
+    /// Texture coordinate of each vertex used by a triangle.
     vertex_uvs: Vec<VertexUv>,
     rig: Rig,
 }
 
-/// What is known of a vertex.
+/// Texture coordinates found for a vertex so far: none, one, or several.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum VertexUv {
     Unset,
@@ -177,11 +188,11 @@ enum VertexUv {
     Mixed,
 }
 
-/// The part that is being read.
+/// Part that is being read.
 struct Drawn {
     part: Part,
     weld: Weld,
-    /// Whether its triangles are mirrored.
+    /// True if the node mirrors its triangles.
     is_mirrored: bool,
     has_morphs: bool,
 }
@@ -203,6 +214,7 @@ impl Reader<'_> {
                 waiting.push(visit(&node, &mut is_visited)?);
             }
         }
+        // Depth first in file order: the next node is last on the stack.
         waiting.reverse();
         while let Some(index) = waiting.pop() {
             let node = self.nodes[index].clone();
@@ -240,7 +252,8 @@ impl Reader<'_> {
             weights,
             morphs: Vec::new(),
         };
-        // The joints alone move a skinned mesh.
+        // Only joints move a skinned mesh; its own node does not.
+        // A negative determinant flips the orientation of triangles.
         let is_mirrored = skin.is_none() && matrix.determinant() < 0.0;
         let mut drawn = Drawn { part, weld: Weld::default(), is_mirrored, has_morphs };
         let primitives = mesh.list("primitives")?;
@@ -248,7 +261,7 @@ impl Reader<'_> {
         for primitive in &primitives {
             self.count(PRIMITIVE_COST)?;
             let mode = primitive.get("mode").map_or(Ok(4), |mode| mode.integer())?;
-            // 0 to 3 are points and lines.
+            // Modes 0 to 3 are points and lines, 4 to 6 triangles, strips and fans.
             if (4..=6).contains(&mode) {
                 self.read_primitive(primitive, mode, &mut drawn, &mut target_count)?;
             }
@@ -260,7 +273,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// The index of a skin, which is read when it is first needed.
+    /// Returns the index of a skin, which is read when first needed.
     fn skin(&mut self, index: &Json<'_>) -> Result<usize, IoError> {
         let index = index.index(self.skins.len(), "skins")?;
         if self.rig.skins[index].is_none() {
@@ -268,186 +281,6 @@ impl Reader<'_> {
             self.rig.skins[index] = Some(skin);
         }
         Ok(index)
-    }
-
-    fn read_primitive(
-        &mut self,
-        primitive: &Json<'_>,
-        mode: u64,
-        drawn: &mut Drawn,
-        target_count: &mut Option<usize>,
-    ) -> Result<(), IoError> {
-        let first = self.vertex_count as u32;
-        let attributes = primitive.field("attributes")?;
-        let Some(position) = attributes.get("POSITION") else { return Ok(()) };
-        let positions = Accessor::read(&position, Width::Vec3, &mut self.buffers)?;
-        self.count(positions.count)?;
-        let known = drawn.weld.positions.len();
-        let mut vertices = Vec::with_capacity(positions.count);
-        // Of every new vertex, the item that it is.
-        let mut items: Vec<u32> = Vec::new();
-        for k in 0..positions.count {
-            let own = positions.vector::<3>(k).into();
-            let vertex = drawn.weld.vertex(own);
-            if vertex as usize == known + items.len() {
-                items.push(k as u32);
-            }
-            vertices.push(first + vertex);
-            let count = first as usize + drawn.weld.positions.len();
-            self.limit("mesh vertices", count, MAX_PARTICLES)?;
-        }
-        if drawn.part.skin.is_some() {
-            self.read_influences(&attributes, positions.count, &items, &mut drawn.part)?;
-        }
-        let targets = primitive.list("targets")?;
-        if *target_count.get_or_insert(targets.len()) != targets.len() {
-            let found = format!("{} morph targets", targets.len());
-            return Err(primitive.fault(found, "as many as the first primitive of the mesh"));
-        }
-        if drawn.has_morphs {
-            let mut read = Vec::with_capacity(targets.len());
-            for target in &targets {
-                self.count(PRIMITIVE_COST)?;
-                self.morphed_count = self.morphed_count.saturating_add(items.len());
-                self.limit("vertices of morph targets", self.morphed_count, MAX_MORPHED)?;
-                read.push(match target.get("POSITION") {
-                    None => None,
-                    Some(json) => {
-                        let moved = Accessor::read(&json, Width::Vec3, &mut self.buffers)?;
-                        check_count(&json, moved.count, positions.count)?;
-                        Some(moved)
-                    }
-                });
-            }
-            drawn.part.morphs.push(Morph { first: known, items, targets: read });
-        }
-        let count = first as usize + drawn.weld.positions.len();
-        self.vertex_uvs.resize(count, VertexUv::Unset);
-        let uvs = match attributes.get("TEXCOORD_0") {
-            None => None,
-            Some(uv) => {
-                let uvs = Accessor::read(&uv, Width::Vec2, &mut self.buffers)?;
-                if uvs.count != positions.count {
-                    let found = format!("{} texture coordinates", uvs.count);
-                    return Err(uv.fault(found, &format!("{}, as of POSITION", positions.count)));
-                }
-                let first_uv = self.mesh.corner_uvs.coordinates.len() as u32;
-                self.limit("mesh texture coordinates", first_uv as usize + uvs.count, MAX_FACES)?;
-                for k in 0..uvs.count {
-                    let [u, v] = uvs.vector::<2>(k);
-                    let own = [u as f32, (1.0 - v) as f32];
-                    if !own.iter().all(|x| x.abs() <= MAX_COORDINATE) {
-                        let expected = format!("finite numbers below {MAX_COORDINATE:e}");
-                        return Err(uv.fault(format!("coordinate {k} at {u}, {v}"), &expected));
-                    }
-                    self.mesh.corner_uvs.coordinates.push(own);
-                }
-                Some(first_uv)
-            }
-        };
-        let indices = match primitive.get("indices") {
-            None => (0..positions.count as u32).collect(),
-            Some(json) => {
-                let indices = Accessor::read(&json, Width::Scalar, &mut self.buffers)?;
-                self.count(indices.count)?;
-                let mut list = Vec::with_capacity(indices.count);
-                for k in 0..indices.count {
-                    let [index] = indices.vector::<1>(k);
-                    if index < 0.0 || index >= positions.count as f64 || index.fract() != 0.0 {
-                        let expected =
-                            format!("an index below {}, the vertices of POSITION", positions.count);
-                        return Err(json.fault(format!("{index} in item {k}"), &expected));
-                    }
-                    list.push(index as u32);
-                }
-                list
-            }
-        };
-        self.limit("mesh faces", self.mesh.triangles.len() + indices.len(), MAX_FACES)?;
-        let count = if mode == 4 { indices.len() / 3 } else { indices.len().saturating_sub(2) };
-        for k in 0..count {
-            let mut corners = match mode {
-                4 => [3 * k, 3 * k + 1, 3 * k + 2],
-                5 => [k, k + 1 + k % 2, k + 2 - k % 2],
-                _ => [k + 1, k + 2, 0],
-            };
-            if drawn.is_mirrored {
-                corners.swap(1, 2);
-            }
-            let corners = corners.map(|corner| indices[corner]);
-            let [a, b, c] = corners.map(|corner| vertices[corner as usize]);
-            if a == b || b == c || c == a {
-                continue;
-            }
-            self.mesh.triangles.push([a, b, c]);
-            let own = corners.map(|corner| uvs.map_or(CornerUvs::NONE, |first| first + corner));
-            self.mesh.corner_uvs.triangles.push(own);
-            for (vertex, uv) in [a, b, c].into_iter().zip(own) {
-                let uv = self.mesh.corner_uvs.coordinates.get(uv as usize);
-                let uv = uv.map_or(VertexUv::Mixed, |uv| VertexUv::One(*uv));
-                let known = &mut self.vertex_uvs[vertex as usize];
-                *known = if [VertexUv::Unset, uv].contains(known) { uv } else { VertexUv::Mixed };
-            }
-        }
-        Ok(())
-    }
-
-    /// Joints and weights of the vertices that are these items.
-    fn read_influences(
-        &mut self,
-        attributes: &Json<'_>,
-        count: usize,
-        items: &[u32],
-        part: &mut Part,
-    ) -> Result<(), IoError> {
-        let joint_count = part.skin.and_then(|skin| self.rig.skins[skin].as_ref());
-        let joint_count = joint_count.map_or(0, |skin| skin.joints.len());
-        let mut sets = Vec::new();
-        while let Some(json) = attributes.get(&format!("JOINTS_{}", sets.len())) {
-            self.count(PRIMITIVE_COST + count)?;
-            let weights_json = attributes.field(&format!("WEIGHTS_{}", sets.len()))?;
-            let joints = Accessor::read(&json, Width::Vec4, &mut self.buffers)?;
-            let weights = Accessor::read(&weights_json, Width::Vec4, &mut self.buffers)?;
-            check_count(&json, joints.count, count)?;
-            check_count(&weights_json, weights.count, count)?;
-            sets.push((json, joints, weights_json, weights));
-        }
-        if sets.is_empty() {
-            return Err(attributes.fault("no \"JOINTS_0\"".to_owned(), "one, for the skin"));
-        }
-        for &item in items {
-            let begin = part.influences.len();
-            for (json, joints, weights_json, weights) in &sets {
-                let (joints, weights) =
-                    (joints.vector::<4>(item as usize), weights.vector::<4>(item as usize));
-                for (joint, weight) in joints.into_iter().zip(weights) {
-                    if !(weight >= 0.0 && weight.is_finite()) {
-                        let found = format!("weight {weight} of vertex {item}");
-                        return Err(weights_json.fault(found, "finite values, 0 or more"));
-                    }
-                    if !(joint >= 0.0 && joint < joint_count as f64) {
-                        if weight == 0.0 {
-                            continue;
-                        }
-                        let found = format!("joint {joint} of vertex {item}");
-                        let expected = format!("joints below {joint_count}, as of its skin");
-                        return Err(json.fault(found, &expected));
-                    }
-                    if weight as f32 > 0.0 {
-                        part.influences.push((joint as u16, weight as f32));
-                    }
-                }
-            }
-            if part.influences.len() == begin {
-                // A vertex that nothing moves would be nowhere.
-                part.influences.push((0, 1.0));
-            }
-            let own = part.influences.len() - begin;
-            self.influence_count += own;
-            self.limit("joints of all vertices", self.influence_count, MAX_INFLUENCES)?;
-            part.influence_ends.push(part.influences.len() as u32);
-        }
-        Ok(())
     }
 
     fn finish(self) -> Result<(Parsed, Rig), IoError> {
@@ -460,7 +293,7 @@ impl Reader<'_> {
         mesh.positions = positions.iter().map(|p| p.as_vec3().to_array()).collect();
         let one = |uv: &VertexUv| match uv {
             VertexUv::One(uv) => Some(*uv),
-            // No triangle uses it.
+            // Not used by any triangle.
             VertexUv::Unset => Some([0.0; 2]),
             VertexUv::Mixed => None,
         };
@@ -472,7 +305,8 @@ impl Reader<'_> {
         Ok((Parsed { mesh, positions, twisted: TwistedFaces::default() }, rig))
     }
 
-    /// Notes that so many vertices or corners are read: a small file may name the same ones very often.
+    /// Counts vertices or corners that are read: a small file may reference the same ones many
+    /// times.
     fn count(&mut self, more: usize) -> Result<(), IoError> {
         self.corners_read = self.corners_read.saturating_add(more);
         self.limit("vertices and corners of all nodes", self.corners_read, 4 * MAX_FACES)
@@ -486,15 +320,7 @@ impl Reader<'_> {
     }
 }
 
-/// Rejects a list of another length than that of positions.
-fn check_count(list: &Json<'_>, count: usize, expected: usize) -> Result<(), IoError> {
-    match count == expected {
-        true => Ok(()),
-        false => Err(list.fault(format!("{count} items"), &format!("{expected}, as of POSITION"))),
-    }
-}
-
-/// The index of a node that nothing else has led to.
+/// Returns the index of a node, which must not be visited twice.
 fn visit(node: &Json<'_>, is_visited: &mut [bool]) -> Result<usize, IoError> {
     let index = node.index(is_visited.len(), "nodes")?;
     match std::mem::replace(&mut is_visited[index], true) {
@@ -502,8 +328,3 @@ fn visit(node: &Json<'_>, is_visited: &mut [bool]) -> Result<usize, IoError> {
         false => Ok(index),
     }
 }
-
-#[cfg(test)]
-mod motion_tests;
-#[cfg(test)]
-mod tests;

@@ -4,95 +4,11 @@ use glam::{DQuat, DVec3};
 use serde_json::json;
 
 use super::accessor::FLOAT;
+use super::test_file::File;
 use super::*;
 use crate::{FRAME_FORMATS, FrameSource, fuzz};
 
-/// A file in the making.
-#[derive(Default)]
-struct File {
-    accessors: Vec<Value>,
-    views: Vec<Value>,
-    bytes: Vec<u8>,
-}
-
-impl File {
-    /// An accessor of these bytes.
-    fn list(&mut self, kind: &str, component: u64, count: usize, bytes: &[u8]) -> usize {
-        let begin = self.bytes.len();
-        self.views.push(json!({ "buffer": 0, "byteOffset": begin, "byteLength": bytes.len() }));
-        self.bytes.extend(bytes);
-        self.bytes.resize(self.bytes.len().next_multiple_of(4), 0);
-        let view = self.views.len() - 1;
-        self.accessors.push(json!({
-            "bufferView": view, "componentType": component, "count": count, "type": kind,
-        }));
-        self.accessors.len() - 1
-    }
-
-    /// An accessor of floats.
-    fn floats<const N: usize>(&mut self, items: &[[f32; N]]) -> usize {
-        let kind = match N {
-            1 => "SCALAR",
-            3 => "VEC3",
-            4 => "VEC4",
-            _ => "MAT4",
-        };
-        let bytes: Vec<u8> = items.iter().flatten().flat_map(|x| x.to_le_bytes()).collect();
-        self.list(kind, FLOAT, items.len(), &bytes)
-    }
-
-    /// An accessor of floats that has these items in place of zeros.
-    fn sparse(&mut self, count: usize, items: &[(u16, [f32; 3])]) -> usize {
-        let indices: Vec<u8> = items.iter().flat_map(|(k, _)| k.to_le_bytes()).collect();
-        self.list("SCALAR", 5123, items.len(), &indices);
-        let values: Vec<_> = items.iter().map(|(_, value)| *value).collect();
-        self.floats(&values);
-        let [indices, values] = [self.views.len() - 2, self.views.len() - 1];
-        self.accessors.push(json!({
-            "componentType": FLOAT, "count": count, "type": "VEC3",
-            "sparse": {
-                "count": items.len(),
-                "indices": { "bufferView": indices, "componentType": 5123 },
-                "values": { "bufferView": values },
-            },
-        }));
-        self.accessors.len() - 1
-    }
-
-    /// The file as GLB, a mesh of this accessor alone.
-    fn glb_of(mut self, positions: Value) -> Vec<u8> {
-        self.accessors.push(positions);
-        self.glb(json!({
-            "nodes": [{ "mesh": 0 }],
-            "meshes": [{ "primitives": [{ "attributes": { "POSITION": 0 } }] }],
-        }))
-    }
-
-    /// The file as GLB, with what else it has.
-    fn glb(self, mut root: Value) -> Vec<u8> {
-        root["asset"] = json!({ "version": "2.0" });
-        root["accessors"] = json!(self.accessors);
-        root["bufferViews"] = json!(self.views);
-        root["buffers"] = json!([{ "byteLength": self.bytes.len() }]);
-        let mut text = root.to_string();
-        text.push_str(&" ".repeat(text.len().next_multiple_of(4) - text.len()));
-        let words =
-            |words: &[u32]| words.iter().flat_map(|it| it.to_le_bytes()).collect::<Vec<_>>();
-        let (length, size) = (text.len() as u32, self.bytes.len() as u32);
-        [
-            b"glTF".to_vec(),
-            words(&[2, 28 + length + size, length]),
-            b"JSON".to_vec(),
-            text.into_bytes(),
-            words(&[size]),
-            b"BIN\0".to_vec(),
-            self.bytes,
-        ]
-        .concat()
-    }
-}
-
-/// Vertices of an upright cylinder of 2 m, rings from the bottom up, and its triangles.
+/// Vertices of an upright cylinder 2 m high, rings from the bottom up, and its triangles.
 fn cylinder() -> (Vec<[f32; 3]>, Vec<[u16; 3]>) {
     let (rings, segments) = (9_u16, 8_u16);
     let mut vertices = Vec::new();
@@ -118,14 +34,14 @@ fn cylinder() -> (Vec<[f32; 3]>, Vec<[u16; 3]>) {
     (vertices, triangles)
 }
 
-/// How much of the upper bone a vertex follows.
+/// Weight of the upper bone at a height.
 fn upper(y: f32) -> f32 {
     let t = ((y - 0.5) / 1.0).clamp(0.0, 1.0);
     t * t * (3.0 - 2.0 * t)
 }
 
-/// A cylinder on two bones, the upper one bent by 90 degrees and the lower one moved by 2 m in a second. Each of so many
-/// sets of joints names the upper bone.
+/// Cylinder on two bones: in one second the upper one bends by 90 degrees and the lower one moves
+/// by 2 m. Each of `sets` joint sets names the upper bone.
 fn bent(sets: usize) -> Vec<u8> {
     let mut file = File::default();
     let (vertices, triangles) = cylinder();
@@ -155,7 +71,7 @@ fn bent(sets: usize) -> Vec<u8> {
     let moves = file.floats(&[[0.0; 3], [2.0, 0.0, 0.0]]);
     file.glb(json!({
         "nodes": [
-            // What moves the node of a skinned mesh does not move the mesh.
+            // The node of a skinned mesh does not move the mesh.
             { "mesh": 0, "skin": 0, "translation": [7, 7, 7] },
             { "name": "lower", "children": [2] },
             { "name": "upper", "translation": [0, 1, 0] },
@@ -187,7 +103,7 @@ fn assert_near(a: &[DVec3], b: &[DVec3], what: &str) {
 }
 
 #[test]
-fn a_skinned_cylinder_bends_as_the_formula_says() {
+fn a_skinned_cylinder_matches_the_skinning_formula() {
     for sets in 1..=4 {
         let (mesh, rig) = load(&bent(sets), "Bend").unwrap();
         let (vertices, triangles) = cylinder();
@@ -227,7 +143,8 @@ fn replaced(bytes: &[u8], old: &[u8], new: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// A triangle below two nodes, whose channels are these: node, path, interpolation, values of keys at 0, 1 and 3 s.
+/// Triangle below two nodes with these channels: node, path, interpolation, values of keys at 0, 1
+/// and 3 s.
 fn hierarchy(channels: &[(usize, &str, &str, Vec<[f32; 4]>)]) -> Vec<u8> {
     let mut file = File::default();
     let position = file.floats(&[[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]);
@@ -250,14 +167,14 @@ fn hierarchy(channels: &[(usize, &str, &str, Vec<[f32; 4]>)]) -> Vec<u8> {
     }))
 }
 
-/// Where the corner at (1, 0, 0) is at a time.
+/// Position of the corner (1, 0, 0) at a time.
 fn corner(bytes: &[u8], time: f64) -> DVec3 {
     load(bytes, "it").unwrap().1.positions(time).unwrap()[1]
 }
 
 #[test]
-fn nodes_move_their_children_in_steps_and_lines() {
-    // A quarter about y, then about z.
+fn nodes_move_their_children_with_step_and_linear_keys() {
+    // A quarter turn about y, then one about z.
     let half = std::f32::consts::FRAC_1_SQRT_2;
     let about = [[0.0, 0.0, 0.0, 1.0], [0.0, half, 0.0, half], [0.0, 0.0, half, half]];
     let along = [[0.0; 4], [4.0, 0.0, 0.0, 0.0], [4.0, 8.0, 0.0, 0.0]];
@@ -271,16 +188,16 @@ fn nodes_move_their_children_in_steps_and_lines() {
     };
     expect(0.0, [2.0, 0.0, 5.0]);
     expect(0.5, [4.0, 0.0, 5.0]);
-    // The parent looks along x: its x axis is -z of the world.
+    // The parent faces along x: its x axis is -z of the world.
     expect(1.0, [0.0, 0.0, -1.0]);
     expect(2.0, [0.0, 4.0, -1.0]);
-    // It lies on its side: its x axis is y, its y axis -x.
+    // The parent lies on its side: its x axis is y, its y axis -x.
     expect(3.0, [-8.0, 6.0, 5.0]);
     expect(9.0, [-8.0, 6.0, 5.0]);
 }
 
 #[test]
-fn rotations_go_the_short_path_steadily() {
+fn rotations_take_the_short_path_at_a_constant_rate() {
     // 0, 120 and 210 degrees about z, the second and third as the quaternion of the opposite sign.
     let about = |degrees: f32, sign: f32| {
         let (sin, cos) = (0.5 * degrees.to_radians()).sin_cos();
@@ -323,7 +240,7 @@ fn cubic_splines_follow_appendix_c() {
         let at = corner(&file, time);
         assert!(at.distance(expected) < 1e-6, "at {time} s: {at} is not {expected}");
     }
-    // Of a rotation, the result has length 1.
+    // An interpolated rotation is normalized.
     let half = std::f32::consts::FRAC_1_SQRT_2;
     let none = [0.0; 4];
     let ends = [[0.0, 0.0, 0.0, 1.0], [0.0, 0.0, half, half], [0.0, 0.0, 0.0, 1.0]];
@@ -335,7 +252,7 @@ fn cubic_splines_follow_appendix_c() {
 }
 
 #[test]
-fn morph_targets_move_vertices_by_their_weights_sparse_or_not() {
+fn dense_and_sparse_morph_targets_move_vertices() {
     let mut file = File::default();
     let position = file.floats(&[[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]);
     let up = file.floats(&[[0.0, 0.0, 4.0], [0.0; 3], [0.0; 3]]);
@@ -361,7 +278,7 @@ fn morph_targets_move_vertices_by_their_weights_sparse_or_not() {
 }
 
 #[test]
-fn the_frames_of_our_own_glb_are_played_back() {
+fn written_glb_frames_play_back() {
     let mesh = Mesh::grid(4, 3, 1.0, 0.5);
     let path = std::env::temp_dir().join(format!("poplin-io-played-{}.glb", std::process::id()));
     let format = FRAME_FORMATS.iter().find(|format| format.name == "glb").unwrap();
@@ -382,7 +299,7 @@ fn the_frames_of_our_own_glb_are_played_back() {
 }
 
 #[test]
-fn faults_of_animations_name_the_path_and_the_limit() {
+fn errors_of_animations_name_the_path_and_the_limit() {
     let bytes = bent(1);
     let cases = [
         (
@@ -429,7 +346,7 @@ fn faults_of_animations_name_the_path_and_the_limit() {
     for (old, new, expected) in cases {
         let name = if old.contains("STEP") { "Still" } else { "Bend" };
         let damaged = replaced(&bytes, old.as_bytes(), new.as_bytes());
-        // The length of the text is another now.
+        // Update the length of the text chunk.
         let text_length = damaged.len() - bytes.len();
         let mut damaged = damaged;
         let length = u32::from_le_bytes([bytes[12], bytes[13], bytes[14], bytes[15]]);
@@ -458,7 +375,7 @@ fn faults_of_animations_name_the_path_and_the_limit() {
 }
 
 #[test]
-fn a_small_file_that_asks_for_many_zeros_is_refused() {
+fn generated_zeros_are_limited() {
     let zeros = |count: u32| {
         File::default().glb_of(json!({ "componentType": FLOAT, "count": count, "type": "VEC3" }))
     };
@@ -472,7 +389,7 @@ fn a_small_file_that_asks_for_many_zeros_is_refused() {
 }
 
 #[test]
-fn a_small_file_that_names_its_joints_very_often_is_refused() {
+fn repeated_joint_sets_are_limited() {
     let count = 1 << 16;
     let mut file = File::default();
     let joints = file.list("VEC4", 5121, count, &vec![0; 4 * count]);

@@ -1,17 +1,17 @@
-//! The nodes of a glTF file, each in the space of its parent.
+//! Nodes of a glTF file, each in the space of its parent.
 
 use glam::{DMat4, DQuat, DVec3};
 
 use super::json::Json;
 use crate::IoError;
 
-/// Translation, rotation and scale of a node.
+/// Local transform of a node.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Local {
     pub(super) scale: DVec3,
     pub(super) rotation: DQuat,
     pub(super) translation: DVec3,
-    /// In place of the others, if the file has it; such a node cannot be animated.
+    /// Matrix instead of the other fields, if the file has one; such a node cannot be animated.
     matrix: Option<DMat4>,
 }
 
@@ -35,13 +35,13 @@ impl Local {
         self.matrix.unwrap_or_else(own)
     }
 
-    /// Whether the file has it as a matrix.
+    /// Tests whether the file states a matrix.
     pub(super) fn is_matrix(&self) -> bool {
         self.matrix.is_some()
     }
 }
 
-/// A quaternion at length 1; no rotation if it has none.
+/// Normalizes a quaternion; the identity if its length is near 0 or infinite.
 pub(super) fn unit(quaternion: [f64; 4]) -> DQuat {
     let length = quaternion.iter().map(|x: &f64| x * x).sum::<f64>().sqrt();
     match length > 1e-6 && length < 1e6 {
@@ -53,10 +53,10 @@ pub(super) fn unit(quaternion: [f64; 4]) -> DQuat {
 /// All nodes of a file.
 #[derive(Debug)]
 pub(super) struct Nodes {
-    /// As they stand in the file.
+    /// Local transforms as in the file.
     pub(super) locals: Vec<Local>,
     parents: Vec<Option<usize>>,
-    /// Every node after its parent.
+    /// Topological order: every node after its parent.
     order: Vec<usize>,
 }
 
@@ -87,7 +87,7 @@ impl Nodes {
             order.extend(&children[node]);
             next += 1;
         }
-        // What no root leads to is below itself.
+        // Nodes that no root leads to are part of a cycle.
         if let Some(lost) = is_visited.iter().position(|is_visited| !is_visited) {
             let parent = parents[lost].unwrap_or(lost);
             for child in nodes[parent].list("children")? {
@@ -99,12 +99,12 @@ impl Nodes {
         Ok(Self { locals, parents, order })
     }
 
-    /// Those without a parent, in the order of the file.
+    /// Nodes without a parent, in the order of the file.
     pub(super) fn roots(&self) -> impl Iterator<Item = usize> {
         self.order.iter().copied().take_while(|&node| self.parents[node].is_none())
     }
 
-    /// From every node to the world, with these transforms in place of their own.
+    /// Computes the world matrix of every node from the given local transforms.
     pub(super) fn matrices(&self, locals: &[Local]) -> Vec<DMat4> {
         let mut matrices = vec![DMat4::IDENTITY; locals.len()];
         for &node in &self.order {

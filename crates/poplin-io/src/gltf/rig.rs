@@ -1,4 +1,4 @@
-//! Vertices that nodes, skins and morph targets move.
+//! Vertices moved by nodes, skins and morph targets.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -14,14 +14,14 @@ use super::nodes::{Local, Nodes};
 use crate::mesh_file::VertexMotion;
 use crate::{FilePosition, IoError};
 
-/// Most joints of a skin: what vertices can name.
+/// Maximum number of joints of a skin: joint indices have 16 bits.
 const MAX_JOINTS: usize = 1 << 16;
 
-/// Joints, and where the mesh was bound to them.
+/// Joints with their bind poses.
 #[derive(Debug)]
 pub(super) struct Skin {
     pub(super) joints: Vec<usize>,
-    /// From the mesh to each joint.
+    /// Inverse bind matrices, from the mesh to each joint.
     inverse_binds: Vec<DMat4>,
 }
 
@@ -60,41 +60,41 @@ impl Skin {
     }
 }
 
-/// Morph targets of the vertices of a primitive.
+/// Morph targets of the vertices of one primitive.
 #[derive(Debug)]
 pub(super) struct Morph {
-    /// The first of its vertices in those of its part.
+    /// Index of its first vertex in the part.
     pub(super) first: usize,
-    /// Of each, the item of its accessors.
+    /// Accessor item of each vertex.
     pub(super) items: Vec<u32>,
-    /// Displacements, if the target has any.
+    /// Displacements per target, if it has any.
     pub(super) targets: Vec<Option<Accessor>>,
 }
 
-/// The mesh of a node.
+/// Mesh of a node.
 #[derive(Debug)]
 pub(super) struct Part {
     pub(super) node: usize,
     pub(super) skin: Option<usize>,
-    /// The vertices as the file has them.
+    /// Vertices as in the file.
     pub(super) vertices: Vec<DVec3>,
-    /// Joints of the skin and their weights, those of one vertex after those of the one before.
+    /// Joints and weights of all vertices, vertex after vertex.
     pub(super) influences: Vec<(u16, f32)>,
-    /// Where those of each vertex end.
+    /// End of the influences of each vertex (prefix sum).
     pub(super) influence_ends: Vec<u32>,
-    /// Weights of the morph targets.
+    /// Weights of the morph targets at rest.
     pub(super) weights: Vec<f64>,
     pub(super) morphs: Vec<Morph>,
 }
 
-/// Where nodes are, and weights of morph targets that are not those of the file.
+/// Local transforms of nodes, and animated weights of morph targets by node.
 #[derive(Debug)]
 pub(super) struct Pose {
     pub(super) locals: Vec<Local>,
     pub(super) weights: HashMap<usize, Vec<f64>>,
 }
 
-/// The vertices of a file and what moves them.
+/// Vertices of a file with the data that moves them.
 #[derive(Debug)]
 pub(super) struct Rig {
     pub(super) path: PathBuf,
@@ -105,17 +105,18 @@ pub(super) struct Rig {
 }
 
 impl Rig {
-    /// The pose of the file.
+    /// Rest pose of the file.
     pub(super) fn rest(&self) -> Pose {
         Pose { locals: self.nodes.locals.clone(), weights: HashMap::new() }
     }
 
-    /// All vertices in a pose, those of one part after those of the one before.
+    /// Computes all vertices in a pose, part after part.
     pub(super) fn pose(&self, pose: &Pose) -> Result<Vec<DVec3>, IoError> {
         let matrices = self.nodes.matrices(&pose.locals);
         let of_skin = |skin: &Option<Skin>| {
             let skin = skin.as_ref()?;
             let joints = skin.joints.iter().zip(&skin.inverse_binds);
+            // Joint matrix: global transform of the joint times its inverse bind matrix.
             Some(joints.map(|(&joint, bind)| matrices[joint] * *bind).collect())
         };
         let skins: Vec<Option<Vec<DMat4>>> = self.skins.iter().map(of_skin).collect();
@@ -125,7 +126,7 @@ impl Rig {
             let weights = pose.weights.get(&part.node).unwrap_or(&part.weights);
             part.morphs.iter().for_each(|morph| morph.apply(weights, &mut vertices));
             match part.skin.and_then(|skin| skins.get(skin)?.as_ref()) {
-                // The joints alone move a skinned mesh.
+                // Only joints move a skinned mesh; its own node does not.
                 Some(joints) => part.skinned(joints, &mut vertices),
                 None => {
                     let matrix = matrices[part.node];
@@ -160,7 +161,7 @@ impl Morph {
 }
 
 impl Part {
-    /// Moves vertices by the mean of what their joints do.
+    /// Linear blend skinning: x' = sum(w J x) / sum(w).
     fn skinned(&self, joints: &[DMat4], vertices: &mut [DVec3]) {
         let mut begin = 0;
         for (vertex, &end) in vertices.iter_mut().zip(&self.influence_ends) {

@@ -1,4 +1,4 @@
-//! Tests of the reader.
+//! Tests of the glTF reader.
 
 use poplin_model::halves_of_quad;
 
@@ -9,10 +9,11 @@ fn read(bytes: &[u8]) -> Result<Mesh, IoError> {
     parse(bytes.to_vec(), Path::new("test.glb"), None).map(|(parsed, _)| parsed.mesh)
 }
 
-/// Two nodes of one mesh, one below the other: a square of two triangles, whose vertices are listed twice along the diagonal, with
-/// texture coordinates that differ there; then as a strip. All data is in the text.
+/// Two nodes with one mesh, one the parent of the other: a square of two triangles whose vertices
+/// are listed twice along the diagonal, with texture coordinates that differ there. All data is in
+/// the text.
 fn text() -> String {
-    // Positions, coordinates and indices of six vertices.
+    // Positions, texture coordinates and indices of six vertices.
     let data = "AAAAAAAAAAAAAAAAAACAPwAAAAAAAAAAAACAPwAAgD8AAAAAAAAAAAAAAAAAAAAAAACAPwAAgD8AAAAAAAAAAAAAgD8AAAAA\
         AAAAAAAAAAAAAIA/AAAAAAAAgD8AAIA/AAAAAAAAgD8AAIA/AACAPwAAAAAAAAAAAAABAAIAAwAEAAUA";
     format!(
@@ -28,7 +29,7 @@ fn text() -> String {
     )
 }
 
-/// What the writer of frames makes of a grid.
+/// Grid written by the GLB frame writer.
 fn glb() -> (Mesh, Vec<u8>) {
     let mesh = Mesh::grid(4, 3, 1.0, 0.5);
     let path = std::env::temp_dir().join(format!("poplin-io-gltf-{}.glb", std::process::id()));
@@ -46,7 +47,7 @@ fn glb() -> (Mesh, Vec<u8>) {
 }
 
 #[test]
-fn vertices_of_a_node_are_welded_and_seams_keep_their_coordinates() {
+fn vertices_are_merged_per_node_and_seams_keep_their_uvs() {
     let mesh = read(text().as_bytes()).unwrap();
     assert_eq!(mesh.positions.len(), 8, "four of each node");
     assert_eq!(
@@ -54,7 +55,7 @@ fn vertices_of_a_node_are_welded_and_seams_keep_their_coordinates() {
         [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [1.0, 1.0, 0.0], [0.0, 1.0, 0.0]]
     );
     assert_eq!(mesh.positions[5], [-1.0, 0.0, 2.0]);
-    // The second one is mirrored: its triangles still face along z.
+    // The second node mirrors: its triangles still face along z.
     assert_eq!(mesh.triangles, [[0, 1, 2], [0, 2, 3], [4, 6, 5], [4, 7, 6]]);
     assert!(mesh.uvs.is_empty(), "there is a seam");
     let uvs =
@@ -64,16 +65,16 @@ fn vertices_of_a_node_are_welded_and_seams_keep_their_coordinates() {
 }
 
 #[test]
-fn strips_and_fans_are_triangles() {
+fn strips_and_fans_become_triangles() {
     let fan = text().replace(r#""indices": 2"#, r#""indices": 2, "mode": 6"#);
-    // Vertices 0, 3 and 2, 4 are the same: triangles that have both are left out.
+    // Vertices 0 and 3, and 2 and 4, are merged: triangles with both are dropped.
     assert_eq!(read(fan.as_bytes()).unwrap().triangles[..2], [[1, 2, 0], [2, 3, 0]]);
     let strip = text().replace(r#""indices": 2"#, r#""indices": 2, "mode": 5"#);
     assert_eq!(read(strip.as_bytes()).unwrap().triangles[..1], [[0, 1, 2]]);
 }
 
 #[test]
-fn a_file_of_frames_reads_back_as_its_first_frame() {
+fn a_glb_of_frames_reads_as_its_first_frame() {
     let (mesh, bytes) = glb();
     let read = read(&bytes).unwrap();
     assert_eq!(read.positions, mesh.positions);
@@ -84,7 +85,7 @@ fn a_file_of_frames_reads_back_as_its_first_frame() {
 }
 
 #[test]
-fn faults_name_the_path_and_the_limit() {
+fn errors_name_the_path_and_the_limit() {
     let cases = [
         ("\"2.0\"", "\"1.0\"", "asset.version: version 1.0; expected 2.0"),
         (
@@ -142,7 +143,7 @@ fn faults_name_the_path_and_the_limit() {
 }
 
 #[test]
-fn a_small_file_that_names_the_same_mesh_very_often_is_refused_soon() {
+fn repeated_references_to_one_mesh_are_limited() {
     let list = |item: &str, count: usize| vec![item; count].join(",");
     let text = format!(
         r#"{{ "asset": {{ "version": "2.0" }}, "nodes": [{}], "meshes": [{{ "primitives": [{}] }}],

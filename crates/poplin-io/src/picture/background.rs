@@ -1,4 +1,4 @@
-//! Paper and ground: a soft gradient, and a floor with grid lines that show the scale.
+//! Background: a soft gradient, and a floor with grid lines that show the scale.
 
 use glam::{DVec3, Vec3};
 
@@ -10,7 +10,7 @@ use super::studio::{
 };
 use super::{Camera, Surface};
 
-/// The floor under everything that is framed.
+/// Floor below everything in the frame.
 pub(super) struct Ground {
     center: DVec3,
     radius: f64,
@@ -23,14 +23,14 @@ fn ground_radius(camera: &Camera) -> f64 {
     ((high - low).length() * 0.5 * GROUND_RADIUS).max(1e-3)
 }
 
-/// A round distance between grid lines that suits all of these cameras \[m\].
+/// Returns a round distance between grid lines for all of these cameras \[m\].
 pub(super) fn grid_spacing(cameras: &[Camera]) -> f64 {
     let radius = cameras.iter().map(ground_radius).fold(1e-3, f64::max);
     round_length(radius / LINES_PER_RADIUS)
 }
 
 impl Ground {
-    /// The floor of a camera's picture, with grid lines so far apart \[m\].
+    /// Creates the floor of a camera's picture, with this distance between grid lines \[m\].
     pub(super) fn new(camera: &Camera, spacing: f64) -> Self {
         let [low, high] = camera.bounds;
         let middle = (low + high) * 0.5;
@@ -38,7 +38,8 @@ impl Ground {
         Self { center, radius: ground_radius(camera), spacing }
     }
 
-    /// Fills a square picture of `size` pixels with paper, floor, and the shadow of the surfaces.
+    /// Fills a square picture of `size` pixels with the gradient, the floor, and the shadow of the
+    /// surfaces.
     pub(super) fn paint(
         &self,
         camera: &Camera,
@@ -55,9 +56,10 @@ impl Ground {
                 let (x, y) = (column as f64 + 0.5, row as f64 + 0.5);
                 let mut light = paper;
                 if let Some(point) = self.hit(camera, x, y, size) {
-                    // The floor melts into the paper: a horizon would say where the world ends.
+                    // The floor fades into the background, without a horizon.
                     let distance = (point - self.center).length() / self.radius;
                     let fade = (1.0 - distance).clamp(0.0, 1.0) as f32;
+                    // smoothstep
                     let fade = fade * fade * (3.0 - 2.0 * fade);
                     let neighbor = self.hit(camera, x + 0.5, y + 0.5, size).unwrap_or(point);
                     let floor =
@@ -71,16 +73,18 @@ impl Ground {
         }
     }
 
-    /// Where the ray through a pixel meets the floor, seen from above.
+    /// Intersects the ray through a pixel with the floor, if it looks down on it.
     fn hit(&self, camera: &Camera, x: f64, y: f64, size: usize) -> Option<DVec3> {
         let ray = camera.ray(x, y, size as f64);
+        // eye.y + distance ray.y = floor
         let distance = (self.center.y - camera.eye.y) / ray.y;
         (ray.y < 0.0 && distance > 0.0)
             .then(|| camera.eye + ray * distance)
             .filter(|point| point.is_finite())
     }
 
-    /// Fraction of a pixel that grid lines cover; `footprint` is the pixel's extent on the floor \[m\].
+    /// Fraction of a pixel that grid lines cover; `footprint` is the pixel's extent on the floor
+    /// \[m\].
     fn line_cover(&self, point: DVec3, footprint: DVec3) -> f32 {
         let along = |coordinate: f64, width: f64| {
             let width = width.max(1e-12) * LINE_WIDTH;
@@ -99,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_camera_below_the_floor_sees_paper_only() {
+    fn a_camera_below_the_floor_sees_only_the_background() {
         let mut camera = Camera::framing(&[], Default::default());
         let ground = Ground::new(&camera, 1.0);
         camera.eye.y = ground.center.y - 1.0;

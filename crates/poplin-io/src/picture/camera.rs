@@ -1,4 +1,4 @@
-//! The viewpoint.
+//! Camera and framing.
 
 use std::str::FromStr;
 
@@ -7,49 +7,52 @@ use glam::DVec3;
 use super::Surface;
 use super::surface::is_drawable;
 
-/// Half the vertical field of view: the tangent of 15 degrees, a portrait lens with little distortion.
+/// Tangent of half the vertical field of view: 15 degrees, a portrait lens with little distortion.
 pub const TAN_HALF_FIELD: f64 = 0.268;
 
-/// Fraction of the picture's half-width that the cloths may fill; the rest is margin for the label.
+/// Fraction of the picture's half-width that the cloths may fill; the rest is a margin for the
+/// label.
 const FILL: f64 = 0.86;
 
-/// How far from its first position a cloth stays in the frame, in diagonals of the first moment.
+/// Distance from its first position within which a cloth is framed, in diagonals of the first
+/// moment.
 const REACH: f64 = 1.25;
 
-/// Fraction of the vertices that may lie outside the box from which the reach is measured, on each side of each axis.
+/// Fraction of outlying vertices ignored for the reach, on each side of each axis.
 const OUTLIER_FRACTION: f64 = 0.01;
 
-/// Most vertices that enter one order statistic; more are sampled evenly.
+/// Maximum number of vertices in one order statistic; more are sampled evenly.
 const SAMPLE_COUNT: usize = 50_000;
 
 /// Direction from which a scene is seen.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct View {
-    /// Rotation around the vertical \[degrees\], `-360..=360`: 0 looks along -z (from the front), 90 along -x (from the right).
+    /// Rotation around the vertical axis \[degrees\], `-360..=360`: 0 looks along -z (from the
+    /// front), 90 along -x (from the right).
     pub azimuth: f64,
     /// Height of the camera above the horizon \[degrees\], `-89..=89`.
     pub elevation: f64,
 }
 
 impl View {
-    /// From the front right, slightly above (the default).
+    /// View from the front right, slightly above (the default).
     pub const THREE_QUARTER: Self = Self { azimuth: 32.0, elevation: 16.0 };
-    /// Straight from the front.
+    /// View straight from the front.
     pub const FRONT: Self = Self { azimuth: 0.0, elevation: 0.0 };
-    /// Straight from the right.
+    /// View straight from the right.
     pub const SIDE: Self = Self { azimuth: 90.0, elevation: 0.0 };
-    /// Straight from above.
+    /// View straight from above.
     pub const TOP: Self = Self { azimuth: 0.0, elevation: 89.0 };
-    /// From the front right, high above, for what lies flat.
+    /// View from the front right, high above, for flat scenes.
     pub const ABOVE: Self = Self { azimuth: 32.0, elevation: 38.0 };
 
-    /// The view that shows these moments best: [`View::ABOVE`] if they stay flatter than a quarter of their width, else
-    /// [`View::THREE_QUARTER`].
+    /// Returns the view that shows these moments best: [`View::ABOVE`] if their height is less than
+    /// a quarter of their width, otherwise [`View::THREE_QUARTER`].
     pub fn fitting(moments: &[Vec<Surface>]) -> Self {
         Self::of_box(bounds(framed_points(moments).concat().into_iter()))
     }
 
-    /// The same for what is in this box \[m\].
+    /// Returns the view that shows this box \[m\] best.
     pub(super) fn of_box([low, high]: [DVec3; 2]) -> Self {
         let extent = high - low;
         if extent.y < 0.25 * extent.x.max(extent.z) { Self::ABOVE } else { Self::THREE_QUARTER }
@@ -59,7 +62,7 @@ impl View {
 impl FromStr for View {
     type Err = ViewError;
 
-    /// `front`, `side`, `top`, or azimuth and elevation with a comma between: `120,20`.
+    /// Parses `front`, `side`, `top`, or azimuth and elevation separated by a comma: `120,20`.
     fn from_str(text: &str) -> Result<Self, ViewError> {
         let error = || ViewError { text: text.to_owned() };
         match text {
@@ -76,22 +79,22 @@ impl FromStr for View {
     }
 }
 
-/// A text that is no [`View`].
+/// Error of a text that is not a [`View`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "`{text}` is no camera: expected front, side, top, or AZIMUTH,ELEVATION in degrees, -360..=360 and -89..=89"
+    "`{text}` is not a camera: expected front, side, top, or AZIMUTH,ELEVATION in degrees, -360..=360 and -89..=89"
 )]
 pub struct ViewError {
     text: String,
 }
 
 impl View {
-    /// Smallest and largest azimuth \[degrees\].
+    /// Minimum and maximum azimuth \[degrees\].
     pub(crate) const AZIMUTHS: [f64; 2] = [-360.0, 360.0];
-    /// Smallest and largest elevation \[degrees\].
+    /// Minimum and maximum elevation \[degrees\].
     pub(crate) const ELEVATIONS: [f64; 2] = [-89.0, 89.0];
 
-    /// Whether the angles are in their ranges.
+    /// Tests whether the angles are in their ranges.
     fn is_valid(&self) -> bool {
         let is_in = |angle: f64, [min, max]: [f64; 2]| (min..=max).contains(&angle);
         is_in(self.azimuth, Self::AZIMUTHS) && is_in(self.elevation, Self::ELEVATIONS)
@@ -104,36 +107,36 @@ impl Default for View {
     }
 }
 
-/// A perspective camera for square pictures, y up.
+/// Perspective camera for square pictures, y up.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Camera {
     pub(super) eye: DVec3,
     pub(super) right: DVec3,
     pub(super) up: DVec3,
     pub(super) forward: DVec3,
-    /// Nearest distance drawn \[m\].
+    /// Distance of the near plane \[m\].
     pub(super) near: f64,
-    /// Distance of the eye from the middle of what is framed \[m\].
+    /// Distance of the eye from the center of the framed box \[m\].
     pub(super) distance: f64,
-    /// Smallest and largest corner of what is framed \[m\].
+    /// Lowest and highest corner of the framed box \[m\].
     pub(super) bounds: [DVec3; 2],
     /// Height of the floor \[m\].
     pub(super) floor: f64,
 }
 
 impl Camera {
-    /// The closest camera in this direction that has all moments in the frame.
+    /// Returns the closest camera in this direction with all moments in the frame.
     ///
-    /// A cloth that flies or falls off does not shrink the others to dots: vertices further from the middle of their moment
-    /// than the box of the first one (which leaves out 1 % of outliers per side) and one and a quarter of its diagonals do not
-    /// count and may leave the frame, as do those that are not finite. Without a single vertex the frame is a metre around
-    /// the origin.
+    /// A cloth that flies or falls away does not shrink the rest to dots: vertices far from the
+    /// center of their moment are ignored and may leave the frame, as are those that are not
+    /// finite. The limit is the box of the first moment (without 1 % of outliers per side) plus one
+    /// and a quarter of its diagonals. Without any vertex the frame is a metre around the origin.
     pub fn framing(moments: &[Vec<Surface>], view: View) -> Self {
         Self::around(framed_points(moments).concat(), &[], 0.0, view)
     }
 
-    /// The closest camera in this direction that has all points in the frame, and those of the scenery beside them, no further
-    /// than `reach` \[m\]: what cloth falls on belongs in the picture, the ends of the world do not.
+    /// Returns the closest camera in this direction with all points in the frame, and the points of
+    /// the scenery no farther than `reach` \[m\] from them.
     pub(super) fn around(
         mut points: Vec<DVec3>,
         scenery: &[DVec3],
@@ -145,6 +148,7 @@ impl Camera {
         let (sin_elevation, cos_elevation) = radians(view.elevation.clamp(-89.0, 89.0)).sin_cos();
         let forward =
             -DVec3::new(sin_azimuth * cos_elevation, sin_elevation, cos_azimuth * cos_elevation);
+        // Right-handed: up = right x forward.
         let right = DVec3::new(cos_azimuth, 0.0, -sin_azimuth);
         let up = right.cross(forward);
 
@@ -158,7 +162,8 @@ impl Camera {
         );
         let bounds = box_around(&points);
         let center = (bounds[0] + bounds[1]) * 0.5;
-        // A single point, or a cloth so far out that its vertices fall together, still needs a frame of some size.
+        // A single point, or a cloth so far out that its vertices coincide, still needs a frame of
+        // some size.
         let radius =
             ((bounds[1] - bounds[0]).length() * 0.5).max(1e-3 + center.abs().max_element() * 1e-6);
 
@@ -174,8 +179,8 @@ impl Camera {
         Self { eye, right, up, forward, near, distance, bounds, floor }
     }
 
-    /// Cameras in these directions, as far from the middle of the box of all points as each other, so that everything is in the
-    /// frame of each.
+    /// Returns cameras in these directions, at equal distances from the center of the box of all
+    /// points, each with all points in the frame.
     pub(super) fn around_from(points: &[DVec3], views: &[View]) -> Vec<Self> {
         let [low, high] = box_around(points);
         let center = (low + high) * 0.5;
@@ -185,6 +190,7 @@ impl Camera {
         let needed = |camera: &Self| {
             let needed = |&point: &DVec3| {
                 let DVec3 { x, y, z } = camera.to_axes(point - center);
+                // |s| <= t (D + z)  =>  D >= |s| / t - z
                 x.abs().max(y.abs()) / t - z
             };
             points.iter().map(needed).fold(camera.distance, f64::max)
@@ -197,29 +203,31 @@ impl Camera {
         cameras
     }
 
-    /// The same, no nearer than this \[m\].
+    /// Moves the camera back to at least this distance \[m\].
     pub(super) fn no_nearer_than(self, distance: f64) -> Self {
         let back = (distance - self.distance).max(0.0);
         Self { eye: self.eye - self.forward * back, distance: self.distance + back, ..self }
     }
 
-    /// Position in camera axes: to the right, up, and ahead \[m\].
+    /// Converts a position to camera axes: right, up and ahead \[m\].
     pub(super) fn to_view(self, position: DVec3) -> DVec3 {
         self.to_axes(position - self.eye)
     }
 
-    /// A direction in camera axes.
+    /// Converts a direction to camera axes.
     pub(super) fn to_axes(self, direction: DVec3) -> DVec3 {
         DVec3::new(direction.dot(self.right), direction.dot(self.up), direction.dot(self.forward))
     }
 
-    /// Pixel coordinates of a point in camera axes that is not behind the camera, in a picture of `size` pixels.
+    /// Projects a point in camera axes, not behind the camera, to pixels of a picture of `size`
+    /// pixels.
     pub(super) fn to_pixel(view: DVec3, size: f64) -> [f64; 2] {
+        // Perspective division; y points down in pixels.
         let scale = 0.5 * size / (view.z * TAN_HALF_FIELD);
         [0.5 * size + view.x * scale, 0.5 * size - view.y * scale]
     }
 
-    /// Direction of the ray through a pixel coordinate.
+    /// Returns the direction of the ray through a pixel.
     pub(super) fn ray(&self, x: f64, y: f64, size: f64) -> DVec3 {
         let (across, upward) =
             ((2.0 * x / size - 1.0) * TAN_HALF_FIELD, (1.0 - 2.0 * y / size) * TAN_HALF_FIELD);
@@ -227,10 +235,12 @@ impl Camera {
     }
 }
 
-/// The closest camera on one axis: its offset and its distance, from `(offset, depth)` of all points.
+/// Fits the closest camera on one axis: its offset and distance, from `(offset, depth)` of all
+/// points.
 fn fit(points: impl Iterator<Item = (f64, f64)>) -> (f64, f64) {
-    // In the frame:  |s - c| <= t (D + z)  for all points, with offset c, distance D, t = fill * tan(field/2)
-    //   =>  max(s - t z) <= t D + c  and  max(-s - t z) <= t D - c;  equality in both yields c and the smallest D.
+    // In the frame:  |s - c| <= t (D + z)  for all points, with offset c, distance D, t = fill *
+    // tan(field/2) =>  max(s - t z) <= t D + c  and  max(-s - t z) <= t D - c;  equality in both
+    // yields c and the smallest D.
     let t = TAN_HALF_FIELD * FILL;
     let (plus, minus) = points
         .fold((f64::NEG_INFINITY, f64::NEG_INFINITY), |(plus, minus), (s, z)| {
@@ -239,7 +249,7 @@ fn fit(points: impl Iterator<Item = (f64, f64)>) -> (f64, f64) {
     ((plus - minus) * 0.5, (plus + minus) / (2.0 * t))
 }
 
-/// The box of these points \[m\]; a metre around the origin if there are none.
+/// Bounding box of points \[m\]; a metre around the origin without points.
 pub(super) fn box_around(points: &[DVec3]) -> [DVec3; 2] {
     if points.is_empty() {
         [DVec3::splat(-0.5), DVec3::splat(0.5)]
@@ -248,7 +258,7 @@ pub(super) fn box_around(points: &[DVec3]) -> [DVec3; 2] {
     }
 }
 
-/// Drawable positions of all corners of triangles.
+/// Positions of all corners of drawable triangles.
 pub(super) fn drawn_points(surfaces: &[Surface]) -> Vec<DVec3> {
     let mut points = Vec::new();
     for surface in surfaces {
@@ -264,7 +274,7 @@ pub(super) fn drawn_points(surfaces: &[Surface]) -> Vec<DVec3> {
     points
 }
 
-/// The points of each moment that count for its frame: those near enough to its middle.
+/// Points of each moment that count for the frame: those near its center.
 pub(super) fn framed_points(moments: &[Vec<Surface>]) -> Vec<Vec<DVec3>> {
     let mut points: Vec<_> = moments.iter().map(|moment| drawn_points(moment)).collect();
     if let Some(reach) = points.iter().find_map(|points| reach_of(points)) {
@@ -273,20 +283,22 @@ pub(super) fn framed_points(moments: &[Vec<Surface>]) -> Vec<Vec<DVec3>> {
     points
 }
 
-/// How far from its middle, along each axis, every moment is framed if the first one has these points \[m\]; `None` without a point.
+/// Returns the distance from its center, along each axis, within which a moment is framed if the
+/// first one has these points \[m\]; `None` without a point.
 pub(super) fn reach_of(points: &[DVec3]) -> Option<DVec3> {
     let [low, high] = inner_bounds(points, OUTLIER_FRACTION);
     let reach = (high - low) * 0.5 + DVec3::splat((high - low).length() * REACH + 1e-3);
     (!points.is_empty()).then_some(reach)
 }
 
-/// Drops the points of a moment that are farther from its middle than this.
+/// Drops the points of a moment that are farther than `reach` from its center.
 pub(super) fn keep_near(points: &mut Vec<DVec3>, reach: DVec3) {
+    // Without half of the points on each side, the bounds are the median.
     let [middle, _] = inner_bounds(points, 0.5);
     points.retain(|&point| (point - middle).abs().cmple(reach).all());
 }
 
-/// Directions in which points are outermost: along the axes, and between two and three of them.
+/// Directions of extreme points: along the axes, and between two and three of them.
 const DIRECTIONS: [[f64; 3]; 13] = [
     [1.0, 0.0, 0.0],
     [0.0, 1.0, 0.0],
@@ -303,7 +315,7 @@ const DIRECTIONS: [[f64; 3]; 13] = [
     [-1.0, 1.0, 1.0],
 ];
 
-/// The outermost of some points in 26 directions: they stand for all where a camera is to have these in its frame.
+/// Returns the outermost points in 26 directions, which represent all points for framing.
 pub(super) fn extremes(points: &[DVec3]) -> Vec<DVec3> {
     let both = DIRECTIONS.iter().flat_map(|&it| [DVec3::from(it), -DVec3::from(it)]);
     let outermost = |direction: DVec3| {
@@ -312,7 +324,7 @@ pub(super) fn extremes(points: &[DVec3]) -> Vec<DVec3> {
     both.filter_map(outermost).collect()
 }
 
-/// Box of the points without the outermost fraction on each side.
+/// Bounding box without the outermost fraction of points on each side.
 fn inner_bounds(points: &[DVec3], fraction: f64) -> [DVec3; 2] {
     let mut bounds = [DVec3::ZERO; 2];
     for axis in 0..3 {
@@ -353,7 +365,7 @@ mod tests {
     }
 
     #[test]
-    fn every_moment_is_in_the_frame_and_touches_its_margin() {
+    fn the_frame_contains_every_moment_tightly() {
         let moments = [square([0.0; 3]), square([1.0, -0.5, 0.3])];
         let camera = Camera::framing(&moments, View::default());
         let all: Vec<_> =
@@ -364,14 +376,14 @@ mod tests {
     }
 
     #[test]
-    fn a_cloth_that_falls_away_leaves_the_frame_of_the_others_alone() {
+    fn a_cloth_that_falls_away_does_not_change_the_frame() {
         let camera = Camera::framing(&[square([0.0; 3])], View::default());
         let fallen: Vec<_> = [square([0.0; 3]), square([0.0, -500.0, 0.0])].concat();
         assert_eq!(Camera::framing(&[square([0.0; 3]), fallen], View::default()), camera);
     }
 
     #[test]
-    fn scenery_beside_the_cloths_is_framed_and_far_scenery_is_not() {
+    fn only_nearby_scenery_is_framed() {
         let moments = [square([0.0; 3])];
         let with = |scenery: &[DVec3]| {
             Camera::around(framed_points(&moments).concat(), scenery, 0.5, View::default())
@@ -384,7 +396,7 @@ mod tests {
     }
 
     #[test]
-    fn what_lies_flat_is_seen_from_above() {
+    fn flat_scenes_are_seen_from_above() {
         let lying = square([0.0; 3]).into_iter().map(|surface| {
             let positions = surface.positions.iter().map(|p| [p[0], 0.0, p[1]]).collect();
             Surface { positions, ..surface }

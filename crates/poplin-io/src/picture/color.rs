@@ -5,7 +5,7 @@ use glam::Vec3;
 /// An sRGB colour, red, green, blue, `0..=255` each.
 pub type Color = [u8; 3];
 
-/// Muted hues that stay apart from each other and from the paper.
+/// Muted hues, distinct from each other and from the background.
 const CLOTH_COLORS: [Color; 8] = [
     [78, 112, 158],
     [196, 104, 82],
@@ -17,12 +17,12 @@ const CLOTH_COLORS: [Color; 8] = [
     [128, 124, 112],
 ];
 
-/// A colour for the cloth of index `index`; they repeat after eight.
+/// Returns the colour of cloth `index`; colours repeat after eight.
 pub fn cloth_color(index: usize) -> Color {
     CLOTH_COLORS[index % CLOTH_COLORS.len()]
 }
 
-/// Strong hues for thin lines on a pale surface, neighbours far apart.
+/// Strong hues for thin lines on pale surfaces; neighbours are distinct.
 const LINE_COLORS: [Color; 12] = [
     [31, 119, 180],
     [214, 39, 40],
@@ -38,12 +38,12 @@ const LINE_COLORS: [Color; 12] = [
     [240, 170, 150],
 ];
 
-/// A colour for the group of lines of index `index`; they repeat after twelve.
+/// Returns the colour of line group `index`; colours repeat after twelve.
 pub fn line_color(index: usize) -> Color {
     LINE_COLORS[index % LINE_COLORS.len()]
 }
 
-/// Linear light of an sRGB colour (IEC 61966-2-1).
+/// Converts sRGB to linear light (IEC 61966-2-1).
 pub fn to_linear(color: Color) -> Vec3 {
     Vec3::from_array(color.map(|channel| {
         let value = f32::from(channel) / 255.0;
@@ -51,7 +51,7 @@ pub fn to_linear(color: Color) -> Vec3 {
     }))
 }
 
-/// The nearest sRGB colour of linear light; light beyond white is clipped (IEC 61966-2-1).
+/// Converts linear light to the nearest sRGB colour; light beyond white is clipped (IEC 61966-2-1).
 pub(super) fn to_srgb(light: Vec3) -> Color {
     light.to_array().map(|value| {
         let value = value.clamp(0.0, 1.0);
@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_grey_survives_the_way_to_light_and_back() {
+    fn greys_round_trip_through_linear_light() {
         for value in 0..=255 {
             assert_eq!(to_srgb(to_linear([value; 3])), [value; 3]);
         }

@@ -1,4 +1,4 @@
-//! Coarse triangles drawn as curved ones: Phong tessellation (Boubekeur and Alexa, 2008).
+//! Curved rendering of coarse triangles: Phong tessellation (Boubekeur and Alexa, 2008).
 
 use glam::{DVec3, Vec2};
 
@@ -6,16 +6,17 @@ use super::raster::Corner;
 use super::visibility::Visibility;
 use super::{Camera, Surface};
 
-/// How much of the curvature is drawn; 3/4 in the paper, less here, where cloth has creases.
+/// Strength of the curvature; 3/4 in the paper, less here, where cloth has creases.
 const STRENGTH: f64 = 0.6;
 
-/// Length of an edge on the screen that is drawn straight \[pixels\].
+/// Length below which an edge on the screen is drawn straight \[pixels\].
 const STRAIGHT: f64 = 8.0;
 
-/// Most pieces of an edge.
+/// Maximum number of pieces per edge.
 const MAX_PIECES: u32 = 4;
 
-/// Pieces that the edges of a surface are cut into: as many for all, since neighbours with others would leave gaps.
+/// Returns the number of pieces per edge of a surface: the same for all, as neighbours with
+/// different numbers would leave gaps.
 pub(super) fn pieces(surface: &Surface, camera: &Camera, size: usize) -> u32 {
     let pixel = |vertex: usize| {
         let view = camera.to_view(DVec3::from(surface.positions[vertex].map(f64::from)));
@@ -32,7 +33,7 @@ pub(super) fn pieces(surface: &Surface, camera: &Camera, size: usize) -> u32 {
     ((mean / STRAIGHT) as u32 + u32::from(mean > STRAIGHT)).clamp(1, MAX_PIECES)
 }
 
-/// Calls `draw` for each piece of a triangle whose edges are cut into so many.
+/// Calls `draw` for each piece of a triangle whose edges are divided into `pieces`.
 pub(super) fn for_each_piece(corners: [Corner; 3], pieces: u32, mut draw: impl FnMut([Corner; 3])) {
     if pieces == 1 {
         return draw(corners);
@@ -52,8 +53,10 @@ pub(super) fn for_each_piece(corners: [Corner; 3], pieces: u32, mut draw: impl F
     }
 }
 
-/// The point of these weights on the curved triangle: drawn towards the tangent planes of the corners.
+/// Returns the point with these barycentric weights on the curved triangle, moved towards the
+/// tangent planes of the corners.
 fn curved(corners: &[Corner; 3], weights: [f64; 3]) -> Corner {
+    // p* = sum over corners k of w_k (p projected to the tangent plane of k)
     let flat: DVec3 = (0..3).map(|k| corners[k].view * weights[k]).sum();
     let shift: DVec3 = (0..3)
         .map(|k| {
@@ -97,7 +100,8 @@ mod tests {
             middle = middle.max(((a + b + c) / 3.0).length());
             assert!(piece.iter().all(|corner| corner.view.length() <= 1.0 + 1e-9));
         });
-        // The flat triangle is 0.577 from the center and 0.866 large; the octant of the ball 1 and 1.571.
+        // The flat triangle has distance 0.577 from the center and area 0.866; the octant of the
+        // ball 1 and 1.571.
         assert!(middle > 0.7 && area > 0.95, "{middle} {area}");
         let [a, ..] = corners();
         assert_eq!(curved(&corners(), [1.0, 0.0, 0.0]).view, a.view);

@@ -15,8 +15,8 @@ pub(super) fn text_width(text: &str) -> u32 {
     (text.chars().count() * get_raster_width(WEIGHT, HEIGHT)).try_into().unwrap_or(u32::MAX)
 }
 
-/// Writes a text with its upper left corner at `(left, top)`, cut off at `right`. Characters that the font lacks become
-/// a question mark.
+/// Draws a text with its upper left corner at `(left, top)`, cropped at `right`. Characters missing
+/// in the font become a question mark.
 pub(super) fn draw_text(
     image: &mut Image,
     text: &str,

@@ -12,23 +12,23 @@ use super::visibility::Visibility;
 /// Width of a line, as a fraction of the tile's side; at least a pixel and a half.
 const WIDTH: f64 = 1.0 / 420.0;
 
-/// How far a line is raised above the surface that it lies on, towards the eye, in widths.
+/// Lift of a line towards the eye above the surface that it lies on, in line widths.
 const LIFT: f64 = 1.5;
 
-/// Fraction of its first and of its last segment that a line leaves free, so that one line's end can be distinguished from
-/// another's beginning.
+/// Fraction of its first and last segment that a line leaves free, so that the end of one line is
+/// distinct from the start of another.
 const GAP: f64 = 0.2;
 
-/// A line through points, in one colour, drawn where no surface hides it.
+/// Line through points, in one colour, drawn where no surface hides it.
 #[derive(Debug, Clone)]
 pub struct Line {
-    /// Its points \[m\]. Segments with an end that is not finite are left out.
+    /// Points \[m\]. Segments with an end that is not finite are skipped.
     pub points: Vec<[f32; 3]>,
-    /// Its colour, whatever the light.
+    /// Colour, independent of the light.
     pub color: Color,
 }
 
-/// Draws a line into a canvas of so many samples a pixel.
+/// Draws a line into a canvas with `samples` samples per pixel.
 pub(super) fn draw_line(canvas: &mut Canvas, line: &Line, camera: &Camera, samples: usize) {
     let light = to_linear(line.color);
     let width = (WIDTH * canvas.size as f64).max(1.5 * samples as f64);
@@ -48,9 +48,11 @@ pub(super) fn draw_line(canvas: &mut Canvas, line: &Line, camera: &Camera, sampl
     }
 }
 
-/// The corners of a segment as a ribbon that faces the eye, in camera axes, `width` samples wide on a picture of `size`.
+/// Returns the corners of a segment as a ribbon that faces the eye, in camera axes, `width` samples
+/// wide on a picture of `size` samples.
 fn ribbon([a, b]: [DVec3; 2], width: f64, size: f64) -> [DVec3; 4] {
-    // One sample at distance z is 2 z tan(field/2) / size wide; moved along its ray a point stays where it is in the picture.
+    // One sample at distance z is 2 z tan(field/2) / size wide; moved along its ray a point stays
+    // where it is in the picture.
     let sample = 2.0 * TAN_HALF_FIELD / size;
     let [a, b] = [a, b].map(|end| end * (1.0 - LIFT * width * sample));
     let along = (b.truncate() * a.z - a.truncate() * b.z).normalize_or_zero();
@@ -71,7 +73,7 @@ mod tests {
     use super::*;
     use crate::picture::{ContactSheet, Image, Surface, View};
 
-    /// A square of a metre, seen from the front, with a line.
+    /// Square of a metre, seen from the front, with a line.
     fn draw(points: Vec<[f32; 3]>) -> Image {
         let corners = [[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]];
         let positions = corners.map(|[x, y]| [x, y, 0.0]).to_vec();
@@ -92,11 +94,12 @@ mod tests {
     }
 
     #[test]
-    fn a_line_on_a_surface_is_seen_from_end_to_end_but_for_its_gaps_and_hidden_behind_it() {
+    fn lines_are_visible_on_a_surface_and_hidden_behind_it() {
         let level =
             |depth: f32| draw(vec![[0.1, 0.5, depth], [0.5, 0.5, depth], [0.9, 0.5, depth]]);
         let on = red_count(&level(0.0));
-        // 0.8 m less two gaps of 0.08 m, where a metre takes 172 of the 200 pixels, two pixels wide at most.
+        // 0.8 m less two gaps of 0.08 m, where a metre takes 172 of the 200 pixels, at most two
+        // pixels wide.
         assert!((80..=240).contains(&on), "{on}");
         assert_eq!(red_count(&level(-0.1)), 0);
         assert!(red_count(&level(0.1)) >= on);

@@ -2,7 +2,10 @@
 //!
 //! ```no_run
 //! use poplin_io::picture::{ContactSheet, Surface, cloth_color};
-//! # fn example(positions: Vec<[f32; 3]>, triangles: Vec<[u32; 3]>) -> Result<(), poplin_io::IoError> {
+//! # fn example(
+//! #     positions: Vec<[f32; 3]>,
+//! #     triangles: Vec<[u32; 3]>,
+//! # ) -> Result<(), poplin_io::IoError> {
 //! let mut sheet = ContactSheet::new(4, 2, 400)?;
 //! sheet.add("frame 15  0.25 s", vec![Surface::new(positions, triangles, cloth_color(0))])?;
 //! sheet.write_png("flag.png")

@@ -1,4 +1,4 @@
-//! Pictures that were drawn apart, side by side.
+//! Mosaics of separately drawn pictures.
 
 use std::fs::File;
 use std::io::BufReader;
@@ -11,27 +11,27 @@ use crate::IoError;
 
 const EMPTY: Color = [226, 222, 215];
 
-/// Most pixels along a side of a tile.
+/// Maximum side of a tile in pixels.
 const MAX_SIDE: u32 = 4096;
 
 /// Distance of a label from the sides of its tile in pixels.
 const INSET: u32 = 8;
 
-/// A picture of a mosaic.
+/// Tile of a mosaic.
 #[derive(Debug, Clone)]
 pub struct MosaicTile {
-    /// What it is of, written at its bottom.
+    /// Label at the bottom.
     pub label: String,
-    /// The picture; `None` is left grey.
+    /// Picture; `None` leaves the tile grey.
     pub image: Option<Image>,
 }
 
 impl Image {
-    /// Reads an RGB picture as [`Image::write_png`] writes it.
+    /// Reads an RGB picture as written by [`Image::write_png`].
     ///
     /// # Errors
-    /// [`IoError::Open`] if there is none, [`IoError::PngRead`] if it is damaged, of other colours, or has more than 4096 pixels along a
-    /// side.
+    /// [`IoError::Open`] if the file is missing, [`IoError::PngRead`] if it is damaged, not 8-bit
+    /// RGB, or has more than 4096 pixels along a side.
     pub fn read_png(path: impl AsRef<Path>) -> Result<Self, IoError> {
         let path = path.as_ref();
         let file = File::open(path).map_err(IoError::open(path))?;
@@ -55,7 +55,8 @@ impl Image {
         Ok(Self { width, height, pixels })
     }
 
-    /// Draws pictures in rows of nearly as many as there are rows, each in a square of `side` pixels, those that are larger cut off.
+    /// Draws pictures in a nearly square arrangement, each in a square of `side` pixels; larger
+    /// pictures are cropped.
     pub fn mosaic(side: u32, tiles: &[MosaicTile]) -> Self {
         let columns = (tiles.len() as f64).sqrt().ceil().max(1.0) as u32;
         let rows = (tiles.len() as u32).div_ceil(columns).max(1);
@@ -95,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn a_larger_picture_is_cut_off_and_a_smaller_one_leaves_a_rim() {
+    fn larger_pictures_are_cropped_and_smaller_ones_leave_a_rim() {
         let large = Image::mosaic(32, &[tile(RED)]);
         assert_eq!(large.pixels, vec![RED; 32 * 32]);
         let small = Image::mosaic(48, &[tile(RED)]);
@@ -106,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn pictures_come_back_and_damaged_ones_are_refused() {
+    fn pictures_round_trip_and_damaged_ones_are_rejected() {
         let path = std::env::temp_dir().join(format!("poplin-mosaic-{}.png", std::process::id()));
         let image = Image::mosaic(40, &[tile(RED), tile(EMPTY)]);
         image.write_png(&path).unwrap();

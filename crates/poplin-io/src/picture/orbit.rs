@@ -1,4 +1,4 @@
-//! A camera for renderers that show scenes while they run: it looks at a point from a distance.
+//! Orbit camera for interactive renderers: it looks at a point from a distance.
 
 use glam::camera::rh::proj::directx::perspective;
 use glam::camera::rh::view::look_to_mat4;
@@ -7,31 +7,33 @@ use glam::{DVec3, Mat4, Vec3};
 use super::View;
 use super::camera::TAN_HALF_FIELD;
 
-/// Largest elevation \[degrees\]: above it, up would be undefined.
+/// Maximum elevation \[degrees\]: beyond it, up would be undefined.
 const STEEPEST: f64 = 89.0;
 
-/// Fraction of the picture that what is framed may fill.
+/// Fraction of the picture that the framed box may fill.
 const FILL: f64 = 0.86;
 
-/// A camera that orbits a point.
+/// Camera that orbits a point.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Orbit {
-    /// What it looks at \[m\].
+    /// Point that it looks at \[m\].
     pub target: DVec3,
-    /// How far from there it is \[m\].
+    /// Distance from the target \[m\].
     pub distance: f64,
-    /// Where it is, seen from there.
+    /// Direction from the target to the camera.
     pub view: View,
 }
 
 impl Orbit {
-    /// A camera that has the box from `low` to `high` \[m\] in a picture of so many pixels.
+    /// Returns a camera with the box from `low` to `high` \[m\] in a picture of this size in
+    /// pixels.
     pub fn framing([low, high]: [DVec3; 2], view: View, [width, height]: [f64; 2]) -> Self {
         let mut orbit = Self { target: (low + high) * 0.5, distance: 1.0, view };
         let [right, up, ahead] = orbit.axes();
         let aspect = (width / height.max(1.0)).max(0.1);
         let half = (high - low) * 0.5;
-        // In the frame:  |s| <= t (D + z)  for every corner, s across or up, z ahead  =>  D = max(|s| / t - z).
+        // In the frame:  |s| <= t (D + z)  for every corner, s across or up, z ahead  =>  D =
+        // max(|s| / t - z).
         let reach =
             |corner: DVec3, axis: DVec3, t: f64| corner.dot(axis).abs() / t - corner.dot(ahead);
         let t = TAN_HALF_FIELD * FILL;
@@ -46,7 +48,7 @@ impl Orbit {
         orbit
     }
 
-    /// Right, up and ahead, unit vectors.
+    /// Unit vectors to the right, up and ahead.
     pub fn axes(&self) -> [DVec3; 3] {
         let (sin_azimuth, cos_azimuth) = self.view.azimuth.to_radians().sin_cos();
         let (sin_elevation, cos_elevation) = self.view.elevation.to_radians().sin_cos();
@@ -56,12 +58,12 @@ impl Orbit {
         [right, right.cross(ahead), ahead]
     }
 
-    /// Where the camera is \[m\].
+    /// Position of the camera \[m\].
     pub fn eye(&self) -> DVec3 {
         self.target - self.axes()[2] * self.distance
     }
 
-    /// From the world to the clip space of a picture of so many pixels.
+    /// Returns the matrix from the world to the clip space of a picture of this size in pixels.
     pub fn clip_from_world(&self, [width, height]: [f64; 2]) -> Mat4 {
         let field = 2.0 * TAN_HALF_FIELD.atan();
         let aspect = (width / height.max(1.0)) as f32;
@@ -71,29 +73,29 @@ impl Orbit {
             * look_to_mat4(eye.as_vec3(), self.axes()[2].as_vec3(), Vec3::Y)
     }
 
-    /// Rotates by a drag of so many pixels.
+    /// Rotates by a drag in pixels.
     pub fn rotate(&mut self, [x, y]: [f64; 2]) {
         self.view.azimuth = (self.view.azimuth - x * 0.4).rem_euclid(360.0);
         self.view.elevation = (self.view.elevation + y * 0.4).clamp(-STEEPEST, STEEPEST);
     }
 
-    /// Moves along the picture by a drag of so many pixels, in a picture of that height.
+    /// Moves in the picture plane by a drag in pixels, in a picture of this height.
     pub fn pan(&mut self, [x, y]: [f64; 2], height: f64) {
         let [right, up, _] = self.axes();
         self.target += (up * y - right * x) * self.pixel(height);
     }
 
-    /// Comes nearer by a factor.
+    /// Divides the distance by a factor.
     pub fn zoom(&mut self, factor: f64) {
         self.distance = (self.distance / factor).clamp(1e-3, 1e6);
     }
 
-    /// Extent of a pixel at the target, in a picture of that height \[m\].
+    /// Size of a pixel at the target, in a picture of this height \[m\].
     pub fn pixel(&self, height: f64) -> f64 {
         2.0 * TAN_HALF_FIELD * self.distance / height.max(1.0)
     }
 
-    /// Direction of the ray through a pixel of a picture of that size.
+    /// Returns the direction of the ray through a pixel of a picture of this size.
     pub fn ray(&self, [x, y]: [f64; 2], [width, height]: [f64; 2]) -> DVec3 {
         let [right, up, ahead] = self.axes();
         let half = height.max(1.0) * 0.5;
@@ -110,7 +112,7 @@ mod tests {
     const SIZE: [f64; 2] = [1280.0, 800.0];
 
     #[test]
-    fn the_frame_holds_the_box_and_not_much_more() {
+    fn the_frame_contains_the_box_tightly() {
         let [low, high] = [DVec3::new(-1.0, 0.0, -0.5), DVec3::new(1.0, 2.0, 0.5)];
         let orbit = Orbit::framing([low, high], View::default(), SIZE);
         let clip = orbit.clip_from_world(SIZE);

@@ -1,15 +1,15 @@
-//! A triangle rasteriser with depth buffer.
+//! Triangle rasterizer with a depth buffer.
 //!
-//! Written here and not with `euc`, the software renderer on crates.io: its 0.5.3 asserts on triangles without area and
-//! on vertices behind the camera, does not clip, and cloth that has gone wrong has all of those. `tiny-skia` and
-//! `raqote` are 2D.
+//! This replaces `euc`, the software renderer on crates.io: its 0.5.3 asserts on triangles without
+//! area and on vertices behind the camera, and does not clip; failed cloth simulations have all of
+//! those. `tiny-skia` and `raqote` are 2D.
 
 use glam::{DVec3, Vec2, Vec3};
 
 use super::Camera;
 use super::visibility::Visibility;
 
-/// A corner in camera axes with its unit normal, or zero, and the light that reaches it.
+/// Corner in camera axes with its unit normal, or zero, and the light that reaches it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Corner {
     pub(super) view: DVec3,
@@ -31,11 +31,11 @@ impl Corner {
     }
 }
 
-/// A square picture of linear light with a depth buffer.
+/// Square picture of linear light with a depth buffer.
 pub(super) struct Canvas {
     pub(super) size: usize,
     pub(super) light: Vec<Vec3>,
-    /// 1/distance of what is drawn, 0 for the background.
+    /// 1 / depth of the drawn surface, 0 for the background.
     nearness: Vec<f32>,
 }
 
@@ -44,8 +44,8 @@ impl Canvas {
         Self { size, light: vec![Vec3::ZERO; size * size], nearness: vec![0.0; size * size] }
     }
 
-    /// Draws a triangle. `shade(normal, visibility, is_front)` returns the light of a sample from the interpolated normal,
-    /// which is not of unit length, and the visibility of the side that is seen.
+    /// Draws a triangle. `shade(normal, visibility, is_front)` returns the light of a sample from
+    /// the interpolated normal, which is not normalized, and the visibility of the visible side.
     pub(super) fn draw(
         &mut self,
         corners: [Corner; 3],
@@ -56,12 +56,14 @@ impl Canvas {
         for last in 2..count {
             let triangle = [clipped[0], clipped[last - 1], clipped[last]];
             let pixels = triangle.map(|corner| Camera::to_pixel(corner.view, self.size as f64));
-            // Attributes divided by depth are linear on the screen; the normal's length does not matter.
+            // Perspective-correct interpolation: attribute / depth is linear on the screen. The
+            // normal's length does not matter.
             let inverse = triangle.map(|corner| (1.0 / corner.view.z) as f32);
             let normals = [0, 1, 2].map(|index| triangle[index].normal * inverse[index]);
             fill_triangle(pixels, self.size, |sample, weights, is_front| {
                 let nearness =
                     weights[0] * inverse[0] + weights[1] * inverse[1] + weights[2] * inverse[2];
+                // Depth test: a larger 1 / depth is nearer.
                 if nearness > self.nearness[sample] {
                     self.nearness[sample] = nearness;
                     let normal =
@@ -80,7 +82,8 @@ impl Canvas {
     }
 }
 
-/// Cuts a triangle at the near plane (Sutherland and Hodgman, 1974): a convex polygon of up to four corners.
+/// Clips a triangle at the near plane (Sutherland and Hodgman, 1974): a convex polygon of up to
+/// four corners.
 fn clip_near(corners: [Corner; 3], near: f64) -> ([Corner; 4], usize) {
     let mut clipped = [corners[0]; 4];
     let mut count = 0;
@@ -101,8 +104,9 @@ fn clip_near(corners: [Corner; 3], near: f64) -> ([Corner; 4], usize) {
     (clipped, count)
 }
 
-/// Calls `fill(sample, weights, is_front)` for each sample whose centre lies in the triangle, in a square grid of `size`
-/// samples, y down. `sample` is `row * size + column`; front is counter-clockwise as seen.
+/// Calls `fill(sample, weights, is_front)` for each sample whose centre lies in the triangle, in a
+/// square grid of `size` samples, y down. `sample` is `row * size + column`; front is
+/// counter-clockwise as seen.
 pub(super) fn fill_triangle(
     corners: [[f64; 2]; 3],
     size: usize,
@@ -111,6 +115,7 @@ pub(super) fn fill_triangle(
     let [a, b, c] = corners;
     let area = (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0]);
     let inverse_area = 1.0 / area;
+    // Degenerate or not finite: draws nothing.
     if area == 0.0 || !inverse_area.is_finite() || !area.is_finite() {
         return;
     }
@@ -122,7 +127,8 @@ pub(super) fn fill_triangle(
         low as usize..high as usize
     };
     let (columns, rows) = (range(0), range(1));
-    // Weight of a corner = area of the sample with the opposite side / area; linear in x, so a row steps by a constant.
+    // Barycentric weight of a corner = area of the sample with the opposite side / area; linear in
+    // x, so a row steps by a constant.
     let step_a = (b[1] - c[1]) * inverse_area;
     let step_b = (c[1] - a[1]) * inverse_area;
     for row in rows {
@@ -200,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn a_triangle_through_the_camera_plane_is_cut() {
+    fn a_triangle_through_the_camera_plane_is_clipped() {
         let corners = [[0.0, 0.0, -5.0], [1.0, 0.0, 5.0], [-1.0, 0.0, 5.0]].map(corner);
         let (clipped, count) = clip_near(corners, 0.5);
         assert_eq!(count, 4);

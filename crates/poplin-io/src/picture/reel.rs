@@ -1,4 +1,4 @@
-//! Moments of a simulation one after another: an animated PNG.
+//! Animated PNG of the moments of a simulation.
 
 use std::io::{BufReader, BufWriter, Read, Seek, Write};
 use std::path::{Path, PathBuf};
@@ -17,46 +17,47 @@ use super::{Camera, Color, Surface, View};
 use crate::IoError;
 use crate::frames::{Temporary, triples};
 
-/// Pictures of which the colliders are looked at before the first is drawn.
+/// Number of pictures whose colliders are sampled for the frame before drawing.
 const SCOUTED: usize = 8;
 
-/// Finest parts of a second in which the time that a picture is shown is counted.
+/// Finest fraction of a second in which display times are counted [1/s].
 const TICKS: f64 = 10_000.0;
 
-/// How a reel is drawn.
+/// Look of a reel.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ReelLook {
     /// Side of the square pictures \[pixels\], `32..=2048`.
     pub size: u32,
-    /// From where the first is seen (default [`View::fitting`]).
+    /// Camera direction of the first picture (default [`View::fitting`]).
     pub view: Option<View>,
-    /// How far the camera goes around the vertical from the first to where the last is followed by the first \[degrees\]; 0
-    /// stands still, 360 goes once around to the left.
+    /// Rotation of the camera around the vertical axis over one loop \[degrees\]; 0 is still, 360
+    /// is one revolution to the left.
     pub orbit: f64,
-    /// How long each is shown \[s\], `0.0001..=65535`.
+    /// Display time of each picture \[s\], `0.0001..=65535`.
     pub seconds: f64,
 }
 
-/// Moments that wait in a temporary file for their pictures: how large these are in the frame is known when all are there.
+/// Animated PNG in the making. Moments are kept in a temporary file, as the common frame of all
+/// pictures is known only at the end.
 #[derive(Debug)]
 pub struct Reel {
     path: PathBuf,
     frames: Temporary,
     meshes: Vec<(Arc<[[u32; 3]]>, Color)>,
-    /// Vertices of each mesh.
+    /// Number of vertices of each mesh.
     counts: Vec<usize>,
-    /// How far the first moment with a point reaches: what flies off farther does not count for the frame.
+    /// Extent of the first moment with a point; points that fly farther do not affect the frame.
     reach: Option<DVec3>,
-    /// The outermost points of all moments.
+    /// Outermost points of all moments.
     points: Vec<DVec3>,
     moment_count: usize,
 }
 
 impl Reel {
-    /// An empty reel that will be drawn into a file, of surfaces with these triangles and colours.
+    /// Creates an empty reel for a file, with surfaces of these triangles and colours.
     ///
     /// # Errors
-    /// [`IoError::Write`] if there can be no file next to that one.
+    /// [`IoError::Write`] if no temporary file can be created next to `path`.
     pub fn create(
         path: impl AsRef<Path>,
         meshes: Vec<(Arc<[[u32; 3]]>, Color)>,
@@ -67,10 +68,12 @@ impl Reel {
         Ok(Self { path, frames, meshes, counts, reach, points, moment_count: 0 })
     }
 
-    /// Appends a moment: vertex positions \[m\] of every surface, each time as many.
+    /// Appends a moment: vertex positions \[m\] of every surface, with the same vertex counts each
+    /// time.
     ///
     /// # Errors
-    /// [`IoError::Write`] if the disk is full, [`IoError::FrameLength`] for another count of vertices.
+    /// [`IoError::Write`] if the disk is full, [`IoError::FrameLength`] for a different vertex
+    /// count.
     pub fn push(&mut self, parts: Vec<Vec<[f32; 3]>>) -> Result<(), IoError> {
         let counts: Vec<_> = parts.iter().map(Vec::len).collect();
         if self.moment_count == 0 {
@@ -95,12 +98,12 @@ impl Reel {
         meshes.map(|((mesh, color), part)| Surface::new(part, mesh.clone(), *color)).collect()
     }
 
-    /// Draws all moments and writes the file, which is there whole or not at all. `scene` has the label of a moment and what its
-    /// cloths collide with, in the world \[m\].
+    /// Draws all moments and writes the file, which is complete or missing. `scene` returns the
+    /// label and the colliders, in the world \[m\], of a moment.
     ///
     /// # Errors
-    /// What `scene` says, [`IoError::SheetSize`] for a size out of range, [`IoError::Empty`] without a moment,
-    /// [`IoError::Write`] or [`IoError::Png`] if the file cannot be written.
+    /// Errors of `scene`, [`IoError::SheetSize`] for a size out of range, [`IoError::Empty`]
+    /// without a moment, [`IoError::Write`] or [`IoError::Png`] if the file cannot be written.
     pub fn write<E: From<IoError>>(
         self,
         look: ReelLook,
@@ -120,9 +123,10 @@ impl Reel {
         let diagonal = (high - low).length();
         let around = |reach: f64| [low - DVec3::splat(reach), high + DVec3::splat(reach)];
         let [reach, near] = [SOLID_REACH, SCENERY_REACH].map(|part| around(part * diagonal));
-        // What cloth falls on belongs in the picture, the ends of the world do not.
+        // Nearby colliders are part of the frame, distant ones are not.
         let (mut points, mut floor) = (self.points.clone(), None);
         for k in 0..SCOUTED.min(self.moment_count) {
+            // Evenly spread over the run, first and last included.
             let last = self.moment_count - 1;
             let (_, shapes) = scene(k * last / (SCOUTED - 1).min(last.max(1)))?;
             let height = floors(&shapes).filter(|height| (near[0].y..=high.y).contains(height));
@@ -153,9 +157,10 @@ impl Reel {
         encoder.set_depth(png::BitDepth::Eight);
         encoder.set_source_srgb(png::SrgbRenderingIntent::Perceptual);
         encoder.set_animated(self.moment_count as u32, 0).map_err(png_failed)?;
-        // As fine as the count of parts, a 16-bit number, allows.
+        // APNG delays are fractions of two 16-bit numbers: the finest denominator that fits.
         let most = f64::from(u16::MAX);
         let parts = (most / look.seconds).floor().clamp(1.0, TICKS);
+        // delay = shown / parts seconds
         let shown = (look.seconds * parts).round().clamp(1.0, most);
         encoder.set_frame_delay(shown as u16, parts as u16).map_err(png_failed)?;
         let mut writer = encoder.write_header().map_err(png_failed)?;
@@ -197,7 +202,7 @@ impl Reel {
         Ok(part.rename(&self.path)?)
     }
 
-    /// The positions of the next moment.
+    /// Reads the positions of the next moment.
     fn read(&self, reader: &mut impl Read) -> std::io::Result<Vec<Vec<[f32; 3]>>> {
         let part = |&count: &usize| {
             let mut bytes = vec![0; count * 12];
@@ -221,7 +226,7 @@ mod tests {
         entries.map(|it| it.unwrap().file_name().to_string_lossy().into_owned()).collect()
     }
 
-    /// A sheet that falls by 2 m in so many moments.
+    /// Sheet that falls by 2 m in `count` moments.
     fn reel(path: &Path, count: usize) -> Reel {
         let mesh = Mesh::grid(5, 5, 1.0, 1.0);
         let meshes = vec![(mesh.triangulated().into(), [200, 0, 0])];
@@ -234,7 +239,7 @@ mod tests {
         reel
     }
 
-    /// The pictures of a file, and how long each is shown \[s\].
+    /// Reads the pictures of a file and their display times \[s\].
     fn pictures(path: &Path) -> Vec<(Vec<u8>, f64)> {
         let file = std::io::BufReader::new(std::fs::File::open(path).unwrap());
         let mut reader = png::Decoder::new(file).read_info().unwrap();
@@ -248,7 +253,7 @@ mod tests {
         (0..count).map(read).collect()
     }
 
-    /// The mean row of what is red.
+    /// Mean row of the red pixels.
     fn red_row(pixels: &[u8]) -> f64 {
         let rows = pixels.as_chunks::<3>().0.iter().enumerate();
         let red = rows.filter(|(_, pixel)| pixel[0] / 2 > pixel[2]).map(|(k, _)| (k / 64) as f64);
@@ -258,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn every_moment_is_a_picture_of_one_camera_that_has_them_all() {
+    fn one_camera_frames_every_moment() {
         let folder = Scratch::new("reel");
         let path = folder.path("fall.png");
         let floor = Shape::from(Plane { normal: [0.0, 1.0, 0.0], offset: -2.5 });
@@ -273,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn pictures_are_shown_as_long_as_they_are_to_be() {
+    fn display_times_are_stored_precisely() {
         let folder = Scratch::new("delays");
         let path = folder.path("slow.png");
         let scene = |_| Ok::<_, IoError>((String::new(), Vec::new()));
@@ -286,10 +291,10 @@ mod tests {
     }
 
     #[test]
-    fn a_camera_that_goes_once_around_ends_where_it_began() {
+    fn a_full_orbit_ends_at_its_start() {
         let folder = Scratch::new("orbit");
         let scene = |_| Ok::<_, IoError>((String::new(), Vec::new()));
-        // It stands still: what changes is the view.
+        // The cloth is still: only the view changes.
         let draw = |name: &str, orbit: f64| {
             let path = folder.path(name);
             let mesh = Mesh::grid(5, 5, 1.0, 0.4);
@@ -310,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_written_leaves_what_was_there() {
+    fn a_failed_write_keeps_the_existing_file() {
         let folder = Scratch::new("failed");
         let path = folder.path("fall.png");
         std::fs::write(&path, "before").unwrap();
@@ -329,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn moments_of_another_length_and_of_nothing_finite_are_no_panic() {
+    fn moments_of_wrong_length_or_without_points_do_not_panic() {
         let folder = Scratch::new("lengths");
         let path = folder.path("none.png");
         let mut reel = reel(&path, 2);

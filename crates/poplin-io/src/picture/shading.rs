@@ -1,4 +1,5 @@
-//! Light on cloth: a key light, a fill light, light from all around, and the sheen of fibres at grazing angles.
+//! Shading of cloth: a key light, a fill light, ambient light, and the sheen of fibres at grazing
+//! angles.
 
 use glam::{DVec3, Vec2, Vec3};
 
@@ -7,13 +8,14 @@ use super::studio::{
 };
 use super::{Camera, Color};
 
-/// Unit vector to the key light, world axes: it moves with the camera, to the upper left.
+/// Returns the unit vector to the key light in world axes: it moves with the camera, to the upper
+/// left.
 pub(super) fn key_direction(camera: &Camera) -> DVec3 {
     let [right, up, ahead] = KEY_DIRECTION.to_array();
     (camera.right * right + camera.up * up + camera.forward * ahead).normalize()
 }
 
-/// The lights of one picture, in camera axes (right, up, ahead).
+/// Lights of one picture, in camera axes (right, up, ahead).
 pub(super) struct Lights {
     key: Vec3,
     fill: Vec3,
@@ -21,7 +23,7 @@ pub(super) struct Lights {
 }
 
 impl Lights {
-    /// Lights that move with the camera: key from the upper left, fill from the right.
+    /// Creates lights that move with the camera: key from the upper left, fill from the right.
     pub(super) fn new(camera: &Camera) -> Self {
         let axes = |direction: DVec3| camera.to_axes(direction).as_vec3();
         Self {
@@ -31,8 +33,9 @@ impl Lights {
         }
     }
 
-    /// Light that a surface of this normal (camera axes, any length, zero for none) sends to the camera. `visibility`:
-    /// fractions of the surrounding and of the key light that reach it.
+    /// Returns the light that a surface with this normal (camera axes, any length, zero for none)
+    /// sends to the camera. `visibility` has the fractions of the ambient and of the key light that
+    /// reach it.
     pub(super) fn shade(
         &self,
         material: &Material,
@@ -44,10 +47,12 @@ impl Lights {
         let normal = normal.try_normalize().unwrap_or(Vec3::NEG_Z);
         // Interpolated normals are those of the front; the back is lit from its own side.
         let normal = if is_front { normal } else { -normal };
+        // Wrapped diffuse light: max(0, (n . l + w) / (1 + w))
         let wrapped = |direction: Vec3| ((normal.dot(direction) + WRAP) / (1.0 + WRAP)).max(0.0);
         let key = wrapped(self.key) * (TRANSMISSION + (1.0 - TRANSMISSION) * visibility.y);
         let around = FILL * wrapped(self.fill) + FLOOR.lerp(SKY, normal.dot(self.up) * 0.5 + 0.5);
         let light = KEY * key + around * (BOUNCE + (1.0 - BOUNCE) * visibility.x);
+        // Sheen: (1 - |n . view|)^3
         let grazing = 1.0 - normal.z.abs().min(1.0);
         (albedo + Vec3::splat(SHEEN * grazing * grazing * grazing)) * light
     }

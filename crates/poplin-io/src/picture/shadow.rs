@@ -1,4 +1,4 @@
-//! A soft shadow on the ground.
+//! Soft shadow on the ground.
 
 use glam::DVec3;
 
@@ -7,10 +7,10 @@ use super::raster::fill_triangle;
 
 /// Cells of the shadow map on each side.
 const SIZE: usize = 160;
-/// Cells over which one blur spreads; three box blurs come close to a Gaussian.
+/// Radius of one box blur in cells; three box blurs approximate a Gaussian.
 const BLUR_RADIUS: usize = 4;
 
-/// How much of the sky a cloth hides from each point of the ground.
+/// Fraction of the sky that cloth hides from each point of the ground.
 pub(super) struct Shadow {
     low: DVec3,
     cell: f64,
@@ -18,8 +18,9 @@ pub(super) struct Shadow {
 }
 
 impl Shadow {
-    /// The shadow straight below the surfaces on the plane `y = center.y`, out to `radius` from `center`. It pales with the
-    /// height of the cloth above the plane, as a large light makes it.
+    /// Creates the shadow straight below the surfaces on the plane `y = center.y`, out to `radius`
+    /// from `center`. It fades with the height of the cloth above the plane, as below a large
+    /// light.
     pub(super) fn new(surfaces: &[Surface], center: DVec3, radius: f64) -> Self {
         let cell = 2.0 * radius / SIZE as f64;
         let low = center - DVec3::new(radius, 0.0, radius);
@@ -30,8 +31,9 @@ impl Shadow {
                     (DVec3::from(surface.positions[vertex].map(f64::from)) - low) / cell
                 });
                 let height = corners.iter().map(|corner| corner.y).sum::<f64>() / 3.0 * cell;
+                // Exponential fade with height.
                 let strength = (-(height / radius).max(0.0) * 1.2).exp() as f32;
-                // A hanging cloth is a line from above: every triangle gets the width of a cell.
+                // A hanging cloth is a line seen from above: every triangle is widened to a cell.
                 let corners = corners.map(|corner| [corner.x, corner.z]);
                 let widened = [
                     corners[0],

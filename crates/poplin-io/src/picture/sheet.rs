@@ -1,4 +1,4 @@
-//! The contact sheet: labelled moments in rows and columns.
+//! Contact sheet: labelled moments in rows and columns.
 
 use std::fs::File;
 use std::io::BufWriter;
@@ -21,13 +21,14 @@ const MAX_TILES: u32 = 32;
 pub(super) const MIN_TILE: u32 = 32;
 pub(super) const MAX_TILE: u32 = 2048;
 
-/// How far around the cloths endless colliders are drawn, in diagonals of all moments; more than the camera counts.
+/// Distance around the cloths to which unbounded colliders are drawn, in diagonals of all moments;
+/// more than the camera frames.
 pub(super) const SOLID_REACH: f64 = 0.6;
 
-/// How far from the cloths scenery stays in the frame, in diagonals of the largest moment.
+/// Distance from the cloths within which scenery is framed, in diagonals of the largest moment.
 pub(super) const SCENERY_REACH: f64 = 0.4;
 
-/// How near a camera comes to its moment, as a fraction of the distance of the farthest.
+/// Minimum distance of a camera from its moment, as a fraction of the largest camera distance.
 const NEAREST: f64 = 0.6;
 
 const PAGE: Color = [252, 251, 249];
@@ -35,7 +36,7 @@ const BORDER: Color = [212, 207, 198];
 pub(super) const INK: Color = [58, 56, 60];
 const FAINT_INK: Color = [150, 145, 138];
 
-/// A picture in memory.
+/// Picture in memory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Image {
     /// Width in pixels.
@@ -51,7 +52,7 @@ impl Image {
         Self { width, height, pixels: vec![color; width as usize * height as usize] }
     }
 
-    /// Mixes ink into a pixel, strength `0..=255`; pixels outside are skipped.
+    /// Blends ink into a pixel, strength `0..=255`; pixels outside are skipped.
     pub(super) fn blend(&mut self, x: u32, y: u32, ink: Color, strength: u8) {
         if x < self.width && y < self.height {
             let pixel = &mut self.pixels[(y * self.width + x) as usize];
@@ -63,7 +64,7 @@ impl Image {
         }
     }
 
-    /// Copies a picture into a square, which is inside this one; what is larger is cut off.
+    /// Copies a picture into a square inside this one; a larger picture is cropped.
     pub(super) fn paste(&mut self, image: &Self, [left, top]: [u32; 2], side: u32) {
         let width = image.width.min(side) as usize;
         let lines = image.pixels.chunks_exact(image.width.max(1) as usize);
@@ -105,7 +106,8 @@ impl Image {
     }
 }
 
-/// Moments of a simulation in one picture, all seen from one direction by a camera that follows the cloth.
+/// Moments of a simulation in one picture, all seen from one direction by a camera that follows the
+/// cloth.
 #[derive(Debug, Clone)]
 pub struct ContactSheet {
     columns: u32,
@@ -114,17 +116,18 @@ pub struct ContactSheet {
     view: Option<View>,
     labels: Vec<String>,
     moments: Vec<Vec<Surface>>,
-    /// What the cloths of each moment collide with.
+    /// Colliders of each moment.
     colliders: Vec<Vec<Shape>>,
-    /// What is drawn on the surfaces of each moment.
+    /// Lines on the surfaces of each moment.
     lines: Vec<Vec<Line>>,
 }
 
 impl ContactSheet {
-    /// An empty sheet of `columns` x `rows` square tiles, `1..=32` per side, of `tile_size` pixels, `32..=2048`.
+    /// Creates an empty sheet of `columns` x `rows` square tiles, `1..=32` per side, of `tile_size`
+    /// pixels, `32..=2048`.
     ///
     /// # Errors
-    /// [`IoError::SheetSize`] outside of these.
+    /// [`IoError::SheetSize`] for a size out of range.
     pub fn new(columns: u32, rows: u32, tile_size: u32) -> Result<Self, IoError> {
         let tiles = 1..=MAX_TILES;
         if !tiles.contains(&columns)
@@ -145,18 +148,19 @@ impl ContactSheet {
         Ok(Self { columns, rows, tile_size, view, labels, moments, colliders, lines })
     }
 
-    /// Sees the moments from another direction (default [`View::fitting`]).
+    /// Sets the direction from which the moments are seen (default [`View::fitting`]).
     #[must_use]
     pub fn with_view(self, view: View) -> Self {
         Self { view: Some(view), ..self }
     }
 
-    /// Count of tiles: the moments that fit.
+    /// Number of tiles, the maximum number of moments.
     pub fn capacity(&self) -> usize {
         self.columns as usize * self.rows as usize
     }
 
-    /// Adds the next moment. The label, for example `frame 15  0.25 s`, may have any length; it is cut at the tile's edge.
+    /// Adds the next moment. The label, for example `frame 15  0.25 s`, may have any length; it is
+    /// cropped at the tile's edge.
     ///
     /// # Errors
     /// [`IoError::SheetFull`] if every tile is taken.
@@ -164,11 +168,11 @@ impl ContactSheet {
         self.push(label.into(), surfaces, Vec::new(), Vec::new())
     }
 
-    /// As [`ContactSheet::add`], with lines on the surfaces. Surfaces hide what is behind them; lines do not count for what is
-    /// in the frame.
+    /// Adds a moment like [`ContactSheet::add`], with lines on the surfaces. Surfaces hide the
+    /// lines behind them; lines do not affect the frame.
     ///
     /// # Errors
-    /// As [`ContactSheet::add`].
+    /// Same as [`ContactSheet::add`].
     pub fn add_with_lines(
         &mut self,
         label: impl Into<String>,
@@ -178,12 +182,12 @@ impl ContactSheet {
         self.push(label.into(), surfaces, Vec::new(), lines)
     }
 
-    /// As [`ContactSheet::add`], with what the cloths collide with, in the world \[m\]. It is drawn in grey; level planes that
-    /// face up are not, as the picture has a floor. The cloths decide what is in the frame: colliders beside them are,
-    /// far ones and endless ones are cut off.
+    /// Adds a moment like [`ContactSheet::add`], with colliders in the world \[m\]. They are drawn
+    /// in grey; level planes that face up are not, as the picture has a floor. The cloths determine
+    /// the frame: nearby colliders are included, far and unbounded ones are cut off.
     ///
     /// # Errors
-    /// As [`ContactSheet::add`].
+    /// Same as [`ContactSheet::add`].
     pub fn add_with_colliders(
         &mut self,
         label: impl Into<String>,
@@ -210,7 +214,7 @@ impl ContactSheet {
         Ok(())
     }
 
-    /// Draws all moments, several at once on the machine's cores; the picture does not depend on how many there are.
+    /// Draws all moments in parallel; the picture does not depend on the number of threads.
     pub fn render(&self) -> Image {
         let (solids, cameras) = self.set_up();
         let spacing = grid_spacing(&cameras);
@@ -245,13 +249,14 @@ impl ContactSheet {
     /// Draws all moments and writes the sheet as a PNG.
     ///
     /// # Errors
-    /// As [`Image::write_png`].
+    /// Same as [`Image::write_png`].
     pub fn write_png(&self, path: impl AsRef<Path>) -> Result<(), IoError> {
         self.render().write_png(path)
     }
 
-    /// The colliders of each moment as a surface, and its camera. All look in one direction, at one floor; each follows its
-    /// moment, and comes nearer than the farthest by a part, so that what shrinks or walks off is still seen.
+    /// Returns the colliders of each moment as a surface, and its camera. All cameras look in one
+    /// direction, at one floor. Each follows its moment, and may come as near as a fraction of the
+    /// farthest camera's distance, so that cloth that shrinks or moves away remains visible.
     fn set_up(&self) -> (Vec<Surface>, Vec<Camera>) {
         let view = self.view.unwrap_or_else(|| View::fitting(&self.moments));
         let floor = self.colliders.iter().flat_map(|shapes| floors(shapes)).reduce(f64::max);
@@ -273,7 +278,7 @@ impl ContactSheet {
             points.into_iter().zip(&self.colliders).map(draw).unzip();
         let farthest = cameras.iter().map(|camera| camera.distance).fold(0.0, f64::max);
         let lowest = cameras.iter().map(|camera| camera.bounds[0].y).reduce(f64::min);
-        // One that is in none of the pictures says nothing.
+        // A floor outside all pictures is ignored.
         let floor = floor.filter(|floor| lowest.is_some_and(|lowest| lowest <= *floor));
         for camera in &mut cameras {
             *camera = camera.no_nearer_than(farthest * NEAREST);
@@ -313,14 +318,14 @@ impl ContactSheet {
     }
 }
 
-/// A length in metres, or in millimetres or kilometres where those read better.
+/// Formats a length in metres, or in millimetres or kilometres where those read better.
 fn length_text(length: f64) -> String {
     let (value, unit) = match length {
         length if length >= 1000.0 => (length / 1000.0, "km"),
         length if length < 0.01 => (length * 1000.0, "mm"),
         length => (length, "m"),
     };
-    // Two digits behind the point hide the rounding of 0.1 + 0.2.
+    // Two decimals hide the rounding of 0.1 + 0.2.
     let rounded = (value * 100.0).round() / 100.0;
     format!("{rounded} {unit}")
 }
@@ -342,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cloth_fills_a_good_part_of_its_tile_in_its_colour() {
+    fn a_cloth_fills_much_of_its_tile_in_its_colour() {
         let mesh = poplin_model::Mesh::grid(9, 9, 1.0, 1.0);
         let upright = mesh.positions.iter().map(|p| [p[0], p[2], 0.0]).collect();
         let flipped = mesh.triangulated().into_iter().map(|[a, b, c]| [a, c, b]).collect();
@@ -385,7 +390,7 @@ mod tests {
     }
 
     #[test]
-    fn colliders_are_drawn_and_endless_ones_leave_the_frame_to_the_cloth() {
+    fn unbounded_colliders_are_drawn_without_changing_the_frame() {
         let mesh = poplin_model::Mesh::grid(9, 9, 1.0, 1.0);
         let draw = |shapes: Vec<Shape>| {
             let mut sheet = ContactSheet::new(1, 1, 64).unwrap();
@@ -411,7 +416,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_sheet_refuses_another_moment() {
+    fn a_full_sheet_rejects_another_moment() {
         let mut sheet = ContactSheet::new(1, 2, 32).unwrap();
         sheet.add("a", vec![]).unwrap();
         sheet.add("b", vec![]).unwrap();
@@ -422,7 +427,7 @@ mod tests {
     }
 
     #[test]
-    fn sheets_of_impossible_size_are_refused() {
+    fn sheet_sizes_out_of_range_are_rejected() {
         for (columns, rows, tile_size) in [(0, 1, 64), (1, 33, 64), (1, 1, 16), (1, 1, u32::MAX)] {
             assert!(ContactSheet::new(columns, rows, tile_size).is_err());
         }

@@ -1,4 +1,4 @@
-//! Colliders as surfaces.
+//! Surfaces of colliders.
 
 use glam::{DVec3, Vec3};
 use poplin_model::{Parallelepiped, Shape, Sphere};
@@ -6,19 +6,19 @@ use poplin_model::{Parallelepiped, Shape, Sphere};
 use super::Surface;
 use super::studio::SOLID;
 
-/// Pieces around a ball or capsule.
+/// Segments around a ball or capsule.
 const SEGMENTS: u32 = 40;
-/// Pieces from the pole of a ball to its equator.
+/// Rings from the pole of a ball to its equator.
 const RINGS: u32 = 12;
-/// Pieces of each part of a flat side: light and shadow are known at vertices only.
+/// Subdivisions of each part of a flat side: lighting is computed at vertices only.
 const PIECES: u32 = 8;
-/// Least height of the normal of a plane that counts as level.
+/// Minimum y of the unit normal of a plane that counts as level.
 const LEVEL: f64 = 0.999;
 
-/// Everything that can be seen of the colliders, and the points that should be in the frame.
+/// Returns the visible surface of the colliders, and their points that should be framed.
 ///
-/// A convex that leaves the box `reach` ends there, and is not framed. A level plane that faces up is left out: the picture
-/// has a floor of its own.
+/// Convex shapes that leave the box `reach` are cut off there, and not framed. A level plane that
+/// faces up is left out: the picture has its own floor.
 pub(super) fn collider_surface(shapes: &[Shape], reach: [DVec3; 2]) -> (Surface, Vec<DVec3>) {
     let mut solid = Solid::default();
     let mut convexes: Vec<Vec<Plane>> = Vec::new();
@@ -30,6 +30,7 @@ pub(super) fn collider_surface(shapes: &[Shape], reach: [DVec3; 2]) -> (Surface,
             Shape::TriangleMesh(mesh) => {
                 let first = solid.positions.len() as u32;
                 solid.positions.extend(mesh.vertices.iter());
+                // Saturating, so that an index out of range stays out of range.
                 let moved = |corners: &[u32; 3]| corners.map(|corner| corner.saturating_add(first));
                 solid.triangles.extend(mesh.triangles.iter().map(moved));
             }
@@ -56,7 +57,7 @@ pub(super) fn collider_surface(shapes: &[Shape], reach: [DVec3; 2]) -> (Surface,
     (Surface::new(solid.positions, solid.triangles, SOLID), framed)
 }
 
-/// Heights of the level planes that face up \[m\].
+/// Returns the heights of level planes that face up \[m\].
 pub(super) fn floors(shapes: &[Shape]) -> impl Iterator<Item = f64> {
     let lone = shapes.iter().filter_map(|shape| match shape {
         Shape::Plane(plane) => Some(Plane::new(plane)),
@@ -72,7 +73,7 @@ pub(super) fn floors(shapes: &[Shape]) -> impl Iterator<Item = f64> {
     lone.filter(Plane::is_level).map(|plane| -plane.distance)
 }
 
-/// The points with `normal . x + distance < 0` are behind it.
+/// Plane: the points with `normal . x + distance < 0` are behind it.
 #[derive(Debug, Clone, Copy)]
 struct Plane {
     normal: DVec3,
@@ -94,7 +95,7 @@ impl Plane {
     }
 }
 
-/// A surface in the making.
+/// Surface that is being built.
 #[derive(Default)]
 struct Solid {
     positions: Vec<[f32; 3]>,
@@ -102,13 +103,13 @@ struct Solid {
 }
 
 impl Solid {
-    /// The hull of two balls, center and radius, as rings around their axis.
+    /// Adds the hull of two balls as rings around their axis.
     fn add_capsule(&mut self, ends: [Sphere; 2]) {
         let [mut from, mut to] =
             ends.map(|end| (DVec3::from(end.center.map(f64::from)), f64::from(end.radius)));
         let length = from.0.distance(to.0);
         if length <= (from.1 - to.1).abs() {
-            // One ball holds the other.
+            // One ball contains the other.
             let outer = if from.1 >= to.1 { from } else { to };
             (from, to) = (outer, outer);
         }
@@ -144,7 +145,7 @@ impl Solid {
 
     fn add_box(&mut self, shape: &Parallelepiped) {
         let [corner, a, b, c] = shape.rows().map(|row| Vec3::from(row).as_dvec3());
-        // A left-handed box has its sides the other way round.
+        // A left-handed box has inverted sides.
         let [a, b] = if a.cross(b).dot(c) < 0.0 { [b, a] } else { [a, b] };
         for [u, v, w] in [[a, b, c], [b, c, a], [c, a, b]] {
             self.add_polygon(&[corner, corner + v, corner + u + v, corner + u]);
@@ -153,7 +154,7 @@ impl Solid {
         }
     }
 
-    /// A flat convex polygon, its front where it is counter-clockwise, in pieces.
+    /// Adds a subdivided convex polygon, counter-clockwise seen from its front.
     fn add_polygon(&mut self, corners: &[DVec3]) {
         if corners.len() < 3 {
             return;
@@ -162,7 +163,7 @@ impl Solid {
         for (index, &a) in corners.iter().enumerate() {
             let b = corners[(index + 1) % corners.len()];
             let first = self.positions.len() as u32;
-            // Row r holds r + 1 points, so that r (r + 1) / 2 come before it.
+            // Row r has r + 1 points, so r (r + 1) / 2 points precede it.
             for row in 0..=PIECES {
                 for column in 0..=row {
                     let part = |count: u32| f64::from(count) / f64::from(PIECES);
@@ -192,11 +193,12 @@ impl Solid {
     }
 }
 
-/// The side on each plane of a convex, far beyond the box `reach` where it has no end; fewer than three corners for a plane
-/// that is no side.
+/// Returns the face on each plane of a convex shape, cut far beyond the box `reach` where it is
+/// unbounded; fewer than three corners for a redundant plane.
 fn convex_sides(planes: &[Plane], reach: [DVec3; 2]) -> impl Iterator<Item = Vec<DVec3>> {
     let [low, high] = reach;
     let (middle, size) = ((low + high) * 0.5, (high - low).length());
+    // A large square on the plane, clipped by all other planes.
     let side = move |(index, plane): (usize, &Plane)| {
         let center = middle - plane.normal * plane.height(middle);
         let (across, upward) = plane.normal.any_orthonormal_pair();
@@ -207,22 +209,24 @@ fn convex_sides(planes: &[Plane], reach: [DVec3; 2]) -> impl Iterator<Item = Vec
     planes.iter().enumerate().map(side)
 }
 
-/// Half the box in which a convex is looked at: ten thousand times the distance of its farthest plane from the origin.
+/// Half extent of the box in which a convex shape is evaluated: ten thousand times the distance of
+/// its farthest plane from the origin.
 fn far_reach(planes: &[Plane]) -> DVec3 {
     let farthest = planes.iter().map(|plane| plane.distance.abs()).fold(0.0, f64::max);
     DVec3::splat(1e4 * if farthest > 0.0 { farthest } else { 1.0 })
 }
 
-/// Whether planes exclude each other, so that no point is behind them all. What is farther away than ten thousand times their distance
-/// from the origin does not count.
+/// Tests whether no point is behind all planes. Points farther away than ten thousand times the
+/// planes' distance from the origin are ignored.
 pub(crate) fn is_empty_convex(planes: &[poplin_model::Plane]) -> bool {
     let planes: Vec<_> = planes.iter().map(Plane::new).collect();
     let reach = far_reach(&planes);
     convex_sides(&planes, [-reach, reach]).all(|side| side.len() < 3)
 }
 
-/// The sides of a convex with an end in every direction, their corners counter-clockwise as seen from outside; `None` of another. What is
-/// farther away than ten thousand times its planes' distance from the origin is taken to have no end.
+/// Returns the faces of a bounded convex shape, their corners counter-clockwise seen from outside;
+/// `None` if it is unbounded. Shapes that extend farther than ten thousand times their planes'
+/// distance from the origin count as unbounded.
 pub(crate) fn convex_polygons(planes: &[poplin_model::Plane]) -> Option<Vec<Vec<DVec3>>> {
     let planes: Vec<_> = planes.iter().map(Plane::new).collect();
     let reach = far_reach(&planes);
@@ -231,19 +235,19 @@ pub(crate) fn convex_polygons(planes: &[poplin_model::Plane]) -> Option<Vec<Vec<
         (low, high) = (low.min(corner), high.max(corner));
     }
     let has_end = low.cmpgt(-reach).all() && high.cmplt(reach).all() && low.cmplt(high).all();
-    // Again from near by: corners are as exact as the reach is short.
+    // Computed again in a smaller box: corners are as precise as the box is small.
     let margin = (high - low) * 0.1;
     has_end.then(|| convex_sides(&planes, [low - margin, high + margin]).collect())
 }
 
-/// The planes of a box, their fronts outside.
+/// Planes of a box, their fronts outside.
 fn walls([low, high]: [DVec3; 2]) -> [Plane; 6] {
     let wall = |normal: DVec3, point: DVec3| Plane { normal, distance: -normal.dot(point) };
     let [x, y, z] = DVec3::AXES;
     [wall(x, high), wall(y, high), wall(z, high), wall(-x, low), wall(-y, low), wall(-z, low)]
 }
 
-/// The part of a polygon that is in front of no plane (Sutherland and Hodgman, 1974).
+/// Clips a polygon to the points behind all planes (Sutherland and Hodgman, 1974).
 fn clip<'a>(
     polygon: &[DVec3],
     planes: impl IntoIterator<Item = &'a Plane>,
@@ -259,6 +263,7 @@ fn clip<'a>(
                 kept.push(a);
             }
             if (from <= tolerance) != (to <= tolerance) {
+                // Intersection of the edge with the plane: height 0.
                 kept.push(a.lerp(b, from / (from - to)));
             }
         }
@@ -274,7 +279,7 @@ mod tests {
 
     const REACH: [DVec3; 2] = [DVec3::splat(-10.0), DVec3::splat(10.0)];
 
-    /// Volume that the surface encloses; positive if its front is outside.
+    /// Volume enclosed by the surface; positive if its front is outside.
     fn volume(surface: &Surface) -> f64 {
         let at = |vertex: usize| Vec3::from(surface.positions[vertex]).as_dvec3();
         surface
@@ -313,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn a_convex_is_cut_from_its_planes_and_ends_at_the_reach() {
+    fn convex_shapes_are_clipped_to_the_reach() {
         let sides = [
             plane([1.0, 0.0, 0.0], 1.0),
             plane([-1.0, 0.0, 0.0], 1.0),
@@ -340,14 +345,14 @@ mod tests {
     }
 
     #[test]
-    fn a_level_floor_is_not_drawn_but_known() {
+    fn a_level_floor_is_found_but_not_drawn() {
         let floor = [Shape::from(plane([0.0, 1.0, 0.0], 0.25))];
         assert!(collider_surface(&floor, REACH).0.positions.is_empty());
         assert_eq!(floors(&floor).collect::<Vec<_>>(), [0.25]);
     }
 
     #[test]
-    fn indices_out_of_range_are_left_out() {
+    fn indices_out_of_range_are_ignored() {
         let triangles = [[0, 1, u32::MAX]].into();
         let mesh = TriangleMesh { vertices: [[0.0; 3]; 2].into(), triangles };
         let broken = [Shape::from(mesh), Shape::Convex([].into())];

@@ -1,4 +1,4 @@
-//! Light, ground and colours of the pictures, for other renderers that show the same scenes.
+//! Lights, ground and colours of the pictures, shared with other renderers of the same scenes.
 
 use glam::{DVec3, Vec3};
 use poplin_model::Shape;
@@ -20,65 +20,66 @@ pub const KEY_DIRECTION: DVec3 = DVec3::new(-0.66, 0.62, -0.52);
 pub const SKY: Vec3 = Vec3::new(0.38, 0.40, 0.44);
 /// Light from straight below.
 pub const FLOOR: Vec3 = Vec3::new(0.19, 0.18, 0.17);
-/// How far light reaches around the terminator, as cloth scatters it.
+/// Wrap of diffuse light past the terminator, as cloth scatters it.
 pub const WRAP: f32 = 0.2;
-/// Part of the key light that still arrives in its shadow: cloth lets light through.
+/// Fraction of the key light that arrives in its shadow: cloth transmits light.
 pub const TRANSMISSION: f32 = 0.2;
-/// Part of the light from all around that reaches the deepest fold, from cloth to cloth.
+/// Fraction of the ambient light that reaches the deepest fold, from cloth to cloth.
 pub const BOUNCE: f32 = 0.34;
 /// Strength of the sheen at the silhouette.
 pub const SHEEN: f32 = 0.10;
 
-/// The lining: what the back of a cloth is mixed with, and its fraction.
+/// Lining colour, mixed into the back of a cloth, and its fraction.
 const LINING: Color = [236, 224, 204];
 const LINING_FRACTION: f32 = 0.5;
 
-/// Behind everything, at the top.
+/// Background at the top.
 pub const PAPER_TOP: Color = [246, 245, 242];
-/// Behind everything, at the bottom.
+/// Background at the bottom.
 pub const PAPER_BOTTOM: Color = [232, 229, 223];
-/// The floor.
+/// Floor.
 pub const GROUND: Color = [226, 222, 214];
-/// The lines on it.
+/// Grid lines on the floor.
 pub const GRID_LINE: Color = [186, 181, 171];
-/// The floor in the darkest shadow.
+/// Floor in the darkest shadow.
 pub const SHADOW: Color = [92, 88, 92];
 /// Strength of the darkest shadow.
 pub const SHADOW_FRACTION: f32 = 0.62;
 /// Width of a grid line in pixels.
 pub const LINE_WIDTH: f64 = 1.1;
-/// Radius of the ground, in half diagonals of what is framed.
+/// Radius of the ground, in half diagonals of the framed box.
 pub const GROUND_RADIUS: f64 = 2.2;
-/// Grid lines across the ground's radius, at most.
+/// Maximum number of grid lines per radius of the ground.
 pub const LINES_PER_RADIUS: f64 = 6.0;
 
-/// Colliders: plaster, neither cloth nor paper.
+/// Colliders: plaster, distinct from cloth and paper.
 pub const SOLID: Color = [172, 170, 166];
-/// How much farther from the eye colliders are drawn than they are: cloth that lies on them, whose particles are on their
-/// surface and whose triangles cut into it, then covers them.
+/// Factor on the distance at which colliders are drawn: cloth that lies on them, with particles on
+/// their surface and triangles that cut into it, then covers them.
 pub const SOLID_DISTANCE: f64 = 1.003;
 
-/// Colours of front and back of a cloth, in linear light.
+/// Returns the colours of front and back of a cloth, in linear light.
 pub fn sides(color: Color) -> [Vec3; 2] {
     let front = to_linear(color);
     [front, front.lerp(to_linear(LINING), LINING_FRACTION)]
 }
 
-/// The largest of 1, 2 or 5 times a power of ten that is not above `length`: a distance between grid lines.
+/// Rounds a length down to 1, 2 or 5 times a power of ten: a distance between grid lines.
 pub fn round_length(length: f64) -> f64 {
     let power = 10_f64.powf(length.log10().floor());
     let step = [5.0, 2.0].into_iter().find(|step| step * power <= length).unwrap_or(1.0);
     step * power
 }
 
-/// Everything that can be seen of the colliders, and the points of it that should be in the frame: all but shapes that leave
-/// the box `reach` \[m\], which end there. A level plane that faces up is left out: it is the ground, see [`floors`].
+/// Returns the visible surface of the colliders, and their points that should be framed: all except
+/// shapes that leave the box `reach` \[m\], which are cut off there. Level planes that face up are
+/// left out: they are the ground, see [`floors`].
 pub fn collider_surface(shapes: &[Shape], reach: [[f64; 3]; 2]) -> (Surface, Vec<[f64; 3]>) {
     let (surface, framed) = solid::collider_surface(shapes, reach.map(DVec3::from));
     (surface, framed.into_iter().map(Into::into).collect())
 }
 
-/// Heights of the level planes that face up \[m\].
+/// Returns the heights of level planes that face up \[m\].
 pub fn floors(shapes: &[Shape]) -> impl Iterator<Item = f64> {
     solid::floors(shapes)
 }

@@ -1,4 +1,4 @@
-//! One moment, drawn into a square of pixels.
+//! Rendering of one moment into a square of pixels.
 
 use glam::{DVec3, Vec3};
 
@@ -15,7 +15,8 @@ use super::{Camera, Color, Line, Surface};
 /// Samples per pixel on each axis.
 const SAMPLES: usize = 2;
 
-/// Draws surfaces, colliders from index `solid_begin` on, and lines, shape `[size * size]`, rows from the top.
+/// Draws surfaces, of which those from index `solid_begin` on are colliders, and lines; shape
+/// `[size * size]`, rows from the top.
 pub(super) fn draw_tile(
     surfaces: &[Surface],
     solid_begin: usize,
@@ -45,7 +46,7 @@ pub(super) fn draw_tile(
             visibility: visibility[vertex],
         };
         let material = Material::new(surface.color);
-        // Colliders are what they are: a box has edges.
+        // Colliders are not curved: a box has edges.
         let pieces = if index < solid_begin { pieces(surface, camera, size) } else { 1 };
         for triangle in surface.drawable_triangles() {
             for_each_piece(triangle.map(corner), pieces, |corners| {

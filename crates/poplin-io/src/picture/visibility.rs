@@ -1,4 +1,5 @@
-//! How much light reaches each vertex: shadows of the key light and of a bright surrounding, so that folds can be read.
+//! Visibility of lights from each vertex: shadows of the key light and ambient occlusion, which
+//! show folds.
 
 use glam::{DVec3, Vec2};
 
@@ -6,26 +7,28 @@ use super::camera::Camera;
 use super::raster::fill_triangle;
 use super::{Surface, shading};
 
-/// Directions from which the surrounding shines.
+/// Number of directions of the ambient light.
 const SKY_DIRECTIONS: usize = 20;
-/// Fewest of them for very large scenes.
+/// Minimum number of directions, for very large scenes.
 const MIN_SKY_DIRECTIONS: usize = 6;
-/// Triangles times directions that are worth drawing per moment.
+/// Limit of triangles times directions drawn per moment.
 const TRIANGLE_BUDGET: usize = 6_000_000;
-/// Cells of a depth map on each side, for the surrounding and for the key light.
+/// Cells per side of a depth map, for the ambient and for the key light.
 const SKY_MAP_SIZE: usize = 128;
 const KEY_MAP_SIZE: usize = 256;
-/// Cells by which a vertex is lifted off its own surface before it is looked up.
+/// Offset of a vertex from its own surface before the lookup, in cells.
 const LIFT: f64 = 1.6;
 
-/// Fractions of the surrounding (x) and of the key light (y) that reach the front and the back of a vertex, `0..=1`.
+/// Fractions of the ambient (x) and of the key light (y) that reach the front and the back of a
+/// vertex, `0..=1`.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Visibility {
     pub(super) front: Vec2,
     pub(super) back: Vec2,
 }
 
-/// Visibility of all vertices, shape `[surface_count][vertex_count]`; `normals` have the same shape.
+/// Computes the visibility of all vertices, shape `[surface_count][vertex_count]`; `normals` have
+/// the same shape.
 pub(super) fn vertex_visibility(
     surfaces: &[Surface],
     normals: &[Vec<DVec3>],
@@ -41,6 +44,7 @@ pub(super) fn vertex_visibility(
         let direction = sphere_direction(index, direction_count);
         let map = DepthMap::new(surfaces, camera, direction, SKY_MAP_SIZE);
         for_each_side(surfaces, normals, |surface, vertex, side, position, normal| {
+            // Cosine-weighted: n . l
             let weight = normal.dot(direction).max(0.0) as f32;
             if weight > 0.0 {
                 light[surface][vertex][side].x += weight * map.visibility(position, normal, 0);
@@ -67,7 +71,8 @@ pub(super) fn vertex_visibility(
         .collect()
 }
 
-/// Calls `visit(surface, vertex, side, position, normal)` for the front (side 0) and the back (side 1) of each vertex.
+/// Calls `visit(surface, vertex, side, position, normal)` for the front (side 0) and the back (side
+/// 1) of each vertex.
 fn for_each_side(
     surfaces: &[Surface],
     normals: &[Vec<DVec3>],
@@ -82,8 +87,8 @@ fn for_each_side(
     }
 }
 
-/// Evenly spread unit vectors, number `index` of `count`: the Fibonacci lattice on the sphere (Gonzalez, "Measurement of areas on a
-/// sphere", 2010).
+/// Returns unit vector `index` of `count` evenly spread ones: the Fibonacci lattice on the sphere
+/// (Gonzalez, "Measurement of areas on a sphere", 2010).
 pub fn sphere_direction(index: usize, count: usize) -> DVec3 {
     let golden_angle = std::f64::consts::PI * (3.0 - 5.0_f64.sqrt());
     let height = 1.0 - (2.0 * index as f64 + 1.0) / count as f64;
@@ -92,14 +97,14 @@ pub fn sphere_direction(index: usize, count: usize) -> DVec3 {
     DVec3::new(radius * cos, height, radius * sin)
 }
 
-/// The surface nearest to a far light, seen along its direction.
+/// Depth map of the surfaces nearest to a distant light, seen along its direction.
 struct DepthMap {
     center: DVec3,
     axes: [DVec3; 2],
     direction: DVec3,
     size: usize,
     cell: f64,
-    /// Height towards the light of what it sees \[m\].
+    /// Height of the nearest surface towards the light \[m\].
     heights: Vec<f32>,
 }
 
@@ -135,14 +140,15 @@ impl DepthMap {
         map
     }
 
-    /// Cell coordinates and height towards the light.
+    /// Returns cell coordinates and height towards the light.
     fn project(&self, position: DVec3) -> ([f64; 2], f32) {
         let offset = position - self.center;
         let cell = self.axes.map(|axis| offset.dot(axis) / self.cell + 0.5 * self.size as f64);
         (cell, offset.dot(self.direction) as f32)
     }
 
-    /// Fraction of the `(2 radius + 2)^2` cells around a lifted position that do not hide it.
+    /// Returns the fraction of the `(2 radius + 2)^2` cells around a lifted position that do not
+    /// hide it.
     fn visibility(&self, position: DVec3, normal: DVec3, radius: i64) -> f32 {
         let lifted = position + (normal + self.direction) * (self.cell * LIFT);
         let ([x, y], height) = self.project(lifted);
@@ -155,7 +161,7 @@ impl DepthMap {
                 && self.heights[row as usize * self.size + column as usize] > height;
             if is_hidden { 0.0 } else { 1.0 }
         };
-        // The sum of bilinear look-ups over a square: the outermost cells count in part.
+        // Sum of bilinear lookups over a square: the outermost cells count in part.
         let mut sum = 0.0;
         let (column, row) = (column as i64, row as i64);
         for down in -radius..=radius + 1 {
@@ -187,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sheet_in_the_open_is_fully_lit_and_one_under_a_roof_is_not() {
+    fn only_a_sheet_below_a_roof_is_in_shadow() {
         let surfaces = vec![sheet(0.0, 1.0), sheet(0.3, 2.0)];
         let camera = Camera::framing(std::slice::from_ref(&surfaces), View::default());
         let normals: Vec<_> = surfaces.iter().map(Surface::normals).collect();

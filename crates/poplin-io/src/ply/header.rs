@@ -1,14 +1,14 @@
-//! What a PLY file says about itself before its values.
+//! Header of a PLY file.
 
 use std::path::Path;
 
 use crate::text::Words;
 use crate::{FilePosition, IoError};
 
-/// Most bytes of a header; real ones have some hundred.
+/// Limit of the header \[bytes\]; usual headers have some hundred.
 const MAX_HEADER: usize = 64 << 10;
 
-/// How values are written.
+/// Encoding of the values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Encoding {
     Ascii,
@@ -16,7 +16,7 @@ pub(super) enum Encoding {
     Big,
 }
 
-/// A type of numbers.
+/// Number type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Scalar {
     I8,
@@ -44,7 +44,7 @@ impl Scalar {
         })
     }
 
-    /// Bytes of one.
+    /// Size of a number \[bytes\].
     pub(super) fn size(self) -> usize {
         match self {
             Self::I8 | Self::U8 => 1,
@@ -55,46 +55,46 @@ impl Scalar {
     }
 }
 
-/// What a property is.
+/// Type of a property.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Kind {
     One(Scalar),
-    /// The types of its length and of its items.
+    /// Types of the list length and of its items.
     List(Scalar, Scalar),
 }
 
-/// A value of each row of an element.
+/// Property: a value in each row of an element.
 #[derive(Debug)]
 pub(super) struct Property {
     pub(super) name: String,
     pub(super) kind: Kind,
 }
 
-/// Rows of the same properties.
+/// Element: rows with the same properties.
 #[derive(Debug)]
 pub(super) struct Element {
     pub(super) name: String,
     pub(super) count: usize,
     pub(super) properties: Vec<Property>,
-    /// The line of its count.
+    /// Line of its declaration.
     pub(super) line: usize,
 }
 
 impl Element {
-    /// An error about the element as the header has it.
+    /// Returns an error at the declaration of the element.
     pub(super) fn unexpected(&self, path: &Path, found: String, expected: &str) -> IoError {
         unexpected(path, self.line, found, expected)
     }
 }
 
-/// The header of a file.
+/// Header of a file.
 #[derive(Debug)]
 pub(super) struct Header {
     pub(super) encoding: Encoding,
     pub(super) elements: Vec<Element>,
-    /// Where values begin.
+    /// Offset of the first value \[bytes\].
     pub(super) length: usize,
-    /// The line after it.
+    /// Line after the header.
     pub(super) next_line: usize,
 }
 
@@ -105,6 +105,7 @@ impl Header {
         let mut has_encoding = false;
         loop {
             let line = header.next_line;
+            // A binary file without line breaks must not be searched as a whole.
             let limited = &bytes[header.length..bytes.len().min(MAX_HEADER)];
             let Some(end) = limited.iter().position(|&byte| byte == b'\n') else {
                 let found = match bytes.len() > MAX_HEADER && line > 1 {
@@ -163,6 +164,7 @@ impl Header {
         let read = match *words {
             ["list", length, item, name] => {
                 let length = Scalar::named(length);
+                // List lengths are integers.
                 let length = length.filter(|it| !matches!(it, Scalar::F32 | Scalar::F64));
                 length
                     .zip(Scalar::named(item))

@@ -1,7 +1,9 @@
-//! PLY meshes in, ASCII and binary of either byte order (Greg Turk, "The PLY Polygon File Format", 1994).
+//! Reading of PLY meshes, ASCII and binary in either byte order (Greg Turk, "The PLY Polygon File
+//! Format", 1994).
 //!
-//! Of the element `vertex`, `x y z` and texture coordinates (`s t`, `u v` or `texture_u texture_v`) are read, of `face` the list
-//! `vertex_indices` or `vertex_index` and the texture coordinates of its corners, `texcoord`, as MeshLab has them; all else is left out. The order of vertices is kept.
+//! Reads `x y z` and texture coordinates (`s t`, `u v` or `texture_u texture_v`) of the element
+//! `vertex`; of `face`, the list `vertex_indices` or `vertex_index`, and the texture coordinates of
+//! corners, `texcoord`, as in MeshLab. Everything else is skipped. The order of vertices is kept.
 
 mod header;
 mod values;
@@ -18,7 +20,7 @@ use crate::obj::MAX_FACES;
 use crate::polygon::add_face;
 use crate::{FilePosition, IoError};
 
-/// PLY in the table of formats.
+/// PLY entry of the format table.
 pub(crate) const MESH_FORMAT: MeshFormat = MeshFormat {
     extension: "ply",
     doc: "PLY, ASCII and binary: triangles, quads and polygons, texture coordinates of vertices",
@@ -28,7 +30,7 @@ pub(crate) const MESH_FORMAT: MeshFormat = MeshFormat {
 /// Names of the two texture coordinates.
 const UV_NAMES: [[&str; 2]; 3] = [["s", "t"], ["u", "v"], ["texture_u", "texture_v"]];
 
-/// Reads a PLY file; `path` only names the source in errors.
+/// Parses a PLY file; `path` is only used in errors.
 pub(crate) fn parse(bytes: &[u8], path: &Path) -> Result<Parsed, IoError> {
     let header = Header::parse(bytes, path)?;
     let mut values = Values::new(bytes, &header, path);
@@ -47,25 +49,25 @@ pub(crate) fn parse(bytes: &[u8], path: &Path) -> Result<Parsed, IoError> {
     reader.finish()
 }
 
-/// Polygons one after another.
+/// Polygons in concatenated arrays.
 #[derive(Default)]
 struct Faces {
     corners: Vec<u32>,
-    /// Of each.
+    /// Length and line of each polygon.
     faces: Vec<Face>,
     /// Texture coordinates of corners.
     uvs: Vec<[f32; 2]>,
-    /// The line of the header that says how many they are.
+    /// Line of the element in the header.
     header_line: usize,
 }
 
-/// A polygon.
+/// Polygon.
 struct Face {
-    /// Count of its corners.
+    /// Number of corners.
     length: u32,
-    /// Its line, 0 if it has none.
+    /// Line in the file, 0 in a binary file.
     line: u32,
-    /// The first of its texture coordinates, if every corner has one.
+    /// Index of its first texture coordinate, if every corner has one.
     first_uv: Option<u32>,
 }
 
@@ -92,6 +94,7 @@ impl Reader<'_> {
         let is_read = |k: usize| columns.contains(&k) || uvs.is_some_and(|uvs| uvs.contains(&k));
         let is_read: Vec<bool> = (0..element.properties.len()).map(is_read).collect();
         let mut row = vec![0.0; element.properties.len()];
+        // Safe: `check_room` has compared the count with the file size.
         self.positions.reserve(element.count);
         for _ in 0..element.count {
             for ((property, value), is_read) in
@@ -143,6 +146,7 @@ impl Reader<'_> {
                     Kind::List(count, scalar) => values.skip_list(count, scalar)?,
                 }
             }
+            // `texcoord` has two numbers per corner, or is ignored.
             let first_uv = (uvs.len() == length).then_some(uvs.start as u32);
             let line = values.line() as u32;
             self.faces.faces.push(Face { length: length as u32, line, first_uv });
@@ -164,6 +168,7 @@ impl Reader<'_> {
         self.faces.corners.reserve(count);
         for _ in 0..count {
             let corner = values.next(scalar)?;
+            // Compared with the vertex count in `finish`: faces may precede vertices.
             if corner < 0.0 || corner >= MAX_PARTICLES as f64 || corner.fract() != 0.0 {
                 let found = format!("the vertex {corner} of a face");
                 let expected = format!("an index below {MAX_PARTICLES}");
@@ -229,6 +234,7 @@ impl Reader<'_> {
                 twisted.add(line as usize);
             }
         }
+        // Coordinates of vertices win over those of corners.
         if mesh.uvs.is_empty() && !self.faces.uvs.is_empty() {
             mesh.corner_uvs.coordinates = self.faces.uvs;
         } else {
@@ -264,7 +270,7 @@ mod tests {
         property list uchar int vertex_indices\nproperty list uchar float texcoord\nend_header\n\
         0 0 0 255 0 0\n1 0 0 0 1 0\n1 1 0 0 1 1\n0 1 0 0 0 1\n\n0.5 2 0 7 0.5 2\n4 0 1 2 3 0\n3 3 2 4 1 0.5\n";
 
-    /// The same in binary, with one of `sizes` bytes reversed for the other byte order.
+    /// Encodes [`TEXT`] in binary, in either byte order.
     fn binary(is_big: bool) -> Vec<u8> {
         let name = if is_big { "binary_big_endian" } else { "binary_little_endian" };
         let (header, body) = TEXT.split_once("end_header\n").unwrap();
@@ -308,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn all_three_encodings_are_the_same_mesh() {
+    fn all_three_encodings_give_the_same_mesh() {
         let mesh = read(TEXT.as_bytes()).unwrap();
         assert_eq!((&mesh.quads[..], &mesh.triangles[..]), (&[[0, 1, 2, 3]][..], &[[3, 2, 4]][..]));
         assert_eq!(mesh.positions[4], [0.5, 2.0, 0.0]);
@@ -319,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn faces_may_stand_before_vertices_and_concave_ones_are_cut() {
+    fn faces_may_precede_vertices_and_concave_ones_are_cut() {
         let text = "ply\nformat ascii 1.0\nelement face 2\nproperty list uchar int vertex_index\nelement vertex 6\n\
             property float x\nproperty float y\nproperty float z\nend_header\n6 0 1 2 3 4 5\n4 5 3 0 4\n\
             2 0 0\n2 1 0\n1 1 0\n1 2 0\n0 2 0\n0 0 0\n";
@@ -330,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn faults_name_the_position_and_the_limit() {
+    fn errors_name_the_position_and_the_limit() {
         let cases = [
             (
                 "",

@@ -1,4 +1,4 @@
-//! The values of a PLY file, one after another.
+//! Reader of the values of a PLY file.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use super::header::{Element, Encoding, Header, Kind, Scalar};
 use crate::text::Words;
 use crate::{FilePosition, IoError};
 
-/// The values after the header.
+/// Values after the header.
 pub(super) struct Values<'a> {
     path: &'a Path,
     source: Source<'a>,
@@ -14,7 +14,7 @@ pub(super) struct Values<'a> {
 
 enum Source<'a> {
     Text(Words<'a>),
-    /// All bytes, where the next value begins, and the byte order.
+    /// All bytes, the offset of the next value, and the byte order.
     Binary {
         bytes: &'a [u8],
         at: usize,
@@ -32,7 +32,7 @@ impl<'a> Values<'a> {
         Self { path, source }
     }
 
-    /// The next value.
+    /// Reads the next value.
     pub(super) fn next(&mut self, scalar: Scalar) -> Result<f64, IoError> {
         match &mut self.source {
             Source::Text(words) => {
@@ -58,9 +58,10 @@ impl<'a> Values<'a> {
         }
     }
 
-    /// The length of a list, whose items are in the bytes that are left.
+    /// Reads the length of a list, and checks that its items fit in the remaining bytes.
     pub(super) fn length(&mut self, length: Scalar, item: Scalar) -> Result<usize, IoError> {
         let count = self.next(length)?;
+        // Upper bound of the items in the rest of the file, checked before allocation.
         let most = self.left() / self.least_size(item);
         if count >= 0.0 && count.fract() == 0.0 && count <= most as f64 {
             Ok(count as usize)
@@ -73,13 +74,13 @@ impl<'a> Values<'a> {
         }
     }
 
-    /// Leaves out a list.
+    /// Skips a list.
     pub(super) fn skip_list(&mut self, length: Scalar, item: Scalar) -> Result<(), IoError> {
         let count = self.length(length, item)?;
         (0..count).try_for_each(|_| self.next(item).map(drop))
     }
 
-    /// Leaves out all rows of an element.
+    /// Skips all rows of an element.
     pub(super) fn skip(&mut self, element: &Element) -> Result<(), IoError> {
         if element.properties.is_empty() {
             return Ok(());
@@ -95,13 +96,14 @@ impl<'a> Values<'a> {
         Ok(())
     }
 
-    /// Checks that the rows of an element can be in the bytes that are left, before anything is allocated for them.
+    /// Checks that the rows of an element fit in the remaining bytes, before anything is allocated
+    /// for them.
     pub(super) fn check_room(&self, element: &Element) -> Result<(), IoError> {
         let least = |kind| match kind {
             Kind::One(scalar) | Kind::List(scalar, _) => self.least_size(scalar),
         };
         let row: usize = element.properties.iter().map(|property| least(property.kind)).sum();
-        // The last number of a text may have no space after it.
+        // The last number of a text needs no space after it.
         let most = (self.left() + 1).checked_div(row).unwrap_or(usize::MAX);
         if element.count <= most {
             return Ok(());
@@ -111,7 +113,7 @@ impl<'a> Values<'a> {
         Err(element.unexpected(self.path, found, &expected))
     }
 
-    /// Where the last value is, or the next one of a binary file.
+    /// Position of the last value, or of the next one in a binary file.
     fn position(&self) -> FilePosition {
         match &self.source {
             Source::Text(words) => words.position(),
@@ -119,7 +121,7 @@ impl<'a> Values<'a> {
         }
     }
 
-    /// The line of the last value, 0 in a binary file.
+    /// Line of the last value, 0 in a binary file.
     pub(super) fn line(&self) -> usize {
         match &self.source {
             Source::Text(words) => words.line(),
@@ -139,7 +141,7 @@ impl<'a> Values<'a> {
         }
     }
 
-    /// Fewest bytes of a value: as text, a digit and a space.
+    /// Minimum size of a value \[bytes\]: as text, a digit and a space.
     fn least_size(&self, scalar: Scalar) -> usize {
         match &self.source {
             Source::Text(_) => 2,
@@ -148,7 +150,7 @@ impl<'a> Values<'a> {
     }
 }
 
-/// A value from its bytes, least first.
+/// Decodes a value from its little-endian bytes.
 fn decode(word: [u8; 8], scalar: Scalar) -> f64 {
     let [a, b, c, d, ..] = word;
     match scalar {

@@ -6,15 +6,15 @@ use poplin_model::Rigid;
 use super::frame::rigid_at;
 use super::{FrameKey, PinRule};
 
-/// Pins that move together along a path, as a rigid body does.
+/// Pins that move together along a path, like a rigid body.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AnimatedPins {
-    /// The vertices; they are pinned.
+    /// Rules that select the vertices, which are pinned.
     pub pins: Vec<PinRule>,
-    /// Point that they rotate about, in the local space, before it is moved \[m\] (default: the middle of the box that the vertices
-    /// are in at the start).
+    /// Pivot of the rotation, in the local space before it moves \[m\] (default: the center of the
+    /// vertices' bounding box at the start).
     pub pivot: Option<[f32; 3]>,
-    /// Poses from the first position, at least one, rising in time. A vertex that starts at x is at
+    /// Poses relative to the start, at least one, rising in time. A vertex that starts at x is at
     /// `pivot + rotation (x - pivot) + translation`, in the axes of the local space.
     pub keys: Vec<FrameKey>,
 }
@@ -22,17 +22,18 @@ pub struct AnimatedPins {
 /// Pinned vertices that move together.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MovingPins {
-    /// The vertices, rising.
+    /// Vertex indices, rising.
     pub vertices: Vec<u32>,
-    /// Point that they rotate about, in the local space \[m\].
+    /// Pivot of the rotation, in the local space \[m\].
     pub pivot: [f32; 3],
-    /// Poses from the first position, rising in time.
+    /// Poses relative to the start, rising in time.
     pub keys: Vec<FrameKey>,
 }
 
 impl MovingPins {
-    /// How the pins are moved at a time \[s\]: between keyframes the pivot moves linearly and the pins rotate steadily around one axis,
-    /// so that they stay on circles about it; held before the first and after the last.
+    /// Returns the displacement of the pins at a time \[s\]. Between keyframes the pivot moves
+    /// linearly and the pins rotate at a constant rate around one axis, on circles about the pivot;
+    /// before the first key and after the last the pose is held.
     pub fn motion(&self, time: f64) -> PinMotion {
         PinMotion {
             pivot: DVec3::from(self.pivot.map(f64::from)),
@@ -41,7 +42,7 @@ impl MovingPins {
     }
 }
 
-/// How moving pins are displaced at one time.
+/// Displacement of moving pins at one time.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PinMotion {
     pivot: DVec3,
@@ -49,7 +50,7 @@ pub struct PinMotion {
 }
 
 impl PinMotion {
-    /// Where a pin is that starts at this position of the local space \[m\].
+    /// Returns the position of a pin that starts at `start`, both in the local space \[m\].
     pub fn apply(&self, start: [f32; 3]) -> [f32; 3] {
         let Rigid { translation, rotation } = self.rigid;
         let start = DVec3::from(start.map(f64::from));

@@ -1,4 +1,4 @@
-//! Rigid bodies of a scene, and the mass of the shapes that they have.
+//! Rigid bodies of a scene, and mass properties of their shapes.
 
 use glam::{DMat3, DVec3};
 use poplin_model::{Capsule, Shape};
@@ -7,24 +7,28 @@ use serde::Deserialize;
 
 use crate::picture::convex_polygons;
 
-/// A rigid body: a collider that cloths and gravity move. It feels nothing else; other colliders, bodies too, it passes through.
+/// Rigid body: a collider that cloths and gravity move. It passes through all other colliders and
+/// bodies.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SceneBody {
     /// Mass \[kg\], `1e-9..=1e9`.
     pub mass: f32,
-    /// Moments of inertia about the center of mass [kg m^2], `1e-15..=1e15`, around the world's axes as the body is at the start (default:
-    /// those of its shape, full and equally dense everywhere).
+    /// Moments of inertia about the center of mass [kg m^2], `1e-15..=1e15`, around the world's
+    /// axes in the start pose (default: those of its shape as a solid of uniform density).
     pub inertia: Option<[f32; 3]>,
-    /// Center of mass at the start, in the world \[m\] (default: that of its shape, as for `inertia`).
+    /// Center of mass at the start, in the world \[m\] (default: that of its shape as a solid of
+    /// uniform density).
     pub center: Option<[f32; 3]>,
     /// Velocity of the center of mass at the start [m/s], each `-10000..=10000` (default 0).
     #[serde(default)]
     pub velocity: [f32; 3],
-    /// Angular velocity at the start [degrees/s] around the world's axes, each `-36000..=36000` (default 0).
+    /// Angular velocity at the start [degrees/s] around the world's axes, each `-36000..=36000`
+    /// (default 0).
     #[serde(default)]
     pub angular_velocity: [f32; 3],
-    /// Fraction of the speed of approach with which cloth and body separate, `0..=1` (default 0).
+    /// Restitution: ratio of the speed of separation of cloth and body to their speed of approach,
+    /// `0..=1` (default 0).
     #[serde(default)]
     pub restitution: f32,
     /// Acceleration of the body, world axes [m/s^2], each `-1e6..=1e6` (default 0, -9.81, 0).
@@ -36,10 +40,10 @@ fn earth() -> [f32; 3] {
     [0.0, -9.81, 0.0]
 }
 
-/// A rigid body as it is at the start.
+/// Rigid body in its start pose.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct BuiltBody {
-    /// What the scene says of it.
+    /// Keys of the body in the scene.
     pub scene: SceneBody,
     /// Center of mass in the world \[m\].
     pub center: DVec3,
@@ -48,7 +52,8 @@ pub struct BuiltBody {
 }
 
 impl BuiltBody {
-    /// The body of a shape that is in its pose; `None` if the shape has no volume, or its inertia no inverse.
+    /// Creates the body of a shape in its start pose; `None` if the shape has no volume, or its
+    /// inertia has no inverse.
     pub(super) fn new(scene: SceneBody, shape: &Shape) -> Option<Self> {
         let mass = f64::from(scene.mass);
         let solid = match (scene.center, scene.inertia) {
@@ -61,8 +66,10 @@ impl BuiltBody {
         };
         let inertia = match (scene.inertia, &solid) {
             (None, Some(solid)) => {
-                // Parallel axes: a center that is stated may be another than that of the shape.
+                // Parallel axis theorem: I += m (r^2 1 - r r^T), as a stated center may differ from
+                // the shape's.
                 let arm = center - solid.center;
+                // outer = arm arm^T
                 let outer = DMat3::from_cols(arm * arm.x, arm * arm.y, arm * arm.z);
                 let shift = DMat3::from_diagonal(DVec3::splat(arm.length_squared())) - outer;
                 (solid.inertia + shift) * mass
@@ -74,12 +81,12 @@ impl BuiltBody {
     }
 }
 
-/// A full shape, equally dense everywhere.
+/// Mass properties of a solid of uniform density.
 #[derive(Debug, Clone, Copy)]
 struct Solid {
     /// Center of mass \[m\].
     center: DVec3,
-    /// Inertia about it for a mass of 1 kg \[m^2\].
+    /// Inertia about the center for a mass of 1 kg \[m^2\].
     inertia: DMat3,
 }
 
@@ -88,6 +95,7 @@ impl Solid {
         match shape {
             Shape::Sphere(sphere) => {
                 let (center, radius) = (wide(sphere.center), f64::from(sphere.radius));
+                // I / m = 2/5 r^2
                 let moment = 0.4 * radius * radius;
                 Some(Self { center, inertia: DMat3::from_diagonal(DVec3::splat(moment)) })
             }
@@ -121,7 +129,8 @@ impl Solid {
         }
     }
 
-    /// What a closed surface encloses, its front outside: the sum over the tetrahedra from one point to each triangle.
+    /// Solid enclosed by a closed surface, its front outside: a sum over the tetrahedra from one
+    /// point to each triangle.
     fn of_triangles(triangles: &[[DVec3; 3]]) -> Option<Self> {
         let origin = triangles.first()?[0];
         let (mut volume, mut first, mut second) = (0.0, DVec3::ZERO, DMat3::ZERO);
@@ -139,6 +148,7 @@ impl Solid {
         if volume.is_nan() || volume <= 0.0 {
             return None;
         }
+        // first and second are the integrals of x and of x x^T about the first corner.
         let mean = first / volume;
         Some(Self {
             center: origin + mean,
@@ -146,8 +156,9 @@ impl Solid {
         })
     }
 
-    /// The hull of two balls: two caps and a cone between them. What is integrated is polynomial in the position along the axis, of
-    /// degree 4 at most, so that three points of Gauss are exact.
+    /// Hull of two balls: two caps and a cone between them. The integrands are polynomials of
+    /// degree 4 at most in the position along the axis, so that three-point Gauss quadrature is
+    /// exact.
     fn of_capsule(capsule: &Capsule) -> Option<Self> {
         let [a, b] = capsule.ends.map(|end| (wide(end.center), f64::from(end.radius)));
         let ([from, small], [to, large]) = match a.1 <= b.1 {
@@ -164,7 +175,7 @@ impl Solid {
             }));
         }
         let axis = (to - from) / length;
-        // The cone touches the balls at sin = (R - r) / length of their radii before their centers.
+        // The tangent cone touches both balls where sin = (R - r) / length.
         let sine = (large - small) / length;
         let cosine = (1.0 - sine * sine).sqrt();
         let [near, far] = [-small * sine, length - large * sine];
@@ -196,14 +207,14 @@ impl Solid {
         }
         let mean = first / volume;
         let (along, around) = (second / volume - mean * mean, around / volume);
-        // Of the distance from the axis squared, each of the two directions across has half.
+        // Each of the two directions across the axis has half of the mean squared distance from it.
         let across = DMat3::IDENTITY - outer(axis, axis);
         let second = outer(axis, axis) * along + across * (0.5 * around);
         Some(Self { center: from + axis * mean, inertia: inertia_of(second) })
     }
 }
 
-/// The inertia of a body whose mean of `x x^T` about its center is this: `tr(S) 1 - S`.
+/// Inertia for a mean `S` of `x x^T` about the center: `tr(S) 1 - S`.
 fn inertia_of(second: DMat3) -> DMat3 {
     let trace = second.x_axis.x + second.y_axis.y + second.z_axis.z;
     DMat3::from_diagonal(DVec3::splat(trace)) - second
@@ -222,7 +233,7 @@ mod tests {
     use super::*;
     use poplin_model::{Parallelepiped, Placement, Plane, Rigid, Sphere, TriangleMesh};
 
-    /// By midpoints of a fine grid: center and inertia of 1 kg of what is inside.
+    /// Computes center and inertia of 1 kg of a solid by the midpoints of a fine grid.
     fn counted(low: f64, high: f64, is_inside: impl Fn(DVec3) -> bool) -> (DVec3, DMat3) {
         let count = 60;
         let step = (high - low) / f64::from(count);
@@ -254,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn capsules_weigh_what_counting_says() {
+    fn capsule_mass_properties_match_a_voxel_count() {
         for radii in [[0.3, 0.3], [0.2, 0.5], [0.6, 0.1], [0.9, 0.1]] {
             let centers = [[-0.2, 0.1, 0.0], [0.3, -0.2, 0.3]];
             let [a, b] = std::array::from_fn(|k| Sphere { center: centers[k], radius: radii[k] });
@@ -274,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn boxes_are_the_same_as_edges_as_planes_and_as_triangles() {
+    fn boxes_agree_as_edges_as_planes_and_as_triangles() {
         let shape = Parallelepiped {
             corner: [-0.1, -0.2, -0.3],
             edges: [[0.2, 0.0, 0.0], [0.0, 0.4, 0.0], [0.0, 0.0, 0.6]],
@@ -305,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_volume_is_no_body() {
+    fn shapes_without_volume_need_a_stated_center_and_inertia() {
         let body = SceneBody {
             mass: 1.0,
             inertia: None,
@@ -324,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn a_round_one_is_nearly_its_cylinder_and_rotates_with_its_shape() {
+    fn a_polygonal_cylinder_has_nearly_the_inertia_of_a_round_one() {
         let rotation = glam::DQuat::from_rotation_z(0.5 * std::f64::consts::PI);
         let at = Placement::new(1.0, Rigid { translation: DVec3::X, rotation });
         let shape = Shape::cylinder(0.5, [0.2, 0.2], 64).transformed(&at);

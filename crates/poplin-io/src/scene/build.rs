@@ -1,4 +1,4 @@
-//! From a scene's cloth to a mesh with pins.
+//! Builds the mesh and the pins of a scene's cloth.
 
 use glam::DVec3;
 use poplin_model::{Mesh, Sphere};
@@ -13,28 +13,32 @@ use crate::{IoError, MeshFile, TwistedFaces, load_mesh};
 /// A cloth of a scene, ready for cooking.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct BuiltCloth {
-    /// The mesh at its position in its local space; copy `k` is moved by [`super::SceneCloth::copy_offset`].
+    /// Mesh at its position in the local space; copy `k` is moved by
+    /// [`super::SceneCloth::copy_offset`].
     pub mesh: Mesh,
-    /// All pinned vertices, still or moving, rising.
+    /// All pinned vertices, static or moving, rising.
     pub pinned: Vec<u32>,
-    /// The pins that move. No vertex is in two of them.
+    /// Moving pins. A vertex is in at most one of them.
     pub moving: Vec<MovingPins>,
-    /// The motion sphere of each vertex that has one, in the local space, shape `[vertex_count]`; empty if none has.
+    /// Motion sphere of each vertex, in the local space, shape `[vertex_count]`; empty if no vertex
+    /// has one.
     pub motion_spheres: Vec<Option<Sphere>>,
-    /// The separation spheres, likewise.
+    /// Separation sphere of each vertex, in the local space, shape `[vertex_count]`; empty if no
+    /// vertex has one.
     pub separation_spheres: Vec<Option<Sphere>>,
-    /// Accelerations on top of gravity. A vertex may be in several.
+    /// Accelerations in addition to gravity. A vertex may be in several.
     pub accelerations: Vec<VertexAcceleration>,
-    /// Faces of its file that have a flipped triangle.
+    /// Faces of the mesh file with a flipped triangle.
     pub twisted: TwistedFaces,
 }
 
 impl Scene {
-    /// Makes or reads the mesh of the cloth of index `index`, picks its pins, then moves it to its position.
+    /// Generates or reads the mesh of the cloth `index`, selects its pins, then transforms it.
     ///
     /// # Errors
-    /// [`SceneError`] if the mesh file is not usable, the copies are more than [`MAX_SCENE_PARTICLES`], a pin rule does not
-    /// fit the mesh, or two animations move one vertex.
+    /// [`SceneError`] if the mesh file is not usable, all copies have more than
+    /// [`MAX_SCENE_PARTICLES`] particles, a pin rule does not fit the mesh, or two animations move
+    /// one vertex.
     ///
     /// # Panics
     /// If there is no cloth `index`.
@@ -42,7 +46,7 @@ impl Scene {
         self.check_cloth(index).map_err(|mut faults| faults.remove(0))
     }
 
-    /// As [`Scene::build_cloth`], with all that is wrong.
+    /// Builds a cloth like [`Scene::build_cloth`], but returns all faults.
     ///
     /// # Errors
     /// Every [`SceneError`], at least one.
@@ -61,7 +65,7 @@ impl Scene {
         Err(faults)
     }
 
-    /// Builds a cloth, which is of no use if the source has faults then.
+    /// Builds a cloth. The result is only valid if `source` has no faults afterwards.
     fn try_cloth(&self, index: usize, source: &Source<'_>) -> Result<BuiltCloth, SceneError> {
         let (cloth, field) = (&self.cloths[index], format!("cloth[{index}]"));
         // The fields are public: they may have changed since the file was checked.
@@ -79,12 +83,14 @@ impl Scene {
         let count = file.mesh.positions.len() as u128 * u128::from(cloth.count);
         check_particles(source, &format!("{field}.count"), count, MAX_SCENE_PARTICLES, "per scene");
         let select = |rules: &[PinRule], field: &str| select(rules, &file, field, source);
+        // All rules are evaluated before the transform.
         let mut pinned = select(&cloth.pins, &format!("{field}.pins"));
         let mut is_moving = vec![false; file.mesh.positions.len()];
         let mut moving = Vec::with_capacity(cloth.animated_pins.len());
         for (position, animated) in cloth.animated_pins.iter().enumerate() {
             let field = format!("{field}.animated_pins[{position}]");
             let vertices = select(&animated.pins, &format!("{field}.pins"));
+            // A vertex can follow only one animation.
             let mut moved_twice = None;
             for &vertex in &vertices {
                 if std::mem::replace(&mut is_moving[vertex as usize], true) {
@@ -124,12 +130,13 @@ impl Scene {
                 .for_each(|position| *position = transform.apply(*position));
         } else {
             transform.apply_to(&mut file);
-            // A scene counts from the world's origin: of the shape, what `f32` leaves there.
+            // Scene positions are relative to the world's origin, so far-away meshes lose precision
+            // here.
             let moved = |p: [f32; 3]| DVec3::from(p.map(f64::from)) + DVec3::from(file.origin);
             file.mesh.positions.iter_mut().for_each(|p| *p = moved(*p).as_vec3().to_array());
         }
         let MeshFile { mesh, twisted, .. } = file;
-        // A mesh file near the limit may leave it by its transform.
+        // The transform may move a mesh past the coordinate limit.
         let path = match &cloth.shape {
             Shape::Mesh(path) => path.clone(),
             Shape::Grid(_) | Shape::Tube(_) => self.path.clone(),
@@ -155,7 +162,7 @@ impl Scene {
     }
 }
 
-/// The middle of the box that some vertices are in \[m\]; 0 of none.
+/// Returns the center of the bounding box of some vertices \[m\]; 0 without vertices.
 fn middle(vertices: &[u32], positions: &[[f32; 3]]) -> [f32; 3] {
     let corners =
         vertices.iter().map(|&vertex| DVec3::from(positions[vertex as usize].map(f64::from)));
@@ -166,7 +173,7 @@ fn middle(vertices: &[u32], positions: &[[f32; 3]]) -> [f32; 3] {
     ends.map_or([0.0; 3], |[low, high]| ((low + high) * 0.5).as_vec3().to_array())
 }
 
-/// The vertices that any of the rules picks, rising; a rule that does not fit is refused.
+/// Selects the vertices of all rules, rising; reports rules that do not fit the mesh.
 fn select(rules: &[PinRule], file: &MeshFile, field: &str, source: &Source<'_>) -> Vec<u32> {
     let mut selected = Vec::new();
     for (position, rule) in rules.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! From a scene's collider to a shape for the solver.
+//! Builds the shapes of a scene's colliders for the solver.
 
 use std::sync::Arc;
 
@@ -20,47 +20,50 @@ use super::{
 use crate::mesh_file::VertexMotion;
 use crate::{IoError, MeshFile, TwistedFaces, load_mesh};
 
-/// A collider of a scene, its mesh read, ready to be put in position.
+/// Collider of a scene with its mesh read, to be placed at a time.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BuiltCollider {
     /// Name in the scene.
     pub name: String,
-    /// Its shape at the start, in the space of the body that it is fixed to.
+    /// Shape at the start, in the space of the body that it is fixed to.
     pub shape: Shape,
-    /// What it becomes, if it moves vertex by vertex.
+    /// Mesh that moves vertex by vertex, if it is one.
     moving: Option<Arc<MovingMesh>>,
-    /// Path of that body, rising in time; empty for one at rest at the world's origin.
+    /// Path of that body, rising in time; empty if the body rests at the world's origin.
     pub keys: Vec<FrameKey>,
-    /// What it is as a rigid body, if it is one. Where it is then follows from the simulation.
+    /// Rigid body, if it is one. Its pose then follows from the simulation.
     pub body: Option<BuiltBody>,
-    /// Factor on the friction of the cloths that touch it.
+    /// Factor on the friction of cloths that touch the collider.
     pub friction: f32,
-    /// Names of the cloths that feel it, or `None` for all.
+    /// Names of the cloths that collide with it, or `None` for all.
     pub cloths: Option<Vec<String>>,
-    /// Bit of the collision group of all colliders of the scene that act on the same cloths, `0..32`.
+    /// Collision group, `0..32`, shared by the colliders of the scene that act on the same cloths.
     pub group: u32,
-    /// What was mended in its mesh.
+    /// Repairs of its mesh.
     pub repairs: Repairs,
-    /// Faces of its mesh that have a flipped triangle.
+    /// Faces of its mesh with a flipped triangle.
     pub twisted: TwistedFaces,
 }
 
 impl BuiltCollider {
-    /// How its path has moved it at a time \[s\], as [`super::LocalFrame::pose_at`].
+    /// Returns the rigid motion along its path at a time \[s\], as in
+    /// [`super::LocalFrame::pose_at`].
     pub fn rigid_at(&self, time: f64) -> Rigid {
         rigid_at(&self.keys, time)
     }
 
-    /// Whether its path and its mesh are the same at two times \[s\].
+    /// Tests whether its pose and its mesh are the same at two times \[s\].
     pub fn rests(&self, from: f64, to: f64) -> bool {
         self.rigid_at(from) == self.rigid_at(to)
             && self.moving.as_ref().is_none_or(|moving| moving.rests(from, to))
     }
 
-    /// Its shape in the world at a time \[s\], put there in double precision; of a body, where it starts.
+    /// Returns its shape in the world at a time \[s\], transformed in double precision; of a rigid
+    /// body, its shape at the start.
     ///
     /// # Errors
-    /// [`SceneError`] if a point cache cannot be read any more, or an animation leads out of the range of coordinates.
+    /// [`SceneError`] if a point cache can no longer be read, or an animation leaves the range of
+    /// coordinates.
     pub fn shape_at(&self, time: f64) -> Result<Shape, SceneError> {
         let shape = match &self.moving {
             Some(moving) => moving.shape_at(time)?,
@@ -69,27 +72,27 @@ impl BuiltCollider {
         Ok(moved(shape, self.rigid_at(time)))
     }
 
-    /// The shape that it starts with, moved so: that of a body, which the simulation moves.
+    /// Returns the start shape moved by a rigid motion, for bodies that the simulation moves.
     pub fn shape_moved(&self, by: Rigid) -> Shape {
         moved(self.shape.clone(), by)
     }
 
-    /// The collider as it is in the world at a time \[s\], without its body.
+    /// Returns the collider in the world at a time \[s\], without its body.
     ///
     /// # Errors
-    /// As [`BuiltCollider::shape_at`].
+    /// Same as [`BuiltCollider::shape_at`].
     pub fn collider_at(&self, time: f64) -> Result<Collider, SceneError> {
         let groups = InteractionGroups { memberships: 1 << self.group, ..Default::default() };
         Ok(Collider { groups, friction: self.friction, ..Collider::from(self.shape_at(time)?) })
     }
 
-    /// Whether the cloth of this name feels it.
+    /// Tests whether the collider acts on the cloth of this name.
     pub fn acts_on(&self, cloth: &str) -> bool {
         acts_on(&self.cloths, cloth)
     }
 }
 
-/// A shape moved in double precision, or as it is.
+/// Moves a shape in double precision; returns it bit-identical if `by` is the identity.
 fn moved(shape: Shape, by: Rigid) -> Shape {
     match by == NOT_MOVED {
         true => shape,
@@ -97,11 +100,11 @@ fn moved(shape: Shape, by: Rigid) -> Shape {
     }
 }
 
-/// No rotation and no displacement.
+/// Identity: no rotation and no displacement.
 const NOT_MOVED: Rigid = Rigid { translation: DVec3::ZERO, rotation: DQuat::IDENTITY };
 
 impl SceneCollider {
-    /// Reads its mesh, if it is one, and applies the transform.
+    /// Reads the mesh, if the shape is one, and applies the transform.
     ///
     /// # Errors
     /// [`SceneError`] if the mesh file is not usable, or the shape is not [valid](Shape::validate).
@@ -109,10 +112,11 @@ impl SceneCollider {
         self.build_near([0.0; 3])
     }
 
-    /// The same with positions that count from an origin in the world \[m\]. The shape must be a mesh or a plane without a transform.
+    /// Builds the collider with positions relative to `origin` in the world \[m\]. The shape must
+    /// be a mesh, or a plane without a transform.
     ///
     /// # Errors
-    /// As [`SceneCollider::build`].
+    /// Same as [`SceneCollider::build`].
     pub fn build_near(&self, origin: [f64; 3]) -> Result<BuiltCollider, SceneError> {
         let Solid { shape, from, twisted, motion } = match (&self.shape, &self.motion) {
             (ColliderShape::Mesh(path), Some(play)) => {
@@ -139,7 +143,7 @@ impl SceneCollider {
             None => shape.transformed(&placement),
         };
         shape.validate().map_err(|source| match &self.shape {
-            // A mesh file near the limit may leave it by its transform.
+            // The transform may move a mesh past the coordinate limit.
             ColliderShape::Mesh(path) => IoError::Mesh { path: path.clone(), source }.into(),
             _ => SceneError::Collider { name: self.name.clone(), source },
         })?;
@@ -163,7 +167,8 @@ impl SceneCollider {
         })
     }
 
-    /// The shape with its mesh, if it is one, mended, and the vertices around the holes that were filled.
+    /// Repairs the mesh of a shape, if it is one; also returns the boundary vertices of filled
+    /// holes.
     fn closed(
         &self,
         shape: Shape,
@@ -172,6 +177,7 @@ impl SceneCollider {
         match (&self.shape, shape) {
             (ColliderShape::Mesh(path), Shape::TriangleMesh(mesh)) if !self.is_open => {
                 let open = |mut surface: OpenSurface| {
+                    // The message has file coordinates.
                     for (x, from) in surface.near.iter_mut().zip(from) {
                         *x = (f64::from(*x) + from) as f32;
                     }
@@ -187,14 +193,14 @@ impl SceneCollider {
     }
 }
 
-/// A shape before its transform.
+/// Shape before its transform.
 struct Solid {
     shape: Shape,
-    /// The point of the file that its positions count from \[m\].
+    /// Point of the file that positions are relative to \[m\].
     from: [f64; 3],
-    /// Faces that have a flipped triangle.
+    /// Faces with a flipped triangle.
     twisted: TwistedFaces,
-    /// How its vertices move, if they do.
+    /// Motion of its vertices, if they move.
     motion: Option<Box<dyn VertexMotion>>,
 }
 
@@ -206,16 +212,18 @@ impl From<MeshFile> for Solid {
     }
 }
 
-/// The transform of positions that count from a point of the file, to those that count from an origin in the world.
+/// Transform from positions relative to `from`, a point of the file, to positions relative to
+/// `origin` in the world.
 fn placement(transform: &Transform, from: [f64; 3], origin: [f64; 3]) -> Placement {
     let (scale, rotation) = (f64::from(transform.scale), transform.precise_rotation());
+    // x_world = R s (x + from) + t - origin, so that small and large terms add in double precision.
     let from = rotation * (DVec3::from(from) * scale);
     let translation = from + vector(transform.translation) - DVec3::from(origin);
     Placement::new(scale, Rigid { translation, rotation })
 }
 
 impl ColliderShape {
-    /// The shape before its transform.
+    /// Returns the shape before its transform.
     fn solid(&self) -> Result<Solid, SceneError> {
         let shape = match self {
             Self::Sphere(sphere) => Sphere { center: sphere.center, radius: sphere.radius }.into(),
@@ -231,6 +239,8 @@ impl ColliderShape {
                 let corner: [f32; 3] = std::array::from_fn(|k| shape.center[k] - half[k]);
                 let mut edges = [[0.0; 3]; 3];
                 for (k, edge) in edges.iter_mut().enumerate() {
+                    // (center + half) - corner, not 2 half: the far faces are then exactly at
+                    // center + half.
                     edge[k] = (shape.center[k] + half[k]) - corner[k];
                 }
                 Parallelepiped { corner, edges }.into()
@@ -264,8 +274,8 @@ impl Scene {
         self.check_colliders(&all).map_err(|mut faults| faults.remove(0).1)
     }
 
-    /// As [`Scene::build_colliders`] for some colliders whose fields are in range, with all that is wrong, each with the index of its
-    /// collider.
+    /// Builds some colliders, whose fields must be in range, and returns all faults, each with the
+    /// index of its collider.
     ///
     /// # Errors
     /// Every [`SceneError`], at least one.
@@ -284,7 +294,7 @@ impl Scene {
             let mut collider = match scene.build() {
                 Ok(collider) => collider,
                 Err(error) => {
-                    // A file that is good in itself may not be what the scene asks of it.
+                    // A valid file may still not fit the motion that the scene states.
                     faults.push(match (error, &scene.motion) {
                         (SceneError::File(error), Some(motion)) => {
                             (index, motion.error(error, &field, &source))
@@ -294,6 +304,7 @@ impl Scene {
                     continue;
                 }
             };
+            // Colliders with equal lists of cloths share a group.
             let known = groups.iter().position(|cloths| *cloths == collider.cloths);
             let group = known.unwrap_or_else(|| {
                 groups.push(collider.cloths.clone());
@@ -312,7 +323,7 @@ impl Scene {
     }
 }
 
-/// The collision groups of the cloth of this name: it meets the colliders that act on it.
+/// Returns the collision groups of a cloth: its filter has the groups of colliders that act on it.
 pub fn groups_of_cloth<'a>(
     colliders: impl IntoIterator<Item = &'a BuiltCollider>,
     cloth: &str,
@@ -322,10 +333,10 @@ pub fn groups_of_cloth<'a>(
     InteractionGroups { filter, ..InteractionGroups::default() }
 }
 
-/// Bits of a collision group.
+/// Number of collision groups.
 const MAX_GROUPS: usize = 32;
 
-/// The plane of a shape, its normal at length 1.
+/// Returns a plane with its normal normalized.
 pub(super) fn plane(shape: &PlaneShape) -> Plane {
     let normal = vector(shape.normal).normalize_or_zero().as_vec3().to_array();
     Plane { normal, offset: shape.offset }
@@ -359,7 +370,7 @@ mod tests {
     }
 
     #[test]
-    fn transforms_scale_turn_and_move_every_shape() {
+    fn transforms_scale_rotate_and_move_every_shape() {
         let build =
             |shape| SceneCollider { transform: ROTATED, ..collider(shape) }.build().unwrap().shape;
         let sphere = SphereShape { radius: 0.5, center: [1.0, 0.0, 0.0] };
@@ -410,7 +421,7 @@ mod tests {
     }
 
     #[test]
-    fn colliders_that_act_on_the_same_cloths_are_of_one_group() {
+    fn colliders_that_act_on_the_same_cloths_share_a_group() {
         let sheet = "grid = { columns = 2, rows = 2, width = 1, height = 1 }\n";
         let mut text = format!("[[cloth]]\nname = 'a'\n{sheet}[[cloth]]\nname = 'b'\n{sheet}");
         for cloths in ["", "cloths = ['a']", "cloths = ['b']", "cloths = ['a']"] {

@@ -1,4 +1,4 @@
-//! A scene as plain data.
+//! Scenes as plain data.
 
 use poplin_cook::CookOptions;
 use poplin_model::{Chosen, ClothConfig, ClothContactSolver, Material, PhaseKind};
@@ -13,29 +13,31 @@ use crate::picture::View;
 /// A checked scene.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Scene {
-    /// Title, for people (default: the file's stem).
+    /// Title shown to people (default: the file's stem).
     pub title: String,
-    /// Frames to simulate, `1..=1_000_000` (default 120).
+    /// Number of frames to simulate, `1..=1_000_000` (default 120).
     pub frames: u32,
     /// Frames per second [1/s], `0.1..=10_000` (default 60).
     pub frame_rate: f32,
-    /// Formats to write the frames in, of [`FRAME_FORMATS`](crate::FRAME_FORMATS) (default `pc2`).
+    /// Formats in which the frames are written, of [`FRAME_FORMATS`](crate::FRAME_FORMATS) (default
+    /// `pc2`).
     pub formats: Vec<FrameFormat>,
-    /// From where its pictures are seen (default: as suits the moments, [`View::fitting`]).
+    /// Camera direction of pictures (default: chosen by [`View::fitting`]).
     pub view: Option<View>,
-    /// The cloths, at least one.
+    /// Cloths, at least one.
     pub cloths: Vec<SceneCloth>,
-    /// What they collide with (default nothing).
+    /// Shapes to collide with (default none).
     pub colliders: Vec<SceneCollider>,
-    /// How contacts between cloths are solved: those with a `thickness`, or a distance in their `cloth_collision`.
+    /// Solver of contacts between cloths that have a `thickness`, or a distance in their
+    /// `cloth_collision`.
     pub cloth_contact_solver: ClothContactSolver,
-    /// The file, for errors that come up later.
+    /// Path of the scene file, for later errors.
     pub(super) path: std::path::PathBuf,
-    /// Its text, for their lines.
+    /// Text of the scene file, for the lines of later errors.
     pub(super) text: String,
 }
 
-/// What [`SceneCloth::perturbation`] is where nobody says.
+/// Default of [`SceneCloth::perturbation`].
 pub const DEFAULT_PERTURBATION: f32 = 1e-3;
 
 /// One `[[cloth]]` of a scene.
@@ -43,47 +45,53 @@ pub const DEFAULT_PERTURBATION: f32 = 1e-3;
 pub struct SceneCloth {
     /// Name (default `cloth <index>`).
     pub name: String,
-    /// Where the mesh comes from: `grid`, `tube` or `mesh`.
+    /// Source of the mesh: `grid`, `tube` or `mesh`.
     pub shape: Shape,
-    /// Its pose and scale in its local space; in the world, if that does not move.
+    /// Pose and scale in the cloth's local space, or in the world without a `frame`.
     pub transform: Transform,
-    /// Vertices that stay where they are (default none), picked before the transform.
+    /// Vertices held at their positions (default none), selected before the transform.
     pub pins: Vec<PinRule>,
-    /// Vertices that move by keyframes (default none).
+    /// Pinned vertices that move by keyframes (default none).
     pub animated_pins: Vec<AnimatedPins>,
     /// Spheres around rest positions that particles may not leave (default none).
     pub motion_spheres: Vec<SceneSpheres>,
     /// Spheres behind rest positions that particles may not enter (default none).
     pub separation_spheres: Vec<SceneSpheres>,
-    /// Accelerations on top of gravity (default none).
+    /// Accelerations of vertices in addition to gravity (default none).
     pub accelerations: Vec<SceneAcceleration>,
-    /// The path of the local space (default: none, it is at the world's origin).
+    /// Path of the local space (default none: it is at the world's origin).
     pub frame: Option<LocalFrame>,
-    /// The wind: the cloth's own, else the scene's, else `None`: steadily `config.air.wind_velocity`.
+    /// Wind: that of the cloth, else of the scene; `None` is the steady wind
+    /// `config.air.wind_velocity`.
     pub wind: Option<Wind>,
-    /// Settings: its groups are keys of the cloth itself, `[cloth.air]`.
+    /// Settings; their groups are tables of the cloth, `[cloth.air]`.
     pub config: ClothConfig,
-    /// What it is made of, if the file says so: `config` and `fabric` have its values where nothing else is stated, and the edges
-    /// get theirs once the cloth is cooked ([`poplin_model::Cloth::set_membrane`]).
+    /// Material, if the file states one. `config` and `fabric` already have its values where the
+    /// file states nothing else; the edges get theirs once the cloth is cooked
+    /// ([`poplin_model::Cloth::set_membrane`]).
     pub material: Option<Material>,
-    /// Whether the file states `fabric.bends = false`: then a bending rigidity that nobody states is none.
+    /// True if the file states `fabric.bends = false`; a bending rigidity that is not stated is
+    /// then 0.
     pub without_bends: bool,
-    /// Which settings are to be chosen once the cloth is cooked ([`poplin_model::Cloth::choose_solver`]): without a
-    /// `solver.pbd.frequency` that, and what else of them the file does not state; with one none, the cloth is solved as the
-    /// file says.
+    /// Settings to choose automatically once the cloth is cooked
+    /// ([`poplin_model::Cloth::choose_solver`]): if `solver.pbd.frequency` is not stated, that and
+    /// the settings of [`Chosen`] that the file leaves out, otherwise none.
     pub chosen: Chosen,
-    /// How the mesh is cooked, the key `density` of the cloth included; of its `gravity` and `pins`, which are keys of the
-    /// cloth too, it holds the defaults. `max_fiber_length` and `bends`, where not set, follow from the solver:
-    /// XPBD takes fibers as long as the mesh lets them be, and a bending rigidity takes bends.
+    /// Cooking options, including the key `density` of the cloth; `gravity` and `pins`, also keys
+    /// of the cloth, are at their defaults here. `max_fiber_length` and `bends`, where not set,
+    /// follow from the solver: XPBD uses fibers as long as the mesh allows, and a bending rigidity
+    /// uses bends.
     pub fabric: CookOptions,
-    /// The order in which phases are solved; those that are not named are not (default empty: all, in the order of cooking).
+    /// Order in which phases are solved; phases that are not listed are skipped (default empty:
+    /// all, in the order of cooking).
     pub phase_order: Vec<PhaseKind>,
-    /// Copies, 1 or more (default 1).
+    /// Number of copies, 1 or more (default 1).
     pub count: u32,
     /// Displacement from one copy to the next \[m\] (default 0).
     pub spacing: [f32; 3],
-    /// How far free particles of a flat mesh are moved off its plane at the start, at random and each time alike, as a fraction of the
-    /// mean edge, `0..=0.1` (default [`DEFAULT_PERTURBATION`]; 0: not at all). A sheet that hangs exactly in its plane never folds.
+    /// Amplitude of pseudo-random displacements, the same in every run, that move free particles of
+    /// a flat mesh off its plane at the start, in mean edge lengths, `0..=0.1` (default
+    /// [`DEFAULT_PERTURBATION`]; 0: none). A sheet that hangs exactly in its plane never folds.
     pub perturbation: f32,
 }
 

@@ -7,51 +7,52 @@ use serde::Deserialize;
 
 use super::{FrameKey, MeshMotion, SceneBody, Transform};
 
-/// One `[[collider]]` of a scene: a shape in the world, still or moving.
+/// One `[[collider]]` of a scene: a shape in the world, at rest or moving.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SceneCollider {
     /// Name (default `collider <index>`).
     pub name: String,
-    /// The shape: `sphere`, `capsule`, `plane`, `box`, `cylinder`, `convex` or `mesh`.
+    /// Shape: `sphere`, `capsule`, `plane`, `box`, `cylinder`, `convex` or `mesh`.
     pub shape: ColliderShape,
-    /// Its pose before `keys` move it; in the world, if there are none.
+    /// Pose before `keys` move the collider; in the world if there are none.
     pub transform: Transform,
-    /// Path of the body that the shape is fixed to, rising in time (default none: it is at rest). Keys are those of
-    /// [`super::LocalFrame`].
+    /// Path of the body that the shape is fixed to, rising in time (default none: the shape is at
+    /// rest). Keys are those of [`super::LocalFrame`].
     pub keys: Vec<FrameKey>,
-    /// Makes a rigid body of it, which cloths and gravity move (default none).
+    /// Rigid body: cloths and gravity move the collider (default none).
     pub body: Option<SceneBody>,
-    /// Factor on the friction of the cloths that touch it, `0..=100` (default 1).
+    /// Factor on the friction of cloths that touch the collider, `0..=100` (default 1).
     pub friction: f32,
-    /// Names of the cloths that feel it, at least one (default: all).
+    /// Names of the cloths that collide with it, at least one (default: all).
     pub cloths: Option<Vec<String>>,
-    /// Takes a mesh that is not closed as it is: everything behind its nearest triangle is inside, however far (default: such a
-    /// mesh is refused, but for small holes).
+    /// Accepts a mesh that is not closed: everything behind its nearest triangle is then inside, at
+    /// any distance (default: a mesh with more than small holes is an error).
     pub is_open: bool,
-    /// How the vertices of its mesh move (default: they do not).
+    /// Motion of the vertices of the mesh (default none).
     pub motion: Option<MeshMotion>,
 }
 
-/// What a collider is.
+/// Shape of a collider.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ColliderShape {
-    /// A ball.
+    /// Ball.
     Sphere(SphereShape),
-    /// A ball drawn out along a line, its radius changing evenly.
+    /// Capsule: the hull of two balls, its radius changing linearly between them.
     Capsule(CapsuleShape),
-    /// Everything behind a plane, for example the ground.
+    /// Half-space behind a plane, for example the ground.
     Plane(PlaneShape),
-    /// A right-angled box.
+    /// Rectangular box.
     Box(BoxShape),
-    /// A cylinder or a cone.
+    /// Cylinder or cone.
     Cylinder(CylinderShape),
-    /// What is behind several planes: each plane is a side.
+    /// Convex polyhedron: the points behind all of several planes, each of them a face.
     Convex(Vec<PlaneShape>),
-    /// The inside of a closed surface from a mesh file ([`crate::MESH_FORMATS`]), its path resolved against the scene file; see [`super::close_surface`].
+    /// Inside of a closed surface from a mesh file ([`crate::MESH_FORMATS`]), its path resolved
+    /// against the scene file; see [`super::close_surface`].
     Mesh(PathBuf),
 }
 
-/// A ball.
+/// Ball.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SphereShape {
@@ -62,7 +63,7 @@ pub struct SphereShape {
     pub center: [f32; 3],
 }
 
-/// The hull of two balls. In files `radius` stands for two equal `radii`.
+/// Capsule: the hull of two balls. In files, `radius` stands for two equal `radii`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CapsuleShape {
     /// Center of one end \[m\].
@@ -73,18 +74,18 @@ pub struct CapsuleShape {
     pub radii: [f32; 2],
 }
 
-/// A half-space: the points x with `normal . x < offset` are behind the plane.
+/// Half-space: the points x with `normal . x < offset` are behind the plane.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PlaneShape {
-    /// Outward direction, of any length but 0; the normal is this direction at length 1.
+    /// Outward direction, of any length but 0; normalized when used.
     pub normal: [f32; 3],
     /// Distance of the plane from the origin along the normal \[m\] (default 0).
     #[serde(default)]
     pub offset: f32,
 }
 
-/// A right-angled box.
+/// Rectangular box.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BoxShape {
@@ -95,7 +96,7 @@ pub struct BoxShape {
     pub center: [f32; 3],
 }
 
-/// A cylinder or a cut-off cone, upright: its axis is along y.
+/// Upright cylinder or truncated cone: its axis is along y.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CylinderShape {
@@ -108,7 +109,8 @@ pub struct CylinderShape {
     /// Middle \[m\] (default 0).
     #[serde(default)]
     pub center: [f32; 3],
-    /// Flat sides that stand for the round one, `3..=1024` (default 32); see [`poplin_model::Shape::cylinder`].
+    /// Number of flat sides that approximate the round one, `3..=1024` (default 32); see
+    /// [`poplin_model::Shape::cylinder`].
     #[serde(default = "default_sides")]
     pub sides: u32,
 }
@@ -118,7 +120,7 @@ fn default_sides() -> u32 {
 }
 
 impl SceneCollider {
-    /// A shape at rest in the world, which all cloths feel.
+    /// Creates a collider at rest in the world that acts on all cloths.
     pub fn new(name: impl Into<String>, shape: ColliderShape) -> Self {
         Self {
             name: name.into(),
@@ -133,13 +135,13 @@ impl SceneCollider {
         }
     }
 
-    /// Whether the cloth of this name feels it.
+    /// Tests whether the collider acts on the cloth of this name.
     pub fn acts_on(&self, cloth: &str) -> bool {
         acts_on(&self.cloths, cloth)
     }
 }
 
-/// Whether a list of cloths, or none for all, holds this one.
+/// Tests whether a list of cloth names includes `cloth`; `None` includes all.
 pub(super) fn acts_on(cloths: &Option<Vec<String>>, cloth: &str) -> bool {
     cloths.as_ref().is_none_or(|names| names.iter().any(|name| name == cloth))
 }

@@ -1,22 +1,22 @@
-//! Random values of a sweep, each found by its index alone.
+//! Random values of a sweep. Each follows from its index only.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::split_mix::split_mix;
 
-/// A distribution of numbers.
+/// Distribution of random numbers.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Distribution {
-    /// As probable everywhere from one number to another.
+    /// Uniform between two numbers.
     Uniform([f64; 2]),
-    /// The same of the logarithm: as probable from 1 to 2 as from 2 to 4.
+    /// Uniform in the logarithm: as probable from 1 to 2 as from 2 to 4.
     LogUniform([f64; 2]),
-    /// The normal distribution.
+    /// Normal distribution.
     Normal(Normal),
 }
 
-/// A normal distribution.
+/// Normal distribution.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Normal {
@@ -27,16 +27,18 @@ pub(super) struct Normal {
 }
 
 impl Distribution {
-    /// The number of a job for a parameter.
+    /// Returns the value of a parameter in a job.
     pub(super) fn sample(self, seed: u64, job: u64, parameter: u64) -> f64 {
         let stream = split_mix(split_mix(seed, job), parameter);
         match self {
             Self::Uniform([min, max]) => min + (max - min) * fraction(stream, 0),
             Self::LogUniform([min, max]) => {
                 let log = min.ln() + (max.ln() - min.ln()) * fraction(stream, 0);
+                // exp(ln x) may round past the ends.
                 log.exp().clamp(min, max)
             }
-            // Box and Muller, "A note on the generation of random normal deviates", 1958.
+            // Box and Muller, "A note on the generation of random normal deviates", 1958: sqrt(-2
+            // ln u1) cos(2 pi u2) is normal.
             Self::Normal(Normal { mean, deviation }) => {
                 let radius = (-2.0 * fraction(stream, 0).ln()).sqrt();
                 let angle = std::f64::consts::TAU * fraction(stream, 1);
@@ -46,7 +48,7 @@ impl Distribution {
     }
 }
 
-/// A random number between 0 and 1, never an end.
+/// Random number in the open interval `0..1`.
 fn fraction(stream: u64, index: u64) -> f64 {
     ((split_mix(stream, index) >> 12) as f64 + 0.5) / (1_u64 << 52) as f64
 }
@@ -78,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn jobs_parameters_and_seeds_have_streams_of_their_own() {
+    fn jobs_parameters_and_seeds_have_independent_streams() {
         let sample =
             |seed, job, parameter| Distribution::Uniform([0.0, 1.0]).sample(seed, job, parameter);
         let all = [sample(0, 0, 0), sample(1, 0, 0), sample(0, 1, 0), sample(0, 0, 1)];

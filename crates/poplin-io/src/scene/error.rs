@@ -1,4 +1,4 @@
-//! What can be wrong with a scene file and its pins.
+//! Errors of scene files and pin rules.
 
 use std::fmt;
 use std::ops::Range;
@@ -10,7 +10,7 @@ use thiserror::Error;
 use super::surface::OpenSurface;
 use crate::IoError;
 
-/// A location in a scene file; shown as `path:line:column`.
+/// Location in a scene file, shown as `path:line:column`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Location {
     /// The scene file.
@@ -19,7 +19,7 @@ pub struct Location {
     pub line: usize,
     /// The column in characters, from 1.
     pub column: usize,
-    /// The bytes of the file that are meant, all on this line.
+    /// Byte range in the file, all on this line.
     pub span: Range<usize>,
 }
 
@@ -29,19 +29,19 @@ impl fmt::Display for Location {
     }
 }
 
-/// Why a scene was rejected. Each message says what, where and the limit.
+/// Error of a scene file. Each message says what is wrong, where, and the limit.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum SceneError {
-    /// The scene file, or a mesh file it names, cannot be used.
+    /// A scene file, or a mesh file that it names, that cannot be used.
     #[error(transparent)]
     File(#[from] IoError),
-    /// The file is not TOML, or a value has the wrong type.
+    /// A file that is not TOML, or a value of the wrong type.
     #[error("{at}: {message}")]
     Syntax {
-        /// Where in the scene file.
+        /// Location in the scene file.
         at: Box<Location>,
-        /// What the TOML parser said.
+        /// Message of the TOML parser.
         message: String,
     },
     /// Settings that cannot be written as TOML.
@@ -50,7 +50,7 @@ pub enum SceneError {
     /// A key, a named value or a cloth that does not exist.
     #[error("{at}: unknown {kind} `{name}` {}{}", in_table(table), suggest(suggestion, known))]
     Unknown {
-        /// Where in the scene file.
+        /// Location in the scene file.
         at: Box<Location>,
         /// `"key"`, `"value"` for a named choice, or `"cloth"`.
         kind: &'static str,
@@ -58,27 +58,31 @@ pub enum SceneError {
         name: Box<str>,
         /// The table header above it, as written, or empty at the top of the file.
         table: Box<str>,
-        /// The nearest name that exists, if one is near.
+        /// Most similar known name, if one is similar enough.
         suggestion: Option<String>,
-        /// All names that exist there.
+        /// All known names at this location.
         known: Vec<String>,
     },
     /// A key of another table of the same cloth or collider.
-    #[error("{at}: `{name}` is no key {}; write {}", in_table(table), instead_in(instead, table))]
+    #[error(
+        "{at}: `{name}` is not a key {}; write {}",
+        in_table(table),
+        instead_in(instead, table)
+    )]
     Elsewhere {
-        /// Where in the scene file.
+        /// Location in the scene file.
         at: Box<Location>,
         /// The key as written.
         name: Box<str>,
         /// The table header above it, as written, or empty at the top of the file.
         table: Box<str>,
-        /// The keys that it could mean, for example `contact.friction`.
+        /// Keys that it may stand for, for example `contact.friction`.
         instead: Vec<String>,
     },
     /// A value outside its range.
     #[error("{at}: {field} = {} is outside {}..={}{}", shortest(*value), shortest(*min), shortest(*max), spaced(unit))]
     OutOfRange {
-        /// Where in the scene file.
+        /// Location in the scene file.
         at: Box<Location>,
         /// The field, for example `cloth[0].density`.
         field: String,
@@ -91,103 +95,103 @@ pub enum SceneError {
         /// The unit, or empty.
         unit: &'static str,
     },
-    /// More particles than the engine takes.
+    /// More particles than the engine supports.
     #[error("{at}: {field} asks for {count} particles; the limit is {limit} {scope}")]
     TooManyParticles {
-        /// Where in the scene file.
+        /// Location in the scene file.
         at: Box<Location>,
         /// The field that asks for them.
         field: String,
-        /// How many particles.
+        /// Number of particles.
         count: u128,
-        /// How many may be.
+        /// Maximum number of particles.
         limit: usize,
         /// `"per cloth"` or `"per scene"`.
         scope: &'static str,
     },
-    /// A cloth or collider with no shape, or with several.
+    /// A cloth or collider without a shape, or with several.
     #[error("{at}: {field} needs exactly one of {known}; it has {}", list(found))]
     Shape {
-        /// Where in the scene file.
+        /// Location in the scene file.
         at: Box<Location>,
         /// The cloth or collider, for example `cloth[0]`.
         field: String,
-        /// The shapes that there are.
+        /// Shapes to choose from.
         known: &'static str,
-        /// The shapes it has.
+        /// Shapes that it has.
         found: Vec<&'static str>,
     },
     /// A mesh file that does not exist.
     #[error("{at}: {field}: there is no file {}", mesh.display())]
     MissingMesh {
-        /// Where in the scene file.
+        /// Location in the scene file.
         at: Box<Location>,
         /// The field.
         field: String,
-        /// Where the mesh was looked for.
+        /// Path at which the mesh was expected.
         mesh: PathBuf,
     },
     /// A pin rule that cannot be read, or that does not fit its mesh.
     #[error("{at}: {field}: {source}")]
     Pin {
-        /// Where in the scene file.
+        /// Location in the scene file.
         at: Box<Location>,
         /// The field.
         field: String,
-        /// What is wrong with the rule.
+        /// Fault of the rule.
         source: PinError,
     },
-    /// A scene, or an animation, without anything in it.
+    /// An empty scene, animation or list.
     #[error("{at}: {field} is empty; it needs at least one {needed}")]
     Empty {
-        /// Where in the scene file.
+        /// Location in the scene file.
         at: Box<Location>,
         /// The field.
         field: String,
-        /// What it needs.
+        /// Missing entry or key, in words.
         needed: &'static str,
     },
-    /// Keyframes that do not follow each other in time.
-    #[error("{at}: {field}: time {time} s does not come after {previous} s")]
+    /// Keyframes whose times do not rise.
+    #[error("{at}: {field}: time {time} s is not after the previous key at {previous} s")]
     KeyOrder {
-        /// Where in the scene file.
+        /// Location in the scene file.
         at: Box<Location>,
         /// The keyframe.
         field: String,
         /// Its time \[s\].
         time: f32,
-        /// The time of the keyframe before it \[s\].
+        /// Time of the previous keyframe \[s\].
         previous: f32,
     },
     /// A plane whose normal has no direction.
     #[error("{at}: {field} has no direction: {normal:?}")]
     NoNormal {
-        /// Where in the scene file.
+        /// Location in the scene file.
         at: Box<Location>,
         /// The normal.
         field: String,
-        /// As it is written.
+        /// Normal as written.
         normal: [f32; 3],
     },
-    /// Planes of a convex that exclude each other.
+    /// Planes of a convex shape with no point behind all of them.
     #[error(
         "{at}: {field} is empty: no point is behind all of its {count} planes; normals face outwards, and a point x is behind a plane \
          where normal . x < offset"
     )]
     EmptyConvex {
-        /// Where in the scene file.
+        /// Location in the scene file.
         at: Box<Location>,
         /// The planes.
         field: String,
-        /// How many there are.
+        /// Number of planes.
         count: usize,
     },
-    /// A name that an earlier cloth has.
+    /// A name that an earlier cloth already has.
     #[error(
-        "{at}: {field}: `{name}` is the name of cloth[{first}], too; colliders and files go by the name, so that each cloth needs its own"
+        "{at}: {field}: `{name}` is the name of cloth[{first}], too; colliders and files refer to cloths by name, so each cloth needs its own"
     )]
     SameName {
-        /// Where in the scene file.
+        /// Location in the scene file.
         at: Box<Location>,
         /// The later name.
         field: String,
@@ -196,38 +200,38 @@ pub enum SceneError {
         /// Index of the cloth that has it first.
         first: usize,
     },
-    /// A bending rigidity, and no bends that it could act on.
+    /// A bending rigidity without bends to act on.
     #[error(
-        "{at}: {bends} = false leaves out what {rigidity} acts on; state only one, or a rigidity of 0"
+        "{at}: {bends} = false leaves out the bends that {rigidity} acts on; state only one of them, or a rigidity of 0"
     )]
     NoBends {
-        /// Where in the scene file.
+        /// Location in the scene file.
         at: Box<Location>,
         /// The option of cooking.
         bends: String,
         /// The rigidity.
         rigidity: String,
     },
-    /// A collider whose shape is not valid once it is in its pose.
+    /// A collider whose transformed shape is not valid.
     #[error("collider `{name}`: {source}")]
     Collider {
         /// Its name.
         name: String,
-        /// What is wrong with it.
+        /// Cause of the error.
         source: ModelError,
     },
     /// A rigid body without a volume.
     #[error(
-        "collider `{name}`: its shape encloses no volume that a `body` could have its `center` and `inertia` of; state both"
+        "collider `{name}`: its shape encloses no volume to compute the `center` and `inertia` of its `body` from; state both"
     )]
     NoVolume {
         /// Its name.
         name: String,
     },
-    /// The mesh of a collider encloses nothing that cloth could be kept out of.
+    /// A collider mesh that is not closed, so that it has no inside.
     #[error(
-        "collider `{name}`: {} is not closed: {surface}; close it, make a solid of it, or take it as it is, everything \
-         behind a triangle as inside (`open = true`; --open-collider)",
+        "collider `{name}`: {} is not closed: {surface}; close it, give it a thickness, or accept it as it is, \
+         with everything behind a triangle as inside (`open = true`; --open-collider)",
         path.display()
     )]
     OpenCollider {
@@ -235,61 +239,61 @@ pub enum SceneError {
         name: String,
         /// Its file.
         path: PathBuf,
-        /// Where it is open.
+        /// Openings of the surface.
         surface: OpenSurface,
     },
-    /// A file that moves a mesh cannot be used, or not as the scene asks.
+    /// A file with the motion of a mesh that cannot be used, or not as the scene states.
     #[error("{at}: {field}: {source}")]
     Motion {
-        /// Where in the scene file.
+        /// Location in the scene file.
         at: Box<Location>,
         /// The key that asks for it.
         field: String,
-        /// What is wrong with it.
+        /// Cause of the error.
         source: Box<IoError>,
     },
-    /// A key that means nothing without another one.
-    #[error("{at}: {field} goes with {needed}")]
+    /// A key that has no effect without another one.
+    #[error("{at}: {field} needs {needed}")]
     Lone {
-        /// Where in the scene file.
+        /// Location in the scene file.
         at: Box<Location>,
         /// The key.
         field: String,
-        /// What it needs.
+        /// Missing entry or key, in words.
         needed: &'static str,
     },
-    /// A rigid body that cannot be one.
+    /// A collider that cannot be a rigid body.
     #[error("{at}: {field} {reason}")]
     Body {
-        /// Where in the scene file.
+        /// Location in the scene file.
         at: Box<Location>,
         /// The table.
         field: String,
-        /// What is wrong with it.
+        /// Cause of the error.
         reason: &'static str,
     },
-    /// More different lists of cloths than there are collision groups.
+    /// More distinct lists of cloths than there are collision groups.
     #[error("{at}: {field}: colliders may name at most {limit} different lists of cloths")]
     TooManyGroups {
-        /// Where in the scene file.
+        /// Location in the scene file.
         at: Box<Location>,
         /// The list.
         field: String,
-        /// How many there may be.
+        /// Maximum number of distinct lists.
         limit: usize,
     },
     /// A wind velocity in the settings of a cloth that also has a `wind`.
     #[error("{at}: {field} is set beside a `wind` of the cloth or the scene; set only one")]
     TwoWinds {
-        /// Where in the scene file.
+        /// Location in the scene file.
         at: Box<Location>,
         /// The velocity in the settings.
         field: String,
     },
-    /// A vertex that two animations of one cloth both move.
+    /// A vertex that is moved by two animations of one cloth.
     #[error("{at}: {field} moves vertex {vertex}, which an earlier animation of the cloth moves")]
     PinMovedTwice {
-        /// Where in the scene file.
+        /// Location in the scene file.
         at: Box<Location>,
         /// The later animation.
         field: String,
@@ -299,7 +303,7 @@ pub enum SceneError {
 }
 
 impl SceneError {
-    /// Where in the scene file it is, if it is about something there.
+    /// Returns the location in the scene file, if the error has one.
     pub fn location(&self) -> Option<&Location> {
         match self {
             Self::Syntax { at, .. }
@@ -330,23 +334,23 @@ impl SceneError {
         }
     }
 
-    /// What is wrong, without where.
+    /// Returns the message without its location.
     pub fn reason(&self) -> String {
         without_prefix(self.to_string(), self.location())
     }
 }
 
-/// A message without the location that it begins with.
+/// Strips the location that a message begins with.
 pub(super) fn without_prefix(text: String, at: Option<&Location>) -> String {
     let at = at.map(|at| format!("{at}: ")).unwrap_or_default();
     text.strip_prefix(&at).map(str::to_owned).unwrap_or(text)
 }
 
-/// Why a pin rule was refused.
+/// Error of a pin rule.
 #[derive(Debug, Clone, PartialEq, Error)]
 #[non_exhaustive]
 pub enum PinError {
-    /// A text that is none of the accepted forms.
+    /// A text that is not a pin rule.
     #[error(
         "cannot read the pin rule `{text}`: {reason}; accepted are `top:3%` (also bottom, left, right, front, back), \
          `corner:top-left` (also bottom, right; back and front for a lying sheet), `box:x0,y0,z0,x1,y1,z1`, \
@@ -355,7 +359,7 @@ pub enum PinError {
     Parse {
         /// The rule as written.
         text: String,
-        /// What is wrong with it.
+        /// Cause of the error.
         reason: &'static str,
     },
     /// A rule that selects no vertex.
@@ -388,7 +392,7 @@ fn in_table(table: &str) -> String {
     if table.is_empty() { "at the top of the file".into() } else { format!("in {table}") }
 }
 
-/// Keys, and the cloth or collider that they are in.
+/// Lists keys, and names the cloth or collider that has them.
 fn instead_in(keys: &[String], table: &str) -> String {
     let keys: Vec<_> = keys.iter().map(|key| format!("`{key}`")).collect();
     let within = table.trim_matches(['[', ']']).split('.').next().unwrap_or_default();
@@ -410,7 +414,7 @@ fn list<T: AsRef<str>>(names: &[T]) -> String {
     names.iter().map(|name| format!("`{}`", name.as_ref())).collect::<Vec<_>>().join(", ")
 }
 
-/// A number with as few digits as it needs.
+/// Formats a number with the fewest digits.
 fn shortest(value: f64) -> String {
     let is_plain = value == 0.0 || !value.is_finite() || (1e-4..1e10).contains(&value.abs());
     if is_plain { value.to_string() } else { format!("{value:e}") }

@@ -1,15 +1,16 @@
-//! The local space of a cloth, moved by keyframes.
+//! Local space of a cloth, moved by keyframes.
 
 use glam::{DQuat, DVec3, EulerRot};
 use poplin_model::{Pose, Rigid};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-/// The path of a cloth's local space: the body that wears the cloth.
+/// Path of a cloth's local space, for example of the body that wears the cloth.
 ///
-/// The cloth is simulated in local space: `transform` puts it there, and pins, still or animated, move along with the space.
-/// The `inertia` of the cloth says how much of this motion it feels. Gravity and wind keep their world axes.
-/// What is written (caches, meshes, pictures) is in world coordinates. Copies have local spaces of their own, `spacing` apart.
+/// The cloth is simulated in local space: `transform` places it there, and pins, static or
+/// animated, move with the space. The cloth's `inertia` sets how strongly this motion acts on it.
+/// Gravity and wind keep their world axes. Output (caches, meshes, pictures) is in world
+/// coordinates. Each copy has its own local space, `spacing` apart.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LocalFrame {
@@ -17,7 +18,7 @@ pub struct LocalFrame {
     pub keys: Vec<FrameKey>,
 }
 
-/// The pose of a local space, of the body of a collider or of animated pins at one time.
+/// Pose of a local space, of a collider's body or of animated pins at one time.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FrameKey {
@@ -26,7 +27,8 @@ pub struct FrameKey {
     /// Displacement \[m\] (default 0).
     #[serde(default)]
     pub translation: [f32; 3],
-    /// Rotations \[degrees\] (default 0) around the world's x axis first, then y, then z, as in `transform`, `-36000..=36000`.
+    /// Rotations \[degrees\] (default 0) around the world's x axis first, then y, then z, as in
+    /// `transform`, `-36000..=36000`.
     #[serde(default)]
     pub rotation: [f32; 3],
 }
@@ -39,22 +41,23 @@ impl FrameKey {
 }
 
 impl LocalFrame {
-    /// The pose at a time \[s\]. Between keyframes the origin moves linearly and the space rotates steadily around one axis,
-    /// by the smaller angle (unambiguous for keys less than 180 degrees apart); held before the first and after the last.
+    /// Returns the pose at a time \[s\]. Between keyframes the origin moves linearly and the space
+    /// rotates at a constant rate around one axis, by the smaller angle (unambiguous for keys less
+    /// than 180 degrees apart). Before the first key and after the last the pose is held.
     ///
-    /// Rotations go through sine and cosine: their last bits may differ between platforms.
+    /// Rotations use sine and cosine: their last bits may differ between platforms.
     pub fn pose_at(&self, time: f64) -> Pose {
         pose_at(&self.keys, time)
     }
 }
 
-/// The pose at a time \[s\], as [`LocalFrame::pose_at`].
+/// Returns the pose at a time \[s\], as in [`LocalFrame::pose_at`].
 pub(super) fn pose_at(keys: &[FrameKey], time: f64) -> Pose {
     let Rigid { translation, rotation } = rigid_at(keys, time);
     Pose { translation: translation.as_vec3().to_array(), rotation: rotation.as_quat().to_array() }
 }
 
-/// The pose at a time \[s\] in double precision; no rotation and no displacement without keys.
+/// Returns the pose at a time \[s\] in double precision; the identity without keys.
 pub(super) fn rigid_at(keys: &[FrameKey], time: f64) -> Rigid {
     let next = keys.partition_point(|key| f64::from(key.time) <= time);
     match (keys.get(next.wrapping_sub(1)), keys.get(next)) {
@@ -71,11 +74,13 @@ fn between(before: &FrameKey, after: &FrameKey, time: f64) -> Rigid {
     let fraction = (time - begin) / (end - begin);
     let [from, to] = [before, after].map(|key| DVec3::from(key.translation.map(f64::from)));
     let rotation = if before.rotation == after.rotation {
-        // To the last bit, so that a space at rest lets its cloth sleep.
+        // Bit-identical at all times, so that a space at rest lets its cloth sleep.
         before.quaternion()
     } else {
         let (from, to) = (before.quaternion(), after.quaternion());
+        // q and -q are the same rotation: the nearer one gives the smaller angle.
         let to = if from.dot(to) < 0.0 { -to } else { to };
+        // slerp: from (from^-1 to)^fraction
         from * DQuat::from_scaled_axis((from.conjugate() * to).to_scaled_axis() * fraction)
     };
     rigid(from + (to - from) * fraction, rotation)

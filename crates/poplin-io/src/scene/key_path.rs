@@ -1,4 +1,5 @@
-//! A key of a scene by its path: `cloth[0].density`, `cloth.flag.damping[1]`, `collider."left arm".keys[0].translation`.
+//! Paths of scene keys: `cloth[0].density`, `cloth.flag.damping[1]`, `collider."left
+//! arm".keys[0].translation`.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,42 +10,42 @@ use toml::{Table, Value};
 use super::Scene;
 use super::file::nearest;
 
-/// The path of a key.
+/// Path of a key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct KeyPath {
     text: String,
     steps: Vec<Step>,
 }
 
-/// A step from a table or list to what is in it.
+/// Step from a table or list to one of its entries.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Step {
     /// A key of a table, or the name of a cloth or collider.
     Key(String),
-    /// A position in a list, from 0.
+    /// An index into a list, from 0.
     Index(usize),
 }
 
-/// Why a path leads to no key.
+/// Error of a key path.
 #[derive(Debug, Clone, PartialEq, Error)]
 #[non_exhaustive]
 pub enum PathError {
-    /// A text that is no path.
-    #[error("`{text}` is no path of a key, such as `cloth[0].density` or `cloth.flag.damping[1]`")]
+    /// A text that is not a path.
+    #[error(
+        "`{text}` is not the path of a key such as `cloth[0].density` or `cloth.flag.damping[1]`"
+    )]
     Parse {
         /// The text.
         text: String,
     },
-    /// A path that does not say of which cloth or collider.
-    #[error(
-        "`{path}` does not say of which {kind}: write `{kind}[0]` or `{kind}.NAME`; there {are}"
-    )]
+    /// A path that does not say which cloth or collider.
+    #[error("`{path}` does not say which {kind}: write `{kind}[0]` or `{kind}.NAME`; there {are}")]
     Which {
         /// The path.
         path: String,
         /// `"cloth"` or `"collider"`.
         kind: &'static str,
-        /// Which there are, in words.
+        /// Existing names, in words.
         are: String,
     },
     /// A cloth or collider that the scene does not have.
@@ -56,19 +57,19 @@ pub enum PathError {
         kind: &'static str,
         /// The name or index.
         name: String,
-        /// The nearest name, in words; empty without one.
+        /// Suggestion of the most similar name, in words; empty without one.
         did_you_mean: String,
-        /// Which there are, in words.
+        /// Existing names, in words.
         are: String,
     },
-    /// A step into something that is no table or list, or past the end of a list.
+    /// A step into a value that is not a table or list, or past the end of a list.
     #[error("`{path}`: {at} {reason}")]
     NoEntry {
         /// The path.
         path: String,
-        /// The part of it that is there.
+        /// Part of the path that exists.
         at: String,
-        /// What it is.
+        /// Reason why the next step fails.
         reason: String,
     },
 }
@@ -88,11 +89,12 @@ impl FromStr for KeyPath {
     }
 }
 
-/// The steps of a path, if it is one.
+/// Parses the steps of a path; `None` if the text is not a path.
 fn steps(text: &str) -> Option<Vec<Step>> {
     let mut steps = Vec::new();
     let mut rest = text;
     loop {
+        // Names with dots or brackets are quoted.
         if let Some(quoted) = rest.strip_prefix('"') {
             let (name, after) = quoted.split_once('"')?;
             steps.push(Step::Key(name.to_owned()));
@@ -106,6 +108,7 @@ fn steps(text: &str) -> Option<Vec<Step>> {
             steps.push(Step::Key(name.to_owned()));
             rest = after;
         }
+        // Any number of indices: keys[0].translation[1].
         while let Some(bracket) = rest.strip_prefix('[') {
             let (index, after) = bracket.split_once(']')?;
             steps.push(Step::Index(index.parse().ok()?));
@@ -119,7 +122,7 @@ fn steps(text: &str) -> Option<Vec<Step>> {
 }
 
 impl KeyPath {
-    /// The same path with the index of its cloth or collider in the scene in place of a name.
+    /// Replaces the name of a cloth or collider in the path by its index in the scene.
     pub(super) fn resolved(mut self, scene: &Scene) -> Result<Self, PathError> {
         let kinds: [(&'static str, Vec<String>); 2] = [
             ("cloth", scene.cloths.iter().map(|cloth| cloth.name.clone()).collect()),
@@ -136,6 +139,7 @@ impl KeyPath {
         };
         let index = match self.steps.get(1) {
             None => return Err(PathError::Which { path, kind, are }),
+            // Names and indices are equivalent, so that a key varied twice is detected.
             Some(Step::Index(index)) if *index < names.len() => *index,
             Some(Step::Index(index)) => {
                 let (name, did_you_mean) = (index.to_string(), String::new());
@@ -156,12 +160,12 @@ impl KeyPath {
         Ok(self)
     }
 
-    /// Whether another path leads to the same key; both must be resolved.
+    /// Tests whether both paths lead to the same key; both must be resolved.
     pub(super) fn is_same(&self, other: &Self) -> bool {
         self.steps == other.steps
     }
 
-    /// Sets the value. Tables on the path that the file does not state are made; elements of lists must be there.
+    /// Sets the value. Missing tables on the path are created; list elements must exist.
     pub(super) fn set(&self, scene: &mut Table, value: Value) -> Result<(), PathError> {
         let Some((Step::Key(first), rest)) = self.steps.split_first() else { return Ok(()) };
         let mut slot = scene.entry(first).or_insert_with(empty);
@@ -178,20 +182,20 @@ impl KeyPath {
                     let missing = || no_entry(format!("has only {count}, counted from 0"));
                     items.get_mut(*index).ok_or_else(missing)?
                 }
+                // A missing key was just created as an empty table.
                 (Step::Index(_), Value::Table(table)) if table.is_empty() => {
                     return Err(no_entry(
-                        "is not stated in the scene: state it there, and its elements can be varied"
-                            .into(),
+                        "is not stated in the scene: state it there to vary its elements".into(),
                     ));
                 }
                 (Step::Key(key), other) => {
                     return Err(no_entry(format!(
-                        "is no table that could have `{key}`, but {}",
+                        "is {}, not a table: it has no key `{key}`",
                         kind(other)
                     )));
                 }
                 (Step::Index(_), other) => {
-                    return Err(no_entry(format!("is no list, but {}", kind(other))));
+                    return Err(no_entry(format!("is {}, not a list", kind(other))));
                 }
             };
         }
@@ -204,7 +208,7 @@ fn empty() -> Value {
     Value::Table(Table::new())
 }
 
-/// What a value is.
+/// Names the type of a value.
 fn kind(value: &Value) -> &'static str {
     match value {
         Value::String(_) => "a text",
@@ -216,7 +220,7 @@ fn kind(value: &Value) -> &'static str {
     }
 }
 
-/// Steps as a text, `cloth[0].density`.
+/// Formats steps as text, `cloth[0].density`.
 pub(super) fn described(steps: &[Step]) -> String {
     let mut text = String::new();
     for step in steps {

@@ -1,4 +1,4 @@
-//! Every key of a scene file, from the types that read it.
+//! Keys of scene files, derived from the types that deserialize them.
 
 use std::collections::HashMap;
 
@@ -8,33 +8,35 @@ use serde_json::Value;
 use super::file::{SceneFile, nearest};
 use super::sweep::SweepFile;
 
-/// A key of a scene file.
+/// Key of a scene file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SceneKey {
-    /// The tables that it is in and its name, with dots between: `cloth.contact.friction`. A list of tables counts as a table.
+    /// Path of the key through its tables, separated by dots: `cloth.contact.friction`. A list of
+    /// tables counts as a table.
     pub path: String,
-    /// What its value is: `number`, `3 numbers`, `"xy" or "xz"`, `table`, ...
+    /// Type of the value: `number`, `3 numbers`, `"xy" or "xz"`, `table`, ...
     pub kind: String,
-    /// What it means, with unit, range and default.
+    /// Meaning with unit, range and default.
     pub meaning: String,
 }
 
 impl SceneKey {
-    /// The last part of the path.
+    /// Last part of the path.
     pub fn name(&self) -> &str {
         self.path.rsplit('.').next().unwrap_or_default()
     }
 
-    /// The table that it is in: `cloth.contact`; empty at the top of the file.
+    /// Table of the key, `cloth.contact`; empty at the top of the file.
     pub fn table(&self) -> &str {
         self.path.rsplit_once('.').map_or("", |(table, _)| table)
     }
 }
 
-/// Options of cooking that the cloth itself has a key for, and are no keys of its `fabric`.
+/// Cooking options that are keys of the cloth itself, not of its `fabric`.
 pub(super) const KEYS_OF_THE_CLOTH: [&str; 3] = ["density", "gravity", "pins"];
 
-/// The scene format as JSON Schema (draft 2020-12), for editors that check and complete TOML by one.
+/// Returns the JSON Schema (draft 2020-12) of scene files, for editors that validate and complete
+/// TOML.
 pub fn scene_schema() -> Value {
     let schema =
         SchemaSettings::draft2020_12().into_generator().into_root_schema_for::<SceneFile>();
@@ -42,13 +44,14 @@ pub fn scene_schema() -> Value {
     if let Some(fabric) = schema.pointer_mut("/$defs/CookOptions/properties")
         && let Some(fabric) = fabric.as_object_mut()
     {
+        // These keys of the shared type exist only in `[[cloth]]`.
         KEYS_OF_THE_CLOTH.iter().for_each(|key| drop(fabric.remove(*key)));
     }
     clean(&mut schema);
     schema
 }
 
-/// The format of sweeps as JSON Schema, likewise.
+/// Returns the JSON Schema (draft 2020-12) of sweep files.
 pub fn sweep_schema() -> Value {
     let generator = SchemaSettings::draft2020_12().into_generator();
     let mut schema = generator.into_root_schema_for::<SweepFile>().to_value();
@@ -56,7 +59,7 @@ pub fn sweep_schema() -> Value {
     schema
 }
 
-/// Every key of a scene file, a table before its keys, in the order of [`scene_schema`].
+/// Returns every key of a scene file, each table before its keys, in the order of [`scene_schema`].
 pub fn scene_keys() -> Vec<SceneKey> {
     let schema = scene_schema();
     let mut keys = Vec::new();
@@ -64,8 +67,9 @@ pub fn scene_keys() -> Vec<SceneKey> {
     keys
 }
 
-/// Keys of other tables of the same cloth or collider that an unknown one in this table could mean, seen from there:
-/// `contact.friction` for `friction` in `[[cloth]]`. Every word of it is in the path, and every word of the key in it.
+/// Finds keys in other tables of the same cloth or collider that an unknown key may stand for, as
+/// paths from there: `contact.friction` for `friction` in `[[cloth]]`. Each word of the unknown key
+/// must be in the path, and each word of the known key in the unknown one.
 pub(super) fn keys_elsewhere(name: &str, header: &str) -> Vec<String> {
     let within = header.trim_matches(['[', ']']).split('.').next().unwrap_or_default();
     let mut found = Vec::new();
@@ -79,7 +83,7 @@ pub(super) fn keys_elsewhere(name: &str, header: &str) -> Vec<String> {
         let meant: Vec<_> = name.split('_').collect();
         let is_meant = meant.iter().all(|word| words.iter().any(|known| is_same(known, word)))
             && key.name().split('_').all(|known| meant.iter().any(|word| is_same(known, word)));
-        // A table answers for its keys.
+        // A table that matches stands for all keys in it.
         let is_in = |table: &String| path.strip_prefix(table).is_some_and(|it| it.starts_with('.'));
         if is_meant && !found.iter().any(is_in) {
             found.push(path.to_owned());
@@ -88,10 +92,11 @@ pub(super) fn keys_elsewhere(name: &str, header: &str) -> Vec<String> {
     found
 }
 
-/// Most keys that are offered for a name: more say nothing.
+/// Maximum number of keys that are suggested for a name; longer lists do not help.
 const MAX_LIKE: usize = 8;
 
-/// Tables and keys that a name which is none could mean: those that end in it, or are most like it; none if they are many.
+/// Finds tables and keys that an unknown name may stand for: those that end in it, else the most
+/// similar; none if there are too many.
 pub fn keys_like(name: &str) -> Vec<String> {
     let keys = scene_keys();
     let paths: Vec<_> = keys.iter().map(|key| key.path.clone()).collect();
@@ -105,15 +110,16 @@ pub fn keys_like(name: &str) -> Vec<String> {
         Some(path) => vec![path],
         None => nearest(name, &names).into_iter().flat_map(named).collect(),
     };
+    // A name as common as `translation` has too many paths to be of help.
     if found.len() > MAX_LIKE { Vec::new() } else { found }
 }
 
-/// Whether two words are the same, but for a plural.
+/// Compares two words, ignoring a plural `s`.
 fn is_same(a: &str, b: &str) -> bool {
     a.trim_end_matches('s') == b.trim_end_matches('s')
 }
 
-/// Of some keys that are in one table, those whose meaning begins with this word.
+/// Finds keys among `known`, all of one table, whose meaning begins with the word `name`.
 pub(super) fn keys_that_mean(name: &str, known: &[String]) -> Vec<String> {
     let keys = scene_keys();
     let begins = |key: &&SceneKey| {
@@ -126,7 +132,7 @@ pub(super) fn keys_that_mean(name: &str, known: &[String]) -> Vec<String> {
     found
 }
 
-/// Makes plain text of the descriptions, which are doc comments.
+/// Converts descriptions, which are doc comments, to plain text.
 fn clean(value: &mut Value) {
     match value {
         Value::Object(fields) => {
@@ -142,11 +148,12 @@ fn clean(value: &mut Value) {
     }
 }
 
-/// A doc comment without links, escapes, line ends and paths of Rust: ``[`crate::Fabric::bends`]`` is `` `bends` ``.
+/// Strips links, escapes, line ends and Rust paths from a doc comment: ``[`crate::Fabric::bends`]``
+/// becomes `` `bends` ``.
 fn plain(text: &str) -> String {
     let text = text.replace("[`", "`").replace("`]", "`").replace("\\[", "[").replace("\\]", "]");
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    // Every second piece is code.
+    // Split at backticks: every second piece is code.
     let is_path = |code: &str| code.chars().all(|x| x.is_alphanumeric() || "_:".contains(x));
     let pieces = text.split('`').enumerate().map(|(index, piece)| match piece.rsplit_once("::") {
         Some((_, name)) if index % 2 == 1 && is_path(piece) => name,
@@ -155,7 +162,7 @@ fn plain(text: &str) -> String {
     pieces.collect::<Vec<_>>().join("`")
 }
 
-/// The schema itself: behind references, and without the `null` of what may be left out.
+/// Follows references of a schema, and drops the `null` variant of optional values.
 fn resolved<'a>(root: &'a Value, schema: &'a Value) -> &'a Value {
     if let Some(target) = schema["$ref"].as_str() {
         let target = root.pointer(target.trim_start_matches('#'));
@@ -175,7 +182,7 @@ fn resolved<'a>(root: &'a Value, schema: &'a Value) -> &'a Value {
 
 fn add_keys(root: &Value, table: &Value, path: &str, keys: &mut Vec<SceneKey>) {
     let Some(properties) = table["properties"].as_object() else { return };
-    // Tables with the same keys beside each other are written out once.
+    // Sibling tables with the same keys are listed once.
     let mut written: HashMap<*const Value, &str> = HashMap::new();
     for (name, property) in properties {
         let value = resolved(root, property);
@@ -198,6 +205,7 @@ fn add_keys(root: &Value, table: &Value, path: &str, keys: &mut Vec<SceneKey>) {
             written.insert(inner, name);
         }
         add_keys(root, inner, &path, keys);
+        // Variants of an enum with data, such as solvers, are tables with one key each.
         for variant in inner["oneOf"].as_array().into_iter().flatten() {
             let begin = keys.len();
             add_keys(root, variant, &path, keys);
@@ -213,7 +221,7 @@ fn has_keys(schema: &Value) -> bool {
     schema["properties"].is_object() || schema["oneOf"].is_array()
 }
 
-/// What a value is, for people.
+/// Describes the type of a value for people.
 fn kind(root: &Value, schema: &Value) -> String {
     let schema = resolved(root, schema);
     if let Some(variants) = schema["oneOf"].as_array().or(schema["anyOf"].as_array()) {
@@ -228,7 +236,7 @@ fn kind(root: &Value, schema: &Value) -> String {
         return schema["const"].to_string();
     }
     let type_name = match &schema["type"] {
-        // A value or `null`.
+        // Optional: a type or `null`.
         Value::Array(types) => types.first().and_then(Value::as_str).unwrap_or_default(),
         name => name.as_str().unwrap_or_default(),
     };
@@ -263,13 +271,13 @@ mod tests {
         assert!(keys.len() > 150, "{}", keys.len());
         for SceneKey { path, kind, meaning } in keys {
             assert!(!meaning.is_empty() && !kind.is_empty(), "{path}: {kind}: {meaning}");
-            assert!(!meaning.contains("::"), "{path} speaks of Rust: {meaning}");
-            assert!(!meaning.contains("`None`"), "{path} speaks of Rust: {meaning}");
+            assert!(!meaning.contains("::"), "{path} names a Rust path: {meaning}");
+            assert!(!meaning.contains("`None`"), "{path} names a Rust value: {meaning}");
         }
     }
 
     #[test]
-    fn a_name_that_is_no_key_is_answered_with_those_that_it_could_mean() {
+    fn an_unknown_name_suggests_similar_keys() {
         for (name, meant) in [
             ("contact", &["cloth_contact_solver.contact", "cloth.contact"][..]),
             ("contacts", &["cloth_contact_solver.contact", "cloth.contact"]),
@@ -285,7 +293,8 @@ mod tests {
         assert!(frictions.len() > 3 && frictions.iter().all(|key| key.ends_with(".friction")));
     }
 
-    /// The parser takes every key: what it says of a value of the wrong type is not that the key is unknown.
+    /// The parser accepts every key: a value of the wrong type gives a type error, not an unknown
+    /// key.
     #[test]
     fn the_parser_knows_every_key() {
         let keys = scene_keys();

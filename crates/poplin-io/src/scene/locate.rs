@@ -1,4 +1,4 @@
-//! Lines and columns of the fields of a TOML text, and what is wrong with them.
+//! Lines and columns of the fields of a TOML text, and the faults found in them.
 
 use std::cell::{OnceCell, RefCell};
 use std::collections::HashSet;
@@ -12,68 +12,69 @@ use toml::de::{DeArray, DeTable, DeValue};
 
 use super::{Location, SceneError};
 
-/// The scene text while it is checked; finds the locations of fields, and collects all that is wrong with them.
+/// Scene text while it is checked. Finds the locations of fields and collects faults.
 pub(super) struct Source<'a> {
     text: &'a str,
     path: &'a Path,
-    /// The text with the offsets of its keys, once one is looked for, and why it is not TOML.
+    /// Parsed text with the byte offsets of its keys, made when first needed, and its TOML errors.
     document: OnceCell<(Spanned<DeTable<'a>>, Vec<toml::de::Error>)>,
     faults: RefCell<Vec<SceneError>>,
 }
 
 impl<'a> Source<'a> {
-    /// A text, and the path that names it.
+    /// Wraps a text and its path.
     pub(super) fn new(text: &'a str, path: &'a Path) -> Self {
         Self { text, path, document: OnceCell::new(), faults: RefCell::default() }
     }
 
-    /// The text with the offsets of its keys, as far as it is TOML, and why it is not.
+    /// Returns the parsed text with the byte offsets of its keys, as far as it is TOML, and its
+    /// TOML errors.
     pub(super) fn document(&self) -> &(Spanned<DeTable<'a>>, Vec<toml::de::Error>) {
         self.document.get_or_init(|| DeTable::parse_recoverable(self.text))
     }
 
-    /// Notes that something is wrong.
+    /// Records a fault.
     pub(super) fn refuse(&self, fault: SceneError) {
         self.faults.borrow_mut().push(fault);
     }
 
-    /// How much is wrong until now.
+    /// Number of faults recorded so far.
     pub(super) fn fault_count(&self) -> usize {
         self.faults.borrow().len()
     }
 
-    /// All that is wrong, which is forgotten.
+    /// Removes and returns all recorded faults.
     pub(super) fn take_faults(&self) -> Vec<SceneError> {
         self.faults.take()
     }
 
-    /// The first thing that is wrong, if anything is.
+    /// Returns the first fault in the text as an error, if there is one.
     pub(super) fn verdict(self) -> Result<(), SceneError> {
         in_order(self.take_faults()).into_iter().next().map_or(Ok(()), Err)
     }
 
-    /// The text.
+    /// Scene text.
     pub(super) fn text(&self) -> &'a str {
         self.text
     }
 
-    /// The path that names it.
+    /// Path of the scene file.
     pub(super) fn path(&self) -> &'a Path {
         self.path
     }
 
-    /// The location of a field such as `cloth[0].air.drag`: that of its key, or of the nearest table above it that is
-    /// in the file.
+    /// Returns the location of a field such as `cloth[0].air.drag`: that of its key, or of the
+    /// nearest enclosing table that the file has.
     pub(super) fn location(&self, field: &str) -> Box<Location> {
         self.location_of(self.find(field).0)
     }
 
-    /// Whether the file states a field such as `cloth[0].air.drag`.
+    /// Tests whether the file states a field such as `cloth[0].air.drag`.
     pub(super) fn states(&self, field: &str) -> bool {
         self.find(field).1
     }
 
-    /// The location of a range of bytes, which ends with its first line.
+    /// Returns the location of a byte range, cut at the end of its first line.
     pub(super) fn location_of(&self, span: Range<usize>) -> Box<Location> {
         let start = span.start.min(self.text.len());
         let (before, after) = self.text.as_bytes().split_at(start);
@@ -81,15 +82,18 @@ impl<'a> Source<'a> {
         let line = before.iter().filter(|&&byte| byte == b'\n').count() + 1;
         let column = String::from_utf8_lossy(&before[begin..]).chars().count() + 1;
         let rest = after.iter().position(|&byte| byte == b'\n').unwrap_or(after.len());
+        // Messages underline a single line.
         let length = span.end.saturating_sub(start).min(rest);
         Box::new(Location { path: self.path.into(), line, column, span: start..start + length })
     }
 
-    /// The bytes of a field, or of the nearest table above it that is in the file, and whether it is the field.
+    /// Returns the byte range of a field, or of the nearest enclosing table that the file has, and
+    /// true if it is the field itself.
     fn find(&self, field: &str) -> (Range<usize>, bool) {
         let mut table = Some(self.document().0.get_ref());
         let mut array: Option<&DeArray<'_>> = None;
         let mut span = 0..0;
+        // `cloth[0].air.drag` has the steps cloth, 0, air, drag.
         for step in field.split(['.', '[', ']']).filter(|step| !step.is_empty()) {
             let value = match (table, array) {
                 (Some(entries), _) => {
@@ -97,6 +101,7 @@ impl<'a> Source<'a> {
                     else {
                         return (span, false);
                     };
+                    // A table is located by its header or key, a value by `key = value`.
                     span = match value.get_ref() {
                         DeValue::Table(_) => key.span(),
                         _ => key.span().start..value.span().end,
@@ -122,7 +127,7 @@ impl<'a> Source<'a> {
         (span, true)
     }
 
-    /// Refuses a value outside `min..=max`; NaN is outside every range.
+    /// Reports a value outside `min..=max`; NaN is outside every range.
     pub(super) fn check_range(
         &self,
         field: &str,
@@ -131,12 +136,13 @@ impl<'a> Source<'a> {
         unit: &'static str,
     ) {
         let value = value.into();
+        // Negated comparison: NaN fails it.
         if !(value >= min && value <= max) {
             self.refuse(self.out_of_range(field, value, [min, max], unit));
         }
     }
 
-    /// Checks each component of a vector.
+    /// Reports components of a vector outside `-limit..=limit`.
     pub(super) fn check_vector(
         &self,
         field: &str,
@@ -160,7 +166,8 @@ impl<'a> Source<'a> {
         SceneError::OutOfRange { at, field: field.into(), value, min, max, unit }
     }
 
-    /// Adds the location to an error of the model's own checks: `table` holds the field that the error names.
+    /// Converts an error of the model's checks to one with a location. `table` has the field that
+    /// the error names.
     pub(super) fn model_error(&self, table: &str, error: &ModelError) -> SceneError {
         let (name, value, [min, max]) = match error {
             ModelError::OutOfRange { field, value, min, max } => (field, *value, [*min, *max]),
@@ -178,7 +185,7 @@ impl<'a> Source<'a> {
         )
     }
 
-    /// Adds the location to an error of cooking's own checks of the options of this cloth.
+    /// Converts an error of cooking options of `cloth` to one with a location.
     pub(super) fn cook_error(&self, cloth: &str, error: &CookError) -> SceneError {
         let fabric = format!("{cloth}.fabric");
         match *error {
@@ -200,8 +207,10 @@ impl<'a> Source<'a> {
     }
 }
 
-/// Faults, each once, in the order of the text; last those that are nowhere in it.
+/// Sorts faults by their location in the text and removes duplicates; faults without a location
+/// come last.
 pub(super) fn in_order(mut faults: Vec<SceneError>) -> Vec<SceneError> {
+    // Stable: faults at one location keep their order.
     faults.sort_by_key(|fault| match fault.location() {
         Some(at) if at.span != (0..0) => at.span.start,
         _ => usize::MAX,
@@ -211,7 +220,8 @@ pub(super) fn in_order(mut faults: Vec<SceneError>) -> Vec<SceneError> {
     faults
 }
 
-/// The `f64` that reads like the `f32`: 0.1 stays 0.1 in messages and comparisons with written limits.
+/// Converts an `f32` to the `f64` with the same shortest decimal form: 0.1 stays 0.1 in messages
+/// and range checks.
 pub(super) fn shortest(value: f32) -> f64 {
     value.to_string().parse().unwrap_or_else(|_| value.into())
 }

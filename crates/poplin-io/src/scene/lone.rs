@@ -1,4 +1,4 @@
-//! A cloth, a collider or how cloths collide by its keys alone, for programs that have no scene file.
+//! Single cloths, colliders and contact solvers from their keys, for programs without a scene file.
 
 use poplin_model::{ClothContactSolver, Collider};
 use serde_json::{Map, Value};
@@ -7,13 +7,13 @@ use toml::Table;
 
 use super::{BuiltCloth, Scene, SceneCloth, SceneCollider, SceneError};
 
-/// What the text made of the keys is called; nobody sees it.
+/// File name of the generated text; not shown in messages.
 const NAME: &str = "keys";
 
-/// Keys of a collider that move it.
+/// Keys that move a collider.
 const MOVERS: [&str; 4] = ["keys", "body", "animation", "cache"];
 
-/// Why keys were refused, in the words of a scene file.
+/// Error of keys, worded like that of a scene file.
 #[derive(Debug, Error)]
 #[error("{message}")]
 pub struct KeysError {
@@ -27,11 +27,11 @@ impl From<SceneError> for KeysError {
 }
 
 impl SceneCloth {
-    /// A cloth with these keys of `[[cloth]]`; one that is null counts as not stated. Its shape, which programs bring themselves, is
-    /// any.
+    /// Creates a cloth from keys of `[[cloth]]`; a null key counts as not stated. The shape is a
+    /// placeholder: programs supply their own mesh.
     ///
     /// # Errors
-    /// [`KeysError`] as a scene file would have it.
+    /// [`KeysError`] for a fault that a scene file would have.
     pub fn of_keys(keys: &Map<String, Value>) -> Result<Self, KeysError> {
         let mut scene = parsed([("cloth", vec![with_shape(keys.clone())].into())])?;
         Ok(scene.cloths.remove(0))
@@ -39,26 +39,28 @@ impl SceneCloth {
 }
 
 impl BuiltCloth {
-    /// The mesh of a cloth with these keys of `[[cloth]]`, of which one is `grid`, `tube` or `mesh`; a mesh file counts from the current
-    /// folder.
+    /// Builds the mesh of a cloth from keys of `[[cloth]]`, one of them `grid`, `tube` or `mesh`;
+    /// the path of a mesh file is relative to the current folder.
     ///
     /// # Errors
-    /// [`KeysError`] as a scene file would have it, or if a mesh file cannot be used.
+    /// [`KeysError`] for a fault that a scene file would have, or if a mesh file cannot be used.
     pub fn of_keys(keys: &Map<String, Value>) -> Result<Self, KeysError> {
         Ok(parsed([("cloth", vec![keys.clone()].into())])?.build_cloth(0)?)
     }
 }
 
 impl SceneCollider {
-    /// A collider with these keys of `[[collider]]` where it starts; one that is null counts as not stated. A mesh file counts from the
-    /// current folder. What would move it is refused: programs move colliders themselves.
+    /// Creates a collider in its start pose from keys of `[[collider]]`; a null key counts as not
+    /// stated. The path of a mesh file is relative to the current folder. Keys that move the
+    /// collider are errors: programs move colliders themselves.
     ///
     /// # Errors
-    /// [`KeysError`] as a scene file would have it, or if a mesh file cannot be used.
+    /// [`KeysError`] for a fault that a scene file would have, or if a mesh file cannot be used.
     pub fn of_keys(keys: &Map<String, Value>) -> Result<Collider, KeysError> {
         let is_stated = |key: &&&str| keys.get(**key).is_some_and(|value| !value.is_null());
         if let Some(key) = MOVERS.iter().find(is_stated) {
-            let message = format!("`{key}` goes with scene files; a program moves its colliders");
+            let message =
+                format!("`{key}` is only for scene files; a program moves its colliders itself");
             return Err(KeysError { message });
         }
         let cloth = vec![with_shape(Map::new())].into();
@@ -67,24 +69,24 @@ impl SceneCollider {
     }
 }
 
-/// How cloths collide with these keys of `[cloth_contact_solver]`.
+/// Creates a contact solver from keys of `[cloth_contact_solver]`.
 ///
 /// # Errors
-/// [`KeysError`] as a scene file would have it.
+/// [`KeysError`] for a fault that a scene file would have.
 pub fn contact_solver_of_keys(keys: &Map<String, Value>) -> Result<ClothContactSolver, KeysError> {
     let cloth = vec![with_shape(Map::new())].into();
     let scene = parsed([("cloth", cloth), ("cloth_contact_solver", keys.clone().into())])?;
     Ok(scene.cloth_contact_solver)
 }
 
-/// A shape beside keys that have none.
+/// Adds a placeholder shape to the keys of a cloth.
 fn with_shape(mut keys: Map<String, Value>) -> Map<String, Value> {
     let grid = serde_json::json!({ "columns": 2, "rows": 2, "width": 1, "height": 1 });
     keys.insert("grid".to_owned(), grid);
     keys
 }
 
-/// A scene of these tables.
+/// Parses a scene from tables.
 fn parsed<const N: usize>(tables: [(&str, Value); N]) -> Result<Scene, KeysError> {
     let tables = tables.into_iter();
     let all: Table = tables.filter_map(|(name, it)| Some((name.to_owned(), stated(it)?))).collect();
@@ -92,7 +94,7 @@ fn parsed<const N: usize>(tables: [(&str, Value); N]) -> Result<Scene, KeysError
     Ok(Scene::parse(&text, NAME)?)
 }
 
-/// The same as TOML, which has no null.
+/// Converts JSON to TOML; null, which TOML lacks, becomes `None`.
 fn stated(value: Value) -> Option<toml::Value> {
     Some(match value {
         Value::Null => return None,
@@ -142,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn faults_are_told_without_a_line() {
+    fn errors_have_no_line() {
         let cloth = |json| SceneCloth::of_keys(&keys(json)).unwrap_err().to_string();
         let mesh = |json| BuiltCloth::of_keys(&keys(json)).unwrap_err().to_string();
         let collider = |json| SceneCollider::of_keys(&keys(json)).unwrap_err().to_string();
@@ -170,7 +172,7 @@ mod tests {
             "cloth[0].contact.friction = -1 is outside 0..=100",
             "collider[0].sphere.radius = -1 is outside 1e-6..=1000000 m",
             "collider[0] needs exactly one of `sphere`",
-            "`body` goes with scene files",
+            "`body` is only for scene files",
             "cloth[0].grid.columns",
         ]) {
             assert!(said.starts_with(expected) && !said.contains(NAME), "{said}");

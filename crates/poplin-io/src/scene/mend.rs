@@ -1,5 +1,5 @@
-//! Reads a scene file to its end whatever is wrong with it: serde stops at the first fault, so something that it takes is put in place of
-//! what it does not, and it reads again.
+//! Reads a whole scene file despite faults: serde stops at the first fault, so the faulty value is
+//! replaced by one that serde accepts, and the file is read again.
 
 use std::ops::Range;
 
@@ -12,28 +12,28 @@ use super::file::{SceneFile, toml_error};
 use super::key_path::{Step, described};
 use super::locate::Source;
 
-/// Most faults that are looked for: more say nothing.
+/// Maximum number of reported faults; longer lists do not help.
 const MAX_FAULTS: usize = 100;
 
-/// Most text that is read in all \[bytes\]: each fault takes a few more readings.
+/// Limit of the text read in all rounds together \[bytes\]; each fault takes a few rounds.
 const MAX_WORK: usize = 64 << 20;
 
-/// Least count of readings, however long the text is.
+/// Minimum number of rounds, for texts of any length.
 const MIN_ROUNDS: usize = 16;
 
-/// What of a file could not be read.
+/// Parts of a file that could not be read.
 #[derive(Default)]
 pub(super) struct Damaged {
-    /// Fields, `cloth[0].grid`, and the bytes of the file that they are.
+    /// Fields, `cloth[0].grid`, and their byte ranges in the file.
     fields: Vec<(String, Range<usize>)>,
-    /// The cloths, colliders and other tables that are not TOML.
+    /// Byte ranges of cloths, colliders and other tables that are not TOML.
     tables: Vec<Range<usize>>,
-    /// Nothing is known of the rest.
+    /// True if reading was given up, so that nothing of the file is known.
     is_lost: bool,
 }
 
 impl Damaged {
-    /// Whether a cloth or collider, `cloth[0]`, is in part something else than the file says.
+    /// Tests whether a cloth or collider, `cloth[0]`, has parts that differ from the file.
     pub(super) fn has(&self, element: &str) -> bool {
         let is_in = |field: &str| {
             let rest = field.strip_prefix(element);
@@ -43,7 +43,7 @@ impl Damaged {
         self.is_lost || !self.tables.is_empty() || self.fields.iter().any(|(name, _)| is_in(name))
     }
 
-    /// Whether a fault that was found in the rest may come of what could not be read.
+    /// Tests whether a fault may be a consequence of unreadable parts.
     pub(super) fn explains(&self, fault: &SceneError) -> bool {
         let Some(at) = fault.location() else { return self.is_lost };
         let is_at = |span: &Range<usize>| at.span.start < span.end && span.start < at.span.end;
@@ -61,7 +61,7 @@ impl Damaged {
             }
     }
 
-    /// Whether the name of a cloth could not be read.
+    /// Tests whether the name of a cloth could not be read.
     fn has_names(&self) -> bool {
         let is_name = |field: &str| {
             let rest =
@@ -71,41 +71,46 @@ impl Damaged {
         self.is_lost || !self.tables.is_empty() || self.fields.iter().any(|(name, _)| is_name(name))
     }
 
-    /// Whether a key of this table itself could not be read.
+    /// Tests whether a direct key of this table could not be read.
     fn has_key_of(&self, table: &str) -> bool {
         let is_in = |field: &str| field.rsplit_once('.').is_some_and(|(above, _)| above == table);
         self.fields.iter().any(|(name, _)| name == table || is_in(name))
     }
 }
 
-/// What stands in place of a value that cannot be read.
+/// Stand-in for a value that cannot be read.
 struct StandIn {
     steps: Vec<Step>,
-    /// Which of [`stand_in`] it is.
+    /// Index of the value in [`stand_in`].
     kind: usize,
 }
 
-/// The file as serde sees it, and what of it could not be read; all of that is refused.
+/// Reads the file with stand-ins for unreadable values; reports those values and returns them as
+/// [`Damaged`].
 pub(super) fn read_file(source: &Source<'_>) -> (SceneFile, Damaged) {
     let (document, errors) = source.document();
     let mut damaged = Damaged::default();
+    // Syntax errors: their whole table counts as unreadable.
     for error in errors.iter().take(MAX_FAULTS) {
         source.refuse(toml_error(error, source));
         damaged.tables.push(table_around(source.text(), error.span().unwrap_or(0..0).start));
     }
     let mut root = document.clone();
     let mut stand_ins: Vec<StandIn> = Vec::new();
-    // Keys that unknown ones were meant to be.
+    // Known keys that unknown ones were likely meant to be.
     let mut meant: Vec<String> = Vec::new();
+    // Each round reads the whole text once.
     let rounds = (MAX_WORK / source.text().len().max(1)).max(MIN_ROUNDS);
     for _ in 0..rounds {
         let error = match SceneFile::deserialize(Deserializer::from(root.clone())) {
             Ok(file) => return (file, damaged),
             Err(error) => error,
         };
-        // Spans of stand-ins are past the end of any text; a fault without one is that of the last.
+        // Spans of stand-ins are past the end of any text; a fault without a span is that of the
+        // last stand-in.
         let last = stand_ins.len().checked_sub(1);
         let span = error.span().or(last.map(span_of)).unwrap_or(0..0);
+        // serde rejected a stand-in, not the file: try its next value without reporting a fault.
         if let Some(index) = usize::MAX.checked_sub(span.end).filter(|&k| k < stand_ins.len()) {
             if !advance(&mut root, &mut stand_ins, index, missing_field(&error)) {
                 break;
@@ -122,13 +127,14 @@ pub(super) fn read_file(source: &Source<'_>) -> (SceneFile, Damaged) {
         let missing = missing_field(&error);
         let mut steps = Vec::new();
         let found = find(root.get_ref(), &span, missing.is_some(), &mut steps);
-        // What is not TOML lacks more than it says.
+        // Missing keys in a table that is not TOML are consequences of that.
         let is_known = damaged.tables.iter().any(|table| table.contains(&span.start));
         let Some(around) = found.filter(|_| source.fault_count() < MAX_FAULTS) else {
             source.refuse(fault);
             break;
         };
         damaged.fields.push((described(&steps), around));
+        // An unknown key is removed, so that it is reported only once.
         if is_unknown {
             source.refuse(fault);
             let table = described(steps.split_last().map_or(&[], |(_, above)| above));
@@ -139,13 +145,13 @@ pub(super) fn read_file(source: &Source<'_>) -> (SceneFile, Damaged) {
             continue;
         }
         steps.extend(missing.map(|name| Step::Key(name.to_owned())));
-        // Nor does a table lack a key that is misspelt in it.
+        // A key that is misspelt in its table is not missing as well.
         let is_meant = meant.contains(&described(&steps));
         let is_tried = |steps: &[Step]| stand_ins.iter().any(|known| known.steps == steps);
         if !is_known && !is_meant && !is_tried(&steps) {
             source.refuse(fault);
         }
-        // A stand-in does not help: the table or list around it is at fault.
+        // This stand-in was tried: the table or list around it is at fault.
         while is_tried(&steps) {
             steps.pop();
         }
@@ -159,12 +165,13 @@ pub(super) fn read_file(source: &Source<'_>) -> (SceneFile, Damaged) {
     (SceneFile::default(), damaged)
 }
 
-/// The name in serde's "missing field `name`".
+/// Extracts the name from serde's "missing field `name`".
 fn missing_field(error: &toml::de::Error) -> Option<&str> {
     error.message().strip_prefix("missing field `")?.split('`').next()
 }
 
-/// Puts the next value in place of a stand-in that does not do, or what it lacks into it; removes it in the end.
+/// Replaces a stand-in that serde rejects by the next value, or adds the key that it lacks; removes
+/// it when no value is left.
 fn advance(
     root: &mut Spanned<DeTable<'_>>,
     stand_ins: &mut Vec<StandIn>,
@@ -175,24 +182,26 @@ fn advance(
     let stand_in = &mut stand_ins[index];
     if let Some(name) = name {
         let steps = [stand_in.steps.as_slice(), &[Step::Key(name)]].concat();
-        // A field of the same name that nothing does for is not tried again.
+        // A field for which no value worked is not tried again.
         if stand_ins.iter().all(|tried| tried.steps != steps) {
             let index = stand_ins.len();
             stand_ins.push(StandIn { steps, kind: 0 });
             return put(root, &stand_ins[index], index);
         }
+        // No value works for the missing field: drop the table that lacks it.
         return remove(root, &stand_ins[index].steps);
     }
     stand_in.kind += 1;
     put(root, stand_in, index) || remove(root, &stand_in.steps)
 }
 
-/// The span of a stand-in.
+/// Span of a stand-in, past the end of any text.
 fn span_of(index: usize) -> Range<usize> {
     usize::MAX - index..usize::MAX - index
 }
 
-/// Values of every kind that a scene has, one of which serde may take; all of a span that no text has.
+/// Returns the stand-in of a kind: one value for each type that scene keys have, with a span that
+/// no text has.
 fn stand_in(kind: usize, index: usize) -> Option<Spanned<DeValue<'static>>> {
     let spanned = |value| Spanned::new(span_of(index), value);
     let one = || DeValue::parse("1").map(|one| spanned(one.into_inner())).ok();
@@ -208,7 +217,7 @@ fn stand_in(kind: usize, index: usize) -> Option<Spanned<DeValue<'static>>> {
     Some(spanned(value))
 }
 
-/// Puts a stand-in where it belongs; false if there is none left, or no such entry.
+/// Inserts a stand-in at its steps; returns false if no kind is left or the entry does not exist.
 fn put(root: &mut Spanned<DeTable<'_>>, it: &StandIn, index: usize) -> bool {
     let Some(value) = stand_in(it.kind, index) else { return false };
     let Some((last, above)) = it.steps.split_last() else { return false };
@@ -229,23 +238,25 @@ fn put(root: &mut Spanned<DeTable<'_>>, it: &StandIn, index: usize) -> bool {
     }
 }
 
-/// Removes an entry of a table, or the list that it is in: the positions of others must stay.
+/// Removes an entry of a table, or the whole list of an element: the indices of other elements must
+/// not change.
 fn remove(root: &mut Spanned<DeTable<'_>>, steps: &[Step]) -> bool {
     let Some((last, above)) = steps.split_last() else { return false };
     match (last, entry(root.get_mut(), above)) {
         (Step::Key(name), Some(Entry::Table(table))) => table.remove(name.as_str()).is_some(),
+        // Removing one element would shift the indices in later messages.
         (Step::Index(_), Some(_)) => remove(root, above),
         _ => false,
     }
 }
 
-/// A table or list.
+/// Mutable table or list.
 enum Entry<'t, 'i> {
     Table(&'t mut DeTable<'i>),
     Array(&'t mut DeArray<'i>),
 }
 
-/// The table or list that steps lead to.
+/// Returns the table or list at the end of `steps`.
 fn entry<'t, 'i>(table: &'t mut DeTable<'i>, steps: &[Step]) -> Option<Entry<'t, 'i>> {
     let mut entry = Entry::Table(table);
     for step in steps {
@@ -263,8 +274,8 @@ fn entry<'t, 'i>(table: &'t mut DeTable<'i>, steps: &[Step]) -> Option<Entry<'t,
     Some(entry)
 }
 
-/// The steps to the entry whose key or value has this span, a table alone if one is asked for; of several the innermost. Returns what the
-/// entry takes up in the text.
+/// Finds the innermost entry whose key or value has this span, only tables if `is_table`, and
+/// stores the steps to it. Returns the byte range of the entry in the text.
 fn find(
     table: &DeTable<'_>,
     span: &Range<usize>,
@@ -275,11 +286,12 @@ fn find(
         steps.push(Step::Key(key.get_ref().to_string()));
         let around = key.span().start..key.span().end.max(match value.get_ref() {
             DeValue::Table(_) => key.span().end,
-            // A stand-in has none.
+            // A stand-in has no text.
             _ if value.span().is_empty() => key.span().end,
             _ => value.span().end,
         });
         let inner = find_in(value, span, is_table, steps);
+        // A missing key has the span of its table, any other fault that of a key or value.
         let is_it = || value.span() == *span || !is_table && key.span() == *span;
         if let Some(found) = inner.or_else(|| is_it().then_some(around)) {
             return Some(found);
@@ -289,7 +301,7 @@ fn find(
     None
 }
 
-/// The same for what is in a value.
+/// Finds an entry, like [`find`], inside a value.
 fn find_in(
     value: &Spanned<DeValue<'_>>,
     span: &Range<usize>,
@@ -314,13 +326,16 @@ fn find_in(
     }
 }
 
-/// The part of a text from the header `[[cloth]]`, `[wind]`, ... above an offset to the next one that is not within it.
+/// Byte range from the header `[[cloth]]`, `[wind]`, ... above an offset to the next header that is
+/// not within that table.
 fn table_around(text: &str, offset: usize) -> Range<usize> {
     let (mut begin, mut at) = (0, 0);
     for line in text.split_inclusive('\n') {
         let header = line.trim_start().strip_prefix('[').map(|rest| rest.trim_start_matches('['));
         let is_outer = header.is_some_and(|name| {
             let name = name.split(']').next().unwrap_or_default();
+            // `[cloth.air]` belongs to its cloth; `[1, 2]` is a list over several lines, not a
+            // header.
             !name.contains(['.', ',']) && name.starts_with(char::is_alphabetic)
         });
         if is_outer {

@@ -1,4 +1,4 @@
-//! Meshes of colliders that move vertex by vertex: animations of glTF files and point caches.
+//! Collider meshes that move vertex by vertex: animations of glTF files and point caches.
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
@@ -15,34 +15,34 @@ use crate::frames::cache_motion::CacheMotion;
 use crate::mesh_file::VertexMotion;
 use crate::{AnimationChoice, IoError, MeshFile, gltf, load_mesh};
 
-/// How the vertices of a mesh move.
+/// Motion of the vertices of a mesh.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MeshMotion {
-    /// What moves them.
+    /// Source of the motion.
     pub source: MotionSource,
-    /// When it begins \[s\] (default: at the time of its first key or sample), `-1e6..=1e6`.
+    /// Start time \[s\] (default: the time of its first key or sample), `-1e6..=1e6`.
     pub start: Option<f32>,
-    /// How fast it is played, `0.001..=1000` (default 1).
+    /// Playback speed, `0.001..=1000` (default 1).
     pub speed: f32,
-    /// Whether it begins anew at its end (default: it stays as it is there).
+    /// True if the motion repeats when it ends (default: it holds its last pose).
     pub is_looped: bool,
 }
 
-/// What moves the vertices of a mesh.
+/// Source of the motion of mesh vertices.
 #[derive(Debug, Clone, PartialEq)]
 pub enum MotionSource {
-    /// An animation in the file of the mesh, which is glTF.
+    /// Animation in the mesh file, which is glTF.
     Animation(AnimationChoice),
-    /// A point cache, PC2 or MDD, its path resolved against the scene file.
+    /// Point cache, PC2 or MDD, its path resolved against the scene file.
     Cache {
-        /// Its file.
+        /// Path of the cache.
         path: PathBuf,
-        /// Frames per second of a PC2 cache \[1/s\], `0.1..=10_000`; MDD has seconds.
+        /// Frames per second of a PC2 cache \[1/s\], `0.1..=10_000`; MDD stores times in seconds.
         rate: f32,
     },
 }
 
-/// The key `animation`: a name or an index.
+/// Key `animation`: a name or an index.
 pub(super) struct AnimationKey(pub(super) AnimationChoice);
 
 impl JsonSchema for AnimationKey {
@@ -80,7 +80,7 @@ impl<'de> Deserialize<'de> for AnimationKey {
 }
 
 impl MeshMotion {
-    /// Reads a mesh and what moves it.
+    /// Reads a mesh and its motion.
     pub(super) fn load(&self, mesh: &Path) -> Result<(MeshFile, Box<dyn VertexMotion>), IoError> {
         match &self.source {
             MotionSource::Animation(choice) => {
@@ -100,7 +100,8 @@ impl MeshMotion {
         }
     }
 
-    /// An error of its files with the location of the key that asks for them. `field`: the collider.
+    /// Adds the location of the key that names the file to an error of that file. `field` is the
+    /// collider.
     pub(super) fn error(&self, error: IoError, field: &str, source: &Source<'_>) -> SceneError {
         let field = match &self.source {
             MotionSource::Animation(_) => format!("{field}.animation"),
@@ -109,10 +110,12 @@ impl MeshMotion {
         SceneError::Motion { at: source.location(&field), field, source: error.into() }
     }
 
-    /// The time in the source \[s\], of which this is the span, at a time of the scene \[s\].
+    /// Converts a time of the scene \[s\] to a time of the source \[s\], whose span is `[first,
+    /// last]`.
     fn source_time(&self, time: f64, [first, last]: [f64; 2]) -> f64 {
         let start = self.start.map_or(first, f64::from);
         let (played, length) = ((time - start) * f64::from(self.speed), last - first);
+        // Loops only after the start; before it the first pose is held.
         match self.is_looped && played > 0.0 && length > 0.0 {
             true => first + played.rem_euclid(length),
             false => first + played.clamp(0.0, length),
@@ -120,22 +123,22 @@ impl MeshMotion {
     }
 }
 
-/// A closed mesh, and how it moves.
+/// Closed mesh and its motion.
 #[derive(Debug)]
 pub(super) struct MovingMesh {
     pub(super) play: MeshMotion,
     pub(super) motion: Box<dyn VertexMotion>,
-    /// The point of the file that positions count from \[m\].
+    /// Point of the file that positions are relative to \[m\].
     pub(super) origin: DVec3,
-    /// What was mended once, at rest.
+    /// Triangles as repaired in the rest pose.
     pub(super) triangles: Arc<[[u32; 3]]>,
-    /// The vertices around each hole that was filled; in its middle is a vertex after those of the file.
+    /// Boundary vertices of each filled hole. Its center vertex follows the vertices of the file.
     pub(super) holes: Vec<Vec<u32>>,
-    /// The transform of the collider.
+    /// Transform of the collider.
     pub(super) placement: Placement,
 }
 
-/// Two are one if they are the same in memory.
+/// Compares by identity: a motion has no comparable value.
 impl PartialEq for MovingMesh {
     fn eq(&self, other: &Self) -> bool {
         std::ptr::eq(self, other)
@@ -143,20 +146,22 @@ impl PartialEq for MovingMesh {
 }
 
 impl MovingMesh {
-    /// Whether it is the same at two times \[s\].
+    /// Tests whether the mesh is the same at two times \[s\].
     pub(super) fn rests(&self, from: f64, to: f64) -> bool {
         let span = self.motion.span();
         self.play.source_time(from, span) == self.play.source_time(to, span)
     }
 
-    /// The mesh at a time \[s\].
+    /// Returns the mesh at a time \[s\].
     pub(super) fn shape_at(&self, time: f64) -> Result<Shape, IoError> {
         let positions = self.motion.positions(self.play.source_time(time, self.motion.span()))?;
         let middle = |hole: &Vec<u32>| {
             let sum: DVec3 = hole.iter().map(|&vertex| positions[vertex as usize]).sum();
             sum / hole.len() as f64
         };
+        // The center of each filled hole follows the mean of its boundary.
         let centers: Vec<_> = self.holes.iter().map(middle).collect();
+        // Relative to the origin before rounding to f32.
         let put = |p: &DVec3| self.placement.point((*p - self.origin).as_vec3().to_array());
         let vertices = positions.iter().chain(&centers).map(put).collect();
         Ok(TriangleMesh { vertices, triangles: self.triangles.clone() }.into())

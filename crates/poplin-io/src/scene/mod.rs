@@ -4,22 +4,22 @@
 //! title = "Flag"
 //! frames = 120                  # default 120
 //! frame_rate = 60.0             # [1/s], default 60
-//! formats = ["pc2"]             # of the frames, default pc2
+//! formats = ["pc2"]             # of frames, default pc2
 //!
 //! [[cloth]]
 //! name = "flag"
 //! grid = { columns = 48, rows = 32, width = 1.5, height = 1.0 }
 //! density = 0.2                 # [kg/m^2]
 //! pins = ["left:1%"]
-//! damping = [0.1, 0.1, 0.1]     # every setting of a cloth is a key or a table of the cloth
-//! fabric = { tethers = "geodesic" }   # options of cooking, `poplin_cook::CookOptions`
+//! damping = [0.1, 0.1, 0.1]     # settings of a cloth are keys and tables of the cloth
+//! fabric = { tethers = "geodesic" }   # cooking options, `poplin_cook::CookOptions`
 //!
 //! [cloth.solver.pbd]            # or [cloth.solver.xpbd], [cloth.solver.implicit]
 //! frequency = 300               # [1/s]
 //! phases.bending.stiffness = 0.2
 //! ```
 //!
-//! Wind and a moving local space are tables of their own:
+//! Wind and a moving local space have their own tables:
 //!
 //! ```toml
 //! [wind]                        # blows on every cloth; [cloth.wind] replaces it for one
@@ -38,7 +38,7 @@
 //! ] }
 //! ```
 //!
-//! Shapes to collide with are in the world and act on every cloth, or on those that they name:
+//! Colliders are placed in the world and act on all cloths, or on the cloths that they name:
 //!
 //! ```toml
 //! [[cloth]]
@@ -54,14 +54,14 @@
 //! [[collider]]
 //! sphere = { radius = 0.2, center = [0.0, 0.3, 0.0] }
 //!
-//! [[collider]]                                  # one shape each; `cylinder`, `convex` and `mesh` are the others
+//! [[collider]]                              # one shape each; also `cylinder`, `convex`, `mesh`
 //! box = { size = [0.2, 0.4, 0.2] }              # [m]
 //! transform = { translation = [0.4, 0.2, 0.0], rotation = [0, 30, 0] }
 //!
 //! [[collider]]
 //! name = "arm"
 //! capsule = { from = [0, 0, 0], to = [0, 0.4, 0], radii = [0.06, 0.04] } # or radius = 0.05
-//! keys = [                                      # after `transform`; as those of `frame`
+//! keys = [                                      # after `transform`; same as in `frame`
 //!   { time = 0.0, translation = [-0.4, 0.0, 0.0] },
 //!   { time = 1.0, translation = [-0.4, 0.0, 0.0], rotation = [0, 0, 40] },
 //! ]
@@ -69,31 +69,32 @@
 //! cloths = ["sheet"]                            # default: all
 //! ```
 //!
-//! Meshes of colliders move vertex by vertex where they have an animation or a point cache:
+//! Meshes of colliders move vertex by vertex if they have an animation or a point cache:
 //!
 //! ```text
 //! [[collider]]
 //! mesh = "character.glb"                        # glTF or GLB
 //! animation = "Walk"                            # or its index: skins, nodes, morph targets
-//! start = 0.5                                   # [s]; default: the time of its first key
+//! start = 0.5                                   # [s]; default: time of the first key
 //! speed = 1.0
-//! loop = true                                   # default: it stays as it is at its end
+//! loop = true                                   # default: holds its last pose
 //!
 //! [[collider]]
 //! mesh = "body.obj"
-//! cache = "body.pc2"                            # or MDD, of as many vertices
+//! cache = "body.pc2"                            # or MDD, with the same vertex count
 //! cache_rate = 24.0                             # [1/s] of PC2 (default: frame_rate)
 //! ```
 //!
-//! Vertices may be led, kept near or off where they rest, or pulled, and colliders may be rigid bodies:
+//! Vertices can be animated, kept near or outside their rest positions, or accelerated, and
+//! colliders can be rigid bodies:
 //!
 //! ```toml
 //! [[cloth]]
 //! name = "sheet"
 //! grid = { columns = 41, rows = 41, width = 1.0, height = 1.0, plane = "xz" }
-//! motion_spheres = [{ vertices = "right:50%", radii = [0.2, 0.0], from = "right" }]   # or radius = 0.1 [m]
+//! motion_spheres = [{ vertices = "right:50%", radii = [0.2, 0.0], from = "right" }] # or radius
 //! separation_spheres = [{ vertices = "all", radius = 0.5, offset = 0.02 }]            # [m]
-//! accelerations = [{ vertices = "front:10%", acceleration = [0, 5, 0] }]              # or keys [m/s^2]
+//! accelerations = [{ vertices = "front:10%", acceleration = [0, 5, 0] }] # or keys
 //! animated_pins = [{ pins = "left:2%", pivot = [0, 0, 0.5], keys = [
 //!   { time = 0.0 },
 //!   { time = 1.0, translation = [0.1, 0, 0], rotation = [90, 0, 0] },
@@ -107,21 +108,21 @@
 //! Cloths with a thickness collide with themselves and with one another:
 //!
 //! ```toml
-//! [cloth_contact_solver]        # how, for the whole scene; may be left out
-//! friction = 0.2                # stiffness, iterations and every are the others
+//! [cloth_contact_solver]        # optional, for the whole scene
+//! friction = 0.2                # also stiffness, iterations and every
 //!
 //! [[cloth]]
 //! grid = { columns = 41, rows = 41, width = 1.0, height = 1.0, plane = "xz" }
 //! thickness = 0.01              # [m]
-//! cloth_collision = { group = 1, mask = 1 } # who collides with whom; may be left out
+//! cloth_collision = { group = 1, mask = 1 } # optional collision groups
 //! count = 3
 //! spacing = [0.0, 0.1, 0.0]
 //! ```
 //!
-//! [`Scene::load`] reads one, [`Scene::check_text`] says everything that is wrong with one, [`Scene::build_cloth`] makes the mesh
-//! and the pins of a cloth, [`Scene::build_colliders`] the shapes that it collides with, and [`BuiltCollider::collider_at`] puts
-//! these in position. Every key is a field of the types here;
-//! unknown keys are errors.
+//! [`Scene::load`] reads a scene, [`Scene::check_text`] lists all faults of one,
+//! [`Scene::build_cloth`] makes the mesh and the pins of a cloth, [`Scene::build_colliders`] makes
+//! the colliders, and [`BuiltCollider::collider_at`] returns one at its position at a time. Every
+//! key is a field of the types here; unknown keys are errors.
 
 mod animation;
 mod body;
@@ -171,5 +172,6 @@ pub use surface::{OpenSurface, Repairs, close_surface};
 pub use sweep::{ArrayKind, MAX_JOBS, Sweep, SweepError, SweepJobError, SweepJobs, SweepOutput};
 pub use wind::{Gust, Wind};
 
-/// Most particles of a whole scene, all copies of all cloths together: 4 GiB of positions and inverse masses.
+/// Maximum number of particles of a scene, all copies of all cloths together: 4 GiB of positions
+/// and inverse masses.
 pub const MAX_SCENE_PARTICLES: usize = 1 << 28;

@@ -1,4 +1,4 @@
-//! Options of cooking that are keys of the cloth.
+//! Cooking options that are keys of the cloth.
 
 use poplin_cook::CookOptions;
 
@@ -6,7 +6,7 @@ use super::SceneError;
 use super::keys::KEYS_OF_THE_CLOTH;
 use super::locate::Source;
 
-/// Refuses options of cooking that the cloth itself has a key for.
+/// Rejects cooking options in `fabric` that are keys of the cloth itself.
 pub(super) fn refuse_keys_of_the_cloth(fabric: &CookOptions, field: &str, source: &Source<'_>) {
     let default = CookOptions::default();
     let is_set = [

@@ -1,4 +1,4 @@
-//! Rules that pick vertices to pin.
+//! Rules that select vertices, for example to pin them.
 
 use std::fmt;
 use std::str::FromStr;
@@ -10,10 +10,10 @@ use serde::Deserialize;
 use super::PinError;
 use crate::MeshFile;
 
-/// Vertices count as lying on a boundary within this fraction of the mesh's extent: rounding of the mesh file.
+/// Tolerance of boundaries as a fraction of the mesh's extent, for rounding in mesh files.
 const BOUNDARY_TOLERANCE: f32 = 1e-5;
 
-/// A side of the mesh's bounding box.
+/// Side of the mesh's bounding box.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Side {
@@ -32,7 +32,8 @@ pub enum Side {
     Back,
 }
 
-/// Two sides that meet: `top` or `bottom` (upright) or `front` or `back` (lying), with `left` or `right`.
+/// Two sides that meet: `top` or `bottom` (upright) or `front` or `back` (lying), with `left` or
+/// `right`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Corner {
     /// Top, bottom, front or back.
@@ -41,15 +42,17 @@ pub struct Corner {
     pub column: Side,
 }
 
-/// A choice of vertices of a mesh, before it is moved to its position. Its text form is that of scene files and of the
-/// command line.
+/// Selection of vertices of a mesh, before it is transformed. Its text form is that of scene files
+/// and of the command line.
 #[derive(Debug, Clone, PartialEq)]
 pub enum PinRule {
-    /// `top:3%`: within this fraction of the bounding box, in percent, `0..=100`, from a side. The sign may be left out.
+    /// `top:3%`: vertices within this part of the bounding box from a side, in percent, `0..=100`.
+    /// The sign may be left out.
     Side(Side, f32),
-    /// `corner:top-left`: the one vertex nearest to a corner of the bounding box seen from the front (or from above).
+    /// `corner:top-left`: the vertex nearest to a corner of the bounding box seen from the front
+    /// (or from above).
     Corner(Corner),
-    /// `box:x0,y0,z0,x1,y1,z1`: inside a box \[m\].
+    /// `box:x0,y0,z0,x1,y1,z1`: vertices inside a box \[m\].
     Box([f64; 3], [f64; 3]),
     /// `indices:0,5,7-12`: ranges of vertex indices from 0, first and last.
     Indices(Vec<[u32; 2]>),
@@ -77,7 +80,7 @@ impl Side {
         Self::ALL.into_iter().find(|(side, _)| *side == self).map_or("", |(_, name)| name)
     }
 
-    /// The axis, and whether the side is its upper end.
+    /// Axis of the side, and true if the side is the upper end of that axis.
     fn axis(self) -> (usize, bool) {
         match self {
             Self::Left => (0, false),
@@ -89,7 +92,8 @@ impl Side {
         }
     }
 
-    /// Of some vertices, how far each is from this side of the box that they are in, as a fraction of it.
+    /// Distance of each of `vertices` from this side of their bounding box, as a fraction of the
+    /// box.
     pub(super) fn fractions(self, vertices: &[u32], positions: &[[f32; 3]]) -> Vec<(u32, f32)> {
         let picked: Vec<_> = vertices.iter().map(|&vertex| positions[vertex as usize]).collect();
         let bounds = bounds(&picked);
@@ -108,16 +112,16 @@ impl Side {
 }
 
 impl PinRule {
-    /// The vertices that the rule picks, rising, from positions \[m\] of the mesh, shape `[vertex_count]`.
+    /// Selects vertices by their positions \[m\], shape `[vertex_count]`; returns rising indices.
     ///
     /// # Errors
-    /// [`PinError::SelectsNothing`] if that is none (except for `none`), [`PinError::IndexOutOfRange`] for an index past
-    /// the end.
+    /// [`PinError::SelectsNothing`] if there are none (except for `none`),
+    /// [`PinError::IndexOutOfRange`] for an index past the end.
     pub fn select(&self, positions: &[[f32; 3]]) -> Result<Vec<u32>, PinError> {
         self.select_near(positions, [0.0; 3])
     }
 
-    /// The same for positions that count from an origin \[m\].
+    /// Selects vertices by positions relative to `origin` \[m\].
     fn select_near(&self, positions: &[[f32; 3]], origin: [f64; 3]) -> Result<Vec<u32>, PinError> {
         let bounds = bounds(positions);
         let filter = |keep: &dyn Fn([f32; 3]) -> bool| -> Vec<u32> {
@@ -129,11 +133,13 @@ impl PinRule {
         };
         let selected = match self {
             Self::Side(side, percent) => {
+                // At 0 % the tolerance still selects the boundary itself.
                 let limit = percent / 100.0 + BOUNDARY_TOLERANCE;
                 filter(&|position| side.fraction(position, bounds) <= limit)
             }
             Self::Corner(Corner { row, column }) => {
                 let distance = |position| {
+                    // Distance in fractions of the box, so that wide meshes have the same corners.
                     row.fraction(position, bounds).hypot(column.fraction(position, bounds))
                 };
                 let nearest = (0..)
@@ -143,6 +149,8 @@ impl PinRule {
             }
             Self::Box(low, high) => {
                 let [low, high] =
+                    // Subtracted in double precision: f32 has no digits for a box far from the
+                    // origin.
                     [low, high].map(|corner| [0, 1, 2].map(|k| (corner[k] - origin[k]) as f32));
                 filter(&|position| {
                     (0..3).all(|axis| position[axis] >= low[axis] && position[axis] <= high[axis])
@@ -166,24 +174,25 @@ impl PinRule {
         Ok(selected)
     }
 
-    /// The vertices of a mesh that the rule picks, rising. Those that no face uses do not count for its extent, and only `indices`
-    /// and `all` pick them.
+    /// Selects vertices of a mesh; returns rising indices. Vertices without a face do not count for
+    /// the mesh's extent, and only `indices` and `all` select them.
     ///
     /// # Errors
-    /// As [`PinRule::select`].
+    /// Same as [`PinRule::select`].
     pub fn select_in(&self, mesh: &Mesh) -> Result<Vec<u32>, PinError> {
         self.select_in_near(mesh, [0.0; 3])
     }
 
-    /// The same for a mesh from a file, which may be far from the origin.
+    /// Selects vertices of a mesh from a file, which may be far from the origin.
     ///
     /// # Errors
-    /// As [`PinRule::select`].
+    /// Same as [`PinRule::select`].
     pub fn select_in_file(&self, file: &MeshFile) -> Result<Vec<u32>, PinError> {
         self.select_in_near(&file.mesh, file.origin)
     }
 
     fn select_in_near(&self, mesh: &Mesh, origin: [f64; 3]) -> Result<Vec<u32>, PinError> {
+        // NaN positions fail all comparisons, so vertices without a face are in no box or side.
         let mut positions = vec![[f32::NAN; 3]; mesh.positions.len()];
         for &corner in mesh.quads.as_flattened().iter().chain(mesh.triangles.as_flattened()) {
             positions[corner as usize] = mesh.positions[corner as usize];
@@ -196,7 +205,7 @@ impl PinRule {
         ranges: &[[u32; 2]],
         vertex_count: usize,
     ) -> Result<Vec<u32>, PinError> {
-        // Checked before anything is collected: a range may name four thousand million vertices.
+        // Checked before anything is collected: a range may name four billion vertices.
         for &[first, last] in ranges {
             let index = first.max(last);
             if index as usize >= vertex_count {
@@ -305,6 +314,7 @@ fn parse_corner(text: &str) -> Result<PinRule, &'static str> {
     let reason = "a corner is top, bottom, front or back, then left or right, like `top-left`";
     let (row, column) = text.split_once('-').ok_or(reason)?;
     match (Side::parse(row.trim()), Side::parse(column.trim())) {
+        // The first side is on the y or z axis, the second on x.
         (Some(row), Some(column)) if row.axis().0 != 0 && column.axis().0 == 0 => {
             Ok(PinRule::Corner(Corner { row, column }))
         }
@@ -354,7 +364,7 @@ mod tests {
     }
 
     #[test]
-    fn every_form_picks_its_vertices() {
+    fn every_form_selects_its_vertices() {
         let cases: [(&str, &[u32]); 14] = [
             ("top:0%", &[0, 1, 2, 3, 4]),
             ("top:3", &[0, 1, 2, 3, 4]),
@@ -378,14 +388,14 @@ mod tests {
     }
 
     #[test]
-    fn corners_of_a_lying_sheet_go_by_front_and_back() {
+    fn corners_of_a_flat_sheet_are_named_front_and_back() {
         let lying: Vec<[f32; 3]> = positions().iter().map(|p| [p[0], 0.0, -p[1]]).collect();
         let select = |rule: &str| rule.parse::<PinRule>().unwrap().select(&lying).unwrap();
         assert_eq!([select("corner:back-left"), select("corner:front-right")], [[0], [14]]);
     }
 
     #[test]
-    fn texts_that_are_no_rule_are_refused_with_the_accepted_forms() {
+    fn malformed_rules_are_rejected_with_the_accepted_forms() {
         let refused = [
             "",
             "top",
@@ -417,7 +427,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rule_that_selects_nothing_says_where_the_mesh_is() {
+    fn an_empty_selection_reports_the_extent_of_the_mesh() {
         let error = select("box:8,8,8,9,9,9").unwrap_err();
         assert_eq!(
             error.to_string(),
@@ -430,7 +440,7 @@ mod tests {
     }
 
     #[test]
-    fn an_index_past_the_end_says_how_many_there_are() {
+    fn an_index_past_the_end_reports_the_vertex_count() {
         assert_eq!(
             select("indices:3,7-4294967295").unwrap_err().to_string(),
             "the pin rule `indices:3,7-4294967295` names vertex 4294967295, but there are only 15 (0 to 14)"
@@ -438,7 +448,7 @@ mod tests {
     }
 
     #[test]
-    fn rules_read_back_from_their_text() {
+    fn rules_round_trip_through_text() {
         for text in [
             "top:3%",
             "left:0.5%",

@@ -1,4 +1,4 @@
-//! A scene file with other settings.
+//! Scene files with changed settings.
 
 use std::path::Path;
 
@@ -10,10 +10,10 @@ use super::locate::Source;
 use super::{PinRule, Scene, SceneError, Wind};
 
 impl Scene {
-    /// A scene of one cloth, a mesh file pinned by rules.
+    /// Creates a scene of one cloth from a mesh file and pin rules.
     ///
     /// # Errors
-    /// [`SceneError`] if a scene cannot say that.
+    /// [`SceneError`] if the scene is not valid.
     pub fn of_mesh(name: &str, mesh: &Path, pins: &[PinRule]) -> Result<Self, SceneError> {
         let mesh = std::path::absolute(mesh).unwrap_or_else(|_| mesh.to_path_buf());
         let keys = [("name", name.to_owned()), ("mesh", mesh.display().to_string())];
@@ -28,12 +28,13 @@ impl Scene {
         )
     }
 
-    /// The text of this scene with other settings of some cloths, by index, and other winds. What those cloths state of their settings
-    /// is replaced by what differs from the defaults; everything else stays, without comments. Paths of meshes become absolute,
-    /// so that the text may be saved anywhere.
+    /// Returns the text of this scene with new settings of some cloths, by index, and new winds.
+    /// The stated settings of those cloths are replaced by the differences from the defaults;
+    /// everything else stays, except comments. Mesh paths become absolute, so that the text can be
+    /// saved anywhere.
     ///
     /// # Errors
-    /// [`SceneError`] if the scene was not made of a file.
+    /// [`SceneError`] if the scene was not read from a text.
     pub fn with_settings(
         &self,
         settings: &[Option<(ClothConfig, Option<Wind>)>],
@@ -49,15 +50,16 @@ impl Scene {
         let defaults = to_table(&ClothConfig::default())?;
         for (table, settings) in tables(&mut scene, "cloth").zip(settings) {
             let Some((config, wind)) = settings else { continue };
+            // `max_speed` has no default, so it is not among their keys.
             for key in defaults.keys().map(String::as_str).chain(["max_speed"]) {
                 table.remove(key);
             }
-            // A material would fill in what is not stated.
+            // A material would fill in settings that are not stated, so all are stated.
             let own = to_table(config)?;
             let is_whole = table.contains_key("material");
             table.extend(if is_whole { own } else { difference(own, &defaults) });
             if let Some(pbd) = config.solver.as_pbd() {
-                // Without one it would be chosen anew.
+                // Without a stated frequency it would be chosen again.
                 let mut frequency = Value::Float(pbd.frequency.into());
                 shorten(&mut frequency);
                 set(table, &["solver", "pbd", "frequency"], frequency);
@@ -70,13 +72,13 @@ impl Scene {
     }
 }
 
-/// The tables of an array, if there is one.
+/// Iterates over the tables of an array, if it exists.
 fn tables<'a>(scene: &'a mut Table, key: &str) -> impl Iterator<Item = &'a mut Table> {
     let array = scene.get_mut(key).and_then(Value::as_array_mut);
     array.into_iter().flatten().filter_map(Value::as_table_mut)
 }
 
-/// Sets a value in tables of tables, which are made where there are none.
+/// Sets a value in nested tables; creates missing tables.
 fn set(table: &mut Table, path: &[&str], value: Value) {
     let [key, rest @ ..] = path else { return };
     match table.entry(*key).or_insert_with(|| Value::Table(Table::new())) {
@@ -93,14 +95,14 @@ fn resolve_files(table: &mut Table, folder: &Path) {
     }
 }
 
-/// Settings as a table.
+/// Converts settings to a table.
 fn to_table(value: &impl serde::Serialize) -> Result<Table, SceneError> {
     let mut table = Table::try_from(value).map_err(SceneError::Save)?;
     table.iter_mut().for_each(|(_, value)| shorten(value));
     Ok(table)
 }
 
-/// Settings are `f32`: of the numbers that read as the same one the shortest, 0.3 and not 0.30000001192092896.
+/// Rounds numbers to the shortest form of their `f32`: 0.3, not 0.30000001192092896.
 pub(super) fn shorten(value: &mut Value) {
     match value {
         Value::Float(number) => {
@@ -112,7 +114,8 @@ pub(super) fn shorten(value: &mut Value) {
     }
 }
 
-/// What differs from the defaults. A table with one key that the default has not, such as another solver, is taken as it is.
+/// Returns the entries that differ from the defaults. A table with a key that the default does not
+/// have, such as a different solver, is kept whole.
 fn difference(table: Table, defaults: &Table) -> Table {
     let differing = table.into_iter().filter_map(|(key, value)| {
         let value = match (value, defaults.get(&key)) {
@@ -146,7 +149,7 @@ mod tests {
     ";
 
     #[test]
-    fn what_is_saved_reads_back_with_the_settings_as_they_were() {
+    fn saved_settings_round_trip() {
         let scene = Scene::parse(TEXT, "scene.toml").unwrap();
         let mut tuned = scene.cloths[0].config.clone();
         tuned.damping = [0.0; 3];
@@ -163,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mesh_becomes_a_scene_whatever_its_name() {
+    fn a_mesh_of_any_name_becomes_a_scene() {
         let name = format!("poplin-io it's \"{}\".obj", std::process::id());
         let mesh = std::env::temp_dir().join(name);
         std::fs::write(&mesh, "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n").unwrap();
@@ -178,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn a_frequency_that_was_chosen_is_stated() {
+    fn saving_states_a_chosen_frequency() {
         let scene = Scene::parse(TEXT, "scene.toml").unwrap();
         let tuned = ClothConfig { damping: [0.3; 3], ..ClothConfig::default() };
         let text = scene.with_settings(&[Some((tuned.clone(), None))]).unwrap();

@@ -11,18 +11,18 @@ use serde::Deserialize;
 use crate::MeshFile;
 use crate::far::origin_of;
 
-/// Where the mesh of a cloth comes from.
+/// Source of the mesh of a cloth.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Shape {
-    /// A rectangle of quads.
+    /// Rectangle of quads.
     Grid(GridShape),
-    /// A tube, or a sector of one, of quads.
+    /// Tube of quads, or a sector of a tube.
     Tube(TubeShape),
-    /// A mesh file ([`crate::MESH_FORMATS`]), its path resolved against the scene file.
+    /// Mesh file ([`crate::MESH_FORMATS`]), its path resolved against the scene file.
     Mesh(PathBuf),
 }
 
-/// A rectangle of quads with its corner 0 at the origin, row after row.
+/// Rectangle of quads, row after row, corner 0 at the origin.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GridShape {
@@ -34,29 +34,31 @@ pub struct GridShape {
     pub width: f32,
     /// Length of the other side \[m\], above 0.
     pub height: f32,
-    /// How it lies (default `"xy"`: hanging).
+    /// Plane of the grid (default `"xy"`: hanging).
     #[serde(default)]
     pub plane: GridPlane,
 }
 
-/// The plane of a grid.
+/// Plane of a grid.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum GridPlane {
-    /// Upright like a flag or a curtain: rows go down, along -y, from the origin; the front faces +z.
+    /// Upright like a flag or a curtain: rows go down, along -y, from the origin; the front faces
+    /// +z.
     #[default]
     Xy,
-    /// Lying like a table cloth: rows go towards the viewer, along +z; the front faces up.
+    /// Flat like a table cloth: rows go towards the viewer, along +z; the front faces up.
     Xz,
 }
 
-/// A tube of quads around the y axis, ring 0 at `y = 0`, the others below; the front faces outwards.
+/// Tube of quads around the y axis, ring 0 at `y = 0` and the other rings below it; the front faces
+/// outwards.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TubeShape {
-    /// Vertices around, 3 or more; both ends of an open arc are among them.
+    /// Vertices per ring, 3 or more; an open arc has one at each end.
     pub segments: u32,
-    /// Vertices down, 2 or more.
+    /// Number of rings, 2 or more.
     pub rings: u32,
     /// Radius of ring 0 \[m\], above 0.
     pub top_radius: f32,
@@ -64,8 +66,8 @@ pub struct TubeShape {
     pub bottom_radius: f32,
     /// Distance from the first ring to the last along y \[m\], 0 or more.
     pub height: f32,
-    /// Part of the circle covered \[degrees\], `1..=360` (default 360: closed). A smaller one is open, its middle
-    /// towards the viewer (+z): a cape seen from behind.
+    /// Angle covered by the tube \[degrees\], `1..=360` (default 360: closed). A smaller angle
+    /// leaves the tube open, its middle towards the viewer (+z): a cape seen from behind.
     #[serde(default = "full_circle")]
     pub arc: f32,
 }
@@ -74,7 +76,7 @@ fn full_circle() -> f32 {
     360.0
 }
 
-/// Transform of a cloth: scaled, then rotated, then moved.
+/// Transform of a cloth: scale, then rotation, then translation.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Transform {
@@ -93,14 +95,16 @@ impl Default for Transform {
 }
 
 impl Transform {
-    /// A position of the mesh \[m\] in the world \[m\].
+    /// Transforms a position \[m\] of the mesh to the world \[m\].
     pub fn apply(&self, position: [f32; 3]) -> [f32; 3] {
         let [x, y, z] = self.rotation.map(f32::to_radians);
+        // R = Rz Ry Rx: x first.
         let rotation = Quat::from_euler(EulerRot::ZYX, z, y, x);
         (rotation * (Vec3::from(position) * self.scale) + Vec3::from(self.translation)).to_array()
     }
 
-    /// Moves a mesh from its file into the world, in double precision if it is far from the origin in either.
+    /// Transforms a mesh from its file to the world, in double precision if it is far from the
+    /// origin in either.
     pub fn apply_to(&self, file: &mut MeshFile) {
         let (from, rotation) = (DVec3::from(file.origin), self.precise_rotation());
         let translation = DVec3::from(self.translation.map(f64::from));
@@ -119,7 +123,7 @@ impl Transform {
         file.origin = origin.to_array();
     }
 
-    /// Its rotations in double precision.
+    /// Rotation in double precision.
     pub(super) fn precise_rotation(&self) -> DQuat {
         let [x, y, z] = self.rotation.map(|angle| f64::from(angle).to_radians());
         DQuat::from_euler(EulerRot::ZYX, z, y, x)
@@ -127,12 +131,12 @@ impl Transform {
 }
 
 impl GridShape {
-    /// Count of vertices; may exceed every limit.
+    /// Number of vertices, not yet checked against any limit.
     pub fn particle_count(&self) -> u64 {
         u64::from(self.columns) * u64::from(self.rows)
     }
 
-    /// The mesh; its sizes are already checked.
+    /// Generates the mesh. The sizes must be valid.
     pub(super) fn mesh(&self) -> Mesh {
         let mut mesh = Mesh::grid(self.columns, self.rows, self.width, self.height);
         if self.plane == GridPlane::Xy {
@@ -146,12 +150,12 @@ impl GridShape {
 }
 
 impl TubeShape {
-    /// Count of vertices; may exceed every limit.
+    /// Number of vertices, not yet checked against any limit.
     pub fn particle_count(&self) -> u64 {
         u64::from(self.segments) * u64::from(self.rings)
     }
 
-    /// The mesh; its sizes are already checked.
+    /// Generates the mesh. The sizes must be valid.
     pub(super) fn mesh(&self) -> Mesh {
         if self.arc >= 360.0 {
             return Mesh::tube(
@@ -166,6 +170,7 @@ impl TubeShape {
         let mut mesh = Mesh::grid(self.segments, self.rings, 1.0, 1.0);
         for (position, [u, v]) in mesh.positions.iter_mut().zip(&mesh.uvs) {
             let radius = self.top_radius + (self.bottom_radius - self.top_radius) * v;
+            // The middle of the arc, u = 0.5, is at +z.
             let angle = 0.25 * TAU + (0.5 - u) * self.arc.to_radians();
             *position = [radius * angle.cos(), -self.height * v, radius * angle.sin()];
         }

@@ -1,4 +1,4 @@
-//! Spheres around vertices of a cloth, and accelerations of them.
+//! Motion and separation spheres of cloth vertices, and accelerations of vertices.
 
 use poplin_model::{Mesh, Sphere};
 use schemars::JsonSchema;
@@ -7,30 +7,33 @@ use serde::Deserialize;
 use super::pin::{PinRule, Side};
 use crate::normals::vertex_normals;
 
-/// Motion or separation spheres of some vertices of a cloth. They are in its local space and move with it.
+/// Motion or separation spheres of some vertices of a cloth. They are fixed to its local space.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SceneSpheres {
-    /// The vertices, picked before the transform, as pins are. A vertex that several of a cloth's lists pick has the sphere of the last.
+    /// Rules that select the vertices before the transform, as for pins. A vertex in several lists
+    /// of a cloth has the sphere of the last list.
     pub vertices: Vec<PinRule>,
-    /// Radius at the side [`SceneSpheres::from`] of the box that the vertices are in, and at the side opposite, `0..=1e6` \[m\];
-    /// between them it changes evenly.
+    /// Radii at the side [`SceneSpheres::from`] of the vertices' bounding box and at the opposite
+    /// side, `0..=1e6` \[m\]; linear between them.
     pub radii: [f32; 2],
-    /// The side that the first radius is at.
+    /// Side of the bounding box with the first radius.
     pub from: Side,
-    /// Of separation spheres: how far behind its rest position, against the normal, a particle may go \[m\].
+    /// Depth behind its rest position, against the normal, to which a particle may go \[m\]; for
+    /// separation spheres only.
     pub offset: f32,
 }
 
-/// An acceleration of some vertices of a cloth, on top of gravity.
+/// Acceleration of some vertices of a cloth, in addition to gravity.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SceneAcceleration {
-    /// The vertices, picked before the transform, as pins are. What several of a cloth's lists say of a vertex adds up.
+    /// Rules that select the vertices before the transform, as for pins. Accelerations of a vertex
+    /// in several lists of a cloth add up.
     pub vertices: Vec<PinRule>,
-    /// The acceleration, at least one, rising in time.
+    /// Keyframes of the acceleration, at least one, rising in time.
     pub keys: Vec<AccelerationKey>,
 }
 
-/// An acceleration at one time.
+/// Keyframe of an acceleration.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AccelerationKey {
@@ -40,23 +43,25 @@ pub struct AccelerationKey {
     pub acceleration: [f32; 3],
 }
 
-/// An acceleration of vertices of a mesh.
+/// Acceleration of vertices of a mesh.
 #[derive(Debug, Clone, PartialEq)]
 pub struct VertexAcceleration {
-    /// The vertices, rising.
+    /// Vertex indices, rising.
     pub vertices: Vec<u32>,
-    /// The acceleration, rising in time.
+    /// Keyframes of the acceleration, rising in time.
     pub keys: Vec<AccelerationKey>,
 }
 
 impl VertexAcceleration {
-    /// The acceleration at a time \[s\] [m/s^2]: linear between keyframes, held before the first and after the last.
+    /// Returns the acceleration [m/s^2] at a time \[s\]: linear between keyframes, held before the
+    /// first and after the last.
     pub fn at(&self, time: f32) -> [f32; 3] {
         let next = self.keys.partition_point(|key| key.time <= time);
         match (self.keys.get(next.wrapping_sub(1)), self.keys.get(next)) {
             (Some(before), Some(after)) => {
                 let fraction = (time - before.time) / (after.time - before.time);
                 let [from, to] = [before.acceleration, after.acceleration];
+                // Linear interpolation between keyframes.
                 std::array::from_fn(|k| from[k] + (to[k] - from[k]) * fraction)
             }
             (Some(key), None) | (None, Some(key)) => key.acceleration,
@@ -65,17 +70,18 @@ impl VertexAcceleration {
     }
 }
 
-/// What spheres are around.
+/// Kind of a sphere.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SphereKind {
-    /// The rest position, for a particle that may not leave.
+    /// Sphere around the rest position that the particle may not leave.
     Motion,
-    /// A point behind it, for a particle that may not enter: [`Sphere::backstop`].
+    /// Sphere around a point behind the rest position that the particle may not enter:
+    /// [`Sphere::backstop`].
     Separation,
 }
 
-/// The sphere of each vertex, shape `[vertex_count]`, `None` where there is none; empty without lists. `picked`: of each list the
-/// vertices, with how far each is from its side.
+/// Returns the sphere of each vertex, shape `[vertex_count]`, `None` where it has none; empty
+/// without lists. `picked` has for each list its vertices and their distances from its side.
 pub(super) fn spheres(
     kind: SphereKind,
     lists: &[SceneSpheres],
@@ -96,7 +102,7 @@ pub(super) fn spheres(
             let radius = first + (last - first) * fraction;
             all[vertex as usize] = match normals.get(vertex as usize) {
                 None => Some(Sphere { center, radius }),
-                // A vertex that no face uses has no normal, and no particle either.
+                // A vertex without a face has no normal, and no particle either.
                 Some(normal) => {
                     let normal = normal.as_vec3().to_array();
                     Some(Sphere::backstop(center, normal, *offset, radius))

@@ -1,4 +1,5 @@
-//! Whether the triangles of a collider enclose something, and what can be mended if they do not.
+//! Checks that the triangles of a collider enclose a volume, and repairs their orientation and
+//! small holes.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
@@ -6,40 +7,42 @@ use std::fmt;
 use glam::DVec3;
 use poplin_model::TriangleMesh;
 
-/// A hole is filled if its area is at most so large a part of the surface.
+/// Maximum area of a hole that is filled, as a fraction of the surface.
 const SMALL_HOLE: f64 = 0.02;
 
-/// What was mended in the surface of a collider.
+/// Repairs of a collider's surface.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Repairs {
-    /// Triangles that did not face as their neighbours do, or faced inwards with all of their part.
+    /// Flipped triangles: they faced against their neighbours, or inwards with their whole
+    /// connected part.
     pub flipped_triangles: usize,
-    /// Small holes that were filled, each with a fan around its middle.
+    /// Filled small holes, each closed by a fan around its center.
     pub filled_holes: usize,
 }
 
-/// Why triangles enclose nothing.
+/// Reasons why triangles do not enclose a volume.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct OpenSurface {
-    /// Holes that are too large to be filled.
+    /// Number of holes that are too large to fill.
     pub holes: usize,
-    /// Edges around them.
+    /// Number of edges around these holes.
     pub hole_edges: usize,
-    /// Edges at which three triangles or more meet that do not face each other in pairs.
+    /// Number of non-manifold edges: three or more triangles meet there and do not face each other
+    /// in pairs.
     pub branching_edges: usize,
-    /// The middle of the largest hole, or of the first such edge \[m\].
+    /// Center of the largest hole, or of the first non-manifold edge \[m\].
     pub near: [f32; 3],
 }
 
 impl Repairs {
-    /// Whether there is any.
+    /// Tests whether anything was repaired.
     pub fn is_any(&self) -> bool {
         *self != Self::default()
     }
 }
 
 impl fmt::Display for Repairs {
-    /// For example `12 triangles flipped, 1 hole filled`.
+    /// Formats as `12 triangles flipped, 1 small hole filled`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let counted = |count: usize, noun: &str| {
             format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
@@ -74,27 +77,28 @@ impl fmt::Display for OpenSurface {
     }
 }
 
-/// A side of a triangle.
+/// Side of a triangle (half-edge).
 #[derive(Clone, Copy)]
 struct Side {
     triangle: usize,
-    /// It runs from the lower vertex to the higher one.
+    /// True if the side runs from the lower vertex index to the higher one.
     is_rising: bool,
 }
 
-/// Makes all triangles of each part face alike, and outwards; fills small holes.
+/// Orients all triangles of each connected part consistently and outwards, and fills small holes.
 ///
-/// Vertices at the same position count as one. A closed part that faces inwards is a cavity and stays one if it lies within the box of
-/// another part.
+/// Vertices at equal positions count as one. A closed part that faces inwards and lies within the
+/// bounding box of another part is a cavity and stays one.
 ///
 /// # Errors
-/// [`OpenSurface`] if the triangles enclose nothing even so.
+/// [`OpenSurface`] if the repaired triangles still enclose no volume.
 pub fn close_surface(mesh: &TriangleMesh) -> Result<(TriangleMesh, Repairs), OpenSurface> {
     let (mesh, repairs, _) = mended(mesh)?;
     Ok((mesh, repairs))
 }
 
-/// The same with the vertices around each hole that was filled; in its middle is a vertex after all others.
+/// Repairs a surface, and also returns the boundary vertices of each filled hole, whose center
+/// vertices follow all others.
 pub(super) fn mended(
     mesh: &TriangleMesh,
 ) -> Result<(TriangleMesh, Repairs, Vec<Vec<u32>>), OpenSurface> {
@@ -108,7 +112,7 @@ pub(super) fn mended(
 
 struct Surface {
     positions: Vec<[f32; 3]>,
-    /// The first vertex at the position of each.
+    /// First vertex at the same position, per vertex.
     twin: Vec<u32>,
     triangles: Vec<[u32; 3]>,
 }
@@ -116,7 +120,7 @@ struct Surface {
 impl Surface {
     fn new(mesh: &TriangleMesh) -> Self {
         let mut known = HashMap::new();
-        // Both zeros are one position.
+        // -0 + 0 = 0: both zeros are one position.
         let key = |p: &[f32; 3]| p.map(|x| (x + 0.0).to_bits());
         let twin = (0..).zip(mesh.vertices.iter());
         let twin = twin.map(|(k, p)| *known.entry(key(p)).or_insert(k)).collect();
@@ -131,14 +135,15 @@ impl Surface {
         DVec3::from(self.positions[vertex as usize].map(f64::from))
     }
 
-    /// Vertices of the three sides of a triangle, from and to; none of one that has no area.
+    /// Vertices of the three sides of a triangle, from and to; no sides if the triangle has no
+    /// area.
     fn sides(&self, triangle: usize) -> impl Iterator<Item = [u32; 2]> + use<> {
         let [a, b, c] = self.triangles[triangle].map(|vertex| self.twin[vertex as usize]);
         let is_flat = a == b || b == c || c == a;
         [[a, b], [b, c], [c, a]].into_iter().filter(move |_| !is_flat)
     }
 
-    /// The sides at each edge, lower vertex first.
+    /// Sides at each edge; the key has the lower vertex first.
     fn edges(&self) -> BTreeMap<[u32; 2], Vec<Side>> {
         let mut edges: BTreeMap<_, Vec<Side>> = BTreeMap::new();
         for triangle in 0..self.triangles.len() {
@@ -151,18 +156,20 @@ impl Surface {
         edges
     }
 
-    /// Volume below a triangle, counted from the origin, times 6.
+    /// Signed volume of the tetrahedron from the origin to a triangle, times 6.
     fn volume(&self, triangle: usize) -> f64 {
         let [a, b, c] = self.triangles[triangle].map(|vertex| self.position(vertex));
         a.dot(b.cross(c))
     }
 
-    /// Makes neighbours face alike, then all outwards; returns how many triangles were flipped.
+    /// Orients neighbours consistently, then all parts outwards; returns the number of flipped
+    /// triangles.
     fn orient(&mut self) -> usize {
         let mut neighbours: Vec<Vec<(usize, bool)>> = vec![Vec::new(); self.triangles.len()];
         let edges = self.edges();
         for sides in edges.values() {
             if let [a, b] = sides[..] {
+                // Neighbours face alike if they run along their shared edge in opposite directions.
                 let is_alike = a.is_rising != b.is_rising;
                 neighbours[a.triangle].push((b.triangle, is_alike));
                 neighbours[b.triangle].push((a.triangle, is_alike));
@@ -178,6 +185,8 @@ impl Surface {
             facing[first] = Some(true);
             let mut part = vec![first];
             let mut next = 0;
+            // Breadth-first search through the connected part, which carries the orientation of
+            // `first`.
             while next < part.len() {
                 let triangle = part[next];
                 next += 1;
@@ -195,12 +204,13 @@ impl Surface {
             let against: Vec<_> = against.copied().collect();
             if !against.is_empty() {
                 self.flip_all(&against);
+                // A part with flipped triangles has no reliable orientation: its volume decides.
                 if self.volume_of(part) < 0.0 {
                     self.flip_all(part);
                 }
             }
         }
-        // Below an open surface there is no volume that would say where outside is.
+        // An open surface has no volume to tell inside from outside.
         if edges.values().all(|sides| sides.len() != 1) {
             if parts.iter().map(|part| self.volume_of(part)).sum::<f64>() < 0.0 {
                 parts.iter().for_each(|part| self.flip_all(part));
@@ -219,12 +229,12 @@ impl Surface {
         self.triangles.iter().zip(before).filter(|(now, before)| *now != before).count()
     }
 
-    /// Volume that some triangles enclose, times 6; below 0 if they face inwards.
+    /// Signed volume enclosed by some triangles, times 6; below 0 if they face inwards.
     fn volume_of(&self, part: &[usize]) -> f64 {
         part.iter().map(|&triangle| self.volume(triangle)).sum()
     }
 
-    /// The box of some triangles, lowest corner and highest.
+    /// Bounding box of some triangles, lowest and highest corner.
     fn box_of(&self, part: &[usize]) -> [DVec3; 2] {
         let corners = part.iter().flat_map(|&triangle| self.triangles[triangle]);
         corners.fold([DVec3::INFINITY, DVec3::NEG_INFINITY], |[low, high], vertex| {
@@ -237,14 +247,15 @@ impl Surface {
         part.iter().for_each(|&triangle| self.triangles[triangle].swap(1, 2));
     }
 
-    /// Fills small holes; returns the vertices around each.
+    /// Fills small holes; returns the boundary vertices of each.
     fn fill_holes(&mut self) -> Result<Vec<Vec<u32>>, OpenSurface> {
-        // The sides that nothing faces, and what follows each.
+        // Boundary: sides without an opposite side, as the successors of each vertex.
         let mut next: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
         let mut branching: Vec<[u32; 2]> = Vec::new();
         for (edge, sides) in self.edges() {
             let rising = sides.iter().filter(|side| side.is_rising).count();
             match (rising, sides.len() - rising) {
+                // Equal numbers in both directions: the triangles face each other in pairs.
                 (a, b) if a == b => {}
                 (1, 0) => next.entry(edge[0]).or_default().push(edge[1]),
                 (0, 1) => next.entry(edge[1]).or_default().push(edge[0]),
@@ -262,6 +273,7 @@ impl Surface {
             });
         }
         let mut holes: Vec<Vec<u32>> = Vec::new();
+        // Follows the boundary from side to side until it closes.
         while let Some((&first, _)) = next.first_key_value() {
             let (mut hole, mut at) = (Vec::new(), first);
             while let Some(followers) = next.get_mut(&at) {
@@ -283,6 +295,7 @@ impl Surface {
         let middle = |hole: &[u32]| {
             hole.iter().map(|&vertex| self.position(vertex)).sum::<DVec3>() / hole.len() as f64
         };
+        // Area of the fan that would fill the hole.
         let fan_area = |hole: &[u32]| {
             let center = middle(hole);
             let ends = hole.iter().zip(hole.iter().cycle().skip(1));
@@ -316,7 +329,7 @@ mod tests {
     use super::*;
     use poplin_model::Mesh;
 
-    /// A ball of quads with a pole of one vertex at each end, as triangles.
+    /// Ball of quads with a pole of one vertex at each end, as triangles.
     fn ball() -> TriangleMesh {
         let (rings, segments) = (9_u32, 16_u32);
         let mut vertices = vec![[0.0, 1.0, 0.0], [0.0, -1.0, 0.0]];
@@ -353,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sound_surface_stays_as_it_is() {
+    fn a_closed_surface_is_unchanged() {
         assert!((3.5..4.2).contains(&volume(&ball())), "{}", volume(&ball()));
         let (mesh, repairs) = close_surface(&ball()).unwrap();
         assert_eq!((mesh, repairs), (ball(), Repairs::default()));
@@ -375,7 +388,7 @@ mod tests {
     }
 
     #[test]
-    fn vertices_at_one_position_are_one() {
+    fn vertices_at_equal_positions_are_merged() {
         let sound = ball();
         let vertices: Vec<_> =
             sound.triangles.iter().flat_map(|t| t.map(|k| sound.vertices[k as usize])).collect();
@@ -386,7 +399,7 @@ mod tests {
     }
 
     #[test]
-    fn small_holes_are_filled_and_large_ones_refused_with_their_place() {
+    fn small_holes_are_filled_and_large_holes_are_located() {
         let (closed, repairs) = close_surface(&changed(&ball(), |t| {
             t.swap_remove(20);
         }))
@@ -394,7 +407,7 @@ mod tests {
         assert_eq!(repairs, Repairs { flipped_triangles: 0, filled_holes: 1 });
         assert_eq!(close_surface(&closed).unwrap().1, Repairs::default());
         assert!((volume(&closed) - volume(&ball())).abs() < 0.02);
-        // All triangles above the equator.
+        // Without all triangles above the equator.
         let bowl = changed(&ball(), |triangles| {
             triangles.retain(|t| t.iter().all(|&k| ball().vertices[k as usize][1] < 0.3));
         });
@@ -408,7 +421,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cavity_stays_one_and_a_fin_is_refused() {
+    fn cavities_stay_and_non_manifold_fins_are_rejected() {
         let inner: Vec<_> = ball().vertices.iter().map(|p| p.map(|x| 0.5 * x)).collect();
         let count = ball().vertices.len() as u32;
         let vertices: Vec<_> = ball().vertices.iter().copied().chain(inner).collect();
@@ -420,7 +433,7 @@ mod tests {
         let triangles: Vec<_> = ball().triangles.iter().copied().chain(inwards).collect();
         let hollow = TriangleMesh { vertices: vertices.into(), triangles: triangles.into() };
         assert_eq!(close_surface(&hollow).unwrap().1, Repairs::default());
-        // The same two balls side by side: the second one encloses nothing unless it is flipped.
+        // The same two balls side by side: the inverted one is no cavity there and is flipped.
         let shifted = |(k, &[x, y, z]): (usize, &[f32; 3])| {
             [if k < count as usize { x } else { x + 2.0 }, y, z]
         };

@@ -18,188 +18,100 @@
 //! arrays = ["positions"]
 //! ```
 //!
-//! Lists, ranges and globs are crossed, the first parameter changing slowest; those with the same `zip` advance together. Each
-//! combination has `count` jobs, which differ in their random values. A job follows from its index alone.
+//! Lists, ranges and globs are combined as a Cartesian product in which the first parameter changes
+//! slowest; parameters with the same `zip` advance together. Each combination has `count` jobs with
+//! different random values. A job follows from its index only.
+
+mod error;
+mod jobs;
+mod output;
+#[cfg(test)]
+mod tests;
+mod values;
 
 use std::path::{Path, PathBuf};
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use thiserror::Error;
 use toml::{Table, Value};
 
+pub use self::error::{SweepError, SweepJobError};
+pub use self::jobs::SweepJobs;
+use self::jobs::parsed;
+pub use self::output::{ArrayKind, SweepOutput};
+use self::values::{require, values};
 use super::distribution::{Distribution, Normal};
-use super::error::without_prefix;
 use super::file::{read_scene_text, toml_error};
-use super::key_path::{KeyPath, PathError};
+use super::key_path::KeyPath;
 use super::locate::Source;
-use super::save::shorten;
-use super::{ColliderShape, Location, MotionSource, Scene, SceneError, Shape};
-use crate::gltf::buffer_files;
-use crate::{FrameFormat, MeshFormat, Precision};
+use super::{Scene, SceneError};
 
-/// Most jobs of a sweep.
+/// Maximum number of jobs of a sweep.
 pub const MAX_JOBS: usize = 10_000_000;
 
-/// Why a sweep was refused.
-#[derive(Debug, Error)]
-#[non_exhaustive]
-pub enum SweepError {
-    /// The file is no sweep.
-    #[error(transparent)]
-    Scene(#[from] SceneError),
-    /// A parameter without values, or with several kinds of them.
-    #[error(
-        "{at}: {field} needs exactly one of `values`, `linear`, `log`, `glob`, `uniform`, `log_uniform` and `normal`"
-    )]
-    Kind {
-        /// Where in the sweep.
-        at: Box<Location>,
-        /// The parameter, for example `vary[0]`.
-        field: String,
-    },
-    /// A key that the scene cannot have.
-    #[error("{at}: {field}: {source}")]
-    Path {
-        /// Where in the sweep.
-        at: Box<Location>,
-        /// The field.
-        field: String,
-        /// What is wrong.
-        source: Box<PathError>,
-    },
-    /// A key that scenes do not have.
-    #[error("{at}: {field}: `{key}`: {reason}")]
-    Key {
-        /// Where in the sweep.
-        at: Box<Location>,
-        /// The field.
-        field: String,
-        /// The key.
-        key: String,
-        /// What is wrong, with the names that are near.
-        reason: String,
-    },
-    /// Two parameters for one key.
-    #[error("{at}: {field}: `{key}` is varied twice")]
-    Twice {
-        /// Where in the sweep.
-        at: Box<Location>,
-        /// The later one.
-        field: String,
-        /// The key.
-        key: String,
-    },
-    /// A number out of range.
-    #[error("{at}: {field} {requirement}")]
-    Range {
-        /// Where in the sweep.
-        at: Box<Location>,
-        /// The field.
-        field: String,
-        /// What is required of it.
-        requirement: &'static str,
-    },
-    /// A glob that matches no file, or is none.
-    #[error("{at}: {field}: {reason}: {pattern}")]
-    Glob {
-        /// Where in the sweep.
-        at: Box<Location>,
-        /// The field.
-        field: String,
-        /// The pattern, from the root.
-        pattern: String,
-        /// What is wrong.
-        reason: String,
-    },
-    /// Zipped parameters of different lengths, or a random one.
-    #[error(
-        "{at}: {field} is zipped as `{name}` and has {count} values, the first of that name has {expected}"
-    )]
-    Zip {
-        /// Where in the sweep.
-        at: Box<Location>,
-        /// The parameter.
-        field: String,
-        /// Name of the zip.
-        name: String,
-        /// Values of the parameter.
-        count: usize,
-        /// Values of the first parameter of that name.
-        expected: usize,
-    },
-    /// Too many jobs.
-    #[error("{}: the sweep has {count} jobs; the limit is {MAX_JOBS}", path.display())]
-    TooMany {
-        /// The sweep.
-        path: PathBuf,
-        /// How many there are.
-        count: u128,
-    },
-}
-
-/// A sweep of poplin: one scene with many values of some of its keys.
+/// Sweep of poplin: one scene with many values of some of its keys.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "Sweep")]
 pub(super) struct SweepFile {
-    /// The scene that is varied: a file beside the sweep, or the name of a shipped scene.
+    /// Scene that is varied: a file beside the sweep, or the name of a shipped scene.
     scene: PathBuf,
-    /// Frames to simulate, `1..=1_000_000` (default: the scene's).
+    /// Number of frames to simulate, `1..=1_000_000` (default: the scene's).
     frames: Option<u32>,
     /// Seed of random values (default 0).
     #[serde(default)]
     seed: u64,
-    /// Jobs of each combination of the other values, 1 or more (default 1).
+    /// Jobs per combination of the other values, which differ in their random values, 1 or more
+    /// (default 1).
     #[serde(default = "one")]
     count: u32,
-    /// A key that varies: `[[vary]]`.
+    /// Keys that vary: `[[vary]]`.
     #[serde(default)]
     vary: Vec<VaryFile>,
-    /// What is written of each job.
+    /// Output of each job.
     #[serde(default)]
     output: SweepOutput,
 }
 
-/// A key with its values. It needs exactly one of the keys from `values` to `normal`.
+/// Key with its values. Exactly one of the keys from `values` to `normal` is needed.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "Vary")]
 struct VaryFile {
     /// Path of the key: `cloth[0].density`, `cloth.flag.damping[1]`.
     key: String,
-    /// A list of values.
+    /// List of values.
     #[schemars(with = "Option<Vec<serde_json::Value>>")]
     values: Option<Vec<Value>>,
-    /// Numbers at even distances.
+    /// Evenly spaced numbers.
     linear: Option<RangeFile>,
-    /// Numbers above 0 at even ratios.
+    /// Numbers above 0 with a constant ratio from one to the next.
     log: Option<RangeFile>,
-    /// Files that match a pattern, from the folder of the sweep.
+    /// Files that match a pattern, relative to the folder of the sweep.
     glob: Option<String>,
-    /// Random numbers, as probable everywhere from the least to the most.
+    /// Random numbers, uniform between a minimum and a maximum.
     uniform: Option<[f64; 2]>,
-    /// Random numbers above 0 whose logarithms are.
+    /// Random numbers above 0 with uniform logarithms between a minimum and a maximum.
     log_uniform: Option<[f64; 2]>,
-    /// Random numbers, normally distributed.
+    /// Normally distributed random numbers.
     normal: Option<Normal>,
-    /// Whether numbers are rounded to whole ones (default false).
+    /// Rounds numbers to integers (default false).
     #[serde(default)]
     whole: bool,
-    /// A name: keys of the same advance together (default: all are crossed).
+    /// Name of a group of keys that advance together (default: every combination with other keys).
     zip: Option<String>,
 }
 
-/// Numbers from one to another, both included.
+/// Numbers from a first to a last one, both included.
 #[derive(Clone, Copy, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "Range")]
 struct RangeFile {
-    /// The first.
+    /// First number.
     from: f64,
-    /// The last.
+    /// Last number.
     to: f64,
-    /// How many, 1 or more.
+    /// Number of values, 1 or more.
     count: u32,
 }
 
@@ -207,77 +119,12 @@ fn one() -> u32 {
     1
 }
 
-/// What is written of each job.
-#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct SweepOutput {
-    /// Arrays of each cloth (default positions).
-    pub arrays: Vec<ArrayKind>,
-    /// Formats in which the frames are written, too (default none).
-    pub formats: Vec<FrameFormat>,
-    /// Of which frames: 0, `every`, 2 `every`, ... (default: of arrays the last alone, of formats all).
-    pub every: Option<std::num::NonZero<u32>>,
-    /// How exact they are (default `f32`).
-    pub precision: Precision,
-    /// Whether the last frame is written as OBJ, too (default false).
-    pub final_obj: bool,
-    /// Whether a contact sheet is drawn (default false).
-    pub picture: bool,
-    /// Whether the last frame is drawn, and when all jobs are done, all of them side by side (default false).
-    pub overview: bool,
-}
-
-impl SweepOutput {
-    /// Whether there are files of each job.
-    pub fn is_any(&self) -> bool {
-        let Self { arrays, formats, final_obj, picture, overview, .. } = self;
-        !arrays.is_empty() || !formats.is_empty() || *final_obj || *picture || *overview
-    }
-}
-
-/// What an array holds, three numbers for each vertex of the mesh.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum ArrayKind {
-    /// Positions in the world \[m\].
-    Positions,
-    /// Unit normals, area-weighted; 0 for a vertex that no triangle uses.
-    Normals,
-    /// Velocities in the last iteration of a frame relative to the local space, world axes [m/s].
-    Velocities,
-}
-
-impl ArrayKind {
-    /// Its name in sweeps and files.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Positions => "positions",
-            Self::Normals => "normals",
-            Self::Velocities => "velocities",
-        }
-    }
-}
-
-impl Default for SweepOutput {
-    fn default() -> Self {
-        Self {
-            arrays: vec![ArrayKind::Positions],
-            formats: Vec::new(),
-            every: None,
-            precision: Precision::default(),
-            final_obj: false,
-            picture: false,
-            overview: false,
-        }
-    }
-}
-
-/// A checked sweep whose scene is not read yet.
+/// Checked sweep whose scene is not read yet.
 #[derive(Debug)]
 pub struct Sweep {
-    /// The scene as written: a path from the sweep's folder, or the name of a shipped scene.
+    /// The scene as written: a path relative to the sweep's folder, or the name of a shipped scene.
     pub scene: PathBuf,
-    /// What is written of each job.
+    /// Output of each job.
     pub output: SweepOutput,
     frames: Option<u32>,
     seed: u64,
@@ -288,10 +135,10 @@ pub struct Sweep {
     text: String,
 }
 
-/// A key with its values.
+/// Key with its values.
 #[derive(Debug)]
 struct Parameter {
-    /// The field in the sweep, for errors: `vary[0]`.
+    /// Field in the sweep for errors, `vary[0]`.
     field: String,
     key: KeyPath,
     values: Values,
@@ -304,7 +151,7 @@ enum Values {
     Random(Distribution),
 }
 
-/// Parameters that advance together.
+/// Axis of the product: parameters that advance together.
 #[derive(Debug)]
 struct Axis {
     zip: Option<String>,
@@ -312,49 +159,28 @@ struct Axis {
     parameters: Vec<usize>,
 }
 
-impl SweepError {
-    /// Where in the sweep it is, if it is about something there.
-    pub fn location(&self) -> Option<&Location> {
-        match self {
-            Self::Scene(error) => error.location(),
-            Self::Kind { at, .. }
-            | Self::Path { at, .. }
-            | Self::Key { at, .. }
-            | Self::Twice { at, .. }
-            | Self::Range { at, .. }
-            | Self::Glob { at, .. }
-            | Self::Zip { at, .. } => Some(at),
-            Self::TooMany { .. } => None,
-        }
-    }
-
-    /// What is wrong, without where.
-    pub fn reason(&self) -> String {
-        without_prefix(self.to_string(), self.location())
-    }
-}
-
 impl Sweep {
-    /// Whether a text is a sweep rather than a scene: it names a scene or what varies, and no cloth.
+    /// Tests whether a text is a sweep instead of a scene: it has `scene` or `vary`, and no
+    /// `cloth`.
     pub fn is_sweep(text: &str) -> bool {
         let (table, _) = toml::de::DeTable::parse_recoverable(text);
         let has = |key: &str| table.get_ref().contains_key(key);
         (has("scene") || has("vary")) && !has("cloth")
     }
 
-    /// Reads a sweep.
+    /// Reads and checks a sweep file.
     ///
     /// # Errors
-    /// [`SweepError`].
+    /// [`SweepError`] for the first fault.
     pub fn load(path: impl AsRef<Path>) -> Result<Self, SweepError> {
         let path = path.as_ref();
         Self::parse(read_scene_text(path)?, path)
     }
 
-    /// Checks the text of a sweep; globs count from the folder of `path`, and are expanded here.
+    /// Checks the text of a sweep, and expands its globs relative to the folder of `path`.
     ///
     /// # Errors
-    /// [`SweepError`].
+    /// [`SweepError`] for the first fault.
     pub fn parse(text: impl Into<String>, path: impl Into<PathBuf>) -> Result<Self, SweepError> {
         let (text, path) = (text.into(), path.into());
         let source = Source::new(&text, &path);
@@ -380,9 +206,10 @@ impl Sweep {
                 (Values::Random(_), Some(_)) => range(
                     false,
                     &format!("{field}.zip"),
-                    "goes with lists, ranges and globs: random values have nothing to advance",
+                    "needs a list, range or glob: random values cannot advance together",
                 )?,
                 (Values::List(list), zip) => {
+                    // Parameters with equal `zip` share one axis.
                     let same = axes.iter_mut().find(|axis| zip.is_some() && axis.zip == zip);
                     match (same, zip) {
                         (Some(axis), Some(name)) if axis.count != list.len() => {
@@ -399,6 +226,7 @@ impl Sweep {
             }
             parameters.push(Parameter { field, key, values, is_whole });
         }
+        // In u128 and saturating: many axes overflow usize before the limit is checked.
         let combinations = axes.iter().map(|axis| axis.count as u128);
         let count = combinations.fold(file.count.into(), u128::saturating_mul);
         if count > MAX_JOBS as u128 {
@@ -409,15 +237,15 @@ impl Sweep {
         Ok(Self { scene, output, frames, seed, count, parameters, axes, path, text })
     }
 
-    /// Count of jobs.
+    /// Number of jobs.
     pub fn job_count(&self) -> usize {
         self.axes.iter().map(|axis| axis.count).product::<usize>() * self.count
     }
 
-    /// The sweep of this scene.
+    /// Applies the sweep to its scene.
     ///
     /// # Errors
-    /// [`SweepError`] if a key leads nowhere in it.
+    /// [`SweepError`] if a key does not exist in the scene.
     pub fn of_scene(self, scene: &Scene) -> Result<SweepJobs, SweepError> {
         let Self { mut parameters, .. } = self;
         let source = Source::new(&self.text, &self.path);
@@ -435,11 +263,12 @@ impl Sweep {
                 source: Box::new(error),
             };
             let key = parameters[index].key.clone().resolved(scene).map_err(path_error)?;
+            // Compared after resolution: `cloth[0]` and `cloth.NAME` may be the same.
             if parameters[..index].iter().any(|known| known.key.is_same(&key)) {
                 let key = key.to_string();
                 return Err(SweepError::Twice { at: at(), field, key });
             }
-            // A key that there is not is found by the first value, alone.
+            // Unknown keys are found by setting the first value, one parameter at a time.
             let value = parameters[index].value(self.seed, 0, index, 0);
             let mut probe = table.clone();
             key.set(&mut probe, value).map_err(path_error)?;
@@ -454,431 +283,5 @@ impl Sweep {
         }
         let sweep = Self { parameters, ..self };
         Ok(SweepJobs { sweep, table, scene: scene.clone() })
-    }
-}
-
-/// The jobs of a sweep.
-#[derive(Debug)]
-pub struct SweepJobs {
-    sweep: Sweep,
-    /// The scene as TOML, its frames those of the sweep.
-    table: Table,
-    scene: Scene,
-}
-
-impl SweepJobs {
-    /// Count of jobs.
-    pub fn count(&self) -> usize {
-        self.sweep.job_count()
-    }
-
-    /// The seed of random values.
-    pub fn seed(&self) -> u64 {
-        self.sweep.seed
-    }
-
-    /// What is written of each job.
-    pub fn output(&self) -> &SweepOutput {
-        &self.sweep.output
-    }
-
-    /// The scene that is varied.
-    pub fn scene(&self) -> &Scene {
-        &self.scene
-    }
-
-    /// The keys that are varied, as written.
-    pub fn keys(&self) -> impl ExactSizeIterator<Item = String> {
-        self.sweep.parameters.iter().map(|parameter| parameter.key.to_string())
-    }
-
-    /// The values of a job, below [`SweepJobs::count`], in the order of [`SweepJobs::keys`].
-    pub fn values(&self, job: usize) -> Vec<serde_json::Value> {
-        let json = |value: Value| serde_json::to_value(value).unwrap_or_default();
-        self.toml_values(job).into_iter().map(json).collect()
-    }
-
-    /// The keys that are varied with the values of a job, below [`SweepJobs::count`].
-    pub fn parameters(&self, job: usize) -> serde_json::Map<String, serde_json::Value> {
-        self.keys().zip(self.values(job)).collect()
-    }
-
-    /// Where a field of the sweep such as `vary[0].key` is in its file.
-    pub fn location(&self, field: &str) -> Location {
-        *Source::new(&self.sweep.text, &self.sweep.path).location(field)
-    }
-
-    /// The scene of a job.
-    ///
-    /// # Errors
-    /// [`SceneError`] if a value does not suit its key; its location is that of the scene's file.
-    pub fn scene_of(&self, job: usize) -> Result<Scene, SweepJobError> {
-        let mut table = self.table.clone();
-        for (parameter, value) in self.sweep.parameters.iter().zip(self.toml_values(job)) {
-            parameter.key.set(&mut table, value).map_err(SweepJobError::Path)?;
-        }
-        parsed(&table, &self.scene).map_err(|error| SweepJobError::Scene(error.reason()))
-    }
-
-    /// Texts that together say what the jobs are, with [`SweepJobs::files`]: the sweep, the scene, the files of globs.
-    pub fn texts(&self) -> impl Iterator<Item = &str> {
-        [self.sweep.text.as_str(), self.scene.text.as_str()].into_iter().chain(self.words())
-    }
-
-    /// The files that jobs read: meshes and point caches of the scene, and values that name a file beside it. Each once, in the order of their
-    /// names; one that is not there is left out.
-    pub fn files(&self) -> Vec<PathBuf> {
-        let cloths = self.scene.cloths.iter().filter_map(|cloth| match &cloth.shape {
-            Shape::Mesh(path) => Some(path.clone()),
-            _ => None,
-        });
-        let colliders = self.scene.colliders.iter().filter_map(|collider| match &collider.shape {
-            ColliderShape::Mesh(path) => Some(path.clone()),
-            _ => None,
-        });
-        let caches = self.scene.colliders.iter().filter_map(|collider| {
-            match &collider.motion.as_ref()?.source {
-                MotionSource::Cache { path, .. } => Some(path.clone()),
-                MotionSource::Animation(_) => None,
-            }
-        });
-        let folder = self.scene.path.parent().unwrap_or(Path::new(""));
-        let named = self.words().map(|word| folder.join(word));
-        let mut files: Vec<_> = cloths
-            .chain(colliders)
-            .chain(caches)
-            .chain(named)
-            .filter(|path| path.is_file())
-            .collect();
-        let is_gltf = |path: &&PathBuf| MeshFormat::of(path).is_some_and(MeshFormat::is_gltf);
-        let buffers: Vec<_> =
-            files.iter().filter(is_gltf).flat_map(|path| buffer_files(path)).collect();
-        files.extend(buffers);
-        files.sort_unstable();
-        files.dedup();
-        files
-    }
-
-    /// Values of lists that are texts.
-    fn words(&self) -> impl Iterator<Item = &str> {
-        let lists = self.sweep.parameters.iter().filter_map(|parameter| match &parameter.values {
-            Values::List(values) => Some(values.iter().filter_map(Value::as_str)),
-            Values::Random(_) => None,
-        });
-        lists.flatten()
-    }
-
-    fn toml_values(&self, job: usize) -> Vec<Value> {
-        let Sweep { seed, count, parameters, axes, .. } = &self.sweep;
-        let mut positions = vec![0; parameters.len()];
-        let mut rest = job / count;
-        for axis in axes.iter().rev() {
-            axis.parameters.iter().for_each(|&index| positions[index] = rest % axis.count);
-            rest /= axis.count;
-        }
-        let value = |(index, parameter): (usize, &Parameter)| {
-            parameter.value(*seed, job, index, positions[index])
-        };
-        parameters.iter().enumerate().map(value).collect()
-    }
-}
-
-/// Why a job of a sweep is no scene.
-#[derive(Debug, Error)]
-#[non_exhaustive]
-pub enum SweepJobError {
-    /// A path that leads nowhere with the other values of the job.
-    #[error(transparent)]
-    Path(PathError),
-    /// What a scene's file would be refused for. It names the key; lines are not those of the file.
-    #[error("{0}")]
-    Scene(String),
-}
-
-impl Parameter {
-    fn value(&self, seed: u64, job: usize, index: usize, position: usize) -> Value {
-        let value = match &self.values {
-            Values::List(values) => values[position].clone(),
-            Values::Random(random) => Value::Float(random.sample(seed, job as u64, index as u64)),
-        };
-        match value {
-            Value::Float(number) if self.is_whole => Value::Integer(number.round() as i64),
-            mut value => {
-                if !matches!(value, Value::Table(_)) {
-                    shorten(&mut value);
-                }
-                value
-            }
-        }
-    }
-}
-
-/// Refuses a field that does not meet what is required of it.
-fn require(
-    source: &Source<'_>,
-    is_met: bool,
-    field: &str,
-    requirement: &'static str,
-) -> Result<(), SweepError> {
-    if is_met {
-        return Ok(());
-    }
-    Err(SweepError::Range { at: source.location(field), field: field.into(), requirement })
-}
-
-/// The values of a parameter.
-fn values(vary: VaryFile, field: &str, source: &Source<'_>) -> Result<Values, SweepError> {
-    let range = |is_met, name: &str, requirement| {
-        require(source, is_met, &format!("{field}.{name}"), requirement)
-    };
-    let ordered = |name, [min, max]: [f64; 2]| {
-        range(min <= max && min.is_finite() && max.is_finite(), name, "must be [least, most]")
-    };
-    let VaryFile { values, linear, log, glob, uniform, log_uniform, normal, .. } = vary;
-    let found = match (values, linear, log, glob, uniform, log_uniform, normal) {
-        (Some(values), None, None, None, None, None, None) => {
-            range(!values.is_empty(), "values", "needs at least one value")?;
-            Values::List(values)
-        }
-        (None, Some(ends), None, None, None, None, None) => {
-            Values::List(ends.values("linear", range, |t, [a, b]| a + (b - a) * t)?)
-        }
-        (None, None, Some(ends), None, None, None, None) => {
-            range(ends.from > 0.0 && ends.to > 0.0, "log", "must be above 0 at both ends")?;
-            let between = |t: f64, [a, b]: [f64; 2]| (a.ln() + (b.ln() - a.ln()) * t).exp();
-            Values::List(ends.values("log", range, between)?)
-        }
-        (None, None, None, Some(pattern), None, None, None) => {
-            let names = files(&pattern, &format!("{field}.glob"), source)?;
-            Values::List(names.into_iter().map(Value::String).collect())
-        }
-        (None, None, None, None, Some(ends), None, None) => {
-            ordered("uniform", ends)?;
-            Values::Random(Distribution::Uniform(ends))
-        }
-        (None, None, None, None, None, Some(ends), None) => {
-            range(ends[0] > 0.0, "log_uniform", "must be above 0")?;
-            ordered("log_uniform", ends)?;
-            Values::Random(Distribution::LogUniform(ends))
-        }
-        (None, None, None, None, None, None, Some(normal)) => {
-            let is_met = normal.mean.is_finite() && (0.0..f64::MAX).contains(&normal.deviation);
-            range(is_met, "normal", "must have a finite mean and a deviation of 0 or more")?;
-            Values::Random(Distribution::Normal(normal))
-        }
-        _ => return Err(SweepError::Kind { at: source.location(field), field: field.into() }),
-    };
-    Ok(found)
-}
-
-impl RangeFile {
-    fn values(
-        self,
-        name: &str,
-        range: impl Fn(bool, &str, &'static str) -> Result<(), SweepError>,
-        between: impl Fn(f64, [f64; 2]) -> f64,
-    ) -> Result<Vec<Value>, SweepError> {
-        let Self { from, to, count } = self;
-        range((1..=MAX_JOBS as u32).contains(&count), name, "must have a count in 1..=10000000")?;
-        range(from.is_finite() && to.is_finite(), name, "must have finite ends")?;
-        let value = |index: u32| {
-            // The ends as they are written.
-            let number = match index {
-                0 => from,
-                _ if index == count - 1 => to,
-                _ => between(f64::from(index) / f64::from(count - 1), [from, to]),
-            };
-            Value::Float(number)
-        };
-        Ok((0..count).map(value).collect())
-    }
-}
-
-/// The files that a pattern matches, from the root, in the order of their names.
-fn files(pattern: &str, field: &str, source: &Source<'_>) -> Result<Vec<String>, SweepError> {
-    let folder = std::path::absolute(source.path()).unwrap_or_else(|_| source.path().into());
-    let folder = folder.parent().unwrap_or(Path::new("")).display().to_string();
-    let pattern = match Path::new(pattern).is_absolute() {
-        true => pattern.to_owned(),
-        false => format!("{}/{pattern}", glob::Pattern::escape(&folder)),
-    };
-    let refused = |reason: String| SweepError::Glob {
-        at: source.location(field),
-        field: field.into(),
-        pattern: pattern.clone(),
-        reason,
-    };
-    let found = glob::glob(&pattern).map_err(|error| refused(error.msg.to_owned()))?;
-    let mut names = Vec::new();
-    for path in found {
-        let path = path.map_err(|error| refused(error.to_string()))?;
-        if path.is_file() {
-            let name = path.to_str().ok_or_else(|| refused("a file name is not UTF-8".into()))?;
-            names.push(name.to_owned());
-        }
-    }
-    names.sort();
-    if names.is_empty() { Err(refused("matches no file".into())) } else { Ok(names) }
-}
-
-/// The scene that a table says.
-fn parsed(table: &Table, scene: &Scene) -> Result<Scene, SceneError> {
-    Scene::parse(&toml::to_string(table).map_err(SceneError::Save)?, &scene.path)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const SCENE: &str = "\
-[[cloth]]
-name = \"flag\"
-grid = { columns = 3, rows = 3, width = 1.0, height = 1.0 }
-damping = [0.1, 0.2, 0.3]
-[[cloth]]
-grid = { columns = 4, rows = 4, width = 1.0, height = 1.0 }
-[[collider]]
-name = \"left arm\"
-sphere = { radius = 1 }
-keys = [{ time = 0.0 }, { time = 1.0, translation = [0, 1, 0] }]
-";
-
-    fn jobs(sweep: &str) -> Result<SweepJobs, SweepError> {
-        let scene = Scene::parse(SCENE, "scene.toml").unwrap();
-        Sweep::parse(format!("scene = \"scene.toml\"\n{sweep}"), "sweep.toml")?.of_scene(&scene)
-    }
-
-    fn vary(key: &str, values: &str) -> String {
-        format!("[[vary]]\nkey = '{key}'\n{values}\n")
-    }
-
-    fn refused(sweep: &str) -> String {
-        jobs(sweep).unwrap_err().to_string()
-    }
-
-    fn all(jobs: &SweepJobs) -> Vec<String> {
-        (0..jobs.count()).map(|job| serde_json::to_string(&jobs.values(job)).unwrap()).collect()
-    }
-
-    #[test]
-    fn paths_reach_every_kind_of_key() {
-        let sweep = [
-            vary("cloth[0].density", "values = [0.5]"),
-            vary("cloth.flag.damping[1]", "values = [0.9]"),
-            vary(
-                "cloth.\"cloth 1\".grid.columns",
-                "linear = { from = 5, to = 5, count = 1 }\nwhole = true",
-            ),
-            vary("collider.left arm.keys[1].translation", "values = [[0, 2, 0]]"),
-            vary("wind.gust.strength", "values = [3]"),
-            vary("cloth.flag.fabric.tethers", "values = ['none']"),
-            vary("frame_rate", "values = [30]"),
-        ];
-        let scene = jobs(&sweep.concat()).unwrap().scene_of(0).unwrap();
-        assert_eq!(scene.cloths[0].fabric.density, 0.5);
-        assert_eq!(scene.cloths[0].config.damping, [0.1, 0.9, 0.3]);
-        assert_eq!(scene.colliders[0].keys[1].translation, [0.0, 2.0, 0.0]);
-        assert_eq!(scene.cloths[1].wind.unwrap().gust.strength, 3.0);
-        assert_eq!(scene.cloths[0].fabric.tethers, poplin_cook::Tethers::None);
-        assert_eq!(scene.frame_rate, 30.0);
-        let super::super::Shape::Grid(grid) = &scene.cloths[1].shape else { panic!() };
-        assert_eq!(grid.columns, 5);
-    }
-
-    #[test]
-    fn paths_that_lead_nowhere_are_named_with_what_is_near() {
-        let one = |key: &str| refused(&vary(key, "values = [1]"));
-        for (key, expected) in [
-            ("cloth.density", "the scene has no cloth `density`; there are `flag`, `cloth 1`"),
-            ("cloth", "does not say of which cloth: write `cloth[0]` or `cloth.NAME`"),
-            ("cloth[2].density", "no cloth `2`"),
-            ("cloth.falg.density", "did you mean `flag`?"),
-            (
-                "cloth[0].densty",
-                "sweep.toml:3:1: vary[0].key: `cloth[0].densty`: unknown key `densty` in [[cloth]]; did you mean `density`?",
-            ),
-            ("cloth[0].friction", "write `contact.friction`"),
-            ("cloth[0].damping[3]", "cloth[0].damping has only 3, counted from 0"),
-            ("cloth[0].gravity[1]", "cloth[0].gravity is not stated in the scene"),
-            ("cloth[0].name.x", "cloth[0].name is no table that could have `x`, but a text"),
-            ("cloth[0]..x", "is no path of a key"),
-        ] {
-            assert!(one(key).contains(expected), "{key}: {}", one(key));
-        }
-        let twice =
-            vary("cloth[0].density", "values = [1]") + &vary("cloth.flag.density", "values = [2]");
-        assert!(refused(&twice).contains("varied twice"));
-    }
-
-    #[test]
-    fn axes_are_crossed_and_zipped_ones_advance_together() {
-        let sweep = [
-            vary("cloth[0].density", "values = [1.0, 2.0]"),
-            vary("cloth[0].damping[0]", "linear = { from = 0.0, to = 1.0, count = 3 }\nzip = 'a'"),
-            vary("cloth[0].damping[1]", "log = { from = 0.01, to = 1.0, count = 3 }\nzip = 'a'"),
-        ];
-        let jobs = jobs(&sweep.concat()).unwrap();
-        let expected = [
-            "[1.0,0.0,0.01]",
-            "[1.0,0.5,0.1]",
-            "[1.0,1.0,1.0]",
-            "[2.0,0.0,0.01]",
-            "[2.0,0.5,0.1]",
-            "[2.0,1.0,1.0]",
-        ];
-        assert_eq!(all(&jobs), expected);
-        let uneven = sweep[1].clone() + &vary("cloth[0].density", "values = [1]\nzip = 'a'");
-        assert!(
-            refused(&uneven)
-                .contains("zipped as `a` and has 1 values, the first of that name has 3")
-        );
-    }
-
-    #[test]
-    fn random_values_follow_from_seed_and_job() {
-        let sweep = |seed: u32, count: u32| {
-            let random = vary("cloth[0].density", "values = [1.0, 2.0]")
-                + &vary("cloth[0].damping[0]", "uniform = [0.0, 1.0]")
-                + &vary("cloth[1].grid.rows", "log_uniform = [2, 9]\nwhole = true");
-            all(&jobs(&format!("seed = {seed}\ncount = {count}\n{random}")).unwrap())
-        };
-        let all = sweep(1, 4);
-        assert_eq!(all.len(), 8);
-        assert_eq!(all, sweep(1, 4));
-        assert_ne!(all, sweep(2, 4));
-        let distinct: std::collections::BTreeSet<_> = all.iter().collect();
-        assert_eq!(distinct.len(), 8);
-        // Held so that a job is the same in every version.
-        assert_eq!(all[5], GOLDEN);
-    }
-
-    /// Job 5 of the sweep above.
-    const GOLDEN: &str = "[2.0,0.49032357,4]";
-
-    #[test]
-    fn values_that_do_not_suit_are_named_without_a_line() {
-        let jobs = jobs(&vary("cloth[0].density", "values = [1, -1]")).unwrap();
-        let error = jobs.scene_of(1).unwrap_err().to_string();
-        assert_eq!(error, "cloth[0].density = -1 is outside 1e-9..=1000000000 kg/m^2");
-    }
-
-    #[test]
-    fn kinds_of_values_are_checked() {
-        for (values, expected) in [
-            ("", "needs exactly one of `values`"),
-            ("values = [1]\nuniform = [0, 1]", "needs exactly one of"),
-            ("values = []", "needs at least one value"),
-            ("log = { from = 0, to = 1, count = 2 }", "must be above 0"),
-            ("uniform = [2, 1]", "must be [least, most]"),
-            ("glob = 'no-such-*.obj'", "matches no file"),
-            ("linear = { from = 0, to = 1, count = 0 }", "count"),
-            ("uniform = [0, 1]\nzip = 'a'", "have nothing to advance"),
-        ] {
-            let text = refused(&vary("cloth[0].density", values));
-            assert!(text.contains(expected), "{values}: {text}");
-        }
-        let many = "linear = { from = 0.0, to = 1.0, count = 10000 }";
-        let many = vary("cloth[0].damping[0]", many) + &vary("cloth[0].damping[1]", many);
-        assert!(refused(&many).contains("100000000 jobs; the limit is 10000000"));
     }
 }

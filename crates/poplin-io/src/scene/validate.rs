@@ -1,43 +1,40 @@
-//! Ranges of a scene.
+//! Range checks of scenes.
+
+mod collider;
+mod every_error;
 
 use std::collections::HashMap;
 use std::path::Path;
 
-use poplin_cook::{CookError, CookOptions};
-use poplin_model::{ClothConfig, ClothContactSolver, MAX_BODIES, MAX_PARTICLES, ModelError};
-use serde::Serialize;
-use serde::de::DeserializeOwned;
-use toml::{Table, Value};
+use poplin_cook::CookOptions;
+use poplin_model::{ClothConfig, ClothContactSolver, MAX_BODIES, MAX_PARTICLES};
 
-use super::build_collider::plane;
-use super::file::nearest;
+pub(super) use self::collider::validate_collider;
+use self::every_error::{cook_field, each_error, model_field};
 use super::locate::{Source, shortest};
 use super::{
-    AnimatedPins, ColliderShape, FrameKey, LocalFrame, MAX_SCENE_PARTICLES, MeshMotion,
-    MotionSource, PlaneShape, Scene, SceneAcceleration, SceneBody, SceneCloth, SceneCollider,
-    SceneError, SceneSpheres, Shape, Transform, Wind,
+    AnimatedPins, ColliderShape, FrameKey, LocalFrame, MAX_SCENE_PARTICLES, Scene,
+    SceneAcceleration, SceneCloth, SceneCollider, SceneError, SceneSpheres, Shape, Transform, Wind,
 };
-use crate::MeshFormat;
-use crate::frames::cache_motion::is_mdd;
-use crate::picture::{View, is_empty_convex};
+use crate::picture::View;
 
-/// Largest length and displacement of a scene \[m\]; beyond it `f32` has no millimetres left by far.
+/// Maximum length and displacement of a scene \[m\]; beyond it, `f32` cannot resolve millimetres.
 const MAX_LENGTH: f64 = 1e6;
 const MIN_LENGTH: f64 = 1e-6;
 
-/// Largest wind speed, per axis [m/s].
+/// Maximum wind speed, per axis [m/s].
 const MAX_WIND: f64 = 1000.0;
 
-/// Largest speed of a rigid body, per axis [m/s].
+/// Maximum speed of a rigid body, per axis [m/s].
 const MAX_SPEED: f64 = 1e4;
 
-/// Largest acceleration, per axis [m/s^2].
+/// Maximum acceleration, per axis [m/s^2].
 const MAX_ACCELERATION: f64 = 1e6;
 
-/// Largest rotation of a local space \[degrees\]: a hundred revolutions.
+/// Maximum rotation of a local space \[degrees\]: a hundred revolutions.
 const MAX_ROTATION: f64 = 36_000.0;
 
-/// Refuses what is out of range at the top of a scene, and what cloths and colliders have in common.
+/// Reports values out of range at the top of a scene, and faults across cloths and colliders.
 pub(super) fn validate(scene: &Scene, source: &Source<'_>) {
     source.check_range("frames", scene.frames, [1.0, 1e6], "");
     source.check_range("frame_rate", shortest(scene.frame_rate), [0.1, 1e4], "1/s");
@@ -60,8 +57,9 @@ pub(super) fn validate(scene: &Scene, source: &Source<'_>) {
             let (field, name) = (format!("{field}.name"), cloth.name.clone());
             source.refuse(SceneError::SameName { at: source.location(&field), field, name, first });
         }
-        // One that is too large by itself has been refused.
+        // A cloth that is too large by itself is reported elsewhere.
         let own = shape_particle_count(&cloth.shape);
+        // u128: counts of many copies overflow u64.
         if own <= MAX_PARTICLES as u64 {
             total += u128::from(own) * u128::from(cloth.count);
         }
@@ -70,7 +68,8 @@ pub(super) fn validate(scene: &Scene, source: &Source<'_>) {
     refuse_bodies_beside_others(scene, source);
 }
 
-/// Refuses more rigid bodies than a set takes, and one that is a mesh beside another mesh: a cloth meets all its meshes at once.
+/// Reports rigid bodies beyond the limit, and mesh bodies beside another mesh: a cloth collides
+/// with all its meshes at once.
 fn refuse_bodies_beside_others(scene: &Scene, source: &Source<'_>) {
     let refuse = |index: usize, reason| {
         let field = format!("collider[{index}].body");
@@ -78,8 +77,9 @@ fn refuse_bodies_beside_others(scene: &Scene, source: &Source<'_>) {
     };
     let all = scene.colliders.iter().enumerate();
     let bodies = all.clone().filter(|(_, collider)| collider.body.is_some());
+    // The first body beyond the limit.
     if let Some((index, _)) = bodies.clone().nth(MAX_BODIES) {
-        refuse(index, "is one of more than 256 rigid bodies");
+        refuse(index, "exceeds the limit of 256 rigid bodies");
     }
     let is_mesh = |collider: &SceneCollider| matches!(collider.shape, ColliderShape::Mesh(_));
     let meshes = all.filter(|(_, collider)| is_mesh(collider));
@@ -92,14 +92,14 @@ fn refuse_bodies_beside_others(scene: &Scene, source: &Source<'_>) {
         if meshes.clone().any(|(other, collider)| other != index && meets_both(collider)) {
             refuse(
                 index,
-                "is a mesh, and a cloth that it acts on has another mesh beside it: one of them needs other `cloths`, or a \
-                 shape that is no mesh",
+                "is a mesh, and a cloth that it acts on has another mesh collider: give one of them different `cloths`, \
+                 or a shape that is not a mesh",
             );
         }
     }
 }
 
-/// Refuses what is out of range in a cloth.
+/// Reports values out of range in a cloth.
 pub(super) fn validate_cloth(cloth: &SceneCloth, field: &str, source: &Source<'_>) {
     let at = |name: &str| format!("{field}.{name}");
     validate_shape(&cloth.shape, field, source);
@@ -108,7 +108,7 @@ pub(super) fn validate_cloth(cloth: &SceneCloth, field: &str, source: &Source<'_
         source.refuse(source.model_error(field, error));
     });
     if let Some(wind) = &cloth.wind {
-        // That of the scene is checked where it stands.
+        // The wind of the scene is checked once, at the top.
         if source.states(&at("wind")) {
             validate_wind(wind, &at("wind"), source);
         }
@@ -138,81 +138,13 @@ pub(super) fn validate_cloth(cloth: &SceneCloth, field: &str, source: &Source<'_
     }
 }
 
-/// Passes on every error of a value, not only the first: a field that is out of range is left out, and what remains is checked
-/// again. `field`: what an error is about, and the value that it has.
-fn each_error<T: Serialize + DeserializeOwned, E>(
-    value: &T,
-    validate: impl Fn(&T) -> Result<(), E>,
-    field: impl Fn(&E) -> Option<(String, f64)>,
-    mut refuse: impl FnMut(&E),
-) {
-    let mut mended: Option<T> = None;
-    let mut known = Vec::new();
-    while let Err(error) = validate(mended.as_ref().unwrap_or(value)) {
-        refuse(&error);
-        let found = field(&error).map(|(name, value)| (name, value.to_bits()));
-        let Some(found) = found.filter(|found| !known.contains(found)) else { return };
-        mended = without(mended.as_ref().unwrap_or(value), &found.0, f64::from_bits(found.1));
-        if mended.is_none() {
-            return;
-        }
-        known.push(found);
-    }
-}
-
-/// A value with the default in place of one of its fields, `air.drag`, or with 0 for an entry of a list, which is stated, `damping[1]`,
-/// or has this value.
-fn without<T: Serialize + DeserializeOwned>(value: &T, field: &str, bad: f64) -> Option<T> {
-    let mut whole = Table::try_from(value).ok()?;
-    let (field, index) = match field.split_once('[') {
-        Some((field, rest)) => (field, Some(rest.strip_suffix(']')?.parse::<usize>().ok()?)),
-        None => (field, None),
-    };
-    let (tables, key) = field.rsplit_once('.').unwrap_or(("", field));
-    let mut table = &mut whole;
-    for name in tables.split('.').filter(|name| !name.is_empty()) {
-        table = table.get_mut(name)?.as_table_mut()?;
-    }
-    let is_bad = |item: &Value| {
-        item.as_float().is_some_and(|it| it as f32 == bad as f32 || it.is_nan() && bad.is_nan())
-    };
-    match (table.get_mut(key)?, index) {
-        (Value::Array(items), Some(index)) => *items.get_mut(index)? = Value::Float(0.0),
-        (Value::Array(items), None) if items.iter().any(is_bad) => {
-            items.iter_mut().filter(|item| is_bad(item)).for_each(|it| *it = Value::Float(0.0));
-        }
-        _ => drop(table.remove(key)),
-    }
-    whole.try_into().ok()
-}
-
-/// The field that an error of the model is about, and its value, if it is about one.
-fn model_field(error: &ModelError) -> Option<(String, f64)> {
-    match error {
-        ModelError::OutOfRange { field: name, value, .. }
-        | ModelError::NotFinite { what: name, value, .. } => Some((name.clone(), (*value).into())),
-        _ => None,
-    }
-}
-
-/// The option that an error of cooking is about, and its value, if it is about one.
-fn cook_field(error: &CookError) -> Option<(String, f64)> {
-    match error {
-        CookError::OptionOutOfRange { field, value, .. } => Some(((*field).to_owned(), *value)),
-        CookError::EntryOutOfRange { field, index, value, .. } => {
-            Some((format!("{field}[{index}]"), (*value).into()))
-        }
-        _ => None,
-    }
-}
-
 fn validate_transform(transform: &Transform, field: &str, source: &Source<'_>) {
     source.check_vector(&format!("{field}.translation"), transform.translation, MAX_LENGTH, "m");
     source.check_vector(&format!("{field}.rotation"), transform.rotation, 360.0, "degrees");
     source.check_range(&format!("{field}.scale"), shortest(transform.scale), [1e-6, 1e6], "")
 }
 
-/// Refuses a shape that cannot be made.
+/// Reports a shape that cannot be built.
 pub(super) fn validate_shape(shape: &Shape, field: &str, source: &Source<'_>) {
     let counts = |name: &str, value: u32, min: f64| {
         source.check_range(&format!("{field}.{name}"), value, [min, u32::MAX.into()], "")
@@ -251,7 +183,7 @@ pub(super) fn validate_shape(shape: &Shape, field: &str, source: &Source<'_>) {
     check_particles(source, &format!("{field}.{shape_name}"), count, MAX_PARTICLES, "per cloth")
 }
 
-/// Particles of one copy; 0 for a mesh file, which is counted when it is read.
+/// Number of particles of one copy; 0 for a mesh file, whose particles are counted when it is read.
 fn shape_particle_count(shape: &Shape) -> u64 {
     match shape {
         Shape::Grid(grid) => grid.particle_count(),
@@ -260,7 +192,7 @@ fn shape_particle_count(shape: &Shape) -> u64 {
     }
 }
 
-/// Refuses more particles than `limit`.
+/// Reports more particles than `limit`.
 pub(super) fn check_particles(
     source: &Source<'_>,
     field: &str,
@@ -297,6 +229,7 @@ fn validate_spheres(spheres: &SceneSpheres, field: &str, source: &Source<'_>) {
     if vertices.is_empty() {
         source.refuse(empty(source, &format!("{field}.vertices"), "rule"));
     }
+    // Errors name the key that the file has.
     let name = if source.states(&format!("{field}.radii")) { "radii" } else { "radius" };
     for radius in *radii {
         source.check_range(&format!("{field}.{name}"), shortest(radius), [0.0, MAX_LENGTH], "m");
@@ -313,6 +246,7 @@ fn validate_acceleration(pull: &SceneAcceleration, field: &str, source: &Source<
     if keys.is_empty() {
         source.refuse(empty(source, &format!("{field}.keys"), "keyframe"));
     }
+    // A constant acceleration has no keys in the file to point at.
     let is_steady = source.states(&format!("{field}.acceleration"));
     for (index, key) in keys.iter().enumerate() {
         let previous = index.checked_sub(1).map(|before| keys[before].time);
@@ -349,182 +283,6 @@ fn validate_frame_keys(keys: &[FrameKey], field: &str, source: &Source<'_>) {
     }
 }
 
-fn validate_body(body: &SceneBody, collider: &SceneCollider, field: &str, source: &Source<'_>) {
-    let at = |name: &str| format!("{field}.body.{name}");
-    source.check_range(&at("mass"), shortest(body.mass), [1e-9, 1e9], "kg");
-    for moment in body.inertia.into_iter().flatten() {
-        source.check_range(&at("inertia"), shortest(moment), [1e-15, 1e15], "kg m^2");
-    }
-    if let Some(center) = body.center {
-        source.check_vector(&at("center"), center, MAX_LENGTH, "m");
-    }
-    source.check_vector(&at("velocity"), body.velocity, MAX_SPEED, "m/s");
-    let spin = body.angular_velocity;
-    source.check_vector(&at("angular_velocity"), spin, MAX_ROTATION, "degrees/s");
-    source.check_vector(&at("gravity"), body.gravity, MAX_ACCELERATION, "m/s^2");
-    source.check_range(&at("restitution"), shortest(body.restitution), [0.0, 1.0], "");
-    let reason = match &collider.shape {
-        _ if !collider.keys.is_empty() => {
-            Some("goes without `keys`: the cloth and gravity move it")
-        }
-        _ if collider.motion.is_some() => {
-            Some("goes without `animation` and `cache`: a rigid body keeps its shape")
-        }
-        ColliderShape::Plane(_) => Some("needs a shape with a volume; a plane has no end"),
-        ColliderShape::Mesh(_) if collider.is_open => {
-            Some("needs a shape with a volume; one that is `open` has none")
-        }
-        _ => None,
-    };
-    if let Some(reason) = reason {
-        let field = format!("{field}.body");
-        let at = source.location(&field);
-        source.refuse(SceneError::Body { at, field, reason });
-    }
-}
-
-/// Refuses a collider out of range, or for a cloth that is not there.
-pub(super) fn validate_collider(
-    collider: &SceneCollider,
-    cloths: &[SceneCloth],
-    field: &str,
-    source: &Source<'_>,
-) {
-    validate_collider_shape(&collider.shape, field, source);
-    if let Some(motion) = &collider.motion {
-        validate_motion(motion, &collider.shape, field, source);
-    }
-    validate_transform(&collider.transform, &format!("{field}.transform"), source);
-    validate_frame_keys(&collider.keys, field, source);
-    if let Some(body) = &collider.body {
-        validate_body(body, collider, field, source);
-    }
-    let friction = shortest(collider.friction);
-    source.check_range(&format!("{field}.friction"), friction, [0.0, 100.0], "");
-    if collider.cloths.as_ref().is_some_and(Vec::is_empty) {
-        source.refuse(empty(source, &format!("{field}.cloths"), "cloth"));
-    }
-    for (index, name) in collider.cloths.iter().flatten().enumerate() {
-        if cloths.iter().all(|cloth| cloth.name != *name) {
-            let known: Vec<String> = cloths.iter().map(|cloth| cloth.name.clone()).collect();
-            let at = source.location(&format!("{field}.cloths[{index}]"));
-            let (name, suggestion) = (name.as_str().into(), nearest(name, &known));
-            source.refuse(SceneError::Unknown {
-                at,
-                kind: "cloth",
-                name,
-                table: "[[collider]]".into(),
-                suggestion,
-                known,
-            });
-        }
-    }
-}
-
-fn validate_collider_shape(shape: &ColliderShape, field: &str, source: &Source<'_>) {
-    let at = |name: &str| format!("{field}.{name}");
-    let length = |name: &str, value: f32| {
-        source.check_range(&at(name), shortest(value), [MIN_LENGTH, MAX_LENGTH], "m")
-    };
-    let position =
-        |name: &str, value: [f32; 3]| source.check_vector(&at(name), value, MAX_LENGTH, "m");
-    match shape {
-        ColliderShape::Sphere(sphere) => {
-            length("sphere.radius", sphere.radius);
-            position("sphere.center", sphere.center);
-        }
-        ColliderShape::Capsule(capsule) => {
-            let is_even = capsule.radii[0] == capsule.radii[1];
-            let radii = if is_even { "capsule.radius" } else { "capsule.radii" };
-            capsule.radii.iter().for_each(|&radius| length(radii, radius));
-            position("capsule.from", capsule.from);
-            position("capsule.to", capsule.to);
-        }
-        ColliderShape::Plane(plane) => validate_plane(plane, &at("plane"), source),
-        ColliderShape::Box(shape) => {
-            shape.size.iter().for_each(|&side| length("box.size", side));
-            position("box.center", shape.center);
-        }
-        ColliderShape::Cylinder(shape) => {
-            length("cylinder.height", shape.height);
-            length("cylinder.radius", shape.radius);
-            let top = shortest(shape.top_radius.unwrap_or(0.0));
-            source.check_range(&at("cylinder.top_radius"), top, [0.0, MAX_LENGTH], "m");
-            source.check_range(&at("cylinder.sides"), shape.sides, [3.0, 1024.0], "");
-            position("cylinder.center", shape.center);
-        }
-        ColliderShape::Convex(planes) if planes.is_empty() => {
-            source.refuse(empty(source, &at("convex.planes"), "plane"));
-        }
-        ColliderShape::Convex(planes) => {
-            let before = source.fault_count();
-            for (index, plane) in planes.iter().enumerate() {
-                validate_plane(plane, &at(&format!("convex.planes[{index}]")), source);
-            }
-            let (field, count) = (at("convex.planes"), planes.len());
-            let are_planes = source.fault_count() == before;
-            if are_planes && is_empty_convex(&planes.iter().map(plane).collect::<Vec<_>>()) {
-                let at = source.location(&field);
-                source.refuse(SceneError::EmptyConvex { at, field, count });
-            }
-        }
-        ColliderShape::Mesh(mesh) => validate_mesh(mesh, &at("mesh"), source),
-    }
-}
-
-/// Rejects a motion of a mesh that is out of range, or whose file is of another kind.
-fn validate_motion(motion: &MeshMotion, shape: &ColliderShape, field: &str, source: &Source<'_>) {
-    let lone = |key: &str, needed| {
-        let field = format!("{field}.{key}");
-        source.refuse(SceneError::Lone { at: source.location(&field), field, needed });
-    };
-    let ColliderShape::Mesh(mesh) = shape else {
-        return lone("mesh", "what moves it");
-    };
-    match &motion.source {
-        MotionSource::Animation(_) => {
-            if !MeshFormat::of(mesh).is_some_and(MeshFormat::is_gltf) {
-                lone("animation", "a `mesh` in glTF or GLB");
-            }
-        }
-        MotionSource::Cache { path, rate } => {
-            let at_cache = format!("{field}.cache");
-            validate_mesh(path, &at_cache, source);
-            match is_mdd(path) {
-                None => lone("cache", "a file named *.pc2 or *.mdd"),
-                Some(true) if source.states(&format!("{field}.cache_rate")) => {
-                    lone("cache_rate", "a cache in PC2; MDD has seconds");
-                }
-                Some(_) => {}
-            }
-            let at_rate = format!("{field}.cache_rate");
-            source.check_range(&at_rate, shortest(*rate), [0.1, 1e4], "1/s");
-        }
-    }
-    if let Some(start) = motion.start {
-        source.check_range(&format!("{field}.start"), shortest(start), [-1e6, 1e6], "s");
-    }
-    source.check_range(&format!("{field}.speed"), shortest(motion.speed), [1e-3, 1e3], "");
-}
-
-fn validate_plane(plane: &PlaneShape, field: &str, source: &Source<'_>) {
-    let at_normal = format!("{field}.normal");
-    source.check_vector(&at_normal, plane.normal, MAX_LENGTH, "");
-    source.check_range(
-        &format!("{field}.offset"),
-        shortest(plane.offset),
-        [-MAX_LENGTH, MAX_LENGTH],
-        "m",
-    );
-    if plane.normal == [0.0; 3] {
-        source.refuse(SceneError::NoNormal {
-            at: source.location(&at_normal),
-            field: at_normal,
-            normal: plane.normal,
-        });
-    }
-}
-
 fn validate_mesh(mesh: &Path, field: &str, source: &Source<'_>) {
     if !mesh.is_file() {
         let at = source.location(field);
@@ -532,7 +290,7 @@ fn validate_mesh(mesh: &Path, field: &str, source: &Source<'_>) {
     }
 }
 
-/// Refuses a wind out of range.
+/// Reports a wind out of range.
 pub(super) fn validate_wind(wind: &Wind, field: &str, source: &Source<'_>) {
     let gust = &wind.gust;
     let at = |name: &str| format!("{field}.{name}");
@@ -547,7 +305,7 @@ pub(super) fn validate_wind(wind: &Wind, field: &str, source: &Source<'_>) {
     );
 }
 
-/// Refuses a wind beside that of the settings.
+/// Reports a wind beside a wind velocity of the settings.
 fn refuse_second_wind(cloth: &SceneCloth, field: &str, source: &Source<'_>) {
     let config = &cloth.config;
     if config.air.wind_velocity != [0.0; 3] {

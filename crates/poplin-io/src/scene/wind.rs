@@ -1,10 +1,12 @@
-//! Wind with gusts: a seeded noise in time.
+//! Wind with gusts: seeded noise in time.
 //!
-//! The gust of a wind of direction `a` at time `t` is `strength * (n0(t) a + direction_spread * (m(t) - (m(t) . a) a))`, with
-//! `m = (n1, n2, n3)`. Each `n` is value noise of two octaves, `(2 v(t/period) + v(2 t/period)) / 3`; `v` joins one random
-//! number of each interval, uniform in `-1..1`, to the next by the cubic `3 s^2 - 2 s^3`. So a gust has mean zero, has no
-//! steps or kinks, and along the wind never exceeds its strength. The random numbers are SplitMix64 of seed, channel and
-//! interval. Nothing but correctly rounded arithmetic is used: the same scene has the same wind to the last bit on every machine.
+//! A wind of direction `a` has at time `t` the gust `strength * (n0(t) a + direction_spread * (m(t)
+//! - (m(t) . a) a))`, with `m = (n1, n2, n3)`. Each `n` is value noise of two octaves, `(2
+//! v(t/period) + v(2 t/period)) / 3`; `v` interpolates one random number per interval, uniform in
+//! `-1..1`, with the cubic `3 s^2 - 2 s^3`. A gust therefore has mean zero, is continuous with
+//! continuous slope, and along the wind never exceeds its strength. The random numbers are
+//! SplitMix64 of seed, channel and interval. All arithmetic is correctly rounded: a scene has
+//! bit-identical wind on every machine.
 
 use glam::DVec3;
 use schemars::JsonSchema;
@@ -12,28 +14,31 @@ use serde::{Deserialize, Serialize};
 
 use crate::split_mix::split_mix;
 
-/// Wind, the same everywhere around a cloth. Acts only with a drag or lift coefficient above 0 in its settings.
+/// Wind, uniform around a cloth. Acts only with a drag or lift coefficient above 0 in the cloth's
+/// settings.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Wind {
     /// Mean velocity, world axes \[m/s\], each `-1000..=1000` (default 0).
     pub velocity: [f32; 3],
-    /// Changes of the velocity in time (default none: a steady wind).
+    /// Variation of the velocity in time (default none: a steady wind).
     pub gust: Gust,
 }
 
-/// How a wind changes in time.
+/// Variation of a wind in time.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Gust {
-    /// Largest change along the wind \[m/s\], `0..=1000` (default 0: none).
+    /// Maximum change along the wind \[m/s\], `0..=1000` (default 0: none).
     pub strength: f32,
-    /// Time from one gust to the next \[s\], `0.01..=1e6` (default 1); half of it for the finer of the two octaves.
+    /// Time from one gust to the next \[s\], `0.01..=1e6` (default 1); the finer of the two octaves
+    /// has half of it.
     pub period: f32,
-    /// Which gusts, of all there could be (default 0).
+    /// Seed of the noise (default 0).
     pub seed: u64,
-    /// Change across the wind as a fraction of `strength`, per axis, `0..=1` (default 0.3). In still air (`velocity` 0) there is
-    /// no "along": all of the gust is then this fraction, in every direction.
+    /// Change across the wind as a fraction of `strength`, per axis, `0..=1` (default 0.3). In
+    /// still air (`velocity` 0) there is no "along": gusts then have this fraction of `strength` in
+    /// every direction.
     pub direction_spread: f32,
 }
 
@@ -50,7 +55,7 @@ impl Default for Wind {
 }
 
 impl Wind {
-    /// Velocity at a time \[s\] from the start of the scene \[m/s\].
+    /// Returns the velocity [m/s] at a time \[s\] from the start of the scene.
     pub fn velocity_at(&self, time: f64) -> [f32; 3] {
         if self.gust.strength == 0.0 {
             return self.velocity;
@@ -61,27 +66,30 @@ impl Wind {
 }
 
 impl Gust {
-    /// Deviation from the mean wind at a time \[s\] [m/s].
+    /// Returns the deviation from the mean wind [m/s] at a time \[s\].
     fn at(&self, mean: DVec3, time: f64) -> DVec3 {
         let phase = time / f64::from(self.period);
         let noise = |channel: u64| noise(self.seed, channel, phase);
+        // In still air `along` is 0, so that the gust has no preferred direction.
         let along = mean / mean.length().max(f64::MIN_POSITIVE);
         let any = DVec3::new(noise(1), noise(2), noise(3));
+        // Projection perpendicular to the wind.
         let across = any - along * any.dot(along);
         (along * noise(0) + across * f64::from(self.direction_spread)) * f64::from(self.strength)
     }
 }
 
-/// Noise of two octaves in `-1..1`, mean zero; `phase` in intervals of the coarser one.
+/// Noise of two octaves in `-1..1`, with mean zero; `phase` is in intervals of the coarser octave.
 fn noise(seed: u64, channel: u64, phase: f64) -> f64 {
     (2.0 * value_noise(seed, 2 * channel, phase) + value_noise(seed, 2 * channel + 1, 2.0 * phase))
         / 3.0
 }
 
-/// Random values at whole phases, joined by cubics without slope at their ends.
+/// Random values at whole phases, interpolated by cubics with zero slope at both ends.
 fn value_noise(seed: u64, channel: u64, phase: f64) -> f64 {
     let begin = phase.floor();
     let fraction = phase - begin;
+    // smoothstep: 3 s^2 - 2 s^3
     let smooth = fraction * fraction * (3.0 - 2.0 * fraction);
     let interval = begin as i64 as u64;
     let [from, to] =
@@ -89,7 +97,7 @@ fn value_noise(seed: u64, channel: u64, phase: f64) -> f64 {
     from + (to - from) * smooth
 }
 
-/// A random number in `-1..1`, never an end of it, as probable as its negative.
+/// Random number in the open interval `-1..1`, symmetric about 0.
 fn random(seed: u64, channel: u64, interval: u64) -> f64 {
     let stream = split_mix(split_mix(seed, channel), interval);
     // 52 random bits and a half: (2 k + 1) / 2^52 - 1 is exact.
@@ -121,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_seed_gives_the_same_bits_and_another_one_others() {
+    fn equal_seeds_give_equal_bits_and_different_seeds_differ() {
         assert_eq!(WIND.velocity_at(1.234).map(f32::to_bits), GOLDEN);
         let other = Wind { gust: Gust { seed: 6, ..WIND.gust }, ..WIND };
         assert_ne!(WIND.velocity_at(1.234), other.velocity_at(1.234));
@@ -163,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn a_steady_wind_does_not_change_and_still_air_has_gusts_all_around() {
+    fn steady_wind_is_constant_and_still_air_gusts_everywhere() {
         let steady = Wind { gust: Gust { strength: 0.0, ..WIND.gust }, ..WIND };
         assert_eq!(steady.velocity_at(9.87), WIND.velocity);
         let still = Wind { velocity: [0.0; 3], ..WIND };
