@@ -9,8 +9,8 @@ use super::closest::{ClosestOf, Mask};
 use super::lanes::{LANES, Real, Vector, Wide, columns};
 use super::memory::TriangleContact;
 use super::pairs::{Candidate, Kind, closest, first_count};
+use super::path::{Path, Reach};
 use super::solve::Pair;
-use super::tree::{Path, Reach};
 
 /// Pairs that a thread measures together.
 const BLOCK: usize = 512;

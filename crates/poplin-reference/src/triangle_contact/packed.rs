@@ -14,8 +14,8 @@ use super::measure::path;
 use super::memory::{Report, TriangleContact};
 use super::near::motion;
 use super::pairs::Candidate;
+use super::path::AXES;
 use super::solve::{Pair, Work};
-use super::tree::AXES;
 use super::untangle::Tangles;
 use crate::math::xyz;
 
