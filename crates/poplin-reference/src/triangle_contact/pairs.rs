@@ -1,4 +1,5 @@
-//! Pairs of a vertex and a face or of two edges that may come close. What a pair is, is the twin of `shaders/contact/triangle_pairs.wgsl`.
+//! Contact pairs: vertex-face, edge-edge and vertex-plane. Twin of
+//! `shaders/contact/triangle_pairs.wgsl`.
 
 use fearless_simd::{f32x8, prelude::*};
 use glam::Vec3;
@@ -9,52 +10,58 @@ use super::lanes::{LANES, Real, Vector, Wide};
 use super::memory::TriangleContact;
 use crate::math::dot3;
 
-/// What the corners of a pair are.
+/// Kind of a pair.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
-    /// A vertex and the three of a face.
+    /// A vertex and the three corners of a face.
     VertexFace,
     /// Two edges.
     EdgeEdge,
-    /// A vertex and a point of a plane, three times.
+    /// A vertex and a point of a plane, which is repeated three times.
     VertexPlane,
 }
 
-/// A pair that the search found, with what does not change while its list is kept.
+/// Candidate pair from the search, with the values that are constant during the lifetime of the
+/// lists.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Candidate {
     /// Rows of its four corners: a vertex and a face, or two edges.
     pub rows: [u32; 4],
-    /// What its corners are.
+    /// Kind of the pair.
     pub kind: Kind,
-    /// Of a face: the sides and corners that it answers for, see [`Surface::owned`](super::Surface::owned).
+    /// Sides and corners that a face owns, see [`Surface::owned`](super::Surface::owned).
     pub owned: u8,
-    /// Of a face: rows of the corners beyond its sides, see [`Surface::beyond`](super::Surface::beyond); none that is the vertex.
+    /// Rows of the corners opposite to the sides of a face in its neighbours, see
+    /// [`Surface::beyond`](super::Surface::beyond); none if that corner is the vertex itself.
     pub beyond: [u32; 3],
     /// Coefficient of friction.
     pub friction: f32,
-    /// How far apart it is kept at most because it rests so close \[m\]; infinite if it does not.
+    /// Largest contact distance, because the pair rests this close \[m\]; infinite if it rests
+    /// farther apart than the thickness.
     pub rest: f32,
-    /// Whether both simplices are of one body.
+    /// True if both simplices belong to one body.
     pub is_own: bool,
-    /// Both bodies, the kind and the first simplex, and the second: pairs are in this order.
+    /// Sort key: both bodies, kind and first simplex, second simplex.
     pub rank: [u32; 4],
 }
 
 impl Candidate {
-    /// Corners of its first simplex.
+    /// Number of corners of the first simplex.
     pub(super) fn first_count(&self) -> usize {
         first_count(self.kind)
     }
 
-    /// Whether this pair is the one that speaks for its closest points: those on a side or corner of a face belong to several, and those
-    /// at the end of an edge to a vertex. What is over the face beyond a side belongs to that.
+    /// Tests whether this pair owns its closest points, so that shared sides and corners push once.
+    /// Closest points at the end of an edge belong to a vertex-face pair; those on a side or corner
+    /// of a face to the face that owns it. A vertex whose projection falls on the neighbouring face
+    /// beyond a side belongs to that face.
     pub(super) fn speaks(&self, weights: &[f32; 4], delta: Vec3, at: &[Vec3]) -> bool {
         let has = weights.map(|weight| weight.abs() > TRIANGLE_BORDER);
         if self.kind != Kind::VertexFace || has == [true; 4] {
             return self.kind == Kind::VertexPlane || has == [true; 4];
         }
         let [_, a, b, c] = has;
+        // Bits of `owned`: sides 1, 2, 4, corners 8, 16, 32.
         let (feature, side) = match [a, b, c] {
             [true, true, _] => (1, Some(0)),
             [_, true, true] => (2, Some(1)),
@@ -66,7 +73,8 @@ impl Candidate {
         self.owned & feature != 0 && side.is_none_or(|side| !self.is_over(side, delta, at))
     }
 
-    /// Whether its vertex, which is closest to a side of its face, is over the face beyond it.
+    /// Tests whether the vertex, which is closest to a side of the face, lies over the neighbouring
+    /// face beyond that side.
     fn is_over(&self, side: usize, delta: Vec3, at: &[Vec3]) -> bool {
         let beyond = self.beyond[side];
         if beyond == NO_OFFSET {
@@ -78,12 +86,13 @@ impl Candidate {
         let arm = row(beyond) - (row(self.rows[0]) - delta);
         let square = dot3(edge, edge);
         let part = if square > 0.0 { dot3(arm, edge) / square } else { 0.0 };
+        // height: in the plane of the neighbouring face, perpendicular to the side
         let height = arm - edge * part;
         dot3(delta, height) > TRIANGLE_BEYOND * dot3(height, height)
     }
 }
 
-/// The closest points of a pair of a kind.
+/// Returns the closest points of a pair of the given kind.
 #[inline(always)]
 pub(super) fn closest<V: Vector>(kind: Kind, [a, b, c, d]: [V; 4]) -> ClosestOf<V> {
     match kind {
@@ -99,11 +108,11 @@ pub(super) fn closest<V: Vector>(kind: Kind, [a, b, c, d]: [V; 4]) -> ClosestOf<
     }
 }
 
-/// Two bodies that may meet, or one with itself.
+/// Indices of two bodies that may collide, ascending; equal for self-collision.
 pub(super) type BodyPair = [u32; 2];
 
 impl TriangleContact {
-    /// See [`Candidate::rest`].
+    /// Computes [`Candidate::rest`].
     pub fn rest_of(&self, candidate: &Candidate) -> f32 {
         if !candidate.is_own {
             return f32::INFINITY;
@@ -113,7 +122,7 @@ impl TriangleContact {
         rest_distance(candidate.kind, at, radius)
     }
 
-    /// Sets [`Candidate::rest`] of pairs of one kind, which are of one body.
+    /// Sets [`Candidate::rest`] of the pairs of one kind and one body.
     #[inline(always)]
     pub(super) fn set_rests<S: Simd>(&self, simd: S, kind: Kind, pairs: &mut [Candidate]) {
         for some in pairs.chunks_mut(LANES) {
@@ -141,8 +150,8 @@ impl TriangleContact {
     }
 }
 
-/// How far apart a pair of a kind is kept at most, by where its corners rest and their radii \[m\]; infinite if that is no less than the
-/// thickness.
+/// Returns the largest contact distance of a pair from its rest shape and radii \[m\]; infinite if
+/// that is at least the thickness.
 #[inline(always)]
 fn rest_distance<V: Vector>(kind: Kind, at: [V; 4], radius: [V::Real; 4]) -> V::Real {
     let [p, q, r, s] = radius;
@@ -152,6 +161,7 @@ fn rest_distance<V: Vector>(kind: Kind, at: [V; 4], radius: [V::Real; 4]) -> V::
     } else {
         p.greater(q) + r.greater(s)
     };
+    // The distance of the boxes is a cheap lower bound: most pairs need no closest points.
     let square = box_square(kind, at);
     let is_far = thickness.is_less(square.square_root() * TRIANGLE_REST);
     let far = p.all(f32::INFINITY);
@@ -162,12 +172,12 @@ fn rest_distance<V: Vector>(kind: Kind, at: [V; 4], radius: [V::Real; 4]) -> V::
     V::Real::select(is_far, far, delta.dot3(delta).square_root() * TRIANGLE_REST)
 }
 
-/// Corners of the first simplex.
+/// Number of corners of the first simplex.
 pub(super) fn first_count(kind: Kind) -> usize {
     if kind == Kind::EdgeEdge { 2 } else { 1 }
 }
 
-/// The square of the distance of the boxes around both simplices.
+/// Returns the squared distance of the boxes around both simplices.
 #[inline(always)]
 fn box_square<V: Vector>(kind: Kind, [a, b, c, d]: [V; 4]) -> V::Real {
     let (a, b) = (a.coordinates(), b.coordinates());

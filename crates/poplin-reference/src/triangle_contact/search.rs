@@ -1,4 +1,4 @@
-//! Search.
+//! Broad phase: candidate pairs from the trees of all bodies, in parallel over blocks of leaves.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -16,38 +16,39 @@ use super::pairs::{BodyPair, Candidate, Kind};
 use super::path::Path;
 use super::tree::{Between, Subset};
 
-/// Leaves of a search that a thread does at once.
+/// Number of leaves per task.
 const BLOCK: usize = 32;
 
-/// For how many of those that a leaf meets there is room at first.
+/// Initial capacity per leaf for overlapping simplices.
 const PER_NODE: usize = 32;
 
-/// Kinds of searches of two bodies: vertices of the first and faces of the second (0), the other way round, edges of both.
+/// Kinds of searches between two bodies: vertices of the first against faces of the second (0),
+/// vertices of the second against faces of the first (1), edges against edges (2).
 const VERTICES_OF_SECOND: u32 = 1;
 
-/// See above.
+/// Search of edges against edges, see [`VERTICES_OF_SECOND`].
 const EDGES: u32 = 2;
 
-/// The simplices of a body that have a corner whose path has changed.
+/// Simplices of a body incident to a row whose path has changed.
 struct Changed {
     vertices: Subset,
     edges: Subset,
     faces: Subset,
 }
 
-/// Some leaves of one side of a search of two bodies that a thread searches the other side for.
+/// Leaves of one side of a search, which one task tests against the other side.
 struct Task<'a> {
     sides: Sides<'a>,
-    /// Of which side they are: vertices or first edges, or faces or second edges.
+    /// Side of the leaves: false for vertices or first edges, true for faces or second edges.
     of_second: bool,
-    /// Whether all are searched: those of one body then find each pair once.
+    /// True for a full search, in which a self-search of edges finds each pair once.
     is_whole: bool,
-    /// Which of each leaf.
+    /// Leaves with the bit masks of their simplices.
     groups: Vec<(usize, u32)>,
 }
 
 impl<'a> Task<'a> {
-    /// The tasks of these leaves.
+    /// Cuts a sequence of leaves into tasks.
     fn all(
         sides: Sides<'a>,
         of_second: bool,
@@ -60,7 +61,7 @@ impl<'a> Task<'a> {
     }
 }
 
-/// Both bodies of a search, that of the vertices or first edges first.
+/// Both bodies of a search; the one with the vertices or first edges comes first.
 #[derive(Clone, Copy)]
 struct Sides<'a> {
     pair: BodyPair,
@@ -70,18 +71,19 @@ struct Sides<'a> {
 }
 
 impl Sides<'_> {
-    /// Whether they are one.
+    /// True for a self-search.
     fn is_own(&self) -> bool {
         self.pair[0] == self.pair[1]
     }
 
-    /// Indices of both bodies, in their order here.
+    /// Indices of both bodies in search order.
     fn indices(&self) -> [usize; 2] {
         let [a, b] = self.pair.map(|index| index as usize);
         if self.kind == VERTICES_OF_SECOND { [b, a] } else { [a, b] }
     }
 
-    /// Rows of the corners of a vertex or edge of the first and a face or edge of the second.
+    /// Returns the rows of the corners of a vertex or edge of the first body and a face or edge of
+    /// the second.
     #[inline(always)]
     fn rows(&self, first: u32, second: u32) -> [u32; 4] {
         let [p, q] = self.bodies.map(|body| body.rows.start as u32);
@@ -97,8 +99,8 @@ impl Sides<'_> {
         }
     }
 
-    /// The pair of a vertex or edge of the first and a face or edge of the second, which have no corner in common. Of the two orders of
-    /// two edges of one body, either gives the same pair.
+    /// Builds the candidate of a vertex or edge of the first body and a face or edge of the second,
+    /// without a common corner. Two edges of one body give the same candidate in either order.
     fn candidate(&self, mut first: u32, mut second: u32) -> Candidate {
         let [a, b] = self.pair;
         let is_own = self.is_own();
@@ -124,6 +126,7 @@ impl Sides<'_> {
                 kind = Kind::VertexFace;
             }
         }
+        // The sort key packs the kind above 28 bits of the simplex index.
         let rank = [a, b, self.kind << 28 | first, second];
         let (friction, rest) = (self.friction, f32::INFINITY);
         Candidate { rows, kind, owned, beyond, friction, rest, is_own, rank }
@@ -131,7 +134,8 @@ impl Sides<'_> {
 }
 
 impl TriangleContact {
-    /// The bodies that may meet on these paths of theirs.
+    /// Returns the pairs of bodies whose paths overlap and whose settings let them collide: sweep
+    /// and prune along x.
     pub(super) fn near_bodies(&self, paths: &[Path]) -> Vec<BodyPair> {
         let mut found = Vec::new();
         let mut order: Vec<usize> = (0..self.bodies.len()).collect();
@@ -156,7 +160,8 @@ impl TriangleContact {
         found
     }
 
-    /// All pairs that may be in reach while rows are near these paths, in order; false if there is no room for them.
+    /// Refits all trees and searches for the candidates of all rows, sorted by rank; returns false
+    /// if they exceed the capacity.
     pub(super) fn search(&mut self) -> bool {
         let Self { bodies, paths, .. } = self;
         for body in bodies.iter_mut() {
@@ -185,7 +190,8 @@ impl TriangleContact {
         found.is_some()
     }
 
-    /// Bodies that may meet on these paths of theirs, and those that meet themselves.
+    /// Returns the overlapping pairs of bodies, and self pairs of those that collide with
+    /// themselves.
     pub(super) fn body_pairs(&self, bounds: &[Path]) -> Vec<BodyPair> {
         let own = (0..self.bodies.len() as u32).filter(|&a| self.bodies[a as usize].meets_itself);
         let mut all: Vec<BodyPair> = own.map(|a| [a, a]).chain(self.near_bodies(bounds)).collect();
@@ -193,8 +199,9 @@ impl TriangleContact {
         all
     }
 
-    /// Searches again what has a corner among some rows, in order, whose paths have changed; false if that is not enough, because
-    /// bodies meet that did not, a plane has moved, or there is no room.
+    /// Searches again for candidates with a corner among `rows` (sorted), whose paths have changed.
+    /// Returns false if a full search is needed: new pairs of bodies overlap, a plane has moved, or
+    /// the candidates exceed the capacity.
     pub(super) fn search_some(&mut self, rows: &[u32]) -> bool {
         let Self { bodies, paths, .. } = self;
         let mut changed: Vec<Changed> = Vec::with_capacity(bodies.len());
@@ -202,7 +209,7 @@ impl TriangleContact {
             let begin = rows.partition_point(|&row| (row as usize) < body.rows.start);
             let end = rows.partition_point(|&row| (row as usize) < body.rows.end);
             if body.is_plane && begin < end {
-                // Any vertex may be near where it goes now.
+                // A plane has no box: any vertex may be near it now.
                 return false;
             }
             let own = rows[begin..end].iter().map(|&row| row - body.rows.start as u32);
@@ -224,6 +231,8 @@ impl TriangleContact {
         };
         let tasks = self.all_sides().flat_map(|sides| {
             let [first, second] = of(sides.indices(), sides.kind);
+            // A self-search of edges is symmetric, and a plane has no leaves: one direction is
+            // enough.
             let is_one_sided = sides.bodies[1].is_plane || sides.kind == EDGES && sides.is_own();
             let second = second.groups().filter(move |_| !is_one_sided);
             let tasks = Task::all(sides, false, false, first.groups());
@@ -231,14 +240,14 @@ impl TriangleContact {
         });
         let Some(found) = self.run(tasks.collect()) else { return false };
         let mut found = found.concat();
-        // In order, so that what rounds look at is a few sorted runs. Many pairs are found from both sides.
+        // Sorted, so that rounds read a few sorted runs. Many pairs are found from both sides.
         found.sort_unstable_by_key(|pair| pair.rank);
         found.dedup_by_key(|pair| pair.rank);
         if self.candidates.len() + found.len() > self.most_candidates() {
             return false;
         }
         self.candidates.extend(found);
-        // What has not been found again since stays: nothing that is listed is in reach only because it is.
+        // Candidates that were not found again stay: an extra candidate never changes the result.
         if self.candidates.len() > 2 * self.sorted {
             self.candidates.sort_by_key(|pair| pair.rank);
             self.candidates.dedup_by_key(|pair| pair.rank);
@@ -247,14 +256,15 @@ impl TriangleContact {
         true
     }
 
-    /// All searches of bodies that may meet, in the order of what they find.
+    /// Iterates over all searches, in the order of the ranks that they find.
     fn all_sides(&self) -> impl Iterator<Item = Sides<'_>> {
         self.near
             .iter()
             .flat_map(move |&pair| (0..3).filter_map(move |kind| self.sides(pair, kind)))
     }
 
-    /// Who is searched in a kind of search of two bodies; nobody in the second of one with itself.
+    /// Returns both sides of a search; `None` for the second vertex search of a body with itself,
+    /// which would repeat the first.
     fn sides(&self, pair: BodyPair, kind: u32) -> Option<Sides<'_>> {
         let mut bodies = pair.map(|index| &self.bodies[index as usize]);
         let friction = bodies[0].friction_with(bodies[1]);
@@ -266,7 +276,7 @@ impl TriangleContact {
         Some(Sides { pair, kind, bodies, friction })
     }
 
-    /// The candidates of each of some searches; none if there is no room for them.
+    /// Runs searches in parallel; returns `None` if their candidates exceed the capacity.
     fn run(&self, tasks: Vec<Task<'_>>) -> Option<Vec<Vec<Candidate>>> {
         let room = self.most_candidates();
         let count = AtomicUsize::new(0);
@@ -281,11 +291,11 @@ impl TriangleContact {
         tasks.into_par_iter().map(run).collect()
     }
 
-    /// The candidates of one; none if boxes alone leave more than so many.
+    /// Runs one search; returns `None` if boxes by themselves leave more than `most` pairs.
     #[inline(always)]
     fn run_one<S: Simd>(&self, simd: S, task: &Task<'_>, most: usize) -> Option<Vec<Candidate>> {
         let &Task { sides, of_second, .. } = task;
-        // What one leaf meets is little, whatever all of them do.
+        // Checked per leaf: one leaf by itself meets few simplices.
         let met_count = Cell::new(0);
         let groups = task.groups.iter().copied().take_while(|_| met_count.get() <= most);
         let [first, second] = sides.bodies;
@@ -325,6 +335,7 @@ impl TriangleContact {
                     rows[lane] = row;
                 }
             }
+            // Slabs reject most of what boxes pass, before candidates are built.
             let far = stays_apart(simd, kind, &rows, &self.courses, &self.span());
             let near = met.iter().enumerate().filter(|(lane, _)| far >> lane & 1 == 0);
             found.extend(near.map(|(_, &[item, other])| sides.candidate(item, other)));
