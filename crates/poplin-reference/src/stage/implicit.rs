@@ -1,4 +1,9 @@
-//! Twin of `shaders/stage/implicit.wgsl`.
+//! Implicit solve: backward Euler by non-linear conjugate gradients. Twin of
+//! `shaders/stage/implicit.wgsl`.
+//!
+//! From `begin_solve` to `end_solve` the current position of a particle is its displacement u from
+//! the previous one: differences of small numbers keep the digits that the forces of stiff cloth
+//! consist of.
 
 mod chains;
 mod control;
@@ -33,7 +38,11 @@ pub use self::rows::{
 };
 pub use self::springs::{spring_end, spring_list, spring_rest, spring_stiffness, springs_of};
 
-/// Begins a step at the prediction of particle i; see the shader.
+/// Begins a step at the prediction of particle i.
+///
+/// A step may be made in 2^j equal parts, each a step of backward Euler. External acceleration adds
+/// as much speed to each: the displacement of a part exceeds that of the part before by (y - x -
+/// inertia) / 4^j.
 pub fn begin_solve(memory: &mut ClothMemory<'_>, i: u32) {
     let particle = memory.load_current(i);
     let predicted = xyz(particle) - xyz(memory.load_previous(i));
@@ -42,6 +51,7 @@ pub fn begin_solve(memory: &mut ClothMemory<'_>, i: u32) {
         inertia = xyz(memory.load_scratch(solve_row(memory, SOLVE_INERTIA, i)));
     }
     let fraction = memory.load_implicit().fraction;
+    // Displacement by external acceleration scales with the square of the step.
     let added = (predicted - inertia) * (fraction * fraction);
     memory.store_scratch(solve_row(memory, SOLVE_INERTIA, i), pack(added, 0.0));
     let start = if fraction < 1.0 { inertia * fraction + added } else { predicted };
@@ -55,7 +65,7 @@ pub fn begin_solve(memory: &mut ClothMemory<'_>, i: u32) {
     }
 }
 
-/// Begins a solve for particle i with this prediction and inverse mass.
+/// Initializes the solve of particle i with a prediction and an inverse mass.
 fn start_at(memory: &mut ClothMemory<'_>, i: u32, prediction: Vec3, inverse_mass: f32) {
     let mass = if inverse_mass > 0.0 { 1.0 / inverse_mass } else { 0.0 };
     memory.store_current(i, pack(prediction, inverse_mass));
@@ -72,13 +82,18 @@ fn start_at(memory: &mut ClothMemory<'_>, i: u32, prediction: Vec3, inverse_mass
     }
 }
 
-/// Whether this evaluation looks for contacts: where forces are taken as they are.
+/// Tests whether this evaluation searches for contacts: all but those of line searches.
 pub fn probes_contacts(memory: &ClothMemory<'_>) -> bool {
     StageMask(memory.registers.stages).intersects(StageMask::PROBES)
         && memory.load_scratch(solve_state(memory, 1))[2] != SOLVE_LINE
 }
 
-/// Looks whether the trial has particle i in shapes; see the shader.
+/// Tests the trial of particle i against all shapes. A particle inside is kept out by the plane of
+/// its mean exit, with the energy kc/2 max(0, o - n . u)^2.
+///
+/// A plane never moves a particle outwards that was behind it one step ago, except along with the
+/// shape: the stages after the solve do. It is kept while it explains half of the depth, so that
+/// rounding of positions does not disturb the solve.
 pub fn probe_contacts(memory: &mut ClothMemory<'_>, i: u32) {
     let particle = memory.load_current(i);
     if particle[3] > 0.0 {
@@ -105,6 +120,7 @@ pub fn probe_contacts(memory: &mut ClothMemory<'_>, i: u32) {
                 let normal = push / depth;
                 let advance = contacts.approach / contacts.count
                     + dot3(contacts.travel, normal) / contacts.count;
+                // o = min(n . u + depth, advance of the shape since the last step)
                 let reach = (dot3(normal, xyz(particle)) + depth).min(advance.max(0.0));
                 memory.store_scratch(row, pack(normal, reach));
             }
@@ -112,18 +128,21 @@ pub fn probe_contacts(memory: &mut ClothMemory<'_>, i: u32) {
     }
 }
 
-/// How far a particle that moves by u is behind a plane of contact \[m\].
+/// Returns the depth behind a contact plane of a particle displaced by u \[m\].
 fn plane_depth(plane: [f32; 4], u: Vec3) -> f32 {
+    // max(0, o - n . u)
     (plane[3] - dot3(xyz(plane), u)).max(0.0)
 }
 
-/// How far the plane of contact of particle i has pushed it in the solve, if shapes push it to the same side \[m\].
+/// Returns how far the contact plane of particle i has pushed it in the solve \[m\]; 0 if shapes
+/// push it to the other side.
 pub(crate) fn borne_push(memory: &ClothMemory<'_>, i: u32, push: Vec3) -> f32 {
     let plane = memory.load_scratch(solve_row(memory, SOLVE_PLANES, i));
     if dot3(xyz(plane), push) > 0.0 { plane[3] } else { 0.0 }
 }
 
-/// Residual of the trial of particle i with inverse mass; see the shader.
+/// Returns the residual of the trial of a movable particle i \[m\]: y - u - h^2 w grad E, the
+/// negative gradient of m/(2 h^2) |u - y|^2 + E(x + u) in the metric m/h^2.
 fn trial_residual(memory: &mut ClothMemory<'_>, i: u32) -> Vec3 {
     let load = |memory: &ClothMemory<'_>, array| memory.load_scratch(solve_row(memory, array, i));
     let prediction = load(memory, SOLVE_PREDICTIONS);
@@ -136,11 +155,12 @@ fn trial_residual(memory: &mut ClothMemory<'_>, i: u32) -> Vec3 {
     let plane = load(memory, SOLVE_PLANES);
     let moved = xyz(memory.load_current(i));
     let implicit = memory.load_implicit();
+    // grad of kc/2 depth^2 = -kc depth n
     force -= xyz(plane) * (implicit.contact_stiffness * plane_depth(plane, moved));
     xyz(prediction) - moved - force * (implicit.step_square * prediction[3])
 }
 
-/// Residual of the trial of particle i, to scratch; see the shader.
+/// Stores the residual of the trial of particle i for the chains; 0 for an immovable particle.
 pub fn find_residual(memory: &mut ClothMemory<'_>, i: u32) {
     let mut trial = Vec3::ZERO;
     if memory.load_scratch(solve_row(memory, SOLVE_PREDICTIONS, i))[3] > 0.0 {
@@ -149,7 +169,9 @@ pub fn find_residual(memory: &mut ClothMemory<'_>, i: u32) {
     memory.store_scratch(solve_row(memory, SOLVE_TRIALS, i), pack(trial, 0.0));
 }
 
-/// Residuals of the trial of every `SOLVE_PARTS`-th particle, as they are preconditioned, and sums; see the shader.
+/// Stores the preconditioned residuals z1 of every `SOLVE_PARTS`-th particle from `part` on, and
+/// their partial sums: m r1 . d, m r1 . z, m r1 . z1 and the largest |r1|^2; at the start of a
+/// solve also the largest squared rates.
 pub fn sum_part(memory: &mut ClothMemory<'_>, part: u32) {
     let is_start = memory.load_scratch(solve_state(memory, 1))[2] == SOLVE_START;
     let particle_count = memory.cloth.particle_count;
@@ -163,6 +185,8 @@ pub fn sum_part(memory: &mut ClothMemory<'_>, part: u32) {
                 trial = xyz(memory.load_scratch(solve_row(memory, SOLVE_TRIALS, i)));
                 let [first, second] = [i, particle_count + i]
                     .map(|entry| xyz(memory.load_scratch(chain_value_row(memory, entry))));
+                // Mean of the solutions along both families of chains, back in displacements: z =
+                // sqrt(w) x.
                 conditioned = (first + second) * (0.5 * prediction[3].sqrt());
             } else {
                 trial = trial_residual(memory, i);
@@ -186,12 +210,12 @@ pub fn sum_part(memory: &mut ClothMemory<'_>, part: u32) {
     memory.store_scratch(part_row(memory, part) + 1, rates);
 }
 
-/// The larger of both, coordinate by coordinate.
+/// Returns the component-wise maximum.
 fn largest(a: [f32; 4], b: [f32; 4]) -> [f32; 4] {
     std::array::from_fn(|k| a[k].max(b[k]))
 }
 
-/// What bends and springs of bending resist particle i with at most [N/m].
+/// Returns an upper bound on the bending stiffness at particle i [N/m].
 pub fn bend_rate(memory: &ClothMemory<'_>, i: u32) -> f32 {
     if bends_springs(memory) {
         return 2.0 * spring_sum(memory, i, true);
@@ -199,7 +223,8 @@ pub fn bend_rate(memory: &ClothMemory<'_>, i: u32) -> f32 {
     memory.load_implicit().rigidity * memory.fabric_f32(rate_row(memory, i) + 2)
 }
 
-/// What triangles resist particle i with at rest, or its springs drawn straight [N/m].
+/// Returns the stretch stiffness at particle i at rest, or of its springs along their directions
+/// [N/m].
 pub fn stretch_rate(memory: &ClothMemory<'_>, i: u32) -> f32 {
     if stretches_springs(memory) {
         return spring_sum(memory, i, false);
@@ -208,7 +233,8 @@ pub fn stretch_rate(memory: &ClothMemory<'_>, i: u32) -> f32 {
     implicit.rate_u * memory.fabric_f32(row) + implicit.rate_v * memory.fabric_f32(row + 1)
 }
 
-/// Squared rates of particle i; see the shader.
+/// Returns the squared rates of particle i: of stretch and contact [1/s^2], of bending [1/s^2], and
+/// of stretch times the length of its edges [m/s^2].
 fn particle_rates(
     memory: &ClothMemory<'_>,
     i: u32,
@@ -222,7 +248,7 @@ fn particle_rates(
     [stretch + contact, bend, stretch * memory.fabric_f32(rate_row(memory, i) + 3), 0.0]
 }
 
-/// Adds sums of parts from row `begin` on, in order.
+/// Adds the partial sums from row `begin` on, in order.
 fn add_sums(memory: &ClothMemory<'_>, begin: u32, count: u32) -> [[f32; 4]; 2] {
     let mut sums = [0.0f32; 4];
     let mut rates = [0.0f32; 4];
@@ -235,7 +261,7 @@ fn add_sums(memory: &ClothMemory<'_>, begin: u32, count: u32) -> [[f32; 4]; 2] {
     [sums, rates]
 }
 
-/// Adds as many parts as there are in a sum.
+/// Adds the partial sums of one group of parts.
 pub fn sum_parts(memory: &mut ClothMemory<'_>, sum: u32) {
     let count = SOLVE_PARTS / SOLVE_SUMS;
     let [sums, rates] = add_sums(memory, part_row(memory, sum * count), count);
@@ -243,7 +269,8 @@ pub fn sum_parts(memory: &mut ClothMemory<'_>, sum: u32) {
     memory.store_scratch(sum_row(memory, sum) + 1, rates);
 }
 
-/// Moves particle i along the direction, updates its residual and direction, and makes the next trial.
+/// Moves particle i along its search direction, updates residual and direction, and sets the next
+/// trial.
 pub fn take_step(memory: &mut ClothMemory<'_>, i: u32) {
     let [step, kept, taken, renewed] = memory.load_scratch(solve_state(memory, 0));
     let [mixed, trial, mode, _] = memory.load_scratch(solve_state(memory, 1));
@@ -255,6 +282,7 @@ pub fn take_step(memory: &mut ClothMemory<'_>, i: u32) {
     let direction = xyz(load(SOLVE_DIRECTIONS));
     let inverse_mass = load(SOLVE_PREDICTIONS)[3];
     let moved = xyz(displacement) + direction * step;
+    // r = (1 - f) r + f r1;  d = z + beta d
     let residual = xyz(load(SOLVE_RESIDUALS)) * kept + xyz(load(SOLVE_TRIALS)) * taken;
     let next_direction = residual * renewed + direction * mixed;
     let row = |array| solve_row(memory, array, i);
@@ -265,7 +293,8 @@ pub fn take_step(memory: &mut ClothMemory<'_>, i: u32) {
     memory.store_current(i, pack(moved + next_direction * trial, inverse_mass));
 }
 
-/// Begins the next part of a step for particle i, `ratio` as long as the one that was solved last; see the shader.
+/// Begins the next part of a step for particle i, `ratio` times as long as the last one; after that
+/// one if it is taken, else again from its start.
 fn begin_part(memory: &mut ClothMemory<'_>, i: u32, is_taken: bool, ratio: f32) {
     let prediction = memory.load_scratch(solve_row(memory, SOLVE_PREDICTIONS, i));
     let row = solve_row(memory, SOLVE_INERTIA, i);
@@ -276,12 +305,14 @@ fn begin_part(memory: &mut ClothMemory<'_>, i: u32, is_taken: bool, ratio: f32) 
         let before = memory.load_previous(i);
         memory.store_previous(i, pack(xyz(before) + inertia, before[3]));
     }
+    // Displacement by external acceleration scales with the square of the step.
     let next_added = added * (ratio * ratio);
     memory.store_scratch(row, pack(next_added, 0.0));
     start_at(memory, i, inertia * ratio + next_added, prediction[3]);
 }
 
-/// What the solve moves particle i by: nothing where nothing finite was found, unless it is pinned.
+/// Returns the displacement of particle i by the solve; 0 without a finite result, unless the
+/// particle is pinned.
 fn solved_move(memory: &ClothMemory<'_>, i: u32, inverse_mass: f32) -> Vec3 {
     let is_held = memory.load_scratch(solve_state(memory, 3))[3] > 0.0;
     if inverse_mass > 0.0 && is_held {
@@ -290,7 +321,8 @@ fn solved_move(memory: &ClothMemory<'_>, i: u32, inverse_mass: f32) -> Vec3 {
     xyz(memory.load_scratch(solve_row(memory, SOLVE_MOVES, i)))
 }
 
-/// Moves particle i to where the solve has found it to be; see the shader.
+/// Moves particle i to the result of the solve. After a step in parts the previous position is set
+/// back, so that the velocity is that of the last part.
 pub fn end_solve(memory: &mut ClothMemory<'_>, i: u32) {
     let prediction = memory.load_scratch(solve_row(memory, SOLVE_PREDICTIONS, i));
     debug_assert_eq!(memory.load_scratch(solve_state(memory, 1))[2], SOLVE_DONE);
@@ -299,6 +331,7 @@ pub fn end_solve(memory: &mut ClothMemory<'_>, i: u32) {
     let plane = memory.load_scratch(row);
     let implicit = memory.load_implicit();
     let strength = implicit.contact_stiffness * implicit.step_square * prediction[3];
+    // Displacement by the contact force: h^2 w kc depth, over all parts of the step.
     let push = strength * plane_depth(plane, displacement) * (implicit.split * implicit.split);
     memory.store_scratch(row, pack(xyz(plane), push));
     let before = memory.load_previous(i);

@@ -38,9 +38,7 @@ fn on_segment<V: Vector>(p: V, a: V, b: V) -> V::Real {
     let along = b - a;
     let square = along.dot3(along);
     let zero = square.all(0.0);
-    // t = clamp((p - a) . (b - a) /
-    // b - a
-    // ^2, 0, 1); 0 for a collapsed segment
+    // t = clamp((p - a) . (b - a) / |b - a|^2, 0, 1); 0 for a collapsed segment
     let part = ((p - a).dot3(along) / square).clamp_unit();
     Real::select(zero.is_less(square), part, zero)
 }

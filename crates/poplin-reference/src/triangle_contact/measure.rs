@@ -114,9 +114,7 @@ fn apart<V: Vector>(
     let along_square = along.dot3(along);
     let is_long = zero.is_less(along_square);
     let part = V::Real::select(is_long, direction.dot3(along) / along_square, zero);
-    // direction - along (direction . along) /
-    // along
-    // ^2
+    // direction - along (direction . along) / |along|^2
     let normal = V::select(closest.is_inside, cross, direction - along * part);
     let normal_square = normal.dot3(normal);
     let is_long = zero.all(MIN_NORMAL_SQUARE).is_less(normal_square);

@@ -77,9 +77,7 @@ impl Block {
         let along = normal.dot3(relative);
         // push = max(push - k (n . dx + closing), 0)
         let push = (old_push - (along + closing) * part).greater(zero);
-        // drag = drag - k (dx - n (n . dx)), clamped to
-        // drag
-        // <= friction push
+        // drag = drag - k (dx - n (n . dx)), clamped to |drag| <= friction push
         let slide = relative - normal * along;
         let drag = old_drag - slide * part;
         let (length, most) = (drag.dot3(drag).square_root(), friction * push);

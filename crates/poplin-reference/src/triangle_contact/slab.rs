@@ -56,9 +56,7 @@ pub(super) fn out_of_reach<S: Simd>(
         Real::greater(Real::greater(a[3], b[3]), Real::greater(c[3], d[3])).simd_gt(zero);
     let reach = Real::greater(push + moves, may_hold.select(cross, zero));
     let reach = reach + size * push.all(ROUNDING[1]);
-    // between /
-    // n
-    // > reach, without the division
+    // between / |n| > reach, without the division
     let square = normal.dot3(normal) * (reach * reach);
     (between.simd_gt(zero) & (between * between).simd_gt(square)).to_bitmask()
 }

@@ -1,4 +1,4 @@
-//! Chains.
+//! Preconditioner: block-tridiagonal systems along the chains of warp and weft.
 
 use glam::{Vec2, Vec3, Vec3Swizzles, vec2};
 use poplin_layout::{
@@ -16,7 +16,9 @@ use super::stretch::slack;
 use crate::ClothMemory;
 use crate::math::{dot3, particle as pack, xyz};
 
-/// What the Hessian of triangle t is made of, to the rows of its corners; see the shader.
+/// Writes the terms of the Hessian of triangle t to the rows of its corners: derivatives by u and v
+/// of the trial, with the isotropic fraction of the stiffness along each, max(0, 1 - 1/|w|), and
+/// the rest over |w|^2.
 pub(super) fn direct_triangle(memory: &mut ClothMemory<'_>, t: u32) {
     let corners = memory.cloth.fabric.triangle_begin + 3 * t;
     let i0 = memory.fabric(corners);
@@ -32,13 +34,13 @@ pub(super) fn direct_triangle(memory: &mut ClothMemory<'_>, t: u32) {
     memory.store_scratch(row + 2, remainders);
 }
 
-/// (1 - all) / |w|^2, 0 without a length.
+/// Returns (1 - all) / |w|^2; 0 for a zero vector.
 fn remainder_over_square(w: Vec3, all: f32) -> f32 {
     let square = dot3(w, w);
     if square > MIN_EDGE_SQUARE { (1.0 - all) / square } else { 0.0 }
 }
 
-/// Weights of a corner of triangle t in the derivatives by u and v.
+/// Returns the weights of a corner of triangle t in the derivatives by u and v.
 fn corner_weights(memory: &ClothMemory<'_>, t: u32, corner: u32) -> Vec2 {
     let second = vec2(shape_value(memory, 0, t), shape_value(memory, 2, t));
     let third = vec2(shape_value(memory, 1, t), shape_value(memory, 3, t));
@@ -49,7 +51,8 @@ fn corner_weights(memory: &ClothMemory<'_>, t: u32, corner: u32) -> Vec2 {
     }
 }
 
-/// Stiffness along u and v and of shear; see the shader.
+/// Returns the stiffness along u and v and of shear [N/m]; for a trispring those of small strains
+/// without transverse contraction.
 fn chain_stiffness(memory: &ClothMemory<'_>) -> Vec3 {
     let implicit = memory.load_implicit();
     if implicit.stretch_model == STRETCH_THREADS {
@@ -59,7 +62,9 @@ fn chain_stiffness(memory: &ClothMemory<'_>) -> Vec3 {
     Vec3::new(along, along, implicit.stiffness_v)
 }
 
-/// Columns of the Hessian of triangle t between two of its corners; see the shader.
+/// Returns the columns of the Hessian of triangle t between two of its corners: along u A Ku ci cj
+/// (all I + rest w w^T), likewise along v, and of shear A G gi gj^T with g = cu wv + cv wu.
+/// Positive semi-definite for equal corners.
 fn corner_block(memory: &ClothMemory<'_>, t: u32, a: Vec2, b: Vec2) -> [Vec3; 3] {
     let row = corner_row(memory, 3 * t);
     let [u, v, remainders] = [0, 1, 2].map(|k| memory.load_scratch(row + k));
@@ -79,7 +84,8 @@ fn corner_block(memory: &ClothMemory<'_>, t: u32, a: Vec2, b: Vec2) -> [Vec3; 3]
     ]
 }
 
-/// Columns of the Hessian of a spring of particle i there; see the shader.
+/// Returns the columns of the Hessian of a spring at particle i: k (all I + rest d d^T), positive
+/// semi-definite.
 fn spring_block(
     memory: &ClothMemory<'_>,
     implicit: &ImplicitConstants,
@@ -98,12 +104,14 @@ fn spring_block(
     ]
 }
 
-/// Sum of blocks.
+/// Adds a block to a sum.
 fn add_block(sum: &mut [Vec3; 3], block: [Vec3; 3]) {
     sum.iter_mut().zip(block).for_each(|(sum, column)| *sum += column);
 }
 
-/// Factors the part of the Hessian along a chain; see the shader.
+/// Factors the part of I + h^2 M^-1/2 H M^-1/2 along a chain into blocks of L D L^T. H is the
+/// Hessian of stretch, shear and contact at the start of the solve, and for bending an isotropic
+/// bound. Coupling to particles outside the chain is only in the pivots.
 pub(super) fn factor_chain(memory: &mut ClothMemory<'_>, chain: u32) {
     let implicit = memory.load_implicit();
     let step_square = implicit.step_square;
@@ -111,6 +119,7 @@ pub(super) fn factor_chain(memory: &mut ClothMemory<'_>, chain: u32) {
     let corners = fabric.corner_begin + memory.cloth.particle_count + 1;
     let mut previous = NO_OFFSET;
     let mut root_before = 0.0;
+    // Inverse of the last pivot: diagonal; xy, xz, yz.
     let (mut diagonal, mut beside) = (Vec3::ZERO, Vec3::ZERO);
     for k in chain_begin(memory, chain)..chain_begin(memory, chain + 1) {
         let i = link_particle(memory, k);
@@ -148,14 +157,17 @@ pub(super) fn factor_chain(memory: &mut ClothMemory<'_>, chain: u32) {
         let [x, y, z] = pivot;
         let own_diagonal = Vec3::new(x.x, y.y, z.z) + held * plane + bend;
         let own_beside = Vec3::new(y.x, z.x, z.y) + held.xxy() * plane.yzz();
+        // Coupling block of the scaled system: h^2 sqrt(w_k) C sqrt(w_(k-1)).
         let between = step_square * (root * root_before);
         let [c0, c1, c2] = coupling.map(|column| column * between);
+        // L = C D^-1;  D = I + h^2 w P - L C^T, diagonal d and off-diagonal o
         let l0 = c0 * diagonal.x + c1 * beside.x + c2 * beside.y;
         let l1 = c0 * beside.x + c1 * diagonal.y + c2 * beside.z;
         let l2 = c0 * beside.y + c1 * beside.z + c2 * diagonal.z;
         let d = 1.0 + own_diagonal * scale - (l0 * c0 + l1 * c1 + l2 * c2);
         let o =
             own_beside * scale - (l0.xxy() * c0.yzz() + l1.xxy() * c1.yzz() + l2.xxy() * c2.yzz());
+        // Symmetric 3 x 3 inverse by cofactors.
         let cofactors =
             Vec3::new(d.y * d.z - o.z * o.z, d.x * d.z - o.y * o.y, d.x * d.y - o.x * o.x);
         let minors = Vec3::new(o.y * o.z - o.x * d.z, o.x * o.z - o.y * d.y, o.x * o.y - d.x * o.z);
@@ -164,6 +176,7 @@ pub(super) fn factor_chain(memory: &mut ClothMemory<'_>, chain: u32) {
             diagonal = cofactors / determinant;
             beside = minors / determinant;
         } else {
+            // The pivot lost its definiteness to rounding: Jacobi instead of the block.
             diagonal = 1.0 / (1.0 + own_diagonal * scale);
             beside = Vec3::ZERO;
         }
@@ -177,12 +190,14 @@ pub(super) fn factor_chain(memory: &mut ClothMemory<'_>, chain: u32) {
     }
 }
 
-/// Solves a chain for the residuals of its particles; see the shader.
+/// Solves a chain for the residuals of its particles, divided by the roots of their inverse masses.
 pub(super) fn solve_chain(memory: &mut ClothMemory<'_>, chain: u32) {
     let begin = chain_begin(memory, chain);
     let end = chain_begin(memory, chain + 1);
     let particle_count = memory.cloth.particle_count;
+    // The second family of chains starts after one link per particle.
     let values = if begin >= particle_count { particle_count } else { 0 };
+    // Forward: y_k = r_k - L_k y_(k-1).
     let mut last = Vec3::ZERO;
     for k in begin..end {
         let i = link_particle(memory, k);
@@ -197,6 +212,7 @@ pub(super) fn solve_chain(memory: &mut ClothMemory<'_>, chain: u32) {
         memory.store_scratch(chain_value_row(memory, values + i), pack(value, 0.0));
         last = value;
     }
+    // Backward: x_k = D_k^-1 y_k - L_(k+1)^T x_(k+1).
     let mut carried = Vec3::ZERO;
     for k in (begin..end).rev() {
         let i = link_particle(memory, k);

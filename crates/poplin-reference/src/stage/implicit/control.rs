@@ -1,4 +1,4 @@
-//! Control.
+//! Step control of the conjugate gradients and of the parts of a step.
 
 use poplin_layout::{
     SOLVE_CHECK, SOLVE_DONE, SOLVE_EXHAUSTED, SOLVE_FIRST_REACH, SOLVE_GROWTH, SOLVE_LINE,
@@ -9,7 +9,24 @@ use super::add_sums;
 use super::rows::{is_preconditioned, solve_state, sum_row};
 use crate::ClothMemory;
 
-/// Decides by the sums over all particles how the solve continues; see the shader.
+/// Chooses the next phase of the solve from the sums over all particles.
+///
+/// Non-linear conjugate gradients (Polak, Ribiere 1969; Powell 1986) with one evaluation per
+/// iteration: the secant of <r, d> between the displacement and the trial u + s d yields the step
+/// a. The residual is taken as linear along d, so at a it is (1 - f) r + f r1 with f = a/s, and so
+/// are all products. At checks it is evaluated again, together with the bends, whose forces are
+/// constant in between where they change slowly enough.
+///
+/// Deviations from Shewchuk 1994, An Introduction to the Conjugate Gradient Method Without the
+/// Agonizing Pain, B4: the direction restarts where <r, d> is not positive; the first trial of a
+/// line is the last step; a step is at most `max_step` and at most `SOLVE_GROWTH` trials; trials
+/// shrink at most to 1/64 of the first, so that energies of fourth order are measured where they
+/// are steep; a residual that all but vanishes is evaluated, because the recurrence then consists
+/// of rounding.
+///
+/// A step that is not solved, or far from it, is taken back and halved. The next part is half as
+/// long if a part took more than three quarters of the iterations, and twice as long if two in a
+/// row took no more than three eighths. The very first step is divided by the rate of stretch.
 pub(super) fn choose_step(memory: &mut ClothMemory<'_>, _item: u32) {
     let [sums, rates] = add_sums(memory, sum_row(memory, 0), SOLVE_SUMS);
     let state = |k| memory.load_scratch(solve_state(memory, k));
@@ -36,12 +53,14 @@ pub(super) fn choose_step(memory: &mut ClothMemory<'_>, _item: u32) {
         let tolerance = implicit.tolerance.max(SOLVE_ROUNDING * rates[2] * step_square);
         tolerance_square = tolerance * tolerance;
         holds_bends = rates[1] * step_square <= 1.0;
+        // Bound on the largest eigenvalue of the system minus 1.
         let reach = (2.0 * rates[0] * step_square).min(SOLVE_MAX_REACH);
         first_trial = if reach > 4.0 && !is_preconditioned(memory) { 4.0 / reach } else { 1.0 };
         trial = first_trial;
         let mut square = reach;
         let limit = implicit.max_iterations as f32;
         let first_reach = SOLVE_FIRST_REACH * limit * limit;
+        // Halving the step divides its square by 4.
         while is_first > 0.0 && square > first_reach && next < most {
             square *= 0.25;
             ratio *= 0.5;
@@ -52,11 +71,13 @@ pub(super) fn choose_step(memory: &mut ClothMemory<'_>, _item: u32) {
         iterations += 1.0;
         step = 2.0 * products[2];
         if sums[0] < products[1] {
+            // Secant: a = s <r, d> / (<r, d> - <r1, d>)
             step = products[2] * products[1] / (products[1] - sums[0]);
         }
         step = step.min(SOLVE_GROWTH * products[2]).min(implicit.max_step);
         taken = step / products[2];
         kept = 1.0 - taken;
+        // Products of the next residual r' = (1 - f) r + f r1: <r', r'>, <r', r>, <r', d>.
         rr = kept * kept * products[0] + 2.0 * (taken * kept) * sums[1] + taken * taken * sums[2];
         overlap = kept * products[0] + taken * sums[1];
         rd = kept * products[1] + taken * sums[0];
@@ -67,6 +88,8 @@ pub(super) fn choose_step(memory: &mut ClothMemory<'_>, _item: u32) {
         if is_due || is_last || is_exhausted {
             next_mode = SOLVE_CHECK;
         }
+        // An unscheduled check counts as an iteration, so that the kernel's number of evaluations
+        // suffices.
         if is_exhausted && !is_due && !is_last {
             iterations += 1.0;
         }
@@ -95,6 +118,7 @@ pub(super) fn choose_step(memory: &mut ClothMemory<'_>, _item: u32) {
                 (next, ratio) = (halvings + 1.0, 0.5);
             } else if is_solved && 8.0 * iterations <= 3.0 * iteration_limit {
                 quick_steps = 1.0;
+                // A longer part must start at a multiple of its own length.
                 let is_even = (ticks_done as u32).is_multiple_of(2 * implicit.tick_count);
                 if quick > 0.0 && is_even && halvings > 0.0 {
                     (next, ratio, quick_steps) = (halvings - 1.0, 2.0, 0.0);
@@ -129,15 +153,17 @@ pub(super) fn choose_step(memory: &mut ClothMemory<'_>, _item: u32) {
             [
                 [step, 1.0, 0.0, 0.0],
                 [1.0, 0.0, SOLVE_CHECK, takes],
+                // Residual and direction stay until the exact residual is known.
                 [products[0], products[1], trial, first_trial],
             ]
         } else {
             let mut mixed = 0.0;
             if mode != SOLVE_START {
+                // beta = max(0, <r', r' - r> / <r, r>), Polak-Ribiere
                 mixed = ((rr - overlap) / products[0]).max(0.0);
             }
             let mut descent = rr + mixed * rd;
-            // NaN fails too.
+            // The comparison is false for NaN: restart along the residual.
             if !matches!(descent.partial_cmp(&0.0), Some(std::cmp::Ordering::Greater)) {
                 mixed = 0.0;
                 descent = rr;

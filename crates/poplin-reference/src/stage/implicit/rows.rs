@@ -1,4 +1,4 @@
-//! Rows.
+//! Rows of an implicit solve in `scratch` and its lists in `fabric_pool`.
 
 use glam::Vec3;
 use poplin_layout::{
@@ -10,7 +10,7 @@ use poplin_layout::{
 use crate::ClothMemory;
 use crate::math::xyz;
 
-/// Row k of the state; see the shader.
+/// Row k of the state of the solve.
 pub fn solve_state(memory: &ClothMemory<'_>, k: u32) -> u32 {
     memory.load_implicit().solve_begin + k
 }
@@ -45,12 +45,13 @@ pub(super) fn link_row(memory: &ClothMemory<'_>, k: u32) -> u32 {
     bend_end_row(memory, 4 * bend_count(memory)) + SOLVE_CHAIN_ROWS * k
 }
 
-/// Row of what the chain of a family solves for particle i: entry `family * particle_count + i`.
+/// Row of the chain solution of a particle: entry `family * particle_count + i`.
 pub(super) fn chain_value_row(memory: &ClothMemory<'_>, entry: u32) -> u32 {
     link_row(memory, 2 * memory.cloth.particle_count) + entry
 }
 
-/// Where the chains are in `fabric_pool`.
+/// Start of the chains in `fabric_pool`: their number, first link of each and one past the last,
+/// particles.
 fn chain_list(memory: &ClothMemory<'_>) -> u32 {
     let count = memory.cloth.particle_count;
     rate_row(memory, count) + count + 1 + 4 * bend_count(memory)
@@ -66,7 +67,7 @@ pub fn chain_begin(memory: &ClothMemory<'_>, chain: u32) -> u32 {
     memory.fabric(chain_list(memory) + 1 + chain)
 }
 
-/// Where the particles of links are in `fabric_pool`.
+/// Start of the particles of the links in `fabric_pool`.
 pub(super) fn link_list(memory: &ClothMemory<'_>) -> u32 {
     chain_list(memory) + 2 + chain_end(memory)
 }
@@ -76,24 +77,26 @@ pub fn link_particle(memory: &ClothMemory<'_>, k: u32) -> u32 {
     memory.fabric(link_list(memory) + k)
 }
 
-/// Whether residuals become directions by chains.
+/// True if residuals are preconditioned by chains.
 pub fn is_preconditioned(memory: &ClothMemory<'_>) -> bool {
     memory.load_implicit().preconditioner == PRECONDITIONER_FIBERS
 }
 
-/// Whether the running evaluation factors chains: the first, and each check after another [`SOLVE_FACTOR_INTERVAL`] iterations.
+/// Tests whether this evaluation factors the chains: the first, and each check after another
+/// [`SOLVE_FACTOR_INTERVAL`] iterations.
 pub fn is_factored(memory: &ClothMemory<'_>) -> bool {
     let mode = memory.load_scratch(solve_state(memory, 1))[2];
     let iterations = memory.load_scratch(solve_state(memory, 3))[0] as u32;
     mode == SOLVE_START || (mode == SOLVE_CHECK && iterations.is_multiple_of(SOLVE_FACTOR_INTERVAL))
 }
 
-/// Whether this is the first evaluation of a solve.
+/// True in the first evaluation of a solve.
 pub fn is_start(memory: &ClothMemory<'_>) -> bool {
     memory.load_scratch(solve_state(memory, 1))[2] == SOLVE_START
 }
 
-/// Where the rates of particle i are in `fabric_pool`; behind those of the last one the lists of bend ends.
+/// Start of the rates of particle i in `fabric_pool`; the lists of bend ends follow those of the
+/// last particle.
 pub fn rate_row(memory: &ClothMemory<'_>, i: u32) -> u32 {
     let fabric = &memory.cloth.fabric;
     fabric.element_begin + SHAPE_WORDS * fabric.triangle_count + 4 * i
@@ -105,33 +108,35 @@ pub fn bend_count(memory: &ClothMemory<'_>) -> u32 {
     memory.fabric(fabric.bend_set_begin + fabric.bend_set_count)
 }
 
-/// Most evaluations of a whole step.
+/// Largest number of evaluations of a whole step.
 pub fn evaluation_count(memory: &ClothMemory<'_>) -> u32 {
     memory.load_implicit().evaluation_count
 }
 
-/// Whether springs resist stretch and shear, in place of triangles.
+/// True if springs resist stretch and shear instead of triangles.
 pub fn stretches_springs(memory: &ClothMemory<'_>) -> bool {
     memory.load_implicit().stretch_model == STRETCH_SPRINGS
 }
 
-/// Whether springs resist bending, in place of bends.
+/// True if springs resist bending instead of bends.
 pub fn bends_springs(memory: &ClothMemory<'_>) -> bool {
     memory.load_implicit().bend_model == BEND_SPRINGS
 }
 
-/// Whether forces of bends are taken in this evaluation.
+/// True if this evaluation computes the forces of bends.
 pub fn takes_bends(memory: &ClothMemory<'_>) -> bool {
     memory.load_scratch(solve_state(memory, 1))[3] > 0.0
 }
 
-/// Whether the solve is done.
+/// True if the solve is done.
 pub fn is_solved(memory: &ClothMemory<'_>) -> bool {
     memory.load_scratch(solve_state(memory, 1))[2] == SOLVE_DONE
 }
 
-/// Edge from particle a to particle b of the trial \[m\].
+/// Edge from particle a to particle b in the trial \[m\].
 pub(super) fn trial_edge(memory: &ClothMemory<'_>, a: u32, b: u32) -> Vec3 {
+    // The previous edge plus a difference of displacements keeps more digits than a difference of
+    // positions.
     previous_edge(memory, a, b) + (xyz(memory.load_current(b)) - xyz(memory.load_current(a)))
 }
 
@@ -140,7 +145,7 @@ pub(super) fn previous_edge(memory: &ClothMemory<'_>, a: u32, b: u32) -> Vec3 {
     xyz(memory.load_previous(b)) - xyz(memory.load_previous(a))
 }
 
-/// Number k of the rest shape of triangle t.
+/// Value k of the rest shape of triangle t.
 pub(super) fn shape_value(memory: &ClothMemory<'_>, k: u32, t: u32) -> f32 {
     let fabric = &memory.cloth.fabric;
     memory.fabric_f32(fabric.element_begin + k * fabric.triangle_count + t)

@@ -192,19 +192,7 @@ fn is_inside(surface: &Surface, at: &[Vec3], point: Vec3) -> bool {
     let each = |it: &[u32; 3]| {
         let [a, b, c] = it.map(corner);
         let [x, y, z] = [a, b, c].map(DVec3::length);
-        // tan(angle / 2) = a . (b x c) / (
-        // a
-        //
-        // b
-        //
-        // c
-        // + (a.b)
-        // c
-        // + (b.c)
-        // a
-        // + (c.a)
-        // b
-        // )
+        // tan(angle / 2) = a . (b x c) / (|a||b||c| + (a.b)|c| + (b.c)|a| + (c.a)|b|)
         let cosine = x * y * z + a.dot(b) * z + b.dot(c) * x + c.dot(a) * y;
         2.0 * a.dot(b.cross(c)).atan2(cosine)
     };
