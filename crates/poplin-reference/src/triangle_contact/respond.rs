@@ -25,7 +25,7 @@ pub(super) struct Block {
     normal: [[f32; LANES]; 3],
     closing: [f32; LANES],
     friction: [f32; LANES],
-    /// Effective mass times the over-relaxation factor [kg].
+    /// Effective mass times the over-relaxation factor \[kg\].
     part: [f32; LANES],
     push: [f32; LANES],
     drag: [[f32; LANES]; 3],

@@ -59,12 +59,12 @@ pub(super) struct Pair {
     pub(super) push: f32,
     /// Friction multiplier, perpendicular to the normal [kg m].
     pub(super) drag: Vec3,
-    /// Effective mass [kg]: 1 / sum(w^2 m^-1 n) over the corners, n the number of contacts of the
+    /// Effective mass \[kg\]: 1 / sum(w^2 m^-1 n) over the corners, n the number of contacts of the
     /// row.
     pub(super) compliance: f32,
     /// Step fraction that it allows each corner.
     pub(super) fractions: [f32; 4],
-    /// True if pins or colliders close it by more than its gap.
+    /// True if immovable corners use up more than the room in its gap.
     pub(super) is_pressed: bool,
 }
 

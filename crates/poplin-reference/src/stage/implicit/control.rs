@@ -12,17 +12,17 @@ use crate::ClothMemory;
 /// Chooses the next phase of the solve from the sums over all particles.
 ///
 /// Non-linear conjugate gradients (Polak, Ribiere 1969; Powell 1986) with one evaluation per
-/// iteration: the secant of <r, d> between the displacement and the trial u + s d yields the step
+/// iteration: the secant of `<r, d>` between the displacement and the trial u + s d yields the step
 /// a. The residual is taken as linear along d, so at a it is (1 - f) r + f r1 with f = a/s, and so
 /// are all products. At checks it is evaluated again, together with the bends, whose forces are
 /// constant in between where they change slowly enough.
 ///
 /// Deviations from Shewchuk 1994, An Introduction to the Conjugate Gradient Method Without the
-/// Agonizing Pain, B4: the direction restarts where <r, d> is not positive; the first trial of a
-/// line is the last step; a step is at most `max_step` and at most `SOLVE_GROWTH` trials; trials
-/// shrink at most to 1/64 of the first, so that energies of fourth order are measured where they
-/// are steep; a residual that all but vanishes is evaluated, because the recurrence then consists
-/// of rounding.
+/// Agonizing Pain, B4: the solve starts at the prediction; the direction restarts where `<r, d>` is
+/// not positive; the first trial of a line is the last step; a step is at most `max_step` and at
+/// most `SOLVE_GROWTH` trials; trials shrink at most to 1/64 of the first, so that energies of
+/// fourth order are measured where they are steep; a residual that all but vanishes is evaluated,
+/// because the recurrence then consists of rounding.
 ///
 /// A step that is not solved, or far from it, is taken back and halved. The next part is half as
 /// long if a part took more than three quarters of the iterations, and twice as long if two in a
@@ -53,7 +53,7 @@ pub(super) fn choose_step(memory: &mut ClothMemory<'_>, _item: u32) {
         let tolerance = implicit.tolerance.max(SOLVE_ROUNDING * rates[2] * step_square);
         tolerance_square = tolerance * tolerance;
         holds_bends = rates[1] * step_square <= 1.0;
-        // Bound on the largest eigenvalue of the system minus 1.
+        // (h omega)^2 of stretch; the first trial is min(1, 4 / (h omega)^2).
         let reach = (2.0 * rates[0] * step_square).min(SOLVE_MAX_REACH);
         first_trial = if reach > 4.0 && !is_preconditioned(memory) { 4.0 / reach } else { 1.0 };
         trial = first_trial;
