@@ -31,26 +31,30 @@ use crate::{Team, Workers};
 
 pub use self::crew::thread_count;
 
-/// An engine on CPU threads: many cloths in parallel, those that are alike side by side as far as a `W` can; a cloth that would
-/// keep the others waiting by several threads.
+/// Engine on CPU threads. Cloths run in parallel; similar ones are batched as far as `W` can. A
+/// large cloth that would delay the others is split across threads.
 pub struct LaneEngine<W: Workers> {
+    /// All cloths.
     cloths: Cloths<CpuCloth<W::Kept>>,
+    /// Packed fabrics, shared between cloths.
     fabrics: SharedFabrics<Arc<PackedFabric>>,
     colliders: ColliderSet,
     cloth_collision: ClothContactSolver,
     contacts: ContactFrame,
     contact_memory: Box<W::Contacts>,
     triangles: Box<TriangleContact>,
+    /// Idle workers.
     crew: Crew<W>,
-    /// Empty between frames: memory for the cloths of a frame in the order in which they are simulated.
+    /// Working memory for the cloths of a frame in simulation order; empty between frames.
     order: Vec<&'static mut CpuCloth<W::Kept>>,
-    /// Empty between frames: memory for the cloths that meet others.
+    /// Working memory for the cloths that collide; empty between frames.
     bodies: Vec<ContactBody<'static>>,
-    /// Parts of every loop, whatever its length, for tests.
+    /// Number of parts of every loop, whatever its length, for tests.
     forced_parts: Option<usize>,
 }
 
-/// The mirror as an engine: every cloth by a [`Team`] of one lane, or of any in a test.
+/// Engine of reference code: every cloth runs on a [`Team`] of one lane, or of any number in a
+/// test.
 pub type ReferenceEngine = LaneEngine<Team>;
 
 impl<W: Workers + Default> Default for LaneEngine<W> {
@@ -60,7 +64,8 @@ impl<W: Workers + Default> Default for LaneEngine<W> {
 }
 
 impl<W: Workers> LaneEngine<W> {
-    /// An engine without cloths, whose workers all begin as copies of one: a team of fewer lanes than the machine has, say.
+    /// Creates an engine without cloths whose workers begin as copies of `workers`, for example a
+    /// team with fewer lanes than the machine.
     pub fn with_workers(workers: W) -> Self {
         Self {
             cloths: Cloths::default(),
@@ -89,15 +94,15 @@ impl<W: Workers + Clone + Send + Sync> fmt::Debug for LaneEngine<W> {
 }
 
 impl<W: Workers + Default> LaneEngine<W> {
-    /// An engine without cloths.
+    /// Creates an engine without cloths.
     pub fn new() -> Self {
         Self::default()
     }
 }
 
 impl<W: Workers + Clone + Send + Sync> LaneEngine<W> {
-    /// The packed form of a fabric. Fabrics that were cooked apart share it if it is the same: then their cloths are simulated
-    /// side by side.
+    /// Returns the packed form of a fabric. Equal fabrics that were cooked separately share it, so
+    /// that their cloths can be batched.
     fn acquire_fabric(&mut self, source: &Arc<Fabric>) -> Arc<PackedFabric> {
         let packed = self.fabrics.get(source).cloned().unwrap_or_else(|| {
             let mut pool = Vec::new();
@@ -110,13 +115,14 @@ impl<W: Workers + Clone + Send + Sync> LaneEngine<W> {
         packed
     }
 
-    /// What contact of triangles did in the last slice of the last frame.
+    /// State of triangle contact after the last slice of the last frame.
     pub fn triangle_contact(&self) -> &TriangleContact {
         &self.triangles
     }
 
-    /// A cloth is split if it holds more than half of what a thread has to do: then whole cloths cannot keep threads equally
-    /// busy. So at most twice as many cloths are split as there are threads.
+    /// Chooses the cloths to split: those with more than half of a thread's work, because whole
+    /// cloths then cannot keep all threads busy. So at most twice as many cloths are split as there
+    /// are threads.
     fn split(&self) -> Split {
         let threads = self.forced_parts.unwrap_or_else(thread_count);
         let awake = self.cloths.values().iter().filter(|cloth| !cloth.host.is_resting());
@@ -125,7 +131,7 @@ impl<W: Workers + Clone + Send + Sync> LaneEngine<W> {
         Split { threads, above, always: self.forced_parts.is_some() }
     }
 
-    /// Passes changes of the colliders to every cloth, if the frame is in range for all.
+    /// Passes collider changes to every cloth, if the frame is valid for all.
     fn update_colliders(&mut self, frame: &Frame) -> Result<(), ModelError> {
         self.cloths.values().iter().try_for_each(|cloth| cloth.host.validate_frame(frame))?;
         let Self { cloths, colliders, cloth_collision, .. } = self;
@@ -136,22 +142,25 @@ impl<W: Workers + Clone + Send + Sync> LaneEngine<W> {
             .try_for_each(|cloth| cloth.host.update_colliders(colliders, contact, frame.dt))
     }
 
-    /// Position \[m\] and working inverse mass [1/kg] of every particle; empty if there is no such cloth.
+    /// Position \[m\] and working inverse mass [1/kg] of every particle; empty for an unknown
+    /// cloth.
     pub fn current(&self, id: ClothId) -> &[Particle] {
         self.cloths.get(id).map_or(&[], |cloth| Particle::from_rows(&cloth.current))
     }
 
-    /// Position one iteration ago \[m\] and the user's inverse mass [1/kg] of every particle; empty if there is no such cloth.
+    /// Position one iteration ago \[m\] and the user's inverse mass [1/kg] of every particle; empty
+    /// for an unknown cloth.
     pub fn previous(&self, id: ClothId) -> &[Particle] {
         self.cloths.get(id).map_or(&[], |cloth| Particle::from_rows(&cloth.previous))
     }
 
-    /// What the last frame did to the rigid bodies that the cloth meets; nothing if the cloth was not simulated.
+    /// Impulses of the last frame on the rigid bodies that the cloth meets; none if the cloth was
+    /// not simulated.
     pub fn body_impulses(&self, id: ClothId) -> ClothImpulses {
         self.cloths.get(id).map(CpuCloth::body_impulses).unwrap_or_default()
     }
 
-    /// Faults and counters; those of a new cloth if there is no such cloth.
+    /// Faults and counters; those of a new cloth for an unknown cloth.
     pub fn feedback(&self, id: ClothId) -> Feedback {
         self.cloths.get(id).map_or_else(|_| Feedback::default(), |cloth| cloth.feedback)
     }
@@ -339,7 +348,8 @@ impl<W: Workers + Clone + Send + Sync> Engine for LaneEngine<W> {
         self.cloth_collision
     }
 
-    /// A frame simulated in parts ([`ReferenceEngine::run_part`]) leaves collision between cloths out.
+    /// Sets the solver of collision between cloths. A frame simulated in parts
+    /// ([`ReferenceEngine::run_part`]) skips this collision.
     fn set_cloth_contact_solver(&mut self, settings: ClothContactSolver) -> Result<(), HostError> {
         settings.validate()?;
         self.cloth_collision = settings;

@@ -1,4 +1,4 @@
-//! Cloth.
+//! Cloth of a CPU engine.
 
 use std::sync::Arc;
 
@@ -19,12 +19,13 @@ use crate::memory;
 use crate::{ClothMemory, Member};
 
 #[derive(Debug)]
+/// Fabric packed as the GPU has it.
 pub(super) struct PackedFabric {
     pub(super) offsets: FabricOffsets,
     pub(super) pool: Vec<u32>,
 }
 
-/// One cloth with the memory that its workgroup would have.
+/// One cloth with the memory that a workgroup would have.
 #[derive(Debug, Clone)]
 pub(super) struct CpuCloth<K> {
     pub(super) host: HostCloth,
@@ -33,22 +34,24 @@ pub(super) struct CpuCloth<K> {
     pub(super) arrays: FrameArrays,
     pub(super) current: Vec<[f32; 4]>,
     pub(super) previous: Vec<[f32; 4]>,
-    /// What its scratch keeps from frame to frame, [`HostCloth::kept_rows`]; the rest is the worker's.
+    /// Rows of scratch that persist between frames, [`HostCloth::kept_rows`]; the rest belongs to
+    /// the worker.
     pub(super) remembered: Vec<[u32; 4]>,
     pub(super) inputs: Vec<[u32; 4]>,
-    /// What its workers keep.
+    /// Cached state of its workers.
     pub(super) kept: K,
     pub(super) feedback: Feedback,
-    /// Whether the last frame ran iterations, so that its impulses on bodies are in `remembered`.
+    /// True if the last frame ran iterations, so that its impulses on bodies are in `remembered`.
     pub(super) is_simulated: bool,
-    /// Whose impulses they are.
+    /// Bodies of these impulses.
     pub(super) bodies: FrameBodies,
-    /// What contact of triangles could not keep apart.
+    /// Report of triangle contact.
     pub(super) contact: ContactReport,
 }
 
 impl<K> CpuCloth<K> {
-    /// `may_rest`: leaves out a cloth that rests; else it sleeps in its kernel.
+    /// Begins a frame. With `may_rest` a resting cloth is skipped; otherwise it sleeps in its
+    /// kernel.
     pub(super) fn begin_frame(&mut self, frame: &Frame, may_rest: bool) {
         self.arrays.clear();
         self.is_simulated = false;
@@ -71,6 +74,7 @@ impl<K> CpuCloth<K> {
         self.host.pack_frame(frame, &self.placement, &mut self.arrays);
     }
 
+    /// Impulses of the last frame on rigid bodies.
     pub(super) fn body_impulses(&self) -> ClothImpulses {
         let (rows, begin) = (self.host.body_rows(), self.host.kept_rows().start);
         match self.remembered.get((rows.start - begin) as usize..(rows.end - begin) as usize) {
@@ -81,7 +85,7 @@ impl<K> CpuCloth<K> {
         }
     }
 
-    /// Bytes of its vectors.
+    /// Allocated bytes.
     pub(super) fn size(&self) -> usize {
         let particles = self.current.capacity() + self.previous.capacity();
         let pools = [&self.remembered, &self.inputs, &self.arrays.frame_pool].map(Vec::capacity);
@@ -89,7 +93,8 @@ impl<K> CpuCloth<K> {
             + size_of::<ClothParameters>() * self.arrays.cloth_parameters.capacity()
     }
 
-    /// What its workgroup sees in a part of the frame, if it has begun one.
+    /// Returns the workgroup's view of the cloth for a part of the frame; `None` if it has not
+    /// begun one.
     pub(super) fn member<'a>(
         &'a mut self,
         part: &FramePart,
@@ -114,14 +119,14 @@ impl<K> CpuCloth<K> {
         Some(Member { memory, feedback: &mut self.feedback, kept: &mut self.kept })
     }
 
-    /// Takes over what the next frame finds in its scratch.
+    /// Saves the rows of scratch that persist.
     pub(super) fn remember(&mut self, scratch: &[[u32; 4]]) {
         let kept = self.host.kept_rows();
         self.remembered[..kept.len()]
             .copy_from_slice(&scratch[kept.start as usize..kept.end as usize]);
     }
 
-    /// Buckets of its grid of self collision.
+    /// Number of buckets of its self-collision grid.
     pub(super) fn grid_len(&self) -> usize {
         let collides = self.host.stages().contains(Stage::SelfCollide);
         self.arrays
@@ -131,7 +136,7 @@ impl<K> CpuCloth<K> {
             .map_or(0, |cloth| memory::grid_len(cloth.self_collision.member_count))
     }
 
-    /// The stages that it runs of a part of the frame.
+    /// Stages that it runs in a part of the frame.
     pub(super) fn stages(&self, part: &FramePart) -> StageMask {
         self.host.stages().restrict(part.stages)
     }
@@ -153,7 +158,7 @@ impl<K> CpuCloth<K> {
         self.host.scratch_len() as usize
     }
 
-    /// Where it stands among cloths that are simulated together: by fabric, then by the time since their last test for rest.
+    /// Sort key for batches: fabric, then time since the last rest test.
     pub(super) fn rank(&self) -> (usize, u32) {
         let is_woken = self
             .arrays
@@ -164,7 +169,8 @@ impl<K> CpuCloth<K> {
         (Arc::as_ptr(&self.fabric) as usize, sleep_time)
     }
 
-    /// Whether its frame and another's differ in values only; see [`Workers::simulate_cloths`].
+    /// Tests whether its frame differs from another's in values only; see
+    /// [`Workers::simulate_cloths`].
     pub(super) fn is_like(&self, other: &Self) -> bool {
         let [Some(a), Some(b)] = [self, other].map(|cloth| cloth.arrays.cloth_parameters.first())
         else {
@@ -174,7 +180,7 @@ impl<K> CpuCloth<K> {
             let shapes = &cloth.colliders;
             [shapes.sphere_count, shapes.capsule_count, shapes.plane_count, shapes.box_count]
         };
-        // Every cloth meets its own colliders, as many as the others.
+        // Each cloth has its own colliders, but equally many.
         let sleep = SleepParameters { wake_count: a.sleep.wake_count, ..b.sleep };
         let alike = ClothParameters { sleep, colliders: a.colliders, ..*b };
         let begin = a.phase_begin as usize;

@@ -1,4 +1,4 @@
-//! Crew.
+//! Workers, and batches of cloths that they simulate.
 
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
@@ -13,57 +13,62 @@ use crate::memory;
 use crate::team::MAX_CLOTHS_AT_ONCE;
 use crate::{Parts, Workers};
 
-/// How many threads simulate each cloth of a frame.
+/// Number of threads per cloth in a frame.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Split {
+    /// Number of threads.
     pub(super) threads: usize,
-    /// Particles above which a cloth is split.
+    /// Number of particles above which a cloth is split.
     pub(super) above: usize,
+    /// True to split every loop, for tests.
     pub(super) always: bool,
 }
 
 impl Split {
+    /// Permission to split for one cloth.
     pub(super) fn parts<W: Workers>(&self, cloth: &CpuCloth<W::Kept>) -> Parts<W> {
         let is_split = self.always || cloth.current.len() > self.above;
         Parts::new(if is_split { self.threads } else { 1 }, self.always)
     }
 }
 
-/// Fewest particles of a cloth that several threads simulate: below, threads wait for each other longer than they work.
+/// Smallest number of particles of a cloth that several threads simulate: below it, threads wait
+/// longer than they work.
 pub(super) const MIN_SPLIT_PARTICLES: usize = 2048;
 
-/// Most particles of cloths that are simulated side by side: of larger ones the state of a batch does not fit into the cache of
+/// Largest number of particles of a batched cloth: the state of larger batches exceeds the cache of
 /// a core.
 const MAX_BATCH_PARTICLES: usize = 2048;
 
-/// What cloths need only while they are simulated.
+/// Working memory of cloths during simulation.
 #[derive(Debug, Default)]
 pub(super) struct Working {
-    /// Grids of self collision.
+    /// Self-collision grids.
     cells: Vec<u32>,
+    /// Scratch rows.
     pub(super) scratch: Vec<[u32; 4]>,
 }
 
 impl Working {
-    /// So many buckets and rows.
+    /// Returns room for a number of buckets and rows.
     pub(super) fn room(&mut self, cells: usize, rows: usize) -> (&mut [u32], &mut [[u32; 4]]) {
         self.fit(cells, rows);
         (&mut self.cells[..cells], &mut self.scratch[..rows])
     }
 
-    /// Makes it at least as large.
+    /// Grows to at least this size.
     fn fit(&mut self, cells: usize, rows: usize) {
         self.cells.resize(cells.max(self.cells.len()), 0);
         self.scratch.resize(rows.max(self.scratch.len()), [0; 4]);
     }
 
-    /// Bytes.
+    /// Allocated bytes.
     fn size(&self) -> usize {
         4 * self.cells.capacity() + 16 * self.scratch.capacity()
     }
 }
 
-/// Simulates a part of the begun frame of cloths that are alike, at most [`MAX_CLOTHS_AT_ONCE`].
+/// Simulates a part of the current frame of similar cloths, at most [`MAX_CLOTHS_AT_ONCE`].
 pub(super) fn simulate_alike<W: Workers>(
     workers: &mut W,
     working: &mut Working,
@@ -72,7 +77,7 @@ pub(super) fn simulate_alike<W: Workers>(
 ) {
     let Some(first) = cloths.first() else { return };
     let (stages, grid_len) = (first.stages(part), first.grid_len());
-    // Cloths that are alike may differ in how much their meshes take.
+    // Similar cloths may need different amounts of scratch for their meshes.
     let row_count = cloths.iter().map(|cloth| cloth.scratch_len()).max().unwrap_or(0);
     let (mut cells, mut scratch) = working.room(grid_len * cloths.len(), row_count * cloths.len());
     let mut members = ArrayVec::<_, MAX_CLOTHS_AT_ONCE>::new();
@@ -89,25 +94,26 @@ pub(super) fn simulate_alike<W: Workers>(
     }
 }
 
-/// An empty vector with the memory of another one, whose items are alike but for how long what they borrow lives.
+/// Returns an empty vector that reuses the memory of another one, whose items differ only in
+/// lifetimes.
 pub(super) fn reuse<A, B>(mut items: Vec<A>) -> Vec<B> {
     items.clear();
-    // Nothing is left to convert; `collect` keeps the memory.
+    // The vector is empty: nothing is converted, and `collect` keeps the allocation.
     items.into_iter().map(|_| unreachable!("the vector is empty")).collect()
 }
 
-/// Workers that have no cloth at the moment, with their working memory; kept from frame to frame, as many as ever ran at
-/// once.
+/// Idle workers with their working memory, kept from frame to frame: as many as ever ran at once.
 #[derive(Debug, Default)]
 pub(super) struct Crew<W> {
+    /// Idle workers.
     pub(super) idle: Mutex<Vec<(W, Working)>>,
-    /// What every worker begins as.
+    /// Template of new workers.
     pub(super) first: W,
 }
 
 impl<W: Workers + Clone + Send + Sync> Crew<W> {
-    /// Readies as many workers as run at once, each for the largest of these cloths and the largest batch: so neither their
-    /// count nor their memory depends on who takes which.
+    /// Prepares as many workers as run at once, each for the largest cloth and the largest batch,
+    /// so that neither their number nor their memory depends on scheduling.
     pub(super) fn ready(&mut self, cloths: &[Box<CpuCloth<W::Kept>>]) {
         let Self { idle, first } = self;
         let idle = idle.get_mut().unwrap_or_else(PoisonError::into_inner);
@@ -134,12 +140,12 @@ impl<W: Workers + Clone + Send + Sync> Crew<W> {
         }
     }
 
-    /// Lets all go, with what they needed for cloths that are gone.
+    /// Drops all idle workers and their memory.
     pub(super) fn dismiss(&mut self) {
         self.idle = Mutex::default();
     }
 
-    /// Calls one that is idle, or a new one.
+    /// Runs a closure with an idle worker, or a new one.
     fn with_one<T>(&self, run: impl FnOnce(&mut W, &mut Working) -> T) -> T {
         let idle = || self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         let found = idle().pop();
@@ -150,8 +156,8 @@ impl<W: Workers + Clone + Send + Sync> Crew<W> {
         result
     }
 
-    /// Simulates some iterations of the begun frame of all cloths, in parallel, those that are alike together. `order` is
-    /// working memory.
+    /// Simulates a range of iterations of the current frame of all cloths in parallel, similar ones
+    /// in batches. `order` is working memory.
     pub(super) fn simulate(
         &self,
         cloths: &mut [Box<CpuCloth<W::Kept>>],
@@ -175,7 +181,7 @@ impl<W: Workers + Clone + Send + Sync> Crew<W> {
             let part = FramePart { iterations, stages, ..FramePart::WHOLE };
             let is_split = split.parts::<W>(first).count() > 1;
             let is_small = !is_split && first.current.len() <= MAX_BATCH_PARTICLES;
-            // A batch for every thread, if there are so many threads.
+            // At least one batch per thread.
             let threads = (alike.len() * split.threads).div_ceil(cloth_count);
             let most = if is_small { most.clamp(1, MAX_CLOTHS_AT_ONCE) } else { 1 };
             let batch_count = alike.len().div_ceil(most).next_multiple_of(threads);
@@ -198,7 +204,8 @@ impl<W: Workers + Clone + Send + Sync> Crew<W> {
     }
 }
 
-/// Threads that engines on the CPU use together: those of rayon's global pool, or of the pool that the caller runs in.
+/// Returns the number of threads that CPU engines share: those of rayon's global pool, or of the
+/// pool that the caller runs in.
 pub fn thread_count() -> usize {
     rayon::current_num_threads()
 }

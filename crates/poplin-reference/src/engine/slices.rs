@@ -1,4 +1,4 @@
-//! Slices.
+//! Frames in slices, with collision between cloths after each.
 
 use poplin_host::takes_part;
 use poplin_layout::{ContactCloth, Stage, StageMask, TRIANGLE_SWEEPS};
@@ -12,7 +12,7 @@ use crate::contact::{ContactBody, ContactPasses as _};
 use crate::triangle_contact::ClothInput;
 
 impl<W: Workers + Clone + Send + Sync> LaneEngine<W> {
-    /// Determines which cloths may collide in the next frame, and when.
+    /// Finds the cloths that may collide in the next frame, and the times of collision.
     pub(super) fn find_contacts(&mut self, frame: &Frame) {
         self.contacts.clear();
         let cloths = self.cloths.values().iter().enumerate();
@@ -23,7 +23,7 @@ impl<W: Workers + Clone + Send + Sync> LaneEngine<W> {
         self.contacts.finish(&self.cloth_collision);
     }
 
-    /// Simulates a frame in slices with a collision of cloths after each.
+    /// Simulates a frame in slices, each followed by collision between cloths.
     pub(super) fn step_in_slices(&mut self, frame: &Frame) {
         let mode = self.cloth_collision.contact;
         let has_triangles = self.cloth_collision.contact == ContactMode::Triangles;
@@ -46,7 +46,7 @@ impl<W: Workers + Clone + Send + Sync> LaneEngine<W> {
                 triangles.report_start(body, &mut cloths[index].contact);
             }
         }
-        // Cloths that collide may wake one another: they sleep in their kernel.
+        // Colliding cloths may wake one another, so they sleep in their kernel.
         self.cloths
             .values_mut()
             .par_iter_mut()
@@ -54,7 +54,7 @@ impl<W: Workers + Clone + Send + Sync> LaneEngine<W> {
         let split = self.split();
         let Self { contacts, contact_memory, triangles, cloth_collision, crew, order, .. } = self;
         let step = frame.dt / contacts.largest_count().max(1) as f32;
-        // Triangles that meet need no particles that do.
+        // Triangle contact replaces self-collision of particles.
         let stages =
             if has_triangles { StageMask::ALL.without(Stage::SelfCollide) } else { StageMask::ALL };
         let cloths = self.cloths.values_mut();

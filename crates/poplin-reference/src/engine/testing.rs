@@ -1,4 +1,4 @@
-//! Access for tests.
+//! Access to state and single parts of a frame, for tests.
 
 use poplin_host::{ClothId, FramePart, HostError, NoSuchCloth};
 use poplin_model::{Frame, ModelError, Particle};
@@ -14,7 +14,8 @@ impl<W: Workers + Clone + Send + Sync> LaneEngine<W> {
         &self.contact_memory
     }
 
-    /// Splits every loop that can be split in `count` parts (at least 1), whatever its length, for tests.
+    /// Splits every loop that can be split in `count` parts (at least 1), whatever its length, for
+    /// tests.
     pub fn force_parts(&mut self, count: usize) {
         self.forced_parts = Some(count.max(1));
     }
@@ -30,7 +31,7 @@ impl<W: Workers + Clone + Send + Sync> LaneEngine<W> {
         Ok(())
     }
 
-    /// Simulates a part of the begun frame of one cloth with a given team.
+    /// Simulates a part of the current frame of one cloth with a given team.
     ///
     /// # Errors
     /// [`NoSuchCloth`].
@@ -43,8 +44,8 @@ impl<W: Workers + Clone + Send + Sync> LaneEngine<W> {
         self.cloths.get_mut(id).map(|cloth| cloth.run_part(part, team))
     }
 
-    /// Simulates a part of the begun frame of all cloths with given workers, those that are alike together; returns how many
-    /// cloths the largest batch had.
+    /// Simulates a part of the current frame of all cloths with given workers, similar ones in
+    /// batches; returns the size of the largest batch.
     pub fn run_alike(&mut self, part: &FramePart, workers: &mut W) -> usize {
         let mut working = Working::default();
         let mut cloths: Vec<&mut CpuCloth<W::Kept>> =
@@ -60,7 +61,7 @@ impl<W: Workers + Clone + Send + Sync> LaneEngine<W> {
         largest
     }
 
-    /// As [`Self::run_part`], by a worker that splits loops as [`Self::force_parts`] has set.
+    /// Runs a part like [`Self::run_part`], with loops split as set by [`Self::force_parts`].
     ///
     /// # Errors
     /// [`NoSuchCloth`].
@@ -98,7 +99,7 @@ impl<W: Workers + Clone + Send + Sync> LaneEngine<W> {
                 .into());
             }
         }
-        // Parts of a loop rely on it, see `Parts`.
+        // Parallel parts of a loop rely on this, see `Parts`.
         let masses = cloth.host.cloth().particles.iter().map(|particle| particle.inverse_mass);
         for (index, (mass, (a, b))) in masses.zip(current.iter().zip(previous)).enumerate() {
             let inverse_mass = a.inverse_mass.max(b.inverse_mass);

@@ -8,14 +8,15 @@ use crate::geometry::{Side, find_impact, foot_on_cone, touch_cone};
 use crate::math::{cross3, dot3, guarded_square, particle as pack, xyz};
 use crate::stage::collide_shape::{scaled_mass, touch_capsule};
 
-/// Capsules that hit a particle on its path; see the shader.
+/// Last four capsules that hit a particle on its path, with the ends beyond which it was pushed.
 #[derive(Debug, Clone, Copy, Default)]
 struct Hits {
     capsules: [u32; 4],
     count: u32,
 }
 
-/// A particle on its path through the shapes: where it was, where it would end, where it is, what it touches and what hit it.
+/// Particle on its path through the shapes: previous position, target, current position, contacts
+/// and hits.
 struct Sweep {
     before: Vec3,
     end: Vec3,
@@ -24,6 +25,7 @@ struct Sweep {
     hits: Hits,
 }
 
+/// Tests whether x lies within the swept box of two spheres, enlarged to the continuous reach.
 fn is_in_reach(memory: &ClothMemory<'_>, a: u32, b: u32, x: Vec3) -> bool {
     let reach = memory.cloth.colliders.continuous_reach;
     let [a_now, a_before, b_now, b_before] =
@@ -35,6 +37,7 @@ fn is_in_reach(memory: &ClothMemory<'_>, a: u32, b: u32, x: Vec3) -> bool {
     x.cmpge(low_a.min(low_b)).all() && x.cmple(high_a.max(high_b)).all()
 }
 
+/// Stops the particle at the lateral surface of capsule c, then adds its exit.
 fn sweep_capsule(memory: &ClothMemory<'_>, c: u32, sweep: &mut Sweep) {
     let row = memory.capsule_row(c);
     let cone = memory.load_cone(row);
@@ -71,6 +74,7 @@ fn sweep_capsule(memory: &ClothMemory<'_>, c: u32, sweep: &mut Sweep) {
     touch_capsule(memory, c, sweep.x, &mut sweep.contacts);
 }
 
+/// Tests whether a capsule that ends in sphere s has handled the particle already.
 fn is_sphere_passed(memory: &ClothMemory<'_>, s: u32, x: Vec3, hits: &Hits) -> bool {
     let begins = memory.cloth.colliders.sphere_capsule_begin;
     let capsules = begins + memory.cloth.colliders.sphere_count + 1;
@@ -92,6 +96,7 @@ fn is_sphere_passed(memory: &ClothMemory<'_>, s: u32, x: Vec3, hits: &Hits) -> b
     is_passed
 }
 
+/// Stops the particle at sphere s, then adds its exit.
 fn sweep_sphere(memory: &ClothMemory<'_>, s: u32, sweep: &mut Sweep) {
     let row = memory.sphere_row(s);
     if is_in_reach(memory, row, row, sweep.end)
@@ -114,8 +119,8 @@ fn sweep_sphere(memory: &ClothMemory<'_>, s: u32, sweep: &mut Sweep) {
     }
 }
 
-/// Pushes particle i out of spheres and capsules, including those that it hit on its path since the last iteration; see the
-/// shader.
+/// Pushes particle i out of spheres and capsules, including those that it hit on its path since the
+/// last iteration.
 pub fn collide_continuous(memory: &mut ClothMemory<'_>, i: u32) {
     let particle = memory.load_current(i);
     let before = xyz(memory.load_previous(i));

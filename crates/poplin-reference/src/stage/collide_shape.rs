@@ -7,7 +7,7 @@ use crate::colliders::{Contacts, resolve_contacts};
 use crate::geometry::{Side, touch_cone};
 use crate::math::{dot3, guarded_square, xyz};
 
-/// The exit of x through the side of capsule c.
+/// Adds the exit of x through the lateral surface of capsule c.
 pub(crate) fn touch_capsule(memory: &ClothMemory<'_>, c: u32, x: Vec3, contacts: &mut Contacts) {
     let touch = touch_cone(&memory.load_cone(memory.capsule_row(c)), x);
     if touch.side == Side::Inside {
@@ -16,12 +16,13 @@ pub(crate) fn touch_capsule(memory: &ClothMemory<'_>, c: u32, x: Vec3, contacts:
     }
 }
 
+/// Displacement of a point on the axis of capsule c in this iteration, `along` in -1..1.
 fn capsule_move(memory: &ClothMemory<'_>, c: u32, along: f32) -> Vec3 {
     let [a, b] = memory.capsule_ends(c).map(|end| memory.sphere_move(end));
     a + (b - a) * (along * 0.5 + 0.5)
 }
 
-/// Whether a capsule that ends in sphere s leaves it nothing to do for x; see the shader.
+/// Tests whether a capsule that ends in sphere s already handles x.
 pub fn is_sphere_covered(memory: &ClothMemory<'_>, s: u32, x: Vec3) -> bool {
     let begins = memory.cloth.colliders.sphere_capsule_begin;
     let capsules = begins + memory.cloth.colliders.sphere_count + 1;
@@ -39,7 +40,7 @@ pub fn is_sphere_covered(memory: &ClothMemory<'_>, s: u32, x: Vec3) -> bool {
     is_covered
 }
 
-/// The exit of x from sphere s, unless a capsule handles it; see the shader.
+/// Adds the exit of x from sphere s, unless a capsule handles it.
 pub(crate) fn touch_sphere(memory: &ClothMemory<'_>, s: u32, x: Vec3, contacts: &mut Contacts) {
     let sphere = memory.load_sphere(s);
     let d = x - xyz(sphere);
@@ -50,7 +51,7 @@ pub(crate) fn touch_sphere(memory: &ClothMemory<'_>, s: u32, x: Vec3, contacts: 
     }
 }
 
-/// The exits of x from all capsules and spheres that belong to no body.
+/// Adds the exits of x from all capsules and spheres without a rigid body.
 pub(crate) fn touch_shapes(memory: &ClothMemory<'_>, x: Vec3, contacts: &mut Contacts) {
     let shapes = &memory.cloth.colliders;
     let mut node = 0;
@@ -73,7 +74,8 @@ pub(crate) fn touch_shapes(memory: &ClothMemory<'_>, x: Vec3, contacts: &mut Con
     }
 }
 
-/// Inverse mass of a particle that shapes have pushed: smaller, so that its neighbours give way.
+/// Returns the inverse mass of a particle that shapes have pushed: smaller, so that its neighbours
+/// give way.
 pub(crate) fn scaled_mass(memory: &ClothMemory<'_>, w: f32, push: Vec3) -> f32 {
     w / (1.0 + memory.cloth.colliders.mass_scale * dot3(push, push))
 }

@@ -8,10 +8,13 @@ use crate::colliders::{Contacts, resolve_contacts};
 use crate::geometry::closest_on_triangle;
 use crate::math::{cross3, dot3, xyz};
 
-/// A triangle against a point; see the shader.
+/// Position of a triangle relative to a point.
 #[derive(Debug, Clone, Copy)]
 struct TriangleTouch {
+    /// Squared distance \[m^2\], slightly enlarged behind the triangle so that front faces win
+    /// ties.
     square: f32,
+    /// Height of the point over the plane \[m\].
     height: f32,
     normal: Vec3,
     barycentric: Vec2,
@@ -38,7 +41,7 @@ fn load_vertex(memory: &ClothMemory<'_>, v: u32) -> Vec3 {
     ))
 }
 
-/// Where triangle t is relative to x; far away if it has no area.
+/// Returns the position of triangle t relative to x; far away for a degenerate triangle.
 fn touch_triangle(memory: &ClothMemory<'_>, t: u32, x: Vec3) -> TriangleTouch {
     let corners = triangle_corners(memory, t);
     let a = load_vertex(memory, corners[0]);
@@ -66,10 +69,12 @@ fn square_to_node(memory: &ClothMemory<'_>, row: u32, x: Vec3) -> f32 {
     dot3(gap, gap) * 0.9999
 }
 
-/// What a particle remembers of the mesh; see the shader.
+/// Cached nearest triangle of a particle.
 struct Nearby {
+    /// Position of the particle at its last test \[m\].
     position: Vec3,
     triangle: u32,
+    /// Distance that the particle can move before the next test \[m\].
     clearance: f32,
 }
 
@@ -87,7 +92,8 @@ fn store_nearby(memory: &mut ClothMemory<'_>, i: u32, nearby: &Nearby) {
     memory.scratch[row + 1].set([nearby.clearance.to_bits(), 0, 0, 0]);
 }
 
-/// The triangle nearest to x among those that do not face away from `side`; see the shader.
+/// Finds the triangle nearest to x among those that do not face away from `side`, beginning with a
+/// guess.
 fn nearest_triangle(
     memory: &ClothMemory<'_>,
     x: Vec3,
@@ -123,7 +129,8 @@ fn nearest_triangle(
     (nearest, touch)
 }
 
-/// The triangle by whose plane x leaves the mesh; see the shader.
+/// Finds the triangle through whose plane x leaves the mesh. In a thin part it is one of the side
+/// where x came in.
 fn exit_triangle(
     memory: &ClothMemory<'_>,
     x: Vec3,
@@ -144,7 +151,7 @@ fn exit_triangle(
     (nearest, touch)
 }
 
-/// The exit of x from the mesh: up to the plane of the nearest triangle, if x is behind it; see the shader.
+/// Adds the exit of x from the mesh: up to the plane of the nearest triangle, if x is behind it.
 pub(crate) fn touch_mesh(memory: &mut ClothMemory<'_>, i: u32, x: Vec3, contacts: &mut Contacts) {
     let tree = memory.cloth.colliders.triangle_tree_begin;
     let is_closed = memory.cloth.colliders.is_mesh_closed != 0;
@@ -152,6 +159,7 @@ pub(crate) fn touch_mesh(memory: &mut ClothMemory<'_>, i: u32, x: Vec3, contacts
     let displacement = x - nearby.position;
     nearby.clearance -= dot3(displacement, displacement).sqrt() + memory.cloth.colliders.mesh_step;
     nearby.position = x;
+    // Triangle inequality: no triangle is nearer than the clearance minus all motion since.
     let is_clear = is_closed && (nearby.clearance > 0.0 || !memory.meets_node(tree, x, x));
     if !is_clear {
         let before = xyz(memory.load_previous(i));
