@@ -162,8 +162,8 @@ pub trait Workers {
         1
     }
 
-    /// Simulates a range of iterations of cloths of one fabric whose frames differ in values only: parameters and phases are
-    /// equal, and so is the time since the last test for rest.
+    /// Simulates a range of iterations of cloths of one fabric whose frames differ in values only:
+    /// parameters and phases are equal, and so is the time since the last test for rest.
     fn simulate_cloths(
         &mut self,
         members: &mut [Member<'_, Self::Kept>],

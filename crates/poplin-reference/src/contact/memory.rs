@@ -18,7 +18,8 @@ pub struct ContactBody<'a> {
     pub feedback: &'a mut Feedback,
 }
 
-/// Working memory of collision between cloths, kept from pass to pass so that nothing is reallocated.
+/// Working memory of collision between cloths, kept from pass to pass so that nothing is
+/// reallocated.
 #[derive(Debug, Clone, Default)]
 pub struct ContactMemory {
     /// Position in the world \[m\] and inverse mass [1/kg] of each row.

@@ -20,7 +20,8 @@ impl<W: Workers + Clone + Send + Sync> LaneEngine<W> {
         self.forced_parts = Some(count.max(1));
     }
 
-    /// Advances every cloth's clock and packs the frame's constants; [`ReferenceEngine::run_part`] then simulates it.
+    /// Advances every cloth's clock and packs the frame's constants; [`ReferenceEngine::run_part`]
+    /// then simulates it.
     ///
     /// # Errors
     /// [`ModelError`] if the frame is out of range for a cloth; then no cloth's time advances.

@@ -162,7 +162,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_left_out_stays_out_of_reach() {
+    fn rejected_pairs_stay_out_of_reach() {
         let mut state = 7;
         let [mut left_out, mut all] = [0, 0];
         for round in 0..6000 {

@@ -118,7 +118,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_left_out_is_out_of_reach_with_any_instructions() {
+    fn rejected_pairs_are_out_of_reach_with_any_instructions() {
         let mut state = 1;
         let [mut left_out, mut far] = [0, 0];
         for round in 0..4000 {

@@ -277,7 +277,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_left_of_a_slice_is_not_halved_for_ever() {
+    fn a_row_without_progress_does_not_halve_the_slice_forever() {
         // A row that makes no progress: each round starts again with half of the rest.
         let (mut made, mut round) = (0.0, 0);
         while made < 1.0 {
