@@ -67,8 +67,9 @@ pub struct TriangleContact {
     pub carry: Vec<Vec3>,
     /// Position of each row after the solver, before contact \[m\].
     pub(super) wanted: Vec<Vec3>,
-    /// Row positions at the start of the frame, and collider rows at its end \[m\].
+    /// Row positions at the start of the frame \[m\].
     pub(super) frame_start: Vec<Vec3>,
+    /// Row positions of colliders at the end of the frame \[m\].
     pub(super) ends: Vec<Vec3>,
     /// Participants of the last frame.
     pub(super) scene: TriangleScene,
@@ -78,15 +79,17 @@ pub struct TriangleContact {
     pub(super) pushed: Vec<Vec3>,
     /// Swept box of each row over the lifetime of the lists; empty forces a full search.
     pub(super) paths: Vec<Path>,
-    /// Age of the lists and the age at which they expire \[slices\].
+    /// Age of the lists \[slices\].
     pub(super) clock: f32,
+    /// Age at which the lists expire \[slices\].
     pub(super) horizon: f32,
     /// Longest round that the lists cover, as a fraction of a slice.
     pub(super) longest_part: f32,
     /// Pairs of bodies that may collide during the lifetime of the lists, self pairs included.
     pub(super) near: Vec<BodyPair>,
-    /// Rows whose moves were truncated in this slice, and in the last one.
+    /// Rows whose moves were truncated in this slice.
     pub(super) is_held: Vec<bool>,
+    /// Rows whose moves were truncated in the last slice.
     pub(super) was_held: Vec<bool>,
     /// Rows whose truncation the lists already account for.
     pub(super) is_loose: Vec<bool>,

@@ -32,9 +32,9 @@ struct Cut {
 }
 
 impl Cut {
-    /// Returns the largest number of parts for the rest of the slice in a round; rounds count from
-    /// 1. No part is much smaller than 1 / `TRIANGLE_MAX_ROUNDS` of the slice: otherwise a row that
-    /// makes no progress would halve the rest for ever.
+    /// Returns the largest number of parts for the rest of the slice in a round; the first round is
+    /// round 1. No part is much smaller than 1 / `TRIANGLE_MAX_ROUNDS` of the slice: otherwise a
+    /// row that makes no progress would halve the rest for ever.
     fn most(&self, round: u32) -> f32 {
         let rounds = (self.strides + 1).saturating_sub(round).max(1) as f32;
         let parts = ((1.0 - self.made) * TRIANGLE_MAX_ROUNDS as f32).ceil();

@@ -81,17 +81,19 @@ pub(super) struct Work {
     pub(super) stops: Vec<Vec3>,
     /// Pairs in reach, sorted by rank.
     pub(super) pairs: Vec<Pair>,
-    /// Corners of active pairs in compressed rows: prefix sum of shape `[row_count + 1]`, and
-    /// entries `4 pair + corner`.
+    /// Prefix sum of the number of active-pair corners per row, shape `[row_count + 1]`.
     pub(super) begins: Vec<u32>,
+    /// Corners of active pairs by row, as `4 pair + corner`.
     pub(super) corners: Vec<u32>,
-    /// Weight of each entry, and the index of its pair among the active ones.
+    /// Weight of each of these corners.
     pub(super) weights: Vec<f32>,
+    /// Index of the pair of each of these corners among the active ones.
     pub(super) sources: Vec<u32>,
-    /// Movable rows with an entry.
+    /// Movable rows with a corner of an active pair.
     pub(super) tied: Vec<u32>,
-    /// Indices of active pairs, and the pairs in blocks of eight.
+    /// Indices of active pairs.
     pub(super) active: Vec<u32>,
+    /// Active pairs in blocks of eight.
     pub(super) blocks: Vec<Block>,
     /// Change of each active pair's multipliers in an iteration.
     pub(super) changes: Vec<[f32; 4]>,
@@ -263,8 +265,9 @@ impl TriangleContact {
         let count = pair.first_count as usize;
         let sign = |k: usize| if k < count { 1.0 } else { -1.0 };
         let is_free = |k: usize| self.inverse_mass[pair.rows[k] as usize] > 0.0;
-        // heights: distance of each corner from its side's frontmost plane, away from the other
-        // side; coming: its move towards the other side.
+        // heights: distance of each corner from the other side, up to a constant of its side;
+        // behind: distance behind the frontmost corner of its side; coming: move towards the other
+        // side.
         let origin = self.start[pair.rows[0] as usize];
         let heights: [f32; 4] = std::array::from_fn(|k| {
             dot3(normal, self.start[pair.rows[k] as usize] - origin) * sign(k)

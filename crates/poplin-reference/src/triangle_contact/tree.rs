@@ -136,8 +136,9 @@ pub struct Tree<const N: usize> {
     corners: Vec<[u32; N]>,
     /// Corners of each leaf, transposed; `u32::MAX` in unused lanes.
     columns: Vec<[[u32; LANES]; N]>,
-    /// Incident simplices of each corner in compressed rows: end of each row, and the simplices.
+    /// End of the incident simplices of each corner in `touching`.
     ends: Vec<u32>,
+    /// Incident simplices of all corners, corner by corner.
     touching: Vec<u32>,
 }
 

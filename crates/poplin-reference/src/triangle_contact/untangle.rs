@@ -150,8 +150,8 @@ impl Tangles {
             regions[part] = (regions[part].0.min(region), regions[part].1.max(region));
         }
         let (low, high) = (regions[0].0.min(regions[1].0), regions[0].1.max(regions[1].1));
-        // Two parts of the same region of one cloth still keep their sides.
-        // low, high: smallest and largest region among all four corners
+        // low, high: smallest and largest region of all four corners. A pair within one region of a
+        // cloth keeps its sides.
         let is_apart = if a == b { low != high } else { high != 0 };
         is_apart || is_crossed == [true; 2]
     }
@@ -254,8 +254,9 @@ impl TriangleContact {
             for &Exit { row, to, is_inside, .. } in exits {
                 let row = row as usize;
                 if inverse_mass[row] > 0.0 {
+                    // Motion relative to the collider along the exit; below 0 is motion into the
+                    // collider.
                     let along = (target[row] - start[row] - mean).dot(to);
-                    // along = (relative displacement) . to; below 0 is motion into the collider.
                     target[row] -= to * if is_inside { along } else { along.min(0.0) };
                 }
             }

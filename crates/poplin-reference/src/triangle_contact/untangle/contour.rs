@@ -20,7 +20,7 @@ const RINGS: usize = 5;
 /// See [`RINGS`].
 const CROSSINGS_PER_RING: usize = 2;
 
-/// Adjacency of the rows of a surface, in compressed rows.
+/// Adjacency of the rows of a surface, in compressed sparse rows (CSR).
 struct Neighbours {
     /// Start of the neighbours of each row, prefix sum, shape `[row_count + 1]`.
     begins: Vec<u32>,

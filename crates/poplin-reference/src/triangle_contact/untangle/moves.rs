@@ -41,8 +41,8 @@ impl TriangleContact {
             let crossings = &mut crossings[begin..begin + count];
             begin += count;
             let [cloth, other] = tangle.pair.map(|index| &self.bodies[index as usize]);
+            // 1 until PATIENCE[0], then linearly to 0 at PATIENCE[1].
             let strength =
-                // 1 until PATIENCE[0], then linearly to 0 at PATIENCE[1].
                 ((PATIENCE[1] - tangle.idle) / (PATIENCE[1] - PATIENCE[0])).clamp(0.0, 1.0);
             if strength == 0.0 {
                 continue;

@@ -39,7 +39,7 @@ impl TriangleContact {
             let count = rest.partition_point(|crossing| crossing.pair <= tangle.pair);
             rest = &rest[count..];
             tangle.milestone = count;
-            // Progress: fewer than 3/4 of the crossings of the last milestone.
+            // No progress while at least 3/4 of the crossings of the last milestone remain.
             let is_no_less = |before: &&Tangle| 3 * before.milestone <= 4 * count;
             if let Some(before) = before(tangle.pair).filter(is_no_less) {
                 (tangle.milestone, tangle.idle) = (before.milestone, before.idle + self.step);
