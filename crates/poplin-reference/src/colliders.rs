@@ -198,6 +198,7 @@ fn prepare_face(memory: &mut ClothMemory<'_>, a: Vec3, b: Vec3, edge: Vec3, row:
     let mut face = [0.0; 4];
     if area_square > MIN_NORMAL_SQUARE {
         let unit = normal / area_square.sqrt();
+        // Points outwards even for a left-handed box.
         let thickness = dot3(unit, edge);
         face = if thickness < 0.0 { pack(-unit, -thickness) } else { pack(unit, thickness) };
     }
@@ -262,13 +263,17 @@ pub(crate) fn resolve_contacts(
                 let [fraction, lost] = push_fractions(memory, displacement, contacts);
                 made.push *= fraction;
                 position = x + push * fraction;
+                // Moving the previous position along removes this part of the push from the
+                // velocity.
                 before += push * lost;
             }
             if has_friction {
                 if memory.runs(Stage::Implicit) {
+                    // The solve has borne a part of the contact force: friction acts on the sum.
                     made.push *= 1.0 + borne_push(memory, i, push) / guarded_square(push).sqrt();
                 }
                 let slide = friction_slide(memory, displacement, &made);
+                // Friction either holds the particle in place or only changes its velocity.
                 if memory.cloth.colliders.friction_holds != 0 {
                     position -= slide;
                 } else {
@@ -322,6 +327,7 @@ pub(crate) fn friction_slide(
     if push_square > 0.0 {
         let slop_square =
             memory.cloth.colliders.friction_slop * memory.cloth.colliders.friction_slop;
+        // The slop regularizes both lengths.
         let normal_square = slop_square + push_square;
         let along = dot3(relative, contacts.push) / normal_square;
         // The slop keeps both directions defined for vanishing pushes and motions.

@@ -40,6 +40,7 @@ pub(crate) fn cone_between(a: [f32; 4], b: [f32; 4]) -> Cone {
     let half_axis = (xyz(b) - xyz(a)) * 0.5;
     let growth = (b[3] - a[3]) * 0.5;
     let length_square = dot3(half_axis, half_axis);
+    // The tangent line makes a right triangle with the axis: side^2 = half_axis^2 - growth^2.
     let side_square = length_square - growth * growth;
     let center = (xyz(b) + xyz(a)) * 0.5;
     let mut cone = Cone {
@@ -50,6 +51,7 @@ pub(crate) fn cone_between(a: [f32; 4], b: [f32; 4]) -> Cone {
         radius: 0.0,
         cosine_square: 0.0,
     };
+    // Otherwise one sphere contains the other, and there is no cone.
     if side_square > EPSILON * length_square {
         let half_length = length_square.sqrt();
         let side = side_square.sqrt();
@@ -57,6 +59,7 @@ pub(crate) fn cone_between(a: [f32; 4], b: [f32; 4]) -> Cone {
         cone.half_length = half_length;
         cone.axis = half_axis / half_length;
         cone.slope = growth / side;
+        // Radius at the middle: mean radius over the cosine of the slope.
         cone.radius = (growth + a[3]) * half_length / side;
         cone.cosine_square = 1.0 - sine * sine;
     }
@@ -69,12 +72,14 @@ pub(crate) fn touch_cone(cone: &Cone, x: Vec3) -> ConeTouch {
     if cone.half_length > 0.0 {
         let d = x - cone.center;
         let along = dot3(d, cone.axis);
+        // Cone surface: radius(along) = radius + slope * along, across = distance from the axis.
         let radius = (along * cone.slope + cone.radius).max(0.0);
         let across_square = (dot3(d, d) - along * along).max(EPSILON);
         touch.side = Side::Outside;
         touch.along = along;
         if radius * radius > across_square {
             let across = across_square.sqrt();
+            // The surface normal through x meets the axis at the foot.
             let foot = along + cone.slope * across;
             touch.side = Side::Inside;
             if foot < -cone.half_length {
@@ -107,6 +112,7 @@ pub(crate) struct Impact {
 /// Finds the time at which a point enters a sphere (or the circle of a cone) whose radius and
 /// position change linearly.
 pub(crate) fn find_impact(before: Vec3, now: Vec3, radius_before: f32, radius_now: f32) -> Impact {
+    // |p|^2 - r^2 at the start (pp), mixed (pc) and at the end (cc)
     let pp = dot3(before, before) - radius_before * radius_before;
     let pc = dot3(before, now) - radius_before * radius_now;
     let cc = guarded_square(now) - radius_now * radius_now;
@@ -117,14 +123,17 @@ pub(crate) fn find_impact(before: Vec3, now: Vec3, radius_before: f32, radius_no
     let mut impact = Impact::default();
     if discriminant >= 0.0 && minus_a < -EPSILON {
         let root = discriminant.sqrt();
+        // First root; a point that starts inside enters at once.
         let entry = (half_b + root).min(0.0);
         let radius = radius_before + half_b / minus_a * (radius_now - radius_before);
         let behind = minus_a - entry;
         impact.time = entry / minus_a;
+        // Paths that miss the center by more than 0.8 radii only graze: 0.36 = 1 - 0.8^2.
         impact.is_hit =
             impact.time < 1.0 && half_b < 0.0 && discriminant > -0.36 * minus_a * radius * radius;
         impact.rest = behind / minus_a;
         if impact.rest > EPSILON {
+            // Long paths are shortened so that the point stays on its side of the middle.
             impact.rest *= behind / (behind - root);
         }
     }

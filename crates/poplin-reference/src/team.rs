@@ -273,6 +273,7 @@ impl Workers for Team {
     /// Runs the queued work of each lane before any lane continues.
     fn barrier(&mut self, memory: &mut ClothMemory<'_>) {
         let Some(last) = self.pending.last() else { return };
+        // Keeps the work pending: lanes run into the next interval without a barrier.
         if self.dropped_barrier.is_some() && self.dropped_barrier == last.tasks().last() {
             return;
         }

@@ -107,6 +107,7 @@ impl<K> CpuCloth<K> {
             input_pool: &self.inputs,
         };
         let kept = self.host.kept_rows();
+        // The worker's scratch is shared between cloths: restores the persistent rows.
         scratch[kept.start as usize..kept.end as usize]
             .copy_from_slice(&self.remembered[..kept.len()]);
         let state = memory::State {

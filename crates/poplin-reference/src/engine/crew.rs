@@ -184,6 +184,7 @@ impl<W: Workers + Clone + Send + Sync> Crew<W> {
             // At least one batch per thread.
             let threads = (alike.len() * split.threads).div_ceil(cloth_count);
             let most = if is_small { most.clamp(1, MAX_CLOTHS_AT_ONCE) } else { 1 };
+            // A multiple of the number of threads, so that all finish together.
             let batch_count = alike.len().div_ceil(most).next_multiple_of(threads);
             alike.par_chunks_mut(alike.len().div_ceil(batch_count)).for_each(|batch| {
                 let Some(first) = batch.first() else { return };

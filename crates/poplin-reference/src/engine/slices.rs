@@ -66,6 +66,7 @@ impl<W: Workers + Clone + Send + Sync> LaneEngine<W> {
                 begin..contacts.slice_end(count, slice)
             });
             let begin = parameters.cloth_begin as usize;
+            // Local spaces of the cloths in this slice.
             let rows: &[ContactCloth] =
                 &contacts.cloths[begin..begin + parameters.cloth_count as usize];
             let mut members = contacts.indices().peekable();

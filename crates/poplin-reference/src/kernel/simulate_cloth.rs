@@ -22,6 +22,7 @@ pub fn fetch_counters(
     is_frame_start: bool,
     stages: StageMask,
 ) -> bool {
+    // A changed wake count restarts the rest tests.
     let is_woken = report.wake_count != memory.cloth.sleep.wake_count;
     let pass_count = if is_woken { 0 } else { report.sleep_pass_count };
     if is_frame_start {
@@ -153,6 +154,7 @@ fn run_steps(
             }
             Step::Stages(..) => Flow::Continue,
             Step::Repeat(repeat, steps) => {
+                // `Leave` ends only this repetition; `Stop` ends the iteration.
                 let mut repetitions = 0..repeat_count(memory, *repeat);
                 let flow = repetitions.find_map(|k| {
                     begin_repeat(memory, *repeat, k);

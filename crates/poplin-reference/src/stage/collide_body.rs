@@ -51,6 +51,7 @@ fn load_body(memory: &ClothMemory<'_>, b: u32) -> Body {
     let row = body_row(memory, b);
     let [center, velocity, angular_velocity] = [0, 1, 2].map(|k| body_input(memory, b, k));
     let inverse_inertia = [3, 4, 5].map(|k| xyz(body_input(memory, b, k)));
+    // Impulses of earlier frames are not cleared: in the first iteration they count as 0.
     let is_later = f32::from(u8::from(memory.iteration.bias[3] > 0.0));
     let linear = xyz(memory.load_scratch(row)) * is_later;
     let angular = xyz(memory.load_scratch(row + 1)) * is_later;
@@ -139,6 +140,7 @@ pub fn visit_chunk(memory: &mut ClothMemory<'_>, c: u32) {
                 let velocity = approach(memory, &body, xyz(particle), xyz(before));
                 let speed = dot3(velocity, normal);
                 if is_counting {
+                    // First visit: contact masses in x, contacts of pinned particles in y.
                     if speed < 0.0 && before[3] > 0.0 {
                         linear.x += 1.0 / before[3];
                     } else if speed < 0.0 {
@@ -177,6 +179,7 @@ fn exchange(memory: &mut ClothMemory<'_>, body: &Body, meeting: &Meeting) -> Vec
         if slide_square > 0.0 {
             let slide_speed = slide_square.sqrt();
             let tangent = slide / slide_speed;
+            // Impulse that stops the sliding; Coulomb friction is at most this.
             let stop = slide_speed / (before[3] + body_response(body, arm, tangent, split));
             impulse -= tangent
                 * (memory.cloth.colliders.friction * contacts.friction_factor * strength).min(stop);
@@ -201,6 +204,7 @@ pub fn sum_chunks(memory: &mut ClothMemory<'_>, b: u32) {
     let row = body_row(memory, b);
     let mut linear = [0.0; 4];
     let mut angular = [0.0; 4];
+    // The first iteration of a frame starts from 0.
     if !is_counting || memory.iteration.bias[3] > 0.0 {
         linear = memory.load_scratch(row);
         angular = memory.load_scratch(row + 1);

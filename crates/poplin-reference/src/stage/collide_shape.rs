@@ -32,6 +32,7 @@ pub fn is_sphere_covered(memory: &ClothMemory<'_>, s: u32, x: Vec3) -> bool {
         let capsule = memory.load_index(k);
         let side = touch_cone(&memory.load_cone(memory.capsule_row(capsule)), x).side;
         let is_first = memory.capsule_ends(capsule)[0] == s;
+        // The sphere acts only beyond its own end of every capsule.
         let is_own = side == Side::Off
             || (side == Side::Before && is_first)
             || (side == Side::Beyond && !is_first);
@@ -44,6 +45,7 @@ pub fn is_sphere_covered(memory: &ClothMemory<'_>, s: u32, x: Vec3) -> bool {
 pub(crate) fn touch_sphere(memory: &ClothMemory<'_>, s: u32, x: Vec3, contacts: &mut Contacts) {
     let sphere = memory.load_sphere(s);
     let d = x - xyz(sphere);
+    // slack = 1 - r / |d|; below 0 inside
     let slack = 1.0 - sphere[3] / guarded_square(d).sqrt();
     if slack < 0.0 && !is_sphere_covered(memory, s, x) {
         memory.add_contact(contacts, s, -d * slack);

@@ -54,6 +54,7 @@ fn touch_triangle(memory: &ClothMemory<'_>, t: u32, x: Vec3) -> TriangleTouch {
     if normal_square > MIN_NORMAL_SQUARE {
         touch.normal = normal / normal_square.sqrt();
         touch.height = dot3(touch.normal, p);
+        // gap: from the closest point to x
         touch.barycentric = closest_on_triangle(p, ab, ac);
         let gap = p - ab * touch.barycentric.x - ac * touch.barycentric.y;
         touch.square = dot3(gap, gap) * if touch.height < 0.0 { 1.0001 } else { 1.0 };
@@ -66,6 +67,7 @@ fn square_to_node(memory: &ClothMemory<'_>, row: u32, x: Vec3) -> f32 {
     let low = xyz(memory.input_row(row)) - x;
     let high = x - xyz(memory.input_row(row + 1));
     let gap = low.max(high).max(Vec3::ZERO);
+    // Squared distance to the box, rounded down so that no nearer triangle is missed.
     dot3(gap, gap) * 0.9999
 }
 
@@ -103,6 +105,7 @@ fn nearest_triangle(
     let tree = memory.cloth.colliders.triangle_tree_begin;
     let mut nearest = 0;
     let mut touch = TriangleTouch::FAR;
+    // The guess gives an early bound for the branch-and-bound traversal.
     let mut candidate = 1 + guess.min(memory.cloth.colliders.triangle_count - 1);
     let mut node = 0;
     while candidate > 0 || node < memory.cloth.colliders.triangle_tree_count {
@@ -118,6 +121,7 @@ fn nearest_triangle(
             candidate = 0;
         } else {
             let row = tree + 2 * node;
+            // Prunes nodes farther than the nearest triangle so far.
             if square_to_node(memory, row, x) <= touch.square {
                 candidate = memory.node_item(row);
                 node += 1;
@@ -139,6 +143,8 @@ fn exit_triangle(
 ) -> (u32, TriangleTouch) {
     let (nearest, touch) = nearest_triangle(memory, x, guess, Vec3::ZERO);
     let height_before = touch.height + dot3(touch.normal, before - x);
+    // Deeper behind this face before: in a thin part the particle came in on the other side, and
+    // leaves on that side.
     if touch.height < 0.0 && height_before < 1.5 * touch.height {
         let (_, entered) = nearest_triangle(memory, before, nearest, Vec3::ZERO);
         if entered.height > touch.height && dot3(touch.normal, entered.normal) < 0.0 {

@@ -41,6 +41,7 @@ pub fn build_row(memory: &mut ClothMemory<'_>, edge: u32) {
         if marked[0] & END_OF_FIBER == 0 {
             let [far, _] = ends_of(memory, edge - 1).map(|end| memory.load_current(end));
             let before = edge_direction(far, pa, memory.rest_length_of(edge - 1));
+            // Couplings of the tridiagonal system, divided by the diagonal.
             row[0] = -scale * pa[3] * dot3(before, direction) / diagonal;
         }
         if marked[1] & END_OF_FIBER == 0 {

@@ -87,6 +87,7 @@ pub fn scan_cells(memory: &mut ClothMemory<'_>, part: u32) {
     let width = memory.cells.len() / GRID_PARTS as usize;
     let mut begin = memory.cell_sums[..part as usize].iter().sum();
     for cell in &memory.cells[part as usize * width..][..width] {
+        // Each cell receives the sum before it.
         begin += cell.replace(begin);
     }
 }
@@ -156,6 +157,7 @@ fn visit_near(memory: &ClothMemory<'_>, position: Vec3, mut touch: impl FnMut(u3
         let first = center.wrapping_add(step) & mask;
         let last = first + 2;
         // A row may run past the last bucket and wrap to the first.
+        // Second part: after the wrap.
         for part in 0..=u32::from(last > mask) {
             let begin = if part == 0 { bucket_begin(memory, first) } else { 0 };
             let last = if part == 0 { last.min(mask) } else { last & mask };
@@ -226,6 +228,7 @@ pub fn push_apart(memory: &mut ClothMemory<'_>, slot: u32) {
                 let length = square.sqrt();
                 let normal = normal_of(a, b, length, i, j);
                 let others = contacts(other);
+                // Share by inverse mass.
                 let weight = a[3] / (a[3] + b[3]);
                 let count =
                     contacts_along(normal, own_contacts).max(contacts_along(-normal, others));
@@ -235,6 +238,7 @@ pub fn push_apart(memory: &mut ClothMemory<'_>, slot: u32) {
                 let slip = move_i - move_j;
                 let sideways = slip - normal * dot3(normal, slip);
                 push += normal * ((kept.sqrt() - length) * push_fraction);
+                // Friction removes a part of the relative tangential motion.
                 push -= sideways * friction_fraction;
             }
         }

@@ -30,9 +30,11 @@ pub(crate) fn edge_equation(
 ) -> [f32; 2] {
     let length = dot3(direction, xyz(pb) - xyz(pa));
     let mut error = length - rest_length;
+    // A_jj = compliance + (1 + damping) (w_a + w_b);  b_j = -stiffness C - damping grad C . dx
     let mut diagonal = phase.compliance + (1.0 + phase.damping) * (pa[3] + pb[3]);
     if phase.softness > 0.0 {
         let relative = error / length;
+        // Within the soft range the edge gives way; outside, a part of the limit's error stays.
         if relative >= phase.compression && relative <= phase.stretch {
             diagonal += phase.softness * (pa[3] + pb[3]);
         } else {
@@ -70,6 +72,8 @@ pub fn build_equation(memory: &mut ClothMemory<'_>, edge: u32) {
     if dot3(direction, direction) > 0.0 {
         let [diagonal, value] =
             edge_equation(memory, ends, [pa, pb], rest_length, direction, &phase);
+        // Coupling with the edge before: -(1 + damping) w_a (n_before . n), multiplied by the
+        // cosine in the solve.
         equation = [diagonal, -(1.0 + phase.damping) * pa[3], equation[2], 1.0];
         right = value;
     }

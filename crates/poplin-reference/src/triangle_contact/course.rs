@@ -32,10 +32,12 @@ pub(super) fn course(
     longest: f32,
     may_hold: bool,
 ) -> Course {
+    // See above: both ends deviate by up to a slack.
     let cross = reach.cross + 2.0 * slack;
     let push = (reach.push + 0.5 * slack).max(cross);
     let cross = cross + longest * length3(speed);
     let [push, cross] = [push, cross].map(|it| ROUNDING[0] * it);
+    // The sign carries the flag.
     let cross = if may_hold { cross } else { -cross };
     [anchor.extend(push).to_array(), speed.extend(cross).to_array(), [slack, 0.0, 0.0, 0.0]]
 }
@@ -92,6 +94,7 @@ fn stays_above(pairs: &[Candidate], courses: &[Course], rest: &[Vec3], span: &Sp
         let delta = Vec3::from_slice(&own[0]) - Vec3::from_slice(&other[0]);
         let speed = Vec3::from_slice(&own[1]) - Vec3::from_slice(&other[1]);
         let reach = own[0][3] + other[0][3] + own[1][3].abs() + other[1][3].abs();
+        // Heights over the plane at both ends; linear in between.
         let heights = span.times.map(|time| {
             let at = delta + speed * time;
             normal.dot(at) - ROUNDING[1] * at.abs().element_sum()
@@ -149,7 +152,9 @@ fn stays_far<S: Simd>(
     let rest = rest + f32x8::splat(simd, TRIANGLE_EAGER * span.reserve);
     let closer = Real::greater(rest, f32x8::splat(simd, 2.0 * span.reserve) + more) + more;
     let push = Real::lesser(closer * f32x8::splat(simd, ROUNDING[0]), push);
+    // Largest relative move in one round.
     let moves = against(is_face, &steps) * f32x8::splat(simd, ROUNDING[0] * span.longest);
+    // Rounding grows with the coordinates.
     let size = sides.size + k.0[0].abs() + k.0[1].abs() + k.0[2].abs();
     out_of_reach(is_face, (between, normal), push, moves, &steps, size)
 }

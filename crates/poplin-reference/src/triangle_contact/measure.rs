@@ -139,6 +139,7 @@ impl TriangleContact {
         let kind = |index: &u32| self.candidates[*index as usize].kind;
         for run in near.chunk_by(|a, b| kind(a) == kind(b)) {
             for some in run.chunks(LANES) {
+                // Unused lanes repeat the last pair.
                 let last = some.len() - 1;
                 let lanes =
                     std::array::from_fn(|lane| &self.candidates[some[lane.min(last)] as usize]);
@@ -250,6 +251,7 @@ impl TriangleContact {
             is_met = !self.misses(&corners, first_count);
         }
         let [x, y, z] = normal.0;
+        // A zero normal marks simplices that touch.
         let touches = x.is_equal(zero) & y.is_equal(zero) & z.is_equal(zero);
         // Change of the distance in this round, without contact.
         let change = normal.dot3(mixed(&weights, corners.step));
@@ -260,6 +262,7 @@ impl TriangleContact {
         for (k, coming) in coming.iter_mut().enumerate() {
             let along = normal.dot3(corners.step[k]);
             *coming = if k < first_count { -along } else { along };
+            // max(0, coming)
             *coming = Real::select(corners.may_hold[k], coming.greater(zero), *coming);
         }
         let (first, second) = coming.split_at(first_count);
@@ -276,6 +279,8 @@ impl TriangleContact {
             let weights = [weights[0][lane], weights[1][lane], weights[2][lane], weights[3][lane]];
             let vector = |[x, y, z]: &[f32x8<S>; 3]| Vec3::new(x[lane], y[lane], z[lane]);
             let delta = vector(&closest.delta.0);
+            // Most pairs own their closest points by their weights; the others ask which face owns
+            // the feature.
             let speaks = is(speaks) || candidate.speaks(&weights, delta, &self.start);
             let is_active = speaks && !is(touches);
             let is_near = is(is_near);

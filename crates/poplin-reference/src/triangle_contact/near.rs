@@ -106,6 +106,7 @@ fn far<S: Simd>(
     let rest = rest + f32x8::splat(simd, TRIANGLE_EAGER * reserve);
     let closer =
         Real::greater(rest, f32x8::splat(simd, 2.0 * reserve)) * f32x8::splat(simd, ROUNDING[0]);
+    // The smaller of rest distance and contact distance.
     let push = Real::lesser(closer, push);
     let steps = corners::<S, 2>(simd, &rows, points, 1);
     let moves = against(is_face, &steps) * f32x8::splat(simd, ROUNDING[0]);

@@ -83,8 +83,10 @@ impl Candidate {
         let row = |row: u32| at[row as usize];
         let begin = row(self.rows[1 + side]);
         let edge = row(self.rows[1 + (side + 1) % 3]) - begin;
+        // arm: from the closest point to the opposite corner of the neighbour
         let arm = row(beyond) - (row(self.rows[0]) - delta);
         let square = dot3(edge, edge);
+        // height = arm - edge (arm . edge) / |edge|^2
         let part = if square > 0.0 { dot3(arm, edge) / square } else { 0.0 };
         // height: in the plane of the neighbouring face, perpendicular to the side
         let height = arm - edge * part;
@@ -156,6 +158,7 @@ impl TriangleContact {
 fn rest_distance<V: Vector>(kind: Kind, at: [V; 4], radius: [V::Real; 4]) -> V::Real {
     let [p, q, r, s] = radius;
     let zero = p.all(0.0);
+    // Largest radius of each side, an upper bound on the contact distance.
     let thickness = if first_count(kind) == 1 {
         p.greater(zero) + q.greater(r).greater(s)
     } else {
@@ -192,6 +195,7 @@ fn box_square<V: Vector>(kind: Kind, [a, b, c, d]: [V; 4]) -> V::Real {
         } else {
             (first_low, first_high) = (a[k].lesser(b[k]), a[k].greater(b[k]));
         }
+        // Gap of the two intervals along an axis.
         let between = (first_low - high).greater(low - first_high).greater(zero);
         sum = sum + between * between;
     }

@@ -194,6 +194,7 @@ impl<R: Real> Path<R> {
     #[inline(always)]
     pub fn misses(&self, other: &Self) -> R::Mask {
         let facing = other.facing();
+        // Separating axis test over all axes.
         let mut misses = are_apart(&self.ranges[0], &facing.0[0]);
         for (own, facing) in self.ranges.iter().zip(&facing.0).skip(1) {
             misses = misses | are_apart(own, facing);

@@ -155,6 +155,7 @@ impl TriangleContact {
                 sum += pair.weights[k] * pair.weights[k] * inverse_mass[row] * count;
             }
             pair.compliance = if sum > 0.0 { 1.0 / sum } else { 0.0 };
+            // Pairs of immovable rows cannot push.
             pair.is_active = sum > 0.0;
         }
         self.block();
@@ -214,6 +215,7 @@ impl TriangleContact {
         }
         self.gather(false);
         for iteration in 0..iterations + TRIANGLE_MORE_ITERATIONS {
+            // More iterations only while pins or colliders press a pair.
             if iteration >= iterations && !self.is_pressed() {
                 break;
             }

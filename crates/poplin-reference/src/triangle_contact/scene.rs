@@ -44,6 +44,7 @@ impl TriangleContact {
                 }
                 self.drop_lists();
             }
+            // Other bodies: rows are assigned again, and multipliers follow the bodies that stay.
             SceneChange::Bodies(indices) => {
                 let held = std::mem::take(&mut self.held);
                 let held = if is_first { held } else { renamed_multipliers(&held, indices) };
@@ -82,6 +83,7 @@ impl TriangleContact {
         for (index, body) in self.bodies.iter().enumerate() {
             let rows = body.rows.clone();
             if let (Some(cloth), Some(member)) = (cloths.get(index), members.get(index)) {
+                // A sleeping or faulty cloth is an obstacle that does not move.
                 let is_held = is_held(member.feedback);
                 for (row, particle) in rows.zip(member.current.iter()) {
                     let position = in_world(cloth, particle);
@@ -114,6 +116,7 @@ impl TriangleContact {
                 if self.inverse_mass[row] == 0.0 {
                     continue;
                 }
+                // Only the change by contact is written.
                 let push = local(self.start[row] - self.wanted[row]);
                 let carry = local(self.carry[row]);
                 for k in 0..3 {

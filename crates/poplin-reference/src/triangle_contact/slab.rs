@@ -95,6 +95,7 @@ impl<S: Simd> Sides<S> {
     #[inline(always)]
     pub(super) fn new(is_face: mask32x8<S>, [a, b, c, d]: [Wide<S>; 4]) -> Self {
         let half = a.0[0].all(0.5);
+        // Relative to corner c, which is 0 from here on.
         let (x, y, z) = (a - c, b - c, d - c);
         let mut size = half.all(0.0);
         for k in 0..3 {
@@ -115,6 +116,8 @@ impl<S: Simd> Sides<S> {
         let ([x, y], [z, w]) = (self.first, self.second);
         let zero = self.size.all(0.0);
         let none = Wide([zero; 3]);
+        // Alternating projections approach the closest points of two lines; any direction gives a
+        // valid bound.
         let on_second = project(self.middle, none, z);
         let on_first = project(on_second, x, y - x);
         let on_second = project(on_first, none, z);
@@ -126,6 +129,8 @@ impl<S: Simd> Sides<S> {
     #[inline(always)]
     pub(super) fn between(&self, along: Wide<S>) -> f32x8<S> {
         let ([x, y], [z, w]) = (self.first, self.second);
+        // Lowest projection of the first side minus the highest of the second; corner c projects to
+        // 0.
         let low = Real::lesser(along.dot3(x), along.dot3(y));
         low - Real::greater(self.size.all(0.0), Real::greater(along.dot3(z), along.dot3(w)))
     }

@@ -304,6 +304,7 @@ impl<const N: usize> Tree<N> {
             while let Some(leaf) = walk.next(simd, others, &around, from) {
                 let items = others.leaf(leaf);
                 let all = lanes_of(&items);
+                // Which of this leaf's simplices may meet the other leaf at all.
                 let near = self.levels[0][node].meets(simd, &others.around[leaf].facing(), lanes);
                 for lane in bits(near) {
                     let mut some = all;
@@ -375,6 +376,7 @@ impl Walk {
             let child = node * LANES + children.trailing_zeros() as usize;
             let below = self.level - 1;
             // A NaN path meets even the unused children of a node.
+            // 3 bits of the leaf index per level.
             if child < from >> (3 * below) || child >= tree.levels[below].len() {
                 continue;
             }

@@ -176,7 +176,7 @@ pub(super) fn factor_chain(memory: &mut ClothMemory<'_>, chain: u32) {
             diagonal = cofactors / determinant;
             beside = minors / determinant;
         } else {
-            // The pivot lost its definiteness to rounding: Jacobi instead of the block.
+            // Without rounding no determinant is below 1: the diagonal stands in for the block.
             diagonal = 1.0 / (1.0 + own_diagonal * scale);
             beside = Vec3::ZERO;
         }

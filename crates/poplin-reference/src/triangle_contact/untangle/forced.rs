@@ -105,6 +105,7 @@ impl TriangleContact {
                         let mut crosses = false;
                         body.still_faces.visit(&Path::between(&[a, b]), |_, corners| {
                             let corners = corners.map(|corner| body.rows.start + corner as usize);
+                            // Tested in f64.
                             crosses |= corners
                                 .iter()
                                 .all(|&row| self.is_fixed(row) && !ends.contains(&row))
@@ -125,6 +126,7 @@ impl TriangleContact {
             let moved = rows.map(|row| ((self.target[row] - self.start[row]).length(), row));
             moved.max_by(|a, b| a.0.total_cmp(&b.0)).unwrap_or((0.0, 0))
         };
+        // Each body by itself, and both orders of each pair.
         let own = (0..self.bodies.len() as u32).map(|index| [index, index]);
         let pairs = own.chain(near.iter().flat_map(|&[a, b]| [[a, b], [b, a]]));
         let speeds: Vec<(f32, usize)> = (0..self.bodies.len()).map(fastest).collect();

@@ -50,6 +50,7 @@ impl TriangleContact {
             if other.is_cloth() {
                 self.shorten(tangle, crossings, &mut own);
                 for (all, own) in all.iter_mut().zip(&mut own) {
+                    // Each tangle contributes at most 1 per row.
                     *all += std::mem::take(own).clamp_length_max(1.0) * strength;
                 }
                 continue;

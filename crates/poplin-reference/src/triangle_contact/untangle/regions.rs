@@ -111,6 +111,7 @@ impl TriangleContact {
             ..Tangle::default()
         };
         for crossing in crossings {
+            // For a self-intersection both sides are body 0.
             let own = usize::from(crossing.side);
             let other = if pair[0] == pair[1] { own } else { 1 - own };
             for row in crossing.ends {
@@ -225,6 +226,7 @@ fn wrong_side(surface: &Surface, cut: &[u32]) -> Vec<u32> {
     let mut is_other: Vec<Option<bool>> = vec![None; count];
     let mut stack = Vec::new();
     let mut wrong = vec![false; count];
+    // Two-coloring of the components: crossing a contour changes the color.
     for first in ties.iter().map(|tie| tie.0) {
         if is_other[first as usize].is_some() {
             continue;
