@@ -20,7 +20,7 @@ impl<W: Workers + Clone + Send + Sync> LaneEngine<W> {
         self.forced_parts = Some(count.max(1));
     }
 
-    /// Advances every cloth's clock and packs the frame's constants; [`ReferenceEngine::run_part`]
+    /// Advances every cloth's clock and packs the frame's constants; [`Self::run_part`]
     /// then simulates it.
     ///
     /// # Errors
