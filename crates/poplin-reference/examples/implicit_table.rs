@@ -1,10 +1,11 @@
-//! What the implicit solver takes on a sheet that swings: `cargo run --release -p poplin-reference --features oracle --example
-//! implicit_table [frame|newton|contact [SIDE]]`.
+//! Cost of the implicit solver on a swinging sheet: `cargo run --release -p poplin-reference
+//! --features oracle --example implicit_table [frame|newton|contact [SIDE]]`.
 //!
-//! `frame` prints CSV of strains, steps and iterations a frame by step control, over 2 s: the table of section 5 of the design.
-//! `newton` prints CSV of one step of states of that swing: iterations and times of conjugate gradients, and of Newton's method
-//! preconditioned by blocks and by fibers, to a tenth of a step of gravity. `contact` prints CSV of a free sheet that falls onto a
-//! sphere with and without planes in the potential, by steps and by the largest growth of a step.
+//! `frame` prints CSV of strains, steps and iterations per frame by step control, over 2 s: the
+//! table of section 5 of the design. `newton` prints CSV of one step from states of that swing:
+//! iterations and times of conjugate gradients, and of Newton's method preconditioned by blocks and
+//! by fibers, to a tenth of a step of gravity. `contact` prints CSV of a free sheet that falls onto
+//! a sphere with and without planes in the potential, by steps and by the largest growth of a step.
 
 #![expect(clippy::print_stdout, reason = "the table is what it is for")]
 
@@ -16,7 +17,8 @@ use poplin_reference::oracle::implicit::{
     minimize_by_newton, triangle_masses,
 };
 
-/// A level sheet of 1 m and 0.2 kg that two corners hold, of springs of K and G [N/m] and face angles of 1e-5 N m.
+/// Level sheet of 1 m and 0.2 kg held by two corners, with springs of K and G [N/m] and face angles
+/// of 1e-5 N m.
 fn hung_sheet(side: usize, stretch: f64, shear: f64) -> ImplicitSimulation {
     let grid = GridSheet::square(side);
     let (rest, triangles) = (grid.positions(), grid.triangles());
@@ -37,7 +39,7 @@ fn fixed(substeps: u32, iterations: usize) -> ImplicitSettings {
     ImplicitSettings { control, iterations, ..ImplicitSettings::default() }
 }
 
-/// Strains of the springs along threads and across them, appended.
+/// Appends the strains of the springs along threads and across them.
 fn append_strains(simulation: &ImplicitSimulation, side: usize, strains: &mut [Vec<f64>; 2]) {
     for element in &simulation.cloth.stretch {
         let Law::Spring(spring) = element.law else { continue };
@@ -49,7 +51,7 @@ fn append_strains(simulation: &ImplicitSimulation, side: usize, strains: &mut [V
     }
 }
 
-/// The 99th percentile in per cent.
+/// Returns the 99th percentile in per cent.
 fn percentile(values: &mut [f64]) -> f64 {
     values.sort_by(f64::total_cmp);
     100.0 * values[values.len() * 99 / 100]
@@ -110,7 +112,7 @@ fn print_frame_table(sides: &[usize]) {
     }
 }
 
-/// Least and largest.
+/// Returns the minimum and the maximum.
 fn range<T: PartialOrd + Copy + std::fmt::Display>(values: &[T]) -> String {
     let least = values.iter().copied().reduce(|a, b| if b < a { b } else { a });
     let largest = values.iter().copied().reduce(|a, b| if b > a { b } else { a });
@@ -183,7 +185,7 @@ fn print_contact(side: usize, rate: u32, has_planes: bool, growth: f64) {
     simulation.settings = ImplicitSettings { growth, ..fixed(1, 2000) };
     let center = [0.5, 0.5, -radius - 0.02];
     let step = 1.0 / f64::from(rate);
-    // What a particle at x is to be moved by.
+    // Push of a particle at x.
     let push = |x: [f64; 3]| {
         let d: [f64; 3] = [0, 1, 2].map(|k| x[k] - center[k]);
         let length = d.iter().map(|d| d * d).sum::<f64>().sqrt();
@@ -215,7 +217,7 @@ fn print_contact(side: usize, rate: u32, has_planes: bool, growth: f64) {
             let slide: [f64; 3] = [0, 1, 2].map(|k| u[k] - along * outward[k]);
             let speed = slide.iter().map(|s| s * s).sum::<f64>().sqrt();
             let kept = 1.0 - (friction * reaction / speed.max(1e-12)).min(1.0);
-            // Friction slows down what follows; the push moves the particle and its displacement.
+            // Friction slows the next step; the push moves the particle and its displacement.
             simulation.positions[i] = [0, 1, 2].map(|k| x[k] + delta[k]);
             simulation.displacements[i] =
                 [0, 1, 2].map(|k| kept * slide[k] + along * outward[k] + delta[k]);

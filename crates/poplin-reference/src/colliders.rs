@@ -10,23 +10,29 @@ use crate::geometry::{Cone, cone_between};
 use crate::math::{cross3, dot3, guarded_square, particle as pack, xyz};
 use crate::stage::implicit::borne_push;
 
-/// Contacts of one particle with some shapes in one stage.
+/// Accumulated contacts of one particle with some shapes in one stage.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Contacts {
+    /// Sum of the exits \[m\].
     pub(crate) push: Vec3,
+    /// Number of contacts.
     pub(crate) count: f32,
+    /// Sum of the displacements of the shapes in this iteration \[m\].
     pub(crate) travel: Vec3,
+    /// Sum of the advances of planes towards the particle in this iteration \[m\].
     pub(crate) approach: f32,
+    /// Largest friction factor of the shapes.
     pub(crate) friction_factor: f32,
 }
 
 impl ClothMemory<'_> {
-    /// Whether a stage runs.
+    /// Tests whether a stage is active.
     pub fn runs(&self, stage: Stage) -> bool {
         StageMask(self.registers.stages).contains(stage)
     }
 
-    /// Adds the exit from a shape; indices count spheres, then capsules, convexes, boxes, triangles.
+    /// Adds the exit from a shape; indices count spheres, then capsules, convexes, boxes,
+    /// triangles.
     #[inline]
     pub(crate) fn add_contact(&self, contacts: &mut Contacts, shape: u32, exit: Vec3) {
         let begin = self.cloth.colliders.friction_factor_begin;
@@ -58,19 +64,19 @@ impl ClothMemory<'_> {
         self.input_pool[(self.cloth.colliders.number_begin + (k >> 2)) as usize][(k & 3) as usize]
     }
 
-    /// First prepared row of sphere s: where it is, then where it was one iteration ago.
+    /// First prepared row of sphere s: its current state, then that of the last iteration.
     #[inline]
     pub fn sphere_row(&self, s: u32) -> u32 {
         self.cloth.colliders.prepared_begin + SPHERE_ROWS * s
     }
 
-    /// Sphere s now.
+    /// Current center and radius of sphere s.
     #[inline]
     pub fn load_sphere(&self, s: u32) -> [f32; 4] {
         self.load_scratch(self.sphere_row(s))
     }
 
-    /// How far sphere s moved in this iteration.
+    /// Displacement of sphere s in this iteration \[m\].
     pub fn sphere_move(&self, s: u32) -> Vec3 {
         let row = self.sphere_row(s);
         xyz(self.load_scratch(row)) - xyz(self.load_scratch(row + 1))
@@ -82,7 +88,7 @@ impl ClothMemory<'_> {
         self.sphere_row(self.cloth.colliders.sphere_count) + CAPSULE_ROWS * c
     }
 
-    /// The cone whose three rows begin at `row`.
+    /// Loads the cone whose three rows begin at `row`.
     #[inline]
     pub fn load_cone(&self, row: u32) -> Cone {
         let [first, second, third] = [0, 1, 2].map(|k| self.load_scratch(row + k));
@@ -121,6 +127,7 @@ impl ClothMemory<'_> {
         shapes.sphere_count + shapes.capsule_count + shapes.plane_count + shapes.box_count
     }
 
+    /// Interpolated center and radius of sphere s at a fraction of the frame.
     fn sphere_at(&self, s: u32, fraction: f32) -> [f32; 4] {
         self.load_at(
             self.cloth.colliders.sphere_start,
@@ -130,7 +137,8 @@ impl ClothMemory<'_> {
         )
     }
 
-    /// Whether the box of the tree node whose two rows begin at `row` meets the box from `low` to `high`.
+    /// Tests whether the box of a tree node, whose two rows begin at `row`, overlaps the box from
+    /// `low` to `high`.
     #[inline]
     pub fn meets_node(&self, row: u32, low: Vec3, high: Vec3) -> bool {
         let node_low = xyz(self.input_row(row));
@@ -143,20 +151,20 @@ impl ClothMemory<'_> {
             && low.z <= node_high.z
     }
 
-    /// The node to continue with if this one is missed.
+    /// Next node if the box of this one is missed.
     #[inline]
     pub fn node_escape(&self, row: u32) -> u32 {
         self.input_pool[row as usize][3]
     }
 
-    /// 1 + the item of a leaf, 0 for an inner node.
+    /// Item of a leaf plus 1, 0 for an inner node.
     #[inline]
     pub fn node_item(&self, row: u32) -> u32 {
         self.input_pool[row as usize + 1][3]
     }
 
-    /// Walks a tree without a stack, from `node` on: 1 + the next item whose box meets the box from `low` to `high`, 0 at the
-    /// end.
+    /// Traverses a tree without a stack from `node` on. Returns 1 + the next item whose box
+    /// overlaps the box from `low` to `high`, 0 at the end.
     #[inline]
     pub fn next_item(&self, begin: u32, count: u32, node: &mut u32, low: Vec3, high: Vec3) -> u32 {
         let mut item = 0;
@@ -173,6 +181,7 @@ impl ClothMemory<'_> {
     }
 }
 
+/// Stores the cone between the spheres of capsule c at a fraction of the frame.
 fn prepare_cone(memory: &mut ClothMemory<'_>, c: u32, fraction: f32, row: u32) {
     let [a, b] = memory.capsule_ends(c);
     let cone = cone_between(memory.sphere_at(a, fraction), memory.sphere_at(b, fraction));
@@ -181,12 +190,15 @@ fn prepare_cone(memory: &mut ClothMemory<'_>, c: u32, fraction: f32, row: u32) {
     memory.store_scratch(row + 2, [cone.radius, cone.cosine_square, 0.0, 0.0]);
 }
 
+/// Stores the outward unit normal of a pair of box faces spanned by a and b, and the thickness
+/// between them.
 fn prepare_face(memory: &mut ClothMemory<'_>, a: Vec3, b: Vec3, edge: Vec3, row: u32) {
     let normal = cross3(a, b);
     let area_square = dot3(normal, normal);
     let mut face = [0.0; 4];
     if area_square > MIN_NORMAL_SQUARE {
         let unit = normal / area_square.sqrt();
+        // Points outwards even for a left-handed box.
         let thickness = dot3(unit, edge);
         face = if thickness < 0.0 { pack(-unit, -thickness) } else { pack(unit, thickness) };
     }
@@ -229,7 +241,7 @@ pub(crate) fn prepare_shape(memory: &mut ClothMemory<'_>, shape: u32) {
     }
 }
 
-/// Moves particle i, now at x, out of the shapes that it touches, and applies friction; see the shader.
+/// Moves particle i, at position x, out of the shapes that it touches, and applies friction.
 pub(crate) fn resolve_contacts(
     memory: &mut ClothMemory<'_>,
     i: u32,
@@ -251,13 +263,17 @@ pub(crate) fn resolve_contacts(
                 let [fraction, lost] = push_fractions(memory, displacement, contacts);
                 made.push *= fraction;
                 position = x + push * fraction;
+                // Moving the previous position along removes this part of the push from the
+                // velocity.
                 before += push * lost;
             }
             if has_friction {
                 if memory.runs(Stage::Implicit) {
+                    // The solve has borne a part of the contact force: friction acts on the sum.
                     made.push *= 1.0 + borne_push(memory, i, push) / guarded_square(push).sqrt();
                 }
                 let slide = friction_slide(memory, displacement, &made);
+                // Friction either holds the particle in place or only changes its velocity.
                 if memory.cloth.colliders.friction_holds != 0 {
                     position -= slide;
                 } else {
@@ -272,13 +288,14 @@ pub(crate) fn resolve_contacts(
     }
 }
 
-/// Whether a push may be longer than one iteration makes it.
+/// Tests whether a push exceeds the depenetration step of one iteration.
 pub(crate) fn is_deep(memory: &ClothMemory<'_>, push: Vec3) -> bool {
     let limit = memory.cloth.colliders.depenetration_step;
     dot3(push, push) > limit * limit
 }
 
-/// Which fraction of a deep push is made in this iteration, and which leaves no velocity behind; see the shader.
+/// Returns the fraction of a deep push that this iteration applies, and the fraction that adds no
+/// velocity.
 pub(crate) fn push_fractions(
     memory: &ClothMemory<'_>,
     displacement: Vec3,
@@ -287,6 +304,7 @@ pub(crate) fn push_fractions(
     let push = contacts.push / contacts.count;
     let length = dot3(push, push).sqrt();
     let relative = displacement - contacts.travel / contacts.count;
+    // Speed of the particle into the shape, along the push.
     let inward = contacts.approach / contacts.count - dot3(relative, push) / length;
     let allowed = inward.max(0.0) + memory.cloth.colliders.depenetration_step;
     if length > allowed {
@@ -296,7 +314,8 @@ pub(crate) fn push_fractions(
     }
 }
 
-/// What friction takes off the slide of a particle that moved by `displacement` in this iteration and touches shapes.
+/// Returns the part of the tangential displacement that friction removes from a particle that moved
+/// by `displacement` in this iteration.
 pub(crate) fn friction_slide(
     memory: &ClothMemory<'_>,
     displacement: Vec3,
@@ -308,13 +327,16 @@ pub(crate) fn friction_slide(
     if push_square > 0.0 {
         let slop_square =
             memory.cloth.colliders.friction_slop * memory.cloth.colliders.friction_slop;
+        // The slop regularizes both lengths.
         let normal_square = slop_square + push_square;
         let along = dot3(relative, contacts.push) / normal_square;
+        // The slop keeps both directions defined for vanishing pushes and motions.
         let tangent = relative - contacts.push * along;
         let tangent_square = slop_square + dot3(tangent, tangent);
         if tangent_square > 0.0 {
             let push = push_square / normal_square.sqrt() / contacts.count;
             let friction = memory.cloth.colliders.friction * contacts.friction_factor;
+            // |slide| <= friction |push| (Coulomb), and at most all of the tangential motion
             let limit = friction * push / tangent_square.sqrt();
             slide = tangent * limit.min(1.0);
         }

@@ -5,7 +5,7 @@ use poplin_layout::EPSILON;
 
 use crate::math::{dot3, guarded_square, xyz};
 
-/// The side of a tapered capsule; see the shader.
+/// Lateral surface of a tapered capsule; fields as in the shader.
 #[derive(Debug, Clone, Copy)]
 #[expect(missing_docs, reason = "the fields are those of the shader's struct")]
 pub struct Cone {
@@ -17,7 +17,7 @@ pub struct Cone {
     pub cosine_square: f32,
 }
 
-/// Where a point is to a cone; the CONE constants of the shader.
+/// Position of a point relative to a cone; the CONE constants of the shader.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Side {
     Off,
@@ -27,7 +27,7 @@ pub(crate) enum Side {
     Inside,
 }
 
-/// Where a point is relative to a cone.
+/// Contact of a point with a cone.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ConeTouch {
     pub(crate) push: Vec3,
@@ -35,11 +35,12 @@ pub(crate) struct ConeTouch {
     pub(crate) along: f32,
 }
 
-/// The cone that touches two spheres.
+/// Returns the cone tangent to two spheres.
 pub(crate) fn cone_between(a: [f32; 4], b: [f32; 4]) -> Cone {
     let half_axis = (xyz(b) - xyz(a)) * 0.5;
     let growth = (b[3] - a[3]) * 0.5;
     let length_square = dot3(half_axis, half_axis);
+    // The tangent line makes a right triangle with the axis: side^2 = half_axis^2 - growth^2.
     let side_square = length_square - growth * growth;
     let center = (xyz(b) + xyz(a)) * 0.5;
     let mut cone = Cone {
@@ -50,6 +51,7 @@ pub(crate) fn cone_between(a: [f32; 4], b: [f32; 4]) -> Cone {
         radius: 0.0,
         cosine_square: 0.0,
     };
+    // Otherwise one sphere contains the other, and there is no cone.
     if side_square > EPSILON * length_square {
         let half_length = length_square.sqrt();
         let side = side_square.sqrt();
@@ -57,24 +59,27 @@ pub(crate) fn cone_between(a: [f32; 4], b: [f32; 4]) -> Cone {
         cone.half_length = half_length;
         cone.axis = half_axis / half_length;
         cone.slope = growth / side;
+        // Radius at the middle: mean radius over the cosine of the slope.
         cone.radius = (growth + a[3]) * half_length / side;
         cone.cosine_square = 1.0 - sine * sine;
     }
     cone
 }
 
-/// Where x is relative to a cone, and the shortest exit through its side.
+/// Returns the position of x relative to a cone and its shortest exit through the lateral surface.
 pub(crate) fn touch_cone(cone: &Cone, x: Vec3) -> ConeTouch {
     let mut touch = ConeTouch { push: Vec3::ZERO, side: Side::Off, along: 0.0 };
     if cone.half_length > 0.0 {
         let d = x - cone.center;
         let along = dot3(d, cone.axis);
+        // Cone surface: radius(along) = radius + slope * along, across = distance from the axis.
         let radius = (along * cone.slope + cone.radius).max(0.0);
         let across_square = (dot3(d, d) - along * along).max(EPSILON);
         touch.side = Side::Outside;
         touch.along = along;
         if radius * radius > across_square {
             let across = across_square.sqrt();
+            // The surface normal through x meets the axis at the foot.
             let foot = along + cone.slope * across;
             touch.side = Side::Inside;
             if foot < -cone.half_length {
@@ -89,14 +94,14 @@ pub(crate) fn touch_cone(cone: &Cone, x: Vec3) -> ConeTouch {
     touch
 }
 
-/// Position along the axis from which the side pushes x.
+/// Returns the position along the axis from which the lateral surface pushes x.
 pub(crate) fn foot_on_cone(cone: &Cone, x: Vec3) -> f32 {
     let d = x - cone.center;
     let along = dot3(d, cone.axis);
     along + cone.slope * (dot3(d, d) - along * along).max(EPSILON).sqrt()
 }
 
-/// A hit of a moving point and a moving sphere or cone within an iteration; see the shader.
+/// Impact of a moving point on a moving sphere or cone within an iteration.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Impact {
     pub(crate) is_hit: bool,
@@ -104,32 +109,38 @@ pub(crate) struct Impact {
     pub(crate) rest: f32,
 }
 
-/// When a point enters a sphere (or the circle of a cone) whose radius and position change linearly; see the shader.
+/// Finds the time at which a point enters a sphere (or the circle of a cone) whose radius and
+/// position change linearly.
 pub(crate) fn find_impact(before: Vec3, now: Vec3, radius_before: f32, radius_now: f32) -> Impact {
+    // |p|^2 - r^2 at the start (pp), mixed (pc) and at the end (cc)
     let pp = dot3(before, before) - radius_before * radius_before;
     let pc = dot3(before, now) - radius_before * radius_now;
     let cc = guarded_square(now) - radius_now * radius_now;
+    // |p(t)|^2 = r(t)^2 with p and r linear in t is a quadratic equation.
     let discriminant = pc * pc - cc * pp;
     let half_b = pc - pp;
     let minus_a = pc - cc + half_b;
     let mut impact = Impact::default();
     if discriminant >= 0.0 && minus_a < -EPSILON {
         let root = discriminant.sqrt();
+        // First root; a point that starts inside enters at once.
         let entry = (half_b + root).min(0.0);
         let radius = radius_before + half_b / minus_a * (radius_now - radius_before);
         let behind = minus_a - entry;
         impact.time = entry / minus_a;
+        // Paths that miss the center by more than 0.8 radii only graze: 0.36 = 1 - 0.8^2.
         impact.is_hit =
             impact.time < 1.0 && half_b < 0.0 && discriminant > -0.36 * minus_a * radius * radius;
         impact.rest = behind / minus_a;
         if impact.rest > EPSILON {
+            // Long paths are shortened so that the point stays on its side of the middle.
             impact.rest *= behind / (behind - root);
         }
     }
     impact
 }
 
-/// Barycentric coordinates (v, w) of the point of a triangle that is nearest to a point; see the shader.
+/// Returns the barycentric weights (v, w) of the point of a triangle that is closest to p.
 pub(crate) fn closest_on_triangle(p: Vec3, ab: Vec3, ac: Vec3) -> Vec2 {
     let d1 = dot3(ab, p);
     let d2 = dot3(ac, p);
@@ -143,6 +154,7 @@ pub(crate) fn closest_on_triangle(p: Vec3, ab: Vec3, ac: Vec3) -> Vec2 {
     let va = d3 * d6 - d5 * d4;
     let vb = d5 * d2 - d1 * d6;
     let vc = d1 * d4 - d3 * d2;
+    // Voronoi regions of the corners, then of the sides, then the face (Ericson 2005, 5.1.5).
     if d1 <= 0.0 && d2 <= 0.0 {
         Vec2::ZERO
     } else if d3 >= 0.0 && d4 <= d3 {

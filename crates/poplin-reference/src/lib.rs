@@ -1,10 +1,13 @@
-//! The CPU side of poplin: a lane-structured mirror of the GPU kernels, which `poplin-cpu` makes wide, and an f64 oracle.
+//! CPU side of poplin: a lane-structured twin of the GPU kernels, which `poplin-cpu` vectorizes,
+//! and an f64 oracle.
 //!
-//! [`stage`] mirrors `shaders/stage` function by function in the same order of arithmetic over the same packed buffers, so they
-//! round alike; [`kernel`] runs the functions by the schedule of `poplin-layout`, with which a test compares the shader.
-//! [`Team`] runs an interval between two barriers lane by lane in any order: orders that disagree are a race.
-//! [`LaneEngine`] steps many cloths in parallel, each by one of the [`Workers`]; [`ReferenceEngine`] does so with one lane each.
-//! [`oracle`] holds every constraint again in `f64`, in its plainest form.
+//! [`stage`] mirrors `shaders/stage` function by function with the same order of arithmetic on the
+//! same packed buffers, so both round alike. [`kernel`] runs these functions by the
+//! schedule of `poplin-layout`, which a test compares with the shader. [`Team`] runs the interval
+//! between two barriers lane by lane in any order: orders with different results reveal a race.
+//! [`LaneEngine`] steps many cloths in parallel, each by one of the [`Workers`];
+//! [`ReferenceEngine`] uses one lane per cloth. [`oracle`] implements every constraint a second
+//! time in `f64`, in its plainest form.
 
 mod colliders;
 pub mod contact;

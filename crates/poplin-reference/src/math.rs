@@ -21,26 +21,26 @@ pub fn length3(a: Vec3) -> f32 {
     dot3(a, a).sqrt()
 }
 
-/// A vector, shortened to a length if it is longer.
+/// Returns a vector, shortened to the length `most` if it is longer.
 #[inline]
 pub fn shorten(a: Vec3, most: f32) -> Vec3 {
     let length = length3(a);
     if length > most { a * (most / length) } else { a }
 }
 
-/// x in 0..=1, 0 if it is NaN; 0 has no sign.
+/// Clamps x to 0..=1; NaN becomes 0, and 0 is positive.
 #[inline]
 pub fn clamp_unit(x: f32) -> f32 {
     if x > 0.0 { x.min(1.0) } else { 0.0 }
 }
 
-/// EPSILON + |d|^2, in the order of additions of the shader.
+/// Returns EPSILON + |d|^2, in the order of additions of the shader.
 #[inline]
 pub fn guarded_square(d: Vec3) -> f32 {
     EPSILON + d.x * d.x + d.y * d.y + d.z * d.z
 }
 
-/// Whether a coordinate is NaN, infinite or beyond [`MAX_COORDINATE`].
+/// Tests whether a coordinate is NaN, infinite or beyond [`MAX_COORDINATE`].
 #[inline]
 pub fn is_faulty(position: Vec3) -> bool {
     let sane = position.x.abs() <= MAX_COORDINATE
@@ -49,10 +49,11 @@ pub fn is_faulty(position: Vec3) -> bool {
     !sane
 }
 
-/// 2^x for x <= 0 with only + - * and bit operations; see the shader for the derivation.
+/// Returns 2^x for x <= 0 with only + - * and bit operations; see the shader for the derivation.
 #[inline]
 pub fn exp2_portable(x: f32) -> f32 {
     let clamped = x.max(-126.0);
+    // 2^x = 2^whole 2^f, |f| <= 1/2: polynomial for 2^f, exponent bits for 2^whole
     let whole = (clamped + 0.5).floor();
     let f = clamped - whole;
     let mut series = 1.540_353e-4;
@@ -77,13 +78,15 @@ pub const ARCTAN: [f32; 8] = [
     0.333_331_47,
 ];
 
-/// Angle of the point (x, y) in -PI..=PI, 0 at the origin; see the shader for the derivation.
+/// Returns the angle of the point (x, y) in -PI..=PI, 0 at the origin; see the shader for the
+/// derivation.
 #[inline]
 pub fn atan2_portable(y: f32, x: f32) -> f32 {
     let far = x.abs().max(y.abs());
     if far == 0.0 {
         return 0.0;
     }
+    // atan on 0..=1, then reflected into the octant of the point
     let slope = x.abs().min(y.abs()) / far;
     let square = slope * slope;
     let mut series = ARCTAN[0];
@@ -111,7 +114,7 @@ pub fn xyz(particle: [f32; 4]) -> Vec3 {
     Vec3::new(particle[0], particle[1], particle[2])
 }
 
-/// A particle from position and inverse mass.
+/// Packs a particle from position and inverse mass.
 #[inline]
 pub fn particle(position: Vec3, w: f32) -> [f32; 4] {
     [position.x, position.y, position.z, w]

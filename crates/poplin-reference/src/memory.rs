@@ -1,4 +1,4 @@
-//! What one workgroup sees: the packed buffers and its own state. Twin of `shaders/state`.
+//! State of one workgroup: the packed buffers and its own variables. Twin of `shaders/state`.
 
 use std::cell::Cell;
 
@@ -10,7 +10,7 @@ use poplin_layout::{
 
 use crate::math::xyz;
 
-/// The buffers that a workgroup only reads; see [`ClothMemory`].
+/// Buffers that a workgroup only reads; see [`ClothMemory`].
 #[expect(missing_docs, reason = "the fields are those of ClothMemory")]
 #[derive(Debug)]
 pub struct Pools<'a> {
@@ -19,7 +19,7 @@ pub struct Pools<'a> {
     pub input_pool: &'a [[u32; 4]],
 }
 
-/// The cloth's own part of the buffers that a workgroup writes; see [`ClothMemory`].
+/// The cloth's part of the buffers that a workgroup writes; see [`ClothMemory`].
 #[expect(missing_docs, reason = "the fields are those of ClothMemory")]
 #[derive(Debug)]
 pub struct State<'a> {
@@ -29,36 +29,37 @@ pub struct State<'a> {
     pub cells: &'a mut [u32],
 }
 
-/// What the kernel holds in variables while it repeats steps.
+/// Variables of the kernel while it repeats steps.
 #[derive(Debug, Clone, Copy, PartialEq, bytemuck::Zeroable)]
 pub struct Registers {
     /// The running phase.
     pub phase: PhaseConstants,
     /// First fiber of the running set and one past its last.
     pub fibers: [u32; 2],
-    /// The edges of these fibers, likewise.
+    /// First edge of these fibers and one past the last.
     pub edges: [u32; 2],
-    /// The running step of cyclic reduction: 0 builds the rows, the others reduce them.
+    /// Current step of cyclic reduction: 0 builds the rows, later ones reduce them.
     pub reduction_step: u32,
     /// First bend of the running set and one past its last.
     pub bends: [u32; 2],
     /// First bundle of virtual particles of the running set and one past its last.
     pub bundles: [u32; 2],
-    /// Whether contacts with bodies are only counted in the running visit.
+    /// True while contacts with bodies are only counted.
     pub is_counting: bool,
-    /// How often steps of the running implicit solve are halved.
+    /// Number of times the current step of the implicit solve is halved.
     pub halvings: u32,
-    /// Bits of the stages that run: the override `STAGES` of the kernel.
+    /// Bits of the active stages: the override `STAGES` of the kernel.
     pub stages: u32,
 }
 
 /// Buffers and state of the workgroup that simulates one cloth.
 ///
-/// `current`, `previous` and `scratch` are the cloth's own parts, so `particle_begin` and `scratch_begin` are not added. They are
-/// cells, as buffers of a GPU are: several views of one cloth may write to them.
+/// `current`, `previous` and `scratch` are the cloth's own parts, so `particle_begin` and
+/// `scratch_begin` are not added. They are cells, because several views of one cloth may write to
+/// them, as lanes write to GPU buffers.
 #[derive(Debug)]
 pub struct ClothMemory<'a> {
-    /// The cloth of this workgroup.
+    /// Parameters of the cloth.
     pub cloth: ClothParameters,
     /// Iteration and phase constants.
     pub frame_pool: &'a [[u32; 4]],
@@ -72,29 +73,29 @@ pub struct ClothMemory<'a> {
     pub previous: &'a [Cell<[f32; 4]>],
     /// Working memory of stages.
     pub scratch: &'a [Cell<[u32; 4]>],
-    /// The running iteration.
+    /// Constants of the current iteration.
     pub iteration: IterationConstants,
-    /// Matrices of the running iteration in a rotating local space, in `frame_pool`.
+    /// Start in `frame_pool` of the matrices of the current iteration in a rotating local space.
     pub rotation_columns: u32,
-    /// Kernel-local state: the running loop ranges.
+    /// Kernel variables: ranges of the current loops.
     pub registers: Registers,
-    /// Particles that would have left the range of f32.
+    /// Number of particles that would have left the range of f32.
     pub fault_count: u32,
-    /// The lowest such particle.
+    /// Lowest index of such a particle.
     pub fault_particle: u32,
     /// Time since the last test for rest \[ms\].
     pub sleep_time: u32,
-    /// Passed tests for rest in a row.
+    /// Number of passed rest tests in a row.
     pub sleep_pass_count: u32,
-    /// Particles that moved too far for rest.
+    /// Number of particles that moved too far for rest.
     pub restless: u32,
-    /// Buckets of the grid of self collision: counts, then slots; [`grid_len`] of them.
+    /// Buckets of the self-collision grid: counts, then slots; [`grid_len`] of them.
     pub cells: &'a [Cell<u32>],
-    /// Sums over parts of the grid.
+    /// Sums over the parts of the grid.
     pub cell_sums: [u32; GRID_PARTS as usize],
 }
 
-/// What the items of a loop count together.
+/// Counters that the items of a loop share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Counters {
     fault_count: u32,
@@ -103,7 +104,7 @@ pub struct Counters {
 }
 
 impl Counters {
-    /// Those of both; the order does not matter.
+    /// Merges two sets of counters; the order does not matter.
     #[must_use]
     pub fn with(self, other: Self) -> Self {
         Self {
@@ -114,13 +115,14 @@ impl Counters {
     }
 }
 
-/// Buckets of the grid of self collision: four a particle, a power of two. Their count does not change the result.
+/// Number of buckets of the self-collision grid: four per particle, a power of two. It does not
+/// change the result.
 pub fn grid_len(member_count: u32) -> usize {
     (4 * member_count).next_power_of_two().max(MIN_GRID_CELLS) as usize
 }
 
 impl<'a> ClothMemory<'a> {
-    /// A workgroup about to start.
+    /// Creates the state of a workgroup before its first iteration.
     pub fn new(cloth: ClothParameters, pools: Pools<'a>, state: State<'a>) -> Self {
         let Pools { frame_pool, fabric_pool, input_pool } = pools;
         let State { current, previous, scratch, cells } = state;
@@ -147,20 +149,20 @@ impl<'a> ClothMemory<'a> {
         }
     }
 
-    /// Another view of the same rows, with the registers as they are now and nothing counted.
+    /// Returns another view of the same rows, with a copy of the registers and zero counters.
     #[must_use]
     pub fn view(&self) -> Self {
         let Feedback { fault_count, fault_particle, .. } = Feedback::default();
         Self { fault_count, fault_particle, restless: 0, ..*self }
     }
 
-    /// What this view has counted.
+    /// Counters of this view.
     pub fn counters(&self) -> Counters {
         let Self { fault_count, fault_particle, restless, .. } = *self;
         Counters { fault_count, fault_particle, restless }
     }
 
-    /// Adds what other views have counted.
+    /// Adds the counters of other views.
     pub fn count(&mut self, others: Counters) {
         let all = self.counters().with(others);
         (self.fault_count, self.fault_particle) = (all.fault_count, all.fault_particle);
@@ -215,19 +217,19 @@ impl<'a> ClothMemory<'a> {
         self.previous[i as usize].set(particle);
     }
 
-    /// Row of `frame_pool` that holds floats.
+    /// Returns a row of `frame_pool` as floats.
     #[inline]
     fn frame_row(&self, row: usize) -> [f32; 4] {
         self.frame_pool[row].map(f32::from_bits)
     }
 
-    /// Row of `input_pool` that holds floats.
+    /// Returns a row of `input_pool` as floats.
     #[inline]
     pub fn input_row(&self, row: u32) -> [f32; 4] {
         self.input_pool[row as usize].map(f32::from_bits)
     }
 
-    /// Row of the cloth's `scratch` that holds floats.
+    /// Returns a row of the cloth's `scratch` as floats.
     #[inline]
     pub fn load_scratch(&self, row: u32) -> [f32; 4] {
         self.scratch[row as usize].get().map(f32::from_bits)
@@ -267,7 +269,8 @@ impl<'a> ClothMemory<'a> {
         column(0) * v.x + column(1) * v.y + column(2) * v.z
     }
 
-    /// Row i of an array that moves from a start to a target, at a fraction of the frame; exactly the target at its end.
+    /// Returns row i of an array interpolated between a start and a target at a fraction of the
+    /// frame; exactly the target at its end.
     #[inline]
     pub fn load_at(&self, start: u32, target: u32, i: u32, fraction: f32) -> [f32; 4] {
         let from_row = self.input_row(start + i);
@@ -279,13 +282,13 @@ impl<'a> ClothMemory<'a> {
         }
     }
 
-    /// Row i of such an array in the running iteration.
+    /// Returns row i of an interpolated array in the current iteration.
     #[inline]
     pub fn load_interpolated(&self, start: u32, target: u32, i: u32) -> [f32; 4] {
         self.load_at(start, target, i, self.iteration.velocity_scale[3])
     }
 
-    /// Constants of the implicit solver for steps that are halved as often as the running one.
+    /// Returns the constants of the implicit solver at the current number of halvings.
     #[inline]
     pub fn load_implicit(&self) -> ImplicitConstants {
         let begin = self.cloth.phase_begin + IMPLICIT_ROWS * self.registers.halvings;

@@ -1,4 +1,5 @@
-//! Twin of `shaders/render`: vertices that are drawn of a cloth, for renderers that draw from the CPU and for tests.
+//! Twin of `shaders/render`: vertices of a render mesh, for renderers that draw from the CPU and
+//! for tests.
 
 use glam::{Vec2, Vec3};
 use poplin_layout::MIN_SHADED_SQUARE;
@@ -9,26 +10,29 @@ use crate::math::{cross3, dot3};
 /// Particles between two frames.
 #[derive(Debug, Clone, Copy)]
 pub struct DrawnParticles<'a> {
-    /// After the last frame, shape `[particle_count]`.
+    /// Particles after the last frame, shape `[particle_count]`.
     pub now: &'a [Particle],
-    /// After the frame before it, shape `[particle_count]`.
+    /// Particles after the frame before it, shape `[particle_count]`.
     pub kept: &'a [Particle],
-    /// What is drawn lies between `kept` at 0 and `now` at 1; that and more is `now` alone.
+    /// Interpolation between `kept` at 0 and `now` at 1; 1 and above is `now`.
     pub alpha: f32,
 }
 
 impl<'a> From<&'a [Particle]> for DrawnParticles<'a> {
-    /// Particles as they are.
+    /// Draws particles without interpolation.
     fn from(now: &'a [Particle]) -> Self {
         Self { now, kept: now, alpha: 1.0 }
     }
 }
 
-/// Makes the vertices of a valid render mesh, as [`poplin_model::RenderMesh`] says, with the bits of the kernels where these round as the
-/// CPU does. `tangents`, of a mesh with texture coordinates: direction of the first of them, w the side that the bitangent is on; may be empty.
+/// Computes the vertices of a valid render mesh, as [`poplin_model::RenderMesh`] describes, with
+/// the bits of the kernels wherever these round like the CPU. `tangents`, for a mesh with texture
+/// coordinates, may be empty: xyz is the direction of the first coordinate, w the side of the
+/// bitangent.
 ///
 /// # Errors
-/// [`ModelError::Length`] if `particles` are not those of the mesh, or `vertices` or `tangents` have another length than its vertices.
+/// [`ModelError::Length`] if `particles` are not those of the mesh, or `vertices` or `tangents`
+/// have a different length than its vertices.
 pub fn render_vertices(
     mesh: &RenderMesh,
     particles: DrawnParticles<'_>,
@@ -68,7 +72,7 @@ pub fn render_vertices(
     Ok(())
 }
 
-/// Position of a particle as it is drawn \[m\].
+/// Returns the interpolated position of a particle \[m\].
 fn drawn_position(particles: DrawnParticles<'_>, particle: u32) -> Vec3 {
     let mut x = Vec3::from(particles.now[particle as usize].position);
     if particles.alpha < 1.0 {
@@ -78,7 +82,7 @@ fn drawn_position(particles: DrawnParticles<'_>, particle: u32) -> Vec3 {
     x
 }
 
-/// The cross product of two edges added to a sum, product by product.
+/// Adds the cross product of two edges to a sum, product by product.
 fn add_cross(sum: Vec3, p: Vec3, q: Vec3) -> Vec3 {
     Vec3::new(
         sum.x + p.y * q.z - p.z * q.y,
@@ -87,12 +91,12 @@ fn add_cross(sum: Vec3, p: Vec3, q: Vec3) -> Vec3 {
     )
 }
 
-/// A point or direction of a triangle by its weights.
+/// Interpolates a point or direction of a triangle by barycentric weights.
 fn weigh([a, b, c]: [Vec3; 3], weights: [f32; 3]) -> Vec3 {
     a * weights[0] + b * weights[1] + c * weights[2]
 }
 
-/// The sum of cross products around a point over its length; +y without one.
+/// Normalizes a sum of cross products; returns +y for a zero sum.
 fn unit_normal(sum: Vec3) -> Vec3 {
     let square = dot3(sum, sum);
     if square > MIN_SHADED_SQUARE {
@@ -101,7 +105,7 @@ fn unit_normal(sum: Vec3) -> Vec3 {
     Vec3::Y
 }
 
-/// Normal of a particle, the sum of those of its triangles by their area.
+/// Returns the area-weighted normal of a particle.
 fn find_normal(mesh: &RenderMesh, particles: DrawnParticles<'_>, particle: usize) -> Vec3 {
     let x = drawn_position(particles, particle as u32);
     let mut sum = Vec3::ZERO;
@@ -112,7 +116,8 @@ fn find_normal(mesh: &RenderMesh, particles: DrawnParticles<'_>, particle: usize
     unit_normal(sum)
 }
 
-/// Position of a vertex: a point of its triangle of particles, and along the interpolated normal from there.
+/// Returns the position of a vertex: a point of its triangle of particles, offset along the
+/// interpolated normal.
 fn place_vertex(
     mesh: &RenderMesh,
     particles: DrawnParticles<'_>,
@@ -133,7 +138,7 @@ fn place_vertex(
     position
 }
 
-/// Normal of a vertex, the sum of those of the triangles around it by their area; tangent, likewise.
+/// Returns the area-weighted normal and the tangent of a vertex.
 fn orient_vertex(
     mesh: &RenderMesh,
     vertices: &[RenderVertex],
@@ -160,6 +165,7 @@ fn orient_vertex(
         }
     }
     let normal = unit_normal(sum);
+    // Gram-Schmidt: tangent perpendicular to the normal.
     let flat = along_u - normal * dot3(normal, along_u);
     let square = dot3(flat, flat);
     let side = if dot3(cross3(normal, along_u), along_v) < 0.0 { -1.0 } else { 1.0 };
@@ -170,7 +176,7 @@ fn orient_vertex(
     (normal, tangent.extend(side).to_array())
 }
 
-/// A direction across a normal, where the texture has none.
+/// Returns a direction perpendicular to a normal, for vertices without a texture direction.
 fn any_tangent(normal: Vec3) -> Vec3 {
     if normal.x.abs() < 0.5 {
         return unit_normal(Vec3::new(0.0, normal.z, -normal.y));

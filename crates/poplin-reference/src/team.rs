@@ -1,4 +1,4 @@
-//! Lanes of a workgroup on a CPU: what runs between two barriers, lane by lane.
+//! Lanes of a workgroup on a CPU: the work between two barriers, lane by lane.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -12,7 +12,7 @@ use crate::kernel::simulate_cloth;
 use crate::memory::Registers;
 use crate::stage::twin;
 
-/// The order in which lanes run between two barriers. A race-free kernel yields the same bits for each.
+/// Order in which lanes run between two barriers. A race-free kernel yields the same bits for each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LaneOrder {
     /// Lane 0 first.
@@ -26,10 +26,11 @@ pub enum LaneOrder {
 /// A stage function: processes one item.
 pub type StageFunction = fn(&mut ClothMemory<'_>, u32);
 
-/// Most functions that one loop over items calls.
+/// Largest number of functions in one loop over items.
 const MAX_TASKS: usize = 8;
 
-/// Work items of which item `i` is done by lane `(i - begin) % lane_count`, and the functions that it calls for each.
+/// Loop over work items: item `i` belongs to lane `(i - begin) % lane_count`, with the functions
+/// called for each item.
 #[derive(Debug, Clone)]
 pub struct Work {
     items: Range<u32>,
@@ -38,7 +39,8 @@ pub struct Work {
 }
 
 impl Work {
-    /// A loop over items that calls the first eight of these functions, with the registers as they are now.
+    /// Creates a loop over items that calls the first eight of these functions, with a copy of the
+    /// current registers.
     pub fn new(
         items: Range<u32>,
         tasks: impl Iterator<Item = Task>,
@@ -49,17 +51,17 @@ impl Work {
         work
     }
 
-    /// The items.
+    /// Range of the items.
     pub fn items(&self) -> Range<u32> {
         self.items.clone()
     }
 
-    /// What is called for each item, in order.
+    /// Functions called for each item, in order.
     pub fn tasks(&self) -> impl Iterator<Item = Task> + '_ {
         self.tasks.iter().copied().flatten()
     }
 
-    /// Runs every `stride`-th item from the one `offset` after the first.
+    /// Runs every `stride`-th item, starting `offset` items after the first.
     fn run(&self, memory: &mut ClothMemory<'_>, offset: u32, stride: u32) {
         let twins = self.tasks.map(|task| task.map(twin));
         memory.registers = self.registers;
@@ -71,8 +73,9 @@ impl Work {
     }
 }
 
-/// An engine's leave to run the loops of one cloth in several parts at once. Only an engine of `W` makes one of more than a
-/// part, for cloths that [`poplin_model::Cloth::validate`] has passed: what its loops write in parallel is disjoint.
+/// Permission to split the loops of one cloth across threads. Only an engine of `W` creates more
+/// than one part, and only for cloths that [`poplin_model::Cloth::validate`] accepts: parallel
+/// writes of their loops are disjoint.
 #[derive(Debug)]
 pub struct Parts<W> {
     count: usize,
@@ -88,12 +91,12 @@ impl<W> Parts<W> {
         Self { count, always, workers: PhantomData }
     }
 
-    /// Most parts.
+    /// Largest number of parts.
     pub fn count(&self) -> usize {
         self.count
     }
 
-    /// Whether loops are split that are too short to gain from it, for tests.
+    /// True if even loops too short to gain from it are split, for tests.
     pub fn always(&self) -> bool {
         self.always
     }
@@ -102,7 +105,8 @@ impl<W> Parts<W> {
 /// Largest [`Workers::cloths_at_once`].
 pub const MAX_CLOTHS_AT_ONCE: usize = 16;
 
-/// A cloth in simulation: what its workgroup sees, its report, and what its [`Workers`] keep of it.
+/// Cloth in simulation: its buffers as a workgroup sees them, its report, and the state that its
+/// [`Workers`] keep.
 #[derive(Debug)]
 pub struct Member<'a, K> {
     /// Buffers and state.
@@ -113,26 +117,29 @@ pub struct Member<'a, K> {
     pub kept: &'a mut K,
 }
 
-/// Who runs the loops of a schedule, and in which order.
+/// Executor of the loops of a schedule, in its own order.
 pub trait Workers {
-    /// What they keep of a cloth from part to part of its frames, to save work: no result depends on it.
+    /// Cached state per cloth between the parts of its frames. It saves work; no result depends on
+    /// it.
     type Kept: fmt::Debug + Clone + Default + Send + Sync + 'static;
 
-    /// Takes what they keep of the cloth to be simulated, and hands it back afterwards.
+    /// Swaps the cached state in before a cloth is simulated, and out afterwards.
     fn exchange(&mut self, _: &mut Self::Kept) {}
 
-    /// Bytes of the vectors of what they keep.
+    /// Allocated bytes of the cached state.
     fn kept_size(_: &Self::Kept) -> usize {
         0
     }
 
-    /// Who runs the passes of collision between cloths: [`ContactMemory`] if they have no wide form of their own.
+    /// Implementation of the passes of collision between cloths; [`ContactMemory`] without a SIMD
+    /// form.
     type Contacts: ContactPasses<Self>;
 
-    /// Gets ready for the self collision of a part of a frame. Nothing is done by default.
+    /// Prepares for self-collision in a part of a frame. Does nothing by default.
     fn open_grid(&mut self, _: &mut ClothMemory<'_>) {}
 
-    /// Runs something, with leave to split the loops of the cloths that it simulates; nothing is split by default.
+    /// Runs a closure with permission to split the loops of the cloths that it simulates; nothing
+    /// is split by default.
     fn in_parts<R: Send>(&mut self, _: Parts<Self>, run: impl FnOnce(&mut Self) -> R + Send) -> R
     where
         Self: Sized + Send,
@@ -140,21 +147,23 @@ pub trait Workers {
         run(self)
     }
 
-    /// Makes working memory for [`Self::simulate_cloths`] of cloths of up to so many particles. Nothing is done by default.
+    /// Allocates working memory for [`Self::simulate_cloths`] of cloths with up to this number of
+    /// particles. Does nothing by default.
     fn reserve(&mut self, _: usize) {}
 
-    /// Bytes of that memory.
+    /// Allocated bytes of the working memory.
     fn size(&self) -> usize {
         0
     }
 
-    /// Most cloths that [`Self::simulate_cloths`] should get at once, up to [`MAX_CLOTHS_AT_ONCE`].
+    /// Largest number of cloths per call of [`Self::simulate_cloths`], up to
+    /// [`MAX_CLOTHS_AT_ONCE`].
     fn cloths_at_once(&self) -> usize {
         1
     }
 
-    /// Simulates a range of iterations of cloths of one fabric whose frames differ in values only: parameters and phases are
-    /// equal, and so is the time since the last test for rest.
+    /// Simulates a range of iterations of cloths of one fabric whose frames differ in values only:
+    /// parameters and phases are equal, and so is the time since the last test for rest.
     fn simulate_cloths(
         &mut self,
         members: &mut [Member<'_, Self::Kept>],
@@ -164,20 +173,20 @@ pub trait Workers {
         simulate_in_order(self, members, iterations, stages);
     }
 
-    /// Gets memory ready for iteration k.
+    /// Loads the constants of iteration k.
     fn begin_iteration(&mut self, memory: &mut ClothMemory<'_>, k: u32) {
         memory.begin_iteration(k);
     }
 
-    /// Whether the iteration continues: no particle has left the range of f32.
+    /// Tests whether the iteration continues: no particle has left the range of f32.
     fn goes_on(&mut self, memory: &mut ClothMemory<'_>) -> bool {
         memory.fault_count == 0
     }
 
-    /// Does work before the next barrier, after what was there before.
+    /// Queues work for the current interval, after work queued before.
     fn work(&mut self, work: Work, memory: &mut ClothMemory<'_>);
 
-    /// Everything before is done before anything after it.
+    /// Ends the interval: all work before it completes before any after it.
     fn barrier(&mut self, memory: &mut ClothMemory<'_>);
 }
 
@@ -195,7 +204,7 @@ pub fn simulate_in_order<W: Workers + ?Sized>(
     }
 }
 
-/// The lanes that simulate one cloth.
+/// Lanes that simulate one cloth.
 #[derive(Debug, Clone)]
 pub struct Team {
     lane_count: u32,
@@ -212,12 +221,13 @@ impl Default for Team {
 }
 
 impl Team {
-    /// One lane: the fastest on a CPU, and by the race check the same bits as any other count.
+    /// Creates a team of one lane: the fastest on a CPU, and by the race check with the same bits
+    /// as any other number.
     pub fn single() -> Self {
         Self::new(1, LaneOrder::Forward)
     }
 
-    /// `lane_count` lanes (at least 1) run in the given order.
+    /// Creates a team of `lane_count` lanes (at least 1) that run in the given order.
     pub fn new(lane_count: u32, order: LaneOrder) -> Self {
         Self {
             lane_count: lane_count.max(1),
@@ -228,8 +238,8 @@ impl Team {
         }
     }
 
-    /// Leaves out the barrier after every interval that ends with this function: lanes run on into the next interval. For
-    /// negative controls of the race check.
+    /// Drops the barrier after every interval that ends with this function, so that lanes run into
+    /// the next interval. For negative controls of the race check.
     pub fn with_dropped_barrier(mut self, after: Task) -> Self {
         self.dropped_barrier = Some(after);
         self
@@ -243,6 +253,7 @@ impl Team {
             LaneOrder::Shuffled(seed) => {
                 let mut state = seed ^ self.interval.wrapping_mul(0x9E37_79B9_7F4A_7C15);
                 for i in (1..lanes.len()).rev() {
+                    // Fisher-Yates shuffle.
                     lanes.swap(i, (split_mix(&mut state) % (i as u64 + 1)) as usize);
                 }
             }
@@ -259,9 +270,10 @@ impl Workers for Team {
         self.pending.push(work);
     }
 
-    /// Runs the pending work of every lane before any continues.
+    /// Runs the queued work of each lane before any lane continues.
     fn barrier(&mut self, memory: &mut ClothMemory<'_>) {
         let Some(last) = self.pending.last() else { return };
+        // Keeps the work pending: lanes run into the next interval without a barrier.
         if self.dropped_barrier.is_some() && self.dropped_barrier == last.tasks().last() {
             return;
         }

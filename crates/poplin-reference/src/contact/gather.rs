@@ -7,24 +7,24 @@ use rayon::prelude::*;
 use super::memory::{ContactBody, ContactMemory, wants};
 use crate::math::{particle, xyz};
 
-/// The order of floats by their bits: -0 comes before 0, as in the shader.
+/// Returns the lower corner, in the total order of floats: -0 comes before 0, as in the shader.
 fn lower(a: Vec3, b: Vec3) -> Vec3 {
     let pick = |a: f32, b: f32| if b.total_cmp(&a).is_lt() { b } else { a };
     Vec3::new(pick(a.x, b.x), pick(a.y, b.y), pick(a.z, b.z))
 }
 
-/// The inverse.
+/// Returns the upper corner, in the same order.
 fn higher(a: Vec3, b: Vec3) -> Vec3 {
     let pick = |a: f32, b: f32| if b.total_cmp(&a).is_gt() { b } else { a };
     Vec3::new(pick(a.x, b.x), pick(a.y, b.y), pick(a.z, b.z))
 }
 
-/// Product with the matrix of these columns.
+/// Returns the product of a matrix, given by its columns, and a vector.
 fn rotate(columns: [&[f32; 4]; 3], v: Vec3) -> Vec3 {
     xyz(*columns[0]) * v.x + xyz(*columns[1]) * v.y + xyz(*columns[2]) * v.z
 }
 
-/// Position and motion in the world of a particle; see the shader.
+/// Returns world position and inverse mass of a particle, and its world motion and radius.
 fn gather_particle(
     cloth: &ContactCloth,
     now: [f32; 4],
@@ -35,6 +35,7 @@ fn gather_particle(
     let position = rotate(axes, xyz(now)) + xyz(cloth.origin);
     let moved = xyz(now) - before;
     let own = rotate(axes, moved);
+    // Motion by the local space itself: its turn about the previous position, and its shift.
     let of_frame = rotate([&cloth.turn_x, &cloth.turn_y, &cloth.turn_z], before) + xyz(cloth.shift);
     let w = if is_still { 0.0 } else { now[3] };
     let motion = if is_still { Vec3::ZERO } else { own + of_frame };
@@ -80,7 +81,7 @@ impl ContactMemory {
         cloths.par_iter().map(bounds_of).collect_into_vec(bounds);
     }
 
-    /// Whether the bounds of two cloths come closer than the mean of their distances.
+    /// Tests whether the bounds of two cloths come closer than the sum of their radii.
     fn bounds_meet(&self, cloths: &[ContactCloth], a: usize, b: usize) -> bool {
         let reach = cloths[a].radius + cloths[b].radius;
         let above = self.bounds[a][0] - self.bounds[b][1];
@@ -88,14 +89,14 @@ impl ContactMemory {
         (0..3).all(|k| above[k] <= reach && below[k] <= reach)
     }
 
-    /// Finds the cloths that meet another, by their bounds and the largest radius. The kernel tries all pairs; the sweep along x
-    /// leaves out pairs that cannot meet.
+    /// Broad phase: finds the cloths whose bounds meet those of another cloth. The kernel tests all
+    /// pairs; sweep and prune along x skips pairs that cannot meet.
     pub fn find_near_cloths(&mut self, cloths: &[ContactCloth]) {
         let (mut order, mut is_met) =
             (std::mem::take(&mut self.order), std::mem::take(&mut self.is_met));
         order.clear();
         order.extend(0..cloths.len());
-        // Of equal ones none comes first for what is found.
+        // The order of equal bounds does not matter.
         order.sort_unstable_by(|&a, &b| self.bounds[a][0].x.total_cmp(&self.bounds[b][0].x));
         is_met.clear();
         is_met.resize(cloths.len(), false);

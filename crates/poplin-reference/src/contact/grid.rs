@@ -1,4 +1,5 @@
-//! Twin of `shaders/contact/sort.wgsl`. One thread needs no atomic counters: it visits rows in their order.
+//! Twin of `shaders/contact/sort.wgsl`. One thread needs no atomic counters: it visits the rows in
+//! order.
 
 use std::ops::Range;
 
@@ -8,11 +9,12 @@ use rayon::prelude::*;
 use super::memory::{ContactMemory, bucket_of, cell_of, line_of};
 use crate::math::xyz;
 
-/// Bucket of a row that no other may touch.
+/// Bucket of a row of a cloth that meets no other.
 const NO_BUCKET: u32 = u32::MAX;
 
 impl ContactMemory {
-    /// Sorts the rows of cloths that meet others by bucket.
+    /// Sorts the rows of cloths that meet others by bucket: counting sort with an exclusive prefix
+    /// sum.
     pub(super) fn sort(&mut self, parameters: &ContactParameters) {
         let mut buckets = std::mem::take(&mut self.buckets);
         (0..self.positions.len())
@@ -38,7 +40,8 @@ impl ContactMemory {
         self.sorted.clear();
         self.sorted.resize(sum as usize, 0);
         for (i, &bucket) in buckets.iter().enumerate().filter(|(_, bucket)| **bucket != NO_BUCKET) {
-            // The begin of a bucket moves on while it is filled, and so becomes its end, the begin of the next.
+            // The scatter advances the begin of each bucket to its end, which is the begin of the
+            // next.
             let slot = &mut self.begins[bucket as usize];
             self.sorted[*slot as usize] = i as u32;
             *slot += 1;
@@ -50,7 +53,8 @@ impl ContactMemory {
         self.sorted_positions.extend(self.sorted.iter().map(|&i| self.positions[i as usize]));
     }
 
-    /// Calls `found` with the sorted positions of the rows in the 27 cells around row i, in the order of the cells and their rows.
+    /// Calls `found` with the sorted positions of the rows in the 27 cells around row i, ordered by
+    /// cell and row.
     pub(super) fn for_neighbors(
         &self,
         parameters: &ContactParameters,

@@ -7,7 +7,7 @@ use poplin_layout::{CONTACT_MAX_CELL, ContactCloth, ContactParameters, Feedback}
 
 use crate::grid::bucket_of_cell;
 
-/// A cloth as the passes see it: its particles and its report.
+/// Cloth as the passes see it: its particles and its report.
 #[derive(Debug)]
 pub struct ContactBody<'a> {
     /// Position \[m\] and working inverse mass [1/kg] of each particle.
@@ -18,7 +18,8 @@ pub struct ContactBody<'a> {
     pub feedback: &'a mut Feedback,
 }
 
-/// Working memory of collision between cloths, kept from pass to pass so that nothing is reallocated.
+/// Working memory of collision between cloths, kept from pass to pass so that nothing is
+/// reallocated.
 #[derive(Debug, Clone, Default)]
 pub struct ContactMemory {
     /// Position in the world \[m\] and inverse mass [1/kg] of each row.
@@ -27,23 +28,24 @@ pub struct ContactMemory {
     pub motions: Vec<[f32; 4]>,
     /// Cloth of each row.
     pub slots: Vec<u32>,
-    /// Where the rows of each bucket begin, `[bucket_count + 1]`.
+    /// Start of the rows of each bucket, prefix sum, shape `[bucket_count + 1]`.
     pub begins: Vec<u32>,
-    /// Rows by bucket, those of a bucket in ascending order.
+    /// Rows sorted by bucket and then by index.
     pub sorted: Vec<u32>,
-    /// Position and inverse mass of each row of `sorted`, so that neighbours are read one after another.
+    /// Position and inverse mass of each row of `sorted`, so that neighbours are read
+    /// consecutively.
     pub(super) sorted_positions: Vec<[f32; 4]>,
-    /// The largest radius \[m\].
+    /// Largest radius \[m\].
     pub widest: f32,
-    /// Contacts of each row.
+    /// Number of contacts of each row.
     pub counts: Vec<u32>,
     /// Lowest and highest corner of each cloth \[m\].
     pub bounds: Vec<[Vec3; 2]>,
-    /// The cloths by their lowest corners.
+    /// Cloths sorted by their lowest corners.
     pub(super) order: Vec<usize>,
-    /// Whether each cloth meets another.
+    /// Flags of the cloths that meet another.
     pub is_met: Vec<bool>,
-    /// Whether each cloth sleeps or is frozen.
+    /// Flags of the cloths that sleep or are frozen.
     pub is_held: Vec<bool>,
     /// Pushes of the rows in their local spaces \[m\].
     pub(super) pushes: Vec<Vec3>,
@@ -51,10 +53,12 @@ pub struct ContactMemory {
     pub(super) buckets: Vec<u32>,
 }
 
-/// Who runs the passes of collision between cloths, with what is kept from pass to pass, of some [`Workers`](crate::Workers).
+/// Passes of collision between cloths, with their memory between passes, for some
+/// [`Workers`](crate::Workers).
 pub trait ContactPasses<W: ?Sized>: fmt::Debug + Default + Send + Sync {
-    /// One pass: finds the particles of different cloths that touch and pushes them apart. `bodies` are the cloths of
-    /// `cloths`, in their order. False if no cloth meets another: then nothing is moved, and another pass would not either.
+    /// Runs one pass: finds particles of different cloths that touch and pushes them apart.
+    /// `bodies` are the cloths of `cloths`, in their order. Returns false if no cloth meets
+    /// another: then nothing moves, and another pass changes nothing.
     fn pass(
         &mut self,
         workers: &W,
@@ -63,7 +67,7 @@ pub trait ContactPasses<W: ?Sized>: fmt::Debug + Default + Send + Sync {
         bodies: &mut [ContactBody<'_>],
     ) -> bool;
 
-    /// Bytes of its vectors.
+    /// Allocated bytes.
     fn size(&self) -> usize;
 }
 
@@ -102,19 +106,19 @@ impl<W: ?Sized> ContactPasses<W> for ContactMemory {
 }
 
 impl ContactMemory {
-    /// Whether row i belongs to a cloth that meets another.
+    /// Tests whether row i belongs to a cloth that meets another.
     pub(super) fn is_row_met(&self, i: usize) -> bool {
         self.is_met[self.slots[i] as usize]
     }
 }
 
-/// Whether two cloths collide: each must want the other.
+/// Tests whether two cloths collide: the group of each must be in the mask of the other.
 pub fn wants(cloths: &[ContactCloth], a: u32, b: u32) -> bool {
     let (first, second) = (&cloths[a as usize], &cloths[b as usize]);
     first.group & second.mask != 0 && second.group & first.mask != 0 && a != b
 }
 
-/// The cell of a point.
+/// Returns the grid cell of a point.
 pub(super) fn cell_of(parameters: &ContactParameters, point: Vec3) -> IVec3 {
     let coordinate = |x: f32| {
         (x * parameters.cell_scale).floor().clamp(-CONTACT_MAX_CELL, CONTACT_MAX_CELL) as i32
@@ -122,12 +126,13 @@ pub(super) fn cell_of(parameters: &ContactParameters, point: Vec3) -> IVec3 {
     IVec3::new(coordinate(point.x), coordinate(point.y), coordinate(point.z))
 }
 
-/// The bucket of a cell.
+/// Returns the bucket of a cell.
 pub(super) fn bucket_of(parameters: &ContactParameters, cell: IVec3) -> u32 {
     bucket_of_cell(cell.to_array(), parameters.bucket_count)
 }
 
-/// First bucket of line k of the 9 lines of three cells along x that are a cell and its neighbours; see the shader.
+/// Returns the first bucket of line k of the nine lines of three cells along x that contain a cell
+/// and its neighbours.
 pub(super) fn line_of(parameters: &ContactParameters, cell: IVec3, k: i32) -> u32 {
     bucket_of(parameters, cell + IVec3::new(-1, k % 3 - 1, k / 3 - 1))
 }

@@ -8,7 +8,8 @@ use super::memory::{ContactBody, ContactMemory, wants};
 use crate::math::{dot3, xyz};
 
 impl ContactMemory {
-    /// Calls `touched` with the rows that row i touches, in the order of the 27 cells around it and of their rows.
+    /// Calls `touched` with the rows that row i touches, ordered by the 27 cells around it and by
+    /// row.
     fn for_contacts(
         &self,
         parameters: &ContactParameters,
@@ -17,7 +18,8 @@ impl ContactMemory {
         mut touched: impl FnMut(usize),
     ) {
         let (position, radius) = (xyz(self.positions[i]), self.motions[i][3]);
-        // Beyond this no row touches, whatever its radius: most are rejected by their position alone.
+        // Beyond this distance no row touches, whatever its radius: position by itself rejects
+        // most.
         let reach = radius + self.widest;
         let most = reach * reach;
         self.for_neighbors(parameters, i, |entries| {
@@ -37,7 +39,7 @@ impl ContactMemory {
         });
     }
 
-    /// Counts what row i touches; rows that do not move need no average of their pushes.
+    /// Counts the contacts of row i; immovable rows need no average of their pushes.
     fn count_contacts(
         &self,
         parameters: &ContactParameters,
@@ -63,7 +65,7 @@ impl ContactMemory {
         self.counts = counts;
     }
 
-    /// The push of row i with what touching row j adds \[m\]; see the shader.
+    /// Returns the push of row i with the contribution of touching row j \[m\].
     fn add_push(&self, parameters: &ContactParameters, push: Vec3, i: usize, j: usize) -> Vec3 {
         let (own, other) = (self.positions[i], self.positions[j]);
         let (own_motion, other_motion) = (self.motions[i], self.motions[j]);
@@ -76,6 +78,7 @@ impl ContactMemory {
             normal = delta / length;
         }
         let count = self.counts[i].max(self.counts[j]);
+        // Share of row i by inverse mass, averaged over the contacts of the row that has more.
         let fraction = own[3] / (own[3] + other[3]) / count.max(1) as f32;
         let relative = xyz(other_motion) - xyz(own_motion);
         let along = relative - normal * dot3(relative, normal);
@@ -83,13 +86,13 @@ impl ContactMemory {
             + along * (parameters.friction * fraction)
     }
 
-    /// Whether row j moves so far that it wakes the sleeping cloth of row i.
+    /// Tests whether row j moves far enough to wake the sleeping cloth of row i.
     fn wakes(&self, cloths: &[ContactCloth], i: usize, j: usize) -> bool {
         let motion = xyz(self.motions[j]).abs();
         motion.x.max(motion.y.max(motion.z)) > cloths[self.slots[i] as usize].wake_distance
     }
 
-    /// Push of row i in its local space \[m\], and whether its cloth is woken.
+    /// Returns the push of row i in its local space \[m\], and whether its cloth wakes.
     fn push_row(
         &self,
         parameters: &ContactParameters,
@@ -104,7 +107,7 @@ impl ContactMemory {
         let can_move = self.positions[i][3] > 0.0;
         let mut push = Vec3::ZERO;
         let mut is_woken = false;
-        // Most rows touch nothing: these are not searched again.
+        // Rows without a contact are not searched again: most.
         if is_still || can_move && self.counts[i] > 0 {
             self.for_contacts(parameters, cloths, i, |j| {
                 if can_move {
@@ -120,7 +123,8 @@ impl ContactMemory {
         (Vec3::new(x, y, z), is_still && is_woken)
     }
 
-    /// Pushes every particle away from all that it touches; wakes sleeping cloths that are touched by something that moves.
+    /// Pushes every particle away from those that it touches; wakes sleeping cloths touched by
+    /// moving particles.
     pub(super) fn push_particles(
         &mut self,
         parameters: &ContactParameters,

@@ -15,13 +15,14 @@ use crate::stage::implicit::{
 use crate::stage::sleep::is_sleep_test;
 use crate::{ClothMemory, Work, Workers};
 
-/// Loads faults and sleep counters; false if there is nothing to do.
+/// Loads faults and sleep counters; returns false if the cloth sleeps or has a fault.
 pub fn fetch_counters(
     memory: &mut ClothMemory<'_>,
     report: &mut Feedback,
     is_frame_start: bool,
     stages: StageMask,
 ) -> bool {
+    // A changed wake count restarts the rest tests.
     let is_woken = report.wake_count != memory.cloth.sleep.wake_count;
     let pass_count = if is_woken { 0 } else { report.sleep_pass_count };
     if is_frame_start {
@@ -45,7 +46,7 @@ pub fn fetch_counters(
     report.is_asleep == 0 && report.fault_count == 0
 }
 
-/// Reports faults and sleep counters after `iteration_count` whole iterations.
+/// Writes faults and sleep counters to the report after `iteration_count` whole iterations.
 pub fn flush_counters(
     memory: &ClothMemory<'_>,
     report: &mut Feedback,
@@ -96,7 +97,8 @@ pub fn simulate_cloth(
     }
 }
 
-/// Runs the schedule for a range of iterations, capped by the frame's count; returns how many were run to their end.
+/// Runs the schedule for a range of iterations, capped by the frame's count; returns the number of
+/// completed iterations.
 pub fn run_iterations(
     memory: &mut ClothMemory<'_>,
     iterations: Range<u32>,
@@ -122,23 +124,23 @@ pub fn run_iterations(
     ran
 }
 
-/// Takes over how often the next part of a step is halved.
+/// Loads the number of halvings of the next part of a step.
 fn begin_halvings(memory: &mut ClothMemory<'_>) {
     memory.registers.halvings = memory.load_scratch(solve_state(memory, 5))[0] as u32;
 }
 
-/// What follows steps.
+/// Control flow after a list of steps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Flow {
-    /// The next step.
+    /// Continue with the next step.
     Continue,
-    /// What is behind the innermost repetition.
+    /// Leave the innermost repetition.
     Leave,
-    /// Nothing: a particle has left the range of f32.
+    /// Stop: a particle has left the range of f32.
     Stop,
 }
 
-/// Runs some steps.
+/// Runs a list of steps.
 fn run_steps(
     steps: &'static [Step],
     memory: &mut ClothMemory<'_>,
@@ -152,6 +154,7 @@ fn run_steps(
             }
             Step::Stages(..) => Flow::Continue,
             Step::Repeat(repeat, steps) => {
+                // `Leave` ends only this repetition; `Stop` ends the iteration.
                 let mut repetitions = 0..repeat_count(memory, *repeat);
                 let flow = repetitions.find_map(|k| {
                     begin_repeat(memory, *repeat, k);
@@ -189,7 +192,7 @@ fn run_steps(
     Flow::Continue
 }
 
-/// How often steps are repeated.
+/// Returns the number of repetitions.
 fn repeat_count(memory: &ClothMemory<'_>, repeat: Repeat) -> u32 {
     let (fabric, phase) = (&memory.cloth.fabric, &memory.registers.phase);
     match repeat {
@@ -210,7 +213,7 @@ fn repeat_count(memory: &ClothMemory<'_>, repeat: Repeat) -> u32 {
     }
 }
 
-/// Gets memory ready for repetition k.
+/// Sets the registers for repetition k.
 fn begin_repeat(memory: &mut ClothMemory<'_>, repeat: Repeat, k: u32) {
     let fabric = memory.cloth.fabric;
     let range =
@@ -236,7 +239,7 @@ fn begin_repeat(memory: &mut ClothMemory<'_>, repeat: Repeat, k: u32) {
     }
 }
 
-/// The items of a loop: first and one past the last.
+/// Returns the items of a loop: first and one past the last.
 fn range_of(memory: &ClothMemory<'_>, items: Items) -> [u32; 2] {
     let cloth = &memory.cloth;
     let by = |solver: FiberSolver, range: [u32; 2]| {
@@ -274,7 +277,7 @@ fn range_of(memory: &ClothMemory<'_>, items: Items) -> [u32; 2] {
     }
 }
 
-/// Whether the running repetition is one for this function.
+/// Tests whether a function runs in the current repetition.
 fn is_due(memory: &ClothMemory<'_>, task: Task) -> bool {
     match task {
         Task::BuildRow => memory.registers.reduction_step == 0,

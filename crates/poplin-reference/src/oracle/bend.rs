@@ -1,15 +1,16 @@
-//! The angle between two triangles.
+//! Dihedral angle between two triangles.
 
 use super::vector::{along, cross, dot, length, minus};
 
-/// Angle between the triangles (a, b, c) and (b, a, d) over their edge \[rad\]: 0 where they lie flat side by side, positive
-/// where they fold away from the side from which (a, b, c) is counterclockwise.
+/// Returns the dihedral angle of the triangles (a, b, c) and (b, a, d) over their edge \[rad\]: 0
+/// where they are coplanar, positive where they fold away from the side from which (a, b, c) is
+/// counterclockwise.
 ///
-/// As an angle around the edge: that of d relative to c, less pi.
+/// Computed as the rotation of d relative to c about the edge, minus pi.
 pub fn bend_angle([a, b, c, d]: [[f64; 3]; 4]) -> f64 {
     let edge = minus(b, a);
     let axis = edge.map(|x| x / length(edge));
-    // Arms across the edge; the second axis stands on the first so that (axis, first, second) is right-handed.
+    // Arms perpendicular to the edge; (axis, first, second) is right-handed.
     let across = |p: [f64; 3]| along(minus(p, a), axis, -dot(minus(p, a), axis));
     let (first, arm) = (across(c), across(d));
     let second = cross(axis, first);
@@ -18,7 +19,8 @@ pub fn bend_angle([a, b, c, d]: [[f64; 3]; 4]) -> f64 {
         .clamp(-std::f64::consts::PI, std::f64::consts::PI)
 }
 
-/// Gradient of [`bend_angle`] at each of the four positions [rad/m], by central differences over `step` \[m\].
+/// Gradient of [`bend_angle`] at each of the four positions [rad/m], by central differences over
+/// `step` \[m\].
 pub fn bend_gradient(positions: [[f64; 3]; 4], step: f64) -> [[f64; 3]; 4] {
     let at = |i: usize, k: usize, shift: f64| {
         let mut positions = positions;
@@ -30,16 +32,16 @@ pub fn bend_gradient(positions: [[f64; 3]; 4], step: f64) -> [[f64; 3]; 4] {
     })
 }
 
-/// The same angle in (-pi, pi].
+/// Wraps an angle to (-pi, pi].
 fn wrapped(angle: f64) -> f64 {
     let (half, whole) = (std::f64::consts::PI, std::f64::consts::TAU);
     half - (half - angle).rem_euclid(whole)
 }
 
-/// A bend over one step.
+/// Bend over one step.
 #[derive(Debug, Clone, Copy)]
 pub struct BendStep {
-    /// Where the particles were at the beginning of the step \[m\].
+    /// Positions at the start of the step \[m\].
     pub previous: [[f64; 3]; 4],
     /// Inverse masses [1/kg].
     pub inverse_masses: [f64; 4],
@@ -51,9 +53,10 @@ pub struct BendStep {
     pub damping: f64,
 }
 
-/// New positions of a bend's particles: `lambda = (-C - damping grad C (x - x_previous)) / ((1 + damping) W + c)` with
-/// `W = sum w |grad C|^2` (Macklin, Müller, Chentanez, "XPBD", 2016, eq. 26), but `c = max(compliance - W/2, 0)`: the mean of the
-/// angle before and after balances the moment.
+/// Returns the new positions of a bend's particles: `lambda = (-C - damping grad C (x -
+/// x_previous)) / ((1 + damping) W + c)` with `W = sum w |grad C|^2` (Macklin, Müller, Chentanez,
+/// "XPBD", 2016, eq. 26), but `c = max(compliance - W/2, 0)`: the mean of the angle before and
+/// after balances the moment.
 pub fn solve_bend(positions: [[f64; 3]; 4], bend: &BendStep) -> [[f64; 3]; 4] {
     let gradient = bend_gradient(positions, 1e-6);
     let error = wrapped(bend_angle(positions) - bend.rest_angle);

@@ -1,13 +1,14 @@
-//! What a contact does besides the push: friction and weight.
+//! Effects of a contact besides the push: friction and mass scaling.
 
 use super::vector::{along, dot, length, minus};
 
-/// Displacement \[m\] of the previous position of a particle that moved by `displacement` over shapes that moved by
-/// `shape_displacement`.
+/// Returns the displacement \[m\] of the previous position of a particle that moved by
+/// `displacement` in contact with shapes that moved by `shape_displacement`.
 ///
-/// Coulomb's law for positions: friction takes up to `friction` times the push off the sliding, and never more than all of it
-/// (Mueller et al., "Position Based Dynamics", 2006, section 3.4). The sum of the exits `push_sum` has the normal's direction, their
-/// mean over `count` the normal force.
+/// Coulomb's law for positions: friction removes up to `friction` times the push from the sliding,
+/// and never more than all of it (Mueller et al., "Position Based Dynamics", 2006, section 3.4).
+/// The sum of the exits `push_sum` has the direction of the normal, their mean over `count` is the
+/// normal force.
 pub fn coulomb(
     displacement: [f64; 3],
     shape_displacement: [f64; 3],
@@ -30,7 +31,7 @@ pub fn coulomb(
     sliding.map(|x| x / speed * taken)
 }
 
-/// Inverse mass of a particle that was pushed: `w / (1 + k |push|^2)`.
+/// Returns the inverse mass of a pushed particle: `w / (1 + k |push|^2)`.
 pub fn weigh_pushed(w: f64, mass_scale: f64, push: [f64; 3]) -> f64 {
     w / (1.0 + mass_scale * dot(push, push))
 }

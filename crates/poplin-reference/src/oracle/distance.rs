@@ -1,9 +1,9 @@
 //! Distance constraint (Mueller et al., "Position Based Dynamics", 2006, eq. 10-11).
 
-/// A soft range around the rest length; lengths relative to it.
+/// Soft range around the rest length; lengths are relative to it.
 #[derive(Debug, Clone, Copy)]
 pub struct SoftRange {
-    /// Fraction of the error left alone within the limits.
+    /// Fraction of the error left uncorrected within the limits.
     pub multiplier: f64,
     /// Shortest relative length.
     pub compression_limit: f64,
@@ -11,7 +11,8 @@ pub struct SoftRange {
     pub stretch_limit: f64,
 }
 
-/// Moves a and b along their connection until `stiffness` of the length error is gone, divided by inverse mass.
+/// Moves a and b along their connection until `stiffness` of the length error is corrected, divided
+/// by inverse mass.
 pub fn project_distance(
     a: [f64; 3],
     b: [f64; 3],

@@ -1,6 +1,7 @@
 //! Damped Verlet step (Jakobsen, "Advanced Character Physics", 2001).
 
-/// The next position: `x + (x - before) * kept * step_ratio + gravity * gravity_step^2 + acceleration * step^2`.
+/// Returns the next position: `x + (x - before) * kept * step_ratio + gravity * gravity_step^2 +
+/// acceleration * step^2`.
 pub fn integrate(
     x: [f64; 3],
     before: [f64; 3],

@@ -1,4 +1,5 @@
-//! Every constraint again in `f64`, from its paper, in its plainest form. Nothing here shares code with the stages.
+//! Independent `f64` version of every constraint, from its paper and in its plainest form. It
+//! shares no code with the stages.
 
 mod bend;
 mod contact;

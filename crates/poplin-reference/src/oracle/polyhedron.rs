@@ -1,17 +1,18 @@
-//! Shapes of flat faces: convexes of planes and parallelepipeds.
+//! Shapes with flat faces: convexes of planes and parallelepipeds.
 
 use super::vector::{cross, dot, length, minus};
 
-/// The exit from a shape through its nearest face.
+/// Exit from a shape through its nearest face.
 #[derive(Debug, Clone, Copy)]
 pub struct WayOut {
-    /// The displacement to the surface \[m\].
+    /// Displacement to the surface \[m\].
     pub push: [f64; 3],
-    /// How much farther the next face is \[m\].
+    /// Difference between the distances to the second nearest and the nearest face \[m\].
     pub clearance: f64,
 }
 
-/// The nearest of some faces, each an outward normal and a height of the point over it; none if the point is in front of any.
+/// Returns the exit through the nearest face, from the outward normal of each and the height of the
+/// point over it; `None` if the point is in front of any.
 fn nearest_exit(faces: impl IntoIterator<Item = ([f64; 3], f64)>) -> Option<WayOut> {
     let mut faces: Vec<_> = faces.into_iter().collect();
     faces.sort_by(|a, b| b.1.total_cmp(&a.1));
@@ -20,15 +21,16 @@ fn nearest_exit(faces: impl IntoIterator<Item = ([f64; 3], f64)>) -> Option<WayO
     Some(WayOut { push: normal.map(|x| -x * height), clearance })
 }
 
-/// The exit of x from the space behind all of the planes (unit normal, offset).
+/// Returns the exit of x from the intersection of half-spaces behind planes (unit normal, offset).
 pub fn leave_convex(x: [f64; 3], planes: &[[f64; 4]]) -> Option<WayOut> {
     nearest_exit(planes.iter().map(|&[a, b, c, d]| ([a, b, c], dot([a, b, c], x) + d)))
 }
 
-/// The exit of x from the parallelepiped of a corner and three edges. One without volume has no inside.
+/// Returns the exit of x from the parallelepiped of a corner and three edges; `None` if it has no
+/// volume.
 ///
-/// x is `corner + s a + t b + u c`, by Cramer's rule, and inside if all three lie in `0..1`. Two faces lie across each edge; they
-/// are as far apart as the volume over their area.
+/// x is `corner + s a + t b + u c`, by Cramer's rule, and inside if all three lie in `0..1`. Two
+/// faces lie across each edge, at a distance of the volume over their area.
 pub fn leave_parallelepiped(x: [f64; 3], corner: [f64; 3], edges: [[f64; 3]; 3]) -> Option<WayOut> {
     let volume = dot(edges[0], cross(edges[1], edges[2]));
     if volume == 0.0 {

@@ -1,26 +1,27 @@
-//! The convex hull of two spheres: all spheres between them together.
+//! Round cone: the convex hull of two spheres.
 
 use super::vector::{along, dot, length, minus};
 
 /// Center \[m\] and radius \[m\].
 pub type Sphere = ([f64; 3], f64);
 
-/// The sphere between two spheres to whose surface a point is nearest.
+/// Contact of a point with a round cone: the interpolated sphere whose surface is nearest.
 #[derive(Debug, Clone, Copy)]
 pub struct RoundConeTouch {
     /// Distance to the hull's surface \[m\], negative inside.
     pub distance: f64,
-    /// Position of the sphere between the two, `0..=1`.
+    /// Interpolation parameter of the sphere between the two, `0..=1`.
     pub fraction: f64,
     /// Shortest displacement to the surface \[m\]; 0 outside and exactly on the axis.
     pub push: [f64; 3],
-    /// Distance of the foot on the axis to the nearer of its ends \[m\], on either side of it: how clear it is whether the side or
-    /// an end is nearest.
+    /// Distance of the foot on the axis to the nearer end \[m\], on either side of it: margin of
+    /// the decision between side and end.
     pub clearance: f64,
 }
 
-/// The contact of x with the hull of a and b: the minimum of `|x - c(t)| - r(t)` over `0..=1` for the spheres `c(t), r(t)` between a
-/// and b. The function is convex, so that its slope changes its sign once.
+/// Returns the contact of x with the hull of a and b: the minimum of `|x - c(t)| - r(t)` over
+/// `0..=1` for the spheres `c(t), r(t)` between a and b. The function is convex, so its slope
+/// changes sign once.
 pub fn touch_round_cone(x: [f64; 3], a: Sphere, b: Sphere) -> RoundConeTouch {
     let axis = minus(b.0, a.0);
     let growth = b.1 - a.1;
@@ -28,7 +29,8 @@ pub fn touch_round_cone(x: [f64; 3], a: Sphere, b: Sphere) -> RoundConeTouch {
         let d = minus(along(a.0, axis, t), x);
         dot(d, axis) - growth * length(d)
     };
-    // Beyond the ends too, to see how far the minimum lies from them; half a hull's length is far enough.
+    // Searches beyond the ends too, to measure the distance of the minimum from them; half a hull's
+    // length is far enough.
     let (mut low, mut high) = (-0.5, 1.5);
     for _ in 0..100 {
         let middle = 0.5 * (low + high);
@@ -47,19 +49,21 @@ pub fn touch_round_cone(x: [f64; 3], a: Sphere, b: Sphere) -> RoundConeTouch {
     }
 }
 
-/// The contacts of a point with spheres and the capsules between them.
+/// Contacts of a point with spheres and the capsules between them.
 #[derive(Debug, Clone, Default)]
 pub struct ShapeTouches {
-    /// Exit from each shape that the point touches \[m\], with the fraction along a capsule. Spheres have their index, capsules
-    /// theirs after all spheres.
+    /// Exit from each shape that the point touches \[m\], with the fraction along a capsule.
+    /// Spheres have their own index, capsules follow all spheres.
     pub touches: Vec<(usize, [f64; 3], f64)>,
-    /// How far from another answer the point is \[m\]: from touching another shape, or another part of a capsule.
+    /// Distance of the point from a different result \[m\]: from touching another shape, or another
+    /// part of a capsule.
     pub clearance: f64,
 }
 
-/// The contacts of x with spheres and with the capsules between them. The surface of a capsule is its side and a part of each of its
-/// end spheres; a sphere between several capsules pushes only what is nearest to it on all of them. A capsule of which one
-/// sphere contains the other is its spheres.
+/// Returns the contacts of x with spheres and with the capsules between them. The surface of a
+/// capsule is its side and a part of each of its end spheres; a sphere between several capsules
+/// pushes only points that are nearest to it on all of them. A capsule with one sphere inside the
+/// other is just its spheres.
 pub fn touch_shapes(x: [f64; 3], spheres: &[Sphere], capsules: &[[usize; 2]]) -> ShapeTouches {
     let mut found = ShapeTouches { clearance: f64::INFINITY, ..Default::default() };
     let mut is_covered = vec![false; spheres.len()];

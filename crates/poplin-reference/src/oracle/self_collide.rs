@@ -1,26 +1,26 @@
-//! Particles that are kept apart: every pair, without a grid.
+//! Self-collision of particles by testing every pair, without a grid.
 
 use super::vector::{along, dot, length, minus};
 
-/// A particle that takes part in self collision.
+/// Particle that takes part in self-collision.
 #[derive(Debug, Clone, Copy)]
 pub struct Member {
-    /// Where it is \[m\].
+    /// Position \[m\].
     pub position: [f64; 3],
-    /// Where it was one iteration ago \[m\].
+    /// Position one iteration ago \[m\].
     pub previous: [f64; 3],
-    /// Where it rests \[m\].
+    /// Rest position \[m\].
     pub rest: [f64; 3],
     /// Inverse mass [1/kg].
     pub w: f64,
 }
 
-/// How particles are kept apart.
+/// Settings of self-collision.
 #[derive(Debug, Clone, Copy)]
 pub struct Apartness {
     /// Distance \[m\].
     pub distance: f64,
-    /// Fraction of the rest distance that is kept where that is less.
+    /// Fraction of the rest distance that replaces `distance` where it is smaller.
     pub rest_fraction: f64,
     /// Fraction of the overlap removed.
     pub stiffness: f64,
@@ -30,7 +30,7 @@ pub struct Apartness {
     pub relaxation: f64,
 }
 
-/// A contact of a particle.
+/// Contact of a particle.
 struct Contact {
     other: usize,
     /// Direction away from the other.
@@ -39,7 +39,8 @@ struct Contact {
 }
 
 impl Apartness {
-    /// The contacts of particle `a`. Coincident particles separate along y, the first upwards.
+    /// Finds the contacts of particle `a`. Coincident particles separate along y, the first
+    /// upwards.
     fn contacts(&self, members: &[Member], a: usize) -> Vec<Contact> {
         let own = &members[a];
         let contact = |b: usize| {
@@ -56,7 +57,8 @@ impl Apartness {
     }
 }
 
-/// Contacts that push along a direction, each weighted by the mean of 1 and its cosine; at least 1.
+/// Counts the contacts that push along a direction, each weighted by the mean of 1 and its cosine;
+/// at least 1.
 fn count_along(direction: [f64; 3], contacts: &[Contact]) -> f64 {
     contacts
         .iter()
@@ -65,10 +67,11 @@ fn count_along(direction: [f64; 3], contacts: &[Contact]) -> f64 {
         .max(1.0)
 }
 
-/// New positions of the members after one Jacobi step: the sum over contacts, divided by inverse mass (Mueller, "Cloth
-/// Self-Collision Handling", Ten Minute Physics 15, for the distance and the friction). A push is divided by the contacts
-/// that push in the same direction, friction by all contacts, of the particle that has more of them (Macklin et al., "Unified Particle
-/// Physics", 2014, section 4.2, averages over all and over-relaxes as here).
+/// Returns the new positions of the members after one Jacobi step: the sum over contacts, divided
+/// by inverse mass (Mueller, "Cloth Self-Collision Handling", Ten Minute Physics 15, for distance
+/// and friction). A push is divided by the number of contacts that push in the same direction,
+/// friction by the number of all contacts, of the particle that has more (Macklin et al., "Unified
+/// Particle Physics", 2014, section 4.2, averages over all and over-relaxes as here).
 pub fn push_apart(members: &[Member], rule: &Apartness) -> Vec<[f64; 3]> {
     let contacts: Vec<_> = (0..members.len()).map(|a| rule.contacts(members, a)).collect();
     let moved = |a: usize| {

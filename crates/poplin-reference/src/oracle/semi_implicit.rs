@@ -1,14 +1,14 @@
-//! A chain of edges, solved as one dense system.
+//! Chain of edges, solved as one dense system.
 
 use super::SoftRange;
 use super::vector::{along, dot, length, minus};
 
-/// The edges of a chain over one step.
+/// Edges of a chain over one step.
 #[derive(Debug, Clone, Copy)]
 pub struct Chain<'a> {
     /// Positions of the particles \[m\].
     pub positions: &'a [[f64; 3]],
-    /// Where they were at the beginning of the step \[m\].
+    /// Positions at the start of the step \[m\].
     pub previous: &'a [[f64; 3]],
     /// Inverse masses [1/kg].
     pub inverse_masses: &'a [f64],
@@ -20,14 +20,16 @@ pub struct Chain<'a> {
     pub damping: f64,
     /// Fraction of the errors that is removed.
     pub stiffness: f64,
-    /// Range in which edges are softer, if there is one.
+    /// Range in which edges are softer, if any.
     pub soft: Option<SoftRange>,
 }
 
 impl Chain<'_> {
-    /// Whether an edge of length `length` is in its soft range, and the length error that is to go.
+    /// Returns whether an edge of length `length` is in its soft range, and the length error to
+    /// correct.
     ///
-    /// Within the range all of it, but the edge gives way; outside, the fraction `multiplier` of the limit's error stays.
+    /// Within the range the whole error is corrected by a compliant edge; outside, the fraction
+    /// `multiplier` of the limit's error stays.
     fn error(&self, length: f64, rest_length: f64) -> (bool, f64) {
         let error = length - rest_length;
         let Some(soft) = self
@@ -52,19 +54,20 @@ impl Chain<'_> {
 pub struct ChainSolution {
     /// New positions \[m\].
     pub positions: Vec<[f64; 3]>,
-    /// Largest sum of magnitudes of a row of the inverse of the system \[kg\].
+    /// Infinity norm of the inverse of the system \[kg\].
     pub inverse_norm: f64,
-    /// The same of the system [1/kg].
+    /// Infinity norm of the system [1/kg].
     pub norm: f64,
     /// Largest multiplier [kg m].
     pub multiplier: f64,
 }
 
-/// Moves the particles so that `((1 + damping) G W G^T + compliance I) lambda = -stiffness C - damping G (x - x_previous)` and
-/// `x += W G^T lambda` (Macklin, Müller, Chentanez, "XPBD", 2016, eq. 26, for all edges at once; with a stiffness of 1 and
-/// without compliance Kim, "Character Clothing in PhysX-3", 2011). An edge in its soft range, where a fraction 1 - m of its error
-/// is corrected, has m / (1 - m) times the sum of its inverse masses as a compliance. Edges between pins, without length or
-/// without rest length do nothing.
+/// Moves the particles so that `((1 + damping) G W G^T + compliance I) lambda = -stiffness C -
+/// damping G (x - x_previous)` and `x += W G^T lambda` (Macklin, Müller, Chentanez, "XPBD", 2016,
+/// eq. 26, for all edges at once; with a stiffness of 1 and without compliance Kim, "Character
+/// Clothing in PhysX-3", 2011). An edge in its soft range, where a fraction 1 - m of its error is
+/// corrected, has m / (1 - m) times the sum of its inverse masses as a compliance. Edges between
+/// pins, without length or without rest length do nothing.
 pub fn solve_chain(chain: &Chain<'_>) -> ChainSolution {
     let (x, w) = (chain.positions, chain.inverse_masses);
     let count = chain.rest_lengths.len();
@@ -74,7 +77,7 @@ pub fn solve_chain(chain: &Chain<'_>) -> ChainSolution {
             && length(minus(x[j + 1], x[j])) > 1e-15
     };
     let edges: Vec<usize> = (0..count).filter(|&j| is_active(j)).collect();
-    // The gradient of an edge at particle i.
+    // Gradient of the length of edge j at particle i.
     let gradient = |j: usize, i: usize| {
         let delta = minus(x[j + 1], x[j]);
         let sign = if i == j + 1 {
@@ -123,7 +126,7 @@ pub fn solve_chain(chain: &Chain<'_>) -> ChainSolution {
     ChainSolution { positions, inverse_norm: norm(&inverse), norm: norm(&matrix), multiplier }
 }
 
-/// Gauss and Jordan, with the largest pivot of each column.
+/// Inverts a matrix by Gauss-Jordan elimination, with the largest pivot of each column.
 fn invert(matrix: &[Vec<f64>]) -> Vec<Vec<f64>> {
     let n = matrix.len();
     let mut rows: Vec<Vec<f64>> = (0..n)

@@ -1,11 +1,12 @@
-//! Spheres around single particles: one that it may not leave, one that it may not enter.
+//! Motion and separation spheres of single particles.
 
 fn towards(x: [f64; 3], center: [f64; 3]) -> ([f64; 3], f64) {
     let d = [center[0] - x[0], center[1] - x[1], center[2] - x[2]];
     (d, (d[0] * d[0] + d[1] * d[1] + d[2] * d[2]).sqrt())
 }
 
-/// Pulls `x` back by `stiffness` of its distance outside the sphere. A radius below 0 counts as 0.
+/// Pulls `x` towards the sphere by `stiffness` of its distance outside. A radius below 0 counts as
+/// 0.
 pub fn keep_inside(x: [f64; 3], center: [f64; 3], radius: f64, stiffness: f64) -> [f64; 3] {
     let (d, distance) = towards(x, center);
     let excess = distance - radius.max(0.0);
@@ -16,7 +17,8 @@ pub fn keep_inside(x: [f64; 3], center: [f64; 3], radius: f64, stiffness: f64) -
     }
 }
 
-/// Moves `x` radially to the surface of the sphere if it is inside; at the very center there is no direction, and it stays.
+/// Moves `x` radially to the surface of the sphere if it is inside; at the center, without a
+/// direction, it stays.
 pub fn keep_outside(x: [f64; 3], center: [f64; 3], radius: f64) -> [f64; 3] {
     let (d, distance) = towards(x, center);
     if distance >= radius || distance == 0.0 {

@@ -1,23 +1,27 @@
-//! A point on its path through a sphere or the side of a cone (Kim, "Character Clothing in PhysX-3", 2011).
+//! Continuous collision of a point with a sphere or the side of a cone (Kim, "Character Clothing in
+//! PhysX-3", 2011).
 
 use super::vector::{along, dot, length, minus};
 
-/// What happens to a point on its path past a sphere.
+/// Result of sweeping a point past a sphere.
 #[derive(Debug, Clone, Copy)]
 pub struct Sweep {
-    /// Its position before it is kept outside the sphere \[m\].
+    /// Position before the point is kept outside the sphere \[m\].
     pub position: [f64; 3],
-    /// Whether the sphere stops it.
+    /// True if the sphere stops the point.
     pub is_hit: bool,
-    /// Fraction of the radius by which the path misses the center; paths beyond 0.8 only graze and are left alone.
+    /// Distance of the path from the center as a fraction of the radius; paths beyond 0.8 only
+    /// graze and are ignored.
     pub offset: f64,
 }
 
-/// Sweeps a point from `before` to `now` while the center of a sphere of constant radius moves from one center to the other.
+/// Sweeps a point from `before` to `now` while the center of a sphere of constant radius moves from
+/// one center to the other.
 ///
-/// Relative to the sphere the point moves on a straight path. It enters the sphere at `enter`, is nearest to the center at `middle` and
-/// leaves it at `middle + half`, all in fractions of the path; the rest of the path is shortened so that however long it is, the
-/// point stays on its side of the middle: it moves on by `rest * half / (rest + half)`, with `rest = 1 - enter`.
+/// Relative to the sphere the point moves on a straight path. It enters the sphere at `enter`, is
+/// nearest to the center at `middle` and leaves it at `middle + half`, all in fractions of the
+/// path; the rest of the path is shortened so that however long it is, the point stays on its side
+/// of the middle: it moves on by `rest * half / (rest + half)`, with `rest = 1 - enter`.
 pub fn sweep_sphere(before: [f64; 3], now: [f64; 3], centers: [[f64; 3]; 2], radius: f64) -> Sweep {
     let e = minus(before, centers[0]);
     let d = minus(now, centers[1]);
@@ -35,23 +39,28 @@ pub fn sweep_sphere(before: [f64; 3], now: [f64; 3], centers: [[f64; 3]; 2], rad
     Sweep { position: along(centers[1], along(e, path, fraction), 1.0), is_hit, offset }
 }
 
-/// What happens to a point on its path past the side of a cone.
+/// Result of sweeping a point past the side of a cone.
 #[derive(Debug, Clone, Copy)]
 pub struct SideSweep {
-    /// Its position \[m\].
+    /// Position of the point \[m\].
     pub position: [f64; 3],
-    /// Whether the side stops it; one that enters the cone before or beyond its ends is left to the spheres there.
+    /// True if the side stops the point; a point that enters the cone before or beyond its ends is
+    /// left to the spheres there.
     pub is_hit: bool,
-    /// Fraction of the radius there by which the path misses the axis; paths beyond 0.8 only graze and are left alone.
+    /// Distance of the path from the axis as a fraction of the radius there; paths beyond 0.8 only
+    /// graze and are ignored.
     pub offset: f64,
-    /// From where on the axis the side would push it at the impact: -1 and 1 are the ends.
+    /// Position on the axis from which the side would push the point at the impact; -1 and 1 are
+    /// the ends.
     pub foot: f64,
 }
 
-/// Sweeps a point from `before` to `now` while the cone between two spheres (`ends`, at the end) moves by `shift` without rotation.
+/// Sweeps a point from `before` to `now` while the cone between two spheres (`ends`, at the end)
+/// moves by `shift` without rotation.
 ///
-/// Relative to the cone the point moves on a straight path, and its offset from the axis and the cone's radius there are linear:
-/// `|p(t)| = r(t)` is a quadratic, with the roots `middle -+ half`. On a hit the path is shortened as at a sphere.
+/// Relative to the cone the point moves on a straight path, and its offset from the axis and the
+/// cone's radius there are linear: `|p(t)| = r(t)` is a quadratic, with the roots `middle -+ half`.
+/// On a hit the path is shortened as at a sphere.
 pub fn sweep_side(
     before: [f64; 3],
     now: [f64; 3],

@@ -1,6 +1,7 @@
 //! Tethers (Kim, Chentanez, Mueller, "Long Range Attachments", 2012).
 
-/// Pulls `x` towards every anchor farther than its length, by `stiffness` of the excess, averaged over the anchors.
+/// Pulls `x` towards every anchor farther away than its length, by `stiffness` of the excess,
+/// averaged over the anchors.
 pub fn constrain_to_anchors(x: [f64; 3], anchors: &[([f64; 3], f64)], stiffness: f64) -> [f64; 3] {
     let mut moved = x;
     for (anchor, length) in anchors {

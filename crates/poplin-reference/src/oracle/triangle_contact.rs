@@ -1,22 +1,24 @@
-//! Distances of points, segments and triangles as the least over their features, and all pairs that are near by trying all.
+//! Distances of points, segments and triangles as the minimum over their features, and near pairs
+//! by brute force.
 
 use super::vector::{along, cross, dot, length, minus};
 
-/// Pairs of triangles that are nearer than a limit, in ascending order. None has a vertex twice.
+/// Pairs of simplices below a distance, sorted, without pairs that share a vertex.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct NearPairs {
-    /// A vertex and the three of a triangle, in the order of the triangle.
+    /// A vertex and the three corners of a triangle, in the order of the triangle.
     pub vertex_face: Vec<[u32; 4]>,
-    /// The ends of two edges, each in ascending order; the lesser edge first.
+    /// Ends of two edges, each in ascending order, lower edge first.
     pub edge_edge: Vec<[u32; 4]>,
 }
 
-/// Distance of two points \[m\].
+/// Returns the distance of two points \[m\].
 fn point_point(p: [f64; 3], q: [f64; 3]) -> f64 {
     length(minus(p, q))
 }
 
-/// Distance of a point and a segment \[m\], which may have no length: the least of its ends and the foot, if that is between them.
+/// Returns the distance of a point and a segment \[m\], which may be degenerate: the minimum over
+/// its ends and the foot, if that is between them.
 fn point_segment(p: [f64; 3], [a, b]: [[f64; 3]; 2]) -> f64 {
     let ab = minus(b, a);
     let ends = point_point(p, a).min(point_point(p, b));
@@ -25,7 +27,8 @@ fn point_segment(p: [f64; 3], [a, b]: [[f64; 3]; 2]) -> f64 {
     if has_foot { ends.min(point_point(p, along(a, ab, parameter))) } else { ends }
 }
 
-/// Distance of a point and a triangle \[m\], which may have no area: the least of its sides and the foot, if that is within them.
+/// Returns the distance of a point and a triangle \[m\], which may be degenerate: the minimum over
+/// its sides and the foot, if that is inside.
 pub fn point_triangle(p: [f64; 3], [a, b, c]: [[f64; 3]; 3]) -> f64 {
     let sides = [[a, b], [b, c], [c, a]];
     let border = sides.map(|side| point_segment(p, side)).into_iter().fold(f64::INFINITY, f64::min);
@@ -40,8 +43,9 @@ pub fn point_triangle(p: [f64; 3], [a, b, c]: [[f64; 3]; 3]) -> f64 {
     if is_within { border.min(point_point(p, foot)) } else { border }
 }
 
-/// Distance of two segments \[m\], which may be parallel or have no length: the least of each end to the other segment, and of
-/// the feet of the common normal, if both are between the ends.
+/// Returns the distance of two segments \[m\], which may be parallel or degenerate: the minimum
+/// over each end to the other segment, and over the feet of the common normal, if both are between
+/// the ends.
 pub fn segment_segment([a, b]: [[f64; 3]; 2], [c, d]: [[f64; 3]; 2]) -> f64 {
     let ends = [
         point_segment(a, [c, d]),
@@ -59,8 +63,8 @@ pub fn segment_segment([a, b]: [[f64; 3]; 2], [c, d]: [[f64; 3]; 2]) -> f64 {
     if has_feet { ends.min(point_point(along(a, u, s), along(c, v, t))) } else { ends }
 }
 
-/// All pairs of a vertex and a triangle and of two edges without a common vertex that are nearer than `limit`, which is asked
-/// with a vertex of each \[m\].
+/// Returns all vertex-triangle and edge-edge pairs without a common vertex that are closer than
+/// `limit` \[m\], a function of one vertex of each simplex.
 pub fn near_pairs(
     positions: &[[f64; 3]],
     triangles: &[[u32; 3]],
@@ -108,7 +112,7 @@ pub fn near_pairs(
 mod tests {
     use super::*;
 
-    /// Allowance for results of the size 1 m \[m\].
+    /// Tolerance for results of the size 1 m \[m\].
     const ROUNDING: f64 = 1e-14;
 
     #[track_caller]

@@ -1,22 +1,23 @@
-//! The nearest triangle of a mesh, by trying all.
+//! Nearest triangle of a mesh by brute force.
 
 use super::vector::{along, cross, dot, length, minus};
 
-/// Where a triangle is relative to a point.
+/// Position of a triangle relative to a point.
 #[derive(Debug, Clone, Copy)]
 pub struct NearTriangle {
-    /// The point of the triangle that is nearest.
+    /// Nearest point of the triangle.
     pub nearest: [f64; 3],
     /// Squared distance to it [m^2], times 1.0001 if the point is behind the triangle.
     pub square: f64,
-    /// Height of the point over the triangle's plane \[m\]; the front is where the corners appear counter-clockwise.
+    /// Height of the point over the triangle's plane \[m\]; the front is where the corners appear
+    /// counter-clockwise.
     pub height: f64,
     /// Unit normal.
     pub normal: [f64; 3],
 }
 
 impl NearTriangle {
-    /// The displacement to the triangle's plane \[m\], 0 for a point in front.
+    /// Returns the displacement to the triangle's plane \[m\], 0 for a point in front.
     pub fn push(&self) -> [f64; 3] {
         self.normal.map(|x| x * (-self.height).max(0.0))
     }
@@ -28,9 +29,10 @@ fn nearest_on_segment(x: [f64; 3], a: [f64; 3], b: [f64; 3]) -> [f64; 3] {
     if square == 0.0 { a } else { along(a, ab, (dot(minus(x, a), ab) / square).clamp(0.0, 1.0)) }
 }
 
-/// Where a triangle is relative to x; none for one without area.
+/// Locates a triangle relative to x; `None` for a degenerate triangle.
 ///
-/// The foot of x on the plane is nearest if it lies within all three sides, else a point of a side is.
+/// The foot of x on the plane is nearest if it lies within all three sides; otherwise a point of a
+/// side is.
 fn locate_triangle(x: [f64; 3], corners: [[f64; 3]; 3]) -> Option<NearTriangle> {
     let [a, b, c] = corners;
     let normal = cross(minus(b, a), minus(c, a));
@@ -52,8 +54,9 @@ fn locate_triangle(x: [f64; 3], corners: [[f64; 3]; 3]) -> Option<NearTriangle> 
     Some(NearTriangle { nearest, square, height, normal })
 }
 
-/// The triangle nearest to x, of equally near ones the first, and how far from another answer x is: the smallest difference of
-/// distances \[m\] to a triangle that would push x elsewhere, by more than `other` \[m\].
+/// Returns the triangle nearest to x, the first of equally near ones, and the margin of this
+/// result: the smallest difference of distances \[m\] to a triangle that would push x elsewhere, by
+/// more than `other` \[m\].
 pub fn nearest_triangle(
     x: [f64; 3],
     vertices: &[[f64; 3]],

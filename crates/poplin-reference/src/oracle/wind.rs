@@ -1,6 +1,6 @@
 //! Air drag and lift of a triangle by the thin-plate law; see `shaders/stage/wind.wgsl`.
 
-/// The air in one step.
+/// Air in one step.
 #[derive(Debug, Clone, Copy)]
 pub struct Air {
     /// Drag coefficient of one step.
@@ -15,11 +15,12 @@ pub struct Air {
     pub still: f64,
 }
 
-/// Impulse \[kg m\] (mass times displacement) on *each* corner of a triangle that moves by `displacement` \[m\] through
-/// the air; the corners move against it.
+/// Returns the impulse \[kg m\] (mass times displacement) on *each* corner of a triangle that moves
+/// by `displacement` \[m\] through the air; the corners move against it.
 ///
-/// With speed U = |d| / step for a displacement d, n the unit normal, u = d / |d| and the *double* area A2: drag along u and lift along the
-/// part of n across u, `density/2 * A2 * U^2 * step^2 / step * (drag |n.u| u + lift (n.u) |n x u| (n - (n.u) u))`.
+/// With speed U = |d| / step for a displacement d, n the unit normal, u = d / |d| and the *double*
+/// area A2: drag along u and lift along the component of n perpendicular to u, `density/2 * A2 *
+/// U^2 * step^2 / step * (drag |n.u| u + lift (n.u) |n x u| (n - (n.u) u))`.
 pub fn air_impulse(corners: [[f64; 3]; 3], displacement: [f64; 3], air: Air) -> [f64; 3] {
     let minus = |a: [f64; 3], b: [f64; 3]| [a[0] - b[0], a[1] - b[1], a[2] - b[2]];
     let dot = |a: [f64; 3], b: [f64; 3]| a[0] * b[0] + a[1] * b[1] + a[2] * b[2];

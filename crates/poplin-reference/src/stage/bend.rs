@@ -8,12 +8,13 @@ use poplin_layout::{
 use crate::ClothMemory;
 use crate::math::{atan2_portable, cross3, dot3, particle as pack, xyz};
 
-/// Whether the triangle over an edge has a usable height; see the shader.
+/// Tests whether a triangle has a usable height over an edge, from squared lengths of the edge and
+/// a side and of the normal.
 pub(super) fn has_height(hinge: f32, side: f32, normal: f32) -> bool {
     normal > MIN_NORMAL_SQUARE && normal > MIN_HEIGHT_SQUARE * hinge * hinge.max(side)
 }
 
-/// Solves the angle of one bend, with stiffness and damping; see the shader.
+/// Solves the dihedral angle of one bend with XPBD, stiffness and damping.
 pub fn solve_bend(memory: &mut ClothMemory<'_>, bend: u32) {
     let row = memory.cloth.fabric.bend_begin + BEND_WORDS * bend;
     let stiffness = memory.cloth.bending.rigidity * memory.fabric_f32(row + 5);
@@ -37,17 +38,20 @@ pub fn solve_bend(memory: &mut ClothMemory<'_>, bend: u32) {
         let angle =
             atan2_portable(dot3(cross3(unit_2, unit_3), edge / edge_length), dot3(unit_2, unit_3));
         let mut error = angle - memory.fabric_f32(row + 4);
+        // Wraps the difference of two angles.
         if error > PI {
             error -= TAU;
         } else if error <= -PI {
             error += TAU;
         }
+        // d angle / dx_2 = -|e| n_2 / |n_2|^2; the ends of the edge balance both far corners.
         let gradient_2 = normal_2 * (-edge_length / square_2);
         let gradient_3 = normal_3 * (-edge_length / square_3);
         let ratio_2 = dot3(side_2, edge) / edge_square;
         let ratio_3 = dot3(side_3, edge) / edge_square;
         let gradient_1 = gradient_2 * -ratio_2 - gradient_3 * ratio_3;
         let gradient_0 = -gradient_1 - gradient_2 - gradient_3;
+        // W = sum w |grad|^2
         let mobility = p0[3] * dot3(gradient_0, gradient_0)
             + p1[3] * dot3(gradient_1, gradient_1)
             + p2[3] * dot3(gradient_2, gradient_2)
@@ -57,6 +61,7 @@ pub fn solve_bend(memory: &mut ClothMemory<'_>, bend: u32) {
                 + bend_displacement(memory, row, 1, p1, gradient_1)
                 + bend_displacement(memory, row, 2, p2, gradient_2)
                 + bend_displacement(memory, row, 3, p3, gradient_3);
+            // lambda = (-C - damping grad . dx) / ((1 + damping) W + max(compliance - W/2, 0))
             let compliance = (1.0 / stiffness - 0.5 * mobility).max(0.0);
             let damping = memory.cloth.bending.damping;
             let lambda =
@@ -69,7 +74,7 @@ pub fn solve_bend(memory: &mut ClothMemory<'_>, bend: u32) {
     }
 }
 
-/// Displacement of particle k of a bend along its gradient since the last step.
+/// Returns the displacement of particle k of a bend along its gradient since the last step.
 fn bend_displacement(
     memory: &ClothMemory<'_>,
     row: u32,

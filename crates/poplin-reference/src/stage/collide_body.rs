@@ -11,7 +11,7 @@ use crate::stage::collide_convex::touch_convex;
 use crate::stage::collide_shape::{touch_capsule, touch_sphere};
 use crate::stage::collide_triangle::touch_mesh;
 
-/// A rigid body in the running iteration; see the shader.
+/// Rigid body in the current iteration.
 struct Body {
     center: Vec3,
     inverse_mass: f32,
@@ -23,10 +23,12 @@ struct Body {
     inverse_inertia: [Vec3; 3],
 }
 
+/// First row of the accumulated impulses of body b.
 fn body_row(memory: &ClothMemory<'_>, b: u32) -> u32 {
     memory.cloth.colliders.impulse_begin + BODY_ROWS * b
 }
 
+/// First row of the sums of chunk c for body b.
 fn chunk_row(memory: &ClothMemory<'_>, c: u32, b: u32) -> u32 {
     let bodies = memory.cloth.colliders.body_count;
     memory.cloth.colliders.impulse_begin + BODY_ROWS * bodies + CHUNK_ROWS * (c * bodies + b)
@@ -44,10 +46,12 @@ fn body_lists(memory: &ClothMemory<'_>, b: u32, row: u32) -> [u32; 4] {
     memory.input_pool[(memory.cloth.colliders.body_begin + BODY_INPUT_ROWS * b + row) as usize]
 }
 
+/// Loads body b with the impulses that it has received in this frame.
 fn load_body(memory: &ClothMemory<'_>, b: u32) -> Body {
     let row = body_row(memory, b);
     let [center, velocity, angular_velocity] = [0, 1, 2].map(|k| body_input(memory, b, k));
     let inverse_inertia = [3, 4, 5].map(|k| xyz(body_input(memory, b, k)));
+    // Impulses of earlier frames are not cleared: in the first iteration they count as 0.
     let is_later = f32::from(u8::from(memory.iteration.bias[3] > 0.0));
     let linear = xyz(memory.load_scratch(row)) * is_later;
     let angular = xyz(memory.load_scratch(row + 1)) * is_later;
@@ -65,6 +69,7 @@ fn load_body(memory: &ClothMemory<'_>, b: u32) -> Body {
     }
 }
 
+/// Collects the contacts of particle i with all shapes of body b.
 fn touch_body(memory: &mut ClothMemory<'_>, b: u32, i: u32, x: Vec3) -> Contacts {
     let round = body_lists(memory, b, 6);
     let flat = body_lists(memory, b, 7);
@@ -87,22 +92,26 @@ fn touch_body(memory: &mut ClothMemory<'_>, b: u32, i: u32, x: Vec3) -> Contacts
     contacts
 }
 
+/// Velocity of a particle at x relative to the body's surface [m/s].
 fn approach(memory: &ClothMemory<'_>, body: &Body, x: Vec3, before: Vec3) -> Vec3 {
     (x - before) / memory.cloth.colliders.step
         - body.velocity
         - cross3(body.angular_velocity, x - body.center)
 }
 
+/// Returns the number by which the body's response is divided among its contacts (mass splitting).
 fn body_split(body: &Body, w: f32) -> f32 {
     (body.contact_mass * w).max(f32::from(u8::from(body.contact_mass > 0.0))) + body.pin_count
 }
 
+/// Returns the inverse mass of the body at a contact along a direction, times the split.
 fn body_response(body: &Body, arm: Vec3, direction: Vec3, split: f32) -> f32 {
     let torque = cross3(arm, direction);
+    // w + (r x n) . I^-1 (r x n)
     (body.inverse_mass + dot3(torque, multiply(&body.inverse_inertia, torque))) * split
 }
 
-/// A particle that touches a body.
+/// Contact of a particle with a body.
 struct Meeting {
     i: u32,
     particle: [f32; 4],
@@ -113,7 +122,8 @@ struct Meeting {
     speed: f32,
 }
 
-/// Visits the particles of chunk c that touch bodies; see the shader.
+/// Finds the particles of chunk c that touch bodies: counts their masses in the first visit,
+/// exchanges impulses in the second.
 pub fn visit_chunk(memory: &mut ClothMemory<'_>, c: u32) {
     let is_counting = memory.registers.is_counting;
     let end = ((c + 1) * CHUNK).min(memory.cloth.particle_count);
@@ -130,6 +140,7 @@ pub fn visit_chunk(memory: &mut ClothMemory<'_>, c: u32) {
                 let velocity = approach(memory, &body, xyz(particle), xyz(before));
                 let speed = dot3(velocity, normal);
                 if is_counting {
+                    // First visit: contact masses in x, contacts of pinned particles in y.
                     if speed < 0.0 && before[3] > 0.0 {
                         linear.x += 1.0 / before[3];
                     } else if speed < 0.0 {
@@ -151,6 +162,8 @@ pub fn visit_chunk(memory: &mut ClothMemory<'_>, c: u32) {
     }
 }
 
+/// Exchanges an impulse with restitution and Coulomb friction between a particle and a body;
+/// returns the impulse on the particle.
 fn exchange(memory: &mut ClothMemory<'_>, body: &Body, meeting: &Meeting) -> Vec3 {
     let Meeting { i, particle, before, contacts, normal, velocity, speed } = *meeting;
     let arm = xyz(particle) - body.center;
@@ -158,6 +171,7 @@ fn exchange(memory: &mut ClothMemory<'_>, body: &Body, meeting: &Meeting) -> Vec
     let response = before[3] + body_response(body, arm, normal, split);
     let mut impulse = Vec3::ZERO;
     if speed < 0.0 && response > 0.0 {
+        // j = -(1 + e) v_n / (w + w_body)
         let strength = -(1.0 + body.restitution) * speed / response;
         impulse = normal * strength;
         let slide = velocity - normal * speed;
@@ -165,6 +179,7 @@ fn exchange(memory: &mut ClothMemory<'_>, body: &Body, meeting: &Meeting) -> Vec
         if slide_square > 0.0 {
             let slide_speed = slide_square.sqrt();
             let tangent = slide / slide_speed;
+            // Impulse that stops the sliding; Coulomb friction is at most this.
             let stop = slide_speed / (before[3] + body_response(body, arm, tangent, split));
             impulse -= tangent
                 * (memory.cloth.colliders.friction * contacts.friction_factor * strength).min(stop);
@@ -176,18 +191,20 @@ fn exchange(memory: &mut ClothMemory<'_>, body: &Body, meeting: &Meeting) -> Vec
             push *= push_fractions(memory, velocity * memory.cloth.colliders.step, &contacts)[0];
         }
         memory.store_current(i, pack(xyz(particle) + push, particle[3]));
+        // The impulse changes the velocity: the previous position moves against it.
         let recoil = impulse * (before[3] * memory.cloth.colliders.step);
         memory.store_previous(i, pack(xyz(before) + push - recoil, before[3]));
     }
     impulse
 }
 
-/// Sums what all chunks found at body b; see the shader.
+/// Adds the sums of all chunks for body b.
 pub fn sum_chunks(memory: &mut ClothMemory<'_>, b: u32) {
     let is_counting = memory.registers.is_counting;
     let row = body_row(memory, b);
     let mut linear = [0.0; 4];
     let mut angular = [0.0; 4];
+    // The first iteration of a frame starts from 0.
     if !is_counting || memory.iteration.bias[3] > 0.0 {
         linear = memory.load_scratch(row);
         angular = memory.load_scratch(row + 1);

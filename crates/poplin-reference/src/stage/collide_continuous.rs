@@ -8,14 +8,15 @@ use crate::geometry::{Side, find_impact, foot_on_cone, touch_cone};
 use crate::math::{cross3, dot3, guarded_square, particle as pack, xyz};
 use crate::stage::collide_shape::{scaled_mass, touch_capsule};
 
-/// Capsules that hit a particle on its path; see the shader.
+/// Last four capsules that hit a particle on its path, with the ends beyond which it was pushed.
 #[derive(Debug, Clone, Copy, Default)]
 struct Hits {
     capsules: [u32; 4],
     count: u32,
 }
 
-/// A particle on its path through the shapes: where it was, where it would end, where it is, what it touches and what hit it.
+/// Particle on its path through the shapes: previous position, target, current position, contacts
+/// and hits.
 struct Sweep {
     before: Vec3,
     end: Vec3,
@@ -24,6 +25,7 @@ struct Sweep {
     hits: Hits,
 }
 
+/// Tests whether x lies within the swept box of two spheres, enlarged to the continuous reach.
 fn is_in_reach(memory: &ClothMemory<'_>, a: u32, b: u32, x: Vec3) -> bool {
     let reach = memory.cloth.colliders.continuous_reach;
     let [a_now, a_before, b_now, b_before] =
@@ -35,12 +37,15 @@ fn is_in_reach(memory: &ClothMemory<'_>, a: u32, b: u32, x: Vec3) -> bool {
     x.cmpge(low_a.min(low_b)).all() && x.cmple(high_a.max(high_b)).all()
 }
 
+/// Stops the particle at the lateral surface of capsule c, then adds its exit.
 fn sweep_capsule(memory: &ClothMemory<'_>, c: u32, sweep: &mut Sweep) {
     let row = memory.capsule_row(c);
     let cone = memory.load_cone(row);
     let old = memory.load_cone(row + 3);
     let [a, b] = memory.capsule_ends(c).map(|end| memory.sphere_row(end));
     if cone.half_length > 0.0 && old.half_length > 0.0 && is_in_reach(memory, a, b, sweep.end) {
+        // Relative to the cone: e at the start, d at the end. Cross products with the axis are
+        // distances from it.
         let e = sweep.before - old.center;
         let d = sweep.x - cone.center;
         let radius_before = (dot3(e, old.axis) * old.slope + old.radius).max(0.0);
@@ -48,6 +53,7 @@ fn sweep_capsule(memory: &ClothMemory<'_>, c: u32, sweep: &mut Sweep) {
         let impact =
             find_impact(cross3(e, old.axis), cross3(d, cone.axis), radius_before, radius_now);
         if impact.is_hit {
+            // Cone at the time of impact: axis, slope and the foot of the impact.
             let path = e - d;
             let position = e - path * impact.time;
             let old_half_axis = old.axis * old.half_length;
@@ -58,12 +64,15 @@ fn sweep_capsule(memory: &ClothMemory<'_>, c: u32, sweep: &mut Sweep) {
             let along = dot3(position, axis) / half_length;
             let across = (dot3(position, position) - along * along).max(0.0).sqrt();
             let foot = (along + slope * across) / half_length;
+            // Impacts beyond the ends are left to the spheres.
             if foot.abs() < 1.0 {
                 sweep.x += (path + rotation * foot) * impact.rest;
             }
+            // Bits of the ends beyond which the side would push the point: 1 and 2.
             let base = foot_on_cone(&cone, sweep.x);
             let own = u32::from(base < -cone.half_length) + 2 * u32::from(base > cone.half_length);
             let hits = &mut sweep.hits;
+            // Ring buffer of the last four hits.
             hits.capsules[(hits.count & 3) as usize] = 4 * c + own;
             hits.count += 1;
         }
@@ -71,10 +80,12 @@ fn sweep_capsule(memory: &ClothMemory<'_>, c: u32, sweep: &mut Sweep) {
     touch_capsule(memory, c, sweep.x, &mut sweep.contacts);
 }
 
+/// Tests whether a capsule that ends in sphere s has handled the particle already.
 fn is_sphere_passed(memory: &ClothMemory<'_>, s: u32, x: Vec3, hits: &Hits) -> bool {
     let begins = memory.cloth.colliders.sphere_capsule_begin;
     let capsules = begins + memory.cloth.colliders.sphere_count + 1;
     let end = capsules + memory.load_index(begins + s + 1);
+    // A hit capsule has handled the sphere unless the point lies beyond its end there.
     let hit_count = hits.count.min(4);
     let mut is_passed = false;
     for k in capsules + memory.load_index(begins + s)..end {
@@ -92,6 +103,7 @@ fn is_sphere_passed(memory: &ClothMemory<'_>, s: u32, x: Vec3, hits: &Hits) -> b
     is_passed
 }
 
+/// Stops the particle at sphere s, then adds its exit.
 fn sweep_sphere(memory: &ClothMemory<'_>, s: u32, sweep: &mut Sweep) {
     let row = memory.sphere_row(s);
     if is_in_reach(memory, row, row, sweep.end)
@@ -114,8 +126,8 @@ fn sweep_sphere(memory: &ClothMemory<'_>, s: u32, sweep: &mut Sweep) {
     }
 }
 
-/// Pushes particle i out of spheres and capsules, including those that it hit on its path since the last iteration; see the
-/// shader.
+/// Pushes particle i out of spheres and capsules, including those that it hit on its path since the
+/// last iteration.
 pub fn collide_continuous(memory: &mut ClothMemory<'_>, i: u32) {
     let particle = memory.load_current(i);
     let before = xyz(memory.load_previous(i));
@@ -126,6 +138,7 @@ pub fn collide_continuous(memory: &mut ClothMemory<'_>, i: u32) {
         contacts: Contacts::default(),
         hits: Hits::default(),
     };
+    // Tree query with the box of the path.
     let (low, high) = (sweep.x.min(before), sweep.x.max(before));
     let shapes = memory.cloth.colliders;
     let mut node = 0;
@@ -159,6 +172,7 @@ pub fn collide_continuous(memory: &mut ClothMemory<'_>, i: u32) {
     if sweep.x != xyz(particle) {
         memory.store_current(i, pack(sweep.x, particle[3]));
     }
+    // Remaining overlap is resolved like a discrete contact.
     let w = scaled_mass(memory, particle[3], sweep.contacts.push);
     resolve_contacts(memory, i, sweep.x, w, &sweep.contacts);
 }

@@ -6,7 +6,7 @@ use crate::ClothMemory;
 use crate::colliders::{Contacts, resolve_contacts};
 use crate::math::{dot3, xyz};
 
-/// The exit of x from convex c through its nearest plane, if x is behind all of its planes.
+/// Adds the exit of x through the nearest plane of convex c, if x is behind all of its planes.
 pub(crate) fn touch_convex(memory: &ClothMemory<'_>, c: u32, x: Vec3, contacts: &mut Contacts) {
     let begins = memory.cloth.colliders.convex_plane_begin;
     let planes = begins + memory.cloth.colliders.convex_count + 1;
@@ -34,7 +34,7 @@ pub(crate) fn touch_convex(memory: &ClothMemory<'_>, c: u32, x: Vec3, contacts: 
     }
 }
 
-/// The exits of x from all convexes that belong to no body.
+/// Adds the exits of x from all convexes without a rigid body.
 pub(crate) fn touch_convexes(memory: &ClothMemory<'_>, x: Vec3, contacts: &mut Contacts) {
     let begin = memory.cloth.colliders.free_convex_begin;
     for k in begin..begin + memory.cloth.colliders.free_convex_count {

@@ -7,7 +7,7 @@ use crate::colliders::{Contacts, resolve_contacts};
 use crate::geometry::{Side, touch_cone};
 use crate::math::{dot3, guarded_square, xyz};
 
-/// The exit of x through the side of capsule c.
+/// Adds the exit of x through the lateral surface of capsule c.
 pub(crate) fn touch_capsule(memory: &ClothMemory<'_>, c: u32, x: Vec3, contacts: &mut Contacts) {
     let touch = touch_cone(&memory.load_cone(memory.capsule_row(c)), x);
     if touch.side == Side::Inside {
@@ -16,12 +16,13 @@ pub(crate) fn touch_capsule(memory: &ClothMemory<'_>, c: u32, x: Vec3, contacts:
     }
 }
 
+/// Displacement of a point on the axis of capsule c in this iteration, `along` in -1..1.
 fn capsule_move(memory: &ClothMemory<'_>, c: u32, along: f32) -> Vec3 {
     let [a, b] = memory.capsule_ends(c).map(|end| memory.sphere_move(end));
     a + (b - a) * (along * 0.5 + 0.5)
 }
 
-/// Whether a capsule that ends in sphere s leaves it nothing to do for x; see the shader.
+/// Tests whether a capsule that ends in sphere s already handles x.
 pub fn is_sphere_covered(memory: &ClothMemory<'_>, s: u32, x: Vec3) -> bool {
     let begins = memory.cloth.colliders.sphere_capsule_begin;
     let capsules = begins + memory.cloth.colliders.sphere_count + 1;
@@ -31,6 +32,7 @@ pub fn is_sphere_covered(memory: &ClothMemory<'_>, s: u32, x: Vec3) -> bool {
         let capsule = memory.load_index(k);
         let side = touch_cone(&memory.load_cone(memory.capsule_row(capsule)), x).side;
         let is_first = memory.capsule_ends(capsule)[0] == s;
+        // The sphere acts only beyond its own end of every capsule.
         let is_own = side == Side::Off
             || (side == Side::Before && is_first)
             || (side == Side::Beyond && !is_first);
@@ -39,10 +41,11 @@ pub fn is_sphere_covered(memory: &ClothMemory<'_>, s: u32, x: Vec3) -> bool {
     is_covered
 }
 
-/// The exit of x from sphere s, unless a capsule handles it; see the shader.
+/// Adds the exit of x from sphere s, unless a capsule handles it.
 pub(crate) fn touch_sphere(memory: &ClothMemory<'_>, s: u32, x: Vec3, contacts: &mut Contacts) {
     let sphere = memory.load_sphere(s);
     let d = x - xyz(sphere);
+    // slack = 1 - r / |d|; below 0 inside
     let slack = 1.0 - sphere[3] / guarded_square(d).sqrt();
     if slack < 0.0 && !is_sphere_covered(memory, s, x) {
         memory.add_contact(contacts, s, -d * slack);
@@ -50,7 +53,7 @@ pub(crate) fn touch_sphere(memory: &ClothMemory<'_>, s: u32, x: Vec3, contacts: 
     }
 }
 
-/// The exits of x from all capsules and spheres that belong to no body.
+/// Adds the exits of x from all capsules and spheres without a rigid body.
 pub(crate) fn touch_shapes(memory: &ClothMemory<'_>, x: Vec3, contacts: &mut Contacts) {
     let shapes = &memory.cloth.colliders;
     let mut node = 0;
@@ -73,7 +76,8 @@ pub(crate) fn touch_shapes(memory: &ClothMemory<'_>, x: Vec3, contacts: &mut Con
     }
 }
 
-/// Inverse mass of a particle that shapes have pushed: smaller, so that its neighbours give way.
+/// Returns the inverse mass of a particle that shapes have pushed: smaller, so that its neighbours
+/// give way.
 pub(crate) fn scaled_mass(memory: &ClothMemory<'_>, w: f32, push: Vec3) -> f32 {
     w / (1.0 + memory.cloth.colliders.mass_scale * dot3(push, push))
 }

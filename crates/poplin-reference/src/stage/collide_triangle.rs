@@ -8,10 +8,13 @@ use crate::colliders::{Contacts, resolve_contacts};
 use crate::geometry::closest_on_triangle;
 use crate::math::{cross3, dot3, xyz};
 
-/// A triangle against a point; see the shader.
+/// Position of a triangle relative to a point.
 #[derive(Debug, Clone, Copy)]
 struct TriangleTouch {
+    /// Squared distance \[m^2\], slightly enlarged behind the triangle so that front faces win
+    /// ties.
     square: f32,
+    /// Height of the point over the plane \[m\].
     height: f32,
     normal: Vec3,
     barycentric: Vec2,
@@ -38,7 +41,7 @@ fn load_vertex(memory: &ClothMemory<'_>, v: u32) -> Vec3 {
     ))
 }
 
-/// Where triangle t is relative to x; far away if it has no area.
+/// Returns the position of triangle t relative to x; far away for a degenerate triangle.
 fn touch_triangle(memory: &ClothMemory<'_>, t: u32, x: Vec3) -> TriangleTouch {
     let corners = triangle_corners(memory, t);
     let a = load_vertex(memory, corners[0]);
@@ -51,6 +54,7 @@ fn touch_triangle(memory: &ClothMemory<'_>, t: u32, x: Vec3) -> TriangleTouch {
     if normal_square > MIN_NORMAL_SQUARE {
         touch.normal = normal / normal_square.sqrt();
         touch.height = dot3(touch.normal, p);
+        // gap: from the closest point to x
         touch.barycentric = closest_on_triangle(p, ab, ac);
         let gap = p - ab * touch.barycentric.x - ac * touch.barycentric.y;
         touch.square = dot3(gap, gap) * if touch.height < 0.0 { 1.0001 } else { 1.0 };
@@ -63,13 +67,16 @@ fn square_to_node(memory: &ClothMemory<'_>, row: u32, x: Vec3) -> f32 {
     let low = xyz(memory.input_row(row)) - x;
     let high = x - xyz(memory.input_row(row + 1));
     let gap = low.max(high).max(Vec3::ZERO);
+    // Squared distance to the box, rounded down so that no nearer triangle is missed.
     dot3(gap, gap) * 0.9999
 }
 
-/// What a particle remembers of the mesh; see the shader.
+/// Cached nearest triangle of a particle.
 struct Nearby {
+    /// Position of the particle at its last test \[m\].
     position: Vec3,
     triangle: u32,
+    /// Distance that the particle can move before the next test \[m\].
     clearance: f32,
 }
 
@@ -87,7 +94,8 @@ fn store_nearby(memory: &mut ClothMemory<'_>, i: u32, nearby: &Nearby) {
     memory.scratch[row + 1].set([nearby.clearance.to_bits(), 0, 0, 0]);
 }
 
-/// The triangle nearest to x among those that do not face away from `side`; see the shader.
+/// Finds the triangle nearest to x among those that do not face away from `side`, beginning with a
+/// guess.
 fn nearest_triangle(
     memory: &ClothMemory<'_>,
     x: Vec3,
@@ -97,6 +105,7 @@ fn nearest_triangle(
     let tree = memory.cloth.colliders.triangle_tree_begin;
     let mut nearest = 0;
     let mut touch = TriangleTouch::FAR;
+    // The guess gives an early bound for the branch-and-bound traversal.
     let mut candidate = 1 + guess.min(memory.cloth.colliders.triangle_count - 1);
     let mut node = 0;
     while candidate > 0 || node < memory.cloth.colliders.triangle_tree_count {
@@ -112,6 +121,7 @@ fn nearest_triangle(
             candidate = 0;
         } else {
             let row = tree + 2 * node;
+            // Prunes nodes farther than the nearest triangle so far.
             if square_to_node(memory, row, x) <= touch.square {
                 candidate = memory.node_item(row);
                 node += 1;
@@ -123,7 +133,8 @@ fn nearest_triangle(
     (nearest, touch)
 }
 
-/// The triangle by whose plane x leaves the mesh; see the shader.
+/// Finds the triangle through whose plane x leaves the mesh. In a thin part it is one of the side
+/// where x came in.
 fn exit_triangle(
     memory: &ClothMemory<'_>,
     x: Vec3,
@@ -132,6 +143,8 @@ fn exit_triangle(
 ) -> (u32, TriangleTouch) {
     let (nearest, touch) = nearest_triangle(memory, x, guess, Vec3::ZERO);
     let height_before = touch.height + dot3(touch.normal, before - x);
+    // Deeper behind this face before: in a thin part the particle came in on the other side, and
+    // leaves on that side.
     if touch.height < 0.0 && height_before < 1.5 * touch.height {
         let (_, entered) = nearest_triangle(memory, before, nearest, Vec3::ZERO);
         if entered.height > touch.height && dot3(touch.normal, entered.normal) < 0.0 {
@@ -144,7 +157,7 @@ fn exit_triangle(
     (nearest, touch)
 }
 
-/// The exit of x from the mesh: up to the plane of the nearest triangle, if x is behind it; see the shader.
+/// Adds the exit of x from the mesh: up to the plane of the nearest triangle, if x is behind it.
 pub(crate) fn touch_mesh(memory: &mut ClothMemory<'_>, i: u32, x: Vec3, contacts: &mut Contacts) {
     let tree = memory.cloth.colliders.triangle_tree_begin;
     let is_closed = memory.cloth.colliders.is_mesh_closed != 0;
@@ -152,6 +165,7 @@ pub(crate) fn touch_mesh(memory: &mut ClothMemory<'_>, i: u32, x: Vec3, contacts
     let displacement = x - nearby.position;
     nearby.clearance -= dot3(displacement, displacement).sqrt() + memory.cloth.colliders.mesh_step;
     nearby.position = x;
+    // Triangle inequality: no triangle is nearer than the clearance minus all motion since.
     let is_clear = is_closed && (nearby.clearance > 0.0 || !memory.meets_node(tree, x, x));
     if !is_clear {
         let before = xyz(memory.load_previous(i));

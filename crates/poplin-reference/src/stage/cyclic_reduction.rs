@@ -8,12 +8,12 @@ use crate::stage::semi_implicit::{
     edge_direction, edge_equation, ends_of, load_ends, pull_particles,
 };
 
-/// Where row `edge` is stored before round `round`; see the shader.
+/// Returns the row of scratch for `edge` before round `round`: rounds alternate between two halves.
 fn cyclic_row(memory: &ClothMemory<'_>, edge: u32, round: u32) -> u32 {
     edge - memory.registers.edges[0] + (round & 1) * memory.cloth.fabric.fiber_row_count
 }
 
-/// Writes the row of an edge before round `round`, its pull after the last; see the shader.
+/// Stores the row of an edge before round `round`, or its pull after the last round.
 fn store_cyclic(memory: &mut ClothMemory<'_>, edge: u32, round: u32, row: [f32; 3]) {
     let mut value = row.into();
     if round == memory.registers.phase.round_count {
@@ -24,7 +24,8 @@ fn store_cyclic(memory: &mut ClothMemory<'_>, edge: u32, round: u32, row: [f32; 
     memory.store_scratch(slot, pack(value, 0.0));
 }
 
-/// The first row of an edge; see the shader.
+/// Builds the initial row of an edge: couplings to both neighbours and right-hand side, over the
+/// diagonal.
 pub fn build_row(memory: &mut ClothMemory<'_>, edge: u32) {
     let phase = memory.registers.phase;
     let marked = load_ends(memory, edge);
@@ -40,6 +41,7 @@ pub fn build_row(memory: &mut ClothMemory<'_>, edge: u32) {
         if marked[0] & END_OF_FIBER == 0 {
             let [far, _] = ends_of(memory, edge - 1).map(|end| memory.load_current(end));
             let before = edge_direction(far, pa, memory.rest_length_of(edge - 1));
+            // Couplings of the tridiagonal system, divided by the diagonal.
             row[0] = -scale * pa[3] * dot3(before, direction) / diagonal;
         }
         if marked[1] & END_OF_FIBER == 0 {
@@ -52,13 +54,14 @@ pub fn build_row(memory: &mut ClothMemory<'_>, edge: u32) {
     store_cyclic(memory, edge, 0, row);
 }
 
-/// One round of reduction of a row; see the shader.
+/// Reduces a row by one round: eliminates the neighbours at the distance 2^round.
 pub fn reduce_row(memory: &mut ClothMemory<'_>, edge: u32) {
     let ([begin, end], round) = (memory.registers.edges, memory.registers.reduction_step - 1);
     let stride = 1 << round;
     let row = memory.load_scratch(cyclic_row(memory, edge, round));
     let low = memory.load_scratch(cyclic_row(memory, edge.max(begin + stride) - stride, round));
     let high = memory.load_scratch(cyclic_row(memory, (edge + stride).min(end - 1), round));
+    // x_i + a x_(i-s) + c x_(i+s) = r:  pivot = 1 - a c_low - c a_high
     let pivot = ((1.0 - row[0] * low[1]) - row[1] * high[0]).max(MIN_PIVOT_FRACTION);
     let right = (row[2] - row[0] * low[2]) - row[1] * high[2];
     let next = [-(row[0] * low[0]) / pivot, -(row[1] * high[1]) / pivot, right / pivot];

@@ -5,7 +5,7 @@ use poplin_layout::{EPSILON, NO_OFFSET};
 use crate::ClothMemory;
 use crate::math::{dot3, exp2_portable, guarded_square, particle as pack, xyz};
 
-/// Solves the edges of one fiber in order, each immediately; see the shader.
+/// Solves the edges of one fiber in order, each with the updated positions.
 pub fn project_fiber(memory: &mut ClothMemory<'_>, fiber: u32) {
     let phase = memory.registers.phase;
     let edge_begin = memory.fabric(memory.cloth.fabric.fiber_begin + fiber);
@@ -25,8 +25,10 @@ pub fn project_fiber(memory: &mut ClothMemory<'_>, fiber: u32) {
         let delta = xyz(pb) - xyz(pa);
         let mut error = 0.0;
         if rest_length > EPSILON {
+            // error = 1 - L / |d|
             error = 1.0 - rest_length / guarded_square(delta).sqrt();
         }
+        // Soft range: a fraction of the error within the limits stays.
         error -= phase.multiplier * phase.compression.max(error.min(phase.stretch));
         let mut weight = EPSILON + pa[3] + pb[3];
         if phase.compliance > 0.0 && rest_length > EPSILON {
@@ -36,7 +38,7 @@ pub fn project_fiber(memory: &mut ClothMemory<'_>, fiber: u32) {
             weight = weight + phase.damping * (pa[3] + pb[3]) + phase.compliance;
         }
         let correction = error * stiffness / weight;
-        // A particle without mass may belong to other fibers of the set: it is read, never written.
+        // An immovable particle may belong to other fibers of the set: it is read, never written.
         if pa[3] > 0.0 {
             memory.store_current(a, pack(xyz(pa) + delta * (correction * pa[3]), pa[3]));
         }

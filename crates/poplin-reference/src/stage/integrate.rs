@@ -7,7 +7,7 @@ use super::implicit::solve_row;
 use crate::ClothMemory;
 use crate::math::{dot3, is_faulty, particle as pack, xyz};
 
-/// Verlet step of particle i: x' = x + (x - x_previous) * s + bias (+ a h^2); see the shader.
+/// Advances particle i by a Verlet step: x' = x + (x - x_previous) * s + bias (+ a h^2).
 pub fn integrate_particle(memory: &mut ClothMemory<'_>, i: u32) {
     let mut particle = memory.load_current(i);
     let before = memory.load_previous(i);
@@ -28,6 +28,7 @@ pub fn integrate_particle(memory: &mut ClothMemory<'_>, i: u32) {
             let acceleration: Vec3 = xyz(memory.input_row(memory.cloth.acceleration_begin + i));
             position += acceleration * memory.cloth.acceleration_scale;
         }
+        // Self-collision limits the move, so that particles cannot pass one another.
         let max_move = memory.cloth.self_collision.max_move;
         let displacement = position - here;
         let displacement_square = dot3(displacement, displacement);
@@ -47,7 +48,7 @@ pub fn integrate_particle(memory: &mut ClothMemory<'_>, i: u32) {
             particle = pack(position, particle[3]);
         }
     } else {
-        // A pin that was set elsewhere has arrived.
+        // A pin that was moved by the user arrives without velocity.
         memory.store_previous(i, pack(xyz(particle), 0.0));
     }
     memory.store_current(i, particle);

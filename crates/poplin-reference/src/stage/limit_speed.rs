@@ -3,7 +3,7 @@
 use crate::ClothMemory;
 use crate::math::{dot3, particle as pack, xyz};
 
-/// Keeps particle i within the largest move of where it was an iteration ago.
+/// Limits the displacement of particle i in this iteration to the largest move.
 pub fn limit_speed(memory: &mut ClothMemory<'_>, i: u32) {
     let particle = memory.load_current(i);
     let before = xyz(memory.load_previous(i));

@@ -1,4 +1,5 @@
-//! Twins of `shaders/stage`, one file per algorithm, with the same functions and the same order of arithmetic.
+//! Twins of `shaders/stage`, one file per algorithm, with the same functions in the same order of
+//! arithmetic.
 
 pub mod bend;
 pub mod collide_body;
@@ -27,7 +28,7 @@ use poplin_layout::Task;
 use crate::colliders::prepare_shape;
 use crate::{ClothMemory, StageFunction};
 
-/// The twin of a shader function.
+/// Returns the twin of a shader function.
 pub fn twin(task: Task) -> StageFunction {
     match task {
         Task::IntegrateParticle => integrate::integrate_particle,
@@ -79,7 +80,7 @@ pub fn twin(task: Task) -> StageFunction {
         Task::TestRest => sleep::test_rest,
         Task::CountSleep => sleep::count_sleep,
         Task::PrepareShape => prepare_shape,
-        // The twin works on the buffers directly.
+        // The twin works directly on the buffers.
         Task::FetchParticle | Task::FlushParticle => leave,
     }
 }

@@ -1,5 +1,5 @@
-//! Twin of `shaders/stage/self_collide.wgsl`: the same sums in the same order. Where the shader walks with a
-//! cursor, this calls a closure, and the cell of a position is rounded down without a library call.
+//! Twin of `shaders/stage/self_collide.wgsl`: the same sums in the same order. The shader's cursor
+//! is a closure here, and cells are rounded down without a library call.
 
 use std::cell::Cell;
 
@@ -17,13 +17,13 @@ fn particle_row(memory: &ClothMemory<'_>, slot: u32) -> u32 {
     memory.cloth.self_collision.grid_begin + slot
 }
 
-/// Row of their indices.
+/// Row of the indices of the sorted particles.
 fn index_row(memory: &ClothMemory<'_>, slot: u32) -> u32 {
     let own = &memory.cloth.self_collision;
     own.grid_begin + own.member_count + slot
 }
 
-/// Row of the indices before they are sorted, then of the contacts: sum of their directions, count.
+/// Row of the unsorted indices, later of the contacts: sum of their directions, count.
 fn contact_row(memory: &ClothMemory<'_>, slot: u32) -> u32 {
     let own = &memory.cloth.self_collision;
     own.grid_begin + 2 * own.member_count + slot
@@ -43,7 +43,7 @@ fn store_particle_index(memory: &mut ClothMemory<'_>, row: u32, i: u32) {
     cell.set([i, y, z, w]);
 }
 
-/// Particle k of those that take part.
+/// Returns the particle of member k; all particles are members without a list.
 #[inline]
 pub fn load_member(memory: &ClothMemory<'_>, k: u32) -> u32 {
     let begin = memory.cloth.self_collision.member_begin;
@@ -58,7 +58,7 @@ pub fn load_member(memory: &ClothMemory<'_>, k: u32) -> u32 {
 fn bucket_of(memory: &ClothMemory<'_>, position: Vec3) -> u32 {
     let scaled = (position * memory.cloth.self_collision.inverse_cell)
         .clamp(Vec3::splat(-SELF_MAX_CELL), Vec3::splat(SELF_MAX_CELL));
-    // The integer below: `floor` is a library call on older x86.
+    // Rounds down: `floor` is a library call on older x86.
     let whole = scaled.as_ivec3();
     let cell = whole - IVec3::select(scaled.cmplt(whole.as_vec3()), IVec3::ONE, IVec3::ZERO);
     bucket_of_cell(cell.to_array(), memory.grid_mask() + 1)
@@ -69,7 +69,7 @@ pub fn clear_cell(memory: &mut ClothMemory<'_>, cell: u32) {
     memory.cells[cell as usize].set(0);
 }
 
-/// Counts particle k of those that take part in its bucket.
+/// Counts member k in its bucket.
 pub fn count_member(memory: &mut ClothMemory<'_>, k: u32) {
     let bucket = bucket_of(memory, xyz(memory.load_current(load_member(memory, k))));
     memory.cells[bucket as usize].update(|count| count + 1);
@@ -82,16 +82,17 @@ pub fn sum_cells(memory: &mut ClothMemory<'_>, part: u32) {
         memory.cells[part as usize * width..][..width].iter().map(Cell::get).sum();
 }
 
-/// Converts the counts of one part to the slots of the buckets' first particles.
+/// Converts the counts of one part to the first slots of its buckets: exclusive prefix sum.
 pub fn scan_cells(memory: &mut ClothMemory<'_>, part: u32) {
     let width = memory.cells.len() / GRID_PARTS as usize;
     let mut begin = memory.cell_sums[..part as usize].iter().sum();
     for cell in &memory.cells[part as usize * width..][..width] {
+        // Each cell receives the sum before it.
         begin += cell.replace(begin);
     }
 }
 
-/// Puts particle k of those that take part into its bucket, in any order; afterwards a bucket's cell holds its end.
+/// Scatters member k into its bucket, in any order; afterwards a bucket's cell holds its end.
 pub fn scatter_member(memory: &mut ClothMemory<'_>, k: u32) {
     let i = load_member(memory, k);
     let cell = &memory.cells[bucket_of(memory, xyz(memory.load_current(i))) as usize];
@@ -105,7 +106,7 @@ fn bucket_begin(memory: &ClothMemory<'_>, bucket: u32) -> u32 {
     if bucket == 0 { 0 } else { memory.cells[bucket as usize - 1].get() }
 }
 
-/// Sorts the particle at a slot of its bucket by index and stores its position.
+/// Sorts the particle at a slot within its bucket by index and stores its position.
 pub fn sort_member(memory: &mut ClothMemory<'_>, slot: u32) {
     let index_at = |slot| load_particle_index(memory, contact_row(memory, slot));
     let i = index_at(slot);
@@ -114,6 +115,7 @@ pub fn sort_member(memory: &mut ClothMemory<'_>, slot: u32) {
     let begin = bucket_begin(memory, bucket);
     let mut sorted = begin;
     for other in begin..memory.cells[bucket as usize].get() {
+        // Rank sort: number of smaller indices in the bucket.
         sorted += u32::from(index_at(other) < i);
     }
     let (particle_row, index_row) = (particle_row(memory, sorted), index_row(memory, sorted));
@@ -121,7 +123,8 @@ pub fn sort_member(memory: &mut ClothMemory<'_>, slot: u32) {
     store_particle_index(memory, index_row, i);
 }
 
-/// Square of the distance at which particles i and j are kept apart.
+/// Returns the squared distance at which particles i and j are kept apart: the distance, or a
+/// fraction of their rest distance if that is less.
 #[inline]
 pub fn kept_square(memory: &ClothMemory<'_>, i: u32, j: u32) -> f32 {
     let rest = |i: u32| xyz(memory.input_row(memory.cloth.self_collision.rest_begin + i));
@@ -130,7 +133,7 @@ pub fn kept_square(memory: &ClothMemory<'_>, i: u32, j: u32) -> f32 {
     (distance * distance).min(REST_FRACTION_SQUARE * dot3(between, between))
 }
 
-/// Steps from a bucket to the first of three in each of the nine rows of cells around it.
+/// Hash offsets from a bucket to the first of three in each of the nine rows of cells around it.
 const ROW_STEPS: [u32; 9] = {
     let mut steps = [0; 9];
     let mut row = 0;
@@ -141,8 +144,9 @@ const ROW_STEPS: [u32; 9] = {
     steps
 };
 
-/// Calls `touch` with every slot whose particle is closer to a position than the distance, with its row, each once, in an
-/// order that does not depend on the bucket count: rows of cells along x, in a row cell by cell, in a cell by index.
+/// Calls `touch` with every slot whose particle is within the distance of a position, with its row,
+/// each once, in an order that does not depend on the bucket count: rows of cells along x, then
+/// cells, then indices.
 #[inline]
 fn visit_near(memory: &ClothMemory<'_>, position: Vec3, mut touch: impl FnMut(u32, [f32; 4], f32)) {
     let own = &memory.cloth.self_collision;
@@ -152,7 +156,8 @@ fn visit_near(memory: &ClothMemory<'_>, position: Vec3, mut touch: impl FnMut(u3
     for step in ROW_STEPS {
         let first = center.wrapping_add(step) & mask;
         let last = first + 2;
-        // The row may run past the last bucket: then it wraps to the first.
+        // A row may run past the last bucket and wrap to the first.
+        // Second part: after the wrap.
         for part in 0..=u32::from(last > mask) {
             let begin = if part == 0 { bucket_begin(memory, first) } else { 0 };
             let last = if part == 0 { last.min(mask) } else { last & mask };
@@ -169,7 +174,8 @@ fn visit_near(memory: &ClothMemory<'_>, position: Vec3, mut touch: impl FnMut(u3
     }
 }
 
-/// The direction from b to a, particles i and j; coincident ones separate along y.
+/// Returns the direction from particle j at b to particle i at a; coincident particles separate
+/// along y.
 #[inline]
 fn normal_of(a: [f32; 4], b: [f32; 4], length: f32, i: u32, j: u32) -> Vec3 {
     let aside = if i < j { Vec3::Y } else { Vec3::NEG_Y };
@@ -194,13 +200,15 @@ pub fn count_contacts(memory: &mut ClothMemory<'_>, slot: u32) {
     memory.store_scratch(row, pack(sum, count));
 }
 
-/// Contacts of a particle that push it along a direction: half of all and half of what they sum up to along it, at least 1.
+/// Returns the number of contacts that push along a direction: half of all plus half of the
+/// projection of their sum, at least 1.
 #[inline]
 fn contacts_along(direction: Vec3, contacts: [f32; 4]) -> f32 {
     (0.5 * contacts[3] + 0.5 * dot3(direction, xyz(contacts))).max(1.0)
 }
 
-/// Pushes the particle at a slot away from those that it touches; see the shader.
+/// Pushes the particle at a slot away from those that it touches, with friction; pushes are
+/// averaged over contacts in their direction.
 pub fn push_apart(memory: &mut ClothMemory<'_>, slot: u32) {
     let contacts = |slot| memory.load_scratch(contact_row(memory, slot));
     let a = memory.load_scratch(particle_row(memory, slot));
@@ -220,6 +228,7 @@ pub fn push_apart(memory: &mut ClothMemory<'_>, slot: u32) {
                 let length = square.sqrt();
                 let normal = normal_of(a, b, length, i, j);
                 let others = contacts(other);
+                // Share by inverse mass.
                 let weight = a[3] / (a[3] + b[3]);
                 let count =
                     contacts_along(normal, own_contacts).max(contacts_along(-normal, others));
@@ -229,6 +238,7 @@ pub fn push_apart(memory: &mut ClothMemory<'_>, slot: u32) {
                 let slip = move_i - move_j;
                 let sideways = slip - normal * dot3(normal, slip);
                 push += normal * ((kept.sqrt() - length) * push_fraction);
+                // Friction removes a part of the relative tangential motion.
                 push -= sideways * friction_fraction;
             }
         }

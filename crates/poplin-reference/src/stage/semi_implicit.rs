@@ -9,7 +9,7 @@ use poplin_layout::{
 use crate::ClothMemory;
 use crate::math::{dot3, particle as pack, xyz};
 
-/// Direction from a to b; 0 if the edge does nothing: no mass, no length or no rest length.
+/// Returns the direction from a to b; 0 for an inactive edge: without mass, length or rest length.
 pub(crate) fn edge_direction(pa: [f32; 4], pb: [f32; 4], rest_length: f32) -> Vec3 {
     let delta = xyz(pb) - xyz(pa);
     let square = dot3(delta, delta);
@@ -19,7 +19,7 @@ pub(crate) fn edge_direction(pa: [f32; 4], pb: [f32; 4], rest_length: f32) -> Ve
     Vec3::ZERO
 }
 
-/// Diagonal and right side of the equation of an edge; see the shader.
+/// Returns the diagonal and the right-hand side of the equation of an edge.
 pub(crate) fn edge_equation(
     memory: &ClothMemory<'_>,
     [a, b]: [u32; 2],
@@ -30,9 +30,11 @@ pub(crate) fn edge_equation(
 ) -> [f32; 2] {
     let length = dot3(direction, xyz(pb) - xyz(pa));
     let mut error = length - rest_length;
+    // A_jj = compliance + (1 + damping) (w_a + w_b);  b_j = -stiffness C - damping grad C . dx
     let mut diagonal = phase.compliance + (1.0 + phase.damping) * (pa[3] + pb[3]);
     if phase.softness > 0.0 {
         let relative = error / length;
+        // Within the soft range the edge gives way; outside, a part of the limit's error stays.
         if relative >= phase.compression && relative <= phase.stretch {
             diagonal += phase.softness * (pa[3] + pb[3]);
         } else {
@@ -47,18 +49,18 @@ pub(crate) fn edge_equation(
     [diagonal, -phase.stiffness * error - phase.damping * dot3(direction, displacement)]
 }
 
-/// The two particles of an edge, with `END_OF_FIBER` where its fiber ends.
+/// Returns the two particles of an edge, marked with `END_OF_FIBER` at the ends of the fiber.
 pub(crate) fn load_ends(memory: &ClothMemory<'_>, edge: u32) -> [u32; 2] {
     let begin = memory.cloth.fabric.ends_begin + 2 * edge;
     [memory.fabric(begin), memory.fabric(begin + 1)]
 }
 
-/// The two particles of an edge.
+/// Returns the two particles of an edge.
 pub(crate) fn ends_of(memory: &ClothMemory<'_>, edge: u32) -> [u32; 2] {
     load_ends(memory, edge).map(|end| end & PARTICLE_MASK)
 }
 
-/// The equation of an edge in the system of its fiber; see the shader.
+/// Builds the equation of an edge in the system of its fiber.
 pub fn build_equation(memory: &mut ClothMemory<'_>, edge: u32) {
     let (phase, first) = (memory.registers.phase, memory.registers.edges[0]);
     let ends = ends_of(memory, edge);
@@ -70,6 +72,8 @@ pub fn build_equation(memory: &mut ClothMemory<'_>, edge: u32) {
     if dot3(direction, direction) > 0.0 {
         let [diagonal, value] =
             edge_equation(memory, ends, [pa, pb], rest_length, direction, &phase);
+        // Coupling with the edge before: -(1 + damping) w_a (n_before . n), multiplied by the
+        // cosine in the solve.
         equation = [diagonal, -(1.0 + phase.damping) * pa[3], equation[2], 1.0];
         right = value;
     }
@@ -77,7 +81,7 @@ pub fn build_equation(memory: &mut ClothMemory<'_>, edge: u32) {
     memory.store_scratch(edge - first + memory.cloth.fabric.fiber_row_count, equation);
 }
 
-/// Solves the system of one fiber; its rows become the pulls of its edges; see the shader.
+/// Solves the tridiagonal system of one fiber; its rows become the pulls of its edges.
 pub fn solve_fiber(memory: &mut ClothMemory<'_>, fiber: u32) {
     let (fabric, first) = (memory.cloth.fabric, memory.registers.edges[0]);
     let edge_begin = memory.fabric(fabric.fiber_begin + fiber);
@@ -98,6 +102,7 @@ pub fn solve_fiber(memory: &mut ClothMemory<'_>, fiber: u32) {
         let mut pivot = 1.0;
         if acts {
             ratio = between / last_pivot;
+            // pivot = d - b^2 / pivot_before, kept above a fraction of the diagonal
             let taken = between * ratio;
             let fraction = if is_held && is_pin { MIN_HELD_FRACTION } else { MIN_PIVOT_FRACTION };
             let most = diagonal - fraction * diagonal;
@@ -109,12 +114,13 @@ pub fn solve_fiber(memory: &mut ClothMemory<'_>, fiber: u32) {
             value = (built[3] - between * last_value) / pivot;
         }
         memory.store_scratch(row + half, [ratio, value, 0.0, 0.0]);
-        // Held: a pin comes before in the fiber, with nothing but rigid or compliant edges between.
+        // Held: a pin comes earlier in the fiber, with only rigid or compliant edges in between.
         is_held = is_pin || (is_held && acts);
         last_direction = xyz(built);
         last_pivot = pivot;
         last_value = value;
     }
+    // Back substitution.
     let mut lambda = 0.0;
     let mut next_ratio = 0.0;
     for row in (edge_begin - first..edge_end - first).rev() {
@@ -126,7 +132,8 @@ pub fn solve_fiber(memory: &mut ClothMemory<'_>, fiber: u32) {
     }
 }
 
-/// Moves particles by the pulls of the edges of a set, of which the row of the first is `half`; see the shader.
+/// Moves the particles of an edge by the pulls of the edges of its set; `half` is the row of the
+/// first edge.
 pub(crate) fn pull_particles(memory: &mut ClothMemory<'_>, edge: u32, half: u32) {
     let marked = load_ends(memory, edge);
     let [a, b] = marked.map(|end| end & PARTICLE_MASK);
@@ -135,7 +142,7 @@ pub(crate) fn pull_particles(memory: &mut ClothMemory<'_>, edge: u32, half: u32)
     let is_last = marked[1] & END_OF_FIBER != 0;
     let push = if is_last { Vec3::ZERO } else { xyz(memory.load_scratch(row + 1)) };
     let pb = memory.load_current(b);
-    // A particle without mass may belong to other fibers of the set: it is read, never written.
+    // An immovable particle may belong to other fibers of the set: it is read, never written.
     if pb[3] > 0.0 {
         memory.store_current(b, pack(xyz(pb) + (pull - push) * pb[3], pb[3]));
     }
@@ -152,7 +159,7 @@ pub fn push_edge(memory: &mut ClothMemory<'_>, edge: u32) {
     pull_particles(memory, edge, 0);
 }
 
-/// Displacement of particle i since the last step.
+/// Returns the displacement of particle i since the last step.
 fn displacement_of(memory: &ClothMemory<'_>, particle: [f32; 4], i: u32) -> Vec3 {
     xyz(particle) - xyz(memory.load_previous(i))
 }

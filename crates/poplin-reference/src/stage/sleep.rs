@@ -3,7 +3,8 @@
 use crate::ClothMemory;
 use crate::math::xyz;
 
-/// Counts particle i as restless if it moved farther in this iteration than a resting one, on any axis.
+/// Counts particle i as restless if it moved at least the rest distance in this iteration, on any
+/// axis.
 pub fn test_rest(memory: &mut ClothMemory<'_>, i: u32) {
     let moved = (xyz(memory.load_current(i)) - xyz(memory.load_previous(i))).abs();
     if moved.x.max(moved.y.max(moved.z)) >= memory.cloth.sleep.distance {
@@ -11,12 +12,13 @@ pub fn test_rest(memory: &mut ClothMemory<'_>, i: u32) {
     }
 }
 
-/// Whether this iteration tests for rest.
+/// Tests whether this iteration has a rest test.
 pub fn is_sleep_test(memory: &ClothMemory<'_>) -> bool {
     memory.sleep_time + memory.cloth.sleep.step >= memory.cloth.sleep.interval
 }
 
-/// Advances the sleep time by one iteration and evaluates the test if this iteration had one; `_lane` is always 0.
+/// Advances the sleep time by one iteration and evaluates the rest test if there was one; `_lane`
+/// is always 0.
 pub fn count_sleep(memory: &mut ClothMemory<'_>, _lane: u32) {
     let sleep_time = memory.sleep_time + memory.cloth.sleep.step;
     if sleep_time >= memory.cloth.sleep.interval {

@@ -7,7 +7,8 @@ use crate::colliders::{Contacts, friction_slide, is_deep, push_fractions};
 use crate::math::{dot3, particle as pack, xyz};
 use crate::stage::collide_shape::touch_shapes;
 
-/// Pushes the virtual particles of a bundle, one after another, out of spheres and capsules; see the shader.
+/// Pushes the virtual particles of a bundle out of spheres and capsules, one after another. Each is
+/// a barycentric point of three particles.
 pub fn collide_bundle(memory: &mut ClothMemory<'_>, bundle: u32) {
     let row = memory.cloth.fabric.virtual_bundle_begin + 5 * bundle;
     for point in memory.fabric(row + 3)..memory.fabric(row + 4) {
@@ -35,11 +36,13 @@ pub fn collide_bundle(memory: &mut ClothMemory<'_>, bundle: u32) {
             if memory.cloth.colliders.friction > 0.0 {
                 slide = friction_slide(memory, x - before, &contacts);
             }
+            // Mass scaling of a pushed particle: w / (1 + k |push|^2).
             let gain = memory.cloth.colliders.mass_scale * dot3(push, push);
             let loss = gain / (1.0 + gain);
             for k in 0..3 {
                 let weight = memory.fabric_f32(weights_begin + k);
                 let corner = memory.fabric(row + k);
+                // A displacement of the point by p moves corner k by p w_k / sum w^2.
                 let fraction = weight / weight_square;
                 let particle = memory.load_current(corner);
                 if particle[3] > 0.0 {

@@ -6,7 +6,7 @@ use poplin_layout::{EPSILON, MIN_NORMAL_SQUARE, NO_OFFSET};
 use crate::ClothMemory;
 use crate::math::{cross3, dot3, particle as pack, xyz};
 
-/// Air impulse on triangle t, from the stage's input, to scratch; see the shader.
+/// Writes the air impulse on triangle t to scratch, from positions before the stage.
 pub fn blow_triangle(memory: &mut ClothMemory<'_>, t: u32) {
     let corners = memory.cloth.fabric.triangle_begin + 3 * t;
     let [i0, i1, i2] = [0, 1, 2].map(|k| memory.fabric(corners + k));
@@ -34,6 +34,7 @@ pub fn blow_triangle(memory: &mut ClothMemory<'_>, t: u32) {
         let cosine = dot3(unit, d) / speed;
         let sine = (1.0 - cosine * cosine).max(0.0).sqrt();
         let lift_direction = cross3(cross3(d, unit), d) / speed;
+        // Thin plate: drag along d, lift across it in the plane of d and the normal.
         let drag = d * (cloth.air.drag * cosine.abs() * speed);
         let lift = lift_direction * (cloth.air.lift * cosine * sine * speed);
         impulse = (drag + lift) * (cloth.air.impulse_scale * double_area);
@@ -44,7 +45,7 @@ pub fn blow_triangle(memory: &mut ClothMemory<'_>, t: u32) {
     memory.store_scratch(t, pack(impulse, 0.0));
 }
 
-/// Moves particle i by the impulses of its triangles, in ascending order of triangles.
+/// Moves particle i by the impulses of its incident triangles, in ascending order.
 pub fn gather_wind(memory: &mut ClothMemory<'_>, i: u32) {
     let particle = memory.load_current(i);
     let begin = memory.fabric(memory.cloth.fabric.corner_begin + i);

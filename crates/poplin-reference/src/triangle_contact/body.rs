@@ -1,18 +1,19 @@
-//! A body of contact of triangles with what the search keeps of it.
+//! Body of triangle contact with the trees of its simplices.
 
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
 use poplin_host::{Role, Surface, TriangleBody};
 
-use super::tree::{Path, Tree};
+use super::path::Path;
+use super::tree::Tree;
 
-/// A surface with its rows and its trees.
+/// Surface with its rows and bounding-volume trees.
 #[derive(Debug, Clone)]
 pub struct Body {
     it: TriangleBody,
     pub(super) faces: Tree<3>,
-    /// Faces where they are, fitted when something is crossed.
+    /// Faces at their current positions, refitted when intersections are searched for.
     pub(super) still_faces: Tree<3>,
     pub(super) edges: Tree<2>,
     pub(super) vertices: Tree<1>,
@@ -42,12 +43,12 @@ impl From<TriangleBody> for Body {
 }
 
 impl Body {
-    /// A body whose rows are added by the memory of the passes.
+    /// Creates a body whose rows [`TriangleContact::add`](super::TriangleContact::add) assigns.
     pub fn new(surface: Arc<Surface>, role: Role, friction: f32) -> Self {
         TriangleBody::new(surface, role, friction, 0).into()
     }
 
-    /// Around the paths to which its trees were fitted; a plane is everywhere.
+    /// Returns the box around the paths that the trees were fitted to; everything for a plane.
     pub(super) fn bounds(&self) -> Path {
         if self.is_plane {
             return Path::EVERYTHING;

@@ -1,10 +1,12 @@
-//! Closest points of two simplices of triangles: vertex and face, edge and edge.
+//! Closest points of two simplices: vertex and face, edge and edge.
 //!
-//! As Ericson, Real-Time Collision Detection (2005), 5.1.5 and 5.1.9, but with cross products: products of lengths cancel in a
-//! sliver. Degenerate triangles and edges fall back to what they have collapsed to. All is relative to a corner, so that it is
-//! as exact far from the origin as near it.
+//! After Ericson, Real-Time Collision Detection (2005), 5.1.5 and 5.1.9, but with cross products,
+//! because products of lengths cancel in a sliver. Degenerate triangles and edges are treated as
+//! what they have collapsed to. All positions are relative to a corner, so precision does not
+//! depend on the distance from the origin.
 //!
-//! Of one pair, or of several side by side: see [`Vector`]. Twin of `shaders/contact/triangle_closest.wgsl`.
+//! For one pair, or for several side by side: see [`Vector`]. Twin of
+//! `shaders/contact/triangle_closest.wgsl`.
 
 use glam::Vec3;
 
@@ -12,35 +14,37 @@ use poplin_layout::TRIANGLE_SLIVER;
 
 use super::lanes::{Real, Vector};
 
-/// The closest points of two simplices.
+/// Closest points of two simplices.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Closest<R = f32, V = Vec3, M = bool> {
-    /// Weights of the four corners: those of the first simplex sum to 1, those of the second to -1. A vertex and a face are 1 + 3
-    /// corners, two edges 2 + 2.
+    /// Barycentric weights of the four corners: those of the first simplex sum to 1, those of the
+    /// second to -1. A vertex and a face have 1 + 3 corners, two edges 2 + 2.
     pub weights: [R; 4],
-    /// From the closest point of the second to that of the first \[m\].
+    /// Vector from the closest point of the second simplex to that of the first \[m\].
     pub delta: V,
-    /// Whether the closest points lie inside the face, or inside both edges: not on their borders.
+    /// True if the closest points lie in the interior of the face, or of both edges.
     pub is_inside: M,
 }
 
-/// What a comparison of coordinates says.
+/// Result of a comparison of coordinates.
 pub(super) type Mask<V> = <<V as Vector>::Real as Real>::Mask;
 
-/// The closest points between such vectors.
+/// Closest points of simplices with corners of type `V`.
 pub type ClosestOf<V> = Closest<<V as Vector>::Real, V, Mask<V>>;
 
-/// Closest point of a segment to a point: its parameter.
+/// Returns the parameter of the point of a segment that is closest to `p`.
 #[inline(always)]
 fn on_segment<V: Vector>(p: V, a: V, b: V) -> V::Real {
     let along = b - a;
     let square = along.dot3(along);
     let zero = square.all(0.0);
+    // t = clamp((p - a) . (b - a) / |b - a|^2, 0, 1); 0 for a collapsed segment
     let part = ((p - a).dot3(along) / square).clamp_unit();
     Real::select(zero.is_less(square), part, zero)
 }
 
-/// Closest point of a segment to a point: its parameter, and the square of the distance.
+/// Returns the parameter of the point of a segment that is closest to `p`, and the squared
+/// distance.
 #[inline(always)]
 fn on_side<V: Vector>(p: V, a: V, b: V) -> (V::Real, V::Real) {
     let parameter = on_segment(p, a, b);
@@ -48,7 +52,7 @@ fn on_side<V: Vector>(p: V, a: V, b: V) -> (V::Real, V::Real) {
     (parameter, left.dot3(left))
 }
 
-/// Closest point of the border of a triangle to a point.
+/// Returns the barycentric weights of the point of a triangle's border that is closest to `p`.
 #[inline(always)]
 fn on_border<V: Vector>(p: V, [a, b, c]: [V; 3]) -> [V::Real; 3] {
     let ((s, at_s), (t, at_t)) = (on_side(p, a, b), on_side(p, b, c));
@@ -62,7 +66,7 @@ fn on_border<V: Vector>(p: V, [a, b, c]: [V; 3]) -> [V::Real; 3] {
     [x, y, z]
 }
 
-/// Closest points of a vertex and a face.
+/// Computes the closest points of a vertex and a face.
 #[inline(always)]
 pub fn vertex_face<V: Vector>(p: V, face: [V; 3]) -> ClosestOf<V> {
     let [a, b, c] = face;
@@ -71,13 +75,14 @@ pub fn vertex_face<V: Vector>(p: V, face: [V; 3]) -> ClosestOf<V> {
     let square = normal.dot3(normal);
     let (zero, one) = (square.all(0.0), square.all(1.0));
     let (mut v, mut w) = (zero, zero);
-    // p - a = v ab + w ac + h normal. Twice, from what is left: in a sliver rounding is large in comparison to its area.
+    // Solves p - a = v ab + w ac + h normal. The second pass refines the remainder: in a sliver
+    // rounding is large relative to its area.
     for _ in 0..2 {
         let left = ap - (ab * v + ac * w);
         v = v + normal.dot3(left.cross3(ac)) / square;
         w = w + normal.dot3(ab.cross3(left)) / square;
     }
-    // A sliver has no inside that could be told from its border.
+    // The interior of a sliver cannot be told from its border.
     let is_wide = (ab.dot3(ab) * TRIANGLE_SLIVER * ac.dot3(ac)).is_less(square);
     let is_inside = is_wide & zero.is_less(v) & zero.is_less(w) & (v + w).is_less(one);
     let mut on_face = [one - v - w, v, w];
@@ -91,7 +96,7 @@ pub fn vertex_face<V: Vector>(p: V, face: [V; 3]) -> ClosestOf<V> {
     Closest { weights: [one, -x, -y, -z], delta: ap - (ab * y + ac * z), is_inside }
 }
 
-/// Closest points of two edges.
+/// Computes the closest points of two edges.
 #[inline(always)]
 pub fn edge_edge<V: Vector>(first: [V; 2], second: [V; 2]) -> ClosestOf<V> {
     let ([a, b], [c, d]) = (first, second);
@@ -100,7 +105,7 @@ pub fn edge_edge<V: Vector>(first: [V; 2], second: [V; 2]) -> ClosestOf<V> {
     let square = normal.dot3(normal);
     let (zero, one) = (square.all(0.0), square.all(1.0));
     let (mut s, mut t) = (zero, zero);
-    // a + s along + h normal = c + t across. Twice, as above.
+    // Solves a + s along + h normal = c + t across, with one refinement as above.
     for _ in 0..2 {
         let left = between + along * s - across * t;
         s = s - normal.dot3(left.cross3(across)) / square;
@@ -109,7 +114,7 @@ pub fn edge_edge<V: Vector>(first: [V; 2], second: [V; 2]) -> ClosestOf<V> {
     let is_wide = (along.dot3(along) * TRIANGLE_SLIVER * across.dot3(across)).is_less(square);
     let is_inside = is_wide & zero.is_less(s) & s.is_less(one) & zero.is_less(t) & t.is_less(one);
     if !V::Real::is_all(is_inside) {
-        // An end of one of them is closest: the best of four.
+        // An end of one edge is closest: the best of four projections.
         let ends = [
             (zero, on_segment(a, c, d)),
             (one, on_segment(b, c, d)),
@@ -142,7 +147,8 @@ mod tests {
     use super::*;
     use crate::triangle_contact::lanes::{LANES, Wide};
 
-    /// The corners of eight pairs side by side, and what is closest of them as vertex and face, and as edges: lane by lane.
+    /// Computes the closest points of eight pairs side by side, as vertex and face and as two
+    /// edges, and returns them lane by lane.
     fn closest_of_all<S: Simd>(simd: S, pairs: &[[Vec3; 4]; LANES]) -> [Vec<Closest>; 2] {
         let corner = |k: usize| {
             let coordinate = |axis: usize| std::array::from_fn(|lane| pairs[lane][k][axis]);
@@ -160,7 +166,7 @@ mod tests {
         })
     }
 
-    /// Its bits.
+    /// Bit patterns for exact comparison.
     fn bits(of: &Closest) -> ([u32; 4], [u32; 3], bool) {
         (of.weights.map(f32::to_bits), of.delta.to_array().map(f32::to_bits), of.is_inside)
     }
@@ -178,7 +184,7 @@ mod tests {
             let mut pairs = [[Vec3::ZERO; 4]; LANES];
             for (lane, corners) in pairs.iter_mut().enumerate() {
                 *corners = std::array::from_fn(|_| point());
-                // Collapsed, in a line, flat, parallel, alike.
+                // Degenerate cases: collapsed, collinear, coplanar, parallel, identical.
                 let [a, b, c, d] = corners;
                 match (lane + round) % 12 {
                     0 => *d = *c,

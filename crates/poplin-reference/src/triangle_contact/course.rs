@@ -1,5 +1,6 @@
-//! Which pairs may be in reach while their list is kept: all but those between which a [slab](super::slab) lies that stays too thick. Boxes
-//! let three to five times as many through.
+//! Filter of candidates for the lifetime of the lists: rejects pairs whose separating
+//! [slab](super::slab) stays thicker than their reach. Boxes by themselves pass three to five times
+//! as many pairs.
 
 use fearless_simd::{f32x8, mask32x8, prelude::*};
 use glam::Vec3;
@@ -7,19 +8,22 @@ use poplin_layout::TRIANGLE_EAGER;
 
 use super::lanes::{LANES, Real};
 use super::pairs::{Candidate, Kind};
+use super::path::Reach;
 use super::slab::{
     ROUNDING, SideBySide, Sides, against, corners, out_of_reach, position, reaches, side_by_side,
 };
-use super::tree::Reach;
 use crate::math::length3;
 
-/// Where a row is when the lists begin, and from how far away it pushes \[m\]; how far it goes in a slice, and from how far away it may
-/// cross something, below 0 if it cannot be held back; how far it may be from that. It is the course of a row while the lists hold.
+/// Motion bound of a row for the lifetime of the lists. First row: position at their start and
+/// contact radius \[m\]; second: displacement per slice and crossing radius, negative if the row
+/// may not be truncated; third: largest deviation from that path.
 pub(super) type Course = [[f32; 4]; 3];
 
-/// The course of a row, of which a round is so much of a slice at most. It may be off it by a slack before and after a round. What pushes
-/// is closer at the end by both, and the direction in which it is may be another: by the third side of a right triangle. Moves are
-/// longer by two slacks.
+/// Packs the motion bound of a row. `longest` is the longest round as a fraction of a slice; the
+/// row is within `slack` of its path before and after each round.
+///
+/// The contact distance at the end of a round is smaller by two slacks, and the direction of the
+/// pair may change: the third side of a right triangle bounds both. Moves are longer by two slacks.
 pub(super) fn course(
     anchor: Vec3,
     speed: Vec3,
@@ -28,31 +32,34 @@ pub(super) fn course(
     longest: f32,
     may_hold: bool,
 ) -> Course {
+    // See above: both ends deviate by up to a slack.
     let cross = reach.cross + 2.0 * slack;
     let push = (reach.push + 0.5 * slack).max(cross);
     let cross = cross + longest * length3(speed);
     let [push, cross] = [push, cross].map(|it| ROUNDING[0] * it);
+    // The sign carries the flag.
     let cross = if may_hold { cross } else { -cross };
     [anchor.extend(push).to_array(), speed.extend(cross).to_array(), [slack, 0.0, 0.0, 0.0]]
 }
 
-/// The lists that courses are for.
+/// Lifetime and limits of the candidate lists.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Span {
-    /// Slices since they began, and after how many they end.
+    /// Age of the lists and the age at which they expire \[slices\].
     pub(super) times: [f32; 2],
-    /// Longest part of a slice that a round may have.
+    /// Longest round, as a fraction of a slice.
     pub(super) longest: f32,
-    /// How far contact may take a row off its path \[m\].
+    /// Largest deviation of a row from its path by contact \[m\].
     pub(super) reserve: f32,
 }
 
-/// What a course is of: where its row is at first, how far it goes in a slice, and how far it may be from that \[m\].
+/// Unpacks the start of a row \[m\], its displacement per slice and its largest deviation \[m\].
 pub(super) fn parts([anchor, speed, [slack, ..]]: &Course) -> (Vec3, Vec3, f32) {
     (Vec3::from_slice(anchor), Vec3::from_slice(speed), *slack)
 }
 
-/// Keeps of pairs of one kind those that may be in reach in some round from now on while rows are on their courses.
+/// Keeps the candidates of one kind that may be in reach in any later round while their rows stay
+/// within their motion bounds.
 #[inline(always)]
 pub(super) fn keep_near<S: Simd>(
     simd: S,
@@ -77,7 +84,7 @@ pub(super) fn keep_near<S: Simd>(
     pairs.truncate(kept);
 }
 
-/// Which vertices stay out of reach of planes: a bit for each.
+/// Returns a bit mask of the vertices that stay out of reach of their planes.
 #[inline(always)]
 fn stays_above(pairs: &[Candidate], courses: &[Course], rest: &[Vec3], span: &Span) -> u64 {
     let mut far = 0;
@@ -87,6 +94,7 @@ fn stays_above(pairs: &[Candidate], courses: &[Course], rest: &[Vec3], span: &Sp
         let delta = Vec3::from_slice(&own[0]) - Vec3::from_slice(&other[0]);
         let speed = Vec3::from_slice(&own[1]) - Vec3::from_slice(&other[1]);
         let reach = own[0][3] + other[0][3] + own[1][3].abs() + other[1][3].abs();
+        // Heights over the plane at both ends; linear in between.
         let heights = span.times.map(|time| {
             let at = delta + speed * time;
             normal.dot(at) - ROUNDING[1] * at.abs().element_sum()
@@ -96,7 +104,8 @@ fn stays_above(pairs: &[Candidate], courses: &[Course], rest: &[Vec3], span: &Sp
     far
 }
 
-/// Which of up to eight pairs of a kind stay out of reach wherever they rest, by the rows of their corners: a bit for each.
+/// Returns a bit mask of the pairs of one kind, up to eight, that stay out of reach even without a
+/// rest distance. `rows` are those of the corners.
 #[inline(always)]
 pub(super) fn stays_apart<S: Simd>(
     simd: S,
@@ -110,7 +119,7 @@ pub(super) fn stays_apart<S: Simd>(
     stays_far(simd, (*rows, rest, is_face), courses, span)
 }
 
-/// Which of up to eight pairs of no plane stay out of reach: a bit for each.
+/// Returns a bit mask of the pairs, up to eight and without planes, that stay out of reach.
 #[inline(always)]
 fn stays_far<S: Simd>(
     simd: S,
@@ -130,19 +139,22 @@ fn stays_far<S: Simd>(
     let sides = Sides::new(is_face, [i, j, k, l]);
     let normal = sides.direction(is_face);
     let between = sides.between(normal);
-    // Sides on straight courses that a slab keeps apart at both ends are apart by as much all the time.
+    // On straight paths the thickness of the slab is linear in time: its smallest value is at one
+    // of both ends.
     let time = f32x8::splat(simd, end - now);
     let sides = Sides::new(is_face, [i + u * time, j + v * time, k + w * time, l + x * time]);
     let between = Real::lesser(between, sides.between(normal));
     let push = reaches(is_face, a[3], b[3], c[3], d[3]);
     let [e, f, g, h] = corners::<S, 3>(simd, &rows, courses, 2);
     let slack = reaches(is_face, e[0], f[0], g[0], h[0]);
-    // What rests closer pushes later.
+    // A pair that rests closer pushes only below its rest distance.
     let more = slack * f32x8::splat(simd, 1.5);
     let rest = rest + f32x8::splat(simd, TRIANGLE_EAGER * span.reserve);
     let closer = Real::greater(rest, f32x8::splat(simd, 2.0 * span.reserve) + more) + more;
     let push = Real::lesser(closer * f32x8::splat(simd, ROUNDING[0]), push);
+    // Largest relative move in one round.
     let moves = against(is_face, &steps) * f32x8::splat(simd, ROUNDING[0] * span.longest);
+    // Rounding grows with the coordinates.
     let size = sides.size + k.0[0].abs() + k.0[1].abs() + k.0[2].abs();
     out_of_reach(is_face, (between, normal), push, moves, &steps, size)
 }
@@ -155,7 +167,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_left_out_stays_out_of_reach() {
+    fn rejected_pairs_stay_out_of_reach() {
         let mut state = 7;
         let [mut left_out, mut all] = [0, 0];
         for round in 0..6000 {
@@ -189,7 +201,7 @@ mod tests {
             all += pairs.len();
             left_out += pairs.len() - kept.len();
             for _ in 0..16 {
-                // Somewhere near its course before and after a round.
+                // Random positions within the motion bound before and after a round.
                 let part = longest.min(end - now) * point(1.0).x.abs();
                 let time = now + (end - part - now) * point(1.0).x.abs();
                 let mut near = |time: f32| -> Vec<Vec3> {

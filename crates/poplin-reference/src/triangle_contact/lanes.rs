@@ -1,17 +1,18 @@
-//! Numbers and vectors in which geometry is written once: of one pair, or of eight side by side, with the same bits.
+//! Scalar and vector traits: geometry is written once and runs on one pair, or on eight side by
+//! side with identical bits.
 //!
-//! A function with wide ones has to be inlined into the one that has the instructions for them. That excludes `map` of arrays, and
-//! closures that are not short.
+//! A generic function must be inlined into the caller that enables the SIMD instructions. That
+//! excludes `map` on arrays, and closures that are not short.
 
 use std::ops::{Add, BitAnd, BitOr, Div, Mul, Neg, Not, Sub};
 
 use fearless_simd::{f32x4, f32x8, mask32x8, prelude::*};
 use glam::Vec3;
 
-/// Pairs side by side.
+/// Number of SIMD lanes: pairs processed side by side.
 pub(super) const LANES: usize = 8;
 
-/// A number, or several side by side.
+/// Number, or several numbers side by side.
 pub trait Real:
     Copy
     + Neg<Output = Self>
@@ -21,43 +22,43 @@ pub trait Real:
     + Mul<f32, Output = Self>
     + Div<Output = Self>
 {
-    /// What a comparison says of each.
+    /// Result of a comparison, per lane.
     type Mask: Copy
         + BitAnd<Output = Self::Mask>
         + BitOr<Output = Self::Mask>
         + Not<Output = Self::Mask>;
 
-    /// As many that are all this.
+    /// Broadcasts `value` to all lanes.
     fn all(self, value: f32) -> Self;
-    /// Whether it is less; not if either is no number.
+    /// Tests for less than; false if either is NaN.
     fn is_less(self, other: Self) -> Self::Mask;
-    /// Whether it is no greater; not if either is no number.
+    /// Tests for less than or equal; false if either is NaN.
     fn is_at_most(self, other: Self) -> Self::Mask;
-    /// Whether it is equal.
+    /// Tests for equality.
     fn is_equal(self, other: Self) -> Self::Mask;
-    /// The first where something is so, the second elsewhere.
+    /// Returns `first` where the mask is set, `second` elsewhere.
     fn select(mask: Self::Mask, first: Self, second: Self) -> Self;
     /// Square root.
     fn square_root(self) -> Self;
     /// Magnitude.
     fn magnitude(self) -> Self;
-    /// Whether it is so of each.
+    /// Tests whether the mask is set in all lanes.
     fn is_all(mask: Self::Mask) -> bool;
 
-    /// In 0..=1, 0 if it is no number; 0 has no sign.
+    /// Clamps to 0..=1; NaN becomes 0, and 0 is positive.
     #[inline(always)]
     fn clamp_unit(self) -> Self {
         let [zero, one] = [self.all(0.0), self.all(1.0)];
         Self::select(zero.is_less(self), self.lesser(one), zero)
     }
 
-    /// The lesser of two; the second if either is no number.
+    /// Returns the smaller of both; `other` if either is NaN.
     #[inline(always)]
     fn lesser(self, other: Self) -> Self {
         Self::select(self.is_less(other), self, other)
     }
 
-    /// The greater of two; the second if either is no number.
+    /// Returns the larger of both; `other` if either is NaN.
     #[inline(always)]
     fn greater(self, other: Self) -> Self {
         Self::select(other.is_less(self), self, other)
@@ -152,7 +153,7 @@ impl<S: Simd> Real for f32x8<S> {
     }
 }
 
-/// A vector of them.
+/// Vector of three such numbers.
 pub trait Vector:
     Copy
     + Neg<Output = Self>
@@ -161,15 +162,15 @@ pub trait Vector:
     + Mul<Self::Real, Output = Self>
     + Div<Self::Real, Output = Self>
 {
-    /// Its coordinates.
+    /// Type of a coordinate.
     type Real: Real;
 
-    /// From its coordinates.
+    /// Creates a vector from its coordinates.
     fn of(coordinates: [Self::Real; 3]) -> Self;
-    /// Its coordinates.
+    /// Returns its coordinates.
     fn coordinates(self) -> [Self::Real; 3];
 
-    /// Dot product, added in this order.
+    /// Dot product, summed in order of the coordinates.
     #[inline(always)]
     fn dot3(self, other: Self) -> Self::Real {
         let ([a, b, c], [x, y, z]) = (self.coordinates(), other.coordinates());
@@ -183,7 +184,7 @@ pub trait Vector:
         Self::of([b * z - c * y, c * x - a * z, a * y - b * x])
     }
 
-    /// The first where something is so, the second elsewhere.
+    /// Returns `first` where the mask is set, `second` elsewhere.
     #[inline(always)]
     fn select(mask: <Self::Real as Real>::Mask, first: Self, second: Self) -> Self {
         let ([a, b, c], [x, y, z]) = (first.coordinates(), second.coordinates());
@@ -274,7 +275,7 @@ impl<S: Simd> Div<f32x8<S>> for Wide<S> {
     }
 }
 
-/// The columns of one part of eight of some rows that have `N` parts.
+/// Gathers one part of eight chosen rows that have `N` parts each, transposed to columns.
 #[inline(always)]
 pub(super) fn columns<S: Simd, const N: usize>(
     simd: S,
@@ -293,7 +294,7 @@ pub(super) fn columns<S: Simd, const N: usize>(
     ]
 }
 
-/// The same of four.
+/// Gathers and transposes four rows.
 #[inline(always)]
 fn four_columns<S: Simd, const N: usize>(
     simd: S,
@@ -311,7 +312,7 @@ fn four_columns<S: Simd, const N: usize>(
 }
 
 impl<S: Simd> Wide<S> {
-    /// From eight coordinates each.
+    /// Loads eight vectors from arrays of their coordinates.
     #[inline(always)]
     pub(super) fn load(simd: S, [x, y, z]: &[[f32; LANES]; 3]) -> Self {
         let (x, y) = (f32x8::from_slice(simd, x), f32x8::from_slice(simd, y));

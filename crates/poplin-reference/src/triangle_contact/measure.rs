@@ -1,4 +1,5 @@
-//! Pairs at the start of a round, eight side by side. Twin of `shaders/contact/triangle_narrow.wgsl`.
+//! Narrow phase: distance, normal and weights of pairs at the start of a round, eight side by side.
+//! Twin of `shaders/contact/triangle_narrow.wgsl`.
 
 use fearless_simd::{Level, dispatch, f32x8, mask32x8, prelude::*};
 use glam::Vec3;
@@ -9,29 +10,29 @@ use super::closest::{ClosestOf, Mask};
 use super::lanes::{LANES, Real, Vector, Wide, columns};
 use super::memory::TriangleContact;
 use super::pairs::{Candidate, Kind, closest, first_count};
+use super::path::{Path, Reach};
 use super::solve::Pair;
-use super::tree::{Path, Reach};
 
-/// Pairs that a thread measures together.
+/// Number of pairs per task.
 const BLOCK: usize = 512;
 
-/// The corners of pairs in a round.
+/// Corners of eight pairs in a round.
 struct Corners<S: Simd> {
     at: [Wide<S>; 4],
     step: [Wide<S>; 4],
-    /// Whether each may be held back.
+    /// Masks of the corners that may be truncated.
     may_hold: [mask32x8<S>; 4],
     radius: [f32x8<S>; 4],
     hard: [f32x8<S>; 4],
 }
 
-/// The greatest of some numbers.
+/// Returns the largest of some numbers.
 #[inline(always)]
 fn greatest<R: Real>(all: &[R]) -> R {
     all[1..].iter().fold(all[0], |most, &it| it.greater(most))
 }
 
-/// What each corner has of something, by weight.
+/// Interpolates a vector field of the corners with the signed weights.
 #[inline(always)]
 fn mixed<V: Vector>(weights: &[V::Real; 4], field: [V; 4]) -> V {
     let [a, b] = [field[0] * weights[0], field[1] * weights[1]];
@@ -39,8 +40,8 @@ fn mixed<V: Vector>(weights: &[V::Real; 4], field: [V; 4]) -> V {
     a + b + c + d
 }
 
-/// The same by the size of weights: of the radii how far two simplices are kept apart \[m\], of [`TriangleContact::hard`] what of that is
-/// the volume of a collider.
+/// Interpolates a scalar of the corners with the magnitudes of the weights: of the radii, the
+/// contact distance \[m\]; of [`TriangleContact::hard`], its solid portion.
 #[inline(always)]
 fn weighted<R: Real>(weights: &[R; 4], field: [R; 4]) -> R {
     let [a, b] = [field[0] * weights[0].magnitude(), field[1] * weights[1].magnitude()];
@@ -48,7 +49,8 @@ fn weighted<R: Real>(weights: &[R; 4], field: [R; 4]) -> R {
     a + b + c + d
 }
 
-/// In reach of a row that contact takes so far off its path, from wherever it is within a slack of that.
+/// Returns the contact and crossing radius of a row, inflated by the reserve of a round and a slack
+/// of its path.
 #[inline(always)]
 pub(super) fn reach<R: Real>(radius: R, hard: R, reserve: f32, slack: f32) -> Reach<R> {
     let slack = radius.all(slack);
@@ -58,7 +60,8 @@ pub(super) fn reach<R: Real>(radius: R, hard: R, reserve: f32, slack: f32) -> Re
     }
 }
 
-/// Around what is in reach of a row at both ends of its path in a round: at the second, if it may be held back, on all of it.
+/// Returns the path of a row in a round. A row that may be truncated can stop anywhere on its move,
+/// so the end covers all of it.
 #[inline(always)]
 pub(super) fn path<V: Vector>(
     at: V,
@@ -70,7 +73,8 @@ pub(super) fn path<V: Vector>(
     Path::new([at, at + step], [zero, V::select(may_hold, -step, zero)], reach)
 }
 
-/// The direction in which pairs are apart, and how far \[m\]: below 0 behind a plane. It is 0 where they are not.
+/// Returns the contact normal and the distance \[m\], which is negative behind a plane. The normal
+/// is 0 if the simplices touch.
 #[inline(always)]
 fn apart<V: Vector>(
     kind: Kind,
@@ -86,14 +90,16 @@ fn apart<V: Vector>(
     let zero = square.all(0.0);
     let none = V::of([zero; 3]);
     let length = square.square_root();
-    // Over a face, and inside both edges, what the directions of the sides say is as exact as they are long; a small delta is not.
+    // In the interior of a face or of both edges, the cross product of the sides is as precise as
+    // they are long; a small delta is not.
     let direction = delta / length;
     let cross = match kind {
         Kind::VertexFace => (c - b).cross3(d - b),
         _ => (b - a).cross3(d - c),
     };
     let cross = V::select(cross.dot3(direction).is_less(zero), -cross, cross);
-    // Else at right angles to the edge that holds one of the closest points between its ends.
+    // On a border: perpendicular to the edge that contains one of the closest points in its
+    // interior.
     let [p, q, r, s] = closest.weights;
     let [p, q] = [!p.is_equal(zero), !q.is_equal(zero)];
     let [r, s] = [!r.is_equal(zero), !s.is_equal(zero)];
@@ -108,6 +114,7 @@ fn apart<V: Vector>(
     let along_square = along.dot3(along);
     let is_long = zero.is_less(along_square);
     let part = V::Real::select(is_long, direction.dot3(along) / along_square, zero);
+    // direction - along (direction . along) / |along|^2
     let normal = V::select(closest.is_inside, cross, direction - along * part);
     let normal_square = normal.dot3(normal);
     let is_long = zero.all(MIN_NORMAL_SQUARE).is_less(normal_square);
@@ -117,8 +124,8 @@ fn apart<V: Vector>(
 }
 
 impl TriangleContact {
-    /// The pairs of some candidates that are in reach, in their order. Those are active that may push, which whoever owns the feature of their
-    /// closest points may.
+    /// Measures candidates and returns the pairs in reach, in their order. Active pairs may push:
+    /// those that own their closest points.
     pub(super) fn in_reach(&self, near: &[u32]) -> Vec<Pair> {
         let blocks = near.par_chunks(BLOCK);
         let each = |block| dispatch!(Level::new(), simd => self.in_reach_with(simd, block));
@@ -132,6 +139,7 @@ impl TriangleContact {
         let kind = |index: &u32| self.candidates[*index as usize].kind;
         for run in near.chunk_by(|a, b| kind(a) == kind(b)) {
             for some in run.chunks(LANES) {
+                // Unused lanes repeat the last pair.
                 let last = some.len() - 1;
                 let lanes =
                     std::array::from_fn(|lane| &self.candidates[some[lane.min(last)] as usize]);
@@ -141,7 +149,7 @@ impl TriangleContact {
         found
     }
 
-    /// The corners of pairs.
+    /// Gathers the corners of eight pairs.
     #[inline(always)]
     fn corners<S: Simd>(&self, simd: S, lanes: &[&Candidate; LANES]) -> Corners<S> {
         let zero = f32x8::splat(simd, 0.0);
@@ -171,7 +179,7 @@ impl TriangleContact {
         corners
     }
 
-    /// Normals of the planes of pairs that have one.
+    /// Gathers the plane normals of vertex-plane pairs.
     #[inline(always)]
     fn planes<S: Simd>(&self, simd: S, lanes: &[&Candidate; LANES]) -> Wide<S> {
         let mut planes = [[0.0; LANES]; 3];
@@ -182,14 +190,14 @@ impl TriangleContact {
         Wide::load(simd, &planes)
     }
 
-    /// The paths of a corner.
+    /// Returns the paths of corner `k` of eight pairs.
     #[inline(always)]
     fn path<S: Simd>(&self, corners: &Corners<S>, k: usize) -> Path<f32x8<S>> {
         let reach = reach(corners.radius[k], corners.hard[k], self.reserve, 0.0);
         path(corners.at[k], corners.step[k], corners.may_hold[k], &reach)
     }
 
-    /// Whether an axis keeps the paths of both sides apart.
+    /// Tests whether an axis separates the paths of both simplices.
     #[inline(always)]
     fn misses<S: Simd>(&self, corners: &Corners<S>, first_count: usize) -> mask32x8<S> {
         let (mut first, mut second) = (self.path(corners, 0), self.path(corners, 3));
@@ -203,9 +211,9 @@ impl TriangleContact {
         first.misses(&second)
     }
 
-    /// Measures pairs of a kind, of which there are so many, and adds those that are in reach: if they push, if their corners may come as
-    /// near as they are thick, or if they could cross as long as each moves no more than the reserve off its move, and those that may
-    /// be held back some part of it.
+    /// Measures `count` pairs of one kind and adds those in reach: pairs that push, that may come
+    /// closer than their thickness, or that could cross while each corner stays within the reserve
+    /// of its move, truncatable corners anywhere on it.
     #[inline(always)]
     fn measure<S: Simd>(
         &self,
@@ -228,6 +236,7 @@ impl TriangleContact {
         let thickness = weighted(&weights, corners.radius).lesser(rest);
         let hard = weighted(&weights, corners.hard);
         let gap = distance - hard;
+        // closing = max(distance - thickness, 0), overlap = max(thickness - distance, 0)
         let closing = (distance - thickness).greater(zero);
         let overlap = (thickness - distance).greater(zero);
 
@@ -242,18 +251,23 @@ impl TriangleContact {
             is_met = !self.misses(&corners, first_count);
         }
         let [x, y, z] = normal.0;
+        // A zero normal marks simplices that touch.
         let touches = x.is_equal(zero) & y.is_equal(zero) & z.is_equal(zero);
+        // Change of the distance in this round, without contact.
         let change = normal.dot3(mixed(&weights, corners.step));
         let near = f32x8::splat(simd, TRIANGLE_EAGER * self.reserve);
         let is_near = zero.is_less(overlap) | (closing + change).is_less(near);
+        // coming: motion of each corner towards the other side; a truncatable corner may also stay.
         let mut coming = [zero; 4];
         for (k, coming) in coming.iter_mut().enumerate() {
             let along = normal.dot3(corners.step[k]);
             *coming = if k < first_count { -along } else { along };
+            // max(0, coming)
             *coming = Real::select(corners.may_hold[k], coming.greater(zero), *coming);
         }
         let (first, second) = coming.split_at(first_count);
         let come = (greatest(first) + greatest(second)).greater(zero);
+        // Each side may deviate from its move by the reserve.
         let may_cross = gap.is_less(come + f32x8::splat(simd, 2.0 * self.reserve));
         let (owns_feature, touches) =
             (owns_feature.to_bitmask() as u32, touches.to_bitmask() as u32);
@@ -266,6 +280,8 @@ impl TriangleContact {
             let weights = [weights[0][lane], weights[1][lane], weights[2][lane], weights[3][lane]];
             let vector = |[x, y, z]: &[f32x8<S>; 3]| Vec3::new(x[lane], y[lane], z[lane]);
             let delta = vector(&closest.delta.0);
+            // Most pairs own their closest points by their weights; the others ask which face owns
+            // the feature.
             let owns_feature =
                 is(owns_feature) || candidate.owns_feature(&weights, delta, &self.start);
             let is_active = owns_feature && !is(touches);

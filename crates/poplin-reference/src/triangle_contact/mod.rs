@@ -1,18 +1,27 @@
-//! Contact of triangles: vertices against faces and edges against edges, of cloths and of the surfaces of colliders.
+//! Contact between triangles: vertex-face and edge-edge pairs of cloths and of collider surfaces.
+//!
+//! Broad phase: trees of boxes ([`Tree`]) over swept paths ([`Path`]). Candidate pairs
+//! ([`Candidate`]) are listed for several slices; each round a cheap separating-slab test and then
+//! the narrow phase pick the pairs in reach. The response pushes pairs apart with projected Jacobi
+//! and then truncates moves so that nothing crosses.
 
 mod body;
 mod closest;
 mod course;
 mod lanes;
+mod lists;
 mod measure;
 mod memory;
 mod near;
 #[cfg(feature = "testing")]
 mod packed;
 mod pairs;
+mod path;
 mod respond;
 mod scene;
+mod search;
 mod slab;
+mod slice;
 mod solve;
 mod tree;
 mod untangle;
@@ -22,8 +31,9 @@ pub use closest::{Closest, ClosestOf, edge_edge, vertex_face};
 pub use lanes::{Real, Vector};
 pub use memory::{Report, TriangleContact};
 pub use pairs::{Candidate, Kind};
+#[cfg(feature = "testing")]
+pub use path::Ranges;
+pub use path::{Path, Reach};
 pub use poplin_host::{Role, Surface};
 pub use scene::ClothInput;
-#[cfg(feature = "testing")]
-pub use tree::Ranges;
-pub use tree::{Path, Reach, Tree};
+pub use tree::Tree;

@@ -1,4 +1,5 @@
-//! Which listed pairs may be in reach in a round: all but those between which a [slab](super::slab) lies that is too thick.
+//! Cheap filter of candidates for one round: rejects pairs that are separated by a
+//! [slab](super::slab) thicker than their reach.
 
 use fearless_simd::{Level, dispatch, f32x8, prelude::*};
 use glam::Vec3;
@@ -7,17 +8,18 @@ use poplin_layout::TRIANGLE_EAGER;
 
 use super::lanes::{LANES, Real};
 use super::pairs::{Candidate, Kind};
+use super::path::Reach;
 use super::slab::{
     ROUNDING, Sides, against, corners, out_of_reach, position, reaches, side_by_side,
 };
-use super::tree::Reach;
 use crate::math::length3;
 
-/// Position of a row and from how far away it pushes \[m\], then its move and from how far away it may cross something \[m\]; below 0 if
-/// it cannot be held back, so that only who moves against it meets it.
+/// Position of a row and its contact radius \[m\]; its move and its crossing radius \[m\]. The
+/// crossing radius is negative for a row that may not be truncated: such a row meets only rows that
+/// move against it.
 pub(super) type Point = [[f32; 4]; 2];
 
-/// The point of a row.
+/// Packs the point of a row.
 pub(super) fn point(at: Vec3, step: Vec3, reach: &Reach, may_hold: bool) -> Point {
     let Reach { push, cross } = *reach;
     let [push, cross] = [push.max(cross), cross + length3(step)].map(|it| ROUNDING[0] * it);
@@ -25,14 +27,14 @@ pub(super) fn point(at: Vec3, step: Vec3, reach: &Reach, may_hold: bool) -> Poin
     [at.extend(push).to_array(), step.extend(cross).to_array()]
 }
 
-/// Where a row is and its move \[m\], and whether it may be held back.
+/// Unpacks the position and move of a row \[m\] and whether it may be truncated.
 #[cfg(feature = "testing")]
 pub(super) fn motion([at, step]: &Point) -> (Vec3, Vec3, bool) {
     (Vec3::from_slice(at), Vec3::from_slice(step), step[3] > 0.0)
 }
 
-/// Those of some pairs that may be in reach. `rest` has the normals of planes; `reserve` is how far contact may take a row off its path
-/// \[m\].
+/// Returns the chosen candidates that may be in reach. `rest` holds the normals of planes;
+/// `reserve` is the largest deviation of a row from its path \[m\].
 pub(super) fn near(
     candidates: &[Candidate],
     chosen: &[u32],
@@ -71,7 +73,7 @@ fn near_with<S: Simd>(
     found
 }
 
-/// Whether a vertex is out of reach of a plane.
+/// Tests whether a vertex is out of reach of a plane.
 #[inline(always)]
 fn is_above(candidate: &Candidate, points: &[Point], rest: &[Vec3]) -> bool {
     let [at, other] = [0, 1].map(|k| points[candidate.rows[k] as usize]);
@@ -79,10 +81,11 @@ fn is_above(candidate: &Candidate, points: &[Point], rest: &[Vec3]) -> bool {
     let delta = Vec3::from_slice(&at[0]) - Vec3::from_slice(&other[0]);
     let reach = at[0][3] + other[0][3] + at[1][3].abs() + other[1][3].abs();
     let rounding = ROUNDING[1] * delta.abs().element_sum();
+    // Conservative for normals that are not of unit length.
     normal.dot(delta) > (reach + rounding) * normal.length().max(1.0)
 }
 
-/// Which of up to eight pairs of no plane are out of reach: a bit for each.
+/// Returns a bit mask of the pairs, up to eight and without planes, that are out of reach.
 #[inline(always)]
 fn far<S: Simd>(
     simd: S,
@@ -98,10 +101,12 @@ fn far<S: Simd>(
     let normal = sides.direction(is_face);
     let between = sides.between(normal);
     let push = reaches(is_face, a[3], b[3], c[3], d[3]);
-    // What rests closer pushes later; it is of one cloth and crosses as any other.
+    // A pair that rests closer than the thickness pushes only below its rest distance; it crosses
+    // like any other.
     let rest = rest + f32x8::splat(simd, TRIANGLE_EAGER * reserve);
     let closer =
         Real::greater(rest, f32x8::splat(simd, 2.0 * reserve)) * f32x8::splat(simd, ROUNDING[0]);
+    // The smaller of rest distance and contact distance.
     let push = Real::lesser(closer, push);
     let steps = corners::<S, 2>(simd, &rows, points, 1);
     let moves = against(is_face, &steps) * f32x8::splat(simd, ROUNDING[0]);
@@ -114,7 +119,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_left_out_is_out_of_reach_with_any_instructions() {
+    fn rejected_pairs_are_out_of_reach_with_any_instructions() {
         let mut state = 1;
         let [mut left_out, mut far] = [0, 0];
         for round in 0..4000 {
@@ -122,7 +127,7 @@ mod tests {
             let origin = point_of([0.0, 1000.0][round % 2]);
             let step = [0.0, 0.1, 3.0][round % 3];
             let at: Vec<Vec3> = (0..32).map(|_| origin + point_of(1.0)).collect();
-            // What moves alike meets only who is held back.
+            // Rows that move alike meet only truncated rows.
             let drift = point_of([0.0, 3.0][round / 8 % 2]);
             let steps: Vec<Vec3> = (0..32).map(|_| drift + point_of(step)).collect();
             let rest: Vec<Vec3> = (0..32).map(|_| point_of(1.0).normalize_or(Vec3::X)).collect();

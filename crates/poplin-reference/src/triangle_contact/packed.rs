@@ -1,4 +1,4 @@
-//! A round as the buffers of the kernels hold it, for tests.
+//! Round state in the layout of the GPU buffers, for tests.
 
 use glam::Vec3;
 use poplin_host::{PairMultipliers, pack_triangle_bodies};
@@ -14,8 +14,8 @@ use super::measure::path;
 use super::memory::{Report, TriangleContact};
 use super::near::motion;
 use super::pairs::Candidate;
+use super::path::AXES;
 use super::solve::{Pair, Work};
-use super::tree::AXES;
 use super::untangle::Tangles;
 use crate::math::xyz;
 
@@ -54,8 +54,9 @@ fn multiplier(of: &PairMultipliers) -> TriangleMultiplier {
 }
 
 impl TriangleContact {
-    /// Runs the passes of a round with the candidates that there are, in which rows move like this and some may be held back, all in a
-    /// careful one; returns what it started from and what it left.
+    /// Runs the passes of one round on the current candidates with given row moves; `holds` flags
+    /// the rows that may be truncated, all in a careful round. Returns the packed state before and
+    /// after.
     pub fn run_round(
         &mut self,
         moves: &[Vec3],
@@ -85,7 +86,8 @@ impl TriangleContact {
         [before, TriangleRound { part, ..self.packed(thickness) }]
     }
 
-    /// Moves rows as [`TriangleContact::advance`] where nothing was crossed before, which a GPU does not look at; returns what that started from and what it left.
+    /// Advances rows like [`TriangleContact::advance`], but without earlier intersections, which
+    /// the GPU does not look for. Returns the packed state before and after.
     pub fn run_slice(&mut self, thickness: f32, step: f32, iterations: u32) -> [TriangleRound; 2] {
         self.tangles = Tangles::default();
         let held_scale = self.held_scale(step);
@@ -94,18 +96,19 @@ impl TriangleContact {
         [before, self.packed(thickness)]
     }
 
-    /// Sets where rows are before the frame, and where those of colliders are after it.
+    /// Sets the start of the frame to the current positions, and the positions of collider rows at
+    /// its end \[m\].
     pub fn set_frame(&mut self, ends: &[Vec3]) {
         self.frame_start.clone_from(&self.start);
         self.ends = ends.to_vec();
     }
 
-    /// The bodies as the search on a GPU has them.
+    /// Packs the bodies in the layout of the GPU search.
     pub fn packed_bodies(&self) -> TriangleBodies {
         pack_triangle_bodies(&self.bodies.iter().map(|body| &**body).collect::<Vec<_>>())
     }
 
-    /// The round as it is now.
+    /// Packs the current round.
     pub fn packed(&self, thickness: f32) -> TriangleRound {
         let (work, report) = (&self.work, self.report);
         let row_count = self.start.len();
@@ -151,7 +154,7 @@ impl TriangleContact {
             hard: self.hard[index],
             body: self.bodies.iter().filter(|body| body.rows.end <= index).count() as u32,
         };
-        // What came into reach after the response has none.
+        // Pairs that came into reach after the response have no change.
         let mut candidates = self.candidates.clone();
         candidates.sort_by_key(|pair| pair.rank);
         candidates.dedup_by_key(|pair| pair.rank);

@@ -1,68 +1,67 @@
-//! Pairs of a vertex and a face or of two edges that may come close. What a pair is, is the twin of `shaders/contact/triangle_pairs.wgsl`.
+//! Contact pairs: vertex-face, edge-edge and vertex-plane. Twin of
+//! `shaders/contact/triangle_pairs.wgsl`.
 
-use std::cell::Cell;
-use std::sync::atomic::{AtomicUsize, Ordering};
-
-use fearless_simd::{Level, Simd, dispatch, f32x8, prelude::*};
+use fearless_simd::{f32x8, prelude::*};
 use glam::Vec3;
-use poplin_host::NO_CORNER;
 use poplin_layout::{NO_OFFSET, TRIANGLE_BEYOND, TRIANGLE_BORDER, TRIANGLE_REST};
-use rayon::prelude::*;
 
-use super::body::Body;
 use super::closest::{Closest, ClosestOf, edge_edge, vertex_face};
-use super::course::{keep_near, stays_apart};
 use super::lanes::{LANES, Real, Vector, Wide};
 use super::memory::TriangleContact;
-use super::tree::{Between, Path, Subset};
 use crate::math::dot3;
 
-/// What the corners of a pair are.
+/// Kind of a pair.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
-    /// A vertex and the three of a face.
+    /// A vertex and the three corners of a face.
     VertexFace,
     /// Two edges.
     EdgeEdge,
-    /// A vertex and a point of a plane, three times.
+    /// A vertex and a point of a plane, which is repeated three times.
     VertexPlane,
 }
 
-/// A pair that the search found, with what does not change while its list is kept.
+/// Candidate pair from the search, with the values that are constant during the lifetime of the
+/// lists.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Candidate {
     /// Rows of its four corners: a vertex and a face, or two edges.
     pub rows: [u32; 4],
-    /// What its corners are.
+    /// Kind of the pair.
     pub kind: Kind,
-    /// Of a face: the sides and corners that it answers for, see [`Surface::owned`](super::Surface::owned).
+    /// Sides and corners that a face owns, see [`Surface::owned`](super::Surface::owned).
     pub owned: u8,
-    /// Of a face: rows of the corners beyond its sides, see [`Surface::beyond`](super::Surface::beyond); none that is the vertex.
+    /// Rows of the corners opposite to the sides of a face in its neighbours, see
+    /// [`Surface::beyond`](super::Surface::beyond); none if that corner is the vertex itself.
     pub beyond: [u32; 3],
     /// Coefficient of friction.
     pub friction: f32,
-    /// How far apart it is kept at most because it rests so close \[m\]; infinite if it does not.
+    /// Largest contact distance, because the pair rests this close \[m\]; infinite if it rests
+    /// farther apart than the thickness.
     pub rest: f32,
-    /// Whether both simplices are of one body.
+    /// True if both simplices belong to one body.
     pub is_own: bool,
-    /// Both bodies, the kind and the first simplex, and the second: pairs are in this order.
+    /// Sort key: both bodies, kind and first simplex, second simplex.
     pub rank: [u32; 4],
 }
 
 impl Candidate {
-    /// Corners of its first simplex.
+    /// Number of corners of the first simplex.
     pub(super) fn first_count(&self) -> usize {
         first_count(self.kind)
     }
 
-    /// Whether this pair is the one that owns the feature of its closest points: those on a side or corner of a face belong to several, and those
-    /// at the end of an edge to a vertex. What is over the face beyond a side belongs to that.
+    /// Tests whether this pair owns its closest points, so that shared sides and corners push once.
+    /// Closest points at the end of an edge belong to a vertex-face pair; those on a side or corner
+    /// of a face to the face that owns it. A vertex whose projection falls on the neighbouring face
+    /// beyond a side belongs to that face.
     pub(super) fn owns_feature(&self, weights: &[f32; 4], delta: Vec3, at: &[Vec3]) -> bool {
         let has = weights.map(|weight| weight.abs() > TRIANGLE_BORDER);
         if self.kind != Kind::VertexFace || has == [true; 4] {
             return self.kind == Kind::VertexPlane || has == [true; 4];
         }
         let [_, a, b, c] = has;
+        // Bits of `owned`: sides 1, 2, 4, corners 8, 16, 32.
         let (feature, side) = match [a, b, c] {
             [true, true, _] => (1, Some(0)),
             [_, true, true] => (2, Some(1)),
@@ -74,7 +73,8 @@ impl Candidate {
         self.owned & feature != 0 && side.is_none_or(|side| !self.is_over(side, delta, at))
     }
 
-    /// Whether its vertex, which is closest to a side of its face, is over the face beyond it.
+    /// Tests whether the vertex, which is closest to a side of the face, lies over the neighbouring
+    /// face beyond that side.
     fn is_over(&self, side: usize, delta: Vec3, at: &[Vec3]) -> bool {
         let beyond = self.beyond[side];
         if beyond == NO_OFFSET {
@@ -83,15 +83,18 @@ impl Candidate {
         let row = |row: u32| at[row as usize];
         let begin = row(self.rows[1 + side]);
         let edge = row(self.rows[1 + (side + 1) % 3]) - begin;
+        // arm: from the closest point to the opposite corner of the neighbour
         let arm = row(beyond) - (row(self.rows[0]) - delta);
         let square = dot3(edge, edge);
+        // height = arm - edge (arm . edge) / |edge|^2
         let part = if square > 0.0 { dot3(arm, edge) / square } else { 0.0 };
+        // height: in the plane of the neighbouring face, perpendicular to the side
         let height = arm - edge * part;
         dot3(delta, height) > TRIANGLE_BEYOND * dot3(height, height)
     }
 }
 
-/// The closest points of a pair of a kind.
+/// Returns the closest points of a pair of the given kind.
 #[inline(always)]
 pub(super) fn closest<V: Vector>(kind: Kind, [a, b, c, d]: [V; 4]) -> ClosestOf<V> {
     match kind {
@@ -107,328 +110,11 @@ pub(super) fn closest<V: Vector>(kind: Kind, [a, b, c, d]: [V; 4]) -> ClosestOf<
     }
 }
 
-/// Leaves of a search that a thread does at once.
-const BLOCK: usize = 32;
-/// For how many of those that a leaf meets there is room at first.
-const PER_NODE: usize = 32;
-
-/// Kinds of searches of two bodies: vertices of the first and faces of the second (0), the other way round, edges of both.
-const VERTICES_OF_SECOND: u32 = 1;
-/// See above.
-const EDGES: u32 = 2;
-
-/// The simplices of a body that have a corner whose path has changed.
-struct Changed {
-    vertices: Subset,
-    edges: Subset,
-    faces: Subset,
-}
-
-/// Some leaves of one side of a search of two bodies that a thread searches the other side for.
-struct Task<'a> {
-    sides: Sides<'a>,
-    /// Of which side they are: vertices or first edges, or faces or second edges.
-    of_second: bool,
-    /// Whether all are searched: those of one body then find each pair once.
-    is_whole: bool,
-    /// Which of each leaf.
-    groups: Vec<(usize, u32)>,
-}
-
-impl<'a> Task<'a> {
-    /// The tasks of these leaves.
-    fn all(
-        sides: Sides<'a>,
-        of_second: bool,
-        is_whole: bool,
-        groups: impl Iterator<Item = (usize, u32)>,
-    ) -> Vec<Self> {
-        let groups: Vec<_> = groups.collect();
-        let block = |groups: &[_]| Self { sides, of_second, is_whole, groups: groups.to_vec() };
-        groups.chunks(BLOCK).map(block).collect()
-    }
-}
-
-/// Both bodies of a search, that of the vertices or first edges first.
-#[derive(Clone, Copy)]
-struct Sides<'a> {
-    pair: BodyPair,
-    kind: u32,
-    bodies: [&'a Body; 2],
-    friction: f32,
-}
-
-impl Sides<'_> {
-    /// Whether they are one.
-    fn is_own(&self) -> bool {
-        self.pair[0] == self.pair[1]
-    }
-
-    /// Indices of both bodies, in their order here.
-    fn indices(&self) -> [usize; 2] {
-        let [a, b] = self.pair.map(|index| index as usize);
-        if self.kind == VERTICES_OF_SECOND { [b, a] } else { [a, b] }
-    }
-
-    /// Rows of the corners of a vertex or edge of the first and a face or edge of the second.
-    #[inline(always)]
-    fn rows(&self, first: u32, second: u32) -> [u32; 4] {
-        let [p, q] = self.bodies.map(|body| body.rows.start as u32);
-        let [own, others] = self.bodies.map(|body| &*body.surface);
-        if self.kind == EDGES {
-            let [i, j] = own.edges[first as usize];
-            let [k, l] = others.edges[second as usize];
-            [p + i, p + j, q + k, q + l]
-        } else {
-            let [vertex] = own.vertices[first as usize];
-            let [i, j, k] = others.faces[second as usize];
-            [p + vertex, q + i, q + j, q + k]
-        }
-    }
-
-    /// The pair of a vertex or edge of the first and a face or edge of the second, which have no corner in common. Of the two orders of
-    /// two edges of one body, either gives the same pair.
-    fn candidate(&self, mut first: u32, mut second: u32) -> Candidate {
-        let [a, b] = self.pair;
-        let is_own = self.is_own();
-        let (mut kind, mut owned, mut beyond) = (Kind::EdgeEdge, 0, [NO_OFFSET; 3]);
-        let rows;
-        if self.kind == EDGES {
-            if is_own && second < first {
-                (first, second) = (second, first);
-            }
-            rows = self.rows(first, second);
-        } else {
-            let [p, q] = self.bodies.map(|body| body.rows.start as u32);
-            let [own, others] = self.bodies.map(|body| &*body.surface);
-            let [vertex] = own.vertices[first as usize];
-            if self.bodies[1].is_plane {
-                (rows, kind) = ([p + vertex, q, q, q], Kind::VertexPlane);
-            } else {
-                rows = self.rows(first, second);
-                owned = others.owned[second as usize];
-                let is_there = |corner: u32| corner != NO_CORNER && !(is_own && corner == vertex);
-                beyond = others.beyond[second as usize]
-                    .map(|corner| if is_there(corner) { q + corner } else { NO_OFFSET });
-                kind = Kind::VertexFace;
-            }
-        }
-        let rank = [a, b, self.kind << 28 | first, second];
-        let (friction, rest) = (self.friction, f32::INFINITY);
-        Candidate { rows, kind, owned, beyond, friction, rest, is_own, rank }
-    }
-}
-
-/// Two bodies that may meet, or one with itself.
+/// Indices of two bodies that may collide, ascending; equal for self-collision.
 pub(super) type BodyPair = [u32; 2];
 
 impl TriangleContact {
-    /// The bodies that may meet on these paths of theirs.
-    pub(super) fn near_bodies(&self, paths: &[Path]) -> Vec<BodyPair> {
-        let mut found = Vec::new();
-        let mut order: Vec<usize> = (0..self.bodies.len()).collect();
-        let low = |index: usize| paths[index].extent(0)[0];
-        let high = |index: usize| paths[index].extent(0)[1];
-        order.sort_unstable_by(|&a, &b| low(a).total_cmp(&low(b)).then(a.cmp(&b)));
-        for (rank, &first) in order.iter().enumerate() {
-            let end = high(first);
-            for &second in &order[rank + 1..] {
-                if low(second) > end {
-                    break;
-                }
-                let (a, b) = (first.min(second), first.max(second));
-                if !paths[a].misses(&paths[b])
-                    && self.bodies[a].wants(a as u32, &self.bodies[b], b as u32)
-                {
-                    found.push([a as u32, b as u32]);
-                }
-            }
-        }
-        found.sort_unstable();
-        found
-    }
-
-    /// All pairs that may be in reach while rows are near these paths, in order; false if there is no room for them.
-    pub(super) fn search(&mut self) -> bool {
-        let Self { bodies, paths, .. } = self;
-        for body in bodies.iter_mut() {
-            let paths = &paths[body.rows.clone()];
-            body.faces.refit(paths);
-            body.edges.refit(paths);
-            body.vertices.refit(paths);
-        }
-        let bounds: Vec<Path> = self.bodies.iter().map(Body::bounds).collect();
-        self.near = self.body_pairs(&bounds);
-        let leaves = |sides: &Sides<'_>| match sides.kind {
-            EDGES => sides.bodies[0].edges.leaf_count(),
-            _ => sides.bodies[0].vertices.leaf_count(),
-        };
-        let tasks = self.all_sides().flat_map(|sides| {
-            let groups = (0..leaves(&sides)).map(|leaf| (leaf, u32::MAX));
-            Task::all(sides, false, true, groups)
-        });
-        let found = self.run(tasks.collect());
-        self.candidates.clear();
-        if let Some(found) = &found {
-            self.candidates.reserve_exact(found.iter().map(Vec::len).sum());
-            found.iter().for_each(|list| self.candidates.extend(list));
-        }
-        self.sorted = self.candidates.len();
-        found.is_some()
-    }
-
-    /// Bodies that may meet on these paths of theirs, and those that meet themselves.
-    pub(super) fn body_pairs(&self, bounds: &[Path]) -> Vec<BodyPair> {
-        let own = (0..self.bodies.len() as u32).filter(|&a| self.bodies[a as usize].meets_itself);
-        let mut all: Vec<BodyPair> = own.map(|a| [a, a]).chain(self.near_bodies(bounds)).collect();
-        all.sort_unstable();
-        all
-    }
-
-    /// Searches again what has a corner among some rows, in order, whose paths have changed; false if that is not enough, because
-    /// bodies meet that did not, a plane has moved, or there is no room.
-    pub(super) fn search_some(&mut self, rows: &[u32]) -> bool {
-        let Self { bodies, paths, .. } = self;
-        let mut changed: Vec<Changed> = Vec::with_capacity(bodies.len());
-        for body in bodies.iter_mut() {
-            let begin = rows.partition_point(|&row| (row as usize) < body.rows.start);
-            let end = rows.partition_point(|&row| (row as usize) < body.rows.end);
-            if body.is_plane && begin < end {
-                // Any vertex may be near where it goes now.
-                return false;
-            }
-            let own = rows[begin..end].iter().map(|&row| row - body.rows.start as u32);
-            let own: Vec<u32> = own.collect();
-            let paths = &paths[body.rows.clone()];
-            changed.push(Changed {
-                vertices: body.vertices.refit_touching(&own, paths),
-                edges: body.edges.refit_touching(&own, paths),
-                faces: body.faces.refit_touching(&own, paths),
-            });
-        }
-        let bounds: Vec<Path> = self.bodies.iter().map(Body::bounds).collect();
-        if self.body_pairs(&bounds) != self.near {
-            return false;
-        }
-        let of = |[a, b]: [usize; 2], kind: u32| match kind {
-            EDGES => [&changed[a].edges, &changed[b].edges],
-            _ => [&changed[a].vertices, &changed[b].faces],
-        };
-        let tasks = self.all_sides().flat_map(|sides| {
-            let [first, second] = of(sides.indices(), sides.kind);
-            let is_one_sided = sides.bodies[1].is_plane || sides.kind == EDGES && sides.is_own();
-            let second = second.groups().filter(move |_| !is_one_sided);
-            let tasks = Task::all(sides, false, false, first.groups());
-            tasks.into_iter().chain(Task::all(sides, true, false, second))
-        });
-        let Some(found) = self.run(tasks.collect()) else { return false };
-        let mut found = found.concat();
-        // In order, so that what rounds look at is a few sorted runs. Many pairs are found from both sides.
-        found.sort_unstable_by_key(|pair| pair.rank);
-        found.dedup_by_key(|pair| pair.rank);
-        if self.candidates.len() + found.len() > self.most_candidates() {
-            return false;
-        }
-        self.candidates.extend(found);
-        // What has not been found again since stays: nothing that is listed is in reach only because it is.
-        if self.candidates.len() > 2 * self.sorted {
-            self.candidates.sort_by_key(|pair| pair.rank);
-            self.candidates.dedup_by_key(|pair| pair.rank);
-            self.sorted = self.candidates.len();
-        }
-        true
-    }
-
-    /// All searches of bodies that may meet, in the order of what they find.
-    fn all_sides(&self) -> impl Iterator<Item = Sides<'_>> {
-        self.near
-            .iter()
-            .flat_map(move |&pair| (0..3).filter_map(move |kind| self.sides(pair, kind)))
-    }
-
-    /// Who is searched in a kind of search of two bodies; nobody in the second of one with itself.
-    fn sides(&self, pair: BodyPair, kind: u32) -> Option<Sides<'_>> {
-        let mut bodies = pair.map(|index| &self.bodies[index as usize]);
-        let friction = bodies[0].friction_with(bodies[1]);
-        match kind {
-            VERTICES_OF_SECOND if pair[0] == pair[1] => return None,
-            VERTICES_OF_SECOND => bodies.reverse(),
-            _ => {}
-        }
-        Some(Sides { pair, kind, bodies, friction })
-    }
-
-    /// The candidates of each of some searches; none if there is no room for them.
-    fn run(&self, tasks: Vec<Task<'_>>) -> Option<Vec<Vec<Candidate>>> {
-        let room = self.most_candidates();
-        let count = AtomicUsize::new(0);
-        let run = |task| {
-            if count.load(Ordering::Relaxed) > room {
-                return None;
-            }
-            let found = dispatch!(Level::new(), simd => self.run_one(simd, &task, room))?;
-            let before = count.fetch_add(found.len(), Ordering::Relaxed);
-            (before + found.len() <= room).then_some(found)
-        };
-        tasks.into_par_iter().map(run).collect()
-    }
-
-    /// The candidates of one; none if boxes alone leave more than so many.
-    #[inline(always)]
-    fn run_one<S: Simd>(&self, simd: S, task: &Task<'_>, most: usize) -> Option<Vec<Candidate>> {
-        let &Task { sides, of_second, .. } = task;
-        // What one leaf meets is little, whatever all of them do.
-        let met_count = Cell::new(0);
-        let groups = task.groups.iter().copied().take_while(|_| met_count.get() <= most);
-        let [first, second] = sides.bodies;
-        if sides.kind != EDGES && second.is_plane {
-            let items = groups.flat_map(|(leaf, lanes)| {
-                first.vertices.leaf(leaf).filter(move |item| lanes >> (item % LANES) & 1 != 0)
-            });
-            let mut found = items.map(|item| sides.candidate(item as u32, 0)).collect();
-            keep_near(simd, &mut found, &self.courses, &self.rest, &self.span());
-            return Some(found);
-        }
-        let mut met = Vec::with_capacity(task.groups.len() * PER_NODE);
-        let add = |item: u32, other: u32| {
-            met.push(if of_second { [other, item] } else { [item, other] });
-            met_count.set(met.len());
-        };
-        let of = match (sides.is_own(), sides.kind == EDGES && task.is_whole) {
-            (false, _) => Between::TwoBodies,
-            (true, false) => Between::OneBody,
-            (true, true) => Between::OneTree,
-        };
-        match (sides.kind == EDGES, of_second) {
-            (true, false) => first.edges.visit_pairs(simd, groups, &second.edges, of, add),
-            (true, true) => second.edges.visit_pairs(simd, groups, &first.edges, of, add),
-            (false, false) => first.vertices.visit_pairs(simd, groups, &second.faces, of, add),
-            (false, true) => second.faces.visit_pairs(simd, groups, &first.vertices, of, add),
-        }
-        if met.len() > most {
-            return None;
-        }
-        let kind = if sides.kind == EDGES { Kind::EdgeEdge } else { Kind::VertexFace };
-        let mut found = Vec::with_capacity(met.len() / 4);
-        for met in met.chunks(LANES) {
-            let mut rows = [[0; LANES]; 4];
-            for (lane, &[item, other]) in met.iter().enumerate() {
-                for (rows, row) in rows.iter_mut().zip(sides.rows(item, other)) {
-                    rows[lane] = row;
-                }
-            }
-            let far = stays_apart(simd, kind, &rows, &self.courses, &self.span());
-            let near = met.iter().enumerate().filter(|(lane, _)| far >> lane & 1 == 0);
-            found.extend(near.map(|(_, &[item, other])| sides.candidate(item, other)));
-        }
-        if sides.is_own() {
-            self.set_rests(simd, kind, &mut found);
-            keep_near(simd, &mut found, &self.courses, &self.rest, &self.span());
-        }
-        Some(found)
-    }
-
-    /// See [`Candidate::rest`].
+    /// Computes [`Candidate::rest`].
     pub fn rest_of(&self, candidate: &Candidate) -> f32 {
         if !candidate.is_own {
             return f32::INFINITY;
@@ -438,9 +124,9 @@ impl TriangleContact {
         rest_distance(candidate.kind, at, radius)
     }
 
-    /// Sets [`Candidate::rest`] of pairs of one kind, which are of one body.
+    /// Sets [`Candidate::rest`] of the pairs of one kind and one body.
     #[inline(always)]
-    fn set_rests<S: Simd>(&self, simd: S, kind: Kind, pairs: &mut [Candidate]) {
+    pub(super) fn set_rests<S: Simd>(&self, simd: S, kind: Kind, pairs: &mut [Candidate]) {
         for some in pairs.chunks_mut(LANES) {
             let mut at = [[[0.0; LANES]; 3]; 4];
             let mut radius = [[0.0; LANES]; 4];
@@ -466,17 +152,19 @@ impl TriangleContact {
     }
 }
 
-/// How far apart a pair of a kind is kept at most, by where its corners rest and their radii \[m\]; infinite if that is no less than the
-/// thickness.
+/// Returns the largest contact distance of a pair from its rest shape and radii \[m\]; infinite if
+/// that is at least the thickness.
 #[inline(always)]
 fn rest_distance<V: Vector>(kind: Kind, at: [V; 4], radius: [V::Real; 4]) -> V::Real {
     let [p, q, r, s] = radius;
     let zero = p.all(0.0);
+    // Largest radius of each side, an upper bound on the contact distance.
     let thickness = if first_count(kind) == 1 {
         p.greater(zero) + q.greater(r).greater(s)
     } else {
         p.greater(q) + r.greater(s)
     };
+    // The distance of the boxes is a cheap lower bound: most pairs need no closest points.
     let square = box_square(kind, at);
     let is_far = thickness.is_less(square.square_root() * TRIANGLE_REST);
     let far = p.all(f32::INFINITY);
@@ -487,12 +175,12 @@ fn rest_distance<V: Vector>(kind: Kind, at: [V; 4], radius: [V::Real; 4]) -> V::
     V::Real::select(is_far, far, delta.dot3(delta).square_root() * TRIANGLE_REST)
 }
 
-/// Corners of the first simplex.
+/// Number of corners of the first simplex.
 pub(super) fn first_count(kind: Kind) -> usize {
     if kind == Kind::EdgeEdge { 2 } else { 1 }
 }
 
-/// The square of the distance of the boxes around both simplices.
+/// Returns the squared distance of the boxes around both simplices.
 #[inline(always)]
 fn box_square<V: Vector>(kind: Kind, [a, b, c, d]: [V; 4]) -> V::Real {
     let (a, b) = (a.coordinates(), b.coordinates());
@@ -507,6 +195,7 @@ fn box_square<V: Vector>(kind: Kind, [a, b, c, d]: [V; 4]) -> V::Real {
         } else {
             (first_low, first_high) = (a[k].lesser(b[k]), a[k].greater(b[k]));
         }
+        // Gap of the two intervals along an axis.
         let between = (first_low - high).greater(low - first_high).greater(zero);
         sum = sum + between * between;
     }

@@ -1,4 +1,4 @@
-//! The response: pairs are pushed apart to their thickness and held by friction, eight of them side by side. Twin of
+//! Response of a round: projected Jacobi on the contact pairs, eight side by side. Twin of
 //! `shaders/contact/triangle_solve.wgsl`.
 
 use fearless_simd::{Level, dispatch, f32x8, prelude::*};
@@ -14,10 +14,10 @@ use super::memory::TriangleContact;
 use super::solve::{Pair, Work, mix};
 use crate::math::{dot3, particle, xyz};
 
-/// Blocks that a thread relaxes together.
+/// Number of blocks per task.
 const BLOCKS: usize = 64;
 
-/// Active pairs side by side, with what an iteration needs of them.
+/// Eight active pairs side by side, with the values that an iteration needs.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Block {
     rows: [[u32; LANES]; 4],
@@ -25,13 +25,14 @@ pub(super) struct Block {
     normal: [[f32; LANES]; 3],
     closing: [f32; LANES],
     friction: [f32; LANES],
-    /// Compliance, over-relaxed.
+    /// Effective mass times the over-relaxation factor \[kg\].
     part: [f32; LANES],
     push: [f32; LANES],
     drag: [[f32; LANES]; 3],
 }
 
 impl Block {
+    /// Copies a pair into a lane.
     fn set(&mut self, lane: usize, pair: &Pair) {
         for k in 0..4 {
             self.rows[k][lane] = pair.rows[k];
@@ -47,21 +48,22 @@ impl Block {
         self.push[lane] = pair.push;
     }
 
-    /// What a pair holds: its push, and its drag.
+    /// Returns the multipliers of a pair: push and friction.
     fn multipliers(&self, lane: usize) -> (f32, Vec3) {
         (self.push[lane], Vec3::from([0, 1, 2].map(|k| self.drag[k][lane])))
     }
 
-    /// The same as a vector.
+    /// Returns the multipliers of a pair as one vector.
     fn held(&self, lane: usize) -> [f32; 4] {
         let (push, drag) = self.multipliers(lane);
         particle(Vec3::from([0, 1, 2].map(|k| self.normal[k][lane])) * push + drag, 0.0)
     }
 
-    /// One iteration; by how much it changes what they hold.
+    /// Runs one iteration and writes the change of each pair's multipliers.
     #[inline(always)]
     fn relax<S: Simd>(&mut self, simd: S, moves: &[[f32; 4]], changes: &mut [[f32; 4]]) {
         let zero = f32x8::splat(simd, 0.0);
+        // relative = sum w dx over the corners: relative motion of the closest points.
         let mut relative = Wide([zero; 3]);
         for k in 0..4 {
             let [x, y, z, _] = columns::<S, 1>(simd, moves, 0, &self.rows[k]);
@@ -73,7 +75,9 @@ impl Block {
             [&self.closing, &self.friction].map(|it| f32x8::from_slice(simd, it));
         let [part, old_push] = [&self.part, &self.push].map(|it| f32x8::from_slice(simd, it));
         let along = normal.dot3(relative);
+        // push = max(push - k (n . dx + closing), 0)
         let push = (old_push - (along + closing) * part).greater(zero);
+        // drag = drag - k (dx - n (n . dx)), clamped to |drag| <= friction push
         let slide = relative - normal * along;
         let drag = old_drag - slide * part;
         let (length, most) = (drag.dot3(drag).square_root(), friction * push);
@@ -89,7 +93,7 @@ impl Block {
     }
 }
 
-/// Relaxes some blocks.
+/// Runs one iteration on some blocks.
 #[inline(always)]
 fn relax_all<S: Simd>(simd: S, blocks: &mut [Block], moves: &[[f32; 4]], changes: &mut [[f32; 4]]) {
     for (block, changes) in blocks.iter_mut().zip(changes.chunks_exact_mut(LANES)) {
@@ -98,7 +102,7 @@ fn relax_all<S: Simd>(simd: S, blocks: &mut [Block], moves: &[[f32; 4]], changes
 }
 
 impl TriangleContact {
-    /// Corners of active pairs by row, in the order of the pairs, and compliances.
+    /// Builds the compressed rows of active pairs by row, and the effective masses.
     fn sort_incidence(&mut self) {
         let Work { pairs, begins, corners, weights, sources, tied, active, .. } = &mut self.work;
         active.clear();
@@ -106,6 +110,7 @@ impl TriangleContact {
         active.extend((0..).zip(pairs.iter()).filter(is_active).map(|(index, _)| index));
         begins.clear();
         begins.resize(self.start.len() + 1, 0);
+        // Counting sort: counts per row, exclusive prefix sum, scatter.
         for pair in active.iter().map(|&index| &pairs[index as usize]) {
             for k in 0..4 {
                 if pair.weights[k] != 0.0 {
@@ -133,6 +138,7 @@ impl TriangleContact {
                 *slot += 1;
             }
         }
+        // The scatter advanced each begin to the end of its row.
         begins.rotate_right(1);
         begins[0] = 0;
         let (begins, inverse_mass) = (&*begins, &self.inverse_mass);
@@ -145,15 +151,17 @@ impl TriangleContact {
             for k in 0..4 {
                 let row = pair.rows[k] as usize;
                 let count = (begins[row + 1] - begins[row]) as f32;
+                // Mass splitting: a row with n contacts has mass m / n in each.
                 sum += pair.weights[k] * pair.weights[k] * inverse_mass[row] * count;
             }
             pair.compliance = if sum > 0.0 { 1.0 / sum } else { 0.0 };
+            // Pairs of immovable rows cannot push.
             pair.is_active = sum > 0.0;
         }
         self.pack_blocks();
     }
 
-    /// Puts active pairs side by side. What is left of the last eight pushes nothing.
+    /// Packs active pairs into blocks of eight. Unused lanes of the last block push nothing.
     fn pack_blocks(&mut self) {
         let Work { pairs, active, blocks, changes, .. } = &mut self.work;
         blocks.clear();
@@ -168,7 +176,8 @@ impl TriangleContact {
         changes.resize(LANES * blocks.len(), [0.0; 4]);
     }
 
-    /// Adds the changes of multipliers to the moves of their corners, and to what becomes no velocity.
+    /// Adds the changes of the multipliers to the moves of their corners: dx = m^-1 sum w change.
+    /// With `is_carried` the correction adds no velocity.
     fn gather_corrections(&mut self, is_carried: bool) {
         let Work { begins, sources, weights, tied, changes, moves, .. } = &mut self.work;
         for row in tied.iter().map(|&row| row as usize) {
@@ -190,13 +199,15 @@ impl TriangleContact {
         }
     }
 
-    /// Pushes pairs apart by changing the moves of this round, which is a part of a slice.
+    /// Pushes pairs apart by correcting the moves of this round, which is a fraction `part` of the
+    /// slice.
     pub(super) fn solve_pairs(&mut self, iterations: u32, part: f32) {
         self.build_pairs(part);
         self.sort_incidence();
         let Work { aims, moves, blocks, changes, .. } = &mut self.work;
         moves.clear();
         moves.extend(aims.iter().map(|aim| particle(*aim, 0.0)));
+        // Warm start: the stored multipliers act at once.
         for (block, changes) in blocks.iter().zip(changes.chunks_mut(LANES)) {
             for (lane, change) in changes.iter_mut().enumerate() {
                 *change = block.held(lane);
@@ -204,6 +215,7 @@ impl TriangleContact {
         }
         self.gather_corrections(false);
         for iteration in 0..iterations + TRIANGLE_MORE_ITERATIONS {
+            // More iterations only while pins or colliders press a pair.
             if iteration >= iterations && !self.is_pressed() {
                 break;
             }
@@ -224,7 +236,8 @@ impl TriangleContact {
         }
     }
 
-    /// Ends the response of a round that begins no more: overlaps go, and multipliers stay for the next slice.
+    /// Ends the response of a round whose part is final: recovers overlaps and stores multipliers
+    /// for the next slice.
     pub(super) fn keep(&mut self, part: f32) {
         self.reduce_overlaps();
         let Self { candidates, held, work, report, .. } = self;
@@ -233,6 +246,7 @@ impl TriangleContact {
             held.extend(work.pairs.iter().filter(|pair| pair.push > 0.0).map(|pair| {
                 PairMultipliers {
                     rank: pair.rank,
+                    // Stored for a whole slice.
                     push: pair.push / part,
                     drag: (pair.drag / part).to_array(),
                 }
@@ -242,19 +256,20 @@ impl TriangleContact {
         report.contacts = work.pairs.iter().filter(|pair| pair.push > 0.0).count() as u32;
     }
 
-    /// How much nearer pins or colliders come to the other side of a pair that pushes \[m\]; none if it has none.
+    /// Returns how far pins or colliders close an active pair in this round \[m\]; `None` if the
+    /// pair has no immovable corner or does not push.
     pub(super) fn pressing(&self, pair: &Pair) -> Option<f32> {
         let has_pin = pair.rows.iter().any(|&row| self.inverse_mass[row as usize] == 0.0);
         (has_pin && pair.is_active).then(|| -dot3(pair.normal, mix(pair, &self.work.moves)))
     }
 
-    /// Whether pins or colliders come nearer to a pair's other side than moves may.
+    /// Tests whether pins or colliders close a pair by more than one round may.
     fn is_pressed(&self) -> bool {
         let pairs = self.work.pairs.par_iter().with_min_len(1024);
         pairs.any(|pair| self.pressing(pair).is_some_and(|it| it > TRIANGLE_APPROACH * pair.gap))
     }
 
-    /// Takes a part of overlaps away, which becomes no velocity.
+    /// Removes a part of each overlap without adding velocity.
     fn reduce_overlaps(&mut self) {
         let Work { pairs, active, moves, changes, .. } = &mut self.work;
         let mut is_needed = false;
@@ -263,6 +278,7 @@ impl TriangleContact {
             *change = [0.0; 4];
             if pair.is_active && pair.overlap > 0.0 {
                 let along = dot3(pair.normal, mix(pair, moves));
+                // need = recovery * overlap - n . dx: what the moves do not recover by themselves
                 let need = (TRIANGLE_RECOVERY * pair.overlap - along).max(0.0);
                 *change = particle(pair.normal * (need * pair.compliance), 0.0);
                 is_needed |= need > 0.0;

@@ -1,5 +1,5 @@
-//! From cloths and colliders to bodies and rows, and back. Targets and what is written back are the twin of
-//! `shaders/contact/triangle_particles.wgsl`.
+//! Conversion of cloths and colliders to bodies and rows, and back. Targets and write-back are the
+//! twin of `shaders/contact/triangle_particles.wgsl`.
 
 use glam::Vec3;
 use poplin_host::{HostCloth, SceneChange, in_world, renamed_multipliers};
@@ -11,7 +11,7 @@ use super::memory::TriangleContact;
 use crate::contact::ContactBody;
 use crate::math::{dot3, xyz};
 
-/// A cloth that takes part in a frame.
+/// Cloth that takes part in a frame.
 #[derive(Debug, Clone, Copy)]
 pub struct ClothInput<'a> {
     /// Its settings and colliders.
@@ -23,16 +23,16 @@ pub struct ClothInput<'a> {
 }
 
 impl TriangleContact {
-    /// Forgets everybody: what is not where it was is no motion.
+    /// Clears all bodies and pairs: a position that is set is not a motion.
     pub fn forget(&mut self) {
         *self = Self::default();
     }
 
-    /// Takes in the cloths and colliders of a frame, where they are before it.
+    /// Adds the cloths and colliders of a frame at their positions before it.
     pub fn begin_frame(&mut self, cloths: &[ClothInput<'_>], world: &ColliderSet) {
         let hosts: Vec<&HostCloth> = cloths.iter().map(|cloth| cloth.host).collect();
         self.tangles.end_frame(&self.start);
-        // After `set_multipliers` they are those of who comes now.
+        // After `set_multipliers` the multipliers belong to the bodies of this frame.
         let is_first = self.scene.bodies.is_empty();
         let mut scene = std::mem::take(&mut self.scene);
         let change = scene.begin_frame(&hosts, world);
@@ -44,6 +44,7 @@ impl TriangleContact {
                 }
                 self.drop_lists();
             }
+            // Other bodies: rows are assigned again, and multipliers follow the bodies that stay.
             SceneChange::Bodies(indices) => {
                 let held = std::mem::take(&mut self.held);
                 let held = if is_first { held } else { renamed_multipliers(&held, indices) };
@@ -71,7 +72,8 @@ impl TriangleContact {
         self.expect_tangles();
     }
 
-    /// Where the rows would be at a fraction of the frame: particles where the solver has put them, colliders on their paths.
+    /// Sets the targets at a fraction of the frame: particles after the solver, colliders on their
+    /// linear paths.
     pub fn set_targets(
         &mut self,
         cloths: &[ContactCloth],
@@ -81,6 +83,7 @@ impl TriangleContact {
         for (index, body) in self.bodies.iter().enumerate() {
             let rows = body.rows.clone();
             if let (Some(cloth), Some(member)) = (cloths.get(index), members.get(index)) {
+                // A sleeping or faulty cloth is an obstacle that does not move.
                 let is_held = is_held(member.feedback);
                 for (row, particle) in rows.zip(member.current.iter()) {
                     let position = in_world(cloth, particle);
@@ -98,13 +101,14 @@ impl TriangleContact {
         self.wanted.clone_from(&self.target);
     }
 
-    /// Puts particles where contact lets them be.
+    /// Writes the corrections of contact back to the particles.
     pub fn write_particles(&self, cloths: &[ContactCloth], members: &mut [ContactBody<'_>]) {
         for ((cloth, member), body) in cloths.iter().zip(members).zip(&self.bodies) {
             if is_held(member.feedback) {
                 continue;
             }
             let axes = [cloth.axis_x, cloth.axis_y, cloth.axis_z].map(xyz);
+            // World to local: dot products with the orthonormal axes.
             let local = |v: Vec3| Vec3::from(axes.map(|axis| dot3(axis, v)));
             let rows = body.rows.clone();
             let particles = member.current.iter_mut().zip(member.previous.iter_mut());
@@ -112,6 +116,7 @@ impl TriangleContact {
                 if self.inverse_mass[row] == 0.0 {
                     continue;
                 }
+                // Only the change by contact is written.
                 let push = local(self.start[row] - self.wanted[row]);
                 let carry = local(self.carry[row]);
                 for k in 0..3 {
@@ -123,6 +128,7 @@ impl TriangleContact {
     }
 }
 
+/// True for cloths that are asleep or stopped by a fault: their rows are immovable.
 fn is_held(feedback: &Feedback) -> bool {
     feedback.fault_count != 0 || feedback.is_asleep != 0
 }

@@ -1,22 +1,24 @@
-//! How far apart both simplices of a pair are at least, eight pairs side by side: by a slab between them.
+//! Lower bounds on the distance of the simplices of eight pairs, by a separating slab.
 //!
-//! Where both lie along a direction says it. The direction is that from the middle of a face to a vertex, and that between points of two
-//! edges which three projections have brought close. It takes less than their closest points and leaves out most of what no axis keeps
-//! apart. A pair that is left out could not be in reach, whatever rounding does: so lanes and instructions change no bit.
+//! Both simplices are projected on one direction: from the middle of a face to the vertex, or
+//! between points of two edges after three alternating projections. This costs less than the
+//! closest points and rejects most pairs that no box axis separates. Margins cover all rounding, so
+//! a rejected pair is never in reach: lane count and instruction set change no bit of the result.
 
 use fearless_simd::{f32x8, mask32x8, prelude::*};
 
 use super::lanes::{LANES, Real, Vector, Wide, columns};
 use super::pairs::{Candidate, Kind};
 
-/// How much more than that is needed to leave a pair out, because the distance of its closest points is rounded: in parts of
-/// that, and of the size of the pair.
+/// Margins for rounding of the distance between closest points: a factor on the distance, and a
+/// fraction of the size of the pair.
 pub(super) const ROUNDING: [f32; 2] = [1.001, 4e-6];
 
-/// Rows of the corners of up to eight pairs of no plane, how far apart they rest, and which of them are of a vertex and a face.
+/// Rows of the corners of up to eight pairs without planes, their rest distances, and the mask of
+/// vertex-face pairs.
 pub(super) type SideBySide<S> = ([[u32; LANES]; 4], f32x8<S>, mask32x8<S>);
 
-/// Some pairs side by side.
+/// Transposes up to eight pairs.
 #[inline(always)]
 pub(super) fn side_by_side<'a, S: Simd>(
     simd: S,
@@ -35,9 +37,10 @@ pub(super) fn side_by_side<'a, S: Simd>(
     (rows, f32x8::from_slice(simd, &rest), mask32x8::from_bitmask(simd, faces))
 }
 
-/// Which pairs a slab of this thickness along a normal keeps out of reach, which none does that has no direction: a bit for each. `push` is
-/// from how far away they push, `moves` how far they move against each other, and `steps` end with from how far away each corner may
-/// cross something: who cannot be held back crosses nothing that is not within reach of what it moves against it.
+/// Returns a bit mask of the pairs whose slab exceeds their reach. `between` is the slab's
+/// thickness times the length of `normal`; a zero normal rejects nothing. `push` is the contact
+/// distance, `moves` the largest relative move, and the last column of `steps` the crossing radius:
+/// a pair whose rows may not be truncated crosses only within the relative move.
 #[inline(always)]
 pub(super) fn out_of_reach<S: Simd>(
     is_face: mask32x8<S>,
@@ -53,14 +56,17 @@ pub(super) fn out_of_reach<S: Simd>(
         Real::greater(Real::greater(a[3], b[3]), Real::greater(c[3], d[3])).simd_gt(zero);
     let reach = Real::greater(push + moves, may_hold.select(cross, zero));
     let reach = reach + size * push.all(ROUNDING[1]);
+    // between / |n| > reach, without the division
     let square = normal.dot3(normal) * (reach * reach);
     (between.simd_gt(zero) & (between * between).simd_gt(square)).to_bitmask()
 }
 
-/// How far any two corners of both sides move against each other, by how far each does.
+/// Returns the largest relative move of a corner of one side and a corner of the other, from the
+/// moves of all corners.
 #[inline(always)]
 pub(super) fn against<S: Simd>(is_face: mask32x8<S>, steps: &[[f32x8<S>; 4]; 4]) -> f32x8<S> {
     let [a, b, c, d] = steps;
+    // Per axis: the largest difference between the ranges of both sides.
     let mut moves = [a[0]; 3];
     for k in 0..3 {
         let (with_first, with_second) = (is_face.select(a[k], b[k]), is_face.select(b[k], c[k]));
@@ -73,15 +79,15 @@ pub(super) fn against<S: Simd>(is_face: mask32x8<S>, steps: &[[f32x8<S>; 4]; 4])
     Wide(moves).dot3(Wide(moves)).sqrt()
 }
 
-/// Both sides of pairs, seen from the third corner.
+/// Corners of both simplices relative to the third corner.
 pub(super) struct Sides<S: Simd> {
-    /// The vertex, or the ends of the first edge.
+    /// Vertex twice, or both ends of the first edge.
     first: [Wide<S>; 2],
     /// Two corners of the face, or the end and the middle of the second edge.
     second: [Wide<S>; 2],
-    /// The middle of the first edge.
+    /// Middle of the first edge.
     middle: Wide<S>,
-    /// How large it is.
+    /// Size of the pair \[m\]: sum of the largest coordinates.
     pub(super) size: f32x8<S>,
 }
 
@@ -89,6 +95,7 @@ impl<S: Simd> Sides<S> {
     #[inline(always)]
     pub(super) fn new(is_face: mask32x8<S>, [a, b, c, d]: [Wide<S>; 4]) -> Self {
         let half = a.0[0].all(0.5);
+        // Relative to corner c, which is 0 from here on.
         let (x, y, z) = (a - c, b - c, d - c);
         let mut size = half.all(0.0);
         for k in 0..3 {
@@ -102,34 +109,40 @@ impl<S: Simd> Sides<S> {
         }
     }
 
-    /// That from the middle of a face to a vertex, or between points of two edges that come closer and closer.
+    /// Returns the direction of the slab: from the middle of a face to the vertex, or between
+    /// points of two edges after alternating projections.
     #[inline(always)]
     pub(super) fn direction(&self, is_face: mask32x8<S>) -> Wide<S> {
         let ([x, y], [z, w]) = (self.first, self.second);
         let zero = self.size.all(0.0);
         let none = Wide([zero; 3]);
+        // Alternating projections approach the closest points of two lines; any direction gives a
+        // valid bound.
         let on_second = project(self.middle, none, z);
         let on_first = project(on_second, x, y - x);
         let on_second = project(on_first, none, z);
         Wide::select(is_face, x - (w + z) * zero.all(1.0 / 3.0), on_first - on_second)
     }
 
-    /// How thick the slab is between both along a direction, times its length; below 0 if there is none.
+    /// Returns the thickness of the slab along a direction, times the length of the direction;
+    /// negative if the projections overlap.
     #[inline(always)]
     pub(super) fn between(&self, along: Wide<S>) -> f32x8<S> {
         let ([x, y], [z, w]) = (self.first, self.second);
+        // Lowest projection of the first side minus the highest of the second; corner c projects to
+        // 0.
         let low = Real::lesser(along.dot3(x), along.dot3(y));
         low - Real::greater(self.size.all(0.0), Real::greater(along.dot3(z), along.dot3(w)))
     }
 }
 
-/// The position that columns begin with.
+/// Extracts the position from the first three columns.
 #[inline(always)]
 pub(super) fn position<S: Simd>([x, y, z, _]: [f32x8<S>; 4]) -> Wide<S> {
     Wide([x, y, z])
 }
 
-/// How far away two simplices are in reach of each other by these distances of their corners.
+/// Returns the distance within which two simplices interact, from the radii of their corners.
 #[inline(always)]
 pub(super) fn reaches<S: Simd>(
     is_face: mask32x8<S>,
@@ -142,13 +155,13 @@ pub(super) fn reaches<S: Simd>(
     Real::greater(a, with_first) + Real::greater(with_second, Real::greater(c, d))
 }
 
-/// The point of an edge that is closest to a point.
+/// Projects a point on an edge.
 #[inline(always)]
 fn project<S: Simd>(at: Wide<S>, from: Wide<S>, along: Wide<S>) -> Wide<S> {
     from + along * ((at - from).dot3(along) / along.dot3(along)).clamp_unit()
 }
 
-/// The columns of one of `N` parts of four rows in each lane.
+/// Gathers one of `N` parts of the four corner rows of each lane.
 #[inline(always)]
 pub(super) fn corners<S: Simd, const N: usize>(
     simd: S,
@@ -173,16 +186,16 @@ pub(super) mod tests {
     use super::super::pairs::closest;
     use super::*;
 
-    /// How far contact may take a row off its path \[m\].
+    /// Largest deviation of a row from its path \[m\].
     pub(crate) const RESERVE: f32 = 0.05;
 
-    /// A number from -1 to 1 of a sequence that looks random.
+    /// Pseudorandom number in -1..1.
     pub(crate) fn next(state: &mut u32) -> f32 {
         *state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
         (*state >> 8) as f32 / (1 << 23) as f32 - 1.0
     }
 
-    /// A pair of some of 32 rows. Only what is of a cloth rests close.
+    /// Pair among 32 rows. Only pairs of one cloth have a rest distance.
     pub(crate) fn pair(k: u32, round: usize, hard: f32) -> Candidate {
         let kind = [Kind::VertexFace, Kind::EdgeEdge, Kind::VertexPlane][k as usize % 3];
         let [a, b, c, d] = [0, 1, 2, 3].map(|corner| (4 * k + corner + round as u32) % 32);
@@ -200,8 +213,8 @@ pub(super) mod tests {
         }
     }
 
-    /// Whether a pair of radius 0.1 pushes in a round in which rows are there and take such steps, whether it would if it went with the
-    /// corners that come most, and whether it may cross.
+    /// Tests whether a pair of radius 0.1 pushes in a round with these positions and steps, whether
+    /// it would if it moved with its fastest approaching corners, and whether it may cross.
     pub(crate) fn in_reach(
         pair: &Candidate,
         at: &[Vec3],

@@ -1,12 +1,16 @@
-//! The response: pairs are pushed apart to their thickness and held by friction; then moves are cut to what crosses nothing.
+//! Response: pairs are pushed apart to their thickness with friction; then moves are truncated so
+//! that nothing crosses.
 //!
-//! A pair is linear in a round: its normal and the weights of its corners are those of its closest points at the start, where
-//! nothing is crossed. With C the distance along the normal, C >= min(thickness, C at the start), so that what comes nearer than
-//! the thickness by force leaves slowly; multipliers are those of projected Jacobi with the mass of a vertex divided among its
-//! contacts (Tonge, Benevolenski, Voroshilov 2012, Mass splitting for jitter-free parallel rigid body simulation), kept from
-//! slice to slice so that a stack finds its load; friction is Coulomb's on the motion of the round.
+//! A pair is linear in a round: its normal and barycentric weights are those of its closest points
+//! at the start, where nothing is crossed. With C the distance along the normal, C >=
+//! min(thickness, C at the start), so that a pair forced below the thickness recovers slowly.
+//! Lagrange multipliers are solved by projected Jacobi with the mass of a vertex split among its
+//! contacts (Tonge, Benevolenski, Voroshilov 2012, Mass splitting for jitter-free parallel rigid
+//! body simulation) and kept from slice to slice as a warm start, so that a stack finds its load.
+//! Friction is Coulomb friction on the motion of the round.
 //!
-//! Twin of `shaders/contact/triangle_narrow.wgsl`, `triangle_solve.wgsl` and `triangle_truncate.wgsl`.
+//! Twin of `shaders/contact/triangle_narrow.wgsl`, `triangle_solve.wgsl` and
+//! `triangle_truncate.wgsl`.
 
 use std::ops::Range;
 
@@ -22,73 +26,88 @@ use super::pairs::Candidate;
 use super::respond::Block;
 use crate::math::{clamp_unit, dot3, length3, shorten, xyz};
 
-/// Listed pairs that a thread looks at together.
+/// Number of candidates per task.
 const NEAR_BLOCK: usize = 4096;
-/// A pair in reach, with what a round keeps constant.
+/// Contact pair in reach, with the values that are constant in a round and the state of its solve.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Pair {
+    /// Sort key, see [`Candidate::rank`].
     pub(super) rank: [u32; 4],
+    /// Rows of its corners.
     pub(super) rows: [u32; 4],
+    /// Signed barycentric weights: those of the first simplex sum to 1, of the second to -1.
     pub(super) weights: [f32; 4],
+    /// Unit normal from the second simplex to the first; 0 if they touch.
     pub(super) normal: Vec3,
-    /// Distance at the start, without the volume of a collider \[m\].
+    /// Distance at the start without the solid portion of the radii \[m\].
     pub(super) gap: f32,
-    /// What the distance along the normal changes by at most: down to the thickness, or not at all \[m\].
+    /// Distance by which the pair may close: down to its thickness, 0 if it is below \[m\].
     pub(super) closing: f32,
-    /// The volume of a collider in that distance \[m\].
+    /// Solid portion of the distance \[m\].
     pub(super) hard: f32,
-    /// How much nearer than its thickness it is \[m\].
+    /// Depth below the thickness \[m\].
     pub(super) overlap: f32,
+    /// Coefficient of friction.
     pub(super) friction: f32,
+    /// Number of corners of the first simplex.
     pub(super) first_count: u32,
-    /// Whether it pushes if nothing changes where its corners go, and it may.
+    /// True if the uncorrected moves bring it within push distance.
     pub(super) is_near: bool,
-    /// Whether it pushes; others only limit moves.
+    /// True if it pushes; inactive pairs only limit moves.
     pub(super) is_active: bool,
+    /// Multiplier along the normal [kg m].
     pub(super) push: f32,
+    /// Friction multiplier, perpendicular to the normal [kg m].
     pub(super) drag: Vec3,
-    /// One over the sum of weights squared times inverse mass times contacts.
+    /// Effective mass \[kg\]: 1 / sum(w^2 m^-1 n) over the corners, n the number of contacts of the
+    /// row.
     pub(super) compliance: f32,
-    /// What it leaves of the moves of its corners.
+    /// Step fraction that it allows each corner.
     pub(super) fractions: [f32; 4],
-    /// Whether pins or colliders press it by more than its gap leaves.
+    /// True if immovable corners use up more than the room in its gap.
     pub(super) is_pressed: bool,
 }
 
-/// Working memory.
+/// Working memory of a round.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Work {
-    /// Where each row moves in this round \[m\].
+    /// Corrected move of each row in this round \[m\].
     pub(super) moves: Vec<[f32; 4]>,
-    /// Where it would move without contact \[m\].
+    /// Uncorrected move of each row in this round \[m\].
     pub(super) aims: Vec<Vec3>,
-    /// Where each row is, and how far away it may be in reach.
+    /// Position and radii of each row, see [`Point`].
     pub(super) points: Vec<Point>,
-    /// Direction of the pair that held a row back most; 0 if none did.
+    /// Normal of the pair that truncates each row most; 0 if none does.
     pub(super) stops: Vec<Vec3>,
+    /// Pairs in reach, sorted by rank.
     pub(super) pairs: Vec<Pair>,
-    /// Corners of active pairs, by row: where those of each row begin, and `4 pair + corner`.
+    /// Prefix sum of the number of active-pair corners per row, shape `[row_count + 1]`.
     pub(super) begins: Vec<u32>,
+    /// Corners of active pairs by row, as `4 pair + corner`.
     pub(super) corners: Vec<u32>,
-    /// Of each of these the weight, and which active pair it is of.
+    /// Weight of each of these corners.
     pub(super) weights: Vec<f32>,
+    /// Index of the pair of each of these corners among the active ones.
     pub(super) sources: Vec<u32>,
-    /// The rows that have any and can move.
+    /// Movable rows with a corner of an active pair.
     pub(super) tied: Vec<u32>,
-    /// Indices of active pairs, and these eight by eight.
+    /// Indices of active pairs.
     pub(super) active: Vec<u32>,
+    /// Active pairs in blocks of eight.
     pub(super) blocks: Vec<Block>,
-    /// What the iteration adds to the multipliers of each of them.
+    /// Change of each active pair's multipliers in an iteration.
     pub(super) changes: Vec<[f32; 4]>,
+    /// Step fraction of each row.
     pub(super) fractions: Vec<f32>,
 }
 
 impl Work {
-    /// Whether a row has corners of active pairs.
+    /// Tests whether a row has corners of active pairs.
     fn is_tied(&self, row: usize) -> bool {
         self.begins[row] < self.begins[row + 1]
     }
 
+    /// Allocated bytes.
     pub(super) fn size(&self) -> usize {
         let rows = [&self.moves, &self.changes].map(Vec::capacity);
         let vectors = [&self.aims, &self.stops].map(Vec::capacity);
@@ -103,41 +122,45 @@ impl Work {
     }
 }
 
-/// Whether any of some rows is one of those.
+/// Tests whether any of four rows is flagged.
 fn any_of(rows: &[u32; 4], those: &[bool]) -> bool {
     rows.iter().any(|&row| those[row as usize])
 }
 
-/// Which part of a length there is room for.
+/// Returns the fraction of a length that fits into `room`, at most 1.
 fn part_of(room: f32, length: f32) -> f32 {
     if length > room { room / length } else { 1.0 }
 }
 
-/// Sum of what the corners of a pair have of something, by weight.
+/// Sums a vector field over the corners of a pair with its weights.
 pub(super) fn mix(pair: &Pair, field: &[[f32; 4]]) -> Vec3 {
     let each = |k: usize| xyz(field[pair.rows[k] as usize]) * pair.weights[k];
     each(0) + each(1) + each(2) + each(3)
 }
 
 impl TriangleContact {
-    /// Whether a candidate may be in reach: not all of its corners are immovable, and it is not of what is tangled.
+    /// Tests whether a candidate can interact: at least one corner is movable and it is not part of
+    /// an intersection.
     fn may_meet(&self, candidate: &Candidate) -> bool {
         candidate.rows.iter().any(|&row| self.inverse_mass[row as usize] > 0.0)
             && !self.tangles.frees(&self.bodies, candidate)
     }
 
-    /// Whether a row may be held back in this round: those that were in this slice, all in a careful round.
+    /// Tests whether a row may be truncated in this round: rows that were truncated in this slice,
+    /// or every row in a careful round.
     pub(super) fn may_hold(&self, row: u32) -> bool {
         let row = row as usize;
         self.inverse_mass[row] > 0.0 && (self.is_careful || self.is_held[row])
     }
 
-    /// How far a corner that moves so far towards the other side may come: of one that may be held back, less.
+    /// Returns the farthest that a corner can come towards the other side. A corner that may be
+    /// truncated can also stay where it is.
     fn most_coming(&self, row: u32, coming: f32) -> f32 {
         if self.may_hold(row) { coming.max(0.0) } else { coming }
     }
 
-    /// Indices of the chosen candidates that a round has to look at, in the order of ranks: those that no slab keeps apart.
+    /// Returns the indices of the chosen candidates that no slab separates in this round, sorted by
+    /// rank.
     fn looked_at(&self, is_chosen: impl Fn(&Candidate) -> bool + Sync) -> Vec<u32> {
         let Self { candidates, rest, reserve, work: Work { points, .. }, .. } = self;
         let blocks = candidates.par_chunks(NEAR_BLOCK).enumerate();
@@ -150,6 +173,7 @@ impl TriangleContact {
             near
         });
         let mut near: Vec<u32> = near.flatten_iter().collect();
+        // Candidates of partial searches follow the sorted ones and may repeat them.
         if near.last().is_some_and(|&last| last as usize >= self.sorted) {
             let rank = |index: &u32| candidates[*index as usize].rank;
             near.sort_by_key(rank);
@@ -158,7 +182,8 @@ impl TriangleContact {
         near
     }
 
-    /// Which fraction of this round pins and colliders in reach may make: no more than what a pair's other corners can still be pushed.
+    /// Returns the fraction of this round that pins and colliders may move: no farther than the
+    /// other corners of their pairs can be pushed.
     pub(super) fn limit_fraction(&self, thickness: f32) -> f32 {
         let stride = TRIANGLE_STRIDE * thickness;
         let forced = |row: usize| {
@@ -166,7 +191,7 @@ impl TriangleContact {
             if self.inverse_mass[row] == 0.0 { dot3(step, step) } else { 0.0 }
         };
         let rows = (0..self.start.len()).into_par_iter().with_min_len(1024);
-        // Most rounds look at no pair.
+        // Most rounds end here without a pair.
         if rows.map(forced).reduce(|| 0.0, f32::max).sqrt() <= stride {
             return 1.0;
         }
@@ -179,14 +204,16 @@ impl TriangleContact {
         limits.fold(1.0, f32::min)
     }
 
-    /// Which fraction of this round leaves its end what was seen at its start: after the response corners of both sides of a pair go
-    /// `TRIANGLE_REACH` against each other once it touches, and what pins or colliders press gets out of their path.
+    /// Returns the largest fraction of the round for which the linearised contacts stay valid:
+    /// after the response, opposite corners move at most `TRIANGLE_REACH` against each other once
+    /// they touch, and rows pressed by pins or colliders clear their path.
     pub(super) fn valid_part(&self, thickness: f32) -> f32 {
         let reach = TRIANGLE_REACH * thickness;
         let reached = |pair: &Pair| {
             let moves = pair.rows.map(|row| xyz(self.work.moves[row as usize]));
             let (first, second) = moves.split_at(pair.first_count as usize);
             let square = |a: &Vec3, b: &Vec3| dot3(*a - *b, *a - *b);
+            // Largest relative move of a corner of each side.
             let against = first.iter().flat_map(|a| second.iter().map(move |b| square(a, b)));
             let part = part_of(pair.closing + reach, against.fold(0.0, f32::max).sqrt());
             let room = TRIANGLE_APPROACH * pair.gap;
@@ -198,11 +225,12 @@ impl TriangleContact {
         pairs.map(reached).reduce(|| 1.0, f32::min)
     }
 
-    /// The pairs in reach of this round, and which of them push.
+    /// Narrow phase of this round: finds the pairs in reach and which of them push, with
+    /// multipliers of the last slice.
     pub(super) fn build_pairs(&mut self, part: f32) {
         let near = self.looked_at(|_| true);
         let mut pairs = self.in_reach(&near);
-        // Both are in the order of ranks.
+        // Merge join: both lists are sorted by rank.
         let mut held = self.held.iter().filter(|_| part > 0.0).peekable();
         for pair in &mut pairs {
             let rank = pair.rank;
@@ -211,6 +239,8 @@ impl TriangleContact {
             if let Some(held) = held.next_if(|held| held.rank == rank) {
                 pair.push = held.push * part;
                 let drag = Vec3::from(held.drag);
+                // The stored friction is projected on the new tangent plane and on the Coulomb
+                // cone.
                 let drag = (drag - normal * dot3(drag, normal)) * part;
                 pair.drag = shorten(drag, pair.friction * pair.push);
             }
@@ -219,9 +249,12 @@ impl TriangleContact {
         self.work.pairs = pairs;
     }
 
-    /// Fractions of the moves of its corners that a pair leaves, so that it keeps a part of its gap whatever the others do, and whether
-    /// what nothing can stop leaves even less. On a straight path between positions on one side of a plane a corner stays on that
-    /// side: so a plane between both simplices, which the start leaves room for and the ends respect, is never crossed.
+    /// Returns the step fraction that a pair allows each of its corners, so that it keeps a part of
+    /// its gap whatever the other pairs do, and whether immovable rows use up even that part.
+    ///
+    /// A corner on a straight path whose ends are on one side of a plane stays on that side. So a
+    /// plane between both simplices that has room at the start and that all ends respect is never
+    /// crossed.
     fn truncate_pair(&self, pair: &Pair, least: f32) -> ([f32; 4], bool) {
         let mut fractions = [1.0; 4];
         let normal = pair.normal;
@@ -232,7 +265,9 @@ impl TriangleContact {
         let count = pair.first_count as usize;
         let sign = |k: usize| if k < count { 1.0 } else { -1.0 };
         let is_free = |k: usize| self.inverse_mass[pair.rows[k] as usize] > 0.0;
-        // How far each corner is behind the nearest of its side, and how far it comes towards the other side.
+        // heights: distance of each corner from the other side, up to a constant of its side;
+        // behind: distance behind the frontmost corner of its side; coming: move towards the other
+        // side.
         let origin = self.start[pair.rows[0] as usize];
         let heights: [f32; 4] = std::array::from_fn(|k| {
             dot3(normal, self.start[pair.rows[k] as usize] - origin) * sign(k)
@@ -241,16 +276,19 @@ impl TriangleContact {
             |range: Range<usize>| heights[range].iter().copied().fold(f32::INFINITY, f32::min);
         let nearest = [nearest(0..count), nearest(count..4)];
         let behind = |k: usize| heights[k] - nearest[usize::from(k >= count)];
-        // The normal is rounded: what it leaves between all corners is less, if anything.
+        // The rounded normal can only make the gap between all corners smaller.
         let gap = pair.gap.min(nearest[0] + nearest[1] - pair.hard);
         let coming = |k: usize| -dot3(normal, xyz(moves[pair.rows[k] as usize])) * sign(k);
-        // What goes away makes room, if nothing can hold it back.
+        // A receding side makes room, if it cannot be truncated.
         let front = |k: usize| self.most_coming(pair.rows[k], coming(k)) - behind(k);
         let sides = [0..count, count..4];
         let fronts = sides.clone().map(|side| side.map(front).fold(f32::NEG_INFINITY, f32::max));
+        // Advance of each side: by_force of its immovable corners, more of its movable ones beyond
+        // that.
         let forced = sides.map(|side| side.filter(|&k| !is_free(k)).map(front).fold(0.0, f32::max));
         let by_force = [0, 1].map(|side| fronts[side].min(forced[side]));
         let more = [0, 1].map(|side| fronts[side] - by_force[side]);
+        // room: the part of the gap that one round may use up.
         let room = (TRIANGLE_APPROACH * gap).min(gap - least).max(0.0);
         let left = room - by_force[0] - by_force[1];
         if more[0] + more[1] <= left {
@@ -258,10 +296,12 @@ impl TriangleContact {
         }
         for (k, fraction) in fractions.iter_mut().enumerate() {
             let side = usize::from(k >= count);
-            // A side that goes away, or comes by force alone, is not cut: what is allowed would be below 0.
+            // A side that recedes, or advances by force only, is not truncated: its allowance would
+            // be negative.
             if more[side] <= 0.0 {
                 continue;
             }
+            // The rest of the room is divided in proportion to the advance of both sides.
             let part = left.max(0.0) * more[side] / (more[0] + more[1]);
             let allowed = by_force[side] + part + behind(k);
             if is_free(k) && coming(k) > allowed {
@@ -271,7 +311,8 @@ impl TriangleContact {
         (fractions, left < 0.0)
     }
 
-    /// What all pairs leave of the moves, and the direction of the one that leaves least: of several the first.
+    /// Takes the smallest step fraction over the pairs of each row, and the normal of that pair;
+    /// ties go to the first pair.
     fn mark_limiting_pairs(&mut self) {
         let Work { pairs, stops, fractions, .. } = &mut self.work;
         fractions.clear();
@@ -279,7 +320,8 @@ impl TriangleContact {
         stops.clear();
         stops.resize(self.start.len(), Vec3::ZERO);
         for pair in pairs.iter().filter(|pair| pair.fractions != [1.0; 4]) {
-            // Two sides that move lose nothing: the next slice pushes both alike, and momentum stays.
+            // Between two movable sides no velocity is removed: the next slice pushes both alike,
+            // and momentum is conserved.
             let is_stopped = pair.rows.iter().any(|&row| self.inverse_mass[row as usize] == 0.0);
             for (row, fraction) in pair.rows.iter().zip(pair.fractions) {
                 let row = *row as usize;
@@ -291,22 +333,24 @@ impl TriangleContact {
         }
     }
 
-    /// Whether a row ends farther off where it would be than what is in reach was looked for.
+    /// Tests whether a row deviates from its uncorrected move by more than the reserve.
     fn is_off(&self, row: usize) -> bool {
         length3(xyz(self.work.moves[row]) - self.work.aims[row]) > self.reserve
     }
 
-    /// What is left of the move of a row that may be held back, so that it gets no farther off its path than what is in reach was looked
-    /// for.
+    /// Reduces the step fraction of a row that may be truncated, so that it stays within the
+    /// reserve of its path.
     fn limit_deviation(&self, row: usize, fraction: f32) -> f32 {
         let (step, aim) = (xyz(self.work.moves[row]), self.work.aims[row]);
         let square = dot3(aim, aim);
         let part = if square > 0.0 { clamp_unit(dot3(step, aim) / square) } else { 0.0 };
+        // Distance of the end from the segment of the uncorrected move, scaled by the fraction.
         let off = length3(step - aim * part) * fraction;
         if off > self.reserve { fraction * (self.reserve / off) } else { fraction }
     }
 
-    /// Whether a pair is crossed by force: what is pressed is not as long as the others make room.
+    /// Tests whether a pair is crossed by force: simplices that touch, or pressed ones that are
+    /// closer than the solid portion.
     fn is_forced(&self, pair: &Pair) -> bool {
         if pair.normal == Vec3::ZERO || !pair.is_pressed {
             return pair.normal == Vec3::ZERO;
@@ -318,8 +362,9 @@ impl TriangleContact {
         first - second <= pair.hard
     }
 
-    /// Cuts every move to what all pairs leave, of which those are as before that have no corner among new rows. Returns who is held back
-    /// that was not expected to be: others may then be in reach.
+    /// Truncates every move to the step fraction that all pairs allow; pairs without a corner in
+    /// `is_new` keep their fractions. Returns rows that are truncated but were not expected to be:
+    /// more pairs may then be in reach.
     pub(super) fn truncate_moves(&mut self, thickness: f32, is_new: &[bool]) -> Vec<u32> {
         let least = TRIANGLE_LEAST_GAP * thickness;
         let mut pairs = std::mem::take(&mut self.work.pairs);
@@ -332,7 +377,8 @@ impl TriangleContact {
         let mut fractions = std::mem::take(&mut self.work.fractions);
         let mut more = Vec::new();
         for (row, fraction) in fractions.iter_mut().enumerate() {
-            // Nothing stops a row without mass, and what neither is cut nor has been pushed is on its path.
+            // Immovable rows are never truncated; a row that is neither truncated nor pushed is on
+            // its path.
             if self.inverse_mass[row] > 0.0 && (*fraction < 1.0 || self.work.is_tied(row)) {
                 if self.may_hold(row as u32) {
                     *fraction = self.limit_deviation(row, *fraction);
@@ -345,7 +391,7 @@ impl TriangleContact {
         more
     }
 
-    /// Takes in what is in reach now that new rows may be held back.
+    /// Adds the pairs that are in reach now that new rows may be truncated. They only limit moves.
     pub(super) fn add_pairs_in_reach(&mut self, is_new: &[bool]) {
         for row in (0..is_new.len()).filter(|&row| is_new[row]) {
             self.work.points[row] = self.point(row);
@@ -360,7 +406,7 @@ impl TriangleContact {
         self.work.pairs.sort_by_key(|pair| pair.rank);
     }
 
-    /// Makes the moves.
+    /// Applies the truncated moves to positions and targets, and updates the report.
     pub(super) fn move_rows(&mut self) {
         let Self { start, target, work: Work { moves, aims, fractions, .. }, .. } = self;
         let mut held = 0;
@@ -368,6 +414,7 @@ impl TriangleContact {
         for (((start, target), (step, aim)), fraction) in rows {
             let step = xyz(*step);
             *start += step * *fraction;
+            // The target shifts by the correction, so that the rest of the slice does not undo it.
             *target += step - *aim;
             held += u32::from(*fraction < 1.0);
         }

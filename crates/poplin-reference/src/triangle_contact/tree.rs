@@ -1,220 +1,19 @@
-//! Boxes around the simplices of a body, in a tree that keeps its shape while the body moves.
-//!
-//! Paths and whether they miss each other: twin of `shaders/contact/triangle_path.wgsl`.
-//!
-//! A simplex is followed along a straight path, by a box around where its corners are at the start and one around where they are
-//! at the end. Two simplices can meet only if no axis keeps them apart at both: on straight paths that are walked at the same
-//! time, what is on one side at both ends is there all the time. So a sheet that falls as a whole is not near itself because it
-//! is fast.
+//! Bounding-volume hierarchy over the simplices of a body, of eight children per node. It keeps its
+//! shape while the body moves and is refitted to new paths.
 
 use std::ops::Range;
 
 use fearless_simd::{Level, dispatch, f32x8, mask32x8, prelude::*, u32x8};
-use glam::Vec3;
-use poplin_layout::{TRIANGLE_AXES, TRIANGLE_CHILDREN, TRIANGLE_DIAGONAL};
+use poplin_layout::TRIANGLE_CHILDREN;
 use rayon::prelude::*;
 
-use super::lanes::{LANES, Real, Vector};
+use super::lanes::{LANES, Real};
+use super::path::{AXES, Facing, Path, SIDES, least_of};
 
-/// Axes along which paths are compared: those of space and, between each two of them, both diagonals.
-pub(super) const AXES: usize = 3 * TRIANGLE_AXES as usize;
-
-/// Coordinates of a point along the axes: on diagonals those of a vector that is longer by the root of 2.
-#[inline(always)]
-fn along<V: Vector>(v: V) -> [V::Real; AXES] {
-    let [x, y, z] = v.coordinates();
-    [x, y, z, x + y, x - y, y + z, y - z, z + x, z - x]
-}
-
-/// Length of the vectors of the axes, rounded up.
-const LENGTHS: [f32; AXES] = {
-    const D: f32 = TRIANGLE_DIAGONAL;
-    [1.0, 1.0, 1.0, D, D, D, D, D, D]
-};
-
-/// What is in reach of a point on a path.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Reach<R = f32> {
-    /// From how far away it pushes \[m\].
-    pub push: R,
-    /// From how far away it may cross something, without its move \[m\].
-    pub cross: R,
-}
-
-/// Ends of the ranges of a path along an axis: the lowest coordinate at the start and at the end, and the highest, these with their
-/// sign changed. So the ranges around several are the least of each.
-const SIDES: usize = 4;
-
-/// Ranges along the axes of what is in reach at the start and at the end of a path.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Path<R = f32> {
-    /// See [`SIDES`].
-    ranges: [[R; SIDES]; AXES],
-}
-
-/// The ranges of a path, end by end.
-#[cfg(feature = "testing")]
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Ranges {
-    /// Lowest coordinates at the start, and at the end.
-    pub low: [[f32; AXES]; 2],
-    /// Highest coordinates.
-    pub high: [[f32; AXES]; 2],
-}
-
-/// The least of each of two; the first where either is no number.
-#[inline(always)]
-fn least_of<R: Real, const K: usize>(a: &[R; K], b: &[R; K]) -> [R; K] {
-    let mut least = *a;
-    for (least, b) in least.iter_mut().zip(b) {
-        *least = b.lesser(*least);
-    }
-    least
-}
-
-/// What the ranges of something have to be beyond to be missed by a path: its highest coordinates, and its lowest with their sign
-/// changed.
-#[derive(Debug, Clone, Copy)]
-struct Facing<R = f32>([[R; SIDES]; AXES]);
-
-impl Facing {
-    /// Widens it around another.
-    #[inline(always)]
-    fn include(&mut self, other: &Self) {
-        for (own, other) in self.0.as_flattened_mut().iter_mut().zip(other.0.as_flattened()) {
-            *own = other.greater(*own);
-        }
-    }
-}
-
-/// Whether ranges along an axis are apart all the time from a path that is [`Facing`] them.
-#[inline(always)]
-fn are_apart<R: Real>(ranges: &[R; SIDES], facing: &[R; SIDES]) -> R::Mask {
-    let [a, b] = [facing[0].is_less(ranges[0]), facing[1].is_less(ranges[1])];
-    let [c, d] = [facing[2].is_less(ranges[2]), facing[3].is_less(ranges[3])];
-    (a & b) | (c & d)
-}
-
-impl Path {
-    /// Around nothing.
-    pub const NOTHING: Self = Self { ranges: [[f32::INFINITY; SIDES]; AXES] };
-    /// Around everything.
-    pub const EVERYTHING: Self = Self { ranges: [[f32::NEG_INFINITY; SIDES]; AXES] };
-
-    /// Between two corners all the time; diagonals keep nothing apart.
-    pub(super) fn in_box(low: Vec3, high: Vec3) -> Self {
-        let mut path = Self::EVERYTHING;
-        for k in 0..3 {
-            path.ranges[k] = [low[k], low[k], -high[k], -high[k]];
-        }
-        path
-    }
-
-    /// Of a ball that stays.
-    pub(super) fn still(at: Vec3, radius: f32) -> Self {
-        Self::new([at; 2], [Vec3::ZERO; 2], &Reach { push: radius, cross: 0.0 })
-    }
-
-    /// Of some points that stay, and what is between them.
-    pub(super) fn between(points: &[Vec3]) -> Self {
-        let mut sum = Self::NOTHING;
-        points.iter().for_each(|&at| sum.include(&Self::still(at, 0.0)));
-        sum
-    }
-
-    /// Its lowest and highest coordinate along an axis, at any time.
-    pub(super) fn extent(&self, axis: usize) -> [f32; 2] {
-        let [low, low_end, high, high_end] = self.ranges[axis];
-        [low.min(low_end), -high.min(high_end)]
-    }
-
-    /// Its lowest and highest point at the start; none if it is around nothing.
-    pub(super) fn corners(&self) -> Option<[Vec3; 2]> {
-        let corner = |side: usize| Vec3::from_array([0, 1, 2].map(|k| self.ranges[k][side]));
-        let corners = [corner(0), -corner(2)];
-        corners[0].cmple(corners[1]).all().then_some(corners)
-    }
-
-    /// Around the paths of some rows.
-    #[inline(always)]
-    pub(super) fn around(rows: &[u32], paths: &[Self]) -> Self {
-        let mut sum = Self::NOTHING;
-        for &row in rows {
-            sum.include(&paths[row as usize]);
-        }
-        sum
-    }
-
-    /// Its ranges.
-    #[cfg(feature = "testing")]
-    pub fn ranges(&self) -> Ranges {
-        let side = |side: usize| self.ranges.map(|ranges| ranges[side]);
-        Ranges { low: [side(0), side(1)], high: [side(2), side(3)].map(|end| end.map(|it| -it)) }
-    }
-}
-
-impl<R: Real> Path<R> {
-    /// Of a point that moves from one end to the other. In reach is what it may push, and what it may cross there or anywhere on a step
-    /// from there.
-    #[inline(always)]
-    pub fn new<V: Vector<Real = R>>(ends: [V; 2], steps: [V; 2], reach: &Reach<R>) -> Self {
-        let (at, step) = ([along(ends[0]), along(ends[1])], [along(steps[0]), along(steps[1])]);
-        let zero = reach.push.all(0.0);
-        let mut ranges = [[zero; SIDES]; AXES];
-        for (k, ranges) in ranges.iter_mut().enumerate() {
-            let (push, cross) = (reach.push * LENGTHS[k], reach.cross * LENGTHS[k]);
-            let at = [at[0][k], at[1][k], -at[0][k], -at[1][k]];
-            let step = [-step[0][k], -step[1][k], step[0][k], step[1][k]];
-            for (side, range) in ranges.iter_mut().enumerate() {
-                *range = at[side] - (cross + step[side].greater(zero)).greater(push);
-            }
-        }
-        Self { ranges }
-    }
-
-    /// Widens it around another.
-    #[inline(always)]
-    pub fn include(&mut self, other: &Self) {
-        for (own, other) in self.ranges.iter_mut().zip(&other.ranges) {
-            *own = least_of(own, other);
-        }
-    }
-
-    /// See [`Facing`].
-    #[inline(always)]
-    fn facing(&self) -> Facing<R> {
-        let mut all = Facing(self.ranges);
-        for facing in &mut all.0 {
-            let [low, low_end, high, high_end] = *facing;
-            *facing = [-high, -high_end, -low, -low_end];
-        }
-        all
-    }
-
-    /// Whether an axis keeps them apart all the time.
-    #[inline(always)]
-    pub fn misses(&self, other: &Self) -> R::Mask {
-        let facing = other.facing();
-        let mut misses = are_apart(&self.ranges[0], &facing.0[0]);
-        for (own, facing) in self.ranges.iter().zip(&facing.0).skip(1) {
-            misses = misses | are_apart(own, facing);
-        }
-        misses
-    }
-}
-
-#[cfg(feature = "testing")]
-impl From<Ranges> for Path {
-    fn from(Ranges { low, high }: Ranges) -> Self {
-        let ranges = |k: usize| [low[0][k], low[1][k], -high[0][k], -high[1][k]];
-        Self { ranges: std::array::from_fn(ranges) }
-    }
-}
-
-/// The children of a node are looked at together.
+/// The children of a node are tested together, one per lane.
 const _: () = assert!(LANES == TRIANGLE_CHILDREN as usize);
 
-/// The paths of the children of a node, side by side.
+/// Paths of the eight children of a node, transposed.
 #[derive(Debug, Clone, Copy)]
 struct Node {
     ranges: [[[f32; LANES]; SIDES]; AXES],
@@ -232,7 +31,7 @@ impl Node {
         }
     }
 
-    /// Sets the paths of the first children; around all of them.
+    /// Sets the paths of the first children and returns their union.
     #[inline(always)]
     fn fit(&mut self, paths: impl Iterator<Item = Path>) -> Path {
         let mut sum = Path::NOTHING;
@@ -243,7 +42,7 @@ impl Node {
         sum
     }
 
-    /// Around all children.
+    /// Returns the union of all children.
     fn union(&self) -> Path {
         let mut sum = Path::NOTHING;
         for (sides, ranges) in self.ranges.iter().zip(&mut sum.ranges) {
@@ -256,7 +55,7 @@ impl Node {
         sum
     }
 
-    /// Sets the paths of all children, see [`Facing`].
+    /// Transposes the children into paths prepared for the overlap test.
     #[inline(always)]
     fn face<S: Simd>(&self, simd: S, paths: &mut [Facing; LANES]) {
         for (axis, [low, low_end, high, high_end]) in self.ranges.iter().enumerate() {
@@ -275,13 +74,13 @@ impl Node {
         }
     }
 
-    /// Which children are beyond a coordinate with an end of their ranges along an axis.
+    /// Returns the mask of children whose bound `side` along an axis exceeds a coordinate.
     #[inline(always)]
     fn beyond<S: Simd>(&self, simd: S, axis: usize, side: usize, facing: f32) -> mask32x8<S> {
         f32x8::from_slice(simd, &self.ranges[axis][side]).simd_gt(f32x8::splat(simd, facing))
     }
 
-    /// Which of some children a path may meet: a bit for each.
+    /// Returns a bit mask of the children among `some` that a path may meet.
     #[inline(always)]
     fn meets<S: Simd>(&self, simd: S, path: &Facing, some: u32) -> u32 {
         let mut misses = u64::from(!some & 0xff);
@@ -290,6 +89,7 @@ impl Node {
             let above = self.beyond(simd, k, 0, facing[0]) & self.beyond(simd, k, 1, facing[1]);
             let below = self.beyond(simd, k, 2, facing[2]) & self.beyond(simd, k, 3, facing[3]);
             misses |= (above | below).to_bitmask();
+            // Early exit after each group of three axes.
             if k % 3 == 2 && misses == 0xff {
                 return 0;
             }
@@ -298,51 +98,53 @@ impl Node {
     }
 }
 
-/// Some simplices of a tree.
+/// Subset of the simplices of a tree.
 #[derive(Debug, Clone, Default)]
 pub struct Subset {
-    /// The leaves that have any, in order.
+    /// Leaves that contain a simplex of the subset, sorted.
     leaves: Vec<usize>,
-    /// Which of each leaf: a bit for each.
+    /// Bit mask of the simplices of each leaf.
     lanes: Vec<u8>,
 }
 
 impl Subset {
-    /// By leaf: which of it.
+    /// Iterates over the leaves with the bit masks of their simplices.
     pub(super) fn groups(&self) -> impl Iterator<Item = (usize, u32)> {
         self.leaves.iter().map(|&leaf| (leaf, u32::from(self.lanes[leaf])))
     }
 }
 
-/// What a search finds pairs of simplices of.
+/// Kind of a pair search between simplices.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Between {
-    /// Two bodies.
+    /// Two different bodies.
     TwoBodies,
-    /// One, those that have no corner in common.
+    /// Two trees of one body: only simplices without a common corner.
     OneBody,
-    /// One tree with itself, each of these once.
+    /// One tree with itself: only simplices without a common corner, each pair once.
     OneTree,
 }
 
-/// A tree over simplices of `N` corners.
+/// Tree over simplices of `N` corners.
 #[derive(Debug, Clone, Default)]
 pub struct Tree<const N: usize> {
-    /// Nodes of each level, those of the simplices first. Child k of node j is node 8 j + k of the level below.
+    /// Nodes of each level, leaves first. Child k of node j is node 8 j + k of the level below.
     levels: Vec<Vec<Node>>,
-    /// Around all children of each node of simplices.
+    /// Union of the paths of each leaf.
     around: Vec<Path>,
-    /// Corners of the simplices, of which a leaf has eight.
+    /// Corners of the simplices, eight per leaf.
     corners: Vec<[u32; N]>,
-    /// The same side by side; none of what a leaf has not.
+    /// Corners of each leaf, transposed; `u32::MAX` in unused lanes.
     columns: Vec<[[u32; LANES]; N]>,
-    /// Where the simplices of each corner end, and which they are.
+    /// End of the incident simplices of each corner in `touching`.
     ends: Vec<u32>,
+    /// Incident simplices of all corners, corner by corner.
     touching: Vec<u32>,
 }
 
 impl<const N: usize> Tree<N> {
-    /// A tree over simplices in its order, see [`Surface`](super::Surface), whose corners are among so many.
+    /// Builds a tree over simplices in the given order, see [`Surface`](super::Surface); corners
+    /// are below `corner_count`.
     pub fn new(simplices: &[[u32; N]], corner_count: usize) -> Self {
         let (mut levels, mut count) = (Vec::new(), simplices.len());
         while count > 0 {
@@ -368,7 +170,7 @@ impl<const N: usize> Tree<N> {
         Self { levels, around, corners: simplices.to_vec(), columns, ends, touching }
     }
 
-    /// Which simplices of a leaf have one of some corners: a bit for each.
+    /// Returns a bit mask of the simplices of a leaf that have one of some corners.
     #[inline(always)]
     fn sharing<S: Simd>(&self, simd: S, leaf: usize, corners: &[u32]) -> u32 {
         let mut sharing = 0;
@@ -381,18 +183,19 @@ impl<const N: usize> Tree<N> {
         sharing as u32
     }
 
-    /// Whether there are no simplices.
+    /// True if the tree has no simplices.
     pub(super) fn is_empty(&self) -> bool {
         self.corners.is_empty()
     }
 
-    /// The simplices that have a corner.
+    /// Returns the simplices incident to a corner.
     fn touching(&self, corner: usize) -> &[u32] {
         let begin = if corner == 0 { 0 } else { self.ends[corner - 1] };
         &self.touching[begin as usize..self.ends[corner] as usize]
     }
 
-    /// Fits the boxes of the simplices that have one of some corners; which they are.
+    /// Refits the paths of the simplices incident to some corners and of their ancestors; returns
+    /// these simplices.
     pub fn refit_touching(&mut self, corners: &[u32], paths: &[Path]) -> Subset {
         let mut leaves = Vec::new();
         let mut lanes = if corners.is_empty() { Vec::new() } else { vec![0; self.leaf_count()] };
@@ -412,6 +215,7 @@ impl<const N: usize> Tree<N> {
             }
             self.around[leaf] = self.levels[0][leaf].union();
         }
+        // Upwards level by level: each changed node updates its lane in its parent.
         let mut nodes = leaves.clone();
         for level in 1..self.levels.len() {
             nodes.dedup();
@@ -424,7 +228,7 @@ impl<const N: usize> Tree<N> {
         Subset { leaves, lanes }
     }
 
-    /// Fits the boxes to the paths of the corners.
+    /// Refits the whole tree to the paths of its corners.
     pub fn refit(&mut self, paths: &[Path]) {
         let Some((leaves, levels)) = self.levels.split_first_mut() else { return };
         let each = leaves.par_iter_mut().zip(self.corners.par_chunks(LANES)).with_min_len(64);
@@ -441,22 +245,22 @@ impl<const N: usize> Tree<N> {
         }
     }
 
-    /// The boxes around everything; around nothing if there is nothing.
+    /// Returns the union of all paths; an empty path for an empty tree.
     pub fn bounds(&self) -> Path {
         self.levels.last().map_or(Path::NOTHING, |level| level[0].union())
     }
 
-    /// How many nodes of simplices there are.
+    /// Number of leaves.
     pub(super) fn leaf_count(&self) -> usize {
         self.around.len()
     }
 
-    /// The simplices of a leaf.
+    /// Returns the range of the simplices of a leaf.
     pub(super) fn leaf(&self, leaf: usize) -> Range<usize> {
         leaf * LANES..self.corners.len().min((leaf + 1) * LANES)
     }
 
-    /// Visits the simplices whose boxes a path may meet, by their index and with their corners.
+    /// Visits the simplices whose paths a path may meet, by index and with their corners.
     pub fn visit(&self, path: &Path, found: impl FnMut(u32, &[u32; N])) {
         dispatch!(Level::new(), simd => self.visit_with(simd, path, found));
     }
@@ -474,8 +278,8 @@ impl<const N: usize> Tree<N> {
         }
     }
 
-    /// Visits the pairs of a simplex of some leaves, of which some take part, and one of another tree, whose boxes may meet: in the order
-    /// of the first and then the second.
+    /// Visits the pairs of a simplex among `groups` (leaf and bit mask of its simplices) and a
+    /// simplex of another tree whose paths may meet, sorted by the first and then the second.
     #[inline(always)]
     pub(super) fn visit_pairs<S: Simd, const M: usize>(
         &self,
@@ -493,11 +297,14 @@ impl<const N: usize> Tree<N> {
             self.levels[0][node].face(simd, &mut own);
             let mut around = Facing([[f32::NEG_INFINITY; SIDES]; AXES]);
             bits(lanes).for_each(|lane| around.include(&own[lane]));
+            // Each pair once: only leaves from this one on.
             let from = if of == Between::OneTree { node } else { 0 };
+            // The other tree is traversed once per leaf, with the union of its chosen simplices.
             let mut walk = Walk::new(others);
             while let Some(leaf) = walk.next(simd, others, &around, from) {
                 let items = others.leaf(leaf);
                 let all = lanes_of(&items);
+                // Which of this leaf's simplices may meet the other leaf at all.
                 let near = self.levels[0][node].meets(simd, &others.around[leaf].facing(), lanes);
                 for lane in bits(near) {
                     let mut some = all;
@@ -506,6 +313,7 @@ impl<const N: usize> Tree<N> {
                         some &= !others.sharing(simd, leaf, corners);
                     }
                     if of == Between::OneTree && leaf == node {
+                        // Within one leaf, only simplices after this one.
                         some &= !1 << lane;
                     }
                     let hits = others.levels[0][leaf].meets(simd, &own[lane], some);
@@ -514,27 +322,29 @@ impl<const N: usize> Tree<N> {
             }
             for lane in bits(lanes) {
                 let item = (node * LANES + lane) as u32;
+                // Hits were collected leaf by leaf; each list is one simplex's partners in order.
                 lists[lane].drain(..).for_each(|other| found(item, other));
             }
         }
     }
 }
 
-/// A bit for each simplex of a leaf.
+/// Returns the bit mask of all simplices of a leaf.
 #[inline(always)]
 fn lanes_of(leaf: &Range<usize>) -> u32 {
     (1 << leaf.len()) - 1
 }
 
-/// A walk through the leaves that a path may meet, in order.
+/// Ordered traversal of the leaves that a path may meet.
 struct Walk {
-    /// The children that are left to visit of a node on each level; the root is the child of one above.
+    /// Stack: node of each level and bit mask of its children still to be visited. The root is the
+    /// child of a level above it.
     open: [(usize, u32); 12],
     level: usize,
 }
 
 impl Walk {
-    /// A walk through a tree.
+    /// Starts a traversal at the root.
     #[inline(always)]
     fn new<const N: usize>(tree: &Tree<N>) -> Self {
         let level = tree.levels.len();
@@ -543,7 +353,7 @@ impl Walk {
         Self { open, level }
     }
 
-    /// The next leaf, from one of them on.
+    /// Returns the next leaf whose index is at least `from`.
     #[inline(always)]
     fn next<S: Simd, const N: usize>(
         &mut self,
@@ -561,10 +371,12 @@ impl Walk {
                 self.level += 1;
                 continue;
             }
+            // Removes the lowest set bit.
             self.open[self.level].1 = children & (children - 1);
             let child = node * LANES + children.trailing_zeros() as usize;
             let below = self.level - 1;
-            // A path that is no number meets even the children that a node has not.
+            // A NaN path meets even the unused children of a node.
+            // 3 bits of the leaf index per level.
             if child < from >> (3 * below) || child >= tree.levels[below].len() {
                 continue;
             }
@@ -577,7 +389,7 @@ impl Walk {
     }
 }
 
-/// The bits of a mask that are set.
+/// Iterates over the set bits of a mask.
 #[inline(always)]
 fn bits(mut mask: u32) -> impl Iterator<Item = usize> {
     std::iter::from_fn(move || {

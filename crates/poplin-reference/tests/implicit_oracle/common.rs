@@ -31,7 +31,7 @@ pub(crate) fn length(a: [f64; 3]) -> f64 {
 pub(crate) struct Rng(pub(crate) u64);
 
 impl Rng {
-    /// A number in -1..1.
+    /// Returns a number in -1..1.
     pub(crate) fn unit(&mut self) -> f64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut z = self.0;
@@ -40,7 +40,7 @@ impl Rng {
         ((z ^ (z >> 31)) >> 11) as f64 / (1u64 << 52) as f64 - 1.0
     }
 
-    /// A point within `size` of the origin along each axis.
+    /// Returns a point within `size` of the origin along each axis.
     pub(crate) fn point(&mut self, size: f64) -> [f64; 3] {
         [0; 3].map(|_| size * self.unit())
     }
@@ -51,13 +51,14 @@ pub(crate) fn assert_near(what: &str, got: f64, expected: f64, allowed: f64) {
     assert!((got - expected).abs() <= allowed, "{what}: {got} against {expected} +- {allowed}");
 }
 
-/// Settings of so many steps a frame, of as many iterations as they take.
+/// Returns settings of `substeps` steps per frame, with as many iterations as they need.
 pub(crate) fn fixed(substeps: u32) -> ImplicitSettings {
     let control = StepControl::Fixed { substeps };
     ImplicitSettings { control, iterations: 20_000, ..ImplicitSettings::default() }
 }
 
-/// The page's sheet: level, 1 m, 0.2 kg, held by two corners, of springs with G = 0.3 K and face angles of 1e-5 N m.
+/// Sheet of the design: level, 1 m, 0.2 kg, held by two corners, with springs of G = 0.3 K and face
+/// angles of 1e-5 N m.
 pub(crate) fn hung_sheet(side: usize, stiffness: f64) -> ImplicitSimulation {
     let grid = GridSheet::square(side);
     let (rest, triangles) = (grid.positions(), grid.triangles());

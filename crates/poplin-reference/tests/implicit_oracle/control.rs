@@ -27,7 +27,7 @@ fn the_first_level_brings_h_omega_g_to_40() {
 
 #[test]
 fn a_rejected_step_leaves_no_trace() {
-    // So few iterations that a level of 0 cannot do.
+    // Too few iterations for level 0.
     let start = || {
         let mut simulation = hung_sheet(8, 1000.0);
         simulation.settings.iterations = 30;
@@ -38,7 +38,7 @@ fn a_rejected_step_leaves_no_trace() {
     rejected.level = Some(0);
     let feedback = rejected.run_frame(DT);
     assert!(feedback.rejections > 0, "{feedback:?}");
-    // Rejections that are not at the begin of the frame would have to be repeated.
+    // Rejections after the start of the frame would have to be repeated.
     direct.level = Some(feedback.rejections as u32);
     let other = direct.run_frame(DT);
     assert_eq!(other.rejections, 0);
@@ -55,7 +55,8 @@ fn steps_fill_the_frame_whatever_their_levels() {
         let feedback = simulation.run_frame(DT);
         levels.insert(feedback.level);
         assert_eq!(feedback.unconverged, 0, "{feedback:?}");
-        // Without elements the same steps would fall freely: a pin in uniform motion measures their sum.
+        // Without elements the same steps are free fall: a pin in uniform motion measures their
+        // sum.
         before.set_velocities(|_| [0.0, 0.0, 1.0]);
         let pin = before.positions[0][2];
         _ = before.run_frame(DT);
@@ -112,7 +113,7 @@ fn a_fixed_count_is_kept_and_its_misses_counted() {
 }
 
 #[test]
-fn what_is_not_finite_is_held_and_in_the_end_frozen() {
+fn non_finite_steps_are_held_and_finally_frozen() {
     let mut simulation = hung_sheet(8, 1000.0);
     (0..5).for_each(|_| _ = simulation.run_frame(DT));
     let good = simulation.positions.clone();
@@ -124,7 +125,7 @@ fn what_is_not_finite_is_held_and_in_the_end_frozen() {
         assert_eq!(simulation.is_frozen, frame >= 7);
         assert_eq!(simulation.positions, good);
     }
-    // Four in a row do not freeze it, and it goes on from a standstill.
+    // Four in a row do not freeze it, and it continues from rest.
     let mut simulation = hung_sheet(8, 1000.0);
     simulation.settings.control = StepControl::Adaptive { finest: 2 };
     (0..5).for_each(|_| _ = simulation.run_frame(DT));
@@ -147,7 +148,7 @@ fn hard_steps_refine_and_easy_ones_coarsen() {
     simulation.cloth.stretch.clear();
     simulation.cloth.bends.clear();
     simulation.level = Some(6);
-    // Two easy steps for each level, three where the tick is odd: at 2, 8, 16, 32 and 64 of 64.
+    // Two easy steps per level, three where the tick is odd: at 2, 8, 16, 32 and 64 of 64.
     let easy = simulation.run_frame(DT);
     assert_eq!((easy.steps, easy.level, easy.rejections), (11, 1, 0), "{easy:?}");
     assert_eq!(simulation.run_frame(DT).level, 0);

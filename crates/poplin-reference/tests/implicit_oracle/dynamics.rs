@@ -1,4 +1,4 @@
-//! Motion: what backward Euler damps, keeps and is in error by.
+//! Motion: damping, conservation and error of backward Euler.
 
 use super::common::{G, SIGMA, assert_near, cross, dot, fixed, length, minus};
 use poplin_reference::oracle::implicit::{
@@ -11,7 +11,7 @@ fn spring(a: usize, b: usize, stiffness: f64, rest_length: f64) -> Element {
     Element { particles: [a, b, b, b], law }
 }
 
-/// A mass of 1 kg on a spring of 1 m, with the angular frequency `omega`, drawn out by a tenth.
+/// Mass of 1 kg on a spring of 1 m, with the angular frequency `omega`, stretched by a tenth.
 fn oscillator(omega: f64) -> ImplicitSimulation {
     let cloth = ImplicitCloth {
         inverse_masses: vec![0.0, 1.0],
@@ -60,7 +60,8 @@ fn damping_is_a_coefficient_over_a_stiffness() {
     }
 }
 
-/// A hanging chain of five links that starts level and swings for 0.2 s in so many steps: its positions.
+/// Positions of a hanging chain of five links that starts level and swings for 0.2 s in `steps`
+/// steps.
 fn swing_chain(steps: u32) -> Vec<[f64; 3]> {
     let count = 6;
     let mut inverse_masses = vec![100.0; count];
@@ -92,7 +93,7 @@ fn the_error_of_a_chain_halves_with_the_step() {
     assert_near("ratio", ratio, 2.01, 0.02);
 }
 
-/// A free sheet of 6 x 6 particles of every kind of element, thrown with a spin and a twist.
+/// Free sheet of 6 x 6 particles of every kind of element, thrown with a spin and a twist.
 fn thrown_sheet(model: usize, damping: f64) -> ImplicitSimulation {
     let grid = GridSheet::square(6);
     let (rest, triangles) = (grid.positions(), grid.triangles());
@@ -124,9 +125,10 @@ fn thrown_sheet(model: usize, damping: f64) -> ImplicitSimulation {
     simulation
 }
 
-/// Momentum [kg m/s], and the sum of `m x x v` of a step [kg m^2/s].
+/// Returns momentum [kg m/s], and the sum of `m x x v` of a step [kg m^2/s].
 ///
-/// With `x` where the step began, which is what forces at its end change by a torque that is 0 and a term of second order.
+/// x is the position at the start of the step: forces at its end change this sum by a torque of 0
+/// and a term of second order.
 fn momenta(simulation: &ImplicitSimulation) -> [[f64; 3]; 2] {
     let mut sums = [[0.0; 3]; 2];
     for (i, &x) in simulation.positions.iter().enumerate() {
@@ -158,7 +160,8 @@ fn a_free_sheet_keeps_its_momentum_at_any_truncation() {
 
 #[test]
 fn a_step_keeps_the_spin_of_its_end() {
-    // Positions at the end of the step have no torque: sum of x' x (v' - v) is 0, with what is left by the tolerance.
+    // Positions at the end of the step have no torque: sum of x' x (v' - v) is 0, up to the
+    // tolerance.
     for model in 0..3 {
         let mut simulation = thrown_sheet(model, 0.002);
         simulation.settings = fixed(1);

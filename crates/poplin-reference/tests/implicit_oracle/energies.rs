@@ -9,7 +9,7 @@ use poplin_reference::oracle::implicit::{
 
 const FLAT: [[f64; 3]; 4] = [[0.0; 3], [1.0, 0.1, 0.0], [0.4, 0.9, 0.0], [0.5, -0.8, 0.0]];
 
-/// One of each law, with the shape `FLAT` for its rest shape.
+/// One of each law, with the rest shape `FLAT`.
 fn laws() -> Vec<Law> {
     let coordinates = [0, 1, 2].map(|i| [FLAT[i][0], FLAT[i][1]]);
     let corners = [FLAT[0], FLAT[1], FLAT[2]];
@@ -28,7 +28,8 @@ fn laws() -> Vec<Law> {
     ]
 }
 
-/// Flat, random and folded shapes, none exactly at rest: there a spring that is softer in compression has a kink.
+/// Flat, random and folded shapes, none exactly at rest: there a spring that is softer in
+/// compression has a kink.
 fn shapes() -> Vec<[[f64; 3]; 4]> {
     let mut rng = Rng(5);
     let mut shapes = vec![FLAT.map(|x| x.map(|x| 1.05 * x))];
@@ -46,7 +47,7 @@ fn shapes() -> Vec<[[f64; 3]; 4]> {
     shapes
 }
 
-/// Laws as they are, and with damping from another shape.
+/// Laws without damping, and with damping from another shape.
 fn damped_laws() -> Vec<Law> {
     let before = shapes()[3];
     laws().into_iter().flat_map(|law| [law, law.damped(before, 0.7)]).collect()
@@ -66,7 +67,7 @@ fn gradients_are_the_differences_of_energies() {
                         law.energy(x)
                     };
                     let step = 1e-5;
-                    // Of fourth order, so that a step well above rounding is fine.
+                    // Fourth order, so that a step well above rounding is accurate.
                     let difference = (8.0 * (at(step) - at(-step)) - at(2.0 * step)
                         + at(-2.0 * step))
                         / (12.0 * step);
@@ -117,7 +118,7 @@ fn products_with_the_hessian_are_symmetric_and_never_negative() {
 fn without_stress_the_hessian_is_the_difference_of_gradients() {
     let mut rng = Rng(10);
     for law in laws() {
-        // Where the law does no force: what the positive semi-definite part drops is 0.
+        // Without force the terms that the positive semi-definite part drops are 0.
         let mut x = FLAT;
         if let Law::FaceAngle(_) | Law::PlaneProjection(_) = law {
             let (sin, cos) = 0.4f64.sin_cos();
@@ -186,7 +187,8 @@ fn the_angle_of_a_hinge_is_that_around_its_edge() {
 #[test]
 fn the_error_of_an_angle_is_the_shorter_rotation() {
     let mut x = FLAT;
-    // p3 folded by 3 rad about the edge from p0 to p1, relative to a rest angle of -3: 6 rad, or 6 - 2 pi.
+    // p3 folded by 3 rad about the edge from p0 to p1, relative to a rest angle of -3: 6 rad, or 6
+    // - 2 pi.
     let axis = FLAT[1].map(|e| e / length(FLAT[1]));
     let foot = axis.map(|a| a * dot(FLAT[3], axis));
     let arm = minus(FLAT[3], foot);
@@ -215,7 +217,7 @@ fn below_its_length_a_spring_has_the_fraction_of_compression() {
     }
 }
 
-/// Energy of a cloth of such elements per area, on a sheet of 1 m that `map` deforms.
+/// Energy of a cloth of these elements per area, on a sheet of 1 m that `map` deforms.
 fn energy(elements: Vec<Element>, grid: &GridSheet, map: impl Fn([f64; 2]) -> [f64; 3]) -> f64 {
     let cloth = ImplicitCloth { stretch: elements, ..ImplicitCloth::default() };
     cloth.potential(&grid.coordinates().into_iter().map(map).collect::<Vec<_>>())
@@ -252,7 +254,8 @@ fn a_strain_stores_half_of_stiffness_times_its_square() {
     }
 }
 
-/// Energy of bends of 1 N m over `kappa^2 / 2` on a cylinder of `angle` a hinge, its rest lengths laid along arcs.
+/// Energy of bends of 1 N m over `kappa^2 / 2` on a cylinder of `angle` a hinge, its rest lengths
+/// laid along arcs.
 fn cylinder(model: BendModel, diagonals: Diagonals, angle: f64) -> f64 {
     let grid = GridSheet { columns: 9, rows: 5, spacing: [0.1, 0.15], diagonals };
     let elements = bends(&grid.positions(), &grid.triangles(), 1.0, model);
@@ -264,7 +267,7 @@ fn cylinder(model: BendModel, diagonals: Diagonals, angle: f64) -> f64 {
 }
 
 #[test]
-fn a_cylinder_stores_half_of_rigidity_times_its_squared_curvature() {
+fn cylinder_energy_is_half_rigidity_times_squared_curvature() {
     for diagonals in [Diagonals::Forward, Diagonals::Backward, Diagonals::Alternating] {
         for model in [BendModel::FaceAngle, BendModel::PlaneProjection, BendModel::Isometric] {
             let energy = cylinder(model, diagonals, 0.01);
@@ -282,7 +285,7 @@ fn a_plane_projection_softens_as_a_hinge_folds() {
     }
 }
 
-/// Force that the last row of a sheet sheared by 0.1 needs along the shear \[N\].
+/// Force on the last row of a sheet sheared by 0.1, along the shear \[N\].
 fn shear_force(elements: Vec<Element>, grid: &GridSheet) -> f64 {
     let cloth = ImplicitCloth { stretch: elements, ..ImplicitCloth::default() };
     let x: Vec<_> = grid.coordinates().into_iter().map(|[u, v]| [u + 0.1 * v, v, 0.0]).collect();

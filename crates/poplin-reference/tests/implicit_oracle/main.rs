@@ -1,4 +1,4 @@
-//! The implicit solver's oracle against analytic results, and what it has to be proof against.
+//! Oracle of the implicit solver against analytic results, and robustness tests.
 
 mod common;
 mod control;

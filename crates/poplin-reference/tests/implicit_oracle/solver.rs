@@ -1,4 +1,4 @@
-//! How the solvers converge, and what does not.
+//! Convergence of the solvers, and methods that fail to converge.
 
 use super::common::{G, Rng, assert_near, fixed, hung_sheet, length, minus};
 use poplin_reference::oracle::implicit::{
@@ -8,7 +8,8 @@ use poplin_reference::oracle::implicit::{
     run_seed_loop, stretch_shear, trisprings,
 };
 
-/// Mean iterations of a frame of 1/60 s after half a second of falling, for which 80 iterations a frame do.
+/// Mean iterations per frame of 1/60 s after half a second of falling, for which 80 iterations per
+/// frame suffice.
 fn mean_iterations(side: usize, settings: ImplicitSettings, frames: usize) -> f64 {
     let mut simulation = hung_sheet(side, 1000.0);
     simulation.settings = ImplicitSettings { iterations: 40, ..fixed(2) };
@@ -20,7 +21,8 @@ fn mean_iterations(side: usize, settings: ImplicitSettings, frames: usize) -> f6
 
 #[test]
 fn a_frame_takes_the_iterations_of_the_page() {
-    // The page has 113 to 117 and 255 to 314 where each residual is tested, 130 and 300 where each tenth is.
+    // The design has 113 to 117 and 255 to 314 where each residual is tested, 130 and 300 where
+    // every tenth is.
     for (side, substeps, interval, frames, expected) in [
         (16, 1, 1, 20, 115.0),
         (16, 4, 1, 20, 115.0),
@@ -67,7 +69,8 @@ fn step(
 fn fletcher_reeves_misses_where_polak_ribiere_plus_does_not() {
     let mut missed = [0; 2];
     for seed in 0..10 {
-        // A level sheet with velocities of up to 10 m/s, and one with every particle off by up to an edge.
+        // A level sheet with velocities of up to 10 m/s, and one with every particle off by up to
+        // an edge.
         let [mut fast, mut shaken] = [(); 2].map(|()| hung_sheet(16, 1000.0));
         let mut rng = Rng(seed);
         fast.set_velocities(|i| if i == 0 || i == 15 { [0.0; 3] } else { rng.point(10.0) });
@@ -94,7 +97,7 @@ fn the_printed_loop_converges_at_no_step_and_no_scale() {
     let state = &swing(16, 20, 20)[0];
     let velocities: Vec<_> = (0..256).map(|i| state.velocity(i)).collect();
     for h in [60.0, 240.0, 1000.0, 4000.0].map(|rate: f64| 1.0 / rate) {
-        // The scale in units of the step, at which both residuals are displacements.
+        // Scale in units of the step, where both residuals are displacements.
         for scale in [0.01, 0.1, 1.0, 10.0, 100.0].map(|factor| factor * h) {
             let run = |is_mended| {
                 let precision = 0.1 * G * h * h;
@@ -110,8 +113,9 @@ fn the_printed_loop_converges_at_no_step_and_no_scale() {
 }
 
 #[test]
-fn the_mended_loop_of_the_seed_does_converge_at_the_steps_of_an_explicit_method() {
-    // Below h omega = 2.8 the system of positions and velocities is definite: the loop itself is sound. Here it is 0.4.
+fn the_mended_seed_loop_converges_at_explicit_steps() {
+    // Below h omega = 2.8 the system of positions and velocities is definite: the loop itself is
+    // sound. Here h omega is 0.4.
     let state = &swing(8, 20, 20)[0];
     let velocities: Vec<_> = (0..64).map(|i| state.velocity(i)).collect();
     let h = 3e-4;
@@ -122,8 +126,8 @@ fn the_mended_loop_of_the_seed_does_converge_at_the_steps_of_an_explicit_method(
     assert!(matches!(outcome, SeedOutcome::Converged(_)), "{outcome:?}");
 }
 
-/// What a step's forces change by when positions are rounded to `f32`, largest over the particles and over weight: of absolute
-/// positions around `origin` \[m\], and of displacements.
+/// Change of a step's forces when positions are rounded to `f32`, largest over the particles and
+/// relative to weight: for absolute positions around `origin` \[m\], and for displacements.
 fn rounding_floors(side: usize, origin: f64) -> [f64; 2] {
     let state = &swing(side, 8, 8)[0];
     let to_f32 = |x: f64| f64::from(x as f32);
@@ -143,7 +147,7 @@ fn rounding_floors(side: usize, origin: f64) -> [f64; 2] {
 }
 
 #[test]
-fn absolute_positions_in_f32_are_too_coarse_and_displacements_are_not() {
+fn f32_suffices_for_displacements_but_not_for_positions() {
     let [near, displaced] = rounding_floors(16, 0.0);
     let [far, far_displaced] = rounding_floors(16, 10.0);
     eprintln!("absolute {near:.3} at the origin, {far:.3} at 10 m; displacements {displaced:.5}");
@@ -152,7 +156,7 @@ fn absolute_positions_in_f32_are_too_coarse_and_displacements_are_not() {
 }
 
 #[test]
-fn the_residual_is_the_gradient_of_what_a_step_minimises() {
+fn the_residual_is_the_gradient_of_the_objective() {
     let grid = GridSheet::square(4);
     let (rest, triangles) = (grid.positions(), grid.triangles());
     let mut rng = Rng(4);
@@ -192,7 +196,8 @@ fn the_residual_is_the_gradient_of_what_a_step_minimises() {
     }
 }
 
-/// A step of a shaken sheet of 8 x 8 with bends of `h omega_b = reach`, whose forces are held between true residuals or not.
+/// Step of a shaken sheet of 8 x 8 with bends of `h omega_b = reach`, whose forces are constant
+/// between exact residuals or not.
 fn step_with_bends(reach: f64, lags_bends: bool) -> Minimum {
     let h = 1.0 / 60.0;
     let grid = GridSheet::square(8);
@@ -233,7 +238,8 @@ fn a_residual_that_grows_a_thousandfold_has_diverged() {
     assert_eq!(limits, [1e3, f64::INFINITY]);
     let prediction = state.prediction(h);
     let objective = Objective::new(&state.cloth, &state.positions, &prediction, h, &[]);
-    // What is left after ten iterations is above a billionth of the first residual, if not above a thousand times as much.
+    // After ten iterations the residual is above a billionth of the first, if not above a thousand
+    // times as much.
     let options =
         MinimizeOptions { divergence: 1e-9, tolerance: 0.0, ..state.minimize_options(h, true) };
     let found = minimize(&objective, &options);
@@ -268,7 +274,8 @@ fn where_energies_are_quadratic_the_recurrence_is_the_residual() {
 
 #[test]
 fn a_step_along_a_falling_force_is_as_long_as_the_residual() {
-    // Between two pins that press it, the force on a particle grows as it leaves the line: the secant has no zero ahead.
+    // Between two pins that compress it, the force on a particle grows as it leaves the line: the
+    // secant has no zero ahead.
     let cloth = ImplicitCloth {
         inverse_masses: vec![1.0, 0.0, 0.0],
         stretch: [1, 2]
@@ -314,7 +321,8 @@ fn newton_finds_what_conjugate_gradients_find() {
             assert!(other.is_converged);
             let pairs = found.displacements.iter().zip(&other.displacements);
             let apart = pairs.map(|(a, b)| length(minus(*a, *b))).fold(0.0, f64::max);
-            // Out of its plane a slack sheet hardly resists: 1e-6 of gravity moves it by up to g h^2 times as much.
+            // A slack sheet hardly resists motion out of its plane: 1e-6 of gravity moves it by up
+            // to g h^2 times as much.
             assert!(apart < 1e-6 * G * h * h * 10.0, "{apart:e}");
         }
     }
@@ -353,7 +361,7 @@ fn fibers_precondition_better_than_blocks() {
 
 // ---- what it survives ----
 
-/// A sheet of 8 x 8 of each membrane, held by two corners.
+/// Sheet of 8 x 8 of each membrane, held by two corners.
 fn small_sheets(stiffness: f64) -> Vec<ImplicitSimulation> {
     let sheet = |stretch: Vec<Element>| {
         let mut simulation = hung_sheet(8, stiffness);
@@ -372,7 +380,8 @@ fn small_sheets(stiffness: f64) -> Vec<ImplicitSimulation> {
     ]
 }
 
-/// Runs frames, and asserts that the sheet stays within `reach` \[m\] of the origin, is not held, and ends slower than `speed` [m/s].
+/// Runs frames, and asserts that the sheet stays within `reach` \[m\] of the origin, is not held,
+/// and ends slower than `speed` [m/s].
 #[track_caller]
 fn assert_survives(
     what: &str,

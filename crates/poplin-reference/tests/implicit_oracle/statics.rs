@@ -11,7 +11,7 @@ const BEND_MODELS: [BendModel; 3] =
 
 // ---- hanging strip ----
 
-/// The strip of 1 m and 41 rows, 0.1 m wide, K = 100 N/m, that hangs by its first row along y.
+/// Strip of 1 m and 41 rows, 0.1 m wide, K = 100 N/m, that hangs by its first row along y.
 fn hang(grid: &GridSheet, stretch: Vec<Element>) -> Vec<[f64; 3]> {
     let mut inverse_masses: Vec<f64> = grid.masses(SIGMA).iter().map(|m| 1.0 / m).collect();
     inverse_masses[..grid.columns].fill(0.0);
@@ -19,8 +19,8 @@ fn hang(grid: &GridSheet, stretch: Vec<Element>) -> Vec<[f64; 3]> {
     settle(&cloth, &grid.positions(), [0.0, G, 0.0], &grid.fibers(), 1.0, 4)
 }
 
-/// Elongation of an St Venant-Kirchhoff strip without lateral contraction \[m\]: at stretch l the nominal tension is
-/// `K l (l^2 - 1) / 2`, and at the height y it carries `w (1 - y)`.
+/// Elongation of a St Venant-Kirchhoff strip without lateral contraction \[m\]: at stretch l the
+/// nominal tension is `K l (l^2 - 1) / 2`, and at the height y it carries `w (1 - y)`.
 fn elongation_of_trisprings(stiffness: f64) -> f64 {
     let stretch_at = |y: f64| {
         let load = SIGMA * G * (1.0 - y) / stiffness;
@@ -84,7 +84,7 @@ fn an_irregular_patch_held_by_an_affine_border_is_affine() {
             stretch,
             ..ImplicitCloth::default()
         };
-        // The inner particles start where they do not belong.
+        // The inner particles start off their solution.
         let start: Vec<_> = (0..49)
             .map(|i| {
                 let shift = if is_inside(i) { rng.point(0.02) } else { [0.0; 3] };
@@ -119,10 +119,10 @@ fn an_irregular_patch_held_by_an_affine_border_is_affine() {
 
 // ---- strips that bend ----
 
-/// A strip of square cells, one wide, with bends by either diagonal, half each: with one diagonal alone it
-/// twists as it bends. Its cells resist shear, without which plane projections fold it by shearing (drops of 0.75 and 0.66, not
-/// 0.70). Its first two rows are clamped, and it is `segments + 1/2` cells long from the middle of the second
-/// hinge on: see `tests/xpbd.rs`.
+/// Strip of square cells, one wide, with half of the bends along each diagonal: with one diagonal
+/// only it twists as it bends. Its cells resist shear, without which plane projections fold it by
+/// shearing (drops of 0.75 and 0.66, not 0.70). Its first two rows are clamped, and it is `segments
+/// + 1/2` cells long from the middle of the second hinge on: see `tests/xpbd.rs`.
 struct Beam {
     grid: GridSheet,
     cloth: ImplicitCloth,
@@ -155,10 +155,11 @@ impl Beam {
     }
 }
 
-/// `w L^3 / B` of the cantilever, and the drop of the elastica over its length.
+/// Load `w L^3 / B` of the cantilever, and the drop of the elastica over its length.
 const CANTILEVER: (f64, f64) = (10.0, 0.70020);
 
-/// The elastica of the load, `theta'' = -G (1 - s) cos theta`, as positions of the rows of a beam: shoots for `theta'(1) = 0`.
+/// Returns the elastica of the load, `theta'' = -G (1 - s) cos theta`, as positions of the rows of
+/// a beam: shoots for `theta'(1) = 0`.
 fn elastica(grid: &GridSheet, load: f64) -> Vec<[f64; 3]> {
     let steps = 2000;
     let ds = 1.0 / f64::from(steps);
@@ -204,7 +205,8 @@ fn drop_at_rest(segments: usize, model: BendModel) -> f64 {
 
 #[test]
 fn a_heavy_cantilever_is_the_elastica() {
-    // Errors of the page [%] for 10, 20 and 40 segments; it has none for 80 and for isometric bends.
+    // Errors of the design [%] for 10, 20 and 40 segments; it has none for 80 and for isometric
+    // bends.
     for (model, expected) in [
         (BendModel::FaceAngle, [-0.56, -0.15, -0.04, -0.01]),
         (BendModel::PlaneProjection, [1.02, 0.25, 0.07, 0.02]),
@@ -218,8 +220,8 @@ fn a_heavy_cantilever_is_the_elastica() {
     }
 }
 
-/// Drop of the tip of a beam after half a second from the shape of the elastica, which fades critically, at so many steps in each
-/// of 30 frames.
+/// Drop of the tip of a beam after half a second from the shape of the elastica, with critical
+/// damping and `substeps` steps in each of 30 frames.
 fn drop_in_motion(segments: usize, model: BendModel, substeps: u32) -> f64 {
     let rigidity = SIGMA * G / CANTILEVER.0;
     let beam = Beam::new(segments, model, rigidity, 1e4);
@@ -244,10 +246,11 @@ fn a_heavy_cantilever_drops_alike_at_any_step() {
     }
 }
 
-/// `w L^3 / B` above which a strip on end buckles under its weight (Greenhill, 1881).
+/// Load `w L^3 / B` above which an upright strip buckles under its weight (Greenhill, 1881).
 const BUCKLING: f64 = 7.837;
 
-/// How far the tip of a strip on end is out of line, over how far it was: after seconds without inertia.
+/// Deviation of the tip of an upright strip from the vertical over its initial deviation, after
+/// seconds without inertia.
 fn bow(segments: usize, model: BendModel, load: f64) -> f64 {
     let beam = Beam::new(segments, model, SIGMA * G / load, 1e5);
     let mut start = beam.grid.positions();
@@ -273,7 +276,8 @@ fn a_strip_on_end_buckles_under_the_load_of_theory() {
 
 #[test]
 fn a_sheet_of_one_diagonal_a_cell_buckles_early() {
-    // Each hinge sees the twist of the cells beside it, and the sheet twists a little to bend more easily.
+    // Each hinge includes the twist of the cells beside it, and the sheet twists a little to bend
+    // more easily.
     let (columns, segments) = (9, 10);
     let spacing = [1.0 / (segments as f64 + 0.5); 2];
     let bow = |load: f64| {
@@ -302,7 +306,7 @@ fn a_sheet_of_one_diagonal_a_cell_buckles_early() {
 
 const CONTACT_STIFFNESS: f64 = 500.0;
 
-/// A particle of 10 g that falls onto a plane 0.1 mm above it, h^2 w kc = 14.
+/// Particle of 10 g that falls onto a plane 0.1 mm above it, h^2 w kc = 14.
 fn particle_on_plane(growth: f64) -> (ImplicitSimulation, ContactPlane) {
     let cloth = ImplicitCloth { inverse_masses: vec![100.0], ..ImplicitCloth::default() };
     let normal = [0.6, 0.0, 0.8];
@@ -328,7 +332,7 @@ fn a_plane_holds_a_particle_at_the_depth_of_its_weight() {
     }
     let depth = plane.depth(simulation.positions[0]);
     assert_near("depth", depth, 0.01 * G / CONTACT_STIFFNESS, 1e-8);
-    // In each step the plane takes back what gravity moved it by.
+    // In each step the plane takes back the displacement by gravity.
     let step = 1.0 / 60.0;
     let push = plane.push(simulation.positions[0], 100.0, step);
     assert_near("push", push, G * step * step, 1e-8);
@@ -337,7 +341,8 @@ fn a_plane_holds_a_particle_at_the_depth_of_its_weight() {
 
 #[test]
 fn steps_that_grow_eightfold_cycle_over_the_kink_of_a_plane() {
-    // The trial ends in front of the plane, where the secant yields the full step back to the prediction, behind it.
+    // The trial ends in front of the plane, where the secant yields the full step back to the
+    // prediction, behind it.
     let (mut simulation, _) = particle_on_plane(8.0);
     assert_eq!(simulation.run_frame(1.0 / 60.0).unconverged, 1);
     let (mut simulation, _) = particle_on_plane(4.0);

@@ -1,6 +1,6 @@
-//! Blocks of three by three.
+//! Matrices of 3 x 3.
 
-/// A matrix of three rows.
+/// Matrix of three rows.
 pub(super) type Block = [[f64; 3]; 3];
 
 pub(super) fn times(m: &Block, v: [f64; 3]) -> [f64; 3] {
@@ -20,7 +20,7 @@ pub(super) fn sum(a: &Block, b: &Block, factor: f64) -> Block {
     std::array::from_fn(|i| [0, 1, 2].map(|j| a[i][j] + factor * b[i][j]))
 }
 
-/// By cofactors; without meaning for a singular matrix.
+/// Returns the inverse by cofactors; meaningless for a singular matrix.
 pub(super) fn inverse(m: &Block) -> Block {
     let cofactor = |i: usize, j: usize| {
         let [a, b, c, d] = [(i + 1) % 3, (i + 2) % 3, (j + 1) % 3, (j + 2) % 3];

@@ -1,4 +1,4 @@
-//! A cloth of masses and energies, and the rates that choose its steps.
+//! Cloth of masses and energies, and the rates that choose its steps.
 
 use super::law::Element;
 use crate::oracle::vector::{length, minus};
@@ -13,20 +13,20 @@ pub struct ImplicitCloth {
     pub inverse_masses: Vec<f64>,
     /// Elements that resist stretch and shear.
     pub stretch: Vec<Element>,
-    /// Elements that resist bending; their forces may be held between true residuals.
+    /// Elements that resist bending; their forces may be constant between exact residuals.
     pub bends: Vec<Element>,
     /// Damping coefficient over stiffness of [`stretch`](Self::stretch) \[s\].
     pub stretch_damping: f64,
-    /// The same of [`bends`](Self::bends) \[s\].
+    /// Damping coefficient over stiffness of [`bends`](Self::bends) \[s\].
     pub bend_damping: f64,
 }
 
 impl ImplicitCloth {
-    /// `omega_G` [1/s] with `omega_G^2 = 2 max_i w_i sum k` over the stretch elements at particle i, about 1.6 times the highest
-    /// frequency of a sheet; `rest` are positions at rest.
+    /// Returns `omega_G` [1/s] with `omega_G^2 = 2 max_i w_i sum k` over the stretch elements at
+    /// particle i, about 1.6 times the highest frequency of a sheet; `rest` are positions at rest.
     ///
-    /// k is the trace of the element's Hessian at i: k of a spring, `A ((Ku + G) cu_i^2 + (Kv + G) cv_i^2)` of a
-    /// stretch/shear triangle, which is on a grid what its springs have.
+    /// k is the trace of the element's Hessian at i: k of a spring, `A ((Ku + G) cu_i^2 + (Kv + G)
+    /// cv_i^2)` of a stretch/shear triangle, which on a grid equals that of its springs.
     pub fn stretch_rate(&self, rest: &[[f64; 3]]) -> f64 {
         (2.0 * self.stiffest(&self.stretch, |element, i| {
             let block = element.hessian(element.gather(rest))[i][i];
@@ -35,8 +35,9 @@ impl ImplicitCloth {
         .sqrt()
     }
 
-    /// `omega_b` [1/s] with `omega_b^2 = max_i w_i sum_j |H_ij|` over the bends (Frobenius; `k |g_i| |g_j|` of a face angle):
-    /// their forces may be held between true residuals if `h omega_b <= 1`.
+    /// Returns `omega_b` [1/s] with `omega_b^2 = max_i w_i sum_j |H_ij|` over the bends (Frobenius;
+    /// `k |g_i| |g_j|` of a face angle): their forces may be constant between exact residuals if `h
+    /// omega_b <= 1`.
     pub fn bend_rate(&self, rest: &[[f64; 3]]) -> f64 {
         self.stiffest(&self.bends, |element, i| {
             let row = element.hessian(element.gather(rest))[i];
@@ -47,8 +48,9 @@ impl ImplicitCloth {
         .sqrt()
     }
 
-    /// What rounding to `f32` leaves of a residual over `h^2` [m/s^2]: `2.4e-7 max_i w_i sum k L`, with k as in
-    /// [`Self::stretch_rate`] and L the mean distance of the element's other particles.
+    /// Returns the residual over `h^2` that rounding to `f32` leaves [m/s^2]: `2.4e-7 max_i w_i sum
+    /// k L`, with k as in [`Self::stretch_rate`] and L the mean distance of the element's other
+    /// particles.
     pub fn floor(&self, rest: &[[f64; 3]]) -> f64 {
         ROUNDING
             * self.stiffest(&self.stretch, |element, i| {
@@ -60,7 +62,7 @@ impl ImplicitCloth {
             })
     }
 
-    /// Largest `w_i sum of(element, corner)` over the elements at a particle.
+    /// Returns the largest `w_i sum of(element, corner)` over the elements at a particle.
     fn stiffest(&self, elements: &[Element], of: impl Fn(&Element, usize) -> f64) -> f64 {
         let mut sums = vec![0.0; self.inverse_masses.len()];
         for element in elements {

@@ -1,9 +1,9 @@
-//! Non-linear conjugate gradients with one gradient for each iteration.
+//! Non-linear conjugate gradients with one gradient per iteration.
 
 use super::objective::{Objective, longest};
 use crate::oracle::vector::along;
 
-/// How a direction is mixed with the last.
+/// Formula for the share of the last direction in the next one (beta).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mixing {
     /// `max(0, <r', r' - r> / <r, r>)` (Polak, Ribiere, 1969; Powell, 1986).
@@ -12,33 +12,34 @@ pub enum Mixing {
     FletcherReeves,
 }
 
-/// When to stop, and with which variant.
+/// Stopping criteria and variants of the method.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct MinimizeOptions {
-    /// Largest residual of a particle that is left \[m\].
+    /// Largest allowed residual of a particle \[m\].
     pub tolerance: f64,
-    /// Most iterations, I.
+    /// Largest number of iterations, I.
     pub iterations: usize,
     /// First trial step, `min(1, 4 / (h omega_G)^2)`.
     pub first_step: f64,
     /// Largest step over the trial that measured it (8).
     pub growth: f64,
-    /// Residual above which a solution has diverged, as a multiple of the larger of the first residual and the tolerance.
+    /// Ratio above which the solution has diverged: residual over the larger of the first residual
+    /// and the tolerance.
     pub divergence: f64,
-    /// Iterations between true residuals (10). With 1 there is no recurrence.
+    /// Iterations between exact residuals (10). With 1 there is no recurrence.
     pub interval: usize,
-    /// Whether the gradient of bends is held between true residuals.
+    /// True if the gradient of the bends is constant between exact residuals.
     pub lags_bends: bool,
-    /// How a direction is mixed with the last.
+    /// Formula of beta.
     pub mixing: Mixing,
 }
 
-/// Why a minimisation ended.
+/// Reason why a minimization ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
     /// The residual is within the tolerance.
     Converged,
-    /// Out of iterations.
+    /// The iterations are used up.
     Unconverged,
     /// The residual grew beyond the divergence limit.
     Diverged,
@@ -46,32 +47,35 @@ pub enum Outcome {
     NotFinite,
 }
 
-/// What a minimisation found.
+/// Result of a minimization.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Minimum {
     /// Displacements \[m\].
     pub displacements: Vec<[f64; 3]>,
-    /// Why it ended.
+    /// Reason why it ended.
     pub outcome: Outcome,
-    /// Iterations.
+    /// Number of iterations.
     pub iterations: usize,
-    /// Gradients of the stretch elements that were evaluated.
+    /// Number of evaluated gradients of the stretch elements.
     pub gradients: usize,
-    /// Longest true residual of the first and of the last evaluation \[m\].
+    /// Largest exact residual of the first and of the last evaluation \[m\].
     pub residuals: [f64; 2],
 }
 
-/// Fraction of the first `<r, r>` below which the recurrence holds nothing but rounding.
+/// Fraction of the first `<r, r>` below which the recurrence consists of rounding.
 const EXHAUSTED: f64 = 1e-14;
 
-/// Minimises by conjugate gradients from the prediction (Polak, Ribiere, 1969; a secant step as in Shewchuk, 1994, B4).
+/// Minimizes by conjugate gradients from the prediction (Polak, Ribiere, 1969; a secant step as in
+/// Shewchuk, 1994, B4).
 ///
-/// An iteration evaluates the residual r1 once, at the trial `u + s d`. The secant of `<r, d>` yields the step `a`, and since the
-/// residual is taken as linear along d, `r' = (1 - f) r + f r1` with `f = a/s`, and so are all products; each
-/// [`interval`](MinimizeOptions::interval) it is evaluated. Deviations from the seed: starts at the prediction, restarts where
-/// `<r, d>` is not positive, tries the last step in place of 1, and never steps further than 1, as no eigenvalue of the metric
-/// `m/h^2` is below 1. Deviation from the design: where the recurrence has taken away all but 1e-7 of the first residual the
-/// true one is evaluated too, as the next quotient of the two would be one of roundings, or not finite.
+/// An iteration evaluates the residual r1 once, at the trial `u + s d`. The secant of `<r, d>`
+/// yields the step `a`. The residual is taken as linear along d, so `r' = (1 - f) r + f r1` with `f
+/// = a/s`, and so are all products; every [`interval`](MinimizeOptions::interval) iterations it is
+/// evaluated exactly. Deviations from the seed: starts at the prediction, restarts where `<r, d>`
+/// is not positive, tries the last step instead of 1, and never steps farther than 1, because no
+/// eigenvalue of the metric `m/h^2` is below 1. Deviation from the design: once the recurrence has
+/// removed all but 1e-7 of the first residual, the exact one is evaluated too, because the next
+/// ratio of both would consist of rounding, or not be finite.
 pub fn minimize(objective: &Objective<'_>, options: &MinimizeOptions) -> Minimum {
     let mut u = objective.prediction.to_vec();
     let mut bends = objective.bend_gradient(&u);
@@ -112,6 +116,7 @@ pub fn minimize(objective: &Objective<'_>, options: &MinimizeOptions) -> Minimum
         if !(t + p + q).is_finite() {
             return finish(u, Outcome::NotFinite, k, gradients, last);
         }
+        // a = s <r, d> / (<r, d> - <r1, d>)
         let secant = if t < rd { s * rd / (rd - t) } else { 2.0 * s };
         let a = secant.min(options.growth * s).min(1.0);
         let f = a / s;

@@ -1,11 +1,11 @@
-//! Bending by the angle between triangles.
+//! Bending by the dihedral angle.
 
 use super::hinge::Hinge;
 use super::spring::blend;
 use crate::oracle::vector::dot;
 
-/// `E = k/2 (theta - theta0)^2` (Grinspun, Hirani, Desbrun, Schroeder, "Discrete Shells", 2003; gradient of Bridson, Marino,
-/// Fedkiw, 2003), with the error in (-pi, pi].
+/// `E = k/2 (theta - theta0)^2` (Grinspun, Hirani, Desbrun, Schroeder, "Discrete Shells", 2003;
+/// gradient of Bridson, Marino, Fedkiw, 2003), with the error in (-pi, pi].
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct FaceAngle {
     /// Stiffness k: bending rigidity times weight [N m/rad].
@@ -35,7 +35,8 @@ impl FaceAngle {
         gradient.map(|g| g.map(|g| self.stiffness * change * g))
     }
 
-    /// The bend that also resists the change of its angle since `previous`; see [`super::Law::damped`].
+    /// Returns the bend that also resists the change of its angle since `previous`; see
+    /// [`super::Law::damped`].
     #[must_use]
     pub fn damped(self, previous: [[f64; 3]; 4], ratio: f64) -> Self {
         let Some(hinge) = Hinge::new(previous) else { return self };

@@ -1,23 +1,24 @@
-//! Bending that is quadratic in positions.
+//! Bending energy that is quadratic in positions.
 
 use super::hinge::Hinge;
 use super::spring::blend;
 
-/// `E = k/2 |sum c_i x_i|^2` with the cotangent weights of a flat rest shape: for a surface that does not stretch
-/// `k/2 (2 sin(theta/2))^2` (Bergou, Wardetzky, Harmon, Zorin, Grinspun, "A Quadratic Bending Model for Inextensible Surfaces",
-/// 2006). The Hessian is constant.
+/// `E = k/2 |sum c_i x_i|^2` with the cotangent weights of a flat rest shape: for an inextensible
+/// surface `k/2 (2 sin(theta/2))^2` (Bergou, Wardetzky, Harmon, Zorin, Grinspun, "A Quadratic
+/// Bending Model for Inextensible Surfaces", 2006). The Hessian is constant.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Isometric {
     /// Stiffness k: bending rigidity times weight [N m/rad].
     pub stiffness: f64,
     /// Weights c of the particles [1/m].
     pub weights: [f64; 4],
-    /// `sum c_i x_i` at rest.
+    /// Value of `sum c_i x_i` at rest.
     pub rest: [f64; 3],
 }
 
 impl Isometric {
-    /// Bends that are flat at rest, with the given positions \[m\]; `None` if a triangle has no height.
+    /// Creates a bend that is flat at rest, with the given positions \[m\]; `None` if a triangle
+    /// has no height.
     pub fn new(rest: [[f64; 3]; 4], stiffness: f64) -> Option<Self> {
         Some(Self { stiffness, weights: Hinge::new(rest)?.laplacian(), rest: [0.0; 3] })
     }
@@ -39,7 +40,7 @@ impl Isometric {
         self.weights.map(|c| change.map(|e| self.stiffness * c * e))
     }
 
-    /// The bend that also resists the change since `previous`; see [`super::Law::damped`].
+    /// Returns the bend that also resists the change since `previous`; see [`super::Law::damped`].
     #[must_use]
     pub fn damped(self, previous: [[f64; 3]; 4], ratio: f64) -> Self {
         let before = self.laplacian(previous);

@@ -1,26 +1,27 @@
-//! One element of a cloth: particles and the energy between them.
+//! Element of a cloth: particles and the energy between them.
 
 use super::{FaceAngle, Isometric, PlaneProjection, Spring, StretchShear, Trispring};
 
-/// An energy of two to four particles. Forces and torques of each sum to 0; a degenerate element does nothing.
+/// Energy of two to four particles. Its forces and torques sum to 0; a degenerate element has no
+/// force.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Law {
-    /// Of two particles.
+    /// Spring between two particles.
     Spring(Spring),
-    /// Of a triangle.
+    /// Stretch and shear of a triangle along its threads.
     StretchShear(StretchShear),
-    /// Of a triangle.
+    /// Isotropic membrane of a triangle.
     Trispring(Trispring),
-    /// Of two triangles.
+    /// Bending by the dihedral angle of two triangles.
     FaceAngle(FaceAngle),
-    /// Of two triangles.
+    /// Bending by the depths of two triangles behind each other's plane.
     PlaneProjection(PlaneProjection),
-    /// Of two triangles.
+    /// Quadratic bending of two triangles.
     Isometric(Isometric),
 }
 
 impl Law {
-    /// How many particles it has.
+    /// Number of particles.
     pub fn arity(&self) -> usize {
         match self {
             Self::Spring(_) => 2,
@@ -53,7 +54,8 @@ impl Law {
         }
     }
 
-    /// A positive semi-definite part of the Hessian at `x`, times displacements `v` \[N\].
+    /// Returns the product of a positive semi-definite part of the Hessian at `x` and displacements
+    /// `v` \[N\].
     pub fn hessian_product(&self, x: [[f64; 3]; 4], v: [[f64; 3]; 4]) -> [[f64; 3]; 4] {
         match self {
             Self::Spring(law) => padded(law.hessian_product(first(x), first(v))),
@@ -65,12 +67,14 @@ impl Law {
         }
     }
 
-    /// The energy whose force is that of this one and of dampers that resist the change of its measures C (length, `|wu|`,
-    /// angle, ...) since the positions `previous`, `ratio` times as stiff as itself.
+    /// Returns the energy of this element plus dampers that resist the change of its measures C
+    /// (length, `|wu|`, angle, ...) since the positions `previous`, `ratio` times as stiff as the
+    /// element.
     ///
-    /// `k/2 (C - C0)^2 + ratio k/2 (C - C_n)^2` is, but for a constant, `k*/2 (C - C*)^2` with `k* = k (1 + ratio)` and
-    /// `C* = (C0 + ratio C_n) / (1 + ratio)`. A damping coefficient c over the stiffness k is a time `beta = c/k`, and with a
-    /// backward difference over the step h `ratio = beta / h`. Internal, so it conserves momentum.
+    /// `k/2 (C - C0)^2 + ratio k/2 (C - C_n)^2` is, up to a constant, `k*/2 (C - C*)^2` with `k* =
+    /// k (1 + ratio)` and `C* = (C0 + ratio C_n) / (1 + ratio)`. A damping coefficient c over the
+    /// stiffness k is a time `beta = c/k`; with a backward difference over the step h, `ratio =
+    /// beta / h`. The forces are internal, so momentum is conserved.
     #[must_use]
     pub fn damped(self, previous: [[f64; 3]; 4], ratio: f64) -> Self {
         match self {
@@ -84,22 +88,22 @@ impl Law {
     }
 }
 
-/// A law and the particles it holds for.
+/// Law and the particles that it acts on.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Element {
-    /// Particles; only the first [`Law::arity`] count.
+    /// Particles; only the first [`Law::arity`] are used.
     pub particles: [usize; 4],
     /// Energy between them.
     pub law: Law,
 }
 
 impl Element {
-    /// The particles it has.
+    /// Particles of the element.
     pub fn members(&self) -> &[usize] {
         &self.particles[..self.law.arity()]
     }
 
-    /// What `values` holds for its particles.
+    /// Gathers the entries of `values` for its particles.
     pub fn gather(&self, values: &[[f64; 3]]) -> [[f64; 3]; 4] {
         let mut gathered = [[0.0; 3]; 4];
         for (slot, &particle) in gathered.iter_mut().zip(self.members()) {
@@ -108,14 +112,15 @@ impl Element {
         gathered
     }
 
-    /// Gradient at its particles, added to `sums`.
+    /// Adds the gradient at its particles to `sums`.
     pub(super) fn scatter(&self, gradient: [[f64; 3]; 4], sums: &mut [[f64; 3]]) {
         for (&particle, gradient) in self.members().iter().zip(gradient) {
             (0..3).for_each(|k| sums[particle][k] += gradient[k]);
         }
     }
 
-    /// Blocks of the positive semi-definite Hessian at local positions `x`, `[i][j]` of particles i and j [N/m].
+    /// Blocks of the positive semi-definite Hessian at local positions `x`, `[i][j]` of particles i
+    /// and j [N/m].
     pub fn hessian(&self, x: [[f64; 3]; 4]) -> [[[[f64; 3]; 3]; 4]; 4] {
         let mut blocks = [[[[0.0; 3]; 3]; 4]; 4];
         for j in 0..self.law.arity() {

@@ -1,4 +1,4 @@
-//! Cloth by backward Euler: energies, the function a step minimises, and solvers for it.
+//! Cloth by backward Euler: energies, the objective of a step, and solvers for it.
 
 mod block;
 mod cloth;

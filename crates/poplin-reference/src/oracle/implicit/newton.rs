@@ -6,42 +6,44 @@ use super::objective::{Objective, longest};
 use crate::oracle::vector::{along, dot};
 use std::collections::BTreeMap;
 
-/// What the residual of the linear system is multiplied by.
+/// Preconditioner of the linear system.
 #[derive(Debug, Clone, Copy)]
 pub enum Preconditioner<'a> {
-    /// Inverse blocks of three by three of the diagonal.
+    /// Inverse 3 x 3 blocks of the diagonal.
     Jacobi,
-    /// Mean over the families of the inverse of the block-tridiagonal part along the fibers of each. A family is a list of
-    /// fibers that together have every particle once.
+    /// Mean over the families of the inverse of the block-tridiagonal part along the fibers of
+    /// each. A family is a list of fibers that together have every particle once.
     Fibers(&'a [Vec<Vec<usize>>]),
 }
 
-/// What Newton's method took.
+/// Result of Newton's method.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NewtonMinimum {
     /// Displacements \[m\].
     pub displacements: Vec<[f64; 3]>,
-    /// Whether the residual is within the tolerance.
+    /// True if the residual is within the tolerance.
     pub is_converged: bool,
-    /// Linear systems.
+    /// Number of linear systems.
     pub systems: usize,
-    /// Iterations of conjugate gradients in all of them.
+    /// Number of iterations of conjugate gradients in all of them.
     pub iterations: usize,
-    /// Longest residual at the end \[m\].
+    /// Largest residual at the end \[m\].
     pub residual: f64,
 }
 
-/// Fraction of the residual to which a linear system is solved, if that is more than a quarter of the tolerance.
+/// Fraction of the residual to which a linear system is solved, if that exceeds a quarter of the
+/// tolerance.
 const FORCING: f64 = 0.1;
 
-/// Most linear systems.
+/// Largest number of linear systems.
 const SYSTEM_LIMIT: usize = 400;
 
-/// Minimises by Newton's method with the positive semi-definite Hessian, from the displacements `start` \[m\], until no residual is
-/// longer than `tolerance` \[m\]; at most `iterations` of conjugate gradients (Hestenes, Stiefel, 1952).
+/// Minimizes by Newton's method with the positive semi-definite Hessian, from the displacements
+/// `start` \[m\], until no residual exceeds `tolerance` \[m\]; at most `iterations` of conjugate
+/// gradients (Hestenes, Stiefel, 1952).
 ///
-/// Steps are whole: the positive semi-definite Hessian of a spring bounds its energy from above, and with it no halving was ever
-/// needed.
+/// Steps are not damped: the positive semi-definite Hessian of a spring bounds its energy from
+/// above, and no line search was ever needed with it.
 pub fn minimize_by_newton(
     objective: &Objective<'_>,
     start: &[[f64; 3]],
@@ -76,11 +78,11 @@ pub fn minimize_by_newton(
     }
 }
 
-/// `m/h^2 + H` in blocks, with the identity for particles that do not move.
+/// System matrix `m/h^2 + H` in blocks, with the identity for immovable particles.
 struct System {
     /// Columns and blocks of each row.
     rows: Vec<Vec<(usize, Block)>>,
-    /// `m/h^2`, 0 for particles that do not move [kg/s^2].
+    /// Inertia `m/h^2`, 0 for immovable particles [kg/s^2].
     inertias: Vec<f64>,
 }
 
@@ -89,11 +91,11 @@ struct Factors {
     families: Vec<Vec<FiberFactor>>,
 }
 
-/// `L D L^T` along one fiber.
+/// Factors `L D L^T` along one fiber.
 struct FiberFactor {
     particles: Vec<usize>,
     inverse_pivots: Vec<Block>,
-    /// `L` below each pivot.
+    /// Block of `L` below each pivot.
     lower: Vec<Block>,
 }
 
@@ -166,7 +168,8 @@ impl System {
         FiberFactor { particles: particles.to_vec(), inverse_pivots, lower }
     }
 
-    /// The displacements that take away the residual `r` \[m\], to `goal` \[m\], and how many iterations that took.
+    /// Returns the displacements that reduce the residual `r` \[m\] to `goal` \[m\], and the number
+    /// of iterations.
     fn solve(
         &self,
         r: &[[f64; 3]],

@@ -1,10 +1,10 @@
-//! What a step of backward Euler minimises.
+//! Objective function of a step of backward Euler.
 
 use super::cloth::ImplicitCloth;
 use super::law::Element;
 use crate::oracle::vector::{along, dot, minus};
 
-/// A plane that holds one particle: `E = kc/2 max(0, o - n . x)^2`.
+/// Contact plane of one particle: `E = kc/2 max(0, o - n . x)^2`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ContactPlane {
     /// Unit normal n, away from the shape.
@@ -16,7 +16,8 @@ pub struct ContactPlane {
 }
 
 impl ContactPlane {
-    /// The plane of a collider that pushes a particle at its prediction `y` by `push` \[m\]; `None` without a push.
+    /// Creates the plane of a collider that pushes a particle at its prediction `y` by `push`
+    /// \[m\]; `None` without a push.
     pub fn from_push(y: [f64; 3], push: [f64; 3], stiffness: f64) -> Option<Self> {
         let length = dot(push, push).sqrt();
         (length > 0.0).then(|| {
@@ -25,36 +26,39 @@ impl ContactPlane {
         })
     }
 
-    /// Depth of `x` behind the plane \[m\], at least 0.
+    /// Returns the depth of `x` behind the plane \[m\], at least 0.
     pub fn depth(&self, x: [f64; 3]) -> f64 {
         (self.offset - dot(self.normal, x)).max(0.0)
     }
 
-    /// What the plane moved a particle of inverse mass w by in a step that ended at `x` \[m\], `h^2 w kc depth`: with the push after
-    /// the step the |delta| of friction.
+    /// Returns the displacement of a particle of inverse mass w by the plane in a step that ended
+    /// at `x` \[m\], `h^2 w kc depth`; together with the push after the step it is the |delta| of
+    /// friction.
     pub fn push(&self, x: [f64; 3], inverse_mass: f64, step: f64) -> f64 {
         step * step * inverse_mass * self.stiffness * self.depth(x)
     }
 }
 
-/// `Phi(u) = sum m/(2 h^2) |u - yh|^2 + E(xn + u)` over displacements u from the positions `xn` at the beginning of a step (Martin,
-/// Thomaszewski, Grinspun, Gross, "Example-Based Elastic Materials", 2011; Gast et al., "Optimization Integrator for Large Time
-/// Steps", 2015): least where backward Euler is.
+/// `Phi(u) = sum m/(2 h^2) |u - yh|^2 + E(xn + u)` over displacements u from the positions `xn` at
+/// the start of a step (Martin, Thomaszewski, Grinspun, Gross, "Example-Based Elastic Materials",
+/// 2011; Gast et al., "Optimization Integrator for Large Time Steps", 2015). Its minimum is the
+/// step of backward Euler.
 #[derive(Debug, Clone)]
 pub struct Objective<'a> {
     pub(super) inverse_masses: &'a [f64],
     previous: &'a [[f64; 3]],
     pub(super) prediction: &'a [[f64; 3]],
     pub(super) step: f64,
-    /// With damping.
+    /// Damped stretch elements.
     stretch: Vec<Element>,
     bends: Vec<Element>,
     planes: &'a [Option<ContactPlane>],
 }
 
 impl<'a> Objective<'a> {
-    /// Of a step of `step` \[s\] from positions `previous` \[m\], with displacements `prediction` \[m\] where no element acts.
-    /// `planes` has one entry for each particle, or none.
+    /// Creates the objective of a step of `step` \[s\] from positions `previous` \[m\], with
+    /// displacements `prediction` \[m\] where no element acts. `planes` has one entry per particle,
+    /// or none.
     pub fn new(
         cloth: &'a ImplicitCloth,
         previous: &'a [[f64; 3]],
@@ -80,8 +84,9 @@ impl<'a> Objective<'a> {
         }
     }
 
-    /// Positions of an element's particles relative to its first \[m\]: edges at the beginning of the step plus differences of
-    /// displacements, so that nothing is rounded at the size of a position.
+    /// Returns the positions of an element's particles relative to its first \[m\]: edges at the
+    /// start of the step plus differences of displacements, so that nothing is rounded at the
+    /// magnitude of a position.
     pub(super) fn local(&self, element: &Element, u: &[[f64; 3]]) -> [[f64; 3]; 4] {
         let first = element.particles[0];
         let mut x = [[0.0; 3]; 4];
@@ -92,12 +97,12 @@ impl<'a> Objective<'a> {
         x
     }
 
-    /// Elements with their damping: those of stretch, then bends.
+    /// Iterates over the damped elements: stretch, then bends.
     pub(super) fn elements(&self) -> impl Iterator<Item = &Element> {
         self.stretch.iter().chain(&self.bends)
     }
 
-    /// Planes that particles are behind, with the particle and its depth \[m\].
+    /// Iterates over the planes that particles are behind, with the particle and its depth \[m\].
     pub(super) fn touched<'b>(
         &'b self,
         u: &'b [[f64; 3]],
@@ -110,7 +115,7 @@ impl<'a> Objective<'a> {
         })
     }
 
-    /// `Phi` \[J\].
+    /// Value of `Phi` \[J\].
     pub fn value(&self, u: &[[f64; 3]]) -> f64 {
         let inertia: f64 = (0..u.len())
             .filter(|&i| self.inverse_masses[i] > 0.0)
@@ -135,7 +140,8 @@ impl<'a> Objective<'a> {
         sums
     }
 
-    /// `r = -h^2 w grad Phi = yh - u - h^2 w grad E` \[m\], with the gradient of the bends as given; 0 where w = 0.
+    /// `r = -h^2 w grad Phi = yh - u - h^2 w grad E` \[m\], with the gradient of the bends as
+    /// given; 0 where w = 0.
     ///
     /// The seed's residuals of position and velocity are `r_p + h r_v / k`.
     pub fn residual(&self, u: &[[f64; 3]], bend_gradient: &[[f64; 3]]) -> Vec<[f64; 3]> {
@@ -162,7 +168,7 @@ impl<'a> Objective<'a> {
     }
 }
 
-/// Length of the longest of the vectors; not a number if one of them is none.
+/// Returns the length of the longest vector; NaN if any vector is.
 pub(super) fn longest(vectors: &[[f64; 3]]) -> f64 {
     let longest = vectors.iter().map(|&v| dot(v, v)).fold(0.0, |longest: f64, square| {
         if square > longest || square.is_nan() { square } else { longest }

@@ -4,23 +4,26 @@ use super::hinge::Hinge;
 use super::spring::blend;
 use crate::oracle::vector::dot;
 
-/// `E = k/4 ((d3/H3 - sin theta0)^2 + (d2/H2 - sin theta0)^2)`, d the distance of a far corner behind the plane of the other
-/// triangle and H its height over the edge at rest: `d/H = sin theta` as long as the triangles keep their shape.
+/// `E = k/4 ((d3/H3 - sin theta0)^2 + (d2/H2 - sin theta0)^2)`, d the depth of a far corner behind
+/// the plane of the other triangle and H its height over the edge at rest: `d/H = sin theta` while
+/// the triangles keep their shape.
 ///
-/// What the seed calls "plane projection" without a text. It has no trigonometry, is `k/2 (theta - theta0)^2` for small angles,
-/// and has no hold beyond 90 degrees: angles at rest are to be within 1.2 rad.
+/// The seed calls this "plane projection" without a definition. It needs no trigonometry, is `k/2
+/// (theta - theta0)^2` for small angles, and has no restoring force beyond 90 degrees: rest angles
+/// must be within 1.2 rad.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PlaneProjection {
     /// Stiffness k: bending rigidity times weight [N m/rad].
     pub stiffness: f64,
     /// Heights of p2 and p3 over the edge at rest \[m\].
     pub heights: [f64; 2],
-    /// `d/H` of p2 and p3 at rest.
+    /// Ratios `d/H` of p2 and p3 at rest.
     pub rest: [f64; 2],
 }
 
 impl PlaneProjection {
-    /// Bends with the given positions \[m\] and angle at rest \[rad\]; `None` if a triangle has no height.
+    /// Creates a bend with the given positions \[m\] and rest angle \[rad\]; `None` if a triangle
+    /// has no height.
     pub fn new(rest: [[f64; 3]; 4], stiffness: f64, rest_angle: f64) -> Option<Self> {
         let heights = Hinge::new(rest)?.heights();
         Some(Self { stiffness, heights, rest: [rest_angle.sin(); 2] })
@@ -40,7 +43,8 @@ impl PlaneProjection {
         self.combine(&hinge, self.errors(&hinge))
     }
 
-    /// Positive semi-definite part of the Hessian, without second derivatives of d, times displacements \[N\].
+    /// Positive semi-definite part of the Hessian, without second derivatives of d, times
+    /// displacements \[N\].
     pub fn hessian_product(&self, x: [[f64; 3]; 4], v: [[f64; 3]; 4]) -> [[f64; 3]; 4] {
         let Some(hinge) = Hinge::new(x) else { return [[0.0; 3]; 4] };
         let gradients = hinge.depth_gradients();
@@ -53,7 +57,7 @@ impl PlaneProjection {
         )
     }
 
-    /// The bend that also resists the change since `previous`; see [`super::Law::damped`].
+    /// Returns the bend that also resists the change since `previous`; see [`super::Law::damped`].
     #[must_use]
     pub fn damped(self, previous: [[f64; 3]; 4], ratio: f64) -> Self {
         let Some(hinge) = Hinge::new(previous) else { return self };
@@ -70,7 +74,7 @@ impl PlaneProjection {
         [0, 1].map(|k| depths[k] / self.heights[k] - self.rest[k])
     }
 
-    /// `k/2 sum_j errors_j grad d_j / H_j`.
+    /// Returns `k/2 sum_j errors_j grad d_j / H_j`.
     fn combine(&self, hinge: &Hinge, errors: [f64; 2]) -> [[f64; 3]; 4] {
         let gradients = hinge.depth_gradients();
         let factors = [0, 1].map(|k| 0.5 * self.stiffness * errors[k] / self.heights[k]);

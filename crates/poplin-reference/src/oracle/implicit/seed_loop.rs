@@ -1,4 +1,4 @@
-//! The loop of the seed as it is printed, to show that it has to be another.
+//! Loop of the seed as printed, to show that it does not converge.
 
 use super::cloth::ImplicitCloth;
 use super::objective::longest;
@@ -11,28 +11,30 @@ pub struct SeedLoop {
     pub scale: f64,
     /// Residual below which a vector is converged \[m\]; the seed's `precision` is its square.
     pub precision: f64,
-    /// Most iterations.
+    /// Largest number of iterations.
     pub iterations: usize,
-    /// Whether the residual is evaluated again after every change of the variables, which the printed loop forgets.
+    /// True to evaluate the residual again after every change of the variables, which the printed
+    /// loop omits.
     pub is_mended: bool,
 }
 
-/// How the loop ended.
+/// Result of the loop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SeedOutcome {
-    /// After so many iterations all residuals were small.
+    /// All residuals were small after this number of iterations.
     Converged(usize),
-    /// After so many iterations a residual was a thousand times the first, or not finite.
+    /// A residual was a thousand times the first, or not finite, after this number of iterations.
     Diverged(usize),
-    /// Neither.
+    /// Neither of both.
     Unconverged,
 }
 
-/// Residual over the first one above which the loop has diverged.
+/// Ratio to the first residual above which the loop has diverged.
 const DIVERGENCE: f64 = 1e3;
 
-/// Solves `p' = p + v' dt`, `v' = v + w f(p') dt` for both by the printed loop: Fletcher-Reeves directions, a unit trial step, a
-/// secant, from the present positions and velocities. `s`, which the print never sets, is the number of the iteration.
+/// Solves `p' = p + v' dt`, `v' = v + w f(p') dt` for both by the printed loop: Fletcher-Reeves
+/// directions, a unit trial step and a secant, from the current positions and velocities. `s`,
+/// which the print never sets, is the number of the iteration.
 pub fn run_seed_loop(
     cloth: &ImplicitCloth,
     positions: &[[f64; 3]],

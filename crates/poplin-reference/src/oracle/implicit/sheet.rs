@@ -6,38 +6,38 @@ use super::{FaceAngle, Isometric, PlaneProjection, Spring, StretchShear, Trispri
 use crate::oracle::vector::{cross, length, minus};
 use std::collections::BTreeMap;
 
-/// Which diagonal cuts the cells of a grid.
+/// Diagonal that splits the cells of a grid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Diagonals {
-    /// From the first corner of every cell.
+    /// Diagonal from the first corner of every cell.
     Forward,
-    /// Between the other two corners.
+    /// Diagonal between the other two corners.
     Backward,
-    /// Either, as on a chessboard.
+    /// Both in turn, as on a chessboard.
     Alternating,
 }
 
-/// A grid of particles, row after row.
+/// Grid of particles, row after row.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct GridSheet {
-    /// Particles of a row.
+    /// Number of particles in a row.
     pub columns: usize,
-    /// Rows.
+    /// Number of rows.
     pub rows: usize,
     /// Distance between neighbours in a row and between rows \[m\].
     pub spacing: [f64; 2],
-    /// Which diagonal cuts the cells.
+    /// Diagonal that splits the cells.
     pub diagonals: Diagonals,
 }
 
 impl GridSheet {
-    /// A square of 1 m with `side` particles along each edge.
+    /// Creates a square of 1 m with `side` particles along each edge.
     pub fn square(side: usize) -> Self {
         let spacing = [1.0 / (side - 1) as f64; 2];
         Self { columns: side, rows: side, spacing, diagonals: Diagonals::Alternating }
     }
 
-    /// How many particles it has.
+    /// Number of particles.
     pub fn particle_count(&self) -> usize {
         self.columns * self.rows
     }
@@ -78,8 +78,9 @@ impl GridSheet {
         triangles
     }
 
-    /// Springs along both threads and both diagonals: `K width / L` along them, with half a width at the border, and
-    /// `G LD^2 / (2 dx dy)` across. Without springs of no stiffness.
+    /// Springs along both threads and both diagonals: `K width / L` along threads, with half a
+    /// width at the border, and `G LD^2 / (2 dx dy)` along diagonals. Springs without stiffness are
+    /// left out.
     pub fn springs(&self, stretch: [f64; 2], shear: f64, compression: f64) -> Vec<Element> {
         let [dx, dy] = self.spacing;
         let width = |index: usize, count: usize, spacing: f64| {
@@ -130,7 +131,7 @@ impl GridSheet {
         springs
     }
 
-    /// Masses by quarters of cells \[kg\], for a density [kg/m^2].
+    /// Masses \[kg\] for a density [kg/m^2]: each cell divided among its four corners.
     pub fn masses(&self, density: f64) -> Vec<f64> {
         let quarter = 0.25 * density * self.spacing[0] * self.spacing[1];
         let cells =
@@ -156,7 +157,7 @@ impl GridSheet {
     }
 }
 
-/// Masses by thirds of triangles \[kg\], for a density [kg/m^2].
+/// Masses \[kg\] for a density [kg/m^2]: each triangle divided among its corners.
 pub fn triangle_masses(rest: &[[f64; 3]], triangles: &[[usize; 3]], density: f64) -> Vec<f64> {
     let mut masses = vec![0.0; rest.len()];
     for triangle in triangles {
@@ -167,7 +168,7 @@ pub fn triangle_masses(rest: &[[f64; 3]], triangles: &[[usize; 3]], density: f64
     masses
 }
 
-/// A stretch/shear element for each triangle, with threads along the rest coordinates.
+/// Creates a stretch/shear element for each triangle, with threads along the rest coordinates.
 pub fn stretch_shear(
     coordinates: &[[f64; 2]],
     triangles: &[[usize; 3]],
@@ -179,7 +180,7 @@ pub fn stretch_shear(
     })
 }
 
-/// A trispring for each triangle.
+/// Creates a trispring for each triangle.
 pub fn trisprings(
     rest: &[[f64; 3]],
     triangles: &[[usize; 3]],
@@ -191,7 +192,7 @@ pub fn trisprings(
     })
 }
 
-/// An element for each triangle, from its corners at rest.
+/// Creates an element for each triangle from its corners at rest.
 fn of_triangles<P: Copy>(
     rest: &[P],
     triangles: &[[usize; 3]],
@@ -204,7 +205,7 @@ fn of_triangles<P: Copy>(
     triangles.iter().map(element).collect()
 }
 
-/// A bending energy of two triangles that is calibrated in N m.
+/// Bending energy of two triangles that is calibrated in N m.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BendModel {
     /// [`FaceAngle`].
@@ -215,10 +216,10 @@ pub enum BendModel {
     Isometric,
 }
 
-/// A bend at each edge of two triangles, for a bending rigidity \[N m\]; flat at rest.
+/// Creates a bend at each edge of two triangles for a bending rigidity \[N m\]; flat at rest.
 ///
-/// `k = B |e| / H` with H the mean of the heights of the triangles over the edge: `B kappa^2 / 2` of a cylinder whose axis is along
-/// edges.
+/// `k = B |e| / H` with H the mean height of the triangles over the edge: the energy of a cylinder
+/// whose axis is along edges is `B kappa^2 / 2`.
 pub fn bends(
     rest: &[[f64; 3]],
     triangles: &[[usize; 3]],

@@ -1,45 +1,46 @@
-//! Steps of a frame: how long, and which are taken back.
+//! Adaptive steps of a frame, with rejection.
 
 use super::cloth::ImplicitCloth;
 use super::conjugate_gradients::{MinimizeOptions, Minimum, Mixing, Outcome, add, minimize};
 use super::objective::{ContactPlane, Objective};
 use crate::oracle::vector::{along, dot, length};
 
-/// How long steps are.
+/// Step length control.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StepControl {
-    /// `dt / 2^j` with j from 0 to `finest`, by how the iterations go.
+    /// Steps of `dt / 2^j`, j from 0 to `finest`, adapted to the number of iterations.
     Adaptive {
         /// Level of the shortest steps, J.
         finest: u32,
     },
-    /// So many in a frame, each accepted as it is.
+    /// Fixed number of steps per frame, each accepted as it is.
     Fixed {
-        /// Steps of a frame.
+        /// Number of steps per frame.
         substeps: u32,
     },
 }
 
-/// How steps are solved.
+/// Settings of the solver.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ImplicitSettings {
-    /// How long steps are.
+    /// Step length control.
     pub control: StepControl,
     /// Largest residual as a fraction of `g h^2`.
     pub tolerance: f64,
-    /// Whether the tolerance is raised to what rounding to `f32` leaves, [`ImplicitCloth::floor`].
+    /// True to raise the tolerance to the rounding of `f32`, [`ImplicitCloth::floor`].
     pub has_floor: bool,
-    /// Most iterations of a step, I.
+    /// Largest number of iterations of a step, I.
     pub iterations: usize,
-    /// Iterations of a frame beyond which steps are accepted as they are.
+    /// Number of iterations of a frame beyond which steps are accepted as they are.
     pub frame_iterations: usize,
     /// Largest step over the trial that measured it.
     pub growth: f64,
-    /// Iterations between true residuals.
+    /// Iterations between exact residuals.
     pub interval: usize,
-    /// Whether the gradient of bends is held between true residuals where `h omega_b <= 1`.
+    /// True to keep the gradient of the bends constant between exact residuals where `h omega_b <=
+    /// 1`.
     pub lags_bends: bool,
-    /// How a direction is mixed with the last.
+    /// Formula of beta.
     pub mixing: Mixing,
 }
 
@@ -59,20 +60,20 @@ impl Default for ImplicitSettings {
     }
 }
 
-/// What a frame took.
+/// Statistics of a frame.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ImplicitFeedback {
-    /// Steps that were accepted or held.
+    /// Number of steps that were accepted or held.
     pub steps: usize,
-    /// Iterations, with those of rejected steps.
+    /// Number of iterations, including rejected steps.
     pub iterations: usize,
-    /// Gradients of stretch elements, with those of rejected steps.
+    /// Number of gradients of stretch elements, including rejected steps.
     pub gradients: usize,
-    /// Steps that were taken back.
+    /// Number of rejected steps.
     pub rejections: usize,
-    /// Steps that were accepted above the tolerance.
+    /// Number of steps accepted above the tolerance.
     pub unconverged: usize,
-    /// Steps in which nothing moved, as nothing finite was found.
+    /// Number of steps without motion, because no finite result was found.
     pub held: usize,
     /// Level j after the frame.
     pub level: u32,
@@ -84,21 +85,21 @@ const FIRST_REACH: f64 = 40.0;
 /// Growth of the residual above which a step is rejected.
 const DIVERGENCE: f64 = 1e3;
 
-/// Held steps in a row that freeze a cloth.
+/// Number of held steps in a row that freezes a cloth.
 const HELD_LIMIT: usize = 8;
 
-/// A cloth in motion.
+/// Cloth in motion.
 #[derive(Debug, Clone)]
 pub struct ImplicitSimulation {
     /// The cloth.
     pub cloth: ImplicitCloth,
-    /// How steps are solved.
+    /// Settings of the solver.
     pub settings: ImplicitSettings,
     /// Gravity [m/s^2].
     pub gravity: [f64; 3],
-    /// Rate at which velocities fade [1/s].
+    /// Exponential decay rate of velocities [1/s].
     pub fade: f64,
-    /// Planes that hold particles; one entry for each, or none.
+    /// Contact planes; one entry per particle, or none.
     pub planes: Vec<Option<ContactPlane>>,
     /// Positions \[m\].
     pub positions: Vec<[f64; 3]>,
@@ -108,17 +109,18 @@ pub struct ImplicitSimulation {
     pub last_step: f64,
     /// Level j of the next step.
     pub level: Option<u32>,
-    /// Whether it no longer moves.
+    /// True once the cloth no longer moves.
     pub is_frozen: bool,
-    /// `omega_G` and `omega_b` [1/s], floor [m/s^2].
+    /// Rates `omega_G` and `omega_b` [1/s], floor [m/s^2].
     rates: [f64; 3],
-    /// Steps of few iterations, and held steps, in a row.
+    /// Number of easy steps (few iterations) in a row, and of held steps in a row.
     easy: usize,
     held: usize,
 }
 
 impl ImplicitSimulation {
-    /// A cloth at the positions `start` \[m\] without velocity, and at rest at `rest`, in gravity of 9.81 m/s^2 along -z.
+    /// Creates a cloth at the positions `start` \[m\] without velocity, with the rest shape `rest`,
+    /// in gravity of 9.81 m/s^2 along -z.
     pub fn new(cloth: ImplicitCloth, rest: &[[f64; 3]], start: Vec<[f64; 3]>) -> Self {
         Self {
             rates: [cloth.stretch_rate(rest), cloth.bend_rate(rest), cloth.floor(rest)],
@@ -160,7 +162,8 @@ impl ImplicitSimulation {
             .sum()
     }
 
-    /// Displacements of a step where no element acts: what is left of the last, and gravity. Pinned particles go on as they went.
+    /// Returns the displacements of a step without elements: decayed inertia and gravity. Pinned
+    /// particles keep their velocity.
     pub fn prediction(&self, step: f64) -> Vec<[f64; 3]> {
         let kept = (-self.fade * step).exp();
         let ratio = step / self.last_step;
@@ -177,10 +180,11 @@ impl ImplicitSimulation {
             .collect()
     }
 
-    /// Options of a step that may be rejected or not.
+    /// Returns the options of a step that may be rejected or not.
     pub fn minimize_options(&self, step: f64, may_reject: bool) -> MinimizeOptions {
         let [stretch_rate, bend_rate, floor] = self.rates;
-        // Planes are springs too: a trial that always ends in front of a plane never sees it.
+        // Planes are springs too: a first trial that always ends in front of a plane would never
+        // measure it.
         let planes = self.planes.iter().zip(&self.cloth.inverse_masses);
         let plane_square = planes
             .filter_map(|(plane, w)| plane.map(|plane| 2.0 * w * plane.stiffness))
@@ -263,7 +267,7 @@ impl ImplicitSimulation {
         minimum
     }
 
-    /// Takes a step, or holds still if it is not finite.
+    /// Accepts a step, or holds the cloth still if the step is not finite.
     fn accept(&mut self, minimum: Minimum, step: f64, feedback: &mut ImplicitFeedback) {
         feedback.steps += 1;
         if self.is_frozen {

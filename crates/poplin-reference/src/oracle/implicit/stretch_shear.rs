@@ -3,26 +3,29 @@
 use super::spring::{MIN_EDGE, blend};
 use crate::oracle::vector::{along, dot, length};
 
-/// `E = A/2 (Ku (|wu| - 1)^2 + Kv (|wv| - 1)^2 + G (wu . wv)^2)` of a triangle, with `wu`, `wv` the derivatives of its position
-/// by rest coordinates (Baraff, Witkin, "Large Steps in Cloth Simulation", 1998, eqs. 9 to 11).
+/// `E = A/2 (Ku (|wu| - 1)^2 + Kv (|wv| - 1)^2 + G (wu . wv)^2)` of a triangle, with `wu`, `wv` the
+/// derivatives of its position by rest coordinates (Baraff, Witkin, "Large Steps in Cloth
+/// Simulation", 1998, eqs. 9 to 11).
 ///
-/// Deviation: weighted by the area A once, as an energy density is, where the paper's squared conditions have A^2.
+/// Deviation: weighted by the area A once, as an energy density, where the paper's squared
+/// conditions have A^2.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct StretchShear {
     /// Weight of each corner in `wu` and in `wv` [1/m].
     pub weights: [[f64; 3]; 2],
     /// Area at rest [m^2].
     pub area: f64,
-    /// `Ku`, `Kv`: force per width over strain along either thread [N/m].
+    /// Stiffnesses `Ku`, `Kv`: force per width over strain along either thread [N/m].
     pub stretch: [f64; 2],
-    /// `G`: force per width over the shear angle [N/m].
+    /// Stiffness `G`: force per width over the shear angle [N/m].
     pub shear: f64,
-    /// `|wu|`, `|wv|` and `wu . wv` at rest.
+    /// Values of `|wu|`, `|wv|` and `wu . wv` at rest.
     pub rest: [f64; 3],
 }
 
 impl StretchShear {
-    /// A triangle with the given rest coordinates \[m\]; without area it does nothing.
+    /// Creates a triangle with the given rest coordinates \[m\]; a degenerate triangle has no
+    /// force.
     pub fn new(corners: [[f64; 2]; 3], stretch: [f64; 2], shear: f64) -> Self {
         let [[u1, v1], [u2, v2]] =
             [1, 2].map(|i| [corners[i][0] - corners[0][0], corners[i][1] - corners[0][1]]);
@@ -57,8 +60,8 @@ impl StretchShear {
         }))
     }
 
-    /// Positive semi-definite part of the Hessian times displacements \[N\]: `1 - rest/|w|` is not below 0, and the shear force
-    /// does not change direction.
+    /// Returns the product of the positive semi-definite part of the Hessian and displacements
+    /// \[N\]: `1 - rest/|w|` is clamped to 0, and the shear force keeps its direction.
     pub fn hessian_product(&self, x: [[f64; 3]; 3], v: [[f64; 3]; 3]) -> [[f64; 3]; 3] {
         let (w, dw) = (self.derivatives(x), self.derivatives(v));
         let shear = self.shear * (dot(dw[0], w[1]) + dot(w[0], dw[1]));
@@ -75,7 +78,8 @@ impl StretchShear {
         }))
     }
 
-    /// The triangle that also resists the change since `previous`; see [`super::Law::damped`].
+    /// Returns the triangle that also resists the change since `previous`; see
+    /// [`super::Law::damped`].
     #[must_use]
     pub fn damped(self, previous: [[f64; 3]; 3], ratio: f64) -> Self {
         let w = self.derivatives(previous);
@@ -88,12 +92,12 @@ impl StretchShear {
         }
     }
 
-    /// `wu` and `wv`.
+    /// Returns `wu` and `wv`.
     fn derivatives(&self, x: [[f64; 3]; 3]) -> [[f64; 3]; 2] {
         self.weights.map(|c| along(along(x[0].map(|x| c[0] * x), x[1], c[1]), x[2], c[2]))
     }
 
-    /// `A (cu P_u + cv P_v)` at each corner, of derivatives by `wu` and `wv`.
+    /// Returns `A (cu P_u + cv P_v)` at each corner, from the derivatives by `wu` and `wv`.
     fn at_corners(&self, p: [[f64; 3]; 2]) -> [[f64; 3]; 3] {
         let [cu, cv] = self.weights;
         [0, 1, 2].map(|i| along(p[0].map(|p| self.area * cu[i] * p), p[1], self.area * cv[i]))

@@ -1,24 +1,26 @@
-//! The trispring: a triangle as three coupled springs.
+//! Trispring: a triangle as three coupled springs.
 
 use super::spring::blend;
 use crate::oracle::vector::{cross, dot, length, minus};
 
-/// `E = 1/2 D^T Q D` with `D_i = l_i^2 - L_i^2` of the edge opposite corner i: the isotropic St Venant-Kirchhoff membrane
-/// (Delingette, "Triangular Springs for Modeling Nonlinear Membranes", 2008).
+/// `E = 1/2 D^T Q D` with `D_i = l_i^2 - L_i^2` of the edge opposite corner i: the isotropic St
+/// Venant-Kirchhoff membrane (Delingette, "Triangular Springs for Modeling Nonlinear Membranes",
+/// 2008).
 ///
-/// `Q = ((lam + 2 mu) c c^T + mu (2 I - 1 1^T)) / (16 A)` with the cotangents c of the corners at rest, `lam = K nu / (1 - nu^2)`
-/// and `mu = K / (2 (1 + nu))`. In place of the paper's tensile and angular stiffnesses, which are the entries of Q.
+/// `Q = ((lam + 2 mu) c c^T + mu (2 I - 1 1^T)) / (16 A)` with the cotangents c of the corners at
+/// rest, `lam = K nu / (1 - nu^2)` and `mu = K / (2 (1 + nu))`. The paper's tensile and angular
+/// stiffnesses are the entries of Q.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Trispring {
-    /// Q [N/m^3].
+    /// Matrix Q [N/m^3].
     pub stiffness: [[f64; 3]; 3],
     /// Squares of the rest lengths, `L_i^2` [m^2].
     pub rest_squares: [f64; 3],
 }
 
 impl Trispring {
-    /// A triangle with the given corners at rest \[m\], force per width over strain `stretch` [N/m] and Poisson ratio; without
-    /// area it does nothing.
+    /// Creates a triangle with the given corners at rest \[m\], force per width over strain
+    /// `stretch` [N/m] and Poisson ratio; a degenerate triangle has no force.
     pub fn new(corners: [[f64; 3]; 3], stretch: f64, poisson_ratio: f64) -> Self {
         let edges = edges(corners);
         let double_area = length(cross(edges[0], edges[1]));
@@ -44,14 +46,15 @@ impl Trispring {
         0.5 * dot(d, self.times(d))
     }
 
-    /// Gradient at the corners \[N\]: no root in it.
+    /// Gradient at the corners \[N\]; it needs no square root.
     pub fn gradient(&self, x: [[f64; 3]; 3]) -> [[f64; 3]; 3] {
         let tensions = self.times(self.elongations(x)).map(|t| 2.0 * t);
         let edges = edges(x);
         at_corners([0, 1, 2].map(|i| edges[i].map(|e| tensions[i] * e)))
     }
 
-    /// Positive semi-definite part of the Hessian, `grad D^T Q grad D` and tensions above 0, times displacements \[N\].
+    /// Positive semi-definite part of the Hessian, `grad D^T Q grad D` and tensions above 0, times
+    /// displacements \[N\].
     pub fn hessian_product(&self, x: [[f64; 3]; 3], v: [[f64; 3]; 3]) -> [[f64; 3]; 3] {
         let (e, d) = (edges(x), edges(v));
         let tensions = self.times(self.elongations(x)).map(|t| (2.0 * t).max(0.0));
@@ -61,7 +64,8 @@ impl Trispring {
         )
     }
 
-    /// The triangle that also resists the change since `previous`; see [`super::Law::damped`].
+    /// Returns the triangle that also resists the change since `previous`; see
+    /// [`super::Law::damped`].
     #[must_use]
     pub fn damped(self, previous: [[f64; 3]; 3], ratio: f64) -> Self {
         let before = edges(previous).map(|e| dot(e, e));
@@ -81,12 +85,12 @@ impl Trispring {
     }
 }
 
-/// The edge opposite each corner, counterclockwise.
+/// Returns the edge opposite each corner, counterclockwise.
 fn edges(x: [[f64; 3]; 3]) -> [[f64; 3]; 3] {
     [0, 1, 2].map(|i| minus(x[(i + 2) % 3], x[(i + 1) % 3]))
 }
 
-/// Sums what pulls at the end of each edge and, negated, at its begin.
+/// Sums the force at the end of each edge and its negative at the start.
 fn at_corners(ends: [[f64; 3]; 3]) -> [[f64; 3]; 3] {
     [0, 1, 2].map(|i| minus(ends[(i + 1) % 3], ends[(i + 2) % 3]))
 }

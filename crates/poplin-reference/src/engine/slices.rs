@@ -1,0 +1,101 @@
+//! Frames in slices, with collision between cloths after each.
+
+use poplin_host::takes_part;
+use poplin_layout::{ContactCloth, Stage, StageMask, TRIANGLE_SWEEPS};
+use poplin_model::{ContactMode, Frame};
+use rayon::prelude::*;
+
+use super::LaneEngine;
+use super::crew::reuse;
+use crate::Workers;
+use crate::contact::{ContactBody, ContactPasses as _};
+use crate::triangle_contact::ClothInput;
+
+impl<W: Workers + Clone + Send + Sync> LaneEngine<W> {
+    /// Finds the cloths that may collide in the next frame, and the times of collision.
+    pub(super) fn find_contacts(&mut self, frame: &Frame) {
+        self.contacts.clear();
+        let cloths = self.cloths.values().iter().enumerate();
+        let mode = self.cloth_collision.contact;
+        for (index, cloth) in cloths.filter(|(_, cloth)| takes_part(&cloth.host, mode)) {
+            self.contacts.add(index, &cloth.host, frame, &cloth.placement);
+        }
+        self.contacts.finish(&self.cloth_collision);
+    }
+
+    /// Simulates a frame in slices, each followed by collision between cloths.
+    pub(super) fn step_in_slices(&mut self, frame: &Frame) {
+        let mode = self.cloth_collision.contact;
+        let has_triangles = self.cloth_collision.contact == ContactMode::Triangles;
+        if has_triangles {
+            let Self { contacts, triangles, colliders, cloths: all, .. } = &mut *self;
+            let cloths = all.values();
+            let input = |(index, space): (usize, &ContactCloth)| ClothInput {
+                host: &cloths[index].host,
+                current: &cloths[index].current,
+                space: *space,
+            };
+            let inputs: Vec<_> = contacts
+                .indices()
+                .zip(&contacts.cloths[contacts.start_begin()..])
+                .map(input)
+                .collect();
+            triangles.begin_frame(&inputs, colliders);
+            let cloths = all.values_mut();
+            for (body, index) in contacts.indices().enumerate() {
+                triangles.report_start(body, &mut cloths[index].contact);
+            }
+        }
+        // Colliding cloths may wake one another, so they sleep in their kernel.
+        self.cloths
+            .values_mut()
+            .par_iter_mut()
+            .for_each(|cloth| cloth.begin_frame(frame, !takes_part(&cloth.host, mode)));
+        let split = self.split();
+        let Self { contacts, contact_memory, triangles, cloth_collision, crew, order, .. } = self;
+        let step = frame.dt / contacts.largest_count().max(1) as f32;
+        // Triangle contact replaces self-collision of particles.
+        let stages =
+            if has_triangles { StageMask::ALL.without(Stage::SelfCollide) } else { StageMask::ALL };
+        let cloths = self.cloths.values_mut();
+        for (slice, parameters) in contacts.parameters.iter().enumerate() {
+            let slice = slice as u32;
+            crew.simulate(cloths, order, split, stages, |cloth| {
+                let count = cloth.host.iteration_count(frame);
+                let begin = if slice == 0 { 0 } else { contacts.slice_end(count, slice - 1) };
+                begin..contacts.slice_end(count, slice)
+            });
+            let begin = parameters.cloth_begin as usize;
+            // Local spaces of the cloths in this slice.
+            let rows: &[ContactCloth] =
+                &contacts.cloths[begin..begin + parameters.cloth_count as usize];
+            let mut members = contacts.indices().peekable();
+            let mut bodies = reuse(std::mem::take(&mut self.bodies));
+            for (index, cloth) in cloths.iter_mut().enumerate() {
+                if members.next_if_eq(&index).is_some() {
+                    let (current, previous) =
+                        (cloth.current.as_mut_slice(), cloth.previous.as_mut_slice());
+                    bodies.push(ContactBody { current, previous, feedback: &mut cloth.feedback });
+                }
+            }
+            if has_triangles {
+                triangles.max_rounds = cloth_collision.max_rounds;
+                triangles.set_targets(rows, &bodies, contacts.slice_fraction(slice));
+                triangles.advance(step, TRIANGLE_SWEEPS * cloth_collision.iterations);
+                triangles.write_particles(rows, &mut bodies);
+            } else {
+                for _ in 0..cloth_collision.iterations {
+                    if !contact_memory.pass(&crew.first, parameters, rows, &mut bodies) {
+                        break;
+                    }
+                }
+            }
+            self.bodies = reuse(bodies);
+            if has_triangles {
+                for (body, index) in contacts.indices().enumerate() {
+                    triangles.report_slice(body, &mut cloths[index].contact);
+                }
+            }
+        }
+    }
+}

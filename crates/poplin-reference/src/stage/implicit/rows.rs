@@ -1,0 +1,152 @@
+//! Rows of an implicit solve in `scratch` and its lists in `fabric_pool`.
+
+use glam::Vec3;
+use poplin_layout::{
+    BEND_SPRINGS, PRECONDITIONER_FIBERS, SHAPE_WORDS, SOLVE_CHAIN_ROWS, SOLVE_CHECK, SOLVE_DONE,
+    SOLVE_FACTOR_INTERVAL, SOLVE_PARTICLE_ARRAYS, SOLVE_PARTS, SOLVE_START, SOLVE_STATE_ROWS,
+    SOLVE_SUMS, STRETCH_SPRINGS,
+};
+
+use crate::ClothMemory;
+use crate::math::xyz;
+
+/// Row k of the state of the solve.
+pub fn solve_state(memory: &ClothMemory<'_>, k: u32) -> u32 {
+    memory.load_implicit().solve_begin + k
+}
+
+/// First of the two rows of the sums of a part.
+pub fn part_row(memory: &ClothMemory<'_>, part: u32) -> u32 {
+    memory.load_implicit().solve_begin + SOLVE_STATE_ROWS + 2 * part
+}
+
+/// First of the two rows of a sum of parts.
+pub(super) fn sum_row(memory: &ClothMemory<'_>, sum: u32) -> u32 {
+    part_row(memory, SOLVE_PARTS + sum)
+}
+
+/// Row of particle i in an array of the solve.
+pub fn solve_row(memory: &ClothMemory<'_>, array: u32, i: u32) -> u32 {
+    part_row(memory, SOLVE_PARTS + SOLVE_SUMS) + array * memory.cloth.particle_count + i
+}
+
+/// Row of a corner of a triangle: the gradient of its energy there \[N\].
+pub fn corner_row(memory: &ClothMemory<'_>, corner: u32) -> u32 {
+    solve_row(memory, SOLVE_PARTICLE_ARRAYS, corner)
+}
+
+/// Row of a bend end: the gradient of its energy there \[N\].
+pub(super) fn bend_end_row(memory: &ClothMemory<'_>, end: u32) -> u32 {
+    corner_row(memory, 3 * memory.cloth.fabric.triangle_count + end)
+}
+
+/// First row of link k of the chains.
+pub(super) fn link_row(memory: &ClothMemory<'_>, k: u32) -> u32 {
+    bend_end_row(memory, 4 * bend_count(memory)) + SOLVE_CHAIN_ROWS * k
+}
+
+/// Row of the chain solution of a particle: entry `family * particle_count + i`.
+pub(super) fn chain_value_row(memory: &ClothMemory<'_>, entry: u32) -> u32 {
+    link_row(memory, 2 * memory.cloth.particle_count) + entry
+}
+
+/// Start of the chains in `fabric_pool`: their number, first link of each and one past the last,
+/// particles.
+fn chain_list(memory: &ClothMemory<'_>) -> u32 {
+    let count = memory.cloth.particle_count;
+    rate_row(memory, count) + count + 1 + 4 * bend_count(memory)
+}
+
+/// Number of chains.
+pub fn chain_end(memory: &ClothMemory<'_>) -> u32 {
+    memory.fabric(chain_list(memory))
+}
+
+/// First link of a chain.
+pub fn chain_begin(memory: &ClothMemory<'_>, chain: u32) -> u32 {
+    memory.fabric(chain_list(memory) + 1 + chain)
+}
+
+/// Start of the particles of the links in `fabric_pool`.
+pub(super) fn link_list(memory: &ClothMemory<'_>) -> u32 {
+    chain_list(memory) + 2 + chain_end(memory)
+}
+
+/// Particle of link k.
+pub fn link_particle(memory: &ClothMemory<'_>, k: u32) -> u32 {
+    memory.fabric(link_list(memory) + k)
+}
+
+/// True if residuals are preconditioned by chains.
+pub fn is_preconditioned(memory: &ClothMemory<'_>) -> bool {
+    memory.load_implicit().preconditioner == PRECONDITIONER_FIBERS
+}
+
+/// Tests whether this evaluation factors the chains: the first, and each check after another
+/// [`SOLVE_FACTOR_INTERVAL`] iterations.
+pub fn is_factored(memory: &ClothMemory<'_>) -> bool {
+    let mode = memory.load_scratch(solve_state(memory, 1))[2];
+    let iterations = memory.load_scratch(solve_state(memory, 3))[0] as u32;
+    mode == SOLVE_START || (mode == SOLVE_CHECK && iterations.is_multiple_of(SOLVE_FACTOR_INTERVAL))
+}
+
+/// True in the first evaluation of a solve.
+pub fn is_start(memory: &ClothMemory<'_>) -> bool {
+    memory.load_scratch(solve_state(memory, 1))[2] == SOLVE_START
+}
+
+/// Start of the rates of particle i in `fabric_pool`; the lists of bend ends follow those of the
+/// last particle.
+pub fn rate_row(memory: &ClothMemory<'_>, i: u32) -> u32 {
+    let fabric = &memory.cloth.fabric;
+    fabric.element_begin + SHAPE_WORDS * fabric.triangle_count + 4 * i
+}
+
+/// Number of bends.
+pub fn bend_count(memory: &ClothMemory<'_>) -> u32 {
+    let fabric = &memory.cloth.fabric;
+    memory.fabric(fabric.bend_set_begin + fabric.bend_set_count)
+}
+
+/// Largest number of evaluations of a whole step.
+pub fn evaluation_count(memory: &ClothMemory<'_>) -> u32 {
+    memory.load_implicit().evaluation_count
+}
+
+/// True if springs resist stretch and shear instead of triangles.
+pub fn stretches_springs(memory: &ClothMemory<'_>) -> bool {
+    memory.load_implicit().stretch_model == STRETCH_SPRINGS
+}
+
+/// True if springs resist bending instead of bends.
+pub fn bends_springs(memory: &ClothMemory<'_>) -> bool {
+    memory.load_implicit().bend_model == BEND_SPRINGS
+}
+
+/// True if this evaluation computes the forces of bends.
+pub fn takes_bends(memory: &ClothMemory<'_>) -> bool {
+    memory.load_scratch(solve_state(memory, 1))[3] > 0.0
+}
+
+/// True if the solve is done.
+pub fn is_solved(memory: &ClothMemory<'_>) -> bool {
+    memory.load_scratch(solve_state(memory, 1))[2] == SOLVE_DONE
+}
+
+/// Edge from particle a to particle b in the trial \[m\].
+pub(super) fn trial_edge(memory: &ClothMemory<'_>, a: u32, b: u32) -> Vec3 {
+    // The previous edge plus a difference of displacements keeps more digits than a difference of
+    // positions.
+    previous_edge(memory, a, b) + (xyz(memory.load_current(b)) - xyz(memory.load_current(a)))
+}
+
+/// Edge from particle a to particle b one step ago \[m\].
+pub(super) fn previous_edge(memory: &ClothMemory<'_>, a: u32, b: u32) -> Vec3 {
+    xyz(memory.load_previous(b)) - xyz(memory.load_previous(a))
+}
+
+/// Value k of the rest shape of triangle t.
+pub(super) fn shape_value(memory: &ClothMemory<'_>, k: u32, t: u32) -> f32 {
+    let fabric = &memory.cloth.fabric;
+    memory.fabric_f32(fabric.element_begin + k * fabric.triangle_count + t)
+}
