@@ -1,4 +1,5 @@
-//! Cloths of one fabric side by side, one per lane: their state lies coordinate by coordinate, so that nothing is gathered.
+//! Batches of cloths that share a fabric, one cloth per lane. State is stored as structure of
+//! arrays, so that loads are contiguous and nothing is gathered.
 
 use std::ops::Range;
 
@@ -18,16 +19,17 @@ use crate::team::in_lanes;
 use crate::vector::Vec3;
 use crate::{Neighbors, WideTeam};
 
-/// The state of cloths, four vectors a particle: three coordinates and the inverse mass, each with a cloth per lane.
+/// State of a batch, shape `[particle_count, 4, lanes]`: three coordinates and the inverse mass of
+/// a particle, each with one cloth per lane.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Columns {
     current: Vec<f32>,
     previous: Vec<f32>,
-    /// Copies of the anchors of tethers.
+    /// Positions of tether anchors, copied by [`gather_anchors`].
     anchors: Vec<f32>,
 }
 
-/// The vectors of particle i.
+/// Loads the four vectors of particle `i`.
 #[inline(always)]
 fn load<S: Simd, V: Lanes<S>>(simd: S, columns: &[f32], i: u32) -> [V; 4] {
     let columns = &columns[4 * V::LEN * i as usize..][..4 * V::LEN];
@@ -39,14 +41,14 @@ fn load<S: Simd, V: Lanes<S>>(simd: S, columns: &[f32], i: u32) -> [V; 4] {
     ]
 }
 
-/// Writes the vectors of particle i.
+/// Stores the four vectors of particle `i`.
 #[inline(always)]
 fn store<S: Simd, V: Lanes<S>>(columns: &mut [f32], i: u32, particles: [V; 4]) {
     store_position(columns, i, particles);
     particles[3].store_slice(&mut columns[4 * V::LEN * i as usize..][3 * V::LEN..4 * V::LEN]);
 }
 
-/// Writes the coordinates of particle i.
+/// Stores the three coordinates of particle `i` and leaves its inverse mass.
 #[inline(always)]
 fn store_position<S: Simd, V: Lanes<S>>(columns: &mut [f32], i: u32, particles: [V; 4]) {
     let columns = &mut columns[4 * V::LEN * i as usize..][..3 * V::LEN];
@@ -56,7 +58,7 @@ fn store_position<S: Simd, V: Lanes<S>>(columns: &mut [f32], i: u32, particles: 
     z.store_slice(&mut columns[2 * V::LEN..]);
 }
 
-/// The new particles where the mask is set, else the old ones.
+/// Selects `new` where the mask is set, else `old`.
 #[inline(always)]
 fn select<S: Simd, V: Lanes<S>>(mask: V::Mask, new: [V; 4], old: [V; 4]) -> [V; 4] {
     [
@@ -67,7 +69,7 @@ fn select<S: Simd, V: Lanes<S>>(mask: V::Mask, new: [V; 4], old: [V; 4]) -> [V; 
     ]
 }
 
-/// Writes the vectors of particle i where the mask is set.
+/// Stores the vectors of particle `i` in the lanes where the mask is set.
 #[inline(always)]
 fn store_some<S: Simd, V: Lanes<S>>(
     simd: S,
@@ -82,15 +84,15 @@ fn store_some<S: Simd, V: Lanes<S>>(
     }
 }
 
-/// Cloths of one fabric, one per lane. Lanes without a cloth repeat the last one.
+/// Cloths of one fabric, one per lane. Lanes beyond the last cloth repeat it.
 struct Batch<'a, 'm> {
     members: &'a mut [Member<'m, Neighbors>],
     columns: Columns,
-    /// A bit for every cloth that is simulated on.
+    /// Bit mask of the lanes whose cloths are still simulated.
     alive: u64,
 }
 
-/// The cloths in the lanes whose bit is set.
+/// Iterates over the cloths in the lanes whose bit is set.
 fn in_lanes_of<'b, 'm>(
     bits: u64,
     members: &'b mut [Member<'m, Neighbors>],
@@ -100,20 +102,21 @@ fn in_lanes_of<'b, 'm>(
 }
 
 impl<'m> Batch<'_, 'm> {
-    /// The cloths that are simulated on.
+    /// Cloths that are still simulated.
     fn live(&mut self) -> impl Iterator<Item = &mut Member<'m, Neighbors>> {
         in_lanes_of(self.alive, self.members)
     }
 }
 
-/// A batch as stages see it, with the memory of the walk through the schedule, whose parameters and registers hold for all.
+/// Batch as seen by stages. `lead` is the memory of the schedule walk, whose parameters and
+/// registers hold for all cloths.
 pub(crate) struct View<'a, 'b, 'm, 'l> {
     batch: &'a mut Batch<'b, 'm>,
     lead: &'a mut ClothMemory<'l>,
 }
 
 impl View<'_, '_, '_, '_> {
-    /// The cloth in a lane.
+    /// Cloth in a lane.
     #[inline(always)]
     fn cloth(&self, lane: usize) -> &ClothMemory<'_> {
         let last = self.batch.members.len() - 1;
@@ -121,7 +124,7 @@ impl View<'_, '_, '_, '_> {
     }
 }
 
-/// One particle of every cloth.
+/// Particle blocks of a batch: the same particle of every cloth.
 impl<S: Simd, V: Lanes<S>> Particles<S, V> for View<'_, '_, '_, '_> {
     type Block = u32;
 
@@ -178,7 +181,7 @@ impl<S: Simd, V: Lanes<S>> Particles<S, V> for View<'_, '_, '_, '_> {
         store(&mut self.batch.columns.previous, i, particles);
     }
 
-    /// Cloths side by side have other solvers.
+    /// Does nothing for a batch: cloths with the implicit solver are simulated one by one.
     #[inline(always)]
     fn set_inertia(&mut self, _: u32, _: [V; 4]) {}
 
@@ -197,7 +200,7 @@ impl<S: Simd, V: Lanes<S>> Particles<S, V> for View<'_, '_, '_, '_> {
         gather(simd, |lane| particles::collision_of(self.cloth(lane)))
     }
 
-    /// Cloths side by side have other solvers.
+    /// Does nothing for a batch: cloths with the implicit solver are simulated one by one.
     #[inline(always)]
     fn planes(&self, _: S, _: Self::Block) -> Option<[V; 4]> {
         None
@@ -242,16 +245,16 @@ impl<S: Simd, V: Lanes<S>> Particles<S, V> for View<'_, '_, '_, '_> {
     }
 }
 
-/// The same fiber of every cloth.
+/// One fiber of the shared fabric, in every cloth.
 struct Fiber<'a, 'm> {
     columns: &'a mut Columns,
     lead: &'a ClothMemory<'m>,
-    /// First entry of its vertices.
+    /// First entry of its vertices in the fabric.
     vertices: u32,
-    /// First edge.
+    /// Entry of its first edge in the fabric.
     edges: u32,
     length: u32,
-    /// A bit for every lane.
+    /// Bit mask of the lanes whose cloths are still simulated.
     bits: u64,
 }
 
@@ -321,6 +324,7 @@ impl<S: Simd, V: Lanes<S>> FiberLanes<S, V> for Fiber<'_, '_> {
 
     #[inline(always)]
     fn store_massive(&mut self, simd: S, values: [V; 4], i: u32, _: u64) {
+        // Particles without mass are shared between fibers of a set: read only.
         let is_massive = V::splat(simd, 0.0).simd_lt(values[3]);
         if is_massive.all_true() {
             store_position(&mut self.columns.current, i, values);
@@ -331,7 +335,7 @@ impl<S: Simd, V: Lanes<S>> FiberLanes<S, V> for Fiber<'_, '_> {
     }
 }
 
-/// `poplin_reference::stage::gauss_seidel`, a cloth per lane.
+/// Wide form of `poplin_reference::stage::gauss_seidel` with one cloth per lane.
 #[inline(always)]
 pub(crate) fn project_fibers<S: Simd, V: Lanes<S>>(
     simd: S,
@@ -346,7 +350,8 @@ pub(crate) fn project_fibers<S: Simd, V: Lanes<S>>(
     }
 }
 
-/// `poplin_reference::stage::semi_implicit`, a cloth per lane. `rows` is working memory.
+/// Wide form of `poplin_reference::stage::semi_implicit` with one cloth per lane. `rows` is scratch
+/// memory.
 #[inline(always)]
 pub(crate) fn solve_fibers<S: Simd, V: Lanes<S>>(
     simd: S,
@@ -362,7 +367,7 @@ pub(crate) fn solve_fibers<S: Simd, V: Lanes<S>>(
     }
 }
 
-/// Copies anchors of tethers to where no stage changes them.
+/// Copies the anchors of tethers, so that all tethers read positions of the start of the stage.
 #[inline(always)]
 pub(crate) fn gather_anchors<S: Simd, V: Lanes<S>>(
     simd: S,
@@ -379,7 +384,7 @@ pub(crate) fn gather_anchors<S: Simd, V: Lanes<S>>(
 }
 
 impl Columns {
-    /// Makes them at least as long as so many particles and lanes need.
+    /// Grows the columns to hold `particle_count` particles in `lanes` lanes.
     pub(crate) fn reserve(&mut self, particle_count: usize, lanes: usize) {
         let needed = 4 * lanes * particle_count;
         for columns in [&mut self.current, &mut self.previous, &mut self.anchors] {
@@ -387,14 +392,15 @@ impl Columns {
         }
     }
 
-    /// Bytes of the columns of particles.
+    /// Size of the columns \[bytes\].
     pub(crate) fn size(&self) -> usize {
         let columns = [&self.current, &self.previous, &self.anchors].map(Vec::capacity);
         size_of::<f32>() * columns.into_iter().sum::<usize>()
     }
 }
 
-/// Every lane has shapes of its own; all of them are tested.
+/// Collider tables with one value per lane: every cloth has its own shapes, and all of them are
+/// tested.
 impl<S: Simd, V: Lanes<S>> Colliding<S, V> for View<'_, '_, '_, '_> {
     const LANES: usize = V::LEN;
 
@@ -426,7 +432,7 @@ impl<S: Simd, V: Lanes<S>> Colliding<S, V> for View<'_, '_, '_, '_> {
     }
 }
 
-/// Takes the state over from the rows of every cloth.
+/// Copies the state of every cloth from rows to columns.
 #[inline(always)]
 pub(crate) fn read_rows<S: Simd, V: Lanes<S>>(
     simd: S,
@@ -445,7 +451,7 @@ pub(crate) fn read_rows<S: Simd, V: Lanes<S>>(
     }
 }
 
-/// Writes the state to the rows of every cloth that is simulated on.
+/// Copies the state of every cloth that is still simulated from columns to rows.
 #[inline(always)]
 pub(crate) fn write_rows<S: Simd, V: Lanes<S>>(
     simd: S,
@@ -467,17 +473,18 @@ pub(crate) fn write_rows<S: Simd, V: Lanes<S>>(
     }
 }
 
-/// Most nodes of the trees of a cloth whose capsules and spheres are all tested.
+/// Most tree nodes of a cloth up to which testing all of its capsules and spheres is cheaper than
+/// walking its trees.
 const FEW_NODES: u32 = 32;
 
-/// Where the state of a batch is.
+/// Location of the current state of a batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Location {
-    /// In the rows of the cloths: stages without a form for several cloths run on each.
+    /// In the rows of the cloths, where stages without a batch form run on each cloth.
     Rows,
-    /// In the columns.
+    /// In the columns of the batch.
     Columns,
-    /// In both.
+    /// In rows and columns alike.
     Everywhere,
 }
 
@@ -485,19 +492,19 @@ enum Location {
 struct BatchWalk<'a, 'm> {
     batch: Batch<'a, 'm>,
     location: Location,
-    /// Iterations that were begun.
+    /// Number of iterations begun so far.
     begun: u32,
     stages: StageMask,
     team: &'a mut WideTeam,
 }
 
 impl BatchWalk<'_, '_> {
-    /// Whether a function of some items reads or writes particles.
+    /// Tests whether a task reads or writes particles.
     fn moves_particles(task: Task) -> bool {
         !matches!(task, Task::PrepareShape | Task::CountSleep)
     }
 
-    /// Brings the state up to date where a function works.
+    /// Copies the state to where the next task reads it, unless it is already there.
     fn locate(&mut self, location: Location, lead: &mut ClothMemory<'_>) {
         if self.location == Location::Everywhere || self.location == location {
             return;
@@ -513,7 +520,8 @@ impl BatchWalk<'_, '_> {
         self.location = Location::Everywhere;
     }
 
-    /// Whether it costs less to test all capsules and spheres than to walk the trees of every cloth.
+    /// Tests whether every cloth has so few capsules and spheres that testing all is cheaper than
+    /// walking trees.
     fn has_few_shapes(&self) -> bool {
         self.batch.members.iter().all(|Member { memory, .. }| {
             let shapes = &memory.cloth.colliders;
@@ -521,7 +529,7 @@ impl BatchWalk<'_, '_> {
         })
     }
 
-    /// Runs the form of a function for several cloths; false if it has none for these.
+    /// Runs the batch form of a task. Returns false if it has none for these cloths.
     fn run_wide(&mut self, task: Task, items: Range<u32>, lead: &mut ClothMemory<'_>) -> bool {
         macro_rules! side_by_side {
             ($($stage:ident)::+ $(, $rows:ident)?) => {{
@@ -534,7 +542,7 @@ impl BatchWalk<'_, '_> {
             }};
         }
         match task {
-            // A stiffness per edge is rare.
+            // Stiffness per edge is rare: only the reference version reads it.
             Task::ProjectFiber if lead.cloth.fabric.edge_stiffness_begin == NO_OFFSET => {
                 side_by_side!(project_fibers)
             }
@@ -557,7 +565,7 @@ impl BatchWalk<'_, '_> {
         true
     }
 
-    /// Reports of the cloths that are simulated on, after some whole iterations.
+    /// Writes the reports of the cloths that are still simulated, after `ran` whole iterations.
     fn flush(&mut self, ran: u32) {
         for Member { memory, feedback, .. } in self.batch.live() {
             flush_counters(memory, feedback, ran, self.stages);
@@ -580,6 +588,7 @@ impl Workers for BatchWalk<'_, '_> {
         lead.begin_iteration(k);
         for Member { memory, .. } in self.batch.live() {
             memory.begin_iteration(k);
+            // Cloths are batched by sleep time: it is the same for all.
             lead.sleep_time = memory.sleep_time;
         }
     }
@@ -594,6 +603,7 @@ impl Workers for BatchWalk<'_, '_> {
                 self.location = Location::Rows;
             }
             for Member { memory, kept, .. } in self.batch.live() {
+                // No batch form: run the task on each cloth, with the neighbor lists of that cloth.
                 memory.registers = lead.registers;
                 self.team.exchange(kept);
                 self.team.work(Work::new(work.items(), [task].into_iter(), memory), memory);
@@ -604,10 +614,11 @@ impl Workers for BatchWalk<'_, '_> {
 
     fn barrier(&mut self, _: &mut ClothMemory<'_>) {}
 
-    /// A cloth with a fault stops here, the others go on.
+    /// Stops the cloths with a fault and continues with the others.
     fn goes_on(&mut self, lead: &mut ClothMemory<'_>) -> bool {
         let is_faulty = |member: &Member<'_, Neighbors>| member.memory.fault_count != 0;
         let members = self.batch.members.iter().enumerate();
+        // One bit per cloth that reported a fault in this iteration and is still simulated.
         let faulty = members
             .fold(0, |bits, (lane, member)| bits | u64::from(is_faulty(member)) << lane)
             & self.batch.alive;
@@ -615,6 +626,7 @@ impl Workers for BatchWalk<'_, '_> {
             self.locate(Location::Rows, lead);
             let others = self.batch.alive & !faulty;
             self.batch.alive = faulty;
+            // The iteration with the fault does not count: `begun` includes it.
             self.flush(self.begun - 1);
             self.batch.alive = others;
         }
@@ -622,7 +634,7 @@ impl Workers for BatchWalk<'_, '_> {
     }
 }
 
-/// Simulates cloths as [`Workers::simulate_cloths`] does, side by side.
+/// Simulates cloths as [`Workers::simulate_cloths`] does, one per lane.
 pub(crate) fn simulate(
     team: &mut WideTeam,
     members: &mut [Member<'_, Neighbors>],
@@ -643,6 +655,7 @@ pub(crate) fn simulate(
         fabric_pool: first.fabric_pool,
         input_pool: first.input_pool,
     };
+    // The lead has no particles of its own: it only carries parameters and registers.
     let state = State { current: &mut [], previous: &mut [], scratch: &mut [], cells: &mut [] };
     let mut lead =
         ClothMemory { cells: first.cells, ..ClothMemory::new(first.cloth, pools, state) };
@@ -658,5 +671,5 @@ pub(crate) fn simulate(
     team.columns = batch.columns;
 }
 
-/// Most cloths of a batch.
+/// Lanes of a batch fit the bit mask [`Batch::alive`].
 const _: () = assert!(MAX_LANES <= 64);
