@@ -1,4 +1,13 @@
-//! Chains of particles that precondition an implicit solve, a chain per lane.
+//! Chain preconditioner of an implicit solve, one chain per lane.
+//!
+//! A chain is a run of particles along a fiber. The system matrix of a step is
+//! `A = I + h^2 M^-1/2 H M^-1/2` with the energy Hessian `H`. Its part along a chain is block
+//! tridiagonal with 3 x 3 blocks and is factored as `L D L^T`. With `B_k` the diagonal block of
+//! link `k` and `C_k` the block that couples link `k` to link `k - 1`, the factors are
+//!
+//! `L_k = C_k D_{k-1}^-1` and `D_k = B_k - L_k C_k^T`.
+//!
+//! Stiffness towards particles outside the chain only enters `B_k`.
 
 use std::ops::Range;
 
@@ -15,40 +24,42 @@ use super::{PLANE, PREDICTION, Solve, nth_vector, remainder_over_square};
 use crate::lanes::{Lanes, MAX_LANES, gather, max, scatter};
 use crate::vector::Vec3;
 
-/// Floats a link: three columns of the coupling, the inverse of the pivot in two vectors, and the root of the inverse mass.
+/// Lane vectors per link: three columns of `L_k`, diagonal and off-diagonal of `D_k^-1`, and the
+/// root of the inverse mass.
 const FACTORS: usize = 16;
 
-/// The chains of a cloth, as many side by side as there are lanes.
+/// Chains of a cloth, grouped into blocks of one chain per lane.
 #[derive(Debug, Default)]
 pub(super) struct Chains {
     blocks: Vec<ChainBlock>,
-    /// Particle of each link of each lane, block after block; any where a chain is shorter.
+    /// Particle of each link of each lane, block after block; arbitrary beyond the end of a shorter
+    /// chain.
     particles: Vec<u32>,
     /// Factors of the links, [`FACTORS`] vectors each.
     factors: Vec<f32>,
-    /// What a block has solved forwards: a vector of three for each link.
+    /// Result `y` of the forward substitution of the current block: three vectors per link.
     values: Vec<f32>,
     /// Residuals of particles \[m\].
     pub(super) residuals: Vec<[f32; 4]>,
-    /// What the chains of both families solve for particles.
+    /// Solutions of the chains of both families, per particle.
     solved: [Vec<[f32; 4]>; 2],
 }
 
-/// Chains of some lanes.
+/// Chains of one block, one per lane.
 #[derive(Debug, Clone, Copy)]
 struct ChainBlock {
-    /// Links of each chain.
+    /// Number of links of each chain.
     lens: [u32; MAX_LANES],
     /// Family of each chain.
     families: [usize; MAX_LANES],
-    /// Links of the longest.
+    /// Number of links of the longest chain.
     longest: usize,
-    /// First of its links.
+    /// First link of the block, in links of the longest chains.
     begin: usize,
 }
 
 impl ChainBlock {
-    /// Where there is a link k.
+    /// Mask of the lanes whose chain has a link `k`.
     #[inline(always)]
     fn has<S: Simd, V: Lanes<S>>(&self, simd: S, k: usize) -> V::Mask {
         let flag = |lane: usize| if k < self.lens[lane] as usize { 1.0 } else { 0.0 };
@@ -57,7 +68,7 @@ impl ChainBlock {
 }
 
 impl Chains {
-    /// Bytes of working memory.
+    /// Size of the working memory \[bytes\].
     pub(super) fn size(&self) -> usize {
         let rows: usize = self.solved.iter().map(Vec::capacity).sum();
         size_of::<ChainBlock>() * self.blocks.capacity()
@@ -66,7 +77,7 @@ impl Chains {
             + size_of::<[f32; 4]>() * (rows + self.residuals.capacity())
     }
 
-    /// The chains of a cloth whose columns have so many rows.
+    /// Loads the chains of a cloth whose particle columns have `len` rows.
     pub(super) fn load<S: Simd, V: Lanes<S>>(&mut self, memory: &ClothMemory<'_>, len: usize) {
         let count = memory.cloth.particle_count;
         self.blocks.clear();
@@ -75,11 +86,13 @@ impl Chains {
         for first in (0..chain_end(memory)).step_by(V::LEN) {
             let chains = first..(first + V::LEN as u32).min(chain_end(memory));
             let mut block =
+                // Lanes without a chain keep length 0.
                 ChainBlock { lens: [0; MAX_LANES], families: [0; MAX_LANES], longest: 0, begin };
             for (lane, chain) in chains.clone().enumerate() {
                 let links = chain_begin(memory, chain)..chain_begin(memory, chain + 1);
                 block.lens[lane] = links.end - links.start;
-                // Chains of the second family begin behind those of all particles.
+                // Links of the second family follow those of the first, of which there is one per
+                // particle.
                 block.families[lane] = usize::from(links.start >= count);
                 block.longest = block.longest.max(links.len());
             }
@@ -107,7 +120,7 @@ impl Chains {
         }
     }
 
-    /// Sum of what the chains of both families solve for the particles from `first` on.
+    /// Sum of the solutions of both chain families for the particles from `first` on.
     #[inline(always)]
     pub(super) fn both<S: Simd, V: Lanes<S>>(&self, simd: S, first: usize) -> Vec3<S, V> {
         let [one, other] = &self.solved;
@@ -115,13 +128,13 @@ impl Chains {
         one.add(Vec3::xyz(V::columns(simd, &other[first..][..V::LEN])))
     }
 
-    /// The particles of link k of a block.
+    /// Particles of link `k` of a block.
     #[inline(always)]
     fn particles_of<S: Simd, V: Lanes<S>>(&self, block: &ChainBlock, k: usize) -> &[u32] {
         &self.particles[(block.begin + k) * V::LEN..][..V::LEN]
     }
 
-    /// The factors of link k of a block.
+    /// Loads the factors of link `k` of a block.
     #[inline(always)]
     fn load_factors<S: Simd, V: Lanes<S>>(
         &self,
@@ -160,7 +173,8 @@ impl Chains {
     }
 }
 
-/// `L D L^T` at one link: what is below the pivot before, the inverse of its own, and the root of the inverse mass.
+/// Factors of one link: the columns of `L_k`, the diagonal and off-diagonal (xy, xz, yz) of
+/// `D_k^-1`, and the root of the inverse mass.
 struct Factors<S: Simd, V: Lanes<S>> {
     lower: [Vec3<S, V>; 3],
     diagonal: Vec3<S, V>,
@@ -168,7 +182,7 @@ struct Factors<S: Simd, V: Lanes<S>> {
     root: V,
 }
 
-/// Solves chains for the residuals of their particles.
+/// Solves all chains for the residuals of their particles, scaled to `M^1/2 r`.
 #[inline(always)]
 pub(crate) fn solve_chains<S: Simd, V: Lanes<S>>(
     simd: S,
@@ -186,6 +200,7 @@ pub(crate) fn solve_chains<S: Simd, V: Lanes<S>>(
             let Factors { lower: [l0, l1, l2], root, .. } = chains.load_factors(simd, &block, k);
             let mut particles = [0; MAX_LANES];
             particles[..V::LEN].copy_from_slice(chains.particles_of::<S, V>(&block, k));
+            // Forward substitution: y_k = M^1/2 r_k - L_k y_{k-1}
             let residual = Vec3::xyz(V::gathered(simd, &chains.residuals, &particles));
             let value = residual.div(root).or(zero.simd_lt(root), nothing);
             let value = value.sub(l0.mul(last.x).add(l1.mul(last.y)).add(l2.mul(last.z)));
@@ -195,6 +210,7 @@ pub(crate) fn solve_chains<S: Simd, V: Lanes<S>>(
             value.z.store_slice(&mut slots[2 * V::LEN..]);
             last = value;
         }
+        // Backward substitution: z_k = D_k^-1 y_k - L_{k+1}^T z_{k+1}
         let mut carried: Vec3<S, V> = nothing;
         for k in (0..block.longest).rev() {
             let Factors { lower: [l0, l1, l2], diagonal, beside, .. } =
@@ -214,19 +230,20 @@ pub(crate) fn solve_chains<S: Simd, V: Lanes<S>>(
                     all[block.families[lane]][particles[lane] as usize] = row;
                 }
             });
+            // Chains that have not begun yet (they are shorter) carry nothing.
             let next = Vec3::new(l0.dot(solved), l1.dot(solved), l2.dot(solved));
             carried = next.or(block.has::<S, V>(simd, k), nothing);
         }
     }
 }
 
-/// A symmetric matrix: its diagonal, and xy, xz, yz.
+/// Symmetric 3 x 3 matrix: the diagonal, and the off-diagonal entries xy, xz, yz.
 struct Symmetric<S: Simd, V: Lanes<S>> {
     diagonal: Vec3<S, V>,
     beside: Vec3<S, V>,
 }
 
-/// Factors the part of the Hessian along chains.
+/// Factors the block tridiagonal part of the system matrix along every chain.
 #[inline(always)]
 pub(crate) fn factor_chains<S: Simd, V: Lanes<S>>(
     simd: S,
@@ -260,6 +277,7 @@ pub(crate) fn factor_chains<S: Simd, V: Lanes<S>>(
                 solve.gather_column(simd, PLANE + 1, &particles),
                 solve.gather_column(simd, PLANE + 2, &particles),
             );
+            // Hessian of contact: kc n n^T
             let held = plane.mul(splat(constants.contact_stiffness));
             let mut rates = [0.0; MAX_LANES];
             for lane in 0..V::LEN {
@@ -267,24 +285,30 @@ pub(crate) fn factor_chains<S: Simd, V: Lanes<S>>(
             }
             let bend = V::from_slice(simd, &rates[..V::LEN]);
             let scale = step_square * inverse_mass;
+            // B_k = I + h^2 w_k (H_k + kc n n^T + bend I), without the identity.
             let own_diagonal =
                 pivot.diagonal.add(held.scale(plane)).add(Vec3::new(bend, bend, bend));
             let own_beside = pivot.beside.add(xxy(held).scale(yzz(plane)));
+            // C_k = h^2 (w_k w_{k-1})^1/2 H_{k,k-1}
             let between = step_square * (root * root_before);
             let (c0, c1, c2) =
                 (coupling[0].mul(between), coupling[1].mul(between), coupling[2].mul(between));
+            // L_k = C_k D_{k-1}^-1
             let l0 = c0.mul(diagonal.x).add(c1.mul(beside.x)).add(c2.mul(beside.y));
             let l1 = c0.mul(beside.x).add(c1.mul(diagonal.y)).add(c2.mul(beside.z));
             let l2 = c0.mul(beside.y).add(c1.mul(beside.z)).add(c2.mul(diagonal.z));
+            // D_k = B_k - L_k C_k^T: diagonal d, off-diagonal o.
             let scaled = own_diagonal.mul(scale);
             let d = all_ones.add(scaled).sub(l0.scale(c0).add(l1.scale(c1)).add(l2.scale(c2)));
             let products = xxy(l0).scale(yzz(c0)).add(xxy(l1).scale(yzz(c1)));
             let o = own_beside.mul(scale).sub(products.add(xxy(l2).scale(yzz(c2))));
+            // D_k^-1 = adj(D_k) / det(D_k)
             let cofactors =
                 Vec3::new(d.y * d.z - o.z * o.z, d.x * d.z - o.y * o.y, d.x * d.y - o.x * o.x);
             let minors =
                 Vec3::new(o.y * o.z - o.x * d.z, o.x * o.z - o.y * d.y, o.x * o.y - d.x * o.z);
             let determinant = d.x * cofactors.x + o.x * minors.x + o.y * minors.y;
+            // Without rounding det(D_k) >= 1. Below the limit, only the diagonal of B_k is inverted.
             let is_regular = splat(MIN_DETERMINANT).simd_le(determinant);
             let plain = all_ones.add(scaled);
             let plain = Vec3::new(one / plain.x, one / plain.y, one / plain.z);
@@ -317,7 +341,8 @@ fn yzz<S: Simd, V: Lanes<S>>(v: Vec3<S, V>) -> Vec3<S, V> {
     Vec3::new(v.y, v.z, v.z)
 }
 
-/// Hessians of the triangles of particles at these, and from there to the particles before them, columns.
+/// Sums the triangle Hessians of the particles of all lanes: the block of each particle itself, and
+/// the block that couples it to the previous particle of its chain, as columns.
 #[inline(always)]
 fn corner_blocks<S: Simd, V: Lanes<S>>(
     simd: S,
@@ -330,6 +355,7 @@ fn corner_blocks<S: Simd, V: Lanes<S>>(
     let stiffness = if constants.stretch_model == STRETCH_THREADS {
         [constants.stiffness_u, constants.stiffness_v, constants.shear_stiffness]
     } else {
+        // Trispring at small strain: lambda + 2 mu along u and v, mu in shear.
         let along = constants.stiffness_u + 2.0 * constants.stiffness_v;
         [along, along, constants.stiffness_v]
     };
@@ -354,7 +380,7 @@ fn corner_blocks<S: Simd, V: Lanes<S>>(
                 (triangles[lane], own[lane]) = (entry / 3, entry % 3);
             }
         }
-        // Lanes without a triangle have one without stiffness.
+        // Lanes without a triangle get one of zero area and no stiffness.
         let mut rows = [[[0.0; 4]; MAX_LANES]; 3];
         let mut shapes = [[0.0; MAX_LANES]; 5];
         for lane in 0..V::LEN {
@@ -414,7 +440,7 @@ fn corner_blocks<S: Simd, V: Lanes<S>>(
     (pivot, coupling)
 }
 
-/// What the Hessians of triangles are made of, with their stiffnesses.
+/// Factors of triangle Hessians, with stiffnesses times area.
 struct Directions<S: Simd, V: Lanes<S>> {
     wu: Vec3<S, V>,
     wv: Vec3<S, V>,
@@ -424,10 +450,13 @@ struct Directions<S: Simd, V: Lanes<S>> {
 }
 
 impl<S: Simd, V: Lanes<S>> Directions<S, V> {
-    /// `corner_block` of the twin.
+    /// Columns of the Hessian block between two corners with the weights `a` and `b`, as
+    /// `corner_block` of the reference computes it.
     #[inline(always)]
     fn block(&self, simd: S, [a_u, a_v]: [V; 2], [b_u, b_v]: [V; 2]) -> [Vec3<S, V>; 3] {
         let Self { wu, wv, all: [all_u, all_v], remainders, stiffness } = *self;
+        // A (Ku a_u b_u (all_u I + rest_u wu wu^T) + Kv a_v b_v (all_v I + rest_v wv wv^T) + G g_a
+        // g_b^T) with g_a = a_u wv + a_v wu
         let along_u = stiffness[0] * (a_u * b_u);
         let along_v = stiffness[1] * (a_v * b_v);
         let all = along_u * all_u + along_v * all_v;
@@ -443,7 +472,7 @@ impl<S: Simd, V: Lanes<S>> Directions<S, V> {
     }
 }
 
-/// Weights of a corner of each triangle in the derivatives by u and v.
+/// Weights of one corner of each triangle in the derivatives by u and v.
 #[inline(always)]
 fn weights<S: Simd, V: Lanes<S>>(
     simd: S,
@@ -455,6 +484,7 @@ fn weights<S: Simd, V: Lanes<S>>(
         for axis in 0..2 {
             let (second, third) = (shapes[2 * axis][lane], shapes[2 * axis + 1][lane]);
             weights[axis][lane] = match corners[lane] {
+                // The weights of a triangle's corners add up to 0.
                 0 => -(second + third),
                 1 => second,
                 _ => third,
@@ -464,7 +494,7 @@ fn weights<S: Simd, V: Lanes<S>>(
     [V::from_slice(simd, &weights[0][..V::LEN]), V::from_slice(simd, &weights[1][..V::LEN])]
 }
 
-/// The same of springs.
+/// Sums the spring Hessians of the particles of all lanes, as [`corner_blocks`] does for triangles.
 #[inline(always)]
 fn spring_blocks<S: Simd, V: Lanes<S>>(
     simd: S,
@@ -488,6 +518,7 @@ fn spring_blocks<S: Simd, V: Lanes<S>>(
                 ends[lane] = spring_end(memory, spring, particles[lane]);
                 rests[lane] = spring_rest(memory, spring);
                 stiffnesses[lane] = spring_stiffness(memory, &constants, spring);
+                // Only the spring to the previous link couples along the chain.
                 flags[lane] = if ends[lane] == previous[lane] { 1.0 } else { 0.0 };
             }
         }
@@ -501,6 +532,7 @@ fn spring_blocks<S: Simd, V: Lanes<S>>(
         let stiffness = V::from_slice(simd, &stiffnesses[..V::LEN]);
         let along = edge.mul(stiffness * remainder_over_square(simd, edge, all));
         let beside = stiffness * all;
+        // k (all I + rest d d^T), positive semi-definite as `all` is clamped to 0.
         let columns = [
             Vec3::new(beside, zero, zero).add(along.mul(edge.x)),
             Vec3::new(zero, beside, zero).add(along.mul(edge.y)),

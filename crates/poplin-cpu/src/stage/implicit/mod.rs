@@ -1,8 +1,11 @@
-//! `poplin_reference::stage::implicit`: a triangle, a bend, a chain, a part of the sums or a particle per lane, of a whole cloth at once.
+//! Wide form of `poplin_reference::stage::implicit` over one whole cloth, with a triangle, bend,
+//! chain, partial sum or particle per lane.
 //!
-//! One thread solves a cloth, so that nothing need be gathered: elements add their gradients to their particles, triangle by triangle and
-//! bend by bend, which is the ascending order in which the twins gather them. What the solve changes in an iteration is in columns, a
-//! coordinate each; in the rows of the cloth there are planes of contact, what inertia adds, sums of parts and the state alone.
+//! One thread solves a cloth, so that elements scatter their gradients to particles, triangle by
+//! triangle and bend by bend. This is the ascending order in which the reference gathers them, so
+//! that sums are bit-identical. Values that change in every iteration are stored as columns, one
+//! coordinate each. Rows of the cloth's memory hold only contact planes, external displacements,
+//! partial sums and the solver state.
 
 mod chains;
 mod energy;
@@ -31,7 +34,8 @@ use crate::vector::Vec3;
 
 pub(crate) use self::chains::{factor_chains, solve_chains};
 
-/// First columns of what particles have in a solve.
+/// First column of each particle array of a solve. `PREDICTION + 3` is the inverse mass, `MOVE + 3`
+/// the mass and `PLANE + 3` the offset of the contact plane.
 const PREDICTION: usize = 0;
 const MOVE: usize = 4;
 const RESIDUAL: usize = 8;
@@ -41,29 +45,30 @@ const TRIAL: usize = 17;
 const PLANE: usize = 21;
 const COLUMNS: usize = 25;
 
-/// An implicit solve.
+/// Working memory of an implicit solve.
 #[derive(Debug, Default)]
 pub(crate) struct Solve {
-    /// Whether the columns are those of the running solve.
+    /// True if `edges` and `chains` belong to the running solve.
     is_loaded: bool,
-    /// Rows of a column: particles, and none up to a multiple of [`SOLVE_PARTS`].
+    /// Rows of a column: the particle count, padded to a multiple of [`SOLVE_PARTS`].
     len: usize,
-    /// Column after column.
+    /// Columns one after another, shape `[COLUMNS, len]`.
     columns: Vec<f32>,
-    /// Where particles were one step ago, and displacements of the trial, as rows \[m\].
+    /// Previous positions and trial displacements of particles, as rows \[m\].
     starts: Vec<[f32; 4]>,
     trials: Vec<[f32; 4]>,
-    /// Gradients of stretch at particles \[N\].
+    /// Stretch gradients at particles \[N\].
     stretch: Vec<[f32; 4]>,
-    /// Gradients of bending, as they were taken last.
+    /// Bending gradients at particles \[N\], held between the evaluations that renew them.
     bends: Vec<[f32; 4]>,
-    /// Both edges of each triangle from its first corner one step ago \[m\], block after block: six vectors.
+    /// Edges of each triangle from its first corner to the other two, one step ago \[m\]: six
+    /// vectors per block.
     edges: Vec<f32>,
-    /// What residuals are preconditioned by.
+    /// Preconditioner: tridiagonal block factors along chains.
     chains: Chains,
 }
 
-/// Whether a task is one of a solve that runs here.
+/// Tests whether a task belongs to an implicit solve and has a wide form here.
 pub(crate) fn is_of_solve(task: Task) -> bool {
     matches!(
         task,
@@ -81,20 +86,20 @@ pub(crate) fn is_of_solve(task: Task) -> bool {
 }
 
 impl Solve {
-    /// Bytes of working memory.
+    /// Size of the working memory \[bytes\].
     pub(crate) fn size(&self) -> usize {
         size_of::<f32>() * (self.columns.capacity() + self.edges.capacity())
             + size_of::<[f32; 4]>() * (2 * self.starts.capacity() + 2 * self.stretch.capacity())
             + self.chains.size()
     }
 
-    /// Column of some rows.
+    /// Loads one column of the rows from `first` on.
     #[inline(always)]
     fn column<S: Simd, V: Lanes<S>>(&self, simd: S, column: usize, first: usize) -> V {
         V::from_slice(simd, &self.columns[column * self.len + first..][..V::LEN])
     }
 
-    /// Three columns of some rows.
+    /// Loads three consecutive columns of the rows from `first` on.
     #[inline(always)]
     fn vector<S: Simd, V: Lanes<S>>(&self, simd: S, column: usize, first: usize) -> Vec3<S, V> {
         Vec3::new(
@@ -116,7 +121,7 @@ impl Solve {
         self.set_column(column + 2, first, value.z);
     }
 
-    /// What some particles have in a column.
+    /// Gathers the entries of `particles` from a column.
     #[inline(always)]
     fn gather_column<S: Simd, V: Lanes<S>>(
         &self,
@@ -132,7 +137,8 @@ impl Solve {
         V::from_slice(simd, &gathered[..V::LEN])
     }
 
-    /// Begins a solve for the particles from `first` on with this prediction and these inverse masses.
+    /// Starts a solve for the particles from `first` on at `prediction`, with the given inverse
+    /// masses.
     #[inline(always)]
     fn start_at<S: Simd, V: Lanes<S>>(
         &mut self,
@@ -147,6 +153,7 @@ impl Solve {
         self.set_vector(PREDICTION, first, prediction);
         self.set_column(PREDICTION + 3, first, inverse_mass);
         self.set_vector(MOVE, first, prediction);
+        // m = 1/w, 0 for pinned particles.
         self.set_column(MOVE + 3, first, zero.simd_lt(inverse_mass).select(mass, zero));
         self.set_vector(TRIAL, first, prediction);
         for column in (RESIDUAL..TRIAL).chain(PLANE..COLUMNS) {
@@ -160,7 +167,8 @@ impl Solve {
         }
     }
 
-    /// What the solve moves the particles from `first` on by: nothing where nothing finite was found, unless they are pinned.
+    /// Displacements found by the solve for the particles from `first` on. If the solve ended
+    /// without finite values (`is_held`), particles with mass stay and only pinned ones move.
     #[inline(always)]
     fn solved_moves<S: Simd, V: Lanes<S>>(
         &self,
@@ -177,7 +185,8 @@ impl Solve {
         Vec3::splat(simd, [0.0; 3]).or(zero.simd_lt(inverse_mass), moves)
     }
 
-    /// Makes what a solve reads of the cloth alone, if that has not been done in this solve.
+    /// Loads what stays constant during a solve (previous positions, rest edges, chains), once per
+    /// solve.
     #[inline(always)]
     fn load<S: Simd, V: Lanes<S>>(&mut self, simd: S, memory: &ClothMemory<'_>) {
         if self.is_loaded {
@@ -204,7 +213,7 @@ impl Solve {
         }
     }
 
-    /// Takes over the planes of contact.
+    /// Copies the contact planes from rows to columns.
     #[inline(always)]
     fn load_planes<S: Simd, V: Lanes<S>>(&mut self, simd: S, memory: &ClothMemory<'_>) {
         let begin = solve_row(memory, SOLVE_PLANES, 0);
@@ -217,14 +226,15 @@ impl Solve {
         }
     }
 
-    /// The edges of a block of triangles one step ago.
+    /// Edges of a block of triangles one step ago.
     #[inline(always)]
     fn last_edges<S: Simd, V: Lanes<S>>(&self, simd: S, first: u32) -> [Vec3<S, V>; 2] {
         let edges = &self.edges[6 * first as usize..][..6 * V::LEN];
         [nth_vector(simd, edges, 0), nth_vector(simd, edges, 1)]
     }
 
-    /// Residuals of the trial of the particles from `first` on; 0 without inverse mass.
+    /// Residuals of the trial displacements of the particles from `first` on \[m\]:
+    /// `r = y - u - h^2 w grad E(u)`, 0 for particles without inverse mass.
     #[inline(always)]
     fn residuals<S: Simd, V: Lanes<S>>(
         &mut self,
@@ -235,6 +245,7 @@ impl Solve {
         takes_bends: bool,
     ) -> Vec3<S, V> {
         let zero = V::splat(simd, 0.0);
+        // Padding rows have no springs: lanes beyond the last particle repeat it.
         let len = V::LEN.min((memory.cloth.particle_count as usize).saturating_sub(first));
         let particles = (first as u32, len.max(1));
         if takes_bends && constants.bend_model == BEND_SPRINGS && len > 0 {
@@ -251,8 +262,10 @@ impl Solve {
         let moved = self.vector(simd, TRIAL, first);
         let inverse_mass: V = self.column(simd, PREDICTION + 3, first);
         let normal = self.vector(simd, PLANE, first);
+        // Contact: E = kc/2 max(0, o - n . u)^2, so that grad E = -kc depth n.
         let depth = max(self.column::<S, V>(simd, PLANE + 3, first) - normal.dot(moved), zero);
         let force = force.sub(normal.mul(V::splat(simd, constants.contact_stiffness) * depth));
+        // r = y - u - h^2 w grad E
         let scale = V::splat(simd, constants.step_square) * inverse_mass;
         let prediction = self.vector(simd, PREDICTION, first);
         let residual = prediction.sub(moved).sub(force.mul(scale));
@@ -260,7 +273,7 @@ impl Solve {
     }
 }
 
-/// The rows of the particles from `first` on, as far as there are any.
+/// Gathers the rows of the particles from `first` on, 0 beyond the last.
 #[inline(always)]
 fn rows_of<S: Simd, V: Lanes<S>>(
     simd: S,
@@ -271,7 +284,8 @@ fn rows_of<S: Simd, V: Lanes<S>>(
     gather(simd, |lane| if first + lane < count { row((first + lane) as u32) } else { [0.0; 4] })
 }
 
-/// Begins a step at the predictions of particles.
+/// Begins a step at the predicted positions. From here on, the current position of a particle is
+/// its displacement from the previous one.
 #[inline(always)]
 pub(crate) fn begin_solves<S: Simd, V: Lanes<S>>(
     simd: S,
@@ -300,10 +314,13 @@ pub(crate) fn begin_solves<S: Simd, V: Lanes<S>>(
         let before = Vec3::xyz(rows_of(simd, first, count, |i| memory.load_previous(i)));
         let predicted = Vec3::new(x, y, z).sub(before);
         let mut inertia = predicted;
+        // Pinned particles follow their prediction; others keep what inertia alone moves them by.
         if has_inertia {
             let own = Vec3::xyz(rows_of(simd, first, count, |i| memory.load_scratch(inertias + i)));
             inertia = own.or(zero.simd_lt(inverse_mass), predicted);
         }
+        // A step in n parts has the fraction 1/n. Each part starts from inertia / n and gains
+        // (predicted - inertia) / n^2 of displacement from all other accelerations.
         let added = predicted.sub(inertia).mul(fraction * fraction);
         store_rows(memory, inertias, first, count, added.with(zero));
         let start =
@@ -316,7 +333,7 @@ pub(crate) fn begin_solves<S: Simd, V: Lanes<S>>(
     memory.store_scratch(solve_state(memory, 6), [0.0; 4]);
 }
 
-/// Writes rows of an array of particles.
+/// Stores the rows of a particle array in scratch memory.
 #[inline(always)]
 fn store_rows<S: Simd, V: Lanes<S>>(
     memory: &mut ClothMemory<'_>,
@@ -332,7 +349,7 @@ fn store_rows<S: Simd, V: Lanes<S>>(
     });
 }
 
-/// Begins the next part of a step, `ratio` as long as the one that was solved last.
+/// Begins the next fraction of a divided step, `ratio` times as long as the last solved one.
 #[inline(always)]
 fn begin_parts<S: Simd, V: Lanes<S>>(simd: S, memory: &mut ClothMemory<'_>, solve: &mut Solve) {
     let [taken, ratio, ..] = memory.load_scratch(solve_state(memory, 0));
@@ -349,6 +366,7 @@ fn begin_parts<S: Simd, V: Lanes<S>>(simd: S, memory: &mut ClothMemory<'_>, solv
             inertia = solve.solved_moves(simd, is_held, first);
             add_to_previous(simd, memory, first, count, inertia);
         }
+        // Displacement by acceleration scales with the square of the part's length.
         let added = added.mul(ratio * ratio);
         store_rows(memory, inertias, first, count, added.with(zero));
         let start = inertia.mul(ratio).add(added);
@@ -357,7 +375,7 @@ fn begin_parts<S: Simd, V: Lanes<S>>(simd: S, memory: &mut ClothMemory<'_>, solv
     solve.is_loaded = false;
 }
 
-/// Moves where particles were one step ago.
+/// Adds `by` to the previous positions of the particles from `first` on.
 #[inline(always)]
 fn add_to_previous<S: Simd, V: Lanes<S>>(
     simd: S,
@@ -374,7 +392,7 @@ fn add_to_previous<S: Simd, V: Lanes<S>>(
     });
 }
 
-/// Vector number k of three after three.
+/// Loads vector `k` of an array of vectors, three columns each.
 #[inline(always)]
 fn nth_vector<S: Simd, V: Lanes<S>>(simd: S, numbers: &[f32], k: usize) -> Vec3<S, V> {
     let numbers = &numbers[3 * k * V::LEN..][..3 * V::LEN];
@@ -385,7 +403,7 @@ fn nth_vector<S: Simd, V: Lanes<S>>(simd: S, numbers: &[f32], k: usize) -> Vec3<
     )
 }
 
-/// From the first corners of triangles to the second and third.
+/// Edges of triangles from the first corner to the second and third.
 #[inline(always)]
 fn edges_of<S: Simd, V: Lanes<S>>(
     simd: S,
@@ -398,7 +416,7 @@ fn edges_of<S: Simd, V: Lanes<S>>(
     [second.sub(first), third.sub(first)]
 }
 
-/// Adds rows to those of their particles, lane by lane.
+/// Scatters the vectors of a block to the sums of their particles, lane by lane in ascending order.
 #[inline(always)]
 fn add_rows<S: Simd, V: Lanes<S>, const N: usize>(
     simd: S,
@@ -422,7 +440,7 @@ fn add_rows<S: Simd, V: Lanes<S>, const N: usize>(
     }
 }
 
-/// Gradients of the energies of triangles, at their particles.
+/// Computes the stretch gradients of all particles from their triangles.
 #[inline(always)]
 pub(crate) fn stretch_triangles<S: Simd, V: Lanes<S>>(
     simd: S,
@@ -444,7 +462,7 @@ pub(crate) fn stretch_triangles<S: Simd, V: Lanes<S>>(
     }
 }
 
-/// Gradients of the energies of bends, at their particles.
+/// Computes the bending gradients of all particles from their bends.
 #[inline(always)]
 pub(crate) fn fold_bends<S: Simd, V: Lanes<S>>(
     simd: S,
@@ -463,7 +481,7 @@ pub(crate) fn fold_bends<S: Simd, V: Lanes<S>>(
     }
 }
 
-/// Residuals of the trial, for chains.
+/// Computes the residuals of the trial displacements, as input of the chain preconditioner.
 #[inline(always)]
 pub(crate) fn find_residuals<S: Simd, V: Lanes<S>>(
     simd: S,
@@ -484,7 +502,8 @@ pub(crate) fn find_residuals<S: Simd, V: Lanes<S>>(
     }
 }
 
-/// What the Hessians of triangles are made of, to scratch.
+/// Stores the factors of the triangle Hessians in scratch memory: `wu`, `wv` and the split of their
+/// stiffness into an isotropic part and one along the direction.
 #[inline(always)]
 pub(crate) fn direct_triangles<S: Simd, V: Lanes<S>>(
     simd: S,
@@ -519,7 +538,7 @@ pub(crate) fn direct_triangles<S: Simd, V: Lanes<S>>(
     }
 }
 
-/// (1 - all) / |w|^2, 0 without a length.
+/// Stiffness along `w` beyond the isotropic part: `(1 - all) / |w|^2`, 0 for a `w` without length.
 #[inline(always)]
 fn remainder_over_square<S: Simd, V: Lanes<S>>(simd: S, w: Vec3<S, V>, all: V) -> V {
     let square = w.dot(w);
@@ -527,7 +546,8 @@ fn remainder_over_square<S: Simd, V: Lanes<S>>(simd: S, w: Vec3<S, V>, all: V) -
     V::splat(simd, MIN_EDGE_SQUARE).simd_lt(square).select(remainder, V::splat(simd, 0.0))
 }
 
-/// Residuals of the trial as they are preconditioned, and sums, of as many parts as there are lanes.
+/// Preconditions the residuals of the trial and computes their dot products, with as many partial
+/// sums as lanes.
 #[inline(always)]
 pub(crate) fn sum_parts<S: Simd, V: Lanes<S>>(
     simd: S,
@@ -547,21 +567,25 @@ pub(crate) fn sum_parts<S: Simd, V: Lanes<S>>(
     for block in blocks::<V, S>(items) {
         let (mut along, mut overlap, mut square_sum, mut longest) = (zero, zero, zero, zero);
         let mut rates = [zero; 4];
+        // Part p sums the particles p, p + SOLVE_PARTS, ... in ascending order, as the reference
+        // does.
         for first in (block.index(0) as usize..count).step_by(SOLVE_PARTS as usize) {
             let inverse_mass: V = solve.column(simd, PREDICTION + 3, first);
             let (trial, conditioned): (Vec3<S, V>, Vec3<S, V>);
             if by_chains {
                 trial = solve.vector(simd, TRIAL_RESIDUAL, first);
+                // z = M^-1/2 (z_1 + z_2) / 2: the mean of the solutions of both chain families.
                 let root = V::splat(simd, 0.5) * inverse_mass.sqrt();
                 conditioned = solve.chains.both(simd, first).mul(root);
             } else {
                 trial = solve.residuals(simd, memory, &constants, first, takes);
                 conditioned = trial;
             }
-            // Pinned particles have no residual, and rows without a particle no inverse mass.
+            // Pinned particles have no residual, and padding rows have no inverse mass.
             let moves = zero.simd_lt(inverse_mass);
             let conditioned = conditioned.or(moves, Vec3::splat(simd, [0.0; 3]));
             let mass: V = solve.column(simd, MOVE + 3, first);
+            // The products <r1, d>, <r1, r> and <r1, z1> in the metric of masses.
             let of_direction = mass * trial.dot(solve.vector(simd, DIRECTION, first));
             along += moves.select(of_direction, zero);
             let of_residual = mass * trial.dot(solve.vector(simd, RESIDUAL, first));
@@ -592,7 +616,8 @@ pub(crate) fn sum_parts<S: Simd, V: Lanes<S>>(
     }
 }
 
-/// Squared rates of the particles of lanes.
+/// Bounds on the squared frequencies of particles: stretch and contact [1/s^2], bending [1/s^2],
+/// and stretch times edge length [m/s^2].
 #[inline(always)]
 fn particle_rates<S: Simd, V: Lanes<S>>(
     simd: S,
@@ -616,7 +641,8 @@ fn particle_rates<S: Simd, V: Lanes<S>>(
     [stretch + has_none.select(zero, contact), bend, stretch * length, zero]
 }
 
-/// Moves particles along the direction, and makes the next trial.
+/// Applies a conjugate gradient step: updates displacements, residuals and directions and computes
+/// the next trial.
 #[inline(always)]
 pub(crate) fn take_steps<S: Simd, V: Lanes<S>>(
     simd: S,
@@ -631,14 +657,16 @@ pub(crate) fn take_steps<S: Simd, V: Lanes<S>>(
     let [step, kept, taken, renewed] = memory.load_scratch(solve_state(memory, 0)).map(splat);
     let [mixed, trial, ..] = memory.load_scratch(solve_state(memory, 1)).map(splat);
     let count = items.end as usize;
-    // Where the twins that look for contacts, or springs, read the trial.
+    // Contact probes and springs run on rows, where they read the trial.
     let has_springs = stretches_springs(memory) || bends_springs(memory);
     let is_read = has_springs || probes_contacts(memory);
     for first in (0..count).step_by(V::LEN) {
         let direction: Vec3<S, V> = solve.vector(simd, DIRECTION, first);
         let moved = solve.vector(simd, MOVE, first).add(direction.mul(step));
+        // The residual is taken as linear along d: with f = step / trial, r <- (1 - f) r + f r1.
         let residual = solve.vector(simd, RESIDUAL, first).mul(kept);
         let residual = residual.add(solve.vector(simd, TRIAL_RESIDUAL, first).mul(taken));
+        // d <- r + beta d (Polak-Ribiere); next trial: u + s d
         let next_direction = residual.mul(renewed).add(direction.mul(mixed));
         let next = moved.add(next_direction.mul(trial));
         solve.set_vector(MOVE, first, moved);
@@ -655,7 +683,7 @@ pub(crate) fn take_steps<S: Simd, V: Lanes<S>>(
     }
 }
 
-/// Moves particles to where the solve has found them to be.
+/// Ends a step: moves particles by their solved displacements.
 #[inline(always)]
 pub(crate) fn end_solves<S: Simd, V: Lanes<S>>(
     simd: S,
@@ -676,10 +704,13 @@ pub(crate) fn end_solves<S: Simd, V: Lanes<S>>(
         let depth = max(reach - normal.dot(moved), splat(0.0));
         let strength =
             splat(constants.contact_stiffness) * splat(constants.step_square) * inverse_mass;
+        // h^2 w kc depth, scaled from the length of a part to that of the whole step.
         let push = strength * depth * (splat(constants.split) * splat(constants.split));
         store_rows(memory, planes, first, count, normal.with(push));
         let before = Vec3::xyz(rows_of(simd, first, count, |i| memory.load_previous(i)));
         if constants.split > 1.0 {
+            // A step in n parts ends with the velocity of the last part: the previous position lies
+            // n displacements back.
             let back = moved.mul(splat(constants.split - 1.0));
             add_to_previous(simd, memory, first, count, back.neg());
         }
