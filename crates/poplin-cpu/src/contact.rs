@@ -1,10 +1,11 @@
-//! `poplin_reference::contact` in lanes, by lists of neighbours, which are kept from pass to pass while no two rows can have come
-//! close unseen.
+//! Collision between cloths: wide form of `poplin_reference::contact` with neighbor lists, which
+//! are kept from pass to pass until two rows can have come close without being listed.
 //!
-//! The mirror sorts the rows into a grid in every pass and searches it twice. Here a search lists for every row of a cloth that
-//! meets another which rows of other cloths may touch it, and the passes read the lists, over iterations and frames. What
-//! touches is brought into the order in which the mirror meets it, so that all sums are the mirror's. Rows of cloths that meet
-//! nobody are not even brought to the world: only their bounds are.
+//! The reference sorts the rows into a grid in every pass and searches it twice. Here, a search
+//! lists for every row of a colliding cloth which rows of other cloths may touch it, and passes
+//! read these lists over iterations and frames. Contacts are sorted into the order of the
+//! reference, so that all sums are bit-identical. Rows of cloths that meet no other cloth are not
+//! transformed to world space: only their bounds are computed.
 
 use std::ops::Range;
 
@@ -20,78 +21,79 @@ use crate::near::{Grid, MAX_CELL, Watch, cell_key, sort_few};
 use crate::team::in_lanes;
 use crate::vector::Vec3;
 
-/// Rows of a block: what a thread does at a time.
+/// Rows of a block: the unit of work of a thread.
 const BLOCK: usize = 256;
 
-/// Another row that may touch the one of a list, by its index among the followed rows, and the square of the distance at which
-/// both touch \[m^2\].
+/// Candidate of a contact pair: the index of the other row among the followed rows, and the squared
+/// contact distance \[m^2\].
 #[derive(Debug, Clone, Copy, Default)]
 struct Candidate {
     index: u32,
     square: f32,
 }
 
-/// What is found for the rows of a block.
+/// Lists, contacts and results of the rows of a block.
 #[derive(Debug, Clone, Default)]
 struct Block {
-    /// Where the list of each row ends.
+    /// End of the candidate list of each row.
     ends: Vec<u32>,
     candidates: Vec<Candidate>,
-    /// Where the contacts of each row end.
+    /// End of the contacts of each row.
     contact_ends: Vec<u32>,
-    /// Both rows of each contact.
+    /// Both rows of each contact pair.
     firsts: Vec<u32>,
     seconds: Vec<u32>,
-    /// What each contact pushes the first row by, and what friction adds.
+    /// Push and friction displacement of the first row of each contact \[m\].
     pushes: Vec<[f32; 4]>,
     drags: Vec<[f32; 4]>,
-    /// Sleeping cloths that are woken.
+    /// Sleeping cloths that contacts wake.
     woken: Vec<u32>,
-    /// Working memory of a search.
+    /// Scratch memory of a search.
     found: Vec<u32>,
 }
 
-/// The values of a cloth on which lists depend.
+/// Values of a cloth that lists depend on.
 type Key = [u32; 5];
 
 fn key(cloth: &ContactCloth) -> Key {
     [cloth.row_begin, cloth.particle_count, cloth.group, cloth.mask, cloth.radius.to_bits()]
 }
 
-/// Particles of cloths that meet others, one after the other.
+/// Particles of the cloths that meet other cloths, cloth after cloth.
 #[derive(Debug, Clone, Default)]
 struct Rows {
-    /// Cloth of each row, and its particle.
+    /// Cloth index and particle index of each row.
     slots: Vec<u32>,
     particles: Vec<u32>,
-    /// Position in the world \[m\] and inverse mass [1/kg].
+    /// World position \[m\] and inverse mass [1/kg].
     now: Vec<[f32; 4]>,
-    /// Motion of the last iteration \[m\] and radius \[m\].
+    /// Displacement in the last iteration \[m\] and radius \[m\].
     motions: Vec<[f32; 4]>,
-    /// Key of its cell in the mirror's grid.
+    /// Key of the cell in the grid of the reference.
     cells: Vec<u64>,
 }
 
-/// The passes of collision between cloths, with lists of what may touch.
+/// Passes of collision between cloths, with neighbor lists.
 #[derive(Debug, Default)]
 pub struct ContactLists {
-    /// Which cloths meet; and all passes where rounding would part neighbours.
+    /// Reference passes: find the cloths that meet, and replace the lists where rounding would
+    /// separate neighbors.
     mirror: ContactMemory,
     watch: Watch,
     grid: Grid,
-    /// The cloths for which the lists were made.
+    /// Keys of the cloths that the lists were made for.
     keys: Vec<Key>,
-    /// First row of each cloth that met another at the search: their rows are followed.
+    /// First row of each cloth that met another one at the last search; only these are followed.
     begins: Vec<Option<u32>>,
     rows: Rows,
     blocks: Vec<Block>,
-    /// Contacts of each row.
+    /// Number of contacts of each row.
     counts: Vec<u32>,
-    /// What each row is pushed by in the local space of its cloth \[m\].
+    /// Push of each row in the local space of its cloth \[m\].
     pushes: Vec<[f32; 4]>,
 }
 
-/// What all blocks read.
+/// Read-only inputs of all blocks.
 #[derive(Clone, Copy)]
 struct Shared<'a> {
     parameters: &'a ContactParameters,
@@ -102,7 +104,7 @@ struct Shared<'a> {
 
 // ---- from particles to rows ----
 
-/// The matrix of these columns and what is added to its products.
+/// Affine transform: three columns of a matrix and a translation.
 struct Affine<S: Simd>([f32x4<S>; 4]);
 
 impl<S: Simd> Affine<S> {
@@ -112,7 +114,8 @@ impl<S: Simd> Affine<S> {
         Self([load(0), load(1), load(2), load(3)])
     }
 
-    /// Product with a vector, in the order of the mirror, with nothing added.
+    /// Product of the matrix and a vector, without translation, in the order of operations of the
+    /// reference.
     #[inline(always)]
     fn rotate(&self, simd: S, v: &[f32; 4]) -> f32x4<S> {
         let splat = |k: usize| f32x4::splat(simd, v[k]);
@@ -125,13 +128,13 @@ impl<S: Simd> Affine<S> {
     }
 }
 
-/// Lowest and highest corner of a cloth \[m\]; none if a coordinate is no number or infinite.
+/// World bounds of a cloth \[m\], or `None` if a coordinate is NaN or infinite.
 #[inline(always)]
 fn bounds<S: Simd>(simd: S, cloth: &ContactCloth, current: &[[f32; 4]]) -> Option<[[f32; 4]; 2]> {
     let to_world = Affine::new(simd, [&cloth.axis_x, &cloth.axis_y, &cloth.axis_z, &cloth.origin]);
     let mut low = f32x4::splat(simd, f32::INFINITY);
     let mut high = f32x4::splat(simd, f32::NEG_INFINITY);
-    // No number if a coordinate is none or infinite.
+    // 0 * x is NaN for NaN and infinite x: a sum other than 0 shows that one was there.
     let zero = f32x4::splat(simd, 0.0);
     let mut nothing = zero;
     for row in current {
@@ -147,7 +150,8 @@ fn bounds<S: Simd>(simd: S, cloth: &ContactCloth, current: &[[f32; 4]]) -> Optio
     (zeros[..3] == [0.0; 3]).then_some([low_row, high_row])
 }
 
-/// The rows of some particles of a cloth that follow one another, and their motion.
+/// Computes the rows of consecutive particles of a cloth: world position, inverse mass,
+/// displacement and radius.
 #[inline(always)]
 fn gather_rows<S: Simd>(
     simd: S,
@@ -167,6 +171,7 @@ fn gather_rows<S: Simd>(
             let mut moved = *current;
             (f32x4::from_slice(simd, current) - f32x4::from_slice(simd, previous))
                 .store_slice(&mut moved);
+            // Motion in world space: that in local space plus that of the cloth's frame.
             let own = to_world.rotate(simd, &moved);
             (own + of_frame.apply(simd, previous)).store_slice(motion);
         }
@@ -174,7 +179,7 @@ fn gather_rows<S: Simd>(
     }
 }
 
-/// The square of the distance of two rows, with the rounding of the mirror \[m^2\].
+/// Squared distance of two rows, with the rounding of the reference \[m^2\].
 #[inline(always)]
 fn square_between(a: &[f32; 4], b: &[f32; 4]) -> f32 {
     let between = [a[0] - b[0], a[1] - b[1], a[2] - b[2]];
@@ -183,7 +188,7 @@ fn square_between(a: &[f32; 4], b: &[f32; 4]) -> f32 {
 
 // ---- lists ----
 
-/// The rows of a block in a search.
+/// Arguments of a search for one block.
 struct Search<'a> {
     shared: Shared<'a>,
     grid: &'a Grid,
@@ -191,7 +196,7 @@ struct Search<'a> {
     block: &'a mut Block,
 }
 
-/// Makes the lists of some indices.
+/// Lists the candidates of a range of rows.
 #[inline(always)]
 fn list<S: Simd, V: Lanes<S>>(simd: S, search: &mut Search<'_>, indices: Range<u32>) {
     let &mut Search { shared: Shared { cloths, mirror, rows, .. }, grid, margin, .. } = search;
@@ -207,6 +212,7 @@ fn list<S: Simd, V: Lanes<S>>(simd: S, search: &mut Search<'_>, indices: Range<u
             let other = grid.points()[slot as usize];
             if wants(cloths, rows.slots[index], rows.slots[other as usize]) {
                 let distance = radius + rows.motions[other as usize][3];
+                // Slightly longer, against rounding of the squared distance.
                 let reach = 1.0001 * (distance + margin);
                 if square_between(own, &rows.now[other as usize]) <= reach * reach {
                     let square = distance * distance;
@@ -220,17 +226,17 @@ fn list<S: Simd, V: Lanes<S>>(simd: S, search: &mut Search<'_>, indices: Range<u
 
 // ---- contacts ----
 
-/// A block in a pass.
+/// Arguments of a pass for one block.
 struct Pass<'a> {
     shared: Shared<'a>,
     counts: &'a [u32],
     block: &'a mut Block,
-    /// What is found for its indices.
+    /// Pushes of the rows of the block.
     pushes: &'a mut [[f32; 4]],
 }
 
 impl Block {
-    /// Finds what touches each row from `begin` on, in the order of the mirror, and counts it.
+    /// Finds and counts the contacts of each row from `begin` on, in the order of the reference.
     fn touch(&mut self, shared: &Shared<'_>, begin: usize, counts: &mut [u32]) {
         let &Shared { cloths, mirror, rows, .. } = shared;
         let Rows { slots, now, motions, cells, .. } = rows;
@@ -253,20 +259,21 @@ impl Block {
             let touched = &mut self.seconds[first..];
             if !touched.is_empty() {
                 if own[3] > 0.0 {
-                    // Rows of cells along x, in a row cell by cell, in a cell by row.
+                    // Order of the reference: cells along z, y, x; within a cell by row.
                     sort_few(touched, |&other| key(other));
                 } else {
                     let farthest = |&other: &u32| {
                         let [x, y, z, _] = motions[other as usize].map(f32::abs);
                         x.max(y.max(z))
                     };
+                    // A sleeping cloth wakes if a touching row moves farther than the threshold.
                     let threshold = cloths[slot].wake_distance;
                     if mirror.is_held[slot]
                         && touched.iter().any(|other| farthest(other) > threshold)
                     {
                         self.woken.push(slot as u32);
                     }
-                    // What does not move needs neither pushes nor their average.
+                    // Rows without inverse mass need neither pushes nor their number.
                     self.seconds.truncate(first);
                 }
             }
@@ -284,7 +291,7 @@ impl Block {
         self.drags.resize(self.firsts.len(), [0.0; 4]);
     }
 
-    /// Bytes of its vectors.
+    /// Size of its vectors \[bytes\].
     fn size(&self) -> usize {
         let indices = [&self.ends, &self.contact_ends, &self.firsts, &self.seconds, &self.found];
         4 * (indices.map(Vec::capacity).iter().sum::<usize>() + self.woken.capacity())
@@ -293,7 +300,8 @@ impl Block {
     }
 }
 
-/// What all contacts of a block push their rows by, from index `indices.start` on, in the local space of their cloths.
+/// Computes the pushes of all contacts of a block and sums them per row, from row `indices.start`
+/// on, in the local space of each cloth.
 #[inline(always)]
 fn push<S: Simd, V: Lanes<S>>(simd: S, pass: &mut Pass<'_>, indices: Range<u32>) {
     let Shared { parameters, cloths, rows: Rows { slots, now, motions, .. }, .. } = pass.shared;
@@ -310,18 +318,22 @@ fn push<S: Simd, V: Lanes<S>>(simd: S, pass: &mut Pass<'_>, indices: Range<u32>)
         for lane in 0..V::LEN {
             let (i, j) = (first(lane), second(lane));
             aside[lane] = if i < j { 1.0 } else { -1.0 };
+            // Pushes are averaged over the contacts of the row that has more of them.
             contacts[lane] = counts[i].max(counts[j]).max(1) as f32;
         }
         let [aside, contacts] = [aside, contacts].map(|row| V::from_slice(simd, &row[..V::LEN]));
         let delta = Vec3::<S, V>::xyz(own).sub(Vec3::xyz(other));
         let square = delta.dot(delta);
         let length = square.sqrt();
+        // push = stiffness overlap n w_a / (w_a + w_b) / contacts
         let overlap = own_motion[3] + other_motion[3] - length;
         let is_apart = splat(MIN_SQUARE).simd_lt(square);
+        // Coincident rows part along y, the one with the lower index upwards.
         let up = Vec3::new(splat(0.0), aside, splat(0.0));
         let normal = delta.div(length).or(is_apart, up);
         let fraction = own[3] / (own[3] + other[3]) / contacts;
         let relative = Vec3::xyz(other_motion).sub(Vec3::xyz(own_motion));
+        // Friction removes a fraction of the tangential relative motion.
         let along = relative.sub(normal.mul(relative.dot(normal)));
         let push = normal.mul(splat(parameters.stiffness) * overlap * fraction);
         let drag = along.mul(splat(parameters.friction) * fraction);
@@ -339,13 +351,14 @@ fn push<S: Simd, V: Lanes<S>>(simd: S, pass: &mut Pass<'_>, indices: Range<u32>)
         }
         push.store_slice(sum);
         let cloth = &cloths[slots[index as usize] as usize];
+        // The inverse of a rotation is its transpose: dot products with the axes.
         let along = |axis: &[f32; 4]| axis[0] * sum[0] + axis[1] * sum[1] + axis[2] * sum[2];
         *sum = [along(&cloth.axis_x), along(&cloth.axis_y), along(&cloth.axis_z), 0.0];
     }
 }
 
 impl ContactLists {
-    /// Finds the bounds of all cloths; false if some have none.
+    /// Computes the bounds of all cloths. Returns false if a position is not finite.
     fn bound(&mut self, level: Level, cloths: &[ContactCloth], bodies: &[ContactBody<'_>]) -> bool {
         let mirror = &mut self.mirror;
         mirror.widest = cloths.iter().map(|cloth| cloth.radius).fold(0.0, f32::max);
@@ -363,7 +376,7 @@ impl ContactLists {
         .reduce(|| true, |a, b| a & b)
     }
 
-    /// Whether the lists were made for these cloths and hold everything that meets now.
+    /// Tests whether the lists were made for these cloths and cover all that meet now.
     fn fits(&self, cloths: &[ContactCloth]) -> bool {
         let is_listed = |(begin, is_met): (&Option<u32>, &bool)| begin.is_some() || !is_met;
         self.watch.is_on()
@@ -371,7 +384,7 @@ impl ContactLists {
             && self.begins.iter().zip(&self.mirror.is_met).all(is_listed)
     }
 
-    /// Follows the rows of the cloths that meet now.
+    /// Selects the rows of the cloths that meet now, and drops the lists.
     fn follow(&mut self, cloths: &[ContactCloth]) {
         self.watch.end();
         self.keys.clear();
@@ -397,7 +410,7 @@ impl ContactLists {
         self.pushes.resize(count, [0.0; 4]);
     }
 
-    /// Brings the followed rows to the world.
+    /// Transforms the followed rows to world space.
     fn gather(
         &mut self,
         level: Level,
@@ -412,6 +425,7 @@ impl ContactLists {
         let blocks = blocks.zip(cells.par_chunks_mut(BLOCK)).zip(indices);
         blocks.for_each(|(((now, mut motions), cells), (slots, mut particles))| {
             let mut rows = &mut *now;
+            // A block can hold the end of one cloth and the begin of the next.
             for run in slots.chunk_by(|a, b| a == b) {
                 let (slot, begin) = (run[0] as usize, particles[0] as usize);
                 let (own_now, own_motions);
@@ -429,7 +443,8 @@ impl ContactLists {
         });
     }
 
-    /// Makes lists that reach a margin further than what touches; false if rows are too far away for that.
+    /// Lists all pairs within the contact distance plus `margin` \[m\]. Returns false if rows are
+    /// too far from the origin for that.
     fn search(
         &mut self,
         level: Level,
@@ -453,7 +468,8 @@ impl ContactLists {
         true
     }
 
-    /// Has lists of all that may touch now; false if rows are too far away for that.
+    /// Renews the lists if they no longer cover all pairs that may touch. Returns false if rows are
+    /// too far from the origin for that.
     fn update(
         &mut self,
         level: Level,
@@ -461,8 +477,9 @@ impl ContactLists {
         cloths: &[ContactCloth],
         bodies: &[ContactBody<'_>],
     ) -> bool {
-        // Nearer, cells of rows that touch adjoin in the mirror's grid, too: two products are rounded to multiples of at most
-        // 1/256, or 1/512 of one of them, and differ by at most 1/1.001 before.
+        // Below this limit, rows that touch lie in adjacent cells of the reference grid, too: two
+        // products are rounded to multiples of at most 1/256, or 1/512 of one of them, and differ
+        // by at most 1/1.001 before rounding.
         let is_far = |farthest: f32| farthest * parameters.cell_scale >= 0.99 * MAX_CELL;
         let fits = self.fits(cloths);
         if !fits {
@@ -476,14 +493,14 @@ impl ContactLists {
         }
         let margin = watch.next_margin(2.0 * self.mirror.widest, drift.as_ref());
         if fits {
-            // Others may have come or gone.
+            // Different cloths may meet now.
             self.follow(cloths);
             self.gather(level, parameters, cloths, bodies);
         }
         self.search(level, parameters, cloths, margin) && !is_far(self.watch.farthest())
     }
 
-    /// Pushes apart what touches now.
+    /// Finds the contacts of this pass and pushes their rows apart.
     fn push_apart(
         &mut self,
         level: Level,
