@@ -480,11 +480,11 @@ const FEW_NODES: u32 = 32;
 /// Location of the current state of a batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Location {
-    /// In the rows of the cloths, where stages without a batch form run on each cloth.
+    /// State in the rows of the cloths, where stages without a batch form run on each cloth.
     Rows,
-    /// In the columns of the batch.
+    /// State in the columns of the batch.
     Columns,
-    /// In rows and columns alike.
+    /// Same state in rows and columns.
     Everywhere,
 }
 

@@ -259,7 +259,7 @@ impl Block {
             let touched = &mut self.seconds[first..];
             if !touched.is_empty() {
                 if own[3] > 0.0 {
-                    // Order of the reference: cells along z, y, x; within a cell by row.
+                    // Order of the reference: cells by z, then y, then x; within a cell by row.
                     sort_few(touched, |&other| key(other));
                 } else {
                     let farthest = |&other: &u32| {

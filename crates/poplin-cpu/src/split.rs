@@ -11,8 +11,8 @@
 //! 1. A part runs the tasks of one loop, all of them [`is_splittable`], for its own items. A
 //!    [`Post`] ends when all parts that were taken are done, so parts only run beside parts of the
 //!    same loop.
-//! 2. Of two items of such a loop, none writes a row that the other reads or writes. The schedule
-//!    promises this to the lanes of a GPU. By task:
+//! 2. Of two items of such a loop, neither writes a row that the other reads or writes. The
+//!    schedule promises this to the lanes of a GPU. By task:
 //!    - Tasks of particles only write `current`, `previous` and the mesh memory (`scratch`) of
 //!      their own particle and read no other particle's. A chunk is a run of particles with its own
 //!      rows of `scratch`.
@@ -176,7 +176,8 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Waits until a condition holds: spins for [`PATIENCE`] rounds, then yields to the scheduler in each.
+/// Waits until a condition holds: spins for [`PATIENCE`] rounds, then yields to the scheduler in
+/// each.
 fn wait_until(holds: impl Fn() -> bool) {
     let mut rounds = 0;
     while !holds() {

@@ -1,4 +1,5 @@
-//! Shapes, a particle per lane. What the shapes of an iteration are lies in a table that is made once for all particles.
+//! Collision with spheres, capsules, convexes and boxes, one particle per lane. The colliders of an
+//! iteration are tabulated once for all particles.
 
 use std::marker::PhantomData;
 use std::ops::Range;
@@ -14,27 +15,28 @@ use super::particles::{Particles, blocks_of};
 use crate::lanes::{Lanes, MAX_LANES, max};
 use crate::vector::Vec3;
 
-/// Particles whose cloths meet shapes.
+/// Particles whose cloths collide with shapes.
 pub(crate) trait Colliding<S: Simd, V: Lanes<S>>: Particles<S, V> {
-    /// Lanes for which a table has values of their own: all, or 1 if the shapes of all lanes are the same.
+    /// Number of values per table entry: one per lane, or 1 if all lanes have the same colliders.
     const LANES: usize;
 
-    /// What culls shapes that no lane of a block can touch.
+    /// Bounds that cull shapes which no lane of a block can touch.
     type Bounds;
 
-    /// The cloth in a lane.
+    /// Cloth in a lane.
     fn cloth(&self, lane: usize) -> &ClothMemory<'_>;
 
-    /// Number k of the table.
+    /// Loads entry `k` of the table.
     fn number(simd: S, table: &[f32], k: usize) -> V;
 
-    /// Row in the table of the shape that is the `rank`-th leaf of its tree.
+    /// Table row of the shape that is the `rank`-th leaf of its tree.
     fn row_of(item: u32, rank: usize) -> usize;
 
-    /// The bounds of particles in all lanes.
+    /// Bounds of the particles in all lanes.
     fn bounds(x: Vec3<S, V>) -> Self::Bounds;
 
-    /// The next shape of a tree that may touch something, of so many: its row in the table.
+    /// Returns the table row of the next shape of a tree that may touch a particle, of `count`
+    /// shapes. `node` is the state of the walk.
     fn next(
         &self,
         tree: [u32; 2],
@@ -44,7 +46,7 @@ pub(crate) trait Colliding<S: Simd, V: Lanes<S>>: Particles<S, V> {
     ) -> Option<usize>;
 }
 
-/// Bounds of the positions in all lanes, of those that are numbers.
+/// Bounds of the positions in all lanes, NaN ignored.
 #[inline(always)]
 pub(crate) fn bounds_of<S: Simd, V: Lanes<S>>(x: Vec3<S, V>) -> [[f32; 3]; 2] {
     let Vec3 { x, y, z, .. } = x;
@@ -53,7 +55,8 @@ pub(crate) fn bounds_of<S: Simd, V: Lanes<S>>(x: Vec3<S, V>) -> [[f32; 3]; 2] {
     [low, high]
 }
 
-/// One cloth.
+/// Collider tables with one value for all lanes, whose particles belong to one cloth; trees cull
+/// shapes.
 impl<S: Simd, V: Lanes<S>> Colliding<S, V> for ClothMemory<'_> {
     const LANES: usize = 1;
 
@@ -92,27 +95,27 @@ impl<S: Simd, V: Lanes<S>> Colliding<S, V> for ClothMemory<'_> {
     }
 }
 
-/// The nodes of a tree that are leaves: row in the inputs and item + 1.
+/// Leaves of a tree: input row of the node, and item + 1.
 #[inline(always)]
 fn leaves(memory: &ClothMemory<'_>, [tree, count]: [u32; 2]) -> impl Iterator<Item = (u32, u32)> {
     let nodes = (0..count).map(move |node| tree + 2 * node);
     nodes.map(|row| (row, memory.node_item(row))).filter(|(_, item)| *item != 0)
 }
 
-/// Factor on the friction of a shape.
+/// Friction factor of a shape.
 fn friction_factor(memory: &ClothMemory<'_>, shape: u32) -> f32 {
     let begin = memory.cloth.colliders.friction_factor_begin;
     if begin == NO_OFFSET { 1.0 } else { f32::from_bits(memory.load_index(begin + shape)) }
 }
 
-/// The row of a shape in a table for particles P.
+/// Table row of a shape, for particles `P`.
 struct Row<'a, P> {
     numbers: &'a [f32],
     particles: PhantomData<P>,
 }
 
 impl<'a, P> Row<'a, P> {
-    /// Shape k of a table with rows of so many numbers.
+    /// Returns row `k` of a table with `width` entries per row.
     #[inline(always)]
     fn new<S: Simd, V: Lanes<S>>(table: &'a [f32], k: usize, width: usize) -> Self
     where
@@ -130,7 +133,7 @@ impl<'a, P> Row<'a, P> {
         P::number(simd, self.numbers, k)
     }
 
-    /// Numbers k to k + 2.
+    /// Loads entries `k` to `k + 2`.
     #[inline(always)]
     fn vector<S: Simd, V: Lanes<S>>(&self, simd: S, k: usize) -> Vec3<S, V>
     where
@@ -139,7 +142,7 @@ impl<'a, P> Row<'a, P> {
         Vec3::new(self.number(simd, k), self.number(simd, k + 1), self.number(simd, k + 2))
     }
 
-    /// The bits of number k in a lane.
+    /// Bits of entry `k` in a lane.
     #[inline(always)]
     fn bits<S: Simd, V: Lanes<S>>(&self, k: usize, lane: usize) -> u32
     where
@@ -148,7 +151,7 @@ impl<'a, P> Row<'a, P> {
         self.numbers[k * P::LANES + lane.min(P::LANES - 1)].to_bits()
     }
 
-    /// Whether x lies in the box of the leaf whose corners begin at number k.
+    /// Tests whether `x` lies in the bounding box whose corners begin at entry `k`.
     #[inline(always)]
     fn holds<S: Simd, V: Lanes<S>>(&self, simd: S, k: usize, x: Vec3<S, V>) -> V::Mask
     where
@@ -164,13 +167,13 @@ impl<'a, P> Row<'a, P> {
     }
 }
 
-/// Writes the row of shape k for a lane.
+/// Writes row `k` for a lane.
 fn write<const N: usize>(table: &mut [f32], k: usize, [lane, lanes]: [usize; 2], row: [f32; N]) {
     let columns = table[k * N * lanes..][..N * lanes].chunks_exact_mut(lanes);
     columns.zip(row).for_each(|(column, number)| column[lane] = number);
 }
 
-/// Joins parts of a row.
+/// Concatenates the parts of a row.
 fn join<const N: usize>(parts: &[&[f32]]) -> [f32; N] {
     let mut row = [0.0; N];
     let numbers = parts.iter().flat_map(|part| part.iter());
@@ -180,14 +183,16 @@ fn join<const N: usize>(parts: &[&[f32]]) -> [f32; N] {
 
 // ---- capsules and spheres ----
 
-/// Values of a capsule: center, axis, slope, radius, half its length; the square of the cosine, how far its first end moved
-/// in this iteration and how much farther the second, the factor on friction and both corners of its leaf.
+/// Entries of a capsule: center, axis, slope, radius, half length, squared cosine, displacement of
+/// its first end in this iteration, additional displacement of the second end, friction factor, and
+/// both corners of its leaf.
 const CAPSULE_NUMBERS: usize = 23;
 
-/// Values of a sphere: center and radius; its index as bits, how far it moved, the factor on friction and both corners.
+/// Entries of a sphere: center, radius, index as bits, displacement in this iteration, friction
+/// factor, and both corners of its leaf.
 const SPHERE_NUMBERS: usize = 15;
 
-/// Corners of the node of a tree whose two rows begin at `row`.
+/// Corners of the tree node whose two rows begin at `row`.
 fn corners(memory: &ClothMemory<'_>, row: u32) -> [f32; 6] {
     let [low, high] = [memory.input_row(row), memory.input_row(row + 1)];
     [low[0], low[1], low[2], high[0], high[1], high[2]]
@@ -220,7 +225,7 @@ fn sphere_row(memory: &ClothMemory<'_>, node: u32, item: u32) -> [f32; SPHERE_NU
     ])
 }
 
-/// The trees of capsules and spheres.
+/// Trees of capsules and spheres: begin and node count.
 #[inline(always)]
 fn trees(memory: &ClothMemory<'_>) -> [[u32; 2]; 2] {
     let shapes = &memory.cloth.colliders;
@@ -230,7 +235,7 @@ fn trees(memory: &ClothMemory<'_>) -> [[u32; 2]; 2] {
     ]
 }
 
-/// Makes the table of the capsules and spheres of all lanes; returns how many a lane has at most.
+/// Tabulates the capsules and spheres of all lanes. Returns the largest number of each in a lane.
 fn tabulate<S: Simd, V: Lanes<S>, P: Colliding<S, V>>(
     particles: &P,
     table: &mut Vec<f32>,
@@ -243,7 +248,7 @@ fn tabulate<S: Simd, V: Lanes<S>, P: Colliding<S, V>>(
         }
     }
     let capsule_len = CAPSULE_NUMBERS * P::LANES * counts[0];
-    // A shape that a lane does not have is nowhere: its leaf has no inside.
+    // Missing shapes are NaN: their bounding boxes contain nothing.
     table.clear();
     table.resize(capsule_len + SPHERE_NUMBERS * P::LANES * counts[1], f32::NAN);
     let (capsules, spheres) = table.split_at_mut(capsule_len);
@@ -262,7 +267,7 @@ fn tabulate<S: Simd, V: Lanes<S>, P: Colliding<S, V>>(
     counts
 }
 
-/// Adds the exits of particles at x through the side of a capsule.
+/// Adds the displacements of particles at `x` out of a capsule through its side.
 #[inline(always)]
 fn touch_capsule<S: Simd, V: Lanes<S>, P: Colliding<S, V>>(
     simd: S,
@@ -277,6 +282,7 @@ fn touch_capsule<S: Simd, V: Lanes<S>, P: Colliding<S, V>>(
     let slope: V = capsule.number(simd, 6);
     let half_length: V = capsule.number(simd, 8);
     let along = d.dot(axis);
+    // Tapered capsule: its radius is linear along the axis, r(t) = t slope + r.
     let radius = max(along * slope + capsule.number(simd, 7), zero);
     let across_square = max(d.dot(d) - along * along, splat(EPSILON));
     let is_in = zero.simd_lt(half_length) & across_square.simd_lt(radius * radius);
@@ -284,6 +290,8 @@ fn touch_capsule<S: Simd, V: Lanes<S>, P: Colliding<S, V>>(
         return;
     }
     let across = across_square.sqrt();
+    // Foot of the particle on the axis, at right angles to the slanted side; spheres cover both
+    // ends.
     let foot = along + slope * across;
     let is_beyond = foot.simd_lt(-half_length) | half_length.simd_lt(foot);
     let is_in = is_in & !is_beyond & capsule.holds(simd, 17, x);
@@ -291,16 +299,18 @@ fn touch_capsule<S: Simd, V: Lanes<S>, P: Colliding<S, V>>(
         return;
     }
     let cosine_square: V = capsule.number(simd, 9);
+    // Out to the side, along the line from the foot to the particle.
     let exit = d.sub(axis.mul(foot)).mul(cosine_square * (radius / across - splat(1.0)));
+    // Displacement of the capsule at the particle, between those of both ends.
     let fraction = along * splat(0.5) + splat(0.5);
     let travel = capsule.vector(simd, 10).add(capsule.vector(simd, 13).mul(fraction));
     contacts.add(simd, is_in, exit, travel, capsule.number(simd, 16));
 }
 
-/// How much more than the square of a radius the square of a distance may be for the exact test to decide.
+/// Tolerance of the quick test on squared distances, within which the exact test decides.
 const SPHERE_MARGIN: f32 = 1.0001;
 
-/// Adds the exits of particles at x from a sphere, unless a capsule handles them.
+/// Adds the displacements of particles at `x` out of a sphere, unless a capsule covers them.
 #[inline(always)]
 fn touch_sphere<S: Simd, V: Lanes<S>, P: Colliding<S, V>>(
     simd: S,
@@ -315,6 +325,7 @@ fn touch_sphere<S: Simd, V: Lanes<S>, P: Colliding<S, V>>(
     if !square.simd_lt(radius * radius * V::splat(simd, SPHERE_MARGIN)).any_true() {
         return;
     }
+    // slack = 1 - r / |d| < 0 inside; exit = -d slack
     let slack = V::splat(simd, 1.0) - radius / square.sqrt();
     let is_in = slack.simd_lt(V::splat(simd, 0.0)) & sphere.holds(simd, 9, x);
     let mut bits = is_in.to_bitmask();
@@ -336,7 +347,7 @@ fn touch_sphere<S: Simd, V: Lanes<S>, P: Colliding<S, V>>(
     contacts.add(simd, mask, exit, sphere.vector(simd, 5), sphere.number(simd, 8));
 }
 
-/// Pushes particles out of spheres and capsules. `table` is working memory.
+/// Pushes particles out of spheres and capsules. `table` is scratch memory.
 #[inline(always)]
 pub(crate) fn collide_shapes<S: Simd, V: Lanes<S>>(
     simd: S,
@@ -378,14 +389,15 @@ fn push_out_of_shapes<S: Simd, V: Lanes<S>, P: Colliding<S, V>>(
 
 // ---- convexes ----
 
-/// Values of a plane: where it is, then where it was one iteration ago.
+/// Entries of a plane: its current coefficients, then those of the previous iteration.
 const PLANE_NUMBERS: usize = 8;
 
-/// A plane that is never the nearest, and one in front of which is everything.
+/// Padding planes: one that is never the nearest, and one that has every particle in front, so that
+/// the convex is empty.
 const NO_PLANE: [f32; PLANE_NUMBERS] = [0.0, 0.0, 0.0, -3.0e38, 0.0, 0.0, 0.0, -3.0e38];
 const EVERYWHERE: [f32; PLANE_NUMBERS] = [0.0, 0.0, 0.0, 3.0e38, 0.0, 0.0, 0.0, 3.0e38];
 
-/// The planes of the k-th convex that belongs to no body.
+/// Planes of the `k`-th convex that does not belong to a body.
 fn planes(memory: &ClothMemory<'_>, k: u32) -> impl ExactSizeIterator<Item = [f32; PLANE_NUMBERS]> {
     let shapes = &memory.cloth.colliders;
     let convex = memory.load_index(shapes.free_convex_begin + k);
@@ -401,8 +413,8 @@ fn planes(memory: &ClothMemory<'_>, k: u32) -> impl ExactSizeIterator<Item = [f3
     })
 }
 
-/// Makes the table of the convexes of all lanes: their planes, then the factor on friction. Returns how many a lane has at
-/// most, and of how many planes.
+/// Tabulates the convexes of all lanes: their planes, then the friction factor. Returns the largest
+/// number of convexes in a lane and of planes in a convex.
 fn tabulate_convexes<S: Simd, V: Lanes<S>, P: Colliding<S, V>>(
     particles: &P,
     table: &mut Vec<f32>,
@@ -439,7 +451,7 @@ fn tabulate_convexes<S: Simd, V: Lanes<S>, P: Colliding<S, V>>(
     [count as usize, plane_count]
 }
 
-/// Pushes particles out of convexes. `table` is working memory.
+/// Pushes particles out of convexes. `table` is scratch memory.
 #[inline(always)]
 pub(crate) fn collide_convexes<S: Simd, V: Lanes<S>>(
     simd: S,
@@ -467,10 +479,12 @@ fn push_out_of_convexes<S: Simd, V: Lanes<S>, P: Colliding<S, V>>(
         for k in 0..count {
             let convex = Row::<P>::new(table, k, PLANE_NUMBERS * plane_count + 1);
             let (mut distance, mut nearest) = (V::splat(simd, -3.0e38), nothing);
+            // True in every lane: no plane has been tested yet.
             let mut is_in = distance.simd_lt(nothing.x);
             for plane in 0..plane_count {
                 let begin = PLANE_NUMBERS * plane;
                 let normal = convex.vector(simd, begin);
+                // Inside while every height is below 0; the plane with the largest one is nearest.
                 let height = normal.dot(x) + convex.number(simd, begin + 3);
                 let is_nearer = distance.simd_lt(height);
                 distance = is_nearer.select(height, distance);
@@ -481,11 +495,13 @@ fn push_out_of_convexes<S: Simd, V: Lanes<S>, P: Colliding<S, V>>(
                 }
             }
             if is_in.any_true() {
+                // exit = -n height
                 let exit = nearest.neg().mul(distance);
                 let factor = convex.number(simd, PLANE_NUMBERS * plane_count);
                 contacts.add(simd, is_in, exit, nothing, factor);
             }
         }
+        // Deep particles also need the motion of their nearest planes.
         if contacts.is_deep(limit).any_true() {
             for k in 0..count {
                 let convex = Row::<P>::new(table, k, PLANE_NUMBERS * plane_count + 1);
@@ -496,7 +512,7 @@ fn push_out_of_convexes<S: Simd, V: Lanes<S>, P: Colliding<S, V>>(
     }
 }
 
-/// Adds what the nearest plane of a convex advanced towards the particles that are in it.
+/// Adds the advance of the nearest plane of a convex towards the particles inside.
 #[inline(always)]
 fn add_approach<S: Simd, V: Lanes<S>, P: Colliding<S, V>>(
     simd: S,
@@ -523,8 +539,8 @@ fn add_approach<S: Simd, V: Lanes<S>, P: Colliding<S, V>>(
 
 // ---- boxes ----
 
-/// Values of a box: its corner, three faces, how far the corner and three edges moved in this iteration, and the factor on
-/// friction.
+/// Entries of a box: corner, three faces, displacement of the corner and of three edges in this
+/// iteration, and friction factor.
 const BOX_NUMBERS: usize = 28;
 
 fn box_row(memory: &ClothMemory<'_>, k: u32) -> [f32; BOX_NUMBERS] {
@@ -550,7 +566,7 @@ fn box_row(memory: &ClothMemory<'_>, k: u32) -> [f32; BOX_NUMBERS] {
     ])
 }
 
-/// Pushes particles out of boxes. `table` is working memory.
+/// Pushes particles out of boxes. `table` is scratch memory.
 #[inline(always)]
 pub(crate) fn collide_boxes<S: Simd, V: Lanes<S>>(
     simd: S,
@@ -574,7 +590,7 @@ fn push_out_of_boxes<S: Simd, V: Lanes<S>, P: Colliding<S, V>>(
     for lane in 0..P::LANES {
         count = particles.cloth(lane).cloth.colliders.free_box_count.max(count);
     }
-    // A box that a lane does not have has no inside.
+    // Missing boxes are all 0: they have no inside.
     table.clear();
     table.resize(BOX_NUMBERS * P::LANES * count as usize, 0.0);
     for lane in 0..P::LANES {
@@ -598,6 +614,7 @@ fn push_out_of_boxes<S: Simd, V: Lanes<S>, P: Colliding<S, V>>(
                 let normal = shape.vector(simd, 3 + 4 * face);
                 let thickness: V = shape.number(simd, 6 + 4 * face);
                 let depth = normal.dot(d);
+                // A face and its opposite: heights -depth and depth - thickness.
                 let far_height = depth - thickness;
                 let is_nearer = distance.simd_lt(-depth);
                 distance = is_nearer.select(-depth, distance);
@@ -605,6 +622,7 @@ fn push_out_of_boxes<S: Simd, V: Lanes<S>, P: Colliding<S, V>>(
                 let is_nearer = distance.simd_lt(far_height);
                 distance = is_nearer.select(far_height, distance);
                 direction = normal.or(is_nearer, direction);
+                // Displacement of the box at the particle, interpolated from corner and edges.
                 let fraction = zero.simd_lt(thickness).select(depth / thickness, zero);
                 travel = travel.add(shape.vector(simd, 18 + 3 * face).mul(fraction));
                 is_in = distance.simd_lt(zero);

@@ -308,7 +308,8 @@ pub(crate) fn factor_chains<S: Simd, V: Lanes<S>>(
             let minors =
                 Vec3::new(o.y * o.z - o.x * d.z, o.x * o.z - o.y * d.y, o.x * o.y - d.x * o.z);
             let determinant = d.x * cofactors.x + o.x * minors.x + o.y * minors.y;
-            // Without rounding det(D_k) >= 1. Below the limit, only the diagonal of B_k is inverted.
+            // Without rounding det(D_k) >= 1. Below the limit, only the diagonal of B_k is
+            // inverted.
             let is_regular = splat(MIN_DETERMINANT).simd_le(determinant);
             let plain = all_ones.add(scaled);
             let plain = Vec3::new(one / plain.x, one / plain.y, one / plain.z);
