@@ -1,4 +1,4 @@
-//! Reference cases: measured trajectories, format `poplin-case/1`.
+//! Reference cases: measured trajectories, file format `poplin-case/1`.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -15,24 +15,24 @@ use thiserror::Error;
 
 use crate::shape_arrays::ShapeArrays;
 
-/// Why a case could not be read or run.
+/// Error of reading or running a case.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum CaseError {
     /// The file could not be read.
     #[error("{path}: {source}")]
     Io {
-        /// The file.
+        /// Path of the file.
         path: String,
-        /// Why.
+        /// Cause of the error.
         source: std::io::Error,
     },
-    /// The file is not a case.
+    /// The file is not a valid case.
     #[error("{path}: {message}")]
     Format {
-        /// The file.
+        /// Path of the file.
         path: String,
-        /// What is wrong with it.
+        /// Description of the problem.
         message: String,
     },
     /// The simulation rejected the case.
@@ -44,56 +44,56 @@ pub enum CaseError {
     /// The case is not valid.
     #[error(transparent)]
     Model(#[from] poplin_model::ModelError),
-    /// The case uses something that is not implemented yet.
+    /// The case uses a feature that is not implemented.
     #[error("unsupported: {0}")]
     Unsupported(String),
 }
 
-/// A reference case.
+/// Reference case.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Case {
-    /// `poplin-case/1`.
+    /// Format tag: `poplin-case/1`.
     pub format: String,
     /// Name of the case.
     pub name: String,
-    /// `trajectory` or `separation`.
+    /// Comparison mode: `trajectory` or `separation`.
     pub compare: String,
-    /// The cloths.
+    /// Cloths of the case.
     pub cloths: Vec<CaseCloth>,
     /// Events before the first frame.
     pub setup: Vec<Event>,
-    /// The frames.
+    /// Frames of the case.
     pub frames: Vec<CaseFrame>,
-    /// Collision between cloths, if it is on.
+    /// Collision between cloths, if enabled.
     #[serde(default)]
     pub inter_collision: Option<InterCollision>,
     /// Expected states.
     pub expected: Vec<Snapshot>,
 }
 
-/// Collision between cloths in a case. It runs once per frame, after all cloths.
+/// Collision between the cloths of a case. It runs once per frame, after all cloths.
 #[derive(Debug, Clone, Copy, Deserialize)]
 pub struct InterCollision {
-    /// Distance that particles of different cloths keep \[m\].
+    /// Distance kept between particles of different cloths \[m\].
     pub distance: f32,
     /// Fraction of an overlap removed per pass.
     pub stiffness: f32,
-    /// Passes.
+    /// Number of passes per frame.
     pub iterations: u32,
 }
 
-/// A cloth of a case: fabric and particles.
+/// Cloth of a case: fabric and particles.
 #[derive(Debug, Clone, Deserialize)]
 pub struct CaseCloth {
-    /// The fabric, to use as it is.
+    /// Cooked fabric, used as it is.
     pub fabric: CaseFabric,
-    /// x y z w of each particle.
+    /// Position \[m\] and inverse mass [1/kg] of each particle, shape `[particle_count * 4]`.
     pub particles: Vec<f32>,
-    /// x y z w of each previous particle, or the same.
+    /// Previous positions and inverse masses in the same layout; the current ones if absent.
     pub previous_particles: Option<Vec<f32>>,
 }
 
-/// A cooked fabric.
+/// Cooked fabric.
 #[derive(Debug, Clone, Deserialize)]
 pub struct CaseFabric {
     particle_count: u32,
@@ -113,7 +113,7 @@ struct CasePhase {
     kind: PhaseKind,
 }
 
-/// How a phase of a case is solved.
+/// Solver settings of a phase.
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct CasePhaseConfig {
@@ -129,7 +129,7 @@ impl CasePhaseConfig {
         let Self { phase: _, stiffness, stiffness_multiplier, compression_limit, stretch_limit } =
             self;
         PbdPhase {
-            // What was measured solves edges one by one.
+            // The measured program solves edges one by one.
             fiber_solver: Some(FiberSolver::GaussSeidel),
             stiffness,
             stiffness_multiplier,
@@ -139,66 +139,69 @@ impl CasePhaseConfig {
     }
 }
 
-/// The settings of position-based dynamics, which all cases are solved with.
+/// PBD settings of a cloth; all cases are solved with PBD.
 fn pbd(config: &mut ClothConfig) -> Result<&mut Pbd, CaseError> {
     let unsupported = || CaseError::Unsupported("a solver other than pbd".into());
     config.solver.as_pbd_mut().ok_or_else(unsupported)
 }
 
-/// Something set before a frame.
+/// Setting that changes before a frame.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Event {
-    /// The cloth.
+    /// Index of the cloth.
     #[serde(default)]
     pub cloth: usize,
-    /// What is set.
+    /// Name of the setting.
     pub set: String,
-    /// Its value or values.
+    /// Value or values of the setting.
     #[serde(flatten)]
     pub fields: Map<String, Value>,
 }
 
-/// One frame of a case.
+/// Frame of a case.
 #[derive(Debug, Clone, Deserialize)]
 pub struct CaseFrame {
-    /// Its length \[s\].
+    /// Length of the frame \[s\].
     pub dt: f32,
-    /// Events before it.
+    /// Events before the frame.
     #[serde(default)]
     pub events: Vec<Event>,
 }
 
-/// An expected state.
+/// Expected state.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Snapshot {
-    /// After this many frames.
+    /// Number of frames before this state.
     pub frame: usize,
-    /// Largest distance to the measured particles \[m\]; none where order decides the details.
+    /// Largest allowed distance from the measured positions \[m\]; `None` where the order of
+    /// operations decides the details.
     #[serde(default)]
     pub tolerance_m: Option<f32>,
-    /// x y z w of each particle, per cloth.
+    /// Position \[m\] and inverse mass [1/kg] of each particle, per cloth.
     pub particles: Option<Vec<Vec<f32>>>,
-    /// Passed tests for rest, per cloth.
+    /// Number of passed rest tests, per cloth.
     #[serde(default)]
     pub sleep_pass_count: Option<Vec<u32>>,
-    /// Whether each cloth sleeps.
+    /// Sleep state of each cloth.
     #[serde(default)]
     pub asleep: Option<Vec<bool>>,
-    /// Distance that particles are kept apart \[m\].
+    /// Distance that collision keeps between particles \[m\].
     #[serde(default)]
     pub collision_distance_m: Option<f32>,
-    /// Mean of all particles of all cloths \[m\].
+    /// Mean position of all particles of all cloths \[m\].
     #[serde(default)]
     pub center_of_mass: Option<[f32; 3]>,
 }
 
-/// Reach of continuous collision in the cases \[radii\]. The program that measured sorts shapes into a coarse grid and tries a
-/// particle only against those whose sweep meets the cell in which it ends. In `ccd_sphere_small` it so misses a particle that
-/// ends 0.2 radii away, in `ccd_capsule` it finds one at 0.13.
+/// Reach of continuous collision in the cases \[radii\]. The measured program sorts shapes into a
+/// coarse grid and tests a particle only against shapes whose sweep meets the cell in which the
+/// particle ends. In `ccd_sphere_small` it therefore misses a particle that ends 0.2 radii away; in
+/// `ccd_capsule` it finds one at 0.13.
 const MEASURED_REACH: f32 = 1.0 / 6.0;
 
-/// Friction slop of the cases \[m\]: the program that measured adds the f32 epsilon to squared pushes and displacements. At 120 Hz that
-/// takes off a tenth of the friction of cloth at rest, at 300 Hz two thirds.
+/// Friction slop of the cases \[m\]: the measured program adds the f32 epsilon to squared pushes
+/// and displacements. At 120 Hz this removes a tenth of the friction of cloth at rest, at 300 Hz
+/// two thirds.
 const MEASURED_SLOP: f32 = 3.452_67e-4;
 
 fn rows<const N: usize>(values: &[f32]) -> Vec<[f32; N]> {
@@ -238,7 +241,8 @@ impl Case {
     /// [`CaseError`] if the file cannot be read or is not a `poplin-case/1`.
     pub fn load(path: &Path) -> Result<Self, CaseError> {
         let mut case: Self = read_json(path, "poplin-case/1")?;
-        // A case may name the planes of its convexes before there are any.
+        // A case may define convexes before their planes: move them to the frame that sets the
+        // planes.
         if !case.setup.iter().any(|event| event.set == "planes")
             && let Some(frame) = case
                 .frames
@@ -250,10 +254,11 @@ impl Case {
         Ok(case)
     }
 
-    /// The cloths, each with its setup events applied.
+    /// Creates the cloths with their setup events applied.
     ///
     /// # Errors
-    /// [`CaseError::Unsupported`] if the setup or a frame uses what is not built yet; [`CaseError::Model`] if it is invalid.
+    /// [`CaseError::Unsupported`] if the setup or a frame uses a feature that is not implemented;
+    /// [`CaseError::Model`] if it is invalid.
     pub fn cloths(&self) -> Result<Vec<Cloth>, CaseError> {
         if !["trajectory", "separation"].contains(&self.compare.as_str()) {
             return Err(CaseError::Unsupported(format!("compare `{}`", self.compare)));
@@ -280,7 +285,8 @@ impl Case {
                 _ => {}
             }
         }
-        // Every event is tried out here, so that what is not implemented yet is reported before anything is simulated.
+        // Apply every event to trial cloths, so that unsupported ones are reported before anything
+        // is simulated.
         let mut hosts =
             cloths.iter().cloned().map(HostCloth::new).collect::<Result<Vec<_>, _>>()?;
         let mut shapes = vec![ShapeArrays::default(); hosts.len()];
@@ -290,7 +296,7 @@ impl Case {
         Ok(cloths)
     }
 
-    /// Passed tests for rest after which a cloth counts as asleep.
+    /// Number of passed rest tests after which a cloth counts as asleep.
     pub fn sleep_after_count(&self, cloth: usize) -> Option<u32> {
         let event = self
             .setup
@@ -299,7 +305,7 @@ impl Case {
         event.scalar("value").ok().map(|count| count as u32)
     }
 
-    /// Distance to which self collision would keep the particles of a cloth apart \[m\], if it is on.
+    /// Distance that self collision keeps between the particles of a cloth \[m\], if enabled.
     pub fn self_collision_distance(&self, cloth: usize) -> Option<f32> {
         let event = self
             .setup
@@ -308,7 +314,7 @@ impl Case {
         event.scalar("value").ok()
     }
 
-    /// Particles of a cloth that self collision keeps apart, if only some.
+    /// Indices of the particles that take part in self collision, if not all do.
     pub(crate) fn self_collision_indices(&self, cloth: usize) -> Option<Vec<u32>> {
         let event = self
             .setup
@@ -317,7 +323,7 @@ impl Case {
         event.numbers("indices").ok()
     }
 
-    /// Rest positions of a cloth's particles \[m\], if self collision knows them.
+    /// Rest positions that self collision uses for a cloth \[m\], if given.
     pub(crate) fn rest_positions(&self, cloth: usize) -> Option<Vec<Particle>> {
         let event = self
             .setup
@@ -326,7 +332,7 @@ impl Case {
         event.floats("xyzw").ok().map(|values| particles(&values))
     }
 
-    /// How the cloths of the case collide with one another.
+    /// Solver settings of collision between the cloths, if enabled.
     pub fn cloth_contact_solver(&self) -> Option<ClothContactSolver> {
         self.inter_collision.map(|inter| ClothContactSolver {
             stiffness: inter.stiffness,
@@ -336,14 +342,14 @@ impl Case {
         })
     }
 
-    /// Setup events to apply once the cloths are in simulation.
+    /// Setup events to apply once the cloths are simulated.
     pub fn setup_events(&self) -> impl Iterator<Item = &Event> {
         self.setup.iter().filter(|event| !event.set.starts_with("scale_"))
     }
 }
 
 impl CaseCloth {
-    /// The cloth before any event: no gravity, no phases.
+    /// Creates the cloth before any event: no gravity, no phases.
     fn cloth(&self) -> Cloth {
         let mut cloth = Cloth::new(Arc::new(self.fabric.fabric()), particles(&self.particles));
         cloth.config.gravity = [0.0; 3];
@@ -430,7 +436,7 @@ impl Event {
         self.floats(field)?.try_into().map_err(wrong)
     }
 
-    /// The cloth that the event is for.
+    /// Returns the cloth that the event applies to.
     fn find<'a, T>(&self, cloths: &'a mut [T]) -> Result<&'a mut T, CaseError> {
         let count = cloths.len();
         let what = || format!("an event for cloth {} of {count}", self.cloth);
@@ -441,10 +447,12 @@ impl Event {
         self.array::<1>(field).map(|[value]| value)
     }
 
-    /// Applies the event to a cloth in simulation; `shapes` are those that earlier events have set, none at first.
+    /// Applies the event to a simulated cloth. `shapes` holds the shapes set by earlier events,
+    /// none at first.
     ///
     /// # Errors
-    /// [`CaseError::Unsupported`] if its kind is not implemented yet, [`CaseError::Model`] if the cloth rejects it.
+    /// [`CaseError::Unsupported`] if the setting is not implemented, [`CaseError::Model`] if the
+    /// cloth rejects the value.
     pub fn apply(&self, host: &mut LiveCloth, shapes: &mut ShapeArrays) -> Result<(), CaseError> {
         let mut config = host.cloth().config.clone();
         match self.set.as_str() {
@@ -470,13 +478,13 @@ impl Event {
             }
             "sleep_threshold" => config.sleep.threshold = self.scalar("value")?,
             "sleep_test_interval" => config.sleep.test_interval = self.scalar("value")? as u32,
-            // The program that measured goes on simulating in its sleep, so the cloth must not fall asleep here either;
-            // the runner judges the count.
+            // The measured program continues to simulate sleeping cloths, so that the cloth must
+            // not fall asleep here either; the runner compares the count.
             "sleep_after_count" => config.sleep.after_count = 10_000,
             "friction" => {
                 config.contact.friction = self.scalar("value")?;
                 config.contact.friction_slop = MEASURED_SLOP;
-                // The program that measured slows particles down and lets them creep.
+                // The measured program slows particles down and lets them creep.
                 config.contact.friction_holds = false;
             }
             "collision_mass_scale" => config.contact.mass_scale = self.scalar("value")?,
@@ -502,7 +510,7 @@ impl Event {
                     .map(|t| [3 * t, 3 * t + 1, 3 * t + 2])
                     .collect();
             }
-            // Part of the fabric, which Case::cloths makes.
+            // Part of the fabric, which `Case::cloths` builds.
             "virtual_particles" => return Ok(()),
             "self_collision_distance" => {
                 config.self_collision.distance = Some(self.scalar("value")?)

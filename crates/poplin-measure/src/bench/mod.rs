@@ -1,7 +1,8 @@
-//! What `poplin bench` and `cargo bench` time and judge: workloads that everybody can run, each setup of which is a row.
+//! Benchmark harness of `poplin bench` and `cargo bench`: workloads whose setups are the rows of a
+//! table.
 //!
-//! A run steps a scene from its start. Some runs are timed and do nothing else, from their second frame on: a GPU compiles
-//! kernels in the first. One more is judged frame by frame.
+//! A run steps a scene from its start. Timed runs do nothing else and are timed from their second
+//! frame on, since a GPU compiles kernels in the first. One more run is measured frame by frame.
 
 mod table;
 mod workload;
@@ -20,16 +21,17 @@ use crate::tangle::{Tangle, TangleField, kept_distance};
 pub use table::table;
 pub use workload::{FRAME_RATE, Method, Scene, Setup, Stage, Workload};
 
-/// Frames from one count of crossings to the next; the last frame is counted as well.
+/// Interval between counts of crossings \[frames\]; the last frame is counted as well.
 const COUNTED_EVERY: u32 = 2;
 
-/// How much is run.
+/// Number of frames and runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Effort {
-    /// Frames that are timed and judged, `None` (default): as many as the scene has. With others strain, depth and crossings
-    /// are those of another period of the scene, and a row says so.
+    /// Frames that are timed and measured; `None` (default) stands for the frame count of the
+    /// scene. With a different count, strain, depth and crossings describe another period of the
+    /// scene, which the row states.
     pub frames: Option<u32>,
-    /// Runs that are timed, 1 or more (default 3).
+    /// Number of timed runs, 1 or more (default 3).
     pub repeat: u32,
 }
 
@@ -39,89 +41,94 @@ impl Default for Effort {
     }
 }
 
-/// What came of a setup.
+/// Results of a setup.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Row {
     /// Name of the workload.
     pub workload: String,
-    /// How it was solved, see [`Setup::settings`], and for how many frames if not for those of the scene.
+    /// Solver settings, see [`Setup::settings`], and the frame count if it differs from that of the
+    /// scene.
     pub settings: String,
-    /// Count of cloths.
+    /// Number of cloths.
     pub cloths: usize,
-    /// Particles of all cloths.
+    /// Number of particles of all cloths.
     pub particles: usize,
-    /// Edges of all cloths.
+    /// Number of edges of all cloths.
     pub edges: usize,
-    /// Iterations of a frame.
+    /// Iterations per frame.
     pub iterations: u32,
-    /// Frames that were timed and judged.
+    /// Number of frames that were timed and measured.
     pub frames: u32,
-    /// Frames that the scene has.
+    /// Frame count of the scene.
     pub frames_of_scene: u32,
-    /// Time of a frame of all cloths \[ms\].
+    /// Time per frame of all cloths \[ms\].
     pub ms_a_frame: FrameTime,
-    /// What the device says of a frame, on a GPU that takes times.
+    /// Device measurements of a frame, on a GPU with timestamps.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gpu: Option<GpuFrame>,
     /// Strain of the horizontal and vertical edges after the last frame.
     pub strain_at_end: SignedStrain,
-    /// The same of all frames of the second half together.
+    /// Strain of the same edges over all frames of the second half.
     pub strain_in_second_half: SignedStrain,
-    /// Of the particle that is deepest in a ball or capsule in the second half \[mm\]; `None` without such shapes.
+    /// Depth of the deepest particle in a ball or capsule in the second half \[mm\]; `None` without
+    /// such shapes.
     pub depth_in_shapes_mm: Option<f64>,
-    /// Of the one deepest below the floor in the second half \[mm\]; `None` without a floor.
+    /// Depth of the deepest particle below the floor in the second half \[mm\]; `None` without a
+    /// floor.
     pub depth_in_floor_mm: Option<f64>,
-    /// Edges through triangles and close pairs, of a cloth that collides with itself.
+    /// Crossings and close pairs, for cloth with self collision.
     pub tangle: Option<RowTangle>,
-    /// Cloths that were frozen because a particle would have become NaN, infinite or too far away.
+    /// Number of cloths that were frozen because a particle would have become NaN, infinite or too
+    /// far away.
     pub faulty_cloths: usize,
 }
 
-/// Time of a frame: the median over the frames of a run, of all timed runs.
+/// Time per frame: the median over the frames of a run, summarized over all timed runs.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct FrameTime {
-    /// The median over the runs \[ms\].
+    /// Median of the runs \[ms\].
     pub median: f64,
-    /// The least of the runs \[ms\].
+    /// Minimum of the runs \[ms\].
     pub least: f64,
 }
 
-/// A frame on a GPU.
+/// Device measurements of a frame on a GPU.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct GpuFrame {
-    /// Median of the time that the device took for it by its own clock \[ms\]; the rest of the frame's time is the host, the driver
-    /// and waiting.
+    /// Median time per frame by the clock of the device \[ms\]; the rest of the frame time is host,
+    /// driver and waiting.
     pub ms: f64,
-    /// What the last frame uploaded \[KB\].
+    /// Upload of the last frame \[KB\].
     pub uploaded_kilobytes: f64,
-    /// What reading and writing both states of every particle once would take of that time at the speed of a copy on the device:
-    /// the fraction of the memory's bandwidth that a frame needs.
+    /// Fraction of the memory bandwidth that a frame needs: the time to read and write both states
+    /// of every particle once at the device's copy rate, relative to `ms`.
     pub bandwidth_fraction: f64,
 }
 
-/// How entangled a cloth got.
+/// Entanglement of a cloth.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct RowTangle {
-    /// Edges through triangles after the last frame.
+    /// Number of edges that cross triangles after the last frame.
     pub crossings_at_end: usize,
-    /// The most of every second frame and the last.
+    /// Largest number of crossings, counted every second frame and after the last.
     pub most_crossings: usize,
-    /// Particle pairs after the last frame that are closer than half the thickness and not neighbours at rest.
+    /// Number of particle pairs after the last frame that are closer than half the thickness and
+    /// not neighbors at rest.
     pub close_pairs_at_end: usize,
 }
 
 impl Row {
-    /// Whether it was judged in another period than rows of this scene usually are.
+    /// Tests whether the row covers another period than the scene's own.
     pub fn is_of_another_period(&self) -> bool {
         self.frames != self.frames_of_scene
     }
 
-    /// Time by particles and iterations \[ns\], from the median.
+    /// Median time per particle and iteration \[ns\].
     pub fn ns_a_particle(&self) -> f64 {
         self.nanoseconds_by(self.particles)
     }
 
-    /// Time by edges and iterations \[ns\], from the median.
+    /// Median time per edge and iteration \[ns\].
     pub fn ns_an_edge(&self) -> f64 {
         self.nanoseconds_by(self.edges)
     }
@@ -131,7 +138,7 @@ impl Row {
     }
 }
 
-/// Times and judges a setup.
+/// Times and measures a setup.
 ///
 /// # Errors
 /// [`Error`] if the backend cannot be used, has no room, or failed.
@@ -187,7 +194,7 @@ pub fn measure(
     })
 }
 
-/// Median time of a frame of a run, after one that is not timed.
+/// Median time per frame of a run, without its first frame.
 fn time(setup: &Setup, options: &SimulationOptions, frames: u32) -> Result<Duration, Error> {
     let mut stage = Stage::new(setup, options)?;
     stage.step()?;
@@ -203,6 +210,7 @@ fn time(setup: &Setup, options: &SimulationOptions, frames: u32) -> Result<Durat
 impl GpuFrame {
     fn of(gpu: &Headless, median: Duration) -> Result<Self, GpuError> {
         let engine = gpu.engine();
+        // Reads and writes of the current and the previous state.
         let bytes = 4 * size_of::<Particle>() as u64 * u64::from(engine.particle_count());
         let copied = gpu.copy_rate()?.unwrap_or_default() * median.as_secs_f64();
         Ok(Self {
@@ -214,7 +222,7 @@ impl GpuFrame {
 }
 
 impl FrameTime {
-    /// Of at least one run.
+    /// Summarizes the times of at least one run.
     fn of(mut runs: Vec<Duration>) -> Self {
         runs.sort_unstable();
         let milliseconds = |time: Duration| 1e3 * time.as_secs_f64();
@@ -222,12 +230,12 @@ impl FrameTime {
     }
 }
 
-/// Looks at a run frame by frame.
+/// Accumulates the measurements of a run frame by frame.
 struct Judge<'a> {
     scene: Scene,
     cloth: &'a Cloth,
     edges: StretchEdges,
-    /// Strains of the second half.
+    /// Strains of all edges and frames of the second half.
     strains: Vec<f32>,
     strain_at_end: SignedStrain,
     depth_in_shapes_mm: Option<f64>,
@@ -295,7 +303,7 @@ impl<'a> Judge<'a> {
     }
 }
 
-/// The larger of two, or the only one.
+/// Larger of two values, or the only one.
 fn larger(a: Option<f64>, b: Option<f64>) -> Option<f64> {
     a.into_iter().chain(b).reduce(f64::max)
 }
@@ -349,7 +357,8 @@ mod tests {
         let cloth = setup.cloth().unwrap();
         let mut judge = Judge::new(setup.scene, &cloth);
         let mut folded = cloth.particles.clone();
-        // The edges from the first row to the second go through the sheet and the floor, between its columns.
+        // Edges from the first row to the second cross the sheet and the floor, between its
+        // columns.
         for (index, particle) in folded[..128].iter_mut().enumerate() {
             let [x, y, _] = particle.position;
             particle.position = [x + 0.003, y + 0.3, if index < 64 { -0.25 } else { 0.6 }];

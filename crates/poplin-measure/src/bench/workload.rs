@@ -1,4 +1,4 @@
-//! The scenes that poplin is timed and judged on, each with the settings that it is solved by.
+//! Benchmark workloads: scenes with the solver settings they are run with.
 
 use poplin::cook::{CookOptions, Tethers, cook};
 use poplin::{ClothId, Error, Simulation, SimulationOptions};
@@ -10,118 +10,119 @@ use poplin_model::{
 /// Frames per second [1/s].
 pub const FRAME_RATE: u32 = 60;
 
-/// Mass of a cloth \[kg\], the same for every particle.
+/// Mass of a cloth \[kg\], spread evenly over its particles.
 const MASS: f32 = 0.2;
 
-/// By how much the ball that the cloth collides with is larger than the one that is seen \[m\]: particles collide, and the
-/// triangles between them reach further in.
+/// Difference in radius between the colliding and the visible ball \[m\]: only particles collide,
+/// and the triangles between them reach further in.
 const BALL_MARGIN: f32 = 5e-3;
 
-/// Friction of the swinging sheets, and of the dropped one but where it varies.
+/// Friction of the swinging sheets, and of the dropped sheet except in `w4-frictions`.
 const FRICTION: f32 = 0.2;
 
-/// Frictions of `w4-frictions`.
+/// Friction coefficients of `w4-frictions`.
 const FRICTIONS: [f32; 8] = [0.0, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5];
 
 /// Thickness of the dropped sheet \[m\].
 const THICKNESS: f32 = 0.01;
 
-/// Bending rigidity of cloth that the implicit solver solves [N m].
+/// Bending rigidity with the implicit solver [N m].
 const BENDING: f32 = 1e-6;
 
-/// Longer than any fiber here: fibers from border to border.
+/// Fiber length limit above every fiber here, for fibers from border to border \[edges\].
 const WHOLE: u32 = 1 << 12;
 
-/// Cloths of the workload `headline`.
+/// Number of cloths in the workload `headline`.
 const BATCH: usize = 50;
 
-/// Stiffness of stretch, shear and bending edges of cloths among capsules.
+/// Stiffness of the stretch, shear and bending edges of hanging cloths.
 const STIFFNESS: [f32; 3] = [1.0, 0.8, 0.5];
 
-/// Damping of hanging cloths, so that they come to hang.
+/// Damping of hanging cloths, so that they come to rest.
 const DAMPING: f32 = 0.2;
 
-/// Setups of one scene, or of a few that belong together.
+/// Group of setups of one scene or of a few related scenes.
 #[derive(Debug, Clone, Copy)]
 pub struct Workload {
     /// Name on the command line and in tables.
     pub name: &'static str,
-    /// What it is, for help pages and above its table.
+    /// Description for help pages and table captions.
     pub about: &'static str,
     setups: fn() -> Vec<Setup>,
 }
 
-/// What is simulated and how: a row of a table.
+/// Scene and solver settings: a row of a table.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Setup {
-    /// Cloths and shapes.
+    /// Simulated cloths and shapes.
     pub scene: Scene,
-    /// How the edges are solved.
+    /// Solver of the edges.
     pub method: Method,
-    /// Iterations of a frame, 1 or more.
+    /// Iterations per frame, 1 or more.
     pub iterations: u32,
 }
 
 /// Cloths and shapes. All cloths are 1 m x 1 m squares of 0.2 kg; z is up.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Scene {
-    /// Hanging cloths that hang by two corners without friction and tethers, of stiffness 1, 0.8 and 0.5 against stretch, shear
-    /// and bending.
+    /// Cloths that hang by two corners, without friction and tethers, with stiffness 1, 0.8 and 0.5
+    /// against stretch, shear and bending.
     Hanging {
-        /// Count of cloths.
+        /// Number of cloths.
         cloths: usize,
         /// Particles along each side of a cloth.
         side: u32,
-        /// Whether each has four tapered capsules that move against it.
+        /// True if each cloth collides with four moving tapered capsules.
         has_capsules: bool,
     },
-    /// A level sheet at z = 1, pinned at two corners of one side, that swings down onto a ball of radius 0.25 m at (0, 0.5, 0.55).
+    /// Level sheet at z = 1, pinned at two corners of one side, that swings down onto a ball of
+    /// radius 0.25 m at (0, 0.5, 0.55).
     Swing {
         /// Particles along each side.
         side: u32,
-        /// Whether tethers hold it.
+        /// True if the sheet has tethers.
         has_tethers: bool,
     },
-    /// A level sheet of 64 x 64 particles and 1 cm thickness with self collision, dropped from z = 0.5 onto a ball of radius 0.2 m
-    /// that lies on the floor z = 0.
+    /// Level sheet of 64 x 64 particles and 1 cm thickness with self collision, dropped from z =
+    /// 0.5 onto a ball of radius 0.2 m that lies on the floor z = 0.
     Drop {
         /// Coefficient of friction with ball and floor.
         friction: f32,
     },
 }
 
-/// How edges are solved.
+/// Solver of the edges.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Method {
     /// PBD, edge by edge: fibers of a single edge by Gauss-Seidel.
     SingleEdges,
-    /// PBD with the defaults.
+    /// PBD with default settings.
     Default,
-    /// PBD as [`Cloth::choose_solver`] chooses from the cloth; the iterations are those that it chooses.
+    /// PBD with the settings and iterations that [`Cloth::choose_solver`] chooses.
     Chosen,
     /// PBD with the default solvers and fibers from border to border.
     WholeFibers,
-    /// PBD, all phases semi-implicitly over fibers from border to border.
+    /// PBD with all phases solved semi-implicitly over fibers from border to border.
     SemiImplicit,
-    /// The same, each iteration of which removes the whole error of a fiber.
+    /// [`Method::SemiImplicit`] with each iteration removing the whole error of a fiber.
     SemiImplicitFully,
     /// XPBD without compliance over fibers from border to border.
     Xpbd,
-    /// The implicit solver, with so many steps in place of iterations.
+    /// Implicit solver; the iterations of a setup are its substeps.
     Implicit {
         /// Membrane stiffness [N/m].
         stretch: u16,
         /// Shear stiffness [N/m].
         shear: u16,
-        /// What directions are improved by.
+        /// Preconditioner of the conjugate gradients.
         preconditioner: Preconditioner,
-        /// Most iterations of a step.
+        /// Largest number of iterations per substep.
         most: u16,
     },
 }
 
 impl Workload {
-    /// Every workload, in the order of tables.
+    /// All workloads, in the order of tables.
     pub const ALL: [Self; 8] = [
         Self {
             name: "headline",
@@ -165,12 +166,12 @@ impl Workload {
         },
     ];
 
-    /// The workload of this name.
+    /// Returns the workload with this name.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|workload| workload.name == name)
     }
 
-    /// Its setups, in the order of its table.
+    /// Setups of the workload, in the order of its table.
     pub fn setups(&self) -> Vec<Setup> {
         (self.setups)()
     }
@@ -264,17 +265,17 @@ fn drop(friction: f32, method: Method, iterations: u32) -> Setup {
 }
 
 impl Method {
-    /// The implicit solver preconditioned by mass.
+    /// Implicit solver preconditioned by mass.
     const fn by_mass(stretch: u16, shear: u16, most: u16) -> Self {
         Self::Implicit { stretch, shear, preconditioner: Preconditioner::Mass, most }
     }
 
-    /// The implicit solver preconditioned by fibers.
+    /// Implicit solver preconditioned by fibers.
     const fn by_fibers(stretch: u16, shear: u16, most: u16) -> Self {
         Self::Implicit { stretch, shear, preconditioner: Preconditioner::Fibers, most }
     }
 
-    /// The longest fiber, in edges; `None`: as the cooker chooses.
+    /// Fiber length limit \[edges\]; `None` leaves it to the cooker.
     fn max_fiber_length(self) -> Option<u32> {
         match self {
             Self::SingleEdges => Some(1),
@@ -285,7 +286,8 @@ impl Method {
         }
     }
 
-    /// The solver with so many iterations of a frame; PBD with this stiffness of stretch, shear and bending edges.
+    /// Solver settings with `iterations` per frame and, for PBD, this stiffness of stretch, shear
+    /// and bending edges.
     fn solver(self, iterations: u32, [stretch, shear, bending]: [f32; 3]) -> Solver {
         let fiber_solver = match self {
             Self::SingleEdges => Some(FiberSolver::GaussSeidel),
@@ -333,7 +335,8 @@ impl Method {
 }
 
 impl Setup {
-    /// How it is solved, and what is special of its scene: `default, 300 Hz, no tethers`.
+    /// Formats the solver settings and special features of the scene:
+    /// `default, 300 Hz, no tethers`.
     pub fn settings(&self) -> String {
         let Self { scene, method, iterations } = self;
         let effort = match method {
@@ -353,10 +356,10 @@ impl Setup {
         }
     }
 
-    /// A cloth of the scene at the start, with its shapes.
+    /// Creates a cloth of the scene in its start state, with its shapes.
     ///
     /// # Errors
-    /// [`Error::Model`] if a shape is refused, which would be a fault of this function.
+    /// [`Error::Model`] if a shape is rejected, which would be a bug of this function.
     pub fn cloth(&self) -> Result<Cloth, Error> {
         let Self { scene, method, iterations } = *self;
         let side = scene.side();
@@ -399,7 +402,7 @@ impl Setup {
 }
 
 impl Scene {
-    /// Frames that are timed and judged, unless somebody asks for others.
+    /// Default number of frames that are timed and measured.
     pub fn frames(&self) -> u32 {
         match self {
             Self::Hanging { .. } | Self::Swing { .. } => 120,
@@ -407,22 +410,22 @@ impl Scene {
         }
     }
 
-    /// Frames before these, in which the cloths come to hang.
+    /// Number of frames before these, in which hanging cloths come to rest.
     pub fn settling(&self) -> u32 {
         if matches!(self, Self::Hanging { .. }) { 60 } else { 0 }
     }
 
-    /// Count of cloths.
+    /// Number of cloths.
     pub fn cloths(&self) -> usize {
         if let Self::Hanging { cloths, .. } = self { *cloths } else { 1 }
     }
 
-    /// Whether the cloth keeps its own particles apart.
+    /// Tests whether the cloth has self collision.
     pub fn keeps_apart(&self) -> bool {
         matches!(self, Self::Drop { .. })
     }
 
-    /// What a cloth must stay out of at a time \[s\], as large as it is seen.
+    /// Visible solids that a cloth must not penetrate at a time \[s\].
     pub fn solids(&self, cloth: usize, time: f32) -> Vec<Shape> {
         match *self {
             Self::Hanging { has_capsules: true, .. } => {
@@ -436,7 +439,7 @@ impl Scene {
         }
     }
 
-    /// The floor, if there is one.
+    /// Floor plane, if there is one.
     pub fn floor(&self) -> Option<Plane> {
         let floor = Plane { normal: [0.0, 0.0, 1.0], offset: 0.0 };
         matches!(self, Self::Drop { .. }).then_some(floor)
@@ -453,12 +456,13 @@ impl Scene {
         !matches!(self, Self::Drop { .. })
     }
 
-    /// Along gravity, for the cooker. A level sheet has nothing vertical: that along which it will hang.
+    /// Direction of gravity for the cooker. For a level sheet: the direction along which it will
+    /// hang.
     fn down(&self) -> [f32; 3] {
         if matches!(self, Self::Swing { .. }) { [0.0, 1.0, 0.0] } else { [0.0, 0.0, -1.0] }
     }
 
-    /// Of stretch, shear and bending edges.
+    /// Stiffness of stretch, shear and bending edges.
     fn stiffness(&self) -> [f32; 3] {
         if matches!(self, Self::Hanging { .. }) { STIFFNESS } else { [1.0; 3] }
     }
@@ -475,7 +479,7 @@ impl Scene {
         }
     }
 
-    /// Where a vertex of the unit grid starts \[m\].
+    /// Start position of a vertex of the unit grid \[m\].
     fn start(&self, [x, _, y]: [f32; 3]) -> [f32; 3] {
         match self {
             Self::Hanging { .. } => [x - 0.5, 0.0, -y],
@@ -484,7 +488,7 @@ impl Scene {
         }
     }
 
-    /// The shapes that a cloth collides with at a time \[s\].
+    /// Colliding shapes of a cloth at a time \[s\].
     fn colliders(&self, cloth: usize, time: f32) -> Vec<Shape> {
         let grown = |shape| match shape {
             Shape::Sphere(Sphere { center, radius }) => {
@@ -497,7 +501,8 @@ impl Scene {
     }
 }
 
-/// One of four tapered capsules that swing against the cloth from behind, those of each cloth at another phase.
+/// One of four tapered capsules that swing against a cloth from behind, with a different phase for
+/// each cloth.
 fn moving_capsule(capsule: usize, cloth: usize, time: f32) -> Capsule {
     let phase = 0.37 * cloth as f32 + 1.3 * capsule as f32;
     let y = -0.01 + 0.01 * (2.0 * time + phase).sin();
@@ -506,25 +511,25 @@ fn moving_capsule(capsule: usize, cloth: usize, time: f32) -> Capsule {
     Capsule { ends: [end(-0.06, 0.07), end(0.06, 0.05)] }
 }
 
-/// A setup in simulation.
+/// Running simulation of a setup.
 #[derive(Debug)]
 pub struct Stage {
-    /// The simulation.
+    /// Simulation with all cloths of the scene.
     pub simulation: Simulation,
-    /// The cloths of the scene.
+    /// Handles of the cloths.
     pub cloths: Vec<ClothId>,
     scene: Scene,
-    /// The shapes of each cloth.
+    /// Colliders of each cloth.
     colliders: Vec<Vec<ColliderId>>,
-    /// Frames simulated.
+    /// Number of simulated frames.
     frame: u32,
 }
 
 impl Stage {
-    /// Puts the cloths into a simulation and lets them come to hang, where they do.
+    /// Adds the cloths to a simulation and simulates until hanging cloths have come to rest.
     ///
     /// # Errors
-    /// [`Error`] if the backend cannot be used or has no room.
+    /// [`Error`] if the backend cannot be used or is out of memory.
     pub fn new(setup: &Setup, options: &SimulationOptions) -> Result<Self, Error> {
         let scene = setup.scene;
         let mut simulation = Simulation::new(options.clone())?;
@@ -543,7 +548,7 @@ impl Stage {
         Ok(stage)
     }
 
-    /// Simulates a frame: moves what moves, steps, and waits until the state is there.
+    /// Simulates one frame: moves the colliders, steps, and waits for the state.
     ///
     /// # Errors
     /// [`Error`] if the GPU failed.
@@ -562,7 +567,7 @@ impl Stage {
         self.simulation.wait()
     }
 
-    /// How long it has been simulated \[s\].
+    /// Simulated time \[s\].
     pub fn time(&self) -> f32 {
         self.frame as f32 / FRAME_RATE as f32
     }
@@ -574,7 +579,7 @@ mod tests {
     use poplin::Backend;
     use poplin::cook::Solids;
 
-    /// Depth to which a particle on a surface may be outside \[m\].
+    /// Distance up to which a particle outside counts as touching \[m\].
     const SKIN: f64 = 1e-4;
 
     #[test]
