@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn triangles_are_inside_where_none_of_their_corners_is() {
+    fn triangles_can_be_inside_with_all_corners_outside() {
         let field = DepthField::new(&[Shape::cuboid([0.5, 0.2, 0.5])]);
         // The corner of a box through a large triangle, whose middle is 0.1 m below the top of it.
         let corner = |x: f32, z: f32| [x, 0.1, z];
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn pins_and_what_lies_on_a_surface_do_not_count() {
+    fn pins_and_particles_on_a_surface_do_not_count() {
         let floor = [Shape::from(Plane { normal: [0.0, 1.0, 0.0], offset: 0.0 })];
         let particles = [
             [0.0, -1.0, 0.0, 0.0],

@@ -93,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pairs_that_are_close_at_rest_and_particles_that_are_not_listed_do_not_count() {
+    fn pairs_close_at_rest_and_unlisted_particles_do_not_count() {
         let particles =
             [[0.0; 4], [0.1, 0.0, 0.0, 1.0], [0.0, 0.3, 0.0, 1.0], [0.0, 0.3, 0.05, 1.0]]
                 .map(Particle::from);

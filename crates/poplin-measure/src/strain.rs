@@ -162,7 +162,7 @@ mod tests {
     use poplin_model::Mesh;
 
     #[test]
-    fn strain_is_that_of_the_test_metrics() {
+    fn strain_matches_the_independent_metrics() {
         let cooked = cook(&Mesh::grid(17, 13, 1.0, 1.0), &CookOptions::default()).unwrap();
         let mut particles = cooked.particles.clone();
         for Particle { position: [x, y, _], .. } in &mut particles {
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn edges_beyond_a_limit_are_counted_and_the_longest_is_named() {
+    fn edges_beyond_a_limit_are_counted() {
         let cooked = cook(&Mesh::grid(2, 4, 3.0, 1.0), &CookOptions::default()).unwrap();
         let edges = StretchEdges::new(&cooked.fabric);
         assert_eq!(edges.longer(&cooked.particles, 0.5), None);
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn stretched_edges_are_at_one_end_and_short_ones_at_the_other() {
+    fn signed_strain_separates_long_and_short_edges() {
         // -0.50, -0.49 ... 1.50, shuffled.
         let mut strains: Vec<_> = (0..201).map(|k| (k * 77 % 201 - 50) as f32 / 100.0).collect();
         let strain = SignedStrain::of(&mut strains);

@@ -66,13 +66,13 @@ mod tests {
     }
 
     #[test]
-    fn numbers_go_to_the_right() {
+    fn numeric_columns_are_right_aligned() {
         let text = table(&["x", "y", "z"], &[&["a", "> 1.5 ms", "4 spheres"]]).markdown();
         assert_eq!(text, "| x | y | z |\n|---|---:|---|\n| a | > 1.5 ms | 4 spheres |\n");
     }
 
     #[test]
-    fn a_part_has_what_its_rows_have() {
+    fn a_part_has_only_the_columns_of_its_rows() {
         let all = table(
             &["scene", "how", "depth", "count"],
             &[&["a", "x", "", "1"], &["b", "x", "2", ""], &["a", "y", "", ""]],
@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn commas_stay_in_their_cell() {
+    fn cells_with_commas_are_quoted() {
         assert_eq!(table(&["x", "y"], &[&["1, 2", "3"]]).csv(), "x,y\n\"1, 2\",3\n");
     }
 }

@@ -81,7 +81,7 @@ mod tests {
     use poplin_model::Mesh;
 
     #[test]
-    fn layers_in_one_place_count_and_layers_apart_do_not() {
+    fn overlapping_layers_count_and_separate_layers_do_not() {
         let mut cloth =
             cook(&Mesh::grid(5, 5, 1.0, 1.0), &CookOptions::default()).unwrap().into_cloth();
         let measure = |cloth: &Cloth, height: f32| {

@@ -4,6 +4,10 @@
 //! A run steps a scene from its start. Timed runs do nothing else and are timed from their second
 //! frame on, since a GPU compiles kernels in the first. One more run is measured frame by frame.
 
+mod method;
+mod scene;
+mod scene_run;
+mod setup;
 mod table;
 mod workload;
 
@@ -18,8 +22,15 @@ use crate::depth::DepthField;
 use crate::strain::{SignedStrain, StretchEdges};
 use crate::tangle::{Tangle, TangleField, kept_distance};
 
+pub use method::Method;
+pub use scene::Scene;
+pub use scene_run::SceneRun;
+pub use setup::Setup;
 pub use table::table;
-pub use workload::{FRAME_RATE, Method, Scene, Setup, Stage, Workload};
+pub use workload::Workload;
+
+/// Frames per second [1/s].
+pub const FRAME_RATE: u32 = 60;
 
 /// Interval between counts of crossings \[frames\]; the last frame is counted as well.
 const COUNTED_EVERY: u32 = 2;
@@ -153,21 +164,21 @@ pub fn measure(
     let times = (0..effort.repeat.max(1)).map(|_| time(setup, options, frames));
     let ms_a_frame = FrameTime::of(times.collect::<Result<_, _>>()?);
     let cloth = setup.cloth()?;
-    let mut judge = Judge::new(setup.scene, &cloth);
-    let mut stage = Stage::new(setup, options)?;
+    let mut recorder = Recorder::new(setup.scene, &cloth);
+    let mut run = SceneRun::new(setup, options)?;
     let mut gpu_times = Vec::new();
     for frame in 1..=frames {
-        stage.step()?;
-        if let Some(gpu) = stage.simulation.gpu() {
+        run.step()?;
+        if let Some(gpu) = run.simulation.gpu() {
             gpu_times.extend(gpu.frame_time()?);
         }
-        let state = stage.simulation.state()?;
-        judge.see(&state, &stage, frame, frames);
+        let state = run.simulation.state()?;
+        recorder.record(&state, &run, frame, frames);
     }
     let count = setup.scene.cloths();
     gpu_times.sort_unstable();
     let median = gpu_times.get(gpu_times.len() / 2);
-    let gpu = match stage.simulation.gpu().zip(median) {
+    let gpu = match run.simulation.gpu().zip(median) {
         Some((gpu, median)) => Some(GpuFrame::of(gpu, *median)?),
         None => None,
     };
@@ -185,22 +196,22 @@ pub fn measure(
         frames_of_scene,
         ms_a_frame,
         gpu,
-        strain_at_end: judge.strain_at_end,
-        strain_in_second_half: SignedStrain::of(&mut judge.strains),
-        depth_in_shapes_mm: judge.depth_in_shapes_mm,
-        depth_in_floor_mm: judge.depth_in_floor_mm,
-        tangle: judge.tangle,
-        faulty_cloths: judge.faulty_cloths,
+        strain_at_end: recorder.strain_at_end,
+        strain_in_second_half: SignedStrain::of(&mut recorder.strains),
+        depth_in_shapes_mm: recorder.depth_in_shapes_mm,
+        depth_in_floor_mm: recorder.depth_in_floor_mm,
+        tangle: recorder.tangle,
+        faulty_cloths: recorder.faulty_cloths,
     })
 }
 
 /// Median time per frame of a run, without its first frame.
 fn time(setup: &Setup, options: &SimulationOptions, frames: u32) -> Result<Duration, Error> {
-    let mut stage = Stage::new(setup, options)?;
-    stage.step()?;
+    let mut run = SceneRun::new(setup, options)?;
+    run.step()?;
     let mut frame = || {
         let begin = Instant::now();
-        stage.step().map(|()| begin.elapsed())
+        run.step().map(|()| begin.elapsed())
     };
     let mut times = (0..frames).map(|_| frame()).collect::<Result<Vec<_>, _>>()?;
     times.sort_unstable();
@@ -231,7 +242,7 @@ impl FrameTime {
 }
 
 /// Accumulates the measurements of a run frame by frame.
-struct Judge<'a> {
+struct Recorder<'a> {
     scene: Scene,
     cloth: &'a Cloth,
     edges: StretchEdges,
@@ -244,7 +255,7 @@ struct Judge<'a> {
     faulty_cloths: usize,
 }
 
-impl<'a> Judge<'a> {
+impl<'a> Recorder<'a> {
     fn new(scene: Scene, cloth: &'a Cloth) -> Self {
         Self {
             scene,
@@ -259,26 +270,25 @@ impl<'a> Judge<'a> {
         }
     }
 
-    fn see(&mut self, state: &State, stage: &Stage, frame: u32, frames: u32) {
+    fn record(&mut self, state: &State, run: &SceneRun, frame: u32, frames: u32) {
         if 2 * frame > frames {
-            for (index, &id) in stage.cloths.iter().enumerate() {
-                self.see_depth(index, state.current(id), stage.time());
+            for (index, &id) in run.cloths.iter().enumerate() {
+                self.record_depth(index, state.current(id), run.time());
                 self.strains.extend(self.edges.strains(state.current(id)));
             }
         }
         if frame == frames {
             let all = |&id: &ClothId| self.edges.strains(state.current(id)).collect::<Vec<_>>();
-            let mut strains: Vec<_> = stage.cloths.iter().flat_map(all).collect();
+            let mut strains: Vec<_> = run.cloths.iter().flat_map(all).collect();
             self.strain_at_end = SignedStrain::of(&mut strains);
-            self.faulty_cloths =
-                stage.cloths.iter().filter(|&&id| state.fault_count(id) > 0).count();
+            self.faulty_cloths = run.cloths.iter().filter(|&&id| state.fault_count(id) > 0).count();
         }
         if frame.is_multiple_of(COUNTED_EVERY) || frame == frames {
-            stage.cloths.iter().for_each(|&id| self.see_tangle(state.current(id)));
+            run.cloths.iter().for_each(|&id| self.record_tangle(state.current(id)));
         }
     }
 
-    fn see_depth(&mut self, cloth: usize, particles: &[Particle], time: f32) {
+    fn record_depth(&mut self, cloth: usize, particles: &[Particle], time: f32) {
         let deepest = |shapes: &[Shape]| {
             let depth = DepthField::new(shapes).measure(Pose::default(), particles);
             Some(1e3 * depth.deepest_m).filter(|_| !shapes.is_empty())
@@ -289,7 +299,7 @@ impl<'a> Judge<'a> {
         self.depth_in_floor_mm = larger(self.depth_in_floor_mm, deepest(&floor));
     }
 
-    fn see_tangle(&mut self, particles: &[Particle]) {
+    fn record_tangle(&mut self, particles: &[Particle]) {
         let Some(distance) = kept_distance(self.cloth) else { return };
         let mut field = TangleField::default();
         field.add(self.cloth, distance, Pose::default(), particles);
@@ -320,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn the_second_half_is_pooled() {
+    fn second_half_strains_are_pooled() {
         let [one, two, six] = [1, 2, 6].map(|frames| row("w1", frames));
         assert_eq!(one.strain_in_second_half, one.strain_at_end);
         assert_eq!(two.strain_in_second_half, two.strain_at_end);
@@ -330,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_of_another_period_says_so() {
+    fn a_row_states_a_different_period() {
         let [cut, whole] = [2, 120].map(|frames| row("w1", frames));
         assert!(cut.is_of_another_period() && !whole.is_of_another_period());
         assert_eq!(cut.settings, whole.settings.clone() + ", 2 frames of 120");
@@ -338,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_has_what_its_scene_has() {
+    fn a_row_has_the_values_of_its_scene() {
         let swing = row("w1", 1);
         assert_eq!((swing.depth_in_shapes_mm, swing.depth_in_floor_mm), (Some(0.0), None));
         assert_eq!((swing.cloths, swing.particles, swing.iterations), (1, 256, 2));
@@ -352,10 +362,10 @@ mod tests {
     }
 
     #[test]
-    fn the_most_crossings_are_kept_and_depth_is_the_deepest() {
+    fn most_crossings_and_deepest_depth_are_kept() {
         let setup = Workload::named("w4").unwrap().setups()[0];
         let cloth = setup.cloth().unwrap();
-        let mut judge = Judge::new(setup.scene, &cloth);
+        let mut recorder = Recorder::new(setup.scene, &cloth);
         let mut folded = cloth.particles.clone();
         // Edges from the first row to the second cross the sheet and the floor, between its
         // columns.
@@ -364,12 +374,12 @@ mod tests {
             particle.position = [x + 0.003, y + 0.3, if index < 64 { -0.25 } else { 0.6 }];
         }
         for particles in [&cloth.particles, &folded, &cloth.particles] {
-            judge.see_tangle(particles);
-            judge.see_depth(0, particles, 0.0);
+            recorder.record_tangle(particles);
+            recorder.record_depth(0, particles, 0.0);
         }
-        let tangle = judge.tangle.unwrap();
+        let tangle = recorder.tangle.unwrap();
         assert!(tangle.most_crossings > 0 && tangle.crossings_at_end == 0, "{tangle:?}");
-        let depth = judge.depth_in_floor_mm.unwrap();
+        let depth = recorder.depth_in_floor_mm.unwrap();
         assert!((depth - 250.0).abs() < 0.1, "{depth}");
     }
 }
