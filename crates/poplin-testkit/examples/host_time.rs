@@ -1,7 +1,8 @@
-//! What the host does for a frame of many cloths: `cargo run --release -p poplin-testkit --example host_time`.
+//! Host time per frame of many cloths: `cargo run --release -p poplin-testkit --example host_time`.
 //!
-//! On wgpu's noop device, which checks and copies and computes nothing. Prints a table of CSV: medians of milliseconds, and the
-//! bytes that a frame uploads. Arguments: threads that pack (default: 1), a count of cloths, the name of a change (default: all).
+//! Runs on wgpu's noop device, which validates and copies but computes nothing. Prints a CSV table
+//! with medians of milliseconds and the bytes that a frame uploads. Arguments: number of packing
+//! threads (default: 1), number of cloths, name of an update (default: all).
 
 #![expect(clippy::print_stdout, reason = "the table is what it is for")]
 
@@ -17,7 +18,7 @@ const COUNTS: [usize; 3] = [1_024, 4_096, 16_384];
 const FRAMES: usize = 101;
 const WARM_UP: usize = 4;
 
-/// What a user changes in every frame of every cloth.
+/// Update of every cloth by the user in every frame.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Change {
     Nothing,
@@ -105,7 +106,8 @@ impl Scene {
         }
     }
 
-    /// Milliseconds of changing, beginning the frame, recording and submitting it.
+    /// Simulates one frame. Returns the milliseconds of updating, beginning, recording and
+    /// submitting it.
     fn frame(&mut self, change: Change, frame: usize) -> [f64; 4] {
         let mut last = Instant::now();
         let mut lap = || {

@@ -13,10 +13,11 @@ use poplin_model::{
 
 use crate::rng::Rng;
 
-/// A cooked sheet of `columns` x `rows` particles, 1 m wide, two corners pinned, geodesic tethers.
+/// Creates a cooked sheet of `columns` x `rows` particles, 1 m wide, with two pinned corners and
+/// geodesic tethers.
 ///
 /// # Panics
-/// If the grid does not cook; grids of at least 2 x 2 do.
+/// Panics if the grid does not cook; grids of at least 2 x 2 do.
 pub fn hanging_sheet(columns: u32, rows: u32) -> Cloth {
     let depth = (rows - 1) as f32 / (columns - 1) as f32;
     let options = CookOptions {
@@ -27,7 +28,7 @@ pub fn hanging_sheet(columns: u32, rows: u32) -> Cloth {
     cook(&Mesh::grid(columns, rows, 1.0, depth), &options).expect("a grid cooks").into_cloth()
 }
 
-/// Particles that nothing connects and no force moves.
+/// Creates a cloth of unconnected particles without forces.
 pub fn loose_particles(particles: Vec<[f32; 4]>) -> Cloth {
     let fabric = Fabric {
         particle_count: particles.len() as u32,
@@ -40,16 +41,17 @@ pub fn loose_particles(particles: Vec<[f32; 4]>) -> Cloth {
     cloth
 }
 
-/// A cloth of random chains over random particles: pins, accelerations, per-edge stiffness, soft ranges, several tethers,
-/// settings off their defaults. The same seed yields the same cloth.
+/// Creates a cloth of random chains over random particles: pins, accelerations, stiffness per edge,
+/// soft ranges, several tethers, non-default settings. The same seed gives the same cloth.
 ///
-/// Which stages it needs goes by `particle_count % 4`, in [`equip`] too, so that tests compile few kernels: 0 everything with
-/// discrete, 1 with continuous collision and without self collision; 2 no colliders and no motion spheres; 3 nothing but
-/// colliders. Those of an odd one may have a stiffness for each edge and are solved by Gauss-Seidel, the others have phases of
-/// whole fibers too.
+/// `particle_count % 4` decides which stages the cloth needs, also in [`equip`], so that tests
+/// compile few kernels: 0 everything with discrete collision; 1 with continuous collision and
+/// without self collision; 2 no colliders and no motion spheres; 3 only colliders. Cloths with an
+/// odd remainder may have a stiffness per edge and are solved by Gauss-Seidel; the others also have
+/// phases of whole fibers.
 ///
 /// # Panics
-/// If the cloth is not valid, which would be a fault of this function.
+/// Panics if the cloth is not valid, which would be a bug of this function.
 pub fn random_cloth(seed: u64, particle_count: u32) -> Cloth {
     let mut rng = Rng::new(seed);
     let mut fabric = random_fabric(&mut rng, particle_count, 6);
@@ -125,7 +127,7 @@ pub fn random_cloth(seed: u64, particle_count: u32) -> Cloth {
         (Some(FiberSolver::GaussSeidel), Some(FiberSolver::SemiImplicit));
     let mut phase = |(number, &index): (usize, &u32)| {
         let any = [gauss_seidel, semi_implicit, None][rng.index(3)];
-        // One of each at least, so that every seed needs the same kernel.
+        // At least one phase of each kind, so that every seed needs the same kernel.
         let of_even = [gauss_seidel, semi_implicit].get(number).copied().unwrap_or(any);
         let phase = PbdPhase {
             fiber_solver: if has_whole_fibers { of_even } else { gauss_seidel },
@@ -154,9 +156,10 @@ pub fn random_cloth(seed: u64, particle_count: u32) -> Cloth {
     cloth
 }
 
-/// Shapes of all kinds in the space of random cloths; with `many` so many that trees find them. The shapes of two calls with
-/// the same counts of shapes make a start and a target. Among them are flat boxes, spheres without radius, capsules whose
-/// one sphere holds the other, and triangles without area.
+/// Creates colliders of all kinds in the space of random cloths; with `many`, enough of them that
+/// trees are used. Two calls with the same counts give a start and a target. Among the shapes are
+/// flat boxes, spheres without radius, capsules with one sphere inside the other, and triangles
+/// without area.
 pub fn random_colliders(rng: &mut Rng, many: bool, bodies: bool) -> ShapeArrays {
     let count = if many { 40 } else { 6 };
     let mut spheres: Vec<_> = (0..count)
@@ -191,7 +194,7 @@ pub fn random_colliders(rng: &mut Rng, many: bool, bodies: bool) -> ShapeArrays 
     mesh_vertices[3] = mesh_vertices[0];
     let mut mesh_triangles: Vec<_> = (0..20).map(|k| [k, (k + 1) % 24, (k + 3) % 24]).collect();
     if many {
-        // A closed one.
+        // A closed mesh.
         mesh_vertices = [
             [0.6, 0.0, 0.0],
             [-0.5, 0.1, 0.0],
@@ -244,7 +247,7 @@ pub fn random_colliders(rng: &mut Rng, many: bool, bodies: bool) -> ShapeArrays 
     }
 }
 
-/// The same shapes a little further along x.
+/// Shifts shapes along x by `shift` \[m\], with an additional shear of boxes.
 fn moved(mut colliders: ShapeArrays, shift: f32) -> ShapeArrays {
     colliders.spheres.iter_mut().for_each(|sphere| sphere[0] += shift);
     colliders.planes.iter_mut().for_each(|plane| plane[3] += shift);
@@ -256,16 +259,17 @@ fn moved(mut colliders: ShapeArrays, shift: f32) -> ShapeArrays {
     colliders
 }
 
-/// Capsules that do not end in a sphere which belongs to a body.
+/// Removes the capsules that end in a sphere which belongs to a body.
 fn keep_off(capsules: Vec<[u32; 2]>, sphere: u32) -> Vec<[u32; 2]> {
     capsules.into_iter().filter(|pair| !pair.contains(&sphere)).collect()
 }
 
-/// Sets up a cloth in simulation, by its family (see [`random_cloth`]) and a seed: motion and separation spheres with a target,
-/// colliders of all kinds that move, a moving and rotating local space.
+/// Sets the inputs of a simulated cloth by its family (see [`random_cloth`]) and a seed: motion and
+/// separation spheres with a target, moving colliders of all kinds, and a moving and rotating local
+/// space.
 ///
 /// # Panics
-/// If the cloth rejects an input, which would be a fault of this function.
+/// Panics if the cloth rejects an input, which would be a bug of this function.
 pub fn equip(host: &mut LiveCloth, seed: u64) {
     let mut rng = Rng::new(seed ^ 0xE9);
     let count = host.cloth().particle_count();
@@ -293,7 +297,7 @@ pub fn equip(host: &mut LiveCloth, seed: u64) {
         target.reach(set).expect("random colliders are valid");
         let ids: Vec<_> = set.iter().map(|(id, _)| id).collect();
         for (id, factor) in ids.into_iter().zip([0.5, 1.0, 3.0, 0.0].into_iter().cycle()) {
-            // Some cloths have no factors but 1, which are not packed.
+            // Some cloths only have the factor 1, which is not packed.
             let factor = if seed.is_multiple_of(3) { 1.0 } else { factor };
             set.set_friction(id, factor).expect("the factor is valid");
         }
@@ -310,11 +314,11 @@ pub fn equip(host: &mut LiveCloth, seed: u64) {
     }
 }
 
-/// The degenerate states that every stage must survive: coincident particles, zero rest lengths, huge and tiny masses,
-/// far-away particles, a fiber over pins only, empty sets.
+/// Creates a cloth with degenerate states that every stage must survive: coincident particles, zero
+/// rest lengths, huge and tiny masses, far-away particles, a fiber with only pins, empty sets.
 ///
 /// # Panics
-/// If the cloth is not valid, which would be a fault of this function.
+/// Panics if the cloth is not valid, which would be a bug of this function.
 pub fn degenerate_cloth() -> Cloth {
     let mut fabric = random_fabric(&mut Rng::new(7), 24, 6);
     let count = fabric.edge_count();
@@ -343,7 +347,7 @@ pub fn degenerate_cloth() -> Cloth {
     cloth.config.air.drag = 1.0;
     cloth.config.air.lift = 1.0;
     cloth.config.air.wind_velocity = [1e3, 0.0, 0.0];
-    // Coincident particles, at rest as well or not, and some far away.
+    // Particles that coincide, with and without coincident rest positions, and some far away.
     cloth.config.self_collision.distance = Some(0.5);
     cloth.config.self_collision.friction = 1.0;
     cloth.config.sleep.threshold = 1e-3;
@@ -352,11 +356,11 @@ pub fn degenerate_cloth() -> Cloth {
     cloth
 }
 
-/// A random cloth (see [`random_cloth`]) with compliance, damping and random bends for XPBD in one substep; `particle_count % 4`
-/// of 2 keeps the kernels few.
+/// Creates a random cloth (see [`random_cloth`]) with compliance, damping and random bends for XPBD
+/// with one substep; `particle_count % 4 == 2` needs the fewest kernels.
 ///
 /// # Panics
-/// If the cloth is not valid, which would be a fault of this function.
+/// Panics if the cloth is not valid, which would be a bug of this function.
 pub fn random_xpbd_cloth(seed: u64, particle_count: u32) -> Cloth {
     let mut cloth = random_cloth(seed, particle_count);
     let mut rng = Rng::new(seed ^ 0xBE);
@@ -389,11 +393,11 @@ pub fn random_xpbd_cloth(seed: u64, particle_count: u32) -> Cloth {
     cloth
 }
 
-/// The cloth of [`random_xpbd_cloth`] with random shapes of its triangles, by the implicit solver in one step; models, damping
-/// and how many iterations it has depend on the seed.
+/// Creates the cloth of [`random_xpbd_cloth`] with random triangle rest shapes and the implicit
+/// solver in one step; models, damping and iteration counts depend on the seed.
 ///
 /// # Panics
-/// If the cloth is not valid, which would be a fault of this function.
+/// Panics if the cloth is not valid, which would be a bug of this function.
 pub fn random_implicit_cloth(seed: u64, particle_count: u32) -> Cloth {
     let mut cloth = random_xpbd_cloth(seed, particle_count);
     let mut rng = Rng::new(seed ^ 0x1A);
@@ -416,7 +420,8 @@ pub fn random_implicit_cloth(seed: u64, particle_count: u32) -> Cloth {
     cloth
 }
 
-/// Every model without and with damping for eight seeds in a row, every combination of models for twelve.
+/// Sets the implicit solver by seed: eight consecutive seeds cover every model with and without
+/// damping, twelve cover every combination of models.
 fn use_implicit(cloth: &mut Cloth, seed: u64) {
     let mut rng = Rng::new(seed ^ 0x1B);
     let damping = if seed & 4 == 0 { 0.0 } else { 1e-3 };
@@ -453,11 +458,11 @@ fn use_implicit(cloth: &mut Cloth, seed: u64) {
     }
 }
 
-/// The degenerate cloth of [`degenerate_xpbd_cloth`] by the implicit solver, with shapes of its triangles without area, huge
-/// and tiny.
+/// Creates the cloth of [`degenerate_xpbd_cloth`] with the implicit solver and triangle rest shapes
+/// that are huge, tiny or without area.
 ///
 /// # Panics
-/// If the cloth is not valid, which would be a fault of this function.
+/// Panics if the cloth is not valid, which would be a bug of this function.
 pub fn degenerate_implicit_cloth(seed: u64) -> Cloth {
     let mut cloth = degenerate_xpbd_cloth();
     let fabric = Arc::make_mut(&mut cloth.fabric);
@@ -476,7 +481,8 @@ pub fn degenerate_implicit_cloth(seed: u64) -> Cloth {
     cloth
 }
 
-/// A sheet of [`hanging_sheet`] by the implicit solver, two steps a frame of few iterations, in up to four parts each.
+/// Creates a sheet like [`hanging_sheet`] with the implicit solver: two steps per frame with few
+/// iterations, each divided into up to four parts.
 pub fn implicit_sheet(columns: u32, rows: u32) -> Cloth {
     let depth = (rows - 1) as f32 / (columns - 1) as f32;
     let options = CookOptions { pins: vec![0, columns - 1], bends: true, ..CookOptions::default() };
@@ -493,11 +499,12 @@ pub fn implicit_sheet(columns: u32, rows: u32) -> Cloth {
     cloth
 }
 
-/// Ropes for cyclic reduction: particles on long chains with at most one pin, by PBD for an even and XPBD for
-/// an odd seed. Some edges have no length. `particle_count % 4` of 2 keeps motion spheres away, which would rule it out.
+/// Creates ropes for cyclic reduction: long chains with at most one pin, with PBD for even and XPBD
+/// for odd seeds. Some edges have no length. `particle_count % 4 == 2` avoids motion spheres, which
+/// would rule out cyclic reduction.
 ///
 /// # Panics
-/// If the cloth is not valid, which would be a fault of this function.
+/// Panics if the cloth is not valid, which would be a bug of this function.
 pub fn random_ropes(seed: u64, particle_count: u32) -> Cloth {
     let mut rng = Rng::new(seed ^ 0x40);
     let mut fabric = random_fabric(&mut rng, particle_count, 70);
@@ -550,18 +557,18 @@ pub fn random_ropes(seed: u64, particle_count: u32) -> Cloth {
     cloth
 }
 
-/// One substep of XPBD without bending rigidity.
+/// Sets XPBD with one substep and without bending rigidity.
 fn use_xpbd(cloth: &mut Cloth, phases: Phases<XpbdPhase>) -> &mut Xpbd {
     cloth.config.sleep.threshold = 1e-3;
     cloth.config.solver = Xpbd { substeps: 1, phases, ..Xpbd::default() }.into();
     cloth.config.solver.as_xpbd_mut().expect("it was just set")
 }
 
-/// The degenerate states of fibers and bends: those of [`degenerate_cloth`], and hinges that are flat, folded to 0 and to pi,
-/// without length, without area, with pins only, huge and tiny.
+/// Creates a cloth with degenerate fibers and bends: those of [`degenerate_cloth`], and hinges that
+/// are flat, folded to 0 and to pi, without length, without area, with only pins, huge and tiny.
 ///
 /// # Panics
-/// If the cloth is not valid, which would be a fault of this function.
+/// Panics if the cloth is not valid, which would be a bug of this function.
 pub fn degenerate_xpbd_cloth() -> Cloth {
     let edge = [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0]];
     let wings: [[[f32; 3]; 2]; 10] = [
@@ -597,7 +604,7 @@ pub fn degenerate_xpbd_cloth() -> Cloth {
             particles.extend(chain_particles);
         }
     }
-    // A hinge without length, and one whose bend has no weight.
+    // One hinge has no length, and the bend of another has no weight.
     bends[1].weight = 0.0;
     let hinge = bends[0].particles;
     particles[hinge[1] as usize] = particles[hinge[0] as usize];
@@ -619,14 +626,14 @@ pub fn degenerate_xpbd_cloth() -> Cloth {
         single: Vec::new(),
     };
     use_xpbd(&mut cloth, phases).bending_rigidity = 10.0;
-    // The stages of the random ones, to compile no other kernel.
+    // Same stages as the random cloths, to compile no further kernel.
     cloth.config.air.drag = 0.1;
     cloth.validate().expect("the degenerate cloth is valid");
     cloth
 }
 
-/// Random chains in sets that share no particle at all.
-/// Chains of up to `longest` edges through all particles in random order, several sets of them in each phase.
+/// Creates chains of up to `longest` edges through all particles in random order, several sets of
+/// them in each phase. Chains of a set share no particle.
 fn random_fabric(rng: &mut Rng, particle_count: u32, longest: usize) -> Fabric {
     let mut fabric = Fabric {
         particle_count,
