@@ -2,8 +2,9 @@
 //! guide.
 //!
 //! `cargo run --release -p poplin-testkit --example implicit_validation -- FOLDER
-//! [theory|cantilever|buckling]` writes `implicit_theory.csv`, `implicit_cantilever.csv` and `buckling.csv`, all of them or one. `RAYON_NUM_THREADS=1` is enough; each takes some minutes. The `date` and `commit`
-//! lines at the top are left to fill in.
+//! [theory|cantilever|buckling]` writes `implicit_theory.csv`, `implicit_cantilever.csv` and
+//! `buckling.csv`, all of them or one. `RAYON_NUM_THREADS=1` is enough; each takes some minutes.
+//! The `date` and `commit` lines at the top are left to fill in.
 
 #![expect(clippy::print_stdout, reason = "it says what it does as it goes on")]
 

@@ -29,9 +29,9 @@ pub enum Difference {
         count: usize,
         /// Index of the first particle that differs.
         first: usize,
-        /// That particle in the first state.
+        /// First particle that differs, in the first state.
         left: [f32; 4],
-        /// That particle in the second state.
+        /// First particle that differs, in the second state.
         right: [f32; 4],
     },
     /// A component differs by more than allowed.
@@ -45,9 +45,9 @@ pub enum Difference {
         particle: usize,
         /// Worst component of that particle.
         component: usize,
-        /// That component in the first state.
+        /// Worst component in the first state.
         left: f32,
-        /// That component in the second state.
+        /// Worst component in the second state.
         right: f32,
         /// Difference relative to the allowed one; infinite for NaN.
         excess: f32,

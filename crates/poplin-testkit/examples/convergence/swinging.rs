@@ -1,4 +1,4 @@
-//! What a frame costs at which a swinging sheet stays within 1 % of its length.
+//! Cost of a frame in which a swinging sheet stays within 1 % of its length.
 
 use std::path::Path;
 use std::time::Duration;
@@ -8,11 +8,11 @@ use poplin_testkit::fibers::{FRAME_RATE, Mix, Swing, SwingSolver, Swung, WHOLE, 
 
 use crate::table::{Table, percent};
 
-/// Iterations of a frame.
+/// Numbers of iterations per frame.
 const RUNGS: [u32; 13] = [1, 2, 3, 4, 5, 6, 8, 10, 14, 20, 28, 40, 56];
 
-/// Most iterations of a frame of a large sheet, by Gauss-Seidel and with semi-implicit fibers,
-/// which settle long before.
+/// Largest number of iterations per frame of a large sheet, with Gauss-Seidel and with
+/// semi-implicit fibers, which converge long before.
 const MOST: [u32; 2] = [40, 20];
 
 /// Largest allowed p99 strain.

@@ -9,12 +9,12 @@
 //!
 //! | | |
 //! |---|---|
-//! | `KIND=half` | that kind only |
-//! | `LIMIT=60` | most seconds of a scene |
-//! | `FRAMES=60` | most frames of a scene |
-//! | `PICTURE=folder` | draws each scene there, and all that are there of the kind `full` side by side in `triangles.png` |
+//! | `KIND=half` | only this variant |
+//! | `LIMIT=60` | largest run time of a scene \[s\] |
+//! | `FRAMES=60` | largest number of frames of a scene |
+//! | `PICTURE=folder` | draws each scene there, and all `full` ones in `triangles.png` |
 //! | `VERBOSE=1` | prints each frame |
-//! | `MESHES=folder` | has `bunny.obj` and `unisex_shirt.obj`; without it there is no scene `shirt` |
+//! | `MESHES=folder` | has `bunny.obj` and `unisex_shirt.obj`, for the scene `shirt` |
 
 #![expect(clippy::print_stdout, reason = "the table is what it is for")]
 
