@@ -191,6 +191,7 @@ impl<S: Simd> Lanes<S> for f32x16<S> {
         let (yw, yw_high) = simd.interleave_f32x16(y, w);
         let (a, b) = simd.interleave_f32x16(xz, yw);
         let (c, d) = simd.interleave_f32x16(xz_high, yw_high);
+        // Each result holds four consecutive rows.
         let rows = rows.as_flattened_mut();
         a.store_slice(&mut rows[..16]);
         b.store_slice(&mut rows[16..32]);

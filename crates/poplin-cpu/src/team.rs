@@ -99,6 +99,7 @@ impl WideTeam {
             return items;
         }
         let time: f32 = work.tasks().map(|task| time_of(task, memory)).sum();
+        // Estimated time of the loop over the least time of a part.
         (time * items as f32) as usize / MIN_PART_NS as usize
     }
 }
@@ -110,6 +111,7 @@ fn time_of(task: Task, memory: &ClothMemory<'_>) -> f32 {
         Task::ProjectFiber | Task::SolveFiber => {
             let [fibers, edges] =
                 [registers.fibers, registers.edges].map(|[begin, end]| end - begin);
+            // Average edges per fiber of the running set.
             let of_edge = if task == Task::SolveFiber { 10.0 } else { 8.0 };
             of_edge * edges as f32 / fibers.max(1) as f32
         }
@@ -202,6 +204,8 @@ impl Workers for WideTeam {
     }
 
     fn work(&mut self, work: Work, memory: &mut ClothMemory<'_>) {
+        // Self collision and implicit solves keep their own data between tasks and run on one
+        // thread.
         if work.tasks().any(is_of_self_collision) {
             for task in work.tasks() {
                 run_self_collision(self.level, task, memory, work.items(), &mut self.neighbors);
@@ -237,6 +241,7 @@ macro_rules! in_lanes {
         ) {
             use fearless_simd::{SimdBase, f32x4, f32x8, f32x16};
             match S::f32s::LEN {
+                // The branch is constant for each `S` and disappears when inlined.
                 16.. => $($stage)::+::<S, f32x16<S>>(simd, memory, items $(, $rows)?),
                 8.. => $($stage)::+::<S, f32x8<S>>(simd, memory, items $(, $rows)?),
                 _ => $($stage)::+::<S, f32x4<S>>(simd, memory, items $(, $rows)?),

@@ -87,6 +87,7 @@ pub fn run_case(case: &Case, options: &SimulationOptions) -> Result<CaseVerdict,
                 max_distance(state.current(id), measured(particles))
             };
             let mut error = particles.iter().zip(&ids).map(distance).fold(0.0, nan_max);
+            // A wrong sleep state fails like an infinite distance.
             if !sleeps_as_expected(case, &state, expected) {
                 error = f32::INFINITY;
             }

@@ -44,11 +44,11 @@ impl EntanglementCounter {
     pub fn new(rest: &[[f32; 3]], triangles: &[[u32; 3]], cloth_ends: &[usize]) -> Self {
         assert!(
             triangles.iter().flatten().all(|&corner| (corner as usize) < rest.len()),
-            "a corner is past the particles"
+            "a triangle corner exceeds the particle count"
         );
         assert!(
             cloth_ends.is_sorted() && cloth_ends.last().is_none_or(|&end| end <= rest.len()),
-            "not ends of cloths"
+            "cloth ends must ascend and not exceed the particle count"
         );
         let sides = triangles.iter().flat_map(|&[a, b, c]| [[a, b], [b, c], [c, a]]);
         let mut edges: Vec<_> =

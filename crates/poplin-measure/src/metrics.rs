@@ -22,6 +22,7 @@ impl Strain {
         if strains.is_empty() {
             return Self::default();
         }
+        // NaN sorts last and becomes the maximum.
         strains.sort_by(f32::total_cmp);
         let mean = |power: i32| {
             strains.iter().map(|&strain| f64::from(strain).powi(power)).sum::<f64>()

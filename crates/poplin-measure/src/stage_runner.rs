@@ -58,7 +58,7 @@ pub fn run_stages(
 ) -> Result<Vec<StageVerdict>, CaseError> {
     if stages.case != case.name || stages.frame_index >= case.frames.len() {
         let message = format!(
-            "stages of {} frame {} for case {}",
+            "stages of `{}`, frame {}, do not belong to case `{}`",
             stages.case, stages.frame_index, case.name
         );
         return Err(CaseError::Unsupported(message));

@@ -67,6 +67,7 @@ impl TangleField {
             let found = counter.measure(
                 &self.positions,
                 f64::from(0.5 * self.thickness),
+                // Particles within two spacings at rest are neighbors.
                 f64::from(2.0 * self.spacing),
             );
             Tangle { close_pairs: found.close_pairs, crossings: found.crossings }

@@ -88,6 +88,7 @@ impl CrossingScene {
             (positions.collect(), cloth.fabric.triangles.to_vec())
         });
         for (positions, own) in parts.chain(colliders.iter().map(|it| surface(&it.shape))) {
+            // Cloths and colliders share one list of vertices.
             let base = rest.len() as u32;
             rest.extend(positions);
             triangles.extend(own.iter().map(|corners| corners.map(|corner| base + corner)));

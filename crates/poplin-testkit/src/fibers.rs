@@ -229,7 +229,9 @@ pub struct Hanging {
 /// Panics if the cloth is not valid.
 pub fn hang(cloth: &Cloth, mix: Mix, frequency: u32, passes: u32) -> Hanging {
     let mut cloth = with_frequency(cloth.clone(), mix, frequency);
+    // Repeating the phases gives several fiber iterations per step.
     cloth.phase_order = cloth.phase_order.repeat(passes as usize);
+    // (1 - damping)^(steps in 1/60 s) = 0.9
     cloth.config.damping = [1.0 - 0.9f32.powf(FRAME_RATE as f32 / frequency as f32); 3];
     // An exactly plane sheet would never leave its plane: add waves of a millimeter, which stretch
     // it by 1e-4.
@@ -347,6 +349,7 @@ impl Swing {
             engine.step(&Frame { dt: 1.0 / FRAME_RATE as f32 }).expect("the frame is valid");
             times.push(begin.elapsed());
             let strains = stretch_strains(&fabric, engine.current(nth_cloth(0)));
+            // The first second is the swing down; the second one counts.
             if frame >= FRAME_RATE {
                 pooled.extend_from_slice(&strains);
             }

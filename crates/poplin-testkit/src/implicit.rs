@@ -153,6 +153,7 @@ pub fn shear_force(implicit: Implicit) -> f64 {
         let moved = after[5..].iter().zip(before).map(|(x, before)| f64::from(before) - x[0]);
         moved.sum::<f64>() / (f64::from(h).powi(2) * f64::from(inverse_mass))
     };
+    // Richardson extrapolation: the error is linear in the inverse mass.
     2.0 * force(15.0) - force(30.0)
 }
 
@@ -168,6 +169,7 @@ pub fn sheared_springs(gamma: f64) -> f64 {
         4.0 * (of_cell + spring(1000.0 * width / height, 0.0, height))
     };
     let step = 1e-5;
+    // Central difference: force = dE/dgamma for a height of 1 m.
     (energy(gamma + step) - energy(gamma - step)) / (2.0 * step)
 }
 
@@ -251,6 +253,7 @@ pub fn critical_load(cloth: &Cloth, segments: u32, solver: impl Fn(f64) -> Solve
     let (mut holds, mut falls) = (0.02, 1.3);
     while falls - holds > 0.01 {
         let middle = 0.5 * (holds + falls);
+        // Bisection.
         *(if buckles(middle) { &mut falls } else { &mut holds }) = middle;
     }
     (falls > 0.03).then_some(0.5 * (holds + falls))
@@ -294,6 +297,7 @@ pub fn spin_left(implicit: Implicit) -> Measured {
             .map(|(now, before)| {
                 let [[x, _, z], [a, _, b]] =
                     [now, before].map(|particle| particle.position.map(f64::from));
+                // y component of m x0 x x1
                 (a * z - b * x) / f64::from(now.inverse_mass)
             })
             .sum()
@@ -305,6 +309,7 @@ pub fn spin_left(implicit: Implicit) -> Measured {
 /// Creates a free row below a pinned one, displaced by `drawn` m: it oscillates on its threads with
 /// the angular frequency `omega`.
 fn oscillator(omega: f64, drawn: f32, substeps: u32) -> Cloth {
+    // k = m omega^2
     let stiffness = SIGMA * 0.25 / 2.0 * omega.powi(2);
     let implicit = Implicit {
         substeps,
@@ -334,8 +339,10 @@ pub fn energy_kept(reach: f64) -> f64 {
         let state = simulation.state().expect("the state is there");
         let [now, before] = [state.current(nth_cloth(0))[2], state.previous(nth_cloth(0))[2]]
             .map(|particle| f64::from(particle.position[2]) - 0.5);
+        // Twice the energy per mass: v^2 + omega^2 x^2
         energies.push(((now - before) / h).powi(2) + (omega * now).powi(2));
     }
+    // Geometric mean over three steps.
     (energies[3] / energies[0]).powf(1.0 / 3.0)
 }
 

@@ -44,6 +44,7 @@ pub fn random_vertex_face(rng: &mut Rng) -> [Vec3; 4] {
     let [p, a, b, mut c] = [(); 4].map(|()| point(rng, size));
     let mut b = b;
     match rng.index(8) {
+        // Collinear, coincident and nearly degenerate corners.
         0 => c = a + (b - a) * rng.range(-2.0, 2.0),
         1 => b = a,
         2 => (b, c) = (a, a),
@@ -52,6 +53,7 @@ pub fn random_vertex_face(rng: &mut Rng) -> [Vec3; 4] {
         _ => {}
     }
     let in_plane = a + (b - a) * rng.range(-1.0, 2.0) + (c - a) * rng.range(-1.0, 2.0);
+    // At a corner, on a side, in the plane, or close to it.
     let p = match rng.index(6) {
         0 => [a, b, c][rng.index(3)],
         1 => a + (b - a) * rng.range(-0.5, 1.5),
@@ -68,6 +70,7 @@ pub fn random_edge_edge(rng: &mut Rng) -> [Vec3; 4] {
     let [mut a, mut b, mut c, mut d] = [(); 4].map(|()| point(rng, size));
     let along = b - a;
     match rng.index(10) {
+        // Parallel, collinear, coincident, nearly degenerate and crossing edges.
         0 => d = c + along * rng.range(-2.0, 2.0),
         1 => d = c + along * rng.range(-2.0, 2.0) + speck(rng, size, -6.0),
         2 => (c, d) = (a + along * rng.range(-3.0, 3.0), a + along * rng.range(-3.0, 3.0)),

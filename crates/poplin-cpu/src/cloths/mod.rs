@@ -229,6 +229,7 @@ pub(crate) fn simulate(
     let state = State { current: &mut [], previous: &mut [], scratch: &mut [], cells: &mut [] };
     let mut lead =
         ClothMemory { cells: first.cells, ..ClothMemory::new(first.cloth, pools, state) };
+    // The batch owns the columns while the team runs stages on single cloths.
     let columns = std::mem::take(&mut team.columns);
     let batch = Batch { members, columns, alive };
     let mut walk = BatchWalk { batch, location: Location::Rows, begun: 0, stages, team };

@@ -202,6 +202,8 @@ impl<'a, 'm> Fiber<'a, 'm> {
     #[inline(always)]
     fn new(columns: &'a mut Columns, lead: &'a ClothMemory<'m>, fiber: u32, bits: u64) -> Self {
         let fabric = &lead.cloth.fabric;
+        // A fiber of n edges has n + 1 vertices: the vertices of fiber f begin f entries later than
+        // its edges.
         let begin = lead.fabric(fabric.fiber_begin + fiber);
         Self {
             vertices: fabric.vertex_begin + fiber + begin,
@@ -332,6 +334,7 @@ pub(crate) fn read_rows<S: Simd, V: Lanes<S>>(
 ) {
     let Batch { members, columns, .. } = &mut *view.batch;
     columns.reserve(items.end as usize, V::LEN);
+    // Lanes beyond the last cloth repeat it, so that no lane computes with garbage.
     let last = members.len() - 1;
     for i in items {
         let member = |lane: usize| &members[lane.min(last)].memory;

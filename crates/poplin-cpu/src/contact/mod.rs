@@ -133,6 +133,7 @@ impl ContactLists {
                 dispatch!(level, simd => gather_rows(simd, cloth, is_held, from, to));
             }
             for (cell, row) in cells.iter_mut().zip(now) {
+                // Cell keys decide the order of contacts.
                 *cell = cell_key(row, parameters.cell_scale);
             }
         });
@@ -156,6 +157,7 @@ impl ContactLists {
         let shared = Shared { parameters, cloths, mirror, rows };
         let count = rows.now.len();
         blocks.par_iter_mut().enumerate().for_each(|(index, block)| {
+            // The last block is shorter.
             let [begin, end] = [index, index + 1].map(|k| (k * BLOCK).min(count) as u32);
             let search = &mut Search { shared, grid, margin, block };
             in_lanes!(level, list, search: Search<'_>, begin..end);
@@ -220,6 +222,8 @@ impl ContactLists {
         }
         bodies.par_iter_mut().zip(&self.begins).zip(&mirror.is_met).for_each(
             |((body, begin), is_met)| {
+                // Rows of cloths that have stopped meeting others are still followed, but get no
+                // pushes.
                 let (Some(begin), true) = (*begin, is_met) else { return };
                 let indices = begin as usize..begin as usize + body.current.len();
                 let rows = rows.now[indices.clone()].iter().zip(&pushes[indices]);
@@ -245,6 +249,7 @@ impl ContactPasses<WideTeam> for ContactLists {
         let level = workers.level;
         if self.bound(level, cloths, bodies) {
             self.mirror.meet(cloths);
+            // No bounds overlap: nothing can touch.
             if !self.mirror.is_met.contains(&true) {
                 return false;
             }

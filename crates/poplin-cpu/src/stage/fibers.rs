@@ -98,9 +98,12 @@ impl<'a, 'm, V> Fibers<'a, 'm, V> {
             vector: PhantomData,
         };
         for lane in 0..V::LEN {
+            // Lanes beyond the last fiber read its vertices, but have no edges.
             let index = lane.min(count - 1);
             let fiber = items.start + index as u32;
             let (begin, length) = (begins[index], begins[index + 1] - begins[index]);
+            // A fiber of n edges has n + 1 vertices: vertex lists are offset by one entry per
+            // fiber.
             fibers.vertices[lane] = fabric.vertex_begin + fiber + begin;
             fibers.edges[lane] = fabric.edge_begin + begin;
             fibers.lengths[lane] = if lane < count { length } else { 0 };
@@ -232,6 +235,7 @@ pub(super) fn store_massive<S: Simd, V: Lanes<S>>(
     bits: u64,
 ) {
     let bits = V::splat(simd, 0.0).simd_lt(particles[3]).to_bitmask() & bits;
+    // All lanes write: consecutive rows need no index lookup.
     if bits == (1 << V::LEN) - 1 {
         match rows_of_run::<S, V>(memory, &index) {
             Some(rows) => scatter(particles, |lane, row| rows[lane].set(row)),

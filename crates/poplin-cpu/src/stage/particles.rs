@@ -152,6 +152,7 @@ impl<V> Block<V> {
         V: Lanes<S>,
     {
         let rows = &rows[self.begin as usize..][..self.count];
+        // Full blocks need no clamping of lanes.
         if self.count == V::LEN {
             scatter(columns, |lane, row| rows[lane].set(row));
         } else {
@@ -169,6 +170,7 @@ impl<V> Block<V> {
     where
         V: Lanes<S>,
     {
+        // Padding lanes repeat the last item and must not write it.
         let bits = bits & self.bits();
         if bits != 0 {
             let rows = &rows[self.begin as usize..][..self.count];
@@ -394,6 +396,7 @@ pub(crate) fn restore_mass<S: Simd, V: Lanes<S>>(
     for block in blocks_of(particles, items) {
         let [x, y, z, w] = particles.current(simd, block);
         let [.., own] = particles.previous(simd, block);
+        // Particles pinned in this iteration (w = 0) stay pinned.
         let w = V::splat(simd, 0.0).simd_lt(w).select(own, w);
         particles.set_current(block, [x, y, z, w]);
     }

@@ -177,6 +177,7 @@ pub fn measure(
     }
     let count = setup.scene.cloths();
     gpu_times.sort_unstable();
+    // `None` on devices without timestamps.
     let median = gpu_times.get(gpu_times.len() / 2);
     let gpu = match run.simulation.gpu().zip(median) {
         Some((gpu, median)) => Some(GpuFrame::of(gpu, *median)?),

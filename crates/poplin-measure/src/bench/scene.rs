@@ -147,6 +147,7 @@ impl Scene {
 /// One of four tapered capsules that swing against a cloth from behind, with a different phase for
 /// each cloth.
 fn moving_capsule(capsule: usize, cloth: usize, time: f32) -> Capsule {
+    // Different phases keep cloths and capsules out of step.
     let phase = 0.37 * cloth as f32 + 1.3 * capsule as f32;
     let y = -0.01 + 0.01 * (2.0 * time + phase).sin();
     let (x, z) = ([-0.25, 0.25][capsule % 2], [-0.4, -0.75][capsule / 2]);

@@ -73,7 +73,10 @@ fn spheres(values: &[f32]) -> Vec<Sphere> {
 impl Event {
     pub(super) fn floats(&self, field: &str) -> Result<Vec<f32>, CaseError> {
         let wrong = || {
-            CaseError::Unsupported(format!("{}: field `{field}` is not made of numbers", self.set))
+            CaseError::Unsupported(format!(
+                "{}: field `{field}` is neither a number nor an array of numbers",
+                self.set
+            ))
         };
         let value = self.fields.get(field).ok_or_else(wrong)?;
         let number = |value: &Value| value.as_f64().map(|number| number as f32).ok_or_else(wrong);
@@ -86,7 +89,7 @@ impl Event {
     pub(super) fn numbers(&self, field: &str) -> Result<Vec<u32>, CaseError> {
         let wrong = || {
             CaseError::Unsupported(format!(
-                "{}: field `{field}` is not made of whole numbers",
+                "{}: field `{field}` is not an array of integers",
                 self.set
             ))
         };
@@ -102,11 +105,8 @@ impl Event {
     pub(super) fn virtual_particles(&self) -> Result<Vec<VirtualParticle>, CaseError> {
         let weights = rows::<3>(&self.floats("weights")?);
         let point = |&[a, b, c, row]: &[u32; 4]| {
-            let missing = || {
-                CaseError::Unsupported(format!(
-                    "virtual_particles: there is no row {row} of weights"
-                ))
-            };
+            let missing =
+                || CaseError::Unsupported(format!("virtual_particles: weights have no row {row}"));
             let weights = *weights.get(row as usize).ok_or_else(missing)?;
             Ok(VirtualParticle { corners: [a, b, c], weights })
         };
@@ -122,7 +122,7 @@ impl Event {
     /// Returns the cloth that the event applies to.
     pub(super) fn find<'a, T>(&self, cloths: &'a mut [T]) -> Result<&'a mut T, CaseError> {
         let count = cloths.len();
-        let what = || format!("an event for cloth {} of {count}", self.cloth);
+        let what = || format!("event for cloth {}: the case has {count} cloths", self.cloth);
         cloths.get_mut(self.cloth).ok_or_else(|| CaseError::Unsupported(what()))
     }
 

@@ -24,6 +24,7 @@ pub fn random_cloth(seed: u64, particle_count: u32) -> Cloth {
     let mut rng = Rng::new(seed);
     let mut fabric = random_fabric(&mut rng, particle_count, 6);
     let edge_count = fabric.edge_count();
+    // Families, see above.
     let family = particle_count % 4;
     let has_whole_fibers = family.is_multiple_of(2);
     if rng.index(2) == 0 && !has_whole_fibers {

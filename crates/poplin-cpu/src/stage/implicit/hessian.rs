@@ -34,6 +34,8 @@ pub(crate) fn direct_triangles<S: Simd, V: Lanes<S>>(
         let [u_second, u_third, v_second, v_third, _] = shapes_of::<S, V>(simd, memory, &block);
         let wu = p.mul(u_second).add(q.mul(u_third));
         let wv = p.mul(v_second).add(q.mul(v_third));
+        // Hessian of K/2 (|w| - 1)^2: K ((1 - 1/|w|) I + w w^T / |w|^3). The isotropic part is
+        // clamped to 0, which keeps the matrix positive semi-definite in compression.
         let (all_u, all_v) = (max(slack(simd, wu, one), zero), max(slack(simd, wv, one), zero));
         let remainders = [
             remainder_over_square(simd, wu, all_u),
@@ -135,6 +137,7 @@ pub(super) fn corner_blocks<S: Simd, V: Lanes<S>>(
             ],
         };
         let weights_of_own = weights::<S, V>(simd, &shapes, &own);
+        // Diagonal block of the particle itself.
         let [x, y, z] = triangle.block(simd, weights_of_own, weights_of_own);
         pivot.diagonal = pivot.diagonal.add(Vec3::new(x.x, y.y, z.z));
         pivot.beside = pivot.beside.add(Vec3::new(y.x, z.x, z.y));
@@ -142,6 +145,7 @@ pub(super) fn corner_blocks<S: Simd, V: Lanes<S>>(
             let mut flags = [0.0; MAX_LANES];
             for lane in 0..V::LEN {
                 let t = triangles[lane];
+                // Couples only if the triangle also contains the previous link.
                 let is_there = t != NO_OFFSET && previous[lane] != NO_OFFSET;
                 if is_there
                     && memory.fabric(fabric.triangle_begin + 3 * t + other) == previous[lane]

@@ -140,6 +140,7 @@ impl Solve {
             return;
         }
         self.is_loaded = true;
+        // Bending forces stay 0 until bends are evaluated.
         self.bends.fill([0.0; 4]);
         for (row, before) in self.starts.iter_mut().zip(memory.previous) {
             *row = before.get();
@@ -148,6 +149,7 @@ impl Solve {
         for block in blocks::<V, S>(0..memory.cloth.fabric.triangle_count) {
             let corners = corners_of::<S, V>(memory, memory.cloth.fabric.triangle_begin, &block);
             let [p, q] = edges_of::<S, V>(simd, &self.starts, &corners);
+            // Blocks have different numbers of triangles, but their edges fill whole vectors.
             let begin = self.edges.len();
             self.edges.resize(begin + 6 * V::LEN, 0.0);
             let edges = &mut self.edges[begin..];

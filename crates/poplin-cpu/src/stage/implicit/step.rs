@@ -36,6 +36,7 @@ impl Solve {
         // m = 1/w, 0 for pinned particles.
         self.set_column(MOVE + 3, first, zero.simd_lt(inverse_mass).select(mass, zero));
         self.set_vector(TRIAL, first, prediction);
+        // Residual, direction and trial residual are contiguous.
         for column in (RESIDUAL..TRIAL).chain(PLANE..COLUMNS) {
             self.set_column(column, first, zero);
         }

@@ -104,6 +104,7 @@ fn push_out_of_boxes<S: Simd, V: Lanes<S>, P: Colliding<S, V>>(
                 }
             }
             if is_in.any_true() {
+                // exit = -n distance, out through the nearest face
                 let (exit, travel) =
                     (direction.neg().mul(distance), travel.mul(iteration_fraction));
                 contacts.add(simd, is_in, exit, travel, shape.number(simd, 27));

@@ -60,6 +60,7 @@ fn tabulate_convexes<S: Simd, V: Lanes<S>, P: Colliding<S, V>>(
             let shapes = &memory.cloth.colliders;
             let is_there = k < shapes.free_convex_count;
             let absent = [EVERYWHERE].into_iter().filter(|_| !is_there);
+            // Own planes, or one that empties the convex, padded to the common plane count.
             let own = is_there.then(|| planes(memory, k)).into_iter().flatten();
             let rows = own.chain(absent).chain(std::iter::repeat(NO_PLANE));
             for (k, plane) in rows.take(plane_count).enumerate() {

@@ -78,6 +78,7 @@ impl<S: Simd, V: Lanes<S>> Colliding<S, V> for ClothMemory<'_> {
 
     #[inline(always)]
     fn row_of(item: u32, _: usize) -> usize {
+        // Items count from 1; 0 marks inner nodes.
         item as usize - 1
     }
 
@@ -174,6 +175,7 @@ impl<'a, P> Row<'a, P> {
 /// Writes row `k` for a lane.
 fn write<const N: usize>(table: &mut [f32], k: usize, [lane, lanes]: [usize; 2], row: [f32; N]) {
     let columns = table[k * N * lanes..][..N * lanes].chunks_exact_mut(lanes);
+    // Entry by entry, with one value per lane: a vector load reads an entry of all lanes.
     columns.zip(row).for_each(|(column, number)| column[lane] = number);
 }
 

@@ -115,6 +115,7 @@ fn touch_capsule<S: Simd, V: Lanes<S>, P: Colliding<S, V>>(
     let along = d.dot(axis);
     // Tapered capsule: its radius is linear along the axis, r(t) = t slope + r.
     let radius = max(along * slope + capsule.number(simd, 7), zero);
+    // Squared distance from the axis, guarded since it is a divisor.
     let across_square = max(d.dot(d) - along * along, splat(EPSILON));
     let is_in = zero.simd_lt(half_length) & across_square.simd_lt(radius * radius);
     if !is_in.any_true() {
@@ -124,6 +125,7 @@ fn touch_capsule<S: Simd, V: Lanes<S>, P: Colliding<S, V>>(
     // Foot of the particle on the axis, at right angles to the slanted side; spheres cover both
     // ends.
     let foot = along + slope * across;
+    // Beyond the ends, the end spheres push.
     let is_beyond = foot.simd_lt(-half_length) | half_length.simd_lt(foot);
     let is_in = is_in & !is_beyond & capsule.holds(simd, 17, x);
     if !is_in.any_true() {
@@ -164,6 +166,8 @@ fn touch_sphere<S: Simd, V: Lanes<S>, P: Colliding<S, V>>(
     x.x.store_slice(&mut xs[..V::LEN]);
     x.y.store_slice(&mut ys[..V::LEN]);
     x.z.store_slice(&mut zs[..V::LEN]);
+    // Capsules that contain the particle take precedence over their end spheres; this test is
+    // scalar, as it is rare.
     let mut uncovered = 0;
     while bits != 0 {
         let lane = bits.trailing_zeros() as usize;
