@@ -52,7 +52,7 @@ fn frames(criterion: &mut Criterion, backend: Backend) {
     group.sample_size(10);
     for (name, side, count, sheet) in SCENES {
         let Ok(mut simulation) = Simulation::new(backend) else { return };
-        // A software adapter takes minutes for large scenes and says nothing about GPUs.
+        // A software adapter takes minutes for large scenes and does not represent GPUs.
         if simulation.backend().adapter.contains("software") && (count > 1 || side > 32) {
             continue;
         }

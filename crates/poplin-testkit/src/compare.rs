@@ -180,7 +180,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_bit_is_seen() {
+    fn one_different_bit_is_found() {
         let a = [[1.0, 2.0, 3.0, 4.0]];
         let mut b = a;
         assert_eq!(same_bits("a", &a, &b), Ok(()));
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn closeness_is_relative_and_never_forgives_nan() {
+    fn close_is_relative_and_rejects_nan() {
         let a = [[1000.0, 0.0, 0.0, 0.0]];
         assert_eq!(close("a", &a, &[[1000.0001, 0.0, 0.0, 0.0]], 2.0, 1.0), Ok(()));
         assert!(close("a", &a, &[[1000.01, 0.0, 0.0, 0.0]], 2.0, 1.0).is_err());
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn nearness_is_an_average_and_never_forgives_nan() {
+    fn near_is_an_average_and_rejects_nan() {
         let a = [[0.0; 4], [0.0, 0.0, 3.0, 0.0]];
         let b = [[0.0; 4], [0.0, 4.0, 0.0, 9.0]];
         assert_eq!(near("a", &a, &b, 12.5f32.sqrt()), Ok(()));

@@ -376,7 +376,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_lucky_rung_does_not_last() {
+    fn a_single_success_does_not_count_as_lasting() {
         let first = |rungs: &[bool]| first_lasting(rungs.iter().copied());
         assert_eq!(first(&[false, true, false, true, true]), Some(3));
         assert_eq!(first(&[true, true]), Some(0));

@@ -1,8 +1,7 @@
-//! Blocks of Markdown that programs write: tables of README and guide between `generated` comments.
+//! Generated Markdown blocks: tables of README and guide between `generated` comments.
 //!
-//! A test computes the text of a block and calls [`assert_block`], which fails if the file says
-//! something else. Under `POPLIN_TABLES=write`, as `cargo xtask tables` sets it, the block is
-//! rewritten instead.
+//! A test computes the text of a block and calls [`assert_block`], which fails if the file differs.
+//! Under `POPLIN_TABLES=write`, as `cargo xtask tables` sets it, the block is rewritten instead.
 
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -127,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn a_drift_is_shown_by_its_first_line() {
+    fn first_differing_line_is_shown() {
         let text = first_difference("a\nb", "a\nc");
         assert!(text.contains("is:        b") && text.contains("should be: c"), "{text}");
         assert!(first_difference("a", "a\nc").contains("(nothing)"));

@@ -97,7 +97,7 @@ pub(crate) fn begin_solves<S: Simd, V: Lanes<S>>(
         let before = Vec3::xyz(rows_of(simd, first, count, |i| memory.load_previous(i)));
         let predicted = Vec3::new(x, y, z).sub(before);
         let mut inertia = predicted;
-        // Pinned particles follow their prediction; others keep what inertia alone moves them by.
+        // Pinned particles follow their prediction; the others only move by inertia.
         if has_inertia {
             let own = Vec3::xyz(rows_of(simd, first, count, |i| memory.load_scratch(inertias + i)));
             inertia = own.or(zero.simd_lt(inverse_mass), predicted);
