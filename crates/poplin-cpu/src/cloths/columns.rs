@@ -10,7 +10,7 @@ use crate::lanes::Lanes;
 pub(crate) struct Columns {
     pub(super) current: Vec<f32>,
     pub(super) previous: Vec<f32>,
-    /// Positions of tether anchors, copied by [`gather_anchors`].
+    /// Positions of tether anchors, copied by `gather_anchors`.
     pub(super) anchors: Vec<f32>,
 }
 

@@ -139,7 +139,7 @@ impl Block {
             self.firsts.resize(self.seconds.len(), index as u32);
             self.contact_ends.push(self.seconds.len() as u32);
         }
-        // Lanes without a contact repeat the last.
+        // Padding lanes repeat the last contact.
         if let (Some(&first), Some(&second)) = (self.firsts.last(), self.seconds.last()) {
             let padded = self.firsts.len().next_multiple_of(MAX_LANES);
             self.firsts.resize(padded, first);
