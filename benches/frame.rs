@@ -7,7 +7,7 @@ use poplin::model::{Cloth, Frame, Mesh, Solver, Xpbd};
 use poplin::{Backend, Simulation};
 use poplin_testkit::scenes::hanging_sheet;
 
-/// Function that creates a sheet with this number of particles along each side.
+/// Function that creates a sheet of `side` x `side` particles.
 type Maker = fn(u32) -> Cloth;
 
 /// Single sheets of several sizes, then batches of one size: the cost of one cloth, and how cloths

@@ -64,8 +64,8 @@ impl WideTeam {
         }
     }
 
-    /// Returns one team per instruction set of the machine, the baseline first. All give
-    /// bit-identical results.
+    /// Returns one team per instruction set of the machine, the baseline first. Results of all
+    /// teams are bit-identical.
     pub fn all() -> Vec<Self> {
         let best = Level::new();
         #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
@@ -195,8 +195,8 @@ impl Workers for WideTeam {
         iterations: Range<u32>,
         stages: StageMask,
     ) {
-        // Implicit solves of different cloths take different numbers of iterations, so that they
-        // cannot share one walk of the schedule.
+        // Implicit solves of different cloths differ in their iteration counts, so that they cannot
+        // share one walk of the schedule.
         if members.len() >= MIN_BATCH && !stages.contains(Stage::Implicit) {
             return cloths::simulate(self, members, iterations, stages);
         }

@@ -139,7 +139,7 @@ fn lists_are_rebuilt_when_rows_come_close() {
     }
 }
 
-/// Places the last cloth as a slab at a height, in units of the distance.
+/// Moves the last cloth, as a slab, to a height in units of the distance.
 fn place_slab(engine: &mut Subject, height: f32) {
     set(engine, 4, |k, _| {
         [(k % 10) as f32 - 5.0, height, (k / 10) as f32 - 5.0].map(|x| 1.1 * DISTANCE * x)

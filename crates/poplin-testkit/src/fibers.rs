@@ -229,7 +229,7 @@ pub struct Hanging {
 /// Panics if the cloth is not valid.
 pub fn hang(cloth: &Cloth, mix: Mix, frequency: u32, passes: u32) -> Hanging {
     let mut cloth = with_frequency(cloth.clone(), mix, frequency);
-    // Repeating the phases gives several fiber iterations per step.
+    // Repeated phases are several fiber iterations per step.
     cloth.phase_order = cloth.phase_order.repeat(passes as usize);
     // (1 - damping)^(steps in 1/60 s) = 0.9
     cloth.config.damping = [1.0 - 0.9f32.powf(FRAME_RATE as f32 / frequency as f32); 3];

@@ -107,7 +107,7 @@ pub fn hung_settings(stretch: StretchModel, substeps: u32) -> Implicit {
 /// State of a strip of 1 m and 41 rows that has hung by its upper end for 3 s.
 pub fn hung(implicit: Implicit, columns: u32, width: f32) -> State {
     let mut cloth = sheet(columns, 41, width, 1.0, (0..columns).collect());
-    // Turn the sheet so that z points down.
+    // Rotate the sheet so that z points down.
     for particle in &mut cloth.particles {
         let [x, y, z] = particle.position;
         particle.position = [x, -z, y];

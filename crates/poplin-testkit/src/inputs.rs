@@ -83,7 +83,7 @@ pub fn equip_with_masses(host: &mut LiveCloth) {
 }
 
 /// Variant of [`equip_with_masses`] with inputs from a seed; seeds that differ by a multiple of 15
-/// give inputs of the same kinds.
+/// have the same kinds of inputs.
 ///
 /// # Panics
 /// Panics like [`equip_with_masses`].

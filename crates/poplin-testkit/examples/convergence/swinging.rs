@@ -8,7 +8,7 @@ use poplin_testkit::fibers::{FRAME_RATE, Mix, Swing, SwingSolver, Swung, WHOLE, 
 
 use crate::table::{Table, percent};
 
-/// Numbers of iterations per frame.
+/// Iteration counts per frame.
 const RUNGS: [u32; 13] = [1, 2, 3, 4, 5, 6, 8, 10, 14, 20, 28, 40, 56];
 
 /// Largest number of iterations per frame of a large sheet, with Gauss-Seidel and with
@@ -22,14 +22,14 @@ const AIM: f32 = 0.01;
 /// counts, since other load on the machine can only add to it.
 const REPEATS: usize = 3;
 
-/// Results of one solver for rising numbers of iterations.
+/// Results of one solver for rising iteration counts.
 pub(crate) struct Ladder {
     pub(crate) first: Swing,
     pub(crate) rungs: Vec<(u32, Swung)>,
 }
 
 impl Ladder {
-    /// Runs a solver with all numbers of iterations, or returns `None` if its name does not contain
+    /// Runs a solver with all iteration counts, or returns `None` if its name does not contain
     /// `only`.
     fn climb(first: Swing, only: &str) -> Option<Self> {
         let mut ladder = Self { first, rungs: Vec::new() };

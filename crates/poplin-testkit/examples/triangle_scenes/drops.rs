@@ -105,7 +105,7 @@ pub(crate) fn pile(kind: Kind) -> Scene {
     Scene { watch: Some(Box::new(watch)), ..scene }.seen_from(32.0, 20.0)
 }
 
-/// Square meter with this number of columns on a ball, a third of an edge thick.
+/// Square meter of `columns` x `columns` particles on a ball, a third of an edge thick.
 pub(crate) fn growing(kind: Kind, columns: u32) -> Scene {
     let mut cloth = moved(sheet(kind, [columns; 2], [1.0; 2]), [0.0, 0.42, 0.0]);
     cloth.config.thickness = 1.0 / (3 * columns) as f32;

@@ -16,7 +16,7 @@ const IMPLICIT_STEPS: f32 = 4.0;
 pub(crate) struct Kind {
     /// Name of the variant.
     pub(crate) name: &'static str,
-    /// Factor on the numbers of columns and rows.
+    /// Factor on the column and row counts.
     columns: f32,
     /// Factor on the solver step.
     step: f32,
@@ -97,7 +97,7 @@ pub(crate) fn sheet(kind: Kind, [columns, rows]: [u32; 2], [width, depth]: [f32;
     pinned_sheet(kind, [columns, rows].map(|it| kind.count(it)), [width, depth], &[])
 }
 
-/// Creates such a sheet with exactly these numbers of columns and rows, and with pins.
+/// Creates such a sheet with exactly these column and row counts, and with pins.
 pub(crate) fn pinned_sheet(kind: Kind, counts: [u32; 2], size: [f32; 2], pins: &[u32]) -> Cloth {
     let [columns, rows] = counts;
     let mut mesh = Mesh::grid(columns, rows, size[0], size[1]);
@@ -164,7 +164,7 @@ pub(crate) fn moved(cloth: Cloth, by: [f32; 3]) -> Cloth {
     each(cloth, |p| std::array::from_fn(|k| p[k] + by[k]))
 }
 
-/// Turns a cloth into the x-y plane.
+/// Rotates a cloth into the x-y plane.
 pub(crate) fn upright(cloth: Cloth) -> Cloth {
     each(cloth, |[x, y, z]| [x, z, y])
 }

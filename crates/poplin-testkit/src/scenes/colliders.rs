@@ -57,7 +57,7 @@ pub fn equip(host: &mut LiveCloth, seed: u64) {
 }
 
 /// Creates colliders of all kinds in the space of random cloths; with `many`, enough of them that
-/// trees are used. Two calls with the same counts give a start and a target. Among the shapes are
+/// trees are used. Two calls with the same counts make a start and a target. Among the shapes are
 /// flat boxes, spheres without radius, capsules with one sphere inside the other, and triangles
 /// without area.
 pub fn random_colliders(rng: &mut Rng, many: bool, bodies: bool) -> ShapeArrays {

@@ -149,7 +149,7 @@ impl Solve {
         for block in blocks::<V, S>(0..memory.cloth.fabric.triangle_count) {
             let corners = corners_of::<S, V>(memory, memory.cloth.fabric.triangle_begin, &block);
             let [p, q] = edges_of::<S, V>(simd, &self.starts, &corners);
-            // Blocks have different numbers of triangles, but their edges fill whole vectors.
+            // The last block may have fewer triangles, but its edges fill whole vectors.
             let begin = self.edges.len();
             self.edges.resize(begin + 6 * V::LEN, 0.0);
             let edges = &mut self.edges[begin..];
