@@ -1,4 +1,4 @@
-//! How long cooking takes: a hanging sheet of quads with geodesic tethers to two pinned corners.
+//! Cooking time of a hanging sheet of quads with geodesic tethers to two pinned corners.
 
 use std::hint::black_box;
 

@@ -1,6 +1,8 @@
-//! What fibers cost on the CPU backend, solved by Gauss-Seidel, mixed (the default of PBD) and as a whole: one iteration of the
-//! fibers alone on hanging cloths with fibers of up to 1, 8, 16 and 64 edges, and a frame of the swinging sheets of 16 x 16 and
-//! 64 x 64 with the iterations that keep 99 % of their edges within 1 % (`crates/poplin-testkit/examples/convergence`).
+//! Cost of fibers on the CPU backend with Gauss-Seidel, mixed (the default of PBD) and
+//! semi-implicit solvers: one iteration of only the fibers on hanging cloths with fibers of up to
+//! 1, 8, 16 and 64 edges, and a frame of the swinging sheets of 16 x 16 and 64 x 64 with the
+//! iterations that keep 99 % of their edges within 1 %
+//! (`crates/poplin-testkit/examples/convergence`).
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use poplin_cook::Tethers;
@@ -11,7 +13,7 @@ use poplin_testkit::fibers::{
     FRAME_RATE, FreeFall, Mix, Pins, Swing, SwingSolver, WHOLE, hanging_chain, hanging_sheet,
 };
 
-/// Solvers of fibers, with a name for each.
+/// Fiber solvers with their names.
 const MIXES: [(&str, Mix); 3] =
     [("gauss_seidel", Mix::GaussSeidel), ("mixed", Mix::Stretch), ("whole", Mix::All)];
 
@@ -38,7 +40,7 @@ fn iterations(criterion: &mut Criterion) {
     group.finish();
 }
 
-/// Side, longest fibers of Gauss-Seidel that are best there, and iterations of a frame for each of [`MIXES`].
+/// Side, best fiber length limit for Gauss-Seidel, and iterations per frame for each of [`MIXES`].
 const SWINGS: [(u32, u32, [u32; 3]); 2] = [(16, WHOLE, [20, 2, 6]), (64, 8, [28, 4, 2])];
 
 fn swings(criterion: &mut Criterion) {
@@ -59,7 +61,7 @@ fn swings(criterion: &mut Criterion) {
             engine.add(swing.cloth()).expect("the sheet is valid");
             let frame = Frame { dt: 1.0 / FRAME_RATE as f32 };
             let mut step = || engine.step(&frame).expect("the frame is valid");
-            // Onto the ball.
+            // Let the sheet swing onto the ball first.
             (0..FRAME_RATE).for_each(|_| step());
             group.bench_function(
                 format!("sheet_{side}_{solver}_{}_hz", iterations * FRAME_RATE),

@@ -1,4 +1,5 @@
-//! Milliseconds per simulated frame (60 Hz, 300 iterations per second; with XPBD 5 substeps) on each backend.
+//! Time per simulated frame (60 Hz, 300 iterations per second; 5 substeps with XPBD) on each
+//! backend.
 
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
 use poplin::cook::{CookOptions, Tethers, cook};
@@ -6,10 +7,11 @@ use poplin::model::{Cloth, Frame, Mesh, Solver, Xpbd};
 use poplin::{Backend, Simulation};
 use poplin_testkit::scenes::hanging_sheet;
 
-/// Makes a sheet of so many particles along each side.
+/// Function that creates a sheet of `side` x `side` particles.
 type Maker = fn(u32) -> Cloth;
 
-/// One sheet of some sizes, then batches of one size: what a single cloth costs and how cloths share the machine.
+/// Single sheets of several sizes, then batches of one size: the cost of one cloth, and how cloths
+/// share the machine.
 const SCENES: [(&str, u32, usize, Maker); 9] = [
     ("sheet_16", 16, 1, by_pbd),
     ("sheet_32", 32, 1, by_pbd),
@@ -26,14 +28,14 @@ fn by_pbd(side: u32) -> Cloth {
     hanging_sheet(side, side)
 }
 
-/// The same edges, solved fiber by fiber.
+/// Creates the sheet of [`by_pbd`] with XPBD, solved fiber by fiber.
 fn by_xpbd(side: u32) -> Cloth {
     let mut cloth = hanging_sheet(side, side);
     cloth.config.solver = Solver::xpbd(5);
     cloth
 }
 
-/// Bends in place of two-ring edges.
+/// Creates an XPBD sheet with bends instead of two-ring edges.
 fn by_xpbd_with_bends(side: u32) -> Cloth {
     let pins = vec![0, side - 1];
     let tethers = Tethers::Geodesic;
@@ -50,7 +52,7 @@ fn frames(criterion: &mut Criterion, backend: Backend) {
     group.sample_size(10);
     for (name, side, count, sheet) in SCENES {
         let Ok(mut simulation) = Simulation::new(backend) else { return };
-        // A software adapter takes minutes for the large scenes and says nothing about GPUs.
+        // A software adapter takes minutes for large scenes and does not represent GPUs.
         if simulation.backend().adapter.contains("software") && (count > 1 || side > 32) {
             continue;
         }

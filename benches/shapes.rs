@@ -1,5 +1,6 @@
-//! What shapes cost on the CPU backend: one frame (60 Hz, 300 iterations per second) of a sheet of 64 x 64 particles that lies
-//! on them. Trees should keep far-away shapes free of charge and a large mesh little dearer than a small one.
+//! Cost of collider shapes on the CPU backend: one frame (60 Hz, 300 iterations per second) of a
+//! sheet of 64 x 64 particles that lies on them. With trees, distant shapes should cost nothing,
+//! and a large mesh little more than a small one.
 
 use poplin_host::Engine as _;
 use poplin_testkit::nth_cloth;
@@ -15,13 +16,14 @@ use poplin_model::{Cloth, Frame, Mesh, Pose, RigidBody, Shape};
 /// Particles along each side of the sheet.
 const SIDE: u32 = 64;
 
-/// Height \[m\] to which the shapes press the sheet up; its pinned border is at 0.
+/// Height to which the shapes press the sheet up \[m\]; its pinned border is at 0.
 const TOP: f32 = 0.03;
 
 /// Frames after which the sheet rests on the shapes.
 const SETTLING: usize = 60;
 
-/// A sheet of a square metre around the origin, pinned along its border and light, so that it stays where it is without shapes too.
+/// Creates a sheet of a square meter around the origin, pinned along its border and light, so that
+/// it also stays in place without shapes.
 fn sheet(points: VirtualParticles, colliders: ShapeArrays) -> Cloth {
     let mut mesh = Mesh::grid(SIDE, SIDE, 1.0, 1.0);
     mesh.positions.iter_mut().for_each(|[x, _, z]| (*x, *z) = (*x - 0.5, *z - 0.5));
@@ -42,14 +44,14 @@ fn sheet(points: VirtualParticles, colliders: ShapeArrays) -> Cloth {
     cloth
 }
 
-/// `side` x `side` spheres under the whole sheet.
+/// Creates `side` x `side` spheres under the whole sheet.
 fn spheres(side: u32, radius: f32) -> ShapeArrays {
     let coordinate = |index: u32| (index as f32 + 0.5) / side as f32 - 0.5;
     let sphere = |index| [coordinate(index % side), TOP - radius, coordinate(index / side), radius];
     ShapeArrays { spheres: (0..side * side).map(sphere).collect(), ..ShapeArrays::default() }
 }
 
-/// Four spheres and four tapered capsules under the sheet.
+/// Creates four spheres and four tapered capsules under the sheet.
 fn eight() -> ShapeArrays {
     let mut colliders = spheres(2, 0.1);
     for (index, [x, z]) in
@@ -71,7 +73,8 @@ fn eight() -> ShapeArrays {
     colliders
 }
 
-/// The eight, with 256 spheres and 256 capsules in a field that begins 10 m away.
+/// Creates the shapes of [`eight`] plus 256 spheres and 256 capsules in a field that begins 10 m
+/// away.
 fn eight_of_many() -> ShapeArrays {
     let mut colliders = eight();
     let (of_spheres, end) = (colliders.spheres.len() as u32, 256);
@@ -86,7 +89,7 @@ fn eight_of_many() -> ShapeArrays {
     colliders
 }
 
-/// A closed ball with bumps, as a mesh of `4 * rings * (rings - 1)` triangles.
+/// Creates a closed, bumpy ball as a mesh of `4 * rings * (rings - 1)` triangles.
 fn bumpy_ball(rings: u32) -> ShapeArrays {
     let (segments, radius) = (2 * rings, 0.35);
     let vertex = |ring: u32, segment: u32| {
@@ -127,7 +130,7 @@ fn bumpy_ball(rings: u32) -> ShapeArrays {
     colliders
 }
 
-/// The eight, with one sphere on a body that feels the cloth.
+/// Creates the shapes of [`eight`] with one sphere on a rigid body that the cloth pushes.
 fn with_body() -> ShapeArrays {
     let body = RigidBody { inverse_mass: 1.0, ..RigidBody::default() };
     let body = ArrayBody { spheres: vec![0], body, ..ArrayBody::default() };
@@ -175,7 +178,8 @@ fn shapes(criterion: &mut Criterion) {
     group.finish();
 }
 
-/// What moving shapes cost the host: a frame of no time of 50 sheets of 16 x 16 particles, before which every shape moves.
+/// Host cost of moving shapes: a frame of zero duration of 50 sheets of 16 x 16 particles, before
+/// which every shape moves.
 fn moving(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("moving");
     group.sample_size(20);

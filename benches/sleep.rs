@@ -1,4 +1,4 @@
-//! What sleep saves on the CPU backend: a batch of sheets all awake, and with 90 % of them asleep.
+//! Savings by sleep on the CPU backend: a batch of sheets, all awake or 90 % asleep.
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use poplin::model::Frame;
@@ -6,16 +6,17 @@ use poplin::{Backend, Simulation};
 use poplin_testkit::nth_cloth;
 use poplin_testkit::scenes::hanging_sheet;
 
-/// Sheets in the batch.
+/// Number of sheets in the batch.
 const COUNT: usize = 256;
 
-/// A batch in which every tenth sheet never sleeps, and the others only if `sleeps`; stepped until they do.
+/// Creates a batch in which every tenth sheet never sleeps and the others only sleep if `sleeps` is
+/// set, and steps it until they do.
 fn batch(sleeps: bool) -> Simulation {
     let mut simulation = Simulation::new(Backend::Cpu).expect("the CPU backend is built in");
     for index in 0..COUNT {
         let mut cloth = hanging_sheet(16, 16);
         if sleeps && index % 10 != 0 {
-            // Every test for rest passes: the sheet sleeps from the first one on.
+            // Every rest test passes: the sheet sleeps from the first test on.
             cloth.config.sleep.threshold = 1000.0;
             cloth.config.sleep.after_count = 1;
         }

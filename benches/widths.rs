@@ -1,6 +1,7 @@
-//! Frames of the CPU backend with every set of instructions that the machine has, beside the mirror's: 50 hanging cloths of
-//! 16 x 16 with 4 tapered capsules each, where lanes are cloths, and sheets of 64 x 64 and 128 x 128, where they are fibers and
-//! particles. `RAYON_NUM_THREADS=1` compares instructions alone.
+//! Frames of the CPU backend with every instruction set of the machine, next to the reference: 50
+//! hanging cloths of 16 x 16 with 4 tapered capsules each, where lanes hold cloths, and sheets of
+//! 64 x 64 and 128 x 128, where lanes hold fibers and particles. `RAYON_NUM_THREADS=1` compares
+//! instruction sets only.
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use poplin_cpu::WideTeam;
@@ -9,7 +10,7 @@ use poplin_measure::bench::{FRAME_RATE, Workload};
 use poplin_model::{Cloth, Frame};
 use poplin_reference::{LaneEngine, Team, Workers};
 
-/// Frames until the sheets hang.
+/// Frames until the sheets hang at rest.
 const SETTLING: u32 = 60;
 
 fn frames<W: Workers + Clone + Send + Sync>(

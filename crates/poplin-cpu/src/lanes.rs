@@ -1,26 +1,27 @@
-//! Particles of several lanes: from rows, one particle each, to columns, one coordinate each, and back.
+//! Transposition between particle rows (one particle each) and lane columns (one coordinate each).
 //!
-//! Here and in the stages no closure over vectors goes to `map`, `fold` or `then`: those are compiled without the instructions of
-//! the closure, which is then called in every round instead of being inlined.
+//! No closure over vectors is passed to `map`, `fold` or `then`, here and in the stages: these
+//! functions are compiled without the closure's target features, so the closure would be called in
+//! every round instead of being inlined.
 
 use fearless_simd::{f32x4, f32x8, f32x16, prelude::*};
 
-/// Most lanes of a vector.
+/// Largest number of lanes of a vector.
 pub(crate) const MAX_LANES: usize = 16;
 
-/// A vector of `f32` with a particle's coordinate in each lane.
+/// Vector of `f32` that holds one coordinate of a particle per lane.
 pub(crate) trait Lanes<S: Simd>: SimdFloat<S, Element = f32> {
-    /// The four columns of as many rows as there are lanes.
+    /// Transposes the first `LEN` rows into four columns.
     fn columns(simd: S, rows: &[[f32; 4]]) -> [Self; 4];
 
-    /// The four columns of these rows of an array.
+    /// Gathers the rows at `indices` and transposes them into four columns.
     fn gathered(simd: S, rows: &[[f32; 4]], indices: &[u32; MAX_LANES]) -> [Self; 4];
 
-    /// Writes the row of every lane.
+    /// Transposes four columns back and writes one row per lane.
     fn rows(columns: [Self; 4], rows: &mut [[f32; 4]]);
 }
 
-/// The columns of the rows of all lanes, wherever they are.
+/// Gathers one row per lane from `row(lane)` and transposes the rows into columns.
 #[inline(always)]
 pub(crate) fn gather<S: Simd, V: Lanes<S>>(simd: S, row: impl Fn(usize) -> [f32; 4]) -> [V; 4] {
     let mut rows = [[0.0; 4]; MAX_LANES];
@@ -30,7 +31,7 @@ pub(crate) fn gather<S: Simd, V: Lanes<S>>(simd: S, row: impl Fn(usize) -> [f32;
     V::columns(simd, &rows)
 }
 
-/// Passes on the row of every lane.
+/// Transposes columns into rows and calls `store(lane, row)` for every lane.
 #[inline(always)]
 pub(crate) fn scatter<S: Simd, V: Lanes<S>>(
     columns: [V; 4],
@@ -43,7 +44,7 @@ pub(crate) fn scatter<S: Simd, V: Lanes<S>>(
     }
 }
 
-/// Transposes a square of four rows.
+/// Transposes a 4 x 4 matrix.
 #[inline(always)]
 fn transpose<S: Simd>([a, b, c, d]: [f32x4<S>; 4]) -> [f32x4<S>; 4] {
     let (ac, bd) = (a.zip_low(c), b.zip_low(d));
@@ -82,8 +83,8 @@ impl<S: Simd> Lanes<S> for f32x4<S> {
     }
 }
 
-/// Interleaves the low pairs of every four lanes, and the high pairs: one instruction each, since AVX2 works on four lanes at a
-/// time.
+/// Interleaves the low halves and the high halves of every group of four lanes, like `unpcklps` and
+/// `unpckhps`: one instruction each, since AVX2 works within 128-bit halves.
 #[inline(always)]
 fn unpack<S: Simd>(simd: S, a: f32x8<S>, b: f32x8<S>) -> [f32x8<S>; 2] {
     let (first, second) = simd.interleave_f32x8(a, b);
@@ -92,16 +93,17 @@ fn unpack<S: Simd>(simd: S, a: f32x8<S>, b: f32x8<S>) -> [f32x8<S>; 2] {
     [simd.combine_f32x4(low, low_of_second), simd.combine_f32x4(high, high_of_second)]
 }
 
-/// Two rows one after the other.
+/// Concatenation of two rows.
 #[inline(always)]
 fn two_rows<S: Simd>(simd: S, rows: &[[f32; 4]], first: usize, second: usize) -> f32x8<S> {
     let (first, second) = (&rows[first], &rows[second]);
     simd.combine_f32x4(f32x4::from_slice(simd, first), f32x4::from_slice(simd, second))
 }
 
-/// The columns of eight rows: the first and the fifth, the second and the sixth, and so on.
+/// Columns of eight rows that are loaded in pairs: rows 0 and 4, 1 and 5, 2 and 6, 3 and 7.
 #[inline(always)]
 fn columns_of_pairs<S: Simd>(simd: S, [a, b, c, d]: [f32x8<S>; 4]) -> [f32x8<S>; 4] {
+    // Two rounds of unpacking transpose both 4 x 4 halves at once.
     let ([xy, zw], [xy_odd, zw_odd]) = (unpack(simd, a, c), unpack(simd, b, d));
     let ([x, y], [z, w]) = (unpack(simd, xy, xy_odd), unpack(simd, zw, zw_odd));
     [x, y, z, w]
@@ -144,15 +146,16 @@ impl<S: Simd> Lanes<S> for f32x8<S> {
     }
 }
 
-/// Four rows one after the other.
+/// Concatenation of four rows.
 #[inline(always)]
 fn four_rows<S: Simd>(simd: S, rows: &[[f32; 4]], [a, b, c, d]: [usize; 4]) -> f32x16<S> {
     simd.combine_f32x8(two_rows(simd, rows, a, b), two_rows(simd, rows, c, d))
 }
 
-/// The columns of sixteen rows, four after four.
+/// Columns of sixteen rows that are loaded in groups of four consecutive rows.
 #[inline(always)]
 fn columns_of_fours<S: Simd>(simd: S, [a, b, c, d]: [f32x16<S>; 4]) -> [f32x16<S>; 4] {
+    // Each round separates even from odd elements: xyzw... -> xz, yw -> x, y, z, w.
     let (xz, yw) = simd.deinterleave_f32x16(a, b);
     let (xz_high, yw_high) = simd.deinterleave_f32x16(c, d);
     let (x, z) = simd.deinterleave_f32x16(xz, xz_high);
@@ -183,10 +186,12 @@ impl<S: Simd> Lanes<S> for f32x16<S> {
     #[inline(always)]
     fn rows([x, y, z, w]: [Self; 4], rows: &mut [[f32; 4]]) {
         let simd = x.token();
+        // The inverse of `columns_of_fours`.
         let (xz, xz_high) = simd.interleave_f32x16(x, z);
         let (yw, yw_high) = simd.interleave_f32x16(y, w);
         let (a, b) = simd.interleave_f32x16(xz, yw);
         let (c, d) = simd.interleave_f32x16(xz_high, yw_high);
+        // Each result holds four consecutive rows.
         let rows = rows.as_flattened_mut();
         a.store_slice(&mut rows[..16]);
         b.store_slice(&mut rows[16..32]);
@@ -195,13 +200,16 @@ impl<S: Simd> Lanes<S> for f32x16<S> {
     }
 }
 
-/// The smaller of two; the other one if one is NaN, the first of equal ones, as `f32::min` does.
+/// Lane-wise minimum with the rules of `f32::min`: if one operand is NaN, the other one; of equal
+/// operands, the first.
 #[inline(always)]
 pub(crate) fn min<S: Simd, V: Lanes<S>>(a: V, b: V) -> V {
+    // A NaN in `b` fails the comparison and selects `a`.
     (b.simd_lt(a) | a.is_nan()).select(b, a)
 }
 
-/// The larger of two; the other one if one is NaN, the first of equal ones, as `f32::max` does.
+/// Lane-wise maximum with the rules of `f32::max`: if one operand is NaN, the other one; of equal
+/// operands, the first.
 #[inline(always)]
 pub(crate) fn max<S: Simd, V: Lanes<S>>(a: V, b: V) -> V {
     (a.simd_lt(b) | a.is_nan()).select(b, a)

@@ -1,8 +1,8 @@
-//! Which points are near one another, and for how long that is known.
+//! Proximity search in a grid, with a criterion for how long its result stays valid.
 //!
-//! A search lists what is nearer than a reach, which is a margin more than what touches. The lists hold until points have moved
-//! relative to each other by the margin: a cloth that falls keeps its lists. So displacements are compared region by region, in
-//! which points move much alike.
+//! A search lists pairs up to the contact distance plus a margin. The lists stay valid until points
+//! have moved relative to each other by the margin: a falling cloth keeps its lists. Displacements
+//! are therefore compared within regions of space, where points move almost alike.
 
 use fearless_simd::{f32x4, prelude::*};
 use poplin_layout::SELF_MAX_CELL;
@@ -11,52 +11,56 @@ use poplin_reference::bucket_of_cell;
 use crate::lanes::{Lanes, MAX_LANES};
 use crate::vector::Vec3;
 
-/// Adding it rounds a float of up to 22 bits to an integer, which the lowest bits of the sum then hold.
+/// Adding this constant (1.5 * 2^23) rounds a float of up to 22 bits to an integer, which the
+/// lowest bits of the sum then hold.
 const ROUNDING: f32 = 12_582_912.0;
 
-/// Largest coordinate of a cell, that of the mirror's grid of self collision: farther away rounding would part neighbours.
+/// Largest cell coordinate, as in the reference grid of self collision. Farther out, rounding would
+/// separate neighbors.
 pub(crate) const MAX_CELL: f32 = SELF_MAX_CELL;
 
-/// How much wider a cell is than the reach of a search, so that rounding separates no two points by more than one cell.
+/// Ratio of the cell size to the reach of a search, so that rounding never separates neighbors by
+/// more than one cell.
 const CELL_MARGIN: f32 = 1.01;
 
-/// Margin of the first search, relative to the distance at which points touch.
+/// Margin of the first search, relative to the contact distance.
 const FIRST_MARGIN: f32 = 0.25;
 
-/// Least and largest margin of later ones.
+/// Least and largest margin of later searches, relative to the contact distance.
 const MARGINS: [f32; 2] = [0.1, 0.5];
 
-/// Steps for which a list should last: the margin is what points drift apart in so many.
+/// Target lifetime of a list \[steps\]: the margin is the expected drift over this time.
 const LIFETIME: f32 = 6.0;
 
-/// Cells of a search along the side of a region at least, as a power of two.
+/// Least side of a region, as power of two of cells.
 const REGION_BITS: u32 = 3;
 
-/// Lists are kept while points in regions which do not adjoin move relative to each other by no more than the distance times
-/// this: a whole region is between them.
+/// Largest relative motion of points in regions that are not adjacent, relative to the contact
+/// distance: a whole region lies between them.
 const FAR_DRIFT: f32 = 7.0;
 
-/// Points for each region at least, empty regions counted.
+/// Least average number of points per region, empty regions included.
 const PER_REGION: usize = 8;
 
-/// Points by the cell in which they lie. A point's slot is its position in this order.
+/// Points sorted by hashed cell. A point's slot is its position in this order.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Grid {
-    /// One over the side of a cell [1/m].
+    /// Inverse cell size [1/m].
     scale: f32,
     bucket_count: u32,
-    /// Where the slots of each bucket begin, and where the last ends.
+    /// First slot of each bucket, and the end of the last one: `[bucket_count + 1]`, prefix sums.
     begins: Vec<u32>,
     /// Bucket of each point.
     buckets: Vec<u32>,
     /// Point of each slot.
     points: Vec<u32>,
-    /// Coordinates of each slot \[m\].
+    /// Coordinates of each slot \[m\], padded so that a vector can be loaded from any slot.
     columns: [Vec<f32>; 3],
 }
 
 impl Grid {
-    /// Sorts points for searches that reach so far \[m\]; false if one is too far away for that.
+    /// Sorts points (counting sort) for searches up to `reach` \[m\]. Returns false if a point is
+    /// too far from the origin for that.
     pub(crate) fn fill(&mut self, points: &[[f32; 4]], reach: f32) -> bool {
         self.scale = 1.0 / (CELL_MARGIN * reach);
         self.bucket_count = (2 * points.len()).next_power_of_two().max(256) as u32;
@@ -66,7 +70,7 @@ impl Grid {
         let most = MAX_CELL / self.scale;
         let mut is_near = true;
         for point in points {
-            // No number compares as near.
+            // A NaN fails every comparison.
             is_near &= (point[0].abs() < most) & (point[1].abs() < most) & (point[2].abs() < most);
             let bucket = bucket_of_cell(self.cell(point), self.bucket_count);
             self.begins[bucket as usize] += 1;
@@ -81,7 +85,8 @@ impl Grid {
         }
         self.points.resize(points.len(), 0);
         for (index, &bucket) in self.buckets.iter().enumerate() {
-            // The begin of a bucket moves on while it is filled, and so becomes its end, the begin of the next.
+            // Each begin advances while its bucket is filled and ends as the begin of the next
+            // bucket.
             let begin = &mut self.begins[bucket as usize];
             self.points[*begin as usize] = index as u32;
             *begin += 1;
@@ -91,7 +96,7 @@ impl Grid {
         for (k, column) in self.columns.iter_mut().enumerate() {
             column.clear();
             column.extend(self.points.iter().map(|&index| points[index as usize][k]));
-            // A vector that begins at the last one.
+            // Padding for a vector load at the last slot.
             column.resize(points.len() + MAX_LANES, 0.0);
         }
         true
@@ -102,12 +107,12 @@ impl Grid {
         &self.points
     }
 
-    /// The cell of a point.
+    /// Cell coordinates of a point.
     fn cell(&self, point: &[f32; 4]) -> [i32; 3] {
         [0, 1, 2].map(|k| (point[k] * self.scale + ROUNDING).to_bits().cast_signed())
     }
 
-    /// Adds the slots that are closer to a point than `reach`, at most that of [`Self::fill`].
+    /// Appends the slots within `reach` of a point; `reach` is at most that of [`Self::fill`].
     #[inline(always)]
     pub(crate) fn find<S: Simd, V: Lanes<S>>(
         &self,
@@ -122,10 +127,12 @@ impl Grid {
         let position = Vec3::<S, V>::new(splat(point[0]), splat(point[1]), splat(point[2]));
         let center = bucket_of_cell(self.cell(point), self.bucket_count);
         for row in 0..9 {
+            // The hash is linear, and cells along x follow one another: 9 rows of 3 buckets cover
+            // all 27 neighbor cells.
             let step = bucket_of_cell([-1, row % 3 - 1, row / 3 - 1], self.bucket_count);
             let begin = center.wrapping_add(step) & mask;
             let last = begin + 2;
-            // The row may run past the last bucket: then it wraps to the first.
+            // A row that runs past the last bucket continues at the first one.
             for part in 0..=u32::from(last > mask) {
                 let (mut begin, end) = if part == 0 {
                     let end = self.begins[last.min(mask) as usize + 1];
@@ -138,6 +145,7 @@ impl Grid {
                     let between = position.sub(Vec3::new(load(0), load(1), load(2)));
                     let is_near = between.dot(between).simd_lt(most);
                     let count = V::LEN.min(end - begin);
+                    // Lanes beyond the end of the row belong to other buckets.
                     let mut bits = is_near.to_bitmask() & ((1 << count) - 1);
                     while bits != 0 {
                         found.push(begin as u32 + bits.trailing_zeros());
@@ -149,7 +157,7 @@ impl Grid {
         }
     }
 
-    /// Bytes of its vectors.
+    /// Size of its vectors \[bytes\].
     pub(crate) fn size(&self) -> usize {
         let indices = [&self.begins, &self.buckets, &self.points].map(Vec::capacity);
         let columns = self.columns.iter().map(Vec::capacity).sum::<usize>();
@@ -157,34 +165,35 @@ impl Grid {
     }
 }
 
-/// Boxes in space, in which points move much alike.
+/// Regular division of space into regions, in which points move almost alike.
 #[derive(Debug, Clone, Default)]
 struct Regions {
-    /// How many there are along each axis.
+    /// Number of regions along each axis.
     counts: [usize; 3],
     /// Region of each point.
     of_points: Vec<u32>,
-    /// Least and largest displacement in each region since the search \[m\].
+    /// Bounds of the displacements in each region since the search \[m\].
     displacements: Vec<[[f32; 4]; 2]>,
 }
 
-/// Displacements of no point.
+/// Bounds of an empty set of displacements.
 const NO_DISPLACEMENTS: [[f32; 4]; 2] = [[f32::INFINITY; 4], [f32::NEG_INFINITY; 4]];
 
-/// Displacements of both.
+/// Union of two bounds of displacements.
 fn union([a_low, a_high]: [[f32; 4]; 2], [b_low, b_high]: [[f32; 4]; 2]) -> [[f32; 4]; 2] {
     let low = std::array::from_fn(|k| a_low[k].min(b_low[k]));
     [low, std::array::from_fn(|k| a_high[k].max(b_high[k]))]
 }
 
-/// How far two of some displacements are apart at most.
+/// Largest distance of two displacements within these bounds \[m\].
 fn spread([low, high]: [[f32; 4]; 2]) -> f32 {
     let extent = |k: usize| high[k] - low[k];
     (extent(0) * extent(0) + extent(1) * extent(1) + extent(2) * extent(2)).sqrt()
 }
 
 impl Regions {
-    /// Divides the space of some cells, at most so finely that every region has some points on average.
+    /// Divides the space of `cells` into regions, as fine as [`PER_REGION`] points per region on
+    /// average allow.
     fn divide(&mut self, cells: impl Iterator<Item = [i32; 3]> + Clone, count: usize) {
         let (mut low, mut high) = ([i32::MAX; 3], [i32::MIN; 3]);
         for cell in cells.clone() {
@@ -206,7 +215,8 @@ impl Regions {
         self.of_points.extend(cells.map(region));
     }
 
-    /// How far points in a region or adjoining ones have moved relative to each other at most, and all points \[m\].
+    /// Largest relative motion of points in the same or adjacent regions, and of any two points
+    /// \[m\].
     fn drift(&self) -> [f32; 2] {
         let [width, height, depth] = self.counts;
         let at = |x: usize, y: usize, z: usize| self.displacements[x + width * (y + height * z)];
@@ -216,7 +226,7 @@ impl Regions {
             for y in 0..height {
                 for x in 0..width {
                     all = union(all, at(x, y, z));
-                    // All cubes of two regions along each axis hold all pairs that adjoin.
+                    // Every pair of adjacent regions lies in a cube of 2 x 2 x 2 regions.
                     let mut cube = NO_DISPLACEMENTS;
                     for z in around(z, depth) {
                         for y in around(y, height) {
@@ -226,6 +236,8 @@ impl Regions {
                         }
                     }
                     let spread = spread(cube);
+                    // Empty cubes have inverted bounds and are skipped; a NaN or infinite
+                    // displacement is not.
                     if spread.is_finite() || cube[0][0] <= cube[1][0] {
                         drift = drift.max(spread);
                     }
@@ -236,64 +248,66 @@ impl Regions {
     }
 }
 
-/// How far points have moved since a search, and how long its lists hold.
+/// Displacement tracker that decides how long the lists of a search stay valid.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Watch {
-    /// Whether there are lists.
+    /// True while there are valid lists.
     is_on: bool,
-    /// The distance at which points touch \[m\].
+    /// Contact distance \[m\].
     distance: f32,
-    /// How far points may have moved relative to each other since the search \[m\].
+    /// Relative motion since the search up to which the lists stay valid \[m\].
     margin: f32,
     /// Steps since the search.
     age: u32,
-    /// Where each point was at the search.
+    /// Position of each point at the search.
     before: Vec<[f32; 4]>,
-    /// The largest coordinate at the search \[m\].
+    /// Largest absolute coordinate at the search \[m\].
     farthest: f32,
     regions: Regions,
 }
 
-/// How far points have moved since a search \[m\].
+/// Motion of points since a search \[m\].
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Drift {
-    /// Those in one region or adjoining ones relative to each other at most.
+    /// Largest relative motion of points in the same or adjacent regions.
     near: f32,
-    /// Any two relative to each other at most.
+    /// Largest relative motion of any two points.
     all: f32,
-    /// The largest coordinate that one may have now.
+    /// Upper bound of the absolute coordinates now.
     pub(crate) farthest: f32,
 }
 
 impl Watch {
-    /// Whether there are lists.
+    /// Returns true while there are lists.
     pub(crate) fn is_on(&self) -> bool {
         self.is_on
     }
 
-    /// Forgets the lists.
+    /// Drops the lists.
     pub(crate) fn end(&mut self) {
         self.is_on = false;
     }
 
-    /// Begins with points that touch within a distance and are listed within a margin more by a search in this grid.
+    /// Starts tracking `points`, which touch within `distance` and were listed within `margin` more
+    /// by a search in this grid.
     pub(crate) fn begin(&mut self, grid: &Grid, points: &[[f32; 4]], distance: f32, margin: f32) {
         self.before.clear();
         self.before.extend_from_slice(points);
         self.regions.divide(points.iter().map(|point| grid.cell(point)), points.len());
         (self.distance, self.age, self.is_on) = (distance, 0, true);
+        // Slightly less than the margin of the search, against rounding.
         self.margin = 0.999 * margin - 1e-5 * (distance + margin);
         self.farthest = points.iter().fold(0.0, |farthest: f32, point| {
             farthest.max(point[0].abs()).max(point[1].abs()).max(point[2].abs())
         });
     }
 
-    /// The largest coordinate at the search \[m\].
+    /// Largest absolute coordinate at the search \[m\].
     pub(crate) fn farthest(&self) -> f32 {
         self.farthest
     }
 
-    /// Another step, with the points where they are now.
+    /// Advances by one step to the current positions and returns the drift.
     #[inline(always)]
     pub(crate) fn follow<S: Simd>(&mut self, simd: S, points: &[[f32; 4]]) -> Drift {
         self.age += 1;
@@ -305,7 +319,7 @@ impl Watch {
         let points = points.iter().zip(&self.before).zip(&self.regions.of_points);
         for ((now, before), &own) in points {
             if own != region {
-                // Points one after the other mostly are in one region.
+                // Consecutive points mostly lie in one region: its bounds stay in registers.
                 let row = &mut displacements[region as usize];
                 low.store_slice(&mut row[0]);
                 high.store_slice(&mut row[1]);
@@ -327,12 +341,12 @@ impl Watch {
         Drift { near, all, farthest: self.farthest + farthest }
     }
 
-    /// Whether the lists still hold after so much drift.
+    /// Tests whether the lists are still valid after this drift.
     pub(crate) fn holds(&self, drift: &Drift) -> bool {
         drift.near <= self.margin && drift.all <= FAR_DRIFT * self.distance
     }
 
-    /// The margin that new lists should have \[m\], after so much drift if there were some.
+    /// Margin for new lists \[m\], chosen by the drift of the old ones if there were some.
     pub(crate) fn next_margin(&self, distance: f32, drift: Option<&Drift>) -> f32 {
         let Some(drift) = drift else { return FIRST_MARGIN * distance };
         let [least, most] = MARGINS.map(|margin| margin * distance);
@@ -341,7 +355,7 @@ impl Watch {
         if 2.0 * speed > most { 0.0 } else { (LIFETIME * speed).clamp(least, most) }
     }
 
-    /// Bytes of its vectors.
+    /// Size of its vectors \[bytes\].
     pub(crate) fn size(&self) -> usize {
         16 * self.before.capacity()
             + 4 * self.regions.of_points.capacity()
@@ -349,21 +363,21 @@ impl Watch {
     }
 }
 
-/// The cell of a position in a grid of the mirror as a key that orders cells along z, then y, then x; of no use beyond
-/// [`MAX_CELL`].
+/// Cell of a position in the grid of the reference, as a key that orders cells by z, then y, then
+/// x. Valid up to [`MAX_CELL`].
 #[inline(always)]
 pub(crate) fn cell_key(row: &[f32; 4], inverse_cell: f32) -> u64 {
     let coordinate = |x: f32| {
         let scaled = x * inverse_cell;
         let rounded = scaled + ROUNDING;
-        // The integer below.
+        // Rounding to nearest becomes floor: subtract 1 where it rounded up.
         let bits = rounded.to_bits().wrapping_sub(u32::from(rounded - ROUNDING > scaled));
         u64::from(bits.wrapping_sub(ROUNDING.to_bits() - 2 * MAX_CELL as u32))
     };
     coordinate(row[2]) << 36 | coordinate(row[1]) << 18 | coordinate(row[0])
 }
 
-/// Sorts a few items, most of which are in order.
+/// Insertion sort for short, mostly ordered lists.
 #[inline(always)]
 pub(crate) fn sort_few<T: Copy, K: PartialOrd>(items: &mut [T], key: impl Fn(&T) -> K) {
     let mut last = key(&items[0]);

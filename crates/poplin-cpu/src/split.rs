@@ -1,28 +1,36 @@
-//! The loops of a large cloth on several threads: one walks the schedule and posts them, others help where they can. They wait
-//! for each other for about 0.3 us a loop; `rayon::join` takes 2 to 5 us to call a thread. All `unsafe` code of this crate is
-//! here.
+//! Loops of a large cloth split over several threads: one thread walks the schedule and posts
+//! loops, others help where they can. Synchronizing takes about 0.3 us per loop, while
+//! `rayon::join` takes 2 to 5 us to wake a thread. This module contains all `unsafe` code of the
+//! crate.
 //!
-//! The parts of a loop see the same rows through views of their own ([`ClothMemory::view`]), as the lanes of a workgroup see
-//! the same buffers. The rows are [`Cell`](std::cell::Cell)s, which Rust keeps on one thread, since two threads that use a cell
-//! at once are a data race. Here they may cross, because no two parts ever use a row that one of them writes:
+//! The parts of a loop access the same rows through separate views ([`ClothMemory::view`]), as the
+//! lanes of a workgroup access the same buffers. The rows are [`Cell`](std::cell::Cell)s, which
+//! Rust confines to one thread, since concurrent use of a cell is a data race. Sharing them is
+//! sound here because no part uses a row that another part writes:
 //!
-//! 1. A part runs the tasks of one loop, all of [`is_splittable`], for items of its own. A [`Post`] ends when all parts that were
-//!    taken are done, so parts only meet parts of the same loop.
-//! 2. Between two items of such a loop no row is written by one and read or written by the other. That is what the schedule
-//!    promises the lanes of a GPU. By task:
-//!    - Tasks of particles write `current`, `previous` and the memory of the mesh (`scratch`) of their own particle alone and
-//!      read no other particle's. A chunk is a run of particles with rows of `scratch` of its own.
+//! 1. A part runs the tasks of one loop, all of them [`is_splittable`], for its own items. A
+//!    [`Post`] ends when all parts that were taken are done, so parts only run beside parts of the
+//!    same loop.
+//! 2. Of two items of such a loop, neither writes a row that the other reads or writes. The
+//!    schedule promises this to the lanes of a GPU. By task:
+//!    - Tasks of particles only write `current`, `previous` and the mesh memory (`scratch`) of
+//!      their own particle and read no other particle's. A chunk is a run of particles with its own
+//!      rows of `scratch`.
 //!    - `BlowTriangle`, `GatherAnchor`, `BuildRow` and `ReduceRow` write one row of `scratch` per
-//!      item and read others only: particles, or the half of the rows that this round does not write.
-//!    - Fibers and bends write particles whose inverse mass is above 0, which no two of a set share; what they share has none,
-//!      is read, and written by nobody. Bundles of a set share no particle at all.
-//! 3. The lists behind 2 hold, whatever fabric a user makes: an engine takes a cloth only after `Cloth::validate`, which refuses
-//!    sets of fibers or bends that share a particle with mass, and refuses mass for a particle without later on
-//!    (`validate_write`); nothing else raises a mass above 0. Sets of bundles are made when
-//!    the fabric is packed. Only an engine of [`WideTeam`] makes [`Parts`] of more than one for it.
+//!      item and only read different rows: particles, or the half of the rows that this round does
+//!      not write.
+//!    - Fibers and bends only write particles with inverse mass above 0, which no two elements of a
+//!      set share. Shared particles have inverse mass 0 and are only read. Bundles of a set share
+//!      no particle at all.
+//! 3. Point 2 holds for every fabric of a user: an engine accepts a cloth only after
+//!    `Cloth::validate`, which rejects sets of fibers or bends that share a particle with mass, and
+//!    later rejects mass for a particle that had none (`validate_write`). Nothing else raises a
+//!    mass above 0. Sets of bundles are built when the fabric is packed. Only an engine of
+//!    [`WideTeam`] creates [`Parts`] with more than one part.
 //!
-//! The mirror runs the lanes between two barriers in several orders and compares bits (`tests/mirror.rs`), which finds tasks
-//! that break 2; `tests/wide.rs` compares the parts with the mirror.
+//! The reference runs the lanes between two barriers in several orders and compares bits
+//! (`tests/mirror.rs`), which finds tasks that violate point 2. `tests/wide.rs` compares split
+//! loops with the reference.
 #![expect(unsafe_code, reason = "the only module that passes cells between threads")]
 
 use std::hint;
@@ -39,7 +47,8 @@ use poplin_reference::{ClothMemory, Counters, Work};
 use crate::lanes::MAX_LANES;
 use crate::team::{WideTeam, run_items};
 
-/// Whether items of a task may run at once on several threads. The others count in memory that all items share, or are few.
+/// Tests whether items of a task may run on several threads at once. The other tasks count in
+/// memory that all items share, or have few items.
 fn is_splittable(task: Task) -> bool {
     match task {
         Task::IntegrateParticle
@@ -58,11 +67,11 @@ fn is_splittable(task: Task) -> bool {
         | Task::TestRest => true,
         Task::BlowTriangle | Task::GatherAnchor | Task::BuildRow | Task::ReduceRow => true,
         Task::ProjectFiber | Task::SolveFiber | Task::SolveBend | Task::CollideBundle => true,
-        // A fiber that is a ring begins and ends with one particle: two of its items would write it.
+        // A closed fiber begins and ends at one particle: two items would write it.
         Task::MoveEdge => false,
-        // `SolveFiber` does it all.
+        // `SolveFiber` does their work.
         Task::BuildEquation | Task::PushEdge => false,
-        // Self collision works on lists of the whole cloth.
+        // Self collision works on neighbor lists of the whole cloth.
         Task::ClearCell
         | Task::CountMember
         | Task::SumCells
@@ -72,7 +81,7 @@ fn is_splittable(task: Task) -> bool {
         | Task::CountContacts
         | Task::PushApart => false,
         Task::ProbeContacts => true,
-        // An implicit solve adds up gradients at particles, in an order.
+        // An implicit solve sums gradients at particles in a fixed order.
         Task::BeginSolve
         | Task::StretchTriangle
         | Task::FoldBend
@@ -90,23 +99,23 @@ fn is_splittable(task: Task) -> bool {
     }
 }
 
-/// Most parts of a loop: each is a bit of [`Desk::open`].
+/// Largest number of parts of a loop: each one is a bit of [`Desk::open`].
 const MAX_PARTS: usize = 64;
 
-/// Parts for every thread where the loop is long enough: others can take the second one from a thread that is late.
+/// Parts per thread of a long loop: other threads can take the second part of a late thread.
 const PARTS_PER_THREAD: usize = 2;
 
-/// Rounds in which a thread waits before it lets other programs run.
+/// Rounds of spinning before a waiting thread yields to the scheduler.
 const PATIENCE: u32 = 10_000;
 
-/// In how many parts a loop is run of which so many would each be long enough.
+/// Number of parts of a loop, of which at most `useful` are long enough.
 fn part_count(useful: usize, thread_count: usize) -> usize {
     let most = useful.min(PARTS_PER_THREAD * thread_count).min(MAX_PARTS);
-    // As many for each thread.
+    // The same number for each thread.
     if most > thread_count { most - most % thread_count } else { most.max(1) }
 }
 
-/// A loop in parts.
+/// Loop that is run in parts.
 struct Loop<'a, 'm> {
     level: Level,
     work: &'a Work,
@@ -116,9 +125,12 @@ struct Loop<'a, 'm> {
 }
 
 impl Loop<'_, '_> {
-    /// The items of a part; those of all parts are all items. Those of a thread ([`parts_of`]) lie side by side.
+    /// Items of a part. The parts together cover all items, and the parts of one thread
+    /// ([`parts_of`]) are adjacent.
     fn items(&self, part: usize) -> Range<u32> {
         let each = (self.part_count / self.thread_count).max(1);
+        // Part p belongs to thread p mod thread_count: renumber, so that the parts of a thread are
+        // adjacent.
         let part = part % self.thread_count * each + part / self.thread_count;
         let items = self.work.items();
         let len = items.end - items.start;
@@ -131,31 +143,32 @@ impl Loop<'_, '_> {
     }
 }
 
-/// The nearest count of items that fills all lanes; any below that.
+/// Nearest multiple of the largest lane count; smaller counts stay as they are.
 fn whole_blocks(count: u32) -> u32 {
     let lanes = MAX_LANES as u32;
     if count < lanes { count } else { (count + lanes / 2) / lanes * lanes }
 }
 
-/// The parts that are meant for a thread.
+/// Bit mask of the parts assigned to a thread.
 fn parts_of(thread: usize, thread_count: usize) -> u64 {
     (thread..MAX_PARTS).step_by(thread_count).fold(0, |bits, part| bits | 1 << part)
 }
 
-/// Where the threads that simulate one cloth meet: the one that walks its schedule posts loops, and all take parts of them.
+/// Meeting point of the threads that simulate one cloth: the thread that walks the schedule posts
+/// loops, and all threads take parts of them.
 #[derive(Debug)]
 struct Desk {
-    /// A bit for every part of the posted loop that nobody has taken.
+    /// Bit mask of the parts of the posted loop that no thread has taken.
     open: AtomicU64,
-    /// Parts that were taken and are done.
+    /// Number of parts that were taken and are done.
     done: AtomicU32,
-    /// The posted [`Loop`], which is there from a part's being taken to its being done.
+    /// Pointer to the posted [`Loop`], valid from taking a part until that part is done.
     posted: AtomicPtr<()>,
-    /// Whether nothing will be posted any more.
+    /// True once nothing will be posted any more.
     is_closed: AtomicBool,
-    /// What the parts of the posted loop have counted.
+    /// Sum of the counters of the parts of the posted loop.
     counters: Mutex<Option<Counters>>,
-    /// Working memory of fibers, for every thread.
+    /// Scratch memory of fiber solves, per thread.
     rows: [Mutex<Vec<f32>>; MAX_PARTS],
 }
 
@@ -163,7 +176,8 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Looks again and again until a condition holds.
+/// Waits until a condition holds: spins for [`PATIENCE`] rounds, then yields to the scheduler in
+/// each.
 fn wait_until(holds: impl Fn() -> bool) {
     let mut rounds = 0;
     while !holds() {
@@ -173,14 +187,15 @@ fn wait_until(holds: impl Fn() -> bool) {
 }
 
 impl Desk {
-    /// Takes the first part that is meant for a thread, else the last of the others.
+    /// Takes the first part assigned to this thread, else the last of the other parts.
     fn take(&self, own: u64) -> Option<usize> {
         let mut open = self.open.load(Ordering::Relaxed);
         while open != 0 {
             let own = open & own;
             let part = if own != 0 { own.trailing_zeros() } else { 63 - open.leading_zeros() };
             let left = open & !(1 << part);
-            // Another loop may have been posted since the load: then this takes a part of that one.
+            // A different loop may have been posted since the load: then this takes a part of that
+            // loop.
             match self.open.compare_exchange_weak(open, left, Ordering::AcqRel, Ordering::Relaxed) {
                 Ok(_) => return Some(part as usize),
                 Err(now) => open = now,
@@ -189,14 +204,16 @@ impl Desk {
         None
     }
 
-    /// Runs the parts that a thread can take.
+    /// Runs parts for as long as this thread can take one.
     fn run_parts(&self, thread: usize, own: u64) {
         while let Some(part) = self.take(own) {
             let _done = Done(&self.done);
-            // SAFETY: the bit of this part was set after the pointer, which `take` has acquired with it. `Post` keeps the loop
-            // until all parts that were taken are done, which `_done` says at the end of this round. The view alone is made of
-            // it and dropped before. It may be used here because nothing but rows is written through views, and no row that
-            // one part writes is used by another; see the module.
+            // SAFETY: the bit of this part was set after the pointer was stored (`Release`), and
+            // `take` has acquired both. `Post` keeps the loop alive until all parts that were taken
+            // are done, which `_done` signals at the end of this round. Only the view is made from
+            // it, and it is dropped before. Using it from this thread is sound because only rows
+            // are written through views, and no row that one part writes is used by another; see
+            // the module.
             let posted = unsafe { &*self.posted.load(Ordering::Relaxed).cast::<Loop<'_, '_>>() };
             let mut view = posted.memory.view();
             let rows = &mut lock(&self.rows[thread]);
@@ -206,7 +223,7 @@ impl Desk {
         }
     }
 
-    /// Runs parts of what is posted until the desk is closed.
+    /// Runs parts of posted loops until the desk is closed.
     fn help(&self, thread: usize, thread_count: usize) {
         let own = parts_of(thread, thread_count);
         let is_closed = || self.is_closed.load(Ordering::Relaxed);
@@ -216,7 +233,7 @@ impl Desk {
         }
     }
 
-    /// Helps with all threads from this one on, as far as they come.
+    /// Helps with the threads from `thread` on, as far as the thread pool provides them.
     fn help_from(&self, thread: usize, thread_count: usize) {
         if thread < thread_count {
             let others = || self.help_from(thread + 1, thread_count);
@@ -225,7 +242,7 @@ impl Desk {
     }
 }
 
-/// Says that a part is done, even after a panic.
+/// Signals that a part is done, even after a panic.
 struct Done<'a>(&'a AtomicU32);
 
 impl Drop for Done<'_> {
@@ -234,7 +251,7 @@ impl Drop for Done<'_> {
     }
 }
 
-/// Sends the helpers home, even after a panic.
+/// Releases the helper threads, even after a panic.
 struct Close<'a>(&'a AtomicBool);
 
 impl Drop for Close<'_> {
@@ -243,14 +260,14 @@ impl Drop for Close<'_> {
     }
 }
 
-/// A posted loop, over when all parts that were taken are done.
+/// Posted loop. Dropping it waits for all parts that were taken.
 struct Post<'a> {
     desk: &'a Desk,
     part_count: usize,
 }
 
 impl<'a> Post<'a> {
-    /// Nothing else may be posted there: [`Threads`] lends its desk once.
+    /// Posts a loop. A desk holds one loop at a time: [`Threads`] lends its desk once.
     fn new(desk: &'a Desk, posted: &'a Loop<'_, '_>) -> Self {
         let part_count = posted.part_count;
         desk.done.store(0, Ordering::Relaxed);
@@ -262,15 +279,15 @@ impl<'a> Post<'a> {
 
 impl Drop for Post<'_> {
     fn drop(&mut self) {
-        // None is left but after a panic.
+        // Parts are left over only after a panic.
         let left = self.desk.open.swap(0, Ordering::Relaxed).count_ones();
         let taken = self.part_count as u32 - left;
         wait_until(|| self.desk.done.load(Ordering::Acquire) == taken);
     }
 }
 
-/// The threads that simulate one cloth: the one that has this, and those that help it. Not to be cloned: two would post at one
-/// desk.
+/// Threads that simulate one cloth: the owner of this value and its helpers. Not `Clone`, since two
+/// owners would post at one desk.
 #[derive(Debug)]
 pub(crate) struct Threads {
     desk: Arc<Desk>,
@@ -278,7 +295,7 @@ pub(crate) struct Threads {
 }
 
 impl Default for Threads {
-    /// One thread.
+    /// Returns a single thread without helpers.
     fn default() -> Self {
         let desk = Desk {
             open: AtomicU64::new(0),
@@ -292,7 +309,7 @@ impl Default for Threads {
     }
 }
 
-/// Runs something of a team in which loops are run by up to so many threads.
+/// Runs `run` on a team whose loops are split over up to `count` threads.
 pub(crate) fn with_threads<R: Send>(
     team: &mut WideTeam,
     count: usize,
@@ -312,17 +329,18 @@ pub(crate) fn with_threads<R: Send>(
 }
 
 impl Threads {
-    /// How many there are.
+    /// Number of threads.
     pub(crate) fn count(&self) -> usize {
         self.count
     }
 
-    /// Bytes of working memory.
+    /// Size of the scratch memory \[bytes\].
     pub(crate) fn size(&self) -> usize {
         self.desk.rows.iter().map(|rows| size_of::<f32>() * lock(rows).capacity()).sum()
     }
 
-    /// Runs a loop in parts, of which so many would each be long enough; false if it cannot be split or need not be.
+    /// Runs a loop in parts, of which at most `useful` are long enough. Returns false if the loop
+    /// cannot be split or need not be.
     pub(crate) fn run(
         &mut self,
         level: Level,

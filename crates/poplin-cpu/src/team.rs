@@ -1,4 +1,4 @@
-//! The worker that runs loops over items in SIMD lanes.
+//! Worker that runs the loops of the schedule in SIMD lanes.
 
 use std::ops::Range;
 
@@ -15,36 +15,37 @@ use crate::stage::{
 };
 use crate::{ContactLists, Neighbors};
 
-/// Fewer cloths than these are simulated one after the other.
+/// Fewest cloths of one fabric that are simulated side by side, one per lane.
 const MIN_BATCH: usize = 2;
 
-/// Runs the schedule, several items or cloths at a time where a stage has a wide form.
+/// Worker that runs the schedule with several items or cloths at a time, where a stage has a wide
+/// form.
 #[derive(Debug)]
 pub struct WideTeam {
     pub(crate) level: Level,
-    /// Working memory of fibers.
+    /// Scratch memory of fiber solves and collider tables.
     pub(crate) rows: Vec<f32>,
-    /// Who runs loops in parts.
+    /// Threads that run the parts of split loops.
     pub(crate) threads: Threads,
-    /// Whether loops are split that are too short to gain from it.
+    /// True if even loops too short to gain from it are split; tests set it.
     always_splits: bool,
-    /// State of cloths side by side.
+    /// State of the cloths of a batch, one cloth per lane.
     pub(crate) columns: Columns,
-    /// Which particles of the cloth may touch.
+    /// Neighbor lists of self collision.
     neighbors: Neighbors,
-    /// The running implicit solve.
+    /// Working memory of the running implicit solve.
     solve: Solve,
 }
 
 impl Default for WideTeam {
-    /// With the widest instructions that the machine has.
+    /// Returns a team that uses the widest instruction set of the machine.
     fn default() -> Self {
         Self::new(Level::new())
     }
 }
 
 impl Clone for WideTeam {
-    /// Another team with the same instructions.
+    /// Returns a new team with the same instruction set and empty working memory.
     fn clone(&self) -> Self {
         Self::new(self.level)
     }
@@ -63,7 +64,8 @@ impl WideTeam {
         }
     }
 
-    /// A team for every set of instructions that the machine has, the baseline first. All have the same bits.
+    /// Returns one team per instruction set of the machine, the baseline first. Results of all
+    /// teams are bit-identical.
     pub fn all() -> Vec<Self> {
         let best = Level::new();
         #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
@@ -78,7 +80,7 @@ impl WideTeam {
         levels.into_iter().flatten().map(Self::new).collect()
     }
 
-    /// Lanes and instructions, for reports: `8 lanes, Avx2`.
+    /// Returns lane count and instruction set for reports: `8 lanes, Avx2`.
     pub fn describe(&self) -> String {
         let lanes = dispatch!(self.level, simd => lane_count(simd));
         let level = format!("{:?}", self.level);
@@ -86,28 +88,30 @@ impl WideTeam {
     }
 }
 
-/// Least work of a part \[ns\]: some times what threads need to meet.
+/// Least work of a part of a split loop \[ns\]: a few times the cost of synchronizing threads.
 const MIN_PART_NS: u32 = 1000;
 
 impl WideTeam {
-    /// How many parts of a loop would each be long enough.
+    /// Number of parts of a loop that would each take at least [`MIN_PART_NS`].
     fn useful_parts(&self, work: &Work, memory: &ClothMemory<'_>) -> usize {
         let items = work.items().len();
         if self.threads.count() == 1 || self.always_splits {
             return items;
         }
         let time: f32 = work.tasks().map(|task| time_of(task, memory)).sum();
+        // Estimated time of the loop over the least time of a part.
         (time * items as f32) as usize / MIN_PART_NS as usize
     }
 }
 
-/// About what an item of a task takes \[ns\].
+/// Estimated time of one item of a task \[ns\].
 fn time_of(task: Task, memory: &ClothMemory<'_>) -> f32 {
     let registers = &memory.registers;
     match task {
         Task::ProjectFiber | Task::SolveFiber => {
             let [fibers, edges] =
                 [registers.fibers, registers.edges].map(|[begin, end]| end - begin);
+            // Average edges per fiber of the running set.
             let of_edge = if task == Task::SolveFiber { 10.0 } else { 8.0 };
             of_edge * edges as f32 / fibers.max(1) as f32
         }
@@ -124,7 +128,7 @@ fn time_of(task: Task, memory: &ClothMemory<'_>) -> f32 {
     }
 }
 
-/// Runs the tasks of a loop for some of its items.
+/// Runs the tasks of a loop for a range of its items, in SIMD lanes where a wide form exists.
 pub(crate) fn run_items(
     level: Level,
     work: &Work,
@@ -191,7 +195,8 @@ impl Workers for WideTeam {
         iterations: Range<u32>,
         stages: StageMask,
     ) {
-        // Implicit solves of several cloths differ in how many iterations they take.
+        // Implicit solves of different cloths differ in their iteration counts, so that they cannot
+        // share one walk of the schedule.
         if members.len() >= MIN_BATCH && !stages.contains(Stage::Implicit) {
             return cloths::simulate(self, members, iterations, stages);
         }
@@ -199,6 +204,8 @@ impl Workers for WideTeam {
     }
 
     fn work(&mut self, work: Work, memory: &mut ClothMemory<'_>) {
+        // Self collision and implicit solves keep their own data between tasks and run on one
+        // thread.
         if work.tasks().any(is_of_self_collision) {
             for task in work.tasks() {
                 run_self_collision(self.level, task, memory, work.items(), &mut self.neighbors);
@@ -220,8 +227,9 @@ impl Workers for WideTeam {
     fn barrier(&mut self, _: &mut ClothMemory<'_>) {}
 }
 
-/// Runs a stage with the instructions of a level and as many lanes as these have, in a function of its own. `rows` is what it
-/// needs besides.
+/// Runs a generic stage with the instruction set of `$level` and its native lane count. The stage
+/// is inlined into a function that is compiled for these instructions. `$rows` is an optional
+/// further argument.
 macro_rules! in_lanes {
     ($level:expr, $($stage:ident)::+, $memory:ident: $type:ty, $items:expr $(, $rows:ident: $kind:ty)?) => {{
         #[inline(always)]
@@ -233,6 +241,7 @@ macro_rules! in_lanes {
         ) {
             use fearless_simd::{SimdBase, f32x4, f32x8, f32x16};
             match S::f32s::LEN {
+                // The branch is constant for each `S` and disappears when inlined.
                 16.. => $($stage)::+::<S, f32x16<S>>(simd, memory, items $(, $rows)?),
                 8.. => $($stage)::+::<S, f32x8<S>>(simd, memory, items $(, $rows)?),
                 _ => $($stage)::+::<S, f32x4<S>>(simd, memory, items $(, $rows)?),
@@ -243,12 +252,12 @@ macro_rules! in_lanes {
 }
 pub(crate) use in_lanes;
 
-/// Whether a task is one of self collision.
+/// Tests whether a task belongs to self collision.
 fn is_of_self_collision(task: Task) -> bool {
     task.stage() == Some(Stage::SelfCollide)
 }
 
-/// Runs a task of self collision.
+/// Runs a task of self collision on neighbor lists.
 fn run_self_collision(
     level: Level,
     task: Task,
@@ -263,12 +272,12 @@ fn run_self_collision(
         Task::PushApart => {
             in_lanes!(level, self_collide::push_apart, memory: ClothMemory<'_>, items, neighbors: Neighbors)
         }
-        // A grid is needed for a search alone.
+        // The tasks that build the reference grid: neighbor lists replace it.
         _ => {}
     }
 }
 
-/// Runs a task of an implicit solve.
+/// Runs a task of an implicit solve in SIMD lanes.
 fn run_solve(
     level: Level,
     task: Task,
@@ -296,7 +305,7 @@ fn run_solve(
     }
 }
 
-/// Runs the wide form of a task for some items; false if it has none for this cloth.
+/// Runs the wide form of a task for a range of items. Returns false if it has none for this cloth.
 fn run_wide(
     level: Level,
     task: Task,
@@ -310,11 +319,11 @@ fn run_wide(
         };
     }
     match task {
-        // A stiffness per edge is rare.
+        // Stiffness per edge is rare: only the reference version reads it.
         Task::ProjectFiber if memory.cloth.fabric.edge_stiffness_begin == NO_OFFSET => {
             wide!(gauss_seidel::project_fibers)
         }
-        // A lane has a fiber here, which it builds, solves and moves at once.
+        // `SolveFiber` builds, solves and applies a whole fiber per lane.
         Task::BuildEquation | Task::PushEdge => {}
         Task::SolveFiber => wide!(semi_implicit::solve_fibers, rows),
         Task::IntegrateParticle => wide!(integrate::integrate_particles),

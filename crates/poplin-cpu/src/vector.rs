@@ -1,4 +1,4 @@
-//! Points and vectors of several lanes; the functions are those of `poplin_reference::math`.
+//! 3D vectors in SIMD lanes, with the functions of `poplin_reference::math`.
 
 use std::marker::PhantomData;
 
@@ -7,7 +7,7 @@ use poplin_layout::EPSILON;
 
 use crate::lanes::Lanes;
 
-/// A vector in every lane.
+/// One 3D vector per lane.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Vec3<S: Simd, V: Lanes<S>> {
     pub(crate) x: V,
@@ -22,7 +22,7 @@ impl<S: Simd, V: Lanes<S>> Vec3<S, V> {
         Self { x, y, z, simd: PhantomData }
     }
 
-    /// The position of particles.
+    /// Positions of particles, without their inverse masses.
     #[inline(always)]
     pub(crate) fn xyz([x, y, z, _]: [V; 4]) -> Self {
         Self::new(x, y, z)
@@ -48,7 +48,7 @@ impl<S: Simd, V: Lanes<S>> Vec3<S, V> {
         Self::new(-self.x, -self.y, -self.z)
     }
 
-    /// Component by component.
+    /// Component-wise product.
     #[inline(always)]
     pub(crate) fn scale(self, other: Self) -> Self {
         Self::new(self.x * other.x, self.y * other.y, self.z * other.z)
@@ -78,19 +78,19 @@ impl<S: Simd, V: Lanes<S>> Vec3<S, V> {
         )
     }
 
-    /// Product with the matrix of these columns.
+    /// Product of the matrix with columns `a`, `b`, `c` and this vector.
     #[inline(always)]
     pub(crate) fn transformed(self, [a, b, c]: [Self; 3]) -> Self {
         a.mul(self.x).add(b.mul(self.y)).add(c.mul(self.z))
     }
 
-    /// EPSILON + |d|^2.
+    /// Squared length plus `EPSILON`, so that its root is a safe divisor: `EPSILON + |d|^2`.
     #[inline(always)]
     pub(crate) fn guarded_square(self, simd: S) -> V {
         V::splat(simd, EPSILON) + self.x * self.x + self.y * self.y + self.z * self.z
     }
 
-    /// This where the mask is set, else the other.
+    /// Selects `self` where the mask is set, else `other`.
     #[inline(always)]
     pub(crate) fn or(self, mask: V::Mask, other: Self) -> Self {
         Self::new(
@@ -100,7 +100,7 @@ impl<S: Simd, V: Lanes<S>> Vec3<S, V> {
         )
     }
 
-    /// Particles of these positions.
+    /// Particles at these positions with inverse mass `w`.
     #[inline(always)]
     pub(crate) fn with(self, w: V) -> [V; 4] {
         [self.x, self.y, self.z, w]

@@ -1,5 +1,6 @@
-//! Collision between cloths by lists that are kept from pass to pass, against the mirror, which searches in every one: bit for
-//! bit at every width, whatever moves the particles or changes what the lists depend on.
+//! Collision between cloths with neighbor lists that are kept from pass to pass, against the
+//! reference, which searches in every pass: bit for bit at every width, whatever moves the
+//! particles or changes the settings that lists depend on.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
@@ -11,12 +12,13 @@ use poplin_host::{ClothId, Engine, HostError, ParticleMotion, Ready};
 use poplin_model::{Cloth, ClothContactSolver, Frame, Pose};
 use poplin_reference::{LaneEngine, ReferenceEngine};
 
-/// Distance that the cloths keep \[m\].
+/// Distance kept between the cloths \[m\].
 const DISTANCE: f32 = 0.02;
 
 const FRAMES: usize = 24;
 
-/// Particles that nothing connects and no force moves, in a cube of this half side around a point; some are pinned.
+/// Unconnected particles without forces in a cube of half side `size` around `center`; some are
+/// pinned.
 fn cloud(rng: &mut Rng, count: usize, center: [f32; 3], size: f32) -> Cloth {
     let mut particle = |k: usize| {
         let [x, y, z] = rng.point(size);
@@ -25,13 +27,13 @@ fn cloud(rng: &mut Rng, count: usize, center: [f32; 3], size: f32) -> Cloth {
     };
     let mut cloth = loose((0..count).map(&mut particle));
     cloth.config.gravity = [0.0; 3];
-    // Lists are kept only if pushes do not make particles fly.
+    // Lists are only kept if pushes do not make particles fly.
     cloth.config.damping = [0.99; 3];
     cloth.config.cloth_collision.distance = Some(DISTANCE);
     cloth
 }
 
-/// Several clouds in one place, of more rows than a block has.
+/// Several overlapping clouds with more rows than a block.
 fn clouds(rng: &mut Rng) -> Vec<Cloth> {
     let size = 6.0 * DISTANCE;
     let mut cloths: Vec<_> =
@@ -40,14 +42,14 @@ fn clouds(rng: &mut Rng) -> Vec<Cloth> {
     cloths
 }
 
-/// An engine on the CPU.
+/// CPU engine.
 type Subject = dyn Engine<Error = HostError, Reading = Ready>;
 
-/// What is done to an engine before a frame.
-type Deed = fn(&mut Subject, usize, &mut Rng);
+/// Change made to an engine before a frame.
+type Edit = fn(&mut Subject, usize, &mut Rng);
 
 /// State and report of every cloth after each frame.
-fn play(engine: &mut Subject, deed: Deed) -> Vec<Vec<[u32; 4]>> {
+fn run_frames(engine: &mut Subject, edit: Edit) -> Vec<Vec<[u32; 4]>> {
     let mut rng = Rng(3);
     let settings = ClothContactSolver { friction: 0.3, ..ClothContactSolver::default() };
     engine.set_cloth_contact_solver(settings).unwrap();
@@ -56,7 +58,7 @@ fn play(engine: &mut Subject, deed: Deed) -> Vec<Vec<[u32; 4]>> {
     }
     (0..FRAMES)
         .map(|frame| {
-            deed(engine, frame, &mut rng);
+            edit(engine, frame, &mut rng);
             engine.step(&Frame::default()).unwrap();
             let ids = engine.ids().to_vec();
             let state = engine.state().unwrap();
@@ -74,15 +76,15 @@ fn play(engine: &mut Subject, deed: Deed) -> Vec<Vec<[u32; 4]>> {
 }
 
 #[track_caller]
-fn assert_same(what: &str, deed: Deed) {
-    let expected = play(&mut ReferenceEngine::new(), deed);
+fn assert_same(what: &str, edit: Edit) {
+    let expected = run_frames(&mut ReferenceEngine::new(), edit);
     assert!(
         expected.windows(2).filter(|pair| pair[0] != pair[1]).count() > 2,
         "{what}: nothing moves"
     );
     for team in WideTeam::all() {
         let lanes = team.describe();
-        let got = play(&mut LaneEngine::with_workers(team), deed);
+        let got = run_frames(&mut LaneEngine::with_workers(team), edit);
         for (frame, (got, expected)) in got.iter().zip(&expected).enumerate() {
             let differing = got.iter().zip(expected).filter(|(a, b)| a != b).count();
             assert_eq!(differing, 0, "{what}, {lanes}: rows that differ after frame {frame}");
@@ -90,7 +92,7 @@ fn assert_same(what: &str, deed: Deed) {
     }
 }
 
-/// Moves every particle of a cloth; `particle` gets its index and its position.
+/// Moves every particle of a cloth; `particle` maps its index and position to the new position.
 fn set(engine: &mut Subject, index: usize, particle: impl Fn(usize, [f32; 3]) -> [f32; 3]) {
     let id = engine.ids()[index];
     let mut particles = engine.state().unwrap().current(id).to_vec();
@@ -101,12 +103,12 @@ fn set(engine: &mut Subject, index: usize, particle: impl Fn(usize, [f32; 3]) ->
 }
 
 #[test]
-fn clouds_are_pushed_apart_as_in_the_mirror() {
+fn clouds_separate_as_in_the_reference() {
     assert_same("at rest", |_, _, _| {});
 }
 
 #[test]
-fn particles_on_the_borders_of_cells_are_met_in_the_mirrors_order() {
+fn contacts_on_cell_borders_keep_the_reference_order() {
     assert_same("borders", |engine, frame, _| {
         if frame % 8 == 0 {
             for index in [0, 2, 4] {
@@ -120,35 +122,36 @@ fn particles_on_the_borders_of_cells_are_met_in_the_mirrors_order() {
 }
 
 #[test]
-fn lists_are_made_anew_when_rows_come_close() {
-    // A cloth is drawn through the others, by steps of less than a search reaches further and of more; then one comes from afar.
-    for (what, deed) in [
-        ("slow", (|engine, frame, _| draw(engine, 8.0 - 0.15 * frame as f32)) as Deed),
-        ("fast", |engine, frame, _| draw(engine, 8.0 - 1.1 * frame as f32)),
-        ("jump", |engine, frame, _| draw(engine, if frame < 9 { 90.0 } else { 5.5 })),
+fn lists_are_rebuilt_when_rows_come_close() {
+    // A cloth moves through the others, by steps of less and of more than the margin of a search;
+    // then one comes from far away.
+    for (what, edit) in [
+        ("slow", (|engine, frame, _| place_slab(engine, 8.0 - 0.15 * frame as f32)) as Edit),
+        ("fast", |engine, frame, _| place_slab(engine, 8.0 - 1.1 * frame as f32)),
+        ("jump", |engine, frame, _| place_slab(engine, if frame < 9 { 90.0 } else { 5.5 })),
         ("half", |engine, frame, _| {
-            // The other half meets the clouds all along.
+            // The other half stays in contact with the clouds.
             let height = if frame < 9 { 90.0 } else { 5.5 };
             set(engine, 4, |k, x| if k % 2 == 0 { [x[0], height * DISTANCE, x[2]] } else { x });
         }),
     ] {
-        assert_same(what, deed);
+        assert_same(what, edit);
     }
 }
 
-/// Brings the last cloth, as a slab, to a height in distances.
-fn draw(engine: &mut Subject, height: f32) {
+/// Moves the last cloth, as a slab, to a height in units of the distance.
+fn place_slab(engine: &mut Subject, height: f32) {
     set(engine, 4, |k, _| {
         [(k % 10) as f32 - 5.0, height, (k / 10) as f32 - 5.0].map(|x| 1.1 * DISTANCE * x)
     });
 }
 
 #[test]
-fn what_moves_as_a_whole_or_apart_is_followed() {
+fn lists_follow_common_and_separate_motion() {
     assert_same("moved", |engine, frame, rng| {
         let step = rng.point(0.4 * DISTANCE);
         for index in 0..5 {
-            // All together, then one of them on its own; once beyond 65,536 cells and back.
+            // All cloths together, then one of them on its own; once beyond 65,536 cells and back.
             let own = if frame < 6 && frame == index { 0.3 * DISTANCE } else { 0.0 };
             let far = [(7, 3000.0), (11, -3000.0)].into_iter().find(|(at, _)| *at == frame);
             let far = far.map_or(0.0, |(_, step)| step);
@@ -158,7 +161,7 @@ fn what_moves_as_a_whole_or_apart_is_followed() {
 }
 
 #[test]
-fn rows_far_from_the_origin_are_met_as_in_the_mirror() {
+fn contacts_far_from_the_origin_match_the_reference() {
     // Positions are multiples of 1/330 of the distance there.
     assert_same("rounding", |engine, frame, rng| {
         if frame % 3 == 0 {
@@ -176,7 +179,7 @@ fn rows_far_from_the_origin_are_met_as_in_the_mirror() {
 }
 
 #[test]
-fn changed_cloths_make_new_lists() {
+fn changed_cloths_rebuild_the_lists() {
     assert_same("settings", |engine, frame, rng| {
         let id = engine.ids()[1 + frame % 3];
         let cloth = engine.cloth_mut(id).unwrap();
@@ -211,7 +214,7 @@ fn changed_cloths_make_new_lists() {
 }
 
 #[test]
-fn faulty_and_sleeping_cloths_are_held() {
+fn faulty_and_sleeping_cloths_are_not_moved() {
     assert_same("held", |engine, frame, _| {
         if frame == 0 {
             for index in [1, 2] {
@@ -233,7 +236,7 @@ fn faulty_and_sleeping_cloths_are_held() {
             cloth.set_config(config).unwrap();
         }
         if frame == 14 {
-            draw(engine, 1.0);
+            place_slab(engine, 1.0);
         }
     });
 }

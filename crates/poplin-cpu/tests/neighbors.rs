@@ -1,5 +1,6 @@
-//! Self collision by lists that are kept from iteration to iteration, against the mirror, which searches in every one: bit for
-//! bit at every width, whatever moves the particles or changes what the lists depend on.
+//! Self collision with neighbor lists that are kept between iterations, against the reference,
+//! which searches in every iteration: bit for bit at every width, whatever moves the particles or
+//! changes the settings that lists depend on.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
@@ -11,15 +12,15 @@ use poplin_host::{ClothId, Engine as _, FramePart, ParticleMotion};
 use poplin_model::{Cloth, Frame, Particle};
 use poplin_reference::{LaneEngine, ReferenceEngine, Team, Workers};
 
-/// Distance that particles keep \[m\].
+/// Distance kept between particles \[m\].
 const DISTANCE: f32 = 0.02;
 
-/// Particles along each side of the square in which they lie at rest, closer than the distance.
+/// Particles along each side of the square in which they rest, closer than the distance.
 const SIDE: usize = 14;
 
 const FRAMES: usize = 24;
 
-/// Particles that nothing connects, in a square, 2.8 mm closer to one another than the distance; some are pinned.
+/// Unconnected particles in a square, spaced 2.8 mm closer than the distance; some are pinned.
 fn square() -> Cloth {
     let particle = |k: usize| {
         let [x, z] = [k % SIDE, k / SIDE].map(|step| 0.86 * DISTANCE * step as f32);
@@ -32,28 +33,29 @@ fn square() -> Cloth {
     cloth
 }
 
-/// Every particle somewhere in a cube of this half side, some where others are.
+/// Moves every particle to a random point in a cube of half side `size`, some of them to the same
+/// point.
 fn crumple(particles: &mut [Particle], rng: &mut Rng, size: f32) {
     for particle in particles.iter_mut() {
         particle.position = rng.point(size);
     }
     let one = particles[3].position;
     particles[30..34].iter_mut().for_each(|particle| particle.position = one);
-    // A pinned one, which is not even moved by +0.
+    // A pinned particle, which must not even change from -0 to +0.
     particles[5].position = [-0.0; 3];
     particles[6].position = [0.3 * DISTANCE, 0.0, 0.0];
 }
 
-/// What is done to a cloth before a frame.
-type Deed = fn(&mut dyn Subject, usize, &mut Rng);
+/// Change made to a cloth before a frame.
+type Edit = fn(&mut dyn Subject, usize, &mut Rng);
 
-/// An engine with one cloth, whatever its workers are.
+/// Engine with one cloth, for any kind of workers.
 trait Subject {
     fn particles(&self) -> Vec<Particle>;
     fn set_particles(&mut self, particles: &[Particle]);
     fn cloth_mut(&mut self) -> &mut poplin_host::LiveCloth;
     fn reset(&mut self);
-    /// Adds another cloth and removes this one, which the other follows.
+    /// Replaces the cloth by a new one that continues at the same positions.
     fn replace(&mut self);
 }
 
@@ -71,9 +73,9 @@ impl<W: Workers + Default + Clone + Send + Sync> Run<W> {
         Self { engine, id, team, rng: Rng(3) }
     }
 
-    fn step(&mut self, deed: Deed, frame: usize) -> Vec<[u32; 4]> {
+    fn step(&mut self, edit: Edit, frame: usize) -> Vec<[u32; 4]> {
         let mut rng = std::mem::replace(&mut self.rng, Rng(0));
-        deed(self, frame, &mut rng);
+        edit(self, frame, &mut rng);
         self.rng = rng;
         self.engine.begin_frame(&Frame::default()).unwrap();
         self.engine.run_part(self.id, &FramePart::WHOLE, &mut self.team).unwrap();
@@ -108,16 +110,16 @@ impl<W: Workers + Default + Clone + Send + Sync> Subject for Run<W> {
 }
 
 #[track_caller]
-fn assert_same(what: &str, deed: Deed) {
+fn assert_same(what: &str, edit: Edit) {
     let mut mirror = Run::<Team>::new(Team::single());
     let mut wide: Vec<_> = WideTeam::all().into_iter().map(Run::<WideTeam>::new).collect();
     let start = mirror.particles();
     let mut has_moved = false;
     for frame in 0..FRAMES {
-        let expected = mirror.step(deed, frame);
+        let expected = mirror.step(edit, frame);
         has_moved |= mirror.particles() != start;
         for run in &mut wide {
-            let got = run.step(deed, frame);
+            let got = run.step(edit, frame);
             let differing = got.iter().zip(&expected).filter(|(a, b)| a != b).count();
             let lanes = run.team.describe();
             assert_eq!(differing, 0, "{what}, {lanes}: particles that differ after frame {frame}");
@@ -127,8 +129,8 @@ fn assert_same(what: &str, deed: Deed) {
 }
 
 #[test]
-fn a_crumpled_cloth_unfolds_as_in_the_mirror() {
-    for (what, deed) in [
+fn crumpled_cloth_unfolds_as_in_the_reference() {
+    for (what, edit) in [
         (
             "dense",
             (|it, frame, rng| {
@@ -137,7 +139,7 @@ fn a_crumpled_cloth_unfolds_as_in_the_mirror() {
                     crumple(&mut particles, rng, 3.0 * DISTANCE);
                     it.set_particles(&particles);
                 }
-            }) as Deed,
+            }) as Edit,
         ),
         ("loose", |it, frame, rng| {
             let mut particles = it.particles();
@@ -147,12 +149,12 @@ fn a_crumpled_cloth_unfolds_as_in_the_mirror() {
             }
         }),
     ] {
-        assert_same(what, deed);
+        assert_same(what, edit);
     }
 }
 
 #[test]
-fn particles_on_the_borders_of_cells_are_met_in_the_mirrors_order() {
+fn contacts_on_cell_borders_keep_the_reference_order() {
     assert_same("borders", |it, frame, _| {
         let mut particles = it.particles();
         if frame % 8 == 0 {
@@ -167,13 +169,14 @@ fn particles_on_the_borders_of_cells_are_met_in_the_mirrors_order() {
 }
 
 #[test]
-fn lists_are_made_anew_when_particles_come_close() {
-    // One particle is shot through the others, by steps of less than a search reaches further and of more.
-    for (what, deed) in [
-        ("slow", (|it, frame, _| shoot(it, frame, 0.3)) as Deed),
+fn lists_are_rebuilt_when_particles_come_close() {
+    // One particle moves through the others, by steps of less and of more than the margin of a
+    // search.
+    for (what, edit) in [
+        ("slow", (|it, frame, _| shoot(it, frame, 0.3)) as Edit),
         ("fast", |it, frame, _| shoot(it, frame, 1.7)),
     ] {
-        assert_same(what, deed);
+        assert_same(what, edit);
     }
 }
 
@@ -185,7 +188,7 @@ fn shoot(it: &mut dyn Subject, frame: usize, steps: f32) {
 }
 
 #[test]
-fn a_cloth_that_falls_apart_far_away_or_is_moved_is_followed() {
+fn lists_follow_scattered_and_moved_particles() {
     assert_same("moved", |it, frame, rng| {
         let mut particles = it.particles();
         if frame % 6 == 0 {
@@ -204,16 +207,16 @@ fn a_cloth_that_falls_apart_far_away_or_is_moved_is_followed() {
 }
 
 #[test]
-fn what_moves_as_a_whole_is_seen_to_come_close() {
-    for (what, deed) in [
-        ("from next to it", (|it, frame, _| approach(it, 11.0 - 0.25 * frame as f32)) as Deed),
+fn approaching_blocks_are_found() {
+    for (what, edit) in [
+        ("from next to it", (|it, frame, _| approach(it, 11.0 - 0.25 * frame as f32)) as Edit),
         ("from afar", |it, frame, _| approach(it, if frame < 9 { 60.0 } else { 6.5 })),
     ] {
-        assert_same(what, deed);
+        assert_same(what, edit);
     }
 }
 
-/// Two blocks of particles that do not touch, of which one is at `x` times the distance.
+/// Two separate blocks of particles, one of them at `x` times the distance.
 fn approach(it: &mut dyn Subject, x: f32) {
     let mut particles = it.particles();
     let half = particles.len() / 2;
@@ -227,10 +230,10 @@ fn approach(it: &mut dyn Subject, x: f32) {
 }
 
 #[test]
-fn changed_settings_make_new_lists() {
+fn changed_settings_rebuild_the_lists() {
     assert_same("settings", |it, frame, rng| {
         let mut particles = it.particles();
-        // Afterwards they stay so close that lists are kept.
+        // Afterwards they stay close enough that lists are kept.
         if frame % 12 == 0 {
             crumple(&mut particles, rng, 2.0 * DISTANCE);
             it.set_particles(&particles);
@@ -253,7 +256,7 @@ fn changed_settings_make_new_lists() {
                 cloth.set_rest_positions(&wider).unwrap();
             }
             16 => cloth.set_self_collision_indices(&(1..98).collect::<Vec<_>>()).unwrap(),
-            // The same rows, as they are filled up with zeros.
+            // These are the same rows, since rows are padded with zeros.
             18 => {
                 cloth.set_self_collision_indices(&(1..98).chain([0]).collect::<Vec<_>>()).unwrap()
             }
@@ -267,7 +270,7 @@ fn changed_settings_make_new_lists() {
 }
 
 #[test]
-fn cloths_that_are_set_back_or_exchanged_are_searched_anew() {
+fn reset_and_replaced_cloths_are_searched_again() {
     assert_same("exchanged", |it, frame, rng| match frame % 6 {
         1 => {
             let mut particles = it.particles();
@@ -281,7 +284,7 @@ fn cloths_that_are_set_back_or_exchanged_are_searched_anew() {
 }
 
 #[test]
-fn whole_steps_are_those_of_the_mirror() {
+fn whole_steps_match_the_reference() {
     let (mut wide, mut mirror) = (CpuEngine::new(), ReferenceEngine::new());
     let ids = [wide.add(square()).unwrap(), mirror.add(square()).unwrap()];
     let mut particles = wide.current(ids[0]).to_vec();

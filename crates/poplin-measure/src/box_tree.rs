@@ -1,27 +1,27 @@
-//! A tree of boxes that finds which of them touch another.
+//! Bounding volume hierarchy for box overlap queries.
 
-/// Boxes that a leaf holds at most.
+/// Largest number of boxes in a leaf.
 const LEAF_SIZE: usize = 4;
 
-/// An axis-aligned box \[m\], closed.
+/// Closed axis-aligned box \[m\].
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Bounds {
     pub(crate) low: [f64; 3],
     pub(crate) high: [f64; 3],
 }
 
-/// Indexed boxes, split at the median recursively, so that single large ones cost little.
+/// Tree of indexed boxes, split recursively at the median, so that single large boxes cost little.
 pub(crate) struct BoxTree {
     /// Index and box, in the order of the leaves.
     entries: Vec<(u32, Bounds)>,
-    /// Around all entries below a node; the halves of node `i` are nodes `2 i + 1` and `2 i + 2`.
+    /// Bounds of all entries below a node; the children of node `i` are `2 i + 1` and `2 i + 2`.
     nodes: Vec<Bounds>,
 }
 
 impl Bounds {
     const EMPTY: Self = Self { low: [f64::INFINITY; 3], high: [f64::NEG_INFINITY; 3] };
 
-    /// Around points; `None` unless all are finite.
+    /// Bounds of points; `None` unless all are finite.
     pub(crate) fn of(points: impl IntoIterator<Item = [f64; 3]>) -> Option<Self> {
         points.into_iter().try_fold(Self::EMPTY, |bounds, point| {
             point
@@ -31,7 +31,7 @@ impl Bounds {
         })
     }
 
-    /// The same with `margin` \[m\] more on all sides.
+    /// Bounds extended by `margin` \[m\] on all sides.
     pub(crate) fn grown(&self, margin: f64) -> Self {
         Self { low: self.low.map(|x| x - margin), high: self.high.map(|x| x + margin) }
     }
@@ -43,7 +43,7 @@ impl Bounds {
         }
     }
 
-    /// Whether they have a point in common.
+    /// Tests whether both boxes have a common point.
     fn touches(&self, other: &Self) -> bool {
         (0..3).all(|k| self.low[k] <= other.high[k] && other.low[k] <= self.high[k])
     }
@@ -55,7 +55,7 @@ impl Bounds {
 }
 
 impl BoxTree {
-    /// A tree of indexed boxes.
+    /// Builds a tree of indexed boxes.
     pub(crate) fn new(entries: impl Iterator<Item = (u32, Bounds)>) -> Self {
         let mut entries: Vec<_> = entries.collect();
         let mut nodes = Vec::new();
@@ -63,7 +63,7 @@ impl BoxTree {
         Self { entries, nodes }
     }
 
-    /// Visits the index of every box that has a point in common with `bounds`.
+    /// Calls `visitor` with the index of every box that overlaps `bounds`.
     pub(crate) fn visit(&self, bounds: &Bounds, mut visitor: impl FnMut(u32)) {
         let mut pending = vec![(0, &self.entries[..])];
         while let Some((node, entries)) = pending.pop() {
@@ -80,12 +80,13 @@ impl BoxTree {
     }
 }
 
-/// Sorts the entries below a node into its halves. Leaves have no bounds of their own.
+/// Partitions the entries below a node into its children. Leaves have no bounds of their own.
 fn build(entries: &mut [(u32, Bounds)], node: usize, nodes: &mut Vec<Bounds>) {
     if entries.len() <= LEAF_SIZE {
         return;
     }
     let bounds = entries.iter().fold(Bounds::EMPTY, |all, (_, entry)| all.and(entry));
+    // Median splits keep the tree nearly complete, so that implicit child indices waste little.
     nodes.resize(nodes.len().max(node + 1), Bounds::EMPTY);
     nodes[node] = bounds;
     let axis = bounds.widest_axis();

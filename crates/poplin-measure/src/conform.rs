@@ -1,4 +1,4 @@
-//! Runs reference cases on a backend and judges them.
+//! Runs reference cases on a backend and compares them with their measured states.
 
 use poplin::model::Frame;
 use poplin::{ClothId, Simulation, SimulationOptions, State};
@@ -8,41 +8,42 @@ use crate::case::{Case, CaseError, Snapshot};
 use crate::separation::{center_error, point_distance, smallest_distance};
 use crate::shape_arrays::ShapeArrays;
 
-/// The result of a snapshot.
+/// Result of a snapshot.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SnapshotVerdict {
-    /// After this many frames.
+    /// Number of frames before the snapshot.
     pub frame: usize,
-    /// Largest distance of a particle to the measured one \[m\]; NaN if a particle is not finite, infinite if a cloth sleeps
-    /// or wakes against what was measured.
+    /// Largest distance of a particle from its measured position \[m\]; NaN if a particle is not
+    /// finite, infinite if a cloth sleeps or wakes unlike the measured one.
     pub error: f32,
-    /// What is allowed \[m\].
+    /// Largest allowed error \[m\].
     pub tolerance: f32,
 }
 
 impl SnapshotVerdict {
-    /// Within a finite tolerance; NaN never is, and what is compared with nothing never passes.
+    /// Tests whether the error is within a finite tolerance; NaN is not, and an infinite tolerance
+    /// never passes.
     #[must_use]
     pub fn passes(&self) -> bool {
         self.tolerance.is_finite() && self.error <= self.tolerance
     }
 }
 
-/// The result of a case.
+/// Result of a case.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CaseVerdict {
-    /// Each snapshot, in time.
+    /// Results of the snapshots, in order of time.
     pub snapshots: Vec<SnapshotVerdict>,
 }
 
 impl CaseVerdict {
-    /// Every snapshot passes, and there is one.
+    /// Tests whether there is a snapshot and every snapshot passes.
     #[must_use]
     pub fn passes(&self) -> bool {
         !self.snapshots.is_empty() && self.snapshots.iter().all(SnapshotVerdict::passes)
     }
 
-    /// The snapshot that is worst in relation to its tolerance.
+    /// Returns the snapshot with the largest ratio of error to tolerance.
     pub fn worst(&self) -> Option<&SnapshotVerdict> {
         let ratio = |s: &SnapshotVerdict| {
             if s.error.is_nan() { f32::INFINITY } else { s.error / s.tolerance }
@@ -54,7 +55,8 @@ impl CaseVerdict {
 /// Runs a case and compares every snapshot.
 ///
 /// # Errors
-/// [`CaseError::Unsupported`] if the case uses what is not built yet, other errors if it cannot be run.
+/// [`CaseError::Unsupported`] if the case uses a feature that is not implemented, other errors if
+/// it cannot be run.
 pub fn run_case(case: &Case, options: &SimulationOptions) -> Result<CaseVerdict, CaseError> {
     let mut simulation = Simulation::new(options.clone())?;
     let added = case.cloths()?.into_iter().map(|cloth| simulation.add(cloth));
@@ -85,6 +87,7 @@ pub fn run_case(case: &Case, options: &SimulationOptions) -> Result<CaseVerdict,
                 max_distance(state.current(id), measured(particles))
             };
             let mut error = particles.iter().zip(&ids).map(distance).fold(0.0, nan_max);
+            // A wrong sleep state fails like an infinite distance.
             if !sleeps_as_expected(case, &state, expected) {
                 error = f32::INFINITY;
             }
@@ -94,16 +97,19 @@ pub fn run_case(case: &Case, options: &SimulationOptions) -> Result<CaseVerdict,
     Ok(CaseVerdict { snapshots })
 }
 
-/// Fraction of the collision distance that particles may come closer where order decides the details.
+/// Fraction of the collision distance by which particles may be closer, where the order of contacts
+/// decides the details.
 const SEPARATION_SLACK: f32 = 0.05;
 
-/// How far the center of mass may be from the measured one \[m\], up to [`CENTER_FRAME`]; after that the paths of two solvers diverge.
+/// Largest distance of the center of mass from the measured one \[m\], up to [`CENTER_FRAME`];
+/// later, the paths of two solvers diverge.
 const CENTER_TOLERANCE: f32 = 0.05;
 
 /// Last frame in which the center of mass is judged.
 const CENTER_FRAME: usize = 15;
 
-/// By how much particles are closer than they should be, and how far the center of mass is from where it was measured.
+/// Verdicts on particle distances and on the center of mass: by how much particles are too close,
+/// and how far the center is from the measured one.
 fn judge_separation(case: &Case, state: &State, expected: &Snapshot) -> Vec<SnapshotVerdict> {
     let frame = expected.frame;
     let distance = expected.collision_distance_m.unwrap_or(0.0);
@@ -118,7 +124,7 @@ fn judge_separation(case: &Case, state: &State, expected: &Snapshot) -> Vec<Snap
     verdicts
 }
 
-/// Whether the cloths have passed as many tests for rest, and count as asleep, as measured.
+/// Tests whether the cloths have passed the measured number of rest tests and sleep as measured.
 fn sleeps_as_expected(case: &Case, state: &State, expected: &Snapshot) -> bool {
     expected.sleep_pass_count.iter().flatten().enumerate().all(|(cloth, &count)| {
         let Some(after_count) = case.sleep_after_count(cloth) else { return true };
@@ -130,17 +136,18 @@ fn sleeps_as_expected(case: &Case, state: &State, expected: &Snapshot) -> bool {
     })
 }
 
-/// The larger of two numbers, NaN if either is.
+/// Maximum of two numbers, NaN if either one is.
 fn nan_max(a: f32, b: f32) -> f32 {
     if a.is_nan() || b.is_nan() { f32::NAN } else { a.max(b) }
 }
 
-/// Measured particles, four numbers each.
+/// Converts measured numbers to particles, four numbers each.
 pub(crate) fn measured(numbers: &[f32]) -> &[Particle] {
     Particle::from_rows(numbers.as_chunks().0)
 }
 
-/// Largest distance between particles of the same index \[m\]; NaN if one is not finite or the counts differ.
+/// Largest distance between particles of the same index \[m\]; NaN if one is not finite or the
+/// counts differ.
 #[must_use]
 pub fn max_distance(a: &[Particle], b: &[Particle]) -> f32 {
     if a.len() != b.len() {
@@ -154,7 +161,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_nan_or_a_missing_particle_is_never_within_tolerance() {
+    fn nan_and_missing_particles_fail() {
         let verdict = |error| SnapshotVerdict { frame: 1, error, tolerance: 1.0 };
         assert!(verdict(0.5).passes());
         assert!(!verdict(f32::NAN).passes());

@@ -1,51 +1,53 @@
-//! How deep particles are inside colliders.
+//! Penetration depth of particles and triangles inside colliders.
 
 use glam::{DQuat, DVec3};
 use poplin::cook::Solids;
 use poplin_model::{Particle, Pose, Shape};
 use serde::Serialize;
 
-/// Depth \[m\] up to which a particle lies on a surface: rounding of `f32` and of the contact itself.
+/// Depth up to which a particle lies on a surface \[m\]: rounding of `f32` and of the contact
+/// itself.
 const SKIN: f64 = 1e-5;
 
-/// Added to it per metre of the largest coordinate.
+/// Increase of [`SKIN`] per meter of the largest coordinate, for the rounding of coordinates.
 const SKIN_PER_METRE: f64 = 1e-6;
 
-/// Free particles inside colliders at one time, in world coordinates and double precision.
+/// Free particles inside colliders at one time, measured in world coordinates and double precision.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub struct Depth {
-    /// Particles that are not pinned and finite.
+    /// Number of finite particles that are not pinned.
     pub free_particles: usize,
-    /// Those deeper than a hundredth of a millimetre (more, far from the origin).
+    /// Number of particles deeper than a hundredth of a millimeter (more, far from the origin).
     pub particles_inside: usize,
-    /// Of the deepest of them \[m\]; 0 if none is inside.
+    /// Depth of the deepest particle \[m\]; 0 if none is inside.
     pub deepest_m: f64,
 }
 
-/// Triangles of cloth inside colliders at one time: what the eye sees of it where particles are all outside, at edges and corners of
-/// colliders.
+/// Cloth triangles inside colliders at one time. At edges and corners of colliders, triangles
+/// visibly penetrate even if all particles are outside.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub struct TriangleDepth {
-    /// Triangles that were measured.
+    /// Number of measured triangles.
     pub triangles: usize,
-    /// Those deeper than [`VISIBLE_DEPTH`] somewhere.
+    /// Number of triangles that are somewhere deeper than [`VISIBLE_DEPTH`].
     pub triangles_inside: usize,
-    /// Of the deepest of them \[m\], too small by at most a sixth of its longest side; 0 if none is inside.
+    /// Depth of the deepest triangle \[m\], underestimated by at most a sixth of its longest side;
+    /// 0 if none is inside.
     pub deepest_m: f64,
 }
 
 /// Depth from which a triangle counts as inside \[m\].
 pub const VISIBLE_DEPTH: f64 = 1e-3;
 
-/// How often a triangle is quartered at most, to find its deepest point.
+/// Largest number of subdivisions of a triangle into four, in search of its deepest point.
 const QUARTERINGS: u32 = 2;
 
-/// Measures what is inside solids.
+/// Depth field of solids.
 #[derive(Debug)]
 pub struct DepthField(Solids);
 
 impl TriangleDepth {
-    /// Both together.
+    /// Combines both results.
     pub fn and(self, other: Self) -> Self {
         Self {
             triangles: self.triangles + other.triangles,
@@ -56,7 +58,7 @@ impl TriangleDepth {
 }
 
 impl Depth {
-    /// Both together.
+    /// Combines both results.
     pub fn and(self, other: Self) -> Self {
         Self {
             free_particles: self.free_particles + other.free_particles,
@@ -67,12 +69,12 @@ impl Depth {
 }
 
 impl DepthField {
-    /// The field of valid shapes in the world.
+    /// Creates the depth field of valid shapes in world space.
     pub fn new(shapes: &[Shape]) -> Self {
         Self(Solids::new(shapes))
     }
 
-    /// Measures particles in the local space at `pose`, inverse mass 0 = pinned.
+    /// Measures particles in the local space at `pose`; particles with inverse mass 0 are pinned.
     pub fn measure(&self, pose: Pose, particles: &[Particle]) -> Depth {
         let rotation = DQuat::from_array(pose.rotation.map(f64::from)).normalize();
         let mut depth = Depth::default();
@@ -91,7 +93,7 @@ impl DepthField {
         depth
     }
 
-    /// Measures triangles of points in the world \[m\].
+    /// Measures triangles of points in world space \[m\].
     pub fn measure_triangles(
         &self,
         points: &[[f32; 3]],
@@ -114,14 +116,15 @@ impl DepthField {
         depth
     }
 
-    /// Raises `deepest` to the depth of the deepest point of a triangle. Depth changes by no more than a point moves, so that parts
-    /// which cannot be deeper are left out.
+    /// Raises `deepest` to the depth of the deepest point of a triangle. Depth has the Lipschitz
+    /// constant 1: parts that cannot be deeper are skipped.
     fn search(&self, corners: [DVec3; 3], quarterings: u32, deepest: &mut f64) {
         let [a, b, c] = corners;
         let middle = (a + b + c) / 3.0;
         let depth = self.0.depth(middle.to_array());
         *deepest = deepest.max(depth);
         let reach = corners.iter().map(|corner| corner.distance(middle)).fold(0.0, f64::max);
+        // No point of the triangle is deeper than depth(middle) + its distance from the middle.
         if quarterings == 0 || depth + reach <= *deepest {
             return;
         }
@@ -146,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn triangles_are_inside_where_none_of_their_corners_is() {
+    fn triangles_can_be_inside_with_all_corners_outside() {
         let field = DepthField::new(&[Shape::cuboid([0.5, 0.2, 0.5])]);
         // The corner of a box through a large triangle, whose middle is 0.1 m below the top of it.
         let corner = |x: f32, z: f32| [x, 0.1, z];
@@ -159,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn pins_and_what_lies_on_a_surface_do_not_count() {
+    fn pins_and_particles_on_a_surface_do_not_count() {
         let floor = [Shape::from(Plane { normal: [0.0, 1.0, 0.0], offset: 0.0 })];
         let particles = [
             [0.0, -1.0, 0.0, 0.0],

@@ -1,52 +1,54 @@
-//! How entangled cloths are: particles that came close, edges that went through triangles.
+//! Entanglement of cloths: counts of close particle pairs and of edges that cross triangles.
 //!
-//! Both counts are of the positions alone, without thickness or history, and do not depend on the order of anything. What
-//! is not finite does not count: no pair with such a particle, no crossing of such an edge or triangle.
+//! Both counts depend only on positions, not on thickness, history or order. Pairs, edges and
+//! triangles with a coordinate that is not finite do not count.
 
 use poplin_host::properly_intersect;
 
 use crate::box_tree::{Bounds, BoxTree};
 
-/// What [`EntanglementCounter::measure`] finds.
+/// Result of [`EntanglementCounter::measure`].
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Entanglement {
-    /// Particle pairs that are close and were not neighbours at rest, see [`EntanglementCounter::close_pairs`].
+    /// Close particle pairs that were not neighbors at rest, see
+    /// [`EntanglementCounter::close_pairs`].
     pub close_pairs: usize,
-    /// Distance of the nearest of these pairs \[m\]; infinite if there is none.
+    /// Distance of the nearest of these pairs \[m\]; infinite without pairs.
     pub nearest_pair_m: f64,
-    /// Edges through triangles, see [`EntanglementCounter::crossings`].
+    /// Edges that cross triangles, see [`EntanglementCounter::crossings`].
     pub crossings: usize,
 }
 
-/// Counts entanglement of one cloth, or of several in one list of particles.
+/// Counter for one cloth, or for several cloths in one list of particles.
 #[derive(Debug, Clone)]
 pub struct EntanglementCounter {
     /// Rest positions \[m\], shape `[particle_count]`.
     rest: Vec<[f64; 3]>,
     /// Index of the cloth of each particle, shape `[particle_count]`.
     cloths: Vec<usize>,
-    /// Corners, as passed.
+    /// Corners of each triangle.
     triangles: Vec<[u32; 3]>,
-    /// The sides of the triangles, each once, in ascending order.
+    /// Sides of the triangles, each once, in ascending order.
     edges: Vec<[u32; 2]>,
 }
 
 impl EntanglementCounter {
-    /// A counter for particles of these rest positions \[m\] and triangles of these corners.
+    /// Creates a counter for particles with the rest positions `rest` \[m\] and for triangles with
+    /// these corners.
     ///
-    /// `cloth_ends` are the ends of the cloths in the list of particles, a prefix sum of their particle counts without the
-    /// leading 0. Without any, all is one cloth.
+    /// `cloth_ends` holds the end of each cloth in the list of particles: a prefix sum of particle
+    /// counts without the leading 0. If it is empty, all particles belong to one cloth.
     ///
     /// # Panics
-    /// If a corner or an end is past the particles, or the ends descend.
+    /// Panics if a corner or an end exceeds the particle count, or if the ends are not sorted.
     pub fn new(rest: &[[f32; 3]], triangles: &[[u32; 3]], cloth_ends: &[usize]) -> Self {
         assert!(
             triangles.iter().flatten().all(|&corner| (corner as usize) < rest.len()),
-            "a corner is past the particles"
+            "a triangle corner exceeds the particle count"
         );
         assert!(
             cloth_ends.is_sorted() && cloth_ends.last().is_none_or(|&end| end <= rest.len()),
-            "not ends of cloths"
+            "cloth ends must ascend and not exceed the particle count"
         );
         let sides = triangles.iter().flat_map(|&[a, b, c]| [[a, b], [b, c], [c, a]]);
         let mut edges: Vec<_> =
@@ -63,10 +65,10 @@ impl EntanglementCounter {
         }
     }
 
-    /// Both counts at once.
+    /// Computes both counts.
     ///
     /// # Panics
-    /// As [`Self::close_pairs`] and [`Self::crossings`].
+    /// Panics under the conditions of [`Self::close_pairs`] and [`Self::crossings`].
     pub fn measure<const N: usize>(
         &self,
         positions: &[[f32; N]],
@@ -78,14 +80,16 @@ impl EntanglementCounter {
         Entanglement { close_pairs, nearest_pair_m, crossings: self.crossings(positions) }
     }
 
-    /// Particle pairs closer than `distance` \[m\] of which both are of different cloths or were not closer than
-    /// `neighbour_distance` \[m\] at rest, and the distance of the nearest of them \[m\], infinite if there is none.
+    /// Counts the particle pairs closer than `distance` \[m\] that belong to different cloths or
+    /// were at least `neighbour_distance` \[m\] apart at rest. Returns the count and the distance
+    /// of the nearest pair \[m\], infinite without pairs.
     ///
-    /// Of a position the first three components count \[m\], so that particles `xyzw` do too. Distances are compared as squares
-    /// in double precision; exactly at a distance is not closer. Nothing is closer than a distance of 0 or below.
+    /// Only the first three components of a position count \[m\], so that particles `xyzw` can be
+    /// passed. Squared distances are compared in double precision, exclusively: a pair exactly at
+    /// the distance is not closer, and no pair is closer than a distance of 0 or less.
     ///
     /// # Panics
-    /// If there are not as many positions as rest positions.
+    /// Panics if the number of positions differs from that of the rest positions.
     #[must_use]
     pub fn close_pairs<const N: usize>(
         &self,
@@ -108,6 +112,7 @@ impl EntanglementCounter {
             tree.visit(&bounds.grown(distance), |b| {
                 let square = square_distance(points[a as usize], points[b as usize]);
                 if a < b
+                    // Each pair is visited twice: count it once, from its lower index.
                     && square < distance * distance
                     && !self.are_neighbours(a, b, neighbour_distance)
                 {
@@ -119,21 +124,23 @@ impl EntanglementCounter {
         (count, nearest.sqrt())
     }
 
-    /// Pairs of an edge and a triangle without a common particle that properly intersect.
+    /// Counts the pairs of an edge and a triangle without a common particle that properly
+    /// intersect.
     ///
-    /// Properly: the ends of the edge lie strictly on both sides of the triangle's plane, and the edge passes the plane
-    /// strictly inside the triangle. To touch is not to cross: not with an end on the triangle, nor with the edge through a
-    /// corner or a side of it, nor in its plane; triangles without area are never crossed. The signs are exact for all finite
-    /// positions (Shewchuk, 1997, Adaptive Precision Floating-Point Arithmetic and Fast Robust Geometric Predicates), which
-    /// are as in [`Self::close_pairs`].
+    /// In a proper intersection, the ends of the edge lie strictly on both sides of the plane of
+    /// the triangle, and the edge passes through its interior. Touching does not count: neither an
+    /// end on the triangle, nor an edge through a corner or side or within the plane. Triangles
+    /// without area are never crossed. Signs are exact for all finite positions (Shewchuk,
+    /// "Adaptive Precision Floating-Point Arithmetic and Fast Robust Geometric Predicates", 1997),
+    /// which have the layout of [`Self::close_pairs`].
     ///
     /// # Panics
-    /// If there are not as many positions as rest positions.
+    /// Panics if the number of positions differs from that of the rest positions.
     #[must_use]
     pub fn crossings<const N: usize>(&self, positions: &[[f32; N]]) -> usize {
         let points = self.points(positions);
         let at = |particle: u32| points[particle as usize];
-        // What has two corners at one position crosses nothing; a cloth that has collapsed is full of it.
+        // Triangles with coincident corners cross nothing; a collapsed cloth has many of them.
         let has_extent = |[a, b, c]: [[f64; 3]; 3]| a != b && b != c && c != a;
         let triangles =
             (0..).zip(&self.triangles).filter(|(_, corners)| has_extent(corners.map(at)));
@@ -144,7 +151,8 @@ impl EntanglementCounter {
             let Some(bounds) = Bounds::of(edge.map(at)) else { continue };
             tree.visit(&bounds, |triangle| {
                 let corners = &self.triangles[triangle as usize];
-                // With a common particle the signs say no as well, but zeros are the slowest to find.
+                // The exact signs reject a common particle as well, but zeros take longest to
+                // decide.
                 let apart = !edge.iter().any(|end| corners.contains(end));
                 count += usize::from(apart && properly_intersect(edge.map(at), corners.map(at)));
             });

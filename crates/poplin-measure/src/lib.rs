@@ -1,5 +1,5 @@
-//! What poplin is judged by: strain, speed, depth in colliders, crossings and gaps of layers, measured reference cases, and
-//! workloads to time. The command line, the tests and the benches all measure with this crate.
+//! Measurements: strain, speed, depth in colliders, crossings and distances of layers, reference
+//! cases, and benchmark workloads. The command line, the tests and the benches share this crate.
 
 pub mod bench;
 mod box_tree;

@@ -1,11 +1,11 @@
-//! What a user judges a run by: strain, speed, finiteness.
+//! Strain, speed and finiteness of particle states, computed independently of [`crate::strain`].
 
 use poplin_model::{Fabric, Particle};
 
 /// Strain of the stretch edges of a cloth: `|length / rest - 1|`.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Strain {
-    /// Largest.
+    /// Largest strain.
     pub max: f32,
     /// 99th percentile.
     pub p99: f32,
@@ -16,11 +16,13 @@ pub struct Strain {
 }
 
 impl Strain {
-    /// Of single edges, of one state of a cloth or of many; 0 without edges.
+    /// Statistics over the strains of single edges, of one or more states of a cloth; 0 without
+    /// edges.
     pub fn of(mut strains: Vec<f32>) -> Self {
         if strains.is_empty() {
             return Self::default();
         }
+        // NaN sorts last and becomes the maximum.
         strains.sort_by(f32::total_cmp);
         let mean = |power: i32| {
             strains.iter().map(|&strain| f64::from(strain).powi(power)).sum::<f64>()
@@ -36,12 +38,12 @@ impl Strain {
     }
 }
 
-/// Strain over the horizontal and vertical edges, or over all edges if there are none of these.
+/// Strain of the horizontal and vertical edges, or of all edges if there are none of these.
 pub fn stretch_strain(fabric: &Fabric, particles: &[Particle]) -> Strain {
     Strain::of(stretch_strains(fabric, particles))
 }
 
-/// The strain of each of these edges.
+/// Strains of the single edges that [`stretch_strain`] measures.
 pub fn stretch_strains(fabric: &Fabric, particles: &[Particle]) -> Vec<f32> {
     let kinds = fabric.edge_kinds();
     let has_stretch = kinds.iter().any(|kind| kind.is_stretch());
@@ -57,12 +59,12 @@ pub fn stretch_strains(fabric: &Fabric, particles: &[Particle]) -> Vec<f32> {
         .collect()
 }
 
-/// Whether every coordinate is finite.
+/// Tests whether every coordinate and inverse mass is finite.
 pub fn is_finite(particles: &[Particle]) -> bool {
     Particle::rows(particles).iter().flatten().all(|value| value.is_finite())
 }
 
-/// Largest distance of a particle between two states, per second [m/s].
+/// Largest speed of a particle between two states `dt` apart [m/s].
 pub fn max_speed(before: &[Particle], after: &[Particle], dt: f32) -> f32 {
     before.iter().zip(after).map(|(a, b)| distance(*a, *b) / dt).fold(0.0, f32::max)
 }

@@ -1,13 +1,14 @@
-//! Distances that collision keeps: between cloths, and within one.
+//! Smallest distances between particles that collision keeps apart, between cloths and within one
+//! cloth.
 
 use poplin::State;
 use poplin_model::Particle;
 
 use crate::case::Case;
 
-/// Smallest distance over the pairs of particles that a case keeps apart \[m\]: of different cloths where they collide with one
-/// another; of one cloth where it collides with itself, without the pairs that are closer at rest. Infinite if there is no
-/// such pair, NaN if a particle is not finite.
+/// Smallest distance over the pairs of particles that a case keeps apart \[m\]: pairs of different
+/// cloths if these collide with one another, and pairs of one cloth if it collides with itself,
+/// except pairs that are closer at rest. Infinite without pairs, NaN if a particle is not finite.
 #[must_use]
 pub fn smallest_distance(case: &Case, state: &State) -> f32 {
     let mut smallest = f32::INFINITY;
@@ -29,15 +30,15 @@ pub fn smallest_distance(case: &Case, state: &State) -> f32 {
     smallest
 }
 
-/// Smallest distance of a particle of one cloth to one of another \[m\].
+/// Smallest distance between particles of two cloths \[m\].
 pub fn between(a: &[Particle], b: &[Particle]) -> f32 {
     a.iter()
         .flat_map(|first| b.iter().map(move |second| distance(first, second)))
         .fold(f32::INFINITY, nan_min)
 }
 
-/// Smallest distance of two particles of a cloth \[m\]: of all or of those that are listed, without the pairs whose distance
-/// at rest is below `limit`.
+/// Smallest distance of two particles of a cloth \[m\]: of all particles or of `indices`, except
+/// pairs whose rest distance is below `limit`.
 fn within(
     particles: &[Particle],
     indices: Option<&[u32]>,
@@ -69,12 +70,12 @@ pub(crate) fn point_distance(a: [f32; 3], b: [f32; 3]) -> f32 {
     (d[0] * d[0] + d[1] * d[1] + d[2] * d[2]).sqrt() as f32
 }
 
-/// The smaller of two numbers, NaN if either is.
+/// Minimum of two numbers, NaN if either one is.
 fn nan_min(a: f32, b: f32) -> f32 {
     if a.is_nan() || b.is_nan() { f32::NAN } else { a.min(b) }
 }
 
-/// Distance of the mean of all particles of all cloths to a point \[m\].
+/// Distance of the mean position of all particles of all cloths from `center` \[m\].
 #[must_use]
 pub fn center_error(state: &State, center: [f32; 3]) -> f32 {
     let particles = state.ids().iter().flat_map(|&id| state.current(id));
@@ -92,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pairs_that_are_close_at_rest_and_particles_that_are_not_listed_do_not_count() {
+    fn pairs_close_at_rest_and_unlisted_particles_do_not_count() {
         let particles =
             [[0.0; 4], [0.1, 0.0, 0.0, 1.0], [0.0, 0.3, 0.0, 1.0], [0.0, 0.3, 0.05, 1.0]]
                 .map(Particle::from);

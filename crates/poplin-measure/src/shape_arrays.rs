@@ -1,21 +1,22 @@
-//! Shapes as the arrays of reference cases, made into typed colliders.
+//! Shapes in the array form of reference cases, converted to typed colliders.
 
 use poplin_model::{
     BodyId, Capsule, Collider, ColliderId, ColliderSet, ModelError, Parallelepiped, Placement,
     Plane, Pose, Rigid, RigidBody, Shape, Sphere, TriangleMesh,
 };
 
-/// Arrays of spheres and planes, and lists of their indices that make capsules and convexes: the form in which the program that
-/// measured the reference cases takes its shapes.
+/// Arrays of spheres and planes, with index lists for capsules and convexes: the input form of the
+/// program that measured the reference cases.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ShapeArrays {
-    /// Center and radius \[m\].
+    /// Center and radius of each sphere \[m\].
     pub spheres: Vec<[f32; 4]>,
-    /// Pairs of spheres.
+    /// Indices of the two end spheres of each capsule.
     pub capsules: Vec<[u32; 2]>,
-    /// Unit normal n and d \[m\]: a point x with `n.x + d < 0` is behind. A plane that is in no convex does nothing.
+    /// Unit normal `n` and offset `d` of each plane \[m\]: a point `x` with `n . x + d < 0` is
+    /// behind it. Planes that belong to no convex have no effect.
     pub planes: Vec<[f32; 4]>,
-    /// Planes of each convex.
+    /// Plane indices of each convex.
     pub convexes: Vec<Vec<u32>>,
     /// Boxes.
     pub boxes: Vec<Parallelepiped>,
@@ -27,20 +28,20 @@ pub struct ShapeArrays {
     pub bodies: Vec<ArrayBody>,
 }
 
-/// A rigid body and the indices of its shapes.
+/// Rigid body and the indices of its shapes.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ArrayBody {
-    /// Spheres; those that end its capsules need not be named.
+    /// Sphere indices; end spheres of its capsules need not be listed.
     pub spheres: Vec<u32>,
-    /// Capsules.
+    /// Capsule indices.
     pub capsules: Vec<u32>,
-    /// Convexes.
+    /// Convex indices.
     pub convexes: Vec<u32>,
-    /// Boxes.
+    /// Box indices.
     pub boxes: Vec<u32>,
-    /// Whether the mesh belongs to it.
+    /// True if the mesh belongs to the body.
     pub has_mesh: bool,
-    /// The body.
+    /// Parameters and motion of the body.
     pub body: RigidBody,
 }
 
@@ -60,7 +61,7 @@ fn look_up<T: Copy>(
 }
 
 impl ShapeArrays {
-    /// A new set of these shapes.
+    /// Creates a collider set from these shapes.
     ///
     /// # Errors
     /// [`ModelError`] if a value or index is out of range.
@@ -70,11 +71,12 @@ impl ShapeArrays {
         Ok(set)
     }
 
-    /// Moves a set that was made of such arrays to these shapes over the next frame. Shapes of a kind whose count has changed
-    /// act at once.
+    /// Moves a set that was created from such arrays to these shapes over the next frame. If the
+    /// number of shapes of a kind has changed, they take effect at once.
     ///
     /// # Errors
-    /// [`ModelError`] if a value or index is out of range; the set may have some of the new shapes then.
+    /// [`ModelError`] if a value or index is out of range; the set may then contain some of the new
+    /// shapes.
     pub fn reach(&self, set: &mut ColliderSet) -> Result<(), ModelError> {
         let shapes = self.shapes()?;
         let old: Vec<(ColliderId, Shape)> =
@@ -93,10 +95,10 @@ impl ShapeArrays {
         Ok(())
     }
 
-    /// As [`ShapeArrays::reach`], but at once.
+    /// Sets a collider set to these shapes at once, without motion over the frame.
     ///
     /// # Errors
-    /// As [`ShapeArrays::reach`].
+    /// Same errors as [`ShapeArrays::reach`].
     pub fn put(&self, set: &mut ColliderSet) -> Result<(), ModelError> {
         self.reach(set)?;
         let ids: Vec<ColliderId> = set.iter().map(|(id, _)| id).collect();
@@ -106,7 +108,8 @@ impl ShapeArrays {
         Ok(())
     }
 
-    /// Fills the set anew; kinds of which there are as many as before come from where they were.
+    /// Rebuilds the set. Kinds with the same number of shapes as before start from their previous
+    /// shapes.
     fn replace(
         &self,
         set: &mut ColliderSet,
@@ -135,7 +138,7 @@ impl ShapeArrays {
         Ok(())
     }
 
-    /// Brings the bodies of the set up to date and returns their handles.
+    /// Updates the bodies of the set and returns their handles.
     fn put_bodies(&self, set: &mut ColliderSet) -> Result<Vec<BodyId>, ModelError> {
         let ids: Vec<BodyId> = set.bodies().map(|(id, _)| id).collect();
         if ids.len() == self.bodies.len() {
@@ -148,7 +151,8 @@ impl ShapeArrays {
         self.bodies.iter().map(|own| set.add_body(own.body)).collect()
     }
 
-    /// Every shape with its body: spheres that end no capsule, capsules, convexes, boxes, the mesh.
+    /// Every shape with its body, in this order: spheres that end no capsule, capsules, convexes,
+    /// boxes, the mesh.
     fn shapes(&self) -> Result<Vec<(Shape, Option<usize>)>, ModelError> {
         let body = |of: &dyn Fn(&ArrayBody) -> bool| self.bodies.iter().position(of);
         let mut shapes = Vec::new();
@@ -187,7 +191,7 @@ impl ShapeArrays {
     }
 }
 
-/// A right-angled box around the origin of `pose` that reaches `half_extents` \[m\] along its axes.
+/// Box centered at `pose` that extends `half_extents` \[m\] along its axes.
 pub fn cuboid(pose: Pose, half_extents: [f32; 3]) -> Parallelepiped {
     let at = Placement::new(1.0, Rigid::new(pose));
     let Parallelepiped { corner, edges } = Parallelepiped::cuboid(half_extents);

@@ -1,4 +1,4 @@
-//! Measured states after every stage of one frame, format `poplin-stages/1`.
+//! Measured states after every stage of one frame, file format `poplin-stages/1`.
 
 use std::path::Path;
 
@@ -6,29 +6,29 @@ use serde::Deserialize;
 
 use crate::case::{CaseError, read_json};
 
-/// The stages of one frame of a case.
+/// Measured stages of one frame of a case.
 #[derive(Debug, Clone, Deserialize)]
 pub struct StageCase {
-    /// `poplin-stages/1`.
+    /// Format tag: `poplin-stages/1`.
     pub format: String,
     /// Name of the case.
     pub case: String,
-    /// The frame, from 0.
+    /// Index of the frame, from 0.
     pub frame_index: usize,
-    /// States after each stage, in time.
+    /// State after each stage, in order of execution.
     pub stages: Vec<StageState>,
 }
 
-/// The state after one stage.
+/// State after one stage.
 #[derive(Debug, Clone, Deserialize)]
 pub struct StageState {
-    /// Which stage.
+    /// Name of the stage.
     pub stage: String,
-    /// Iterations left in the frame, this one included.
+    /// Number of iterations left in the frame, including this one.
     pub iterations_left: u32,
-    /// x y z w of each particle.
+    /// Position \[m\] and inverse mass [1/kg] of each particle, shape `[particle_count * 4]`.
     pub particles: Vec<f32>,
-    /// x y z w of each previous particle, where the stage changed them.
+    /// Previous positions and inverse masses in the same layout, if the stage changed them.
     #[serde(default)]
     pub previous: Option<Vec<f32>>,
 }

@@ -1,4 +1,4 @@
-//! Runs one frame stage by stage from measured states, to find the stage that is wrong.
+//! Runs one frame stage by stage from measured states, to locate a wrong stage.
 
 use poplin::cpu::{CpuEngine, WideTeam};
 use poplin::gpu::Headless;
@@ -13,41 +13,44 @@ use crate::conform::{max_distance, measured};
 use crate::shape_arrays::ShapeArrays;
 use crate::stage_case::StageCase;
 
-/// The result of one stage.
+/// Result of one stage.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StageVerdict {
     /// Iteration of the frame, from 0.
     pub iteration: u32,
     /// Name of the stage as in the file; phases of the fabric are numbered: `fabric_phase 3`.
     pub stage: String,
-    /// Largest distance of a particle to the measured one \[m\].
+    /// Largest distance of a particle from its measured position \[m\].
     pub error: f32,
-    /// What is allowed \[m\].
+    /// Largest allowed error \[m\].
     pub tolerance: f32,
 }
 
 impl StageVerdict {
-    /// Within the tolerance; NaN never passes.
+    /// Tests whether the error is within the tolerance; NaN is not.
     #[must_use]
     pub fn passes(&self) -> bool {
         self.error <= self.tolerance
     }
 }
 
-/// Largest distance after one stage run from the measured state before it [m]: the file has nine digits.
+/// Tolerance of one stage that starts from the measured state before it \[m\]: the file has nine
+/// digits.
 const TOLERANCE: f32 = 2e-6;
 
-/// The same for wind: the measured program moves particles triangle by triangle, here all triangles read the stage's input.
-/// Done one by one, the formulas meet `wind_density` within 8e-8 m; done at once, they are 2.5e-6 m off.
+/// Tolerance of the wind stage \[m\]: the measured program moves particles triangle by triangle,
+/// while here all triangles read the input of the stage. Evaluated one by one, the formulas match
+/// `wind_density` within 8e-8 m; evaluated at once, they differ by 2.5e-6 m.
 const WIND_TOLERANCE: f32 = 5e-6;
 
-/// Runs every stage from the measured state before it and compares the state after it.
+/// Runs every stage from the measured state before it and compares the result with the measured
+/// state after it.
 ///
-/// The first stage of the file starts from this engine's own state at the beginning of the frame, so it may be off by the
-/// case's tolerance there.
+/// The first stage of the file starts from this engine's own state at the beginning of the frame,
+/// which may differ by the tolerance of the case.
 ///
 /// # Errors
-/// [`CaseError`] if the files do not fit together or cannot be run, or a stage has a name that is not known here.
+/// [`CaseError`] if the files do not belong together, cannot be run, or name an unknown stage.
 pub fn run_stages(
     case: &Case,
     stages: &StageCase,
@@ -55,7 +58,7 @@ pub fn run_stages(
 ) -> Result<Vec<StageVerdict>, CaseError> {
     if stages.case != case.name || stages.frame_index >= case.frames.len() {
         let message = format!(
-            "stages of {} frame {} for case {}",
+            "stages of `{}`, frame {}, do not belong to case `{}`",
             stages.case, stages.frame_index, case.name
         );
         return Err(CaseError::Unsupported(message));
@@ -67,7 +70,7 @@ pub fn run_stages(
             event.apply(runner.cloth_mut()?, &mut shapes)?;
         }
         runner.begin_frame(&Frame { dt: frame.dt })?;
-        // The frame in question takes its inputs, but runs nothing yet.
+        // The frame of the file takes its inputs, but runs no iteration yet.
         let iterations = if index < stages.frame_index { 0..u32::MAX } else { 0..0 };
         runner.run_part(&FramePart { iterations, ..FramePart::WHOLE })?;
     }
@@ -82,6 +85,7 @@ pub fn run_stages(
     let mut phase = 0;
     let (mut before, mut before_previous) = runner.state()?;
     for state in &stages.stages {
+        // The file counts iterations down.
         let iteration = iteration_count.saturating_sub(state.iterations_left);
         let mut name = state.stage.clone();
         let part = match name.as_str() {
@@ -99,7 +103,7 @@ pub fn run_stages(
             }
             "virtual_particles" => Some(StageMask::only(Stage::VirtualParticles)),
             "self_collision" => Some(StageMask::only(Stage::SelfCollide)),
-            // They close a group of stages and move nothing.
+            // Markers that close a group of stages and move nothing.
             "fabric" | "collide_shapes" => None,
             unknown => {
                 let message = format!("stage `{unknown}` of {}", stages.case);
@@ -114,6 +118,7 @@ pub fn run_stages(
             phase += 1;
         }
         let after = measured(&state.particles);
+        // Every stage starts from the measured state, so that errors do not accumulate.
         let (mut current, mut previous) = (before, before_previous.clone());
         if let Some(stages) = part {
             runner.set_state(&current, &previous)?;
@@ -128,6 +133,7 @@ pub fn run_stages(
         let error =
             if own.is_nan() || of_previous.is_nan() { f32::NAN } else { own.max(of_previous) };
         let tolerance = if name == "wind" { WIND_TOLERANCE } else { TOLERANCE };
+        // Both states of the first stage may be off by the drift of the frames before.
         let tolerance = if verdicts.is_empty() { tolerance + 2.0 * drift } else { tolerance };
         verdicts.push(StageVerdict { iteration, stage: name, error, tolerance });
         before = after.to_vec();
@@ -138,16 +144,16 @@ pub fn run_stages(
     Ok(verdicts)
 }
 
-/// Particles and previous particles.
+/// Current and previous particles.
 type State = (Vec<Particle>, Vec<Particle>);
 
-/// Either engine with the first cloth of a case.
+/// CPU or GPU engine, and the first cloth of a case.
 enum Runner {
     Cpu(Box<CpuEngine>, ClothId),
     Gpu(Box<Headless>, ClothId),
 }
 
-/// Adds the cloths; stage files are about the first.
+/// Adds the cloths of a case and returns the first one, which stage files describe.
 fn add<E: Engine>(engine: &mut E, case: &Case) -> Result<ClothId, CaseError>
 where
     Error: From<E::Error>,

@@ -1,4 +1,4 @@
-//! Strain, speed and finiteness of the moments that are read back.
+//! Strain and speed of particle states that are read back.
 
 use poplin_model::{Fabric, Particle};
 use serde::Serialize;
@@ -6,18 +6,18 @@ use serde::Serialize;
 /// Strain of the stretch edges of a cloth: `|length / rest - 1|`.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
 pub struct Strain {
-    /// The largest.
+    /// Largest strain.
     pub max: f32,
-    /// The 99th percentile.
+    /// 99th percentile.
     pub p99: f32,
-    /// That of the longest edge with its sign, `length / rest - 1`.
+    /// Signed strain of the longest edge, `length / rest - 1`.
     pub longest: f32,
-    /// That of the shortest edge with its sign.
+    /// Signed strain of the shortest edge.
     pub shortest: f32,
 }
 
 impl Strain {
-    /// The worse of both, value by value; NaN is worst.
+    /// Worse of both, value by value; NaN is worst.
     pub fn worse(self, other: Self) -> Self {
         let larger = |a: f32, b: f32| if a.total_cmp(&b).is_ge() { a } else { b };
         Self {
@@ -29,29 +29,31 @@ impl Strain {
     }
 }
 
-/// Strain of the stretch edges of a cloth with its sign, `length / rest - 1`: above 0 an edge is longer than at rest, below 0
-/// shorter. Cloth that is stretched shows in `p99` and `longest`, cloth that is pushed together in `p1` and `shortest`.
+/// Signed strain of the stretch edges of a cloth, `length / rest - 1`: above 0 an edge is longer
+/// than at rest, below 0 shorter. Stretched cloth raises `p99` and `longest`, compressed cloth
+/// lowers `p1` and `shortest`.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
 pub struct SignedStrain {
-    /// The 99th percentile.
+    /// 99th percentile.
     pub p99: f32,
-    /// The largest.
+    /// Largest strain.
     pub longest: f32,
-    /// The first percentile.
+    /// First percentile.
     pub p1: f32,
-    /// The smallest.
+    /// Smallest strain.
     pub shortest: f32,
 }
 
 impl SignedStrain {
-    /// Of single edges, of one state of a cloth or of many, which are sorted; 0 without edges.
+    /// Statistics over the strains of single edges, of one or more states of a cloth; 0 without
+    /// edges. Sorts `strains`.
     pub fn of(strains: &mut [f32]) -> Self {
         strains.sort_unstable_by(f32::total_cmp);
         let [Some(&shortest), Some(&longest)] = [strains.first(), strains.last()] else {
             return Self::default();
         };
         let last = strains.len() - 1;
-        // Equally far from both ends.
+        // Both percentiles are the same number of entries from their ends.
         let (p99, p1) = (strains[last * 99 / 100], strains[last - last * 99 / 100]);
         Self { p99, longest, p1, shortest }
     }
@@ -60,24 +62,25 @@ impl SignedStrain {
 /// Edges that are longer than a limit.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LongEdges {
-    /// How many, at least 1.
+    /// Number of edges, at least 1.
     pub count: usize,
-    /// Strain of the longest, `length / rest - 1`.
+    /// Strain of the longest edge, `length / rest - 1`.
     pub longest: f32,
-    /// Its particles.
+    /// Particles of the longest edge.
     pub particles: [u32; 2],
 }
 
-/// The stretch edges of a fabric, ready to be measured every frame.
+/// Stretch edges of a fabric, prepared for measuring every frame.
 #[derive(Debug)]
 pub struct StretchEdges {
-    /// Ends and the inverse of the rest length [1/m].
+    /// Ends and inverse rest length [1/m] of each edge.
     edges: Vec<([u32; 2], f32)>,
     strains: Vec<f32>,
 }
 
 impl StretchEdges {
-    /// The vertical and horizontal edges, or all edges if there are none of these; edges without length are left out.
+    /// Collects the vertical and horizontal edges, or all edges if there are none of these; edges
+    /// without rest length are skipped.
     pub fn new(fabric: &Fabric) -> Self {
         let kinds = fabric.edge_kinds();
         let is_stretch = |edge: usize| kinds[edge].is_stretch();
@@ -92,19 +95,20 @@ impl StretchEdges {
         Self { strains: Vec::with_capacity(edges.len()), edges }
     }
 
-    /// The particles of each edge.
+    /// Particles of each edge.
     pub fn ends(&self) -> impl Iterator<Item = [u32; 2]> {
         self.edges.iter().map(|&(ends, _)| ends)
     }
 
-    /// The strain of each edge with its sign.
+    /// Signed strain of each edge.
     pub fn strains(&self, particles: &[Particle]) -> impl Iterator<Item = f32> {
         self.edges.iter().map(|&([a, b], inverse_rest)| {
             distance(particles[a as usize], particles[b as usize]) * inverse_rest - 1.0
         })
     }
 
-    /// The edges that are longer than `1 + limit` times their length at rest; `None` without any. NaN is no length.
+    /// Edges longer than `1 + limit` times their rest length; `None` without any. NaN does not
+    /// count.
     pub fn longer(&self, particles: &[Particle], limit: f32) -> Option<LongEdges> {
         let strains = self.strains(particles).zip(&self.edges);
         let mut found: Option<LongEdges> = None;
@@ -118,7 +122,7 @@ impl StretchEdges {
         found
     }
 
-    /// The strain for these particles; 0 without edges.
+    /// Strain of these particles; 0 without edges.
     pub fn measure(&mut self, particles: &[Particle]) -> Strain {
         let mut strains = std::mem::take(&mut self.strains);
         strains.clear();
@@ -132,13 +136,14 @@ impl StretchEdges {
             return Strain::default();
         }
         let rank = (self.strains.len() - 1) * 99 / 100;
+        // Selecting the percentile takes linear time; the largest strain is at or above it.
         let (_, &mut p99, above) = self.strains.select_nth_unstable_by(rank, f32::total_cmp);
         let max = above.iter().copied().max_by(f32::total_cmp).unwrap_or(p99);
         Strain { max, p99, longest, shortest }
     }
 }
 
-/// Largest speed of a free particle [m/s], from its last iteration of `step` seconds.
+/// Largest speed of a free particle [m/s] in its last iteration of `step` seconds.
 pub fn max_speed(current: &[Particle], previous: &[Particle], step: f32) -> f32 {
     let free = current.iter().zip(previous).filter(|(_, previous)| !previous.is_pinned());
     free.map(|(&current, &previous)| distance(current, previous) / step).fold(0.0, f32::max)
@@ -157,7 +162,7 @@ mod tests {
     use poplin_model::Mesh;
 
     #[test]
-    fn strain_is_that_of_the_test_metrics() {
+    fn strain_matches_the_independent_metrics() {
         let cooked = cook(&Mesh::grid(17, 13, 1.0, 1.0), &CookOptions::default()).unwrap();
         let mut particles = cooked.particles.clone();
         for Particle { position: [x, y, _], .. } in &mut particles {
@@ -174,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn edges_beyond_a_limit_are_counted_and_the_longest_is_named() {
+    fn edges_beyond_a_limit_are_counted() {
         let cooked = cook(&Mesh::grid(2, 4, 3.0, 1.0), &CookOptions::default()).unwrap();
         let edges = StretchEdges::new(&cooked.fabric);
         assert_eq!(edges.longer(&cooked.particles, 0.5), None);
@@ -196,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn stretched_edges_are_at_one_end_and_short_ones_at_the_other() {
+    fn signed_strain_separates_long_and_short_edges() {
         // -0.50, -0.49 ... 1.50, shuffled.
         let mut strains: Vec<_> = (0..201).map(|k| (k * 77 % 201 - 50) as f32 / 100.0).collect();
         let strain = SignedStrain::of(&mut strains);

@@ -1,16 +1,17 @@
-//! Tables as Markdown and CSV.
+//! Tables that can be written as Markdown and CSV.
 
-/// Cells under a head.
+/// Table: column names and rows of cells.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Table {
-    /// Names of the columns.
+    /// Column names.
     pub head: Vec<String>,
-    /// Cells, as many in each row as in the head.
+    /// Rows of cells, each as long as the head.
     pub rows: Vec<Vec<String>>,
 }
 
 impl Table {
-    /// The rows that begin with this cell, without it and without the columns in which none of them has anything.
+    /// Returns the rows whose first cell is `first`, without that column and without columns that
+    /// are empty in all of them.
     #[must_use]
     pub fn part(&self, first: &str) -> Self {
         let rows = || self.rows.iter().filter(|row| row[0] == first);
@@ -21,7 +22,8 @@ impl Table {
         Self { head: of_line(&self.head), rows: rows().map(of_line).collect() }
     }
 
-    /// As Markdown: the first column to the left, those whose cells are all numeric to the right.
+    /// Formats the table as Markdown. The first column is left-aligned, and columns with only
+    /// numeric cells are right-aligned.
     pub fn markdown(&self) -> String {
         let line = |cells: &[String]| format!("| {} |\n", cells.join(" | "));
         let is_numeric = |column: usize| {
@@ -36,7 +38,7 @@ impl Table {
         text
     }
 
-    /// As CSV: cells with commas are quoted. No cell may hold a quote.
+    /// Formats the table as CSV. Cells with commas are quoted; no cell may contain a quote.
     pub fn csv(&self) -> String {
         let cell =
             |cell: &String| if cell.contains(',') { format!("\"{cell}\"") } else { cell.clone() };
@@ -46,7 +48,8 @@ impl Table {
     }
 }
 
-/// Numbers with at most a unit: `1.5`, `> 2,400`, `3.9 %`, `-0.1, 0.2`, `1680: 0.923 ms`.
+/// Tests whether a cell consists of numbers with at most short units: `1.5`, `> 2,400`, `3.9 %`,
+/// `-0.1, 0.2`, `1680: 0.923 ms`.
 fn is_number(cell: &str) -> bool {
     let mut words = cell.split(|letter: char| !letter.is_ascii_alphabetic());
     cell.starts_with(|letter: char| letter.is_ascii_digit() || "->".contains(letter))
@@ -63,13 +66,13 @@ mod tests {
     }
 
     #[test]
-    fn numbers_go_to_the_right() {
+    fn numeric_columns_are_right_aligned() {
         let text = table(&["x", "y", "z"], &[&["a", "> 1.5 ms", "4 spheres"]]).markdown();
         assert_eq!(text, "| x | y | z |\n|---|---:|---|\n| a | > 1.5 ms | 4 spheres |\n");
     }
 
     #[test]
-    fn a_part_has_what_its_rows_have() {
+    fn a_part_has_only_the_columns_of_its_rows() {
         let all = table(
             &["scene", "how", "depth", "count"],
             &[&["a", "x", "", "1"], &["b", "x", "2", ""], &["a", "y", "", ""]],
@@ -79,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn commas_stay_in_their_cell() {
+    fn cells_with_commas_are_quoted() {
         assert_eq!(table(&["x", "y"], &[&["1, 2", "3"]]).csv(), "x,y\n\"1, 2\",3\n");
     }
 }

@@ -1,4 +1,4 @@
-//! How entangled cloths with thickness are.
+//! Entanglement of cloths that have a thickness.
 
 use glam::{Quat, Vec3};
 use poplin_model::{Cloth, Particle, Pose};
@@ -6,25 +6,27 @@ use serde::Serialize;
 
 use crate::entanglement::EntanglementCounter;
 
-/// More particles are not looked through: counting would take longer than simulating.
+/// Largest number of particles that are measured: beyond it, counting would take longer than
+/// simulating.
 const MAX_PARTICLES: usize = 200_000;
 
-/// Particles and triangles of cloths that came too close to each other, in one cloth or between two.
+/// Counts of particles and triangles that came too close, within one cloth or between two.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Tangle {
-    /// Particle pairs closer than half the thinnest cloth that are not neighbours at rest.
+    /// Particle pairs closer than half the thinnest cloth that are not neighbors at rest.
     pub close_pairs: usize,
-    /// Edges that go through a triangle.
+    /// Edges that cross a triangle.
     pub crossings: usize,
 }
 
-/// Distance at which a cloth keeps its particles from each other or from those of other cloths \[m\]; `None` if it does neither.
+/// Distance that a cloth keeps between its particles or to those of other cloths \[m\]; `None` if
+/// it does neither.
 pub fn kept_distance(cloth: &Cloth) -> Option<f32> {
     let [own, others] = cloth.contact_distances();
     Some(own.max(others)).filter(|&distance| distance > 0.0)
 }
 
-/// All cloths that keep apart, in one list.
+/// Particles and triangles of all cloths with contact, in one list.
 #[derive(Debug, Default)]
 pub struct TangleField {
     rest: Vec<[f32; 3]>,
@@ -36,7 +38,7 @@ pub struct TangleField {
 }
 
 impl TangleField {
-    /// Adds a cloth that keeps apart at `distance`, with its particles where they are now.
+    /// Adds a cloth that keeps `distance` \[m\], with the current positions of its particles.
     pub fn add(&mut self, cloth: &Cloth, distance: f32, pose: Pose, particles: &[Particle]) {
         let thickness =
             if cloth.config.thickness > 0.0 { cloth.config.thickness } else { distance };
@@ -56,7 +58,8 @@ impl TangleField {
         self.ends.push(self.rest.len());
     }
 
-    /// Counts; `None` if no cloth keeps apart, or too many particles do.
+    /// Counts close pairs and crossings; `None` if no cloth keeps a distance or there are too many
+    /// particles.
     pub fn measure(&self) -> Option<Tangle> {
         let is_asked = !self.ends.is_empty() && self.rest.len() <= MAX_PARTICLES;
         is_asked.then(|| {
@@ -64,6 +67,7 @@ impl TangleField {
             let found = counter.measure(
                 &self.positions,
                 f64::from(0.5 * self.thickness),
+                // Particles within two spacings at rest are neighbors.
                 f64::from(2.0 * self.spacing),
             );
             Tangle { close_pairs: found.close_pairs, crossings: found.crossings }
@@ -78,7 +82,7 @@ mod tests {
     use poplin_model::Mesh;
 
     #[test]
-    fn layers_in_one_place_count_and_layers_apart_do_not() {
+    fn overlapping_layers_count_and_separate_layers_do_not() {
         let mut cloth =
             cook(&Mesh::grid(5, 5, 1.0, 1.0), &CookOptions::default()).unwrap().into_cloth();
         let measure = |cloth: &Cloth, height: f32| {

@@ -1,10 +1,11 @@
-//! Close pairs and crossings against known counts and against all pairs, in integers.
+//! Close pairs and crossings against known counts, and against brute force over all pairs in
+//! integers.
 
 use poplin_measure::entanglement::{Entanglement, EntanglementCounter};
 use poplin_model::Mesh;
 use poplin_testkit::rng::Rng;
 
-/// A triangle in the plane `y = 0` whose inside holds (1, 0, 1).
+/// Triangle in the plane `y = 0` whose interior contains (1, 0, 1).
 const FLAT: [[f32; 3]; 3] = [[0.0, 0.0, 0.0], [4.0, 0.0, 0.0], [0.0, 0.0, 4.0]];
 
 /// Crossings of two triangles without a common particle.
@@ -13,7 +14,7 @@ fn crossings_of(a: [[f32; 3]; 3], b: [[f32; 3]; 3]) -> usize {
     EntanglementCounter::new(&positions, &[[0, 1, 2], [3, 4, 5]], &[]).crossings(&positions)
 }
 
-/// Coordinates as integers, in units of 2^-24, in which those of the soups are exact.
+/// Coordinates as integers in units of 2^-24, exact for the random triangles of these tests.
 fn exact(point: [f32; 3]) -> [i128; 3] {
     point.map(|x| {
         let scaled = f64::from(x) * (1 << 24) as f64;
@@ -31,7 +32,7 @@ fn side(a: [f32; 3], b: [f32; 3], c: [f32; 3], d: [f32; 3]) -> i128 {
     (u[0] * minor(1, 2) + u[1] * minor(2, 0) + u[2] * minor(0, 1)).signum()
 }
 
-/// Crossings by every edge with every triangle.
+/// Crossings of every edge with every triangle.
 fn brute_crossings(positions: &[[f32; 3]], triangles: &[[u32; 3]]) -> usize {
     let mut edges: Vec<[u32; 2]> =
         triangles.iter().flat_map(|&[a, b, c]| [[a, b], [b, c], [a, c]]).collect();
@@ -56,7 +57,7 @@ fn random_triangles(rng: &mut Rng) -> Vec<[u32; 3]> {
     (0..50).map(|_| std::array::from_fn(|_| rng.index(50) as u32)).collect()
 }
 
-/// Sums up crossings of seeded soups, each the same as by brute force.
+/// Sum of the crossings of seeded triangle soups, each compared with brute force.
 fn soups(seeds: std::ops::Range<u64>, point: impl Fn(&mut Rng) -> [f32; 3]) -> usize {
     let crossings = |seed| {
         let mut rng = Rng::new(seed);
@@ -73,13 +74,13 @@ fn soups(seeds: std::ops::Range<u64>, point: impl Fn(&mut Rng) -> [f32; 3]) -> u
 fn an_edge_through_a_triangle_is_one_crossing() {
     assert_eq!(crossings_of(FLAT, [[1.0, -1.0, 1.0], [1.0, 1.0, 1.0], [9.0, 1.0, 9.0]]), 2);
     assert_eq!(crossings_of(FLAT, [[1.0, -1.0, 1.0], [1.0, 1.0, 1.0], [-9.0, 1.0, 1.0]]), 2);
-    // A small one that cuts a side of the large one: each has an edge through the other.
+    // A small triangle that cuts a side of the large one: each has an edge through the other.
     assert_eq!(crossings_of(FLAT, [[2.0, -1.0, 1.0], [2.0, 3.0, 1.0], [2.0, -1.0, -9.0]]), 2);
     assert_eq!(crossings_of(FLAT, [[5.0, -1.0, 5.0], [5.0, 1.0, 5.0], [9.0, 1.0, 9.0]]), 0);
 }
 
 #[test]
-fn to_touch_is_not_to_cross() {
+fn touching_is_not_crossing() {
     let above = |tip| crossings_of(FLAT, [tip, [1.0, 1.0, 1.0], [1.0, 1.0, 2.0]]);
     assert_eq!(above([1.0, 0.0, 1.0]), 0, "end inside");
     assert_eq!(above([1.0, -f32::MIN_POSITIVE, 1.0]), 2, "end barely through");
@@ -107,10 +108,10 @@ fn triangles_with_a_common_particle_do_not_cross_there() {
     let crossings = |triangles: &[[u32; 3]]| {
         EntanglementCounter::new(&positions, triangles, &[]).crossings(&positions)
     };
-    // The edge 3-4 crosses, those to the common corner only touch.
+    // The edge 3-4 crosses; the edges to the common corner only touch.
     assert_eq!(crossings(&[[0, 1, 2], [0, 3, 4]]), 1);
     assert_eq!(crossings(&[[0, 1, 2], [0, 1, 4]]), 0);
-    // An edge of two triangles is one edge.
+    // An edge shared by two triangles counts once.
     assert_eq!(crossings(&[[0, 1, 2], [0, 3, 4], [1, 4, 3]]), 1);
 }
 
@@ -129,7 +130,7 @@ fn parallel_sheets_are_close_but_do_not_cross() {
     let cloths = EntanglementCounter::new(&rest, &triangles, &[20, 40]);
     let found = cloths.measure(&rest, 0.5, 2.0);
     assert_eq!(found, Entanglement { close_pairs: 20, nearest_pair_m: 0.25, crossings: 0 });
-    // Exactly at the distance is not closer, neither now nor at rest.
+    // A pair exactly at the distance is not closer, neither now nor at rest.
     assert_eq!(cloths.close_pairs(&rest, 0.25, 2.0), (0, f64::INFINITY));
     assert_eq!(cloths.close_pairs(&rest, 0.25_f64.next_up(), 2.0), (20, 0.25));
     let one = EntanglementCounter::new(&rest, &triangles, &[]);
@@ -145,11 +146,12 @@ fn parallel_sheets_are_close_but_do_not_cross() {
 }
 
 #[test]
-fn a_sheet_folded_through_itself_crosses_once_per_edge_over_the_cut() {
+fn folded_sheet_crosses_once_per_edge_over_the_cut() {
     const ROWS: u32 = 9;
-    // Seen along z the sheet goes right, up and back down through its first column of quads, at 3/4 of that and half of its
-    // last. The rows there are 0.3 higher: the cut is crossed by the first column's rows at z = j and diagonals at j + 0.75,
-    // by the last one's at j + 0.3 and j + 0.8. All but the first and the last meet the inside of a triangle.
+    // Seen along z, the sheet goes right, up, and back down through its first column of quads, at
+    // 3/4 of that column and half of its last. The rows there are 0.3 higher: the first column's
+    // rows cross the cut at z = j and its diagonals at j + 0.75, the last column's at j + 0.3 and j
+    // + 0.8. All except the first and the last meet the interior of a triangle.
     let profile = [[-1.0, 0.0, 0.0], [1.0, 0.0, 0.0], [1.0, 1.0, 0.3], [0.0, -1.0, 0.3]];
     let sheet = Mesh::grid(4, ROWS, 3.0, 8.0);
     let counter = EntanglementCounter::new(&sheet.positions, &sheet.triangulated(), &[]);
@@ -161,9 +163,9 @@ fn a_sheet_folded_through_itself_crosses_once_per_edge_over_the_cut() {
 }
 
 #[test]
-fn soups_of_triangles_cross_as_by_brute_force() {
+fn triangle_soups_match_brute_force() {
     assert!(soups(0..20, |rng| rng.point(-1.0, 1.0)) > 1000);
-    // Flat and far from all others, a few triangles span all.
+    // Two distant planes of points; a few triangles span both.
     assert!(
         soups(20..25, |rng| [rng.range(0.0, 1.0), rng.range(0.0, 1.0), rng.index(2) as f32 * 64.0])
             > 100
@@ -171,12 +173,12 @@ fn soups_of_triangles_cross_as_by_brute_force() {
 }
 
 #[test]
-fn soups_on_a_lattice_touch_as_by_brute_force() {
+fn lattice_soups_match_brute_force() {
     assert!(soups(100..140, |rng| std::array::from_fn(|_| rng.index(4) as f32)) > 1000);
 }
 
 #[test]
-fn soups_one_rounding_off_a_plane_cross_as_by_brute_force() {
+fn nearly_coplanar_soups_match_brute_force() {
     let off_plane = |rng: &mut Rng| {
         let [x, y] = [rng.range(0.0, 1.0), rng.range(0.0, 1.0)];
         let z = 0.3 * x + 0.6 * y;
@@ -205,7 +207,7 @@ fn small_triangles_of_a_large_soup_are_found() {
 }
 
 #[test]
-fn close_pairs_are_those_of_brute_force() {
+fn close_pairs_match_brute_force() {
     for seed in 400..420 {
         let mut rng = Rng::new(seed);
         let [rest, positions]: [Vec<[f32; 3]>; 2] =
@@ -237,7 +239,7 @@ fn close_pairs_are_those_of_brute_force() {
 }
 
 #[test]
-fn what_is_not_finite_does_not_count() {
+fn positions_that_are_not_finite_do_not_count() {
     let mut positions = [FLAT, [[1.0, -1.0, 1.0], [1.0, 1.0, 1.0], [9.0, 1.0, 9.0]]].concat();
     let counter = EntanglementCounter::new(&positions, &[[0, 1, 2], [3, 4, 5]], &[3, 6]);
     assert_eq!(counter.measure(&positions, 2.0, 0.0).crossings, 2);
@@ -255,7 +257,7 @@ fn what_is_not_finite_does_not_count() {
 }
 
 #[test]
-fn no_size_is_too_large_or_too_small() {
+fn crossings_do_not_depend_on_scale() {
     let tip = [[1.0, -1.0, 1.0], [1.0, 1.0, 1.0], [9.0, 1.0, 9.0]];
     for scale in [f32::MIN_POSITIVE, 1e-45, 1e37] {
         let [a, b] = [FLAT, tip]
@@ -270,6 +272,6 @@ fn no_size_is_too_large_or_too_small() {
 
 #[test]
 #[should_panic(expected = "positions and rest positions")]
-fn another_particle_count_is_refused() {
+fn different_particle_count_panics() {
     let _ = EntanglementCounter::new(&FLAT, &[], &[]).crossings(&[[0.0_f32; 3]]);
 }

@@ -1,8 +1,9 @@
-//! How long the first frame of a new simulation takes on the GPU, compilers included: `cargo run --release -p poplin-testkit
-//! --example first_frame`.
+//! Time of the first frame of a new simulation on the GPU, compilers included:
+//! `cargo run --release -p poplin-testkit --example first_frame`.
 //!
-//! Prints a table of CSV: milliseconds, in a process of its own for each row. Drivers keep compiled kernels on disk: switch that off
-//! to measure the compiler (`MESA_SHADER_CACHE_DISABLE=true` for Mesa's).
+//! Prints a CSV table of milliseconds, measured in a separate process for each row. Drivers cache
+//! compiled kernels on disk: disable the cache to measure the compiler
+//! (`MESA_SHADER_CACHE_DISABLE=true` for Mesa).
 
 #![expect(clippy::print_stdout, reason = "the table is what it is for")]
 

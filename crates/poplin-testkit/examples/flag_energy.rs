@@ -1,10 +1,11 @@
-//! Ten minutes of a flag by the implicit solver, to see that its energy does not drift.
+//! Ten minutes of a flag with the implicit solver, to check that its energy does not drift.
 //!
-//! `RAYON_NUM_THREADS=1 cargo run --release -p poplin-testkit --example flag_energy -- FOLDER [MINUTES]` writes
-//! `flag_energy.csv`, a row a second: the means over its frames of kinetic energy, of that of stretch, shear and bending, of that of
-//! height, and of their sum with its least and largest value; and `flag_energy.svg`. It prints the same of the first and last minute.
-//! The flag has 16 x 16 particles, a square metre, 0.2 kg, K 1000 N/m, G 300, B 1e-5 N m, 4 steps of 1/240 s, and the wind of the
-//! shipped scene.
+//! `RAYON_NUM_THREADS=1 cargo run --release -p poplin-testkit --example flag_energy -- FOLDER
+//! [MINUTES]` writes `flag_energy.csv` with one row per second: the means over its frames of
+//! kinetic energy, of the energy of stretch, shear and bending, of potential energy by height, and
+//! of their sum with its least and largest value; and `flag_energy.svg`. It prints the same values
+//! for the first and last minute. The flag has 16 x 16 particles, a square meter, 0.2 kg, K = 1000
+//! N/m, G = 300 N/m, B = 1e-5 N m, 4 steps of 1/240 s, and the wind of the shipped scene.
 
 #![expect(clippy::print_stdout, reason = "the table is what it is for")]
 
@@ -24,7 +25,7 @@ use poplin_testkit::nth_cloth;
 const SIDE: u32 = 16;
 const SUBSTEPS: u32 = 4;
 
-/// Joules of a frame, or their mean over some.
+/// Energies of a frame, or their means over several frames \[J\].
 #[derive(Debug, Clone, Copy, Default)]
 struct Energies {
     kinetic: f64,
@@ -38,7 +39,7 @@ impl Energies {
     }
 }
 
-/// Means and the range of the total.
+/// Means, and the range of the total energy.
 struct Summary {
     mean: Energies,
     least: f64,
@@ -71,7 +72,7 @@ impl Summary {
     }
 }
 
-/// A square of cloth held by its left edge, in the plane of x and y.
+/// Creates a square cloth held by its left edge, in the x-y plane.
 fn flag() -> (Cloth, Implicit) {
     let mut cloth = sheet(SIDE, SIDE, 1.0, 1.0, (0..SIDE).map(|row| row * SIDE).collect());
     for particle in &mut cloth.particles {
@@ -128,7 +129,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     draw(&seconds, &folder.join("flag_energy.svg"))
 }
 
-/// Mean, least and largest total energy of every second.
+/// Plots mean, least and largest total energy of every second.
 fn draw(seconds: &[Summary], path: &Path) -> Result<(), Box<dyn Error>> {
     let area = SVGBackend::new(path, (720, 240)).into_drawing_area();
     area.fill(&WHITE)?;

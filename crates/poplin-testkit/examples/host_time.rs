@@ -1,7 +1,8 @@
-//! What the host does for a frame of many cloths: `cargo run --release -p poplin-testkit --example host_time`.
+//! Host time per frame of many cloths: `cargo run --release -p poplin-testkit --example host_time`.
 //!
-//! On wgpu's noop device, which checks and copies and computes nothing. Prints a table of CSV: medians of milliseconds, and the
-//! bytes that a frame uploads. Arguments: threads that pack (default: 1), a count of cloths, the name of a change (default: all).
+//! Runs on wgpu's noop device, which validates and copies but computes nothing. Prints a CSV table
+//! with medians of milliseconds and the bytes that a frame uploads. Arguments: number of packing
+//! threads (default: 1), number of cloths, name of an update (default: all).
 
 #![expect(clippy::print_stdout, reason = "the table is what it is for")]
 
@@ -17,9 +18,9 @@ const COUNTS: [usize; 3] = [1_024, 4_096, 16_384];
 const FRAMES: usize = 101;
 const WARM_UP: usize = 4;
 
-/// What a user changes in every frame of every cloth.
+/// Update of every cloth by the user in every frame.
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Change {
+enum ClothUpdate {
     Nothing,
     Spheres,
     Pins,
@@ -27,7 +28,7 @@ enum Change {
     Wind,
 }
 
-impl Change {
+impl ClothUpdate {
     const ALL: [(Self, &str); 5] = [
         (Self::Nothing, "nothing"),
         (Self::Spheres, "two spheres moved"),
@@ -53,7 +54,7 @@ struct Scene {
 }
 
 impl Scene {
-    fn new(count: usize, change: Change, threads: usize) -> Self {
+    fn new(count: usize, update: ClothUpdate, threads: usize) -> Self {
         let limits = wgpu::Limits {
             max_buffer_size: 1 << 30,
             max_storage_buffer_binding_size: 1 << 30,
@@ -68,7 +69,7 @@ impl Scene {
             let id = engine.add(cloth.clone()).expect("the scene is valid");
             let colliders = engine.cloth_mut(id).expect("the scene is valid").colliders_mut();
             let sphere = |x: f32| Shape::Sphere(Sphere { center: [x, -0.5, 0.3], radius: 0.1 });
-            let spheres = if change.has_spheres() { &[0.2, 0.6][..] } else { &[] };
+            let spheres = if update.has_spheres() { &[0.2, 0.6][..] } else { &[] };
             (
                 id,
                 spheres
@@ -81,8 +82,8 @@ impl Scene {
         Self { engine, device, queue, cloths }
     }
 
-    fn change(&mut self, change: Change, frame: usize) {
-        if change == Change::Nothing {
+    fn update(&mut self, update: ClothUpdate, frame: usize) {
+        if update == ClothUpdate::Nothing {
             return;
         }
         let shift = 0.001 * frame as f32;
@@ -92,11 +93,11 @@ impl Scene {
                 let pose = Pose { translation: [0.0, shift, 0.0], ..Pose::default() };
                 cloth.colliders_mut().set_pose(*sphere, pose).expect("the scene is valid");
             }
-            if change.has_pins() {
+            if update.has_pins() {
                 let pin = |x| Particle { position: [x, shift, 0.0], inverse_mass: 0.0 };
                 cloth.write_particles(&[0, 15], &[pin(0.0), pin(1.0)]).expect("the scene is valid");
             }
-            if change == Change::Wind {
+            if update == ClothUpdate::Wind {
                 let mut config = cloth.cloth().config.clone();
                 config.air.wind_velocity = [0.0, 0.0, 1.0 + shift];
                 config.air.drag = 0.1;
@@ -105,22 +106,23 @@ impl Scene {
         }
     }
 
-    /// Milliseconds of changing, beginning the frame, recording and submitting it.
-    fn frame(&mut self, change: Change, frame: usize) -> [f64; 4] {
+    /// Simulates one frame. Returns the milliseconds of updating, beginning, recording and
+    /// submitting it.
+    fn frame(&mut self, update: ClothUpdate, frame: usize) -> [f64; 4] {
         let mut last = Instant::now();
         let mut lap = || {
             let now = Instant::now();
             1e3 * (now - std::mem::replace(&mut last, now)).as_secs_f64()
         };
-        self.change(change, frame);
-        let changed = lap();
+        self.update(update, frame);
+        let updated = lap();
         self.engine.begin_frame(&Frame::default()).expect("the scene is valid");
         let begun = lap();
         let mut encoder = self.device.create_command_encoder(&Default::default());
         self.engine.encode_part(&mut encoder, &FramePart::WHOLE).expect("the scene is valid");
         let encoded = lap();
         self.queue.submit([encoder.finish()]);
-        [changed, begun, encoded, lap()]
+        [updated, begun, encoded, lap()]
     }
 }
 
@@ -135,12 +137,14 @@ fn main() {
     );
     let mut wanted = std::env::args().skip(1);
     let threads = wanted.next().map_or(1, |text| text.parse().expect("a count of threads"));
-    let [count, change] = [wanted.next(), wanted.next()];
+    let [count, update] = [wanted.next(), wanted.next()];
     let is_wanted = |want: &Option<String>, text: &str| want.as_ref().is_none_or(|it| it == text);
     for count in COUNTS.into_iter().filter(|it| is_wanted(&count, &it.to_string())) {
-        for (change, name) in Change::ALL.into_iter().filter(|(_, name)| is_wanted(&change, name)) {
-            let mut scene = Scene::new(count, change, threads);
-            let laps: Vec<_> = (0..FRAMES).map(|frame| scene.frame(change, frame)).collect();
+        for (update, name) in
+            ClothUpdate::ALL.into_iter().filter(|(_, name)| is_wanted(&update, name))
+        {
+            let mut scene = Scene::new(count, update, threads);
+            let laps: Vec<_> = (0..FRAMES).map(|frame| scene.frame(update, frame)).collect();
             let laps = &laps[WARM_UP..];
             let of = |k: usize| median(laps.iter().map(|lap| lap[k]).collect());
             let host = median(laps.iter().map(|lap| lap[1..].iter().sum()).collect());

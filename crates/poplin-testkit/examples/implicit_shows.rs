@@ -1,8 +1,10 @@
-//! Pictures of the implicit solver: `RAYON_NUM_THREADS=1 cargo run --release -p poplin-testkit --example implicit_shows -- FOLDER`.
+//! Pictures of the implicit solver: `RAYON_NUM_THREADS=1 cargo run --release -p poplin-testkit
+//! --example implicit_shows -- FOLDER`.
 //!
-//! `drapes.png`: a square metre of 33 x 33 particles (0.2 kg, K 1000 N/m, G 300, B 1e-4 N m) over a ball of 0.2 m on a floor, by
-//! each pair of models, 8 steps a frame; what each takes and leaves is printed as CSV. `columns.png`: sheets clamped upright,
-//! 20 segments high, under growing loads, after 8 s at 16 steps a frame.
+//! `drapes.png`: a square meter of 33 x 33 particles (0.2 kg, K = 1000 N/m, G = 300 N/m, B = 1e-4 N
+//! m) over a ball of 0.2 m on a floor, with each pair of models and 8 steps per frame; times and
+//! results are printed as CSV. `columns.png`: sheets clamped upright, 20 segments high, under
+//! growing loads, after 8 s with 16 steps per frame.
 
 #![expect(clippy::print_stdout, reason = "the table is what it is for")]
 
@@ -23,7 +25,7 @@ fn surface(cloth: &Cloth, state: &State) -> Surface {
     Surface::new(positions, cloth.fabric.triangles.clone(), cloth_color(0))
 }
 
-/// Area of the shadow of a cloth under a light from above \[m^2\], by squares of 5 mm.
+/// Area of the shadow of a cloth under light from above \[m^2\], in pixels of 5 mm.
 fn shadow(cloth: &Cloth, x: &[[f64; 3]]) -> f64 {
     let (side, pixel) = (400, 0.005);
     let mut is_dark = vec![false; side * side];
@@ -50,7 +52,7 @@ fn shadow(cloth: &Cloth, x: &[[f64; 3]]) -> f64 {
     is_dark.iter().filter(|is_dark| **is_dark).count() as f64 * pixel * pixel
 }
 
-/// The 99th percentile of the strains along the threads.
+/// 99th percentile of the strains along the threads.
 fn strain(cloth: &Cloth, x: &[[f64; 3]]) -> f64 {
     let kinds = cloth.fabric.edge_kinds();
     let edges = cloth.fabric.edges().filter(|&(edge, _)| kinds[edge].is_stretch());
@@ -88,7 +90,7 @@ fn drapes(path: &Path) -> Result<(), Box<dyn Error>> {
             cloth.config.thickness = 0.01;
             cloth.config.damping = [0.2; 3];
             let mut simulation = simulation(cloth.clone());
-            // 5 mm of cloth.
+            // Margin of 5 mm for the thickness of the cloth.
             simulation.colliders_mut().add(Sphere { radius: 0.205, ..ball })?;
             simulation.colliders_mut().add(Plane { normal: [0.0, 1.0, 0.0], offset: 0.0 })?;
             let mut times = Vec::new();

@@ -1,9 +1,12 @@
-//! What the implicit solver takes on one core beside XPBD: `RAYON_NUM_THREADS=1 cargo run --release -p poplin-testkit --example
-//! implicit_speed [SCENE [SIDE [SUBSTEPS ITERATIONS [PRECONDITIONER [K G B TOLERANCE]]]]]`.
+//! Time of the implicit solver on one core next to XPBD: `RAYON_NUM_THREADS=1 cargo run --release
+//! -p poplin-testkit --example implicit_speed [SCENE [SIDE [SUBSTEPS ITERATIONS [PRECONDITIONER [K
+//! G B TOLERANCE]]]]]`.
 //!
-//! Prints CSV: medians of milliseconds a frame, strains of the edges along the threads over the second half, and what the solver
-//! reports. A sheet of 1 m and 0.2 kg, equal masses, B 1e-5 N m, held by two corners. Scenes: `swing` (K 1000 N/m, G 300; free of
-//! colliders), `ball` (the same onto a ball of 0.25 m), `drop` (not held, 1 cm thick, onto a ball of 0.2 m on a floor).
+//! Prints CSV: median milliseconds per frame, strains of the edges along the threads over the
+//! second half, and the solver report. The scenes have a sheet of 1 m and 0.2 kg with equal masses
+//! and B = 1e-5 N m, held by two corners: `swing` (K = 1000 N/m, G = 300 N/m, without colliders),
+//! `ball` (the same onto a ball of 0.25 m), `drop` (not held, 1 cm thick, onto a ball of 0.2 m on a
+//! floor).
 
 #![expect(clippy::print_stdout, reason = "the table is what it is for")]
 
@@ -15,7 +18,7 @@ use poplin_model::{
     Cloth, Frame, Implicit, Material, Mesh, Plane, Preconditioner, Shape, Solver, Sphere, Xpbd,
 };
 
-/// A level sheet of `side` x `side` particles of equal mass.
+/// Creates a level sheet of `side` x `side` particles of equal mass.
 fn sheet(side: u32, is_held: bool) -> Cloth {
     let pins = if is_held { vec![0, side - 1] } else { Vec::new() };
     let options = CookOptions {
@@ -36,7 +39,7 @@ fn sheet(side: u32, is_held: bool) -> Cloth {
     cloth
 }
 
-/// Strains of edges along the threads.
+/// Appends the strains of edges along the threads.
 fn strains(cloth: &Cloth, positions: &[[f32; 3]], all: &mut Vec<f64>) {
     let kinds = cloth.fabric.edge_kinds();
     for (edge, [a, b]) in cloth.fabric.edges().filter(|&(edge, _)| kinds[edge].is_stretch()) {

@@ -1,8 +1,10 @@
-//! The implicit solver beside theory, and buckling by XPBD: the tables of the guide's page about validation.
+//! Implicit solver against theory, and buckling with XPBD: the tables of the validation page of the
+//! guide.
 //!
-//! `cargo run --release -p poplin-testkit --example implicit_validation -- FOLDER [theory|cantilever|buckling]` writes
-//! `implicit_theory.csv`, `implicit_cantilever.csv` and `buckling.csv`, all of them or one; `RAYON_NUM_THREADS=1` is enough, some
-//! minutes each. The `date` and `commit` lines at their top are to be filled in.
+//! `cargo run --release -p poplin-testkit --example implicit_validation -- FOLDER
+//! [theory|cantilever|buckling]` writes `implicit_theory.csv`, `implicit_cantilever.csv` and
+//! `buckling.csv`, all of them or one. `RAYON_NUM_THREADS=1` is enough; each takes some minutes.
+//! The `date` and `commit` lines at the top are left to fill in.
 
 #![expect(clippy::print_stdout, reason = "it says what it does as it goes on")]
 
@@ -17,7 +19,7 @@ use poplin_testkit::implicit::{
     shear_force, sheared_springs, spin_left, swing_error, width_ratio,
 };
 
-/// A file of rows: prints each as it comes.
+/// CSV file that also prints each row.
 struct Csv(String);
 
 impl Csv {
@@ -41,7 +43,7 @@ impl Csv {
     }
 }
 
-/// An error in percent.
+/// Relative error in percent.
 fn percent(found: f64, expected: f64) -> String {
     format!("{:+.2} %", 100.0 * (found / expected - 1.0))
 }
@@ -134,7 +136,7 @@ fn cantilevers() -> Csv {
                 };
                 let found = settled(100, 0.003);
                 let mut cell = percent(found.value, expected);
-                // What is unsolved may yet be on its path down.
+                // Unconverged strips may still be moving down.
                 if found.unsolved() > 0.1 {
                     let later = settled(600, 0.003);
                     let _ = write!(
@@ -173,7 +175,7 @@ fn buckling() -> Csv {
             let cloth = if is_sheet { sheet_on_end(segments) } else { strip_on_end(segments) };
             let critical = critical_load(&cloth, segments, solver);
             let edge = edge_on_end(segments);
-            // At the load of theory.
+            // Relative step at the theoretical load.
             let step = 1.0 / 60.0 / f64::from(steps) / edge.powi(2) / (GREENHILL / G).sqrt();
             let bows = [0.95, 1.05]
                 .map(|part| bow(cloth.clone(), segments, solver(part * GREENHILL), 480).value);

@@ -1,10 +1,11 @@
-//! What one iteration of the GPU kernel is made of, counted by running the mirror's schedule: `cargo run --release -p poplin-testkit
-//! --example kernel_counts [MESH.obj]`.
+//! Composition of one iteration of the GPU kernel, counted by running the schedule of the
+//! reference: `cargo run --release -p poplin-testkit --example kernel_counts [MESH.obj]`.
 //!
-//! Prints a table of CSV for pinned sheets, and for a mesh hung by the 3 % of its particles that are highest: memory tier, lanes,
-//! bytes of workgroup memory, barriers in an iteration, and how many of a workgroup's lanes have an item, on average over the loops
-//! of edge-by-edge sets, of the rows and pulls of whole fibers, and of their recurrence. With solver settings as
-//! `Cloth::choose_solver` chooses them, by WebGPU's default limits and by those of a desktop GPU.
+//! Prints a CSV table for pinned sheets, and for a mesh hung by the highest 3 % of its particles:
+//! memory tier, lanes, bytes of workgroup memory, barriers per iteration, and the fraction of a
+//! workgroup's lanes that have an item, averaged over the loops of edge-by-edge sets, of rows and
+//! pulls of whole fibers, and of their recurrence. Solver settings are those of
+//! `Cloth::choose_solver`, with WebGPU's default limits and those of a desktop GPU.
 
 #![expect(clippy::print_stdout, reason = "the table is what it is for")]
 
@@ -16,7 +17,7 @@ use poplin_reference::contact::ContactMemory;
 use poplin_reference::{ClothMemory, ReferenceEngine, Team, Work, Workers};
 use poplin_testkit::scenes::hanging_sheet;
 
-/// Items of loops, and lanes that were there for them.
+/// Number of items of loops, and of lanes available for them.
 #[derive(Debug, Clone, Copy, Default)]
 struct Lanes([u64; 2]);
 
@@ -32,14 +33,14 @@ impl Lanes {
     }
 }
 
-/// One lane that counts.
+/// Workers of one lane that count loops and barriers.
 #[derive(Debug, Clone)]
 struct Counter {
     team: Team,
     lane_count: u32,
     barriers: u64,
     iterations: u64,
-    /// Edge-by-edge sets; rows and pulls of whole fibers; their recurrence.
+    /// Lanes of edge-by-edge sets, of rows and pulls of whole fibers, and of their recurrence.
     lanes: [Lanes; 3],
 }
 

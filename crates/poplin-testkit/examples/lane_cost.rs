@@ -1,10 +1,12 @@
-//! Holds [`LaneCost`] against measured times: one iteration of Gauss-Seidel over the same sheet with fibers of 1 to 64 edges, by
-//! 32 to 256 lanes of the adapter at hand and by the one lane of the CPU backend.
+//! Compares [`LaneCost`] with measured times: one iteration of Gauss-Seidel over the same sheet
+//! with fibers of 1 to 64 edges, by 32 to 256 lanes of the GPU adapter and by one lane of the CPU
+//! backend.
 //!
 //! `cargo run --release -p poplin-testkit --example lane_cost [-- SIDE]`
 //!
-//! A software adapter runs lanes as vectors of 8, one after the other, so the model has 3 unknown times there: of an edge, of
-//! beginning a fiber, of a barrier. They are fitted to all rows at once (least squares of relative errors).
+//! A software adapter runs lanes as vectors of 8, one after another, so that the model has 3
+//! unknown times there: of an edge, of the start of a fiber, and of a barrier. They are fitted to
+//! all rows at once (least squares of relative errors).
 #![expect(clippy::print_stdout, reason = "the tables are what it is for")]
 
 use poplin_host::Engine as _;
@@ -19,15 +21,15 @@ use poplin_testkit::adapter::headless;
 /// One frame of 5 iterations.
 const FRAME: Frame = Frame { dt: 1.0 / 60.0 };
 
-/// Lanes that a software adapter runs in lockstep: 256 bits.
+/// Number of lanes that a software adapter runs in lockstep: 256 bits.
 const VECTOR: u32 = 8;
 
-/// What a time is made of, in milliseconds.
+/// Measured time \[ms\] and the counts it is composed of.
 struct Row {
     length: u32,
     lanes: u32,
     measured: f64,
-    /// Edges, beginnings of fibers and barriers, one after the other.
+    /// Serial counts of edges, starts of fibers and barriers.
     counts: [f64; 3],
 }
 
@@ -42,7 +44,8 @@ fn main() {
     }
 }
 
-/// A sheet of `side` x `side` particles, every edge by Gauss-Seidel on fibers of at most `length` edges.
+/// Creates a sheet of `side` x `side` particles, with every edge solved by Gauss-Seidel on fibers
+/// of at most `length` edges.
 fn sheet(side: u32, length: u32) -> Cloth {
     let options = CookOptions {
         max_fiber_length: Some(length),
@@ -55,7 +58,7 @@ fn sheet(side: u32, length: u32) -> Cloth {
     cloth
 }
 
-/// Rows of all cloths and lane counts; what an iteration takes without fibers is taken off.
+/// Measures all cloths and lane counts, and subtracts the time of an iteration without fibers.
 fn measure(
     cloths: &[(u32, Cloth)],
     lane_counts: &[u32],
@@ -78,7 +81,7 @@ fn measure(
     rows
 }
 
-/// Median of an iteration \[ms\].
+/// Median time of an iteration \[ms\].
 fn median(mut step: impl FnMut()) -> f64 {
     let mut times: Vec<f64> = (0..21)
         .map(|_| {
@@ -140,8 +143,8 @@ fn report(name: &str, rows: &[Row]) {
     );
 }
 
-/// Times that make the squares of the relative errors least, none of them negative: a negative one is set to 0 and the others
-/// fitted again.
+/// Fits non-negative times that minimize the squared relative errors: a negative time is set to 0
+/// and the others are fitted again.
 fn fit(rows: &[Row]) -> [f64; 3] {
     let mut is_free = [true; 3];
     loop {
@@ -162,7 +165,7 @@ fn fit(rows: &[Row]) -> [f64; 3] {
     }
 }
 
-/// Solves three equations; an unknown that occurs in none of them is 0.
+/// Solves three linear equations by elimination; unknowns that occur in none of them are 0.
 fn eliminate(mut rows: [[f64; 4]; 3]) -> [f64; 3] {
     for k in 0..3 {
         let pivot = rows[k];

@@ -1,4 +1,4 @@
-//! The adapter that GPU tests run on, and how its kernels round.
+//! GPU adapters of the tests, and the rounding of their kernels.
 
 use poplin::Backend;
 use poplin::gpu::{
@@ -9,11 +9,11 @@ use crate::compare::{Difference, Row, close, near, same_bits};
 use crate::fused::fused_texts;
 use crate::skip::is_gpu_off;
 
-/// A headless device with these engine options, which compiles a kernel when a frame needs it, or `None` where `POPLIN_GPU=off`
-/// says so, loudly.
+/// Creates a headless device with these engine options, which compiles kernels when a frame needs
+/// them. Returns `None` and records a skip under `POPLIN_GPU=off`.
 ///
 /// # Panics
-/// If there is no adapter: a machine without one has not tested the GPU backend.
+/// Panics if there is no adapter: a machine without one has not tested the GPU backend.
 pub fn headless(engine: EngineOptions) -> Option<Headless> {
     if is_gpu_off() {
         return None;
@@ -28,10 +28,11 @@ pub fn headless(engine: EngineOptions) -> Option<Headless> {
     }
 }
 
-/// A device on which nothing is computed, but everything is checked and allocated: what is left is the host's own work.
+/// Creates a device that validates and allocates but computes nothing, so that only the work of the
+/// host remains.
 ///
 /// # Panics
-/// If wgpu was built without its `noop` backend.
+/// Panics if wgpu was built without its `noop` backend.
 pub fn noop_device(limits: wgpu::Limits) -> (wgpu::Device, wgpu::Queue) {
     let mut descriptor = wgpu::InstanceDescriptor::new_without_display_handle();
     descriptor.backends = wgpu::Backends::NOOP;
@@ -42,30 +43,31 @@ pub fn noop_device(limits: wgpu::Limits) -> (wgpu::Device, wgpu::Queue) {
     pollster::block_on(adapter.request_device(&descriptor)).expect("the noop device has all limits")
 }
 
-/// The backends to test: the CPU, and the GPU unless `POPLIN_GPU=off` says so, loudly.
+/// Backends to test: the CPU, and the GPU unless `POPLIN_GPU=off` is set, which records a skip.
 ///
 /// # Panics
-/// As [`headless`].
+/// Panics like [`headless`].
 pub fn backends() -> Vec<Backend> {
     let gpu = headless(EngineOptions::default()).map(|_| Backend::Gpu);
     std::iter::once(Backend::Cpu).chain(gpu).collect()
 }
 
-/// How kernels round.
+/// Rounding of kernels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rounding {
-    /// As the mirror: software adapters do, and a difference of one bit is a fault.
+    /// Rounding of the reference: software adapters have it, and a difference of one bit is a bug.
     AsMirror,
-    /// Products that are added may not be rounded: real GPUs may fuse them.
+    /// Products in sums may stay unrounded: real GPUs may fuse multiply-adds.
     MayFuse,
 }
 
 impl Rounding {
-    /// Whether particles of the GPU are the mirror's: to the bit, or where multiply-adds may be fused within `factor` epsilons of
-    /// a metre or of the value, if that is larger. For a few iterations.
+    /// Checks that particles of the GPU match the reference: exactly, or, where multiply-adds may
+    /// be fused, within `factor` epsilons of a meter or of the value if that is larger. For a few
+    /// iterations.
     ///
     /// # Errors
-    /// [`Difference`] of the two.
+    /// [`Difference`] between both states.
     pub fn agree(
         self,
         what: &str,
@@ -79,11 +81,12 @@ impl Rounding {
         }
     }
 
-    /// As [`Self::agree`] after many iterations, in which a rounding grows: where multiply-adds may be fused, the root mean square
-    /// of the particles' distances may be `distance` \[m\].
+    /// Variant of [`Self::agree`] for many iterations, over which rounding errors grow: where
+    /// multiply-adds may be fused, the root mean square of the particle distances may be up to
+    /// `distance` \[m\].
     ///
     /// # Errors
-    /// [`Difference`] of the two.
+    /// [`Difference`] between both states.
     pub fn agree_on_average(
         self,
         what: &str,
@@ -98,10 +101,11 @@ impl Rounding {
     }
 }
 
-/// These options with each rounding that the machine can show: the shipped kernels, and on a software adapter also
-/// [those with fused multiply-adds](fused_texts), so that what holds on a real GPU is tested where there is none.
-/// `POPLIN_FUSED=off` leaves those out: a run on a second adapter need not compile them again.
-/// Nothing where `POPLIN_GPU=off` says so, loudly.
+/// Returns the engine options with each rounding that the machine can test: the shipped kernels,
+/// and on a software adapter also [those with fused multiply-adds](fused_texts), so that claims
+/// about real GPUs are tested without one. `POPLIN_FUSED=off` leaves those out:
+/// a run on a second adapter need not compile them again. Empty under `POPLIN_GPU=off`, which
+/// records a skip.
 pub fn roundings(engine: &EngineOptions) -> Vec<(EngineOptions, Rounding)> {
     if is_gpu_off() {
         return Vec::new();
@@ -117,10 +121,10 @@ pub fn roundings(engine: &EngineOptions) -> Vec<(EngineOptions, Rounding)> {
     vec![(engine.clone(), Rounding::AsMirror), (fused, Rounding::MayFuse)]
 }
 
-/// A headless device for each of the [`roundings`].
+/// Creates a headless device for each of the [`roundings`].
 ///
 /// # Panics
-/// As [`headless`].
+/// Panics like [`headless`].
 pub fn devices(engine: &EngineOptions) -> impl Iterator<Item = (Headless, Rounding)> {
     let device = |(options, rounding)| headless(options).map(|gpu| (gpu, rounding));
     roundings(engine).into_iter().filter_map(device)

@@ -1,4 +1,5 @@
-//! Strips of cloth as beams: clamped level or on end, for every solver that has a bending rigidity in N m.
+//! Strips of cloth as beams, clamped level or upright, for all solvers with a bending rigidity in N
+//! m.
 
 use poplin_cook::{CookOptions, Tethers, cook};
 use poplin_model::{Cloth, Mesh, PhaseKind};
@@ -9,7 +10,8 @@ pub const G: f64 = 9.81;
 /// Mass per area of all strips [kg/m^2].
 pub const SIGMA: f64 = 0.2;
 
-/// How strips and sheets are cooked: the first particles pinned, fibers whole, bends by angles alone.
+/// Cooking options of strips and sheets: the first particles pinned, whole fibers, bending only by
+/// dihedral angles.
 pub fn beam_options(pin_count: u32) -> CookOptions {
     CookOptions {
         density: SIGMA as f32,
@@ -22,10 +24,11 @@ pub fn beam_options(pin_count: u32) -> CookOptions {
     }
 }
 
-/// A strip of one column of quads, each `edge` m by `edge` m, of `segments` rows, from x = 0 or y = 0 on; only edges along and across.
+/// Creates a strip of one column of quads, each `edge` m by `edge` m, with `segments` rows,
+/// starting at x = 0 or y = 0. Edges run only along and across.
 ///
-/// Particles `2 i` and `2 i + 1` are row i. Half the mass of a quad is on each of its four corners times 1/2: rows inside
-/// weigh `SIGMA * edge^2`, those at the ends half of it.
+/// Particles `2 i` and `2 i + 1` form row `i`. Mass is lumped by quads: interior rows weigh
+/// `SIGMA * edge^2`, end rows half as much.
 pub fn strip(
     segments: u32,
     edge: f64,
@@ -44,7 +47,8 @@ pub fn strip(
     }
     let options = beam_options(2 * pinned_rows);
     let mut cooked = cook(&mesh, &options).expect("a strip cooks");
-    // With all diagonals one way a single column twists when it bends, which no beam does: half of the bends have the others.
+    // With all diagonals in one direction, a single column twists as it bends, which a beam does
+    // not: average both directions.
     mesh.quads.iter_mut().for_each(|quad| quad.rotate_left(1));
     let others = cook(&mesh, &options).expect("a strip cooks").fabric;
     let fabric = &mut cooked.fabric;
@@ -53,7 +57,7 @@ pub fn strip(
         .extend(others.bend_set_ends.iter().map(|end| end + fabric.bends.len() as u32));
     fabric.bends.extend(others.bends);
     fabric.bends.iter_mut().for_each(|bend| bend.weight *= 0.5);
-    // Lumped by quads, so that the sums of the discrete strip are those of the beam.
+    // Lumped by quads, so that sums over the discrete strip are those of the beam.
     let row_mass = SIGMA * edge * edge;
     for (index, particle) in
         cooked.particles.iter_mut().enumerate().filter(|(_, particle)| particle.inverse_mass > 0.0)
@@ -68,31 +72,34 @@ pub fn strip(
     cloth
 }
 
-/// `damping` of a config that takes the fraction `rate` per second of a velocity, roughly.
+/// Damping setting that removes approximately the fraction `rate` of a velocity per second.
 pub fn damping(rate: f64) -> [f32; 3] {
     [(1.0 - (-rate / 10.0).exp()) as f32; 3]
 }
 
-/// `w L^3 / B` above which a strip clamped upright buckles under its own weight (Greenhill, 1881).
+/// Critical load `w L^3 / B` above which a strip clamped upright buckles under its own weight
+/// (Greenhill, 1881).
 pub const GREENHILL: f64 = 7.837;
 
-/// Length of an edge of what stands on end: `segments + 1/2` of them are 1 m, from the middle of the second hinge on.
+/// Edge length of upright strips and sheets: `segments + 1/2` edges are 1 m, measured from the
+/// middle of the second hinge.
 pub fn edge_on_end(segments: u32) -> f64 {
     1.0 / (f64::from(segments) + 0.5)
 }
 
-/// How far what stands on end is out of line `along` from its lower edge, at first.
+/// Initial deviation of an upright strip from the vertical at `along` from its lower edge \[m\].
 pub fn bowed(along: f64, edge: f64) -> f64 {
     1e-3 * (along - 1.5 * edge).max(0.0).powi(2)
 }
 
-/// A strip on end, its two lowest rows clamped.
+/// Creates an upright strip with its two lowest rows clamped.
 pub fn strip_on_end(segments: u32) -> Cloth {
     let edge = edge_on_end(segments);
     strip(segments + 1, edge, |along, side| [bowed(along, edge), along - edge - 0.5, side], 2)
 }
 
-/// A sheet on end of 8 columns as users cook it, all diagonals one way.
+/// Creates an upright sheet of 8 columns, cooked like a user's mesh with all diagonals in one
+/// direction.
 pub fn sheet_on_end(segments: u32) -> Cloth {
     let (columns, edge) = (8, edge_on_end(segments));
     let mut mesh = Mesh::grid(columns + 1, segments + 2, (f64::from(columns) * edge) as f32, 1.0);

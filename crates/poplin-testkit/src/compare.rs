@@ -1,72 +1,72 @@
-//! Comparators of particle states. All reject different lengths.
+//! Comparators of particle states. All of them reject different lengths.
 
 use thiserror::Error;
 
-/// Where two states differ.
+/// Difference between two states.
 #[derive(Debug, Clone, PartialEq, Error)]
 #[must_use]
 pub enum Difference {
-    /// Their particle counts differ.
+    /// The particle counts differ.
     #[error("{what}: {left} particles against {right}")]
     Count {
-        /// What was compared.
+        /// Name of the comparison.
         what: String,
-        /// Particles of the first state.
+        /// Particle count of the first state.
         left: usize,
-        /// Particles of the second state.
+        /// Particle count of the second state.
         right: usize,
     },
-    /// Bits differ.
+    /// The bits of some particles differ.
     #[error(
         "{what}: {differing} of {count} particles differ, first {first}: {left:?} against {right:?}"
     )]
     Bits {
-        /// What was compared.
+        /// Name of the comparison.
         what: String,
-        /// Particles that differ.
+        /// Number of particles that differ.
         differing: usize,
-        /// Particles of each state.
+        /// Particle count of each state.
         count: usize,
-        /// The first particle that differs.
+        /// Index of the first particle that differs.
         first: usize,
-        /// It in the first state.
+        /// First particle that differs, in the first state.
         left: [f32; 4],
-        /// It in the second state.
+        /// First particle that differs, in the second state.
         right: [f32; 4],
     },
-    /// A component is farther off than allowed.
+    /// A component differs by more than allowed.
     #[error(
         "{what}: particle {particle} component {component}: {left} against {right}, {excess:.1} x the allowed {allowed:e}"
     )]
     Distance {
-        /// What was compared.
+        /// Name of the comparison.
         what: String,
-        /// The worst particle.
+        /// Index of the worst particle.
         particle: usize,
-        /// Its worst component.
+        /// Worst component of that particle.
         component: usize,
-        /// It in the first state.
+        /// Worst component in the first state.
         left: f32,
-        /// It in the second state.
+        /// Worst component in the second state.
         right: f32,
-        /// The difference over what is allowed; infinite for NaN.
+        /// Difference relative to the allowed one; infinite for NaN.
         excess: f32,
-        /// What is allowed.
+        /// Allowed difference.
         allowed: f32,
     },
-    /// Particles are too far from one another on average.
+    /// The states are too far apart on average.
     #[error("{what}: {distance:e} m apart on average, {allowed:e} m allowed")]
     Mean {
-        /// What was compared.
+        /// Name of the comparison.
         what: String,
         /// Root mean square of the distances \[m\].
         distance: f32,
-        /// What is allowed \[m\].
+        /// Allowed root mean square \[m\].
         allowed: f32,
     },
 }
 
-/// A particle, or its row of position and inverse mass.
+/// Particle, or its row of position and inverse mass.
 pub trait Row: Copy + Into<[f32; 4]> {}
 
 impl<T: Copy + Into<[f32; 4]>> Row for T {}
@@ -78,7 +78,7 @@ fn same_count<T, U>(what: &str, a: &[T], b: &[U]) -> Result<(), Difference> {
     Err(Difference::Count { what: what.to_owned(), left: a.len(), right: b.len() })
 }
 
-/// Whether every bit agrees.
+/// Checks that every bit agrees.
 ///
 /// # Errors
 /// [`Difference`] with the first particle whose bits differ.
@@ -100,7 +100,8 @@ pub fn same_bits(what: &str, a: &[impl Row], b: &[impl Row]) -> Result<(), Diffe
     }
 }
 
-/// Whether every value agrees within `factor * f32::EPSILON * scale`, with the scale the larger of `scale` and the value.
+/// Checks that every value agrees within `factor * f32::EPSILON` times the larger of `scale` and
+/// the value.
 ///
 /// # Errors
 /// [`Difference`] with the worst particle, both values and the allowance.
@@ -115,7 +116,7 @@ pub fn close(
     within(what, a, b, &b.iter().map(|&p| allowed(p.into())).collect::<Vec<_>>())
 }
 
-/// Whether every value agrees within its own allowance, which must be above 0.
+/// Checks that every value agrees within its own allowance, which must be above 0.
 ///
 /// # Errors
 /// [`Difference`] with the worst particle, both values and the allowance.
@@ -158,7 +159,7 @@ pub fn within(
     }
 }
 
-/// Whether the root mean square of the particles' distances is at most `allowed` \[m\].
+/// Checks that the root mean square of the particle distances is at most `allowed` \[m\].
 ///
 /// # Errors
 /// [`Difference`] with that distance.
@@ -179,7 +180,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_bit_is_seen() {
+    fn one_different_bit_is_found() {
         let a = [[1.0, 2.0, 3.0, 4.0]];
         let mut b = a;
         assert_eq!(same_bits("a", &a, &b), Ok(()));
@@ -191,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn closeness_is_relative_and_never_forgives_nan() {
+    fn close_is_relative_and_rejects_nan() {
         let a = [[1000.0, 0.0, 0.0, 0.0]];
         assert_eq!(close("a", &a, &[[1000.0001, 0.0, 0.0, 0.0]], 2.0, 1.0), Ok(()));
         assert!(close("a", &a, &[[1000.01, 0.0, 0.0, 0.0]], 2.0, 1.0).is_err());
@@ -200,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn nearness_is_an_average_and_never_forgives_nan() {
+    fn near_is_an_average_and_rejects_nan() {
         let a = [[0.0; 4], [0.0, 0.0, 3.0, 0.0]];
         let b = [[0.0; 4], [0.0, 4.0, 0.0, 9.0]];
         assert_eq!(near("a", &a, &b, 12.5f32.sqrt()), Ok(()));

@@ -1,4 +1,4 @@
-//! Scenes of contact of triangles in which crossings are counted exactly.
+//! Scenes with triangle contact in which crossings are counted exactly.
 
 use glam::{Quat, Vec3};
 use poplin::cpu::CpuEngine;
@@ -9,13 +9,13 @@ use poplin_model::{
     Pose, Shape, TriangleMesh,
 };
 
-/// The cloth without gravity.
+/// Returns the cloth without gravity.
 pub fn weightless(mut cloth: Cloth) -> Cloth {
     cloth.config.gravity = [0.0; 3];
     cloth
 }
 
-/// A pose at a point.
+/// Returns a pose at a point, without rotation.
 pub fn at(translation: [f32; 3]) -> Pose {
     Pose { translation, ..Pose::default() }
 }
@@ -25,7 +25,7 @@ pub fn floor() -> Collider {
     Shape::from(Plane { normal: [0.0, 1.0, 0.0], offset: 0.0 }).into()
 }
 
-/// A cone around a vertical axis with its tip, which is 2 mm wide, at a point \[m\].
+/// Creates a vertical cone with its tip, 2 mm wide, at a point \[m\].
 pub fn spike([x, y, z]: [f32; 3], height: f32, radius: f32) -> Collider {
     let sides = 12;
     let ring = |radius: f32, y: f32| {
@@ -47,7 +47,7 @@ pub fn spike([x, y, z]: [f32; 3], height: f32, radius: f32) -> Collider {
     Shape::TriangleMesh(mesh).into()
 }
 
-/// What of a shape can be crossed: its vertices and triangles.
+/// Vertices and triangles of a shape that can be crossed.
 fn surface(shape: &Shape) -> (Vec<[f32; 3]>, Vec<[u32; 3]>) {
     match shape {
         Shape::TriangleMesh(mesh) => (mesh.vertices.to_vec(), mesh.triangles.to_vec()),
@@ -56,24 +56,24 @@ fn surface(shape: &Shape) -> (Vec<[f32; 3]>, Vec<[u32; 3]>) {
     }
 }
 
-/// Cloths and colliders in contact of triangles, with a counter of what is crossed.
+/// Cloths and colliders in triangle contact, with a counter of crossings.
 #[derive(Debug)]
 pub struct CrossingScene {
-    /// The engine.
+    /// Engine of the scene.
     pub engine: CpuEngine,
-    /// Its cloths.
+    /// Cloths of the scene.
     pub ids: Vec<ClothId>,
-    /// Its shared colliders.
+    /// Shared colliders of the scene.
     pub colliders: Vec<ColliderId>,
-    /// Counts what is crossed.
+    /// Counter of crossings.
     pub counter: EntanglementCounter,
 }
 
 impl CrossingScene {
-    /// A scene of these cloths and colliders.
+    /// Creates a scene of these cloths and colliders.
     ///
     /// # Panics
-    /// If the engine refuses one of them.
+    /// Panics if the engine rejects one of them.
     pub fn new(cloths: &[Cloth], colliders: &[Collider]) -> Self {
         let mut engine = CpuEngine::default();
         let settings = ClothContactSolver {
@@ -88,6 +88,7 @@ impl CrossingScene {
             (positions.collect(), cloth.fabric.triangles.to_vec())
         });
         for (positions, own) in parts.chain(colliders.iter().map(|it| surface(&it.shape))) {
+            // Cloths and colliders share one list of vertices.
             let base = rest.len() as u32;
             rest.extend(positions);
             triangles.extend(own.iter().map(|corners| corners.map(|corner| base + corner)));
@@ -107,10 +108,10 @@ impl CrossingScene {
         }
     }
 
-    /// Edges through triangles, of cloths, boxes and meshes, counted exactly.
+    /// Number of edges that cross triangles of cloths, boxes and meshes, counted exactly.
     ///
     /// # Panics
-    /// If a cloth or collider has been removed.
+    /// Panics if a cloth or collider has been removed.
     pub fn crossings(&self) -> usize {
         let mut positions: Vec<[f32; 3]> = Vec::new();
         for &id in &self.ids {

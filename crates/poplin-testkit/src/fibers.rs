@@ -1,7 +1,8 @@
-//! Cloths, settings and measurements that compare methods to solve fibers.
+//! Cloths, settings and measurements for comparing fiber solvers.
 //!
-//! Three questions, each with its function: what one iteration does to stretch that has just occurred ([`FreeFall`]), how
-//! stretched a cloth hangs at rest ([`hang`]), and how stretched one is that swings and hits something ([`Swing`]).
+//! Three measurements: the effect of one iteration on new stretch ([`FreeFall`]), the stretch of a
+//! hanging cloth at rest ([`hang`]), and the stretch of a cloth that swings and hits an obstacle
+//! ([`Swing`]).
 
 use crate::nth_cloth;
 use poplin_host::Engine as _;
@@ -22,27 +23,27 @@ use poplin_measure::metrics::{Strain, max_speed, stretch_strain, stretch_strains
 /// Frames per second [1/s]; each is one step of [`FreeFall`].
 pub const FRAME_RATE: u32 = 60;
 
-/// Longer than any fiber here: fibers from border to border.
+/// Fiber length limit above every fiber here, for fibers from border to border \[edges\].
 pub const WHOLE: u32 = 1 << 12;
 
-/// Which phases are solved semi-implicitly; the others by Gauss-Seidel.
+/// Phases that are solved semi-implicitly; the others are solved by Gauss-Seidel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Mix {
-    /// None.
+    /// No phase.
     GaussSeidel,
-    /// Vertical ones, as Kim, "Character Clothing in PhysX-3", 2011, has it.
+    /// Vertical phases, as in Kim, "Character Clothing in PhysX-3", 2011.
     Vertical,
-    /// Vertical and horizontal ones: the default of PBD.
+    /// Vertical and horizontal phases: the default of PBD.
     Stretch,
-    /// All, shearing and bending too.
+    /// All phases, including shearing and bending.
     All,
 }
 
 impl Mix {
-    /// Every one.
+    /// All mixes.
     pub const ALL: [Self; 4] = [Self::GaussSeidel, Self::Vertical, Self::Stretch, Self::All];
 
-    /// For tables.
+    /// Name in tables.
     pub fn name(self) -> &'static str {
         match self {
             Self::GaussSeidel => "Gauss-Seidel",
@@ -52,7 +53,7 @@ impl Mix {
         }
     }
 
-    /// PBD of so many iterations per second [1/s], every phase fully stiff.
+    /// PBD with `frequency` iterations per second [1/s] and full stiffness in every phase.
     pub fn solver(self, frequency: u32) -> Solver {
         let mut phases = Phases::default();
         for kind in PhaseKind::ALL {
@@ -70,16 +71,17 @@ impl Mix {
     }
 }
 
-/// Where a hanging sheet is pinned.
+/// Pinned particles of a hanging sheet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pins {
-    /// All of the upper row.
+    /// All particles of the upper row.
     TopRow,
-    /// The two upper corners.
+    /// Both upper corners.
     Corners,
 }
 
-/// A chain of so many edges, 1 m long, that hangs from its first particle: one vertical fiber, from the pin down.
+/// Creates a chain of `edges` edges, 1 m long, that hangs from its first particle: one vertical
+/// fiber, from the pin down.
 pub fn hanging_chain(edges: u32) -> Cloth {
     let fabric = Fabric {
         particle_count: edges + 1,
@@ -95,11 +97,11 @@ pub fn hanging_chain(edges: u32) -> Cloth {
     Cloth::new(Arc::new(fabric), particles)
 }
 
-/// A square sheet of `side` x `side` particles, 1 m and 0.2 kg, that hangs in the plane z = 0 as long as it is at rest, without
-/// tethers; fibers of at most so many edges.
+/// Creates a square sheet of `side` x `side` particles, 1 m and 0.2 kg, that hangs at rest in the
+/// plane z = 0, without tethers and with fibers of at most `max_fiber_length` edges.
 ///
 /// # Panics
-/// If the grid does not cook; grids of at least 2 x 2 do.
+/// Panics if the grid does not cook; grids of at least 2 x 2 do.
 pub fn hanging_sheet(side: u32, pins: Pins, max_fiber_length: u32) -> Cloth {
     let mut mesh = Mesh::grid(side, side, 1.0, 1.0);
     mesh.positions.iter_mut().for_each(|[x, y, z]| (*x, *y, *z) = (*x - 0.5, -*z, 0.0));
@@ -116,7 +118,8 @@ pub fn hanging_sheet(side: u32, pins: Pins, max_fiber_length: u32) -> Cloth {
     cook(&mesh, &options).expect("a grid cooks").into_cloth()
 }
 
-/// A mesh that hangs from pinned vertices, without tethers, its fibers as long as the cooker makes them.
+/// Creates a cloth from a mesh that hangs from pinned vertices, without tethers and with fibers as
+/// long as possible.
 ///
 /// # Errors
 /// [`CookError`] if it does not cook.
@@ -130,15 +133,16 @@ pub fn hanging_mesh(mesh: &Mesh, pins: Vec<u32>) -> Result<Cloth, CookError> {
     Ok(cook(mesh, &options)?.into_cloth())
 }
 
-/// Sets a cloth to so many steps per second [1/s], in each of which a stiffness of 1 removes the whole error: an exponent of 1.
+/// Sets a cloth to `frequency` steps per second [1/s], in each of which a stiffness of 1 removes
+/// the whole error: an exponent of 1.
 fn with_frequency(mut cloth: Cloth, mix: Mix, frequency: u32) -> Cloth {
     cloth.config.solver = mix.solver(frequency);
     cloth.config.stiffness_frequency = frequency as f32;
     cloth
 }
 
-/// A cloth at rest that gravity has moved for one step of 1/60 s: every particle but the pinned ones has fallen by g h^2 =
-/// 2.7 mm. Then only fibers are solved, iteration by iteration.
+/// Cloth at rest after one step of 1/60 s under gravity: every particle except the pinned ones has
+/// fallen by g h^2 = 2.7 mm. From there, only fibers are solved, iteration by iteration.
 #[derive(Debug)]
 pub struct FreeFall {
     engine: ReferenceEngine,
@@ -146,10 +150,10 @@ pub struct FreeFall {
 }
 
 impl FreeFall {
-    /// Drops the cloth; it is as stretched then as it gets.
+    /// Drops the cloth, after which its stretch is largest.
     ///
     /// # Panics
-    /// If the cloth is not valid.
+    /// Panics if the cloth is not valid.
     pub fn new(cloth: &Cloth, mix: Mix) -> Self {
         let cloth = with_frequency(cloth.clone(), mix, FRAME_RATE);
         let fabric = cloth.fabric.clone();
@@ -166,7 +170,7 @@ impl FreeFall {
         self.run(StageMask::FIBERS);
     }
 
-    /// How long that takes; the state stays.
+    /// Time of one iteration; restores the state afterwards.
     pub fn time_iteration(&mut self) -> Duration {
         let (current, previous) = (
             self.engine.current(nth_cloth(0)).to_vec(),
@@ -181,12 +185,12 @@ impl FreeFall {
         time
     }
 
-    /// Strain of the stretch edges now.
+    /// Current strain of the stretch edges.
     pub fn strain(&self) -> Strain {
         stretch_strain(&self.fabric, self.engine.current(nth_cloth(0)))
     }
 
-    /// Strain after each of so many iterations, the first without any.
+    /// Strain after 0 to `iterations` iterations.
     pub fn residuals(mut self, iterations: usize) -> Vec<Strain> {
         let mut strains = vec![self.strain()];
         for _ in 0..iterations {
@@ -207,27 +211,30 @@ impl FreeFall {
     }
 }
 
-/// How a cloth hangs after some time.
+/// State of a cloth after hanging for some time.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Hanging {
     /// Strain of the stretch edges.
     pub strain: Strain,
-    /// How much deeper the lowest particle hangs below the highest than at the start, as a fraction of that.
+    /// Relative growth of the height from the lowest to the highest particle.
     pub elongation: f32,
-    /// Speed of the fastest particle \[m/s\]: whether it is at rest.
+    /// Speed of the fastest particle \[m/s\]: near 0 at rest.
     pub speed: f32,
 }
 
-/// Lets a cloth hang for 4 s, in `frequency` steps per second with so many iterations of the fibers in each; a tenth of the
-/// speed is lost in 1/60 s.
+/// Lets a cloth hang for 4 s with `frequency` steps per second and `passes` fiber iterations in
+/// each. Damping removes a tenth of the velocity in 1/60 s.
 ///
 /// # Panics
-/// If the cloth is not valid.
+/// Panics if the cloth is not valid.
 pub fn hang(cloth: &Cloth, mix: Mix, frequency: u32, passes: u32) -> Hanging {
     let mut cloth = with_frequency(cloth.clone(), mix, frequency);
+    // Repeated phases are several fiber iterations per step.
     cloth.phase_order = cloth.phase_order.repeat(passes as usize);
+    // (1 - damping)^(steps in 1/60 s) = 0.9
     cloth.config.damping = [1.0 - 0.9f32.powf(FRAME_RATE as f32 / frequency as f32); 3];
-    // A sheet in a plane would never leave it: waves of a millimetre, which stretch it by 1e-4.
+    // An exactly plane sheet would never leave its plane: add waves of a millimeter, which stretch
+    // it by 1e-4.
     cloth
         .particles
         .iter_mut()
@@ -255,51 +262,52 @@ pub fn hang(cloth: &Cloth, mix: Mix, frequency: u32, passes: u32) -> Hanging {
     }
 }
 
-/// A level sheet of 1 m and 0.2 kg, z up, x in -0.5..0.5, y in 0..1, z = 1, pinned at (+-0.5, 0, 1), that swings down onto a
-/// sphere of radius 0.25 m at (0, 0.5, 0.55) for 2 s at 60 frames per second. No damping, no friction, no air.
+/// Level sheet of 1 m and 0.2 kg, z up, x in -0.5..0.5, y in 0..1, z = 1, pinned at (+-0.5, 0, 1),
+/// that swings down onto a sphere of radius 0.25 m at (0, 0.5, 0.55) for 2 s at 60 frames per
+/// second. No damping, friction or air.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Swing {
     /// Particles along each side.
     pub side: u32,
-    /// Edges of the longest fiber, `None`: as the cooker chooses.
+    /// Fiber length limit \[edges\]; `None` leaves it to the cooker.
     pub max_fiber_length: Option<u32>,
-    /// Whether tethers help.
+    /// Tethers of the sheet.
     pub tethers: Tethers,
-    /// How fibers are solved.
+    /// Solver of the fibers.
     pub solver: SwingSolver,
-    /// Iterations of a frame.
+    /// Iterations per frame.
     pub iterations: u32,
 }
 
-/// How the fibers of a [`Swing`] are solved.
+/// Fiber solver of a [`Swing`].
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum SwingSolver {
     /// PBD at the default stiffness frequency.
     Pbd(Mix),
-    /// PBD where each iteration removes the whole error of an edge or fiber.
+    /// PBD with each iteration removing the whole error of an edge or fiber.
     PbdFully(Mix),
     /// XPBD without compliance.
     Xpbd,
 }
 
-/// The result of a [`Swing`].
+/// Result of a [`Swing`].
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Swung {
-    /// At the end.
+    /// Strain after the last frame.
     pub end: Strain,
-    /// Over all edges and frames of the second second.
+    /// Strain over all edges and frames of the second second.
     pub second: Strain,
-    /// 99th percentile of the worst frame.
+    /// Largest 99th percentile of a frame.
     pub worst_p99: f32,
-    /// Median over the frames: simulation only.
+    /// Median time of a frame, simulation only.
     pub frame_time: Duration,
 }
 
 impl Swing {
-    /// The cloth at the start.
+    /// Creates the cloth in its start state.
     ///
     /// # Panics
-    /// If the grid does not cook; grids of at least 2 x 2 do.
+    /// Panics if the grid does not cook; grids of at least 2 x 2 do.
     pub fn cloth(&self) -> Cloth {
         let mut mesh = Mesh::grid(self.side, self.side, 1.0, 1.0);
         mesh.positions.iter_mut().for_each(|[x, y, z]| (*x, *y, *z) = (*x - 0.5, *z, 1.0));
@@ -307,7 +315,7 @@ impl Swing {
             pins: vec![0, self.side - 1],
             max_fiber_length: self.max_fiber_length,
             tethers: self.tethers,
-            // Level cloth has no vertical; once it hangs this is.
+            // Level cloth has no vertical direction: use the one along which it will hang.
             gravity: [0.0, 1.0, 0.0],
             ..CookOptions::default()
         };
@@ -325,10 +333,10 @@ impl Swing {
         cloth
     }
 
-    /// Swings it.
+    /// Runs the simulation.
     ///
     /// # Panics
-    /// If the cloth is not valid.
+    /// Panics if the cloth is not valid.
     pub fn run(&self) -> Swung {
         let cloth = self.cloth();
         let fabric = cloth.fabric.clone();
@@ -341,6 +349,7 @@ impl Swing {
             engine.step(&Frame { dt: 1.0 / FRAME_RATE as f32 }).expect("the frame is valid");
             times.push(begin.elapsed());
             let strains = stretch_strains(&fabric, engine.current(nth_cloth(0)));
+            // The first second is the swing down; the second one counts.
             if frame >= FRAME_RATE {
                 pooled.extend_from_slice(&strains);
             }
@@ -352,7 +361,8 @@ impl Swing {
     }
 }
 
-/// Which of rungs of rising effort is the first that keeps its promise and goes on to do so on every rung after it.
+/// Index of the first of several settings of rising effort from which on all settings meet a
+/// criterion.
 pub fn first_lasting(
     is_kept: impl DoubleEndedIterator<Item = bool> + ExactSizeIterator,
 ) -> Option<usize> {
@@ -366,7 +376,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_lucky_rung_does_not_last() {
+    fn a_single_success_does_not_count_as_lasting() {
         let first = |rungs: &[bool]| first_lasting(rungs.iter().copied());
         assert_eq!(first(&[false, true, false, true, true]), Some(3));
         assert_eq!(first(&[true, true]), Some(0));
@@ -377,7 +387,7 @@ mod tests {
     #[test]
     fn gravity_moves_all_but_the_pin_by_one_step() {
         let fall = FreeFall::new(&hanging_chain(4), Mix::GaussSeidel);
-        // Only the uppermost of the edges of 0.25 m is longer, by g h^2.
+        // Only the uppermost edge of 0.25 m is longer, by g h^2.
         let stretch = 9.81 / 3600.0 / 0.25;
         let strain = fall.strain();
         assert!((strain.max / stretch - 1.0).abs() < 1e-4, "{strain:?}");

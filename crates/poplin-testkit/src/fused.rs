@@ -1,7 +1,9 @@
-//! Kernels as a real GPU may compile them: products that are added are not rounded.
+//! Kernels with fused multiply-adds, as a real GPU may compile them: products in sums stay
+//! unrounded.
 //!
-//! Software adapters are allowed to round the product of WGSL's `fma`, and do (llvmpipe and SwiftShader), so it is computed here
-//! with the product's error: Dekker, "A Floating-Point Technique for Extending the Available Precision", 1971, and Knuth's exact sum.
+//! Software adapters may round the product of WGSL's `fma`, and do (llvmpipe and SwiftShader). A
+//! fused multiply-add is therefore computed here from the product and its error: Dekker, "A
+//! Floating-Point Technique for Extending the Available Precision", 1971, and Knuth's exact sum.
 
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
@@ -10,10 +12,11 @@ use std::sync::LazyLock;
 use naga::{BinaryOperator, Expression, Function, Handle, Scalar, TypeInner};
 use poplin_shaders::{Composed, Kernel, compose, parse, validate};
 
-/// Every kernel of the engine with its multiply-adds fused, for [`EngineOptions::shader_texts`](poplin_gpu::EngineOptions).
+/// Every kernel of the engine with fused multiply-adds, for
+/// [`EngineOptions::shader_texts`](poplin_gpu::EngineOptions).
 ///
 /// # Panics
-/// If a kernel does not compose.
+/// Panics if a kernel does not compose.
 pub fn fused_texts() -> &'static HashMap<Kernel, String> {
     static TEXTS: LazyLock<HashMap<Kernel, String>> = LazyLock::new(|| {
         let kernels =
@@ -27,11 +30,12 @@ pub fn fused_texts() -> &'static HashMap<Kernel, String> {
     &TEXTS
 }
 
-/// The text with each `a * b + c` and `a * b - c` of floats, in either order, written as a call of `MULTIPLY_ADD`. Where both
-/// sides are products, the right one is fused. Products in a `let` of their own stay as they are.
+/// Rewrites each `a * b + c` and `a * b - c` of floats, in either order, as a call of
+/// `MULTIPLY_ADD`. If both sides are products, the right one is fused. Products in a `let` of their
+/// own stay as they are.
 ///
 /// # Panics
-/// If the text is not valid.
+/// Panics if the text is not valid.
 pub fn fuse(text: &str) -> String {
     let mut composed = Composed::default();
     text.clone_into(&mut composed.text);
@@ -45,7 +49,7 @@ pub fn fuse(text: &str) -> String {
         for (handle, _) in function.expressions.iter() {
             let type_of = |handle: Handle<Expression>| info[handle].ty.inner_with(&module.types);
             if let Some((span, fusion)) = Fusion::find(text, function, handle, &type_of) {
-                // The longest of those that begin together comes first.
+                // Of fusions with the same start, the longest comes first.
                 fusions.insert((span.start, usize::MAX - span.end), (span, fusion));
             }
         }
@@ -61,10 +65,11 @@ pub fn fuse(text: &str) -> String {
     fused
 }
 
-/// `a * b + c` rounded once, but for a last bit where the two errors are themselves rounded.
+/// WGSL function for `a * b + c` with one rounding, except for a last bit where the two errors are
+/// themselves rounded.
 ///
-/// A float is cut into halves of 12 bits, whose products are exact. The maximum changes no finite sum; it stands there because
-/// drivers replace (x + y) - x by y (Mesa does).
+/// Floats are split into halves of 12 bits, whose products are exact. The maximum changes no finite
+/// sum; it prevents drivers from replacing (x + y) - x by y (Mesa does).
 const MULTIPLY_ADD: &str = "
 fn multiply_add_NAME(a: TYPE, b: TYPE, c: TYPE) -> TYPE {
     let high_a = bitcast<TYPE>(bitcast<BITS>(a) & BITS(0xfffff000u));
@@ -81,20 +86,20 @@ fn multiply_add_NAME(a: TYPE, b: TYPE, c: TYPE) -> TYPE {
 }
 ";
 
-/// One multiply-add: where its parts are in the text.
+/// Multiply-add with the text ranges of its parts.
 struct Fusion {
     /// Name and text of the type.
     ty: (&'static str, &'static str),
     factors: [Range<usize>; 2],
     addend: Range<usize>,
-    /// What stands before the product and before the addend: nothing or a minus.
+    /// Signs before the product and before the addend: empty or a minus.
     signs: [&'static str; 2],
-    /// Of a compound assignment the addend is what it assigns to.
+    /// True for a compound assignment, whose addend is also its target.
     is_assignment: bool,
 }
 
 impl Fusion {
-    /// The multiply-add of an expression and its span in the text, if it is one.
+    /// Finds the multiply-add of an expression and its span in the text, if it is one.
     fn find<'a>(
         text: &str,
         function: &Function,
@@ -109,7 +114,7 @@ impl Fusion {
         };
         let ty = float_type(type_of(sum))?;
         let whole = function.expressions.get_span(sum).to_range()?;
-        // A name stands for the expression that it was bound to, which is elsewhere.
+        // A name refers to the expression that it was bound to, which is elsewhere in the text.
         let product_of = |side: Handle<Expression>| {
             let span = function.expressions.get_span(side).to_range()?;
             let is_product = match function.expressions[side] {
@@ -153,7 +158,7 @@ impl Fusion {
     }
 }
 
-/// A part of the text with the multiply-adds in it fused.
+/// Writes a part of the text with its multiply-adds fused.
 fn write(text: &str, part: Range<usize>, fusions: &[(Range<usize>, Fusion)]) -> String {
     let mut written = String::new();
     let mut done = part.start;
@@ -167,11 +172,11 @@ fn write(text: &str, part: Range<usize>, fusions: &[(Range<usize>, Fusion)]) -> 
     written + &text[done..part.end]
 }
 
-/// Name and text of each type of floats.
+/// Name and text of each float type.
 const TYPES: [(&str, &str); 4] =
     [("f32", "f32"), ("vec2", "vec2<f32>"), ("vec3", "vec3<f32>"), ("vec4", "vec4<f32>")];
 
-/// The entry of [`TYPES`] for a type, if it is one of floats.
+/// Entry of [`TYPES`] for a type, if it is a float type.
 fn float_type(ty: &TypeInner) -> Option<(&'static str, &'static str)> {
     match *ty {
         TypeInner::Scalar(Scalar::F32) => Some(TYPES[0]),
@@ -180,7 +185,7 @@ fn float_type(ty: &TypeInner) -> Option<(&'static str, &'static str)> {
     }
 }
 
-/// The factors of a product: what is left and right of its last `*` outside parentheses.
+/// Factors of a product: the text left and right of its last `*` outside parentheses.
 fn factors(text: &str, product: &Range<usize>) -> [Range<usize>; 2] {
     let mut depth = 0;
     let mut operator = product.start;
@@ -195,7 +200,7 @@ fn factors(text: &str, product: &Range<usize>) -> [Range<usize>; 2] {
     [product.start..operator, operator + 1..product.end]
 }
 
-/// The range with the parentheses around it.
+/// Range extended by the parentheses around it.
 fn with_parentheses(text: &str, range: &Range<usize>) -> Range<usize> {
     let mut outer = range.clone();
     loop {

@@ -1,8 +1,7 @@
-//! Blocks of Markdown that programs write: tables of README and guide between `generated` comments.
+//! Generated Markdown blocks: tables of README and guide between `generated` comments.
 //!
-//! A test computes the text of a block and calls [`assert_block`], which fails if the file says
-//! something else. Under `POPLIN_TABLES=write`, as `cargo xtask tables` sets it, the block is
-//! rewritten instead.
+//! A test computes the text of a block and calls [`assert_block`], which fails if the file differs.
+//! Under `POPLIN_TABLES=write`, as `cargo xtask tables` sets it, the block is rewritten instead.
 
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -12,7 +11,7 @@ use poplin_measure::table::Table;
 /// Environment variable that makes [`assert_block`] write: `POPLIN_TABLES=write`.
 pub const WRITE_VARIABLE: &str = "POPLIN_TABLES";
 
-/// Tests of one binary run at once, and a file has several blocks.
+/// Lock for files: tests of one binary run concurrently, and a file has several blocks.
 static FILES: Mutex<()> = Mutex::new(());
 
 /// Root of the repository.
@@ -20,11 +19,12 @@ pub fn root() -> PathBuf {
     PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
 }
 
-/// The block `name` of the Markdown file `path` (from the root of the repository) must be `text`.
+/// Asserts that the block `name` of the Markdown file `path` (relative to the repository root) is
+/// `text`.
 ///
 /// # Panics
-/// If it is not, with the first line that differs; if the file has no such block; if it cannot be
-/// read or, under `POPLIN_TABLES=write`, written.
+/// Panics with the first line that differs; if the file has no such block; if it cannot be read or,
+/// under `POPLIN_TABLES=write`, written.
 #[track_caller]
 pub fn assert_block(path: &str, name: &str, text: &str) {
     let _guard = FILES.lock();
@@ -43,10 +43,11 @@ pub fn assert_block(path: &str, name: &str, text: &str) {
     }
 }
 
-/// The file `path` (from the root of the repository) must be `text`, which programs write.
+/// Asserts that the generated file `path` (relative to the repository root) is `text`.
 ///
 /// # Panics
-/// If it is not, with the first line that differs; if, under `POPLIN_TABLES=write`, it cannot be written.
+/// Panics with the first line that differs, or if the file cannot be written under
+/// `POPLIN_TABLES=write`.
 #[track_caller]
 pub fn assert_file(path: &str, text: &str) {
     let file = root().join(path);
@@ -69,12 +70,12 @@ pub fn block_names(page: &str) -> Vec<&str> {
         .collect()
 }
 
-/// What a block holds, without blank lines around it; `None` if the page has no such block.
+/// Content of a block without surrounding blank lines; `None` if the page has no such block.
 pub fn block<'a>(page: &'a str, name: &str) -> Option<&'a str> {
     Some(page[block_range(page, name)?].trim())
 }
 
-/// A Markdown table, see [`Table::markdown`]. Every row has as many cells as the head.
+/// Formats a Markdown table, see [`Table::markdown`]. Every row has as many cells as the head.
 pub fn markdown_table<T: AsRef<str>>(head: &[T], rows: &[Vec<String>]) -> String {
     let head = head.iter().map(|name| name.as_ref().to_owned()).collect();
     Table { head, rows: rows.to_vec() }.markdown()
@@ -125,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn a_drift_is_shown_by_its_first_line() {
+    fn first_differing_line_is_shown() {
         let text = first_difference("a\nb", "a\nc");
         assert!(text.contains("is:        b") && text.contains("should be: c"), "{text}");
         assert!(first_difference("a", "a\nc").contains("(nothing)"));

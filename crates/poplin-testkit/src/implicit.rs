@@ -1,6 +1,6 @@
-//! Cloths of the implicit solver whose outcome is known, and its energies in `f64`.
+//! Cloths with known solutions for the implicit solver, and its energies in `f64`.
 //!
-//! `tests/implicit.rs` holds some of them, the example `implicit_validation` prints all.
+//! `tests/implicit.rs` checks some of them; the example `implicit_validation` prints all.
 
 use std::sync::Arc;
 
@@ -19,16 +19,16 @@ use crate::beams::{G, GREENHILL, SIGMA, bowed, damping, edge_on_end, strip};
 use crate::nth_cloth;
 use crate::rng::Rng;
 
-/// Frames of a second in all measurements that state none.
+/// Frame rate of all measurements without one of their own [1/s].
 const FRAME_RATE: f64 = 60.0;
 
-/// A grid in the plane of x and z, cooked for the implicit solver.
+/// Creates a grid in the x-z plane, cooked for the implicit solver.
 pub fn sheet(columns: u32, rows: u32, width: f32, depth: f32, pins: Vec<u32>) -> Cloth {
     let options = CookOptions {
         density: SIGMA as f32,
         pins,
         tethers: Tethers::None,
-        // Two-ring edges take part with springs alone.
+        // Two-ring edges only act with the spring bending model.
         bending: true,
         bends: true,
         ..CookOptions::default()
@@ -36,20 +36,20 @@ pub fn sheet(columns: u32, rows: u32, width: f32, depth: f32, pins: Vec<u32>) ->
     cook(&Mesh::grid(columns, rows, width, depth), &options).expect("a grid cooks").into_cloth()
 }
 
-/// A cloth that the implicit solver solves.
+/// Returns the cloth with the implicit solver.
 pub fn solved(mut cloth: Cloth, implicit: Implicit) -> Cloth {
     cloth.config.solver = implicit.into();
     cloth
 }
 
-/// The only cloth of a simulation on the CPU.
+/// Creates a simulation of one cloth on the CPU.
 pub fn simulation(cloth: Cloth) -> Simulation {
     let mut simulation = Simulation::new(Backend::Cpu).expect("there is a CPU");
     simulation.add(cloth).expect("the cloth is valid");
     simulation
 }
 
-/// A cloth after some frames.
+/// State of a cloth after a number of frames.
 pub fn simulate(cloth: Cloth, frames: u32, dt: f64) -> State {
     let mut simulation = simulation(cloth);
     for _ in 0..frames {
@@ -58,7 +58,7 @@ pub fn simulate(cloth: Cloth, frames: u32, dt: f64) -> State {
     simulation.state().expect("the state is there")
 }
 
-/// What the solver of the only cloth reports.
+/// Solver report of the only cloth.
 pub fn report(state: &State) -> ImplicitReport {
     state.implicit_report(nth_cloth(0))
 }
@@ -68,12 +68,12 @@ pub fn positions(state: &State) -> Vec<[f64; 3]> {
     state.current(nth_cloth(0)).iter().map(|p| p.position.map(f64::from)).collect()
 }
 
-/// Something measured, and how the steps were solved that led there.
+/// Measured value with the solver report of the steps that led to it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Measured {
-    /// The value.
+    /// Measured value.
     pub value: f64,
-    /// What the solver reports.
+    /// Solver report.
     pub report: ImplicitReport,
 }
 
@@ -82,7 +82,7 @@ impl Measured {
         Self { value, report: report(state) }
     }
 
-    /// Steps that were taken unsolved, over all.
+    /// Fraction of steps that were taken without convergence.
     pub fn unsolved(&self) -> f64 {
         f64::from(self.report.unconverged) / f64::from(self.report.steps.max(1))
     }
@@ -104,10 +104,10 @@ pub fn hung_settings(stretch: StretchModel, substeps: u32) -> Implicit {
     }
 }
 
-/// A strip of 1 m and 41 rows that has hung by its upper end for 3 s.
+/// State of a strip of 1 m and 41 rows that has hung by its upper end for 3 s.
 pub fn hung(implicit: Implicit, columns: u32, width: f32) -> State {
     let mut cloth = sheet(columns, 41, width, 1.0, (0..columns).collect());
-    // Hung up: z becomes down.
+    // Rotate the sheet so that z points down.
     for particle in &mut cloth.particles {
         let [x, y, z] = particle.position;
         particle.position = [x, -z, y];
@@ -116,24 +116,25 @@ pub fn hung(implicit: Implicit, columns: u32, width: f32) -> State {
     simulate(solved(cloth, implicit), 180, 1.0 / FRAME_RATE)
 }
 
-/// What a strip of 5 columns and 0.1 m gains in length as it hangs \[m\].
+/// Elongation of a hanging strip of 5 columns and 0.1 m \[m\].
 pub fn elongation(implicit: Implicit) -> Measured {
     let state = hung(implicit, 5, 0.1);
     let lowest = positions(&state).iter().map(|p| p[1]).fold(f64::MAX, f64::min);
     Measured::new(&state, -1.0 - lowest)
 }
 
-/// The width at half height of a strip of 9 columns and 0.2 m that hangs, over its width at rest.
+/// Width at half height of a hanging strip of 9 columns and 0.2 m, relative to its rest width.
 pub fn width_ratio(implicit: Implicit) -> Measured {
     let state = hung(implicit, 9, 0.2);
     let row: Vec<_> = positions(&state)[9 * 20..9 * 21].iter().map(|p| p[0]).collect();
     Measured::new(&state, (row[8] - row[0]) / 0.2)
 }
 
-/// The force along x that holds the far edge of a square of 1 m sheared by 0.1, in N: what moves that edge in a step of 1/600 s.
+/// Force along x that holds the far edge of a square of 1 m sheared by 0.1 \[N\], from the motion
+/// of that edge in a step of 1/600 s.
 ///
-/// Its five particles are so heavy that they move by a few tenths of a millimetre; from two masses it follows what they would
-/// be moved by at no displacement at all.
+/// The five particles of that edge are heavy enough to move only by a few tenths of a millimeter.
+/// Extrapolating from two masses removes the error of this displacement.
 pub fn shear_force(implicit: Implicit) -> f64 {
     let h = 1.0 / 600.0f32;
     let force = |inverse_mass: f32| {
@@ -152,10 +153,12 @@ pub fn shear_force(implicit: Implicit) -> f64 {
         let moved = after[5..].iter().zip(before).map(|(x, before)| f64::from(before) - x[0]);
         moved.sum::<f64>() / (f64::from(h).powi(2) * f64::from(inverse_mass))
     };
+    // Richardson extrapolation: the error is linear in the inverse mass.
     2.0 * force(15.0) - force(30.0)
 }
 
-/// The force along x of springs of K 1000 and G 300 N/m in cells of 0.25 m by 1 m that are sheared by `gamma`.
+/// Force along x of springs with K = 1000 N/m and G = 300 N/m in cells of 0.25 m by 1 m sheared by
+/// `gamma` \[N\].
 pub fn sheared_springs(gamma: f64) -> f64 {
     let (width, height) = (0.25f64, 1.0f64);
     let energy = |gamma: f64| {
@@ -166,12 +169,13 @@ pub fn sheared_springs(gamma: f64) -> f64 {
         4.0 * (of_cell + spring(1000.0 * width / height, 0.0, height))
     };
     let step = 1e-5;
+    // Central difference: force = dE/dgamma for a height of 1 m.
     (energy(gamma + step) - energy(gamma - step)) / (2.0 * step)
 }
 
 // ---- bending ----
 
-/// A beam of 1 m of the load `w L^3 / B` whose threads hardly yield.
+/// Settings of a beam of 1 m with the load `w L^3 / B` and nearly inextensible threads.
 pub fn beam(load: f64, substeps: u32, bend: BendModel) -> Implicit {
     Implicit {
         substeps,
@@ -185,7 +189,8 @@ pub fn beam(load: f64, substeps: u32, bend: BendModel) -> Implicit {
     }
 }
 
-/// Drop over length of a strip of `segments` segments clamped level, after so many frames; as in `tests/xpbd.rs`.
+/// Relative drop of the tip of a strip of `segments` segments clamped level, after `frames` frames;
+/// as in `tests/xpbd.rs`.
 pub fn cantilever(segments: u32, implicit: Implicit, frames: u32) -> Measured {
     let edge = 1.0 / (f64::from(segments) + 0.5);
     let mut cloth = strip(segments + 1, edge, |along, side| [along - edge - 0.5, 0.0, side], 2);
@@ -196,17 +201,19 @@ pub fn cantilever(segments: u32, implicit: Implicit, frames: u32) -> Measured {
     Measured::new(&state, drop)
 }
 
-/// How far the top of a cloth on end is out of line after some frames, over how far it was.
+/// Deviation of the top of an upright cloth from the vertical after `frames` frames, relative to
+/// the initial one.
 pub fn bow(cloth: Cloth, segments: u32, solver: Solver, frames: u32) -> Measured {
     let state = simulate(column(cloth, solver), frames, 1.0 / FRAME_RATE);
     Measured::new(&state, bow_of(&state, segments))
 }
 
-/// Times [`bowed`] that a cloth on end is out of line at first: 1 cm. With less, what bends it at 1 % more than the load of theory
-/// is less than 1e-4 of its weight, which is the finest tolerance.
+/// Scale of [`bowed`] for the initial deviation of upright cloths: 1 cm. With less, the bending
+/// force at 1 % above the theoretical load is below 1e-4 of the weight, which is the finest
+/// tolerance.
 const BOW: f32 = 10.0;
 
-/// A cloth on end that is straight at rest, by this solver.
+/// Returns an upright cloth that is straight at rest, with this solver.
 pub fn column(mut cloth: Cloth, solver: Solver) -> Cloth {
     Arc::make_mut(&mut cloth.fabric).bends.iter_mut().for_each(|bend| bend.rest_angle = 0.0);
     cloth.particles.iter_mut().for_each(|particle| particle.position[0] *= BOW);
@@ -220,11 +227,12 @@ fn bow_of(state: &State, segments: u32) -> f64 {
     (top / (f64::from(BOW) * bowed(1.0 + edge, edge))).abs()
 }
 
-/// The load `w L^3 / B` above which a cloth on end buckles, over that of theory, by bisection to 0.005; `None` if it
-/// buckles under a fortieth of it, as it does where the steps of XPBD are too long.
+/// Critical load `w L^3 / B` of an upright cloth relative to theory, by bisection to 0.005; `None`
+/// if it buckles below a fortieth of the theoretical load, as with XPBD at steps that are too long.
 ///
-/// It buckles if its top is 0.3 m out of line within 20 s, or a quarter farther after 20 s than after 10: at 1 % more than the load
-/// of theory it grows fourfold in that time. One that leans, because something pushes it sideways, does not grow.
+/// A cloth counts as buckled if its top is 0.3 m off within 20 s, or a quarter farther after 20 s
+/// than after 10 s: at 1 % above the theoretical load the deviation grows fourfold in that time. A
+/// cloth that only leans, because a force pushes it sideways, does not grow.
 pub fn critical_load(cloth: &Cloth, segments: u32, solver: impl Fn(f64) -> Solver) -> Option<f64> {
     let buckles = |part: f64| {
         let mut simulation = simulation(column(cloth.clone(), solver(part * GREENHILL)));
@@ -245,6 +253,7 @@ pub fn critical_load(cloth: &Cloth, segments: u32, solver: impl Fn(f64) -> Solve
     let (mut holds, mut falls) = (0.02, 1.3);
     while falls - holds > 0.01 {
         let middle = 0.5 * (holds + falls);
+        // Bisection.
         *(if buckles(middle) { &mut falls } else { &mut holds }) = middle;
     }
     (falls > 0.03).then_some(0.5 * (holds + falls))
@@ -252,7 +261,7 @@ pub fn critical_load(cloth: &Cloth, segments: u32, solver: impl Fn(f64) -> Solve
 
 // ---- momentum and energy ----
 
-/// A free square of 8 x 8 particles and 0.5 m with random velocities, without gravity.
+/// Creates a free square of 8 x 8 particles and 0.5 m with random velocities, without gravity.
 pub fn thrown(speed: f32, implicit: Implicit) -> Cloth {
     let mut cloth = sheet(8, 8, 0.5, 0.5, Vec::new());
     let mut rng = Rng::new(5);
@@ -266,7 +275,8 @@ pub fn thrown(speed: f32, implicit: Implicit) -> Cloth {
     solved(cloth, implicit)
 }
 
-/// The angular momentum of a square that rotates once a second after one second, over that at the start.
+/// Angular momentum of a square that rotates once per second after one second, relative to the
+/// start.
 pub fn spin_left(implicit: Implicit) -> Measured {
     let omega = std::f64::consts::TAU;
     let h = 1.0 / FRAME_RATE / f64::from(implicit.substeps);
@@ -287,6 +297,7 @@ pub fn spin_left(implicit: Implicit) -> Measured {
             .map(|(now, before)| {
                 let [[x, _, z], [a, _, b]] =
                     [now, before].map(|particle| particle.position.map(f64::from));
+                // y component of m x0 x x1
                 (a * z - b * x) / f64::from(now.inverse_mass)
             })
             .sum()
@@ -295,8 +306,10 @@ pub fn spin_left(implicit: Implicit) -> Measured {
     Measured::new(&end, spin(&end) / spin(&start))
 }
 
-/// One free row below a pinned one, drawn out by `drawn` m: it swings on its threads with `omega` as a whole.
+/// Creates a free row below a pinned one, displaced by `drawn` m: it oscillates on its threads with
+/// the angular frequency `omega`.
 fn oscillator(omega: f64, drawn: f32, substeps: u32) -> Cloth {
+    // k = m omega^2
     let stiffness = SIGMA * 0.25 / 2.0 * omega.powi(2);
     let implicit = Implicit {
         substeps,
@@ -315,7 +328,7 @@ fn oscillator(omega: f64, drawn: f32, substeps: u32) -> Cloth {
     solved(cloth, implicit)
 }
 
-/// The part of its energy that a mode of `omega h = reach` keeps in a step.
+/// Fraction of the energy that a mode with `omega h = reach` keeps per step.
 pub fn energy_kept(reach: f64) -> f64 {
     let h = 1.0 / FRAME_RATE;
     let omega = reach / h;
@@ -326,12 +339,15 @@ pub fn energy_kept(reach: f64) -> f64 {
         let state = simulation.state().expect("the state is there");
         let [now, before] = [state.current(nth_cloth(0))[2], state.previous(nth_cloth(0))[2]]
             .map(|particle| f64::from(particle.position[2]) - 0.5);
+        // Twice the energy per mass: v^2 + omega^2 x^2
         energies.push(((now - before) / h).powi(2) + (omega * now).powi(2));
     }
+    // Geometric mean over three steps.
     (energies[3] / energies[0]).powf(1.0 / 3.0)
 }
 
-/// The error of half a swing by 0.1 m in one frame of so many steps, in 0.1 m.
+/// Error of half an oscillation with 0.1 m amplitude in one frame of `substeps` steps, relative to
+/// the amplitude.
 pub fn swing_error(substeps: u32) -> f64 {
     let (omega, drawn) = (10.0, 0.1f32);
     let state = simulate(oscillator(omega, drawn, substeps), 1, std::f64::consts::PI / omega);
@@ -341,7 +357,7 @@ pub fn swing_error(substeps: u32) -> f64 {
 
 // ---- in f64 ----
 
-/// The energies that the implicit solver minimises, in `f64`.
+/// Energies that the implicit solver minimizes, in `f64`.
 pub fn implicit_oracle(cloth: &Cloth, implicit: &Implicit) -> ImplicitCloth {
     let fabric = &cloth.fabric;
     let [warp, weft] = implicit.stretch_stiffness.map(f64::from);
@@ -352,7 +368,7 @@ pub fn implicit_oracle(cloth: &Cloth, implicit: &Implicit) -> ImplicitCloth {
         let spring = |(edge, [a, b]): (usize, [u32; 2])| {
             let rest_length = f64::from(fabric.rest_lengths[edge]);
             let share = f64::from(fabric.edge_breadths[edge]) / rest_length;
-            // Alike with hinges at 0.5 rad: k = 16 B b/(a^3 t^2), a = L/2.
+            // Same stiffness as hinges at 0.5 rad: k = 16 B b/(a^3 t^2), a = L/2.
             let stiffness = match kinds[edge] {
                 PhaseKind::Vertical => warp * share,
                 PhaseKind::Horizontal => weft * share,
@@ -421,7 +437,8 @@ pub fn implicit_oracle(cloth: &Cloth, implicit: &Implicit) -> ImplicitCloth {
     }
 }
 
-/// Kinetic energy of the only cloth, whose last step took `h` s, and that of its elements \[J\].
+/// Kinetic energy of the only cloth, whose last step took `h` s, and potential energy of its
+/// elements \[J\].
 pub fn energies(oracle: &ImplicitCloth, state: &State, h: f64) -> [f64; 2] {
     let pairs = state.current(nth_cloth(0)).iter().zip(state.previous(nth_cloth(0)));
     let kinetic = pairs.filter(|(now, _)| now.inverse_mass > 0.0).map(|(now, before)| {

@@ -1,4 +1,4 @@
-//! What the stages are compared on, wherever they run.
+//! Inputs on which stages are compared, on every backend.
 
 use poplin_host::LiveCloth;
 use poplin_layout::Stage;
@@ -35,7 +35,7 @@ pub fn cloths() -> Vec<(String, Cloth)> {
     cloths
 }
 
-/// Particles that move by up to 3.5 cm, of which the limit leaves 1 cm.
+/// Particles that move by up to 3.5 cm, where the speed limit allows 1 cm.
 pub fn fast_particles() -> Vec<(String, Cloth)> {
     let mut rng = Rng::new(15);
     let particles = (0..66).map(|_| rng.point(-1.0, 1.0)).map(|[x, y, z]| [x, y, z, 1.0]).collect();
@@ -50,7 +50,8 @@ pub fn fast_particles() -> Vec<(String, Cloth)> {
     vec![("fast".to_owned(), cloth)]
 }
 
-/// What a stage is compared on; a stage that does nothing to these is not compared (`tests/mirror.rs` looks for such).
+/// Inputs for the comparison of one stage; stages that change nothing on these inputs are not
+/// compared (`tests/mirror.rs` checks for them).
 pub fn inputs_of(stage: Stage) -> Vec<(String, Cloth)> {
     match stage {
         Stage::LimitSpeed => {
@@ -65,24 +66,27 @@ pub fn inputs_of(stage: Stage) -> Vec<(String, Cloth)> {
     }
 }
 
-/// Cloths by the implicit solver that [`equip`] puts among shapes of all kinds; those of [`cloths`] have none.
+/// Cloths with the implicit solver for [`equip`] with colliders of all kinds; those of [`cloths`]
+/// have none.
 pub fn implicit_cloths_among_shapes() -> Vec<(String, Cloth)> {
     let cloth = |seed| random_implicit_cloth(seed, 24 + 4 * seed as u32);
     (0..12).map(|seed| (format!("implicit among shapes {seed}"), cloth(seed))).collect()
 }
 
-/// Sets every kind of input of a cloth; a few particles are lighter than the user said, as a stage of the last frame leaves them.
+/// Sets every kind of input of a cloth. A few particles get less than their rest inverse mass, as
+/// stages of the last frame may leave it.
 ///
 /// # Panics
-/// If the cloth rejects an input, which would be a fault of this function.
+/// Panics if the cloth rejects an input, which would be a bug of this function.
 pub fn equip_with_masses(host: &mut LiveCloth) {
     equip_with_masses_by_seed(host, host.cloth().particle_count() as u64);
 }
 
-/// As [`equip_with_masses`], with inputs of a seed; those of seeds that differ by a multiple of 15 are of one kind.
+/// Variant of [`equip_with_masses`] with inputs from a seed; seeds that differ by a multiple of 15
+/// have the same kinds of inputs.
 ///
 /// # Panics
-/// As [`equip_with_masses`].
+/// Panics like [`equip_with_masses`].
 pub fn equip_with_masses_by_seed(host: &mut LiveCloth, seed: u64) {
     let particles = host.cloth().particles.clone();
     equip(host, seed);

@@ -1,4 +1,4 @@
-//! Test tools of poplin: adapters, comparators, seeded scenes. Nothing here is shipped.
+//! Test tools of poplin: adapters, comparators, seeded scenes. Not part of any release.
 
 pub mod adapter;
 pub mod beams;

@@ -1,16 +1,16 @@
-//! A small seeded generator for tests, the same on every platform.
+//! Small seeded random number generator for tests, identical on every platform.
 
 /// SplitMix64 (Steele, Lea, Flood, 2014).
 #[derive(Debug, Clone)]
 pub struct Rng(u64);
 
 impl Rng {
-    /// A generator for a seed.
+    /// Creates a generator from a seed.
     pub fn new(seed: u64) -> Self {
         Self(seed)
     }
 
-    /// The next 64 bits.
+    /// Next 64 random bits.
     pub fn next_u64(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut z = self.0;
@@ -19,17 +19,17 @@ impl Rng {
         z ^ (z >> 31)
     }
 
-    /// A number in `low..high`.
+    /// Uniform number in `low..high`.
     pub fn range(&mut self, low: f32, high: f32) -> f32 {
         low + (high - low) * ((self.next_u64() >> 40) as f32 / (1u64 << 24) as f32)
     }
 
-    /// An index below `count` (0 for an empty range).
+    /// Random index below `count` (0 for an empty range).
     pub fn index(&mut self, count: usize) -> usize {
         if count == 0 { 0 } else { (self.next_u64() % count as u64) as usize }
     }
 
-    /// A point in the cube `low..high`.
+    /// Uniform point in the cube `low..high`.
     pub fn point(&mut self, low: f32, high: f32) -> [f32; 3] {
         std::array::from_fn(|_| self.range(low, high))
     }

@@ -1,14 +1,16 @@
-//! Skipped tests are counted: a test that did not run must not look like one that passed.
+//! Records skipped tests: a test that did not run must not look like a passed one.
 
 use std::io::Write;
 
-/// Environment variable with the file to which skipped tests are written; `cargo xtask test` sets it and adds it up.
+/// Environment variable with the file that collects skipped tests; `cargo xtask test` sets it and
+/// sums it up.
 pub const LEDGER: &str = "POPLIN_SKIP_LEDGER";
 
-/// Counts the running test as skipped: appends `binary::test`, a tab and the reason as a line to the ledger, where there is one.
+/// Counts the running test as skipped: appends `binary::test`, a tab and the reason as a line to
+/// the ledger, if there is one.
 ///
 /// # Panics
-/// If the ledger cannot be written.
+/// Panics if the ledger cannot be written.
 #[expect(clippy::print_stderr, reason = "a skipped test must not look like a passed one")]
 pub fn skip(reason: &str) {
     eprintln!("SKIPPED: {reason}");
@@ -19,7 +21,7 @@ pub fn skip(reason: &str) {
     written.unwrap_or_else(|error| panic!("{}: {error}", path.display()));
 }
 
-/// Whether `POPLIN_GPU=off` leaves the GPU out; the running test counts as skipped then.
+/// Tests whether `POPLIN_GPU=off` disables GPU tests; if so, counts the running test as skipped.
 pub fn is_gpu_off() -> bool {
     let is_off = std::env::var("POPLIN_GPU").is_ok_and(|value| value == "off");
     if is_off {
@@ -28,12 +30,13 @@ pub fn is_gpu_off() -> bool {
     is_off
 }
 
-/// Tests whether this is the nightly run (`cargo xtask nightly`), in which tests take their long forms: more seeds, longer scenes.
+/// Tests whether this is the nightly run (`cargo xtask nightly`), in which tests take their long
+/// forms: more seeds, longer scenes.
 pub fn is_nightly() -> bool {
     std::env::var_os("POPLIN_NIGHTLY").is_some()
 }
 
-/// `binary::test`; libtest names the thread of a test after it.
+/// Name of the running test, `binary::test`; libtest names the thread of a test after it.
 fn running_test() -> String {
     let program = std::env::current_exe().unwrap_or_default();
     let stem = program.file_stem().unwrap_or_default().to_string_lossy().into_owned();

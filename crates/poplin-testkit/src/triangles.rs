@@ -1,49 +1,50 @@
-//! Simplices and surfaces for tests of contact of triangles, of every degenerate kind.
+//! Simplices and surfaces for tests of triangle contact, with every kind of degeneracy.
 
 use glam::{Quat, Vec3};
 use poplin_reference::triangle_contact::Surface;
 
 use crate::rng::Rng;
 
-/// `10^exponent` for a random exponent.
+/// Random power of ten, `10^exponent` with the exponent in `low..high`.
 pub fn power(rng: &mut Rng, low: f32, high: f32) -> f32 {
     10.0_f32.powf(rng.range(low, high))
 }
 
-/// A point in a cube around the origin of twice this size.
+/// Random point in `-size..size`.
 pub fn point(rng: &mut Rng, size: f32) -> Vec3 {
     rng.point(-size, size).into()
 }
 
-/// A point near the origin, smaller than `size` by up to so many powers of ten.
+/// Random point near the origin, smaller than `size` by a factor of `10^least` to `0.1`.
 pub fn speck(rng: &mut Rng, size: f32, least: f32) -> Vec3 {
     let size = size * power(rng, least, -1.0);
     point(rng, size)
 }
 
-/// A direction.
+/// Random direction.
 pub fn direction(rng: &mut Rng) -> Vec3 {
     point(rng, 1.0).try_normalize().unwrap_or(Vec3::X)
 }
 
-/// A rotation.
+/// Random rotation.
 pub fn rotation(rng: &mut Rng) -> Quat {
     Quat::from_axis_angle(direction(rng), rng.range(0.0, std::f32::consts::TAU))
 }
 
-/// Moves corners as one, up to 100 m from the origin.
+/// Moves all corners by one offset, up to 100 m from the origin.
 pub fn far<const N: usize>(rng: &mut Rng, corners: [Vec3; N]) -> [Vec3; N] {
     let distance = [0.0, 1.0, 100.0][rng.index(3)];
     let offset = point(rng, distance);
     corners.map(|corner| corner + offset)
 }
 
-/// A point and a triangle, of every degenerate kind.
+/// Random point and triangle, with every kind of degeneracy.
 pub fn random_vertex_face(rng: &mut Rng) -> [Vec3; 4] {
     let size = power(rng, -3.0, 0.5);
     let [p, a, b, mut c] = [(); 4].map(|()| point(rng, size));
     let mut b = b;
     match rng.index(8) {
+        // Collinear, coincident and nearly degenerate corners.
         0 => c = a + (b - a) * rng.range(-2.0, 2.0),
         1 => b = a,
         2 => (b, c) = (a, a),
@@ -52,6 +53,7 @@ pub fn random_vertex_face(rng: &mut Rng) -> [Vec3; 4] {
         _ => {}
     }
     let in_plane = a + (b - a) * rng.range(-1.0, 2.0) + (c - a) * rng.range(-1.0, 2.0);
+    // At a corner, on a side, in the plane, or close to it.
     let p = match rng.index(6) {
         0 => [a, b, c][rng.index(3)],
         1 => a + (b - a) * rng.range(-0.5, 1.5),
@@ -62,12 +64,13 @@ pub fn random_vertex_face(rng: &mut Rng) -> [Vec3; 4] {
     far(rng, [p, a, b, c])
 }
 
-/// Two edges, of every degenerate kind.
+/// Random pair of edges, with every kind of degeneracy.
 pub fn random_edge_edge(rng: &mut Rng) -> [Vec3; 4] {
     let size = power(rng, -3.0, 0.5);
     let [mut a, mut b, mut c, mut d] = [(); 4].map(|()| point(rng, size));
     let along = b - a;
     match rng.index(10) {
+        // Parallel, collinear, coincident, nearly degenerate and crossing edges.
         0 => d = c + along * rng.range(-2.0, 2.0),
         1 => d = c + along * rng.range(-2.0, 2.0) + speck(rng, size, -6.0),
         2 => (c, d) = (a + along * rng.range(-3.0, 3.0), a + along * rng.range(-3.0, 3.0)),
@@ -84,7 +87,8 @@ pub fn random_edge_edge(rng: &mut Rng) -> [Vec3; 4] {
     far(rng, [a, b, c, d])
 }
 
-/// A sheet of `columns` by `rows` vertices around the origin, waved and rough, the edges of which are some `edge` long \[m\].
+/// Random sheet of `columns` by `rows` vertices around the origin, wavy and rough, with edges of
+/// about `edge` \[m\].
 pub fn random_sheet(rng: &mut Rng, columns: usize, rows: usize, edge: f32) -> Surface {
     let (wave, rough) = (edge * rng.range(0.0, 0.5), rng.range(0.0, 0.3));
     let mut rest = Vec::new();
@@ -109,7 +113,7 @@ pub fn random_sheet(rng: &mut Rng, columns: usize, rows: usize, edge: f32) -> Su
     Surface::of_triangles(rest, &triangles)
 }
 
-/// Triangles without a common vertex.
+/// Random triangles without common vertices.
 pub fn random_triangles(rng: &mut Rng, count: usize, size: f32) -> Surface {
     let mut rest = Vec::new();
     for _ in 0..count {

@@ -1,4 +1,5 @@
-//! `poplin_reference::colliders`: contacts of the particles in all lanes with some shapes, and what follows from them.
+//! Wide form of `poplin_reference::colliders`: accumulates the collider contacts of one particle
+//! per lane and resolves them.
 
 use fearless_simd::prelude::*;
 
@@ -6,7 +7,7 @@ use super::particles::Particles;
 use crate::lanes::{Lanes, max, min};
 use crate::vector::Vec3;
 
-/// Contacts of a particle in each lane with some shapes in one stage.
+/// Accumulated collider contacts of one particle per lane in one stage.
 pub(super) struct Contacts<S: Simd, V: Lanes<S>> {
     pub(super) push: Vec3<S, V>,
     count: V,
@@ -16,14 +17,15 @@ pub(super) struct Contacts<S: Simd, V: Lanes<S>> {
 }
 
 impl<S: Simd, V: Lanes<S>> Contacts<S, V> {
-    /// None.
+    /// Returns no contacts.
     #[inline(always)]
     pub(super) fn new(simd: S) -> Self {
         let (zero, nothing) = (V::splat(simd, 0.0), Vec3::splat(simd, [0.0; 3]));
         Self { push: nothing, count: zero, travel: nothing, approach: zero, friction_factor: zero }
     }
 
-    /// Adds the exit from a shape, which moved by `travel`, where the mask is set.
+    /// Adds the displacement `exit` out of a collider that moved by `travel`, where the mask is
+    /// set.
     #[inline(always)]
     pub(super) fn add(
         &mut self,
@@ -40,34 +42,36 @@ impl<S: Simd, V: Lanes<S>> Contacts<S, V> {
         self.friction_factor = mask.select(largest, self.friction_factor);
     }
 
-    /// Adds what a plane advanced towards the particle, where the mask is set.
+    /// Adds the advance of a plane towards the particle, where the mask is set.
     #[inline(always)]
     pub(super) fn add_approach(&mut self, mask: V::Mask, approach: V) {
         self.approach = mask.select(self.approach + approach, self.approach);
     }
 
-    /// Where a push may be longer than one iteration makes it.
+    /// Mask of the particles whose mean push exceeds the limit per iteration.
     #[inline(always)]
     pub(super) fn is_deep(&self, limit: V) -> V::Mask {
         let push = self.push.div(self.count);
         (limit * limit).simd_lt(push.dot(push))
     }
 
-    /// Which fraction of a push is made in this iteration, and which leaves no velocity behind.
+    /// Fractions of the mean push: applied in this iteration, and applied without changing
+    /// velocity.
     #[inline(always)]
     fn push_fractions(&self, simd: S, displacement: Vec3<S, V>, limit: V) -> [V; 2] {
         let (zero, one) = (V::splat(simd, 0.0), V::splat(simd, 1.0));
         let push = self.push.div(self.count);
         let length = push.dot(push).sqrt();
         let relative = displacement.sub(self.travel.div(self.count));
+        // A particle leaves at once as far as it came in during this iteration, plus the limit.
         let inward = self.approach / self.count - relative.dot(push) / length;
         let allowed = max(inward, zero) + limit;
         let is_long = allowed.simd_lt(length);
         [is_long.select(allowed / length, one), is_long.select(limit / length, zero)]
     }
 
-    /// What friction takes off the slide of particles that moved by `displacement` in this iteration; `sum` of the pushes that
-    /// are made.
+    /// Friction displacement of particles that moved by `displacement` in this iteration; `sum` is
+    /// the sum of the applied pushes.
     #[inline(always)]
     fn slide(
         &self,
@@ -80,18 +84,20 @@ impl<S: Simd, V: Lanes<S>> Contacts<S, V> {
         let relative = displacement.sub(self.travel.div(self.count));
         let push_square = sum.dot(sum);
         let slop_square = slop * slop;
+        // Tangential part: relative - n (relative . n). `slop` guards the divisions.
         let normal_square = slop_square + push_square;
         let along = relative.dot(sum) / normal_square;
         let tangent = relative.sub(sum.mul(along));
         let tangent_square = slop_square + tangent.dot(tangent);
         let push = push_square / normal_square.sqrt() / self.count;
+        // Coulomb: |slide| = min(mu |push|, |tangent|)
         let limit = friction * self.friction_factor * push / tangent_square.sqrt();
         let is_held = zero.simd_lt(push_square) & zero.simd_lt(tangent_square);
         tangent.mul(min(limit, one)).or(is_held, Vec3::splat(simd, [0.0; 3]))
     }
 
-    /// Moves particles, now at x, out of the shapes that they touch, and applies friction. `scales_mass`: those that are
-    /// pushed get less inverse mass.
+    /// Moves particles out of the colliders that they touch and applies friction. With
+    /// `scales_mass`, the inverse mass of pushed particles is reduced.
     #[inline(always)]
     pub(super) fn resolve<P: Particles<S, V>>(
         &self,
@@ -126,12 +132,16 @@ impl<S: Simd, V: Lanes<S>> Contacts<S, V> {
             }
             if slides.any_true() {
                 if let Some(plane) = particles.planes(simd, block) {
+                    // The contact plane of the implicit solve has already pushed: it adds to the
+                    // normal force.
                     let is_borne = zero.simd_lt(Vec3::xyz(plane).dot(push));
                     let borne = is_borne.select(plane[3], zero);
                     let length = push.guarded_square(simd).sqrt();
                     sum = sum.mul(V::splat(simd, 1.0) + borne / length).or(touches, sum);
                 }
                 let slide = self.slide(simd, sum, displacement, [friction, slop]);
+                // Friction moves the position, or the previous position, which only changes the
+                // velocity.
                 let is_held = zero.simd_lt(holds);
                 position = position.sub(slide).or(slides & is_held, position);
                 before = before.add(slide).or(slides & !is_held, before);

@@ -1,4 +1,5 @@
-//! A fiber per lane: some fibers of a set of one cloth, or the same one of several cloths.
+//! Access to one fiber per lane: several fibers of a set of one cloth, or the same fiber of several
+//! cloths.
 
 use std::cell::Cell;
 use std::marker::PhantomData;
@@ -9,43 +10,44 @@ use poplin_reference::ClothMemory;
 
 use crate::lanes::{Lanes, MAX_LANES, gather, scatter};
 
-/// What a stage that solves fibers sees: one in each lane.
+/// Fibers as seen by the stages that solve them, one per lane.
 pub(crate) trait FiberLanes<S: Simd, V: Lanes<S>> {
-    /// One particle per lane.
+    /// One particle index per lane.
     type Particles: Copy;
 
-    /// Edges of the longest fiber.
+    /// Number of edges of the longest fiber.
     fn longest(&self) -> u32;
 
-    /// The particles at an end of edge k, its begin (0) or its end (1); the present ones where there is no such edge.
+    /// Particles at the begin (`end` 0) or the end (1) of edge `k`; lanes without that edge keep
+    /// `present`.
     fn particles(&self, k: u32, end: u32, present: Self::Particles) -> Self::Particles;
 
-    /// The first particle of each.
+    /// First particle of each fiber.
     fn first(&self) -> Self::Particles;
 
-    /// Current particles.
+    /// Current positions and inverse masses.
     fn current(&self, simd: S, particles: Self::Particles) -> [V; 4];
 
-    /// Previous particles.
+    /// Previous positions and inverse masses.
     fn previous(&self, simd: S, particles: Self::Particles) -> [V; 4];
 
-    /// Rest lengths of edge k, 0 where there is none.
+    /// Rest lengths of edge `k` \[m\], 0 in lanes without it.
     fn rest_lengths(&self, simd: S, k: u32) -> V;
 
-    /// A bit for every lane with a fiber.
+    /// Bit mask of the lanes with a fiber.
     fn bits(&self) -> u64;
 
-    /// A bit for every lane with edge k.
+    /// Bit mask of the lanes with an edge `k`.
     fn bits_of(&self, k: u32) -> u64;
 
-    /// The new value for lanes with edge k, the old one for the others.
+    /// Selects `new` in lanes with an edge `k`, `old` in the others.
     fn keep_one(&self, simd: S, k: u32, new: V, old: V) -> V;
 
-    /// Stores particles with mass of lanes whose bit is set. One without may belong to other fibers of the set: it is read,
-    /// never written.
+    /// Stores the particles with mass in the lanes whose bit is set. Particles without mass may be
+    /// shared with other fibers of the set: they are read, never written.
     fn store_massive(&mut self, simd: S, values: [V; 4], particles: Self::Particles, bits: u64);
 
-    /// As [`Self::keep_one`], of four values.
+    /// Applies [`Self::keep_one`] to four values.
     #[inline(always)]
     fn keep(&self, simd: S, k: u32, new: [V; 4], old: [V; 4]) -> [V; 4] {
         [
@@ -57,26 +59,26 @@ pub(crate) trait FiberLanes<S: Simd, V: Lanes<S>> {
     }
 }
 
-/// Some fibers of one cloth. Lanes without a fiber repeat the last one and have no edges.
+/// Consecutive fibers of one cloth. Lanes beyond the last fiber repeat it without edges.
 pub(super) struct Fibers<'a, 'm, V> {
     memory: &'a mut ClothMemory<'m>,
-    /// First entry of each fiber's vertices.
+    /// First entry of each fiber's vertices in the fabric.
     vertices: [u32; MAX_LANES],
-    /// First edge.
+    /// First edge of each fiber in the fabric.
     edges: [u32; MAX_LANES],
-    /// Edges of each.
+    /// Number of edges of each fiber.
     lengths: [u32; MAX_LANES],
-    /// Edges of the longest.
+    /// Number of edges of the longest fiber.
     longest: u32,
-    /// Whether all lanes have as many.
+    /// True if every lane has a fiber of this length, so that no lane needs masking.
     is_even: bool,
-    /// Lanes with a fiber.
+    /// Number of lanes with a fiber.
     count: usize,
     vector: PhantomData<V>,
 }
 
 impl<'a, 'm, V> Fibers<'a, 'm, V> {
-    /// The first fibers of some.
+    /// Takes the first fibers of `items`, one per lane.
     #[inline(always)]
     pub(super) fn new<S: Simd>(memory: &'a mut ClothMemory<'m>, items: Range<u32>) -> Self
     where
@@ -96,9 +98,12 @@ impl<'a, 'm, V> Fibers<'a, 'm, V> {
             vector: PhantomData,
         };
         for lane in 0..V::LEN {
+            // Lanes beyond the last fiber read its vertices, but have no edges.
             let index = lane.min(count - 1);
             let fiber = items.start + index as u32;
             let (begin, length) = (begins[index], begins[index + 1] - begins[index]);
+            // A fiber of n edges has n + 1 vertices: vertex lists are offset by one entry per
+            // fiber.
             fibers.vertices[lane] = fabric.vertex_begin + fiber + begin;
             fibers.edges[lane] = fabric.edge_begin + begin;
             fibers.lengths[lane] = if lane < count { length } else { 0 };
@@ -188,13 +193,15 @@ impl<S: Simd, V: Lanes<S>> FiberLanes<S, V> for Fibers<'_, '_, V> {
     }
 }
 
-/// The rows of all lanes if they lie side by side, as those of neighbouring fibers often do.
+/// Rows of all lanes as one slice if their indices are consecutive, as those of neighboring fibers
+/// often are.
 #[inline(always)]
 fn rows_of_run<'a, S: Simd, V: Lanes<S>>(
     memory: &ClothMemory<'a>,
     index: &impl Fn(usize) -> u32,
 ) -> Option<&'a [Cell<[f32; 4]>]> {
     let first = index(0);
+    // Compare the last index first: it decides in most cases.
     let mut others = index(V::LEN - 1).wrapping_sub(first) ^ (V::LEN - 1) as u32;
     if others != 0 {
         return None;
@@ -205,7 +212,7 @@ fn rows_of_run<'a, S: Simd, V: Lanes<S>>(
     if others == 0 { memory.current.get(first as usize..first as usize + V::LEN) } else { None }
 }
 
-/// Current particles of one cloth.
+/// Loads current particles of one cloth.
 #[inline(always)]
 pub(super) fn load_current<S: Simd, V: Lanes<S>>(
     simd: S,
@@ -218,7 +225,7 @@ pub(super) fn load_current<S: Simd, V: Lanes<S>>(
     }
 }
 
-/// Stores particles of one cloth, as [`FiberLanes::store_massive`] does.
+/// Stores particles of one cloth as [`FiberLanes::store_massive`] does.
 #[inline(always)]
 pub(super) fn store_massive<S: Simd, V: Lanes<S>>(
     simd: S,
@@ -228,6 +235,7 @@ pub(super) fn store_massive<S: Simd, V: Lanes<S>>(
     bits: u64,
 ) {
     let bits = V::splat(simd, 0.0).simd_lt(particles[3]).to_bitmask() & bits;
+    // All lanes write: consecutive rows need no index lookup.
     if bits == (1 << V::LEN) - 1 {
         match rows_of_run::<S, V>(memory, &index) {
             Some(rows) => scatter(particles, |lane, row| rows[lane].set(row)),

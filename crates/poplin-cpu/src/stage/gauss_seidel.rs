@@ -1,4 +1,4 @@
-//! `poplin_reference::stage::gauss_seidel`, a fiber per lane.
+//! Wide form of `poplin_reference::stage::gauss_seidel`, one fiber per lane.
 
 use std::ops::Range;
 
@@ -11,7 +11,8 @@ use super::fibers::{FiberLanes, Fibers, load_current, store_massive};
 use crate::lanes::{Lanes, gather, max, min};
 use crate::vector::Vec3;
 
-/// Solves the edges of fibers, each in order and immediately.
+/// Solves the edges of fibers one after another; each one sees the corrections of the edges before
+/// it.
 #[inline(always)]
 pub(crate) fn project_fibers<S: Simd, V: Lanes<S>>(
     simd: S,
@@ -31,7 +32,7 @@ pub(crate) fn project_fibers<S: Simd, V: Lanes<S>>(
     }
 }
 
-/// Fibers of one edge: their vertices and rest lengths lie side by side.
+/// Fibers of a single edge each, whose vertices and rest lengths are contiguous.
 struct SingleEdges<'a> {
     /// First and second particle of each edge.
     vertices: &'a [u32],
@@ -39,7 +40,7 @@ struct SingleEdges<'a> {
     rest_lengths: &'a [u32],
 }
 
-/// The first fibers of some, one per lane, if each has one edge.
+/// Returns the first fibers of `items`, one per lane, if each has a single edge.
 #[inline(always)]
 fn single_edges<'a, S: Simd, V: Lanes<S>>(
     memory: &ClothMemory<'a>,
@@ -50,6 +51,7 @@ fn single_edges<'a, S: Simd, V: Lanes<S>>(
         return None;
     }
     let begins = &pool[(fabric.fiber_begin + items.start) as usize..][..=V::LEN];
+    // Nonzero if a fiber does not have exactly one edge.
     let mut others = 0;
     for lane in 0..V::LEN {
         others |= (begins[lane + 1] - begins[lane]) ^ 1;
@@ -61,7 +63,7 @@ fn single_edges<'a, S: Simd, V: Lanes<S>>(
     })
 }
 
-/// Solves an edge in each lane.
+/// Solves one edge per lane.
 #[inline(always)]
 fn project_edges<S: Simd, V: Lanes<S>>(
     simd: S,
@@ -85,7 +87,7 @@ fn project_edges<S: Simd, V: Lanes<S>>(
     store_massive(simd, memory, moved_b, |lane| vertices[2 * lane + 1], bits);
 }
 
-/// How far the second particles have moved beside the first ones since the last iteration.
+/// Displacement of the second particles relative to the first ones in this iteration.
 #[inline(always)]
 fn displacement_of<S: Simd, V: Lanes<S>>(
     pa: [V; 4],
@@ -96,7 +98,8 @@ fn displacement_of<S: Simd, V: Lanes<S>>(
     Vec3::xyz(pb).sub(Vec3::xyz(last_b)).sub(Vec3::xyz(pa).sub(Vec3::xyz(last_a)))
 }
 
-/// Both particles after the correction of their edge. Only compliance reads the displacement.
+/// Returns both particles after the correction of their edge. `displacement` is only read with
+/// compliance.
 #[inline(always)]
 fn correct<S: Simd, V: Lanes<S>>(
     simd: S,
@@ -109,14 +112,17 @@ fn correct<S: Simd, V: Lanes<S>>(
     let splat = |value: f32| V::splat(simd, value);
     let (zero, epsilon) = (splat(0.0), splat(EPSILON));
     let has_length = epsilon.simd_lt(rest_length);
+    // slack = 1 - L / |d|;  d * slack = d - L * d / |d|  (length error along d)
     let delta = Vec3::xyz(pb).sub(Vec3::xyz(pa));
     let square = delta.guarded_square(simd);
     let mut error = has_length.select(splat(1.0) - rest_length / square.sqrt(), zero);
+    // The fraction `multiplier` of the error between both limits stays uncorrected.
     error -=
         splat(phase.multiplier) * max(splat(phase.compression), min(error, splat(phase.stretch)));
     let mut weight = epsilon + pa[3] + pb[3];
     if phase.compliance > 0.0 {
         let damping = splat(phase.damping);
+        // XPBD (Macklin et al., 2016) with damping: compliance adds to the effective mass.
         let damped = error + damping * (delta.dot(displacement) / square);
         let heavier = weight + damping * (pa[3] + pb[3]) + splat(phase.compliance);
         error = has_length.select(damped, error);
@@ -128,7 +134,7 @@ fn correct<S: Simd, V: Lanes<S>>(
     [moved_a, moved_b]
 }
 
-/// Solves the edges of a fiber in each lane.
+/// Solves the edges of one fiber per lane.
 #[inline(always)]
 pub(crate) fn project<S: Simd, V: Lanes<S>, F: FiberLanes<S, V>>(
     simd: S,
@@ -148,6 +154,7 @@ pub(crate) fn project<S: Simd, V: Lanes<S>, F: FiberLanes<S, V>>(
         }
         let [moved_a, moved_b] = correct(simd, phase, pa, pb, rest_length, displacement);
         fibers.store_massive(simd, moved_a, a, fibers.bits_of(k));
+        // Particles without mass are shared: the next edge reads them unmoved.
         let is_moved = V::splat(simd, 0.0).simd_lt(pb[3]);
         let next = Vec3::xyz(moved_b).or(is_moved, Vec3::xyz(pb)).with(pb[3]);
         pa = fibers.keep(simd, k, next, pa);

@@ -1,4 +1,4 @@
-//! `poplin_reference::stage::integrate`, a particle per lane.
+//! Wide form of `poplin_reference::stage::integrate`, one particle per lane.
 
 use std::ops::Range;
 
@@ -9,7 +9,7 @@ use super::particles::{Particles, blocks_of};
 use crate::lanes::Lanes;
 use crate::vector::Vec3;
 
-/// Verlet step of particles.
+/// Advances particles by one Verlet step.
 #[inline(always)]
 pub(crate) fn integrate_particles<S: Simd, V: Lanes<S>>(
     simd: S,
@@ -32,7 +32,9 @@ pub(crate) fn integrate_particles<S: Simd, V: Lanes<S>>(
         let particle = particles.current(simd, block);
         let before = particles.previous(simd, block);
         let (here, last) = (Vec3::xyz(particle), Vec3::xyz(before));
+        // A particle that a constraint pinned for one iteration gets its own mass back.
         let w = particle[3].simd_eq(zero).select(before[3], particle[3]);
+        // x' = x + (x - x0) damping + bias; in a rotating frame both terms are matrix products.
         let mut inertia = if is_rotating {
             let of_last = last.transformed(particles.matrix(simd, columns));
             let of_here = here.transformed(particles.matrix(simd, columns + 3));
@@ -48,6 +50,7 @@ pub(crate) fn integrate_particles<S: Simd, V: Lanes<S>>(
         if max_move > 0.0 {
             let displacement = position.sub(here);
             let square = displacement.dot(displacement);
+            // d <- d max_move / |d| where self collision could miss longer moves.
             let limit = splat(max_move) / square.sqrt();
             let is_limited = splat(max_move * max_move).simd_lt(square);
             position = here.add(displacement.mul(limit)).or(is_limited, position);
@@ -59,20 +62,21 @@ pub(crate) fn integrate_particles<S: Simd, V: Lanes<S>>(
         let is_free = zero.simd_lt(before[3]);
         let is_sane =
             is_within(simd, position.x) & is_within(simd, position.y) & is_within(simd, position.z);
+        // Particles that leave the range of coordinates stay where they are and count as faults.
         let faulty = (is_free & !is_sane).to_bitmask() & particles.bits(block);
         if faulty != 0 {
             particles.report_faults(block, faulty);
         }
         let moves = is_free & is_sane;
         let previous = here.add(previous_bias).or(moves, last.or(is_free, here));
-        // A pin that was set elsewhere has arrived.
+        // Pinned particles have arrived: their previous position is the current one.
         let previous_w = is_free.select(before[3], zero);
         particles.set_previous(block, previous.with(previous_w));
         particles.set_current(block, position.or(moves, here).with(w));
     }
 }
 
-/// Whether coordinates are in range; NaN is not.
+/// Tests whether coordinates are in range; NaN is not.
 #[inline(always)]
 fn is_within<S: Simd, V: Lanes<S>>(simd: S, x: V) -> V::Mask {
     let most = V::splat(simd, MAX_COORDINATE);

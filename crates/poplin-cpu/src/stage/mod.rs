@@ -1,4 +1,4 @@
-//! Wide forms of the stages, over the items of one loop.
+//! Wide (SIMD) forms of the stages, each over the items of one loop.
 
 pub(crate) mod contacts;
 pub(crate) mod fibers;

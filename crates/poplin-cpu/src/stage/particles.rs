@@ -1,4 +1,4 @@
-//! Stages that move each particle by itself, a particle per lane.
+//! Stages that move each particle independently, one particle per lane.
 
 use std::cell::Cell;
 use std::marker::PhantomData;
@@ -12,30 +12,31 @@ use poplin_reference::stage::implicit::solve_row;
 use crate::lanes::{Lanes, MAX_LANES, gather, max, scatter};
 use crate::vector::Vec3;
 
-/// What a stage that moves each particle by itself sees: blocks of as many particles as there are lanes.
+/// Particles as seen by the stages that move each one independently: blocks of one particle per
+/// lane.
 pub(crate) trait Particles<S: Simd, V: Lanes<S>> {
-    /// One particle per lane.
+    /// Index of a block: one particle per lane.
     type Block: Copy;
 
-    /// See [`blocks_of`].
+    /// Splits items into blocks.
     fn blocks(items: Range<u32>) -> impl Iterator<Item = Self::Block>;
 
-    /// A bit for every lane with a particle of its own.
+    /// Bit mask of the lanes with a particle of their own.
     fn bits(&self, block: Self::Block) -> u64;
 
-    /// A cloth with the parameters, the phase and the fabric of all lanes.
+    /// Cloth whose parameters, phase and fabric hold for all lanes.
     fn lead(&self) -> &ClothMemory<'_>;
 
-    /// A constant of the running iteration.
+    /// Constant of the running iteration.
     fn constant(&self, simd: S, constant: fn(&IterationConstants) -> [f32; 4]) -> Vec3<S, V>;
 
-    /// The matrix whose three columns begin at `begin` in the frame's pool.
+    /// 3 x 3 matrix whose columns begin at `begin` in the frame pool.
     fn matrix(&self, simd: S, begin: u32) -> [Vec3<S, V>; 3];
 
-    /// Current particles.
+    /// Current positions and inverse masses.
     fn current(&self, simd: S, block: Self::Block) -> [V; 4];
 
-    /// Previous particles.
+    /// Previous positions and inverse masses.
     fn previous(&self, simd: S, block: Self::Block) -> [V; 4];
 
     /// Writes current particles.
@@ -44,7 +45,7 @@ pub(crate) trait Particles<S: Simd, V: Lanes<S>> {
     /// Writes previous particles.
     fn set_previous(&mut self, block: Self::Block, particles: [V; 4]);
 
-    /// Writes what inertia alone moves particles by, for an implicit solve.
+    /// Writes the displacements by inertia only, for an implicit solve.
     fn set_inertia(&mut self, block: Self::Block, moves: [V; 4]);
 
     /// Writes current particles where the mask is set.
@@ -53,35 +54,37 @@ pub(crate) trait Particles<S: Simd, V: Lanes<S>> {
     /// Writes previous particles where the mask is set.
     fn set_some_previous(&mut self, simd: S, block: Self::Block, particles: [V; 4], mask: V::Mask);
 
-    /// Friction of shapes, its slop, whether it holds, and the scale of masses.
+    /// Friction of colliders, its slop, 1 if friction holds positions (else 0), and the mass scale.
     fn collision(&self, simd: S) -> [V; 4];
 
-    /// Planes of contact of an implicit solve, and how far they have pushed; `None` by other solvers.
+    /// Contact planes of an implicit solve and the distances they have pushed; `None` for other
+    /// solvers.
     fn planes(&self, simd: S, block: Self::Block) -> Option<[V; 4]>;
 
-    /// How far particles come out of a shape that they were in before, in one iteration.
+    /// Largest distance per iteration by which a particle leaves a collider it was in before \[m\].
     fn depenetration_step(&self, simd: S) -> V;
 
-    /// One over the iterations of the frame.
+    /// Inverse number of iterations of the frame.
     fn iteration_fraction(&self, simd: S) -> V;
 
-    /// Rows of an input of particles.
+    /// Rows of a per-particle input.
     fn input(&self, simd: S, begin: u32, block: Self::Block) -> [V; 4];
 
-    /// Rows of an input that moves over the frame, in the running iteration.
+    /// Rows of a per-particle input that moves over the frame, interpolated to the running
+    /// iteration.
     fn interpolated(&self, simd: S, range: [u32; 2], block: Self::Block) -> [V; 4];
 
-    /// Floats that the fabric has for particles.
+    /// Per-particle floats of the fabric.
     fn fabric(&self, simd: S, begin: u32, block: Self::Block) -> V;
 
-    /// The anchors that [`gather_anchors`] has copied, by entries of the fabric.
+    /// Anchor positions copied by [`gather_anchors`], looked up by fabric entries.
     fn anchors(&self, simd: S, begin: u32, block: Self::Block) -> Vec3<S, V>;
 
-    /// Counts particles that would have left the range of f32.
+    /// Counts particles that would leave the range of coordinates.
     fn report_faults(&mut self, block: Self::Block, bits: u64);
 }
 
-/// The blocks of some items.
+/// Splits items into the blocks of `P`.
 #[inline(always)]
 pub(super) fn blocks_of<S: Simd, V: Lanes<S>, P: Particles<S, V>>(
     _: &P,
@@ -90,7 +93,7 @@ pub(super) fn blocks_of<S: Simd, V: Lanes<S>, P: Particles<S, V>>(
     P::blocks(items)
 }
 
-/// Consecutive particles, one per lane. Lanes without one repeat the last.
+/// Consecutive particles, one per lane. Lanes beyond the last one repeat it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Block<V> {
     begin: u32,
@@ -98,7 +101,7 @@ pub(crate) struct Block<V> {
     vector: PhantomData<V>,
 }
 
-/// Blocks of consecutive items.
+/// Splits items into blocks of consecutive items.
 #[inline(always)]
 pub(super) fn blocks<V: Lanes<S>, S: Simd>(items: Range<u32>) -> impl Iterator<Item = Block<V>> {
     let end = items.end;
@@ -110,25 +113,25 @@ pub(super) fn blocks<V: Lanes<S>, S: Simd>(items: Range<u32>) -> impl Iterator<I
 }
 
 impl<V> Block<V> {
-    /// Item of a lane.
+    /// Item in a lane.
     #[inline(always)]
     pub(super) fn index(&self, lane: usize) -> u32 {
         self.begin + lane.min(self.count - 1) as u32
     }
 
-    /// Items.
+    /// Number of items.
     #[inline(always)]
     pub(super) fn len(&self) -> usize {
         self.count
     }
 
-    /// A bit for every lane with an item of its own.
+    /// Bit mask of the lanes with an item of their own.
     #[inline(always)]
     pub(super) fn bits(&self) -> u64 {
         (1 << self.count) - 1
     }
 
-    /// Rows of the items.
+    /// Loads the rows of the items.
     #[inline(always)]
     pub(super) fn load<S: Simd>(&self, simd: S, rows: &[Cell<[f32; 4]>]) -> [V; 4]
     where
@@ -142,13 +145,14 @@ impl<V> Block<V> {
         }
     }
 
-    /// Stores rows of the items.
+    /// Stores the rows of the items.
     #[inline(always)]
     pub(super) fn store<S: Simd>(&self, rows: &[Cell<[f32; 4]>], columns: [V; 4])
     where
         V: Lanes<S>,
     {
         let rows = &rows[self.begin as usize..][..self.count];
+        // Full blocks need no clamping of lanes.
         if self.count == V::LEN {
             scatter(columns, |lane, row| rows[lane].set(row));
         } else {
@@ -160,12 +164,13 @@ impl<V> Block<V> {
         }
     }
 
-    /// Stores rows of the items of lanes whose bit is set.
+    /// Stores the rows of the items in lanes whose bit is set.
     #[inline(always)]
     fn store_some<S: Simd>(&self, rows: &[Cell<[f32; 4]>], columns: [V; 4], bits: u64)
     where
         V: Lanes<S>,
     {
+        // Padding lanes repeat the last item and must not write it.
         let bits = bits & self.bits();
         if bits != 0 {
             let rows = &rows[self.begin as usize..][..self.count];
@@ -178,14 +183,14 @@ impl<V> Block<V> {
     }
 }
 
-/// See [`Particles::collision`].
+/// Values of [`Particles::collision`] of one cloth.
 #[inline(always)]
 pub(crate) fn collision_of(memory: &ClothMemory<'_>) -> [f32; 4] {
     let shapes = &memory.cloth.colliders;
     [shapes.friction, shapes.friction_slop, shapes.friction_holds as f32, shapes.mass_scale]
 }
 
-/// Consecutive particles of one cloth.
+/// Particle blocks of one cloth: consecutive particles.
 impl<S: Simd, V: Lanes<S>> Particles<S, V> for ClothMemory<'_> {
     type Block = Block<V>;
 
@@ -329,8 +334,10 @@ pub(crate) fn constrain_motion<S: Simd, V: Lanes<S>>(
         let sphere = particles.interpolated(simd, spheres, block);
         let particle = particles.current(simd, block);
         let delta = Vec3::xyz(sphere).sub(Vec3::xyz(particle));
+        // slack = 1 - r / |d|;  x + d slack lies on the sphere around the target.
         let radius = max(sphere[3] * splat(motion.scale) + splat(motion.bias), zero);
         let slack = splat(1.0) - radius / delta.guarded_square(simd).sqrt();
+        // A sphere of radius 0 pins the particle.
         let w = radius.simd_le(zero).select(zero, particle[3]);
         let moved = Vec3::xyz(particle).add(delta.mul(slack * splat(motion.stiffness))).with(w);
         particles.set_some(simd, block, moved, zero.simd_lt(slack));
@@ -351,13 +358,14 @@ pub(crate) fn constrain_separation<S: Simd, V: Lanes<S>>(
         let sphere = particles.interpolated(simd, spheres, block);
         let particle = particles.current(simd, block);
         let delta = Vec3::xyz(sphere).sub(Vec3::xyz(particle));
+        // slack < 0 inside the sphere: the particle moves out along d.
         let slack = splat(1.0) - sphere[3] / delta.guarded_square(simd).sqrt();
         let moved = Vec3::xyz(particle).add(delta.mul(slack)).with(particle[3]);
         particles.set_some(simd, block, moved, slack.simd_lt(splat(0.0)));
     }
 }
 
-/// Keeps particles within the largest move of where they were an iteration ago.
+/// Limits the displacement of particles per iteration to `max_move`.
 #[inline(always)]
 pub(crate) fn limit_speed<S: Simd, V: Lanes<S>>(
     simd: S,
@@ -372,12 +380,13 @@ pub(crate) fn limit_speed<S: Simd, V: Lanes<S>>(
         let displacement = Vec3::xyz(particle).sub(before);
         let square = displacement.dot(displacement);
         let is_fast = splat(0.0).simd_lt(particle[3]) & splat(max_move * max_move).simd_lt(square);
+        // x <- x0 + d max_move / |d|
         let moved = before.add(displacement.mul(splat(max_move) / square.sqrt())).with(particle[3]);
         particles.set_some(simd, block, moved, is_fast);
     }
 }
 
-/// Restores the user's inverse masses.
+/// Restores the inverse masses of the user, which colliders scale during an iteration.
 #[inline(always)]
 pub(crate) fn restore_mass<S: Simd, V: Lanes<S>>(
     simd: S,
@@ -387,12 +396,13 @@ pub(crate) fn restore_mass<S: Simd, V: Lanes<S>>(
     for block in blocks_of(particles, items) {
         let [x, y, z, w] = particles.current(simd, block);
         let [.., own] = particles.previous(simd, block);
+        // Particles pinned in this iteration (w = 0) stay pinned.
         let w = V::splat(simd, 0.0).simd_lt(w).select(own, w);
         particles.set_current(block, [x, y, z, w]);
     }
 }
 
-/// Counts particles that moved farther than resting ones do.
+/// Counts particles that moved farther in this iteration than resting ones do.
 #[inline(always)]
 pub(crate) fn test_rest(memory: &mut ClothMemory<'_>, items: Range<u32>) {
     let range = items.start as usize..items.end as usize;
@@ -404,7 +414,7 @@ pub(crate) fn test_rest(memory: &mut ClothMemory<'_>, items: Range<u32>) {
     }
 }
 
-/// Copies anchors to scratch.
+/// Copies tether anchors to scratch memory.
 #[inline(always)]
 pub(crate) fn gather_anchors(memory: &mut ClothMemory<'_>, items: Range<u32>) {
     for slot in items {
@@ -413,5 +423,5 @@ pub(crate) fn gather_anchors(memory: &mut ClothMemory<'_>, items: Range<u32>) {
     }
 }
 
-/// Most lanes, so that a block's bits fit.
+/// Bit masks of blocks hold every lane.
 const _: () = assert!(MAX_LANES < 64);

@@ -1,10 +1,12 @@
-//! `poplin_reference::stage::self_collide` by lists of neighbours, which are kept while nobody can have come close unseen.
+//! Self collision: wide form of `poplin_reference::stage::self_collide` with neighbor lists, which
+//! are kept until two particles can have come close without being listed.
 //!
-//! The mirror sorts the particles into a grid in every iteration and searches it twice. Here a search that reaches further than
-//! the distance lists for every particle which others may touch it, and the list is read, once per iteration, until particles
-//! have moved relative to each other by what the search reached further: a cloth that falls keeps its lists. What touches is
-//! brought into the order in which the mirror meets it, so that all sums are the mirror's, whenever the lists were made. What a
-//! list depends on is compared before it is read: particles may be moved, exchanged or set back by anyone at any time.
+//! The reference sorts the particles into a grid in every iteration and searches it twice. Here, a
+//! search with a longer reach lists for every particle which particles may touch it. The lists are
+//! read once per iteration, until particles have moved relative to each other by the margin of the
+//! search: a falling cloth keeps its lists. Contacts are sorted into the order of the reference, so
+//! that all sums are bit-identical, whatever the age of the lists. Everything that a list depends
+//! on is compared before it is read, since particles may be moved, replaced or reset at any time.
 
 use std::ops::Range;
 
@@ -18,52 +20,53 @@ use crate::lanes::{Lanes, MAX_LANES, gather, max, min};
 use crate::near::{Drift, Grid, Watch, cell_key, sort_few};
 use crate::vector::Vec3;
 
-/// Another particle that may touch the one of a list, and the square of the distance at which both are kept apart.
+/// Candidate of a contact pair: the slot of the other particle and the squared distance that both
+/// keep \[m^2\].
 #[derive(Debug, Clone, Copy, Default)]
 struct Candidate {
     slot: u32,
     kept: f32,
 }
 
-/// Which particles of a cloth may touch, from iteration to iteration. A particle's slot is its position in the order of the
-/// grid of the last search.
+/// Neighbor lists of one cloth, kept between iterations. A particle's slot is its position in the
+/// order of the grid of the last search.
 #[derive(Debug, Clone, Default)]
 pub struct Neighbors {
-    /// The distance, the positions at rest and the members for which the lists were made.
+    /// Distance, rest positions and members that the lists were made for.
     distance: f32,
     rest: Vec<[u32; 4]>,
     listed: Vec<[u32; 4]>,
     member_count: u32,
-    /// Whether the twins run in this iteration.
+    /// True if the reference version runs in this iteration.
     is_plain: bool,
     grid: Grid,
     watch: Watch,
     /// Particle of each slot.
     particles: Vec<u32>,
-    /// Where it is, and its inverse mass.
+    /// Current position and inverse mass of each slot.
     now: Vec<[f32; 4]>,
-    /// The members where they are, then the slots near one of them.
+    /// Current positions of the members, and the slots that a search found near one of them.
     members: Vec<[f32; 4]>,
     found: Vec<u32>,
-    /// Slots that have a list, each with its end in `candidates`.
+    /// Slots with a list, each with the end of the list in `candidates`.
     lists: Vec<[u32; 2]>,
     candidates: Vec<Candidate>,
-    /// Slots that are touched, each with its end among the contacts.
+    /// Slots with contacts, each with the end of its contacts.
     touched: Vec<[u32; 2]>,
-    /// The contacts: the slots of both particles and what keeps them apart.
+    /// Contacts: slot of the first particle, and slot of the second with the kept distance.
     firsts: Vec<u32>,
     seconds: Vec<Candidate>,
-    /// Normal and length of each contact, then what it pushes the first particle by.
+    /// Normal and distance of each contact, later the push of its first particle \[m\].
     pushes: Vec<[f32; 4]>,
-    /// What friction takes off.
+    /// Friction displacement of the first particle of each contact \[m\].
     slides: Vec<[f32; 4]>,
-    /// Sum of directions and count of the contacts of each slot that is touched.
+    /// Sum of contact normals and number of contacts of each slot.
     sums: Vec<[f32; 4]>,
 }
 
 impl Neighbors {
-    /// Forgets lists that were made for another distance, other members or other positions at rest. Call before a part of a
-    /// frame, which changes none of these.
+    /// Drops lists that were made for a different distance, members or rest positions. Called
+    /// before each part of a frame, which changes none of these.
     pub(crate) fn open(&mut self, memory: &ClothMemory<'_>) {
         let own = &memory.cloth.self_collision;
         let rows = |begin: u32, count: u32| &memory.input_pool[begin as usize..][..count as usize];
@@ -85,7 +88,7 @@ impl Neighbors {
         }
     }
 
-    /// Bytes of its vectors.
+    /// Size of its vectors \[bytes\].
     pub(crate) fn size(&self) -> usize {
         let rows = [&self.now, &self.members, &self.pushes, &self.slides, &self.sums];
         let bits = [&self.rest, &self.listed].map(Vec::capacity).iter().sum::<usize>();
@@ -99,7 +102,7 @@ impl Neighbors {
             + 4 * indices.map(Vec::capacity).iter().sum::<usize>()
     }
 
-    /// Takes over where the particles are; returns how far they have moved since the search.
+    /// Copies the current positions and returns how far particles have moved since the search.
     #[inline(always)]
     fn follow<S: Simd>(&mut self, simd: S, memory: &ClothMemory<'_>) -> Drift {
         for (now, &particle) in self.now.iter_mut().zip(&self.particles) {
@@ -108,7 +111,8 @@ impl Neighbors {
         self.watch.follow(simd, &self.now)
     }
 
-    /// Lists which particles are closer than the distance and a margin; false if one is too far away for that.
+    /// Lists the pairs within the distance plus `margin`. Returns false if a particle is too far
+    /// from the origin for that.
     #[inline(always)]
     fn search<S: Simd, V: Lanes<S>>(
         &mut self,
@@ -137,7 +141,7 @@ impl Neighbors {
         true
     }
 
-    /// Makes the lists from the sorted slots.
+    /// Builds the lists from the sorted slots.
     #[inline(always)]
     fn list<S: Simd, V: Lanes<S>>(&mut self, simd: S, memory: &ClothMemory<'_>, margin: f32) {
         let reach = self.distance + margin;
@@ -152,9 +156,10 @@ impl Neighbors {
                 let between = [row[0] - near[0], row[1] - near[1], row[2] - near[2]];
                 let square =
                     between[0] * between[0] + between[1] * between[1] + between[2] * between[2];
-                // Neighbours at rest are kept less far apart.
+                // Neighbors in the rest state keep a smaller distance.
                 let kept =
                     kept_square(memory, self.particles[slot], self.particles[other as usize]);
+                // Slightly longer, against rounding of the squared distance.
                 let reach = 1.0001 * (kept.sqrt() + margin);
                 if square <= reach * reach {
                     self.candidates.push(Candidate { slot: other, kept });
@@ -167,7 +172,7 @@ impl Neighbors {
         }
     }
 
-    /// Finds what touches now, for every particle in the order of the mirror.
+    /// Finds the contacts of every particle in the order of the reference.
     #[inline(always)]
     fn touch(&mut self, memory: &ClothMemory<'_>) {
         let inverse_cell = memory.cloth.self_collision.inverse_cell;
@@ -183,6 +188,7 @@ impl Neighbors {
                 let between = [a[0] - b[0], a[1] - b[1], a[2] - b[2]];
                 let square =
                     between[0] * between[0] + between[1] * between[1] + between[2] * between[2];
+                // Branchless: written always, counted only if the pair touches and can move.
                 (self.firsts[count], self.seconds[count]) = (slot, candidate);
                 count += usize::from((square < candidate.kept) & (a[3] + b[3] > 0.0));
             }
@@ -192,7 +198,7 @@ impl Neighbors {
             }
             if count > first + 1 {
                 let (now, particles) = (&self.now, &self.particles);
-                // Rows of cells along x, in a row cell by cell, in a cell by index.
+                // Order of the reference: cells by z, then y, then x; within a cell by index.
                 let key = |candidate: &Candidate| {
                     let slot = candidate.slot as usize;
                     (cell_key(&now[slot], inverse_cell), particles[slot])
@@ -200,7 +206,7 @@ impl Neighbors {
                 sort_few(&mut self.seconds[first..count], key);
             }
         }
-        // Lanes without a contact repeat the last.
+        // Padding lanes repeat the last contact.
         self.firsts.truncate(count);
         self.seconds.truncate(count);
         if count > 0 {
@@ -212,7 +218,7 @@ impl Neighbors {
         self.slides.resize(self.firsts.len(), [0.0; 4]);
     }
 
-    /// Both particles of some contacts.
+    /// Loads both particles of the contacts from `begin` on.
     #[inline(always)]
     fn load<S: Simd, V: Lanes<S>>(&self, simd: S, begin: usize) -> [[V; 4]; 2] {
         [
@@ -221,13 +227,14 @@ impl Neighbors {
         ]
     }
 
-    /// Directions and lengths of all contacts.
+    /// Computes normals and distances of all contacts.
     #[inline(always)]
     fn point<S: Simd, V: Lanes<S>>(&mut self, simd: S) {
         for begin in (0..self.firsts.len()).step_by(V::LEN) {
             let [a, b] = self.load::<S, V>(simd, begin);
             let between = Vec3::xyz(a).sub(Vec3::xyz(b));
             let length = between.dot(between).sqrt();
+            // Coincident particles part along y, the one with the lower index upwards.
             let is_apart = V::splat(simd, MIN_DISTANCE).simd_lt(length);
             let mut aside = [0.0; MAX_LANES];
             if is_apart.to_bitmask() != (1 << V::LEN) - 1 {
@@ -245,7 +252,7 @@ impl Neighbors {
         }
     }
 
-    /// Sums up the directions of every particle that is touched.
+    /// Sums the contact normals of every touched particle.
     #[inline(always)]
     fn sum<S: Simd>(&mut self, simd: S) {
         self.sums.resize(self.now.len(), [0.0; 4]);
@@ -262,13 +269,15 @@ impl Neighbors {
         }
     }
 
-    /// What each contact pushes its first particle by, and what friction takes off.
+    /// Computes push and friction displacement of the first particle of every contact.
     #[inline(always)]
     fn push<S: Simd, V: Lanes<S>>(&mut self, simd: S, memory: &ClothMemory<'_>) {
         let own = &memory.cloth.self_collision;
         let splat = |value: f32| V::splat(simd, value);
         let (half, one) = (splat(0.5), splat(1.0));
         let along = |direction: Vec3<S, V>, contacts: [V; 4]| {
+            // Half the number of contacts plus half of their sum along this normal: opposite
+            // contacts do not share a push.
             max(half * contacts[3] + half * direction.dot(Vec3::xyz(contacts)), one)
         };
         for begin in (0..self.firsts.len()).step_by(V::LEN) {
@@ -288,6 +297,8 @@ impl Neighbors {
             let rows = &mut self.pushes[begin..][..V::LEN];
             let [x, y, z, length] = V::columns(simd, rows);
             let normal = Vec3::new(x, y, z);
+            // push = stiffness (d - |ab|) n w_a / (w_a + w_b) RELAXATION / count, the last factor
+            // at most 1.
             let weight = a[3] / (a[3] + b[3]);
             let count = max(along(normal, own_contacts), along(normal.neg(), others));
             let push_fraction = splat(own.stiffness) * weight * min(splat(RELAXATION) / count, one);
@@ -295,6 +306,7 @@ impl Neighbors {
             let move_a = Vec3::xyz(a).sub(Vec3::xyz(last_a));
             let move_b = Vec3::xyz(b).sub(Vec3::xyz(last_b));
             let slip = move_a.sub(move_b);
+            // Tangential part of the relative motion, divided by the number of contacts.
             let sideways = slip.sub(normal.mul(normal.dot(slip)));
             let push = normal.mul((kept.sqrt() - length) * push_fraction);
             V::rows(push.with(length), rows);
@@ -303,7 +315,7 @@ impl Neighbors {
         }
     }
 
-    /// Moves every particle that is touched.
+    /// Moves every touched particle.
     #[inline(always)]
     fn apply<S: Simd>(&self, simd: S, memory: &mut ClothMemory<'_>) {
         let mut begin = 0;
@@ -327,12 +339,13 @@ impl Neighbors {
     }
 }
 
-/// Whether rounding is small enough for the mirror's grid, too, if no coordinate exceeds `farthest` \[m\].
+/// Tests whether rounding keeps neighbors together in the reference grid, too, if no absolute
+/// coordinate exceeds `farthest` \[m\].
 fn is_near(memory: &ClothMemory<'_>, farthest: f32) -> bool {
     farthest * memory.cloth.self_collision.inverse_cell < 0.99 * SELF_MAX_CELL
 }
 
-/// Finds the contacts of all particles and sums up their directions.
+/// Finds the contacts of all particles and sums their normals.
 #[inline(always)]
 pub(crate) fn count_contacts<S: Simd, V: Lanes<S>>(
     simd: S,
@@ -354,7 +367,7 @@ pub(crate) fn count_contacts<S: Simd, V: Lanes<S>>(
     neighbors.sum(simd);
 }
 
-/// Pushes all particles away from those that they touch.
+/// Pushes all touching particles apart.
 #[inline(always)]
 pub(crate) fn push_apart<S: Simd, V: Lanes<S>>(
     simd: S,
@@ -370,7 +383,8 @@ pub(crate) fn push_apart<S: Simd, V: Lanes<S>>(
     neighbors.apply(simd, memory);
 }
 
-/// Everything up to the contacts as the mirror does it, for particles so far away that rounding would part neighbours.
+/// Runs the search of the reference up to the contacts, for particles so far from the origin that
+/// rounding would separate neighbors.
 #[inline(never)]
 fn search_plainly(memory: &mut ClothMemory<'_>) {
     let (cells, members) = (memory.cells.len() as u32, memory.cloth.self_collision.member_count);

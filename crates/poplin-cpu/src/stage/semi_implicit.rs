@@ -1,4 +1,7 @@
-//! `poplin_reference::stage::semi_implicit`, a fiber per lane.
+//! Wide form of `poplin_reference::stage::semi_implicit`, one fiber per lane.
+//!
+//! The edges of a fiber are one symmetric tridiagonal system for their Lagrange multipliers, solved
+//! by elimination (forward pass) and substitution (backward pass).
 
 use std::ops::Range;
 
@@ -12,10 +15,11 @@ use super::fibers::{FiberLanes, Fibers};
 use crate::lanes::{Lanes, min};
 use crate::vector::Vec3;
 
-/// Values of an edge that the second pass needs: ratio, value, direction and the particle at its begin.
+/// Values per edge kept for the backward pass: ratio, value, direction, and the particle at its
+/// begin.
 const ROWS: usize = 9;
 
-/// Directions from a to b; 0 where the edge does nothing.
+/// Unit directions from `a` to `b`; 0 where the edge has no effect.
 #[inline(always)]
 fn edge_direction<S: Simd, V: Lanes<S>>(
     simd: S,
@@ -32,7 +36,7 @@ fn edge_direction<S: Simd, V: Lanes<S>>(
     delta.div(square.sqrt()).or(acts, Vec3::splat(simd, [0.0; 3]))
 }
 
-/// Diagonals and right sides of the equations of edges.
+/// Diagonals and right-hand sides of the equations of edges.
 #[inline(always)]
 fn edge_equation<S: Simd, V: Lanes<S>>(
     simd: S,
@@ -47,11 +51,14 @@ fn edge_equation<S: Simd, V: Lanes<S>>(
     let length = direction.dot(Vec3::xyz(pb).sub(Vec3::xyz(pa)));
     let mut error = length - rest_length;
     let masses = pa[3] + pb[3];
+    // (w_a + w_b) (1 + damping) + compliance on the diagonal.
     let mut diagonal = splat(phase.compliance) + splat(1.0 + phase.damping) * masses;
     if phase.softness > 0.0 {
         let relative = error / length;
         let (compression, stretch) = (splat(phase.compression), splat(phase.stretch));
         let is_soft = relative.simd_ge(compression) & relative.simd_le(stretch);
+        // Within both limits, softness adds to the diagonal. Beyond them, the fraction `multiplier`
+        // of the limit stays uncorrected.
         let softer = diagonal + splat(phase.softness) * masses;
         let limit = splat(0.0).simd_lt(relative).select(stretch, compression);
         let beyond = error - splat(phase.multiplier) * (limit * length);
@@ -63,7 +70,8 @@ fn edge_equation<S: Simd, V: Lanes<S>>(
     [diagonal, right]
 }
 
-/// Solves all edges of each fiber at once, with compliance and damping. `rows` is working memory.
+/// Solves all edges of each fiber as one system, with compliance and damping. `rows` is scratch
+/// memory.
 #[inline(always)]
 pub(crate) fn solve_fibers<S: Simd, V: Lanes<S>>(
     simd: S,
@@ -79,13 +87,13 @@ pub(crate) fn solve_fibers<S: Simd, V: Lanes<S>>(
     }
 }
 
-/// How far particles have moved since the last iteration.
+/// Displacements of particles in this iteration.
 #[inline(always)]
 fn displacement_of<S: Simd, V: Lanes<S>>(p: [V; 4], last: [V; 4]) -> Vec3<S, V> {
     Vec3::xyz(p).sub(Vec3::xyz(last))
 }
 
-/// Solves all edges of a fiber in each lane at once.
+/// Solves the system of one fiber per lane.
 #[inline(always)]
 pub(crate) fn solve<S: Simd, V: Lanes<S>, F: FiberLanes<S, V>>(
     simd: S,
@@ -120,14 +128,18 @@ pub(crate) fn solve<S: Simd, V: Lanes<S>, F: FiberLanes<S, V>>(
         let [diagonal, right] =
             edge_equation(simd, pa, pb, displacement, rest_length, direction, phase);
         let is_pin = pb[3].simd_eq(zero);
+        // Neighbor edges couple through their shared particle: -(1 + damping) w_a n_{k-1} . n_k
         let mut between = scale * pa[3] * last_direction.dot(direction);
         let mut ratio = between / last_pivot;
+        // Elimination: pivot_k = diagonal_k - between_k^2 / pivot_{k-1}
         let taken = between * ratio;
         let fraction =
             (is_held & is_pin).select(splat(MIN_HELD_FRACTION), splat(MIN_PIVOT_FRACTION));
+        // Keeps the pivot at a fraction of its diagonal: straight fibers between two pins are
+        // nearly singular.
         let most = diagonal - fraction * diagonal;
         let is_too_much = most.simd_lt(taken);
-        // Rare; divisions and roots are what the first pass takes most of its time for.
+        // Rare, and divisions and roots dominate the cost of the forward pass.
         if is_too_much.any_true() {
             let shorter = between * (most / taken).sqrt();
             between = is_too_much.select(shorter, between);
@@ -135,6 +147,7 @@ pub(crate) fn solve<S: Simd, V: Lanes<S>, F: FiberLanes<S, V>>(
         }
         let pivot = diagonal - min(taken, most);
         let ratio = acts.select(ratio, zero);
+        // value_k = (right_k - between_k value_{k-1}) / pivot_k
         let value = acts.select((right - between * last_value) / pivot, zero);
         let pivot = acts.select(pivot, one);
         let values =
@@ -153,8 +166,10 @@ pub(crate) fn solve<S: Simd, V: Lanes<S>, F: FiberLanes<S, V>>(
     for (k, rows) in (0..fibers.longest()).zip(rows.chunks_exact(len)).rev() {
         let row = |index: usize| V::from_slice(simd, &rows[index * V::LEN..][..V::LEN]);
         let direction = Vec3::new(row(2), row(3), row(4));
+        // lambda_k = value_k - ratio_{k+1} lambda_{k+1}
         let new_lambda = row(1) - next_ratio * lambda;
         let pull = direction.mul(new_lambda);
+        // dx_a = w_a (n_k lambda_k - n_{k-1} lambda_{k-1})
         let moved = Vec3::xyz(pa).add(pull.sub(push).mul(pa[3])).with(pa[3]);
         fibers.store_massive(simd, moved, a, fibers.bits_of(k));
         a = fibers.particles(k, 0, a);

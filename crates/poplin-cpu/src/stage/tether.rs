@@ -1,4 +1,4 @@
-//! `poplin_reference::stage::tether`, a particle per lane.
+//! Wide form of `poplin_reference::stage::tether`, one particle per lane.
 
 use std::ops::Range;
 
@@ -28,6 +28,7 @@ pub(crate) fn constrain_tethers<S: Simd, V: Lanes<S>>(
             let begin = fabric.tether_begin + k * particle_count;
             let delta = particles.anchors(simd, begin, block).sub(here);
             let length = particles.fabric(simd, begin + tether_count, block);
+            // slack = 1 - L / |d|, only where the tether is taut
             let slack =
                 splat(1.0) - length * splat(tethers.scale) / delta.guarded_square(simd).sqrt();
             offset = offset.add(delta.mul(max(slack, splat(0.0))));

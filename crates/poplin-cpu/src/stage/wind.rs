@@ -1,4 +1,4 @@
-//! `poplin_reference::stage::wind`, a triangle per lane.
+//! Wide form of `poplin_reference::stage::wind`, one triangle per lane.
 
 use std::ops::Range;
 
@@ -10,7 +10,7 @@ use super::particles::{Particles, blocks};
 use crate::lanes::{Lanes, gather, max, scatter};
 use crate::vector::Vec3;
 
-/// Air impulses on triangles, to scratch.
+/// Computes the impulses of air on triangles and stores them in scratch memory.
 #[inline(always)]
 pub(crate) fn blow_triangles<S: Simd, V: Lanes<S>>(
     simd: S,
@@ -31,6 +31,7 @@ pub(crate) fn blow_triangles<S: Simd, V: Lanes<S>>(
             |k: u32| Vec3::xyz(gather(simd, |lane| memory.load_previous(corner(lane, k))));
         let (c0, c1, c2) = (current(0), current(1), current(2));
         let (p0, p1, p2) = (previous(0), previous(1), previous(2));
+        // d = mean(x) - mean(x0) + wind: displacement of the triangle relative to the air.
         let now = c0.add(c1).add(c2);
         let before = p0.add(p1).add(p2);
         let d = if memory.cloth.rotation_begin == NO_OFFSET {
@@ -48,8 +49,10 @@ pub(crate) fn blow_triangles<S: Simd, V: Lanes<S>>(
         let (speed, double_area) = (d_square.sqrt(), normal_square.sqrt());
         let unit = normal.div(double_area);
         let cosine = unit.dot(d) / speed;
+        // Angle of attack: cosine between flow and normal.
         let sine = max(splat(1.0) - cosine * cosine, zero).sqrt();
         let lift_direction = d.cross(unit).cross(d).div(speed);
+        // Drag acts along the flow, lift at right angles to it in the plane of flow and normal.
         let drag = d.mul(splat(air.drag) * cosine.abs() * speed);
         let lift = lift_direction.mul(splat(air.lift) * cosine * sine * speed);
         let impulse = drag.add(lift).mul(splat(air.impulse_scale) * double_area);

@@ -1,4 +1,4 @@
-//! What the tests of lists share.
+//! Helpers of the neighbor list tests.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ impl Rng {
     }
 }
 
-/// A cloth of particles that nothing connects.
+/// Cloth of unconnected particles.
 pub(crate) fn loose(particles: impl Iterator<Item = [f32; 4]>) -> Cloth {
     let particles: Vec<Particle> = particles.map(Particle::from).collect();
     let fabric = Fabric {

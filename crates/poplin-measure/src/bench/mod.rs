@@ -1,8 +1,13 @@
-//! What `poplin bench` and `cargo bench` time and judge: workloads that everybody can run, each setup of which is a row.
+//! Benchmark harness of `poplin bench` and `cargo bench`: workloads whose setups are the rows of a
+//! table.
 //!
-//! A run steps a scene from its start. Some runs are timed and do nothing else, from their second frame on: a GPU compiles
-//! kernels in the first. One more is judged frame by frame.
+//! A run steps a scene from its start. Timed runs do nothing else and are timed from their second
+//! frame on, since a GPU compiles kernels in the first. One more run is measured frame by frame.
 
+mod method;
+mod scene;
+mod scene_run;
+mod setup;
 mod table;
 mod workload;
 
@@ -17,19 +22,27 @@ use crate::depth::DepthField;
 use crate::strain::{SignedStrain, StretchEdges};
 use crate::tangle::{Tangle, TangleField, kept_distance};
 
+pub use method::Method;
+pub use scene::Scene;
+pub use scene_run::SceneRun;
+pub use setup::Setup;
 pub use table::table;
-pub use workload::{FRAME_RATE, Method, Scene, Setup, Stage, Workload};
+pub use workload::Workload;
 
-/// Frames from one count of crossings to the next; the last frame is counted as well.
+/// Frames per second [1/s].
+pub const FRAME_RATE: u32 = 60;
+
+/// Interval between counts of crossings \[frames\]; the last frame is counted as well.
 const COUNTED_EVERY: u32 = 2;
 
-/// How much is run.
+/// Number of frames and runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Effort {
-    /// Frames that are timed and judged, `None` (default): as many as the scene has. With others strain, depth and crossings
-    /// are those of another period of the scene, and a row says so.
+    /// Frames that are timed and measured; `None` (default) stands for the frame count of the
+    /// scene. With a different count, strain, depth and crossings describe another period of the
+    /// scene, which the row states.
     pub frames: Option<u32>,
-    /// Runs that are timed, 1 or more (default 3).
+    /// Number of timed runs, 1 or more (default 3).
     pub repeat: u32,
 }
 
@@ -39,89 +52,94 @@ impl Default for Effort {
     }
 }
 
-/// What came of a setup.
+/// Results of a setup.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Row {
     /// Name of the workload.
     pub workload: String,
-    /// How it was solved, see [`Setup::settings`], and for how many frames if not for those of the scene.
+    /// Solver settings, see [`Setup::settings`], and the frame count if it differs from that of the
+    /// scene.
     pub settings: String,
-    /// Count of cloths.
+    /// Number of cloths.
     pub cloths: usize,
-    /// Particles of all cloths.
+    /// Number of particles of all cloths.
     pub particles: usize,
-    /// Edges of all cloths.
+    /// Number of edges of all cloths.
     pub edges: usize,
-    /// Iterations of a frame.
+    /// Iterations per frame.
     pub iterations: u32,
-    /// Frames that were timed and judged.
+    /// Number of frames that were timed and measured.
     pub frames: u32,
-    /// Frames that the scene has.
+    /// Frame count of the scene.
     pub frames_of_scene: u32,
-    /// Time of a frame of all cloths \[ms\].
+    /// Time per frame of all cloths \[ms\].
     pub ms_a_frame: FrameTime,
-    /// What the device says of a frame, on a GPU that takes times.
+    /// Device measurements of a frame, on a GPU with timestamps.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gpu: Option<GpuFrame>,
     /// Strain of the horizontal and vertical edges after the last frame.
     pub strain_at_end: SignedStrain,
-    /// The same of all frames of the second half together.
+    /// Strain of the same edges over all frames of the second half.
     pub strain_in_second_half: SignedStrain,
-    /// Of the particle that is deepest in a ball or capsule in the second half \[mm\]; `None` without such shapes.
+    /// Depth of the deepest particle in a ball or capsule in the second half \[mm\]; `None` without
+    /// such shapes.
     pub depth_in_shapes_mm: Option<f64>,
-    /// Of the one deepest below the floor in the second half \[mm\]; `None` without a floor.
+    /// Depth of the deepest particle below the floor in the second half \[mm\]; `None` without a
+    /// floor.
     pub depth_in_floor_mm: Option<f64>,
-    /// Edges through triangles and close pairs, of a cloth that collides with itself.
+    /// Crossings and close pairs, for cloth with self collision.
     pub tangle: Option<RowTangle>,
-    /// Cloths that were frozen because a particle would have become NaN, infinite or too far away.
+    /// Number of cloths that were frozen because a particle would have become NaN, infinite or too
+    /// far away.
     pub faulty_cloths: usize,
 }
 
-/// Time of a frame: the median over the frames of a run, of all timed runs.
+/// Time per frame: the median over the frames of a run, summarized over all timed runs.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct FrameTime {
-    /// The median over the runs \[ms\].
+    /// Median of the runs \[ms\].
     pub median: f64,
-    /// The least of the runs \[ms\].
+    /// Minimum of the runs \[ms\].
     pub least: f64,
 }
 
-/// A frame on a GPU.
+/// Device measurements of a frame on a GPU.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct GpuFrame {
-    /// Median of the time that the device took for it by its own clock \[ms\]; the rest of the frame's time is the host, the driver
-    /// and waiting.
+    /// Median time per frame by the clock of the device \[ms\]; the rest of the frame time is host,
+    /// driver and waiting.
     pub ms: f64,
-    /// What the last frame uploaded \[KB\].
+    /// Upload of the last frame \[KB\].
     pub uploaded_kilobytes: f64,
-    /// What reading and writing both states of every particle once would take of that time at the speed of a copy on the device:
-    /// the fraction of the memory's bandwidth that a frame needs.
+    /// Fraction of the memory bandwidth that a frame needs: the time to read and write both states
+    /// of every particle once at the device's copy rate, relative to `ms`.
     pub bandwidth_fraction: f64,
 }
 
-/// How entangled a cloth got.
+/// Entanglement of a cloth.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct RowTangle {
-    /// Edges through triangles after the last frame.
+    /// Number of edges that cross triangles after the last frame.
     pub crossings_at_end: usize,
-    /// The most of every second frame and the last.
+    /// Largest number of crossings, counted every second frame and after the last.
     pub most_crossings: usize,
-    /// Particle pairs after the last frame that are closer than half the thickness and not neighbours at rest.
+    /// Number of particle pairs after the last frame that are closer than half the thickness and
+    /// not neighbors at rest.
     pub close_pairs_at_end: usize,
 }
 
 impl Row {
-    /// Whether it was judged in another period than rows of this scene usually are.
+    /// Tests whether the row covers another period than the scene's own.
     pub fn is_of_another_period(&self) -> bool {
         self.frames != self.frames_of_scene
     }
 
-    /// Time by particles and iterations \[ns\], from the median.
+    /// Median time per particle and iteration \[ns\].
     pub fn ns_a_particle(&self) -> f64 {
         self.nanoseconds_by(self.particles)
     }
 
-    /// Time by edges and iterations \[ns\], from the median.
+    /// Median time per edge and iteration \[ns\].
     pub fn ns_an_edge(&self) -> f64 {
         self.nanoseconds_by(self.edges)
     }
@@ -131,7 +149,7 @@ impl Row {
     }
 }
 
-/// Times and judges a setup.
+/// Times and measures a setup.
 ///
 /// # Errors
 /// [`Error`] if the backend cannot be used, has no room, or failed.
@@ -146,21 +164,22 @@ pub fn measure(
     let times = (0..effort.repeat.max(1)).map(|_| time(setup, options, frames));
     let ms_a_frame = FrameTime::of(times.collect::<Result<_, _>>()?);
     let cloth = setup.cloth()?;
-    let mut judge = Judge::new(setup.scene, &cloth);
-    let mut stage = Stage::new(setup, options)?;
+    let mut recorder = Recorder::new(setup.scene, &cloth);
+    let mut run = SceneRun::new(setup, options)?;
     let mut gpu_times = Vec::new();
     for frame in 1..=frames {
-        stage.step()?;
-        if let Some(gpu) = stage.simulation.gpu() {
+        run.step()?;
+        if let Some(gpu) = run.simulation.gpu() {
             gpu_times.extend(gpu.frame_time()?);
         }
-        let state = stage.simulation.state()?;
-        judge.see(&state, &stage, frame, frames);
+        let state = run.simulation.state()?;
+        recorder.record(&state, &run, frame, frames);
     }
     let count = setup.scene.cloths();
     gpu_times.sort_unstable();
+    // `None` on devices without timestamps.
     let median = gpu_times.get(gpu_times.len() / 2);
-    let gpu = match stage.simulation.gpu().zip(median) {
+    let gpu = match run.simulation.gpu().zip(median) {
         Some((gpu, median)) => Some(GpuFrame::of(gpu, *median)?),
         None => None,
     };
@@ -178,22 +197,22 @@ pub fn measure(
         frames_of_scene,
         ms_a_frame,
         gpu,
-        strain_at_end: judge.strain_at_end,
-        strain_in_second_half: SignedStrain::of(&mut judge.strains),
-        depth_in_shapes_mm: judge.depth_in_shapes_mm,
-        depth_in_floor_mm: judge.depth_in_floor_mm,
-        tangle: judge.tangle,
-        faulty_cloths: judge.faulty_cloths,
+        strain_at_end: recorder.strain_at_end,
+        strain_in_second_half: SignedStrain::of(&mut recorder.strains),
+        depth_in_shapes_mm: recorder.depth_in_shapes_mm,
+        depth_in_floor_mm: recorder.depth_in_floor_mm,
+        tangle: recorder.tangle,
+        faulty_cloths: recorder.faulty_cloths,
     })
 }
 
-/// Median time of a frame of a run, after one that is not timed.
+/// Median time per frame of a run, without its first frame.
 fn time(setup: &Setup, options: &SimulationOptions, frames: u32) -> Result<Duration, Error> {
-    let mut stage = Stage::new(setup, options)?;
-    stage.step()?;
+    let mut run = SceneRun::new(setup, options)?;
+    run.step()?;
     let mut frame = || {
         let begin = Instant::now();
-        stage.step().map(|()| begin.elapsed())
+        run.step().map(|()| begin.elapsed())
     };
     let mut times = (0..frames).map(|_| frame()).collect::<Result<Vec<_>, _>>()?;
     times.sort_unstable();
@@ -203,6 +222,7 @@ fn time(setup: &Setup, options: &SimulationOptions, frames: u32) -> Result<Durat
 impl GpuFrame {
     fn of(gpu: &Headless, median: Duration) -> Result<Self, GpuError> {
         let engine = gpu.engine();
+        // Reads and writes of the current and the previous state.
         let bytes = 4 * size_of::<Particle>() as u64 * u64::from(engine.particle_count());
         let copied = gpu.copy_rate()?.unwrap_or_default() * median.as_secs_f64();
         Ok(Self {
@@ -214,7 +234,7 @@ impl GpuFrame {
 }
 
 impl FrameTime {
-    /// Of at least one run.
+    /// Summarizes the times of at least one run.
     fn of(mut runs: Vec<Duration>) -> Self {
         runs.sort_unstable();
         let milliseconds = |time: Duration| 1e3 * time.as_secs_f64();
@@ -222,12 +242,12 @@ impl FrameTime {
     }
 }
 
-/// Looks at a run frame by frame.
-struct Judge<'a> {
+/// Accumulates the measurements of a run frame by frame.
+struct Recorder<'a> {
     scene: Scene,
     cloth: &'a Cloth,
     edges: StretchEdges,
-    /// Strains of the second half.
+    /// Strains of all edges and frames of the second half.
     strains: Vec<f32>,
     strain_at_end: SignedStrain,
     depth_in_shapes_mm: Option<f64>,
@@ -236,7 +256,7 @@ struct Judge<'a> {
     faulty_cloths: usize,
 }
 
-impl<'a> Judge<'a> {
+impl<'a> Recorder<'a> {
     fn new(scene: Scene, cloth: &'a Cloth) -> Self {
         Self {
             scene,
@@ -251,26 +271,25 @@ impl<'a> Judge<'a> {
         }
     }
 
-    fn see(&mut self, state: &State, stage: &Stage, frame: u32, frames: u32) {
+    fn record(&mut self, state: &State, run: &SceneRun, frame: u32, frames: u32) {
         if 2 * frame > frames {
-            for (index, &id) in stage.cloths.iter().enumerate() {
-                self.see_depth(index, state.current(id), stage.time());
+            for (index, &id) in run.cloths.iter().enumerate() {
+                self.record_depth(index, state.current(id), run.time());
                 self.strains.extend(self.edges.strains(state.current(id)));
             }
         }
         if frame == frames {
             let all = |&id: &ClothId| self.edges.strains(state.current(id)).collect::<Vec<_>>();
-            let mut strains: Vec<_> = stage.cloths.iter().flat_map(all).collect();
+            let mut strains: Vec<_> = run.cloths.iter().flat_map(all).collect();
             self.strain_at_end = SignedStrain::of(&mut strains);
-            self.faulty_cloths =
-                stage.cloths.iter().filter(|&&id| state.fault_count(id) > 0).count();
+            self.faulty_cloths = run.cloths.iter().filter(|&&id| state.fault_count(id) > 0).count();
         }
         if frame.is_multiple_of(COUNTED_EVERY) || frame == frames {
-            stage.cloths.iter().for_each(|&id| self.see_tangle(state.current(id)));
+            run.cloths.iter().for_each(|&id| self.record_tangle(state.current(id)));
         }
     }
 
-    fn see_depth(&mut self, cloth: usize, particles: &[Particle], time: f32) {
+    fn record_depth(&mut self, cloth: usize, particles: &[Particle], time: f32) {
         let deepest = |shapes: &[Shape]| {
             let depth = DepthField::new(shapes).measure(Pose::default(), particles);
             Some(1e3 * depth.deepest_m).filter(|_| !shapes.is_empty())
@@ -281,7 +300,7 @@ impl<'a> Judge<'a> {
         self.depth_in_floor_mm = larger(self.depth_in_floor_mm, deepest(&floor));
     }
 
-    fn see_tangle(&mut self, particles: &[Particle]) {
+    fn record_tangle(&mut self, particles: &[Particle]) {
         let Some(distance) = kept_distance(self.cloth) else { return };
         let mut field = TangleField::default();
         field.add(self.cloth, distance, Pose::default(), particles);
@@ -295,7 +314,7 @@ impl<'a> Judge<'a> {
     }
 }
 
-/// The larger of two, or the only one.
+/// Larger of two values, or the only one.
 fn larger(a: Option<f64>, b: Option<f64>) -> Option<f64> {
     a.into_iter().chain(b).reduce(f64::max)
 }
@@ -312,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn the_second_half_is_pooled() {
+    fn second_half_strains_are_pooled() {
         let [one, two, six] = [1, 2, 6].map(|frames| row("w1", frames));
         assert_eq!(one.strain_in_second_half, one.strain_at_end);
         assert_eq!(two.strain_in_second_half, two.strain_at_end);
@@ -322,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_of_another_period_says_so() {
+    fn a_row_states_a_different_period() {
         let [cut, whole] = [2, 120].map(|frames| row("w1", frames));
         assert!(cut.is_of_another_period() && !whole.is_of_another_period());
         assert_eq!(cut.settings, whole.settings.clone() + ", 2 frames of 120");
@@ -330,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_has_what_its_scene_has() {
+    fn a_row_has_the_values_of_its_scene() {
         let swing = row("w1", 1);
         assert_eq!((swing.depth_in_shapes_mm, swing.depth_in_floor_mm), (Some(0.0), None));
         assert_eq!((swing.cloths, swing.particles, swing.iterations), (1, 256, 2));
@@ -344,23 +363,24 @@ mod tests {
     }
 
     #[test]
-    fn the_most_crossings_are_kept_and_depth_is_the_deepest() {
+    fn most_crossings_and_deepest_depth_are_kept() {
         let setup = Workload::named("w4").unwrap().setups()[0];
         let cloth = setup.cloth().unwrap();
-        let mut judge = Judge::new(setup.scene, &cloth);
+        let mut recorder = Recorder::new(setup.scene, &cloth);
         let mut folded = cloth.particles.clone();
-        // The edges from the first row to the second go through the sheet and the floor, between its columns.
+        // Edges from the first row to the second cross the sheet and the floor, between its
+        // columns.
         for (index, particle) in folded[..128].iter_mut().enumerate() {
             let [x, y, _] = particle.position;
             particle.position = [x + 0.003, y + 0.3, if index < 64 { -0.25 } else { 0.6 }];
         }
         for particles in [&cloth.particles, &folded, &cloth.particles] {
-            judge.see_tangle(particles);
-            judge.see_depth(0, particles, 0.0);
+            recorder.record_tangle(particles);
+            recorder.record_depth(0, particles, 0.0);
         }
-        let tangle = judge.tangle.unwrap();
+        let tangle = recorder.tangle.unwrap();
         assert!(tangle.most_crossings > 0 && tangle.crossings_at_end == 0, "{tangle:?}");
-        let depth = judge.depth_in_floor_mm.unwrap();
+        let depth = recorder.depth_in_floor_mm.unwrap();
         assert!((depth - 250.0).abs() < 0.1, "{depth}");
     }
 }

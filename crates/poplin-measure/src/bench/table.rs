@@ -1,10 +1,10 @@
-//! Rows as text.
+//! Benchmark rows as a table.
 
 use super::{Row, RowTangle};
 use crate::strain::SignedStrain;
 use crate::table::Table;
 
-/// Names of the columns.
+/// Column names.
 const HEAD: [&str; 14] = [
     "workload",
     "settings",
@@ -22,10 +22,11 @@ const HEAD: [&str; 14] = [
     "close pairs",
 ];
 
-/// The last, where a device takes times.
+/// Additional column names, for devices with timestamps.
 const GPU_HEAD: [&str; 3] = ["ms on the GPU", "uploaded [KB]", "of the bandwidth [%]"];
 
-/// A line for each row, those of all workloads below one head: [`Table::part`] is the table of one of them.
+/// Formats one line per row, with all workloads under one head: [`Table::part`] extracts the table
+/// of one workload.
 pub fn table(rows: &[Row]) -> Table {
     let mut table =
         Table { head: HEAD.map(str::to_owned).to_vec(), rows: rows.iter().map(cells).collect() };
@@ -65,7 +66,7 @@ fn cells(row: &Row) -> Vec<String> {
     ]
 }
 
-/// Three digits.
+/// Formats a time with about three significant digits.
 fn milliseconds(value: f64) -> String {
     let digits = match value {
         ..0.1 => 4,
@@ -76,7 +77,7 @@ fn milliseconds(value: f64) -> String {
     format!("{value:.digits$}")
 }
 
-/// A fraction in percent, to two or three digits.
+/// Formats a fraction in percent, with two or three significant digits.
 fn percent(fraction: f32) -> String {
     let value = 100.0 * fraction;
     let digits = match value.abs() {

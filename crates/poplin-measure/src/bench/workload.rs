@@ -1,127 +1,26 @@
-//! The scenes that poplin is timed and judged on, each with the settings that it is solved by.
+//! Benchmark workloads: scenes with the solver settings they are run with.
 
-use poplin::cook::{CookOptions, Tethers, cook};
-use poplin::{ClothId, Error, Simulation, SimulationOptions};
-use poplin_model::{
-    Capsule, Chosen, Cloth, ColliderId, FiberSolver, Frame, Implicit, Mesh, Pbd, PbdPhase,
-    PhaseKind, Phases, Plane, Preconditioner, Shape, Solver, Sphere,
-};
+use super::scene::FRICTION;
+use super::{FRAME_RATE, Method, Scene, Setup};
 
-/// Frames per second [1/s].
-pub const FRAME_RATE: u32 = 60;
-
-/// Mass of a cloth \[kg\], the same for every particle.
-const MASS: f32 = 0.2;
-
-/// By how much the ball that the cloth collides with is larger than the one that is seen \[m\]: particles collide, and the
-/// triangles between them reach further in.
-const BALL_MARGIN: f32 = 5e-3;
-
-/// Friction of the swinging sheets, and of the dropped one but where it varies.
-const FRICTION: f32 = 0.2;
-
-/// Frictions of `w4-frictions`.
+/// Friction coefficients of `w4-frictions`.
 const FRICTIONS: [f32; 8] = [0.0, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5];
 
-/// Thickness of the dropped sheet \[m\].
-const THICKNESS: f32 = 0.01;
-
-/// Bending rigidity of cloth that the implicit solver solves [N m].
-const BENDING: f32 = 1e-6;
-
-/// Longer than any fiber here: fibers from border to border.
-const WHOLE: u32 = 1 << 12;
-
-/// Cloths of the workload `headline`.
+/// Number of cloths in the workload `headline`.
 const BATCH: usize = 50;
 
-/// Stiffness of stretch, shear and bending edges of cloths among capsules.
-const STIFFNESS: [f32; 3] = [1.0, 0.8, 0.5];
-
-/// Damping of hanging cloths, so that they come to hang.
-const DAMPING: f32 = 0.2;
-
-/// Setups of one scene, or of a few that belong together.
+/// Group of setups of one scene or of a few related scenes.
 #[derive(Debug, Clone, Copy)]
 pub struct Workload {
     /// Name on the command line and in tables.
     pub name: &'static str,
-    /// What it is, for help pages and above its table.
+    /// Description for help pages and table captions.
     pub about: &'static str,
     setups: fn() -> Vec<Setup>,
 }
 
-/// What is simulated and how: a row of a table.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Setup {
-    /// Cloths and shapes.
-    pub scene: Scene,
-    /// How the edges are solved.
-    pub method: Method,
-    /// Iterations of a frame, 1 or more.
-    pub iterations: u32,
-}
-
-/// Cloths and shapes. All cloths are 1 m x 1 m squares of 0.2 kg; z is up.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Scene {
-    /// Hanging cloths that hang by two corners without friction and tethers, of stiffness 1, 0.8 and 0.5 against stretch, shear
-    /// and bending.
-    Hanging {
-        /// Count of cloths.
-        cloths: usize,
-        /// Particles along each side of a cloth.
-        side: u32,
-        /// Whether each has four tapered capsules that move against it.
-        has_capsules: bool,
-    },
-    /// A level sheet at z = 1, pinned at two corners of one side, that swings down onto a ball of radius 0.25 m at (0, 0.5, 0.55).
-    Swing {
-        /// Particles along each side.
-        side: u32,
-        /// Whether tethers hold it.
-        has_tethers: bool,
-    },
-    /// A level sheet of 64 x 64 particles and 1 cm thickness with self collision, dropped from z = 0.5 onto a ball of radius 0.2 m
-    /// that lies on the floor z = 0.
-    Drop {
-        /// Coefficient of friction with ball and floor.
-        friction: f32,
-    },
-}
-
-/// How edges are solved.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Method {
-    /// PBD, edge by edge: fibers of a single edge by Gauss-Seidel.
-    SingleEdges,
-    /// PBD with the defaults.
-    Default,
-    /// PBD as [`Cloth::choose_solver`] chooses from the cloth; the iterations are those that it chooses.
-    Chosen,
-    /// PBD with the default solvers and fibers from border to border.
-    WholeFibers,
-    /// PBD, all phases semi-implicitly over fibers from border to border.
-    SemiImplicit,
-    /// The same, each iteration of which removes the whole error of a fiber.
-    SemiImplicitFully,
-    /// XPBD without compliance over fibers from border to border.
-    Xpbd,
-    /// The implicit solver, with so many steps in place of iterations.
-    Implicit {
-        /// Membrane stiffness [N/m].
-        stretch: u16,
-        /// Shear stiffness [N/m].
-        shear: u16,
-        /// What directions are improved by.
-        preconditioner: Preconditioner,
-        /// Most iterations of a step.
-        most: u16,
-    },
-}
-
 impl Workload {
-    /// Every workload, in the order of tables.
+    /// All workloads, in the order of tables.
     pub const ALL: [Self; 8] = [
         Self {
             name: "headline",
@@ -165,12 +64,12 @@ impl Workload {
         },
     ];
 
-    /// The workload of this name.
+    /// Returns the workload with this name.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|workload| workload.name == name)
     }
 
-    /// Its setups, in the order of its table.
+    /// Setups of the workload, in the order of its table.
     pub fn setups(&self) -> Vec<Setup> {
         (self.setups)()
     }
@@ -263,322 +162,21 @@ fn drop(friction: f32, method: Method, iterations: u32) -> Setup {
     Setup { scene: Scene::Drop { friction }, method, iterations }
 }
 
-impl Method {
-    /// The implicit solver preconditioned by mass.
-    const fn by_mass(stretch: u16, shear: u16, most: u16) -> Self {
-        Self::Implicit { stretch, shear, preconditioner: Preconditioner::Mass, most }
-    }
-
-    /// The implicit solver preconditioned by fibers.
-    const fn by_fibers(stretch: u16, shear: u16, most: u16) -> Self {
-        Self::Implicit { stretch, shear, preconditioner: Preconditioner::Fibers, most }
-    }
-
-    /// The longest fiber, in edges; `None`: as the cooker chooses.
-    fn max_fiber_length(self) -> Option<u32> {
-        match self {
-            Self::SingleEdges => Some(1),
-            Self::Default | Self::Chosen | Self::Implicit { .. } => None,
-            Self::WholeFibers | Self::SemiImplicit | Self::SemiImplicitFully | Self::Xpbd => {
-                Some(WHOLE)
-            }
-        }
-    }
-
-    /// The solver with so many iterations of a frame; PBD with this stiffness of stretch, shear and bending edges.
-    fn solver(self, iterations: u32, [stretch, shear, bending]: [f32; 3]) -> Solver {
-        let fiber_solver = match self {
-            Self::SingleEdges => Some(FiberSolver::GaussSeidel),
-            Self::Default | Self::Chosen | Self::WholeFibers => None,
-            Self::SemiImplicit | Self::SemiImplicitFully => Some(FiberSolver::SemiImplicit),
-            Self::Xpbd => return Solver::xpbd(iterations),
-            Self::Implicit { stretch, shear, preconditioner, most } => {
-                return Implicit {
-                    substeps: iterations,
-                    stretch_stiffness: [stretch.into(); 2],
-                    shear_stiffness: shear.into(),
-                    bending_rigidity: BENDING,
-                    preconditioner,
-                    max_iterations: most.into(),
-                    ..Implicit::default()
-                }
-                .into();
-            }
-        };
-        let mut phases = Phases::default();
-        for kind in PhaseKind::ALL {
-            let stiffness = match kind {
-                PhaseKind::Vertical | PhaseKind::Horizontal => stretch,
-                PhaseKind::Shearing => shear,
-                PhaseKind::Bending => bending,
-            };
-            *phases.kind_mut(kind) = PbdPhase { fiber_solver, stiffness, ..PbdPhase::default() };
-        }
-        Pbd { frequency: (iterations * FRAME_RATE) as f32, phases, ..Pbd::default() }.into()
-    }
-
-    fn name(self) -> &'static str {
-        match self {
-            Self::SingleEdges => "Gauss-Seidel, single edges",
-            Self::Default => "default",
-            Self::Chosen => "as chosen",
-            Self::WholeFibers => "default, whole fibers",
-            Self::SemiImplicit => "all semi-implicit, whole fibers",
-            Self::SemiImplicitFully => "all semi-implicit, whole fibers, full stiffness",
-            Self::Xpbd => "XPBD, whole fibers",
-            Self::Implicit { preconditioner: Preconditioner::Mass, .. } => "implicit by mass",
-            Self::Implicit { preconditioner: Preconditioner::Fibers, .. } => "implicit by fibers",
-        }
-    }
-}
-
-impl Setup {
-    /// How it is solved, and what is special of its scene: `default, 300 Hz, no tethers`.
-    pub fn settings(&self) -> String {
-        let Self { scene, method, iterations } = self;
-        let effort = match method {
-            Method::Xpbd => format!("{iterations} substeps"),
-            Method::Implicit { stretch, shear, most, .. } => {
-                format!(
-                    "{stretch} and {shear} N/m, {iterations} steps of at most {most} iterations"
-                )
-            }
-            _ => format!("{} Hz", iterations * FRAME_RATE),
-        };
-        let method = format!("{}, {effort}", method.name());
-        match scene {
-            Scene::Swing { has_tethers: false, .. } => format!("{method}, no tethers"),
-            Scene::Drop { friction } => format!("{method}, friction {friction}"),
-            _ => method,
-        }
-    }
-
-    /// A cloth of the scene at the start, with its shapes.
-    ///
-    /// # Errors
-    /// [`Error::Model`] if a shape is refused, which would be a fault of this function.
-    pub fn cloth(&self) -> Result<Cloth, Error> {
-        let Self { scene, method, iterations } = *self;
-        let side = scene.side();
-        let mut mesh = Mesh::grid(side, side, 1.0, 1.0);
-        mesh.positions.iter_mut().for_each(|position| *position = scene.start(*position));
-        let tethers = match scene {
-            Scene::Swing { has_tethers: true, .. } => Tethers::Geodesic,
-            _ => Tethers::None,
-        };
-        let options = CookOptions {
-            masses: Some(vec![MASS / (side * side) as f32; mesh.positions.len()]),
-            pins: if scene.is_pinned() { vec![0, side - 1] } else { Vec::new() },
-            max_fiber_length: method.max_fiber_length(),
-            tethers,
-            gravity: scene.down(),
-            bends: matches!(method, Method::Implicit { .. }),
-            ..CookOptions::default()
-        };
-        let mut cloth = cook(&mesh, &options).expect("a grid cooks").into_cloth();
-        let config = &mut cloth.config;
-        config.gravity = [0.0, 0.0, -9.81];
-        config.contact.friction = scene.friction();
-        config.solver = method.solver(iterations, scene.stiffness());
-        config.damping = scene.damping();
-        if method == Method::SemiImplicitFully {
-            // Each iteration removes the whole error of a fiber.
-            config.stiffness_frequency = (iterations * FRAME_RATE) as f32;
-        }
-        if scene.keeps_apart() {
-            config.thickness = THICKNESS;
-        }
-        if method == Method::Chosen {
-            cloth.choose_solver(Chosen::ALL);
-        }
-        for shape in scene.colliders(0, 0.0) {
-            cloth.colliders.add(shape)?;
-        }
-        Ok(cloth)
-    }
-}
-
-impl Scene {
-    /// Frames that are timed and judged, unless somebody asks for others.
-    pub fn frames(&self) -> u32 {
-        match self {
-            Self::Hanging { .. } | Self::Swing { .. } => 120,
-            Self::Drop { .. } => 180,
-        }
-    }
-
-    /// Frames before these, in which the cloths come to hang.
-    pub fn settling(&self) -> u32 {
-        if matches!(self, Self::Hanging { .. }) { 60 } else { 0 }
-    }
-
-    /// Count of cloths.
-    pub fn cloths(&self) -> usize {
-        if let Self::Hanging { cloths, .. } = self { *cloths } else { 1 }
-    }
-
-    /// Whether the cloth keeps its own particles apart.
-    pub fn keeps_apart(&self) -> bool {
-        matches!(self, Self::Drop { .. })
-    }
-
-    /// What a cloth must stay out of at a time \[s\], as large as it is seen.
-    pub fn solids(&self, cloth: usize, time: f32) -> Vec<Shape> {
-        match *self {
-            Self::Hanging { has_capsules: true, .. } => {
-                (0..4).map(|capsule| moving_capsule(capsule, cloth, time).into()).collect()
-            }
-            Self::Hanging { .. } => Vec::new(),
-            Self::Swing { .. } => {
-                vec![Sphere { center: [0.0, 0.5, 0.55], radius: 0.25 }.into()]
-            }
-            Self::Drop { .. } => vec![Sphere { center: [0.0, 0.0, 0.2], radius: 0.2 }.into()],
-        }
-    }
-
-    /// The floor, if there is one.
-    pub fn floor(&self) -> Option<Plane> {
-        let floor = Plane { normal: [0.0, 0.0, 1.0], offset: 0.0 };
-        matches!(self, Self::Drop { .. }).then_some(floor)
-    }
-
-    fn side(&self) -> u32 {
-        match *self {
-            Self::Hanging { side, .. } | Self::Swing { side, .. } => side,
-            Self::Drop { .. } => 64,
-        }
-    }
-
-    fn is_pinned(&self) -> bool {
-        !matches!(self, Self::Drop { .. })
-    }
-
-    /// Along gravity, for the cooker. A level sheet has nothing vertical: that along which it will hang.
-    fn down(&self) -> [f32; 3] {
-        if matches!(self, Self::Swing { .. }) { [0.0, 1.0, 0.0] } else { [0.0, 0.0, -1.0] }
-    }
-
-    /// Of stretch, shear and bending edges.
-    fn stiffness(&self) -> [f32; 3] {
-        if matches!(self, Self::Hanging { .. }) { STIFFNESS } else { [1.0; 3] }
-    }
-
-    fn damping(&self) -> [f32; 3] {
-        if matches!(self, Self::Hanging { .. }) { [DAMPING; 3] } else { [0.0; 3] }
-    }
-
-    fn friction(&self) -> f32 {
-        match *self {
-            Self::Hanging { .. } => 0.0,
-            Self::Swing { .. } => FRICTION,
-            Self::Drop { friction } => friction,
-        }
-    }
-
-    /// Where a vertex of the unit grid starts \[m\].
-    fn start(&self, [x, _, y]: [f32; 3]) -> [f32; 3] {
-        match self {
-            Self::Hanging { .. } => [x - 0.5, 0.0, -y],
-            Self::Swing { .. } => [x - 0.5, y, 1.0],
-            Self::Drop { .. } => [x - 0.5, y - 0.5, 0.5],
-        }
-    }
-
-    /// The shapes that a cloth collides with at a time \[s\].
-    fn colliders(&self, cloth: usize, time: f32) -> Vec<Shape> {
-        let grown = |shape| match shape {
-            Shape::Sphere(Sphere { center, radius }) => {
-                Sphere { center, radius: radius + BALL_MARGIN }.into()
-            }
-            other => other,
-        };
-        let solids = self.solids(cloth, time).into_iter().map(grown);
-        solids.chain(self.floor().map(Shape::from)).collect()
-    }
-}
-
-/// One of four tapered capsules that swing against the cloth from behind, those of each cloth at another phase.
-fn moving_capsule(capsule: usize, cloth: usize, time: f32) -> Capsule {
-    let phase = 0.37 * cloth as f32 + 1.3 * capsule as f32;
-    let y = -0.01 + 0.01 * (2.0 * time + phase).sin();
-    let (x, z) = ([-0.25, 0.25][capsule % 2], [-0.4, -0.75][capsule / 2]);
-    let end = |offset: f32, radius| Sphere { center: [x + offset, y, z + offset], radius };
-    Capsule { ends: [end(-0.06, 0.07), end(0.06, 0.05)] }
-}
-
-/// A setup in simulation.
-#[derive(Debug)]
-pub struct Stage {
-    /// The simulation.
-    pub simulation: Simulation,
-    /// The cloths of the scene.
-    pub cloths: Vec<ClothId>,
-    scene: Scene,
-    /// The shapes of each cloth.
-    colliders: Vec<Vec<ColliderId>>,
-    /// Frames simulated.
-    frame: u32,
-}
-
-impl Stage {
-    /// Puts the cloths into a simulation and lets them come to hang, where they do.
-    ///
-    /// # Errors
-    /// [`Error`] if the backend cannot be used or has no room.
-    pub fn new(setup: &Setup, options: &SimulationOptions) -> Result<Self, Error> {
-        let scene = setup.scene;
-        let mut simulation = Simulation::new(options.clone())?;
-        let cloth = setup.cloth()?;
-        let cloths = (0..scene.cloths()).map(|_| simulation.add(cloth.clone()));
-        let cloths = cloths.collect::<Result<Vec<_>, _>>()?;
-        let handles = |&id: &ClothId| {
-            let set = simulation.cloth(id)?.colliders();
-            Ok::<_, Error>(set.iter().map(|(collider, _)| collider).collect())
-        };
-        let colliders = cloths.iter().map(handles).collect::<Result<_, _>>()?;
-        let mut stage = Self { simulation, cloths, scene, colliders, frame: 0 };
-        for _ in 0..scene.settling() {
-            stage.step()?;
-        }
-        Ok(stage)
-    }
-
-    /// Simulates a frame: moves what moves, steps, and waits until the state is there.
-    ///
-    /// # Errors
-    /// [`Error`] if the GPU failed.
-    pub fn step(&mut self) -> Result<(), Error> {
-        self.frame += 1;
-        if matches!(self.scene, Scene::Hanging { has_capsules: true, .. }) {
-            let time = self.time();
-            for (index, (&id, colliders)) in self.cloths.iter().zip(&self.colliders).enumerate() {
-                let set = self.simulation.cloth_mut(id)?.colliders_mut();
-                for (&collider, shape) in colliders.iter().zip(self.scene.colliders(index, time)) {
-                    set.set_shape(collider, shape)?;
-                }
-            }
-        }
-        self.simulation.step(&Frame { dt: 1.0 / FRAME_RATE as f32 })?;
-        self.simulation.wait()
-    }
-
-    /// How long it has been simulated \[s\].
-    pub fn time(&self) -> f32 {
-        self.frame as f32 / FRAME_RATE as f32
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use poplin::Backend;
     use poplin::cook::Solids;
+    use poplin_model::{Shape, Sphere};
 
-    /// Depth to which a particle on a surface may be outside \[m\].
+    use super::super::SceneRun;
+    use super::super::setup::MASS;
+
+    /// Distance up to which a particle outside counts as touching \[m\].
     const SKIN: f64 = 1e-4;
 
     #[test]
-    fn rows_as_chosen_have_the_iterations_that_are_chosen() {
+    fn chosen_rows_have_the_chosen_iterations() {
         let setups = Workload::ALL.iter().flat_map(Workload::setups);
         let chosen: Vec<_> = setups.filter(|setup| setup.method == Method::Chosen).collect();
         assert_eq!(chosen.len(), 12);
@@ -596,19 +194,19 @@ mod tests {
         for setup in setups.into_iter().filter(|setup| setup.iterations == 5) {
             let cloth = setup.cloth().unwrap();
             assert_eq!((cloth.fabric.edge_count(), cloth.particle_count()), (1378, 256));
-            let mut stage = Stage::new(&setup, &Backend::Cpu.into()).unwrap();
+            let mut run = SceneRun::new(&setup, &Backend::Cpu.into()).unwrap();
             let (frames, mut touching) = (20, 0);
             for _ in 0..frames {
-                stage.step().unwrap();
-                let state = stage.simulation.state().unwrap();
-                for (index, &id) in stage.cloths.iter().enumerate() {
-                    let solids = Solids::new(&setup.scene.solids(index, stage.time()));
+                run.step().unwrap();
+                let state = run.simulation.state().unwrap();
+                for (index, &id) in run.cloths.iter().enumerate() {
+                    let solids = Solids::new(&setup.scene.solids(index, run.time()));
                     let depth = |position: [f32; 3]| solids.depth(position.map(f64::from));
                     touching +=
                         state.positions(id).filter(|&position| depth(position) > -SKIN).count();
                 }
             }
-            let mean = touching as f64 / (frames * stage.cloths.len()) as f64;
+            let mean = touching as f64 / (frames * run.cloths.len()) as f64;
             assert!((7.0..=13.0).contains(&mean), "{}: {mean} particles", setup.settings());
         }
     }

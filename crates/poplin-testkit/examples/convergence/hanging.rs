@@ -1,4 +1,4 @@
-//! What one iteration does to fresh stretch, what it costs, and how stretched a cloth hangs at rest.
+//! Effect and cost of one iteration on new stretch, and stretch of cloths hanging at rest.
 
 use std::path::Path;
 use std::time::Duration;
@@ -15,16 +15,17 @@ const COUNTS: [usize; 6] = [1, 2, 4, 8, 15, 30];
 /// Iterations of semi-implicit fibers in the table of hanging cloths.
 const PASSES: [u32; 3] = [1, 2, 4];
 
-/// Iterations after which the search for an equal stretch is given up.
+/// Largest number of iterations in the search for an equal stretch.
 const MOST: usize = 2000;
 
-/// Timed iterations of each solver, in turn with those of the others.
+/// Number of timed iterations of each solver, interleaved with those of the others.
 const TIMED: usize = 101;
 
 /// Speed above which a cloth is not at rest [m/s].
 const RESTLESS: f32 = 0.1;
 
-/// A cloth with its name in the tables, and whether they show it; all of them are in the CSV files.
+/// Cloth with its name; `is_shown` selects it for the tables, while the CSV files contain all
+/// cloths.
 pub(crate) struct Named {
     pub(crate) name: String,
     pub(crate) cloth: Cloth,
@@ -99,7 +100,7 @@ pub(crate) fn residuals(cloths: &[Named], folder: &Path) -> std::io::Result<Vec<
     Ok(curves)
 }
 
-/// Prints what an iteration costs.
+/// Prints the cost of an iteration.
 pub(crate) fn costs(cloths: &[Named], folder: &Path) -> std::io::Result<()> {
     let mut csv = Table::new(["cloth", "solver", "microseconds", "fraction of Gauss-Seidel"]);
     let mut table =
@@ -129,7 +130,7 @@ pub(crate) fn costs(cloths: &[Named], folder: &Path) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Prints how cloths hang at rest, at so many steps per second.
+/// Prints the stretch of cloths hanging at rest, for each number of steps per second.
 pub(crate) fn at_rest(cloths: &[Named], frequencies: &[u32], folder: &Path) -> std::io::Result<()> {
     let mut csv = Table::new([
         "cloth",

@@ -1,12 +1,15 @@
-//! Compares semi-implicit fibers with Gauss-Seidel: what one iteration does and costs, how stretched cloths hang, and what a
-//! frame costs in which a swinging sheet stays within 1 % of its length. Tables as Markdown, numbers as CSV, a plot as SVG.
+//! Compares semi-implicit fibers with Gauss-Seidel: effect and cost of one iteration, stretch of
+//! hanging cloths, and the cost of a frame in which a swinging sheet stays within 1 % of its
+//! length. Writes tables as Markdown, numbers as CSV, a plot as SVG.
 //!
-//! `cargo run --release -p poplin-testkit --example convergence [-- [--out FOLDER] [SHIRT.obj]]`, on an idle machine: 20 minutes.
-//! `--swing "stretch, whole"` runs only the swinging sheets, by solvers whose names contain that.
-//! Without a shirt, a garment of triangles that hangs by the top 3 % of its height, its columns are left out.
+//! `cargo run --release -p poplin-testkit --example convergence [-- [--out FOLDER]
+//! [SHIRT.obj]]`, on an idle machine: 20 minutes. `--swing "stretch, whole"` runs only the swinging
+//! sheets, for solvers whose names contain that text. Without a shirt (a garment of triangles that
+//! hangs by the top 3 % of its height), its columns are left out.
 //!
-//! Every cloth has the same edges, masses, stiffness and start for all solvers; what a solver is called says which phases are
-//! solved semi-implicitly. See `poplin_testkit::fibers` for each measurement.
+//! Every cloth has the same edges, masses, stiffness and start state for all solvers; the name of a
+//! solver states which phases are solved semi-implicitly. `poplin_testkit::fibers` describes each
+//! measurement.
 
 mod hanging;
 mod plot;
@@ -21,7 +24,7 @@ use poplin_testkit::fibers::{Pins, WHOLE, hanging_chain, hanging_mesh, hanging_s
 
 use crate::hanging::Named;
 
-/// Steps per second at which cloths hang [1/s].
+/// Steps per second of hanging cloths [1/s].
 const FREQUENCIES: [u32; 2] = [60, 300];
 
 fn main() -> Result<(), Box<dyn Error>> {

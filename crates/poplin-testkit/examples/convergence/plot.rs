@@ -1,4 +1,5 @@
-//! Four panels: strain over iterations of three cloths, and strain over time per frame of the swinging sheet.
+//! Four panels: strain over iterations of three cloths, and strain over time per frame of the
+//! swinging sheet.
 
 use std::error::Error;
 use std::path::Path;
@@ -15,7 +16,7 @@ use crate::swinging::Ladder;
 /// Size of the picture \[px\].
 const SIZE: (u32, u32) = (960, 720);
 
-/// Least strain shown \[%\].
+/// Least plotted strain \[%\].
 const FLOOR: f32 = 1e-3;
 
 const BLUE: RGBColor = RGBColor(0x1f, 0x77, 0xb4);
@@ -35,7 +36,7 @@ fn color(mix: Mix) -> RGBColor {
     }
 }
 
-/// A line: its solver, which has a color, and its points (x, strain in %).
+/// Line of a plot: its solver, which determines the color, and its points (x, strain in %).
 struct Line {
     mix: Mix,
     points: Vec<(f32, f32)>,
@@ -70,7 +71,8 @@ pub(crate) fn draw(curves: &[Curve], ladders: &[Ladder], path: &Path) -> Outcome
     });
     let lines = tethered.filter_map(|ladder| {
         let SwingSolver::PbdFully(mix) = ladder.first.solver else { return None };
-        // The time goes with the iterations, so that neighbours on the machine do not bend the lines.
+        // Time per frame is computed from iterations, so that other load on the machine does not
+        // bend the lines.
         let pace = ladder.pace();
         let points = ladder
             .rungs
@@ -83,7 +85,7 @@ pub(crate) fn draw(curves: &[Curve], ladders: &[Ladder], path: &Path) -> Outcome
     Ok(())
 }
 
-/// A chart with room for its axes under a title.
+/// Creates a chart with room for axes under a title.
 fn titled<'a, 'b>(panel: &'a Panel<'b>, title: &str) -> ChartBuilder<'a, 'b, SVGBackend<'b>> {
     let mut chart = ChartBuilder::on(panel);
     chart
@@ -95,7 +97,7 @@ fn titled<'a, 'b>(panel: &'a Panel<'b>, title: &str) -> ChartBuilder<'a, 'b, SVG
     chart
 }
 
-/// Draws axes with plain numbers and level lines.
+/// Draws axes with plain numbers and horizontal grid lines.
 fn draw_axes<X, Y>(
     chart: &mut ChartContext<'_, SVGBackend<'_>, Cartesian2d<X, Y>>,
     x: &str,
@@ -124,7 +126,7 @@ fn over_iterations(panel: &Panel<'_>, title: &str, lines: &[Line]) -> Outcome {
         titled(panel, title).build_cartesian_2d(0f32..30f32, (FLOOR..3f32).log_scale())?;
     draw_axes(&mut chart, "iterations of the fibers", "RMS strain [%]")?;
     for line in lines {
-        // A line ends where it reaches the floor.
+        // A line ends where it reaches the floor of the plot.
         let end = line
             .points
             .iter()

@@ -1,4 +1,4 @@
-//! What a frame costs at which a swinging sheet stays within 1 % of its length.
+//! Cost of a frame in which a swinging sheet stays within 1 % of its length.
 
 use std::path::Path;
 use std::time::Duration;
@@ -8,27 +8,29 @@ use poplin_testkit::fibers::{FRAME_RATE, Mix, Swing, SwingSolver, Swung, WHOLE, 
 
 use crate::table::{Table, percent};
 
-/// Iterations of a frame.
+/// Iteration counts per frame.
 const RUNGS: [u32; 13] = [1, 2, 3, 4, 5, 6, 8, 10, 14, 20, 28, 40, 56];
 
-/// Most iterations of a frame of a large sheet, by Gauss-Seidel and with semi-implicit fibers, which settle long before.
+/// Largest number of iterations per frame of a large sheet, with Gauss-Seidel and with
+/// semi-implicit fibers, which converge long before.
 const MOST: [u32; 2] = [40, 20];
 
-/// p99 strain to stay within.
+/// Largest allowed p99 strain.
 const AIM: f32 = 0.01;
 
-/// How often the rung that keeps the aim is run again for its time: the least median counts, since neighbours on the machine only
-/// add to it.
+/// Number of repeated runs for the time of the setting that meets the limit: the least median
+/// counts, since other load on the machine can only add to it.
 const REPEATS: usize = 3;
 
-/// Rungs of one solver.
+/// Results of one solver for rising iteration counts.
 pub(crate) struct Ladder {
     pub(crate) first: Swing,
     pub(crate) rungs: Vec<(u32, Swung)>,
 }
 
 impl Ladder {
-    /// Runs all rungs of a solver, or none if its name does not contain `only`.
+    /// Runs a solver with all iteration counts, or returns `None` if its name does not contain
+    /// `only`.
     fn climb(first: Swing, only: &str) -> Option<Self> {
         let mut ladder = Self { first, rungs: Vec::new() };
         if !ladder.name().contains(only) {
@@ -51,7 +53,7 @@ impl Ladder {
         Some(ladder)
     }
 
-    /// Milliseconds of an iteration on the least disturbed rung.
+    /// Milliseconds per iteration of the least disturbed run.
     pub(crate) fn pace(&self) -> f32 {
         let pace =
             |(count, swung): &(u32, Swung)| 1e3 * swung.frame_time.as_secs_f32() / *count as f32;
@@ -62,12 +64,13 @@ impl Ladder {
         first_lasting(rungs.iter().map(|(_, swung)| strain(swung) <= AIM))
     }
 
-    /// The cheapest rung from which on all stay within the aim.
+    /// Cheapest run from which on all runs meet the limit.
     fn aim(&self, strain: impl Fn(&Swung) -> f32) -> Option<&(u32, Swung)> {
         Self::lasting(&self.rungs, strain).map(|index| &self.rungs[index])
     }
 
-    /// Time of a frame that keeps the aim and, of ladders that never do, strain on the last rung: less is better.
+    /// Time of a frame that meets the limit and, for solvers that never do, the strain of the last
+    /// run: less is better.
     fn score(&self) -> (Duration, f32) {
         let last = self.rungs.last().map_or(f32::MAX, |(_, swung)| swung.second.p99);
         self.aim(|swung| swung.second.p99)
@@ -105,7 +108,7 @@ fn is_tethered(ladder: &Ladder) -> &'static str {
     if ladder.first.tethers == Tethers::None { "no" } else { "yes" }
 }
 
-/// Fiber lengths and solvers that are tried.
+/// Fiber length limits and solvers to compare.
 fn solvers() -> impl Iterator<Item = (Option<u32>, SwingSolver)> {
     let lengths = |mix| match mix {
         Mix::GaussSeidel => [Some(1), Some(8), Some(WHOLE)].as_slice(),
@@ -120,7 +123,7 @@ fn solvers() -> impl Iterator<Item = (Option<u32>, SwingSolver)> {
     both.chain([(Some(WHOLE), SwingSolver::Xpbd)])
 }
 
-/// Climbs all ladders of a sheet whose names contain `only`, and prints what they come to.
+/// Runs all solvers whose names contain `only` on a sheet, and prints the results.
 pub(crate) fn ladders(side: u32, only: &str, folder: &Path) -> std::io::Result<Vec<Ladder>> {
     let ladder = |tethers| {
         move |(max_fiber_length, solver)| {

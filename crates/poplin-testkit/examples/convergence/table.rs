@@ -1,8 +1,8 @@
-//! Tables, printed as Markdown and written as CSV.
+//! Tables that are printed as Markdown and written as CSV.
 
 use std::path::Path;
 
-/// Rows of cells under a header.
+/// Table: header and rows of cells.
 pub(crate) struct Table {
     header: Vec<String>,
     rows: Vec<Vec<String>>,
@@ -17,7 +17,8 @@ impl Table {
         self.rows.push(row.into_iter().map(|cell| cell.to_string()).collect());
     }
 
-    /// The first column to the left, the others to the right.
+    /// Prints the table as Markdown, with the first column left-aligned and the others
+    /// right-aligned.
     #[expect(clippy::print_stdout, reason = "this is what the example is for")]
     pub(crate) fn print(&self, title: &str) {
         let line = |cells: &[String]| format!("| {} |", cells.join(" | "));
@@ -41,7 +42,7 @@ impl Table {
     }
 }
 
-/// A fraction in percent, to three digits or 0.0001 %, whichever says less.
+/// Formats a fraction in percent, to three digits or 0.0001 %, whichever is coarser.
 pub(crate) fn percent(fraction: f32) -> String {
     let value = 100.0 * fraction;
     match value.abs() {

@@ -1,4 +1,4 @@
-//! What is pulled, twisted, shot or thrown.
+//! Scenes in which cloth is pulled, twisted, shot at or thrown.
 
 use std::f32::consts::PI;
 
@@ -9,7 +9,8 @@ use crate::scene::{
     Kind, Scene, ball, cuboid, distance, moved, pinned_sheet, set, sheet, smooth, upright,
 };
 
-/// A sheet pulled from under three others, 1.2 m in 0.8 s: how far they go with it. Shown on the move.
+/// Sheet pulled from under three others, 1.2 m in 0.8 s. Reports how far the others move with it.
+/// Drawn in motion.
 pub(crate) fn from_under(kind: Kind) -> Scene {
     let columns = kind.count(32);
     let edge: Vec<u32> = (0..columns).map(|row| row * columns + columns - 1).collect();
@@ -37,7 +38,8 @@ pub(crate) fn from_under(kind: Kind) -> Scene {
     .seen_from(20.0, 28.0)
 }
 
-/// A ribbon twisted by so many revolutions in 3.5 s and back, its ends nearer meanwhile. Shown when it is most twisted.
+/// Ribbon twisted by `revolutions` in 3.5 s and back, with its ends moving closer meanwhile. Drawn
+/// when it is most twisted.
 pub(crate) fn ribbon(kind: Kind, revolutions: f32) -> Scene {
     let counts = [kind.count(11), kind.count(101)];
     let ends: Vec<u32> =
@@ -46,7 +48,8 @@ pub(crate) fn ribbon(kind: Kind, revolutions: f32) -> Scene {
     Scene { seconds: 8.0, shown: 3.5, ..scene }
 }
 
-/// A metre of 40 cm width of 126 x 317 particles, 1 mm thick, held by both whole ends and twisted by four revolutions in 4 s.
+/// Towel of 1 m by 40 cm with 126 x 317 particles, 1 mm thick, held by both entire ends and twisted
+/// by four revolutions in 4 s.
 pub(crate) fn towel(kind: Kind) -> Scene {
     let counts = [kind.count(126), kind.count(317)];
     let ends = (0..counts[0]).chain(counts[0] * (counts[1] - 1)..counts[0] * counts[1]).collect();
@@ -54,8 +57,8 @@ pub(crate) fn towel(kind: Kind) -> Scene {
     Scene { seconds: 4.0, shown: 4.0, ..scene }
 }
 
-/// A square metre of 200 x 200 particles, 2 mm thick, held by a tenth of two sides, around which the rest is wound, and twisted by
-/// four revolutions in 2 s.
+/// Square meter of 200 x 200 particles, 2 mm thick, held by a tenth of two sides, around which the
+/// rest is wound, and twisted by four revolutions in 2 s.
 pub(crate) fn grip(kind: Kind) -> Scene {
     let columns = kind.count(200);
     let (middle, grip) = (columns / 2, columns / 20);
@@ -65,7 +68,8 @@ pub(crate) fn grip(kind: Kind) -> Scene {
     Scene { seconds: 2.0, shown: 2.0, ..scene }
 }
 
-/// A sheet along z that is held by its ends, which rotate against each other by so many revolutions in so many seconds and back.
+/// Sheet along z that is held by its ends, which rotate against each other by `revolutions` in
+/// `seconds` and back.
 fn twisted(
     kind: Kind,
     counts: [u32; 2],
@@ -93,7 +97,7 @@ fn twisted(
         .seen_from(70.0, 12.0)
 }
 
-/// A torus around the y axis.
+/// Torus around the y axis.
 fn torus(major: f32, minor: f32) -> TriangleMesh {
     let (around, across) = (32u32, 12u32);
     let mut vertices = Vec::new();
@@ -111,7 +115,8 @@ fn torus(major: f32, minor: f32) -> TriangleMesh {
     TriangleMesh { vertices: vertices.into(), triangles: triangles.into() }
 }
 
-/// A sheet pulled by its middle through a ring, which it just fits: how high it is at the end. Shown half through.
+/// Sheet pulled by its middle through a ring that it barely fits. Reports its highest point at the
+/// end. Drawn half through.
 pub(crate) fn ring(kind: Kind) -> Scene {
     let columns = kind.count(32) | 1;
     let middle = columns / 2 * (columns + 1);
@@ -133,8 +138,8 @@ pub(crate) fn ring(kind: Kind) -> Scene {
     .seen_from(32.0, 10.0)
 }
 
-/// A ball of 5 cm that flies at 50 m/s into a sheet pinned at its border, and stops 0.15 m behind where that was: how far it
-/// takes the sheet with it, 200 mm if it does not come through.
+/// Ball of 5 cm that flies at 50 m/s into a sheet pinned at its border, and stops 0.15 m behind the
+/// border. Reports how far it takes the sheet along: 200 mm if it does not pass through.
 pub(crate) fn shot(kind: Kind) -> Scene {
     let columns = kind.count(32);
     let last = columns - 1;
@@ -153,7 +158,7 @@ pub(crate) fn shot(kind: Kind) -> Scene {
         .seen_from(150.0, 15.0)
 }
 
-/// Two sheets that meet edge on at 20 m/s each. Shown shortly after.
+/// Two sheets that collide edge on at 20 m/s each. Drawn shortly after.
 pub(crate) fn edge_on(kind: Kind) -> Scene {
     let half = |x: f32| {
         let cloth = upright(sheet(kind, [16; 2], [0.5; 2]));
@@ -164,7 +169,8 @@ pub(crate) fn edge_on(kind: Kind) -> Scene {
         .seen_from(35.0, 30.0)
 }
 
-/// A sheet between two plates that close to 0.9 thicknesses and move 0.4 m in 1 s: how far it slips.
+/// Sheet between two plates that close to 0.9 thicknesses and move 0.4 m in 1 s. Reports how far
+/// the sheet slips.
 pub(crate) fn pinch(kind: Kind) -> Scene {
     let cloth = sheet(kind, [24; 2], [0.3; 2]);
     let thickness = cloth.config.thickness;
@@ -185,7 +191,7 @@ pub(crate) fn pinch(kind: Kind) -> Scene {
         let x = 0.4 * smooth(time - 0.5);
         let slip = |reach: f32| {
             let pairs = grasp.iter().zip(now);
-            // Not what hangs beside the plates and swings under them.
+            // Without the parts that hang beside the plates and swing under them.
             let inside = pairs.filter(|(p, _)| {
                 [p[0], p[2]].iter().all(|it| it.abs() < reach) && p[1].abs() < thickness
             });

@@ -1,4 +1,5 @@
-//! What falls: on balls, spikes, needles, a table, a cylinder, a bunny, into a box, on itself.
+//! Scenes in which cloth falls: on balls, spikes, needles, a table, a cylinder, a bunny, into a
+//! box, on itself.
 
 use std::error::Error;
 use std::f32::consts::PI;
@@ -13,7 +14,8 @@ use crate::scene::{
     Kind, Other, Scene, ball, cuboid, distance, each, moved, of_mesh, set, sheet, upright,
 };
 
-/// The common scene: a square metre of 64 x 64 particles on a ball and the floor, of fibers from border to border.
+/// Benchmark scene `w4`: a square meter of 64 x 64 particles on a ball and the floor, with fibers
+/// from border to border.
 pub(crate) fn w4(kind: Kind, thickness: f32, friction: f32) -> Scene {
     let columns = kind.count(64);
     let mut mesh = Mesh::grid(columns, columns, 1.0, 1.0);
@@ -24,18 +26,18 @@ pub(crate) fn w4(kind: Kind, thickness: f32, friction: f32) -> Scene {
     Scene::new(vec![cloth], vec![ball([0.0, 0.2, 0.0], 0.2), floor()], 3.0)
 }
 
-/// A square metre of 32 x 32 particles at a height \[m\].
+/// Square meter of 32 x 32 particles at a height \[m\].
 fn square(kind: Kind, height: f32) -> Cloth {
     moved(sheet(kind, [32; 2], [1.0; 2]), [0.0, height, 0.0])
 }
 
-/// Onto a cone.
+/// Drops a sheet onto a cone.
 pub(crate) fn on_spike(kind: Kind) -> Scene {
     let colliders = vec![spike([0.0, 0.4, 0.0], 0.4, 0.1), floor()];
     Scene::new(vec![square(kind, 0.45)], colliders, 3.0)
 }
 
-/// Onto 49 needles.
+/// Drops a sheet onto 49 needles.
 pub(crate) fn on_needles(kind: Kind) -> Scene {
     let needles = (0..49).map(|k| {
         let (x, z) = ((k % 7) as f32 - 3.0, (k / 7) as f32 - 3.0);
@@ -44,21 +46,22 @@ pub(crate) fn on_needles(kind: Kind) -> Scene {
     Scene::new(vec![square(kind, 0.4)], needles.chain([floor()]).collect(), 3.0)
 }
 
-/// Half on a table, from which it slides. Shown as it does.
+/// Drops a sheet half onto a table, from which it slides. Drawn as it slides.
 pub(crate) fn on_table(kind: Kind) -> Scene {
     let table = Collider { pose: at([0.2, 0.5, 0.0]), ..cuboid([0.3, 0.02, 0.3]) };
     let scene = Scene::new(vec![square(kind, 0.6)], vec![table, floor()], 3.0);
     Scene { shown: 1.0, ..scene }.seen_from(-40.0, 20.0)
 }
 
-/// Sheets of 0.6 m upon one another, so far apart \[m\], the lowest at a height \[m\].
+/// Stacked sheets of 0.6 m with a gap of `gap` \[m\], the lowest at `height` \[m\].
 fn layers(kind: Kind, count: usize, gap: f32, height: f32) -> Vec<Cloth> {
     let layer =
         |k: usize| moved(sheet(kind, [32; 2], [0.6; 2]), [0.0, height + gap * k as f32, 0.0]);
     (0..count).map(layer).collect()
 }
 
-/// Ten layers on a cylinder, from which they slide: three quarters of them are on one side of it. Shown on the floor.
+/// Drops ten layers onto a cylinder, from which they slide: three quarters of them are on one side.
+/// Drawn on the floor.
 pub(crate) fn on_cylinder(kind: Kind) -> Scene {
     let ends = [-0.45, 0.45].map(|z| Sphere { center: [0.15, 0.3, z], radius: 0.1 });
     let cylinder = Shape::from(Capsule { ends }).into();
@@ -66,13 +69,14 @@ pub(crate) fn on_cylinder(kind: Kind) -> Scene {
     Scene { shown: 1.0, ..scene }.seen_from(25.0, 12.0)
 }
 
-/// A pile of four: how fast it is after 5 s, and whether its energy grows, at the impact and later.
+/// Pile of four sheets. Reports how fast it is after 5 s, and whether its energy grows, at the
+/// impact and later.
 pub(crate) fn pile(kind: Kind) -> Scene {
     let (mut before, mut fastest): (Vec<[f32; 3]>, _) = (Vec::new(), 0.0f32);
     let mut energies = [[f64::INFINITY, 0.0]; 2];
     let watch = move |time: f32, now: &[[f32; 3]]| {
         let pairs = || now.iter().zip(&before);
-        // Energy over weight \[m\], half a frame ago: the mean height, and the square of velocity over 2 g.
+        // Energy over weight \[m\], half a frame ago: mean height plus squared velocity over 2 g.
         let energy = |(now, before): (&[f32; 3], &[f32; 3])| {
             let speed = f64::from(60.0 * distance(*now, *before));
             f64::from(0.5 * (now[1] + before[1])) + speed * speed / (2.0 * 9.81)
@@ -101,30 +105,30 @@ pub(crate) fn pile(kind: Kind) -> Scene {
     Scene { watch: Some(Box::new(watch)), ..scene }.seen_from(32.0, 20.0)
 }
 
-/// Of so many columns of a square metre on a ball, a third of an edge thick.
+/// Square meter of `columns` x `columns` particles on a ball, a third of an edge thick.
 pub(crate) fn growing(kind: Kind, columns: u32) -> Scene {
     let mut cloth = moved(sheet(kind, [columns; 2], [1.0; 2]), [0.0, 0.42, 0.0]);
     cloth.config.thickness = 1.0 / (3 * columns) as f32;
     Scene::new(vec![cloth], vec![ball([0.0, 0.2, 0.0], 0.2), floor()], 1.0)
 }
 
-/// By another solver, on a ball.
+/// Drops a sheet with another solver onto a ball.
 pub(crate) fn on_ball(kind: Kind, other: Other) -> Scene {
     let mut cloth = square(kind, 0.45);
     other.solve(kind, &mut cloth);
     Scene::new(vec![cloth], vec![ball([0.0, 0.2, 0.0], 0.2), floor()], 3.0)
 }
 
-/// By another solver, on itself: on end onto the floor.
+/// Drops a sheet with another solver on edge onto the floor, so that it folds onto itself.
 pub(crate) fn on_itself(kind: Kind, other: Other) -> Scene {
     let sheet = upright(sheet(kind, [24; 2], [0.5; 2]));
-    // A little aslant, so that it folds to one side.
+    // Slightly tilted, so that it folds to one side.
     let mut cloth = each(sheet, |[x, y, z]| [x, y + 0.3, z + 0.1 * y]);
     other.solve(kind, &mut cloth);
     Scene::new(vec![cloth], vec![floor()], 3.0).seen_from(60.0, 20.0)
 }
 
-/// A shirt on a bunny, from meshes in a folder: `unisex_shirt.obj` and `bunny.obj`.
+/// Drops a shirt onto a bunny, from the meshes `unisex_shirt.obj` and `bunny.obj` in a folder.
 pub(crate) fn shirt(kind: Kind, folder: &Path) -> Result<Scene, Box<dyn Error>> {
     let read = |name: &str| poplin_io::read_obj(folder.join(name));
     let (bunny, shirt) = (read("bunny.obj")?, read("unisex_shirt.obj")?);
@@ -138,7 +142,7 @@ pub(crate) fn shirt(kind: Kind, folder: &Path) -> Result<Scene, Box<dyn Error>> 
     Ok(Scene::new(vec![cloth], colliders, 10.0))
 }
 
-/// 512 handkerchiefs into a box.
+/// Drops 512 handkerchiefs into a box.
 pub(crate) fn handkerchiefs(kind: Kind) -> Scene {
     let mut rng = Rng::new(7);
     let mut mould = sheet(kind, [8; 2], [0.1; 2]);

@@ -1,4 +1,4 @@
-//! Coulomb's law: a stack on a slope, a strip over a cylinder.
+//! Tests of Coulomb's law: a stack on a slope, a strip over a cylinder.
 
 use std::f32::consts::PI;
 
@@ -10,11 +10,12 @@ use crate::scene::{Kind, Scene, distance, each, set, sheet};
 const FRICTION: f32 = 0.5;
 /// Gravity of a default cloth [m/s^2].
 const GRAVITY: f32 = 9.81;
-/// Sheets of the stack.
+/// Number of sheets in the stack.
 const LAYERS: usize = 3;
 
-/// Three sheets on a slope of so many times the one that friction holds: how far the last 10 s take them if it holds, else the
-/// acceleration of each from 0.2 to 0.4 s, before the upper ones hang over the edge of the lowest.
+/// Three sheets on a slope of `factor` times the steepest one that friction holds. Reports how far
+/// the last 10 s take them if it holds, else the acceleration of each sheet from 0.2 to 0.4 s,
+/// before the upper ones hang over the edge of the lowest.
 pub(crate) fn stack(kind: Kind, factor: f32) -> Scene {
     let (sin, cos) = (factor * FRICTION).atan().sin_cos();
     let layer = |layer: usize| {
@@ -56,12 +57,13 @@ pub(crate) fn stack(kind: Kind, factor: f32) -> Scene {
     }
 }
 
-/// A strip that hangs over a cylinder, the longer end by so many times the length at which it begins to slide: how far the short end
-/// rises in 2 s. Shown before it slides off.
+/// Strip that hangs over a cylinder, with the longer end `factor` times the length at which it
+/// begins to slide. Reports how far the short end rises in 2 s. Drawn before it slides off.
 pub(crate) fn capstan(kind: Kind, factor: f32) -> Scene {
     let (radius, thickness, friction, short, width) = (0.1, 0.004, 0.3, 0.15, 0.04);
     let arm = radius + 0.5 * thickness;
-    // The tension over the weight per length, from the short end over the top: dT/da = arm cos a + friction (T + arm sin a).
+    // Tension over weight per length, from the short end over the top: dT/da = arm cos a + friction
+    // (T + arm sin a).
     let (steps, mut tension) = (10_000, short);
     for k in 0..steps {
         let angle = PI * (k as f32 + 0.5) / steps as f32;

@@ -1,18 +1,20 @@
-//! Contact of triangles, scene by scene: crossings, depth, gaps, strain and time, and what a scene itself is about.
+//! Triangle contact, scene by scene: crossings, depth, gaps, strain and time, and a remark specific
+//! to each scene.
 //!
-//! `cargo run --release -p poplin-testkit --example triangle_scenes [-- NAME ...]` prints a row of a table for each scene whose name
-//! begins so, of each kind: as it is (`full`), with half the particles (`half`), with steps twice as long (`steps`). Crossings, edges
-//! through triangles of cloths, boxes and meshes, are counted exactly after each frame; depths are those of particles, and of triangles
-//! from 1 mm. Of the environment:
+//! `cargo run --release -p poplin-testkit --example triangle_scenes [-- NAME ...]` prints one table
+//! row for each scene whose name begins with one of the arguments, in each variant: as defined
+//! (`full`), with half the particles (`half`), and with steps twice as long (`steps`). Crossings
+//! are edges through triangles of cloths, boxes and meshes, counted exactly after each frame;
+//! depths are those of particles, and of triangles from 1 mm. Environment variables:
 //!
 //! | | |
 //! |---|---|
-//! | `KIND=half` | that kind only |
-//! | `LIMIT=60` | most seconds of a scene |
-//! | `FRAMES=60` | most frames of a scene |
-//! | `PICTURE=folder` | draws each scene there, and all that are there of the kind `full` side by side in `triangles.png` |
+//! | `KIND=half` | only this variant |
+//! | `LIMIT=60` | largest run time of a scene \[s\] |
+//! | `FRAMES=60` | largest number of frames of a scene |
+//! | `PICTURE=folder` | draws each scene there, and all `full` ones in `triangles.png` |
 //! | `VERBOSE=1` | prints each frame |
-//! | `MESHES=folder` | has `bunny.obj` and `unisex_shirt.obj`; without it there is no scene `shirt` |
+//! | `MESHES=folder` | has `bunny.obj` and `unisex_shirt.obj`, for the scene `shirt` |
 
 #![expect(clippy::print_stdout, reason = "the table is what it is for")]
 
@@ -31,13 +33,13 @@ use poplin_io::picture::{Image, MosaicTile};
 use crate::run::{HEAD, Options, run};
 use crate::scene::{Kind, Other, Scene};
 
-/// Makes a scene.
+/// Function that creates a scene.
 type Make = Box<dyn Fn() -> Result<Scene, Box<dyn Error>>>;
 
-/// What makes a scene of a kind, by name.
+/// Name of a scene, and the function that creates one of its variants.
 type Named = (&'static str, fn(Kind) -> Scene);
 
-/// All scenes of a kind by name.
+/// All scenes of a variant by name.
 fn scenes(kind: Kind) -> Vec<(String, Make)> {
     let mut all: Vec<(String, Make)> = Vec::new();
     let mut add = |name: String, make: Box<dyn Fn() -> Scene>| {
@@ -73,7 +75,7 @@ fn scenes(kind: Kind) -> Vec<(String, Make)> {
         ("xpbd-fold", |kind| drops::on_itself(kind, Other::Xpbd)),
         ("implicit-ball", |kind| drops::on_ball(kind, Other::Implicit)),
         ("implicit-fold", |kind| drops::on_itself(kind, Other::Implicit)),
-        // Named by their triangles.
+        // Named by their triangle counts.
         ("grow-968", |kind| drops::growing(kind, 23)),
         ("grow-10082", |kind| drops::growing(kind, 72)),
         ("grow-100352", |kind| drops::growing(kind, 225)),
@@ -81,7 +83,7 @@ fn scenes(kind: Kind) -> Vec<(String, Make)> {
     for (name, make) in others {
         add(name.into(), Box::new(move || make(kind)));
     }
-    // Its mesh is as fine as it is.
+    // The mesh of the shirt has a fixed resolution.
     if let Ok(folder) = var("MESHES")
         && kind.is_full()
     {
@@ -90,7 +92,7 @@ fn scenes(kind: Kind) -> Vec<(String, Make)> {
     all
 }
 
-/// A setting of the environment.
+/// Reads a setting from the environment.
 fn setting<T: std::str::FromStr>(name: &str, default: T) -> T {
     var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
 }

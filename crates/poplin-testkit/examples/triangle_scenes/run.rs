@@ -1,4 +1,4 @@
-//! Runs a scene and judges each of its frames.
+//! Runs a scene and measures each of its frames.
 
 use std::error::Error;
 use std::time::Instant;
@@ -17,28 +17,28 @@ const FRAME_RATE: f32 = 60.0;
 /// Side of a picture in pixels.
 const SIDE: u32 = 240;
 
-/// How long scenes may take, and what is said of them.
+/// Limits and outputs of a run.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Options {
-    /// Most seconds of a scene \[s\].
+    /// Largest run time of a scene \[s\].
     pub(crate) limit: f64,
-    /// Most frames of a scene.
+    /// Largest number of frames of a scene.
     pub(crate) frames: u32,
-    /// Whether each frame is printed.
+    /// True to print each frame.
     pub(crate) is_verbose: bool,
-    /// Whether a picture is drawn.
+    /// True to draw a picture.
     pub(crate) has_picture: bool,
 }
 
-/// What came of a scene.
+/// Result of a scene.
 pub(crate) struct Outcome {
-    /// Columns of its row: all of [`HEAD`] but name and kind.
+    /// Cells of the table row: all columns of [`HEAD`] except name and kind.
     pub(crate) row: Vec<String>,
-    /// Its picture.
+    /// Picture of the scene.
     pub(crate) picture: Option<Image>,
 }
 
-/// The columns of the table. A gap is that between surfaces without thickness.
+/// Columns of the table. The gap is between surfaces without thickness.
 pub(crate) const HEAD: [&str; 14] = [
     "scene",
     "kind",
@@ -56,13 +56,13 @@ pub(crate) const HEAD: [&str; 14] = [
     "and",
 ];
 
-/// A scene, and the worst of it so far.
+/// Running scene with its worst values so far.
 struct Run {
     world: CrossingScene,
     scene: Scene,
-    /// What cloth must not be in.
+    /// Solids that cloth must not penetrate.
     solids: DepthField,
-    /// Crossings: the most in a frame, and the first frame with any, 0 for the start.
+    /// Largest number of crossings in a frame, and the first frame with any (0: at the start).
     crossed: Option<(usize, u32)>,
     /// Deepest point of cloth in a collider \[m\].
     depth: f64,
@@ -70,13 +70,14 @@ struct Run {
     gap: f32,
     /// Largest 99th percentile of strain.
     strain: f32,
-    /// Times of frames \[ms\].
+    /// Frame times \[ms\].
     times: Vec<f64>,
-    /// Frames with a pair that pins or colliders forced, and those in which they were too fast to be followed.
+    /// Number of frames with contact pairs forced by pins or colliders, and of frames with motion
+    /// too fast to follow.
     troubles: [u32; 2],
-    /// Whether a cloth is frozen, since it would have become NaN or infinite.
+    /// True if a cloth was frozen because it would have become NaN or infinite.
     is_frozen: bool,
-    /// What the scene says.
+    /// Remark of the scene.
     remark: Option<String>,
 }
 
@@ -105,7 +106,7 @@ impl Run {
         })
     }
 
-    /// Simulates a frame, which ends at a time \[s\].
+    /// Simulates a frame that ends at a time \[s\].
     fn step(&mut self, frame: u32, time: f32) -> Result<(), Box<dyn Error>> {
         if let Some(pins) = &self.scene.pins {
             let (indices, rows): (Vec<u32>, Vec<Particle>) = pins(time)
@@ -125,7 +126,7 @@ impl Run {
         self.judge(frame, time)
     }
 
-    /// Measures what a frame led to.
+    /// Measures the state after a frame.
     fn judge(&mut self, frame: u32, time: f32) -> Result<(), Box<dyn Error>> {
         let crossings = self.world.crossings();
         if crossings > 0 {
@@ -167,7 +168,7 @@ impl Run {
         Ok(())
     }
 
-    /// Draws what is there now.
+    /// Draws the current state.
     fn draw(&self, label: String) -> Result<Image, Box<dyn Error>> {
         let surface = |(index, (&id, cloth)): (usize, (_, &poplin::model::Cloth))| {
             let particles = self.world.engine.current(id).iter();
@@ -176,7 +177,7 @@ impl Run {
         };
         let surfaces = self.world.ids.iter().zip(&self.scene.cloths).enumerate().map(surface);
         let mut sheet = ContactSheet::new(1, 1, SIDE)?.with_view(self.scene.view);
-        // Walls would hide what is between them.
+        // Walls would hide the cloth between them.
         let is_wall = |it: &Shape| matches!(it, Shape::Plane(plane) if plane.normal[1] == 0.0);
         let mut shapes = shapes(&self.world);
         shapes.retain(|it| !is_wall(it));
@@ -184,7 +185,7 @@ impl Run {
         Ok(sheet.render())
     }
 
-    /// The columns of its row.
+    /// Cells of the table row.
     fn row(mut self, frames: u32) -> Vec<String> {
         let thickness = self.scene.cloths[0].config.thickness;
         let particles: usize = self.scene.cloths.iter().map(|it| it.particles.len()).sum();
@@ -219,14 +220,14 @@ impl Run {
     }
 }
 
-/// The colliders of a scene as they are.
+/// Current shapes of the colliders of a scene.
 fn shapes(world: &CrossingScene) -> Vec<Shape> {
     let set = world.engine.colliders();
     let colliders = world.colliders.iter().filter_map(|&id| set.get(id).ok());
     colliders.map(|it| it.shape.transformed(&Placement::new(1.0, Rigid::new(it.pose)))).collect()
 }
 
-/// Simulates a scene and judges it.
+/// Simulates a scene and measures it.
 pub(crate) fn run(name: &str, scene: Scene, options: Options) -> Result<Outcome, Box<dyn Error>> {
     let frames = (scene.seconds * FRAME_RATE).round() as u32;
     let mut run = Run::new(scene)?;

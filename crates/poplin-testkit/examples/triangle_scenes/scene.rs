@@ -1,4 +1,4 @@
-//! What a scene is, and what most are made of.
+//! Scene definition, and common parts of scenes.
 
 use poplin::cook::{CookOptions, cook};
 use poplin::model::{Cloth, Collider, Implicit, Mesh, Parallelepiped, Pose, Shape, Solver, Sphere};
@@ -6,72 +6,72 @@ use poplin_io::picture::View;
 
 /// Solver iterations per second of PBD [1/s].
 const FREQUENCY: f32 = 600.0;
-/// Substeps of a frame of XPBD: as often.
+/// XPBD substeps per frame: the same frequency.
 const SUBSTEPS: f32 = 10.0;
-/// Steps of a frame of the implicit solver.
+/// Steps per frame of the implicit solver.
 const IMPLICIT_STEPS: f32 = 4.0;
 
-/// How fine a scene is.
+/// Variant of a scene by its resolution.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Kind {
-    /// What it is called.
+    /// Name of the variant.
     pub(crate) name: &'static str,
-    /// Factor of columns and rows.
+    /// Factor on the column and row counts.
     columns: f32,
-    /// Factor of the step of the solver.
+    /// Factor on the solver step.
     step: f32,
 }
 
 impl Kind {
-    /// As stated, with half the particles, with steps twice as long.
+    /// All variants: as defined, with half the particles, and with steps twice as long.
     pub(crate) const ALL: [Self; 3] = [
         Self { name: "full", columns: 1.0, step: 1.0 },
         Self { name: "half", columns: std::f32::consts::FRAC_1_SQRT_2, step: 1.0 },
         Self { name: "steps", columns: 1.0, step: 2.0 },
     ];
 
-    /// Of so many columns or rows, how many there are.
+    /// Scaled number of columns or rows.
     pub(crate) fn count(self, full: u32) -> u32 {
         (full as f32 * self.columns).round() as u32
     }
 
-    /// Whether there are as many particles as stated.
+    /// Tests whether the variant has the full number of particles.
     pub(crate) fn is_full(self) -> bool {
         self.columns == 1.0
     }
 }
 
-/// Where pinned particles of the first cloth are at a time \[s\].
+/// Positions of pinned particles of the first cloth at a time \[s\].
 pub(crate) type Pins = Box<dyn Fn(f32) -> Vec<(u32, [f32; 3])>>;
 /// Poses of the first colliders at a time \[s\].
 pub(crate) type Poses = Box<dyn Fn(f32) -> Vec<Pose>>;
-/// What a scene says of its positions \[m\] at a time \[s\]; the last word stays.
+/// Remark of a scene on its positions \[m\] at a time \[s\]; the last one is kept.
 pub(crate) type Watch = Box<dyn FnMut(f32, &[[f32; 3]]) -> Option<String>>;
 
-/// Cloths and colliders, and what happens to them.
+/// Cloths and colliders, with their scripted motion.
 pub(crate) struct Scene {
-    /// Its cloths, of one thickness.
+    /// Cloths of the scene, all of one thickness.
     pub(crate) cloths: Vec<Cloth>,
-    /// Its colliders.
+    /// Colliders of the scene.
     pub(crate) colliders: Vec<Collider>,
-    /// How long it takes \[s\].
+    /// Duration \[s\].
     pub(crate) seconds: f32,
-    /// Velocity of each cloth at the start [m/s]; of those without one it is 0.
+    /// Initial velocity of each cloth [m/s]; 0 for cloths beyond the end of the list.
     pub(crate) velocities: Vec<[f32; 3]>,
-    /// Moves pins.
+    /// Motion of pins.
     pub(crate) pins: Option<Pins>,
-    /// Moves colliders.
+    /// Motion of colliders.
     pub(crate) poses: Option<Poses>,
-    /// Watches.
+    /// Remark of the scene.
     pub(crate) watch: Option<Watch>,
-    /// Where the picture is drawn from.
+    /// View of the picture.
     pub(crate) view: View,
-    /// When it is drawn \[s\], at the end at the latest.
+    /// Time of the picture \[s\]; at the latest the end.
     pub(crate) shown: f32,
 }
 
 impl Scene {
-    /// A scene in which nothing but gravity acts.
+    /// Creates a scene without scripted motion.
     pub(crate) fn new(cloths: Vec<Cloth>, colliders: Vec<Collider>, seconds: f32) -> Self {
         Self {
             cloths,
@@ -86,18 +86,18 @@ impl Scene {
         }
     }
 
-    /// Seen from these angles \[degrees\].
+    /// Sets the view by its angles \[degrees\].
     pub(crate) fn seen_from(self, azimuth: f64, elevation: f64) -> Self {
         Self { view: View { azimuth, elevation }, ..self }
     }
 }
 
-/// A sheet around the origin in the plane of x and z, of 0.2 kg/m^2.
+/// Creates a sheet around the origin in the x-z plane, of 0.2 kg/m^2.
 pub(crate) fn sheet(kind: Kind, [columns, rows]: [u32; 2], [width, depth]: [f32; 2]) -> Cloth {
     pinned_sheet(kind, [columns, rows].map(|it| kind.count(it)), [width, depth], &[])
 }
 
-/// The same of exactly so many columns and rows, with pins.
+/// Creates such a sheet with exactly these column and row counts, and with pins.
 pub(crate) fn pinned_sheet(kind: Kind, counts: [u32; 2], size: [f32; 2], pins: &[u32]) -> Cloth {
     let [columns, rows] = counts;
     let mut mesh = Mesh::grid(columns, rows, size[0], size[1]);
@@ -109,7 +109,8 @@ pub(crate) fn pinned_sheet(kind: Kind, counts: [u32; 2], size: [f32; 2], pins: &
     of_mesh(kind, &mesh, mass, options)
 }
 
-/// A cloth of a mesh, each vertex of which has this mass \[kg\], 5 mm thick, with a friction of 0.3.
+/// Creates a cloth from a mesh with this mass per vertex \[kg\], 5 mm thick, with a friction
+/// coefficient of 0.3.
 pub(crate) fn of_mesh(kind: Kind, mesh: &Mesh, mass: f32, options: CookOptions) -> Cloth {
     let options = CookOptions { masses: Some(vec![mass; mesh.positions.len()]), ..options };
     let mut cloth = cook(mesh, &options).expect("the mesh cooks").into_cloth();
@@ -126,7 +127,7 @@ pub(crate) fn set(cloth: &mut Cloth, thickness: f32, friction: f32) {
     cloth.config.contact.friction = friction;
 }
 
-/// Another solver of a cloth.
+/// Solver other than PBD.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Other {
     /// [`Solver::Xpbd`].
@@ -136,7 +137,7 @@ pub(crate) enum Other {
 }
 
 impl Other {
-    /// Sets it.
+    /// Sets the solver of a cloth.
     pub(crate) fn solve(self, kind: Kind, cloth: &mut Cloth) {
         cloth.config.solver = match self {
             Self::Xpbd => Solver::xpbd((SUBSTEPS / kind.step) as u32),
@@ -150,7 +151,7 @@ impl Other {
     }
 }
 
-/// Moves each particle of a cloth.
+/// Maps the position of each particle of a cloth.
 pub(crate) fn each(mut cloth: Cloth, f: impl Fn([f32; 3]) -> [f32; 3]) -> Cloth {
     for particle in &mut cloth.particles {
         particle.position = f(particle.position);
@@ -158,22 +159,22 @@ pub(crate) fn each(mut cloth: Cloth, f: impl Fn([f32; 3]) -> [f32; 3]) -> Cloth 
     cloth
 }
 
-/// Moves a cloth.
+/// Translates a cloth.
 pub(crate) fn moved(cloth: Cloth, by: [f32; 3]) -> Cloth {
     each(cloth, |p| std::array::from_fn(|k| p[k] + by[k]))
 }
 
-/// Puts a cloth into the plane of x and y.
+/// Rotates a cloth into the x-y plane.
 pub(crate) fn upright(cloth: Cloth) -> Cloth {
     each(cloth, |[x, y, z]| [x, z, y])
 }
 
-/// A ball.
+/// Creates a ball.
 pub(crate) fn ball(center: [f32; 3], radius: f32) -> Collider {
     Shape::from(Sphere { center, radius }).into()
 }
 
-/// A box of these half sides.
+/// Creates a box with these half extents.
 pub(crate) fn cuboid(half: [f32; 3]) -> Collider {
     Shape::from(Parallelepiped::cuboid(half)).into()
 }
@@ -183,7 +184,7 @@ pub(crate) fn distance(a: [f32; 3], b: [f32; 3]) -> f32 {
     (0..3).map(|k| (a[k] - b[k]).powi(2)).sum::<f32>().sqrt()
 }
 
-/// From 0 to 1 without a jerk, as time goes from 0 to 1.
+/// Smoothstep: from 0 to 1 as time goes from 0 to 1.
 pub(crate) fn smooth(time: f32) -> f32 {
     let time = time.clamp(0.0, 1.0);
     time * time * (3.0 - 2.0 * time)

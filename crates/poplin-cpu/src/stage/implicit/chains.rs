@@ -1,54 +1,62 @@
-//! Chains of particles that precondition an implicit solve, a chain per lane.
+//! Chain preconditioner of an implicit solve, one chain per lane.
+//!
+//! A chain is a run of particles along a fiber. The system matrix of a step is
+//! `A = I + h^2 M^-1/2 H M^-1/2` with the energy Hessian `H`. Its part along a chain is block
+//! tridiagonal with 3 x 3 blocks and is factored as `L D L^T`. With `B_k` the diagonal block of
+//! link `k` and `C_k` the block that couples link `k` to link `k - 1`, the factors are
+//!
+//! `L_k = C_k D_{k-1}^-1` and `D_k = B_k - L_k C_k^T`.
+//!
+//! Stiffness towards particles outside the chain only enters `B_k`.
 
 use std::ops::Range;
 
 use fearless_simd::prelude::*;
-use poplin_layout::{MIN_DETERMINANT, NO_OFFSET, STRETCH_SPRINGS, STRETCH_THREADS};
+use poplin_layout::{MIN_DETERMINANT, NO_OFFSET, STRETCH_SPRINGS};
 use poplin_reference::ClothMemory;
-use poplin_reference::stage::implicit::{
-    bend_rate, chain_begin, chain_end, corner_row, link_particle, spring_end, spring_list,
-    spring_rest, spring_stiffness, springs_of,
-};
+use poplin_reference::stage::implicit::{bend_rate, chain_begin, chain_end, link_particle};
 
-use super::energy::slack;
-use super::{PLANE, PREDICTION, Solve, nth_vector, remainder_over_square};
-use crate::lanes::{Lanes, MAX_LANES, gather, max, scatter};
+use super::hessian::{corner_blocks, spring_blocks};
+use super::{PLANE, PREDICTION, Solve, nth_vector};
+use crate::lanes::{Lanes, MAX_LANES, max, scatter};
 use crate::vector::Vec3;
 
-/// Floats a link: three columns of the coupling, the inverse of the pivot in two vectors, and the root of the inverse mass.
+/// Lane vectors per link: three columns of `L_k`, diagonal and off-diagonal of `D_k^-1`, and the
+/// root of the inverse mass.
 const FACTORS: usize = 16;
 
-/// The chains of a cloth, as many side by side as there are lanes.
+/// Chains of a cloth, grouped into blocks of one chain per lane.
 #[derive(Debug, Default)]
 pub(super) struct Chains {
     blocks: Vec<ChainBlock>,
-    /// Particle of each link of each lane, block after block; any where a chain is shorter.
+    /// Particle of each link of each lane, block after block; arbitrary beyond the end of a shorter
+    /// chain.
     particles: Vec<u32>,
     /// Factors of the links, [`FACTORS`] vectors each.
     factors: Vec<f32>,
-    /// What a block has solved forwards: a vector of three for each link.
+    /// Result `y` of the forward substitution of the current block: three vectors per link.
     values: Vec<f32>,
     /// Residuals of particles \[m\].
     pub(super) residuals: Vec<[f32; 4]>,
-    /// What the chains of both families solve for particles.
+    /// Solutions of the chains of both families, per particle.
     solved: [Vec<[f32; 4]>; 2],
 }
 
-/// Chains of some lanes.
+/// Chains of one block, one per lane.
 #[derive(Debug, Clone, Copy)]
 struct ChainBlock {
-    /// Links of each chain.
+    /// Number of links of each chain.
     lens: [u32; MAX_LANES],
     /// Family of each chain.
     families: [usize; MAX_LANES],
-    /// Links of the longest.
+    /// Number of links of the longest chain.
     longest: usize,
-    /// First of its links.
+    /// First link of the block, in links of the longest chains.
     begin: usize,
 }
 
 impl ChainBlock {
-    /// Where there is a link k.
+    /// Mask of the lanes whose chain has a link `k`.
     #[inline(always)]
     fn has<S: Simd, V: Lanes<S>>(&self, simd: S, k: usize) -> V::Mask {
         let flag = |lane: usize| if k < self.lens[lane] as usize { 1.0 } else { 0.0 };
@@ -57,7 +65,7 @@ impl ChainBlock {
 }
 
 impl Chains {
-    /// Bytes of working memory.
+    /// Size of the working memory \[bytes\].
     pub(super) fn size(&self) -> usize {
         let rows: usize = self.solved.iter().map(Vec::capacity).sum();
         size_of::<ChainBlock>() * self.blocks.capacity()
@@ -66,7 +74,7 @@ impl Chains {
             + size_of::<[f32; 4]>() * (rows + self.residuals.capacity())
     }
 
-    /// The chains of a cloth whose columns have so many rows.
+    /// Loads the chains of a cloth whose particle columns have `len` rows.
     pub(super) fn load<S: Simd, V: Lanes<S>>(&mut self, memory: &ClothMemory<'_>, len: usize) {
         let count = memory.cloth.particle_count;
         self.blocks.clear();
@@ -75,11 +83,13 @@ impl Chains {
         for first in (0..chain_end(memory)).step_by(V::LEN) {
             let chains = first..(first + V::LEN as u32).min(chain_end(memory));
             let mut block =
+                // Lanes without a chain keep length 0.
                 ChainBlock { lens: [0; MAX_LANES], families: [0; MAX_LANES], longest: 0, begin };
             for (lane, chain) in chains.clone().enumerate() {
                 let links = chain_begin(memory, chain)..chain_begin(memory, chain + 1);
                 block.lens[lane] = links.end - links.start;
-                // Chains of the second family begin behind those of all particles.
+                // Links of the second family follow those of the first, of which there is one per
+                // particle.
                 block.families[lane] = usize::from(links.start >= count);
                 block.longest = block.longest.max(links.len());
             }
@@ -107,7 +117,7 @@ impl Chains {
         }
     }
 
-    /// Sum of what the chains of both families solve for the particles from `first` on.
+    /// Sum of the solutions of both chain families for the particles from `first` on.
     #[inline(always)]
     pub(super) fn both<S: Simd, V: Lanes<S>>(&self, simd: S, first: usize) -> Vec3<S, V> {
         let [one, other] = &self.solved;
@@ -115,13 +125,13 @@ impl Chains {
         one.add(Vec3::xyz(V::columns(simd, &other[first..][..V::LEN])))
     }
 
-    /// The particles of link k of a block.
+    /// Particles of link `k` of a block.
     #[inline(always)]
     fn particles_of<S: Simd, V: Lanes<S>>(&self, block: &ChainBlock, k: usize) -> &[u32] {
         &self.particles[(block.begin + k) * V::LEN..][..V::LEN]
     }
 
-    /// The factors of link k of a block.
+    /// Loads the factors of link `k` of a block.
     #[inline(always)]
     fn load_factors<S: Simd, V: Lanes<S>>(
         &self,
@@ -160,7 +170,8 @@ impl Chains {
     }
 }
 
-/// `L D L^T` at one link: what is below the pivot before, the inverse of its own, and the root of the inverse mass.
+/// Factors of one link: the columns of `L_k`, the diagonal and off-diagonal (xy, xz, yz) of
+/// `D_k^-1`, and the root of the inverse mass.
 struct Factors<S: Simd, V: Lanes<S>> {
     lower: [Vec3<S, V>; 3],
     diagonal: Vec3<S, V>,
@@ -168,7 +179,7 @@ struct Factors<S: Simd, V: Lanes<S>> {
     root: V,
 }
 
-/// Solves chains for the residuals of their particles.
+/// Solves all chains for the residuals of their particles, scaled to `M^1/2 r`.
 #[inline(always)]
 pub(crate) fn solve_chains<S: Simd, V: Lanes<S>>(
     simd: S,
@@ -186,6 +197,7 @@ pub(crate) fn solve_chains<S: Simd, V: Lanes<S>>(
             let Factors { lower: [l0, l1, l2], root, .. } = chains.load_factors(simd, &block, k);
             let mut particles = [0; MAX_LANES];
             particles[..V::LEN].copy_from_slice(chains.particles_of::<S, V>(&block, k));
+            // Forward substitution: y_k = M^1/2 r_k - L_k y_{k-1}
             let residual = Vec3::xyz(V::gathered(simd, &chains.residuals, &particles));
             let value = residual.div(root).or(zero.simd_lt(root), nothing);
             let value = value.sub(l0.mul(last.x).add(l1.mul(last.y)).add(l2.mul(last.z)));
@@ -195,6 +207,7 @@ pub(crate) fn solve_chains<S: Simd, V: Lanes<S>>(
             value.z.store_slice(&mut slots[2 * V::LEN..]);
             last = value;
         }
+        // Backward substitution: z_k = D_k^-1 y_k - L_{k+1}^T z_{k+1}
         let mut carried: Vec3<S, V> = nothing;
         for k in (0..block.longest).rev() {
             let Factors { lower: [l0, l1, l2], diagonal, beside, .. } =
@@ -214,19 +227,14 @@ pub(crate) fn solve_chains<S: Simd, V: Lanes<S>>(
                     all[block.families[lane]][particles[lane] as usize] = row;
                 }
             });
+            // Chains that have not begun yet (they are shorter) carry nothing.
             let next = Vec3::new(l0.dot(solved), l1.dot(solved), l2.dot(solved));
             carried = next.or(block.has::<S, V>(simd, k), nothing);
         }
     }
 }
 
-/// A symmetric matrix: its diagonal, and xy, xz, yz.
-struct Symmetric<S: Simd, V: Lanes<S>> {
-    diagonal: Vec3<S, V>,
-    beside: Vec3<S, V>,
-}
-
-/// Factors the part of the Hessian along chains.
+/// Factors the block tridiagonal part of the system matrix along every chain.
 #[inline(always)]
 pub(crate) fn factor_chains<S: Simd, V: Lanes<S>>(
     simd: S,
@@ -260,6 +268,7 @@ pub(crate) fn factor_chains<S: Simd, V: Lanes<S>>(
                 solve.gather_column(simd, PLANE + 1, &particles),
                 solve.gather_column(simd, PLANE + 2, &particles),
             );
+            // Hessian of contact: kc n n^T
             let held = plane.mul(splat(constants.contact_stiffness));
             let mut rates = [0.0; MAX_LANES];
             for lane in 0..V::LEN {
@@ -267,24 +276,31 @@ pub(crate) fn factor_chains<S: Simd, V: Lanes<S>>(
             }
             let bend = V::from_slice(simd, &rates[..V::LEN]);
             let scale = step_square * inverse_mass;
+            // B_k = I + h^2 w_k (H_k + kc n n^T + bend I), without the identity.
             let own_diagonal =
                 pivot.diagonal.add(held.scale(plane)).add(Vec3::new(bend, bend, bend));
             let own_beside = pivot.beside.add(xxy(held).scale(yzz(plane)));
+            // C_k = h^2 (w_k w_{k-1})^1/2 H_{k,k-1}
             let between = step_square * (root * root_before);
             let (c0, c1, c2) =
                 (coupling[0].mul(between), coupling[1].mul(between), coupling[2].mul(between));
+            // L_k = C_k D_{k-1}^-1
             let l0 = c0.mul(diagonal.x).add(c1.mul(beside.x)).add(c2.mul(beside.y));
             let l1 = c0.mul(beside.x).add(c1.mul(diagonal.y)).add(c2.mul(beside.z));
             let l2 = c0.mul(beside.y).add(c1.mul(beside.z)).add(c2.mul(diagonal.z));
+            // D_k = B_k - L_k C_k^T: diagonal d, off-diagonal o.
             let scaled = own_diagonal.mul(scale);
             let d = all_ones.add(scaled).sub(l0.scale(c0).add(l1.scale(c1)).add(l2.scale(c2)));
             let products = xxy(l0).scale(yzz(c0)).add(xxy(l1).scale(yzz(c1)));
             let o = own_beside.mul(scale).sub(products.add(xxy(l2).scale(yzz(c2))));
+            // D_k^-1 = adj(D_k) / det(D_k)
             let cofactors =
                 Vec3::new(d.y * d.z - o.z * o.z, d.x * d.z - o.y * o.y, d.x * d.y - o.x * o.x);
             let minors =
                 Vec3::new(o.y * o.z - o.x * d.z, o.x * o.z - o.y * d.y, o.x * o.y - d.x * o.z);
             let determinant = d.x * cofactors.x + o.x * minors.x + o.y * minors.y;
+            // Without rounding det(D_k) >= 1. Below the limit, only the diagonal of B_k is
+            // inverted.
             let is_regular = splat(MIN_DETERMINANT).simd_le(determinant);
             let plain = all_ones.add(scaled);
             let plain = Vec3::new(one / plain.x, one / plain.y, one / plain.z);
@@ -315,206 +331,4 @@ fn xxy<S: Simd, V: Lanes<S>>(v: Vec3<S, V>) -> Vec3<S, V> {
 #[inline(always)]
 fn yzz<S: Simd, V: Lanes<S>>(v: Vec3<S, V>) -> Vec3<S, V> {
     Vec3::new(v.y, v.z, v.z)
-}
-
-/// Hessians of the triangles of particles at these, and from there to the particles before them, columns.
-#[inline(always)]
-fn corner_blocks<S: Simd, V: Lanes<S>>(
-    simd: S,
-    memory: &ClothMemory<'_>,
-    particles: &[u32; MAX_LANES],
-    previous: &[u32; MAX_LANES],
-) -> (Symmetric<S, V>, [Vec3<S, V>; 3]) {
-    let constants = memory.load_implicit();
-    let splat = |value: f32| V::splat(simd, value);
-    let stiffness = if constants.stretch_model == STRETCH_THREADS {
-        [constants.stiffness_u, constants.stiffness_v, constants.shear_stiffness]
-    } else {
-        let along = constants.stiffness_u + 2.0 * constants.stiffness_v;
-        [along, along, constants.stiffness_v]
-    };
-    let fabric = &memory.cloth.fabric;
-    let corners = fabric.corner_begin + memory.cloth.particle_count + 1;
-    let (mut begins, mut counts, mut most) = ([0; MAX_LANES], [0; MAX_LANES], 0);
-    for lane in 0..V::LEN {
-        begins[lane] = memory.fabric(fabric.corner_begin + particles[lane]);
-        counts[lane] = memory.fabric(fabric.corner_begin + particles[lane] + 1) - begins[lane];
-        most = most.max(counts[lane]);
-    }
-    let nothing: Vec3<S, V> = Vec3::splat(simd, [0.0; 3]);
-    let mut pivot = Symmetric { diagonal: nothing, beside: nothing };
-    let mut coupling = [nothing; 3];
-    let first_row = corner_row(memory, 0);
-    for c in 0..most {
-        let mut triangles = [NO_OFFSET; MAX_LANES];
-        let mut own = [0; MAX_LANES];
-        for lane in 0..V::LEN {
-            if c < counts[lane] {
-                let entry = memory.fabric(corners + begins[lane] + c);
-                (triangles[lane], own[lane]) = (entry / 3, entry % 3);
-            }
-        }
-        // Lanes without a triangle have one without stiffness.
-        let mut rows = [[[0.0; 4]; MAX_LANES]; 3];
-        let mut shapes = [[0.0; MAX_LANES]; 5];
-        for lane in 0..V::LEN {
-            let t = triangles[lane];
-            if t != NO_OFFSET {
-                for k in 0..3 {
-                    rows[k as usize][lane] = memory.load_scratch(first_row + 3 * t + k);
-                }
-                for k in 0..5 {
-                    let entry = fabric.element_begin + k * fabric.triangle_count + t;
-                    shapes[k as usize][lane] = memory.fabric_f32(entry);
-                }
-            }
-        }
-        let [ux, uy, uz, all_u] = V::columns(simd, &rows[0]);
-        let [vx, vy, vz, all_v] = V::columns(simd, &rows[1]);
-        let [remainder_u, remainder_v, ..] = V::columns(simd, &rows[2]);
-        let area = V::from_slice(simd, &shapes[4][..V::LEN]);
-        let triangle = Directions {
-            wu: Vec3::new(ux, uy, uz),
-            wv: Vec3::new(vx, vy, vz),
-            all: [all_u, all_v],
-            remainders: [remainder_u, remainder_v],
-            stiffness: [
-                splat(stiffness[0]) * area,
-                splat(stiffness[1]) * area,
-                splat(stiffness[2]) * area,
-            ],
-        };
-        let weights_of_own = weights::<S, V>(simd, &shapes, &own);
-        let [x, y, z] = triangle.block(simd, weights_of_own, weights_of_own);
-        pivot.diagonal = pivot.diagonal.add(Vec3::new(x.x, y.y, z.z));
-        pivot.beside = pivot.beside.add(Vec3::new(y.x, z.x, z.y));
-        for other in 0..3 {
-            let mut flags = [0.0; MAX_LANES];
-            for lane in 0..V::LEN {
-                let t = triangles[lane];
-                let is_there = t != NO_OFFSET && previous[lane] != NO_OFFSET;
-                if is_there
-                    && memory.fabric(fabric.triangle_begin + 3 * t + other) == previous[lane]
-                {
-                    flags[lane] = 1.0;
-                }
-            }
-            if flags.iter().any(|flag| *flag > 0.0) {
-                let mask = splat(0.0).simd_lt(V::from_slice(simd, &flags[..V::LEN]));
-                let beyond = weights::<S, V>(simd, &shapes, &[other; MAX_LANES]);
-                let [x, y, z] = triangle.block(simd, weights_of_own, beyond);
-                coupling = [
-                    coupling[0].add(x.or(mask, nothing)),
-                    coupling[1].add(y.or(mask, nothing)),
-                    coupling[2].add(z.or(mask, nothing)),
-                ];
-            }
-        }
-    }
-    (pivot, coupling)
-}
-
-/// What the Hessians of triangles are made of, with their stiffnesses.
-struct Directions<S: Simd, V: Lanes<S>> {
-    wu: Vec3<S, V>,
-    wv: Vec3<S, V>,
-    all: [V; 2],
-    remainders: [V; 2],
-    stiffness: [V; 3],
-}
-
-impl<S: Simd, V: Lanes<S>> Directions<S, V> {
-    /// `corner_block` of the twin.
-    #[inline(always)]
-    fn block(&self, simd: S, [a_u, a_v]: [V; 2], [b_u, b_v]: [V; 2]) -> [Vec3<S, V>; 3] {
-        let Self { wu, wv, all: [all_u, all_v], remainders, stiffness } = *self;
-        let along_u = stiffness[0] * (a_u * b_u);
-        let along_v = stiffness[1] * (a_v * b_v);
-        let all = along_u * all_u + along_v * all_v;
-        let in_u = wu.mul(along_u * remainders[0]);
-        let in_v = wv.mul(along_v * remainders[1]);
-        let ga = wv.mul(a_u).add(wu.mul(a_v)).mul(stiffness[2]);
-        let gb = wv.mul(b_u).add(wu.mul(b_v));
-        let zero = V::splat(simd, 0.0);
-        let x = Vec3::new(all, zero, zero).add(in_u.mul(wu.x)).add(in_v.mul(wv.x));
-        let y = Vec3::new(zero, all, zero).add(in_u.mul(wu.y)).add(in_v.mul(wv.y));
-        let z = Vec3::new(zero, zero, all).add(in_u.mul(wu.z)).add(in_v.mul(wv.z));
-        [x.add(ga.mul(gb.x)), y.add(ga.mul(gb.y)), z.add(ga.mul(gb.z))]
-    }
-}
-
-/// Weights of a corner of each triangle in the derivatives by u and v.
-#[inline(always)]
-fn weights<S: Simd, V: Lanes<S>>(
-    simd: S,
-    shapes: &[[f32; MAX_LANES]; 5],
-    corners: &[u32; MAX_LANES],
-) -> [V; 2] {
-    let mut weights = [[0.0; MAX_LANES]; 2];
-    for lane in 0..V::LEN {
-        for axis in 0..2 {
-            let (second, third) = (shapes[2 * axis][lane], shapes[2 * axis + 1][lane]);
-            weights[axis][lane] = match corners[lane] {
-                0 => -(second + third),
-                1 => second,
-                _ => third,
-            };
-        }
-    }
-    [V::from_slice(simd, &weights[0][..V::LEN]), V::from_slice(simd, &weights[1][..V::LEN])]
-}
-
-/// The same of springs.
-#[inline(always)]
-fn spring_blocks<S: Simd, V: Lanes<S>>(
-    simd: S,
-    memory: &ClothMemory<'_>,
-    particles: &[u32; MAX_LANES],
-    previous: &[u32; MAX_LANES],
-) -> (Symmetric<S, V>, [Vec3<S, V>; 3]) {
-    let constants = memory.load_implicit();
-    let (zero, nothing) = (V::splat(simd, 0.0), Vec3::splat(simd, [0.0; 3]));
-    let list = spring_list(memory, false);
-    let mut pivot = Symmetric { diagonal: nothing, beside: nothing };
-    let mut coupling = [nothing; 3];
-    let count_of = |lane: usize| springs_of(memory, list, particles[lane]).count();
-    let most = (0..V::LEN).map(count_of).max().unwrap_or(0);
-    for s in 0..most {
-        let (mut ends, mut rests, mut stiffnesses) =
-            (*particles, [0.0; MAX_LANES], [0.0; MAX_LANES]);
-        let mut flags = [0.0; MAX_LANES];
-        for lane in 0..V::LEN {
-            if let Some(spring) = springs_of(memory, list, particles[lane]).nth(s) {
-                ends[lane] = spring_end(memory, spring, particles[lane]);
-                rests[lane] = spring_rest(memory, spring);
-                stiffnesses[lane] = spring_stiffness(memory, &constants, spring);
-                flags[lane] = if ends[lane] == previous[lane] { 1.0 } else { 0.0 };
-            }
-        }
-        let previous_of = |lane: usize, of: &[u32; MAX_LANES]| memory.load_previous(of[lane]);
-        let current_of = |lane: usize, of: &[u32; MAX_LANES]| memory.load_current(of[lane]);
-        let start: Vec3<S, V> = Vec3::xyz(gather(simd, |lane| previous_of(lane, particles)));
-        let moved: Vec3<S, V> = Vec3::xyz(gather(simd, |lane| current_of(lane, particles)));
-        let last = Vec3::xyz(gather(simd, |lane| previous_of(lane, &ends))).sub(start);
-        let edge = last.add(Vec3::xyz(gather(simd, |lane| current_of(lane, &ends))).sub(moved));
-        let all = max(slack(simd, edge, V::from_slice(simd, &rests[..V::LEN])), zero);
-        let stiffness = V::from_slice(simd, &stiffnesses[..V::LEN]);
-        let along = edge.mul(stiffness * remainder_over_square(simd, edge, all));
-        let beside = stiffness * all;
-        let columns = [
-            Vec3::new(beside, zero, zero).add(along.mul(edge.x)),
-            Vec3::new(zero, beside, zero).add(along.mul(edge.y)),
-            Vec3::new(zero, zero, beside).add(along.mul(edge.z)),
-        ];
-        let [x, y, z] = columns;
-        pivot.diagonal = pivot.diagonal.add(Vec3::new(x.x, y.y, z.z));
-        pivot.beside = pivot.beside.add(Vec3::new(y.x, z.x, z.y));
-        let mask = zero.simd_lt(V::from_slice(simd, &flags[..V::LEN]));
-        coupling = [
-            coupling[0].sub(x.or(mask, nothing)),
-            coupling[1].sub(y.or(mask, nothing)),
-            coupling[2].sub(z.or(mask, nothing)),
-        ];
-    }
-    (pivot, coupling)
 }

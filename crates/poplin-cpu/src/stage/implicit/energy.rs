@@ -1,4 +1,4 @@
-//! Gradients of the energies of triangles, springs and bends, an element or a particle per lane.
+//! Energy gradients of triangles, springs and bends, with an element or a particle per lane.
 
 use fearless_simd::prelude::*;
 use poplin_layout::{
@@ -13,7 +13,7 @@ use crate::lanes::{Lanes, MAX_LANES, gather, max, min};
 use crate::stage::particles::Block;
 use crate::vector::Vec3;
 
-/// The particles of a block of triangles.
+/// Corner particles of a block of triangles.
 #[inline(always)]
 pub(super) fn corners_of<S: Simd, V: Lanes<S>>(
     memory: &ClothMemory<'_>,
@@ -32,7 +32,7 @@ pub(super) fn corners_of<S: Simd, V: Lanes<S>>(
     corners
 }
 
-/// The rest shapes of a block of triangles.
+/// Rest shapes of a block of triangles: corner weights of the derivatives by u and v, and area.
 #[inline(always)]
 pub(super) fn shapes_of<S: Simd, V: Lanes<S>>(
     simd: S,
@@ -45,7 +45,7 @@ pub(super) fn shapes_of<S: Simd, V: Lanes<S>>(
     let mut shapes = [V::splat(simd, 0.0); 5];
     for (k, shape) in shapes.iter_mut().enumerate() {
         let first = begin + k * fabric.triangle_count as usize;
-        // The last block reads on: a lane without a triangle of its own is not used.
+        // The last block reads beyond its end: lanes without a triangle are not used.
         if let Some(all) = numbers.get(first..first + V::LEN) {
             *shape = V::from_slice(simd, all);
         } else {
@@ -59,7 +59,8 @@ pub(super) fn shapes_of<S: Simd, V: Lanes<S>>(
     shapes
 }
 
-/// Edges of triangles from their first corners one step ago, and how they have changed \[m\].
+/// Edges of triangles from their first corners: `last_p`, `last_q` one step ago and their changes
+/// `p`, `q` since \[m\].
 pub(super) struct Edges<S: Simd, V: Lanes<S>> {
     pub(super) last_p: Vec3<S, V>,
     pub(super) last_q: Vec3<S, V>,
@@ -67,7 +68,14 @@ pub(super) struct Edges<S: Simd, V: Lanes<S>> {
     pub(super) q: Vec3<S, V>,
 }
 
-/// Gradients at the corners.
+/// Stretch and shear gradients of triangles at their corners \[N\].
+///
+/// With `wu`, `wv` the derivatives of position by the rest coordinates u and v, and `A` the area:
+/// threads have the energy `A/2 (Ku (|wu| - 1)^2 + Kv (|wv| - 1)^2 + G (wu . wv)^2)` (Baraff,
+/// Witkin, "Large Steps in Cloth Simulation", 1998), trisprings `A (mu |E|^2 + lambda/2 tr(E)^2)`
+/// with Green's strain `E` (Delingette, "Triangular Springs for Modeling Nonlinear Membranes",
+/// 2008). Damping resists changes since the last step: the rest shape is blended with the previous
+/// shape by `stretch_memory`.
 #[inline(always)]
 pub(super) fn stretch_gradients<S: Simd, V: Lanes<S>>(
     simd: S,
@@ -78,6 +86,7 @@ pub(super) fn stretch_gradients<S: Simd, V: Lanes<S>>(
     let splat = |value: f32| V::splat(simd, value);
     let Edges { last_p, last_q, p, q } = edges;
     let (p, q) = (last_p.add(p), last_q.add(q));
+    // wu = dx/du, wv = dx/dv; the first corner is the origin and has no term.
     let wu = p.mul(u_second).add(q.mul(u_third));
     let wv = p.mul(v_second).add(q.mul(v_third));
     let (stiffness_u, stiffness_v) = (splat(constants.stiffness_u), splat(constants.stiffness_v));
@@ -90,8 +99,10 @@ pub(super) fn stretch_gradients<S: Simd, V: Lanes<S>>(
         last_v = last_p.mul(v_second).add(last_q.mul(v_third));
     }
     let last_shear = last_u.dot(last_v) * memory;
+    // pu = (dE/dwu) / A, pv = (dE/dwv) / A
     let (pu, pv);
     if constants.stretch_model == STRETCH_THREADS {
+        // Damping blends each rest value with that of one step ago.
         let shear = splat(constants.shear_stiffness) * (wu.dot(wv) - last_shear);
         let share = splat(constants.rest_fraction);
         let (mut rest_u, mut rest_v) = (share, share);
@@ -107,17 +118,19 @@ pub(super) fn stretch_gradients<S: Simd, V: Lanes<S>>(
             strain_u -= excess_square(simd, last_u) * memory;
             strain_v -= excess_square(simd, last_v) * memory;
         }
+        // lambda = stiffness_u, mu = stiffness_v
         let pressure = stiffness_u * splat(0.5) * (strain_u + strain_v);
         let shear = stiffness_v * (wu.dot(wv) - last_shear);
         pu = wu.mul(stiffness_v * strain_u + pressure).add(wv.mul(shear));
         pv = wv.mul(stiffness_v * strain_v + pressure).add(wu.mul(shear));
     }
+    // dE/dx_i = A (u_i pu + v_i pv); forces of a triangle add up to 0.
     let second = pu.mul(u_second * area).add(pv.mul(v_second * area));
     let third = pu.mul(u_third * area).add(pv.mul(v_third * area));
     [second.add(third).neg(), second, third]
 }
 
-/// 1 - rest/|w|, 0 without a length.
+/// Relative elongation: `1 - rest / |w|`, 0 for a `w` without length.
 #[inline(always)]
 pub(super) fn slack<S: Simd, V: Lanes<S>>(simd: S, w: Vec3<S, V>, rest: V) -> V {
     let square = w.dot(w);
@@ -125,13 +138,14 @@ pub(super) fn slack<S: Simd, V: Lanes<S>>(simd: S, w: Vec3<S, V>, rest: V) -> V 
     V::splat(simd, MIN_EDGE_SQUARE).simd_lt(square).select(slack, V::splat(simd, 0.0))
 }
 
-/// -1 + |d|^2.
+/// Twice the Green strain along `d`: `-1 + |d|^2`.
 #[inline(always)]
 fn excess_square<S: Simd, V: Lanes<S>>(simd: S, d: Vec3<S, V>) -> V {
     V::splat(simd, -1.0) + d.x * d.x + d.y * d.y + d.z * d.z
 }
 
-/// Gradients of the energies of the springs of the particles from `first` on, a particle per lane.
+/// Spring gradients of the particles from `first` on \[N\], one particle per lane. A spring of
+/// length `l` has the energy `k/2 (l - L)^2`.
 #[inline(always)]
 pub(super) fn spring_gradients<S: Simd, V: Lanes<S>>(
     simd: S,
@@ -163,7 +177,7 @@ pub(super) fn spring_gradients<S: Simd, V: Lanes<S>>(
     let nothing = Vec3::splat(simd, [0.0; 3]);
     let mut sum = nothing;
     for k in 0..longest {
-        // Lanes without a spring k have one of no length to themselves.
+        // Lanes without a spring k get one of zero length to themselves.
         let (mut others, mut rests, mut stiffnesses) =
             ([0; MAX_LANES], [0.0; MAX_LANES], [0.0; MAX_LANES]);
         for lane in 0..V::LEN {
@@ -182,6 +196,7 @@ pub(super) fn spring_gradients<S: Simd, V: Lanes<S>>(
         if share > 0.0 {
             rest += last.dot(last).sqrt() * splat(share);
         }
+        // grad E = -k (1 - L/l) edge, less stiff in compression except for bending.
         let mut pull = slack(simd, edge, rest) * V::from_slice(simd, &stiffnesses[..V::LEN]);
         if !of_bends {
             pull = pull.simd_lt(zero).select(pull * splat(constants.compression), pull);
@@ -191,7 +206,7 @@ pub(super) fn spring_gradients<S: Simd, V: Lanes<S>>(
     sum
 }
 
-/// What two triangles at an edge have in common.
+/// Normals and squared lengths of the two triangles at a shared edge.
 #[derive(Clone, Copy)]
 struct Fold<S: Simd, V: Lanes<S>> {
     is_usable: V::Mask,
@@ -201,7 +216,7 @@ struct Fold<S: Simd, V: Lanes<S>> {
     squares: [V; 2],
 }
 
-/// The edge of a fold and the sides from its first end.
+/// Shared edge of two triangles and the sides from its first end to both opposite particles.
 #[derive(Clone, Copy)]
 struct Hinge<S: Simd, V: Lanes<S>> {
     edge: Vec3<S, V>,
@@ -210,7 +225,7 @@ struct Hinge<S: Simd, V: Lanes<S>> {
 }
 
 impl<S: Simd, V: Lanes<S>> Hinge<S, V> {
-    /// Differences of the rows of four particles.
+    /// Differences of the rows of the four particles of each bend.
     #[inline(always)]
     fn between(simd: S, rows: &[[f32; 4]], ends: &[[u32; MAX_LANES]; 4]) -> Self {
         let first = Vec3::xyz(V::gathered(simd, rows, &ends[0]));
@@ -221,7 +236,8 @@ impl<S: Simd, V: Lanes<S>> Hinge<S, V> {
         }
     }
 
-    /// Mean curvature vector over its length.
+    /// Weighted sum of the four particles (cotangent weights, relative to the first): `c_1 edge -
+    /// side_2 / H_2 - side_3 / H_3`.
     #[inline(always)]
     fn curvature(self, weight: V, [height_2, height_3]: [V; 2]) -> Vec3<S, V> {
         let ahead = self.edge.mul(weight).sub(self.side_2.div(height_2));
@@ -242,19 +258,20 @@ impl<S: Simd, V: Lanes<S>> Hinge<S, V> {
     }
 }
 
-/// Whether the triangle over an edge has a usable height.
+/// Tests whether the triangle on an edge has a usable height.
 #[inline(always)]
 fn has_height<S: Simd, V: Lanes<S>>(simd: S, hinge: V, side: V, normal: V) -> V::Mask {
     V::splat(simd, MIN_NORMAL_SQUARE).simd_lt(normal)
         & (V::splat(simd, MIN_HEIGHT_SQUARE) * hinge * max(hinge, side)).simd_lt(normal)
 }
 
-/// `poplin_reference::math::atan2_portable`.
+/// Wide form of `poplin_reference::math::atan2_portable`.
 #[inline(always)]
 fn atan2<S: Simd, V: Lanes<S>>(simd: S, y: V, x: V) -> V {
     let splat = |value: f32| V::splat(simd, value);
     let (across, along) = (y.abs(), x.abs());
     let far = max(along, across);
+    // Polynomial of arctan on 0..1, then unfolded to all octants.
     let slope = min(along, across) / far;
     let square = slope * slope;
     let mut series = splat(ARCTAN[0]);
@@ -274,12 +291,13 @@ fn atan2<S: Simd, V: Lanes<S>>(simd: S, y: V, x: V) -> V {
 }
 
 impl<S: Simd, V: Lanes<S>> Fold<S, V> {
-    /// Angle less that at rest.
+    /// Dihedral angle minus its rest value, wrapped to `-PI..PI` \[rad\].
     #[inline(always)]
     fn angle_error(&self, simd: S, edge: Vec3<S, V>, rest: V) -> V {
         let splat = |value: f32| V::splat(simd, value);
         let unit_2 = self.normal_2.div(self.squares[0].sqrt());
         let unit_3 = self.normal_3.div(self.squares[1].sqrt());
+        // angle = atan2((n2 x n3) . e / |e|, n2 . n3) with unit normals.
         let sine = unit_2.cross(unit_3).dot(edge.div(self.edge_square.sqrt()));
         let error = atan2(simd, sine, unit_2.dot(unit_3)) - rest;
         let is_low = error.simd_le(splat(-PI));
@@ -287,16 +305,18 @@ impl<S: Simd, V: Lanes<S>> Fold<S, V> {
         splat(PI).simd_lt(error).select(error - splat(TAU), wrapped)
     }
 
-    /// Depths over heights less the sine of the rest angle.
+    /// Distances of both opposite particles behind the plane of the other triangle, over their rest
+    /// heights, minus the sine of the rest angle.
     #[inline(always)]
     fn depth_errors(&self, hinge: Hinge<S, V>, heights: [V; 2], sine: V) -> [V; 2] {
+        // Normals point to the front: a negative dot product is a depth.
         let depth_2 = hinge.side_2.dot(self.normal_3) / self.squares[1].sqrt();
         let depth_3 = hinge.side_3.dot(self.normal_2) / self.squares[0].sqrt();
         [-depth_2 / heights[0] - sine, -depth_3 / heights[1] - sine]
     }
 }
 
-/// The four particles of a block of bends.
+/// Particles of a block of bends: both ends of the edge, then both opposite particles.
 #[inline(always)]
 pub(super) fn bend_ends<V>(memory: &ClothMemory<'_>, block: &Block<V>) -> [[u32; MAX_LANES]; 4] {
     let begin = memory.cloth.fabric.bend_begin;
@@ -309,7 +329,13 @@ pub(super) fn bend_ends<V>(memory: &ClothMemory<'_>, block: &Block<V>) -> [[u32;
     ends
 }
 
-/// Gradients of the energies of a block of bends at their four particles.
+/// Bending gradients of a block of bends at their four particles \[N\].
+///
+/// Face angle: `k/2 (angle - rest)^2`. Plane projection:
+/// `k/4 ((d2/H2 - sin rest)^2 + (d3/H3 - sin rest)^2)`, with `d` the distance of an opposite
+/// particle behind the plane of the other triangle and `H` its rest height. Isometric:
+/// `k/2 |sum c_i x_i|^2` with the cotangent weights of a flat rest shape (Bergou et al., "A
+/// Quadratic Bending Model for Inextensible Surfaces", 2006). Damping as in [`stretch_gradients`].
 #[inline(always)]
 pub(super) fn bend_gradients<S: Simd, V: Lanes<S>>(
     simd: S,
@@ -330,7 +356,8 @@ pub(super) fn bend_gradients<S: Simd, V: Lanes<S>>(
         side_3: last.side_3.add(moved.side_3),
     };
     let Hinge { edge, side_2, side_3 } = hinge;
-    // What the bends have from the fifth word on.
+    // Words 4 to 9 of a bend: rest angle, stiffness factor, both rest heights, sine of the rest
+    // angle, weight of particle 1.
     let mut words = [[0.0; MAX_LANES]; BEND_WORDS as usize - 4];
     for lane in 0..V::LEN {
         let row = (memory.cloth.fabric.bend_begin + BEND_WORDS * block.index(lane)) as usize;
@@ -348,6 +375,7 @@ pub(super) fn bend_gradients<S: Simd, V: Lanes<S>>(
             let before = last.curvature(weight, [height_2, height_3]);
             vector = vector.sub(before.mul(share));
         }
+        // grad_i E = k c_i sum c_j x_j
         let moment = vector.mul(stiffness);
         let gradient_1 = moment.mul(weight);
         let gradient_2 = moment.neg().div(height_2);
@@ -367,6 +395,7 @@ pub(super) fn bend_gradients<S: Simd, V: Lanes<S>>(
             let damped = error - before.angle_error(simd, last.edge, rest) * share;
             error = before.is_usable.select(damped, error);
         }
+        // dE/dangle = k error; grad_2 angle = -|e| n2 / |n2|^2, likewise for particle 3.
         let moment = stiffness * error * fold.edge_square.sqrt();
         gradient_2 = fold.normal_2.mul(-moment / square_2);
         gradient_3 = fold.normal_3.mul(-moment / square_3);
@@ -383,10 +412,13 @@ pub(super) fn bend_gradients<S: Simd, V: Lanes<S>>(
             error_3 = before.is_usable.select(error_3 - before_3 * share, error_3);
         }
         let half = splat(0.5);
+        // dE/dd = k/2 (d/H - sin rest) / H
         let force_2 = half * stiffness * error_2 / heights[0];
         let force_3 = half * stiffness * error_3 / heights[1];
         let push_2 = fold.normal_3.mul(force_2 / square_3.sqrt());
         let push_3 = fold.normal_2.mul(force_3 / square_2.sqrt());
+        // Barycentric coordinates of the foot of particle 3 in triangle 2: `at_2` at particle 2,
+        // `foot_3` at particle 1; likewise of particle 2 in triangle 3.
         let at_2 = edge.cross(side_3).dot(fold.normal_2) / square_2;
         let at_3 = -edge.cross(side_2).dot(fold.normal_3) / square_3;
         let foot_3 = side_3.cross(side_2).dot(fold.normal_2) / square_2;

@@ -1,37 +1,36 @@
-//! `poplin_reference::stage::implicit`: a triangle, a bend, a chain, a part of the sums or a particle per lane, of a whole cloth at once.
+//! Wide form of `poplin_reference::stage::implicit` over one whole cloth, with a triangle, bend,
+//! chain, partial sum or particle per lane.
 //!
-//! One thread solves a cloth, so that nothing need be gathered: elements add their gradients to their particles, triangle by triangle and
-//! bend by bend, which is the ascending order in which the twins gather them. What the solve changes in an iteration is in columns, a
-//! coordinate each; in the rows of the cloth there are planes of contact, what inertia adds, sums of parts and the state alone.
+//! One thread solves a cloth, so that elements scatter their gradients to particles, triangle by
+//! triangle and bend by bend. This is the ascending order in which the reference gathers them, so
+//! that sums are bit-identical. Values that change in every iteration are stored as columns, one
+//! coordinate each. Rows of the cloth's memory hold only contact planes, external displacements,
+//! partial sums and the solver state.
 
 mod chains;
 mod energy;
-
-use std::ops::Range;
+mod hessian;
+mod residual;
+mod step;
 
 use fearless_simd::prelude::*;
-use poplin_layout::{
-    BEND_SPRINGS, ImplicitConstants, MIN_EDGE_SQUARE, SOLVE_INERTIA, SOLVE_PARTS, SOLVE_PLANES,
-    SOLVE_START, STRETCH_SPRINGS, Stage, Task,
-};
+use poplin_layout::{SOLVE_PLANES, Task};
 use poplin_reference::ClothMemory;
-use poplin_reference::stage::implicit::{
-    bend_rate, bends_springs, corner_row, is_preconditioned, is_start, part_row, probes_contacts,
-    rate_row, solve_row, solve_state, stretch_rate, stretches_springs, takes_bends,
-};
+use poplin_reference::stage::implicit::{is_preconditioned, solve_row};
 
 use self::chains::Chains;
-use self::energy::{
-    Edges, bend_ends, bend_gradients, corners_of, shapes_of, slack, spring_gradients,
-    stretch_gradients,
-};
+use self::energy::corners_of;
 use super::particles::blocks;
-use crate::lanes::{Lanes, MAX_LANES, gather, max, scatter};
+use crate::lanes::{Lanes, MAX_LANES, gather, scatter};
 use crate::vector::Vec3;
 
 pub(crate) use self::chains::{factor_chains, solve_chains};
+pub(crate) use self::hessian::direct_triangles;
+pub(crate) use self::residual::{find_residuals, fold_bends, stretch_triangles, sum_parts};
+pub(crate) use self::step::{begin_solves, end_solves, take_steps};
 
-/// First columns of what particles have in a solve.
+/// First column of each particle array of a solve. `PREDICTION + 3` is the inverse mass, `MOVE + 3`
+/// the mass and `PLANE + 3` the offset of the contact plane.
 const PREDICTION: usize = 0;
 const MOVE: usize = 4;
 const RESIDUAL: usize = 8;
@@ -41,29 +40,30 @@ const TRIAL: usize = 17;
 const PLANE: usize = 21;
 const COLUMNS: usize = 25;
 
-/// An implicit solve.
+/// Working memory of an implicit solve.
 #[derive(Debug, Default)]
 pub(crate) struct Solve {
-    /// Whether the columns are those of the running solve.
+    /// True if `edges` and `chains` belong to the running solve.
     is_loaded: bool,
-    /// Rows of a column: particles, and none up to a multiple of [`SOLVE_PARTS`].
+    /// Rows of a column: the particle count, padded to a multiple of [`SOLVE_PARTS`].
     len: usize,
-    /// Column after column.
+    /// Columns one after another, shape `[COLUMNS, len]`.
     columns: Vec<f32>,
-    /// Where particles were one step ago, and displacements of the trial, as rows \[m\].
+    /// Previous positions and trial displacements of particles, as rows \[m\].
     starts: Vec<[f32; 4]>,
     trials: Vec<[f32; 4]>,
-    /// Gradients of stretch at particles \[N\].
+    /// Stretch gradients at particles \[N\].
     stretch: Vec<[f32; 4]>,
-    /// Gradients of bending, as they were taken last.
+    /// Bending gradients at particles \[N\], held between the evaluations that renew them.
     bends: Vec<[f32; 4]>,
-    /// Both edges of each triangle from its first corner one step ago \[m\], block after block: six vectors.
+    /// Edges of each triangle from its first corner to the other two, one step ago \[m\]: six
+    /// vectors per block.
     edges: Vec<f32>,
-    /// What residuals are preconditioned by.
+    /// Preconditioner: tridiagonal block factors along chains.
     chains: Chains,
 }
 
-/// Whether a task is one of a solve that runs here.
+/// Tests whether a task belongs to an implicit solve and has a wide form here.
 pub(crate) fn is_of_solve(task: Task) -> bool {
     matches!(
         task,
@@ -81,20 +81,20 @@ pub(crate) fn is_of_solve(task: Task) -> bool {
 }
 
 impl Solve {
-    /// Bytes of working memory.
+    /// Size of the working memory \[bytes\].
     pub(crate) fn size(&self) -> usize {
         size_of::<f32>() * (self.columns.capacity() + self.edges.capacity())
             + size_of::<[f32; 4]>() * (2 * self.starts.capacity() + 2 * self.stretch.capacity())
             + self.chains.size()
     }
 
-    /// Column of some rows.
+    /// Loads one column of the rows from `first` on.
     #[inline(always)]
     fn column<S: Simd, V: Lanes<S>>(&self, simd: S, column: usize, first: usize) -> V {
         V::from_slice(simd, &self.columns[column * self.len + first..][..V::LEN])
     }
 
-    /// Three columns of some rows.
+    /// Loads three consecutive columns of the rows from `first` on.
     #[inline(always)]
     fn vector<S: Simd, V: Lanes<S>>(&self, simd: S, column: usize, first: usize) -> Vec3<S, V> {
         Vec3::new(
@@ -116,7 +116,7 @@ impl Solve {
         self.set_column(column + 2, first, value.z);
     }
 
-    /// What some particles have in a column.
+    /// Gathers the entries of `particles` from a column.
     #[inline(always)]
     fn gather_column<S: Simd, V: Lanes<S>>(
         &self,
@@ -132,58 +132,15 @@ impl Solve {
         V::from_slice(simd, &gathered[..V::LEN])
     }
 
-    /// Begins a solve for the particles from `first` on with this prediction and these inverse masses.
-    #[inline(always)]
-    fn start_at<S: Simd, V: Lanes<S>>(
-        &mut self,
-        simd: S,
-        memory: &mut ClothMemory<'_>,
-        first: usize,
-        prediction: Vec3<S, V>,
-        inverse_mass: V,
-    ) {
-        let (zero, count) = (V::splat(simd, 0.0), memory.cloth.particle_count as usize);
-        let mass = V::splat(simd, 1.0) / inverse_mass;
-        self.set_vector(PREDICTION, first, prediction);
-        self.set_column(PREDICTION + 3, first, inverse_mass);
-        self.set_vector(MOVE, first, prediction);
-        self.set_column(MOVE + 3, first, zero.simd_lt(inverse_mass).select(mass, zero));
-        self.set_vector(TRIAL, first, prediction);
-        for column in (RESIDUAL..TRIAL).chain(PLANE..COLUMNS) {
-            self.set_column(column, first, zero);
-        }
-        let planes = solve_row(memory, SOLVE_PLANES, 0);
-        V::rows(prediction.with(inverse_mass), &mut self.trials[first..][..V::LEN]);
-        for i in first..count.min(first + V::LEN) {
-            memory.store_current(i as u32, self.trials[i]);
-            memory.store_scratch(planes + i as u32, [0.0; 4]);
-        }
-    }
-
-    /// What the solve moves the particles from `first` on by: nothing where nothing finite was found, unless they are pinned.
-    #[inline(always)]
-    fn solved_moves<S: Simd, V: Lanes<S>>(
-        &self,
-        simd: S,
-        is_held: bool,
-        first: usize,
-    ) -> Vec3<S, V> {
-        let moves = self.vector(simd, MOVE, first);
-        if !is_held {
-            return moves;
-        }
-        let inverse_mass: V = self.column(simd, PREDICTION + 3, first);
-        let zero = V::splat(simd, 0.0);
-        Vec3::splat(simd, [0.0; 3]).or(zero.simd_lt(inverse_mass), moves)
-    }
-
-    /// Makes what a solve reads of the cloth alone, if that has not been done in this solve.
+    /// Loads what stays constant during a solve (previous positions, rest edges, chains), once per
+    /// solve.
     #[inline(always)]
     fn load<S: Simd, V: Lanes<S>>(&mut self, simd: S, memory: &ClothMemory<'_>) {
         if self.is_loaded {
             return;
         }
         self.is_loaded = true;
+        // Bending forces stay 0 until bends are evaluated.
         self.bends.fill([0.0; 4]);
         for (row, before) in self.starts.iter_mut().zip(memory.previous) {
             *row = before.get();
@@ -192,6 +149,7 @@ impl Solve {
         for block in blocks::<V, S>(0..memory.cloth.fabric.triangle_count) {
             let corners = corners_of::<S, V>(memory, memory.cloth.fabric.triangle_begin, &block);
             let [p, q] = edges_of::<S, V>(simd, &self.starts, &corners);
+            // The last block may have fewer triangles, but its edges fill whole vectors.
             let begin = self.edges.len();
             self.edges.resize(begin + 6 * V::LEN, 0.0);
             let edges = &mut self.edges[begin..];
@@ -204,7 +162,7 @@ impl Solve {
         }
     }
 
-    /// Takes over the planes of contact.
+    /// Copies the contact planes from rows to columns.
     #[inline(always)]
     fn load_planes<S: Simd, V: Lanes<S>>(&mut self, simd: S, memory: &ClothMemory<'_>) {
         let begin = solve_row(memory, SOLVE_PLANES, 0);
@@ -217,50 +175,15 @@ impl Solve {
         }
     }
 
-    /// The edges of a block of triangles one step ago.
+    /// Edges of a block of triangles one step ago.
     #[inline(always)]
     fn last_edges<S: Simd, V: Lanes<S>>(&self, simd: S, first: u32) -> [Vec3<S, V>; 2] {
         let edges = &self.edges[6 * first as usize..][..6 * V::LEN];
         [nth_vector(simd, edges, 0), nth_vector(simd, edges, 1)]
     }
-
-    /// Residuals of the trial of the particles from `first` on; 0 without inverse mass.
-    #[inline(always)]
-    fn residuals<S: Simd, V: Lanes<S>>(
-        &mut self,
-        simd: S,
-        memory: &ClothMemory<'_>,
-        constants: &ImplicitConstants,
-        first: usize,
-        takes_bends: bool,
-    ) -> Vec3<S, V> {
-        let zero = V::splat(simd, 0.0);
-        let len = V::LEN.min((memory.cloth.particle_count as usize).saturating_sub(first));
-        let particles = (first as u32, len.max(1));
-        if takes_bends && constants.bend_model == BEND_SPRINGS && len > 0 {
-            let bend: Vec3<S, V> = spring_gradients(simd, memory, constants, particles, true);
-            V::rows(bend.with(zero), &mut self.bends[first..][..V::LEN]);
-        }
-        let stretch: Vec3<S, V> = if constants.stretch_model == STRETCH_SPRINGS && len > 0 {
-            spring_gradients(simd, memory, constants, particles, false)
-        } else {
-            Vec3::xyz(V::columns(simd, &self.stretch[first..][..V::LEN]))
-        };
-        let bend = Vec3::xyz(V::columns(simd, &self.bends[first..][..V::LEN]));
-        let force = stretch.add(bend);
-        let moved = self.vector(simd, TRIAL, first);
-        let inverse_mass: V = self.column(simd, PREDICTION + 3, first);
-        let normal = self.vector(simd, PLANE, first);
-        let depth = max(self.column::<S, V>(simd, PLANE + 3, first) - normal.dot(moved), zero);
-        let force = force.sub(normal.mul(V::splat(simd, constants.contact_stiffness) * depth));
-        let scale = V::splat(simd, constants.step_square) * inverse_mass;
-        let prediction = self.vector(simd, PREDICTION, first);
-        let residual = prediction.sub(moved).sub(force.mul(scale));
-        residual.or(zero.simd_lt(inverse_mass), Vec3::splat(simd, [0.0; 3]))
-    }
 }
 
-/// The rows of the particles from `first` on, as far as there are any.
+/// Gathers the rows of the particles from `first` on, 0 beyond the last.
 #[inline(always)]
 fn rows_of<S: Simd, V: Lanes<S>>(
     simd: S,
@@ -271,52 +194,7 @@ fn rows_of<S: Simd, V: Lanes<S>>(
     gather(simd, |lane| if first + lane < count { row((first + lane) as u32) } else { [0.0; 4] })
 }
 
-/// Begins a step at the predictions of particles.
-#[inline(always)]
-pub(crate) fn begin_solves<S: Simd, V: Lanes<S>>(
-    simd: S,
-    memory: &mut ClothMemory<'_>,
-    items: Range<u32>,
-    solve: &mut Solve,
-) {
-    let count = items.end as usize;
-    solve.is_loaded = false;
-    solve.len = count.next_multiple_of(SOLVE_PARTS as usize);
-    solve.columns.clear();
-    solve.columns.resize(COLUMNS * solve.len, 0.0);
-    let len = solve.len;
-    for rows in [&mut solve.stretch, &mut solve.bends, &mut solve.starts, &mut solve.trials] {
-        rows.clear();
-        rows.resize(len, [0.0; 4]);
-    }
-    let constants = memory.load_implicit();
-    let has_inertia = memory.runs(Stage::Integrate);
-    let inertias = solve_row(memory, SOLVE_INERTIA, 0);
-    let zero = V::splat(simd, 0.0);
-    let fraction = V::splat(simd, constants.fraction);
-    for first in (0..count).step_by(V::LEN) {
-        let [x, y, z, inverse_mass]: [V; 4] =
-            rows_of(simd, first, count, |i| memory.load_current(i));
-        let before = Vec3::xyz(rows_of(simd, first, count, |i| memory.load_previous(i)));
-        let predicted = Vec3::new(x, y, z).sub(before);
-        let mut inertia = predicted;
-        if has_inertia {
-            let own = Vec3::xyz(rows_of(simd, first, count, |i| memory.load_scratch(inertias + i)));
-            inertia = own.or(zero.simd_lt(inverse_mass), predicted);
-        }
-        let added = predicted.sub(inertia).mul(fraction * fraction);
-        store_rows(memory, inertias, first, count, added.with(zero));
-        let start =
-            if constants.fraction < 1.0 { inertia.mul(fraction).add(added) } else { predicted };
-        solve.start_at(simd, memory, first, start, inverse_mass);
-    }
-    let takes = if constants.rigidity > 0.0 { 1.0 } else { 0.0 };
-    memory.store_scratch(solve_state(memory, 1), [0.0, 0.0, SOLVE_START, takes]);
-    memory.store_scratch(solve_state(memory, 3), [0.0; 4]);
-    memory.store_scratch(solve_state(memory, 6), [0.0; 4]);
-}
-
-/// Writes rows of an array of particles.
+/// Stores the rows of a particle array in scratch memory.
 #[inline(always)]
 fn store_rows<S: Simd, V: Lanes<S>>(
     memory: &mut ClothMemory<'_>,
@@ -332,49 +210,7 @@ fn store_rows<S: Simd, V: Lanes<S>>(
     });
 }
 
-/// Begins the next part of a step, `ratio` as long as the one that was solved last.
-#[inline(always)]
-fn begin_parts<S: Simd, V: Lanes<S>>(simd: S, memory: &mut ClothMemory<'_>, solve: &mut Solve) {
-    let [taken, ratio, ..] = memory.load_scratch(solve_state(memory, 0));
-    let is_held = memory.load_scratch(solve_state(memory, 3))[3] > 0.0;
-    let count = memory.cloth.particle_count as usize;
-    let inertias = solve_row(memory, SOLVE_INERTIA, 0);
-    let (zero, ratio) = (V::splat(simd, 0.0), V::splat(simd, ratio));
-    for first in (0..count).step_by(V::LEN) {
-        let inverse_mass = solve.column(simd, PREDICTION + 3, first);
-        let prediction: Vec3<S, V> = solve.vector(simd, PREDICTION, first);
-        let added = Vec3::xyz(rows_of(simd, first, count, |i| memory.load_scratch(inertias + i)));
-        let mut inertia = prediction.sub(added);
-        if taken > 0.0 {
-            inertia = solve.solved_moves(simd, is_held, first);
-            add_to_previous(simd, memory, first, count, inertia);
-        }
-        let added = added.mul(ratio * ratio);
-        store_rows(memory, inertias, first, count, added.with(zero));
-        let start = inertia.mul(ratio).add(added);
-        solve.start_at(simd, memory, first, start, inverse_mass);
-    }
-    solve.is_loaded = false;
-}
-
-/// Moves where particles were one step ago.
-#[inline(always)]
-fn add_to_previous<S: Simd, V: Lanes<S>>(
-    simd: S,
-    memory: &mut ClothMemory<'_>,
-    first: usize,
-    count: usize,
-    by: Vec3<S, V>,
-) {
-    let [x, y, z, w]: [V; 4] = rows_of(simd, first, count, |i| memory.load_previous(i));
-    scatter(Vec3::new(x, y, z).add(by).with(w), |lane, row| {
-        if first + lane < count {
-            memory.store_previous((first + lane) as u32, row);
-        }
-    });
-}
-
-/// Vector number k of three after three.
+/// Loads vector `k` of an array of vectors, three columns each.
 #[inline(always)]
 fn nth_vector<S: Simd, V: Lanes<S>>(simd: S, numbers: &[f32], k: usize) -> Vec3<S, V> {
     let numbers = &numbers[3 * k * V::LEN..][..3 * V::LEN];
@@ -385,7 +221,7 @@ fn nth_vector<S: Simd, V: Lanes<S>>(simd: S, numbers: &[f32], k: usize) -> Vec3<
     )
 }
 
-/// From the first corners of triangles to the second and third.
+/// Edges of triangles from the first corner to the second and third.
 #[inline(always)]
 fn edges_of<S: Simd, V: Lanes<S>>(
     simd: S,
@@ -396,297 +232,4 @@ fn edges_of<S: Simd, V: Lanes<S>>(
     let second = Vec3::xyz(V::gathered(simd, rows, &corners[1]));
     let third = Vec3::xyz(V::gathered(simd, rows, &corners[2]));
     [second.sub(first), third.sub(first)]
-}
-
-/// Adds rows to those of their particles, lane by lane.
-#[inline(always)]
-fn add_rows<S: Simd, V: Lanes<S>, const N: usize>(
-    simd: S,
-    sums: &mut [[f32; 4]],
-    particles: &[[u32; MAX_LANES]; N],
-    gradients: [Vec3<S, V>; N],
-    len: usize,
-) {
-    use fearless_simd::f32x4;
-    let zero = V::splat(simd, 0.0);
-    let mut rows = [[[0.0; 4]; MAX_LANES]; N];
-    for (rows, gradient) in rows.iter_mut().zip(gradients) {
-        V::rows(gradient.with(zero), rows);
-    }
-    for lane in 0..len {
-        for k in 0..N {
-            let sum = &mut sums[particles[k][lane] as usize];
-            let added = f32x4::from_slice(simd, sum) + f32x4::from_slice(simd, &rows[k][lane]);
-            added.store_slice(sum);
-        }
-    }
-}
-
-/// Gradients of the energies of triangles, at their particles.
-#[inline(always)]
-pub(crate) fn stretch_triangles<S: Simd, V: Lanes<S>>(
-    simd: S,
-    memory: &mut ClothMemory<'_>,
-    items: Range<u32>,
-    solve: &mut Solve,
-) {
-    solve.load::<S, V>(simd, memory);
-    let constants = memory.load_implicit();
-    solve.stretch.fill([0.0; 4]);
-    for block in blocks::<V, S>(items) {
-        let corners = corners_of::<S, V>(memory, memory.cloth.fabric.triangle_begin, &block);
-        let [p, q] = edges_of::<S, V>(simd, &solve.trials, &corners);
-        let [last_p, last_q] = solve.last_edges(simd, block.index(0));
-        let shape = shapes_of::<S, V>(simd, memory, &block);
-        let edges = Edges { last_p, last_q, p, q };
-        let gradients = stretch_gradients(simd, &constants, edges, shape);
-        add_rows(simd, &mut solve.stretch, &corners, gradients, block.len());
-    }
-}
-
-/// Gradients of the energies of bends, at their particles.
-#[inline(always)]
-pub(crate) fn fold_bends<S: Simd, V: Lanes<S>>(
-    simd: S,
-    memory: &mut ClothMemory<'_>,
-    items: Range<u32>,
-    solve: &mut Solve,
-) {
-    solve.load::<S, V>(simd, memory);
-    let constants = memory.load_implicit();
-    solve.bends.fill([0.0; 4]);
-    for block in blocks::<V, S>(items) {
-        let ends = bend_ends(memory, &block);
-        let rows: [&[_]; 2] = [&solve.starts, &solve.trials];
-        let gradients = bend_gradients::<S, V>(simd, memory, &constants, &block, &ends, rows);
-        add_rows(simd, &mut solve.bends, &ends, gradients, block.len());
-    }
-}
-
-/// Residuals of the trial, for chains.
-#[inline(always)]
-pub(crate) fn find_residuals<S: Simd, V: Lanes<S>>(
-    simd: S,
-    memory: &mut ClothMemory<'_>,
-    items: Range<u32>,
-    solve: &mut Solve,
-) {
-    solve.load::<S, V>(simd, memory);
-    if probes_contacts(memory) {
-        solve.load_planes::<S, V>(simd, memory);
-    }
-    let (takes, constants) = (takes_bends(memory), memory.load_implicit());
-    let zero = V::splat(simd, 0.0);
-    for first in (0..items.end as usize).step_by(V::LEN) {
-        let residual = solve.residuals::<S, V>(simd, memory, &constants, first, takes);
-        solve.set_vector(TRIAL_RESIDUAL, first, residual);
-        V::rows(residual.with(zero), &mut solve.chains.residuals[first..][..V::LEN]);
-    }
-}
-
-/// What the Hessians of triangles are made of, to scratch.
-#[inline(always)]
-pub(crate) fn direct_triangles<S: Simd, V: Lanes<S>>(
-    simd: S,
-    memory: &mut ClothMemory<'_>,
-    items: Range<u32>,
-    solve: &mut Solve,
-) {
-    let rows = corner_row(memory, 0);
-    let (zero, one) = (V::splat(simd, 0.0), V::splat(simd, 1.0));
-    for block in blocks::<V, S>(items) {
-        let corners = corners_of::<S, V>(memory, memory.cloth.fabric.triangle_begin, &block);
-        let [p, q] = edges_of::<S, V>(simd, &solve.trials, &corners);
-        let [last_p, last_q] = solve.last_edges(simd, block.index(0));
-        let (p, q) = (last_p.add(p), last_q.add(q));
-        let [u_second, u_third, v_second, v_third, _] = shapes_of::<S, V>(simd, memory, &block);
-        let wu = p.mul(u_second).add(q.mul(u_third));
-        let wv = p.mul(v_second).add(q.mul(v_third));
-        let (all_u, all_v) = (max(slack(simd, wu, one), zero), max(slack(simd, wv, one), zero));
-        let remainders = [
-            remainder_over_square(simd, wu, all_u),
-            remainder_over_square(simd, wv, all_v),
-            zero,
-            zero,
-        ];
-        for (k, columns) in (0..).zip([wu.with(all_u), wv.with(all_v), remainders]) {
-            scatter(columns, |lane, row| {
-                if lane < block.len() {
-                    memory.store_scratch(rows + 3 * block.index(lane) + k, row);
-                }
-            });
-        }
-    }
-}
-
-/// (1 - all) / |w|^2, 0 without a length.
-#[inline(always)]
-fn remainder_over_square<S: Simd, V: Lanes<S>>(simd: S, w: Vec3<S, V>, all: V) -> V {
-    let square = w.dot(w);
-    let remainder = (V::splat(simd, 1.0) - all) / square;
-    V::splat(simd, MIN_EDGE_SQUARE).simd_lt(square).select(remainder, V::splat(simd, 0.0))
-}
-
-/// Residuals of the trial as they are preconditioned, and sums, of as many parts as there are lanes.
-#[inline(always)]
-pub(crate) fn sum_parts<S: Simd, V: Lanes<S>>(
-    simd: S,
-    memory: &mut ClothMemory<'_>,
-    items: Range<u32>,
-    solve: &mut Solve,
-) {
-    solve.load::<S, V>(simd, memory);
-    let by_chains = is_preconditioned(memory);
-    if !by_chains && probes_contacts(memory) {
-        solve.load_planes::<S, V>(simd, memory);
-    }
-    let (takes, constants) = (takes_bends(memory), memory.load_implicit());
-    let is_start = is_start(memory);
-    let count = memory.cloth.particle_count as usize;
-    let zero = V::splat(simd, 0.0);
-    for block in blocks::<V, S>(items) {
-        let (mut along, mut overlap, mut square_sum, mut longest) = (zero, zero, zero, zero);
-        let mut rates = [zero; 4];
-        for first in (block.index(0) as usize..count).step_by(SOLVE_PARTS as usize) {
-            let inverse_mass: V = solve.column(simd, PREDICTION + 3, first);
-            let (trial, conditioned): (Vec3<S, V>, Vec3<S, V>);
-            if by_chains {
-                trial = solve.vector(simd, TRIAL_RESIDUAL, first);
-                let root = V::splat(simd, 0.5) * inverse_mass.sqrt();
-                conditioned = solve.chains.both(simd, first).mul(root);
-            } else {
-                trial = solve.residuals(simd, memory, &constants, first, takes);
-                conditioned = trial;
-            }
-            // Pinned particles have no residual, and rows without a particle no inverse mass.
-            let moves = zero.simd_lt(inverse_mass);
-            let conditioned = conditioned.or(moves, Vec3::splat(simd, [0.0; 3]));
-            let mass: V = solve.column(simd, MOVE + 3, first);
-            let of_direction = mass * trial.dot(solve.vector(simd, DIRECTION, first));
-            along += moves.select(of_direction, zero);
-            let of_residual = mass * trial.dot(solve.vector(simd, RESIDUAL, first));
-            overlap += moves.select(of_residual, zero);
-            square_sum += moves.select(mass * trial.dot(conditioned), zero);
-            longest = moves.select(max(longest, trial.dot(trial)), longest);
-            if is_start {
-                let row = |lane: usize| (first + lane).min(count - 1) as u32;
-                let normal = solve.vector(simd, PLANE, first);
-                let own = particle_rates(simd, memory, &constants, inverse_mass, normal, row);
-                for (rate, own) in rates.iter_mut().zip(own) {
-                    *rate = moves.select(max(*rate, own), *rate);
-                }
-            }
-            solve.set_vector(TRIAL_RESIDUAL, first, conditioned);
-        }
-        let part = part_row(memory, block.index(0));
-        scatter([along, overlap, square_sum, longest], |lane, row| {
-            if lane < block.len() {
-                memory.store_scratch(part + 2 * lane as u32, row);
-            }
-        });
-        scatter(rates, |lane, row| {
-            if lane < block.len() {
-                memory.store_scratch(part + 2 * lane as u32 + 1, row);
-            }
-        });
-    }
-}
-
-/// Squared rates of the particles of lanes.
-#[inline(always)]
-fn particle_rates<S: Simd, V: Lanes<S>>(
-    simd: S,
-    memory: &ClothMemory<'_>,
-    constants: &ImplicitConstants,
-    inverse_mass: V,
-    normal: Vec3<S, V>,
-    particle: impl Fn(usize) -> u32,
-) -> [V; 4] {
-    let begin = rate_row(memory, 0);
-    let row = |lane: usize| {
-        let i = particle(lane);
-        let length = memory.fabric_f32(begin + 4 * i + 3);
-        [stretch_rate(memory, i), bend_rate(memory, i), length, 0.0]
-    };
-    let [stretch, bend, length, _]: [V; 4] = gather(simd, row);
-    let (stretch, bend) = (stretch * inverse_mass, bend * inverse_mass);
-    let zero = V::splat(simd, 0.0);
-    let has_none = normal.x.simd_eq(zero) & normal.y.simd_eq(zero) & normal.z.simd_eq(zero);
-    let contact = V::splat(simd, constants.contact_stiffness) * inverse_mass;
-    [stretch + has_none.select(zero, contact), bend, stretch * length, zero]
-}
-
-/// Moves particles along the direction, and makes the next trial.
-#[inline(always)]
-pub(crate) fn take_steps<S: Simd, V: Lanes<S>>(
-    simd: S,
-    memory: &mut ClothMemory<'_>,
-    items: Range<u32>,
-    solve: &mut Solve,
-) {
-    if is_start(memory) {
-        return begin_parts::<S, V>(simd, memory, solve);
-    }
-    let splat = |value: f32| V::splat(simd, value);
-    let [step, kept, taken, renewed] = memory.load_scratch(solve_state(memory, 0)).map(splat);
-    let [mixed, trial, ..] = memory.load_scratch(solve_state(memory, 1)).map(splat);
-    let count = items.end as usize;
-    // Where the twins that look for contacts, or springs, read the trial.
-    let has_springs = stretches_springs(memory) || bends_springs(memory);
-    let is_read = has_springs || probes_contacts(memory);
-    for first in (0..count).step_by(V::LEN) {
-        let direction: Vec3<S, V> = solve.vector(simd, DIRECTION, first);
-        let moved = solve.vector(simd, MOVE, first).add(direction.mul(step));
-        let residual = solve.vector(simd, RESIDUAL, first).mul(kept);
-        let residual = residual.add(solve.vector(simd, TRIAL_RESIDUAL, first).mul(taken));
-        let next_direction = residual.mul(renewed).add(direction.mul(mixed));
-        let next = moved.add(next_direction.mul(trial));
-        solve.set_vector(MOVE, first, moved);
-        solve.set_vector(RESIDUAL, first, residual);
-        solve.set_vector(DIRECTION, first, next_direction);
-        solve.set_vector(TRIAL, first, next);
-        let inverse_mass = solve.column(simd, PREDICTION + 3, first);
-        V::rows(next.with(inverse_mass), &mut solve.trials[first..][..V::LEN]);
-        if is_read {
-            for i in first..count.min(first + V::LEN) {
-                memory.store_current(i as u32, solve.trials[i]);
-            }
-        }
-    }
-}
-
-/// Moves particles to where the solve has found them to be.
-#[inline(always)]
-pub(crate) fn end_solves<S: Simd, V: Lanes<S>>(
-    simd: S,
-    memory: &mut ClothMemory<'_>,
-    items: Range<u32>,
-    solve: &mut Solve,
-) {
-    let constants = memory.load_implicit();
-    let is_held = memory.load_scratch(solve_state(memory, 3))[3] > 0.0;
-    let planes = solve_row(memory, SOLVE_PLANES, 0);
-    let count = items.end as usize;
-    let splat = |value: f32| V::splat(simd, value);
-    for first in (0..count).step_by(V::LEN) {
-        let moved: Vec3<S, V> = solve.solved_moves(simd, is_held, first);
-        let inverse_mass: V = solve.column(simd, PREDICTION + 3, first);
-        let normal = solve.vector(simd, PLANE, first);
-        let reach: V = solve.column(simd, PLANE + 3, first);
-        let depth = max(reach - normal.dot(moved), splat(0.0));
-        let strength =
-            splat(constants.contact_stiffness) * splat(constants.step_square) * inverse_mass;
-        let push = strength * depth * (splat(constants.split) * splat(constants.split));
-        store_rows(memory, planes, first, count, normal.with(push));
-        let before = Vec3::xyz(rows_of(simd, first, count, |i| memory.load_previous(i)));
-        if constants.split > 1.0 {
-            let back = moved.mul(splat(constants.split - 1.0));
-            add_to_previous(simd, memory, first, count, back.neg());
-        }
-        scatter(before.add(moved).with(inverse_mass), |lane, row| {
-            if first + lane < count {
-                memory.store_current((first + lane) as u32, row);
-            }
-        });
-    }
 }
