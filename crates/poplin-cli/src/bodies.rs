@@ -161,9 +161,9 @@ impl Bodies {
     }
 
     /// Where colliders are at a time \[s\], bodies as they are now.
-    pub(crate) fn scenery(&self, time: f64) -> Scenery {
+    pub(crate) fn collider_poses(&self, time: f64) -> ColliderPoses {
         let moved = |body: &Body| (body.collider.clone(), body.now.rigid(&body.built));
-        Scenery { time, bodies: self.0.iter().map(moved).collect() }
+        ColliderPoses { time, bodies: self.0.iter().map(moved).collect() }
     }
 
     /// What has come of them.
@@ -217,12 +217,12 @@ impl Motion {
 
 /// Where colliders are at one time.
 #[derive(Debug, Clone)]
-pub(crate) struct Scenery {
+pub(crate) struct ColliderPoses {
     time: f64,
     bodies: Vec<(Arc<BuiltCollider>, Rigid)>,
 }
 
-impl Scenery {
+impl ColliderPoses {
     /// Before the first frame.
     pub(crate) fn start() -> Self {
         Self { time: 0.0, bodies: Vec::new() }

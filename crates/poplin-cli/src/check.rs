@@ -15,7 +15,7 @@ use crate::args::CheckArgs;
 use crate::batch::scene_path;
 use crate::cook_cache::CookCache;
 use crate::failure::{Exit, Failure};
-use crate::garment::Garment;
+use crate::job_cloth::JobCloth;
 use crate::output::{counted, say};
 use crate::run::warning::Warning;
 use crate::shipped;
@@ -222,15 +222,15 @@ fn findings_of_scene(check: &SceneCheck) -> Vec<Finding> {
         Vec::new()
     });
     let colliders: Vec<_> = colliders.into_iter().map(Arc::new).collect();
-    let (mut garments, cache) = (Vec::new(), CookCache::default());
+    let (mut job_cloths, cache) = (Vec::new(), CookCache::default());
     for &index in &check.sound_cloths {
         let cloth = &scene.cloths[index];
         let key = if matches!(cloth.shape, Shape::Mesh(_)) { ".mesh" } else { "" };
         let field = format!("cloth[{index}]{key}");
         match scene.check_cloth(index) {
             Err(faults) => findings.extend(faults.iter().map(|fault| of_fault(fault, &field))),
-            Ok(built) => match Garment::cook(cloth, built, &colliders, &cache) {
-                Ok(garment) => garments.push((index, garment)),
+            Ok(built) => match JobCloth::cook(cloth, built, &colliders, &cache) {
+                Ok(job_cloth) => job_cloths.push((index, job_cloth)),
                 Err(failure) => findings.push(Finding {
                     is_error: true,
                     at: Some(scene.location(&field)),
@@ -240,21 +240,21 @@ fn findings_of_scene(check: &SceneCheck) -> Vec<Finding> {
         }
     }
     let contact = scene.cloth_contact_solver.contact;
-    for (index, garment) in &garments {
-        let warnings = Warning::before_run(garment, contact, scene.frames, scene.frame_rate);
+    for (index, job_cloth) in &job_cloths {
+        let warnings = Warning::before_run(job_cloth, contact, scene.frames, scene.frame_rate);
         findings.extend(warnings.map(|warning| Finding {
             is_error: false,
             at: Some(scene.location(&format!("cloth[{index}].{}", warning.key()))),
             message: warning.to_string(),
         }));
     }
-    let garments: Vec<_> = garments.into_iter().map(|(_, garment)| garment).collect();
-    findings.extend(Warning::of_mode(&garments, &colliders, contact).map(|warning| Finding {
+    let job_cloths: Vec<_> = job_cloths.into_iter().map(|(_, job_cloth)| job_cloth).collect();
+    findings.extend(Warning::of_mode(&job_cloths, &colliders, contact).map(|warning| Finding {
         is_error: false,
         at: Some(scene.location("cloth_contact_solver.contact")),
         message: warning.to_string(),
     }));
-    findings.extend(Warning::of_colliders(&garments, &colliders).map(|warning| Finding {
+    findings.extend(Warning::of_colliders(&job_cloths, &colliders).map(|warning| Finding {
         is_error: false,
         at: Some(scene.location("collider")),
         message: warning.to_string(),

@@ -8,8 +8,8 @@ use serde::Serialize;
 use crate::args::CookArgs;
 use crate::failure::{Exit, Failure, OrFail};
 use crate::fiber_picture::write_fiber_picture;
-use crate::garment::Garment;
 use crate::job::Job;
+use crate::job_cloth::JobCloth;
 use crate::output::say;
 use crate::run::in_line;
 
@@ -92,8 +92,8 @@ impl StretchSummary {
 
 impl CookSummary {
     /// The values of one copy of a cloth.
-    pub(crate) fn new(garment: &Garment) -> Self {
-        let report = &garment.report;
+    pub(crate) fn new(job_cloth: &JobCloth) -> Self {
+        let report = &job_cloth.report;
         let phases = report.phases.iter().map(|phase| PhaseSummary {
             kind: phase.kind.name(),
             edges: phase.edge_count,
@@ -103,15 +103,15 @@ impl CookSummary {
             idle_fraction: phase.idle_fraction,
         });
         Self {
-            name: garment.name.clone(),
-            cook_ms: garment.cook_time.as_secs_f64() * 1e3,
+            name: job_cloth.name.clone(),
+            cook_ms: job_cloth.cook_time.as_secs_f64() * 1e3,
             vertices: report.vertex_count,
             welded_vertices: report.welded_vertex_count,
             unused_vertices: report.dropped_vertex_count,
             faces: report.face_count,
             degenerate_faces: report.degenerate_face_count,
             duplicate_faces: report.duplicate_face_count,
-            twisted_faces: garment.twisted.count,
+            twisted_faces: job_cloth.twisted.count,
             particles: report.particle_count,
             pinned: report.pinned_count,
             pins_on_unused_vertices: report.dropped_pin_count,
@@ -145,10 +145,10 @@ pub(crate) fn cook(args: &CookArgs) -> Result<Exit, Failure> {
                 path.display()
             )));
         }
-        write_fiber_picture(path, &job.garments).or_failed()?;
+        write_fiber_picture(path, &job.cloths).or_failed()?;
     }
     if args.json {
-        let summaries: Vec<_> = job.garments.iter().map(CookSummary::new).collect();
+        let summaries: Vec<_> = job.cloths.iter().map(CookSummary::new).collect();
         say!("{}", serde_json::to_string_pretty(&summaries).or_failed()?);
         return Ok(Exit::Success);
     }
@@ -161,21 +161,21 @@ pub(crate) fn cook(args: &CookArgs) -> Result<Exit, Failure> {
 }
 
 fn print_reports(job: &Job) {
-    for (index, garment) in job.garments.iter().enumerate() {
+    for (index, job_cloth) in job.cloths.iter().enumerate() {
         if index > 0 {
             say!("");
         }
-        let copies = match garment.offsets.len() {
+        let copies = match job_cloth.offsets.len() {
             1 => String::new(),
             count => format!(", {count} copies; the values are those of one"),
         };
         say!(
             "{} (cooked in {:.1} ms{copies})",
-            garment.name,
-            garment.cook_time.as_secs_f64() * 1e3
+            job_cloth.name,
+            job_cloth.cook_time.as_secs_f64() * 1e3
         );
-        say!("{}", garment.report);
-        let TwistedFaces { count, first_line } = garment.twisted;
+        say!("{}", job_cloth.report);
+        let TwistedFaces { count, first_line } = job_cloth.twisted;
         if count > 0 {
             say!(
                 "{:<12}{count:>12}  faces with a flipped triangle{}",

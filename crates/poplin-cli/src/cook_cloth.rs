@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::cook::CookSummary;
 use crate::cook_cache::CookCache;
 use crate::failure::{Failure, OrFail};
-use crate::garment::Garment;
+use crate::job_cloth::JobCloth;
 
 /// A mesh cooked as a cloth.
 #[derive(Debug, Clone)]
@@ -37,9 +37,9 @@ pub fn cook_cloth(
     pinned.sort_unstable();
     pinned.dedup();
     let built = BuiltCloth { mesh, pinned, ..BuiltCloth::default() };
-    let garment = Garment::cook(scene, built, &[], &CookCache::default())?;
-    let report = serde_json::to_value(CookSummary::new(&garment)).or_failed()?;
-    let Garment { mut cloth, vertex_to_particle, .. } = garment;
+    let job_cloth = JobCloth::cook(scene, built, &[], &CookCache::default())?;
+    let report = serde_json::to_value(CookSummary::new(&job_cloth)).or_failed()?;
+    let JobCloth { mut cloth, vertex_to_particle, .. } = job_cloth;
     // Colliders that come later count as well.
     cloth.collider_groups = InteractionGroups::default();
     Ok(CookedCloth { cloth, vertex_to_particle, report })

@@ -7,7 +7,7 @@ use poplin_io::IoError;
 use poplin_io::picture::{ContactSheet, Line, Surface, View, line_color};
 use poplin_model::{Fabric, PhaseKind};
 
-use crate::garment::Garment;
+use crate::job_cloth::JobCloth;
 use crate::output::{counted, grouped};
 
 /// Kinds in the order of the columns.
@@ -22,18 +22,20 @@ const CLOTH: [u8; 3] = [224, 222, 218];
 
 /// Draws the fibers of all garments, of each its first copy where it starts, a column for each phase that any of them has: in
 /// the upper row as seen from the front, in the lower one from the back.
-pub(crate) fn write_fiber_picture(path: &Path, garments: &[Garment]) -> Result<(), IoError> {
+pub(crate) fn write_fiber_picture(path: &Path, job_cloths: &[JobCloth]) -> Result<(), IoError> {
     let has = |kind: &PhaseKind| {
-        garments
+        job_cloths
             .iter()
-            .any(|garment| garment.cloth.fabric.phases.iter().any(|phase| phase.kind == *kind))
+            .any(|job_cloth| job_cloth.cloth.fabric.phases.iter().any(|phase| phase.kind == *kind))
     };
     let kinds: Vec<_> = KINDS.into_iter().filter(has).collect();
     let mut sheet = ContactSheet::new(kinds.len().max(1) as u32, 2, TILE_SIZE)?;
-    let mut positions: Vec<Vec<[f32; 3]>> = garments.iter().map(world_positions).collect();
+    let mut positions: Vec<Vec<[f32; 3]>> = job_cloths.iter().map(world_positions).collect();
     center(&mut positions);
-    let triangles: Vec<Arc<[[u32; 3]]>> =
-        garments.iter().map(|garment| garment.cloth.fabric.triangles.clone().into()).collect();
+    let triangles: Vec<Arc<[[u32; 3]]>> = job_cloths
+        .iter()
+        .map(|job_cloth| job_cloth.cloth.fabric.triangles.clone().into())
+        .collect();
     let surfaces = |positions: &[Vec<[f32; 3]>]| -> Vec<Surface> {
         let parts = positions.iter().zip(&triangles);
         parts
@@ -51,12 +53,12 @@ pub(crate) fn write_fiber_picture(path: &Path, garments: &[Garment]) -> Result<(
         let rotated: Vec<_> = positions.iter().map(|positions| side.rotated(positions)).collect();
         let surfaces = surfaces(&rotated);
         for &kind in &kinds {
-            let parts = garments.iter().zip(&rotated);
-            let lines = parts.flat_map(|(garment, positions)| {
-                fiber_lines(&garment.cloth.fabric, kind, positions)
+            let parts = job_cloths.iter().zip(&rotated);
+            let lines = parts.flat_map(|(job_cloth, positions)| {
+                fiber_lines(&job_cloth.cloth.fabric, kind, positions)
             });
             sheet.add_with_lines(
-                legend(garments, kind, side),
+                legend(job_cloths, kind, side),
                 surfaces.clone(),
                 lines.collect(),
             )?;
@@ -90,9 +92,9 @@ impl Side {
 }
 
 /// Particles of a garment's first copy in the world \[m\], at the start.
-fn world_positions(garment: &Garment) -> Vec<[f32; 3]> {
-    let pose = garment.pose_at(0, 0.0);
-    garment.cloth.particles.iter().map(|particle| pose.apply(particle.position)).collect()
+fn world_positions(job_cloth: &JobCloth) -> Vec<[f32; 3]> {
+    let pose = job_cloth.pose_at(0, 0.0);
+    job_cloth.cloth.particles.iter().map(|particle| pose.apply(particle.position)).collect()
 }
 
 /// Moves the cloths so that the vertical through the middle of their box is the axis about which they are rotated.
@@ -119,11 +121,11 @@ fn fiber_lines(fabric: &Fabric, kind: PhaseKind, positions: &[[f32; 3]]) -> Vec<
 }
 
 /// What a tile shows, for example `vertical, front: 6 sets, 1,230 fibers, mean 6.4 edges`. Of several cloths: the most sets.
-fn legend(garments: &[Garment], kind: PhaseKind, side: Side) -> String {
+fn legend(job_cloths: &[JobCloth], kind: PhaseKind, side: Side) -> String {
     let phases = || {
-        garments
+        job_cloths
             .iter()
-            .flat_map(|garment| &garment.report.phases)
+            .flat_map(|job_cloth| &job_cloth.report.phases)
             .filter(|phase| phase.kind == kind)
     };
     let (edges, fibers) = phases().fold((0, 0), |(edges, fibers), phase| {

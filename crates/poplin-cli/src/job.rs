@@ -21,7 +21,7 @@ use crate::bodies;
 use crate::choices::{self, mean_edge};
 use crate::cook_cache::CookCache;
 use crate::failure::{Failure, OrFail};
-use crate::garment::Garment;
+use crate::job_cloth::JobCloth;
 use crate::shipped;
 
 /// Cloths to simulate, with how long.
@@ -41,7 +41,7 @@ pub(crate) struct Job {
     /// From where its pictures are seen, if the scene says so.
     pub(crate) view: Option<View>,
     /// The cloths, at least one.
-    pub(crate) garments: Vec<Garment>,
+    pub(crate) cloths: Vec<JobCloth>,
     /// Everything that any of them collides with.
     pub(crate) colliders: Vec<Arc<BuiltCollider>>,
     /// How the cloths collide with one another.
@@ -198,15 +198,15 @@ impl Job {
         colliders: Vec<Arc<BuiltCollider>>,
         cache: &CookCache,
     ) -> Result<Self, Failure> {
-        let garments =
-            (0..scene.cloths.len()).map(|index| scene_garment(&scene, index, &colliders, cache));
-        let mut garments: Vec<Garment> = garments.collect::<Result<_, _>>()?;
+        let job_cloths =
+            (0..scene.cloths.len()).map(|index| cook_scene_cloth(&scene, index, &colliders, cache));
+        let mut job_cloths: Vec<JobCloth> = job_cloths.collect::<Result<_, _>>()?;
         let choices = choices::repairs(&colliders).collect();
         let Scene { title, frames, frame_rate, formats, view, cloth_contact_solver, .. } =
             scene.clone();
         let steps = bodies::steps(&colliders, frame_rate);
-        for garment in &mut garments {
-            bodies::split_frames(&mut garment.cloth.config.solver, steps);
+        for job_cloth in &mut job_cloths {
+            bodies::split_frames(&mut job_cloth.cloth.config.solver, steps);
         }
         Ok(Self {
             scene: Some(scene),
@@ -217,7 +217,7 @@ impl Job {
             steps,
             formats,
             view,
-            garments,
+            cloths: job_cloths,
             colliders,
             cloth_contact_solver,
             origin: [0.0; 3],
@@ -261,8 +261,8 @@ impl Job {
         choices.extend(line.flatten());
         let colliders: Vec<_> = body.into_iter().chain(floor).map(Arc::new).collect();
         choices.extend(choices::repairs(&colliders));
-        let garment = Garment::cook(&cloth, built, &colliders, &CookCache::default())?;
-        Ok(Self { origin, choices, ..Self::of_garment(cloth.name, garment, colliders) })
+        let job_cloth = JobCloth::cook(&cloth, built, &colliders, &CookCache::default())?;
+        Ok(Self { origin, choices, ..Self::of_cloth(cloth.name, job_cloth, colliders) })
     }
 
     fn of_cooked_mesh(
@@ -272,12 +272,12 @@ impl Job {
     ) -> Result<Self, Failure> {
         let (mut cloth, built, origin) = placed_mesh(path, pins, Transform::default())?;
         change(&mut cloth)?;
-        let garment = Garment::cook(&cloth, built, &[], &CookCache::default())?;
-        Ok(Self { origin, ..Self::of_garment(cloth.name, garment, Vec::new()) })
+        let job_cloth = JobCloth::cook(&cloth, built, &[], &CookCache::default())?;
+        Ok(Self { origin, ..Self::of_cloth(cloth.name, job_cloth, Vec::new()) })
     }
 
     /// A cloth from a mesh.
-    fn of_garment(name: String, garment: Garment, colliders: Vec<Arc<BuiltCollider>>) -> Self {
+    fn of_cloth(name: String, job_cloth: JobCloth, colliders: Vec<Arc<BuiltCollider>>) -> Self {
         Self {
             title: name.clone(),
             name,
@@ -286,7 +286,7 @@ impl Job {
             steps: 1,
             formats: FRAME_FORMATS[..1].to_vec(),
             view: None,
-            garments: vec![garment],
+            cloths: vec![job_cloth],
             colliders,
             cloth_contact_solver: ClothContactSolver::default(),
             origin: [0.0; 3],
@@ -322,14 +322,14 @@ pub(crate) fn built_colliders(scene: &Scene) -> Result<Vec<Arc<BuiltCollider>>, 
     Ok(scene.build_colliders().or_bad_input()?.into_iter().map(Arc::new).collect())
 }
 
-fn scene_garment(
+fn cook_scene_cloth(
     scene: &Scene,
     index: usize,
     colliders: &[Arc<BuiltCollider>],
     cache: &CookCache,
-) -> Result<Garment, Failure> {
+) -> Result<JobCloth, Failure> {
     let built = scene.build_cloth(index).or_bad_input()?;
-    Garment::cook(&scene.cloths[index], built, colliders, cache)
+    JobCloth::cook(&scene.cloths[index], built, colliders, cache)
 }
 
 /// A mesh at rest for another to fall on.

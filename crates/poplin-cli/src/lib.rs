@@ -15,16 +15,16 @@ mod cook_cache;
 mod cook_cloth;
 mod failure;
 mod fiber_picture;
-mod garment;
 mod info;
 mod job;
+mod job_cloth;
+mod job_simulation;
 mod logging;
 mod memory;
 mod output;
 mod run;
 mod scenes;
 mod shipped;
-mod stage;
 #[cfg(feature = "view")]
 mod view;
 

@@ -15,10 +15,10 @@ use crate::args::{Layer, PictureArgs, ViewArgs};
 use crate::bodies;
 use crate::failure::{Exit, Failure, OrFail};
 use crate::job::Job;
+use crate::job_simulation::JobSimulation;
 use crate::output::say;
 use crate::run::Recording;
 use crate::shipped;
-use crate::stage::Stage;
 
 /// Width and height of a picture without a window \[pixels\].
 const SIZE: [u32; 2] = [1280, 800];
@@ -38,9 +38,9 @@ pub(crate) fn view(args: &ViewArgs) -> Result<Exit, Failure> {
     // What is wrong with the first scene is said before a window opens.
     let job = open(scene, &args.pins)?;
     drop(job);
-    let repertoire = Box::new(Repertoire { options, pins: args.pins.clone() });
+    let scene_list = Box::new(SceneList { options, pins: args.pins.clone() });
     let shown = match &args.screenshot {
-        None => open_window(repertoire, scene),
+        None => open_window(scene_list, scene),
         Some(path) => {
             let (frames, drag) = (args.frames.unwrap_or(FRAMES), args.drag);
             let shows = |layer| args.show.contains(&layer);
@@ -58,7 +58,7 @@ pub(crate) fn view(args: &ViewArgs) -> Result<Exit, Failure> {
                     contacts: shows(Layer::Contacts),
                 },
             };
-            screenshot.write(repertoire, path).inspect(|()| say!("wrote {}", path.display()))
+            screenshot.write(scene_list, path).inspect(|()| say!("wrote {}", path.display()))
         }
     };
     shown.map(|()| Exit::Success).or_failed()
@@ -74,13 +74,13 @@ fn open(scene: &Path, pins: &[PinRule]) -> Result<Job, Failure> {
 }
 
 /// The scenes of this program.
-struct Repertoire {
+struct SceneList {
     options: SimulationOptions,
     /// What holds a mesh.
     pins: Vec<PinRule>,
 }
 
-impl Scenes for Repertoire {
+impl Scenes for SceneList {
     fn names(&self) -> Vec<&'static str> {
         shipped::list().map(|(name, _)| name).collect()
     }
@@ -88,27 +88,27 @@ impl Scenes for Repertoire {
     fn open(&self, scene: &Path) -> Result<Box<dyn Show>, ShowError> {
         let job = Arc::new(open(scene, &self.pins).map_err(told)?);
         let simulation = job.simulation(self.options.clone()).map_err(told)?;
-        let stage = Stage::new(simulation, &job).map_err(told)?;
-        let cloths = job.garments.iter().zip(&stage.ids);
-        let cloths = cloths.map(|(garment, ids)| ShownCloth {
-            name: garment.name.clone(),
+        let running = JobSimulation::new(simulation, &job).map_err(told)?;
+        let cloths = job.cloths.iter().zip(&running.ids);
+        let cloths = cloths.map(|(job_cloth, ids)| ShownCloth {
+            name: job_cloth.name.clone(),
             ids: ids.clone(),
-            wind: garment.wind,
+            wind: job_cloth.wind,
         });
         let cloths = cloths.collect();
         let (source, pins) = (scene.to_path_buf(), self.pins.clone());
-        Ok(Box::new(Performance { source, pins, job, stage, cloths, frame: 0, recording: None }))
+        Ok(Box::new(ViewedJob { source, pins, job, running, cloths, frame: 0, recording: None }))
     }
 }
 
 /// A job in simulation.
-struct Performance {
+struct ViewedJob {
     /// Its name or file.
     source: PathBuf,
     /// What holds it, if it is a mesh.
     pins: Vec<PinRule>,
     job: Arc<Job>,
-    stage: Stage,
+    running: JobSimulation,
     cloths: Vec<ShownCloth>,
     frame: u32,
     /// A recording, and when it began.
@@ -122,7 +122,7 @@ fn told(failure: Failure) -> ShowError {
     }
 }
 
-impl Show for Performance {
+impl Show for ViewedJob {
     fn title(&self) -> &str {
         &self.job.title
     }
@@ -148,25 +148,25 @@ impl Show for Performance {
     }
 
     fn shapes(&self) -> Result<Vec<Shape>, ShowError> {
-        Ok(self.stage.scenery().shapes(&self.job.colliders)?)
+        Ok(self.running.collider_poses().shapes(&self.job.colliders)?)
     }
 
     fn simulation(&mut self) -> &mut Simulation {
-        &mut self.stage.simulation
+        &mut self.running.simulation
     }
 
     fn prepare(&mut self) -> Result<Frame, ShowError> {
-        self.stage.winds = self.cloths.iter().map(|cloth| cloth.wind).collect();
-        self.stage.prepare(&self.job, self.frame + 1).map_err(told)
+        self.running.winds = self.cloths.iter().map(|cloth| cloth.wind).collect();
+        self.running.prepare(&self.job, self.frame + 1).map_err(told)
     }
 
     fn step(&mut self, frame: &Frame) -> Result<(), ShowError> {
         let begin = Instant::now();
-        self.stage.step(&self.job, frame).map_err(told)?;
+        self.running.step(&self.job, frame).map_err(told)?;
         self.frame += 1;
         if let Some((recording, _)) = &mut self.recording {
             recording.count(begin.elapsed());
-            recording.record(self.frame, &mut self.stage).map_err(told)?;
+            recording.record(self.frame, &mut self.running).map_err(told)?;
         }
         Ok(())
     }
@@ -175,8 +175,8 @@ impl Show for Performance {
         if self.is_recording() {
             self.stop_recording()?;
         }
-        self.stage.reset(&self.job).map_err(told)?;
-        for (cloth, ids) in self.cloths.iter_mut().zip(&self.stage.ids) {
+        self.running.reset(&self.job).map_err(told)?;
+        for (cloth, ids) in self.cloths.iter_mut().zip(&self.running.ids) {
             cloth.ids.clone_from(ids);
         }
         self.frame = 0;
@@ -187,7 +187,7 @@ impl Show for Performance {
         self.reset()?;
         let picture = PictureArgs::default();
         let mut recording = Recording::begin(self.job.clone(), None, &picture).map_err(told)?;
-        recording.record(0, &mut self.stage).map_err(told)?;
+        recording.record(0, &mut self.running).map_err(told)?;
         self.recording = Some((recording, Instant::now()));
         Ok(())
     }
@@ -198,18 +198,18 @@ impl Show for Performance {
 
     fn stop_recording(&mut self) -> Result<String, ShowError> {
         let Some((recording, begin)) = self.recording.take() else { return Ok(String::new()) };
-        let folder = recording.close(&mut self.stage, begin.elapsed()).map_err(told)?;
+        let folder = recording.close(&mut self.running, begin.elapsed()).map_err(told)?;
         Ok(format!("recorded {} frames into {}", self.frame, folder.display()))
     }
 
     fn save(&mut self) -> Result<String, ShowError> {
         let mut tuned = Vec::with_capacity(self.cloths.len());
-        for (cloth, garment) in self.cloths.iter().zip(&self.job.garments) {
+        for (cloth, job_cloth) in self.cloths.iter().zip(&self.job.cloths) {
             let first = cloth.ids.first().copied();
-            let config = first.map(|id| self.stage.simulation.cloth(id)).transpose()?;
+            let config = first.map(|id| self.running.simulation.cloth(id)).transpose()?;
             let config = config.map(|live| live.cloth().config.clone());
             let is_tuned =
-                config.as_ref() != Some(&garment.cloth.config) || cloth.wind != garment.wind;
+                config.as_ref() != Some(&job_cloth.cloth.config) || cloth.wind != job_cloth.wind;
             let mut config = config.filter(|_| is_tuned);
             let stated = self.job.scene.as_ref().and_then(|scene| scene.cloths.get(tuned.len()));
             if let (Some(config), Some(stated)) = (&mut config, stated) {

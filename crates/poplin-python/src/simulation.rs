@@ -26,10 +26,10 @@ use crate::state::StateRead;
 ///
 /// The interpreter's lock is never held while the simulation's is waited for: whoever has this one may want that one.
 #[pyclass(frozen, module = "poplin._poplin")]
-pub(crate) struct Simulation(Mutex<Stage>);
+pub(crate) struct Simulation(Mutex<PinnedSimulation>);
 
 /// A simulation and what its user has set that it does not keep.
-struct Stage {
+struct PinnedSimulation {
     simulation: poplin::Simulation,
     /// The particles of each cloth that follow targets.
     pins: HashMap<ClothId, (Vec<u32>, HoldId)>,
@@ -56,14 +56,14 @@ impl Simulation {
     fn with<T: Send>(
         &self,
         py: Python<'_>,
-        action: impl FnOnce(&mut Stage) -> PyResult<T> + Send,
+        action: impl FnOnce(&mut PinnedSimulation) -> PyResult<T> + Send,
     ) -> PyResult<T> {
         process::enter()?;
         py.detach(|| action(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner)))
     }
 }
 
-impl Stage {
+impl PinnedSimulation {
     /// The live cloth of a handle.
     fn live(&mut self, id: ClothId) -> PyResult<&mut poplin::LiveCloth> {
         self.simulation.cloth_mut(id).or_raise()
@@ -154,27 +154,27 @@ impl Simulation {
         process::enter()?;
         let options = simulation_options(backend, adapter).or_raise()?;
         let simulation = py.detach(|| poplin::Simulation::new(options)).or_raise()?;
-        Ok(Self(Mutex::new(Stage { simulation, pins: HashMap::new() })))
+        Ok(Self(Mutex::new(PinnedSimulation { simulation, pins: HashMap::new() })))
     }
 
     /// Name, adapter and reason.
     fn backend(&self, py: Python<'_>) -> PyResult<(String, String, String)> {
-        self.with(py, |stage| {
-            let choice = stage.simulation.backend();
+        self.with(py, |inner| {
+            let choice = inner.simulation.backend();
             let name = choice.backend.name().to_lowercase();
             Ok((name, choice.adapter.clone(), choice.reason.clone()))
         })
     }
 
     fn memory_bytes(&self, py: Python<'_>) -> PyResult<u64> {
-        self.with(py, |stage| Ok(stage.simulation.memory_bytes()))
+        self.with(py, |inner| Ok(inner.simulation.memory_bytes()))
     }
 
     /// The cloths in the order of adding.
     fn ids<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         let bits = |id: &ClothId| id.to_bits();
         let ids: Vec<_> =
-            self.with(py, |stage| Ok(stage.simulation.ids().iter().map(bits).collect::<Vec<_>>()))?;
+            self.with(py, |inner| Ok(inner.simulation.ids().iter().map(bits).collect::<Vec<_>>()))?;
         Ok(bytes(py, &ids))
     }
 
@@ -189,17 +189,17 @@ impl Simulation {
         let poses: Vec<PoseRow> = rows(poses);
         let changes = SettingChanges::new(keys)?;
         let cooked = cooked.get();
-        let ids = self.with(py, |stage| {
+        let ids = self.with(py, |inner| {
             let mut cloth = cooked.cloth().clone();
             cloth.config = changes.applied_to(&cloth.config)?;
             let mut ids = Vec::with_capacity(poses.len());
             for pose in poses {
                 let copy = poplin::model::Cloth { pose: pose_of(pose), ..cloth.clone() };
-                match stage.simulation.add(copy) {
+                match inner.simulation.add(copy) {
                     Ok(id) => ids.push(id),
                     Err(error) => {
                         for id in ids {
-                            stage.simulation.remove(id).or_raise()?;
+                            inner.simulation.remove(id).or_raise()?;
                         }
                         return Err(error).or_raise();
                     }
@@ -212,23 +212,23 @@ impl Simulation {
 
     fn remove(&self, py: Python<'_>, ids: &[u8]) -> PyResult<()> {
         let ids = ids_of(ids);
-        self.with(py, |stage| {
-            stage.check(&ids)?;
+        self.with(py, |inner| {
+            inner.check(&ids)?;
             ids.iter().try_for_each(|id| {
-                stage.pins.remove(id);
-                stage.simulation.remove(*id).or_raise()
+                inner.pins.remove(id);
+                inner.simulation.remove(*id).or_raise()
             })
         })
     }
 
     fn reset(&self, py: Python<'_>, ids: &[u8]) -> PyResult<()> {
         let ids = ids_of(ids);
-        self.with(py, |stage| {
-            stage.check(&ids)?;
+        self.with(py, |inner| {
+            inner.check(&ids)?;
             ids.iter().try_for_each(|id| {
                 // A reset lets go of all particles.
-                stage.pins.remove(id);
-                stage.simulation.reset(*id).or_raise()
+                inner.pins.remove(id);
+                inner.simulation.reset(*id).or_raise()
             })
         })
     }
@@ -242,9 +242,9 @@ impl Simulation {
         frame.validate().or_raise()?;
         py.detach(|| -> PyResult<()> {
             for _ in 0..frames {
-                let mut stage = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-                stage.simulation.step(&frame).or_raise()?;
-                drop(stage);
+                let mut inner = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+                inner.simulation.step(&frame).or_raise()?;
+                drop(inner);
                 if signals.is_raised() {
                     break;
                 }
@@ -257,44 +257,44 @@ impl Simulation {
     /// Reads all cloths, or some.
     fn read(&self, py: Python<'_>, ids: Option<&[u8]>) -> PyResult<StateRead> {
         let ids = ids.map(ids_of);
-        self.with(py, |stage| {
-            let simulation = &mut stage.simulation;
+        self.with(py, |inner| {
+            let simulation = &mut inner.simulation;
             let state = match ids.as_deref() {
                 None => simulation.state().or_raise()?,
                 Some([id]) => simulation.read(*id).or_raise()?,
                 Some(ids) => {
-                    stage.check(ids)?;
-                    let simulation = &mut stage.simulation;
+                    inner.check(ids)?;
+                    let simulation = &mut inner.simulation;
                     let mut reading = simulation.begin_read(ids).or_raise()?;
                     simulation.wait().or_raise()?;
                     reading.poll().or_raise()?.unwrap_or_default()
                 }
             };
-            StateRead::new(state, &stage.simulation)
+            StateRead::new(state, &inner.simulation)
         })
     }
 
     /// Settings of a cloth.
     fn settings<'py>(&self, py: Python<'py>, id: u64) -> PyResult<Bound<'py, PyAny>> {
         let config =
-            self.with(py, |stage| Ok(stage.live(ClothId::from_bits(id))?.cloth().config.clone()))?;
+            self.with(py, |inner| Ok(inner.live(ClothId::from_bits(id))?.cloth().config.clone()))?;
         crate::settings::to_dict(py, &config)
     }
 
     /// Sets some settings of cloths; of all or none.
     fn set_settings(&self, py: Python<'_>, ids: &[u8], keys: &str) -> PyResult<()> {
         let (ids, changes) = (ids_of(ids), SettingChanges::new(keys)?);
-        self.with(py, |stage| {
-            stage.check(&ids)?;
+        self.with(py, |inner| {
+            inner.check(&ids)?;
             let mut changed = Vec::with_capacity(ids.len());
             for &id in &ids {
-                let cloth = stage.live(id)?.cloth();
+                let cloth = inner.live(id)?.cloth();
                 let config = changes.applied_to(&cloth.config)?;
                 cloth.validate_config(&config).or_raise()?;
                 changed.push(config);
             }
             for (&id, config) in ids.iter().zip(changed) {
-                stage.live(id)?.set_config(config).or_raise()?;
+                inner.live(id)?.set_config(config).or_raise()?;
             }
             Ok(())
         })
@@ -302,26 +302,26 @@ impl Simulation {
 
     /// How cloths collide with themselves and one another.
     fn cloth_contact_solver<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let settings = self.with(py, |stage| Ok(stage.simulation.cloth_contact_solver()))?;
+        let settings = self.with(py, |inner| Ok(inner.simulation.cloth_contact_solver()))?;
         to_python(py, &to_value(&settings)?)
     }
 
     /// Sets some of that.
     fn set_cloth_contact_solver(&self, py: Python<'_>, keys: &str) -> PyResult<()> {
-        self.with(py, |stage| {
-            let settings = stage.simulation.cloth_contact_solver();
+        self.with(py, |inner| {
+            let settings = inner.simulation.cloth_contact_solver();
             let changed = changed_contact_solver(settings, keys)?;
-            stage.simulation.set_cloth_contact_solver(changed).or_raise()
+            inner.simulation.set_cloth_contact_solver(changed).or_raise()
         })
     }
 
     /// Sets the wind of cloths, one row for all or one each.
     fn set_wind(&self, py: Python<'_>, ids: &[u8], velocities: &[u8]) -> PyResult<()> {
         let (ids, velocities) = (ids_of(ids), rows::<[f32; 3]>(velocities));
-        self.with(py, |stage| {
-            stage.check(&ids)?;
+        self.with(py, |inner| {
+            inner.check(&ids)?;
             for (index, &id) in ids.iter().enumerate() {
-                let live = stage.live(id)?;
+                let live = inner.live(id)?;
                 let wind_velocity = row(&velocities, index);
                 if live.cloth().config.air.wind_velocity != wind_velocity {
                     let mut config = live.cloth().config.clone();
@@ -336,12 +336,12 @@ impl Simulation {
     /// Moves local spaces over the next frame, or teleports them.
     fn set_pose(&self, py: Python<'_>, ids: &[u8], poses: &[u8], teleport: bool) -> PyResult<()> {
         let (ids, poses) = (ids_of(ids), rows::<PoseRow>(poses));
-        self.with(py, |stage| {
-            stage.check(&ids)?;
+        self.with(py, |inner| {
+            inner.check(&ids)?;
             poses.iter().try_for_each(|&pose| pose_of(pose).validate()).or_raise()?;
             for (index, &id) in ids.iter().enumerate() {
                 let pose = pose_of(row(&poses, index));
-                let live = stage.live(id)?;
+                let live = inner.live(id)?;
                 let set = if teleport { live.teleport_to(pose) } else { live.set_pose(pose) };
                 set.or_raise()?;
             }
@@ -352,10 +352,10 @@ impl Simulation {
     /// Poses of local spaces after the last frame.
     fn poses<'py>(&self, py: Python<'py>, ids: &[u8]) -> PyResult<Bound<'py, PyBytes>> {
         let ids = ids_of(ids);
-        let poses = self.with(py, |stage| {
+        let poses = self.with(py, |inner| {
             let pose = |&id: &ClothId| {
                 let Pose { translation: [x, y, z], rotation: [a, b, c, w] } =
-                    stage.live(id)?.pose();
+                    inner.live(id)?.pose();
                 Ok([x, y, z, a, b, c, w])
             };
             ids.iter().map(pose).collect::<PyResult<Vec<PoseRow>>>()
@@ -373,11 +373,11 @@ impl Simulation {
     ) -> PyResult<()> {
         let (ids, particles) = (ids_of(ids), rows::<u32>(particles));
         let targets: Vec<[f32; 3]> = rows(targets);
-        self.with(py, |stage| {
-            stage.check(&ids)?;
+        self.with(py, |inner| {
+            inner.check(&ids)?;
             poplin::model::check_finite("pin target", &targets).or_raise()?;
             for &id in &ids {
-                let count = stage.live(id)?.cloth().particle_count();
+                let count = inner.live(id)?.cloth().particle_count();
                 if let Some(particle) = particles.iter().find(|&&it| it as usize >= count) {
                     let id = id.to_bits();
                     return Err(PyValueError::new_err(format!(
@@ -387,7 +387,7 @@ impl Simulation {
             }
             let count = particles.len();
             for (index, &id) in ids.iter().enumerate() {
-                stage.pin(id, &particles, &targets[index * count..][..count])?;
+                inner.pin(id, &particles, &targets[index * count..][..count])?;
             }
             Ok(())
         })
@@ -396,11 +396,11 @@ impl Simulation {
     /// Lets the pins of cloths go.
     fn release_pins(&self, py: Python<'_>, ids: &[u8]) -> PyResult<()> {
         let ids = ids_of(ids);
-        self.with(py, |stage| {
-            stage.check(&ids)?;
+        self.with(py, |inner| {
+            inner.check(&ids)?;
             for id in ids {
-                if let Some((_, hold)) = stage.pins.remove(&id) {
-                    stage.live(id)?.release(hold);
+                if let Some((_, hold)) = inner.pins.remove(&id) {
+                    inner.live(id)?.release(hold);
                 }
             }
             Ok(())
@@ -418,14 +418,14 @@ impl Simulation {
         let id = ClothId::from_bits(id);
         let particles: Vec<[f32; 4]> = rows(particles);
         let velocities: Option<Vec<[f32; 3]>> = velocities.map(rows);
-        self.with(py, |stage| {
+        self.with(py, |inner| {
             let motion =
                 velocities.as_deref().map_or(ParticleMotion::Rest, ParticleMotion::Velocities);
-            stage
+            inner
                 .simulation
                 .set_particles(id, Particle::from_rows(&particles), motion)
                 .or_raise()?;
-            stage.pins.remove(&id);
+            inner.pins.remove(&id);
             Ok(())
         })
     }
@@ -441,7 +441,7 @@ impl Simulation {
         let keys = to_keys(keys)?;
         let mesh = mesh.map(|(arrays, is_open)| (mesh_of(arrays), is_open));
         let cloths: Option<Vec<u64>> = cloths.map(rows);
-        let ids = self.with(py, |stage| {
+        let ids = self.with(py, |inner| {
             let mut collider = SceneCollider::of_keys(&keys).or_raise()?;
             if let Some((mesh, is_open)) = mesh {
                 mesh.validate().or_raise()?;
@@ -460,16 +460,16 @@ impl Simulation {
                 collider.shape = if is_open { mesh } else { closed()? }.into();
             }
             let Some(cloths) = cloths else {
-                return Ok(vec![stage.colliders(None)?.add(collider).or_raise()?.to_bits()]);
+                return Ok(vec![inner.colliders(None)?.add(collider).or_raise()?.to_bits()]);
             };
             let ids: Vec<_> = cloths.iter().copied().map(ClothId::from_bits).collect();
-            stage.check(&ids)?;
+            inner.check(&ids)?;
             let mut added: Vec<u64> = Vec::with_capacity(cloths.len());
             for &cloth in &cloths {
-                match stage.colliders(Some(cloth))?.add(Collider::clone(&collider)) {
+                match inner.colliders(Some(cloth))?.add(Collider::clone(&collider)) {
                     Ok(id) => added.push(id.to_bits()),
                     Err(error) => {
-                        stage.each_collider(&added, Some(&cloths), |set, _, id| {
+                        inner.each_collider(&added, Some(&cloths), |set, _, id| {
                             set.remove(id).map(drop)
                         })?;
                         return Err(error).or_raise();
@@ -492,9 +492,9 @@ impl Simulation {
     ) -> PyResult<()> {
         let (colliders, cloths) = (rows::<u64>(colliders), cloths.map(rows::<u64>));
         let poses: Vec<PoseRow> = rows(poses);
-        self.with(py, |stage| {
+        self.with(py, |inner| {
             poses.iter().try_for_each(|&pose| pose_of(pose).validate()).or_raise()?;
-            stage.each_collider(&colliders, cloths.as_deref(), |set, index, id| {
+            inner.each_collider(&colliders, cloths.as_deref(), |set, index, id| {
                 let pose = pose_of(row(&poses, index));
                 if teleport { set.teleport(id, pose) } else { set.set_pose(id, pose) }
             })
@@ -508,8 +508,8 @@ impl Simulation {
         cloths: Option<&[u8]>,
     ) -> PyResult<()> {
         let (colliders, cloths) = (rows::<u64>(colliders), cloths.map(rows::<u64>));
-        self.with(py, |stage| {
-            stage
+        self.with(py, |inner| {
+            inner
                 .each_collider(&colliders, cloths.as_deref(), |set, _, id| set.remove(id).map(drop))
         })
     }
@@ -521,9 +521,9 @@ impl Simulation {
         origin: [f32; 3],
         direction: [f32; 3],
     ) -> PyResult<Option<Bound<'py, PyDict>>> {
-        let hit = self.with(py, |stage| {
-            let state = stage.simulation.state().or_raise()?;
-            stage.simulation.pick(&state, &Ray { origin, direction }).or_raise()
+        let hit = self.with(py, |inner| {
+            let state = inner.simulation.state().or_raise()?;
+            inner.simulation.pick(&state, &Ray { origin, direction }).or_raise()
         })?;
         let Some(hit) = hit else { return Ok(None) };
         let dict = PyDict::new(py);
@@ -539,8 +539,8 @@ impl Simulation {
 
     /// Everything that the next frames depend on.
     fn save<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        let saved = self.with(py, |stage| {
-            let snapshot = stage.simulation.save().or_raise()?;
+        let saved = self.with(py, |inner| {
+            let snapshot = inner.simulation.save().or_raise()?;
             snapshot.to_bytes().map_err(poplin::Error::from).or_raise()
         })?;
         Ok(PyBytes::new(py, &saved))
@@ -548,10 +548,10 @@ impl Simulation {
 
     /// Goes back to a snapshot; the cloths have new handles.
     fn restore<'py>(&self, py: Python<'py>, saved: &[u8]) -> PyResult<Bound<'py, PyBytes>> {
-        let ids = self.with(py, |stage| {
+        let ids = self.with(py, |inner| {
             let snapshot = Snapshot::from_bytes(saved).map_err(poplin::Error::from).or_raise()?;
-            let ids = stage.simulation.restore(&snapshot).or_raise()?;
-            stage.pins.clear();
+            let ids = inner.simulation.restore(&snapshot).or_raise()?;
+            inner.pins.clear();
             Ok(ids.into_iter().map(ClothId::to_bits).collect::<Vec<_>>())
         })?;
         Ok(bytes(py, &ids))

@@ -5,7 +5,7 @@
 //! - [`open_window`] puts it into a window, [`Screenshot`] into a picture.
 
 mod body;
-mod cast;
+mod drawn_scene;
 mod error;
 mod gpu;
 mod held;

@@ -6,7 +6,7 @@ use std::time::Instant;
 use egui_wgpu::ScreenDescriptor;
 use poplin::Sight;
 
-use crate::cast::Cast;
+use crate::drawn_scene::DrawnScene;
 use crate::held::Held;
 use crate::history::History;
 use crate::lines::Lines;
@@ -32,7 +32,7 @@ pub struct Viewer {
     scenes: Box<dyn Scenes>,
     show: Box<dyn Show>,
     scene: PathBuf,
-    cast: Cast,
+    drawn_scene: DrawnScene,
     orbit: Orbit,
     surroundings: Surroundings,
     /// The camera is still to be positioned for the picture's size.
@@ -72,9 +72,9 @@ impl Viewer {
         let painter =
             egui_wgpu::Renderer::new(device, format, egui_wgpu::RendererOptions::default());
         let mut show = scenes.open(scene)?;
-        let cast = Cast::new(device, show.as_mut())?;
-        let orbit = Orbit::framing(cast.framed, cast.view, [1.0, 1.0]);
-        let surroundings = Surroundings::new(cast.framed, cast.floor, &orbit);
+        let drawn_scene = DrawnScene::new(device, show.as_mut())?;
+        let orbit = Orbit::framing(drawn_scene.framed, drawn_scene.view, [1.0, 1.0]);
+        let surroundings = Surroundings::new(drawn_scene.framed, drawn_scene.floor, &orbit);
         let context = egui::Context::default();
         context.set_theme(egui::Theme::Light);
         Ok(Self {
@@ -85,7 +85,7 @@ impl Viewer {
             scenes,
             show,
             scene: scene.to_path_buf(),
-            cast,
+            drawn_scene,
             orbit,
             surroundings,
             is_unframed: true,
@@ -156,9 +156,9 @@ impl Viewer {
         }
         let freed = std::mem::take(&mut textures.free);
         textures.clear();
-        let seen = self.cast.update(device, queue, self.show.as_mut());
+        let seen = self.drawn_scene.update(device, queue, self.show.as_mut());
         self.panel.report(seen.map(|()| None));
-        self.history.push_strain(&self.cast.strain);
+        self.history.push_strain(&self.drawn_scene.strain);
         if let Some(target) = target {
             self.paint(&output, target);
         }
@@ -179,12 +179,12 @@ impl Viewer {
     /// Replaces the scene; if it cannot be opened, the old one stays and the panel says why.
     fn open(&mut self, path: &Path) {
         let opened = self.scenes.open(path).map_err(ViewError::from).and_then(|mut show| {
-            let cast = Cast::new(&self.gpu.device, show.as_mut())?;
-            Ok((show, cast))
+            let drawn_scene = DrawnScene::new(&self.gpu.device, show.as_mut())?;
+            Ok((show, drawn_scene))
         });
         match opened {
-            Ok((show, cast)) => {
-                (self.show, self.cast) = (show, cast);
+            Ok((show, drawn_scene)) => {
+                (self.show, self.drawn_scene) = (show, drawn_scene);
                 (self.held, self.due) = (None, None);
                 self.scene = path.to_path_buf();
                 self.is_unframed = true;
@@ -210,7 +210,7 @@ impl Viewer {
         let frame = self.show.prepare()?;
         let sight = self.sight(self.pointer);
         if let Some(held) = &mut self.held
-            && !held.follow(self.show.simulation(), self.cast.state(), &frame, sight)?
+            && !held.follow(self.show.simulation(), self.drawn_scene.state(), &frame, sight)?
         {
             self.held = None;
         }
@@ -247,8 +247,9 @@ impl Viewer {
         if std::mem::take(&mut self.is_unframed) {
             let size = self.area.size();
             let size = [f64::from(size.x), f64::from(size.y)];
-            self.orbit = Orbit::framing(self.cast.framed, self.cast.view, size);
-            self.surroundings = Surroundings::new(self.cast.framed, self.cast.floor, &self.orbit);
+            self.orbit = Orbit::framing(self.drawn_scene.framed, self.drawn_scene.view, size);
+            self.surroundings =
+                Surroundings::new(self.drawn_scene.framed, self.drawn_scene.floor, &self.orbit);
         }
         let done = self.point(ui).map(|()| None);
         self.panel.report(done);
@@ -282,7 +283,7 @@ impl Viewer {
 
     /// Takes the cloths of a scene that went back to its start, which are others.
     fn recast(&mut self) -> Result<(), ViewError> {
-        self.cast = Cast::new(&self.gpu.device, self.show.as_mut())?;
+        self.drawn_scene = DrawnScene::new(&self.gpu.device, self.show.as_mut())?;
         self.due = None;
         Ok(())
     }
@@ -331,9 +332,10 @@ impl Viewer {
     }
 
     fn paint(&mut self, output: &egui::FullOutput, target: &wgpu::Texture) {
-        let (cast, show) = (&self.cast, self.show.as_mut());
+        let (drawn_scene, show) = (&self.drawn_scene, self.show.as_mut());
         let lines = self.panel.layers.lines;
-        let lined = self.lines.update(&self.gpu, lines, show, cast.shapes(), cast.lined());
+        let lined =
+            self.lines.update(&self.gpu, lines, show, drawn_scene.shapes(), drawn_scene.lined());
         self.panel.report(lined.map(|()| None));
         let Gpu { device, queue, .. } = &self.gpu;
         let size = [target.width(), target.height()];
@@ -341,7 +343,7 @@ impl Viewer {
         let mut encoder = device
             .create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some("poplin.view") });
         let layers = &self.panel.layers;
-        let mut dots = if layers.has_pins { self.cast.pins() } else { Vec::new() };
+        let mut dots = if layers.has_pins { self.drawn_scene.pins() } else { Vec::new() };
         if let Some(held) = &self.held {
             let point = held.point(self.sight(self.pointer));
             dots.push(Dot { position: point.map(|x| x as f32), ..HELD });
@@ -357,7 +359,7 @@ impl Viewer {
             surroundings: &self.surroundings,
             size,
             area: pixels(self.area, points, size),
-            bodies: &self.cast.bodies(layers.has_solids),
+            bodies: &self.drawn_scene.bodies(layers.has_solids),
             strain_limit: layers.strain_limit(),
             dots: &dots,
         };

@@ -1,5 +1,5 @@
 // The page: buttons, pointer and clock around a stage of poplin.
-import init, { Stage, scenes } from "./poplin_web.js";
+import init, { SceneCanvas, scenes } from "./poplin_web.js";
 
 const element = (id) => document.getElementById(id);
 const canvas = element("canvas");
@@ -140,7 +140,7 @@ async function run() {
   await init();
   const scene = scenes().includes(location.hash.slice(1)) ? location.hash.slice(1) : scenes()[0];
   [canvas.width, canvas.height] = pixels();
-  return new Page(await Stage.create(canvas, scene), scene);
+  return new Page(await SceneCanvas.create(canvas, scene), scene);
 }
 
 /// A failure that nobody has foreseen stays on the page.

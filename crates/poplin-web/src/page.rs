@@ -34,7 +34,7 @@ pub fn kernels() -> Result<Vec<String>, JsError> {
 /// A canvas with a scene.
 #[wasm_bindgen]
 #[derive(Debug)]
-pub struct Stage {
+pub struct SceneCanvas {
     player: Player,
     surface: wgpu::Surface<'static>,
     config: wgpu::SurfaceConfiguration,
@@ -42,12 +42,12 @@ pub struct Stage {
 }
 
 #[wasm_bindgen]
-impl Stage {
+impl SceneCanvas {
     /// Opens a scene on a canvas, which has the size in pixels that it is drawn with.
     ///
     /// # Errors
     /// An `Error` that says why WebGPU cannot be used, or that there is no such scene.
-    pub async fn create(canvas: HtmlCanvasElement, scene: String) -> Result<Stage, JsError> {
+    pub async fn create(canvas: HtmlCanvasElement, scene: String) -> Result<SceneCanvas, JsError> {
         Ok(Self::new(canvas, &scene).await?)
     }
 

@@ -175,7 +175,7 @@ Files written (NAME is the name of each cloth of the scene):
                      counts from `origin_m` of the summary
                      more than 256 cloths share cloths.FORMAT and cloths.obj; cloths.json says where each is
   summary.json       sizes, time per frame, strain, speed, depth in colliders, slept frames, faults, warnings, cooking report
-  contact-sheet.png  eight moments from the first frame to the last (of the first eight copies of a cloth), colliders in
+  contact-sheet.png  eight picture_frames from the first frame to the last (of the first eight copies of a cloth), colliders in
                      grey; picture.png with --picture last
 One run at a time writes to a folder; what the run before wrote there is removed, other files stay.
 

@@ -10,12 +10,12 @@ use poplin_model::{Particle, Pose};
 
 use super::overview;
 use crate::args::PictureArgs;
-use crate::bodies::Scenery;
+use crate::bodies::ColliderPoses;
 use crate::failure::{Failure, OrFail};
-use crate::garment::Garment;
 use crate::job::Job;
+use crate::job_cloth::JobCloth;
 use crate::run::files::file_stems;
-use crate::run::moments::Moments;
+use crate::run::picture_frames::PictureFrames;
 
 /// Files of one job.
 pub(super) struct Artifacts {
@@ -23,7 +23,7 @@ pub(super) struct Artifacts {
     cloths: Vec<ClothArtifacts>,
     every: Option<u32>,
     /// Moments of each picture.
-    pictures: Vec<Moments>,
+    pictures: Vec<PictureFrames>,
     has_obj: bool,
     /// Mesh vertices of all copies of each cloth at the last frame taken in, in the world \[m\].
     vertices: Vec<Vec<[f32; 3]>>,
@@ -41,8 +41,8 @@ struct ClothArtifacts {
 type NamedSink = (String, Box<dyn FrameSink>);
 
 /// A cloth at a frame.
-pub(super) struct Moment<'a> {
-    pub(super) garment: &'a Garment,
+pub(super) struct ClothFrame<'a> {
+    pub(super) job_cloth: &'a JobCloth,
     pub(super) ids: &'a [ClothId],
     pub(super) poses: &'a [Pose],
 }
@@ -53,40 +53,40 @@ impl Artifacts {
         folder: PathBuf,
         output: &SweepOutput,
         job: &Job,
-        garments: &[Garment],
+        job_cloths: &[JobCloth],
     ) -> Result<Self, Failure> {
         let every = output.every.map(std::num::NonZero::get);
         let frame_count = every.map_or(1, |every| job.frames / every + 1) as usize;
-        let names: Vec<&str> = garments.iter().map(|garment| garment.name.as_str()).collect();
-        let mut cloths = Vec::with_capacity(garments.len());
-        for (garment, stem) in garments.iter().zip(file_stems(&names)) {
+        let names: Vec<&str> = job_cloths.iter().map(|job_cloth| job_cloth.name.as_str()).collect();
+        let mut cloths = Vec::with_capacity(job_cloths.len());
+        for (job_cloth, stem) in job_cloths.iter().zip(file_stems(&names)) {
             let mut arrays: Vec<(ArrayKind, ArrayFile)> = Vec::new();
             for &kind in &output.arrays {
                 if arrays.iter().any(|(known, _)| *known == kind) {
                     continue;
                 }
                 let path = folder.join(format!("{stem}-{}.npy", kind.name()));
-                let (count, precision) = (garment.vertex_count(), output.precision);
+                let (count, precision) = (job_cloth.vertex_count(), output.precision);
                 let array = ArrayFile::create(path, frame_count, count, precision);
                 arrays.push((kind, array.or_failed()?));
             }
-            let sinks = sinks(&folder, &stem, output, job, garment)?;
+            let sinks = sinks(&folder, &stem, output, job, job_cloth)?;
             cloths.push(ClothArtifacts { stem, arrays, sinks });
         }
         let length = (job.frames, job.frame_rate);
-        let moments = |picture: &PictureArgs| {
-            Moments::new(garments, length, picture, job.view, &folder).or_failed()
+        let open_picture = |picture: &PictureArgs| {
+            PictureFrames::new(job_cloths, length, picture, job.view, &folder).or_failed()
         };
-        let moments = [
-            output.picture.then(|| moments(&PictureArgs::default())).transpose()?,
-            output.overview.then(|| moments(&overview::tile())).transpose()?,
+        let pictures = [
+            output.picture.then(|| open_picture(&PictureArgs::default())).transpose()?,
+            output.overview.then(|| open_picture(&overview::tile())).transpose()?,
         ];
         let (has_obj, vertices) = (output.final_obj, Vec::new());
         Ok(Self {
             folder,
             cloths,
             every,
-            pictures: moments.into_iter().flatten().collect(),
+            pictures: pictures.into_iter().flatten().collect(),
             has_obj,
             vertices,
         })
@@ -113,24 +113,25 @@ impl Artifacts {
         &mut self,
         frame: u32,
         job: &Job,
-        garments: &[Garment],
-        moments: &[Moment<'_>],
+        job_cloths: &[JobCloth],
+        cloth_frames: &[ClothFrame<'_>],
         state: &State,
-        scenery: &Scenery,
+        collider_poses: &ColliderPoses,
     ) -> Result<(), Failure> {
         let is_last = frame == job.frames;
-        self.vertices = moments.iter().map(|moment| moment.positions(state)).collect();
+        self.vertices =
+            cloth_frames.iter().map(|cloth_frame| cloth_frame.positions(state)).collect();
         let is_in_arrays = self.is_in_arrays(frame) || self.every.is_none() && is_last;
         if is_in_arrays {
-            for ((cloth, moment), positions) in
-                self.cloths.iter_mut().zip(moments).zip(&self.vertices)
+            for ((cloth, cloth_frame), positions) in
+                self.cloths.iter_mut().zip(cloth_frames).zip(&self.vertices)
             {
                 for (kind, array) in &mut cloth.arrays {
                     let values = match kind {
                         ArrayKind::Positions => array.append(positions),
-                        ArrayKind::Normals => array.append(&moment.normals(state)),
+                        ArrayKind::Normals => array.append(&cloth_frame.normals(state)),
                         ArrayKind::Velocities => {
-                            array.append(&moment.velocities(state, frame, job))
+                            array.append(&cloth_frame.velocities(state, frame, job))
                         }
                     };
                     values.or_failed()?;
@@ -146,7 +147,7 @@ impl Artifacts {
         }
         for kept in &mut self.pictures {
             if kept.is_planned(frame) {
-                kept.keep(frame, garments, &self.vertices, scenery).or_failed()?;
+                kept.keep(frame, job_cloths, &self.vertices, collider_poses).or_failed()?;
             }
         }
         Ok(())
@@ -156,12 +157,13 @@ impl Artifacts {
     pub(super) fn finish(
         self,
         job: &Job,
-        garments: &[Garment],
+        job_cloths: &[JobCloth],
         colliders: &[std::sync::Arc<poplin_io::scene::BuiltCollider>],
     ) -> Result<Vec<String>, Failure> {
         let mut names = Vec::new();
         let vertices = self.vertices;
-        for ((cloth, garment), vertices) in self.cloths.into_iter().zip(garments).zip(&vertices) {
+        for ((cloth, job_cloth), vertices) in self.cloths.into_iter().zip(job_cloths).zip(&vertices)
+        {
             for (_, array) in cloth.arrays {
                 names.extend(
                     array.path().file_name().map(|name| name.to_string_lossy().into_owned()),
@@ -174,16 +176,16 @@ impl Artifacts {
             }
             if self.has_obj {
                 let name = format!("{}.obj", cloth.stem);
-                let copies = vertices.chunks(garment.mesh.positions.len().max(1));
-                let parts = copies.map(|copy| (&garment.mesh, copy));
+                let copies = vertices.chunks(job_cloth.mesh.positions.len().max(1));
+                let parts = copies.map(|copy| (&job_cloth.mesh, copy));
                 write_joined_obj(self.folder.join(&name), parts, job.origin).or_failed()?;
                 sync(&self.folder.join(&name))?;
                 names.push(name);
             }
         }
-        for moments in self.pictures {
-            let drawn = (garments, colliders);
-            let name = moments.write_picture(&self.folder, drawn, job.frame_rate, job.frames);
+        for picture in self.pictures {
+            let drawn = (job_cloths, colliders);
+            let name = picture.write_picture(&self.folder, drawn, job.frame_rate, job.frames);
             if let Some(name) = name.or_failed()? {
                 sync(&self.folder.join(name))?;
                 names.push(name.to_owned());
@@ -193,12 +195,12 @@ impl Artifacts {
     }
 }
 
-impl Moment<'_> {
+impl ClothFrame<'_> {
     /// The vertices of all copies in the world.
     fn positions(&self, state: &State) -> Vec<[f32; 3]> {
-        let mut vertices = Vec::with_capacity(self.garment.vertex_count());
+        let mut vertices = Vec::with_capacity(self.job_cloth.vertex_count());
         for (&id, &pose) in self.ids.iter().zip(self.poses) {
-            self.garment.append_vertices(pose, state.current(id), &mut vertices);
+            self.job_cloth.append_vertices(pose, state.current(id), &mut vertices);
         }
         vertices
     }
@@ -207,7 +209,7 @@ impl Moment<'_> {
     fn normals(&self, state: &State) -> Vec<[f32; 3]> {
         self.of_vertices(|id| {
             let positions: Vec<_> = state.positions(id).collect();
-            let triangles = self.garment.cloth.fabric.triangles.iter().copied();
+            let triangles = self.job_cloth.cloth.fabric.triangles.iter().copied();
             vertex_normals(&positions, triangles).into_iter().map(|it| it.as_vec3()).collect()
         })
     }
@@ -228,14 +230,14 @@ impl Moment<'_> {
 
     /// Vectors of particles in local axes as those of vertices in world axes.
     fn of_vertices(&self, of_particles: impl Fn(ClothId) -> Vec<Vec3>) -> Vec<[f32; 3]> {
-        let mut all = Vec::with_capacity(self.garment.vertex_count());
+        let mut all = Vec::with_capacity(self.job_cloth.vertex_count());
         for (&id, pose) in self.ids.iter().zip(self.poses) {
             let (vectors, rotation) = (of_particles(id), Quat::from_array(pose.rotation));
             let vector = |particle: &Option<u32>| {
                 let vector = particle.and_then(|particle| vectors.get(particle as usize));
                 vector.map_or([0.0; 3], |&vector| (rotation * vector).to_array())
             };
-            all.extend(self.garment.vertex_to_particle.iter().map(vector));
+            all.extend(self.job_cloth.vertex_to_particle.iter().map(vector));
         }
         all
     }
@@ -247,10 +249,10 @@ fn sinks(
     stem: &str,
     output: &SweepOutput,
     job: &Job,
-    garment: &Garment,
+    job_cloth: &JobCloth,
 ) -> Result<Vec<NamedSink>, Failure> {
     let every = output.every.map_or(1, std::num::NonZero::get);
-    let parts = [(&garment.mesh, garment.offsets.len())];
+    let parts = [(&job_cloth.mesh, job_cloth.offsets.len())];
     let frame_rate = job.frame_rate / every as f32;
     let source = FrameSource { parts: &parts, frame_rate, frame_count: job.frames / every + 1 };
     let mut sinks: Vec<NamedSink> = Vec::new();

@@ -26,7 +26,7 @@ use crate::output::{counted, grouped, say};
 use crate::run::interrupt::Interrupt;
 use crate::shipped;
 use hash::Fnv;
-use prepare::{Group, Prepared, Workshop};
+use prepare::{Group, JobFactory, Prepared};
 use row::Row;
 use simulate::{Ended, Runner};
 use store::{Status, Store};
@@ -133,8 +133,8 @@ fn run_jobs(
     is_interrupted: &(dyn Fn() -> bool + Sync),
 ) -> Result<Batch, Failure> {
     let wanted = wanted(options.part, jobs.count())?;
-    let workshop = Workshop::new(jobs);
-    let jobs = workshop.jobs();
+    let job_factory = JobFactory::new(jobs);
+    let jobs = job_factory.jobs();
     let mut runner = Runner::new(options.simulation.clone(), jobs.output(), is_interrupted)?;
     let identity = fingerprint(jobs)?;
     let identity = (identity.as_str(), runner.backend());
@@ -161,7 +161,8 @@ fn run_jobs(
         true => progress_bar(pending.len()),
         false => ProgressBar::hidden(),
     };
-    let is_interrupted = run_all(&workshop, &pending, limit, &mut runner, &mut store, &progress)?;
+    let is_interrupted =
+        run_all(&job_factory, &pending, limit, &mut runner, &mut store, &progress)?;
     let seconds = begin.elapsed().as_secs_f64();
     let with_status = |jobs: &[usize], status| -> Vec<usize> {
         jobs.iter().copied().filter(|&job| store.status(job) == Some(status)).collect()
@@ -239,7 +240,7 @@ struct Limit {
 /// Runs jobs, as many at once as are within the limit of particles; so the memory they take does not depend on their count.
 /// True if it was interrupted.
 fn run_all(
-    workshop: &Workshop,
+    job_factory: &JobFactory,
     pending: &[usize],
     limit: Limit,
     runner: &mut Runner<'_>,
@@ -260,7 +261,8 @@ fn run_all(
         while count < rest.len() && particles < limit.particles && count < limit.jobs {
             let room = ((limit.particles - particles) / largest).clamp(1, limit.jobs - count);
             let next = &rest[count..(count + room).min(rest.len())];
-            let made: Vec<_> = next.par_iter().map(|&job| (job, workshop.prepare(job))).collect();
+            let made: Vec<_> =
+                next.par_iter().map(|&job| (job, job_factory.prepare(job))).collect();
             count += next.len();
             for (job, made) in made {
                 match made {
@@ -272,7 +274,7 @@ fn run_all(
                     }
                     Err(failure) => {
                         let result = Err(failure.to_string());
-                        rows.push(row(workshop.jobs(), Ended { index: job, result }));
+                        rows.push(row(job_factory.jobs(), Ended { index: job, result }));
                     }
                 }
             }
@@ -286,7 +288,7 @@ fn run_all(
                 progress.finish_and_clear();
                 return Ok(true);
             };
-            let rows: Vec<_> = ended.into_iter().map(|it| row(workshop.jobs(), it)).collect();
+            let rows: Vec<_> = ended.into_iter().map(|it| row(job_factory.jobs(), it)).collect();
             record(&rows, store, progress)?;
         }
         rest = &rest[count..];

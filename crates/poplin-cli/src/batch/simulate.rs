@@ -9,19 +9,19 @@ use poplin_measure::tangle::{Tangle, TangleField, kept_distance};
 use poplin_model::{ContactReport, Particle, Pose};
 use rayon::prelude::*;
 
-use super::artifacts::{Artifacts, Moment};
+use super::artifacts::{Artifacts, ClothFrame};
 use super::hash::Fnv;
 use super::prepare::{Group, Member};
 use super::row::JobResult;
 use super::store::Store;
-use crate::bodies::Scenery;
+use crate::bodies::ColliderPoses;
 use crate::failure::Failure;
-use crate::garment::Garment;
 use crate::job::Job;
+use crate::job_cloth::JobCloth;
+use crate::job_simulation::JobSimulation;
 use crate::output::counted;
 use crate::run::record::{Findings, poses};
 use crate::run::warning::Warning;
-use crate::stage::Stage;
 use poplin_io::scene::SweepOutput;
 
 /// How a job of a group ended.
@@ -53,25 +53,30 @@ struct Reading {
     /// Of all garments of a group.
     copies: Vec<Copies>,
     state: State,
-    scenery: Scenery,
+    collider_poses: ColliderPoses,
 }
 
 impl Reading {
-    fn of(stage: &mut Stage, job: &Job) -> Result<Self, Failure> {
-        let (state, scenery) = (stage.simulation.state()?, stage.scenery());
+    fn of(job_simulation: &mut JobSimulation, job: &Job) -> Result<Self, Failure> {
+        let (state, collider_poses) =
+            (job_simulation.simulation.state()?, job_simulation.collider_poses());
         let copies = |ids: &Vec<ClothId>| {
-            let poses = poses(&stage.simulation, ids)?;
-            Ok(Copies { ids: ids.clone(), poses, contact: stage.contact_reports(job, &state, ids) })
+            let poses = poses(&job_simulation.simulation, ids)?;
+            Ok(Copies {
+                ids: ids.clone(),
+                poses,
+                contact: job_simulation.contact_reports(job, &state, ids),
+            })
         };
-        let copies = stage.ids.iter().map(copies).collect::<Result<_, Failure>>()?;
-        Ok(Self { copies, state, scenery })
+        let copies = job_simulation.ids.iter().map(copies).collect::<Result<_, Failure>>()?;
+        Ok(Self { copies, state, collider_poses })
     }
 }
 
 /// A job while it is simulated.
 struct Running<'a> {
     member: &'a Member,
-    garments: &'a [Garment],
+    job_cloths: &'a [JobCloth],
     /// Of each cloth.
     edges: Vec<StretchEdges>,
     findings: Vec<Findings>,
@@ -153,24 +158,24 @@ impl<'a> Runner<'a> {
         simulation.clear();
         simulation.colliders_mut().clear();
         let job = &group.job;
-        let mut stage = Stage::untangling(simulation, job)?;
+        let mut job_simulation = JobSimulation::untangling(simulation, job)?;
         let begun = group.members.par_iter().map(|member| self.begin(member, group, store));
         let mut running = begun.collect::<Result<Vec<_>, _>>()?;
         // As of the frame that was read last.
         let mut read = None;
         for frame in 0..=job.frames {
             if frame > 0 {
-                stage.advance(job, frame)?;
+                job_simulation.advance(job, frame)?;
             }
             if self.is_interrupted() {
                 group.members.iter().for_each(|member| store.discard(member.index));
-                self.simulation = Some(stage.into_simulation());
+                self.simulation = Some(job_simulation.into_simulation());
                 return Ok(None);
             }
             let is_last = frame == job.frames;
             let is_wanted = running.iter().any(|job| job.wants(frame));
             if is_last || is_wanted {
-                let reading = Reading::of(&mut stage, job)?;
+                let reading = Reading::of(&mut job_simulation, job)?;
                 running
                     .par_iter_mut()
                     .try_for_each(|running| running.take(frame, group, &reading))?;
@@ -180,12 +185,12 @@ impl<'a> Runner<'a> {
         }
         // The last frame always is.
         let Some(reading) = read else { return Ok(Some(Vec::new())) };
-        let backend = stage.simulation.backend().backend.name();
+        let backend = job_simulation.simulation.backend().backend.name();
         let ended = running
             .into_par_iter()
             .map(|running| running.end(group, &reading, store, backend))
             .collect::<Result<Vec<_>, Failure>>();
-        self.simulation = Some(stage.into_simulation());
+        self.simulation = Some(job_simulation.into_simulation());
         let mut ended = ended?;
         let seconds = begin.elapsed().as_secs_f64() / group.members.len() as f64;
         for result in ended.iter_mut().filter_map(|ended| ended.result.as_mut().ok()) {
@@ -200,16 +205,16 @@ impl<'a> Runner<'a> {
         group: &'b Group,
         store: &Store,
     ) -> Result<Running<'b>, Failure> {
-        let garments = &group.job.garments[member.garments.clone()];
+        let job_cloths = &group.job.cloths[member.job_cloths.clone()];
         let create = || {
             let folder = store.begin(member.index)?;
-            Artifacts::create(folder, self.output, &group.job, garments)
+            Artifacts::create(folder, self.output, &group.job, job_cloths)
         };
         Ok(Running {
             member,
-            garments,
-            edges: garments.iter().map(|it| StretchEdges::new(&it.cloth.fabric)).collect(),
-            findings: vec![Findings::default(); garments.len()],
+            job_cloths,
+            edges: job_cloths.iter().map(|it| StretchEdges::new(&it.cloth.fabric)).collect(),
+            findings: vec![Findings::default(); job_cloths.len()],
             artifacts: self.output.is_any().then(create).transpose()?,
         })
     }
@@ -222,19 +227,19 @@ impl Running<'_> {
 
     /// Takes in a frame.
     fn take(&mut self, frame: u32, group: &Group, reading: &Reading) -> Result<(), Failure> {
-        let Reading { state, scenery, .. } = reading;
-        let copies = &reading.copies[self.member.garments.clone()];
+        let Reading { state, collider_poses, .. } = reading;
+        let copies = &reading.copies[self.member.job_cloths.clone()];
         for ((findings, edges), copies) in self.findings.iter_mut().zip(&mut self.edges).zip(copies)
         {
             findings.update(frame, &group.job, state, &copies.ids, &copies.poses, edges);
             findings.contact.clone_from(&copies.contact);
         }
         let Some(artifacts) = &mut self.artifacts else { return Ok(()) };
-        let moments = self.garments.iter().zip(copies);
-        let moments: Vec<_> = moments
-            .map(|(garment, Copies { ids, poses, .. })| Moment { garment, ids, poses })
+        let cloth_frames = self.job_cloths.iter().zip(copies);
+        let cloth_frames: Vec<_> = cloth_frames
+            .map(|(job_cloth, Copies { ids, poses, .. })| ClothFrame { job_cloth, ids, poses })
             .collect();
-        artifacts.take(frame, &group.job, self.garments, &moments, state, scenery)
+        artifacts.take(frame, &group.job, self.job_cloths, &cloth_frames, state, collider_poses)
     }
 
     /// Measures the last frame, completes the files and publishes them; those of a faulty job are discarded.
@@ -254,20 +259,22 @@ impl Running<'_> {
         let last = self.findings.iter().map(|findings| findings.last_strain);
         let strain = last.fold(Default::default(), poplin_measure::strain::Strain::worse);
         let speeds = self.findings.iter().map(|findings| findings.last_speed);
-        let warnings = self.garments.iter().zip(&self.findings);
+        let warnings = self.job_cloths.iter().zip(&self.findings);
         let warnings = warnings
-            .flat_map(|(garment, findings)| findings.warnings(job, garment, job.frames, backend))
+            .flat_map(|(job_cloth, findings)| {
+                findings.warnings(job, job_cloth, job.frames, backend)
+            })
             .chain(Warning::of_mode(
-                self.garments,
+                self.job_cloths,
                 &self.member.colliders,
                 job.cloth_contact_solver.contact,
             ))
-            .chain(Warning::of_colliders(self.garments, &self.member.colliders))
+            .chain(Warning::of_colliders(self.job_cloths, &self.member.colliders))
             .map(|warning| warning.to_string())
             .collect();
         let mut result = JobResult {
             frames: job.frames,
-            particle_count: self.garments.iter().map(Garment::particle_count).sum(),
+            particle_count: self.job_cloths.iter().map(JobCloth::particle_count).sum(),
             max_edge_strain: strain.max,
             p99_edge_strain: strain.p99,
             max_speed_m_per_s: speeds.fold(0.0, f32::max),
@@ -281,7 +288,7 @@ impl Running<'_> {
             backend,
         };
         if let Some(artifacts) = self.artifacts {
-            result.files = artifacts.finish(job, self.garments, &self.member.colliders)?;
+            result.files = artifacts.finish(job, self.job_cloths, &self.member.colliders)?;
             store.publish(index)?;
         }
         Ok(Ended { index, result: Ok(result) })
@@ -289,8 +296,8 @@ impl Running<'_> {
 
     /// Why the result is none, in words.
     fn fault(&self) -> Option<String> {
-        self.garments.iter().zip(&self.findings).find_map(|(garment, findings)| {
-            let name = &garment.name;
+        self.job_cloths.iter().zip(&self.findings).find_map(|(job_cloth, findings)| {
+            let name = &job_cloth.name;
             let frozen = findings.faults.first().map(|fault| {
                 let particles = counted(fault.count as usize, "particle");
                 let copy =
@@ -307,18 +314,18 @@ impl Running<'_> {
     fn copies<'b>(
         &'b self,
         reading: &'b Reading,
-    ) -> impl Iterator<Item = (&'b Garment, &'b Copies)> {
-        self.garments.iter().zip(&reading.copies[self.member.garments.clone()])
+    ) -> impl Iterator<Item = (&'b JobCloth, &'b Copies)> {
+        self.job_cloths.iter().zip(&reading.copies[self.member.job_cloths.clone()])
     }
 
     fn depth(&self, reading: &Reading) -> Result<Option<Depth>, Failure> {
-        let Reading { state, scenery, .. } = reading;
+        let Reading { state, collider_poses, .. } = reading;
         let mut all = None;
-        for (garment, Copies { ids, poses, .. }) in self.copies(reading) {
-            if !garment.has_colliders() {
+        for (job_cloth, Copies { ids, poses, .. }) in self.copies(reading) {
+            if !job_cloth.has_colliders() {
                 continue;
             }
-            let field = DepthField::new(&garment.shapes_in(scenery)?);
+            let field = DepthField::new(&job_cloth.shapes_in(collider_poses)?);
             for (&id, &pose) in ids.iter().zip(poses) {
                 let depth = field.measure(pose, state.current(id));
                 all = Some(all.map_or(depth, |all: Depth| all.and(depth)));
@@ -330,10 +337,10 @@ impl Running<'_> {
     fn tangle(&self, reading: &Reading) -> Option<Tangle> {
         let mut field = TangleField::default();
         let mut is_empty = true;
-        for (garment, Copies { ids, poses, .. }) in self.copies(reading) {
-            let Some(distance) = kept_distance(&garment.cloth) else { continue };
+        for (job_cloth, Copies { ids, poses, .. }) in self.copies(reading) {
+            let Some(distance) = kept_distance(&job_cloth.cloth) else { continue };
             for (&id, &pose) in ids.iter().zip(poses) {
-                field.add(&garment.cloth, distance, pose, reading.state.current(id));
+                field.add(&job_cloth.cloth, distance, pose, reading.state.current(id));
                 is_empty = false;
             }
         }

@@ -3,7 +3,7 @@
 pub(crate) mod files;
 mod folder;
 pub(crate) mod interrupt;
-pub(crate) mod moments;
+pub(crate) mod picture_frames;
 pub(crate) mod record;
 mod recording;
 mod summary;
@@ -17,10 +17,10 @@ use poplin_model::Shape;
 
 use crate::args::RunArgs;
 use crate::failure::{Exit, Failure, OrFail};
-use crate::garment::Garment;
 use crate::job::Job;
+use crate::job_cloth::JobCloth;
+use crate::job_simulation::JobSimulation;
 use crate::output::{counted, grouped, say};
-use crate::stage::Stage;
 use interrupt::Interrupt;
 use recording::Recorded;
 pub(crate) use recording::Recording;
@@ -34,13 +34,13 @@ const LARGE: u64 = 1_000_000_000;
 
 /// What the frames of a job will take on the disk \[bytes\].
 fn frame_bytes(job: &Job) -> u64 {
-    let vertices: usize = job.garments.iter().map(Garment::vertex_count).sum();
+    let vertices: usize = job.cloths.iter().map(JobCloth::vertex_count).sum();
     let frame = vertices as u64 * size_of::<[f32; 3]>() as u64;
     frame * (u64::from(job.frames) + 1) * job.formats.len() as u64
 }
 
 /// How a simulation went.
-struct Course {
+struct Progress {
     /// Frames simulated.
     frames: u32,
     /// Time of each frame without read-back and files, in order.
@@ -60,8 +60,8 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, Failure> {
         log::info!("collider `{}`: {}", collider.name, kind(&collider.shape));
     }
     let job = Arc::new(job);
-    let mut stage = Stage::untangling(job.simulation(options)?, &job)?;
-    let choice = stage.simulation.backend();
+    let mut running = JobSimulation::untangling(job.simulation(options)?, &job)?;
+    let choice = running.simulation.backend();
     log::info!("{} backend on {}: {}", choice.backend.name(), choice.adapter, choice.reason);
     // Nothing is written before everything that can be rejected has been rejected.
     let mut recording = Recording::begin(job.clone(), args.out.as_deref(), &args.picture)?;
@@ -71,9 +71,9 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, Failure> {
         say!("size   {gigabytes:.1} GB: {frames} frames will be written; --no-cache writes none");
     }
     let interrupt = Interrupt::watch();
-    let is_interrupted = simulate(&job, &mut stage, &mut recording, &interrupt)?;
+    let is_interrupted = simulate(&job, &mut running, &mut recording, &interrupt)?;
     let Recorded { summary, folder, stale, fault } =
-        recording.end(&mut stage, is_interrupted, begin.elapsed())?;
+        recording.end(&mut running, is_interrupted, begin.elapsed())?;
     summary.print(&folder);
     if !stale.is_empty() {
         let names =
@@ -94,21 +94,21 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, Failure> {
 /// Simulates every frame, or until Ctrl-C, and records as it goes. True if it was Ctrl-C.
 fn simulate(
     job: &Job,
-    stage: &mut Stage,
+    running: &mut JobSimulation,
     recording: &mut Recording,
     interrupt: &Interrupt,
 ) -> Result<bool, Failure> {
     let progress = progress_bar(job.frames);
     let mut is_interrupted = false;
-    recording.record(0, stage)?;
+    recording.record(0, running)?;
     for frame in 1..=job.frames {
         let begin = Instant::now();
-        stage.advance(job, frame)?;
+        running.advance(job, frame)?;
         recording.count(begin.elapsed());
         log::debug!("frame {frame}: {:.2} ms", begin.elapsed().as_secs_f64() * 1e3);
         is_interrupted = interrupt.is_asked() && frame < job.frames;
         if frame == job.frames || is_interrupted || recording.wants(frame) {
-            recording.record(frame, stage)?;
+            recording.record(frame, running)?;
         }
         progress.inc(1);
         if is_interrupted {
@@ -142,6 +142,6 @@ fn progress_bar(frames: u32) -> ProgressBar {
 }
 
 /// Copies of all garments.
-fn copy_count(garments: &[Garment]) -> usize {
-    garments.iter().map(|garment| garment.offsets.len()).sum()
+fn copy_count(job_cloths: &[JobCloth]) -> usize {
+    job_cloths.iter().map(|job_cloth| job_cloth.offsets.len()).sum()
 }

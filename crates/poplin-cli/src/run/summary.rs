@@ -12,14 +12,14 @@ use serde::Serialize;
 
 use super::record::{Findings, Outcome};
 use super::warning::Warning;
-use super::{Course, copy_count};
+use super::{Progress, copy_count};
 use crate::bodies::BodySummary;
 use crate::cook::CookSummary;
 use crate::failure::{Failure, OrFail, complain, warn};
-use crate::garment::Garment;
 use crate::job::Job;
+use crate::job_cloth::JobCloth;
+use crate::job_simulation::JobSimulation;
 use crate::output::{counted, grouped, say};
-use crate::stage::Stage;
 
 /// Most lines of one kind that are printed; the file has all.
 const MAX_LINES: usize = 8;
@@ -170,12 +170,12 @@ impl Summary {
     /// Summarizes a run.
     pub(super) fn new(
         job: &Job,
-        stage: &Stage,
-        course: &Course,
+        running: &JobSimulation,
+        progress: &Progress,
         outcome: &Outcome,
         elapsed: Duration,
     ) -> Self {
-        let backend = stage.backend(job);
+        let backend = running.backend(job);
         let findings = &outcome.findings;
         let strain = |pick: fn(&Findings) -> Strain| {
             findings.iter().map(pick).fold(Strain::default(), Strain::worse)
@@ -189,18 +189,18 @@ impl Summary {
             backend: backend.backend.name(),
             adapter: backend.adapter.clone(),
             backend_reason: backend.reason.clone(),
-            interrupted: course.is_interrupted,
+            interrupted: progress.is_interrupted,
             finite: findings.iter().all(|findings| findings.is_finite),
-            cloth_count: copy_count(&job.garments),
+            cloth_count: copy_count(&job.cloths),
             faulted_cloth_count: findings.iter().map(|findings| findings.faults.len()).sum(),
-            particle_count: job.garments.iter().map(Garment::particle_count).sum(),
-            edge_count: job.garments.iter().map(Garment::edge_count).sum(),
-            frames: course.frames,
+            particle_count: job.cloths.iter().map(JobCloth::particle_count).sum(),
+            edge_count: job.cloths.iter().map(JobCloth::edge_count).sum(),
+            frames: progress.frames,
             frames_asked: job.frames,
             frame_rate: job.frame_rate,
             iterations: findings.iter().map(|findings| findings.iterations).max().unwrap_or(0),
             slept_frames: findings.iter().map(|findings| findings.slept_frames).sum(),
-            ms_per_frame: FrameTimes::new(&course.times),
+            ms_per_frame: FrameTimes::new(&progress.times),
             seconds_in_all: elapsed.as_secs_f64(),
             max_edge_strain: last.max,
             p99_edge_strain: last.p99,
@@ -215,29 +215,29 @@ impl Summary {
             collider_depth: outcome.depth.map(|(depth, _)| depth),
             triangle_depth: outcome.depth.map(|(_, depth)| depth),
             tangle: outcome.tangle,
-            bodies: stage.bodies().summaries().collect(),
+            bodies: running.bodies().summaries().collect(),
             origin_m: (job.origin != [0.0; 3]).then_some(job.origin),
             choices: job.choices.clone(),
             warnings: job
-                .garments
+                .job_cloths
                 .iter()
                 .zip(findings)
-                .flat_map(|(garment, findings)| {
-                    findings.warnings(job, garment, course.frames, backend.backend.name())
+                .flat_map(|(job_cloth, findings)| {
+                    findings.warnings(job, job_cloth, progress.frames, backend.backend.name())
                 })
                 .chain(Warning::of_mode(
-                    &job.garments,
+                    &job.cloths,
                     &job.colliders,
                     job.cloth_contact_solver.contact,
                 ))
-                .chain(Warning::of_colliders(&job.garments, &job.colliders))
+                .chain(Warning::of_colliders(&job.cloths, &job.colliders))
                 .map(|warning| WarningSummary { message: warning.to_string(), warning })
                 .collect(),
             cloths: job
-                .garments
+                .job_cloths
                 .iter()
                 .zip(findings)
-                .map(|(garment, findings)| ClothSummary::new(garment, findings))
+                .map(|(job_cloth, findings)| ClothSummary::new(job_cloth, findings))
                 .collect(),
             files: outcome
                 .files
@@ -422,7 +422,7 @@ impl ImplicitSummary {
 }
 
 impl ClothSummary {
-    fn new(garment: &Garment, findings: &Findings) -> Self {
+    fn new(job_cloth: &JobCloth, findings: &Findings) -> Self {
         let faults = findings.faults.iter();
         let faults = faults.map(|f| FaultSummary {
             copy: f.copy,
@@ -430,11 +430,11 @@ impl ClothSummary {
             first_particle: f.particle,
         });
         Self {
-            name: garment.name.clone(),
-            copies: garment.offsets.len(),
+            name: job_cloth.name.clone(),
+            copies: job_cloth.offsets.len(),
             iterations: findings.iterations,
             slept_frames: findings.slept_frames,
-            implicit: garment
+            implicit: job_cloth
                 .cloth
                 .config
                 .solver
@@ -444,8 +444,8 @@ impl ClothSummary {
             worst_strain: findings.worst_strain,
             max_speed_m_per_s: findings.max_speed,
             faults: faults.collect(),
-            solver: garment.solver_choice.map(SolverSummary::new),
-            cooking: CookSummary::new(garment),
+            solver: job_cloth.solver_choice.map(SolverSummary::new),
+            cooking: CookSummary::new(job_cloth),
         }
     }
 }

@@ -76,7 +76,7 @@ fn doubts_are_warnings_at_their_key() {
         .collect();
     assert!(rows.iter().all(|row| row["severity"] == "warning"));
     for (line, words) in
-        [(3, "starts inside a collider"), (7, "does not feel its wind"), (8, "max_speed")]
+        [(3, "starts inside a collider"), (7, "wind has no effect on cloth"), (8, "max_speed")]
     {
         assert!(
             found.iter().any(|(at, text)| *at == line && text.contains(words)),

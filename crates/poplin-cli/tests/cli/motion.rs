@@ -137,7 +137,7 @@ fn a_wind_that_nothing_feels_is_warned_of() {
     let bench = Bench::new("unfelt");
     bench.write("scene.toml", &format!("{SHEET}wind = {{ velocity = [1, 0, 0] }}\n"));
     let ended = bench.poplin(&["run", "scene.toml", "--backend", "cpu"]);
-    ended.says(0, &["warning: cloth `sheet` does not feel its wind", "`drag` and `lift`"]);
+    ended.says(0, &["warning: wind has no effect on cloth `sheet`", "`drag` and `lift`"]);
     let summary = bench.json("out/scene/summary.json");
     assert_eq!(summary["warnings"][0]["kind"], "idle_wind");
 }

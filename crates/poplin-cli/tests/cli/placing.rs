@@ -184,7 +184,7 @@ fn a_mesh_far_from_the_origin_is_simulated_as_if_it_were_there() {
     let mesh =
         ["run", "--mesh", "sheet.obj", "--pin", "indices:0", "--frames", "1", "--backend", "cpu"];
     let ended = bench.poplin(&[&mesh[..], &["--collider", "left.obj"]].concat());
-    let said = "collider `left` is 20000000 m from where positions count from: they are multiples of 2.38 m there";
+    let said = "collider `left` is 20000000 m from the origin of positions: they are rounded to multiples of 2.38 m there";
     assert!(ended.succeeds().stderr.contains(said), "{}", ended.stderr);
     let ended = bench.poplin(&[&mesh[..], &["--collider", "cube.obj"]].concat());
     assert!(!ended.succeeds().stderr.contains("count from"), "{}", ended.stderr);

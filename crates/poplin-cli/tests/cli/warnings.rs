@@ -49,7 +49,7 @@ fn edges_longer_than_those_of_any_cloth_are_reported_with_place_and_time() {
     assert!(at("frame") < 15 && at("most_edges") > 0 && at("edges_at_end") == 0, "{warning}");
     assert!(warning["longest_strain"].as_f64().unwrap() > 0.5, "{warning}");
     run(&bench, &scene, &["--strict"])
-        .says(1, &["warning: cloth `sheet` is stretched as no cloth is"]);
+        .says(1, &["warning: cloth `sheet` is stretched beyond what cloth survives"]);
 }
 
 #[test]
@@ -91,7 +91,7 @@ fn settings_and_motions_that_a_step_cannot_follow_are_reported() {
     };
     let far = |by: f32| format!("{SHEET}transform = {{ translation = [{by}, 0, 0] }}\n");
     for (kind, words, doubtful, sound) in [
-        ("other_frequency", "60 times a second in place of 80", solver(80.0), solver(62.0)),
+        ("other_frequency", "60 times per second instead of 80", solver(80.0), solver(62.0)),
         (
             "fast",
             "a pin of cloth `sheet` moves at 12",
@@ -104,11 +104,16 @@ fn settings_and_motions_that_a_step_cannot_follow_are_reported() {
             collider(150.0),
             collider(50.0),
         ),
-        ("coarse", " m from the origin: positions are multiples of 12 mm", far(1e5), far(100.0)),
-        ("soft_bends", "that holds to a step of", bent(4, 10.0), bent(20, 1e-3)),
+        (
+            "coarse",
+            " m from the origin: positions are rounded to multiples of 12 mm",
+            far(1e5),
+            far(100.0),
+        ),
+        ("soft_bends", "needs a step of at most", bent(4, 10.0), bent(20, 1e-3)),
         (
             "long_step",
-            "in which it falls by 2725.0 mm",
+            "in which gravity moves it by 2725.0 mm",
             solver(60.0) + "gravity = [0, -9810, 0]\n",
             solver(60.0) + "gravity = [0, -98, 0]\n",
         ),
@@ -131,7 +136,7 @@ fn faces_that_are_left_out_are_counted() {
         bench.write("square.obj", &text);
         let ended =
             bench.poplin(&["run", "--mesh", "square.obj", "--pin", "top:3%", "--frames", "2"]);
-        let said = format!("has {lost} of {} faces left out", lost + 1);
+        let said = format!("has {lost} of {} faces dropped", lost + 1);
         assert_eq!(ended.succeeds().stderr.contains(&said), lost > 0, "{}", ended.stderr);
     }
 }
@@ -146,11 +151,11 @@ fn faces_with_a_flipped_triangle_are_counted_with_their_line() {
     let run = ["run", "--mesh", "bow.obj", "--pin", "all", "--frames", "1", "--backend", "cpu"];
     bench.write("bow.obj", &text("2 6 3"));
     let ended = bench.poplin(&run);
-    assert!(!ended.succeeds().stderr.contains("flipping"), "{}", ended.stderr);
+    assert!(!ended.succeeds().stderr.contains("flipped"), "{}", ended.stderr);
     assert!(bench.poplin(&["cook", "bow.obj"]).stdout.contains("area              5.5000  m^2"));
     bench.write("bow.obj", &text("2 3 6 1"));
     let ended = bench.poplin(&run);
-    let said = "cloth `bow` has 1 face in its file that cannot be cut into triangles without flipping one, the first in line 8";
+    let said = "cloth `bow` has 1 face in its file that cannot be triangulated without a flipped triangle, the first in line 8";
     assert!(ended.succeeds().stderr.contains(said), "{}", ended.stderr);
     let summary = bench.json("out/bow/summary.json");
     assert_eq!(summary["warnings"][0]["kind"], "twisted_faces", "{summary}");
@@ -199,7 +204,9 @@ fn virtual_particles_that_collide_with_nothing_are_named() {
     let with = |shape: &str| format!("{points}[[collider]]\n{shape}\n");
     let ground = with("plane = { normal = [0, 1, 0], offset = -9 }");
     let ended = run(&bench, &ground, &[]);
-    assert!(ended.succeeds().stderr.contains("the virtual particles of cloth `sheet` do nothing"));
+    assert!(
+        ended.succeeds().stderr.contains("the virtual particles of cloth `sheet` have no effect")
+    );
     assert_eq!(warning(&bench)["kind"], "idle_points");
     let ball = with("sphere = { radius = 0.1, center = [0, -9, 0] }");
     run(&bench, &ball, &["--strict"]).succeeds();
@@ -214,20 +221,20 @@ fn settings_that_do_not_go_with_the_mesh_are_named() {
         (
             format!("{SHEET}wind = {{ velocity = [1, 0, 0] }}\n"),
             "idle_wind",
-            "does not feel its wind",
+            "wind has no effect on cloth",
         ),
         (
             format!("{SHEET}material = 'silk'\nsolver.pbd.frequency = 300\n"),
             "idle_material",
-            "density, friction and thickness of silk alone",
+            "only density, friction and thickness of silk",
         ),
         (format!("{SHEET}max_speed = 0\n"), "no_speed", "cannot move: its `max_speed` is 0 m/s"),
         (SHEET.replace("pins = ", "pins = \"all\" # "), "all_pinned", "all 20 particles"),
         (format!("{SHEET}transform = {{ scale = 1000 }}\n"), "odd_size", "1414 m across"),
         (small, "odd_size", "1.41 mm across"),
-        (format!("{SHEET}thickness = 3\n"), "thick", "3.00 m thick, with edges of "),
+        (format!("{SHEET}thickness = 3\n"), "thick", "3.00 m thick, with a mean edge of "),
         (format!("{SHEET}thickness = 0.01\ncount = 2\n"), "coincident", "set `spacing`"),
-        (format!("{SHEET}tethers.scale = 0\n"), "squashed", "is squashed"),
+        (format!("{SHEET}tethers.scale = 0\n"), "squashed", "is compressed"),
     ];
     for (scene, kind, text) in cases {
         let ended = run(&bench, &scene, &["--picture", "none"]);
@@ -253,7 +260,7 @@ fn a_box_that_goes_through_cloth_is_named_with_count_frames_and_position() {
     let size = "box = { size = [0.2, 0.2, 0.2], center = [0.21, -0.19, 0] }\n";
     let scene = format!("{}[[collider]]\n{size}{keys}", sheet_with_triangles("all"));
     let ended = run(&bench, &scene, &[]);
-    let said = "warning: cloth `sheet` was crossed, mostly with a collider: up to ";
+    let said = "warning: cloth `sheet` intersects, mostly with a collider: up to ";
     assert!(ended.succeeds().stderr.contains(said), "{}", ended.stderr);
     let warning = warning(&bench);
     assert_eq!((&warning["kind"], &warning["cloth"]), (&"crossed".into(), &"sheet".into()));
@@ -265,9 +272,9 @@ fn a_box_that_goes_through_cloth_is_named_with_count_frames_and_position() {
     assert!(at("most_pairs") > 10, "{warning}");
     assert!(at("crossings_at_start") == 0 && at("crossings_at_end") > 10, "{warning}");
     assert!(warning["position_m"][2].as_f64().unwrap().abs() < 0.01, "{warning}");
-    run(&bench, &scene, &["--strict"]).says(1, &["warning: cloth `sheet` was crossed"]);
+    run(&bench, &scene, &["--strict"]).says(1, &["warning: cloth `sheet` intersects"]);
     let round = scene.replace(size, "sphere = { radius = 0.1, center = [0.21, -0.19, 0] }\n");
-    let said = "warning: a ball, capsule or plane goes through cloth `sheet`: ";
+    let said = "warning: a sphere, capsule or plane passes through cloth `sheet`: ";
     run(&bench, &round, &[]).says(0, &[said]);
 }
 
@@ -282,8 +289,8 @@ fn cloth_that_starts_crossed_is_named_with_count_and_what_became_of_it() {
         )
     };
     let free = format!("{}{}", sheet_with_triangles("all"), other("none", 0.377));
-    let said = "warning: cloth `sheet` starts crossed, mostly with other cloth: up to ";
-    run(&bench, &free, &[]).says(0, &[said, "; free since frame "]);
+    let said = "warning: cloth `sheet` starts intersecting, mostly with other cloth: up to ";
+    run(&bench, &free, &[]).says(0, &[said, "; none since frame "]);
     let found = warning(&bench);
     assert_eq!((&found["kind"], &found["first_frame"]), (&"crossed".into(), &0.into()));
     assert!(found["crossings_at_start"].as_u64().unwrap() > 4, "{found}");
@@ -291,7 +298,7 @@ fn cloth_that_starts_crossed_is_named_with_count_and_what_became_of_it() {
     let stuck = format!("{}{}", sheet_with_triangles("all"), other("all", 0.213));
     run(&bench, &stuck, &[]).says(
         0,
-        &[said, " in frames 0 to 30, near (0.2", " stay at the end: move the layers apart"],
+        &[said, " in frames 0 to 30, near (0.2", " remain at the end: move the layers apart"],
     );
 }
 
@@ -307,9 +314,9 @@ fn what_a_gpu_leaves_crossed_is_named_with_count_frames_and_position() {
         "[[collider]]\nmesh = \"wedge.obj\"\n",
     ];
     let said = [
-        "warning: cloth `sheet` was crossed, mostly with a collider: up to ",
+        "warning: cloth `sheet` intersects, mostly with a collider: up to ",
         " edge-triangle crossings in frame 2, near (",
-        " stay at the end: a GPU untangles nothing, choose --backend cpu",
+        " remain at the end: a GPU does not untangle, use --backend cpu",
     ];
     for collider in colliders {
         let scene = format!("{}{collider}{keys}", sheet_with_triangles("all"));
@@ -362,7 +369,7 @@ fn a_thickness_above_the_edges_is_named_where_triangles_meet() {
         let line = format!("thickness = {thickness}");
         sheet_with_triangles("top:3%").replace("thickness = 0.005", &line).replace("= 30", "= 1")
     };
-    let said = "cloth `sheet` is 70 mm thick, with edges of 50 mm: contact of triangles";
+    let said = "cloth `sheet` is 70 mm thick, with a mean edge of 50 mm: triangle contact";
     run(&bench, &scene(0.07), &[]).says(0, &[said, "at most a third of the edges"]);
     let found = warning(&bench);
     assert_eq!((&found["kind"], &found["contact"]), (&"thick".into(), &"triangles".into()));
@@ -379,17 +386,17 @@ fn what_becomes_of_cloth_inside_a_collider_is_that_of_its_contact() {
     let cube = "[[collider]]\nbox = { size = [0.1, 0.1, 0.1], center = [0.21, -0.19, 0] }\n";
     let scene = format!("{}{cube}", sheet_with_triangles("top:3%"));
     let ended = run(&bench, &scene, &["--frames", "2"]);
-    let said = "mm deep; contact of triangles moves them out by the nearest face, some perhaps by the wrong side";
+    let said = "mm deep; triangle contact pushes them out through the nearest face, some possibly on the wrong side";
     assert!(ended.succeeds().stderr.contains(said), "{}", ended.stderr);
     assert!(!ended.stderr.contains("depenetration_speed"), "{}", ended.stderr);
     let found = warning(&bench);
     assert_eq!(found["kind"], "starts_inside");
     assert_eq!(found.get("depenetration_speed_m_per_s"), None, "{found}");
     let particles = run(&bench, &scene, &["--frames", "2", "--contact", "particles"]);
-    particles.says(0, &["they come out at 0.05 m/s (`contact.depenetration_speed`)"]);
+    particles.says(0, &["contact pushes them out at 0.05 m/s (`contact.depenetration_speed`)"]);
     // Without a thickness its particles alone meet colliders.
     let thin = scene.replace("thickness = 0.005", "thickness = 0");
-    run(&bench, &thin, &["--frames", "2"]).says(0, &["they come out at 0.05 m/s"]);
+    run(&bench, &thin, &["--frames", "2"]).says(0, &["contact pushes them out at 0.05 m/s"]);
 }
 
 #[test]
@@ -399,7 +406,7 @@ fn bodies_that_triangles_do_not_meet_are_named_and_frames_of_others_stay_frames(
     let rammed = "[[collider]]\nbox = { size = [0.2, 0.2, 0.2], center = [0.21, -0.19, 0] }\n\
         keys = [{ time = 0, translation = [0, 0, 0.3] }, { time = 0.5, translation = [0, 0, -0.3] }]\n";
     let scene = format!("{}{body}{rammed}", sheet_with_triangles("all"));
-    let said = "warning: collider `stone`, a rigid body, meets particles of cloth alone";
+    let said = "warning: collider `stone`, a rigid body, collides only with particles of cloth";
     run(&bench, &scene, &[]).says(0, &[said]);
     // Its frames have eight steps each.
     let found = warning(&bench);
@@ -411,20 +418,20 @@ fn bodies_that_triangles_do_not_meet_are_named_and_frames_of_others_stay_frames(
         "{checked}"
     );
     let two = format!("{}{body}{body}", sheet_with_triangles("all"));
-    let said = "warning: 2 rigid bodies, the first collider `stone`, meet particles";
+    let said = "warning: 2 rigid bodies, the first collider `stone`, collide only with particles";
     run(&bench, &two.replacen("stone", "rock", 1), &["--frames", "1"])
         .says(0, &[&said.replace("stone", "rock")]);
     // One that cloth starts in moves it as particles do.
     let inside = scene.replace("center = [5, 0, 0]", "center = [0.2, -0.1, 0]");
     let inside = inside.replace("pins = [\"all\"]", "pins = [\"top:3%\"]");
-    run(&bench, &inside, &["--frames", "1"]).says(0, &["they come out at 0.05 m/s"]);
+    run(&bench, &inside, &["--frames", "1"]).says(0, &["contact pushes them out at 0.05 m/s"]);
 }
 
 #[test]
 fn contact_of_triangles_of_cloths_without_thickness_is_named() {
     let bench = Bench::new("idle-contact");
     let thin = sheet_with_triangles("top:3%").replace("thickness = 0.005", "thickness = 0");
-    let said = "contact of triangles does nothing: no cloth has a `thickness`";
+    let said = "triangle contact has no effect: no cloth has a `thickness`";
     let frames = ["--frames", "1"];
     run(&bench, &thin, &frames).says(0, &[said]);
     assert_eq!(warning(&bench)["kind"], "idle_contact");

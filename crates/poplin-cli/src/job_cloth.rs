@@ -17,7 +17,7 @@ use poplin_model::{
     Shape as SolidShape, SolverChoice, Sphere,
 };
 
-use crate::bodies::Scenery;
+use crate::bodies::ColliderPoses;
 use crate::choices;
 use crate::cook_cache::CookCache;
 use crate::failure::{Failure, OrFail};
@@ -27,7 +27,7 @@ use crate::memory;
 const GENTLE_SPEED: f32 = 0.05;
 
 /// A cooked cloth with the mesh that it came from.
-pub(crate) struct Garment {
+pub(crate) struct JobCloth {
     /// Name in the scene.
     pub(crate) name: String,
     /// The mesh at its position in local space.
@@ -78,7 +78,7 @@ pub(crate) struct MovingParticles {
     pub(crate) path: MovingPins,
 }
 
-impl Garment {
+impl JobCloth {
     /// Cooks the mesh of a scene's cloth; of the colliders it keeps those that act on it.
     pub(crate) fn cook(
         scene: &SceneCloth,
@@ -158,7 +158,7 @@ impl Garment {
         cloth.collider_groups = groups_of_cloth(colliders.iter().map(Arc::as_ref), &name);
         let colliders =
             colliders.iter().filter(|collider| collider.acts_on(&name)).cloned().collect();
-        let mut garment = Self {
+        let mut job_cloth = Self {
             name,
             mesh,
             vertex_to_particle,
@@ -180,23 +180,23 @@ impl Garment {
             start_depth: Depth::default(),
             offsets,
         };
-        garment.cloth.particle_accelerations = garment.accelerations_at(0.0);
-        garment.start_depth = garment.depth_at_start()?;
-        let speed = &mut garment.cloth.config.contact.depenetration_speed;
-        if garment.start_depth.particles_inside > 0
+        job_cloth.cloth.particle_accelerations = job_cloth.accelerations_at(0.0);
+        job_cloth.start_depth = job_cloth.depth_at_start()?;
+        let speed = &mut job_cloth.cloth.config.contact.depenetration_speed;
+        if job_cloth.start_depth.particles_inside > 0
             && *speed == Contact::default().depenetration_speed
         {
             *speed = GENTLE_SPEED;
         }
-        garment.cloth.validate().or_bad_input()?;
-        Ok(garment)
+        job_cloth.cloth.validate().or_bad_input()?;
+        Ok(job_cloth)
     }
 
     fn depth_at_start(&self) -> Result<Depth, Failure> {
         if !self.has_colliders() {
             return Ok(Depth::default());
         }
-        let field = DepthField::new(&self.shapes_in(&Scenery::start())?);
+        let field = DepthField::new(&self.shapes_in(&ColliderPoses::start())?);
         let of_copy = |copy| field.measure(self.pose_at(copy, 0.0), &self.cloth.particles);
         Ok((0..self.offsets.len()).map(of_copy).fold(Depth::default(), Depth::and))
     }
@@ -207,8 +207,11 @@ impl Garment {
     }
 
     /// The shapes that the copies collide with in the world.
-    pub(crate) fn shapes_in(&self, scenery: &Scenery) -> Result<Vec<SolidShape>, Failure> {
-        scenery.shapes(&self.colliders).or_bad_input()
+    pub(crate) fn shapes_in(
+        &self,
+        collider_poses: &ColliderPoses,
+    ) -> Result<Vec<SolidShape>, Failure> {
+        collider_poses.shapes(&self.colliders).or_bad_input()
     }
 
     /// Whether accelerations on top of gravity change in time.
@@ -232,7 +235,7 @@ impl Garment {
         all
     }
 
-    /// Triangles of the mesh with free corners alone, of all copies, as indices of [`Garment::append_vertices`].
+    /// Triangles of the mesh with free corners alone, of all copies, as indices of [`JobCloth::append_vertices`].
     pub(crate) fn free_triangles(&self) -> impl Iterator<Item = [u32; 3]> {
         let is_free = |&vertex: &u32| {
             let particle = self.vertex_to_particle[vertex as usize];
@@ -427,13 +430,13 @@ mod tests {
     use poplin_io::scene::Scene;
 
     /// A sheet with a collider; `frame` are more lines for the sheet, `keys` for the collider.
-    fn garment(frame: &str, keys: &str) -> Garment {
+    fn job_cloth(frame: &str, keys: &str) -> JobCloth {
         let sheet = "[[cloth]]\ngrid = { columns = 3, rows = 3, width = 1, height = 1 }";
         let text = format!("{sheet}\n{frame}\n[[collider]]\nsphere = {{ radius = 1 }}\n{keys}\n");
         let scene = Scene::parse(&text, "scene.toml").unwrap();
         let colliders: Vec<_> =
             scene.build_colliders().unwrap().into_iter().map(Arc::new).collect();
-        Garment::cook(
+        JobCloth::cook(
             &scene.cloths[0],
             scene.build_cloth(0).unwrap(),
             &colliders,
@@ -445,21 +448,22 @@ mod tests {
     const KEYS: &str = "keys = [{ time = 0 }, { time = 1, translation = [0, 2, 0] }, { time = 2, translation = [0, 2, 0] }]";
 
     /// Where colliders are at a time \[s\].
-    fn at(time: f64) -> Scenery {
-        crate::bodies::Bodies::default().scenery(time)
+    fn at(time: f64) -> ColliderPoses {
+        crate::bodies::Bodies::default().collider_poses(time)
     }
 
     #[test]
     fn copies_stand_apart_and_share_their_colliders() {
-        let garment = garment(&format!("count = 2\nspacing = [5, 0, 0]\nframe = {{ {KEYS} }}"), "");
-        assert_eq!(garment.copy(1).pose.translation, [5.0, 0.0, 0.0]);
-        assert_eq!(garment.pose_at(1, 0.5).translation, [5.0, 1.0, 0.0]);
-        assert_eq!(garment.shapes_in(&at(0.5)).unwrap(), [SolidShape::sphere(1.0)]);
+        let job_cloth =
+            job_cloth(&format!("count = 2\nspacing = [5, 0, 0]\nframe = {{ {KEYS} }}"), "");
+        assert_eq!(job_cloth.copy(1).pose.translation, [5.0, 0.0, 0.0]);
+        assert_eq!(job_cloth.pose_at(1, 0.5).translation, [5.0, 1.0, 0.0]);
+        assert_eq!(job_cloth.shapes_in(&at(0.5)).unwrap(), [SolidShape::sphere(1.0)]);
     }
 
     #[test]
     fn the_shapes_are_those_of_the_time() {
-        let moved = garment("", KEYS).shapes_in(&at(0.5)).unwrap();
+        let moved = job_cloth("", KEYS).shapes_in(&at(0.5)).unwrap();
         let center = [0.0, 1.0, 0.0];
         assert_eq!(moved, [poplin_model::Sphere { center, radius: 1.0 }.into()]);
     }

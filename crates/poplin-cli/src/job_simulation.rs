@@ -7,13 +7,13 @@ use poplin::{Backend, BackendChoice, ClothId, Simulation, State};
 use poplin_io::scene::{BuiltCollider, Wind};
 use poplin_model::{ColliderId, ContactMode, ContactReport, Frame, Particle};
 
-use crate::bodies::{Bodies, Scenery};
+use crate::bodies::{Bodies, ColliderPoses};
 use crate::failure::{Failure, OrFail};
 use crate::job::Job;
 use crate::output::counted;
 
 /// A simulation with the cloths of a job in it.
-pub(crate) struct Stage {
+pub(crate) struct JobSimulation {
     /// The simulation.
     pub(crate) simulation: Simulation,
     /// The copies of each garment.
@@ -35,12 +35,12 @@ pub(crate) struct Stage {
     untangled: u64,
 }
 
-impl Stage {
+impl JobSimulation {
     /// Fills an empty simulation.
     pub(crate) fn new(simulation: Simulation, job: &Job) -> Result<Self, Failure> {
-        let winds = job.garments.iter().map(|garment| garment.wind).collect();
+        let winds = job.cloths.iter().map(|job_cloth| job_cloth.wind).collect();
         let (ids, colliders, bodies) = (Vec::new(), Vec::new(), Bodies::default());
-        let mut stage = Self {
+        let mut running = Self {
             simulation,
             ids,
             winds,
@@ -52,8 +52,8 @@ impl Stage {
             earlier: HashMap::new(),
             untangled: 0,
         };
-        stage.fill(job)?;
-        Ok(stage)
+        running.fill(job)?;
+        Ok(running)
     }
 
     /// Fills an empty simulation. What starts crossed begins on the CPU if that is one on a GPU, which untangles nothing.
@@ -70,9 +70,9 @@ impl Stage {
         if ids.all(|&id| state.contact_report(id).start_crossings == 0) {
             return Self::new(simulation, job);
         }
-        let mut stage = on_cpu()?;
-        stage.later = Some(simulation);
-        Ok(stage)
+        let mut running = on_cpu()?;
+        running.later = Some(simulation);
+        Ok(running)
     }
 
     /// Goes on on the GPU once nothing is crossed.
@@ -142,14 +142,14 @@ impl Stage {
         };
         self.colliders = job.colliders.iter().map(add).collect::<Result<_, _>>()?;
         self.ids.clear();
-        for garment in &job.garments {
+        for job_cloth in &job.cloths {
             let copies =
-                (0..garment.offsets.len()).map(|copy| self.simulation.add(garment.copy(copy)));
+                (0..job_cloth.offsets.len()).map(|copy| self.simulation.add(job_cloth.copy(copy)));
             let copies = copies.collect::<Result<Vec<_>, _>>()?;
             for &id in &copies {
                 let live = self.simulation.cloth_mut(id)?;
-                live.set_motion_spheres(&garment.motion_spheres).map_err(poplin::Error::from)?;
-                live.set_separation_spheres(&garment.separation_spheres)
+                live.set_motion_spheres(&job_cloth.motion_spheres).map_err(poplin::Error::from)?;
+                live.set_separation_spheres(&job_cloth.separation_spheres)
                     .map_err(poplin::Error::from)?;
             }
             self.ids.push(copies);
@@ -228,8 +228,8 @@ impl Stage {
     }
 
     /// Where colliders are after the last frame.
-    pub(crate) fn scenery(&self) -> Scenery {
-        self.bodies.scenery(self.time)
+    pub(crate) fn collider_poses(&self) -> ColliderPoses {
+        self.bodies.collider_poses(self.time)
     }
 
     /// What has come of rigid bodies.
@@ -239,11 +239,11 @@ impl Stage {
 
     /// Moves animated pins to where they are in their local spaces at a time \[s\].
     fn move_pins(&mut self, job: &Job, time: f64) -> Result<(), Failure> {
-        for (garment, ids) in job.garments.iter().zip(&self.ids) {
-            for moving in &garment.moving {
+        for (job_cloth, ids) in job.cloths.iter().zip(&self.ids) {
+            for moving in &job_cloth.moving {
                 let motion = moving.path.motion(time);
                 let position = |&particle: &u32| {
-                    let start = garment.cloth.particles[particle as usize].position;
+                    let start = job_cloth.cloth.particles[particle as usize].position;
                     Particle { position: motion.apply(start), inverse_mass: 0.0 }
                 };
                 let positions: Vec<_> = moving.particles.iter().map(position).collect();
@@ -260,11 +260,11 @@ impl Stage {
 
     /// Moves local spaces over the next frame to where they are at a time \[s\].
     fn move_frames(&mut self, job: &Job, time: f64) -> Result<(), Failure> {
-        for (garment, ids) in
-            job.garments.iter().zip(&self.ids).filter(|(garment, _)| garment.has_moving_frame())
+        for (job_cloth, ids) in
+            job.cloths.iter().zip(&self.ids).filter(|(job_cloth, _)| job_cloth.has_moving_frame())
         {
             for (copy, &id) in ids.iter().enumerate() {
-                let pose = garment.pose_at(copy, time);
+                let pose = job_cloth.pose_at(copy, time);
                 self.simulation.cloth_mut(id)?.set_pose(pose).map_err(poplin::Error::from)?;
             }
         }
@@ -281,8 +281,8 @@ impl Stage {
                 set.set_shape(*id, shape).map_err(poplin::Error::from)?;
             }
         }
-        for (garment, ids) in job.garments.iter().zip(&self.ids) {
-            for (collider, &own) in garment.colliders().zip(&garment.own_colliders) {
+        for (job_cloth, ids) in job.cloths.iter().zip(&self.ids) {
+            for (collider, &own) in job_cloth.colliders().zip(&job_cloth.own_colliders) {
                 if collider.rests(from, to) {
                     continue;
                 }
@@ -298,11 +298,11 @@ impl Stage {
 
     /// Sets accelerations that change to those of a time \[s\].
     fn accelerate(&mut self, job: &Job, time: f32) -> Result<(), Failure> {
-        for (garment, ids) in job.garments.iter().zip(&self.ids) {
-            if !garment.has_changing_accelerations() {
+        for (job_cloth, ids) in job.cloths.iter().zip(&self.ids) {
+            if !job_cloth.has_changing_accelerations() {
                 continue;
             }
-            let all = garment.accelerations_at(time);
+            let all = job_cloth.accelerations_at(time);
             for &id in ids {
                 let live = self.simulation.cloth_mut(id)?;
                 live.set_particle_accelerations(&all).map_err(poplin::Error::from)?;

@@ -10,8 +10,8 @@ use poplin_io::scene::BuiltCollider;
 
 use super::copy_count;
 use crate::args::{PictureArgs, PictureKind};
-use crate::bodies::Scenery;
-use crate::garment::Garment;
+use crate::bodies::ColliderPoses;
+use crate::job_cloth::JobCloth;
 
 /// Moments of a contact sheet.
 const TILE_COUNT: u32 = 8;
@@ -32,12 +32,12 @@ const DRAWN_COPIES: usize = 8;
 const DRAWN_VERTICES: usize = 500_000;
 
 /// Kept moments of a run.
-pub(crate) struct Moments {
+pub(crate) struct PictureFrames {
     planned: BTreeSet<u32>,
     /// Distance of the spare moments in frames; it doubles when there are too many.
     stride: u32,
     /// By frame.
-    kept: BTreeMap<u32, Moment>,
+    kept: BTreeMap<u32, PictureFrame>,
     /// Copies drawn of each garment.
     drawn: Vec<usize>,
     kind: PictureKind,
@@ -46,7 +46,7 @@ pub(crate) struct Moments {
     /// From where they are seen, if that is stated.
     view: Option<View>,
     /// Where the moments of an animation are kept, and their frames, with where colliders are.
-    reel: Option<(Reel, Vec<(u32, Scenery)>)>,
+    reel: Option<(Reel, Vec<(u32, ColliderPoses)>)>,
     /// How far the camera of an animation goes around \[degrees\].
     orbit: f64,
     /// How long each picture of an animation is shown \[s\].
@@ -54,11 +54,11 @@ pub(crate) struct Moments {
 }
 
 /// A kept moment.
-struct Moment {
+struct PictureFrame {
     /// Vertex positions of every drawn copy.
     parts: Vec<Vec<[f32; 3]>>,
     /// Where colliders are.
-    scenery: Scenery,
+    collider_poses: ColliderPoses,
 }
 
 /// The frames of the tiles for a run of so many frames, first and last among them.
@@ -87,20 +87,20 @@ fn wanted(kind: PictureKind, frames: u32) -> BTreeSet<u32> {
     }
 }
 
-impl Moments {
+impl PictureFrames {
     /// Plans for a run of so many frames, so many a second.
     pub(crate) fn new(
-        garments: &[Garment],
+        job_cloths: &[JobCloth],
         (frames, frame_rate): (u32, f32),
         picture: &PictureArgs,
         view: Option<View>,
         folder: &Path,
     ) -> Result<Self, IoError> {
         let mut budget = DRAWN_VERTICES;
-        let drawn = garments.iter().map(|garment| {
-            let fitting = (budget / garment.mesh.positions.len().max(1)).min(DRAWN_COPIES);
-            let count = fitting.clamp(1, garment.offsets.len());
-            budget = budget.saturating_sub(count * garment.mesh.positions.len());
+        let drawn = job_cloths.iter().map(|job_cloth| {
+            let fitting = (budget / job_cloth.mesh.positions.len().max(1)).min(DRAWN_COPIES);
+            let count = fitting.clamp(1, job_cloth.offsets.len());
+            budget = budget.saturating_sub(count * job_cloth.mesh.positions.len());
             count
         });
         let drawn: Vec<_> = drawn.collect();
@@ -112,7 +112,7 @@ impl Moments {
             let pictures = (f64::from(frames) / apart).floor() as u32;
             planned = (0..=pictures).map(|k| (f64::from(k) * apart).round() as u32).collect();
             seconds = apart / f64::from(frame_rate);
-            let meshes = meshes(garments, &drawn).map(|(k, mesh)| (mesh, cloth_color(k)));
+            let meshes = meshes(job_cloths, &drawn).map(|(k, mesh)| (mesh, cloth_color(k)));
             reel = Some((Reel::create(folder.join(name), meshes.collect())?, Vec::new()));
         }
         Ok(Self {
@@ -144,9 +144,9 @@ impl Moments {
     pub(crate) fn keep(
         &mut self,
         frame: u32,
-        garments: &[Garment],
+        job_cloths: &[JobCloth],
         vertices: &[Vec<[f32; 3]>],
-        scenery: &Scenery,
+        collider_poses: &ColliderPoses,
     ) -> Result<(), IoError> {
         let is_left_out = match &self.reel {
             // The last frame of a run is kept twice, and is planned or not.
@@ -158,16 +158,16 @@ impl Moments {
         if is_left_out {
             return Ok(());
         }
-        let parts = garments.iter().zip(vertices).zip(&self.drawn);
-        let surfaces = parts.flat_map(|((garment, vertices), &drawn)| {
-            vertices.chunks(garment.mesh.positions.len().max(1)).take(drawn).map(<[_]>::to_vec)
+        let parts = job_cloths.iter().zip(vertices).zip(&self.drawn);
+        let surfaces = parts.flat_map(|((job_cloth, vertices), &drawn)| {
+            vertices.chunks(job_cloth.mesh.positions.len().max(1)).take(drawn).map(<[_]>::to_vec)
         });
         let parts: Vec<_> = surfaces.collect();
         if let Some((reel, frames)) = &mut self.reel {
-            frames.push((frame, scenery.clone()));
+            frames.push((frame, collider_poses.clone()));
             return reel.push(parts);
         }
-        self.kept.insert(frame, Moment { parts, scenery: scenery.clone() });
+        self.kept.insert(frame, PictureFrame { parts, collider_poses: collider_poses.clone() });
         while self.kept.len() > SPARE_COUNT + self.planned.len() {
             self.stride *= 2;
             let (planned, stride) = (&self.planned, self.stride);
@@ -187,7 +187,7 @@ impl Moments {
     pub(crate) fn write_picture(
         mut self,
         folder: &Path,
-        (garments, colliders): (&[Garment], &[Arc<BuiltCollider>]),
+        (job_cloths, colliders): (&[JobCloth], &[Arc<BuiltCollider>]),
         frame_rate: f32,
         frames: u32,
     ) -> Result<Option<&'static str>, anyhow::Error> {
@@ -199,8 +199,8 @@ impl Moments {
         if let Some((reel, frames)) = self.reel {
             let Self { tile_size: size, view, orbit, seconds, .. } = self;
             reel.write(ReelLook { size, view, orbit, seconds }, |k| {
-                let (frame, scenery) = &frames[k];
-                Ok::<_, anyhow::Error>((label(*frame), scenery.shapes(colliders)?))
+                let (frame, collider_poses) = &frames[k];
+                Ok::<_, anyhow::Error>((label(*frame), collider_poses.shapes(colliders)?))
             })?;
             return Ok(Some(name));
         }
@@ -211,9 +211,11 @@ impl Moments {
         if let Some(view) = self.view {
             sheet = sheet.with_view(view);
         }
-        let meshes: Vec<_> = meshes(garments, &self.drawn).collect();
+        let meshes: Vec<_> = meshes(job_cloths, &self.drawn).collect();
         for frame in chosen {
-            let Some(Moment { parts, scenery }) = self.kept.remove(&frame) else { continue };
+            let Some(PictureFrame { parts, collider_poses }) = self.kept.remove(&frame) else {
+                continue;
+            };
             let surfaces = meshes.iter().zip(parts);
             let surfaces = surfaces.map(|((index, triangles), part)| {
                 Surface::new(part, triangles.clone(), cloth_color(*index))
@@ -221,7 +223,7 @@ impl Moments {
             sheet.add_with_colliders(
                 label(frame),
                 surfaces.collect(),
-                scenery.shapes(colliders)?,
+                collider_poses.shapes(colliders)?,
             )?;
         }
         sheet.write_png(folder.join(name))?;
@@ -229,17 +231,20 @@ impl Moments {
     }
 
     /// What the sheet leaves out, for people.
-    pub(super) fn omission(&self, garments: &[Garment]) -> Option<String> {
-        let (drawn, all) = (self.drawn.iter().sum::<usize>(), copy_count(garments));
+    pub(super) fn omission(&self, job_cloths: &[JobCloth]) -> Option<String> {
+        let (drawn, all) = (self.drawn.iter().sum::<usize>(), copy_count(job_cloths));
         let is_drawn = self.kind != PictureKind::None;
         (is_drawn && drawn < all).then(|| format!("the picture shows {drawn} of {all} cloths"))
     }
 }
 
 /// Triangles of every drawn copy of the garments, counted.
-fn meshes(garments: &[Garment], drawn: &[usize]) -> impl Iterator<Item = (usize, Arc<[[u32; 3]]>)> {
-    let meshes = garments.iter().zip(drawn).flat_map(|(garment, &drawn)| {
-        let triangles: Arc<[[u32; 3]]> = garment.mesh.triangulated().into();
+fn meshes(
+    job_cloths: &[JobCloth],
+    drawn: &[usize],
+) -> impl Iterator<Item = (usize, Arc<[[u32; 3]]>)> {
+    let meshes = job_cloths.iter().zip(drawn).flat_map(|(job_cloth, &drawn)| {
+        let triangles: Arc<[[u32; 3]]> = job_cloth.mesh.triangulated().into();
         std::iter::repeat_n(triangles, drawn)
     });
     meshes.enumerate()
@@ -251,14 +256,15 @@ mod tests {
 
     fn run(planned: u32, done: u32) -> Vec<u32> {
         let (picture, folder) = (PictureArgs::default(), Path::new(""));
-        let mut moments = Moments::new(&[], (planned, 60.0), &picture, None, folder).unwrap();
+        let mut picture_frames =
+            PictureFrames::new(&[], (planned, 60.0), &picture, None, folder).unwrap();
         for frame in 0..=done {
-            if frame == done || moments.wants(frame) {
-                moments.keep(frame, &[], &[], &Scenery::start()).unwrap();
+            if frame == done || picture_frames.wants(frame) {
+                picture_frames.keep(frame, &[], &[], &ColliderPoses::start()).unwrap();
             }
-            assert!(moments.kept.len() <= SPARE_COUNT + TILE_COUNT as usize);
+            assert!(picture_frames.kept.len() <= SPARE_COUNT + TILE_COUNT as usize);
         }
-        moments.chosen(done).into_iter().collect()
+        picture_frames.chosen(done).into_iter().collect()
     }
 
     #[test]

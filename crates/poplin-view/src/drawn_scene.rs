@@ -24,7 +24,7 @@ const PIN_COLOR: [f32; 4] = [0.75, 0.05, 0.03, 1.0];
 
 /// A copy of a cloth.
 #[derive(Debug)]
-pub(crate) struct CastCloth {
+pub(crate) struct DrawnCloth {
     id: ClothId,
     pose: Pose,
     fabric: Arc<Fabric>,
@@ -38,8 +38,8 @@ pub(crate) struct CastCloth {
 
 /// Everything on the stage.
 #[derive(Debug)]
-pub(crate) struct Cast {
-    cloths: Vec<CastCloth>,
+pub(crate) struct DrawnScene {
+    cloths: Vec<DrawnCloth>,
     /// The cloths as they were read last.
     state: State,
     solid: Option<Body>,
@@ -62,7 +62,7 @@ fn world_from_local(pose: Pose) -> Mat4 {
     Mat4::from_rotation_translation(rotation, Vec3::from(pose.translation))
 }
 
-impl Cast {
+impl DrawnScene {
     /// The cloths and colliders of a scene as they are now.
     pub(crate) fn new(device: &wgpu::Device, show: &mut dyn Show) -> Result<Self, ViewError> {
         let ids: Vec<_> =
@@ -74,7 +74,7 @@ impl Cast {
             let cloth = live.cloth();
             let pinned = (0..).zip(&cloth.particles).filter(|(_, particle)| particle.is_pinned());
             let pinned = pinned.map(|(index, _)| index).collect();
-            cloths.push(CastCloth::new(device, index, id, cloth.fabric.clone(), pinned, &state)?);
+            cloths.push(DrawnCloth::new(device, index, id, cloth.fabric.clone(), pinned, &state)?);
         }
         let surfaces: Vec<_> =
             cloths.iter().map(|cloth| cloth.surface(show, &state)).collect::<Result<_, _>>()?;
@@ -156,7 +156,7 @@ impl Cast {
 
     /// The pins.
     pub(crate) fn pins(&self) -> Vec<Dot> {
-        let of_cloth = |cloth: &CastCloth| {
+        let of_cloth = |cloth: &DrawnCloth| {
             let particles = self.state.current(cloth.id);
             let pins = cloth.pinned.iter().filter_map(|&pin| particles.get(pin as usize));
             let dot = |particle: &Particle| Dot {
@@ -170,7 +170,7 @@ impl Cast {
     }
 }
 
-impl CastCloth {
+impl DrawnCloth {
     fn new(
         device: &wgpu::Device,
         index: usize,
