@@ -34,8 +34,8 @@ struct Report {
     rows: Vec<Row>,
 }
 
-/// A file to write when all is measured. One beside it is made before minutes are spent on what cannot be written, and takes its
-/// name only in the end: what was there stays until then.
+/// A file to write when all is measured. One beside it is made before minutes are spent on what
+/// cannot be written, and takes its name only in the end: what was there stays until then.
 struct Output<'a> {
     path: &'a Path,
     file: NamedTempFile,

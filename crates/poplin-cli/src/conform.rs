@@ -272,7 +272,8 @@ impl Tally {
     }
 }
 
-/// The error of a snapshot in words: the runner says with an infinite one that sleep differs, whatever the particles do.
+/// The error of a snapshot in words: the runner says with an infinite one that sleep differs,
+/// whatever the particles do.
 fn told_error(snapshot: &SnapshotVerdict) -> String {
     match snapshot.error {
         error if error.is_nan() => "not finite".to_owned(),

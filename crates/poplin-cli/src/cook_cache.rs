@@ -1,4 +1,5 @@
-//! Cooked meshes that are kept: jobs of a sweep mostly differ in settings that cooking does not read.
+//! Cooked meshes that are kept: jobs of a sweep mostly differ in settings that cooking does not
+//! read.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -30,7 +31,8 @@ pub(crate) struct CookedCloth {
 }
 
 impl CookCache {
-    /// Cooks a mesh, or finds what came of the same mesh and options before; cloths that come of it share a fabric.
+    /// Cooks a mesh, or finds what came of the same mesh and options before; cloths that come of it
+    /// share a fabric.
     pub(crate) fn cook(
         &self,
         mesh: &Mesh,

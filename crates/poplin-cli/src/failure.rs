@@ -11,7 +11,8 @@ use thiserror::Error;
 pub(crate) enum Exit {
     /// All is well.
     Success,
-    /// The work is done, but the result is bad: a cloth faulted, a case failed. The command has said so.
+    /// The work is done, but the result is bad: a cloth faulted, a case failed. The command has
+    /// said so.
     Failure,
     /// The user stopped it.
     Interrupted,
@@ -73,7 +74,8 @@ pub(crate) fn no_view() -> Failure {
     ))
 }
 
-/// What is wrong with a GPU. Where there are adapters, only none of the name that was asked for, no driver is missing.
+/// What is wrong with a GPU. Where there are adapters, only none of the name that was asked for, no
+/// driver is missing.
 pub(crate) fn gpu_message(error: &GpuError) -> String {
     misnamed(error).unwrap_or_else(|| error.to_string())
 }
@@ -116,7 +118,8 @@ pub(crate) fn warn(text: &str) {
     let _ = writeln!(std::io::stderr().lock(), "warning: {text}");
 }
 
-/// The error and its causes. The libraries' messages mostly hold their cause already; it is not repeated.
+/// The error and its causes. The libraries' messages mostly hold their cause already; it is not
+/// repeated.
 fn message(error: &anyhow::Error) -> String {
     let mut text = String::new();
     for cause in error.chain().map(ToString::to_string) {

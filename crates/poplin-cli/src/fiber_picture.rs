@@ -20,8 +20,9 @@ const TILE_SIZE: u32 = 760;
 /// Colour of the cloth under the fibers.
 const CLOTH: [u8; 3] = [224, 222, 218];
 
-/// Draws the fibers of all garments, of each its first copy where it starts, a column for each phase that any of them has: in
-/// the upper row as seen from the front, in the lower one from the back.
+/// Draws the fibers of all garments, of each its first copy where it starts, a column for each
+/// phase that any of them has: in the upper row as seen from the front, in the lower one from the
+/// back.
 pub(crate) fn write_fiber_picture(path: &Path, job_cloths: &[JobCloth]) -> Result<(), IoError> {
     let has = |kind: &PhaseKind| {
         job_cloths
@@ -97,7 +98,8 @@ fn world_positions(job_cloth: &JobCloth) -> Vec<[f32; 3]> {
     job_cloth.cloth.particles.iter().map(|particle| pose.apply(particle.position)).collect()
 }
 
-/// Moves the cloths so that the vertical through the middle of their box is the axis about which they are rotated.
+/// Moves the cloths so that the vertical through the middle of their box is the axis about which
+/// they are rotated.
 fn center(positions: &mut [Vec<[f32; 3]>]) {
     for axis in [0, 2] {
         let values = || positions.iter().flatten().map(|position| position[axis]);
@@ -120,7 +122,8 @@ fn fiber_lines(fabric: &Fabric, kind: PhaseKind, positions: &[[f32; 3]]) -> Vec<
     fibers.map(|(color, fiber)| Line { points: points(fiber), color: line_color(color) }).collect()
 }
 
-/// What a tile shows, for example `vertical, front: 6 sets, 1,230 fibers, mean 6.4 edges`. Of several cloths: the most sets.
+/// What a tile shows, for example `vertical, front: 6 sets, 1,230 fibers, mean 6.4 edges`. Of
+/// several cloths: the most sets.
 fn legend(job_cloths: &[JobCloth], kind: PhaseKind, side: Side) -> String {
     let phases = || {
         job_cloths

@@ -1,4 +1,5 @@
-//! Whether the machine's memory holds what is asked for: an error before the allocation that would end the process.
+//! Whether the machine's memory holds what is asked for: an error before the allocation that would
+//! end the process.
 
 use anyhow::anyhow;
 use sysinfo::{MemoryRefreshKind, RefreshKind, System};
@@ -6,10 +7,12 @@ use sysinfo::{MemoryRefreshKind, RefreshKind, System};
 use crate::failure::Failure;
 use crate::output::grouped;
 
-/// What cooking takes for each particle of a mesh, about, measured on a sheet of 1,000 x 1,000 (540) \[bytes\].
+/// What cooking takes for each particle of a mesh, about, measured on a sheet of 1,000 x 1,000
+/// (540) \[bytes\].
 const COOKED_BYTES: u64 = 600;
 
-/// What each particle of each copy takes while it is simulated, about, measured on 2,000 sheets of 32 x 32 (100) \[bytes\].
+/// What each particle of each copy takes while it is simulated, about, measured on 2,000 sheets of
+/// 32 x 32 (100) \[bytes\].
 const COPY_BYTES: u64 = 110;
 
 /// Refuses a cloth of so many particles in so many copies if it needs more memory than there is.

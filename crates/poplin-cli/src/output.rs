@@ -11,7 +11,8 @@ use crate::failure::{Exit, Failure};
 /// The first line that could not be written.
 static FAULT: OnceLock<std::io::Error> = OnceLock::new();
 
-/// Writes a line. A reader that has gone (`poplin info | head -1`) is no error: the command goes on without it.
+/// Writes a line. A reader that has gone (`poplin info | head -1`) is no error: the command goes on
+/// without it.
 pub(crate) fn line(text: fmt::Arguments<'_>) {
     let mut stdout = std::io::stdout().lock();
     let written = stdout.write_fmt(text).and_then(|()| stdout.write_all(b"\n"));

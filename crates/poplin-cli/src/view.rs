@@ -23,7 +23,7 @@ use crate::shipped;
 /// Width and height of a picture without a window \[pixels\].
 const SIZE: [u32; 2] = [1280, 800];
 
-/// Frames before a picture, if nobody says how many.
+/// Default number of frames before a picture.
 const FRAMES: u32 = 60;
 
 /// Shows a scene until its window is closed, or writes a picture of it.
@@ -32,10 +32,10 @@ pub(crate) fn view(args: &ViewArgs) -> Result<Exit, Failure> {
     let scene = args.mesh.as_ref().or(args.scene.as_ref()).ok_or_else(|| {
         let names = shipped::names();
         Failure::BadInput(anyhow!(
-            "nothing to show: pass a scene (a TOML file, or one of the shipped: {names}) or --mesh"
+            "no scene to show: pass a TOML file, a shipped scene ({names}) or --mesh"
         ))
     })?;
-    // What is wrong with the first scene is said before a window opens.
+    // Errors of the first scene are reported before a window opens.
     let job = open(scene, &args.pins)?;
     drop(job);
     let scene_list = Box::new(SceneList { options, pins: args.pins.clone() });
@@ -64,7 +64,7 @@ pub(crate) fn view(args: &ViewArgs) -> Result<Exit, Failure> {
     shown.map(|()| Exit::Success).or_failed()
 }
 
-/// The job of a scene by its name, a scene file, or a mesh.
+/// Builds the job of a shipped scene, a scene file or a mesh.
 fn open(scene: &Path, pins: &[PinRule]) -> Result<Job, Failure> {
     if shipped::is_mesh(scene) {
         Job::of_hung_mesh(scene, pins)
@@ -73,10 +73,10 @@ fn open(scene: &Path, pins: &[PinRule]) -> Result<Job, Failure> {
     }
 }
 
-/// The scenes of this program.
+/// Shipped scenes, with the options that scenes are opened with.
 struct SceneList {
     options: SimulationOptions,
-    /// What holds a mesh.
+    /// Pin rules of a mesh.
     pins: Vec<PinRule>,
 }
 
@@ -86,9 +86,9 @@ impl Scenes for SceneList {
     }
 
     fn open(&self, scene: &Path) -> Result<Box<dyn Show>, ShowError> {
-        let job = Arc::new(open(scene, &self.pins).map_err(told)?);
-        let simulation = job.simulation(self.options.clone()).map_err(told)?;
-        let running = JobSimulation::new(simulation, &job).map_err(told)?;
+        let job = Arc::new(open(scene, &self.pins).map_err(to_show_error)?);
+        let simulation = job.simulation(self.options.clone()).map_err(to_show_error)?;
+        let running = JobSimulation::new(simulation, &job).map_err(to_show_error)?;
         let cloths = job.cloths.iter().zip(&running.ids);
         let cloths = cloths.map(|(job_cloth, ids)| ShownCloth {
             name: job_cloth.name.clone(),
@@ -101,22 +101,22 @@ impl Scenes for SceneList {
     }
 }
 
-/// A job in simulation.
+/// Job that is simulated and shown.
 struct ViewedJob {
-    /// Its name or file.
+    /// Name or file of the scene.
     source: PathBuf,
-    /// What holds it, if it is a mesh.
+    /// Pin rules, used for a mesh.
     pins: Vec<PinRule>,
     job: Arc<Job>,
     running: JobSimulation,
     cloths: Vec<ShownCloth>,
     frame: u32,
-    /// A recording, and when it began.
+    /// Recording in progress, with its start time.
     recording: Option<(Recording, Instant)>,
 }
 
-/// An error of the command as one of a scene.
-fn told(failure: Failure) -> ShowError {
+/// Converts an error of the command line into one of the viewer.
+fn to_show_error(failure: Failure) -> ShowError {
     match failure {
         Failure::BadInput(error) | Failure::Failed(error) | Failure::Busy(error) => error.into(),
     }
@@ -157,16 +157,16 @@ impl Show for ViewedJob {
 
     fn prepare(&mut self) -> Result<Frame, ShowError> {
         self.running.winds = self.cloths.iter().map(|cloth| cloth.wind).collect();
-        self.running.prepare(&self.job, self.frame + 1).map_err(told)
+        self.running.prepare(&self.job, self.frame + 1).map_err(to_show_error)
     }
 
     fn step(&mut self, frame: &Frame) -> Result<(), ShowError> {
         let begin = Instant::now();
-        self.running.step(&self.job, frame).map_err(told)?;
+        self.running.step(&self.job, frame).map_err(to_show_error)?;
         self.frame += 1;
         if let Some((recording, _)) = &mut self.recording {
             recording.count(begin.elapsed());
-            recording.record(self.frame, &mut self.running).map_err(told)?;
+            recording.record(self.frame, &mut self.running).map_err(to_show_error)?;
         }
         Ok(())
     }
@@ -175,7 +175,7 @@ impl Show for ViewedJob {
         if self.is_recording() {
             self.stop_recording()?;
         }
-        self.running.reset(&self.job).map_err(told)?;
+        self.running.reset(&self.job).map_err(to_show_error)?;
         for (cloth, ids) in self.cloths.iter_mut().zip(&self.running.ids) {
             cloth.ids.clone_from(ids);
         }
@@ -186,8 +186,9 @@ impl Show for ViewedJob {
     fn record(&mut self) -> Result<(), ShowError> {
         self.reset()?;
         let picture = PictureArgs::default();
-        let mut recording = Recording::begin(self.job.clone(), None, &picture).map_err(told)?;
-        recording.record(0, &mut self.running).map_err(told)?;
+        let mut recording =
+            Recording::begin(self.job.clone(), None, &picture).map_err(to_show_error)?;
+        recording.record(0, &mut self.running).map_err(to_show_error)?;
         self.recording = Some((recording, Instant::now()));
         Ok(())
     }
@@ -198,7 +199,7 @@ impl Show for ViewedJob {
 
     fn stop_recording(&mut self) -> Result<String, ShowError> {
         let Some((recording, begin)) = self.recording.take() else { return Ok(String::new()) };
-        let folder = recording.close(&mut self.running, begin.elapsed()).map_err(told)?;
+        let folder = recording.close(&mut self.running, begin.elapsed()).map_err(to_show_error)?;
         Ok(format!("recorded {} frames into {}", self.frame, folder.display()))
     }
 

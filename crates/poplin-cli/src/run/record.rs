@@ -113,7 +113,7 @@ impl Recorder {
             )
             .or_failed()?,
             edges: job
-                .job_cloths
+                .cloths
                 .iter()
                 .map(|job_cloth| StretchEdges::new(&job_cloth.cloth.fabric))
                 .collect(),
@@ -121,7 +121,7 @@ impl Recorder {
             depth: None,
             tangle: None,
             vertices: job
-                .job_cloths
+                .cloths
                 .iter()
                 .map(|job_cloth| Vec::with_capacity(job_cloth.vertex_count()))
                 .collect(),

@@ -219,7 +219,7 @@ impl Summary {
             origin_m: (job.origin != [0.0; 3]).then_some(job.origin),
             choices: job.choices.clone(),
             warnings: job
-                .job_cloths
+                .cloths
                 .iter()
                 .zip(findings)
                 .flat_map(|(job_cloth, findings)| {
@@ -234,7 +234,7 @@ impl Summary {
                 .map(|warning| WarningSummary { message: warning.to_string(), warning })
                 .collect(),
             cloths: job
-                .job_cloths
+                .cloths
                 .iter()
                 .zip(findings)
                 .map(|(job_cloth, findings)| ClothSummary::new(job_cloth, findings))
