@@ -1,4 +1,4 @@
-//! `poplin cook`: what cooking finds in a mesh.
+//! `poplin cook`: report on a cooked mesh.
 
 use anyhow::anyhow;
 use poplin_cook::{CookReport, FiberLengths};
@@ -13,7 +13,7 @@ use crate::job_cloth::JobCloth;
 use crate::output::say;
 use crate::run::in_line;
 
-/// Cooking of one cloth, as JSON.
+/// Cooking report of one cloth, as JSON.
 #[derive(Debug, Serialize)]
 pub(crate) struct CookSummary {
     name: String,
@@ -24,7 +24,7 @@ pub(crate) struct CookSummary {
     faces: usize,
     degenerate_faces: usize,
     duplicate_faces: usize,
-    /// Faces of the file that have a flipped triangle.
+    /// Faces of the file whose triangulation has a flipped triangle.
     twisted_faces: usize,
     particles: usize,
     pinned: usize,
@@ -47,7 +47,7 @@ pub(crate) struct CookSummary {
     phases: Vec<PhaseSummary>,
 }
 
-/// The vertical and horizontal fibers together, as JSON.
+/// Vertical and horizontal fibers together, as JSON.
 #[derive(Debug, Serialize)]
 struct StretchSummary {
     edges: usize,
@@ -57,7 +57,7 @@ struct StretchSummary {
     lengths: Vec<LengthSummary>,
 }
 
-/// Fibers of `from` edges up to the next entry's, as JSON.
+/// Bucket of fibers by length, from `from` edges to below the next bucket, as JSON.
 #[derive(Debug, Serialize)]
 struct LengthSummary {
     from: usize,
@@ -65,7 +65,7 @@ struct LengthSummary {
     edges: usize,
 }
 
-/// A phase of a cooked fabric, as JSON.
+/// Phase of a cooked fabric, as JSON.
 #[derive(Debug, Serialize)]
 struct PhaseSummary {
     kind: &'static str,
@@ -91,7 +91,7 @@ impl StretchSummary {
 }
 
 impl CookSummary {
-    /// The values of one copy of a cloth.
+    /// Returns the values of one copy of a cloth.
     pub(crate) fn new(job_cloth: &JobCloth) -> Self {
         let report = &job_cloth.report;
         let phases = report.phases.iter().map(|phase| PhaseSummary {
@@ -135,13 +135,13 @@ impl CookSummary {
     }
 }
 
-/// Cooks and reports.
+/// Cooks the cloths of a mesh or scene and prints their reports.
 pub(crate) fn cook(args: &CookArgs) -> Result<Exit, Failure> {
     let job = Job::of_cook(args)?;
     if let Some(path) = &args.picture {
         if path.extension().is_none_or(|extension| !extension.eq_ignore_ascii_case("png")) {
             return Err(Failure::BadInput(anyhow!(
-                "--picture {}: the picture is a PNG, its name must end in .png",
+                "--picture {}: the picture is a PNG, so its name must end in .png",
                 path.display()
             )));
         }
@@ -167,7 +167,7 @@ fn print_reports(job: &Job) {
         }
         let copies = match job_cloth.offsets.len() {
             1 => String::new(),
-            count => format!(", {count} copies; the values are those of one"),
+            count => format!(", {count} copies; values of one copy"),
         };
         say!(
             "{} (cooked in {:.1} ms{copies})",

@@ -1,4 +1,4 @@
-//! Cooking for programs that bring a mesh of their own.
+//! Cooking of a mesh from memory, for other programs.
 
 use poplin_io::scene::{BuiltCloth, PinRule, SceneCloth};
 use poplin_model::{Cloth, InteractionGroups, Mesh};
@@ -9,14 +9,14 @@ use crate::cook_cache::CookCache;
 use crate::failure::{Failure, OrFail};
 use crate::job_cloth::JobCloth;
 
-/// A mesh cooked as a cloth.
+/// Mesh cooked as a cloth.
 #[derive(Debug, Clone)]
 pub struct CookedCloth {
-    /// The cloth with its settings.
+    /// Cloth with its settings.
     pub cloth: Cloth,
     /// Particle of every mesh vertex, shape `[vertex_count]`; `None` where no face is left.
     pub vertex_to_particle: Vec<Option<u32>>,
-    /// What cooking found, as `poplin cook --json` writes it.
+    /// Cooking report in the format of `poplin cook --json`.
     pub report: Value,
 }
 
@@ -40,7 +40,7 @@ pub fn cook_cloth(
     let job_cloth = JobCloth::cook(scene, built, &[], &CookCache::default())?;
     let report = serde_json::to_value(CookSummary::new(&job_cloth)).or_failed()?;
     let JobCloth { mut cloth, vertex_to_particle, .. } = job_cloth;
-    // Colliders that come later count as well.
+    // Colliders that are added later act on the cloth too.
     cloth.collider_groups = InteractionGroups::default();
     Ok(CookedCloth { cloth, vertex_to_particle, report })
 }

@@ -1,4 +1,4 @@
-//! The picture of `poplin cook`: fibers over the mesh, one colour for each set.
+//! Picture of `poplin cook`: fibers over the mesh, one colour per set.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use poplin_model::{Fabric, PhaseKind};
 use crate::job_cloth::JobCloth;
 use crate::output::{counted, grouped};
 
-/// Kinds in the order of the columns.
+/// Phase kinds in the order of the columns.
 const KINDS: [PhaseKind; 4] =
     [PhaseKind::Vertical, PhaseKind::Horizontal, PhaseKind::Shearing, PhaseKind::Bending];
 
@@ -43,7 +43,7 @@ pub(crate) fn write_fiber_picture(path: &Path, job_cloths: &[JobCloth]) -> Resul
             .map(|(positions, triangles)| Surface::new(positions.clone(), triangles.clone(), CLOTH))
             .collect()
     };
-    // What lies flat is seen from above, what hangs from the height of its middle.
+    // Flat cloth is seen from above, hanging cloth from the side.
     let flat = View::fitting(&[surfaces(&positions)]) == View::ABOVE;
     sheet = sheet.with_view(if flat {
         View { azimuth: 0.0, elevation: 50.0 }
@@ -68,7 +68,7 @@ pub(crate) fn write_fiber_picture(path: &Path, job_cloths: &[JobCloth]) -> Resul
     sheet.write_png(path)
 }
 
-/// Where the cloth is seen from.
+/// Side from which the cloth is seen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Side {
     Front,
@@ -76,7 +76,7 @@ enum Side {
 }
 
 impl Side {
-    /// Positions as seen from the front if the cloth is rotated so.
+    /// Rotates positions so that this side faces the front.
     fn rotated(self, positions: &[[f32; 3]]) -> Vec<[f32; 3]> {
         match self {
             Self::Front => positions.to_vec(),
@@ -92,7 +92,7 @@ impl Side {
     }
 }
 
-/// Particles of a garment's first copy in the world \[m\], at the start.
+/// Returns the world positions of the particles of a cloth's first copy at the start \[m\].
 fn world_positions(job_cloth: &JobCloth) -> Vec<[f32; 3]> {
     let pose = job_cloth.pose_at(0, 0.0);
     job_cloth.cloth.particles.iter().map(|particle| pose.apply(particle.position)).collect()
@@ -122,8 +122,8 @@ fn fiber_lines(fabric: &Fabric, kind: PhaseKind, positions: &[[f32; 3]]) -> Vec<
     fibers.map(|(color, fiber)| Line { points: points(fiber), color: line_color(color) }).collect()
 }
 
-/// What a tile shows, for example `vertical, front: 6 sets, 1,230 fibers, mean 6.4 edges`. Of
-/// several cloths: the most sets.
+/// Returns the legend of a tile, for example `vertical, front: 6 sets, 1,230 fibers, mean 6.4
+/// edges`. Of several cloths: the most sets.
 fn legend(job_cloths: &[JobCloth], kind: PhaseKind, side: Side) -> String {
     let phases = || {
         job_cloths

@@ -45,7 +45,7 @@ pub fn command(words: impl IntoIterator<Item = OsString>) -> u8 {
     let cli = match Cli::try_parse_from(words) {
         Ok(cli) => cli,
         Err(error) => {
-            // Help and version are answers; nothing is left to do if they cannot be written.
+            // Prints help, version or the error; a failed write has nowhere to be reported.
             let _ = error.print();
             return u8::try_from(error.exit_code()).unwrap_or(2);
         }

@@ -1,4 +1,4 @@
-//! Log messages of the libraries on stderr.
+//! Logging of the libraries to stderr.
 
 use log::LevelFilter;
 
@@ -22,6 +22,6 @@ pub(crate) fn init(verbosity: u8) {
         .filter_module("poplin_gpu::headless", devices)
         .parse_default_env()
         .try_init()
-        // A second command of one process logs as the first one said.
+        // A second command in one process keeps the logger of the first.
         .unwrap_or_default();
 }

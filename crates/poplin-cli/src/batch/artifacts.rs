@@ -1,4 +1,4 @@
-//! The files of a job while it is simulated.
+//! Files of a job while it is simulated.
 
 use std::path::{Path, PathBuf};
 
@@ -22,10 +22,11 @@ pub(super) struct Artifacts {
     folder: PathBuf,
     cloths: Vec<ClothArtifacts>,
     every: Option<u32>,
-    /// Moments of each picture.
+    /// Frames of each picture.
     pictures: Vec<PictureFrames>,
     has_obj: bool,
-    /// Mesh vertices of all copies of each cloth at the last frame taken in, in the world \[m\].
+    /// World positions of the mesh vertices of each cloth, all copies, at the last recorded frame
+    /// \[m\].
     vertices: Vec<Vec<[f32; 3]>>,
 }
 
@@ -33,14 +34,14 @@ pub(super) struct Artifacts {
 struct ClothArtifacts {
     stem: String,
     arrays: Vec<(ArrayKind, ArrayFile)>,
-    /// What takes the frames.
+    /// Sinks of the frames.
     sinks: Vec<NamedSink>,
 }
 
-/// What takes frames, with the name of its file.
+/// Sink of frames, with its file name.
 type NamedSink = (String, Box<dyn FrameSink>);
 
-/// A cloth at a frame.
+/// Copies of a cloth with their poses at one frame.
 pub(super) struct ClothFrame<'a> {
     pub(super) job_cloth: &'a JobCloth,
     pub(super) ids: &'a [ClothId],
@@ -92,7 +93,7 @@ impl Artifacts {
         })
     }
 
-    /// Whether a frame before the last goes into a file.
+    /// Tests whether any file needs a frame before the last.
     pub(super) fn wants(&self, frame: u32) -> bool {
         self.is_in_arrays(frame)
             || self.is_in_formats(frame)
@@ -108,8 +109,8 @@ impl Artifacts {
         self.every.is_some_and(|every| frame.is_multiple_of(every))
     }
 
-    /// Takes in a frame that is wanted, or the last. `garments`: those of the job.
-    pub(super) fn take(
+    /// Records a needed frame, or the last. `job_cloths` are those of the job.
+    pub(super) fn record(
         &mut self,
         frame: u32,
         job: &Job,
@@ -153,7 +154,7 @@ impl Artifacts {
         Ok(())
     }
 
-    /// Completes the files and waits until they are on the disk. Returns their names.
+    /// Completes the files and syncs them to disk. Returns their names.
     pub(super) fn finish(
         self,
         job: &Job,
@@ -196,7 +197,7 @@ impl Artifacts {
 }
 
 impl ClothFrame<'_> {
-    /// The vertices of all copies in the world.
+    /// Returns the world positions of the mesh vertices of all copies.
     fn positions(&self, state: &State) -> Vec<[f32; 3]> {
         let mut vertices = Vec::with_capacity(self.job_cloth.vertex_count());
         for (&id, &pose) in self.ids.iter().zip(self.poses) {
@@ -205,7 +206,7 @@ impl ClothFrame<'_> {
         vertices
     }
 
-    /// Area-weighted unit normals of particles for the vertices of all copies.
+    /// Returns the area-weighted unit normals at the mesh vertices of all copies.
     fn normals(&self, state: &State) -> Vec<[f32; 3]> {
         self.of_vertices(|id| {
             let positions: Vec<_> = state.positions(id).collect();
@@ -214,11 +215,12 @@ impl ClothFrame<'_> {
         })
     }
 
-    /// Velocities of the last iteration for the vertices of all copies.
+    /// Returns the velocities of the last iteration at the mesh vertices of all copies [m/s].
     fn velocities(&self, state: &State, frame: u32, job: &Job) -> Vec<[f32; 3]> {
         self.of_vertices(|id| {
             let (current, previous) = (state.current(id), state.previous(id));
             let awake = frame.saturating_sub(job.slept_frames(state, id));
+            // Mean iterations per frame that the cloth did not sleep through.
             let iterations = state.iteration_total(id) as f32 / awake.max(1) as f32;
             let rate = if awake == 0 { 0.0 } else { job.frame_rate * iterations };
             let difference = |(now, before): (&Particle, &Particle)| {
@@ -228,7 +230,7 @@ impl ClothFrame<'_> {
         })
     }
 
-    /// Vectors of particles in local axes as those of vertices in world axes.
+    /// Maps vectors of particles in local axes to vectors of vertices in world axes.
     fn of_vertices(&self, of_particles: impl Fn(ClothId) -> Vec<Vec3>) -> Vec<[f32; 3]> {
         let mut all = Vec::with_capacity(self.job_cloth.vertex_count());
         for (&id, pose) in self.ids.iter().zip(self.poses) {
@@ -243,7 +245,7 @@ impl ClothFrame<'_> {
     }
 }
 
-/// Opens the files of frames of a cloth.
+/// Opens the frame files of a cloth.
 fn sinks(
     folder: &Path,
     stem: &str,
@@ -259,7 +261,7 @@ fn sinks(
     for format in &output.formats {
         let name = format.file_name(stem);
         if sinks.iter().all(|(known, _)| *known != name) {
-            // What a format cannot take is the job's fault, not the disk's.
+            // A size beyond the format is an error of the job, not of the disk.
             let sink =
                 (format.create)(&folder.join(&name), &source).map_err(|error| match error {
                     IoError::TooMany { .. } => Failure::BadInput(error.into()),
@@ -271,7 +273,7 @@ fn sinks(
     Ok(sinks)
 }
 
-/// Waits until a file is on the disk.
+/// Syncs a file to disk.
 fn sync(path: &Path) -> Result<(), Failure> {
     std::fs::File::open(path).and_then(|file| file.sync_all()).or_failed()
 }

@@ -1,4 +1,4 @@
-//! From jobs of a sweep to groups that one simulation runs.
+//! Preparation of jobs, and their grouping into common simulations.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -11,40 +11,41 @@ use crate::failure::{Failure, OrFail};
 use crate::job::{Job, built_colliders};
 use crate::job_cloth::JobCloth;
 
-/// A job that is read and cooked.
+/// Job that is read and cooked.
 pub(super) struct Prepared {
-    /// Its index in the sweep.
+    /// Index in the sweep.
     pub(super) index: usize,
     job: Job,
     kind: Kind,
 }
 
-/// Jobs of the same kind can be in one simulation. It follows from a job and the sweep alone, so that a job has the same bits in
-/// any group.
+/// Properties that jobs of one simulation must share. They depend only on the job and the sweep, so
+/// that a job has the same bits in any group.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Kind {
     frames: u32,
     frame_rate: f32,
     solids: Solids,
-    /// The job, if its cloths collide with one another or move rigid bodies: no other may be beside them.
+    /// Index of the job, if it needs its own simulation: its cloths collide with each other, use
+    /// triangle contact or move rigid bodies.
     only: Option<usize>,
 }
 
-/// Where colliders are.
+/// Collider set that holds the colliders of a job.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Solids {
-    /// In the set of the simulation: those of the scene, which the sweep does not vary.
+    /// Set of the simulation, with the unvaried colliders of the scene.
     Shared,
-    /// In the set of each cloth, whose local space is the world.
+    /// Set of each cloth, whose local space is world space.
     Own,
-    /// In the set of the simulation, as those of this job.
+    /// Set of the simulation, with the colliders of this job.
     Of(usize),
 }
 
-/// Makes jobs of a sweep.
+/// Factory of the jobs of a sweep.
 pub(super) struct JobFactory {
     jobs: SweepJobs,
-    /// The colliders of the scene as it is; `None` where they cannot be built.
+    /// Colliders of the unvaried scene; `None` if they cannot be built.
     colliders: Option<Vec<Arc<BuiltCollider>>>,
     cache: CookCache,
 }
@@ -55,7 +56,7 @@ impl JobFactory {
         Self { jobs, colliders, cache: CookCache::default() }
     }
 
-    /// The sweep.
+    /// Returns the jobs of the sweep.
     pub(super) fn jobs(&self) -> &SweepJobs {
         &self.jobs
     }
@@ -67,7 +68,7 @@ impl JobFactory {
         let (colliders, mut solids) = self.colliders(&scene, index)?;
         let name = format!("job-{index}");
         let mut job = Job::of_built_scene(scene, name, colliders, &self.cache)?;
-        // What the cloths of several jobs do to a body would add up.
+        // In a common simulation the impulses of several jobs on a body would add up.
         let has_bodies = job.colliders.iter().any(|collider| collider.body.is_some());
         let job_cloths = &mut job.cloths;
         if has_bodies {
@@ -81,12 +82,12 @@ impl JobFactory {
             |job_cloth: &JobCloth| if collides(job_cloth) { job_cloth.offsets.len() } else { 0 };
         let mut only = (job_cloths.iter().map(of_one).sum::<usize>() > 1).then_some(index);
         if only.is_none() {
-            // There is nothing to collide with but other jobs.
+            // The only other cloths in the simulation are those of other jobs.
             for job_cloth in job_cloths {
                 job_cloth.cloth.config.cloth_collision.distance = Some(0.0);
             }
         }
-        // Contact of triangles goes in rounds for all cloths of a simulation: what is in it has a say in the bits.
+        // Triangle contact shares its rounds among all cloths, so other jobs would change the bits.
         let has_triangles = job.cloth_contact_solver.contact == ContactMode::Triangles;
         if has_bodies || has_triangles {
             only = Some(index);
@@ -111,32 +112,32 @@ impl JobFactory {
 }
 
 impl Prepared {
-    /// Particles of all cloths.
+    /// Returns the number of particles of all cloths.
     pub(super) fn particle_count(&self) -> usize {
         self.job.cloths.iter().map(JobCloth::particle_count).sum()
     }
 }
 
-/// Jobs that are simulated together.
+/// Jobs that share a simulation.
 pub(super) struct Group {
-    /// The cloths of all members, one member after another.
+    /// Cloths of all members, one member after another.
     pub(super) job: Job,
-    /// The members.
+    /// Jobs of the group.
     pub(super) members: Vec<Member>,
 }
 
-/// A job of a group.
+/// Job of a group.
 pub(super) struct Member {
-    /// Its index in the sweep.
+    /// Index in the sweep.
     pub(super) index: usize,
-    /// Its cloths in those of the group.
+    /// Range of its cloths in the group.
     pub(super) job_cloths: Range<usize>,
-    /// Everything that any of them collides with.
+    /// Colliders of all its cloths.
     pub(super) colliders: Vec<Arc<BuiltCollider>>,
 }
 
 impl Group {
-    /// Sorts jobs into groups, each in order.
+    /// Groups jobs of equal kind, in their order.
     pub(super) fn sorted(prepared: Vec<Prepared>) -> Vec<Self> {
         let mut groups: Vec<(Kind, Self)> = Vec::new();
         for Prepared { index, job, kind } in prepared {
@@ -160,13 +161,13 @@ impl Group {
     fn push(&mut self, index: usize, job: Job) {
         let begin = self.job.cloths.len();
         self.job.cloths.extend(job.cloths);
-        // A fabric that is kept once is packed once.
+        // A shared fabric is packed once.
         share_fabrics(&mut self.job.cloths, begin);
         let job_cloths = begin..self.job.cloths.len();
         self.members.push(Member { index, job_cloths, colliders: job.colliders });
     }
 
-    /// Each member as a group of its own.
+    /// Splits the group into groups of one job.
     pub(super) fn split(self) -> impl Iterator<Item = Self> {
         let Self { job, members } = self;
         let Job {
@@ -202,7 +203,8 @@ impl Group {
     }
 }
 
-/// Lets garments from `begin` on have the fabric of the same garment of the job before where it is the same.
+/// Shares equal fabrics between the cloths from `begin` on and the corresponding cloths of the
+/// previous job.
 fn share_fabrics(job_cloths: &mut [JobCloth], begin: usize) {
     let (known, new) = job_cloths.split_at_mut(begin);
     let count = new.len();

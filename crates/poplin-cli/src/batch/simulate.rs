@@ -1,4 +1,4 @@
-//! A group of jobs in one simulation.
+//! Simulation of a group of jobs.
 
 use std::time::Instant;
 
@@ -24,33 +24,33 @@ use crate::run::record::{Findings, poses};
 use crate::run::warning::Warning;
 use poplin_io::scene::SweepOutput;
 
-/// How a job of a group ended.
+/// Finished job of a group.
 pub(super) struct Ended {
-    /// Its index in the sweep.
+    /// Index in the sweep.
     pub(super) index: usize,
-    /// What came of it, or why it failed.
+    /// Result, or error message.
     pub(super) result: Result<JobResult, String>,
 }
 
-/// Runs groups, one after another.
+/// Runner of groups, one after another.
 pub(super) struct Runner<'a> {
     options: SimulationOptions,
     simulation: Option<Simulation>,
     output: &'a SweepOutput,
-    /// Asked after every frame.
+    /// Called after every frame; true to stop.
     interrupt: &'a (dyn Fn() -> bool + Sync),
 }
 
-/// The copies of a garment in a frame that was read.
+/// Copies of a cloth in a frame that was read back.
 struct Copies {
     ids: Vec<ClothId>,
     poses: Vec<Pose>,
     contact: Vec<ContactReport>,
 }
 
-/// A frame that was read.
+/// Frame that was read back.
 struct Reading {
-    /// Of all garments of a group.
+    /// Copies of each cloth of the group.
     copies: Vec<Copies>,
     state: State,
     collider_poses: ColliderPoses,
@@ -73,14 +73,14 @@ impl Reading {
     }
 }
 
-/// A job while it is simulated.
+/// Job in simulation.
 struct Running<'a> {
     member: &'a Member,
     job_cloths: &'a [JobCloth],
-    /// Of each cloth.
+    /// Stretch edges of each cloth.
     edges: Vec<StretchEdges>,
     findings: Vec<Findings>,
-    /// `None` if nothing is written of jobs.
+    /// Files of the job; `None` if the sweep writes none.
     artifacts: Option<Artifacts>,
 }
 
@@ -94,12 +94,12 @@ impl<'a> Runner<'a> {
         Ok(Self { options, simulation, output, interrupt })
     }
 
-    /// Whether the jobs are simulated on a GPU.
+    /// Tests whether the jobs are simulated on a GPU.
     pub(super) fn is_on_gpu(&self) -> bool {
         self.simulation.as_ref().is_some_and(|simulation| simulation.gpu().is_some())
     }
 
-    /// Where the jobs are simulated.
+    /// Returns the name of the backend.
     pub(super) fn backend(&self) -> &'static str {
         poplin::Backend::name(if self.is_on_gpu() {
             poplin::Backend::Gpu
@@ -108,13 +108,14 @@ impl<'a> Runner<'a> {
         })
     }
 
-    /// Whether the user wants to stop.
+    /// Tests whether the user wants to stop.
     pub(super) fn is_interrupted(&self) -> bool {
         (self.interrupt)()
     }
 
-    /// Runs a group; the folders of its jobs are published, their rows are not yet written. `None` if it was interrupted.
-    /// A job that the simulation refuses fails, and the others of its group go on without it.
+    /// Runs a group and publishes the folders of its jobs; their rows are not yet written. Returns
+    /// `None` if interrupted. If the simulation rejects a job, that job fails and the others of the
+    /// group run one by one.
     pub(super) fn run(
         &mut self,
         group: Group,
@@ -161,7 +162,7 @@ impl<'a> Runner<'a> {
         let mut job_simulation = JobSimulation::untangling(simulation, job)?;
         let begun = group.members.par_iter().map(|member| self.begin(member, group, store));
         let mut running = begun.collect::<Result<Vec<_>, _>>()?;
-        // As of the frame that was read last.
+        // Last frame that was read back.
         let mut read = None;
         for frame in 0..=job.frames {
             if frame > 0 {
@@ -178,12 +179,12 @@ impl<'a> Runner<'a> {
                 let reading = Reading::of(&mut job_simulation, job)?;
                 running
                     .par_iter_mut()
-                    .try_for_each(|running| running.take(frame, group, &reading))?;
+                    .try_for_each(|running| running.record(frame, group, &reading))?;
                 read = Some(reading);
             }
             tick(frame, group);
         }
-        // The last frame always is.
+        // The last frame is always read back.
         let Some(reading) = read else { return Ok(Some(Vec::new())) };
         let backend = job_simulation.simulation.backend().backend.name();
         let ended = running
@@ -225,8 +226,8 @@ impl Running<'_> {
         self.artifacts.as_ref().is_some_and(|artifacts| artifacts.wants(frame))
     }
 
-    /// Takes in a frame.
-    fn take(&mut self, frame: u32, group: &Group, reading: &Reading) -> Result<(), Failure> {
+    /// Records a frame.
+    fn record(&mut self, frame: u32, group: &Group, reading: &Reading) -> Result<(), Failure> {
         let Reading { state, collider_poses, .. } = reading;
         let copies = &reading.copies[self.member.job_cloths.clone()];
         for ((findings, edges), copies) in self.findings.iter_mut().zip(&mut self.edges).zip(copies)
@@ -239,10 +240,11 @@ impl Running<'_> {
         let cloth_frames: Vec<_> = cloth_frames
             .map(|(job_cloth, Copies { ids, poses, .. })| ClothFrame { job_cloth, ids, poses })
             .collect();
-        artifacts.take(frame, &group.job, self.job_cloths, &cloth_frames, state, collider_poses)
+        artifacts.record(frame, &group.job, self.job_cloths, &cloth_frames, state, collider_poses)
     }
 
-    /// Measures the last frame, completes the files and publishes them; those of a faulty job are discarded.
+    /// Measures the last frame, then completes and publishes the files; discards those of a faulty
+    /// job.
     fn end(
         self,
         group: &Group,
@@ -294,7 +296,7 @@ impl Running<'_> {
         Ok(Ended { index, result: Ok(result) })
     }
 
-    /// Why the result is none, in words.
+    /// Returns the error message of a faulty job.
     fn fault(&self) -> Option<String> {
         self.job_cloths.iter().zip(&self.findings).find_map(|(job_cloth, findings)| {
             let name = &job_cloth.name;
@@ -303,14 +305,14 @@ impl Running<'_> {
                 let copy =
                     if fault.copy > 0 { format!(", copy {},", fault.copy) } else { String::new() };
                 format!(
-                    "cloth `{name}`{copy} is frozen: {particles} would have become NaN, infinite or too far away"
+                    "cloth `{name}`{copy} is frozen: {particles} became NaN, infinite or too far away"
                 )
             });
             frozen.or_else(|| (!findings.is_finite).then(|| format!("cloth `{name}` is not finite")))
         })
     }
 
-    /// Garments with their copies.
+    /// Returns the cloths of the job with their copies.
     fn copies<'b>(
         &'b self,
         reading: &'b Reading,

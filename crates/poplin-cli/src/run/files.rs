@@ -12,25 +12,26 @@ use crate::failure::{Failure, OrFail};
 use crate::job::Job;
 use crate::job_cloth::JobCloth;
 
-/// Most cloths that have files of their own; more are in one file together.
+/// Most cloths with separate files; more share one file per format.
 const MAX_SEPARATE: usize = 256;
 
-/// Name of the files of all cloths together, and of what says where in them each is.
+/// Stem of the shared files of all cloths, and of their index.
 const TOGETHER: &str = "cloths";
 
-/// Files of one cloth, or of all of them: all copies one after another in one file of each format and in one mesh.
+/// Files of one cloth, or of all cloths: one file per format and one mesh, with all copies one
+/// after another.
 pub(super) struct ClothFiles {
     /// File name without extension.
     stem: String,
-    /// The cloths.
+    /// Indices of the cloths in the job.
     job_cloths: Range<usize>,
-    /// What takes the frames, with the name of its file.
+    /// Sinks of the frames, with their file names.
     sinks: Vec<(String, Box<dyn FrameSink>)>,
-    /// The vertices of all cloths, if they are several.
+    /// Scratch buffer with the vertices of all cloths, used for more than one.
     joined: Vec<[f32; 3]>,
 }
 
-/// The stem of each file with the cloths in it.
+/// Returns the stem of each file with the range of its cloths.
 fn groups(job_cloths: &[JobCloth]) -> Vec<(String, Range<usize>)> {
     if job_cloths.len() > MAX_SEPARATE {
         vec![(TOGETHER.to_owned(), 0..job_cloths.len())]
@@ -41,13 +42,13 @@ fn groups(job_cloths: &[JobCloth]) -> Vec<(String, Range<usize>)> {
     }
 }
 
-/// Where a cloth is in the files of all.
+/// Vertex range of a cloth in the shared files.
 #[derive(Serialize)]
 struct IndexEntry {
     name: String,
     copies: usize,
     first_vertex: usize,
-    /// Of one copy.
+    /// Number of vertices of one copy.
     vertices: usize,
 }
 
@@ -67,7 +68,7 @@ impl ClothFiles {
         groups(job_cloths).into_iter().map(open).collect()
     }
 
-    /// The names of the files that will be written.
+    /// Returns the names of the files that will be written.
     pub(super) fn names(job_cloths: &[JobCloth], formats: &[FrameFormat]) -> Vec<String> {
         let names = groups(job_cloths).into_iter().flat_map(|(stem, members)| {
             let frames = formats.iter().map(|format| format.file_name(&stem));
@@ -91,7 +92,7 @@ impl ClothFiles {
                 all => format!("the {} cloths", all.len()),
             };
             return Err(Failure::BadInput(anyhow::anyhow!(
-                "{what} have {count} vertices; a file of frames takes {MAX_PARTICLES}: use --no-cache"
+                "{what} have {count} vertices, and a frame file holds at most {MAX_PARTICLES}: use --no-cache"
             )));
         }
         let parts: Vec<_> =
@@ -100,7 +101,7 @@ impl ClothFiles {
         (format.create)(path, &FrameSource { parts: &parts, frame_rate, frame_count }).or_failed()
     }
 
-    /// Appends a frame to every file of frames. `vertices`: of all cloths of the run.
+    /// Appends a frame to every frame file; `vertices` are those of all cloths of the run.
     pub(super) fn push(&mut self, vertices: &[Vec<[f32; 3]>]) -> Result<(), Failure> {
         let own = &vertices[self.job_cloths.clone()];
         let frame = match own {
@@ -115,7 +116,7 @@ impl ClothFiles {
         self.sinks.iter_mut().try_for_each(|(_, sink)| sink.push(frame)).or_failed()
     }
 
-    /// Completes the files of frames and writes the last one as a mesh. Returns the names of the files.
+    /// Completes the frame files and writes the last frame as a mesh. Returns the file names.
     pub(super) fn finish(
         self,
         folder: &Path,
@@ -145,7 +146,7 @@ impl ClothFiles {
     }
 }
 
-/// Writes where in the files of all cloths each of them is.
+/// Writes the vertex range of each cloth in the shared files as JSON.
 fn write_index(job_cloths: &[JobCloth], path: &Path) -> Result<(), anyhow::Error> {
     let mut first_vertex = 0;
     let entry = |job_cloth: &'_ JobCloth| {
@@ -159,7 +160,7 @@ fn write_index(job_cloths: &[JobCloth], path: &Path) -> Result<(), anyhow::Error
     std::fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))
 }
 
-/// A file name for each cloth name: harmless characters only, no two alike even where case does not count.
+/// Returns a file stem for each cloth name: only safe characters, unique even without case.
 pub(crate) fn file_stems(names: &[&str]) -> Vec<String> {
     let mut stems: Vec<String> = Vec::with_capacity(names.len());
     for name in names {
@@ -182,7 +183,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn file_names_are_harmless_and_differ() {
+    fn file_stems_are_safe_and_unique() {
         let names = ["flag", "Flag", "../x y", "", "flag-2", "flag"];
         assert_eq!(file_stems(&names), ["flag", "Flag-2", "_x_y", "cloth", "flag-2-2", "flag-3"]);
     }

@@ -1,4 +1,4 @@
-//! What is kept of every frame that is read back: files, moments, measurements.
+//! Recording of frames that are read back: files, pictures, measurements.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use crate::job::Job;
 use crate::job_cloth::JobCloth;
 use crate::job_simulation::JobSimulation;
 
-/// Records a run into a folder.
+/// Recorder of a run into a folder.
 pub(super) struct Recorder {
     job: Arc<Job>,
     folder: PathBuf,
@@ -29,72 +29,73 @@ pub(super) struct Recorder {
     picture_frames: PictureFrames,
     edges: Vec<StretchEdges>,
     findings: Vec<Findings>,
-    /// Of all cloths that collide with something, at the end.
+    /// Final depth of particles and triangles of all cloths that have colliders.
     depth: Option<(Depth, TriangleDepth)>,
-    /// Of all cloths that collide with themselves, at the end.
+    /// Final entanglement of all cloths that collide with themselves.
     tangle: Option<Tangle>,
-    /// Mesh vertices of all copies of each garment at the last recorded frame, in the world \[m\].
+    /// World positions of the mesh vertices of each cloth, all copies, at the last recorded frame
+    /// \[m\].
     vertices: Vec<Vec<[f32; 3]>>,
-    /// Where colliders were then.
+    /// Poses of colliders at that frame.
     collider_poses: ColliderPoses,
 }
 
-/// What the records report of one garment, all copies together.
+/// Measurements of one cloth over the recorded frames, all copies together.
 #[derive(Debug, Clone)]
 pub(crate) struct Findings {
-    /// Strain at the last recorded frame, of the worst copy.
+    /// Strain of the worst copy at the last recorded frame.
     pub(crate) last_strain: Strain,
     /// Worst strain of all recorded frames and copies.
     pub(crate) worst_strain: Strain,
-    /// Largest speed at the last recorded frame, in local space [m/s].
+    /// Largest local-space speed at the last recorded frame [m/s].
     pub(crate) last_speed: f32,
     /// Largest speed of all recorded frames [m/s].
     pub(crate) max_speed: f32,
-    /// Whether every recorded coordinate was finite.
+    /// True if every recorded coordinate is finite.
     pub(crate) is_finite: bool,
-    /// Iterations of a copy.
+    /// Iterations of one copy.
     pub(crate) iterations: u32,
-    /// Frames slept through, of all copies together.
+    /// Frames slept through, summed over copies.
     pub(crate) slept_frames: u64,
-    /// What the implicit solver took for all copies together.
+    /// Steps and iterations of the implicit solver, summed over copies.
     pub(crate) implicit: ImplicitReport,
-    /// What contact of triangles could not keep apart, of each copy.
+    /// Triangle contact report of each copy.
     pub(crate) contact: Vec<ContactReport>,
-    /// Faults of each faulted copy.
+    /// Fault of each faulted copy.
     pub(crate) faults: Vec<Fault>,
-    /// Edges longer than those of any cloth.
+    /// Edges beyond [`MAX_STRETCH`].
     overstretch: Option<Overstretch>,
 }
 
-/// A cloth that was frozen.
+/// Copy of a cloth that was frozen.
 #[derive(Debug, Clone)]
 pub(crate) struct Fault {
-    /// The copy, from 0.
+    /// Index of the copy, from 0.
     pub(crate) copy: usize,
-    /// Particles at fault.
+    /// Number of faulty particles.
     pub(crate) count: u32,
-    /// The lowest of them.
+    /// Lowest index of a faulty particle.
     pub(crate) particle: Option<u32>,
 }
 
-/// The result of a recording.
+/// Result of a recording.
 pub(super) struct Outcome {
-    /// What the records report of each garment.
+    /// Measurements of each cloth.
     pub(super) findings: Vec<Findings>,
-    /// How deep particles and triangles are in colliders at the end; `None` without colliders.
+    /// Final depth of particles and triangles in colliders; `None` without colliders.
     pub(super) depth: Option<(Depth, TriangleDepth)>,
-    /// How entangled cloths are at the end; `None` if none collides with itself.
+    /// Final entanglement; `None` if no cloth collides with itself.
     pub(super) tangle: Option<Tangle>,
-    /// Names of the files written.
+    /// Names of the written files.
     pub(super) files: Vec<String>,
-    /// What the picture leaves out.
+    /// Note about cloths that the picture omits.
     pub(super) omission: Option<String>,
-    /// The first file that could not be written.
+    /// Error of the first file that could not be written.
     pub(super) fault: Result<(), Failure>,
 }
 
 impl Recorder {
-    /// Opens the files of frames.
+    /// Opens the frame files.
     pub(super) fn create(
         job: Arc<Job>,
         picture: &PictureArgs,
@@ -130,12 +131,12 @@ impl Recorder {
         })
     }
 
-    /// Whether the frame is worth reading back.
+    /// Tests whether a frame has to be read back.
     pub(super) fn wants(&self, frame: u32) -> bool {
         self.has_frames || self.picture_frames.wants(frame)
     }
 
-    /// Reads a frame back and records it.
+    /// Reads back the current frame and records it.
     pub(super) fn record(
         &mut self,
         frame: u32,
@@ -164,7 +165,7 @@ impl Recorder {
         Ok(())
     }
 
-    /// Reads a frame back and measures how deep particles are in colliders.
+    /// Reads back the current frame and measures the depth of particles and triangles in colliders.
     pub(super) fn measure_depth(&mut self, running: &mut JobSimulation) -> Result<(), Failure> {
         let collider_poses = running.collider_poses();
         let JobSimulation { simulation, ids, .. } = running;
@@ -191,7 +192,7 @@ impl Recorder {
         Ok(())
     }
 
-    /// Reads a frame back and counts how entangled the cloths are.
+    /// Reads back the current frame and measures the entanglement of the cloths.
     pub(super) fn measure_tangle(
         &mut self,
         simulation: &mut Simulation,
@@ -219,8 +220,8 @@ impl Recorder {
         Ok(())
     }
 
-    /// Completes the files of frames and writes the meshes and the picture. One file that cannot be written does not stop
-    /// the others.
+    /// Completes the frame files and writes the meshes and the picture. Continues after a file that
+    /// cannot be written.
     pub(super) fn finish(mut self, frames: u32) -> Outcome {
         let job = &self.job;
         let mut files = Vec::new();
@@ -257,7 +258,7 @@ impl Recorder {
     }
 }
 
-/// The poses of local spaces.
+/// Returns the poses of the local spaces of cloths.
 pub(crate) fn poses(simulation: &Simulation, ids: &[ClothId]) -> Result<Vec<Pose>, Failure> {
     ids.iter().map(|&id| Ok(simulation.cloth(id)?.pose())).collect()
 }
@@ -281,7 +282,7 @@ impl Default for Findings {
 }
 
 impl Findings {
-    /// What makes a garment doubtful.
+    /// Returns the warnings about a cloth after its simulation.
     pub(crate) fn warnings(
         &self,
         job: &Job,
@@ -294,7 +295,7 @@ impl Findings {
         let overstretched =
             stretch.map(|stretch| Warning::Overstretched { cloth: cloth(), stretch });
         let is_stretchy = self.last_strain.p99.min(self.last_strain.longest) > MAX_USUAL_STRETCH;
-        // All copies sleep alike, or hardly.
+        // Mean over copies: they sleep for about equally many frames.
         let awake = f64::from(frames) - self.slept_frames as f64 / job_cloth.offsets.len() as f64;
         let iterations = (f64::from(self.iterations) / awake.max(1.0)) as f32;
         let stretchy = is_stretchy.then(|| Warning::Stretchy {
@@ -317,7 +318,7 @@ impl Findings {
         doubts.chain(Warning::of_mesh(job_cloth, contact)).chain(of_motion)
     }
 
-    /// Takes in a frame but for what contact reports: the copies of a garment, in these poses.
+    /// Adds a frame of all copies, in these poses, except for the contact reports.
     pub(crate) fn update(
         &mut self,
         frame: u32,
@@ -348,7 +349,7 @@ impl Findings {
             let slept_frames = job.slept_frames(state, id);
             self.slept_frames += u64::from(slept_frames);
             self.implicit = self.implicit.with(state.implicit_report(id));
-            // Sleepers do not iterate.
+            // Speed from the last iteration, whose step follows from the frames not slept through.
             if frame > slept_frames {
                 let iterations_per_frame = self.iterations as f32 / (frame - slept_frames) as f32;
                 let step = (job.frame_rate * iterations_per_frame.max(1.0)).recip();

@@ -1,4 +1,4 @@
-//! A simulation that is being recorded into a folder.
+//! Recording of a simulation into a folder.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use crate::failure::Failure;
 use crate::job::Job;
 use crate::job_simulation::JobSimulation;
 
-/// The folder, what is kept for it, and how the simulation goes.
+/// Recording in progress: output folder, recorded data and frame times.
 pub(crate) struct Recording {
     job: Arc<Job>,
     folder: OutputFolder,
@@ -21,19 +21,19 @@ pub(crate) struct Recording {
     progress: Progress,
 }
 
-/// What has become of a recording.
+/// Finished recording.
 pub(super) struct Recorded {
     pub(super) summary: Summary,
-    /// Where it is.
+    /// Output folder.
     pub(super) folder: PathBuf,
-    /// Files of the run before, which are gone.
+    /// Removed files of the previous run.
     pub(super) stale: Vec<String>,
-    /// The first file that could not be written.
+    /// Error of the first file that could not be written.
     pub(super) fault: Result<(), Failure>,
 }
 
 impl Recording {
-    /// Claims the folder, `out/NAME` if none is stated, and opens the files of frames.
+    /// Locks the folder (default `out/NAME`) and opens the frame files.
     pub(crate) fn begin(
         job: Arc<Job>,
         out: Option<&Path>,
@@ -50,18 +50,18 @@ impl Recording {
         Ok(Self { job, folder, recorder, progress })
     }
 
-    /// Notes that a frame was simulated, in this time.
+    /// Counts a simulated frame and stores its time.
     pub(crate) fn count(&mut self, time: Duration) {
         self.progress.frames += 1;
         self.progress.times.push(time);
     }
 
-    /// Whether the frame is worth recording.
+    /// Tests whether a frame has to be recorded.
     pub(super) fn wants(&self, frame: u32) -> bool {
         self.recorder.wants(frame)
     }
 
-    /// Reads a frame back and records it.
+    /// Reads back the current frame and records it.
     pub(crate) fn record(
         &mut self,
         frame: u32,
@@ -70,7 +70,7 @@ impl Recording {
         self.recorder.record(frame, running)
     }
 
-    /// Measures the last frame and writes what is still to be written.
+    /// Measures the last frame and writes the remaining files.
     pub(super) fn end(
         mut self,
         running: &mut JobSimulation,
@@ -88,7 +88,7 @@ impl Recording {
         Ok(Recorded { summary, folder, stale, fault: outcome.fault })
     }
 
-    /// As [`Recording::end`] for who asks only whether it succeeded. Returns the folder.
+    /// Ends the recording like [`Recording::end`] and returns only the folder.
     #[cfg(feature = "view")]
     pub(crate) fn close(
         self,

@@ -137,7 +137,8 @@ impl Warning {
         start.chain(Self::of_mesh(job_cloth, contact)).chain(of_motion)
     }
 
-    /// Key of the cloth in the scene file that the warning is about; empty if there is no single one.
+    /// Key of the cloth in the scene file that the warning is about; empty if there is no single
+    /// one.
     pub(crate) fn key(&self) -> &'static str {
         match self {
             Self::IdlePoints { .. } => "fabric.virtual_particles",

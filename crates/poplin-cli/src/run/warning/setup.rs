@@ -114,7 +114,8 @@ impl Warning {
         })
     }
 
-    /// Warns of a mesh whose nearest vertex is so far out that `f32` is coarse against `mean_edge_m`.
+    /// Warns of a mesh whose nearest vertex is so far out that `f32` is coarse against
+    /// `mean_edge_m`.
     fn of_far_collider(collider: &BuiltCollider, mean_edge_m: f32) -> Option<Self> {
         let Shape::TriangleMesh(mesh) = &collider.shape else { return None };
         let farthest_axis =

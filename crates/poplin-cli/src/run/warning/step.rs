@@ -12,8 +12,8 @@ const MAX_UNCONVERGED: f64 = 0.1;
 const MAX_RATE_ERROR: f32 = 0.1;
 
 impl Warning {
-    /// Warns of a step that is too long for the cloth, or of a frequency other than requested, given
-    /// frames per second and iterations per frame.
+    /// Warns of a step that is too long for the cloth, or of a frequency other than requested,
+    /// given frames per second and iterations per frame.
     pub(in crate::run) fn of_step(
         job_cloth: &JobCloth,
         frame_rate: f32,
@@ -39,8 +39,8 @@ impl Warning {
 
     /// Warns of a step in which XPBD bends are softer than their rigidity B.
     ///
-    /// The longest step that keeps the rigidity is `a^2 sqrt(sigma / (16 B))` (`tests/xpbd.rs`), with
-    /// the mean stretch edge `a` and `sigma a^2`, the mean mass of the free particles.
+    /// The longest step that keeps the rigidity is `a^2 sqrt(sigma / (16 B))` (`tests/xpbd.rs`),
+    /// with the mean stretch edge `a` and `sigma a^2`, the mean mass of the free particles.
     fn of_bends(job_cloth: &JobCloth, frame_rate: f32, step_s: f32) -> Option<Self> {
         let rigidity = job_cloth.cloth.config.solver.as_xpbd()?.bending_rigidity;
         let fabric = &job_cloth.cloth.fabric;

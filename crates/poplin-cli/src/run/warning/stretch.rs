@@ -7,8 +7,8 @@ use serde::Serialize;
 /// 100 %, but not in a single edge.
 pub(in crate::run) const MAX_STRETCH: f32 = 0.5;
 
-/// Strain of 99 % of the edges at the end beyond which a cloth is reported: its own weight stretches
-/// woven cloth by far less than a percent along its threads.
+/// Strain of 99 % of the edges at the end beyond which a cloth is reported: its own weight
+/// stretches woven cloth by far less than a percent along its threads.
 pub(in crate::run) const MAX_USUAL_STRETCH: f32 = 0.05;
 
 /// Compression of 99 % of the edges beyond which a cloth is reported: cloth folds before it is
