@@ -1,10 +1,12 @@
-//! Passes the commit that the binary is built from to `poplin bench`, as the variable `POPLIN_COMMIT`.
+//! Passes the commit that the binary is built from to `poplin bench`, as the variable
+//! `POPLIN_COMMIT`.
 
 use std::path::Path;
 use std::process::Command;
 
 fn main() {
-    // Everything that goes into the binary, and the commit, whose log is in the folder of a worktree.
+    // Everything that goes into the binary, and the commit, whose log is in the folder of a
+    // worktree.
     println!("cargo::rerun-if-changed=..");
     let log = git(&["rev-parse", "--git-path", "logs/HEAD"]);
     if let Some(log) = log.filter(|log| Path::new(log).exists()) {

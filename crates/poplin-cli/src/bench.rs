@@ -34,8 +34,9 @@ struct Report {
     rows: Vec<Row>,
 }
 
-/// A file to write when all is measured. One beside it is made before minutes are spent on what
-/// cannot be written, and takes its name only in the end: what was there stays until then.
+/// Output file, written after all measurements. A temporary file beside it is created first, so
+/// that an unwritable path fails at once, and is renamed at the end: an existing file stays until
+/// then.
 struct Output<'a> {
     path: &'a Path,
     file: NamedTempFile,

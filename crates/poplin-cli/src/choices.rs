@@ -11,11 +11,11 @@ use crate::args::{Ground, PositionArgs};
 use crate::failure::{Failure, OrFail};
 use crate::output::{grouped, short_length};
 
-/// Thickness of a mesh in mean edges. Particles keep apart, not triangles: with 0.5 a shirt that
-/// falls on a body crosses itself in 106 spots, with 1 in 19.
+/// Thickness of a mesh with particle contact, in mean edges. It keeps only particles apart, not
+/// triangles: a shirt that falls on a body crosses itself in 106 places with 0.5, in 19 with 1.
 const THICKNESS: f32 = 1.0;
-/// A mesh is moved if it starts deeper in the collider than so many of its mean edges or such a
-/// fraction of the collider's smallest side; what is less comes out by itself.
+/// Depth at the start beyond which a mesh is moved out of the collider: the smaller of this many
+/// mean edges and this fraction of the collider's smallest side. Contact resolves smaller depths.
 const DEEP: [f32; 2] = [3.0, 0.1];
 /// Thickness of a mesh with triangle contact, in mean edges.
 const TRIANGLE_THICKNESS: f32 = 1.0 / 3.0;
@@ -38,8 +38,8 @@ pub(crate) fn mean_edge(mesh: &Mesh) -> f32 {
     if count > 0.0 { (sum / count) as f32 } else { 0.0 }
 }
 
-/// The thickness of a mesh with edges of this mean length \[m\], and the line that says so.
-/// Triangles keep any; particles one at which no edge slips between them.
+/// Returns the thickness for a mean edge \[m\], with a line for the summary. Particle contact needs
+/// a thickness at which no edge slips between particles; triangle contact keeps any thickness.
 pub(crate) fn thickness(mean_edge: f32, contact: ContactMode) -> (f32, String) {
     let (fraction, words) = match contact {
         ContactMode::Particles => (THICKNESS, "the mean edge"),
@@ -68,8 +68,8 @@ fn bounds_of(collider: &BuiltCollider) -> [Vec3; 2] {
     }
 }
 
-/// Moves a mesh of which much would start inside a collider above it; returns the line that says
-/// so.
+/// Moves a mesh that would start deep inside a collider to above it. Returns a line for the
+/// summary.
 pub(crate) fn lift(
     mesh: &mut Mesh,
     pinned: &[u32],
@@ -122,8 +122,7 @@ pub(crate) fn origin(origin: [f64; 3]) -> Option<String> {
     })
 }
 
-/// The floor that is asked for, or under a mesh and its collider, and the line that says so where
-/// it was chosen.
+/// Returns the requested floor, or one below a mesh and its collider with a line for the summary.
 pub(crate) fn floor(
     position: &PositionArgs,
     mesh: &Mesh,

@@ -272,8 +272,7 @@ impl Tally {
     }
 }
 
-/// The error of a snapshot in words: the runner says with an infinite one that sleep differs,
-/// whatever the particles do.
+/// Formats the error of a snapshot. An infinite error means that the sleep state differs.
 fn told_error(snapshot: &SnapshotVerdict) -> String {
     match snapshot.error {
         error if error.is_nan() => "not finite".to_owned(),

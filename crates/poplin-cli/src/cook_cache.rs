@@ -1,5 +1,4 @@
-//! Cooked meshes that are kept: jobs of a sweep mostly differ in settings that cooking does not
-//! read.
+//! Cache of cooked meshes: jobs of a sweep mostly differ in settings that cooking does not read.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -31,8 +30,8 @@ pub(crate) struct CookedCloth {
 }
 
 impl CookCache {
-    /// Cooks a mesh, or finds what came of the same mesh and options before; cloths that come of it
-    /// share a fabric.
+    /// Cooks a mesh, or returns the cached result of the same mesh and options; both share a
+    /// fabric.
     pub(crate) fn cook(
         &self,
         mesh: &Mesh,
@@ -60,6 +59,7 @@ impl CookCache {
             return Ok(known.clone());
         }
         kept.push_front(made.clone());
+        // Drops the oldest entries beyond the limits.
         // Drops the oldest entries beyond the limits.
         let mut vertices = 0;
         let is_within = |kept: &&Arc<CookedCloth>| {

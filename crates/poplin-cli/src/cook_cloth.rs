@@ -20,8 +20,8 @@ pub struct CookedCloth {
     pub report: Value,
 }
 
-/// Cooks a mesh with the keys of a scene's cloth, as a scene with that mesh would be: of `scene`
-/// the shape and what moves are left out. `pinned` are vertices beside those that its rules pick.
+/// Cooks a mesh with the settings of a scene's cloth, whose own shape and motion are ignored.
+/// `pinned` are pinned vertices in addition to those of its pin rules.
 ///
 /// # Errors
 /// [`Failure::BadInput`] if mesh, pins or settings are not valid.

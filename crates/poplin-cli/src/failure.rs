@@ -11,8 +11,7 @@ use thiserror::Error;
 pub(crate) enum Exit {
     /// No problem.
     Success,
-    /// The work is done, but the result is bad: a cloth faulted, a case failed. The command has
-    /// said so.
+    /// Bad result, already reported: a cloth faulted, a case failed.
     Failure,
     /// Stopped by the user.
     Interrupted,
@@ -74,8 +73,8 @@ pub(crate) fn no_view() -> Failure {
     ))
 }
 
-/// What is wrong with a GPU. Where there are adapters, only none of the name that was asked for, no
-/// driver is missing.
+/// Returns the message of a GPU error. If adapters exist but none has the requested name, lists
+/// them instead of asking for a driver.
 pub(crate) fn gpu_message(error: &GpuError) -> String {
     misnamed(error).unwrap_or_else(|| error.to_string())
 }
@@ -118,8 +117,7 @@ pub(crate) fn warn(text: &str) {
     let _ = writeln!(std::io::stderr().lock(), "warning: {text}");
 }
 
-/// The error and its causes. The libraries' messages mostly hold their cause already; it is not
-/// repeated.
+/// Joins an error and its causes. Skips causes that the text already contains.
 fn message(error: &anyhow::Error) -> String {
     let mut text = String::new();
     for cause in error.chain().map(ToString::to_string) {

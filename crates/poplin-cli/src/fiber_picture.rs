@@ -20,9 +20,8 @@ const TILE_SIZE: u32 = 760;
 /// Colour of the cloth under the fibers.
 const CLOTH: [u8; 3] = [224, 222, 218];
 
-/// Draws the fibers of all garments, of each its first copy where it starts, a column for each
-/// phase that any of them has: in the upper row as seen from the front, in the lower one from the
-/// back.
+/// Draws the fibers of the first copy of every cloth at its start, one column per phase: upper row
+/// from the front, lower row from the back.
 pub(crate) fn write_fiber_picture(path: &Path, job_cloths: &[JobCloth]) -> Result<(), IoError> {
     let has = |kind: &PhaseKind| {
         job_cloths
@@ -98,8 +97,7 @@ fn world_positions(job_cloth: &JobCloth) -> Vec<[f32; 3]> {
     job_cloth.cloth.particles.iter().map(|particle| pose.apply(particle.position)).collect()
 }
 
-/// Moves the cloths so that the vertical through the middle of their box is the axis about which
-/// they are rotated.
+/// Centers the cloths on the vertical axis about which they are rotated.
 fn center(positions: &mut [Vec<[f32; 3]>]) {
     for axis in [0, 2] {
         let values = || positions.iter().flatten().map(|position| position[axis]);

@@ -1,6 +1,6 @@
 //! The command line of poplin as a library, for the command `poplin` and for the Python package:
-//! `run` simulates, `batch` simulates many variants, `view` shows, `cook` reports on a mesh,
-//! `scenes` shows what a scene may say, `check` what is wrong with one, `info` reports on the
+//! `run` simulates a scene, `batch` many variants of one, `view` shows a scene, `cook` reports on a
+//! mesh, `scenes` lists scenes and keys, `check` finds errors in a scene, `info` reports on the
 //! machine, `conform` and `bench` on the engine.
 
 mod args;
@@ -39,8 +39,8 @@ pub use cook_cloth::{CookedCloth, cook_cloth};
 pub use failure::Failure;
 use failure::OrFail;
 
-/// Does what a command line says, its first word the name of the program. Returns the code to exit
-/// with: 0, 1 for a failure, 2 for bad input, 130 if it was interrupted.
+/// Runs a command line, whose first word is the name of the program. Returns the exit code: 0, 1
+/// for a failure, 2 for bad input, 130 if interrupted.
 pub fn command(words: impl IntoIterator<Item = OsString>) -> u8 {
     let cli = match Cli::try_parse_from(words) {
         Ok(cli) => cli,
@@ -68,8 +68,7 @@ pub fn command(words: impl IntoIterator<Item = OsString>) -> u8 {
     failure::exit_code(ended.and_then(output::check))
 }
 
-/// Where to simulate, by the words of the options `--backend` (`auto`, `gpu`, `cpu`) and
-/// `--adapter`.
+/// Parses the values of the options `--backend` (`auto`, `gpu`, `cpu`) and `--adapter`.
 ///
 /// # Errors
 /// [`Failure::BadInput`] if there is no such backend, or an adapter is named for the CPU.

@@ -1,5 +1,4 @@
-//! Whether the machine's memory holds what is asked for: an error before the allocation that would
-//! end the process.
+//! Check of the available memory, so that a job that is too large fails before it allocates.
 
 use anyhow::anyhow;
 use sysinfo::{MemoryRefreshKind, RefreshKind, System};
@@ -7,12 +6,11 @@ use sysinfo::{MemoryRefreshKind, RefreshKind, System};
 use crate::failure::Failure;
 use crate::output::grouped;
 
-/// What cooking takes for each particle of a mesh, about, measured on a sheet of 1,000 x 1,000
-/// (540) \[bytes\].
+/// Estimated memory of cooking per particle \[bytes\]; 540 measured on a sheet of 1,000 x 1,000.
 const COOKED_BYTES: u64 = 600;
 
-/// What each particle of each copy takes while it is simulated, about, measured on 2,000 sheets of
-/// 32 x 32 (100) \[bytes\].
+/// Estimated memory of simulation per particle and copy \[bytes\]; 100 measured on 2,000 sheets of
+/// 32 x 32.
 const COPY_BYTES: u64 = 110;
 
 /// Rejects a cloth whose particles and copies need more memory than is available.

@@ -11,8 +11,7 @@ use crate::failure::{Exit, Failure};
 /// First write error.
 static FAULT: OnceLock<std::io::Error> = OnceLock::new();
 
-/// Writes a line. A reader that has gone (`poplin info | head -1`) is no error: the command goes on
-/// without it.
+/// Writes a line. A closed pipe (`poplin info | head -1`) is not an error: the command continues.
 pub(crate) fn line(text: fmt::Arguments<'_>) {
     let mut stdout = std::io::stdout().lock();
     let written = stdout.write_fmt(text).and_then(|()| stdout.write_all(b"\n"));

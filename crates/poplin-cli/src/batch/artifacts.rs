@@ -221,6 +221,7 @@ impl ClothFrame<'_> {
             let (current, previous) = (state.current(id), state.previous(id));
             let awake = frame.saturating_sub(job.slept_frames(state, id));
             // Mean iterations per frame that the cloth did not sleep through.
+            // Mean iterations per frame that the cloth did not sleep through.
             let iterations = state.iteration_total(id) as f32 / awake.max(1) as f32;
             let rate = if awake == 0 { 0.0 } else { job.frame_rate * iterations };
             let difference = |(now, before): (&Particle, &Particle)| {
