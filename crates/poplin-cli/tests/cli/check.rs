@@ -1,8 +1,8 @@
-//! `poplin check`: every error and every doubt with its line, for people and for editors.
+//! `poplin check`: all errors and warnings with their lines, as text and as JSON.
 
 use crate::bench::{Bench, SHEET};
 
-/// Two cloths and a collider, each with something wrong in what lies behind the file.
+/// Two cloths and a collider, each with an error outside the scene file.
 const BEHIND: &str = "\
 [[cloth]]
 name = \"a\"
@@ -15,13 +15,13 @@ mesh = \"broken.obj\"
 mesh = \"open.obj\"
 ";
 
-/// The lines of --json.
+/// Returns the lines of --json.
 fn rows(stdout: &str) -> Vec<serde_json::Value> {
     stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
 #[test]
-fn a_sound_scene_is_in_order() {
+fn a_valid_scene_has_no_findings() {
     let bench = Bench::new("check-sound");
     bench.write("scene.toml", SHEET);
     let ended = bench.poplin(&["check", "scene.toml", "flag", "drape"]);
@@ -46,7 +46,7 @@ fn errors_are_shown_under_their_lines() {
 }
 
 #[test]
-fn json_has_a_line_for_each() {
+fn json_has_a_line_per_finding() {
     let bench = Bench::new("check-json");
     bench.write("scene.toml", &format!("{SHEET}densty = 3\nwind = {{ velocity = [1, 0, 0] }}\n"));
     let ended = bench.poplin(&["check", "scene.toml", "--json"]);
@@ -59,7 +59,7 @@ fn json_has_a_line_for_each() {
 }
 
 #[test]
-fn doubts_are_warnings_at_their_key() {
+fn warnings_point_at_their_key() {
     let bench = Bench::new("check-warnings");
     let wind = "wind = { velocity = [1, 0, 0] }\nmax_speed = 0\n";
     bench.write(
@@ -88,7 +88,7 @@ fn doubts_are_warnings_at_their_key() {
 }
 
 #[test]
-fn what_lies_behind_the_file_is_checked_too() {
+fn files_named_by_the_scene_are_checked() {
     let bench = Bench::new("check-behind");
     bench.write("broken.obj", "v 0 0 x\n");
     bench.write("open.obj", "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n");
@@ -111,7 +111,7 @@ fn what_lies_behind_the_file_is_checked_too() {
 }
 
 #[test]
-fn cloths_that_are_sound_are_built_beside_faulty_ones() {
+fn valid_cloths_are_built_beside_faulty_ones() {
     let bench = Bench::new("check-beside");
     bench.write("scene.toml", &format!("{SHEET}density = -1\n[[cloth]]\ngrid = {{ columns = 3, rows = 3, width = 1, height = 1 }}\npins = \"indices:9\"\n"));
     let ended = bench.poplin(&["check", "scene.toml"]);
@@ -138,7 +138,7 @@ fn sweeps_are_checked_with_their_scene_and_jobs() {
 }
 
 #[test]
-fn files_that_are_no_scenes_are_errors() {
+fn files_other_than_scenes_are_errors() {
     let bench = Bench::new("check-no-file");
     std::fs::write(bench.path("bytes.toml"), b"title = '\xff'\n").unwrap();
     let ended = bench.poplin(&["check", "no.toml", "bytes.toml", "nosuch"]);
@@ -161,7 +161,7 @@ fn a_sweep_of_itself_ends_in_errors() {
 }
 
 #[test]
-fn what_a_run_refuses_of_a_cooked_cloth_is_found() {
+fn errors_of_cooking_are_found() {
     let bench = Bench::new("check-cooked");
     let phases = "[cloth.solver.pbd]\nphases.single = [[77, {}]]\n";
     bench.write("scene.toml", &format!("{SHEET}{phases}"));
@@ -175,7 +175,7 @@ fn what_a_run_refuses_of_a_cooked_cloth_is_found() {
 }
 
 #[test]
-fn a_cache_that_is_broken_is_found_at_its_key() {
+fn a_broken_cache_is_found_at_its_key() {
     let bench = Bench::new("check-cache");
     let tetrahedron = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n";
     bench.write("body.obj", tetrahedron);
@@ -193,7 +193,7 @@ fn a_cache_that_is_broken_is_found_at_its_key() {
 }
 
 #[test]
-fn jobs_that_are_not_looked_at_are_said_and_faulty_ones_counted() {
+fn counts_unchecked_and_faulty_jobs() {
     let bench = Bench::new("check-many");
     bench.write("scene.toml", SHEET);
     let sweep = "scene = \"scene.toml\"\n[[vary]]\nkey = \"cloth[0].density\"\nlinear = { from = 1, to = LAST, count = 1200 }\n";
