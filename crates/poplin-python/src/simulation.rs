@@ -1,12 +1,12 @@
-//! Cloths in simulation.
+//! Simulation of cloths.
 
-use std::collections::{HashMap, HashSet};
+mod pinned;
+
+use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
-use poplin::model::{
-    Collider, ColliderId, ColliderSet, Frame, ModelError, Particle, Pose, Sphere, TriangleMesh,
-};
-use poplin::{ClothId, HoldId, ParticleMotion, Ray, Snapshot};
+use poplin::model::{Collider, Frame, Particle, Pose, TriangleMesh};
+use poplin::{ClothId, ParticleMotion, Ray, Snapshot};
 use poplin_cli::simulation_options;
 use poplin_io::scene::{SceneCollider, close_surface};
 use pyo3::exceptions::PyValueError;
@@ -21,21 +21,16 @@ use crate::process;
 use crate::settings::{SettingChanges, changed_contact_solver};
 use crate::signals::Signals;
 use crate::state::StateRead;
+use pinned::{PinnedSimulation, row};
 
-/// Cloths on one backend. Handles are numbers; arrays of rows come and go as bytes.
+/// Simulation on one backend. Handles are integers; arrays of rows are passed as bytes.
 ///
-/// The interpreter's lock is never held while the simulation's is waited for: whoever has this one may want that one.
+/// The interpreter's lock is never held while waiting for the lock of the simulation, to avoid a
+/// deadlock.
 #[pyclass(frozen, module = "poplin._poplin")]
 pub(crate) struct Simulation(Mutex<PinnedSimulation>);
 
-/// A simulation and what its user has set that it does not keep.
-struct PinnedSimulation {
-    simulation: poplin::Simulation,
-    /// The particles of each cloth that follow targets.
-    pins: HashMap<ClothId, (Vec<u32>, HoldId)>,
-}
-
-/// Translation and rotation.
+/// Translation and rotation quaternion x y z w.
 type PoseRow = [f32; 7];
 
 fn pose_of([x, y, z, rotation @ ..]: PoseRow) -> Pose {
@@ -46,13 +41,8 @@ fn ids_of(bytes: &[u8]) -> Vec<ClothId> {
     rows(bytes).into_iter().map(ClothId::from_bits).collect()
 }
 
-/// The only row for all, or each its own.
-fn row<T: Copy>(rows: &[T], index: usize) -> T {
-    if rows.len() == 1 { rows[0] } else { rows[index] }
-}
-
 impl Simulation {
-    /// Does something without the interpreter's lock.
+    /// Locks the simulation and runs an action without the interpreter's lock.
     fn with<T: Send>(
         &self,
         py: Python<'_>,
@@ -60,90 +50,6 @@ impl Simulation {
     ) -> PyResult<T> {
         process::enter()?;
         py.detach(|| action(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner)))
-    }
-}
-
-impl PinnedSimulation {
-    /// The live cloth of a handle.
-    fn live(&mut self, id: ClothId) -> PyResult<&mut poplin::LiveCloth> {
-        self.simulation.cloth_mut(id).or_raise()
-    }
-
-    /// Checks that there are these cloths, each once, before anything is done to any of them.
-    fn check(&self, ids: &[ClothId]) -> PyResult<()> {
-        let mut known = HashSet::with_capacity(ids.len());
-        for &id in ids {
-            self.simulation.cloth(id).or_raise()?;
-            if !known.insert(id) {
-                return Err(PyValueError::new_err(format!(
-                    "cloth {} is named twice",
-                    id.to_bits()
-                )));
-            }
-        }
-        Ok(())
-    }
-
-    /// The colliders of a cloth, or those that all share.
-    fn colliders(&mut self, cloth: Option<u64>) -> PyResult<&mut ColliderSet> {
-        match cloth {
-            None => Ok(self.simulation.colliders_mut()),
-            Some(bits) => Ok(self.live(ClothId::from_bits(bits))?.colliders_mut()),
-        }
-    }
-
-    /// Checks that there are these colliders of these cloths, or shared ones, each once, before anything is done to any of them.
-    fn check_colliders(&self, colliders: &[u64], cloths: Option<&[u64]>) -> PyResult<()> {
-        let mut known = HashSet::with_capacity(colliders.len());
-        for (index, &collider) in colliders.iter().enumerate() {
-            let cloth = cloths.map(|cloths| ClothId::from_bits(row(cloths, index)));
-            let set = match cloth {
-                None => self.simulation.colliders(),
-                Some(cloth) => self.simulation.cloth(cloth).or_raise()?.colliders(),
-            };
-            set.get(ColliderId::from_bits(collider)).or_raise()?;
-            if !known.insert((cloth, collider)) {
-                return Err(PyValueError::new_err(format!("collider {collider} is named twice")));
-            }
-        }
-        Ok(())
-    }
-
-    /// Does something to the colliders of each cloth with the number of that cloth's collider, or to shared ones. All are there, or
-    /// nothing is done.
-    fn each_collider(
-        &mut self,
-        colliders: &[u64],
-        cloths: Option<&[u64]>,
-        mut action: impl FnMut(&mut ColliderSet, usize, ColliderId) -> Result<(), ModelError>,
-    ) -> PyResult<()> {
-        self.check_colliders(colliders, cloths)?;
-        for (index, &collider) in colliders.iter().enumerate() {
-            let set = self.colliders(cloths.map(|cloths| row(cloths, index)))?;
-            action(set, index, ColliderId::from_bits(collider)).or_raise()?;
-        }
-        Ok(())
-    }
-
-    /// Has particles of a cloth follow targets.
-    fn pin(&mut self, id: ClothId, particles: &[u32], targets: &[[f32; 3]]) -> PyResult<()> {
-        let spheres: Vec<_> =
-            targets.iter().map(|&center| Sphere { center, radius: 0.0 }).collect();
-        let known = self.pins.remove(&id);
-        let live = self.live(id)?;
-        if let Some((of, hold)) = known {
-            if of == particles && live.move_hold(hold, &spheres).is_ok() {
-                self.pins.insert(id, (of, hold));
-                return Ok(());
-            }
-            live.release(hold);
-        }
-        if particles.is_empty() {
-            return Ok(());
-        }
-        let hold = live.hold(particles, &spheres).or_raise()?;
-        self.pins.insert(id, (particles.to_vec(), hold));
-        Ok(())
     }
 }
 
@@ -157,7 +63,7 @@ impl Simulation {
         Ok(Self(Mutex::new(PinnedSimulation { simulation, pins: HashMap::new() })))
     }
 
-    /// Name, adapter and reason.
+    /// Returns name, adapter and reason.
     fn backend(&self, py: Python<'_>) -> PyResult<(String, String, String)> {
         self.with(py, |inner| {
             let choice = inner.simulation.backend();
@@ -170,7 +76,7 @@ impl Simulation {
         self.with(py, |inner| Ok(inner.simulation.memory_bytes()))
     }
 
-    /// The cloths in the order of adding.
+    /// Returns the handles of cloths in the order of adding.
     fn ids<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         let bits = |id: &ClothId| id.to_bits();
         let ids: Vec<_> =
@@ -178,7 +84,7 @@ impl Simulation {
         Ok(bytes(py, &ids))
     }
 
-    /// Adds a copy for each pose; all or none.
+    /// Adds a copy for each pose; adds none after an error.
     fn add<'py>(
         &self,
         py: Python<'py>,
@@ -226,18 +132,18 @@ impl Simulation {
         self.with(py, |inner| {
             inner.check(&ids)?;
             ids.iter().try_for_each(|id| {
-                // A reset lets go of all particles.
+                // A reset releases all holds.
                 inner.pins.remove(id);
                 inner.simulation.reset(*id).or_raise()
             })
         })
     }
 
-    /// Simulates frames; between two of them come other threads and handlers of signals.
+    /// Simulates frames. Unlocks the simulation between frames, and checks signals.
     fn step(&self, py: Python<'_>, frames: u32, frame_rate: f32) -> PyResult<()> {
         process::enter()?;
         let signals = Signals::new();
-        // As the command has it.
+        // The same rounding as in the command line.
         let frame = Frame { dt: frame_rate.recip() };
         frame.validate().or_raise()?;
         py.detach(|| -> PyResult<()> {
@@ -254,7 +160,7 @@ impl Simulation {
         signals.check()
     }
 
-    /// Reads all cloths, or some.
+    /// Reads all cloths, or the given ones.
     fn read(&self, py: Python<'_>, ids: Option<&[u8]>) -> PyResult<StateRead> {
         let ids = ids.map(ids_of);
         self.with(py, |inner| {
@@ -274,14 +180,14 @@ impl Simulation {
         })
     }
 
-    /// Settings of a cloth.
+    /// Returns the settings of a cloth.
     fn settings<'py>(&self, py: Python<'py>, id: u64) -> PyResult<Bound<'py, PyAny>> {
         let config =
             self.with(py, |inner| Ok(inner.live(ClothId::from_bits(id))?.cloth().config.clone()))?;
         crate::settings::to_dict(py, &config)
     }
 
-    /// Sets some settings of cloths; of all or none.
+    /// Changes settings of cloths; changes none after an error.
     fn set_settings(&self, py: Python<'_>, ids: &[u8], keys: &str) -> PyResult<()> {
         let (ids, changes) = (ids_of(ids), SettingChanges::new(keys)?);
         self.with(py, |inner| {
@@ -300,13 +206,13 @@ impl Simulation {
         })
     }
 
-    /// How cloths collide with themselves and one another.
+    /// Returns the settings of cloth contact.
     fn cloth_contact_solver<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let settings = self.with(py, |inner| Ok(inner.simulation.cloth_contact_solver()))?;
         to_python(py, &to_value(&settings)?)
     }
 
-    /// Sets some of that.
+    /// Changes settings of cloth contact.
     fn set_cloth_contact_solver(&self, py: Python<'_>, keys: &str) -> PyResult<()> {
         self.with(py, |inner| {
             let settings = inner.simulation.cloth_contact_solver();
@@ -315,7 +221,7 @@ impl Simulation {
         })
     }
 
-    /// Sets the wind of cloths, one row for all or one each.
+    /// Sets the wind of cloths, one row for all or one per cloth.
     fn set_wind(&self, py: Python<'_>, ids: &[u8], velocities: &[u8]) -> PyResult<()> {
         let (ids, velocities) = (ids_of(ids), rows::<[f32; 3]>(velocities));
         self.with(py, |inner| {
@@ -349,7 +255,7 @@ impl Simulation {
         })
     }
 
-    /// Poses of local spaces after the last frame.
+    /// Returns the poses of local spaces after the last frame.
     fn poses<'py>(&self, py: Python<'py>, ids: &[u8]) -> PyResult<Bound<'py, PyBytes>> {
         let ids = ids_of(ids);
         let poses = self.with(py, |inner| {
@@ -363,7 +269,8 @@ impl Simulation {
         Ok(bytes(py, &poses))
     }
 
-    /// Has some particles of each cloth follow targets in its local space: rows for all cloths, one after another.
+    /// Makes particles of each cloth follow targets in its local space. `targets` has rows for all
+    /// cloths, one after another.
     fn set_pins(
         &self,
         py: Python<'_>,
@@ -381,7 +288,7 @@ impl Simulation {
                 if let Some(particle) = particles.iter().find(|&&it| it as usize >= count) {
                     let id = id.to_bits();
                     return Err(PyValueError::new_err(format!(
-                        "there is no particle {particle} to pin: cloth {id} has {count}"
+                        "no particle {particle} to pin: cloth {id} has {count}"
                     )));
                 }
             }
@@ -393,7 +300,7 @@ impl Simulation {
         })
     }
 
-    /// Lets the pins of cloths go.
+    /// Releases the held particles of cloths.
     fn release_pins(&self, py: Python<'_>, ids: &[u8]) -> PyResult<()> {
         let ids = ids_of(ids);
         self.with(py, |inner| {
@@ -430,7 +337,8 @@ impl Simulation {
         })
     }
 
-    /// Adds a collider to all cloths' set, or one to the set of each cloth; all or none.
+    /// Adds a collider to the shared set, or one to the set of each cloth; adds none after an
+    /// error.
     fn add_collider<'py>(
         &self,
         py: Python<'py>,
@@ -452,8 +360,8 @@ impl Simulation {
                 let closed = || {
                     close_surface(&mesh).map(|(mesh, _)| mesh).map_err(|surface| {
                         PyValueError::new_err(format!(
-                            "the mesh of the collider is not closed: {surface}; close it, make a solid of it, or take it as it \
-                             is, everything behind a triangle as inside (open=True)"
+                            "the mesh of the collider is not closed: {surface}; close it, make it a solid, or pass open=True, which \
+                             treats everything behind a triangle as inside"
                         ))
                     })
                 };
@@ -514,7 +422,7 @@ impl Simulation {
         })
     }
 
-    /// What a ray hits first.
+    /// Returns the first hit of a ray.
     fn pick<'py>(
         &self,
         py: Python<'py>,
@@ -537,7 +445,7 @@ impl Simulation {
         Ok(Some(dict))
     }
 
-    /// Everything that the next frames depend on.
+    /// Returns the full simulation state.
     fn save<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         let saved = self.with(py, |inner| {
             let snapshot = inner.simulation.save().or_raise()?;
@@ -546,7 +454,7 @@ impl Simulation {
         Ok(PyBytes::new(py, &saved))
     }
 
-    /// Goes back to a snapshot; the cloths have new handles.
+    /// Restores a snapshot. Returns the new handles of the cloths.
     fn restore<'py>(&self, py: Python<'py>, saved: &[u8]) -> PyResult<Bound<'py, PyBytes>> {
         let ids = self.with(py, |inner| {
             let snapshot = Snapshot::from_bytes(saved).map_err(poplin::Error::from).or_raise()?;
