@@ -105,8 +105,8 @@ pub(crate) fn lift(
 
 /// Returns a line for the summary for each repaired collider.
 pub(crate) fn repairs(colliders: &[Arc<BuiltCollider>]) -> impl Iterator<Item = String> {
-    let mended = colliders.iter().filter(|collider| collider.repairs.is_any());
-    mended.map(|it| format!("mended collider `{}`: {}", it.name, it.repairs))
+    let repaired = colliders.iter().filter(|collider| collider.repairs.is_any());
+    repaired.map(|it| format!("repair collider `{}`: {}", it.name, it.repairs))
 }
 
 /// Returns a line for the summary about the origin of a mesh far from the world's origin.

@@ -94,7 +94,7 @@ impl Artifacts {
     }
 
     /// Tests whether any file needs a frame before the last.
-    pub(super) fn wants(&self, frame: u32) -> bool {
+    pub(super) fn needs(&self, frame: u32) -> bool {
         self.is_in_arrays(frame)
             || self.is_in_formats(frame)
             || self.pictures.iter().any(|it| it.is_planned(frame))

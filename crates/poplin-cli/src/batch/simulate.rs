@@ -174,7 +174,7 @@ impl<'a> Runner<'a> {
                 return Ok(None);
             }
             let is_last = frame == job.frames;
-            let is_wanted = running.iter().any(|job| job.wants(frame));
+            let is_wanted = running.iter().any(|job| job.needs(frame));
             if is_last || is_wanted {
                 let reading = Reading::of(&mut job_simulation, job)?;
                 running
@@ -222,8 +222,8 @@ impl<'a> Runner<'a> {
 }
 
 impl Running<'_> {
-    fn wants(&self, frame: u32) -> bool {
-        self.artifacts.as_ref().is_some_and(|artifacts| artifacts.wants(frame))
+    fn needs(&self, frame: u32) -> bool {
+        self.artifacts.as_ref().is_some_and(|artifacts| artifacts.needs(frame))
     }
 
     /// Records a frame.

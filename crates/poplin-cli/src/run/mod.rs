@@ -107,7 +107,7 @@ fn simulate(
         recording.count(begin.elapsed());
         log::debug!("frame {frame}: {:.2} ms", begin.elapsed().as_secs_f64() * 1e3);
         is_interrupted = interrupt.is_asked() && frame < job.frames;
-        if frame == job.frames || is_interrupted || recording.wants(frame) {
+        if frame == job.frames || is_interrupted || recording.needs(frame) {
             recording.record(frame, running)?;
         }
         progress.inc(1);

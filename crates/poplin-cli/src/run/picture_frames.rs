@@ -139,7 +139,7 @@ impl PictureFrames {
     }
 
     /// Tests whether to keep the frame.
-    pub(super) fn wants(&self, frame: u32) -> bool {
+    pub(super) fn needs(&self, frame: u32) -> bool {
         self.planned.contains(&frame)
             || self.kind == PictureKind::Sheet && frame.is_multiple_of(self.stride)
     }
@@ -266,7 +266,7 @@ mod tests {
         let mut picture_frames =
             PictureFrames::new(&[], (planned, 60.0), &picture, None, folder).unwrap();
         for frame in 0..=done {
-            if frame == done || picture_frames.wants(frame) {
+            if frame == done || picture_frames.needs(frame) {
                 picture_frames.keep(frame, &[], &[], &ColliderPoses::start()).unwrap();
             }
             assert!(picture_frames.kept.len() <= SPARE_COUNT + TILE_COUNT as usize);

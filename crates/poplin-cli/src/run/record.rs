@@ -132,8 +132,8 @@ impl Recorder {
     }
 
     /// Tests whether a frame has to be read back.
-    pub(super) fn wants(&self, frame: u32) -> bool {
-        self.has_frames || self.picture_frames.wants(frame)
+    pub(super) fn needs(&self, frame: u32) -> bool {
+        self.has_frames || self.picture_frames.needs(frame)
     }
 
     /// Reads back the current frame and records it.
@@ -157,7 +157,7 @@ impl Recorder {
             findings.contact = running.contact_reports(&self.job, &state, ids);
         }
         self.files.iter_mut().try_for_each(|files| files.push(&self.vertices))?;
-        if frame == 0 || !self.has_frames || self.picture_frames.wants(frame) {
+        if frame == 0 || !self.has_frames || self.picture_frames.needs(frame) {
             self.picture_frames
                 .keep(frame, &self.job.cloths, &self.vertices, &self.collider_poses)
                 .or_failed()?;

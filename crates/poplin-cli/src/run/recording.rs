@@ -57,8 +57,8 @@ impl Recording {
     }
 
     /// Tests whether a frame has to be recorded.
-    pub(super) fn wants(&self, frame: u32) -> bool {
-        self.recorder.wants(frame)
+    pub(super) fn needs(&self, frame: u32) -> bool {
+        self.recorder.needs(frame)
     }
 
     /// Reads back the current frame and records it.

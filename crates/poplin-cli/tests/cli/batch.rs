@@ -5,7 +5,6 @@ mod resume;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Stdio;
-use std::time::Duration;
 
 use super::bench::{Bench, Ended, crossed_sheets};
 

@@ -143,7 +143,7 @@ fn cube(faces: &[&str]) -> String {
 
 #[test]
 fn inward_meshes_are_repaired_and_open_ones_rejected() {
-    let bench = Bench::new("mended");
+    let bench = Bench::new("repair");
     bench.write("square.obj", "v 1 1 0\nv 2 1 0\nv 2 2 0\nv 1 2 0\nf 1 2 3 4\n");
     let scene = format!("{SHEET}[[collider]]\nname = \"die\"\nmesh = \"die.obj\"\n");
     bench.write("scene.toml", &scene);
@@ -162,7 +162,7 @@ fn inward_meshes_are_repaired_and_open_ones_rejected() {
             assert!(ended.succeeds().stdout.contains(&said), "{}", ended.stdout);
         }
     }
-    assert!(!run(&CUBE, &mesh).succeeds().stdout.contains("mended"));
+    assert!(!run(&CUBE, &mesh).succeeds().stdout.contains("repair"));
     let open = "die.obj is not closed: it has 1 large hole with 4 edges, the largest near (-0.200, 0.000, 0.000) m";
     run(&CUBE[1..], &mesh).says(2, &[open, "collider `die`", "--open-collider"]);
     run(&CUBE[1..], &["scene.toml"]).says(2, &[open]);
@@ -271,7 +271,7 @@ fn the_figure_of_the_guide_walks_in_its_skirt() {
     let output = &ended.succeeds().stdout;
     assert!(output.contains("0 of 3,072 free particles inside colliders"), "{output}");
     assert!(
-        !ended.stderr.contains("warning") && !output.contains("mended"),
+        !ended.stderr.contains("warning") && !output.contains("repair"),
         "{output}{}",
         ended.stderr
     );
