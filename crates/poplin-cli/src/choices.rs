@@ -84,10 +84,12 @@ pub(crate) fn lift(
     let field = DepthField::new(std::slice::from_ref(&collider.shape));
     let depth = field.measure(Pose::default(), &particles);
     let ([low, high], [from, to]) = (bounds_of(collider), bounds(&mesh.positions));
+    // Depths below this limit are left to contact.
     let deep = (DEEP[0] * mean_edge).min(DEEP[1] * (high - low).min_element());
     if depth.deepest_m <= deep.into() {
         return None;
     }
+    // Centers the mesh over the collider, with its lowest point a gap above the highest.
     let mut by = 0.5 * ((low + high) - (from + to));
     by.y = high.y - from.y + ROOM * mean_edge;
     mesh.positions.iter_mut().for_each(|p| *p = (Vec3::from(*p) + by).to_array());

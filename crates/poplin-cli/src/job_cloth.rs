@@ -245,6 +245,7 @@ impl JobCloth {
         };
         let own: Vec<_> = self.mesh.triangulated();
         let own: Vec<_> = own.into_iter().filter(|triangle| triangle.iter().all(is_free)).collect();
+        // Vertices of copy k begin at k * step.
         let step = self.mesh.positions.len() as u32;
         (0..self.offsets.len() as u32).flat_map(move |copy| {
             own.clone().into_iter().map(move |it| it.map(|k| k + copy * step))
@@ -395,6 +396,7 @@ pub(crate) fn mean_rest_length(fabric: &Fabric) -> f32 {
 fn plane_of(particles: &[Particle]) -> Option<Vec3> {
     let positions = || particles.iter().map(|particle| Vec3::from(particle.position));
     let origin = positions().next()?;
+    // Farthest point from the first, then farthest from that line: robust edges of the plane.
     let farthest_from = |distance: &dyn Fn(Vec3) -> f32| {
         positions().max_by(|a, b| distance(*a).total_cmp(&distance(*b)))
     };
@@ -402,6 +404,7 @@ fn plane_of(particles: &[Particle]) -> Option<Vec3> {
     let along = first.try_normalize()?;
     let second = farthest_from(&|p| (p - origin).cross(along).length())? - origin;
     let normal = along.cross(second).try_normalize()?;
+    // Tolerance relative to size and distance from the origin, which set the rounding errors.
     let size = first.length().max(origin.abs().max_element());
     positions().all(|p| (p - origin).dot(normal).abs() <= 1e-5 * size).then_some(normal)
 }

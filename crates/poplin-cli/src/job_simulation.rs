@@ -86,6 +86,7 @@ impl JobSimulation {
             self.later = Some(simulation);
             return Ok(());
         }
+        // The snapshot restores cloths in the same order, but with new ids.
         let old = self.simulation.ids().to_vec();
         let new = simulation.restore(&self.simulation.save()?)?;
         let new: HashMap<ClothId, ClothId> = old.into_iter().zip(new).collect();

@@ -90,6 +90,7 @@ impl DrawnScene {
             .into_iter()
             .map(DVec3::from)
             .filter(|point| point.cmpge(reach[0]).all() && point.cmple(reach[1]).all());
+        // The first camera frames cloths and nearby collider points.
         let mut framed = near.fold(bounds, |[low, high], p| [low.min(p), high.max(p)]);
         let floor = studio::floors(&shapes).filter(|floor| *floor > reach[0].y).reduce(f64::max);
         if let Some(floor) = floor {

@@ -92,6 +92,7 @@ impl Lines {
         for (index, cloth) in cloths.enumerate() {
             count = index + 1;
             let size = size_of_val(cloth.particles) as u64;
+            // A buffer of equal size is reused; others are recreated.
             let is_known =
                 self.cloths.get(index).is_some_and(|lines| lines.particles.size() == size.max(16));
             if !is_known {

@@ -108,6 +108,7 @@ fn texture(device: &wgpu::Device, [width, height]: [u32; 2]) -> wgpu::Texture {
 /// Reads a texture as an image.
 pub(crate) fn read(gpu: &Gpu, texture: &wgpu::Texture) -> Result<Image, ViewError> {
     let [width, height] = [texture.width(), texture.height()];
+    // Texture copies need padded rows.
     let row = (width * 4).next_multiple_of(wgpu::COPY_BYTES_PER_ROW_ALIGNMENT);
     let buffer = gpu.device.create_buffer(&wgpu::BufferDescriptor {
         label: Some("poplin.view.read"),

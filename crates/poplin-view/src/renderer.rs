@@ -289,6 +289,7 @@ impl Renderer {
             draw_body(pass, body, instance);
         }
         let eye = picture.orbit.eye().as_vec3();
+        // p -> eye A + p (1 - A): scales the scene towards the eye.
         let ahead =
             Mat4::from_translation(eye * AHEAD) * Mat4::from_scale(Vec3::splat(1.0 - AHEAD));
         let [_, _, width, height] = picture.area.map(f64::from);
@@ -374,6 +375,7 @@ fn ground_mesh() -> Result<(Vec<RenderVertex>, Vec<[u32; 3]>), ModelError> {
     let mut positions = Vec::new();
     let mut triangles = Vec::new();
     for ring in 0..=GROUND_RINGS {
+        // Exponent above 1: rings are denser near the center.
         let radius = (ring as f32 / GROUND_RINGS as f32).powf(1.3);
         for sector in 0..GROUND_SECTORS {
             let angle = std::f32::consts::TAU * sector as f32 / GROUND_SECTORS as f32;

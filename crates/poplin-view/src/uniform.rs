@@ -91,6 +91,7 @@ impl Surroundings {
 
     /// Returns the light from a direction, with a depth map `texels` wide.
     fn light(&self, direction: DVec3, texels: u32) -> LightUniform {
+        // Orthographic map around the bounding sphere, with 2 % margin.
         let (across, _) = direction.any_orthonormal_pair();
         let (center, reach) = (self.center.as_vec3(), self.radius as f32 * 1.02);
         let look = look_to_mat4(center, -direction.as_vec3(), across.as_vec3());

@@ -155,6 +155,7 @@ impl Viewer {
         for (id, deltas) in &textures.set {
             deltas.iter().for_each(|delta| self.painter.update_texture(device, queue, *id, delta));
         }
+        // Textures are freed only after the paint pass below, which may still use them.
         let freed = std::mem::take(&mut textures.free);
         textures.clear();
         let seen = self.drawn_scene.update(device, queue, self.show.as_mut());
@@ -200,6 +201,7 @@ impl Viewer {
     fn advance(&mut self, now: f64) -> Result<Option<String>, ViewError> {
         let period = 1.0 / f64::from(self.show.frame_rate());
         let due = *self.due.get_or_insert(now);
+        // A quarter period of tolerance absorbs the jitter of the display refresh.
         let is_due = self.panel.is_playing && now >= due - 0.25 * period;
         if !is_due && !std::mem::take(&mut self.panel.is_stepping) {
             return Ok(None);

@@ -195,6 +195,7 @@ impl Player {
             self.poses = [self.poses[1], pose];
         }
         self.meshes.encode(&mut encoder, self.engine.particle_buffer(), alpha)?;
+        // Only one read is in flight at a time.
         let is_copied = !self.is_reading;
         if is_copied {
             self.readback.encode(&mut self.engine, &[self.cloth], &mut encoder)?;
@@ -208,6 +209,7 @@ impl Player {
         };
         self.renderer.draw(&mut encoder, target, &picture)?;
         self.queue.submit([encoder.finish()]);
+        // Counts unfinished pictures, so that `advance` skips pictures on a slow device.
         self.pending.fetch_add(1, Ordering::Relaxed);
         let pending = self.pending.clone();
         self.queue.on_submitted_work_done(move || {

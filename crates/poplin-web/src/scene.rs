@@ -142,6 +142,7 @@ impl Scene {
         scene.color = 2;
         // Half a rotation back and forth, with a pause at each end.
         scene.motion = |time| {
+            // yaw = 1.6 (1 - c (3 - c^2) / 2), c = cos(2 pi t / 4): velocity 0 at both ends.
             let swing = (TAU * time / 4.0).cos();
             let yaw = 1.6 * (1.0 - swing * (1.5 - 0.5 * swing * swing));
             let (sin, cos) = (0.5 * yaw).sin_cos();

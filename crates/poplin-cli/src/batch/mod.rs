@@ -263,6 +263,7 @@ fn run_all(
         let (mut prepared, mut rows, mut particles) = (Vec::new(), Vec::new(), 0);
         let mut count = 0;
         while count < rest.len() && particles < limit.particles && count < limit.jobs {
+            // As many jobs as fit the rest of the limit if they are as large as the largest.
             let room = ((limit.particles - particles) / largest).clamp(1, limit.jobs - count);
             let next = &rest[count..(count + room).min(rest.len())];
             let made: Vec<_> =

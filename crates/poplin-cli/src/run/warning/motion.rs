@@ -35,6 +35,7 @@ impl Warning {
             // Of rotating pins the one farthest from the pivot is the fastest.
             let pins = moving.particles.iter();
             let pins = pins.map(|&particle| job_cloth.cloth.particles[particle as usize].position);
+            // Squared distance from the pivot.
             let arm = |pin: &[f32; 3]| -> f32 {
                 (0..3).map(|k| (pin[k] - moving.path.pivot[k]).powi(2)).sum()
             };

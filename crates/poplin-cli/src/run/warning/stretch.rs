@@ -44,6 +44,7 @@ impl Overstretch {
         [frame, copy]: [usize; 2],
         position: impl Fn(u32) -> [f32; 3],
     ) {
+        // `edges_at_end` holds the sum over the copies of this frame so far.
         let count = long.count + all.map_or(0, |all| all.edges_at_end);
         let worst = all.filter(|all| all.longest_strain >= long.longest).unwrap_or_else(|| Self {
             first_frame: frame,
