@@ -30,8 +30,8 @@ pub(crate) struct Source {
 
 impl Cloth {
     /// Creates a cloth from a cooked cloth and its render mesh: the cooked mesh or a finer one that
-    /// is skinned to it. The entity gives the pose. A mesh with texture coordinates gets tangents
-    /// for normal maps.
+    /// is skinned to it. Its pose is that of the entity. A mesh with texture coordinates gets
+    /// tangents for normal maps.
     ///
     /// # Errors
     /// [`ModelError`] if either is not valid, the mesh has no vertices, or its particle count

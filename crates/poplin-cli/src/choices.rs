@@ -12,7 +12,7 @@ use crate::failure::{Failure, OrFail};
 use crate::output::{grouped, short_length};
 
 /// Thickness of a mesh with particle contact, in mean edges. It keeps only particles apart, not
-/// triangles: a shirt that falls on a body crosses itself in 106 places with 0.5, in 19 with 1.
+/// triangles: a shirt that falls on a body crosses itself in 106 spots with 0.5, in 19 with 1.
 const THICKNESS: f32 = 1.0;
 /// Depth at the start beyond which a mesh is moved out of the collider: the smaller of this many
 /// mean edges and this fraction of the collider's smallest side. Contact resolves smaller depths.

@@ -207,7 +207,7 @@ impl JobSimulation {
             .advance(self.simulation.colliders_mut(), rate.recip())
             .map_err(poplin::Error::from)?;
         self.set_wind(time)?;
-        // Midpoint rule: an acceleration linear in time then gives the exact velocity.
+        // Midpoint rule: an acceleration linear in time then yields the exact velocity.
         self.accelerate(job, (0.5 * (before + time)) as f32)?;
         self.time = time;
         Ok(Frame { dt: (job.frame_rate * job.steps as f32).recip() })

@@ -29,7 +29,7 @@ macro_rules! say {
 }
 pub(crate) use say;
 
-/// Turns a success into a failure if a line could not be written (a full disk behind a
+/// Replaces a success by a failure if a line could not be written (a full disk behind a
 /// redirection).
 pub(crate) fn check(exit: Exit) -> Result<Exit, Failure> {
     match FAULT.get() {

@@ -52,7 +52,7 @@ pub(crate) struct ViewUniform {
     lights: [LightUniform; LIGHTS],
 }
 
-/// Bounding sphere and ground of the scene, which place lights and ground.
+/// Bounding sphere and ground of the scene, which position lights and ground.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Surroundings {
     /// Center of the shadow casters \[m\].
@@ -66,8 +66,8 @@ pub(crate) struct Surroundings {
 }
 
 impl Surroundings {
-    /// Returns the surroundings of a box \[m\] on the ground. The key light is placed relative to
-    /// `first_look` and does not follow the camera later.
+    /// Returns the surroundings of a box \[m\] on the ground. The key light is positioned relative
+    /// to `first_look` and does not follow the camera later.
     pub(crate) fn new([low, high]: [DVec3; 2], floor: f64, first_look: &Orbit) -> Self {
         let [right, up, ahead] = first_look.axes();
         let [x, y, z] = studio::KEY_DIRECTION.to_array();

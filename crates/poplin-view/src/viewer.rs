@@ -36,7 +36,7 @@ pub struct Viewer {
     drawn_scene: DrawnScene,
     orbit: Orbit,
     surroundings: Surroundings,
-    /// True until the camera is placed for the picture's size.
+    /// True until the camera is positioned for the picture's size.
     is_unframed: bool,
     panel: Panel,
     history: History,

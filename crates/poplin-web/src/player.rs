@@ -311,7 +311,7 @@ impl Player {
         Sight { eye, ray, ahead }
     }
 
-    /// Places camera and lights for the scene.
+    /// Positions camera and lights for the scene.
     fn frame_scene(&mut self) {
         let framed = self.scene.framed.map(DVec3::from);
         self.orbit = Orbit::framing(framed, self.scene.view, self.size.map(f64::from));

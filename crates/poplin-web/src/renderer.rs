@@ -198,8 +198,8 @@ impl Renderer {
         }
     }
 
-    /// Uploads the solids of a scene and places its light relative to `first_look`; the light does
-    /// not follow the camera later.
+    /// Uploads the solids of a scene and positions its light relative to `first_look`; the light
+    /// does not follow the camera later.
     pub(crate) fn set_scene(&mut self, scene: &Scene, first_look: &Orbit) {
         let body: Vec<_> =
             scene.cloth.colliders.iter().map(|(_, collider)| collider.shape.clone()).collect();

@@ -131,7 +131,7 @@ struct Ground {
     @location(0) position: vec3<f32>,
 }
 
-/// Places a square that faces up around the ground's center.
+/// Projects a square that faces up around the ground's center.
 @vertex
 fn place_ground(@builtin(vertex_index) index: u32) -> Ground {
     let corner = vec2<f32>(f32(index >> 1u), f32(index & 1u)) * 2.0 - 1.0;

@@ -38,7 +38,7 @@ pub(crate) struct FabricArgs {
     /// Tethers, which limit the distance of particles from pins [default: geodesic]
     #[arg(long, value_parser = tethers(), value_name = "KIND")]
     tethers: Option<Tethers>,
-    /// Direction that tells vertical from horizontal edges [default: gravity]
+    /// Direction that separates vertical from horizontal edges [default: gravity]
     #[arg(long, value_parser = direction(), value_name = "KIND")]
     direction: Option<Direction>,
 }

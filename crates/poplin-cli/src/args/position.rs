@@ -1,4 +1,4 @@
-//! Options that place the mesh of `--mesh` and its collider.
+//! Options for the position of the mesh of `--mesh` and of its collider.
 
 use clap::Args;
 use poplin_io::scene::Transform;

@@ -42,7 +42,7 @@ struct ClothArtifacts {
 type NamedSink = (String, Box<dyn FrameSink>);
 
 /// Copies of a cloth with their poses at one frame.
-pub(super) struct ClothFrame<'a> {
+pub(super) struct PosedCloth<'a> {
     pub(super) job_cloth: &'a JobCloth,
     pub(super) ids: &'a [ClothId],
     pub(super) poses: &'a [Pose],
@@ -115,24 +115,24 @@ impl Artifacts {
         frame: u32,
         job: &Job,
         job_cloths: &[JobCloth],
-        cloth_frames: &[ClothFrame<'_>],
+        posed_cloths: &[PosedCloth<'_>],
         state: &State,
         collider_poses: &ColliderPoses,
     ) -> Result<(), Failure> {
         let is_last = frame == job.frames;
         self.vertices =
-            cloth_frames.iter().map(|cloth_frame| cloth_frame.positions(state)).collect();
+            posed_cloths.iter().map(|posed_cloth| posed_cloth.positions(state)).collect();
         let is_in_arrays = self.is_in_arrays(frame) || self.every.is_none() && is_last;
         if is_in_arrays {
-            for ((cloth, cloth_frame), positions) in
-                self.cloths.iter_mut().zip(cloth_frames).zip(&self.vertices)
+            for ((cloth, posed_cloth), positions) in
+                self.cloths.iter_mut().zip(posed_cloths).zip(&self.vertices)
             {
                 for (kind, array) in &mut cloth.arrays {
                     let values = match kind {
                         ArrayKind::Positions => array.append(positions),
-                        ArrayKind::Normals => array.append(&cloth_frame.normals(state)),
+                        ArrayKind::Normals => array.append(&posed_cloth.normals(state)),
                         ArrayKind::Velocities => {
-                            array.append(&cloth_frame.velocities(state, frame, job))
+                            array.append(&posed_cloth.velocities(state, frame, job))
                         }
                     };
                     values.or_failed()?;
@@ -196,7 +196,7 @@ impl Artifacts {
     }
 }
 
-impl ClothFrame<'_> {
+impl PosedCloth<'_> {
     /// Returns the world positions of the mesh vertices of all copies.
     fn positions(&self, state: &State) -> Vec<[f32; 3]> {
         let mut vertices = Vec::with_capacity(self.job_cloth.vertex_count());

@@ -9,7 +9,7 @@ use poplin_measure::tangle::{Tangle, TangleField, kept_distance};
 use poplin_model::{ContactReport, Particle, Pose};
 use rayon::prelude::*;
 
-use super::artifacts::{Artifacts, ClothFrame};
+use super::artifacts::{Artifacts, PosedCloth};
 use super::hash::Fnv;
 use super::prepare::{Group, Member};
 use super::row::JobResult;
@@ -236,11 +236,11 @@ impl Running<'_> {
             findings.contact.clone_from(&copies.contact);
         }
         let Some(artifacts) = &mut self.artifacts else { return Ok(()) };
-        let cloth_frames = self.job_cloths.iter().zip(copies);
-        let cloth_frames: Vec<_> = cloth_frames
-            .map(|(job_cloth, Copies { ids, poses, .. })| ClothFrame { job_cloth, ids, poses })
+        let posed_cloths = self.job_cloths.iter().zip(copies);
+        let posed_cloths: Vec<_> = posed_cloths
+            .map(|(job_cloth, Copies { ids, poses, .. })| PosedCloth { job_cloth, ids, poses })
             .collect();
-        artifacts.record(frame, &group.job, self.job_cloths, &cloth_frames, state, collider_poses)
+        artifacts.record(frame, &group.job, self.job_cloths, &posed_cloths, state, collider_poses)
     }
 
     /// Measures the last frame, then completes and publishes the files; discards those of a faulty

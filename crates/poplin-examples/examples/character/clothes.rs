@@ -1,5 +1,5 @@
 //! Clothes of the character. Every frame the rest shape of a garment is skinned like the body and
-//! gives the motion and separation spheres of its particles.
+//! determines the motion and separation spheres of its particles.
 
 use std::error::Error;
 use std::f32::consts::TAU;

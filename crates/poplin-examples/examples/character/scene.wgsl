@@ -64,7 +64,7 @@ fn body_in_map(in: BodyVertex) -> @builtin(position) vec4f {
     return scene.map_from_world * scene.world_from_local * local_from_rest(in) * vec4f(in.position, 1.0);
 }
 
-/// Places a vertex of the cape (instance 0) or the skirt (instance 1).
+/// Projects a vertex of the cape (instance 0) or the skirt (instance 1).
 @vertex
 fn cloth(@location(0) position: vec4f, @location(1) normal: vec4f, @builtin(instance_index) index: u32) -> Surface {
     let fronts = array(vec3f(0.40, 0.022, 0.035), vec3f(0.035, 0.13, 0.25));

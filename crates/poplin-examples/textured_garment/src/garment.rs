@@ -13,7 +13,7 @@ use wgpu::*;
 /// multiple of 64.
 pub(crate) fn draw(side: u32) -> Result<Vec<u8>, Box<dyn Error>> {
     // 240 particles with a pinned waist, and 97 x 41 vertices on the same cone. Their first and
-    // last columns coincide, which gives a seam in the texture but not in the normals.
+    // last columns coincide, which makes a seam in the texture but not in the normals.
     let coarse = Mesh::tube(24, 10, 0.14, 0.36, 0.5);
     let mut fine = Mesh::grid(97, 41, -std::f32::consts::TAU, 1.0);
     for [x, y, z] in &mut fine.positions {

@@ -1,4 +1,4 @@
-//! Texts of the warnings: the problem, its place and limit, and a remedy.
+//! Texts of the warnings: the problem, its position and limit, and a remedy.
 
 use std::fmt;
 
