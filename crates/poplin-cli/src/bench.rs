@@ -78,7 +78,7 @@ pub(crate) fn bench(args: &BenchArgs) -> Result<Exit, Failure> {
         if let Some(row) = rows.iter().find(|row| row.is_of_another_period()) {
             let Row { frames, frames_of_scene, .. } = row;
             say!(
-                "\nStrain, depth and crossings are of the first {frames} frames; the reference values of this scene are for {frames_of_scene}."
+                "\nStrain, depth and crossings cover the first {frames} frames instead of the {frames_of_scene} of this scene."
             );
         }
         report.rows.extend(rows);

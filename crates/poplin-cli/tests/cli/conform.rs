@@ -67,7 +67,8 @@ fn a_different_sleep_state_is_reported() {
     bench.write("dozing.json", &case);
     let ended = bench.poplin(&["conform", "dozing.json", "--backend", "cpu", "-v"]);
     ended.says(1, &[]);
-    let line = "dozing  cpu  FAIL  sleeps against what was measured at frame 1 (1 snapshots)";
+    let line =
+        "dozing  cpu  FAIL  sleep state differs from the measured one at frame 1 (1 snapshots)";
     assert!(ended.stdout.contains(line) && !ended.stdout.contains("inf"), "{}", ended.stdout);
 }
 

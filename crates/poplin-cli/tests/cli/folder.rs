@@ -41,7 +41,7 @@ fn removes_files_of_the_previous_run_but_not_of_the_user() {
     bench.write("out/scene/notes.txt", "mine");
     bench.write("scene.toml", &SHEET.replace("\"sheet\"", "\"towel\""));
     let said = run().succeeds().stdout.clone();
-    assert!(said.contains("files of the run before: sheet.pc2, sheet.obj\n"), "{said}");
+    assert!(said.contains("removed files of the previous run: sheet.pc2, sheet.obj\n"), "{said}");
     let mut names: Vec<_> = std::fs::read_dir(bench.path("out/scene"))
         .unwrap()
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())

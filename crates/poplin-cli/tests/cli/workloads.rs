@@ -26,7 +26,7 @@ fn a_workload_is_printed_as_a_table_and_written_as_json_and_csv() {
     ended.succeeds();
     let tables: Vec<_> = ended.stdout.split("\n\n").collect();
     let [on, w1, swings, cut, w4, drops, _] = tables[..] else { panic!("{}", ended.stdout) };
-    let said = "those of the first 3 frames; this scene is judged by 120.";
+    let said = "cover the first 3 frames instead of the 120 of this scene.";
     assert!(cut.ends_with(said) && swings.contains(", 3 frames of 120 |"), "{cut}");
     assert!(on.contains("cpu backend on 1 CPU thread, ") && on.contains("; commit "), "{on}");
     assert!(w1.starts_with("w1: ") && w4.starts_with("w4: "), "{}", ended.stdout);

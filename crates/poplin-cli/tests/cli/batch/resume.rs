@@ -107,7 +107,7 @@ fn a_folder_resumes_only_on_its_backend() {
     let ended = batch(&bench, "out", &["--jobs", "1..2"]);
     assert_eq!(ended.code, Some(2));
     assert!(
-        ended.stderr.contains("was begun on the gpu backend, this is the cpu, which may round differently: go on with --backend gpu"),
+        ended.stderr.contains("was started on the gpu backend, this is the cpu, which may round differently: continue with --backend gpu"),
         "{}",
         ended.stderr
     );
