@@ -1,6 +1,7 @@
-//! A flag in the wind and a ball that swings through it, drawn by Bevy's PBR with shadows.
+//! A flag in the wind with a ball that swings through it, drawn by Bevy's PBR with shadows.
 //!
-//! `cargo run --release --example flag`; with `-- --screenshot flag.png --frames 150` it saves that picture and ends.
+//! `cargo run --release --example flag`; with `-- --screenshot flag.png --frames 150` it saves that
+//! picture and ends.
 
 use std::error::Error;
 use std::f32::consts::PI;
@@ -21,10 +22,11 @@ use bevy_poplin::poplin::cook::{CookOptions, RenderMeshOptions, cook};
 use bevy_poplin::poplin::model::{Air, Mesh as ClothMesh, Plane, Shape};
 use bevy_poplin::{Cloth, ClothCollider, PoplinPlugin};
 
-/// Radius of the ball that is drawn \[m\]. What collides is a little larger: cloth is thin, and flat between particles.
+/// Radius of the drawn ball \[m\]. The collider is slightly larger, because cloth is thin and flat
+/// between particles.
 const BALL_RADIUS: f32 = 0.2;
 
-/// What the command line asks for.
+/// Options of the command line.
 #[derive(Resource, Default)]
 struct Picture {
     file: Option<PathBuf>,
@@ -43,9 +45,10 @@ fn read_arguments() -> Result<Picture, Box<dyn Error>> {
             "--screenshot" => picture.file = Some(value.into()),
             "--frames" => picture.frame = value.parse()?,
             _ => {
-                return Err(
-                    format!("{name}: there are --screenshot FILE and --frames COUNT").into()
-                );
+                return Err(format!(
+                    "unknown option {name}: use --screenshot FILE or --frames COUNT"
+                )
+                .into());
             }
         }
     }
@@ -54,12 +57,12 @@ fn read_arguments() -> Result<Picture, Box<dyn Error>> {
 
 fn main() -> Result<AppExit, Box<dyn Error>> {
     let picture = read_arguments()?;
-    // All that the adapter has, as by default. WebGPU's limits would suffice; more make cloths faster or larger:
-    // `poplin::gpu::required_limits`.
+    // Requests all limits of the adapter, the default. WebGPU's limits suffice;
+    // `poplin::gpu::required_limits` allow faster and larger cloths.
     let settings = WgpuSettings { priority: WgpuSettingsPriority::Functionality, ..default() };
     let mut app = App::new();
     if picture.file.is_some() {
-        // The same picture however long it takes.
+        // Fixed time step: the picture does not depend on the speed of the machine.
         app.insert_resource(TimeUpdateStrategy::ManualDuration(Duration::from_secs_f64(
             1.0 / 60.0,
         )));
@@ -95,7 +98,7 @@ fn spawn_flag(
         base_color_texture: Some(images.add(stripes())),
         perceptual_roughness: 0.8,
         reflectance: 0.2,
-        // Cloth has two sides.
+        // Cloth is visible from both sides.
         double_sided: true,
         cull_mode: None,
         ..default()
@@ -108,7 +111,7 @@ fn spawn_flag(
     Ok(())
 }
 
-/// Three stripes and a disc.
+/// Returns a texture of three stripes and a disc.
 fn stripes() -> Image {
     let (width, height) = (384, 256);
     let (teal, cream, ochre) = ([20, 95, 100, 255], [235, 228, 210, 255], [205, 130, 45, 255]);
@@ -171,7 +174,7 @@ fn spawn_scene(
     ));
 }
 
-/// Gusts.
+/// Sets gusty wind on all cloths.
 fn blow(time: Res<Time>, mut cloths: Query<&mut Cloth>) {
     let seconds = time.elapsed_secs();
     for mut cloth in &mut cloths {

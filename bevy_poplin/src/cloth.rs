@@ -1,4 +1,4 @@
-//! A cloth of an entity, and the mesh that Bevy draws of it.
+//! Cloth component, and the mesh that Bevy draws.
 
 use std::sync::Arc;
 
@@ -8,19 +8,19 @@ use bevy::mesh::{Indices, PrimitiveTopology};
 use bevy::prelude::*;
 use poplin::model::{self, ClothConfig, ModelError, RenderMesh};
 
-/// A cloth that is simulated in the local space of its entity.
+/// Cloth that is simulated in the local space of its entity.
 ///
-/// The plugin adds the [`Mesh3d`] that follows it; add a material. Copies have fabric and mesh in common. The cloth goes with
-/// this component or its entity.
+/// The plugin adds the [`Mesh3d`] that follows the cloth; add a material. Clones share fabric and
+/// render mesh. Removing the component or its entity removes the cloth.
 #[derive(Component, Debug, Clone)]
 #[require(Transform, Visibility)]
 pub struct Cloth {
-    /// Settings, wind among them ([`ClothConfig::air`]). They act from the next frame on.
+    /// Settings, including wind ([`ClothConfig::air`]); changes act from the next frame on.
     pub config: ClothConfig,
     pub(crate) source: Arc<Source>,
 }
 
-/// What a cloth is made of.
+/// Cooked cloth and render mesh, shared by clones.
 #[derive(Debug)]
 pub(crate) struct Source {
     pub(crate) cloth: model::Cloth,
@@ -29,11 +29,13 @@ pub(crate) struct Source {
 }
 
 impl Cloth {
-    /// From a cooked cloth and what is drawn of it: its own mesh or a finer one that follows it. Its pose is that of the entity. There
-    /// are tangents, for normal maps, if the mesh has texture coordinates.
+    /// Creates a cloth from a cooked cloth and its render mesh: the cooked mesh or a finer one that
+    /// is skinned to it. Its pose is that of the entity. A mesh with texture coordinates gets
+    /// tangents for normal maps.
     ///
     /// # Errors
-    /// [`ModelError`] if either is not valid, or the mesh has no vertices or is of a cloth with other particles.
+    /// [`ModelError`] if either is not valid, the mesh has no vertices, or its particle count
+    /// differs from that of the cloth.
     pub fn new(cloth: model::Cloth, mesh: Arc<RenderMesh>) -> Result<Self, ModelError> {
         cloth.validate()?;
         mesh.validate()?;
@@ -50,7 +52,8 @@ impl Cloth {
 }
 
 impl Source {
-    /// The mesh as Bevy lays it out, at rest: what is drawn until vertices come, or if none do.
+    /// Returns the mesh at rest in the layout of Bevy, which is drawn until simulated vertices
+    /// arrive.
     pub(crate) fn bevy_mesh(&self) -> Mesh {
         let particles = &self.cloth.particles;
         let positions: Vec<[f32; 3]> = self
@@ -81,7 +84,7 @@ impl Source {
     }
 }
 
-/// The mesh that follows the cloth of an entity.
+/// Mesh that follows the cloth of an entity.
 #[derive(Component, Debug)]
 pub(crate) struct FollowingMesh(pub(crate) Handle<Mesh>);
 
@@ -94,7 +97,7 @@ pub(crate) fn insert_mesh(
 ) {
     if let Ok(cloth) = cloths.get(insert.entity) {
         let mesh = meshes.add(cloth.source.bevy_mesh());
-        // Bounds at rest are none of a cloth that moves.
+        // Bounds at rest do not hold for a moving cloth.
         commands.entity(insert.entity).insert((
             Mesh3d(mesh.clone()),
             FollowingMesh(mesh),

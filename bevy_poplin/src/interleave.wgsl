@@ -1,12 +1,13 @@
-// Poplin's vertices into the layout of a Bevy mesh: position, normal, texture coordinates, tangent. Texture coordinates stay.
+// Converts poplin's vertices to the layout of a Bevy mesh: position, normal, texture coordinates,
+// tangent. Keeps texture coordinates.
 
 struct Parameters {
     vertex_begin: u32,
     tangent_begin: u32,
     vertex_count: u32,
-    // Of a vertex [words].
+    // Size of a vertex [words].
     stride: u32,
-    // In a vertex [words], or 0 without tangents.
+    // Offset of the tangent in a vertex [words], or 0 without tangents.
     tangent_offset: u32,
 }
 

@@ -1,14 +1,14 @@
-//! Where an entity goes between two pictures.
+//! Motion of an entity between two pictures.
 
 use bevy::prelude::*;
 use poplin::model::{ModelError, Pose};
 
-/// Poses of an entity: the one that was simulated last, and the one to reach.
+/// Last simulated pose and target pose of an entity.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Motion {
     reached: Pose,
     target: Pose,
-    /// The last target was refused.
+    /// True if the last target was rejected.
     is_refused: bool,
 }
 
@@ -17,10 +17,10 @@ impl Motion {
         Self { reached: pose, target: pose, is_refused: false }
     }
 
-    /// Sets the pose to reach. One that is not valid is refused: the entity stands still.
+    /// Sets the target pose. An invalid pose is rejected and keeps the old target.
     ///
     /// # Errors
-    /// The first of a row of refusals.
+    /// Error of the first of consecutive invalid poses.
     pub(crate) fn set_target(&mut self, target: Pose) -> Result<(), ModelError> {
         let result = target.validate();
         let was_refused = std::mem::replace(&mut self.is_refused, result.is_err());
@@ -34,7 +34,7 @@ impl Motion {
         self.target
     }
 
-    /// The pose at a fraction of the distance, `0..=1`, or none if the entity stands still.
+    /// Returns the pose at a fraction of the motion, `0..=1`; `None` if the entity does not move.
     pub(crate) fn at(&self, fraction: f32) -> Option<Pose> {
         let Self { reached, target, .. } = self;
         if reached == target {
@@ -54,18 +54,18 @@ impl Motion {
     }
 }
 
-/// Position and rotation of an entity.
+/// Returns position and rotation of an entity.
 pub(crate) fn pose(transform: &GlobalTransform) -> Pose {
     let (_, rotation, translation) = transform.to_scale_rotation_translation();
     Pose { translation: translation.to_array(), rotation: rotation.normalize().to_array() }
 }
 
-/// Warns of a scale, which the simulation leaves out.
+/// Warns of a scale, which the simulation ignores.
 pub(crate) fn warn_of_scale(entity: Entity, transform: &GlobalTransform) {
     let scale = transform.scale();
     if !scale.abs_diff_eq(Vec3::ONE, 1e-3) {
         warn!(
-            "{entity}: cloths and their colliders are simulated without the scale {scale} of the Transform"
+            "{entity}: the scale {scale} of the Transform is ignored by cloths and their colliders"
         );
     }
 }

@@ -1,4 +1,4 @@
-//! All cloths, in the render world.
+//! Simulation of all cloths, in the render world.
 
 use std::sync::Arc;
 
@@ -16,14 +16,15 @@ use crate::motion::{Motion, pose, warn_of_scale};
 use crate::vertices::{Interleave, MeshVertices};
 use crate::{Cloth, ClothCollider, PoplinPlugin};
 
-/// What the plugin was added with.
+/// Plugin with its options, as a resource.
 #[derive(Resource, Debug)]
 pub(crate) struct Options(pub(crate) PoplinPlugin);
 
-/// Engine and vertices of all cloths, a resource of the render world (`RenderApp`). There is none if the device has not what they need.
+/// Engine and vertices of all cloths, a resource of the render world (`RenderApp`). It does not
+/// exist if the device lacks required limits.
 ///
-/// Settings of all cloths together, such as [`Engine::set_cloth_contact_solver`], are set here by a system of the `ExtractSchedule`. The
-/// engine must not gain or lose cloths but by entities.
+/// Change settings of all cloths together, such as [`Engine::set_cloth_contact_solver`], in a
+/// system of the `ExtractSchedule`. Add and remove cloths only through entities, not in the engine.
 #[derive(Resource, Debug)]
 pub struct ClothSimulation {
     device: wgpu::Device,
@@ -31,24 +32,24 @@ pub struct ClothSimulation {
     meshes: RenderMeshes,
     interleave: Interleave,
     clock: FixedStep,
-    /// Since the last picture \[s\].
+    /// Time since the last picture \[s\].
     seconds: f64,
     cloths: EntityHashMap<Entry<Arc<Source>, SimulatedCloth>>,
     colliders: EntityHashMap<Entry<(), ColliderId>>,
-    /// Counts extractions.
+    /// Number of extractions.
     extraction: u64,
-    /// The last error of a frame, which is logged once.
+    /// Last error of a frame, so that it is logged only once.
     error: Option<String>,
 }
 
-/// What the simulation has of an entity.
+/// Simulated object of an entity.
 #[derive(Debug)]
 struct Entry<S, T> {
     source: S,
-    /// None if it was refused: not tried again until its component changes.
+    /// Handle in the simulation; `None` if it was rejected, until its component changes.
     simulated: Option<T>,
     motion: Motion,
-    /// The last extraction that has seen the entity.
+    /// Last extraction that found the entity.
     seen: u64,
 }
 
@@ -86,28 +87,29 @@ impl ClothSimulation {
         })
     }
 
-    /// The engine, which simulates.
+    /// Returns the engine.
     pub fn engine(&self) -> &Engine {
         &self.engine
     }
 
-    /// The engine, to change what is of no single entity.
+    /// Returns the engine, to change settings of all cloths.
     pub fn engine_mut(&mut self) -> &mut Engine {
         &mut self.engine
     }
 
-    /// The vertices of all cloths.
+    /// Returns the render meshes of all cloths.
     pub fn meshes(&self) -> &RenderMeshes {
         &self.meshes
     }
 
-    /// The cloth of an entity of the main world in the engine, and its vertices; none if it has no cloth or that was refused.
+    /// Returns the handles of the cloth and render mesh of an entity of the main world; `None`
+    /// without a cloth or if it was rejected.
     pub fn cloth(&self, entity: Entity) -> Option<(ClothId, RenderId)> {
         let cloth = self.cloths.get(&entity)?.simulated.as_ref()?;
         Some((cloth.id, cloth.render_id))
     }
 
-    /// Adds a cloth, or nothing.
+    /// Adds a cloth and its render mesh; adds nothing after an error.
     fn add(
         &mut self,
         component: &Cloth,
@@ -145,7 +147,7 @@ impl ClothSimulation {
         }
     }
 
-    /// Removes what was added.
+    /// Removes a cloth and its render mesh.
     fn remove(&mut self, cloth: Option<SimulatedCloth>) -> Result<(), GpuError> {
         if let Some(SimulatedCloth { id, render_id, .. }) = cloth {
             self.meshes.remove(render_id)?;
@@ -154,7 +156,7 @@ impl ClothSimulation {
         Ok(())
     }
 
-    fn take_over_cloth(
+    fn extract_cloth(
         &mut self,
         entity: Entity,
         cloth: &Ref<Cloth>,
@@ -191,7 +193,7 @@ impl ClothSimulation {
         result
     }
 
-    fn take_over_collider(
+    fn extract_collider(
         &mut self,
         entity: Entity,
         collider: &Ref<ClothCollider>,
@@ -224,7 +226,7 @@ impl ClothSimulation {
         result
     }
 
-    /// Removes what this extraction has not seen.
+    /// Removes cloths and colliders whose entities this extraction did not find.
     fn remove_unseen(&mut self) -> Result<(), GpuError> {
         let seen = self.extraction;
         let cloths: Vec<_> = self.cloths.extract_if(|_, entry| entry.seen != seen).collect();
@@ -240,7 +242,7 @@ impl ClothSimulation {
         Ok(())
     }
 
-    /// Records whole frames, and the vertices between the last two.
+    /// Records the due frames, and the vertices interpolated between the last two.
     fn record(
         &mut self,
         encoder: &mut wgpu::CommandEncoder,
@@ -276,7 +278,7 @@ impl ClothSimulation {
             drawn.map(|cloth| &mut cloth.vertices),
         );
         for cloth in cloths.values().filter_map(|entry| entry.simulated.as_ref()) {
-            // A mesh that is not there yet comes with one of the next pictures.
+            // A mesh that is not allocated yet is copied with a later picture.
             if let Some(slice) = allocator.mesh_vertex_slice(&cloth.mesh) {
                 cloth.vertices.copy(encoder, &slice);
             }
@@ -285,7 +287,7 @@ impl ClothSimulation {
     }
 }
 
-/// Makes the simulation for a device, at the start and when one was lost.
+/// Creates the simulation for a device, at startup and after a lost device.
 pub(crate) fn start(
     mut commands: Commands,
     options: Res<Options>,
@@ -295,14 +297,14 @@ pub(crate) fn start(
     match ClothSimulation::new(device.wgpu_device(), &queue, &options.0) {
         Ok(simulation) => commands.insert_resource(simulation),
         Err(error) => {
-            error!("cloths stand still: {error}");
+            error!("cloths are not simulated: {error}");
             commands.remove_resource::<ClothSimulation>();
         }
     }
 }
 
-/// Takes over from the main world what has changed.
-#[expect(clippy::type_complexity, reason = "a query names its components")]
+/// Extracts changes from the main world.
+#[expect(clippy::type_complexity, reason = "queries list their components")]
 pub(crate) fn extract(
     simulation: Option<ResMut<ClothSimulation>>,
     time: Extract<Res<Time>>,
@@ -313,12 +315,12 @@ pub(crate) fn extract(
     simulation.extraction += 1;
     simulation.seconds += time.delta_secs_f64();
     for (entity, cloth, mesh, transform) in &cloths {
-        if let Err(error) = simulation.take_over_cloth(entity, &cloth, mesh.0.id(), transform) {
+        if let Err(error) = simulation.extract_cloth(entity, &cloth, mesh.0.id(), transform) {
             error!("cloth of {entity}: {error}");
         }
     }
     for (entity, collider, transform) in &colliders {
-        if let Err(error) = simulation.take_over_collider(entity, &collider, transform) {
+        if let Err(error) = simulation.extract_collider(entity, &collider, transform) {
             error!("cloth collider of {entity}: {error}");
         }
     }
@@ -327,7 +329,7 @@ pub(crate) fn extract(
     }
 }
 
-/// Records what the cameras draw.
+/// Records simulation and vertices, before the cameras.
 pub(crate) fn record(
     simulation: Option<ResMut<ClothSimulation>>,
     allocator: Res<MeshAllocator>,
@@ -338,7 +340,7 @@ pub(crate) fn record(
     let error = result.err().map(|error| error.to_string());
     if simulation.error != error {
         if let Some(error) = &error {
-            error!("cloths stand still: {error}");
+            error!("cloths are not simulated: {error}");
         }
         simulation.error = error;
     }

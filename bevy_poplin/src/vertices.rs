@@ -1,4 +1,4 @@
-//! Poplin's vertices in the buffers of Bevy's meshes.
+//! Copies of poplin's vertices to the buffers of Bevy's meshes.
 
 use bevy::prelude::*;
 use bevy::render::mesh::allocator::MeshBufferSlice;
@@ -6,28 +6,28 @@ use poplin::gpu::{GpuError, RenderId, RenderMeshes, wgpu};
 
 use crate::cloth::Source;
 
-/// Invocations of a workgroup.
+/// Invocations per workgroup.
 const LANES: u32 = 64;
 
-/// Words of a position and a normal, and of texture coordinates after them.
+/// Words of position, normal and texture coordinates, before the tangent.
 const WORDS_BEFORE_TANGENT: u32 = 8;
 
-/// Makes the layout of Bevy's meshes from that of poplin's vertices.
+/// Compute pass that converts poplin's vertices to the layout of Bevy's meshes.
 #[derive(Debug)]
 pub(crate) struct Interleave {
     layout: wgpu::BindGroupLayout,
     pipeline: wgpu::ComputePipeline,
 }
 
-/// The vertices of a cloth as its mesh has them. They are copied there: the buffers of meshes belong to Bevy's allocator, which may
-/// have made them with no other usage.
+/// Vertices of a cloth in the layout of its mesh. They are copied to the mesh, because the buffers
+/// of Bevy's allocator may lack storage usage.
 #[derive(Debug)]
 pub(crate) struct MeshVertices {
     buffer: wgpu::Buffer,
     parameters: wgpu::Buffer,
     count: u32,
     stride: u32,
-    /// Of these vertices and tangents.
+    /// Bind group, with the vertex and tangent buffers that it binds.
     bind_group: Option<([wgpu::Buffer; 2], wgpu::BindGroup)>,
 }
 
@@ -66,7 +66,7 @@ impl Interleave {
         Self { layout, pipeline }
     }
 
-    /// Records the vertices of these meshes, once they are made.
+    /// Records the conversion of the vertices of these meshes.
     pub(crate) fn record<'a>(
         &self,
         device: &wgpu::Device,
@@ -90,7 +90,7 @@ impl Interleave {
 }
 
 impl MeshVertices {
-    /// Those of a cloth that was added to `meshes`.
+    /// Creates the buffer of a cloth that was added to `meshes`.
     pub(crate) fn new(
         device: &wgpu::Device,
         source: &Source,
@@ -160,7 +160,7 @@ impl MeshVertices {
         bind_group
     }
 
-    /// Records the copy to where the mesh lies, unless that is not a mesh of as many such vertices.
+    /// Records the copy to the mesh, unless its size does not match.
     pub(crate) fn copy(&self, encoder: &mut wgpu::CommandEncoder, mesh: &MeshBufferSlice<'_>) {
         let stride = u64::from(self.stride);
         let offset = stride * u64::from(mesh.range.start);

@@ -17,10 +17,11 @@ use bevy_poplin::poplin::gpu::wgpu;
 use bevy_poplin::poplin::model::{Mesh as ClothMesh, Shape};
 use bevy_poplin::{Cloth, ClothCollider, ClothSimulation, PoplinPlugin};
 
-/// Vertices of the sheet.
+/// Number of vertices of the sheet.
 const SIDE: u32 = 17;
 
-/// An app that draws nothing, at 60 pictures a second, on a device with these limits at most.
+/// Returns an app without a window, at 60 pictures per second, on a device with at most these
+/// limits.
 fn app(most: WgpuLimits) -> App {
     let settings = WgpuSettings {
         priority: WgpuSettingsPriority::WebGPU,
@@ -32,7 +33,7 @@ fn app(most: WgpuLimits) -> App {
         DefaultPlugins
             .set(WindowPlugin { primary_window: None, ..default() })
             .set(RenderPlugin { render_creation: settings.into(), ..default() })
-            // Of several apps in one process, one could log.
+            // Only one app per process can install a logger.
             .disable::<LogPlugin>()
             .disable::<WinitPlugin>()
             .disable::<PipelinedRenderingPlugin>(),
@@ -44,7 +45,7 @@ fn app(most: WgpuLimits) -> App {
     app
 }
 
-/// A sheet of 1 m x 1 m in the x/z plane, pinned at its four corners.
+/// Returns a sheet of 1 m x 1 m in the x/z plane, pinned at its four corners.
 fn sheet() -> Cloth {
     let mesh = ClothMesh::grid(SIDE, SIDE, 1.0, 1.0);
     let pins = vec![0, SIDE - 1, SIDE * (SIDE - 1), SIDE * SIDE - 1];
@@ -57,7 +58,7 @@ fn simulation(app: &App) -> Option<&ClothSimulation> {
     app.sub_app(RenderApp).world().get_resource()
 }
 
-/// Reads a part of a buffer back.
+/// Reads back a part of a buffer.
 fn read(app: &App, buffer: &wgpu::Buffer, offset: u64, bytes: u64) -> Vec<f32> {
     let world = app.sub_app(RenderApp).world();
     let device = world.resource::<RenderDevice>().wgpu_device();
@@ -76,10 +77,10 @@ fn read(app: &App, buffer: &wgpu::Buffer, offset: u64, bytes: u64) -> Vec<f32> {
     view.chunks_exact(4).map(|word| f32::from_ne_bytes(word.try_into().expect("4 bytes"))).collect()
 }
 
-/// Words of a vertex of Bevy's mesh: position, normal, texture coordinates, tangent.
+/// Words per vertex of Bevy's mesh: position, normal, texture coordinates, tangent.
 const WORDS: usize = 12;
 
-/// What Bevy's mesh of an entity has on the device.
+/// Reads the vertices of an entity's Bevy mesh from the device.
 fn mesh_vertices(app: &App, entity: Entity) -> Vec<f32> {
     let mesh = app.world().get::<Mesh3d>(entity).expect("the plugin adds a mesh");
     let allocator = app.sub_app(RenderApp).world().resource::<MeshAllocator>();
@@ -89,7 +90,7 @@ fn mesh_vertices(app: &App, entity: Entity) -> Vec<f32> {
     read(app, slice.buffer, stride * u64::from(slice.range.start), stride * count)
 }
 
-/// Height of the middle of the sheet in its mesh \[m\].
+/// Returns the height of the middle of the sheet in its mesh \[m\].
 fn middle_height(app: &App, entity: Entity) -> f32 {
     let middle = (SIDE * SIDE / 2) as usize;
     mesh_vertices(app, entity)[WORDS * middle + 1]
@@ -126,9 +127,9 @@ fn a_cloth_falls_and_a_collider_pushes_it_up() {
 }
 
 #[test]
-fn the_mesh_of_bevy_has_the_vertices_of_poplin() {
+fn the_bevy_mesh_has_the_vertices_of_poplin() {
     let mut app = app(WgpuLimits::default());
-    // Not at the beginning of any buffer.
+    // A second cloth, whose data is not at the beginning of the buffers.
     app.world_mut().spawn(sheet());
     let cloth = app.world_mut().spawn(sheet()).id();
     for _ in 0..20 {
@@ -175,7 +176,7 @@ fn cloths_come_and_go_with_their_entities() {
 }
 
 #[test]
-fn settings_that_are_changed_reach_the_engine() {
+fn changed_settings_reach_the_engine() {
     let mut app = app(WgpuLimits::default());
     let cloth = app.world_mut().spawn(sheet()).id();
     app.update();
@@ -187,7 +188,7 @@ fn settings_that_are_changed_reach_the_engine() {
 }
 
 #[test]
-fn what_is_refused_changes_nothing_else() {
+fn a_rejected_component_changes_nothing_else() {
     let mut app = app(WgpuLimits::default());
     let mut refused = sheet();
     refused.config.gravity = [f32::NAN; 3];
@@ -232,7 +233,7 @@ fn a_cloth_moves_with_its_transform() {
 }
 
 #[test]
-fn a_device_without_what_cloths_need_draws_them_at_rest() {
+fn a_device_below_the_limits_draws_cloths_at_rest() {
     let mut app =
         app(WgpuLimits { max_storage_buffers_per_shader_stage: 7, ..WgpuLimits::default() });
     let cloth = app.world_mut().spawn(sheet()).id();

@@ -1,10 +1,12 @@
-//! Passes the commit that the binary is built from to `poplin bench`, as the variable `POPLIN_COMMIT`.
+//! Passes the commit that the binary is built from to `poplin bench`, as the variable
+//! `POPLIN_COMMIT`.
 
 use std::path::Path;
 use std::process::Command;
 
 fn main() {
-    // Of everything that goes into the binary, and of the commit itself: this file is in a worktree's own folder.
+    // Everything that goes into the binary, and the commit, whose log is in the folder of a
+    // worktree.
     println!("cargo::rerun-if-changed=..");
     let log = git(&["rev-parse", "--git-path", "logs/HEAD"]);
     if let Some(log) = log.filter(|log| Path::new(log).exists()) {
@@ -14,7 +16,7 @@ fn main() {
     println!("cargo::rustc-env=POPLIN_COMMIT={commit}");
 }
 
-/// The line that git prints, if there is git and this is a repository.
+/// Returns the line that git prints, if git exists and this is a repository.
 fn git(arguments: &[&str]) -> Option<String> {
     let output = Command::new("git").args(arguments).output().ok()?;
     let text = String::from_utf8(output.stdout).ok()?.trim().to_owned();

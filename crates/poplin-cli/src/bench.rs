@@ -1,4 +1,4 @@
-//! `poplin bench`: the workloads of [`poplin_measure::bench`], timed and judged, as tables.
+//! `poplin bench`: times and quality of the workloads of [`poplin_measure::bench`], as tables.
 
 use std::io::Write;
 use std::path::Path;
@@ -13,35 +13,36 @@ use crate::args::BenchArgs;
 use crate::failure::{Exit, Failure, OrFail, complain};
 use crate::output::{counted, say};
 
-/// Everything that was measured, and on what.
+/// Measurements, with machine and settings.
 #[derive(Serialize)]
 struct Report {
-    /// Processor, and count of its threads.
+    /// Processor and number of its threads.
     machine: String,
     /// Day of the measurement, UTC.
     date: String,
-    /// Commit that the binary was built from, or `unknown`.
+    /// Commit of the binary, or `unknown`.
     commit: &'static str,
     /// `cpu` or `gpu`.
     backend: &'static str,
-    /// Adapter and driver; on the CPU threads, lanes and instructions.
+    /// Adapter and driver; on the CPU threads, lanes and instruction set.
     adapter: String,
     /// Threads of the CPU backend.
     threads: usize,
     /// Timed runs of each row.
     repeat: u32,
-    /// What came of the workloads.
+    /// Rows of all workloads.
     rows: Vec<Row>,
 }
 
-/// A file to write when all is measured. One beside it is made before minutes are spent on what cannot be written, and takes its
-/// name only in the end: what was there stays until then.
+/// Output file, written after all measurements. A temporary file beside it is created first, so
+/// that an unwritable path fails at once, and is renamed at the end: an existing file stays until
+/// then.
 struct Output<'a> {
     path: &'a Path,
     file: NamedTempFile,
 }
 
-/// Runs workloads one after another and prints a table of each.
+/// Runs workloads one after another and prints a table for each.
 pub(crate) fn bench(args: &BenchArgs) -> Result<Exit, Failure> {
     let options = args.backend.options().or_bad_input()?;
     if let Some(threads) = args.threads {
@@ -77,7 +78,7 @@ pub(crate) fn bench(args: &BenchArgs) -> Result<Exit, Failure> {
         if let Some(row) = rows.iter().find(|row| row.is_of_another_period()) {
             let Row { frames, frames_of_scene, .. } = row;
             say!(
-                "\nStrain, depth and crossings are those of the first {frames} frames; this scene is judged by {frames_of_scene}."
+                "\nStrain, depth and crossings cover the first {frames} frames instead of the {frames_of_scene} of this scene."
             );
         }
         report.rows.extend(rows);
@@ -112,7 +113,8 @@ fn cannot_write(path: &Path) -> String {
 }
 
 impl Report {
-    /// The rows below what they were measured on, as the tables of the guide are made from.
+    /// Returns the rows as CSV with machine and settings as comments, the source of the tables of
+    /// the guide.
     fn csv(&self) -> String {
         let Self { machine, date, commit, adapter, repeat, rows, .. } = self;
         let runs = counted(*repeat as usize, "timed run");
@@ -123,18 +125,19 @@ impl Report {
         remarks.concat() + &table(rows).csv()
     }
 
-    /// Says which rows mean nothing, and makes them a failure.
+    /// Prints the rows with frozen cloths. Returns a failure if there are any.
     fn complain_of_faults(&self) -> Exit {
         let faulty = self.rows.iter().filter(|row| row.faulty_cloths > 0);
         let lines = faulty.map(|Row { workload, settings, faulty_cloths, .. }| {
             let cloths = counted(*faulty_cloths, "cloth");
-            complain(&format!("{workload}, {settings}: {cloths} frozen at a fault"));
+            complain(&format!("{workload}, {settings}: {cloths} frozen by a fault"));
         });
         if lines.count() > 0 { Exit::Failure } else { Exit::Success }
     }
 }
 
-/// Processor and count of its threads, for example `Intel(R) Xeon(R) CPU @ 2.60GHz, 2 threads`.
+/// Returns the processor and its number of threads, for example `Intel(R) Xeon(R) CPU @ 2.60GHz, 2
+/// threads`.
 fn machine() -> String {
     let listed = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let named = listed.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": "));

@@ -1,12 +1,15 @@
-//! Rigid bodies of a job: who moves them, and where colliders are at a time.
+//! Rigid bodies of a job: their motion, and the poses of colliders over time.
 //!
-//! The engine says what cloths do to a body within a step ([`RigidBody`]); moving it is up to here, by semi-implicit Euler: gravity
-//! changes the velocity at the start of a step, the body moves by that velocity, and at the end it takes the impulses of the cloths. It
-//! rotates by its angular momentum, which only cloths change. Bodies feel nothing else: other colliders and bodies they pass through.
+//! The engine returns the impulse of the cloths on a body in a step ([`RigidBody`]). This module
+//! integrates the motion by semi-implicit Euler: gravity changes the velocity at the start of a
+//! step, the body moves with that velocity, and the impulses of the cloths are added at the end.
+//! The body rotates by its angular momentum, which only cloths change. Bodies pass through other
+//! colliders and bodies.
 //!
-//! A body that cloth stops goes on to the end of the step all the same, and what it stretches there throws it back: at 60 steps a second a
-//! ball of 0.5 kg that falls 0.4 m onto a sheet is thrown 2.8 m above where it came from, at 120 by 0.5 m, at 480 it stays below. So frames
-//! are split into steps.
+//! A body that cloth stops still moves until the end of the step, and the cloth that it stretches
+//! throws it back: at 60 steps per second a ball of 0.5 kg that falls 0.4 m onto a sheet bounces
+//! 2.8 m above its start, at 120 0.5 m, at 480 it stays below. Frames are therefore split into
+//! steps.
 
 use std::sync::Arc;
 
@@ -20,16 +23,16 @@ use serde::Serialize;
 
 use crate::failure::{Failure, OrFail};
 
-/// Least count of steps in a second where bodies move [1/s].
+/// Minimum number of steps per second with rigid bodies [1/s].
 const STEP_RATE: f32 = 480.0;
 
-/// Steps that a frame takes with these colliders.
+/// Returns the number of steps per frame with these colliders.
 pub(crate) fn steps(colliders: &[Arc<BuiltCollider>], frame_rate: f32) -> u32 {
     let has_bodies = colliders.iter().any(|collider| collider.body.is_some());
     if has_bodies { (STEP_RATE / frame_rate).ceil().max(1.0) as u32 } else { 1 }
 }
 
-/// Splits the iterations that a solver has in a frame among its steps, rounded up.
+/// Divides the iterations per frame of a solver among the steps of the frame, rounded up.
 pub(crate) fn split_frames(solver: &mut Solver, steps: u32) {
     if let Some(xpbd) = solver.as_xpbd_mut() {
         xpbd.substeps = xpbd.substeps.div_ceil(steps);
@@ -39,7 +42,8 @@ pub(crate) fn split_frames(solver: &mut Solver, steps: u32) {
     }
 }
 
-/// A solver whose iterations were split and perhaps tuned since, as one of whole frames: as stated where they were not tuned.
+/// Converts iterations per step back to iterations per frame: the inverse of [`split_frames`].
+/// Returns the stated number where it was not tuned since.
 #[cfg(feature = "view")]
 pub(crate) fn joined_frames(tuned: &mut Solver, stated: &Solver, steps: u32) {
     let joined = |tuned: u32, stated: Option<u32>| match stated {
@@ -55,31 +59,31 @@ pub(crate) fn joined_frames(tuned: &mut Solver, stated: &Solver, steps: u32) {
     }
 }
 
-/// The rigid bodies of a simulation.
+/// Rigid bodies of a simulation.
 #[derive(Debug, Default)]
 pub(crate) struct Bodies(Vec<Body>);
 
-/// A rigid body in simulation.
+/// Rigid body in simulation.
 #[derive(Debug)]
 struct Body {
     collider: Arc<BuiltCollider>,
-    /// What it is at the start.
+    /// Mass, inertia and initial motion.
     built: BuiltBody,
     id: BodyId,
     collider_id: ColliderId,
     now: Motion,
-    /// At the end of the step that was prepared, without what cloths do in it.
+    /// Motion at the end of the prepared step, without the impulses of cloths in it.
     ahead: Motion,
-    /// Contacts with particles until now, each iteration counted.
+    /// Number of contacts with particles, summed over iterations.
     contact_count: u64,
 }
 
-/// Where a body is, and how it moves.
+/// Position and velocity of a body.
 #[derive(Debug, Clone, Copy)]
 struct Motion {
     /// Center of mass \[m\].
     center: DVec3,
-    /// Rotation from the start.
+    /// Rotation relative to the start.
     rotation: DQuat,
     /// Velocity of the center of mass [m/s].
     velocity: DVec3,
@@ -87,20 +91,20 @@ struct Motion {
     spin: DVec3,
 }
 
-/// What came of a body.
+/// Final state of a body, for the summary.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct BodySummary {
     pub(crate) collider: String,
-    /// Of mass, in the world.
+    /// Center of mass in world space.
     pub(crate) center_m: [f64; 3],
     pub(crate) velocity_m_per_s: [f64; 3],
     pub(crate) angular_velocity_deg_per_s: [f64; 3],
-    /// With particles, each iteration counted.
+    /// Number of contacts with particles, summed over iterations.
     pub(crate) contacts: u64,
 }
 
 impl Bodies {
-    /// Adds a collider that is a body where it starts, in place of those that it was in before.
+    /// Adds a collider and its body to a set, at their start.
     pub(crate) fn add(
         &mut self,
         collider: &Arc<BuiltCollider>,
@@ -115,7 +119,7 @@ impl Bodies {
             velocity: wide(built.scene.velocity),
             spin: built.inertia * angular_velocity,
         };
-        let id = set.add_body(now.felt(&built)).or_bad_input()?;
+        let id = set.add_body(now.to_rigid_body(&built)).or_bad_input()?;
         let at_start = collider.collider_at(0.0).or_bad_input()?;
         let collider_id = set.add(Collider { body: Some(id), ..at_start }).or_bad_input()?;
         let collider = collider.clone();
@@ -123,14 +127,15 @@ impl Bodies {
         Ok(collider_id)
     }
 
-    /// Whether there are none.
+    /// Tests whether there are no bodies.
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Moves all over the next step of `dt` seconds.
-    pub(crate) fn lead(&mut self, set: &mut ColliderSet, dt: f64) -> Result<(), ModelError> {
+    /// Moves all bodies over the next step of `dt` seconds by semi-implicit Euler.
+    pub(crate) fn advance(&mut self, set: &mut ColliderSet, dt: f64) -> Result<(), ModelError> {
         for body in &mut self.0 {
+            // v += g dt;  x += v dt;  R = exp(omega dt) R
             let gravity = DVec3::from(body.built.scene.gravity.map(f64::from));
             let begin = Motion { velocity: body.now.velocity + gravity * dt, ..body.now };
             let angular_velocity = begin.angular_velocity(&body.built);
@@ -140,15 +145,15 @@ impl Bodies {
                     .normalize(),
                 ..begin
             };
-            set.set_body(body.id, begin.felt(&body.built))?;
+            set.set_body(body.id, begin.to_rigid_body(&body.built))?;
             let shape = body.collider.shape_moved(body.ahead.rigid(&body.built));
             set.set_shape(body.collider_id, shape)?;
         }
         Ok(())
     }
 
-    /// Takes what cloths did in the step that has ended.
-    pub(crate) fn take(&mut self, state: &State) {
+    /// Adds the impulses of cloths in the last step to the velocities of the bodies.
+    pub(crate) fn apply_impulses(&mut self, state: &State) {
         for body in &mut self.0 {
             let impulse = state.body_impulse(body.id);
             let [linear, angular] =
@@ -160,13 +165,13 @@ impl Bodies {
         }
     }
 
-    /// Where colliders are at a time \[s\], bodies as they are now.
-    pub(crate) fn scenery(&self, time: f64) -> Scenery {
+    /// Returns the poses of colliders at a time \[s\], with the current poses of bodies.
+    pub(crate) fn collider_poses(&self, time: f64) -> ColliderPoses {
         let moved = |body: &Body| (body.collider.clone(), body.now.rigid(&body.built));
-        Scenery { time, bodies: self.0.iter().map(moved).collect() }
+        ColliderPoses { time, bodies: self.0.iter().map(moved).collect() }
     }
 
-    /// What has come of them.
+    /// Returns the final state of each body.
     pub(crate) fn summaries(&self) -> impl Iterator<Item = BodySummary> {
         self.0.iter().map(|body| {
             let spin = body.now.angular_velocity(&body.built);
@@ -182,7 +187,7 @@ impl Bodies {
 }
 
 impl Motion {
-    /// Inverse of the inertia as the body is now [1/(kg m^2)].
+    /// Returns the inverse world-space inertia [1/(kg m^2)]: `R I^-1 R^T`.
     fn inverse_inertia(&self, built: &BuiltBody) -> DMat3 {
         let rotation = DMat3::from_quat(self.rotation);
         rotation * built.inertia.inverse() * rotation.transpose()
@@ -192,12 +197,12 @@ impl Motion {
         self.inverse_inertia(built) * self.spin
     }
 
-    /// The body as cloths feel it.
-    fn felt(&self, built: &BuiltBody) -> RigidBody {
+    /// Returns the body for contact with cloths.
+    fn to_rigid_body(&self, built: &BuiltBody) -> RigidBody {
         let narrow = |v: DVec3| v.as_vec3().to_array();
         RigidBody {
             inverse_mass: built.scene.mass.recip(),
-            // Symmetric: its columns are its rows.
+            // The matrix is symmetric, so columns can be passed as rows.
             inverse_inertia: self
                 .inverse_inertia(built)
                 .to_cols_array_2d()
@@ -209,29 +214,29 @@ impl Motion {
         }
     }
 
-    /// What moves the shape from where it was at the start.
+    /// Returns the rigid motion of the shape from its start: `x -> c + R (x - c0)`.
     fn rigid(&self, built: &BuiltBody) -> Rigid {
         Rigid { translation: self.center - self.rotation * built.center, rotation: self.rotation }
     }
 }
 
-/// Where colliders are at one time.
+/// Poses of colliders at one time.
 #[derive(Debug, Clone)]
-pub(crate) struct Scenery {
+pub(crate) struct ColliderPoses {
     time: f64,
     bodies: Vec<(Arc<BuiltCollider>, Rigid)>,
 }
 
-impl Scenery {
-    /// Before the first frame.
+impl ColliderPoses {
+    /// Returns the poses before the first frame.
     pub(crate) fn start() -> Self {
         Self { time: 0.0, bodies: Vec::new() }
     }
 
-    /// The shape of a collider in the world.
+    /// Returns the world-space shape of a collider.
     ///
     /// # Errors
-    /// As [`BuiltCollider::shape_at`].
+    /// Same as [`BuiltCollider::shape_at`].
     pub(crate) fn shape(&self, collider: &BuiltCollider) -> Result<Shape, SceneError> {
         let is_it =
             |(known, _): &&(Arc<BuiltCollider>, Rigid)| std::ptr::eq(known.as_ref(), collider);
@@ -241,10 +246,10 @@ impl Scenery {
         }
     }
 
-    /// The shapes of colliders in the world.
+    /// Returns the world-space shapes of colliders.
     ///
     /// # Errors
-    /// As [`BuiltCollider::shape_at`].
+    /// Same as [`BuiltCollider::shape_at`].
     pub(crate) fn shapes(
         &self,
         colliders: &[Arc<BuiltCollider>],

@@ -1,4 +1,4 @@
-//! `poplin check`: everything that is wrong or doubtful with scenes and sweeps, without simulating.
+//! `poplin check`: errors and warnings of scenes and sweeps, without simulating.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -15,26 +15,26 @@ use crate::args::CheckArgs;
 use crate::batch::scene_path;
 use crate::cook_cache::CookCache;
 use crate::failure::{Exit, Failure};
-use crate::garment::Garment;
+use crate::job_cloth::JobCloth;
 use crate::output::{counted, say};
 use crate::run::warning::Warning;
 use crate::shipped;
 
-/// Most jobs of a sweep that are checked, from the first on.
+/// Most jobs of a sweep that are checked, starting with the first.
 const MAX_JOBS: usize = 1000;
 
-/// Most jobs that are named: more say nothing.
+/// Most faulty jobs that are listed.
 const MAX_NAMED_JOBS: usize = 10;
 
-/// Something that was found.
+/// Error or warning.
 struct Finding {
     is_error: bool,
-    /// Where; `None` for a file that cannot be read.
+    /// Location; `None` for a file that cannot be read.
     at: Option<Location>,
     message: String,
 }
 
-/// A finding as data.
+/// JSON row of a finding.
 #[derive(Serialize)]
 struct Row<'a> {
     path: String,
@@ -45,7 +45,7 @@ struct Row<'a> {
     message: &'a str,
 }
 
-/// A file that was checked.
+/// Checked file with its findings.
 struct CheckedFile {
     path: PathBuf,
     text: String,
@@ -54,7 +54,7 @@ struct CheckedFile {
 
 /// Checks every file.
 pub(crate) fn check(args: &CheckArgs) -> Result<Exit, Failure> {
-    // A scene that several sweeps name is checked once.
+    // A scene of several sweeps is checked once.
     let mut checked: BTreeMap<PathBuf, CheckedFile> = BTreeMap::new();
     for path in &args.files {
         for file in files_of(path) {
@@ -84,13 +84,17 @@ pub(crate) fn check(args: &CheckArgs) -> Result<Exit, Failure> {
     if !args.json {
         say!(
             "{}",
-            if warnings > 0 { all } else { format!("{} in order", counted(checked.len(), "file")) }
+            if warnings > 0 {
+                all
+            } else {
+                format!("{} without errors", counted(checked.len(), "file"))
+            }
         );
     }
     Ok(Exit::Success)
 }
 
-/// A finding with its line, as compilers show it.
+/// Formats a finding with its source line, like a compiler.
 fn report(file: &CheckedFile, Finding { is_error, at, message }: &Finding) -> String {
     let level = if *is_error { Level::ERROR } else { Level::WARNING };
     let Some(at) = at else {
@@ -103,7 +107,7 @@ fn report(file: &CheckedFile, Finding { is_error, at, message }: &Finding) -> St
     Renderer::plain().render(&[level.primary_title(message.as_str()).element(snippet)]).to_string()
 }
 
-/// A finding as a line of JSON.
+/// Formats a finding as a line of JSON.
 fn json(file: &CheckedFile, Finding { is_error, at, message }: &Finding) -> String {
     let width =
         |at: &Location| file.text.get(at.span.clone()).map_or(0, |text| text.chars().count());
@@ -118,7 +122,7 @@ fn json(file: &CheckedFile, Finding { is_error, at, message }: &Finding) -> Stri
     serde_json::to_string(&row).unwrap_or_default()
 }
 
-/// A file and what it names, checked.
+/// Checks a file, and the scene of a sweep.
 fn files_of(path: &Path) -> Vec<CheckedFile> {
     let text = match shipped::scene_text(path) {
         Ok(text) => text,
@@ -130,20 +134,20 @@ fn files_of(path: &Path) -> Vec<CheckedFile> {
     vec![scene_of(path, text).0]
 }
 
-/// A scene, checked and as it is.
+/// Checks a scene and returns it.
 fn scene_of(path: &Path, text: String) -> (CheckedFile, Scene) {
     let check = Scene::check_text(&text, path);
     let findings = findings_of_scene(&check);
     (CheckedFile { path: path.into(), text, findings }, check.scene)
 }
 
-/// A file that cannot be read.
+/// Returns the finding for a file that cannot be read.
 fn unread(path: &Path, failure: &Failure) -> CheckedFile {
     let finding = Finding { is_error: true, at: None, message: failure.to_string() };
     CheckedFile { path: path.into(), text: String::new(), findings: vec![finding] }
 }
 
-/// A sweep and its scene.
+/// Checks a sweep and its scene.
 fn files_of_sweep(path: &Path, text: String) -> Vec<CheckedFile> {
     let of_error = |error: &SweepError| Finding {
         is_error: true,
@@ -156,7 +160,7 @@ fn files_of_sweep(path: &Path, text: String) -> Vec<CheckedFile> {
         Err(error) => findings.push(of_error(&error)),
         Ok(sweep) => {
             let scene_path = scene_path(path, &sweep.scene);
-            // Not whatever is there: a sweep may name itself.
+            // Read as a scene in any case: a sweep may name itself.
             let checked = shipped::scene_text(&scene_path).map(|text| scene_of(&scene_path, text));
             match checked {
                 Err(error) => files.push(unread(&scene_path, &error)),
@@ -176,7 +180,7 @@ fn files_of_sweep(path: &Path, text: String) -> Vec<CheckedFile> {
     files
 }
 
-/// What is wrong with jobs of a sweep, and how many of them were looked at.
+/// Returns the errors of the jobs of a sweep, and a warning if not all of them are checked.
 fn findings_of_jobs(jobs: &SweepJobs) -> Vec<Finding> {
     let finding =
         |is_error, message| Finding { is_error, at: Some(jobs.location("vary")), message };
@@ -188,16 +192,16 @@ fn findings_of_jobs(jobs: &SweepJobs) -> Vec<Finding> {
     let mut findings: Vec<_> = named.collect();
     if faulty.len() > MAX_NAMED_JOBS {
         let more = counted(faulty.len() - MAX_NAMED_JOBS, "more job");
-        findings.push(finding(true, format!("{more} cannot be made either")));
+        findings.push(finding(true, format!("{more} have errors")));
     }
     if checked < jobs.count() {
         let all = counted(jobs.count(), "job");
-        findings.push(finding(false, format!("only the first {MAX_JOBS} of {all} were checked")));
+        findings.push(finding(false, format!("only the first {MAX_JOBS} of {all} are checked")));
     }
     findings
 }
 
-/// What is wrong or doubtful with a scene, in the order of the file.
+/// Returns the errors and warnings of a scene, in the order of the file.
 fn findings_of_scene(check: &SceneCheck) -> Vec<Finding> {
     let scene = &check.scene;
     let of_fault = |fault: &SceneError, field: &str| Finding {
@@ -207,7 +211,7 @@ fn findings_of_scene(check: &SceneCheck) -> Vec<Finding> {
     };
     let mut findings: Vec<_> = check.faults.iter().map(|fault| of_fault(fault, "")).collect();
     let built = scene.check_colliders(&check.sound_colliders).map(|built| {
-        // Without one of them, nothing is known of depth.
+        // With a collider missing, the depth at the start is unknown.
         let are_all = built.len() == scene.colliders.len();
         if are_all { built } else { Vec::new() }
     });
@@ -222,15 +226,15 @@ fn findings_of_scene(check: &SceneCheck) -> Vec<Finding> {
         Vec::new()
     });
     let colliders: Vec<_> = colliders.into_iter().map(Arc::new).collect();
-    let (mut garments, cache) = (Vec::new(), CookCache::default());
+    let (mut job_cloths, cache) = (Vec::new(), CookCache::default());
     for &index in &check.sound_cloths {
         let cloth = &scene.cloths[index];
         let key = if matches!(cloth.shape, Shape::Mesh(_)) { ".mesh" } else { "" };
         let field = format!("cloth[{index}]{key}");
         match scene.check_cloth(index) {
             Err(faults) => findings.extend(faults.iter().map(|fault| of_fault(fault, &field))),
-            Ok(built) => match Garment::cook(cloth, built, &colliders, &cache) {
-                Ok(garment) => garments.push((index, garment)),
+            Ok(built) => match JobCloth::cook(cloth, built, &colliders, &cache) {
+                Ok(job_cloth) => job_cloths.push((index, job_cloth)),
                 Err(failure) => findings.push(Finding {
                     is_error: true,
                     at: Some(scene.location(&field)),
@@ -240,21 +244,21 @@ fn findings_of_scene(check: &SceneCheck) -> Vec<Finding> {
         }
     }
     let contact = scene.cloth_contact_solver.contact;
-    for (index, garment) in &garments {
-        let warnings = Warning::before_run(garment, contact, scene.frames, scene.frame_rate);
+    for (index, job_cloth) in &job_cloths {
+        let warnings = Warning::before_run(job_cloth, contact, scene.frames, scene.frame_rate);
         findings.extend(warnings.map(|warning| Finding {
             is_error: false,
             at: Some(scene.location(&format!("cloth[{index}].{}", warning.key()))),
             message: warning.to_string(),
         }));
     }
-    let garments: Vec<_> = garments.into_iter().map(|(_, garment)| garment).collect();
-    findings.extend(Warning::of_mode(&garments, &colliders, contact).map(|warning| Finding {
+    let job_cloths: Vec<_> = job_cloths.into_iter().map(|(_, job_cloth)| job_cloth).collect();
+    findings.extend(Warning::of_mode(&job_cloths, &colliders, contact).map(|warning| Finding {
         is_error: false,
         at: Some(scene.location("cloth_contact_solver.contact")),
         message: warning.to_string(),
     }));
-    findings.extend(Warning::of_colliders(&garments, &colliders).map(|warning| Finding {
+    findings.extend(Warning::of_colliders(&job_cloths, &colliders).map(|warning| Finding {
         is_error: false,
         at: Some(scene.location("collider")),
         message: warning.to_string(),

@@ -1,4 +1,4 @@
-//! What `poplin run --mesh` chooses where nobody says: where the mesh is, a floor, a thickness.
+//! Automatic choices of `poplin run --mesh`: position, floor and thickness.
 
 use std::sync::Arc;
 
@@ -11,18 +11,18 @@ use crate::args::{Ground, PositionArgs};
 use crate::failure::{Failure, OrFail};
 use crate::output::{grouped, short_length};
 
-/// Thickness of a mesh in mean edges. Particles keep apart, not triangles: with 0.5 a shirt that falls on a body crosses itself in
-/// 106 spots, with 1 in 19.
+/// Thickness of a mesh with particle contact, in mean edges. It keeps only particles apart, not
+/// triangles: a shirt that falls on a body crosses itself in 106 spots with 0.5, in 19 with 1.
 const THICKNESS: f32 = 1.0;
-/// A mesh is moved if it starts deeper in the collider than so many of its mean edges or such a fraction of the collider's smallest
-/// side; what is less comes out by itself.
+/// Depth at the start beyond which a mesh is moved out of the collider: the smaller of this many
+/// mean edges and this fraction of the collider's smallest side. Contact resolves smaller depths.
 const DEEP: [f32; 2] = [3.0, 0.1];
-/// Thickness of a mesh whose triangles collide, in mean edges.
+/// Thickness of a mesh with triangle contact, in mean edges.
 const TRIANGLE_THICKNESS: f32 = 1.0 / 3.0;
-/// Room between mesh and collider or floor, in mean edges.
+/// Gap between mesh and collider or floor, in mean edges.
 const ROOM: f32 = 1.0;
 
-/// Mean length of the sides of the faces \[m\], 0 without faces.
+/// Returns the mean length of the sides of the faces \[m\], 0 without faces.
 pub(crate) fn mean_edge(mesh: &Mesh) -> f32 {
     let faces =
         mesh.quads.iter().map(|quad| &quad[..]).chain(mesh.triangles.iter().map(|it| &it[..]));
@@ -38,29 +38,29 @@ pub(crate) fn mean_edge(mesh: &Mesh) -> f32 {
     if count > 0.0 { (sum / count) as f32 } else { 0.0 }
 }
 
-/// The thickness of a mesh with edges of this mean length \[m\], and the line that says so. Triangles keep any; particles one at which
-/// no edge slips between them.
+/// Returns the thickness for a mean edge \[m\], with a line for the summary. Particle contact needs
+/// a thickness at which no edge slips between particles; triangle contact keeps any thickness.
 pub(crate) fn thickness(mean_edge: f32, contact: ContactMode) -> (f32, String) {
     let (fraction, words) = match contact {
         ContactMode::Particles => (THICKNESS, "the mean edge"),
         ContactMode::Triangles => (TRIANGLE_THICKNESS, "a third of the mean edge"),
     };
-    // No more than a setting may be; a mesh so large has a warning of its own.
+    // Upper limit of the setting; a mesh of this size has its own warning.
     let thickness = (fraction * mean_edge).min(1000.0);
     let line = format!(
-        "thick  {:.1} mm, {words}, so that it does not pass through itself (--thickness)",
+        "thick  {:.1} mm, {words}, against passing through itself (--thickness)",
         1e3 * thickness
     );
     (thickness, line)
 }
 
-/// The box of some points \[m\], lowest corner and highest.
+/// Returns the bounding box of points \[m\], lowest and highest corner.
 pub(crate) fn bounds<'a>(points: impl IntoIterator<Item = &'a [f32; 3]>) -> [Vec3; 2] {
     let all = points.into_iter().map(|&point| Vec3::from(point));
     all.fold([Vec3::INFINITY, Vec3::NEG_INFINITY], |[low, high], p| [low.min(p), high.max(p)])
 }
 
-/// The box of a collider from a mesh \[m\].
+/// Returns the bounding box of a mesh collider \[m\].
 fn bounds_of(collider: &BuiltCollider) -> [Vec3; 2] {
     match &collider.shape {
         Shape::TriangleMesh(mesh) => bounds(mesh.vertices.iter()),
@@ -68,7 +68,8 @@ fn bounds_of(collider: &BuiltCollider) -> [Vec3; 2] {
     }
 }
 
-/// Moves a mesh of which much would start inside a collider above it; returns the line that says so.
+/// Moves a mesh that would start deep inside a collider to above it. Returns a line for the
+/// summary.
 pub(crate) fn lift(
     mesh: &mut Mesh,
     pinned: &[u32],
@@ -83,10 +84,12 @@ pub(crate) fn lift(
     let field = DepthField::new(std::slice::from_ref(&collider.shape));
     let depth = field.measure(Pose::default(), &particles);
     let ([low, high], [from, to]) = (bounds_of(collider), bounds(&mesh.positions));
+    // Depths below this limit are left to contact.
     let deep = (DEEP[0] * mean_edge).min(DEEP[1] * (high - low).min_element());
     if depth.deepest_m <= deep.into() {
         return None;
     }
+    // Centers the mesh over the collider, with its lowest point a gap above the highest.
     let mut by = 0.5 * ((low + high) - (from + to));
     by.y = high.y - from.y + ROOM * mean_edge;
     mesh.positions.iter_mut().for_each(|p| *p = (Vec3::from(*p) + by).to_array());
@@ -102,26 +105,26 @@ pub(crate) fn lift(
     ))
 }
 
-/// What was mended in colliders, a line each.
+/// Returns a line for the summary for each repaired collider.
 pub(crate) fn repairs(colliders: &[Arc<BuiltCollider>]) -> impl Iterator<Item = String> {
-    let mended = colliders.iter().filter(|collider| collider.repairs.is_any());
-    mended.map(|it| format!("mended collider `{}`: {}", it.name, it.repairs))
+    let repaired = colliders.iter().filter(|collider| collider.repairs.is_any());
+    repaired.map(|it| format!("repair collider `{}`: {}", it.name, it.repairs))
 }
 
-/// The line that says where a mesh far from the origin is simulated, if it is far.
+/// Returns a line for the summary about the origin of a mesh far from the world's origin.
 pub(crate) fn origin(origin: [f64; 3]) -> Option<String> {
     let [x, y, z] = origin;
     let farthest = origin.into_iter().map(f64::abs).fold(0.0, f64::max);
     (farthest > 0.0).then(|| {
         format!(
-            "origin ({x}, {y}, {z}) m, as positions there are multiples of {} in f32: the OBJ of the last frame is written there, all \
-             else counts from it (`origin_m` in summary.json)",
+            "origin ({x}, {y}, {z}) m, because f32 rounds positions there to multiples of {}: the OBJ of the last frame keeps world \
+             positions, all else is relative to it (`origin_m` in summary.json)",
             short_length((farthest * f64::from(f32::EPSILON)) as f32)
         )
     })
 }
 
-/// The floor that is asked for, or under a mesh and its collider, and the line that says so where it was chosen.
+/// Returns the requested floor, or one below a mesh and its collider with a line for the summary.
 pub(crate) fn floor(
     position: &PositionArgs,
     mesh: &Mesh,

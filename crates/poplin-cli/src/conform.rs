@@ -1,4 +1,4 @@
-//! `poplin conform`: reference cases against the engine.
+//! `poplin conform`: comparison of the engine with reference cases.
 
 use std::path::Path;
 
@@ -15,33 +15,33 @@ use crate::failure::{Exit, Failure, OrFail, complain, gpu_message};
 use crate::info::canary_line;
 use crate::output::say;
 
-/// Counts of results.
+/// Number of results of each kind.
 #[derive(Debug, Default)]
 struct Tally {
     passed: usize,
     failed: usize,
     skipped: usize,
-    /// Files that are no cases.
+    /// Errors of files that are not cases.
     unread: Vec<String>,
 }
 
-/// Where a case runs.
+/// Backend that runs cases.
 struct Lane {
     name: &'static str,
     options: SimulationOptions,
     state: LaneState,
 }
 
-/// Whether a lane can run cases.
+/// Availability of a backend.
 enum LaneState {
     Ready,
-    /// The user switched it off.
+    /// Switched off by the user.
     Off(&'static str),
-    /// It cannot run: every case fails.
+    /// Not available: every case fails.
     Broken(String),
 }
 
-/// Runs every case on every backend asked for, one line each.
+/// Runs every case on every requested backend, with one line each.
 pub(crate) fn conform(args: &ConformArgs, is_verbose: bool) -> Result<Exit, Failure> {
     check_files(args)?;
     let stages = args
@@ -104,10 +104,10 @@ pub(crate) fn conform(args: &ConformArgs, is_verbose: bool) -> Result<Exit, Fail
     tally.finish()
 }
 
-/// A missing file is a typing error: nothing is run before it is fixed.
+/// Rejects missing files before any case runs.
 fn check_files(args: &ConformArgs) -> Result<(), Failure> {
     match args.cases.iter().chain(&args.stages).find(|path| !path.is_file()) {
-        Some(path) => Err(Failure::BadInput(anyhow!("there is no file {}", path.display()))),
+        Some(path) => Err(Failure::BadInput(anyhow!("file {} does not exist", path.display()))),
         None => Ok(()),
     }
 }
@@ -130,7 +130,7 @@ fn lanes(args: &ConformArgs) -> Vec<Lane> {
     lanes
 }
 
-/// Reports which adapter it is and the results of its canaries.
+/// Opens the GPU and prints the adapter with its canary results.
 fn gpu_state(options: &HeadlessOptions) -> LaneState {
     if std::env::var("POPLIN_GPU").is_ok_and(|value| value == "off") {
         return LaneState::Off("POPLIN_GPU=off");
@@ -168,7 +168,7 @@ impl Tally {
         say!("{title}  unsupported  {reason}");
     }
 
-    /// Counts a case that did not run to its end.
+    /// Counts a case that did not complete.
     fn refuse(&mut self, title: &str, error: &CaseError) {
         match error {
             CaseError::Unsupported(reason) => self.skip(title, reason),
@@ -253,12 +253,12 @@ impl Tally {
         }
     }
 
-    /// The closing line and the exit code.
+    /// Prints the counts and returns the exit code.
     fn finish(self) -> Result<Exit, Failure> {
         let Self { passed, failed, skipped, unread } = self;
         let nothing_ran = passed + failed == 0;
         if nothing_ran {
-            complain("nothing ran: every case is unsupported or skipped");
+            complain("no case ran: all are unsupported or skipped");
         }
         if skipped > 0 {
             say!("{passed} passed, {failed} failed, {skipped} skipped");
@@ -272,16 +272,16 @@ impl Tally {
     }
 }
 
-/// The error of a snapshot in words: the runner says with an infinite one that sleep differs, whatever the particles do.
+/// Formats the error of a snapshot. An infinite error means that the sleep state differs.
 fn told_error(snapshot: &SnapshotVerdict) -> String {
     match snapshot.error {
         error if error.is_nan() => "not finite".to_owned(),
-        f32::INFINITY => "sleeps against what was measured".to_owned(),
+        f32::INFINITY => "sleep state differs from the measured one".to_owned(),
         error => format!("{error:.1e}"),
     }
 }
 
-/// An error as a fraction of its tolerance; NaN is worst.
+/// Returns an error as a fraction of its tolerance; NaN counts as infinite.
 fn relative_error(error: f32, tolerance: f32) -> f32 {
     if error.is_nan() { f32::INFINITY } else { error / tolerance }
 }

@@ -1,4 +1,4 @@
-//! `poplin cook`: what cooking finds in a mesh.
+//! `poplin cook`: report on a cooked mesh.
 
 use anyhow::anyhow;
 use poplin_cook::{CookReport, FiberLengths};
@@ -8,12 +8,12 @@ use serde::Serialize;
 use crate::args::CookArgs;
 use crate::failure::{Exit, Failure, OrFail};
 use crate::fiber_picture::write_fiber_picture;
-use crate::garment::Garment;
 use crate::job::Job;
+use crate::job_cloth::JobCloth;
 use crate::output::say;
 use crate::run::in_line;
 
-/// Cooking of one cloth, as JSON.
+/// Cooking report of one cloth, as JSON.
 #[derive(Debug, Serialize)]
 pub(crate) struct CookSummary {
     name: String,
@@ -24,7 +24,7 @@ pub(crate) struct CookSummary {
     faces: usize,
     degenerate_faces: usize,
     duplicate_faces: usize,
-    /// Faces of the file that have a flipped triangle.
+    /// Faces of the file whose triangulation has a flipped triangle.
     twisted_faces: usize,
     particles: usize,
     pinned: usize,
@@ -47,7 +47,7 @@ pub(crate) struct CookSummary {
     phases: Vec<PhaseSummary>,
 }
 
-/// The vertical and horizontal fibers together, as JSON.
+/// Vertical and horizontal fibers together, as JSON.
 #[derive(Debug, Serialize)]
 struct StretchSummary {
     edges: usize,
@@ -57,7 +57,7 @@ struct StretchSummary {
     lengths: Vec<LengthSummary>,
 }
 
-/// Fibers of `from` edges up to the next entry's, as JSON.
+/// Bucket of fibers by length, from `from` edges to below the next bucket, as JSON.
 #[derive(Debug, Serialize)]
 struct LengthSummary {
     from: usize,
@@ -65,7 +65,7 @@ struct LengthSummary {
     edges: usize,
 }
 
-/// A phase of a cooked fabric, as JSON.
+/// Phase of a cooked fabric, as JSON.
 #[derive(Debug, Serialize)]
 struct PhaseSummary {
     kind: &'static str,
@@ -91,9 +91,9 @@ impl StretchSummary {
 }
 
 impl CookSummary {
-    /// The values of one copy of a cloth.
-    pub(crate) fn new(garment: &Garment) -> Self {
-        let report = &garment.report;
+    /// Returns the values of one copy of a cloth.
+    pub(crate) fn new(job_cloth: &JobCloth) -> Self {
+        let report = &job_cloth.report;
         let phases = report.phases.iter().map(|phase| PhaseSummary {
             kind: phase.kind.name(),
             edges: phase.edge_count,
@@ -103,15 +103,15 @@ impl CookSummary {
             idle_fraction: phase.idle_fraction,
         });
         Self {
-            name: garment.name.clone(),
-            cook_ms: garment.cook_time.as_secs_f64() * 1e3,
+            name: job_cloth.name.clone(),
+            cook_ms: job_cloth.cook_time.as_secs_f64() * 1e3,
             vertices: report.vertex_count,
             welded_vertices: report.welded_vertex_count,
             unused_vertices: report.dropped_vertex_count,
             faces: report.face_count,
             degenerate_faces: report.degenerate_face_count,
             duplicate_faces: report.duplicate_face_count,
-            twisted_faces: garment.twisted.count,
+            twisted_faces: job_cloth.twisted.count,
             particles: report.particle_count,
             pinned: report.pinned_count,
             pins_on_unused_vertices: report.dropped_pin_count,
@@ -135,20 +135,20 @@ impl CookSummary {
     }
 }
 
-/// Cooks and reports.
+/// Cooks the cloths of a mesh or scene and prints their reports.
 pub(crate) fn cook(args: &CookArgs) -> Result<Exit, Failure> {
     let job = Job::of_cook(args)?;
     if let Some(path) = &args.picture {
         if path.extension().is_none_or(|extension| !extension.eq_ignore_ascii_case("png")) {
             return Err(Failure::BadInput(anyhow!(
-                "--picture {}: the picture is a PNG, its name must end in .png",
+                "--picture {}: the picture is a PNG, so its name must end in .png",
                 path.display()
             )));
         }
-        write_fiber_picture(path, &job.garments).or_failed()?;
+        write_fiber_picture(path, &job.cloths).or_failed()?;
     }
     if args.json {
-        let summaries: Vec<_> = job.garments.iter().map(CookSummary::new).collect();
+        let summaries: Vec<_> = job.cloths.iter().map(CookSummary::new).collect();
         say!("{}", serde_json::to_string_pretty(&summaries).or_failed()?);
         return Ok(Exit::Success);
     }
@@ -161,21 +161,21 @@ pub(crate) fn cook(args: &CookArgs) -> Result<Exit, Failure> {
 }
 
 fn print_reports(job: &Job) {
-    for (index, garment) in job.garments.iter().enumerate() {
+    for (index, job_cloth) in job.cloths.iter().enumerate() {
         if index > 0 {
             say!("");
         }
-        let copies = match garment.offsets.len() {
+        let copies = match job_cloth.offsets.len() {
             1 => String::new(),
-            count => format!(", {count} copies; the values are those of one"),
+            count => format!(", {count} copies; values of one copy"),
         };
         say!(
             "{} (cooked in {:.1} ms{copies})",
-            garment.name,
-            garment.cook_time.as_secs_f64() * 1e3
+            job_cloth.name,
+            job_cloth.cook_time.as_secs_f64() * 1e3
         );
-        say!("{}", garment.report);
-        let TwistedFaces { count, first_line } = garment.twisted;
+        say!("{}", job_cloth.report);
+        let TwistedFaces { count, first_line } = job_cloth.twisted;
         if count > 0 {
             say!(
                 "{:<12}{count:>12}  faces with a flipped triangle{}",

@@ -1,4 +1,4 @@
-//! Cooked meshes that are kept: jobs of a sweep mostly differ in settings that cooking does not read.
+//! Cache of cooked meshes: jobs of a sweep mostly differ in settings that cooking does not read.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -6,38 +6,39 @@ use std::sync::{Arc, Mutex, PoisonError};
 use poplin_cook::{CookError, CookOptions, CookReport, cook};
 use poplin_model::{Cloth, Mesh};
 
-/// Most mesh vertices that are kept, all meshes together.
+/// Most cached mesh vertices, summed over meshes.
 const MAX_VERTICES: usize = 1 << 18;
 
-/// Most meshes that are kept: each is compared with what is asked for.
+/// Most cached meshes, because a look-up compares them one by one.
 const MAX_MESHES: usize = 16;
 
-/// What cooking has made lately.
+/// Recently cooked meshes, newest first.
 #[derive(Debug, Default)]
 pub(crate) struct CookCache(Mutex<VecDeque<Arc<CookedCloth>>>);
 
-/// A mesh that was cooked.
+/// Cooked mesh with its input.
 #[derive(Debug)]
 pub(crate) struct CookedCloth {
     mesh: Mesh,
     options: CookOptions,
-    /// At rest, with default settings.
+    /// Cloth at rest, with default settings.
     pub(crate) cloth: Cloth,
     /// Particle of every mesh vertex, shape `[vertex_count]`; `None` where no face is left.
     pub(crate) vertex_to_particle: Vec<Option<u32>>,
-    /// What cooking found.
+    /// Cooking report.
     pub(crate) report: CookReport,
 }
 
 impl CookCache {
-    /// Cooks a mesh, or finds what came of the same mesh and options before; cloths that come of it share a fabric.
+    /// Cooks a mesh, or returns the cached result of the same mesh and options; both share a
+    /// fabric.
     pub(crate) fn cook(
         &self,
         mesh: &Mesh,
         options: &CookOptions,
     ) -> Result<Arc<CookedCloth>, CookError> {
         let is_asked = |kept: &&Arc<CookedCloth>| kept.options == *options && kept.mesh == *mesh;
-        // What a thread that panicked has kept is whole: it is pushed as a whole.
+        // Entries are pushed atomically, so a poisoned lock is safe.
         let kept = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = kept().iter().find(is_asked) {
             return Ok(known.clone());
@@ -51,13 +52,15 @@ impl CookCache {
             return Ok(made);
         }
         let mut kept = kept();
-        // Another thread may have been at the same.
+        // Another thread may have cooked the same mesh meanwhile.
         if let Some(known) =
             kept.iter().find(|it| it.options == made.options && it.mesh == made.mesh)
         {
             return Ok(known.clone());
         }
         kept.push_front(made.clone());
+        // Drops the oldest entries beyond the limits.
+        // Drops the oldest entries beyond the limits.
         let mut vertices = 0;
         let is_within = |kept: &&Arc<CookedCloth>| {
             vertices += kept.mesh.positions.len();
@@ -74,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_same_mesh_and_options_are_cooked_once_and_others_anew() {
+    fn cooks_each_mesh_and_options_once() {
         let (cache, mesh, options) =
             (CookCache::default(), Mesh::grid(3, 3, 1.0, 1.0), CookOptions::default());
         let first = cache.cook(&mesh, &options).unwrap();
@@ -89,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn only_so_many_are_kept() {
+    fn drops_the_oldest_meshes() {
         let (cache, mesh) = (CookCache::default(), Mesh::grid(2, 2, 1.0, 1.0));
         for index in 1..=MAX_MESHES + 3 {
             let options = CookOptions { density: index as f32, ..CookOptions::default() };
@@ -101,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mesh_that_is_too_large_is_not_kept() {
+    fn does_not_cache_large_meshes() {
         let cache = CookCache::default();
         let mesh = Mesh::grid(513, 513, 1.0, 1.0);
         let options = CookOptions::default();

@@ -1,4 +1,4 @@
-//! Cooking for programs that bring a mesh of their own.
+//! Cooking of a mesh from memory, for other programs.
 
 use poplin_io::scene::{BuiltCloth, PinRule, SceneCloth};
 use poplin_model::{Cloth, InteractionGroups, Mesh};
@@ -7,21 +7,21 @@ use serde_json::Value;
 use crate::cook::CookSummary;
 use crate::cook_cache::CookCache;
 use crate::failure::{Failure, OrFail};
-use crate::garment::Garment;
+use crate::job_cloth::JobCloth;
 
-/// A mesh cooked as a cloth.
+/// Mesh cooked as a cloth.
 #[derive(Debug, Clone)]
 pub struct CookedCloth {
-    /// The cloth with its settings.
+    /// Cloth with its settings.
     pub cloth: Cloth,
     /// Particle of every mesh vertex, shape `[vertex_count]`; `None` where no face is left.
     pub vertex_to_particle: Vec<Option<u32>>,
-    /// What cooking found, as `poplin cook --json` writes it.
+    /// Cooking report in the format of `poplin cook --json`.
     pub report: Value,
 }
 
-/// Cooks a mesh with the keys of a scene's cloth, as a scene with that mesh would be: of `scene` the shape and what moves are left out.
-/// `pinned` are vertices beside those that its rules pick.
+/// Cooks a mesh with the settings of a scene's cloth, whose own shape and motion are ignored.
+/// `pinned` are pinned vertices in addition to those of its pin rules.
 ///
 /// # Errors
 /// [`Failure::BadInput`] if mesh, pins or settings are not valid.
@@ -37,10 +37,10 @@ pub fn cook_cloth(
     pinned.sort_unstable();
     pinned.dedup();
     let built = BuiltCloth { mesh, pinned, ..BuiltCloth::default() };
-    let garment = Garment::cook(scene, built, &[], &CookCache::default())?;
-    let report = serde_json::to_value(CookSummary::new(&garment)).or_failed()?;
-    let Garment { mut cloth, vertex_to_particle, .. } = garment;
-    // Colliders that come later count as well.
+    let job_cloth = JobCloth::cook(scene, built, &[], &CookCache::default())?;
+    let report = serde_json::to_value(CookSummary::new(&job_cloth)).or_failed()?;
+    let JobCloth { mut cloth, vertex_to_particle, .. } = job_cloth;
+    // Colliders that are added later act on the cloth too.
     cloth.collider_groups = InteractionGroups::default();
     Ok(CookedCloth { cloth, vertex_to_particle, report })
 }

@@ -1,4 +1,4 @@
-//! How a command ends: exit codes and the message on stderr.
+//! End of a command: exit codes and error messages on stderr.
 
 use std::io::Write;
 
@@ -6,36 +6,36 @@ use anyhow::anyhow;
 use poplin::gpu::{GpuError, WantedAdapter};
 use thiserror::Error;
 
-/// How a command that did its work ends.
+/// End of a command that did its work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Exit {
-    /// All is well.
+    /// No problem.
     Success,
-    /// The work is done, but the result is bad: a cloth faulted, a case failed. The command has said so.
+    /// Bad result, already reported: a cloth faulted, a case failed.
     Failure,
-    /// The user stopped it.
+    /// Stopped by the user.
     Interrupted,
 }
 
-/// Why a command could not do its work.
+/// Error of a command that could not do its work.
 #[derive(Debug, Error)]
 pub enum Failure {
-    /// The user can fix the input: an option, a scene, a mesh.
+    /// Invalid input that the user can fix: an option, a scene, a mesh.
     #[error("{}", message(.0))]
     BadInput(anyhow::Error),
-    /// The run itself failed: no adapter, a full disk, a lost device.
+    /// Failed run: no adapter, a full disk, a lost device.
     #[error("{}", message(.0))]
     Failed(anyhow::Error),
-    /// Another process is at the same work; it can be done when that has ended.
+    /// Work that another process is doing; possible when that process ends.
     #[error("{}", message(.0))]
     Busy(anyhow::Error),
 }
 
-/// Sorts errors into the two kinds of [`Failure`].
+/// Conversion of errors into a kind of [`Failure`].
 pub(crate) trait OrFail<T> {
-    /// The user can fix it.
+    /// Converts the error to [`Failure::BadInput`].
     fn or_bad_input(self) -> Result<T, Failure>;
-    /// The run itself failed.
+    /// Converts the error to [`Failure::Failed`].
     fn or_failed(self) -> Result<T, Failure>;
 }
 
@@ -64,34 +64,35 @@ impl From<poplin::Error> for Failure {
     }
 }
 
-/// That this build has no window.
+/// Returns the error of a build without `poplin view`.
 #[cfg(not(feature = "view"))]
 pub(crate) fn no_view() -> Failure {
     Failure::BadInput(anyhow!(
-        "this build has no `poplin view`: build it with the cargo feature `view`, for example `cargo run --release -p poplin-cli \
+        "this build has no `poplin view`: build with the cargo feature `view`, for example `cargo run --release -p poplin-cli \
          --features view -- view flag`"
     ))
 }
 
-/// What is wrong with a GPU. Where there are adapters, only none of the name that was asked for, no driver is missing.
+/// Returns the message of a GPU error. If adapters exist but none has the requested name, lists
+/// them instead of asking for a driver.
 pub(crate) fn gpu_message(error: &GpuError) -> String {
     misnamed(error).unwrap_or_else(|| error.to_string())
 }
 
-/// That there are adapters, but none of the name that was asked for.
+/// Returns the message for a requested adapter name that no adapter has.
 fn misnamed(error: &GpuError) -> Option<String> {
     let GpuError::NoAdapter { wanted: WantedAdapter::Named { name, present } } = error else {
         return None;
     };
     let list: Vec<_> = present.iter().map(|name| format!("`{name}`")).collect();
     let text = format!(
-        "no GPU adapter has `{name}` in its name (--adapter); there are {}",
+        "no GPU adapter has `{name}` in its name (--adapter); available: {}",
         list.join(", ")
     );
     (!list.is_empty()).then_some(text)
 }
 
-/// The exit code of a command; says on stderr why it failed.
+/// Returns the exit code of a command, and prints its error to stderr.
 pub(crate) fn exit_code(ended: Result<Exit, Failure>) -> u8 {
     let failure = match ended {
         Ok(Exit::Success) => return 0,
@@ -106,17 +107,17 @@ pub(crate) fn exit_code(ended: Result<Exit, Failure>) -> u8 {
     }
 }
 
-/// Writes an error line to stderr; a failure of that cannot be reported.
+/// Writes an error line to stderr and ignores write errors.
 pub(crate) fn complain(text: &str) {
     let _ = writeln!(std::io::stderr().lock(), "error: {text}");
 }
 
-/// Writes a warning line to stderr; a failure of that cannot be reported.
+/// Writes a warning line to stderr and ignores write errors.
 pub(crate) fn warn(text: &str) {
     let _ = writeln!(std::io::stderr().lock(), "warning: {text}");
 }
 
-/// The error and its causes. The libraries' messages mostly hold their cause already; it is not repeated.
+/// Joins an error and its causes. Skips causes that the text already contains.
 fn message(error: &anyhow::Error) -> String {
     let mut text = String::new();
     for cause in error.chain().map(ToString::to_string) {
@@ -135,14 +136,14 @@ mod tests {
     use anyhow::{Context, anyhow};
 
     #[test]
-    fn a_cause_is_told_once() {
+    fn repeats_no_cause() {
         let result: Result<(), _> =
             Err(anyhow!("disk full")).context("cannot write a.obj: disk full").context("cloth `a`");
         assert_eq!(message(&result.unwrap_err()), "cloth `a`: cannot write a.obj: disk full");
     }
 
     #[test]
-    fn what_the_gpu_cannot_do_is_bad_input() {
+    fn gpu_limits_are_bad_input() {
         let failure = poplin::Error::Gpu(GpuError::LoopTooLong { trips: 2, limit: 1 }).into();
         assert!(matches!(failure, Failure::BadInput(_)), "{failure}");
         assert!(matches!(

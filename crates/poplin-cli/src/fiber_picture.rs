@@ -1,4 +1,4 @@
-//! The picture of `poplin cook`: fibers over the mesh, one colour for each set.
+//! Picture of `poplin cook`: fibers over the mesh, one colour per set.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -7,10 +7,10 @@ use poplin_io::IoError;
 use poplin_io::picture::{ContactSheet, Line, Surface, View, line_color};
 use poplin_model::{Fabric, PhaseKind};
 
-use crate::garment::Garment;
+use crate::job_cloth::JobCloth;
 use crate::output::{counted, grouped};
 
-/// Kinds in the order of the columns.
+/// Phase kinds in the order of the columns.
 const KINDS: [PhaseKind; 4] =
     [PhaseKind::Vertical, PhaseKind::Horizontal, PhaseKind::Shearing, PhaseKind::Bending];
 
@@ -20,27 +20,29 @@ const TILE_SIZE: u32 = 760;
 /// Colour of the cloth under the fibers.
 const CLOTH: [u8; 3] = [224, 222, 218];
 
-/// Draws the fibers of all garments, of each its first copy where it starts, a column for each phase that any of them has: in
-/// the upper row as seen from the front, in the lower one from the back.
-pub(crate) fn write_fiber_picture(path: &Path, garments: &[Garment]) -> Result<(), IoError> {
+/// Draws the fibers of the first copy of every cloth at its start, one column per phase: upper row
+/// from the front, lower row from the back.
+pub(crate) fn write_fiber_picture(path: &Path, job_cloths: &[JobCloth]) -> Result<(), IoError> {
     let has = |kind: &PhaseKind| {
-        garments
+        job_cloths
             .iter()
-            .any(|garment| garment.cloth.fabric.phases.iter().any(|phase| phase.kind == *kind))
+            .any(|job_cloth| job_cloth.cloth.fabric.phases.iter().any(|phase| phase.kind == *kind))
     };
     let kinds: Vec<_> = KINDS.into_iter().filter(has).collect();
     let mut sheet = ContactSheet::new(kinds.len().max(1) as u32, 2, TILE_SIZE)?;
-    let mut positions: Vec<Vec<[f32; 3]>> = garments.iter().map(world_positions).collect();
+    let mut positions: Vec<Vec<[f32; 3]>> = job_cloths.iter().map(world_positions).collect();
     center(&mut positions);
-    let triangles: Vec<Arc<[[u32; 3]]>> =
-        garments.iter().map(|garment| garment.cloth.fabric.triangles.clone().into()).collect();
+    let triangles: Vec<Arc<[[u32; 3]]>> = job_cloths
+        .iter()
+        .map(|job_cloth| job_cloth.cloth.fabric.triangles.clone().into())
+        .collect();
     let surfaces = |positions: &[Vec<[f32; 3]>]| -> Vec<Surface> {
         let parts = positions.iter().zip(&triangles);
         parts
             .map(|(positions, triangles)| Surface::new(positions.clone(), triangles.clone(), CLOTH))
             .collect()
     };
-    // What lies flat is seen from above, what hangs from the height of its middle.
+    // Flat cloth is seen from above, hanging cloth from the side.
     let flat = View::fitting(&[surfaces(&positions)]) == View::ABOVE;
     sheet = sheet.with_view(if flat {
         View { azimuth: 0.0, elevation: 50.0 }
@@ -51,12 +53,12 @@ pub(crate) fn write_fiber_picture(path: &Path, garments: &[Garment]) -> Result<(
         let rotated: Vec<_> = positions.iter().map(|positions| side.rotated(positions)).collect();
         let surfaces = surfaces(&rotated);
         for &kind in &kinds {
-            let parts = garments.iter().zip(&rotated);
-            let lines = parts.flat_map(|(garment, positions)| {
-                fiber_lines(&garment.cloth.fabric, kind, positions)
+            let parts = job_cloths.iter().zip(&rotated);
+            let lines = parts.flat_map(|(job_cloth, positions)| {
+                fiber_lines(&job_cloth.cloth.fabric, kind, positions)
             });
             sheet.add_with_lines(
-                legend(garments, kind, side),
+                legend(job_cloths, kind, side),
                 surfaces.clone(),
                 lines.collect(),
             )?;
@@ -65,7 +67,7 @@ pub(crate) fn write_fiber_picture(path: &Path, garments: &[Garment]) -> Result<(
     sheet.write_png(path)
 }
 
-/// Where the cloth is seen from.
+/// Side from which the cloth is seen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Side {
     Front,
@@ -73,7 +75,7 @@ enum Side {
 }
 
 impl Side {
-    /// Positions as seen from the front if the cloth is rotated so.
+    /// Rotates positions so that this side faces the front.
     fn rotated(self, positions: &[[f32; 3]]) -> Vec<[f32; 3]> {
         match self {
             Self::Front => positions.to_vec(),
@@ -89,13 +91,13 @@ impl Side {
     }
 }
 
-/// Particles of a garment's first copy in the world \[m\], at the start.
-fn world_positions(garment: &Garment) -> Vec<[f32; 3]> {
-    let pose = garment.pose_at(0, 0.0);
-    garment.cloth.particles.iter().map(|particle| pose.apply(particle.position)).collect()
+/// Returns the world positions of the particles of a cloth's first copy at the start \[m\].
+fn world_positions(job_cloth: &JobCloth) -> Vec<[f32; 3]> {
+    let pose = job_cloth.pose_at(0, 0.0);
+    job_cloth.cloth.particles.iter().map(|particle| pose.apply(particle.position)).collect()
 }
 
-/// Moves the cloths so that the vertical through the middle of their box is the axis about which they are rotated.
+/// Centers the cloths on the vertical axis about which they are rotated.
 fn center(positions: &mut [Vec<[f32; 3]>]) {
     for axis in [0, 2] {
         let values = || positions.iter().flatten().map(|position| position[axis]);
@@ -118,12 +120,13 @@ fn fiber_lines(fabric: &Fabric, kind: PhaseKind, positions: &[[f32; 3]]) -> Vec<
     fibers.map(|(color, fiber)| Line { points: points(fiber), color: line_color(color) }).collect()
 }
 
-/// What a tile shows, for example `vertical, front: 6 sets, 1,230 fibers, mean 6.4 edges`. Of several cloths: the most sets.
-fn legend(garments: &[Garment], kind: PhaseKind, side: Side) -> String {
+/// Returns the legend of a tile, for example `vertical, front: 6 sets, 1,230 fibers, mean 6.4
+/// edges`. Of several cloths: the most sets.
+fn legend(job_cloths: &[JobCloth], kind: PhaseKind, side: Side) -> String {
     let phases = || {
-        garments
+        job_cloths
             .iter()
-            .flat_map(|garment| &garment.report.phases)
+            .flat_map(|job_cloth| &job_cloth.report.phases)
             .filter(|phase| phase.kind == kind)
     };
     let (edges, fibers) = phases().fold((0, 0), |(edges, fibers), phase| {

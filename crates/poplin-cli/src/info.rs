@@ -1,4 +1,4 @@
-//! `poplin info`: what this machine has and what poplin would use.
+//! `poplin info`: adapters of this machine, and the one that poplin would use.
 
 use poplin::gpu::{
     AdapterReport, Headless, HeadlessOptions, WrongValue, is_software, list_adapters, wgpu,
@@ -8,13 +8,13 @@ use poplin::{Backend, Simulation};
 use crate::failure::{Exit, Failure};
 use crate::output::{grouped, say};
 
-/// Lists adapters with their limits, tiers and canary results, then what `--backend auto` takes.
+/// Lists adapters with limits, tiers and canary results, then the choice of `--backend auto`.
 pub(crate) fn info() -> Result<Exit, Failure> {
     let adapters = list_adapters();
     if adapters.is_empty() {
         say!("no GPU adapter found: install a Vulkan, Metal or DX12 driver;");
         say!(
-            "without a GPU, a software adapter does (slowly): on Debian or Ubuntu `apt install mesa-vulkan-drivers`"
+            "without a GPU, install a (slow) software adapter: on Debian or Ubuntu `apt install mesa-vulkan-drivers`"
         );
     }
     for (index, adapter) in adapters.iter().enumerate() {
@@ -58,7 +58,7 @@ fn describe(index: usize, adapter: &wgpu::Adapter) {
     say!("");
 }
 
-/// The tiers from the smallest cloth to the largest, as cloths are put in them.
+/// Prints the tiers with the cloth sizes that each takes, from the smallest.
 fn describe_tiers(report: &AdapterReport) {
     let mut smallest = 1;
     loop {
@@ -91,7 +91,7 @@ fn describe_canaries(adapter: &wgpu::Adapter) {
     row("usable", format_args!("{note}"));
 }
 
-/// The canary results of a device that passed, with what follows from them.
+/// Formats the canary results of a device that passed, with their consequences.
 pub(crate) fn canary_line(headless: &Headless) -> String {
     let canaries = headless.canaries();
     let verdict = |verdict: &Result<(), WrongValue>| match verdict {

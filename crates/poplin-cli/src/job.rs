@@ -1,4 +1,4 @@
-//! What is to be simulated or cooked, wherever it came from: a scene file, a shipped scene, or a mesh.
+//! Jobs: cloths and colliders to simulate or cook, from a scene file, a shipped scene or a mesh.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -21,12 +21,12 @@ use crate::bodies;
 use crate::choices::{self, mean_edge};
 use crate::cook_cache::CookCache;
 use crate::failure::{Failure, OrFail};
-use crate::garment::Garment;
+use crate::job_cloth::JobCloth;
 use crate::shipped;
 
-/// Cloths to simulate, with how long.
+/// Cloths and colliders to simulate, with duration and outputs.
 pub(crate) struct Job {
-    /// Title, for people.
+    /// Title for display.
     pub(crate) title: String,
     /// Short name, for the output folder.
     pub(crate) name: String,
@@ -34,23 +34,24 @@ pub(crate) struct Job {
     pub(crate) frames: u32,
     /// Frames per second [1/s].
     pub(crate) frame_rate: f32,
-    /// Steps that a frame is simulated in: 1, or more where rigid bodies move.
+    /// Simulation steps per frame: 1, or more with rigid bodies.
     pub(crate) steps: u32,
     /// Formats to write the frames in.
     pub(crate) formats: Vec<FrameFormat>,
-    /// From where its pictures are seen, if the scene says so.
+    /// View of its pictures, if the scene states one.
     pub(crate) view: Option<View>,
-    /// The cloths, at least one.
-    pub(crate) garments: Vec<Garment>,
-    /// Everything that any of them collides with.
+    /// Cloths, at least one.
+    pub(crate) cloths: Vec<JobCloth>,
+    /// Colliders of all cloths.
     pub(crate) colliders: Vec<Arc<BuiltCollider>>,
-    /// How the cloths collide with one another.
+    /// Settings of contact between cloths.
     pub(crate) cloth_contact_solver: ClothContactSolver,
-    /// What the positions of all else count from \[m\]: not 0 for a mesh that is far from the world's origin.
+    /// World position that all other positions are relative to \[m\]: not 0 for a mesh far from the
+    /// world's origin.
     pub(crate) origin: [f64; 3],
-    /// What was chosen where nobody says, in words.
+    /// Lines for the summary about values that were chosen automatically.
     pub(crate) choices: Vec<String>,
-    /// The scene, if it is one.
+    /// Scene that the job comes from, if any.
     #[cfg_attr(
         not(feature = "view"),
         expect(dead_code, reason = "only `poplin view` saves scenes")
@@ -58,14 +59,14 @@ pub(crate) struct Job {
     pub(crate) scene: Option<Scene>,
 }
 
-/// Frames, if nobody says how many: the default of scene files.
+/// Default number of frames, as in scene files.
 const DEFAULT_FRAMES: u32 = 120;
 
-/// Frames per second [1/s], if nobody says: the default of scene files.
+/// Default frames per second [1/s], as in scene files.
 const DEFAULT_FRAME_RATE: f32 = 60.0;
 
 impl Job {
-    /// The job of `poplin run`.
+    /// Builds the job of `poplin run`.
     pub(crate) fn of_run(args: &RunArgs) -> Result<Self, Failure> {
         let change = |cloth: &mut SceneCloth| {
             args.fabric.apply(cloth);
@@ -76,19 +77,19 @@ impl Job {
         let mut job = match (&args.scene, &args.mesh) {
             (Some(_), _) if args.collider.is_some() => {
                 return bad_input(
-                    "--collider goes with --mesh; a scene has `[[collider]]` tables".into(),
+                    "--collider needs --mesh; a scene has `[[collider]]` tables".into(),
                 );
             }
             (Some(_), _) if args.wind.stated().is_some() => {
                 return bad_input(format!(
-                    "{} goes with --mesh; a scene has `[wind]`, and its cloths `air = {{ drag = ..., lift = ... }}`",
+                    "{} needs --mesh; a scene has `[wind]`, and its cloths `air = {{ drag = ..., lift = ... }}`",
                     args.wind.stated().unwrap_or_default()
                 ));
             }
             (Some(scene), _) => match args.position.stated() {
                 Some(option) => {
                     return bad_input(format!(
-                        "{option} goes with --mesh; the cloths and colliders of a scene have `transform = {{ translation = \
+                        "{option} needs --mesh; the cloths and colliders of a scene have `transform = {{ translation = \
                          ..., rotation = ..., scale = ... }}`"
                     ));
                 }
@@ -97,18 +98,18 @@ impl Job {
             (None, Some(mesh)) if args.pins.is_empty() && args.collider.is_none() => {
                 let mesh = mesh.display();
                 return bad_input(format!(
-                    "nothing holds {mesh}: add a pin rule, for example `--pin top:3%`, or `--pin none` to let it fall"
+                    "{mesh} has no pins and no collider: add a pin rule, for example `--pin top:3%`, or `--pin none` to let it fall"
                 ));
             }
             (None, Some(mesh)) => match args.position.stated_of_collider() {
                 Some(option) if args.collider.is_none() => {
-                    return bad_input(format!("{option} goes with --collider"));
+                    return bad_input(format!("{option} needs --collider"));
                 }
                 _ => Self::of_mesh(mesh, args, change)?,
             },
             (None, None) => {
                 return bad_input(format!(
-                    "nothing to run: pass a scene (a TOML file, or one of the shipped: {}), for example `poplin run flag`, \
+                    "no scene to run: pass a TOML file or a shipped scene ({}), for example `poplin run flag`, \
                      or a mesh with pins, for example `poplin run --mesh shirt.obj --pin top:3%`",
                     shipped::names()
                 ));
@@ -122,7 +123,7 @@ impl Job {
         if args.no_cache || !args.formats.is_empty() {
             job.formats.clone_from(&args.formats);
         }
-        // A format that is named twice is one file, not two sinks that write over each other.
+        // A repeated format is one file: two sinks would overwrite each other.
         let mut known = Vec::new();
         job.formats.retain(|format| {
             let is_new = !known.contains(format);
@@ -132,7 +133,8 @@ impl Job {
         Ok(job)
     }
 
-    /// An empty simulation for it: on the CPU if nothing else was asked for and cloth may have to be untangled, which a GPU does not.
+    /// Creates an empty simulation. With triangle contact `auto` chooses the CPU, because a GPU
+    /// does not untangle.
     pub(crate) fn simulation(&self, mut options: SimulationOptions) -> Result<Simulation, Failure> {
         let has_triangles = self.cloth_contact_solver.contact == ContactMode::Triangles;
         if has_triangles && options.backend == Backend::Auto {
@@ -141,24 +143,24 @@ impl Job {
         Ok(Simulation::new(options)?)
     }
 
-    /// Frames that a cloth slept through, as far as whole ones.
+    /// Returns the number of whole frames that a cloth slept through.
     pub(crate) fn slept_frames(&self, state: &State, id: ClothId) -> u32 {
         state.slept_frames(id) / self.steps
     }
 
-    /// A scene as it is.
+    /// Builds the job of a scene without changes.
     #[cfg(feature = "view")]
     pub(crate) fn of_shown_scene(path: &Path) -> Result<Self, Failure> {
         Self::of_scene(path, &[], None, |_| Ok(()))
     }
 
-    /// A mesh alone, held at its top as `poplin run --mesh FILE --pin top:3%` does.
+    /// Builds the job of a mesh without collider, held by `pins`.
     #[cfg(feature = "view")]
     pub(crate) fn of_hung_mesh(path: &Path, pins: &[PinRule]) -> Result<Self, Failure> {
         Self::of_run(&RunArgs::of_hung_mesh(path, pins))
     }
 
-    /// The job of `poplin cook`.
+    /// Builds the job of `poplin cook`.
     pub(crate) fn of_cook(args: &CookArgs) -> Result<Self, Failure> {
         let change = |cloth: &mut SceneCloth| {
             args.fabric.apply(cloth);
@@ -182,7 +184,7 @@ impl Job {
         scene.frame_rate = frame_rate.unwrap_or(scene.frame_rate);
         if !pins.is_empty() {
             return bad_input(format!(
-                "--pin goes with a mesh; the scene {} has pins of its own",
+                "--pin needs a mesh; the scene {} has its own pins",
                 path.display()
             ));
         }
@@ -191,22 +193,22 @@ impl Job {
         Self::of_built_scene(scene, stem(path), colliders, &CookCache::default())
     }
 
-    /// A scene whose colliders are built.
+    /// Builds the job of a scene whose colliders are built.
     pub(crate) fn of_built_scene(
         scene: Scene,
         name: String,
         colliders: Vec<Arc<BuiltCollider>>,
         cache: &CookCache,
     ) -> Result<Self, Failure> {
-        let garments =
-            (0..scene.cloths.len()).map(|index| scene_garment(&scene, index, &colliders, cache));
-        let mut garments: Vec<Garment> = garments.collect::<Result<_, _>>()?;
+        let job_cloths =
+            (0..scene.cloths.len()).map(|index| cook_scene_cloth(&scene, index, &colliders, cache));
+        let mut job_cloths: Vec<JobCloth> = job_cloths.collect::<Result<_, _>>()?;
         let choices = choices::repairs(&colliders).collect();
         let Scene { title, frames, frame_rate, formats, view, cloth_contact_solver, .. } =
             scene.clone();
         let steps = bodies::steps(&colliders, frame_rate);
-        for garment in &mut garments {
-            bodies::split_frames(&mut garment.cloth.config.solver, steps);
+        for job_cloth in &mut job_cloths {
+            bodies::split_frames(&mut job_cloth.cloth.config.solver, steps);
         }
         Ok(Self {
             scene: Some(scene),
@@ -217,7 +219,7 @@ impl Job {
             steps,
             formats,
             view,
-            garments,
+            cloths: job_cloths,
             colliders,
             cloth_contact_solver,
             origin: [0.0; 3],
@@ -239,7 +241,7 @@ impl Job {
         if args.wind.stated().is_some() {
             let Some((air, line)) = args.wind.air() else {
                 return bad_input(
-                    "--wind acts by drag and lift, and --drag and --lift are 0: leave one out, or raise it".into(),
+                    "--wind has no effect with --drag 0 and --lift 0: omit one, or raise it".into(),
                 );
             };
             cloth.config.air = air;
@@ -261,8 +263,8 @@ impl Job {
         choices.extend(line.flatten());
         let colliders: Vec<_> = body.into_iter().chain(floor).map(Arc::new).collect();
         choices.extend(choices::repairs(&colliders));
-        let garment = Garment::cook(&cloth, built, &colliders, &CookCache::default())?;
-        Ok(Self { origin, choices, ..Self::of_garment(cloth.name, garment, colliders) })
+        let job_cloth = JobCloth::cook(&cloth, built, &colliders, &CookCache::default())?;
+        Ok(Self { origin, choices, ..Self::of_cloth(cloth.name, job_cloth, colliders) })
     }
 
     fn of_cooked_mesh(
@@ -272,12 +274,12 @@ impl Job {
     ) -> Result<Self, Failure> {
         let (mut cloth, built, origin) = placed_mesh(path, pins, Transform::default())?;
         change(&mut cloth)?;
-        let garment = Garment::cook(&cloth, built, &[], &CookCache::default())?;
-        Ok(Self { origin, ..Self::of_garment(cloth.name, garment, Vec::new()) })
+        let job_cloth = JobCloth::cook(&cloth, built, &[], &CookCache::default())?;
+        Ok(Self { origin, ..Self::of_cloth(cloth.name, job_cloth, Vec::new()) })
     }
 
-    /// A cloth from a mesh.
-    fn of_garment(name: String, garment: Garment, colliders: Vec<Arc<BuiltCollider>>) -> Self {
+    /// Builds the job of a single cloth.
+    fn of_cloth(name: String, job_cloth: JobCloth, colliders: Vec<Arc<BuiltCollider>>) -> Self {
         Self {
             title: name.clone(),
             name,
@@ -286,7 +288,7 @@ impl Job {
             steps: 1,
             formats: FRAME_FORMATS[..1].to_vec(),
             view: None,
-            garments: vec![garment],
+            cloths: vec![job_cloth],
             colliders,
             cloth_contact_solver: ClothContactSolver::default(),
             origin: [0.0; 3],
@@ -296,8 +298,8 @@ impl Job {
     }
 }
 
-/// A mesh as a cloth, with its pinned vertices, and the point in the world that its positions count from; the rules of pins are those
-/// of the file's own positions.
+/// Loads a mesh as a cloth. Returns it with its pinned vertices and the world position of its
+/// origin. Pin rules select by the positions in the file, before the transform.
 fn placed_mesh(
     path: &Path,
     pins: &[PinRule],
@@ -317,22 +319,22 @@ fn placed_mesh(
     Ok((mesh_cloth(path), built, origin))
 }
 
-/// The colliders of a scene, their meshes read.
+/// Builds the colliders of a scene and reads their meshes.
 pub(crate) fn built_colliders(scene: &Scene) -> Result<Vec<Arc<BuiltCollider>>, Failure> {
     Ok(scene.build_colliders().or_bad_input()?.into_iter().map(Arc::new).collect())
 }
 
-fn scene_garment(
+fn cook_scene_cloth(
     scene: &Scene,
     index: usize,
     colliders: &[Arc<BuiltCollider>],
     cache: &CookCache,
-) -> Result<Garment, Failure> {
+) -> Result<JobCloth, Failure> {
     let built = scene.build_cloth(index).or_bad_input()?;
-    Garment::cook(&scene.cloths[index], built, colliders, cache)
+    JobCloth::cook(&scene.cloths[index], built, colliders, cache)
 }
 
-/// A mesh at rest for another to fall on.
+/// Loads a mesh as a collider at rest.
 fn mesh_collider(
     path: &Path,
     position: &PositionArgs,
@@ -344,9 +346,10 @@ fn mesh_collider(
     collider.build_near(origin).or_bad_input()
 }
 
-/// A mesh as a cloth of light cotton: stiff threads that give way to shearing and folding. The solver's own default, every
-/// direction fully stiff at 300 iterations a second, stretches a shirt by a tenth where shear and bending edges fight the
-/// threads; at these settings 99 % of its edges are at most 1.1 % too long.
+/// Returns the default settings of `--mesh`, light cotton: stiff threads with softer shear and
+/// bending. With the solver's default, all directions fully stiff at 300 iterations per second, a
+/// shirt stretches by 10 % where shear and bending edges work against the threads; with these
+/// settings 99 % of its edges are at most 1.1 % too long.
 fn mesh_cloth(path: &Path) -> SceneCloth {
     let soft = |stiffness| PbdPhase { stiffness, ..PbdPhase::default() };
     let phases = Phases { shearing: soft(0.9), bending: soft(0.5), ..Phases::default() };
@@ -369,7 +372,8 @@ fn mesh_cloth(path: &Path) -> SceneCloth {
         },
         without_bends: false,
         material: None,
-        // Garments of irregular triangles ask for more than their size says: the frequency is not chosen.
+        // Irregular triangles need more iterations than the size of the cloth suggests: fixed
+        // frequency.
         chosen: Chosen { stiffness_frequency: true, ..Chosen::NONE },
         fabric: CookOptions::default(),
         phase_order: Vec::new(),

@@ -1,7 +1,7 @@
-//! The command line of poplin as a library, for the command `poplin` and for the Python package: `run` simulates, `batch` simulates
-//! many variants, `view` shows, `cook` reports on a mesh, `scenes` shows what a scene may say, `check` what is wrong with one, `info`
-//! reports on the machine, `conform`
-//! and `bench` on the engine.
+//! The command line of poplin as a library, for the command `poplin` and for the Python package:
+//! `run` simulates a scene, `batch` many variants of one, `view` shows a scene, `cook` reports on a
+//! mesh, `scenes` lists scenes and keys, `check` finds errors in a scene, `info` reports on the
+//! machine, `conform` and `bench` on the engine.
 
 mod args;
 mod batch;
@@ -15,16 +15,16 @@ mod cook_cache;
 mod cook_cloth;
 mod failure;
 mod fiber_picture;
-mod garment;
 mod info;
 mod job;
+mod job_cloth;
+mod job_simulation;
 mod logging;
 mod memory;
 mod output;
 mod run;
 mod scenes;
 mod shipped;
-mod stage;
 #[cfg(feature = "view")]
 mod view;
 
@@ -39,13 +39,13 @@ pub use cook_cloth::{CookedCloth, cook_cloth};
 pub use failure::Failure;
 use failure::OrFail;
 
-/// Does what a command line says, its first word the name of the program. Returns the code to exit with: 0, 1 for a failure, 2 for bad
-/// input, 130 if it was interrupted.
+/// Runs a command line, whose first word is the name of the program. Returns the exit code: 0, 1
+/// for a failure, 2 for bad input, 130 if interrupted.
 pub fn command(words: impl IntoIterator<Item = OsString>) -> u8 {
     let cli = match Cli::try_parse_from(words) {
         Ok(cli) => cli,
         Err(error) => {
-            // Help and version are answers; nothing is left to do if they cannot be written.
+            // Prints help, version or the error; a failed write has nowhere to be reported.
             let _ = error.print();
             return u8::try_from(error.exit_code()).unwrap_or(2);
         }
@@ -68,7 +68,7 @@ pub fn command(words: impl IntoIterator<Item = OsString>) -> u8 {
     failure::exit_code(ended.and_then(output::check))
 }
 
-/// Where to simulate, by the words of the options `--backend` (`auto`, `gpu`, `cpu`) and `--adapter`.
+/// Parses the values of the options `--backend` (`auto`, `gpu`, `cpu`) and `--adapter`.
 ///
 /// # Errors
 /// [`Failure::BadInput`] if there is no such backend, or an adapter is named for the CPU.

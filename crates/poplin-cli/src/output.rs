@@ -1,4 +1,4 @@
-//! Lines on stdout, for people and pipes.
+//! Lines on stdout, and formatting of numbers.
 
 use std::fmt;
 use std::io::{ErrorKind, Write};
@@ -8,28 +8,29 @@ use anyhow::anyhow;
 
 use crate::failure::{Exit, Failure};
 
-/// The first line that could not be written.
+/// First write error.
 static FAULT: OnceLock<std::io::Error> = OnceLock::new();
 
-/// Writes a line. A reader that has gone (`poplin info | head -1`) is no error: the command goes on without it.
+/// Writes a line. A closed pipe (`poplin info | head -1`) is not an error: the command continues.
 pub(crate) fn line(text: fmt::Arguments<'_>) {
     let mut stdout = std::io::stdout().lock();
     let written = stdout.write_fmt(text).and_then(|()| stdout.write_all(b"\n"));
     if let Err(error) = written.and_then(|()| stdout.flush())
         && error.kind() != ErrorKind::BrokenPipe
     {
-        // Only the first fault counts.
+        // Keeps only the first error.
         let _ = FAULT.set(error);
     }
 }
 
-/// Writes a line to stdout, as `println!` would.
+/// Writes a line to stdout, like `println!`.
 macro_rules! say {
     ($($text:tt)*) => { $crate::output::line(format_args!($($text)*)) };
 }
 pub(crate) use say;
 
-/// Makes a success a failure if stdout did not take every line (a full disk behind a redirection).
+/// Replaces a success by a failure if a line could not be written (a full disk behind a
+/// redirection).
 pub(crate) fn check(exit: Exit) -> Result<Exit, Failure> {
     match FAULT.get() {
         Some(error) => {
@@ -39,7 +40,7 @@ pub(crate) fn check(exit: Exit) -> Result<Exit, Failure> {
     }
 }
 
-/// A count with thousands separated, for example `12,345`.
+/// Formats a count with thousands separators, for example `12,345`.
 pub(crate) fn grouped(count: usize) -> String {
     let digits = count.to_string();
     let mut text = String::with_capacity(digits.len() * 4 / 3);
@@ -52,12 +53,12 @@ pub(crate) fn grouped(count: usize) -> String {
     text
 }
 
-/// A count with its noun, for example `1 cloth`, `1,536 particles`.
+/// Formats a count with its noun, for example `1 cloth`, `1,536 particles`.
 pub(crate) fn counted(count: usize, noun: &str) -> String {
     format!("{} {noun}{}", grouped(count), if count == 1 { "" } else { "s" })
 }
 
-/// A length with two digits, in the unit that suits it.
+/// Formats a length \[m\] with two or three digits in um, mm or m.
 pub(crate) fn short_length(metres: f32) -> String {
     let (value, unit) = match metres {
         length if length < 1e-3 => (length * 1e6, "um"),
@@ -72,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn counts_read_well() {
+    fn formats_counts_with_separators_and_nouns() {
         assert_eq!(
             [0, 12, 999, 1000, 1_234_567].map(grouped),
             ["0", "12", "999", "1,000", "1,234,567"]

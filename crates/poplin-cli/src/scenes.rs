@@ -1,4 +1,4 @@
-//! `poplin scenes`: what is shipped, and what a scene file may say.
+//! `poplin scenes`: shipped scenes, and the keys of scene files.
 
 use anyhow::anyhow;
 use poplin_io::scene::{SceneKey, keys_like, scene_keys, scene_schema};
@@ -23,7 +23,7 @@ pub(crate) fn scenes(args: &ScenesArgs) -> Result<Exit, Failure> {
     Ok(Exit::Success)
 }
 
-/// Prints the keys of a table and of the tables in it; of the whole file, if its name is empty.
+/// Prints the keys of a table and its subtables, or of the whole file if `table` is empty.
 fn keys(table: &str) -> Result<(), Failure> {
     let is_within = |key: &SceneKey| {
         table.is_empty()

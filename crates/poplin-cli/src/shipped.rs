@@ -1,4 +1,4 @@
-//! The scenes that come with the binary.
+//! Scenes built into the binary.
 
 use std::path::Path;
 
@@ -23,20 +23,20 @@ const SCENES: [(&str, &str); 12] = [
     ("handkerchiefs", include_str!("../scenes/handkerchiefs.toml")),
 ];
 
-/// The shipped names for messages: `flag, curtain, ...`.
+/// Returns the names of shipped scenes for messages: `flag, curtain, ...`.
 pub(crate) fn names() -> String {
     SCENES.map(|(name, _)| name).join(", ")
 }
 
-/// The text of the shipped scene of this name.
+/// Returns the text of the shipped scene of this name.
 pub(crate) fn text(name: &str) -> Result<&'static str, Failure> {
     let found = SCENES.into_iter().find(|(shipped, _)| *shipped == name);
     found.map(|(_, text)| text).ok_or_else(|| {
-        Failure::BadInput(anyhow!("there is no shipped scene `{name}`; shipped are {}", names()))
+        Failure::BadInput(anyhow!("there is no shipped scene `{name}`; available: {}", names()))
     })
 }
 
-/// Name and first sentence of the comment of every shipped scene.
+/// Returns the name of every shipped scene and the first sentence of its comment.
 pub(crate) fn list() -> impl Iterator<Item = (&'static str, String)> {
     SCENES.into_iter().map(|(name, text)| {
         let comment = text.lines().map_while(|line| line.strip_prefix('#')).map(str::trim);
@@ -46,19 +46,19 @@ pub(crate) fn list() -> impl Iterator<Item = (&'static str, String)> {
     })
 }
 
-/// The scene of a file, or the shipped scene of this name. A file wins over a shipped scene.
+/// Loads a scene file or a shipped scene. A file takes precedence.
 pub(crate) fn load_scene(name: &Path) -> Result<Scene, Failure> {
     let path = if shipped(name).is_some() { name.with_extension("toml") } else { name.into() };
     Scene::parse(&scene_text(name)?, path).or_bad_input()
 }
 
-/// The text of the shipped scene of this name, unless there is a file of it.
+/// Returns the text of a shipped scene, unless a file of this name exists.
 fn shipped(name: &Path) -> Option<&'static str> {
     let found = SCENES.into_iter().find(|(shipped, _)| name == Path::new(shipped));
     found.filter(|_| !name.is_file()).map(|(_, text)| text)
 }
 
-/// The text of [`load_scene`].
+/// Reads the text of a scene file or shipped scene, like [`load_scene`].
 pub(crate) fn scene_text(name: &Path) -> Result<String, Failure> {
     if let Some(text) = shipped(name) {
         return Ok(text.to_owned());
@@ -68,7 +68,7 @@ pub(crate) fn scene_text(name: &Path) -> Result<String, Failure> {
         if is_bare_name {
             let name = name.display();
             return Err(Failure::BadInput(anyhow!(
-                "there is no scene file `{name}` and no shipped scene `{name}`; shipped are {}",
+                "there is no scene file `{name}` and no shipped scene `{name}`; available: {}",
                 names()
             )));
         }
@@ -82,7 +82,7 @@ pub(crate) fn scene_text(name: &Path) -> Result<String, Failure> {
     poplin_io::scene::read_scene_text(name).or_bad_input()
 }
 
-/// Whether the file's name says that it is a mesh.
+/// Tests whether the file name has the extension of a mesh format.
 pub(crate) fn is_mesh(path: &Path) -> bool {
     poplin_io::MeshFormat::of(path).is_some()
 }

@@ -15,15 +15,15 @@ use crate::args::{Layer, PictureArgs, ViewArgs};
 use crate::bodies;
 use crate::failure::{Exit, Failure, OrFail};
 use crate::job::Job;
+use crate::job_simulation::JobSimulation;
 use crate::output::say;
 use crate::run::Recording;
 use crate::shipped;
-use crate::stage::Stage;
 
 /// Width and height of a picture without a window \[pixels\].
 const SIZE: [u32; 2] = [1280, 800];
 
-/// Frames before a picture, if nobody says how many.
+/// Default number of frames before a picture.
 const FRAMES: u32 = 60;
 
 /// Shows a scene until its window is closed, or writes a picture of it.
@@ -32,15 +32,15 @@ pub(crate) fn view(args: &ViewArgs) -> Result<Exit, Failure> {
     let scene = args.mesh.as_ref().or(args.scene.as_ref()).ok_or_else(|| {
         let names = shipped::names();
         Failure::BadInput(anyhow!(
-            "nothing to show: pass a scene (a TOML file, or one of the shipped: {names}) or --mesh"
+            "no scene to show: pass a TOML file, a shipped scene ({names}) or --mesh"
         ))
     })?;
-    // What is wrong with the first scene is said before a window opens.
+    // Errors of the first scene are reported before a window opens.
     let job = open(scene, &args.pins)?;
     drop(job);
-    let repertoire = Box::new(Repertoire { options, pins: args.pins.clone() });
+    let scene_list = Box::new(SceneList { options, pins: args.pins.clone() });
     let shown = match &args.screenshot {
-        None => open_window(repertoire, scene),
+        None => open_window(scene_list, scene),
         Some(path) => {
             let (frames, drag) = (args.frames.unwrap_or(FRAMES), args.drag);
             let shows = |layer| args.show.contains(&layer);
@@ -58,13 +58,13 @@ pub(crate) fn view(args: &ViewArgs) -> Result<Exit, Failure> {
                     contacts: shows(Layer::Contacts),
                 },
             };
-            screenshot.write(repertoire, path).inspect(|()| say!("wrote {}", path.display()))
+            screenshot.write(scene_list, path).inspect(|()| say!("wrote {}", path.display()))
         }
     };
     shown.map(|()| Exit::Success).or_failed()
 }
 
-/// The job of a scene by its name, a scene file, or a mesh.
+/// Builds the job of a shipped scene, a scene file or a mesh.
 fn open(scene: &Path, pins: &[PinRule]) -> Result<Job, Failure> {
     if shipped::is_mesh(scene) {
         Job::of_hung_mesh(scene, pins)
@@ -73,56 +73,56 @@ fn open(scene: &Path, pins: &[PinRule]) -> Result<Job, Failure> {
     }
 }
 
-/// The scenes of this program.
-struct Repertoire {
+/// Shipped scenes, with the options that scenes are opened with.
+struct SceneList {
     options: SimulationOptions,
-    /// What holds a mesh.
+    /// Pin rules of a mesh.
     pins: Vec<PinRule>,
 }
 
-impl Scenes for Repertoire {
+impl Scenes for SceneList {
     fn names(&self) -> Vec<&'static str> {
         shipped::list().map(|(name, _)| name).collect()
     }
 
     fn open(&self, scene: &Path) -> Result<Box<dyn Show>, ShowError> {
-        let job = Arc::new(open(scene, &self.pins).map_err(told)?);
-        let simulation = job.simulation(self.options.clone()).map_err(told)?;
-        let stage = Stage::new(simulation, &job).map_err(told)?;
-        let cloths = job.garments.iter().zip(&stage.ids);
-        let cloths = cloths.map(|(garment, ids)| ShownCloth {
-            name: garment.name.clone(),
+        let job = Arc::new(open(scene, &self.pins).map_err(to_show_error)?);
+        let simulation = job.simulation(self.options.clone()).map_err(to_show_error)?;
+        let running = JobSimulation::new(simulation, &job).map_err(to_show_error)?;
+        let cloths = job.cloths.iter().zip(&running.ids);
+        let cloths = cloths.map(|(job_cloth, ids)| ShownCloth {
+            name: job_cloth.name.clone(),
             ids: ids.clone(),
-            wind: garment.wind,
+            wind: job_cloth.wind,
         });
         let cloths = cloths.collect();
         let (source, pins) = (scene.to_path_buf(), self.pins.clone());
-        Ok(Box::new(Performance { source, pins, job, stage, cloths, frame: 0, recording: None }))
+        Ok(Box::new(ViewedJob { source, pins, job, running, cloths, frame: 0, recording: None }))
     }
 }
 
-/// A job in simulation.
-struct Performance {
-    /// Its name or file.
+/// Job that is simulated and shown.
+struct ViewedJob {
+    /// Name or file of the scene.
     source: PathBuf,
-    /// What holds it, if it is a mesh.
+    /// Pin rules, used for a mesh.
     pins: Vec<PinRule>,
     job: Arc<Job>,
-    stage: Stage,
+    running: JobSimulation,
     cloths: Vec<ShownCloth>,
     frame: u32,
-    /// A recording, and when it began.
+    /// Recording in progress, with its start time.
     recording: Option<(Recording, Instant)>,
 }
 
-/// An error of the command as one of a scene.
-fn told(failure: Failure) -> ShowError {
+/// Converts an error of the command line into one of the viewer.
+fn to_show_error(failure: Failure) -> ShowError {
     match failure {
         Failure::BadInput(error) | Failure::Failed(error) | Failure::Busy(error) => error.into(),
     }
 }
 
-impl Show for Performance {
+impl Show for ViewedJob {
     fn title(&self) -> &str {
         &self.job.title
     }
@@ -148,25 +148,25 @@ impl Show for Performance {
     }
 
     fn shapes(&self) -> Result<Vec<Shape>, ShowError> {
-        Ok(self.stage.scenery().shapes(&self.job.colliders)?)
+        Ok(self.running.collider_poses().shapes(&self.job.colliders)?)
     }
 
     fn simulation(&mut self) -> &mut Simulation {
-        &mut self.stage.simulation
+        &mut self.running.simulation
     }
 
     fn prepare(&mut self) -> Result<Frame, ShowError> {
-        self.stage.winds = self.cloths.iter().map(|cloth| cloth.wind).collect();
-        self.stage.prepare(&self.job, self.frame + 1).map_err(told)
+        self.running.winds = self.cloths.iter().map(|cloth| cloth.wind).collect();
+        self.running.prepare(&self.job, self.frame + 1).map_err(to_show_error)
     }
 
     fn step(&mut self, frame: &Frame) -> Result<(), ShowError> {
         let begin = Instant::now();
-        self.stage.step(&self.job, frame).map_err(told)?;
+        self.running.step(&self.job, frame).map_err(to_show_error)?;
         self.frame += 1;
         if let Some((recording, _)) = &mut self.recording {
             recording.count(begin.elapsed());
-            recording.record(self.frame, &mut self.stage).map_err(told)?;
+            recording.record(self.frame, &mut self.running).map_err(to_show_error)?;
         }
         Ok(())
     }
@@ -175,8 +175,8 @@ impl Show for Performance {
         if self.is_recording() {
             self.stop_recording()?;
         }
-        self.stage.reset(&self.job).map_err(told)?;
-        for (cloth, ids) in self.cloths.iter_mut().zip(&self.stage.ids) {
+        self.running.reset(&self.job).map_err(to_show_error)?;
+        for (cloth, ids) in self.cloths.iter_mut().zip(&self.running.ids) {
             cloth.ids.clone_from(ids);
         }
         self.frame = 0;
@@ -186,8 +186,9 @@ impl Show for Performance {
     fn record(&mut self) -> Result<(), ShowError> {
         self.reset()?;
         let picture = PictureArgs::default();
-        let mut recording = Recording::begin(self.job.clone(), None, &picture).map_err(told)?;
-        recording.record(0, &mut self.stage).map_err(told)?;
+        let mut recording =
+            Recording::begin(self.job.clone(), None, &picture).map_err(to_show_error)?;
+        recording.record(0, &mut self.running).map_err(to_show_error)?;
         self.recording = Some((recording, Instant::now()));
         Ok(())
     }
@@ -198,18 +199,18 @@ impl Show for Performance {
 
     fn stop_recording(&mut self) -> Result<String, ShowError> {
         let Some((recording, begin)) = self.recording.take() else { return Ok(String::new()) };
-        let folder = recording.close(&mut self.stage, begin.elapsed()).map_err(told)?;
+        let folder = recording.close(&mut self.running, begin.elapsed()).map_err(to_show_error)?;
         Ok(format!("recorded {} frames into {}", self.frame, folder.display()))
     }
 
     fn save(&mut self) -> Result<String, ShowError> {
         let mut tuned = Vec::with_capacity(self.cloths.len());
-        for (cloth, garment) in self.cloths.iter().zip(&self.job.garments) {
+        for (cloth, job_cloth) in self.cloths.iter().zip(&self.job.cloths) {
             let first = cloth.ids.first().copied();
-            let config = first.map(|id| self.stage.simulation.cloth(id)).transpose()?;
+            let config = first.map(|id| self.running.simulation.cloth(id)).transpose()?;
             let config = config.map(|live| live.cloth().config.clone());
             let is_tuned =
-                config.as_ref() != Some(&garment.cloth.config) || cloth.wind != garment.wind;
+                config.as_ref() != Some(&job_cloth.cloth.config) || cloth.wind != job_cloth.wind;
             let mut config = config.filter(|_| is_tuned);
             let stated = self.job.scene.as_ref().and_then(|scene| scene.cloths.get(tuned.len()));
             if let (Some(config), Some(stated)) = (&mut config, stated) {

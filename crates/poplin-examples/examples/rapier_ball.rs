@@ -1,12 +1,12 @@
-//! A ball of rapier3d rolls over the floor into a hanging cloth, pushes it aside and is slowed down by it.
+//! A ball of rapier3d that rolls into a hanging cloth, pushes it aside and is slowed down by it.
 //!
-//! Each frame: the cloth gets where the ball is, how it moves and where it will be at the frame's end; poplin simulates the
-//! frame and reports the impulses on the ball; rapier takes them and steps. The total momentum of both is that before, apart
-//! from what pins, floor and gravity add.
+//! Each frame poplin gets the ball's pose, velocity and pose at the end of the frame, simulates the
+//! cloth and returns the impulse on the ball; rapier applies the impulse and steps. Total momentum
+//! is conserved except for pins, floor and gravity.
 //!
 //! `cargo run --release -p poplin-examples --example rapier_ball`
 
-#![expect(clippy::print_stdout, reason = "an example talks")]
+#![expect(clippy::print_stdout, reason = "output of an example")]
 
 use poplin::cook::{CookOptions, cook};
 use poplin::model::{Collider, Frame, Mesh, Pose, RigidBody, Shape, Solver};
@@ -32,7 +32,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         .angvel(Vector::new(1.5 / RADIUS, 0.0, 0.0));
     let (ball, _) = world.insert(rolling, ColliderBuilder::ball(RADIUS).mass(1.0).friction(0.8));
 
-    // A sheet of 0.3 kg that hangs from its upper edge in the plane z = 0, down to 5 cm above the floor.
+    // A sheet of 0.3 kg that hangs from its upper edge in the plane z = 0, to 5 cm above the floor.
     let mut mesh = Mesh::grid(25, 25, 1.0, 1.0);
     mesh.positions.iter_mut().for_each(|[x, y, z]| (*x, *y, *z) = (*x - 0.5, 1.05 - *z, 0.0));
     let options = CookOptions { pins: (0..25).collect(), density: 0.3, ..CookOptions::default() };
@@ -43,19 +43,19 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut simulation = Simulation::new(Backend::Auto)?;
     simulation.add(cloth)?;
 
-    // What the cloth meets of the ball: its shape, and the body that feels the cloth.
+    // The ball in poplin: a shape for contact, and a body that receives impulses.
     let mass = world.bodies[ball].mass();
-    let felt_ball = RigidBody {
+    let ball_body = RigidBody {
         inverse_mass: 1.0 / mass,
-        // A ball: the same about every axis, 2/5 m r^2.
+        // Inertia of a ball about every axis: 2/5 m r^2.
         inverse_inertia: diagonal(2.5 / (mass * RADIUS * RADIUS)),
         ..RigidBody::default()
     };
     let set = simulation.colliders_mut();
-    let felt = set.add_body(felt_ball)?;
+    let body_id = set.add_body(ball_body)?;
     let start = Pose { translation: world.bodies[ball].translation().into(), ..Pose::default() };
     let shape = Collider::from(Shape::sphere(RADIUS));
-    let collider = set.add(Collider { pose: start, body: Some(felt), ..shape })?;
+    let collider = set.add(Collider { pose: start, body: Some(body_id), ..shape })?;
 
     println!("   time     ball z   velocity   impulse of the cloth in this frame");
     for frame in 0..180 {
@@ -65,16 +65,16 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let set = simulation.colliders_mut();
         set.set_pose(collider, Pose { translation: ahead.into(), ..Pose::default() })?;
         set.set_body(
-            felt,
+            body_id,
             RigidBody {
                 center: center.into(),
                 velocity: velocity.into(),
                 angular_velocity: spin.into(),
-                ..felt_ball
+                ..ball_body
             },
         )?;
         simulation.step(&Frame { dt: DT })?;
-        let impulse = simulation.state()?.body_impulse(felt);
+        let impulse = simulation.state()?.body_impulse(body_id);
         let body = &mut world.bodies[ball];
         body.apply_impulse(impulse.linear.into(), true);
         body.apply_torque_impulse(impulse.angular.into(), true);
@@ -90,7 +90,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         }
     }
     let left = world.bodies[ball].linvel().z;
-    println!("the ball came with 1.500 m/s and leaves with {left:.3} m/s");
+    println!("speed of the ball: 1.500 m/s before, {left:.3} m/s after");
     Ok(())
 }
 

@@ -1,8 +1,10 @@
-//! A flag in the wind, in a window: simulated and drawn on one device, in one encoder, without a copy.
+//! A flag in the wind, in a window: simulated and drawn on one device and in one encoder, without
+//! copies.
 //!
-//! `cargo run --release -p poplin-examples --example winit_minimal`; with `-- --frames 10000` it ends, and says what it allocated.
+//! `cargo run --release -p poplin-examples --example winit_minimal`; with `-- --frames 10000` it
+//! ends after that many frames and prints its allocations.
 
-#![expect(clippy::print_stdout, reason = "an example talks")]
+#![expect(clippy::print_stdout, reason = "output of an example")]
 
 use std::{error::Error, sync::Arc, time::Instant};
 
@@ -23,7 +25,9 @@ fn set_up(window: Arc<Window>, end: u64) -> Outcome<Draw> {
     let needs =
         DeviceDescriptor { required_limits: required_limits(&adapter), ..Default::default() };
     let (device, queue) = pollster::block_on(adapter.request_device(&needs))?;
-    let mut config = surface.get_default_config(&adapter, 0, 0).ok_or("no picture here")?;
+    let mut config = surface
+        .get_default_config(&adapter, 0, 0)
+        .ok_or("the adapter cannot draw to the window")?;
 
     let module = &device.create_shader_module(include_wgsl!("winit_minimal.wgsl"));
     let (entry_point, compilation_options) = (None, Default::default());
@@ -80,7 +84,7 @@ fn set_up(window: Arc<Window>, end: u64) -> Outcome<Draw> {
             depth = Some(texture.create_view(&Default::default()));
         }
         let (Success(target) | Suboptimal(target)) = surface.get_current_texture() else {
-            config.width = 0; // configured anew with the next picture
+            config.width = 0; // reconfigures with the next picture
             return Ok(());
         };
         let passed = std::mem::replace(&mut last, Instant::now()).elapsed();
@@ -123,7 +127,7 @@ fn set_up(window: Arc<Window>, end: u64) -> Outcome<Draw> {
     }))
 }
 
-/// The number of the last picture, and what draws them.
+/// Number of the last picture, and the function that draws.
 struct App(u64, Option<Draw>);
 
 impl ApplicationHandler for App {

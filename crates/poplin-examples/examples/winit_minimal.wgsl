@@ -2,7 +2,7 @@ struct Seen { @builtin(position) clip: vec4f, @location(0) normal: vec3f }
 
 @vertex
 fn vertex(@location(0) position: vec4f, @location(1) normal: vec4f) -> Seen {
-    // From an eye before the middle of the flag; depth is reversed: 0 is infinitely far, 1 is 0.1 m away.
+    // Eye in front of the middle of the flag; reversed depth: 0 at infinity, 1 at 0.1 m.
     let seen = position.xyz - vec3f(0.75, -0.5, 2.6);
     return Seen(vec4f(2.6 * seen.xy, 0.1, -seen.z), normal.xyz);
 }

@@ -1,8 +1,8 @@
-"""What Ray costs beside the jobs: a sweep of small jobs in one process and by Ray, on the CPUs of this machine.
+"""Overhead of Ray: a sweep of small jobs in one process and with Ray, on the CPUs of this machine.
 
 python crates/poplin-python/benches/ray_overhead.py FOLDER > benches/results/MACHINE/ray.csv
 
-FOLDER: where results are written, best in memory; rounds of all rows one after another, so that neighbours disturb all alike.
+FOLDER: output folder, best in memory. All rows run in turn in each round, so that other load affects them equally.
 """
 
 import datetime
@@ -42,7 +42,7 @@ linear = {{ from = 0.0, to = 0.5, count = {JOBS} }}
 
 
 def cpu_seconds() -> float:
-    """CPU time of this process and all under it [s]."""
+    """Returns the CPU time of this process and its descendants [s]."""
     parents, used = {}, {}
     for path in Path("/proc").glob("[0-9]*"):
         try:

@@ -1,6 +1,6 @@
 # %% [markdown]
 # # A flag in the wind
-# Cells as of a notebook; as a script it writes `flag.png`. Needs matplotlib.
+# Notebook cells; as a script it writes `flag.png`. Needs matplotlib.
 
 # %%
 from __future__ import annotations
@@ -28,7 +28,7 @@ faces = np.stack([corner, corner + columns, corner + columns + 1, corner + 1], a
 mesh = poplin.Mesh(points, faces)
 
 # %% [markdown]
-# Cooking makes a cloth of it. Settings have the keys of a scene file: here a measured cloth, and how it meets the air.
+# Cooking makes a cloth. Settings have the keys of a scene file: here a measured material, drag and lift.
 
 # %%
 flag = poplin.cook(
@@ -44,21 +44,21 @@ print(simulation.backend.name, simulation.backend.reason)
 cloth = simulation.add(flag)
 
 # %% [markdown]
-# Three seconds in a wind that veers. Positions are a read-only view of what was read; a copy keeps the moments of the picture.
+# Three seconds in a veering wind. Positions are a read-only view of a state; copies keep the frames of the picture.
 
 # %%
-moments = []
+pictures = []
 for frame in range(180):
     veer = 0.6 * np.sin(frame / 25)
     simulation.set_wind([7 * np.cos(veer), 0, 7 * np.sin(veer)], cloth)
     simulation.step(frame_rate=60)
     if frame in (29, 89, 179):
-        moments.append(simulation.positions(cloth).copy())
+        pictures.append(simulation.positions(cloth).copy())
 print("fastest particle:", np.linalg.norm(simulation.velocities(cloth), axis=1).max().round(1), "m/s")
 
 # %%
 figure = plt.figure(figsize=(12, 4))
-for index, positions in enumerate(moments):
+for index, positions in enumerate(pictures):
     axes = figure.add_subplot(1, 3, index + 1, projection="3d")
     # Matplotlib's z is up.
     corners = positions[flag.triangles][:, :, [0, 2, 1]]

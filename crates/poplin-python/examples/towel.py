@@ -1,9 +1,9 @@
-"""Drag a towel to a goal: 1,024 environments in one simulation, in Gymnasium's interface for vectors of environments.
+"""Drag a towel to a goal: 1,024 environments in one simulation, with Gymnasium's interface of vector environments.
 
     python towel.py [--envs 1024] [--steps 200] [--backend auto]
 
-Each environment has a towel on the floor. A gripper holds one corner, an action moves it, and the goal is a point that the
-towel's centre is to reach. All towels are cloths of one fabric: one call steps them all, one call reads them all.
+Each environment has a towel on the floor. A gripper holds one corner, an action moves the gripper, and the goal is a target
+point for the towel's centre. All towels share one fabric: one call steps them all, one call reads them all.
 """
 
 from __future__ import annotations
@@ -33,35 +33,35 @@ SIDE = 10
 SIZE = 0.4
 """Length of a side [m]."""
 REACH = 0.03
-"""How far an action moves the gripper along each axis at most [m]."""
+"""Largest motion of the gripper per action along each axis [m]."""
 FRAMES = 2
-"""Frames of 1/60 s that an action takes."""
+"""Frames of 1/60 s per action."""
 CLOSE = 0.05
 """Distance from the goal at which an episode ends [m]."""
 LONGEST = 200
-"""Actions after which it is cut off."""
+"""Most actions per episode."""
 SIGHT = [0, SIDE - 1, SIDE * (SIDE - 1), SIDE * SIDE - 1, SIDE * SIDE // 2 + SIDE // 2]
-"""The particles that are seen: corners and centre."""
+"""Observed particles: corners and centre."""
 MEAN = np.full(SIDE * SIDE, 1 / (SIDE * SIDE), np.float32)
 """Weights of the particles in the towel's centre."""
 
 
 class TowelEnv(VectorEnv):
-    """Towels to drag.
+    """Vector environment of towels.
 
-    Observation, float32, shape [envs, 24]: gripper [m], 5 particles [m], velocity of the towel [m/s], from its centre to the goal [m].
-    Action, float32, shape [envs, 3]: -1 to 1, by how much of `REACH` the gripper moves.
-    Reward: by how much the towel's centre has come closer to the goal [m], and 1 for reaching it.
+    Observation, float32, shape [envs, 24]: gripper [m], 5 particles [m], velocity of the towel [m/s], vector from its centre to the goal [m].
+    Action, float32, shape [envs, 3]: motion of the gripper in `REACH`, -1 to 1.
+    Reward: decrease of the distance between the towel's centre and the goal [m], plus 1 at the goal.
 
-    An environment whose episode has ended is reset by the next step, which ignores its action.
+    The next step resets an environment whose episode has ended, and ignores its action.
     """
 
     def __init__(self, num_envs: int = 1024, backend: str = "auto") -> None:
         self.num_envs = num_envs
         towel = poplin.cook(
             poplin.grid(SIDE, SIDE, SIZE, SIZE, plane="xz"),
-            # Without a thickness: all towels lie at one position, and are not to meet. 5 iterations a frame, where 11 would be
-            # chosen: it stretches a little more.
+            # No thickness: all towels are at one position and must not collide. 5 iterations per frame instead of the automatic
+            # choice of 11, for speed; the towel stretches slightly more.
             settings={
                 "damping": [0.2, 0.2, 0.2],
                 "contact": {"friction": 0.5},
@@ -89,7 +89,7 @@ class TowelEnv(VectorEnv):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Floats, dict[str, Any]]:
-        """Starts all episodes anew."""
+        """Starts new episodes in all environments."""
         if seed is not None:
             self.random = np.random.default_rng(seed)
         self._begin(np.ones(self.num_envs, np.bool_))
@@ -97,7 +97,7 @@ class TowelEnv(VectorEnv):
         return observation, {}
 
     def step(self, actions: Floats) -> tuple[Floats, Floats, Bools, Bools, dict[str, Any]]:
-        """Moves the grippers and simulates."""
+        """Moves the grippers and simulates `FRAMES` frames."""
         begun = self.ended
         if begun.any():
             self._begin(begun)
@@ -130,7 +130,7 @@ class TowelEnv(VectorEnv):
         self.elapsed[which] = 0
 
     def _observe(self) -> tuple[Floats, Floats]:
-        """Observations, and distances from the goals [m]."""
+        """Returns observations, and distances from the goals [m]."""
         state = self.simulation.read()
         positions = state.positions()
         # A product with equal weights is the mean, ten times as fast as mean(axis=1).
@@ -155,7 +155,7 @@ def main() -> None:
     reached = ended = 0
     begin = time.perf_counter()
     for _ in range(options.steps):
-        # Lift a little, and go where the towel should go.
+        # Lift slightly, and move towards the goal.
         grip, to_goal = observation[:, :3], observation[:, -3:]
         action = np.clip(to_goal / REACH, -1, 1)
         action[:, 1] = np.clip((0.05 - grip[:, 1]) / REACH, -1, 1)

@@ -1,4 +1,4 @@
-//! Arrays between NumPy and Rust: rows in as bytes, views out by NumPy's array interface.
+//! Arrays between NumPy and Rust: input as bytes, output as views by NumPy's array interface.
 
 use std::sync::Arc;
 
@@ -8,37 +8,39 @@ use poplin::model::Particle;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
-/// The rows of an array's bytes, which the Python half has checked: whole rows in this machine's byte order.
+/// Converts the bytes of an array to rows. The Python half has checked that they are whole rows in
+/// native byte order.
 pub(crate) fn rows<T: NoUninit + AnyBitPattern>(bytes: &[u8]) -> Vec<T> {
     pod_collect_to_vec(bytes)
 }
 
-/// The bytes of rows.
+/// Converts rows to bytes.
 pub(crate) fn bytes<'py, T: NoUninit>(py: Python<'py>, rows: &[T]) -> Bound<'py, PyBytes> {
     PyBytes::new(py, cast_slice(rows))
 }
 
-/// Numbers that do not move and are not written while an array shows them.
+/// Owner of immutable numbers for the lifetime of a NumPy view.
 #[pyclass(frozen, module = "poplin._poplin")]
 pub(crate) struct View {
-    /// Keeps them.
+    /// Memory of the numbers.
     owner: Owner,
-    /// First particle and coordinate of the owner.
+    /// Index of the first particle in the state; 0 for rows.
     begin: usize,
     shape: Vec<usize>,
-    /// From one row, of the last two axes, to the next \[bytes\].
+    /// Stride between rows, the second last axis \[bytes\].
     stride: usize,
 }
 
-/// Whose numbers they are.
+/// Memory of a view.
 enum Owner {
     State(Arc<State>),
     Rows(Vec<[f32; 3]>),
 }
 
 impl View {
-    /// The first `width` of position and inverse mass of particles from `begin` on: one cloth's of shape `[n, width]`, or those of `cloths` of
-    /// `n` particles each, one after another.
+    /// Returns a view of the first `width` of position and inverse mass of particles from `begin`:
+    /// shape `[count, width]` for one cloth, or `[cloths, count, width]` for consecutive cloths of
+    /// `count` particles each.
     pub(crate) fn of_state(
         state: Arc<State>,
         begin: usize,
@@ -50,7 +52,7 @@ impl View {
         Self { owner: Owner::State(state), begin, shape, stride: size_of::<Particle>() }
     }
 
-    /// Rows of their own.
+    /// Returns a view of new rows.
     pub(crate) fn of_rows(rows: Vec<[f32; 3]>, cloths: Option<usize>, count: usize) -> Self {
         let shape = cloths.into_iter().chain([count, 3]).collect();
         Self { owner: Owner::Rows(rows), begin: 0, shape, stride: size_of::<[f32; 3]>() }
@@ -59,7 +61,7 @@ impl View {
 
 #[pymethods]
 impl View {
-    /// NumPy's array interface, version 3.
+    /// Returns NumPy's array interface, version 3.
     #[getter]
     fn __array_interface__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let address = match &self.owner {

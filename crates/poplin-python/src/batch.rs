@@ -1,4 +1,4 @@
-//! Sweeps.
+//! Python functions for sweeps.
 
 use std::path::PathBuf;
 
@@ -11,13 +11,13 @@ use crate::errors::OrRaise;
 use crate::process;
 use crate::signals::Signals;
 
-/// How many jobs a sweep has.
+/// Returns the number of jobs of a sweep.
 #[pyfunction]
 pub(crate) fn sweep_job_count(py: Python<'_>, sweep: PathBuf) -> PyResult<usize> {
     py.detach(|| poplin_cli::sweep_jobs(&sweep)).or_raise().map(|jobs| jobs.count())
 }
 
-/// The values of the varied keys of every job.
+/// Returns the varied keys of every job with their values.
 #[pyfunction]
 pub(crate) fn sweep_jobs<'py>(py: Python<'py>, sweep: PathBuf) -> PyResult<Bound<'py, PyList>> {
     let jobs = py.detach(|| poplin_cli::sweep_jobs(&sweep)).or_raise()?;
@@ -30,7 +30,7 @@ pub(crate) fn sweep_jobs<'py>(py: Python<'py>, sweep: PathBuf) -> PyResult<Bound
 
 /// Runs jobs of a sweep.
 #[pyfunction]
-#[expect(clippy::too_many_arguments, reason = "those of the Python function")]
+#[expect(clippy::too_many_arguments, reason = "arguments of the Python function")]
 pub(crate) fn batch<'py>(
     py: Python<'py>,
     sweep: PathBuf,
@@ -44,9 +44,7 @@ pub(crate) fn batch<'py>(
     process::enter()?;
     let part = match (jobs, shard) {
         (Some(_), Some(_)) => {
-            return Err(PyValueError::new_err(
-                "jobs and shard do not go together: name one of them",
-            ));
+            return Err(PyValueError::new_err("jobs and shard exclude each other: pass only one"));
         }
         (Some((begin, end)), None) => Some(Part::Jobs { begin, end }),
         (None, Some((index, count))) => Some(Part::Shard { index, count }),
@@ -56,7 +54,7 @@ pub(crate) fn batch<'py>(
     let options = BatchOptions { part, resume, simulation, progress_bar: false };
     let signals = Signals::new();
     let batch = py.detach(|| run_batch(&sweep, &out, &options, &|| signals.is_raised()));
-    // The exception of a handler is what ended the work.
+    // The exception of a signal handler takes precedence over the interrupted result.
     signals.check()?;
     let batch = batch.or_raise()?;
     let dict = PyDict::new(py);

@@ -1,4 +1,4 @@
-//! Meshes that are cooked as cloths.
+//! Cooked meshes.
 
 use std::path::PathBuf;
 
@@ -12,21 +12,21 @@ use crate::arrays::{bytes, rows};
 use crate::errors::OrRaise;
 use crate::json::{to_keys, to_python};
 
-/// A cloth before it is added.
+/// Cooked cloth, before it is added to a simulation.
 #[pyclass(frozen, module = "poplin._poplin")]
 pub(crate) struct Cooked(CookedCloth);
 
 impl Cooked {
-    /// The cloth, whose copies share its fabric.
+    /// Returns the cloth; its clones share the fabric.
     pub(crate) fn cloth(&self) -> &Cloth {
         &self.0.cloth
     }
 }
 
-/// The bytes of positions, texture coordinates, triangles and quads of a mesh.
+/// Bytes of positions, texture coordinates, triangles and quads of a mesh.
 pub(crate) type MeshBytes<'a> = (&'a [u8], &'a [u8], &'a [u8], &'a [u8]);
 
-/// A mesh of the bytes of its arrays.
+/// Builds a mesh from the bytes of its arrays.
 pub(crate) fn mesh_of((positions, uvs, triangles, quads): MeshBytes<'_>) -> Mesh {
     Mesh {
         positions: rows(positions),
@@ -39,7 +39,8 @@ pub(crate) fn mesh_of((positions, uvs, triangles, quads): MeshBytes<'_>) -> Mesh
 
 #[pymethods]
 impl Cooked {
-    /// Cooks a mesh with keys of `[[cloth]]` as JSON, and pinned vertices beside those of its pin rules.
+    /// Cooks a mesh with keys of `[[cloth]]` as JSON; `pinned` are vertices in addition to its pin
+    /// rules.
     #[new]
     fn new(py: Python<'_>, mesh: MeshBytes<'_>, pinned: &[u8], keys: &str) -> PyResult<Self> {
         crate::process::enter()?;
@@ -50,34 +51,34 @@ impl Cooked {
         })
     }
 
-    /// Position and inverse mass of every particle at rest.
+    /// Returns position and inverse mass of every particle at rest.
     fn particles<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
         bytes(py, poplin::model::Particle::rows(&self.0.cloth.particles))
     }
 
-    /// Triangles of particles.
+    /// Returns the particle indices of triangles.
     fn triangles<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
         bytes(py, &self.0.cloth.fabric.triangles)
     }
 
-    /// Particle of every vertex, -1 for none.
+    /// Returns the particle of every vertex, -1 for none.
     fn vertex_to_particle<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
         let index = |particle: &Option<u32>| particle.map_or(-1, |particle| particle as i32);
         bytes(py, &self.0.vertex_to_particle.iter().map(index).collect::<Vec<_>>())
     }
 
-    /// What cooking found.
+    /// Returns the cooking report.
     fn report<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         to_python(py, &self.0.report)
     }
 
-    /// The settings.
+    /// Returns the settings as a dict.
     fn settings<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         crate::settings::to_dict(py, &self.0.cloth.config)
     }
 }
 
-/// The bytes of positions, texture coordinates, triangles and quads.
+/// Bytes of positions, texture coordinates, triangles and quads, as Python objects.
 type Arrays<'py> = [Bound<'py, PyBytes>; 4];
 
 fn arrays<'py>(py: Python<'py>, mesh: &Mesh) -> Arrays<'py> {
@@ -89,7 +90,7 @@ fn arrays<'py>(py: Python<'py>, mesh: &Mesh) -> Arrays<'py> {
     ]
 }
 
-/// The mesh of a file, and the point in the world that its positions count from.
+/// Loads a mesh file. Returns the mesh and the world position that its positions are relative to.
 #[pyfunction]
 pub(crate) fn load_mesh(py: Python<'_>, path: PathBuf) -> PyResult<(Arrays<'_>, [f64; 3])> {
     crate::process::enter()?;
@@ -97,7 +98,7 @@ pub(crate) fn load_mesh(py: Python<'_>, path: PathBuf) -> PyResult<(Arrays<'_>, 
     Ok((arrays(py, &file.mesh), file.origin))
 }
 
-/// The mesh of a shape by its keys.
+/// Returns the mesh of a shape from its keys as JSON.
 #[pyfunction]
 pub(crate) fn shape_mesh<'py>(py: Python<'py>, keys: &str) -> PyResult<Arrays<'py>> {
     let built = BuiltCloth::of_keys(&to_keys(keys)?).or_raise()?;

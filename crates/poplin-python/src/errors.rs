@@ -1,13 +1,14 @@
-//! poplin's errors as Python's: `ValueError` where the caller can do something about it, `BlockingIOError` where another process is at
-//! it, else `RuntimeError`, with the same words.
+//! Conversion of poplin's errors to Python exceptions with the same message: `ValueError` for input
+//! that the caller can fix, `BlockingIOError` if another process is doing the work, else
+//! `RuntimeError`.
 
 use poplin_cli::Failure;
 use pyo3::exceptions::{PyBlockingIOError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 
-/// An error as Python's.
+/// Conversion of an error to a Python exception.
 pub(crate) trait OrRaise<T> {
-    /// As Python's.
+    /// Converts the error to a Python exception.
     fn or_raise(self) -> PyResult<T>;
 }
 

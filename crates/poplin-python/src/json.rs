@@ -1,4 +1,4 @@
-//! Values of JSON as Python's.
+//! Conversion between JSON values and Python objects.
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -6,7 +6,7 @@ use pyo3::types::{PyDict, PyList};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-/// Dicts, lists, strings, numbers, booleans and `None`.
+/// Converts a JSON value to dicts, lists, strings, numbers, booleans and `None`.
 pub(crate) fn to_python<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'py, PyAny>> {
     Ok(match value {
         Value::Null => py.None().into_bound(py),
@@ -30,12 +30,12 @@ pub(crate) fn to_python<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'
     })
 }
 
-/// Anything as JSON.
+/// Serializes a value to JSON.
 pub(crate) fn to_value(value: &impl Serialize) -> PyResult<Value> {
     serde_json::to_value(value).map_err(|error| PyValueError::new_err(error.to_string()))
 }
 
-/// The keys of a JSON object, which the Python half has written.
+/// Parses the keys of a JSON object from the Python half.
 pub(crate) fn to_keys(text: &str) -> PyResult<Map<String, Value>> {
     serde_json::from_str(text).map_err(|error| PyValueError::new_err(error.to_string()))
 }

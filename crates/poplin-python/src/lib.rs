@@ -1,4 +1,5 @@
-//! The native half of the Python package `poplin`, whose other half, with documentation and types, is under `python/poplin`.
+//! Native half of the Python package `poplin`; the Python half, with documentation and types, is in
+//! `python/poplin`.
 
 mod arrays;
 mod batch;
@@ -15,7 +16,7 @@ use std::ffi::OsString;
 
 use pyo3::prelude::*;
 
-/// The native half of the package `poplin`.
+/// Native half of the package `poplin`.
 #[pymodule]
 mod _poplin {
     #[pymodule_export]
@@ -32,7 +33,7 @@ mod _poplin {
     use super::state::StateRead;
 }
 
-/// Does what a command line says, its first word the name of the program; returns the exit code.
+/// Runs a command line, whose first word is the name of the program. Returns the exit code.
 #[pyfunction]
 fn command(py: Python<'_>, words: Vec<OsString>) -> PyResult<u8> {
     process::enter()?;

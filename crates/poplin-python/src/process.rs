@@ -1,14 +1,15 @@
-//! Which process the threads of the CPU backend are in.
+//! Detection of forked processes, which lack the threads of the CPU backend.
 
 use std::sync::OnceLock;
 
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 
-/// The process that first used poplin.
+/// Id of the process that first used poplin.
 static OWNER: OnceLock<u32> = OnceLock::new();
 
-/// Comes before anything that uses threads or a device, neither of which a fork takes along.
+/// Checks that the process is not a fork. Call it before any use of threads or devices, which do
+/// not survive a fork.
 ///
 /// # Errors
 /// `RuntimeError` in a process that was forked after the first use.
@@ -19,7 +20,7 @@ pub(crate) fn enter() -> PyResult<()> {
         return Ok(());
     }
     Err(PyRuntimeError::new_err(format!(
-        "poplin was used in process {owner} before this one, {own}, was forked from it, and its threads are not here: start \
+        "process {own} was forked from process {owner} after poplin was used there, and has none of its threads: start \
          processes with multiprocessing.get_context(\"spawn\"), or use poplin only after the fork"
     )))
 }

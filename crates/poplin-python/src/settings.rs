@@ -1,4 +1,5 @@
-//! Settings of cloths as dicts with the keys of `[[cloth]]`, and those of their contact with the keys of `[cloth_contact_solver]`.
+//! Settings of cloths as dicts with the keys of `[[cloth]]`, and of their contact with the keys of
+//! `[cloth_contact_solver]`.
 
 use poplin::model::{ClothConfig, ClothContactSolver};
 use poplin_io::scene::{SceneCloth, contact_solver_of_keys};
@@ -9,29 +10,29 @@ use serde_json::{Map, Value};
 use crate::errors::OrRaise;
 use crate::json::{to_keys, to_python, to_value};
 
-/// The settings as a dict.
+/// Converts settings to a dict.
 pub(crate) fn to_dict<'py>(py: Python<'py>, config: &ClothConfig) -> PyResult<Bound<'py, PyAny>> {
     to_python(py, &to_value(config)?)
 }
 
-/// Settings that are set anew in any number of cloths.
+/// Changes of settings, for any number of cloths.
 pub(crate) struct SettingChanges(Value);
 
 impl SettingChanges {
-    /// Those of keys as JSON. Names, types and ranges are checked in the words of a scene file.
+    /// Parses keys as JSON. Checks names, types and ranges like a scene file.
     pub(crate) fn new(keys: &str) -> PyResult<Self> {
         let keys = to_keys(keys)?;
         SceneCloth::of_keys(&keys).or_raise()?;
         let known = to_value(&ClothConfig::default())?;
         if let Some(key) = keys.keys().find(|key| known.get(key.as_str()).is_none()) {
             return Err(PyValueError::new_err(format!(
-                "`{key}` is an option of cooking: pass it to cook(), it cannot change afterwards"
+                "`{key}` is an option of cooking and cannot change later: pass it to cook()"
             )));
         }
         Ok(Self(keys.into()))
     }
 
-    /// The settings of a cloth after them; others stay.
+    /// Returns the settings of a cloth with these changes.
     pub(crate) fn applied_to(&self, config: &ClothConfig) -> PyResult<ClothConfig> {
         let mut settings = to_value(config)?;
         merge(&mut settings, &self.0);
@@ -39,7 +40,7 @@ impl SettingChanges {
     }
 }
 
-/// How cloths collide after changes by keys as JSON; others stay.
+/// Returns the settings of cloth contact with changes by keys as JSON.
 pub(crate) fn changed_contact_solver(
     settings: ClothContactSolver,
     keys: &str,
@@ -49,7 +50,8 @@ pub(crate) fn changed_contact_solver(
     contact_solver_of_keys(all.as_object().unwrap_or(&Map::new())).or_raise()
 }
 
-/// Puts values over others. A choice, which is a table of one key, replaces another one.
+/// Merges values into others, recursively. A choice (a table with one key) replaces a different
+/// choice.
 fn merge(under: &mut Value, over: &Value) {
     match (under, over) {
         (Value::Object(under), Value::Object(over)) if !is_other_choice(under, over) => {
@@ -61,7 +63,7 @@ fn merge(under: &mut Value, over: &Value) {
     }
 }
 
-/// Whether both are choices, and not the same one.
+/// Tests whether both are choices with different keys.
 fn is_other_choice(under: &Map<String, Value>, over: &Map<String, Value>) -> bool {
     under.len() == 1 && over.len() == 1 && !over.keys().all(|key| under.contains_key(key))
 }

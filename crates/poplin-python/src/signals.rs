@@ -1,14 +1,15 @@
-//! Ctrl-C, and whatever else Python has handlers for, while poplin works without the interpreter's lock.
+//! Ctrl-C and other signals with Python handlers, while poplin works without the interpreter's
+//! lock.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use pyo3::prelude::*;
 
-/// Time between two looks: each may wait until another thread leaves the interpreter, 5 ms.
+/// Time between checks; each may wait 5 ms for another thread to release the interpreter.
 const PERIOD: Duration = Duration::from_millis(100);
 
-/// Asks Python now and then whether a handler wants to end the work.
+/// Periodic check for an exception raised by a Python signal handler.
 pub(crate) struct Signals(Mutex<Look>);
 
 struct Look {
@@ -21,7 +22,8 @@ impl Signals {
         Self(Mutex::new(Look { last: Instant::now(), raised: None }))
     }
 
-    /// Whether a handler has raised an exception. Python runs handlers on its main thread alone.
+    /// Tests whether a handler has raised an exception. Python runs handlers only on its main
+    /// thread.
     pub(crate) fn is_raised(&self) -> bool {
         let mut look = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if look.raised.is_none() && look.last.elapsed() >= PERIOD {
@@ -31,7 +33,7 @@ impl Signals {
         look.raised.is_some()
     }
 
-    /// Raises what a handler has raised.
+    /// Raises the exception of a handler, if any.
     pub(crate) fn check(self) -> PyResult<()> {
         let look = self.0.into_inner().unwrap_or_else(PoisonError::into_inner);
         look.raised.map_or(Ok(()), Err)

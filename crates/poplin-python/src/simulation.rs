@@ -1,12 +1,12 @@
-//! Cloths in simulation.
+//! Simulation of cloths.
 
-use std::collections::{HashMap, HashSet};
+mod pinned;
+
+use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
-use poplin::model::{
-    Collider, ColliderId, ColliderSet, Frame, ModelError, Particle, Pose, Sphere, TriangleMesh,
-};
-use poplin::{ClothId, HoldId, ParticleMotion, Ray, Snapshot};
+use poplin::model::{Collider, Frame, Particle, Pose, TriangleMesh};
+use poplin::{ClothId, ParticleMotion, Ray, Snapshot};
 use poplin_cli::simulation_options;
 use poplin_io::scene::{SceneCollider, close_surface};
 use pyo3::exceptions::PyValueError;
@@ -21,21 +21,16 @@ use crate::process;
 use crate::settings::{SettingChanges, changed_contact_solver};
 use crate::signals::Signals;
 use crate::state::StateRead;
+use pinned::{PinnedSimulation, row};
 
-/// Cloths on one backend. Handles are numbers; arrays of rows come and go as bytes.
+/// Simulation on one backend. Handles are integers; arrays of rows are passed as bytes.
 ///
-/// The interpreter's lock is never held while the simulation's is waited for: whoever has this one may want that one.
+/// The interpreter's lock is never held while waiting for the lock of the simulation, to avoid a
+/// deadlock.
 #[pyclass(frozen, module = "poplin._poplin")]
-pub(crate) struct Simulation(Mutex<Stage>);
+pub(crate) struct Simulation(Mutex<PinnedSimulation>);
 
-/// A simulation and what its user has set that it does not keep.
-struct Stage {
-    simulation: poplin::Simulation,
-    /// The particles of each cloth that follow targets.
-    pins: HashMap<ClothId, (Vec<u32>, HoldId)>,
-}
-
-/// Translation and rotation.
+/// Translation and rotation quaternion x y z w.
 type PoseRow = [f32; 7];
 
 fn pose_of([x, y, z, rotation @ ..]: PoseRow) -> Pose {
@@ -46,104 +41,15 @@ fn ids_of(bytes: &[u8]) -> Vec<ClothId> {
     rows(bytes).into_iter().map(ClothId::from_bits).collect()
 }
 
-/// The only row for all, or each its own.
-fn row<T: Copy>(rows: &[T], index: usize) -> T {
-    if rows.len() == 1 { rows[0] } else { rows[index] }
-}
-
 impl Simulation {
-    /// Does something without the interpreter's lock.
+    /// Locks the simulation and runs an action without the interpreter's lock.
     fn with<T: Send>(
         &self,
         py: Python<'_>,
-        action: impl FnOnce(&mut Stage) -> PyResult<T> + Send,
+        action: impl FnOnce(&mut PinnedSimulation) -> PyResult<T> + Send,
     ) -> PyResult<T> {
         process::enter()?;
         py.detach(|| action(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner)))
-    }
-}
-
-impl Stage {
-    /// The live cloth of a handle.
-    fn live(&mut self, id: ClothId) -> PyResult<&mut poplin::LiveCloth> {
-        self.simulation.cloth_mut(id).or_raise()
-    }
-
-    /// Checks that there are these cloths, each once, before anything is done to any of them.
-    fn check(&self, ids: &[ClothId]) -> PyResult<()> {
-        let mut known = HashSet::with_capacity(ids.len());
-        for &id in ids {
-            self.simulation.cloth(id).or_raise()?;
-            if !known.insert(id) {
-                return Err(PyValueError::new_err(format!(
-                    "cloth {} is named twice",
-                    id.to_bits()
-                )));
-            }
-        }
-        Ok(())
-    }
-
-    /// The colliders of a cloth, or those that all share.
-    fn colliders(&mut self, cloth: Option<u64>) -> PyResult<&mut ColliderSet> {
-        match cloth {
-            None => Ok(self.simulation.colliders_mut()),
-            Some(bits) => Ok(self.live(ClothId::from_bits(bits))?.colliders_mut()),
-        }
-    }
-
-    /// Checks that there are these colliders of these cloths, or shared ones, each once, before anything is done to any of them.
-    fn check_colliders(&self, colliders: &[u64], cloths: Option<&[u64]>) -> PyResult<()> {
-        let mut known = HashSet::with_capacity(colliders.len());
-        for (index, &collider) in colliders.iter().enumerate() {
-            let cloth = cloths.map(|cloths| ClothId::from_bits(row(cloths, index)));
-            let set = match cloth {
-                None => self.simulation.colliders(),
-                Some(cloth) => self.simulation.cloth(cloth).or_raise()?.colliders(),
-            };
-            set.get(ColliderId::from_bits(collider)).or_raise()?;
-            if !known.insert((cloth, collider)) {
-                return Err(PyValueError::new_err(format!("collider {collider} is named twice")));
-            }
-        }
-        Ok(())
-    }
-
-    /// Does something to the colliders of each cloth with the number of that cloth's collider, or to shared ones. All are there, or
-    /// nothing is done.
-    fn each_collider(
-        &mut self,
-        colliders: &[u64],
-        cloths: Option<&[u64]>,
-        mut action: impl FnMut(&mut ColliderSet, usize, ColliderId) -> Result<(), ModelError>,
-    ) -> PyResult<()> {
-        self.check_colliders(colliders, cloths)?;
-        for (index, &collider) in colliders.iter().enumerate() {
-            let set = self.colliders(cloths.map(|cloths| row(cloths, index)))?;
-            action(set, index, ColliderId::from_bits(collider)).or_raise()?;
-        }
-        Ok(())
-    }
-
-    /// Has particles of a cloth follow targets.
-    fn pin(&mut self, id: ClothId, particles: &[u32], targets: &[[f32; 3]]) -> PyResult<()> {
-        let spheres: Vec<_> =
-            targets.iter().map(|&center| Sphere { center, radius: 0.0 }).collect();
-        let known = self.pins.remove(&id);
-        let live = self.live(id)?;
-        if let Some((of, hold)) = known {
-            if of == particles && live.move_hold(hold, &spheres).is_ok() {
-                self.pins.insert(id, (of, hold));
-                return Ok(());
-            }
-            live.release(hold);
-        }
-        if particles.is_empty() {
-            return Ok(());
-        }
-        let hold = live.hold(particles, &spheres).or_raise()?;
-        self.pins.insert(id, (particles.to_vec(), hold));
-        Ok(())
     }
 }
 
@@ -154,31 +60,31 @@ impl Simulation {
         process::enter()?;
         let options = simulation_options(backend, adapter).or_raise()?;
         let simulation = py.detach(|| poplin::Simulation::new(options)).or_raise()?;
-        Ok(Self(Mutex::new(Stage { simulation, pins: HashMap::new() })))
+        Ok(Self(Mutex::new(PinnedSimulation { simulation, pins: HashMap::new() })))
     }
 
-    /// Name, adapter and reason.
+    /// Returns name, adapter and reason.
     fn backend(&self, py: Python<'_>) -> PyResult<(String, String, String)> {
-        self.with(py, |stage| {
-            let choice = stage.simulation.backend();
+        self.with(py, |inner| {
+            let choice = inner.simulation.backend();
             let name = choice.backend.name().to_lowercase();
             Ok((name, choice.adapter.clone(), choice.reason.clone()))
         })
     }
 
     fn memory_bytes(&self, py: Python<'_>) -> PyResult<u64> {
-        self.with(py, |stage| Ok(stage.simulation.memory_bytes()))
+        self.with(py, |inner| Ok(inner.simulation.memory_bytes()))
     }
 
-    /// The cloths in the order of adding.
+    /// Returns the handles of cloths in the order of adding.
     fn ids<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         let bits = |id: &ClothId| id.to_bits();
         let ids: Vec<_> =
-            self.with(py, |stage| Ok(stage.simulation.ids().iter().map(bits).collect::<Vec<_>>()))?;
+            self.with(py, |inner| Ok(inner.simulation.ids().iter().map(bits).collect::<Vec<_>>()))?;
         Ok(bytes(py, &ids))
     }
 
-    /// Adds a copy for each pose; all or none.
+    /// Adds a copy for each pose; adds none after an error.
     fn add<'py>(
         &self,
         py: Python<'py>,
@@ -189,17 +95,17 @@ impl Simulation {
         let poses: Vec<PoseRow> = rows(poses);
         let changes = SettingChanges::new(keys)?;
         let cooked = cooked.get();
-        let ids = self.with(py, |stage| {
+        let ids = self.with(py, |inner| {
             let mut cloth = cooked.cloth().clone();
             cloth.config = changes.applied_to(&cloth.config)?;
             let mut ids = Vec::with_capacity(poses.len());
             for pose in poses {
                 let copy = poplin::model::Cloth { pose: pose_of(pose), ..cloth.clone() };
-                match stage.simulation.add(copy) {
+                match inner.simulation.add(copy) {
                     Ok(id) => ids.push(id),
                     Err(error) => {
                         for id in ids {
-                            stage.simulation.remove(id).or_raise()?;
+                            inner.simulation.remove(id).or_raise()?;
                         }
                         return Err(error).or_raise();
                     }
@@ -212,39 +118,39 @@ impl Simulation {
 
     fn remove(&self, py: Python<'_>, ids: &[u8]) -> PyResult<()> {
         let ids = ids_of(ids);
-        self.with(py, |stage| {
-            stage.check(&ids)?;
+        self.with(py, |inner| {
+            inner.check(&ids)?;
             ids.iter().try_for_each(|id| {
-                stage.pins.remove(id);
-                stage.simulation.remove(*id).or_raise()
+                inner.pins.remove(id);
+                inner.simulation.remove(*id).or_raise()
             })
         })
     }
 
     fn reset(&self, py: Python<'_>, ids: &[u8]) -> PyResult<()> {
         let ids = ids_of(ids);
-        self.with(py, |stage| {
-            stage.check(&ids)?;
+        self.with(py, |inner| {
+            inner.check(&ids)?;
             ids.iter().try_for_each(|id| {
-                // A reset lets go of all particles.
-                stage.pins.remove(id);
-                stage.simulation.reset(*id).or_raise()
+                // A reset releases all holds.
+                inner.pins.remove(id);
+                inner.simulation.reset(*id).or_raise()
             })
         })
     }
 
-    /// Simulates frames; between two of them come other threads and handlers of signals.
+    /// Simulates frames. Unlocks the simulation between frames, and checks signals.
     fn step(&self, py: Python<'_>, frames: u32, frame_rate: f32) -> PyResult<()> {
         process::enter()?;
         let signals = Signals::new();
-        // As the command has it.
+        // The same rounding as in the command line.
         let frame = Frame { dt: frame_rate.recip() };
         frame.validate().or_raise()?;
         py.detach(|| -> PyResult<()> {
             for _ in 0..frames {
-                let mut stage = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-                stage.simulation.step(&frame).or_raise()?;
-                drop(stage);
+                let mut inner = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+                inner.simulation.step(&frame).or_raise()?;
+                drop(inner);
                 if signals.is_raised() {
                     break;
                 }
@@ -254,74 +160,74 @@ impl Simulation {
         signals.check()
     }
 
-    /// Reads all cloths, or some.
+    /// Reads all cloths, or the given ones.
     fn read(&self, py: Python<'_>, ids: Option<&[u8]>) -> PyResult<StateRead> {
         let ids = ids.map(ids_of);
-        self.with(py, |stage| {
-            let simulation = &mut stage.simulation;
+        self.with(py, |inner| {
+            let simulation = &mut inner.simulation;
             let state = match ids.as_deref() {
                 None => simulation.state().or_raise()?,
                 Some([id]) => simulation.read(*id).or_raise()?,
                 Some(ids) => {
-                    stage.check(ids)?;
-                    let simulation = &mut stage.simulation;
+                    inner.check(ids)?;
+                    let simulation = &mut inner.simulation;
                     let mut reading = simulation.begin_read(ids).or_raise()?;
                     simulation.wait().or_raise()?;
                     reading.poll().or_raise()?.unwrap_or_default()
                 }
             };
-            StateRead::new(state, &stage.simulation)
+            StateRead::new(state, &inner.simulation)
         })
     }
 
-    /// Settings of a cloth.
+    /// Returns the settings of a cloth.
     fn settings<'py>(&self, py: Python<'py>, id: u64) -> PyResult<Bound<'py, PyAny>> {
         let config =
-            self.with(py, |stage| Ok(stage.live(ClothId::from_bits(id))?.cloth().config.clone()))?;
+            self.with(py, |inner| Ok(inner.live(ClothId::from_bits(id))?.cloth().config.clone()))?;
         crate::settings::to_dict(py, &config)
     }
 
-    /// Sets some settings of cloths; of all or none.
+    /// Changes settings of cloths; changes none after an error.
     fn set_settings(&self, py: Python<'_>, ids: &[u8], keys: &str) -> PyResult<()> {
         let (ids, changes) = (ids_of(ids), SettingChanges::new(keys)?);
-        self.with(py, |stage| {
-            stage.check(&ids)?;
+        self.with(py, |inner| {
+            inner.check(&ids)?;
             let mut changed = Vec::with_capacity(ids.len());
             for &id in &ids {
-                let cloth = stage.live(id)?.cloth();
+                let cloth = inner.live(id)?.cloth();
                 let config = changes.applied_to(&cloth.config)?;
                 cloth.validate_config(&config).or_raise()?;
                 changed.push(config);
             }
             for (&id, config) in ids.iter().zip(changed) {
-                stage.live(id)?.set_config(config).or_raise()?;
+                inner.live(id)?.set_config(config).or_raise()?;
             }
             Ok(())
         })
     }
 
-    /// How cloths collide with themselves and one another.
+    /// Returns the settings of cloth contact.
     fn cloth_contact_solver<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let settings = self.with(py, |stage| Ok(stage.simulation.cloth_contact_solver()))?;
+        let settings = self.with(py, |inner| Ok(inner.simulation.cloth_contact_solver()))?;
         to_python(py, &to_value(&settings)?)
     }
 
-    /// Sets some of that.
+    /// Changes settings of cloth contact.
     fn set_cloth_contact_solver(&self, py: Python<'_>, keys: &str) -> PyResult<()> {
-        self.with(py, |stage| {
-            let settings = stage.simulation.cloth_contact_solver();
+        self.with(py, |inner| {
+            let settings = inner.simulation.cloth_contact_solver();
             let changed = changed_contact_solver(settings, keys)?;
-            stage.simulation.set_cloth_contact_solver(changed).or_raise()
+            inner.simulation.set_cloth_contact_solver(changed).or_raise()
         })
     }
 
-    /// Sets the wind of cloths, one row for all or one each.
+    /// Sets the wind of cloths, one row for all or one per cloth.
     fn set_wind(&self, py: Python<'_>, ids: &[u8], velocities: &[u8]) -> PyResult<()> {
         let (ids, velocities) = (ids_of(ids), rows::<[f32; 3]>(velocities));
-        self.with(py, |stage| {
-            stage.check(&ids)?;
+        self.with(py, |inner| {
+            inner.check(&ids)?;
             for (index, &id) in ids.iter().enumerate() {
-                let live = stage.live(id)?;
+                let live = inner.live(id)?;
                 let wind_velocity = row(&velocities, index);
                 if live.cloth().config.air.wind_velocity != wind_velocity {
                     let mut config = live.cloth().config.clone();
@@ -336,12 +242,12 @@ impl Simulation {
     /// Moves local spaces over the next frame, or teleports them.
     fn set_pose(&self, py: Python<'_>, ids: &[u8], poses: &[u8], teleport: bool) -> PyResult<()> {
         let (ids, poses) = (ids_of(ids), rows::<PoseRow>(poses));
-        self.with(py, |stage| {
-            stage.check(&ids)?;
+        self.with(py, |inner| {
+            inner.check(&ids)?;
             poses.iter().try_for_each(|&pose| pose_of(pose).validate()).or_raise()?;
             for (index, &id) in ids.iter().enumerate() {
                 let pose = pose_of(row(&poses, index));
-                let live = stage.live(id)?;
+                let live = inner.live(id)?;
                 let set = if teleport { live.teleport_to(pose) } else { live.set_pose(pose) };
                 set.or_raise()?;
             }
@@ -349,13 +255,13 @@ impl Simulation {
         })
     }
 
-    /// Poses of local spaces after the last frame.
+    /// Returns the poses of local spaces after the last frame.
     fn poses<'py>(&self, py: Python<'py>, ids: &[u8]) -> PyResult<Bound<'py, PyBytes>> {
         let ids = ids_of(ids);
-        let poses = self.with(py, |stage| {
+        let poses = self.with(py, |inner| {
             let pose = |&id: &ClothId| {
                 let Pose { translation: [x, y, z], rotation: [a, b, c, w] } =
-                    stage.live(id)?.pose();
+                    inner.live(id)?.pose();
                 Ok([x, y, z, a, b, c, w])
             };
             ids.iter().map(pose).collect::<PyResult<Vec<PoseRow>>>()
@@ -363,7 +269,8 @@ impl Simulation {
         Ok(bytes(py, &poses))
     }
 
-    /// Has some particles of each cloth follow targets in its local space: rows for all cloths, one after another.
+    /// Makes particles of each cloth follow targets in its local space. `targets` has rows for all
+    /// cloths, one after another.
     fn set_pins(
         &self,
         py: Python<'_>,
@@ -373,34 +280,34 @@ impl Simulation {
     ) -> PyResult<()> {
         let (ids, particles) = (ids_of(ids), rows::<u32>(particles));
         let targets: Vec<[f32; 3]> = rows(targets);
-        self.with(py, |stage| {
-            stage.check(&ids)?;
+        self.with(py, |inner| {
+            inner.check(&ids)?;
             poplin::model::check_finite("pin target", &targets).or_raise()?;
             for &id in &ids {
-                let count = stage.live(id)?.cloth().particle_count();
+                let count = inner.live(id)?.cloth().particle_count();
                 if let Some(particle) = particles.iter().find(|&&it| it as usize >= count) {
                     let id = id.to_bits();
                     return Err(PyValueError::new_err(format!(
-                        "there is no particle {particle} to pin: cloth {id} has {count}"
+                        "no particle {particle} to pin: cloth {id} has {count}"
                     )));
                 }
             }
             let count = particles.len();
             for (index, &id) in ids.iter().enumerate() {
-                stage.pin(id, &particles, &targets[index * count..][..count])?;
+                inner.pin(id, &particles, &targets[index * count..][..count])?;
             }
             Ok(())
         })
     }
 
-    /// Lets the pins of cloths go.
+    /// Releases the held particles of cloths.
     fn release_pins(&self, py: Python<'_>, ids: &[u8]) -> PyResult<()> {
         let ids = ids_of(ids);
-        self.with(py, |stage| {
-            stage.check(&ids)?;
+        self.with(py, |inner| {
+            inner.check(&ids)?;
             for id in ids {
-                if let Some((_, hold)) = stage.pins.remove(&id) {
-                    stage.live(id)?.release(hold);
+                if let Some((_, hold)) = inner.pins.remove(&id) {
+                    inner.live(id)?.release(hold);
                 }
             }
             Ok(())
@@ -418,19 +325,20 @@ impl Simulation {
         let id = ClothId::from_bits(id);
         let particles: Vec<[f32; 4]> = rows(particles);
         let velocities: Option<Vec<[f32; 3]>> = velocities.map(rows);
-        self.with(py, |stage| {
+        self.with(py, |inner| {
             let motion =
                 velocities.as_deref().map_or(ParticleMotion::Rest, ParticleMotion::Velocities);
-            stage
+            inner
                 .simulation
                 .set_particles(id, Particle::from_rows(&particles), motion)
                 .or_raise()?;
-            stage.pins.remove(&id);
+            inner.pins.remove(&id);
             Ok(())
         })
     }
 
-    /// Adds a collider to all cloths' set, or one to the set of each cloth; all or none.
+    /// Adds a collider to the shared set, or one to the set of each cloth; adds none after an
+    /// error.
     fn add_collider<'py>(
         &self,
         py: Python<'py>,
@@ -441,7 +349,7 @@ impl Simulation {
         let keys = to_keys(keys)?;
         let mesh = mesh.map(|(arrays, is_open)| (mesh_of(arrays), is_open));
         let cloths: Option<Vec<u64>> = cloths.map(rows);
-        let ids = self.with(py, |stage| {
+        let ids = self.with(py, |inner| {
             let mut collider = SceneCollider::of_keys(&keys).or_raise()?;
             if let Some((mesh, is_open)) = mesh {
                 mesh.validate().or_raise()?;
@@ -452,24 +360,24 @@ impl Simulation {
                 let closed = || {
                     close_surface(&mesh).map(|(mesh, _)| mesh).map_err(|surface| {
                         PyValueError::new_err(format!(
-                            "the mesh of the collider is not closed: {surface}; close it, make a solid of it, or take it as it \
-                             is, everything behind a triangle as inside (open=True)"
+                            "the mesh of the collider is not closed: {surface}; close it, make it a solid, or pass open=True, which \
+                             treats everything behind a triangle as inside"
                         ))
                     })
                 };
                 collider.shape = if is_open { mesh } else { closed()? }.into();
             }
             let Some(cloths) = cloths else {
-                return Ok(vec![stage.colliders(None)?.add(collider).or_raise()?.to_bits()]);
+                return Ok(vec![inner.colliders(None)?.add(collider).or_raise()?.to_bits()]);
             };
             let ids: Vec<_> = cloths.iter().copied().map(ClothId::from_bits).collect();
-            stage.check(&ids)?;
+            inner.check(&ids)?;
             let mut added: Vec<u64> = Vec::with_capacity(cloths.len());
             for &cloth in &cloths {
-                match stage.colliders(Some(cloth))?.add(Collider::clone(&collider)) {
+                match inner.colliders(Some(cloth))?.add(Collider::clone(&collider)) {
                     Ok(id) => added.push(id.to_bits()),
                     Err(error) => {
-                        stage.each_collider(&added, Some(&cloths), |set, _, id| {
+                        inner.each_collider(&added, Some(&cloths), |set, _, id| {
                             set.remove(id).map(drop)
                         })?;
                         return Err(error).or_raise();
@@ -492,9 +400,9 @@ impl Simulation {
     ) -> PyResult<()> {
         let (colliders, cloths) = (rows::<u64>(colliders), cloths.map(rows::<u64>));
         let poses: Vec<PoseRow> = rows(poses);
-        self.with(py, |stage| {
+        self.with(py, |inner| {
             poses.iter().try_for_each(|&pose| pose_of(pose).validate()).or_raise()?;
-            stage.each_collider(&colliders, cloths.as_deref(), |set, index, id| {
+            inner.each_collider(&colliders, cloths.as_deref(), |set, index, id| {
                 let pose = pose_of(row(&poses, index));
                 if teleport { set.teleport(id, pose) } else { set.set_pose(id, pose) }
             })
@@ -508,22 +416,22 @@ impl Simulation {
         cloths: Option<&[u8]>,
     ) -> PyResult<()> {
         let (colliders, cloths) = (rows::<u64>(colliders), cloths.map(rows::<u64>));
-        self.with(py, |stage| {
-            stage
+        self.with(py, |inner| {
+            inner
                 .each_collider(&colliders, cloths.as_deref(), |set, _, id| set.remove(id).map(drop))
         })
     }
 
-    /// What a ray hits first.
+    /// Returns the first hit of a ray.
     fn pick<'py>(
         &self,
         py: Python<'py>,
         origin: [f32; 3],
         direction: [f32; 3],
     ) -> PyResult<Option<Bound<'py, PyDict>>> {
-        let hit = self.with(py, |stage| {
-            let state = stage.simulation.state().or_raise()?;
-            stage.simulation.pick(&state, &Ray { origin, direction }).or_raise()
+        let hit = self.with(py, |inner| {
+            let state = inner.simulation.state().or_raise()?;
+            inner.simulation.pick(&state, &Ray { origin, direction }).or_raise()
         })?;
         let Some(hit) = hit else { return Ok(None) };
         let dict = PyDict::new(py);
@@ -537,21 +445,21 @@ impl Simulation {
         Ok(Some(dict))
     }
 
-    /// Everything that the next frames depend on.
+    /// Returns the full simulation state.
     fn save<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        let saved = self.with(py, |stage| {
-            let snapshot = stage.simulation.save().or_raise()?;
+        let saved = self.with(py, |inner| {
+            let snapshot = inner.simulation.save().or_raise()?;
             snapshot.to_bytes().map_err(poplin::Error::from).or_raise()
         })?;
         Ok(PyBytes::new(py, &saved))
     }
 
-    /// Goes back to a snapshot; the cloths have new handles.
+    /// Restores a snapshot. Returns the new handles of the cloths.
     fn restore<'py>(&self, py: Python<'py>, saved: &[u8]) -> PyResult<Bound<'py, PyBytes>> {
-        let ids = self.with(py, |stage| {
+        let ids = self.with(py, |inner| {
             let snapshot = Snapshot::from_bytes(saved).map_err(poplin::Error::from).or_raise()?;
-            let ids = stage.simulation.restore(&snapshot).or_raise()?;
-            stage.pins.clear();
+            let ids = inner.simulation.restore(&snapshot).or_raise()?;
+            inner.pins.clear();
             Ok(ids.into_iter().map(ClothId::to_bits).collect::<Vec<_>>())
         })?;
         Ok(bytes(py, &ids))

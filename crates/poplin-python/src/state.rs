@@ -1,4 +1,4 @@
-//! What was read of cloths.
+//! States that were read from cloths.
 
 use std::sync::Arc;
 
@@ -12,16 +12,16 @@ use crate::arrays::{View, bytes};
 use crate::errors::OrRaise;
 use crate::json::{to_python, to_value};
 
-/// Cloths as they were when they were read.
+/// State of cloths at the time of reading.
 #[pyclass(frozen, module = "poplin._poplin")]
 pub(crate) struct StateRead {
     state: Arc<State>,
-    /// Of each cloth in the order of the state: its pose, and the step of the last iteration \[s\].
+    /// Pose and last iteration step \[s\] of each cloth, in the order of the state.
     cloths: Vec<(Pose, f32)>,
 }
 
 impl StateRead {
-    /// A state with what its simulation knows besides.
+    /// Combines a state with poses and steps from its simulation.
     pub(crate) fn new(state: State, simulation: &poplin::Simulation) -> PyResult<Self> {
         let cloth = |&id: &ClothId| {
             let live = simulation.cloth(id).or_raise()?;
@@ -31,12 +31,13 @@ impl StateRead {
         Ok(Self { state: Arc::new(state), cloths })
     }
 
-    /// Everything of the cloth at an index of the state.
+    /// Returns the state of the cloth at an index.
     fn cloth(&self, index: usize) -> PyResult<ClothState<'_>> {
         self.state.cloth(self.state.ids()[index]).map_err(poplin::Error::from).or_raise()
     }
 
-    /// First particle, cloths if all are meant, and particles of each.
+    /// Returns the first particle, the number of cloths if `index` is `None`, and the particles per
+    /// cloth.
     fn range(&self, index: Option<usize>) -> PyResult<(usize, Option<usize>, usize)> {
         let count = |index| self.cloth(index).map(|cloth| cloth.current.len());
         if let Some(index) = index {
@@ -49,16 +50,16 @@ impl StateRead {
             let other = count(index)?;
             if other != first {
                 return Err(PyValueError::new_err(format!(
-                    "the cloths have different particle counts, {first} and {other}, so that no array holds them all: name \
-                     one cloth, or those of one fabric"
+                    "the cloths have different particle counts, {first} and {other}, which do not fit one array: select one \
+                     cloth, or cloths of one fabric"
                 )));
             }
         }
         Ok((0, Some(all), first))
     }
 
-    /// A row for each particle of one cloth, or of all.
-    fn made(
+    /// Computes a row for each particle of one cloth or of all cloths.
+    fn computed(
         &self,
         index: Option<usize>,
         append: impl Fn(&ClothState<'_>, Pose, f32, &mut Vec<[f32; 3]>),
@@ -81,23 +82,24 @@ impl StateRead {
         bytes(py, &ids)
     }
 
-    /// The first `width` of position and inverse mass, of one cloth or all: memory of the state.
+    /// Returns a view of the first `width` of position and inverse mass, of one cloth or all.
     fn particles(&self, index: Option<usize>, width: usize) -> PyResult<View> {
         let (begin, cloths, count) = self.range(index)?;
         Ok(View::of_state(self.state.clone(), begin, cloths, count, width.min(4)))
     }
 
-    /// Positions in the world.
+    /// Returns world positions.
     fn world_positions(&self, index: Option<usize>) -> PyResult<View> {
-        self.made(index, |cloth, pose, _, rows| {
+        self.computed(index, |cloth, pose, _, rows| {
             rows.extend(cloth.current.iter().map(|particle| pose.apply(particle.position)));
         })
     }
 
-    /// Velocities in the last iteration, in local or world axes.
+    /// Returns velocities in the last iteration, in local or world axes.
     fn velocities(&self, index: Option<usize>, world: bool) -> PyResult<View> {
-        self.made(index, |cloth, pose, step, rows| {
+        self.computed(index, |cloth, pose, step, rows| {
             let axes = Pose { translation: [0.0; 3], ..pose };
+            // v = (x - x_previous) / step
             rows.extend(cloth.current.iter().zip(cloth.previous).map(|(now, before)| {
                 let velocity =
                     [0, 1, 2].map(|axis| (now.position[axis] - before.position[axis]) / step);
@@ -106,14 +108,14 @@ impl StateRead {
         })
     }
 
-    /// What contact of triangles could not keep apart of every cloth, as a list of dicts.
+    /// Returns the triangle contact report of every cloth, as a list of dicts.
     fn contact_reports<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let ids = self.state.ids().iter();
         let reports: Vec<_> = ids.map(|&id| self.state.contact_report(id)).collect();
         to_python(py, &to_value(&reports)?)
     }
 
-    /// Counters of every cloth.
+    /// Returns the counters of every cloth.
     fn counters<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let ids = self.state.ids();
         let of = |value: &dyn Fn(ClothId) -> u32| {

@@ -1,4 +1,4 @@
-"""What the tests share."""
+"""Helpers shared by the tests."""
 
 import json
 import re
@@ -23,25 +23,25 @@ pins = ["corner:top-left"]
 
 
 def manifest_rows(folder: Path) -> list[dict]:
-    """All rows of all manifests, in the order of their jobs."""
+    """Returns the rows of all manifests in the order of their jobs."""
     lines = [line for path in folder.glob("manifest-*.jsonl") for line in path.read_text().splitlines()]
     return sorted((json.loads(line) for line in lines), key=lambda row: row["job"])
 
 
 def guide_examples(language: str) -> list[str]:
-    """The examples of the guide's page about Python that are marked as this language."""
+    """Returns the examples of the guide's Python page in this language."""
     page = next(path for folder in Path(__file__).parents for path in [folder / "python.md"] if path.exists())
     return re.findall(rf"^```{language}\n(.*?)^```$", page.read_text(), re.MULTILINE | re.DOTALL)
 
 
 def run_python(script: str, **options: Any) -> subprocess.CompletedProcess:
-    """Runs a program in a Python of its own."""
+    """Runs a program in a new Python process."""
     return subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, **options)
 
 
 @pytest.fixture
 def start() -> Iterator[Callable[..., subprocess.Popen]]:
-    """Starts programs of Python, which end with the test at the latest."""
+    """Starts Python programs, which are ended with the test."""
     processes = []
 
     def start(*words: Any) -> subprocess.Popen:
@@ -57,7 +57,7 @@ def start() -> Iterator[Callable[..., subprocess.Popen]]:
 
 @pytest.fixture
 def interrupt() -> Callable[..., str]:
-    """Sends Ctrl-C to a program once it is at work, and returns what it has printed."""
+    """Sends Ctrl-C to a working program and returns its output."""
 
     def interrupt(process: subprocess.Popen, is_at_work: Callable[[], bool]) -> str:
         while not is_at_work():

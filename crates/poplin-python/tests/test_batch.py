@@ -18,14 +18,14 @@ values = [0.1, 0.2, 0.4]
 
 
 def write(folder: Path, frames: int = 10) -> Path:
-    """A sweep of three jobs."""
+    """Writes a sweep of three jobs."""
     (folder / "scene.toml").write_text(SCENE.replace("10", str(frames), 1))
     (folder / "sweep.toml").write_text(SWEEP)
     return folder / "sweep.toml"
 
 
 def command(*words: object) -> subprocess.CompletedProcess:
-    """The command through Python."""
+    """Runs the command through Python."""
     words = [sys.executable, "-m", "poplin", *map(str, words)]
     return subprocess.run(words, capture_output=True, text=True)
 
@@ -58,9 +58,9 @@ def test_bad_input_is_a_value_error(tmp_path):
     for arguments, words in [
         ({"jobs": (2, 2)}, "range of jobs"),
         ({"jobs": (2, 9)}, "no job 8"),
-        ({"shard": (3, 3)}, "no part"),
-        ({"shard": (0, 0)}, "no part"),
-        ({"jobs": (0, 1), "shard": (0, 1)}, "do not go together"),
+        ({"shard": (3, 3)}, "not a shard"),
+        ({"shard": (0, 0)}, "not a shard"),
+        ({"jobs": (0, 1), "shard": (0, 1)}, "exclude each other"),
         ({"backend": "tpu"}, "no backend `tpu`"),
     ]:
         with pytest.raises(ValueError, match=words):
@@ -101,14 +101,14 @@ def test_the_command_runs_through_python():
     assert wrong.returncode == 2 and "no shipped scene `nosuch`" in wrong.stderr
 
 
-def test_the_command_answers_ctrl_c(tmp_path, start, interrupt):
+def test_the_command_handles_ctrl_c(tmp_path, start, interrupt):
     words = ["-m", "poplin", "run", "flag", "--backend", "cpu", "--frames", "1000000", "--no-cache"]
     process = start(*words, "--out", tmp_path / "out")
     said = interrupt(process, (tmp_path / "out").exists)
     assert process.returncode == 130 and "flag" in said
 
 
-def test_a_second_command_of_a_process_answers_ctrl_c(tmp_path, start, interrupt):
+def test_a_second_command_of_a_process_handles_ctrl_c(tmp_path, start, interrupt):
     script = f"""
 import signal
 from poplin import _poplin

@@ -1,4 +1,4 @@
-"""The examples of the guide's page, as they stand there, each in a Python of its own."""
+"""Examples of the guide's page, each in a new Python process."""
 
 import pytest
 from conftest import guide_examples, run_python

@@ -1,4 +1,4 @@
-"""Sweeps by Ray, here on one machine with two workers: the files of poplin.batch, whoever is killed."""
+"""Sweeps by Ray on one machine with two workers: the same files as poplin.batch, also after kills."""
 
 import fcntl
 import os
@@ -23,7 +23,7 @@ import poplin.ray
 
 INIT = {"num_cpus": 2, "include_dashboard": False, "log_to_driver": False}
 
-# Jobs of other frames are in other groups, each with a row as soon as it is done.
+# Jobs with different frame counts are in different groups, each with a row when it finishes.
 SWEEP = """
 scene = "scene.toml"
 [[vary]]
@@ -40,19 +40,19 @@ final_obj = true
 
 @pytest.fixture(scope="module")
 def temporary(tmp_path_factory):
-    """The temporary folder of the workers."""
+    """Returns the temporary folder of the workers."""
     return tmp_path_factory.mktemp("temporary")
 
 
 @pytest.fixture(scope="module")
 def cluster(temporary):
-    """A Ray of two workers on this machine."""
+    """Starts Ray with two workers on this machine."""
     yield ray.init(**INIT, runtime_env={"env_vars": {"TMPDIR": str(temporary)}})
     ray.shutdown()
 
 
 def write(folder: Path, count: int = 8, first: int = 10) -> Path:
-    """A sweep of jobs of this many frames and more."""
+    """Writes a sweep of jobs with at least this many frames."""
     folder.mkdir(exist_ok=True)
     (folder / "scene.toml").write_text(SCENE)
     last = str(first + 2 * (count - 1))
@@ -62,23 +62,23 @@ def write(folder: Path, count: int = 8, first: int = 10) -> Path:
 
 
 def lasting(row: dict) -> dict:
-    """What does not depend on the run."""
+    """Returns the keys that do not depend on the run."""
     return {key: value for key, value in row.items() if key not in ("seconds", "group")}
 
 
 def files(folder: Path) -> dict[str, bytes]:
-    """The files of all jobs by path."""
+    """Returns the files of all jobs by path."""
     paths = [path for path in folder.glob("job-*/*")]
     return {str(path.relative_to(folder)): path.read_bytes() for path in paths}
 
 
 def count_rows(folder: Path) -> int:
-    """Rows that are written, of a run at work."""
+    """Returns the rows written so far by a running sweep."""
     return sum(path.read_bytes().count(b"\n") for path in folder.glob("manifest-*.jsonl"))
 
 
 def assert_same(out: Path, sweep: Path) -> None:
-    """That a folder has what poplin.batch makes of the sweep: each job once, in rows and files, and nothing else."""
+    """Asserts that a folder equals that of poplin.batch: each job once, in rows and files, and nothing else."""
     alone = sweep.parent / "alone"
     if not alone.exists():
         poplin.batch(sweep, alone, backend="cpu")
@@ -89,7 +89,7 @@ def assert_same(out: Path, sweep: Path) -> None:
 
 
 def workers(jobs: str = "") -> list[int]:
-    """The processes under this one that run a part of a sweep, or this part."""
+    """Returns the child processes that run a part of a sweep, or this part."""
     title = f"ray::poplin jobs {jobs}".encode()
     parents, at_work = {}, []
     for path in Path("/proc").glob("[0-9]*"):
@@ -107,7 +107,7 @@ def workers(jobs: str = "") -> list[int]:
 
 
 def wait_until(condition, seconds: float = 60):
-    """Waits until something is so, and returns it."""
+    """Waits until a call returns a true value, and returns it."""
     end = time.monotonic() + seconds
     while not (found := condition()):
         assert time.monotonic() < end
@@ -153,18 +153,18 @@ def test_folders_of_files_are_read_by_their_entries(cluster, tmp_path):
         assert files == {name: path.read_bytes() for name, path in known.items()}
 
 
-def test_a_folder_that_a_batch_began_is_gone_on_with(cluster, tmp_path):
+def test_a_folder_started_by_a_batch_is_resumed(cluster, tmp_path):
     sweep, out = write(tmp_path), tmp_path / "out"
     poplin.batch(sweep, out, jobs=(2, 5), backend="cpu")
     assert poplin.ray.run(sweep, out, batch_size=3).ran == 5
     assert_same(out, sweep)
 
 
-def test_a_worker_that_is_killed_loses_nothing(cluster, tmp_path):
+def test_a_killed_worker_loses_nothing(cluster, tmp_path):
     sweep, out, killed = write(tmp_path, count=40, first=800), tmp_path / "out", []
 
     def kill():
-        """Kills a worker whenever some more jobs are done, in the middle of a part."""
+        """Kills a worker in the middle of a part whenever more jobs are finished."""
         for rows in (3, 13, 23):
             killed.append(wait_until(lambda: count_rows(out) >= rows and workers())[0])
             os.kill(killed[-1], signal.SIGKILL)
@@ -177,7 +177,7 @@ def test_a_worker_that_is_killed_loses_nothing(cluster, tmp_path):
     assert_same(out, sweep)
 
 
-def test_objects_survive_a_worker_that_is_killed(cluster, temporary, tmp_path):
+def test_objects_survive_a_killed_worker(cluster, temporary, tmp_path):
     sweep = write(tmp_path, count=20, first=800)
 
     def kill():
@@ -194,7 +194,7 @@ def test_objects_survive_a_worker_that_is_killed(cluster, temporary, tmp_path):
     assert list(temporary.iterdir()) == []
 
 
-def test_a_worker_that_is_killed_too_often_raises_its_jobs(cluster, tmp_path):
+def test_a_worker_killed_too_often_raises_its_jobs(cluster, tmp_path):
     sweep, out = write(tmp_path, count=20, first=800), tmp_path / "out"
 
     def kill():
@@ -210,7 +210,7 @@ def test_a_worker_that_is_killed_too_often_raises_its_jobs(cluster, tmp_path):
     assert_same(out, sweep)
 
 
-def test_a_driver_that_is_killed_is_run_again(tmp_path):
+def test_a_killed_driver_is_resumed(tmp_path):
     sweep, out = write(tmp_path, count=160, first=800), tmp_path / "out"
     script = f"""
 import ray, poplin.ray
@@ -230,12 +230,12 @@ print(poplin.ray.run({str(sweep)!r}, {str(out)!r}, batch_size=20).ran)
     assert_same(out, sweep)
 
 
-def test_what_is_left_of_a_run_keeps_the_next_one_out_of_its_part(cluster, tmp_path):
+def test_leftover_tasks_lock_their_part(cluster, tmp_path):
     sweep, out = write(tmp_path), tmp_path / "out"
     out.mkdir()
     with (out / "manifest-jobs-0-4.jsonl").open("w") as manifest:
         fcntl.flock(manifest, fcntl.LOCK_EX)
-        with pytest.raises(BlockingIOError, match="another process writes"):
+        with pytest.raises(BlockingIOError, match="another process is writing"):
             poplin.batch(sweep, out, jobs=(0, 4), backend="cpu")
         run = threading.Thread(target=poplin.ray.run, args=(sweep, out), kwargs={"batch_size": 4, "max_retries": 0})
         run.start()
@@ -285,7 +285,7 @@ def test_a_job_that_fails_is_a_row(cluster, tmp_path):
 def test_a_task_that_cannot_write_raises_its_jobs(cluster, tmp_path):
     sweep, out = write(tmp_path), tmp_path / "out"
     out.mkdir()
-    # Where the folder of a job would appear.
+    # A file at the path of a job folder.
     (out / "job-0000005").write_text("")
     with pytest.raises(RuntimeError, match=r"jobs 4\.\.8: cannot write .*job-0000005"):
         poplin.ray.run(sweep, out, batch_size=4, max_retries=1)
@@ -316,7 +316,7 @@ def test_bad_input_is_a_value_error(cluster, tmp_path):
         poplin.ray.run(other, out)
 
 
-def test_workers_that_see_other_files_are_found_out(cluster, tmp_path):
+def test_workers_with_different_files_are_detected(cluster, tmp_path):
     sweep = write(tmp_path, count=40, first=800)
 
     other = write(tmp_path / "other", count=40, first=801)
@@ -325,7 +325,7 @@ def test_workers_that_see_other_files_are_found_out(cluster, tmp_path):
         if other.exists():
             os.replace(other, sweep)
 
-    with pytest.raises(ValueError, match="not the same on all machines"):
+    with pytest.raises(ValueError, match="differ between machines"):
         poplin.ray.run(sweep, batch_size=4, progress=change)
 
 
@@ -344,7 +344,7 @@ def test_a_task_has_its_cpus_as_threads(cluster, tmp_path):
         assert f"RAYON_NUM_THREADS={count}".encode() in threads[-1]
 
 
-def test_without_ray_it_says_what_to_install(tmp_path):
+def test_without_ray_the_error_says_what_to_install(tmp_path):
     script = f"""
 import sys
 sys.modules["ray"] = None
@@ -364,7 +364,7 @@ def test_a_working_dir_takes_the_sweep_to_the_workers(tmp_path):
     script = f"""
 import os, ray, poplin.ray
 ray.init(**{INIT}, runtime_env={{"working_dir": {str(tmp_path / "a")!r}}})
-# Of the same count of jobs, but not what the workers have.
+# A sweep with the same number of jobs, but different from that of the workers.
 os.chdir({str(tmp_path / "b")!r})
 print(poplin.ray.run("sweep.toml").rows[0]["frames"])
 """
@@ -372,7 +372,7 @@ print(poplin.ray.run("sweep.toml").rows[0]["frames"])
     assert said == "12\n"
 
 
-def test_workers_that_see_more_jobs_are_found_out(tmp_path):
+def test_workers_with_more_jobs_are_detected(tmp_path):
     write(tmp_path / "a", count=8)
     write(tmp_path / "b", count=4)
     script = f"""

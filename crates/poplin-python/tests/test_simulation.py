@@ -1,4 +1,4 @@
-"""Cloths as NumPy arrays."""
+"""Simulations and their NumPy arrays."""
 
 import os
 import re
@@ -19,18 +19,18 @@ CPU = {"backend": "cpu"}
 
 @pytest.fixture(scope="module")
 def sheet() -> poplin.Cooked:
-    """A hanging sheet of 8 x 8 particles, held at a corner."""
+    """Returns a hanging sheet of 8 x 8 particles, pinned at a corner."""
     return poplin.cook(poplin.grid(8, 8, 1.0, 1.0), pins="corner:top-left")
 
 
 @pytest.fixture
 def simulation() -> poplin.Simulation:
-    """Nothing yet."""
+    """Returns an empty simulation."""
     return poplin.Simulation(**CPU)
 
 
 def free(folder: Path) -> str:
-    """A scene with one free and one pinned sheet."""
+    """Returns a scene with one free and one pinned sheet."""
     scene = folder / "scene.toml"
     scene.write_text(
         """
@@ -132,7 +132,7 @@ def test_velocities_are_those_of_the_step_that_was_simulated(simulation):
     assert np.allclose(simulation.velocities(late), velocities, atol=1e-3)
 
 
-def test_contact_of_triangles_keeps_layers_apart_and_reports_what_it_cannot(simulation):
+def test_triangle_contact_keeps_layers_apart_and_reports_failures(simulation):
     settings = {"thickness": 0.01, "gravity": [0, 0, 0]}
     flat = poplin.cook(poplin.grid(8, 8, 0.4, 0.4, plane="xz"), settings=settings)
     upright = poplin.cook(poplin.grid(8, 8, 0.4, 0.4), pins="all", settings=settings)
@@ -140,7 +140,7 @@ def test_contact_of_triangles_keeps_layers_apart_and_reports_what_it_cannot(simu
     assert default["contact"] == "particles" and default["iterations"] == 2
     simulation.set_cloth_contact_solver({"contact": "triangles"})
     assert simulation.cloth_contact_solver() == {**default, "contact": "triangles"}
-    # The upright one goes through the corner of the other.
+    # The vertical sheet crosses the corner of the horizontal one.
     low = simulation.add(flat)
     high = simulation.add(upright, translation=[0.313, 0.111, 0.031])
     alone = simulation.add(flat, translation=[0, -1, 0])
@@ -158,7 +158,7 @@ def test_contact_of_triangles_keeps_layers_apart_and_reports_what_it_cannot(simu
     assert other.cloth_contact_solver()["contact"] == "triangles"
 
 
-def test_bad_settings_of_contact_change_nothing(simulation):
+def test_invalid_contact_settings_change_nothing(simulation):
     before = simulation.cloth_contact_solver()
     for settings, message in [
         ({"contct": "triangles"}, "unknown key `contct` in [cloth_contact_solver]; did you mean `contact`?"),
@@ -170,7 +170,7 @@ def test_bad_settings_of_contact_change_nothing(simulation):
         assert simulation.cloth_contact_solver() == before
 
 
-def test_a_mask_resets_what_it_names(simulation, sheet):
+def test_a_mask_selects_cloths_to_reset(simulation, sheet):
     ids = simulation.add(sheet, count=4)
     start = simulation.positions()
     simulation.step(10)
@@ -185,7 +185,7 @@ def test_a_mask_resets_what_it_names(simulation, sheet):
     assert np.array_equal(simulation.positions(ids[[3, 1]]), start[[3, 1]])
 
 
-def test_some_cloths_come_in_the_order_they_were_asked_for(simulation, sheet):
+def test_cloths_are_read_in_the_requested_order(simulation, sheet):
     ids = simulation.add(sheet, count=3)
     targets = np.array([[[1.0, -0.9, z]] for z in (0, 0.1, 0.2)])
     simulation.set_pins(ids, [63], targets)
@@ -198,7 +198,7 @@ def test_some_cloths_come_in_the_order_they_were_asked_for(simulation, sheet):
     assert state.fault_counts.shape == (2,)
 
 
-def test_pins_reach_their_targets_and_let_go(simulation, sheet):
+def test_pins_reach_their_targets_and_are_released(simulation, sheet):
     ids = simulation.add(sheet, count=2)
     simulation.set_pins(ids, [0, 63], [[0, 0.1, 0], [0.9, -0.8, 0.2]])
     simulation.step(2)
@@ -220,7 +220,7 @@ def test_pins_reach_their_targets_and_let_go(simulation, sheet):
     assert np.linalg.norm(simulation.positions()[:, 63] - targets[:, 1], axis=1).min() > 0.1
 
 
-def test_no_pins_replace_those_of_the_call_before(simulation, sheet):
+def test_empty_pins_replace_those_of_the_previous_call(simulation, sheet):
     cloth = simulation.add(sheet)
     simulation.set_pins(cloth, [63], [[0.9, -0.8, 0.2]])
     simulation.step(2)
@@ -229,7 +229,7 @@ def test_no_pins_replace_those_of_the_call_before(simulation, sheet):
     assert np.linalg.norm(simulation.positions(cloth)[63] - [0.9, -0.8, 0.2]) > 0.1
 
 
-def test_settings_change_what_they_name(simulation, sheet):
+def test_only_given_settings_change(simulation, sheet):
     cloth = simulation.add(sheet, settings={"damping": [0.1, 0.1, 0.1]})
     before = simulation.settings(cloth)
     assert before["damping"] == [np.float32(0.1)] * 3
@@ -243,7 +243,7 @@ def test_settings_change_what_they_name(simulation, sheet):
     assert sheet.settings["damping"] == [0, 0, 0]
 
 
-def test_wind_blows_each_cloth_its_own_wind(simulation):
+def test_each_cloth_has_its_own_wind(simulation):
     settings = {"air": {"drag": 0.5, "lift": 0.0}}
     cooked = poplin.cook(poplin.grid(6, 6, 1.0, 1.0), "top:1%", settings)
     ids = simulation.add(cooked, count=2)
@@ -289,7 +289,7 @@ def test_colliders_change_all_or_none(simulation, sheet):
     ids = simulation.add(sheet, count=2)
     shared = [simulation.add_collider(sphere={"radius": radius}) for radius in (0.1, 0.2)]
     own = simulation.add_collider(ids, sphere={"radius": 0.1})
-    # Of two sets they may have the same handle.
+    # Handles in two sets may be equal.
     simulation.move_collider(own, [[1, 0, 0], [2, 0, 0]], cloths=ids)
     before = simulation.save()
     rotations = [[0, 0, 0, 1], [0, 0, 0, 2]]
@@ -324,7 +324,7 @@ def test_meshes_are_colliders(simulation):
             simulation.add_collider(mesh=poplin.Mesh(cube, quads), **shape)
 
 
-def test_a_saved_simulation_goes_on_with_the_same_bits(simulation, sheet):
+def test_a_restored_simulation_continues_with_the_same_bits(simulation, sheet):
     simulation.add(sheet, count=2)
     simulation.add_collider(sphere={"center": [0.5, -1, 0], "radius": 0.3})
     simulation.step(10)
@@ -390,12 +390,12 @@ BAD_MESHES = [
 
 
 @pytest.mark.parametrize("points, faces, words", BAD_MESHES)
-def test_a_bad_mesh_is_refused_by_name(points, faces, words):
+def test_a_bad_mesh_is_rejected_by_name(points, faces, words):
     with pytest.raises(ValueError, match=words):
         poplin.Mesh(points, faces)
 
 
-def test_bad_input_is_refused_and_changes_nothing(simulation, sheet):
+def test_bad_input_is_rejected_and_changes_nothing(simulation, sheet):
     cloth = simulation.add(sheet)
     mesh = poplin.grid(3, 3, 1, 1)
     before = simulation.save()
@@ -404,7 +404,7 @@ def test_bad_input_is_refused_and_changes_nothing(simulation, sheet):
         (lambda: poplin.cook(mesh, "tpo:3%"), "pin rule"),
         (lambda: poplin.cook(mesh, settings={"contct": {}}), "unknown key `contct`.*did you mean `contact`"),
         (lambda: poplin.cook(mesh, settings={"damping": np.nan}), "not finite"),
-        (lambda: poplin.cook(mesh, settings={"damping": object()}), "no value of a setting"),
+        (lambda: poplin.cook(mesh, settings={"damping": object()}), "cannot be the value of a setting"),
         (lambda: poplin.cook(mesh, settings={"count": 3}), r"`count` is a key of scene files.*add\(count"),
         (lambda: poplin.cook(poplin.Mesh(np.zeros((0, 3)), np.zeros((0, 3), int))), "empty"),
         (lambda: poplin.cook(poplin.Mesh(np.zeros((3, 3)), [[0, 1, 2]])), "area"),
@@ -451,7 +451,7 @@ def test_bad_input_is_refused_and_changes_nothing(simulation, sheet):
     assert simulation.positions(other).shape == (9, 3)
 
 
-def test_memory_does_not_grow_with_cloths_that_come_and_go(sheet):
+def test_memory_of_removed_cloths_is_reused(sheet):
     simulation = poplin.Simulation(**CPU)
     keep = simulation.add(sheet)
     sizes = []
@@ -469,14 +469,14 @@ def test_memory_does_not_grow_with_cloths_that_come_and_go(sheet):
 
 
 def resident() -> int:
-    """Memory of this process [bytes]."""
+    """Returns the memory of this process [bytes]."""
     if not Path("/proc/self/statm").exists():
         return 0
     return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
 def test_two_simulations_step_in_parallel():
-    """Each holds no lock while it steps: a thread that counts gets far."""
+    """Steps release the interpreter: a counting thread progresses."""
     cooked = poplin.cook(poplin.grid(48, 48, 1.0, 1.0), "top:1%")
     simulations = [poplin.Simulation(**CPU) for _ in range(2)]
     alone = poplin.Simulation(**CPU)
@@ -540,7 +540,7 @@ def use(_=None):
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
-def test_a_forked_process_is_told_what_to_do():
+def test_a_forked_process_raises_with_advice():
     script = FORKED + """
 if __name__ == "__main__":
     child = os.fork()
@@ -558,7 +558,7 @@ if __name__ == "__main__":
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
-def test_poplin_is_used_after_a_fork_that_comes_first():
+def test_poplin_works_after_an_earlier_fork():
     script = """
 import os
 import poplin

@@ -1,4 +1,4 @@
-"""The example of a vector of environments."""
+"""Example of vectorized environments."""
 
 import sys
 import warnings
@@ -34,7 +34,7 @@ def test_towels_reach_their_goals():
     assert (result["terminated"] > 0).all(), result
 
 
-def test_an_episode_that_has_ended_is_reset_by_the_next_step():
+def test_an_ended_episode_is_reset_by_the_next_step():
     env = TowelEnv(4, "cpu")
     env.reset(seed=1)
     still = np.zeros((4, 3), np.float32)

@@ -1,11 +1,11 @@
-//! Meshes on the GPU: cloths, solids, the ground.
+//! GPU meshes of cloths, solids and the ground.
 
 use bytemuck::{Pod, Zeroable};
 use glam::{Mat4, Vec3};
 use poplin_model::RenderVertex;
 use wgpu::util::DeviceExt;
 
-/// What `view.wgsl` calls an `Instance`.
+/// Per-instance vertex data, `Instance` of `view.wgsl`.
 #[derive(Debug, Clone, Copy, PartialEq, Pod, Zeroable)]
 #[repr(C)]
 pub(crate) struct Instance {
@@ -14,7 +14,7 @@ pub(crate) struct Instance {
     back: [f32; 4],
 }
 
-/// What an instance is of; the shaders know the number.
+/// Kind of an instance; shaders compare its number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Cloth = 0,
@@ -23,7 +23,8 @@ pub(crate) enum Kind {
 }
 
 impl Instance {
-    /// At its position in the world, with linear colours of front and back.
+    /// Returns an instance with its transform to world space and the linear colours of front and
+    /// back.
     pub(crate) fn new(world_from_local: Mat4, [front, back]: [Vec3; 2], kind: Kind) -> Self {
         let rows = world_from_local.transpose();
         Self {
@@ -34,7 +35,7 @@ impl Instance {
     }
 }
 
-/// A mesh on the GPU.
+/// Mesh on the GPU.
 #[derive(Debug)]
 pub(crate) struct Body {
     pub(crate) vertices: wgpu::Buffer,
@@ -49,14 +50,14 @@ pub(crate) struct Body {
 }
 
 impl Body {
-    /// A body of triangles.
+    /// Uploads a mesh of triangles.
     pub(crate) fn new(
         device: &wgpu::Device,
         vertices: &[RenderVertex],
         triangles: &[[u32; 3]],
     ) -> Self {
         let buffer = |name: &str, contents: &[u8], usage| {
-            // Some drivers take no empty buffers.
+            // Some drivers reject empty buffers.
             let contents = if contents.is_empty() { &[0; 32] } else { contents };
             let label = format!("poplin.view.{name}");
             device.create_buffer_init(&wgpu::util::BufferInitDescriptor {
@@ -85,7 +86,7 @@ impl Body {
         }
     }
 
-    /// As it is drawn.
+    /// Returns the instance data for drawing.
     pub(crate) fn instance(&self) -> Instance {
         Instance::new(self.world_from_local, self.colors, self.kind)
     }

@@ -1,46 +1,46 @@
-//! What can go wrong with a viewer.
+//! Errors of the viewer.
 
 use std::error::Error;
 
 use thiserror::Error;
 
-/// Why a scene cannot be shown.
+/// Error of the viewer.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum ViewError {
     /// No adapter can draw.
     #[error(
-        "no adapter to draw with: install a GPU driver, or Mesa's software one (mesa-vulkan-drivers)"
+        "no adapter can draw: install a GPU driver, or Mesa's software driver (mesa-vulkan-drivers)"
     )]
     NoAdapter,
-    /// The adapter yields no device.
-    #[error("the adapter {adapter} yields no device: {source}")]
+    /// No device can be opened on the adapter.
+    #[error("cannot open a device on the adapter {adapter}: {source}")]
     NoDevice {
-        /// Its name.
+        /// Name of the adapter.
         adapter: String,
-        /// What it said.
+        /// Error of wgpu.
         source: wgpu::RequestDeviceError,
     },
-    /// There is nowhere to open a window.
+    /// No display for a window.
     #[error("no display: set DISPLAY or WAYLAND_DISPLAY, or use --screenshot")]
     NoDisplay,
     /// The window could not be opened.
     #[error("cannot open a window: {0}")]
     Window(String),
-    /// Nothing can be drawn into the window.
+    /// The surface of the window cannot be used.
     #[error("cannot draw into the window: {0}")]
     Surface(String),
-    /// The device stopped to answer.
+    /// The device does not answer.
     #[error("the device does not answer: {0}")]
     Device(String),
-    /// A picture of a size that cannot be drawn.
+    /// Size of a picture out of range.
     #[error("a picture of {width} x {height} pixels is outside 1..={limit} on a side")]
     Size {
-        /// Its width.
+        /// Width in pixels.
         width: u32,
-        /// Its height.
+        /// Height in pixels.
         height: u32,
-        /// Most pixels on a side.
+        /// Largest number of pixels on a side.
         limit: u32,
     },
     /// A picture could not be written.
@@ -49,10 +49,10 @@ pub enum ViewError {
     /// The simulation failed.
     #[error(transparent)]
     Simulation(#[from] poplin::Error),
-    /// A setting was refused.
+    /// A setting was rejected.
     #[error(transparent)]
     Setting(#[from] poplin_model::ModelError),
-    /// The scene says what is wrong.
+    /// The scene reports an error.
     #[error(transparent)]
     Show(#[from] Box<dyn Error + Send + Sync>),
 }

@@ -1,8 +1,8 @@
-//! The device that the viewer draws with.
+//! Device of the viewer.
 
 use crate::ViewError;
 
-/// A device to draw with.
+/// Device, queue and adapter for drawing.
 #[derive(Debug, Clone)]
 pub struct Gpu {
     pub(crate) device: wgpu::Device,
@@ -10,7 +10,7 @@ pub struct Gpu {
     pub(crate) adapter: wgpu::Adapter,
 }
 
-/// An instance of wgpu: Vulkan, Metal, DirectX 12.
+/// Creates an instance of wgpu with Vulkan, Metal and DirectX 12.
 pub(crate) fn instance() -> wgpu::Instance {
     let mut descriptor = wgpu::InstanceDescriptor::new_without_display_handle();
     descriptor.backends = wgpu::Backends::VULKAN | wgpu::Backends::METAL | wgpu::Backends::DX12;
@@ -19,7 +19,7 @@ pub(crate) fn instance() -> wgpu::Instance {
 }
 
 impl Gpu {
-    /// The best adapter that can draw, a software one if there is no other.
+    /// Opens the best adapter that can draw, a software adapter if there is no other.
     ///
     /// # Errors
     /// [`ViewError::NoAdapter`], [`ViewError::NoDevice`].
@@ -27,7 +27,7 @@ impl Gpu {
         Self::of(&instance(), None)
     }
 
-    /// The best adapter that can draw into a surface.
+    /// Opens the best adapter that can draw into a surface.
     pub(crate) fn of(
         instance: &wgpu::Instance,
         surface: Option<&wgpu::Surface<'_>>,

@@ -1,9 +1,9 @@
-//! Cloth that follows the pointer.
+//! Dragging of cloth with the pointer.
 
 use poplin::{ClothId, Drag, Error, Sight, Simulation, State};
 use poplin_model::Frame;
 
-/// Cloth that the pointer holds.
+/// Cloth held by the pointer.
 #[derive(Debug)]
 pub(crate) struct Held {
     cloth: ClothId,
@@ -11,7 +11,7 @@ pub(crate) struct Held {
 }
 
 impl Held {
-    /// Grabs the cloth that is met first.
+    /// Grabs the first cloth on the ray of the pointer.
     pub(crate) fn pick(simulation: &mut Simulation, sight: Sight) -> Result<Option<Self>, Error> {
         let state = simulation.state()?;
         let Some(hit) = simulation.pick(&state, &sight.ray())? else { return Ok(None) };
@@ -20,13 +20,13 @@ impl Held {
         Ok(Some(Self { cloth: hit.cloth, drag }))
     }
 
-    /// Where the pointer holds it \[m\].
+    /// Returns the world position of the grabbed point under the pointer \[m\].
     pub(crate) fn point(&self, sight: Sight) -> [f64; 3] {
         self.drag.point(&sight)
     }
 
-    /// Has it follow the pointer over the next frame; false if it slipped away: its cloth was removed or reset. `state` is the
-    /// one that was read last.
+    /// Moves the grabbed cloth with the pointer over the next frame. Returns false if the cloth was
+    /// removed or reset. `state` is the state that was read last.
     pub(crate) fn follow(
         &mut self,
         simulation: &mut Simulation,
@@ -38,7 +38,7 @@ impl Held {
         Ok(self.drag.apply(cloth, state.current(self.cloth), frame, &sight)?)
     }
 
-    /// Lets go.
+    /// Releases the cloth.
     pub(crate) fn release(self, simulation: &mut Simulation) {
         if let Ok(cloth) = simulation.cloth_mut(self.cloth) {
             self.drag.release(cloth);
@@ -55,11 +55,13 @@ mod tests {
 
     use super::*;
 
-    /// The middle of the sheet, and a corner that is pinned.
+    /// Particle in the middle of the sheet.
     const MIDDLE: u32 = 40;
+    /// Pinned corner.
     const PIN: u32 = 0;
 
-    /// A sheet of 9 x 9 particles that hangs at two corners, whose own motion spheres hold a third one.
+    /// Returns a sheet of 9 x 9 particles pinned at two corners; its motion spheres hold a third
+    /// corner.
     fn sheet() -> (Simulation, ClothId) {
         let options = CookOptions { pins: vec![PIN, 8], ..CookOptions::default() };
         let cloth = cook(&Mesh::grid(9, 9, 1.0, 1.0), &options).unwrap().into_cloth();
@@ -77,13 +79,13 @@ mod tests {
         DVec3::from(position.map(f64::from))
     }
 
-    /// From 2 m above a point.
+    /// Returns the sight from 2 m above a point, downward.
     fn above(point: DVec3) -> Sight {
         let [eye, down] = [point + 2.0 * DVec3::Y, -DVec3::Y].map(|it| it.to_array());
         Sight { eye, ray: down, ahead: down }
     }
 
-    /// Grabs a particle a little beside it.
+    /// Grabs the sheet close to a particle.
     fn pick(simulation: &mut Simulation, id: ClothId, particle: u32) -> Held {
         let inward = DVec3::new(0.5, 0.0, 0.5) - position(simulation, id, particle);
         let beside = position(simulation, id, particle) + inward * 0.02 + 0.01 * DVec3::X;
@@ -97,7 +99,7 @@ mod tests {
         is_held
     }
 
-    /// Draws a particle by `displacement`, and says how far from there it is.
+    /// Drags a particle by `displacement` and returns its distance from the target.
     fn draw(simulation: &mut Simulation, id: ClothId, particle: u32, displacement: DVec3) -> f64 {
         let begin = position(simulation, id, particle);
         let mut held = pick(simulation, id, particle);
@@ -112,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn cloth_follows_the_pointer_and_the_spheres_of_the_scene_stay() {
+    fn cloth_follows_the_pointer_within_its_motion_spheres() {
         let (mut simulation, id) = sheet();
         let corner = position(&mut simulation, id, 80);
         let displacement = 0.1 * DVec3::Y;
@@ -138,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cloth_that_was_reset_or_removed_slips_away() {
+    fn a_reset_or_removed_cloth_is_released() {
         let (mut simulation, id) = sheet();
         let sight = above(DVec3::ZERO);
         let mut held = pick(&mut simulation, id, MIDDLE);
@@ -151,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn beside_the_cloth_there_is_nothing_to_hold() {
+    fn grabs_nothing_beside_the_cloth() {
         let (mut simulation, _) = sheet();
         assert!(Held::pick(&mut simulation, above(5.0 * DVec3::X)).unwrap().is_none());
     }

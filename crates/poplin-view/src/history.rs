@@ -1,11 +1,11 @@
-//! What the plots show.
+//! Data of the plots.
 
 use std::collections::VecDeque;
 use std::time::Duration;
 
 use poplin_measure::strain::Strain;
 
-/// Frames in a plot.
+/// Number of frames in a plot.
 const LENGTH: usize = 300;
 
 /// Strain and time of the last frames.
@@ -28,13 +28,13 @@ fn push(values: &mut VecDeque<f32>, value: f32) {
 }
 
 impl History {
-    /// Adds a frame.
+    /// Adds the time of a new frame.
     pub(crate) fn push_time(&mut self, time: Duration) {
         push(&mut self.times, time.as_secs_f32() * 1e3);
         self.has_new = true;
     }
 
-    /// Adds the strain of the frame that was added last, once.
+    /// Adds the strain of the last added frame, once per frame.
     pub(crate) fn push_strain(&mut self, strain: &Strain) {
         if std::mem::take(&mut self.has_new) {
             push(&mut self.p99, strain.p99 * 100.0);

@@ -1,11 +1,12 @@
-//! A viewer of the poplin cloth engine: a scene in a window or in a picture, to watch, grab and tune while it runs.
+//! Viewer of the poplin cloth engine: shows a scene in a window or a picture, and lets the user
+//! grab and tune its cloths.
 //!
-//! - [`Scenes`] and [`Show`] are what the program provides: scenes to choose from, and one in simulation.
-//! - [`Viewer`] draws one into a texture, with a panel, and reacts to input; it knows no window.
-//! - [`open_window`] puts it into a window, [`Screenshot`] into a picture.
+//! - [`Scenes`] and [`Show`], implemented by the program, are its scenes and one in simulation.
+//! - [`Viewer`] draws a scene and a panel into a texture and handles input, without a window.
+//! - [`open_window`] shows a viewer in a window, [`Screenshot`] writes its picture.
 
 mod body;
-mod cast;
+mod drawn_scene;
 mod error;
 mod gpu;
 mod held;

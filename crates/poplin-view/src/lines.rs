@@ -1,4 +1,4 @@
-//! Lines over the cloths: what they are made of, what holds them and what they touch.
+//! Debug lines over the cloths: edges, normals, tethers, spheres and contacts.
 
 use glam::Mat4;
 use poplin::ClothId;
@@ -11,25 +11,26 @@ use crate::{Gpu, Show, ViewError};
 /// Length of a normal in mean edges.
 const NORMAL: f32 = 0.7;
 
-/// Length of the normal of a contact, and how far from a surface it is one, in mean edges.
+/// Length of the normal of a contact, in mean edges.
 const CONTACT: f32 = 1.5;
+/// Distance from a surface up to which a particle is a contact, in mean edges.
 const REACH: f32 = 0.02;
 
-/// Linear colours.
+/// Linear colour of normals; the other colours below are linear too.
 const NORMAL_COLOR: [u8; 4] = [10, 70, 150, 255];
 const TETHER_COLOR: [u8; 4] = [150, 40, 110, 255];
 const MOTION_COLOR: [u8; 4] = [20, 110, 40, 255];
 const SEPARATION_COLOR: [u8; 4] = [160, 70, 5, 255];
 const CONTACT_COLOR: [u8; 4] = [190, 10, 5, 255];
 
-/// Which lines are drawn.
+/// Layers of lines to draw.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct LineLayers {
     /// Edges, coloured by set.
     pub edges: bool,
     /// Normals of triangles.
     pub normals: bool,
-    /// From particles to what they are tethered to.
+    /// Lines from particles to their tether anchors.
     pub tethers: bool,
     /// Motion and separation spheres.
     pub spheres: bool,
@@ -43,14 +44,14 @@ impl LineLayers {
     }
 }
 
-/// The lines of a scene.
+/// Lines of a scene.
 #[derive(Debug)]
 pub(crate) struct Lines {
     debug: DebugPass,
     cloths: Vec<ClothLines>,
 }
 
-/// Those of a cloth, in its local space.
+/// Lines of a cloth, in its local space.
 #[derive(Debug)]
 struct ClothLines {
     particles: wgpu::Buffer,
@@ -58,7 +59,7 @@ struct ClothLines {
     world_from_local: Mat4,
 }
 
-/// A cloth as it is now.
+/// Current particles and transform of a cloth.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Lined<'a> {
     pub(crate) id: ClothId,
@@ -67,13 +68,13 @@ pub(crate) struct Lined<'a> {
 }
 
 impl Lines {
-    /// For targets of this kind.
+    /// Creates a line pass for this kind of target.
     pub(crate) fn new(gpu: &Gpu, target: &DebugTarget) -> Result<Self, ViewError> {
         let debug = DebugPass::new(&gpu.device, &gpu.queue, target).map_err(poplin::Error::from)?;
         Ok(Self { debug, cloths: Vec::new() })
     }
 
-    /// Takes over what is to be drawn of the cloths.
+    /// Updates the lines of all cloths.
     pub(crate) fn update<'a>(
         &mut self,
         gpu: &Gpu,
@@ -91,6 +92,7 @@ impl Lines {
         for (index, cloth) in cloths.enumerate() {
             count = index + 1;
             let size = size_of_val(cloth.particles) as u64;
+            // A buffer of equal size is reused; others are recreated.
             let is_known =
                 self.cloths.get(index).is_some_and(|lines| lines.particles.size() == size.max(16));
             if !is_known {
@@ -116,7 +118,7 @@ impl Lines {
         Ok(())
     }
 
-    /// Draws them.
+    /// Draws the lines.
     pub(crate) fn draw(
         &mut self,
         pass: &mut wgpu::RenderPass<'_>,
@@ -152,7 +154,7 @@ fn lines_of(
         lines.tethers(fabric, TETHER_COLOR);
     }
     if layers.spheres {
-        // A sphere without a radius has nothing to show, and one that holds nothing no end.
+        // Skips points (radius 0) and unlimited spheres (maximum radius).
         let has_radius =
             |sphere: &&Sphere| sphere.radius > 0.0 && sphere.radius < poplin_model::MAX_COORDINATE;
         let spheres =

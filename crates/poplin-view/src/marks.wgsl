@@ -1,6 +1,6 @@
-// What lies behind, and what is drawn on top: paper, pins.
+// Background paper, and dots for pins on top.
 
-/// How far pins are drawn in front of the cloth, as a fraction of their distance from the eye.
+/// Shift of pins towards the eye, as a fraction of their distance.
 const AHEAD: f32 = 0.002;
 
 struct Paper {
@@ -22,11 +22,11 @@ fn shade_paper(paper: Paper) -> @location(0) vec4<f32> {
 struct Mark {
     @builtin(position) clip: vec4<f32>,
     @location(0) @interpolate(flat) color: vec4<f32>,
-    /// From the center, in radii.
+    /// Offset from the center, in radii.
     @location(1) offset: vec2<f32>,
 }
 
-/// A dot: position in the world and radius [pixels], linear colour.
+/// Dot with world position [m], radius [pixels] and linear colour.
 struct Dot {
     @location(0) position: vec4<f32>,
     @location(1) color: vec4<f32>,

@@ -1,4 +1,4 @@
-//! The panel beside the picture.
+//! Panel beside the picture.
 
 use std::path::{Path, PathBuf};
 
@@ -15,34 +15,34 @@ const WIDTH: f32 = 320.0;
 /// Height of a plot \[points\].
 const PLOT_HEIGHT: f32 = 72.0;
 
-/// What is shown beside the cloths in their colours.
+/// Optional layers of the picture.
 #[derive(Debug)]
 pub(crate) struct Layers {
     pub(crate) lines: LineLayers,
     pub(crate) has_pins: bool,
     pub(crate) has_solids: bool,
     pub(crate) has_strain: bool,
-    /// Strain of the strongest colour \[%\].
+    /// Strain with the strongest colour \[%\].
     strain_percent: f32,
 }
 
 impl Layers {
-    /// Strain of the strongest colour; 0 if strain is not shown.
+    /// Returns the strain with the strongest colour; 0 if strain is not shown.
     pub(crate) fn strain_limit(&self) -> f32 {
         if self.has_strain { self.strain_percent * 0.01 } else { 0.0 }
     }
 }
 
-/// What the panel remembers.
+/// State of the panel.
 #[derive(Debug)]
 pub(crate) struct Panel {
     pub(crate) is_playing: bool,
-    /// One frame is to be simulated.
+    /// True to simulate a single frame.
     pub(crate) is_stepping: bool,
     pub(crate) layers: Layers,
-    /// The cloth that is tuned.
+    /// Index of the cloth that is tuned.
     cloth: usize,
-    /// What was done last, or why it was not.
+    /// Last message or error.
     message: Option<Result<String, String>>,
 }
 
@@ -60,55 +60,55 @@ impl Default for Panel {
 }
 
 impl Panel {
-    /// Says what was done, or why it was not.
+    /// Shows a message, or an error, which pauses the scene.
     pub(crate) fn report<E: std::error::Error>(&mut self, done: Result<Option<String>, E>) {
         match done {
             Ok(None) => {}
             Ok(Some(text)) => self.message = Some(Ok(text)),
             Err(error) => {
-                // What fails once fails every frame.
+                // An error would repeat every frame.
                 self.is_playing = false;
                 self.message = Some(Err(error.to_string()));
             }
         }
     }
 
-    /// What failed last.
+    /// Returns the last error, if the last message is one.
     pub(crate) fn fault(&self) -> Option<&str> {
         self.message.as_ref()?.as_ref().err().map(String::as_str)
     }
 
-    /// Begins with another scene.
+    /// Resets the panel for a new scene.
     pub(crate) fn open(&mut self) {
         (self.cloth, self.message, self.is_playing) = (0, None, true);
     }
 }
 
-/// What the user wants, beside settings.
+/// Command of the user, other than a change of settings.
 #[derive(Debug)]
 pub(crate) enum Command {
-    /// Another scene, or a mesh.
+    /// Open a scene or a mesh.
     Open(PathBuf),
-    /// Back to the start.
+    /// Reset the scene.
     Reset,
     /// Begin or end a recording.
     Record,
-    /// The picture as a file.
+    /// Write the picture to a file.
     Screenshot,
-    /// The settings as a file.
+    /// Write the settings to a file.
     Save,
-    /// The first camera.
+    /// Reset the camera.
     Frame,
 }
 
-/// What the panel shows.
+/// Data shown by the panel.
 pub(crate) struct Shown<'a> {
     pub(crate) names: &'a [&'static str],
     pub(crate) scene: &'a Path,
     pub(crate) history: &'a History,
 }
 
-/// Lays the panel out and says what the user wants.
+/// Lays out the panel and returns the commands of the user.
 pub(crate) fn show(
     ui: &mut egui::Ui,
     panel: &mut Panel,
@@ -131,7 +131,7 @@ pub(crate) fn show(
             ui.separator();
             plots(ui, shown.history);
             ui.add_space(8.0);
-            ui.weak("Drag the cloth, or beside it to orbit; shift or the middle button pans, the wheel zooms. Drop a mesh or a scene here.");
+            ui.weak("Drag the cloth to move it, or beside it to orbit; shift or the middle button pans, the wheel zooms. Drop a mesh or a scene here to open it.");
         });
     });
     commands
@@ -157,7 +157,7 @@ fn keys(ui: &egui::Ui, panel: &mut Panel, commands: &mut Vec<Command>) {
     });
 }
 
-/// Title and the menu of scenes.
+/// Lays out the title and the menu of scenes.
 fn head(ui: &mut egui::Ui, show: &dyn Show, shown: &Shown<'_>, commands: &mut Vec<Command>) {
     ui.horizontal(|ui| {
         ui.heading(show.title());
@@ -190,7 +190,7 @@ fn play(ui: &mut egui::Ui, panel: &mut Panel, show: &mut dyn Show, commands: &mu
         {
             panel.is_playing = !panel.is_playing;
         }
-        if ui.button("Step").on_hover_text("arrow to the right").clicked() {
+        if ui.button("Step").on_hover_text("right arrow").clicked() {
             (panel.is_playing, panel.is_stepping) = (false, true);
         }
         let mut button = |ui: &mut egui::Ui, name: &str, about: &str, command: Command| {
@@ -198,8 +198,8 @@ fn play(ui: &mut egui::Ui, panel: &mut Panel, show: &mut dyn Show, commands: &mu
                 commands.push(command);
             }
         };
-        button(ui, "Reset", "R: back to the start, with the settings as they are", Command::Reset);
-        button(ui, "Frame", "F: the first camera", Command::Frame);
+        button(ui, "Reset", "R: reset the scene, keep the settings", Command::Reset);
+        button(ui, "Frame", "F: reset the camera", Command::Frame);
     });
     ui.horizontal(|ui| {
         let mut button = |ui: &mut egui::Ui, name: &str, about: &str, command: Command| {
@@ -208,10 +208,10 @@ fn play(ui: &mut egui::Ui, panel: &mut Panel, show: &mut dyn Show, commands: &mu
             }
         };
         let record = if show.is_recording() { "Stop" } else { "Record" };
-        let about = "from the start, into the files of `poplin run`";
+        let about = "record from the start into the files of `poplin run`";
         button(ui, record, about, Command::Record);
-        button(ui, "Screenshot", "a PNG in the working folder", Command::Screenshot);
-        button(ui, "Save settings", "as a scene file in the working folder", Command::Save);
+        button(ui, "Screenshot", "write a PNG to the working folder", Command::Screenshot);
+        button(ui, "Save settings", "write a scene file to the working folder", Command::Save);
     });
 }
 
@@ -238,7 +238,7 @@ fn layers(ui: &mut egui::Ui, layers: &mut Layers) {
         for (name, about, is_shown) in [
             ("edges", "coloured by set", &mut lines.edges),
             ("normals", "of triangles", &mut lines.normals),
-            ("tethers", "to what particles are tethered to", &mut lines.tethers),
+            ("tethers", "from particles to their tether anchors", &mut lines.tethers),
             ("spheres", "green: motion; orange: separation", &mut lines.spheres),
             ("contacts", "normals where particles touch colliders", &mut lines.contacts),
         ] {

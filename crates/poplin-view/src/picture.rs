@@ -1,4 +1,4 @@
-//! Pictures without a window.
+//! Screenshots without a window.
 
 use std::path::{Path, PathBuf};
 use std::sync::mpsc;
@@ -9,28 +9,28 @@ use poplin_io::picture::Image;
 use crate::viewer::FORMAT;
 use crate::{Gpu, LineLayers, Scenes, ViewError, Viewer};
 
-/// How long a picture may take.
+/// Timeout of reading a picture.
 const WAIT: Duration = Duration::from_secs(120);
 
-/// A picture of a scene after some frames.
+/// Screenshot of a scene after some frames.
 #[derive(Debug, Clone)]
 pub struct Screenshot {
     /// Name or file of the scene, or a mesh.
     pub scene: PathBuf,
-    /// Frames to simulate before, at least 1.
+    /// Number of frames to simulate first, at least 1.
     pub frames: u32,
     /// Width and height in pixels.
     pub size: [u32; 2],
-    /// From where to where the pointer drags during the frames \[pixels\], if it does.
+    /// Start and end of a drag of the pointer during the frames, x y x y \[pixels\], if any.
     pub drag: Option<[f32; 4]>,
-    /// Whether cloths have the colours of their strain.
+    /// True to colour cloths by strain.
     pub has_strain: bool,
     /// Lines over the cloths.
     pub lines: LineLayers,
 }
 
 impl Screenshot {
-    /// Simulates and draws.
+    /// Simulates the frames and draws the picture.
     ///
     /// # Errors
     /// [`ViewError`] if there is no adapter or the scene cannot be shown.
@@ -54,12 +54,13 @@ impl Screenshot {
         read(&gpu, &target)
     }
 
-    /// What happens at a frame: the pointer goes down after a third of them and moves evenly from there.
+    /// Returns the input of a frame: the pointer is pressed after a third of the frames and then
+    /// moves evenly.
     fn input(&self, frame: u32) -> egui::RawInput {
         let size = egui::Vec2::from(self.size.map(|side| side as f32));
         let mut input = egui::RawInput {
             screen_rect: Some(egui::Rect::from_min_size(egui::Pos2::ZERO, size)),
-            // A frame of the scene is due at every picture, whatever its rate.
+            // Each picture simulates one frame, independent of the frame rate.
             time: Some(f64::from(frame)),
             ..egui::RawInput::default()
         };
@@ -81,7 +82,7 @@ impl Screenshot {
         input
     }
 
-    /// Simulates, draws, and writes a PNG.
+    /// Simulates the frames, draws the picture and writes it as PNG.
     ///
     /// # Errors
     /// [`ViewError`], also if the file cannot be written.
@@ -90,7 +91,7 @@ impl Screenshot {
     }
 }
 
-/// A texture that a [`Viewer`] draws into and that can be read.
+/// Creates a texture that a [`Viewer`] draws into and that can be read.
 fn texture(device: &wgpu::Device, [width, height]: [u32; 2]) -> wgpu::Texture {
     device.create_texture(&wgpu::TextureDescriptor {
         label: Some("poplin.view.target"),
@@ -104,9 +105,10 @@ fn texture(device: &wgpu::Device, [width, height]: [u32; 2]) -> wgpu::Texture {
     })
 }
 
-/// What is in a texture.
+/// Reads a texture as an image.
 pub(crate) fn read(gpu: &Gpu, texture: &wgpu::Texture) -> Result<Image, ViewError> {
     let [width, height] = [texture.width(), texture.height()];
+    // Texture copies need padded rows.
     let row = (width * 4).next_multiple_of(wgpu::COPY_BYTES_PER_ROW_ALIGNMENT);
     let buffer = gpu.device.create_buffer(&wgpu::BufferDescriptor {
         label: Some("poplin.view.read"),
@@ -126,7 +128,7 @@ pub(crate) fn read(gpu: &Gpu, texture: &wgpu::Texture) -> Result<Image, ViewErro
     );
     gpu.queue.submit([encoder.finish()]);
     let (send, receive) = mpsc::channel();
-    // A receiver that has gone waits no longer.
+    // The receiver may have timed out and gone.
     buffer.slice(..).map_async(wgpu::MapMode::Read, move |result| drop(send.send(result)));
     let device_error = |error: &dyn std::fmt::Display| ViewError::Device(error.to_string());
     gpu.device

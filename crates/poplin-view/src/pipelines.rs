@@ -1,4 +1,4 @@
-//! The render pipelines.
+//! Render pipelines.
 
 use poplin_model::RenderVertex;
 
@@ -14,21 +14,21 @@ pub(crate) const DEPTH: wgpu::TextureFormat = wgpu::TextureFormat::Depth32Float;
 const SURFACE: &str = concat!(include_str!("view.wgsl"), include_str!("surface.wgsl"));
 const MARKS: &str = concat!(include_str!("view.wgsl"), include_str!("marks.wgsl"));
 
-/// Two rows: of a vertex, position and normal; of a dot, position and colour.
+/// Vertex attributes: position and normal of a vertex, or position and colour of a dot.
 const VERTEX: [wgpu::VertexAttribute; 2] = wgpu::vertex_attr_array![0 => Float32x4, 1 => Float32x4];
 const STRAIN: [wgpu::VertexAttribute; 1] = wgpu::vertex_attr_array![2 => Float32];
 const INSTANCE: [wgpu::VertexAttribute; 5] = wgpu::vertex_attr_array![
     3 => Float32x4, 4 => Float32x4, 5 => Float32x4, 6 => Float32x4, 7 => Float32x4
 ];
 
-/// Everything that draws.
+/// Render pipelines with their bind group layouts.
 #[derive(Debug)]
 pub(crate) struct Pipelines {
-    /// Of the camera and its lights.
+    /// Layout of camera, lights and depth maps.
     pub(crate) view_layout: wgpu::BindGroupLayout,
-    /// The same while the maps of the lights are drawn: the uniform alone.
+    /// Layout of only the uniform, for drawing the depth maps.
     pub(crate) map_view_layout: wgpu::BindGroupLayout,
-    /// Of the number of the light whose map is drawn.
+    /// Layout of the index of the light whose map is drawn.
     pub(crate) light_layout: wgpu::BindGroupLayout,
     pub(crate) map: wgpu::RenderPipeline,
     pub(crate) paper: wgpu::RenderPipeline,
@@ -37,7 +37,7 @@ pub(crate) struct Pipelines {
     pub(crate) dot: wgpu::RenderPipeline,
 }
 
-/// What a pipeline draws, beside what all have in common.
+/// Parameters in which the pipelines differ.
 struct Kind<'a> {
     name: &'static str,
     module: &'a wgpu::ShaderModule,
@@ -46,12 +46,12 @@ struct Kind<'a> {
     buffers: &'a [Option<wgpu::VertexBufferLayout<'a>>],
     topology: wgpu::PrimitiveTopology,
     cull: Option<wgpu::Face>,
-    /// Whether it hides what is behind it, and is hidden.
+    /// True to test and write depth.
     is_deep: bool,
 }
 
 impl Pipelines {
-    /// Compiles all of them for pictures of this format.
+    /// Compiles all pipelines for targets of this format.
     pub(crate) fn new(device: &wgpu::Device, format: wgpu::TextureFormat) -> Self {
         let module = |label, source: &'static str| {
             device.create_shader_module(wgpu::ShaderModuleDescriptor {
@@ -151,7 +151,7 @@ impl Pipelines {
     }
 }
 
-/// How depths are compared by what hides what is behind it, and by what does not.
+/// Returns the depth state, with or without depth test and write.
 pub(crate) fn depth_state(is_deep: bool) -> wgpu::DepthStencilState {
     let compare =
         if is_deep { wgpu::CompareFunction::LessEqual } else { wgpu::CompareFunction::Always };

@@ -1,11 +1,11 @@
-//! The vertices of what is drawn, of particles that were read back.
+//! Render vertices of particles that were read back.
 //!
-//! Everything else of the viewer knows only the layout of [`RenderVertex`], of which it does not read the last components.
+//! The rest of the viewer uses only the layout of [`RenderVertex`], and not its last components.
 
 use poplin::cpu::render_vertices;
 use poplin_model::{ModelError, Particle, RenderMesh, RenderVertex};
 
-/// Positions and normals of the particles of a cloth, into `vertices`.
+/// Writes positions and normals of the particles of a cloth to `vertices`.
 pub(crate) fn fill(
     vertices: &mut Vec<RenderVertex>,
     mesh: &RenderMesh,
@@ -15,7 +15,7 @@ pub(crate) fn fill(
     render_vertices(mesh, particles.into(), vertices, &mut [])
 }
 
-/// Vertices of a surface that stands still.
+/// Returns the vertices of a static surface.
 pub(crate) fn of_surface(
     positions: &[[f32; 3]],
     triangles: &[[u32; 3]],
@@ -33,7 +33,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn normals_are_weighted_by_area_and_unknown_corners_refused() {
+    fn weights_normals_by_area_and_rejects_unknown_corners() {
         let positions = [[0.0; 3], [10.0, 0.0, 0.0], [0.0, 10.0, 0.0], [0.0, 0.0, 0.1]];
         let vertices = of_surface(&positions, &[[0, 1, 2], [0, 2, 3]]).unwrap();
         assert_eq!(vertices[1].normal, [0.0, 0.0, 1.0, 0.0]);

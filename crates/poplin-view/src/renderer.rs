@@ -1,4 +1,4 @@
-//! Draws bodies into a texture of the caller's device: first the depth maps of the lights, then the picture.
+//! Renderer into a texture: first the depth maps of the lights, then the picture.
 
 use bytemuck::{Pod, Zeroable};
 use glam::{Mat4, Vec3};
@@ -12,27 +12,28 @@ use crate::render_meshes::of_surface;
 use crate::uniform::{LIGHTS, Surroundings, ViewUniform};
 use crate::{Orbit, ViewError};
 
-/// Texels of the key light's map on each side.
+/// Side of the key light's depth map \[texels\].
 const KEY_TEXELS: u32 = 1024;
 
-/// Texels of the map of a light of the sky on each side.
+/// Side of the depth map of a sky light \[texels\].
 const SKY_TEXELS: u32 = 256;
 
-/// Dynamic offsets of uniforms are multiples of this on every adapter.
+/// Alignment of dynamic uniform offsets that every adapter supports \[bytes\].
 const UNIFORM_ALIGNMENT: u64 = 256;
 
-/// How far lines are drawn in front of the cloth, as a fraction of their distance from the eye.
+/// Shift of lines towards the eye, as a fraction of their distance.
 const AHEAD: f32 = 0.002;
 
-/// Rings and sectors of the ground.
+/// Number of rings of the ground mesh.
 const GROUND_RINGS: u32 = 40;
+/// Number of sectors of the ground mesh.
 const GROUND_SECTORS: u32 = 64;
 
-/// A dot on top of everything that does not hide it.
+/// Dot in world space, hidden by bodies in front of it.
 #[derive(Debug, Clone, Copy, PartialEq, Pod, Zeroable)]
 #[repr(C)]
 pub(crate) struct Dot {
-    /// Position in the world \[m\].
+    /// World position \[m\].
     pub(crate) position: [f32; 3],
     /// Radius in pixels.
     pub(crate) radius: f32,
@@ -40,22 +41,22 @@ pub(crate) struct Dot {
     pub(crate) color: [f32; 4],
 }
 
-/// What a frame shows.
+/// Contents of a picture.
 #[derive(Debug)]
 pub(crate) struct Picture<'a> {
     pub(crate) orbit: &'a Orbit,
     pub(crate) surroundings: &'a Surroundings,
     /// Width and height of the target in pixels.
     pub(crate) size: [u32; 2],
-    /// The part of it that shows the scene: left, top, width, height.
+    /// Area of the target that shows the scene: left, top, width, height \[pixels\].
     pub(crate) area: [u32; 4],
     pub(crate) bodies: &'a [&'a Body],
-    /// Strain of the strongest colour; 0 shows the colours of cloths.
+    /// Strain with the strongest colour; 0 shows the colours of cloths.
     pub(crate) strain_limit: f32,
     pub(crate) dots: &'a [Dot],
 }
 
-/// Draws pictures.
+/// Renderer of pictures.
 #[derive(Debug)]
 pub(crate) struct Renderer {
     device: wgpu::Device,
@@ -66,7 +67,7 @@ pub(crate) struct Renderer {
     view_group: wgpu::BindGroup,
     map_view_group: wgpu::BindGroup,
     light_group: wgpu::BindGroup,
-    /// The map of each light.
+    /// Depth map of each light.
     maps: Vec<wgpu::TextureView>,
     instances: Rows,
     dots: Rows,
@@ -74,7 +75,7 @@ pub(crate) struct Renderer {
     targets: Option<Targets>,
 }
 
-/// What a picture of one size is drawn into before it is resolved.
+/// Multisampled targets of one size, before the resolve.
 #[derive(Debug)]
 struct Targets {
     size: [u32; 2],
@@ -82,7 +83,7 @@ struct Targets {
     depth: wgpu::TextureView,
 }
 
-/// Rows that change every frame, in a buffer that grows.
+/// Growing vertex buffer of rows that change every frame.
 #[derive(Debug)]
 struct Rows {
     label: &'static str,
@@ -107,7 +108,7 @@ impl Rows {
 }
 
 impl Renderer {
-    /// A renderer into textures of this format, an sRGB one.
+    /// Creates a renderer into textures of this sRGB format.
     pub(crate) fn new(
         device: &wgpu::Device,
         queue: &wgpu::Queue,
@@ -189,16 +190,17 @@ impl Renderer {
         })
     }
 
-    /// What lines over the cloths are drawn into.
+    /// Returns the target description for lines over the cloths.
     pub(crate) fn line_target(&self) -> DebugTarget {
         let depth = Some(depth_state(true));
         DebugTarget { format: self.format, depth, sample_count: SAMPLES }
     }
 
-    /// Records a picture into `target`, which has the size and the format of it.
+    /// Records a picture into `target`, which has the size of the picture and the format of the
+    /// renderer.
     ///
     /// # Errors
-    /// [`ViewError`] if lines cannot be drawn; everything else is.
+    /// [`ViewError`] if lines cannot be drawn; the rest is drawn anyway.
     pub(crate) fn draw(
         &mut self,
         encoder: &mut wgpu::CommandEncoder,
@@ -232,7 +234,7 @@ impl Renderer {
         drawn
     }
 
-    /// Writes what changes from frame to frame. Instances: the ground, then every body.
+    /// Uploads the data of a frame. Instance 0 is the ground, then one per body.
     fn upload(&mut self, picture: &Picture<'_>) {
         let texels = [KEY_TEXELS, SKY_TEXELS];
         let Picture {
@@ -248,7 +250,7 @@ impl Renderer {
         self.dots.write(&self.device, &self.queue, picture.dots);
     }
 
-    /// Draws what each light sees.
+    /// Draws the depth map of each light.
     fn draw_maps(&self, encoder: &mut wgpu::CommandEncoder, bodies: &[&Body]) {
         for (index, map) in (0u32..).zip(&self.maps) {
             let mut pass = encoder.begin_render_pass(&wgpu::RenderPassDescriptor {
@@ -287,6 +289,7 @@ impl Renderer {
             draw_body(pass, body, instance);
         }
         let eye = picture.orbit.eye().as_vec3();
+        // p -> eye A + p (1 - A): scales the scene towards the eye.
         let ahead =
             Mat4::from_translation(eye * AHEAD) * Mat4::from_scale(Vec3::splat(1.0 - AHEAD));
         let [_, _, width, height] = picture.area.map(f64::from);
@@ -367,11 +370,12 @@ fn uniform_buffer(device: &wgpu::Device, label: &'static str, size: u64) -> wgpu
     device.create_buffer(&descriptor)
 }
 
-/// A disc of radius 1 that faces up, finer towards its middle, where shadows are.
+/// Returns a disc of radius 1 that faces up, finer near its center, where shadows fall.
 fn ground_mesh() -> Result<(Vec<RenderVertex>, Vec<[u32; 3]>), ModelError> {
     let mut positions = Vec::new();
     let mut triangles = Vec::new();
     for ring in 0..=GROUND_RINGS {
+        // Exponent above 1: rings are denser near the center.
         let radius = (ring as f32 / GROUND_RINGS as f32).powf(1.3);
         for sector in 0..GROUND_SECTORS {
             let angle = std::f32::consts::TAU * sector as f32 / GROUND_SECTORS as f32;

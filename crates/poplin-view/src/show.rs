@@ -1,4 +1,4 @@
-//! What a viewer asks of the program that has the scenes.
+//! Interface of a viewer to the program that provides the scenes.
 
 use std::error::Error;
 use std::path::Path;
@@ -8,97 +8,97 @@ use poplin_io::picture::View;
 use poplin_io::scene::Wind;
 use poplin_model::{Frame, Shape};
 
-/// What a scene reports if something fails.
+/// Error of a scene.
 pub type ShowError = Box<dyn Error + Send + Sync>;
 
-/// A cloth of a scene, with its copies.
+/// Cloth of a scene, with its copies.
 #[derive(Debug, Clone)]
 pub struct ShownCloth {
     /// Name in the scene.
     pub name: String,
-    /// The copies, at least one.
+    /// Copies, at least one.
     pub ids: Vec<ClothId>,
-    /// The wind that it feels and that its settings do not hold, if there is one.
+    /// Time-dependent wind that acts on the cloth, if there is one.
     pub wind: Option<Wind>,
 }
 
-/// A scene in simulation.
+/// Scene in simulation.
 pub trait Show {
-    /// Title, for people.
+    /// Returns the title for display.
     fn title(&self) -> &str;
 
-    /// Frames per second [1/s].
+    /// Returns the frames per second [1/s].
     fn frame_rate(&self) -> f32;
 
-    /// From where it is seen first, if it says so.
+    /// Returns the first view, if the scene states one.
     fn view(&self) -> Option<View>;
 
-    /// Frames simulated since the start.
+    /// Returns the number of frames simulated since the start.
     fn frame(&self) -> u32;
 
-    /// Its cloths.
+    /// Returns the cloths.
     fn cloths(&self) -> &[ShownCloth];
 
-    /// Its cloths, to change their wind.
+    /// Returns the cloths, to change their wind.
     fn cloths_mut(&mut self) -> &mut [ShownCloth];
 
-    /// What the cloths collide with, where it is now.
+    /// Returns the current world-space shapes of the colliders.
     ///
     /// # Errors
-    /// That a file which moves it cannot be read.
+    /// Error of a motion file that cannot be read.
     fn shapes(&self) -> Result<Vec<Shape>, ShowError>;
 
-    /// The simulation, to read and tune it.
+    /// Returns the simulation, to read and tune it.
     fn simulation(&mut self) -> &mut Simulation;
 
-    /// Sets what the scene moves over the next frame, and says which frame that is.
+    /// Sets the motion of the scene over the next frame, and returns that frame.
     ///
     /// # Errors
-    /// What the simulation says.
+    /// Error of the simulation.
     fn prepare(&mut self) -> Result<Frame, ShowError>;
 
-    /// Simulates the frame that was prepared.
+    /// Simulates the prepared frame.
     ///
     /// # Errors
-    /// What the simulation or a recording says.
+    /// Error of the simulation or of a recording.
     fn step(&mut self, frame: &Frame) -> Result<(), ShowError>;
 
-    /// Goes back to the start, with the settings as they are now; a recording ends.
+    /// Resets the scene to its start, keeps the settings and ends a recording.
     ///
     /// # Errors
-    /// What the simulation says.
+    /// Error of the simulation.
     fn reset(&mut self) -> Result<(), ShowError>;
 
-    /// Goes back to the start and records from there.
+    /// Resets the scene and starts a recording.
     ///
     /// # Errors
-    /// That the files cannot be written.
+    /// Error of files that cannot be written.
     fn record(&mut self) -> Result<(), ShowError>;
 
-    /// Whether it records.
+    /// Tests whether a recording is in progress.
     fn is_recording(&self) -> bool;
 
-    /// Ends the recording and says where it is.
+    /// Ends the recording and returns a message with its location.
     ///
     /// # Errors
-    /// That a file could not be written.
+    /// Error of a file that cannot be written.
     fn stop_recording(&mut self) -> Result<String, ShowError>;
 
-    /// Saves the settings as they are now and says where.
+    /// Saves the current settings and returns a message with the file.
     ///
     /// # Errors
-    /// That the file could not be written.
+    /// Error of a file that cannot be written.
     fn save(&mut self) -> Result<String, ShowError>;
 }
 
-/// The scenes of the program.
+/// Scenes of the program.
 pub trait Scenes {
-    /// The names of those to choose from.
+    /// Returns the names of the available scenes.
     fn names(&self) -> Vec<&'static str>;
 
     /// Opens a scene by its name, a scene file, or a mesh.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// Error of a scene that cannot be opened.
     fn open(&self, scene: &Path) -> Result<Box<dyn Show>, ShowError>;
 }

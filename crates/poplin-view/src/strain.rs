@@ -1,9 +1,9 @@
-//! Strain of a cloth as a number at each particle, for colours.
+//! Strain at each particle, for colours.
 
 use poplin_measure::strain::StretchEdges;
 use poplin_model::Particle;
 
-/// Of the edges at each particle the strain that is farthest from 0, with its sign.
+/// Writes for each particle the signed strain of its incident edge that is farthest from 0.
 pub(crate) fn fill(strains: &mut Vec<f32>, edges: &StretchEdges, particles: &[Particle]) {
     strains.clear();
     strains.resize(particles.len(), 0.0);

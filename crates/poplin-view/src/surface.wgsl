@@ -1,18 +1,19 @@
-// Cloths, solids and the ground in light and shadow.
+// Shading of cloths, solids and the ground with shadow maps.
 
-/// Texels by which a point is lifted off its own surface before it is looked up.
+/// Offset of a point off its surface before a shadow look-up, against self-shadowing [texels].
 const LIFT: f32 = 1.6;
-/// Texels between the 5 x 5 look-ups of the key light's shadow.
+/// Spacing of the 5 x 5 shadow look-ups of the key light [texels].
 const KEY_SPREAD: f32 = 1.5;
 
-/// Texels between the look-ups of a light of the sky, on bodies and on the ground, where single shadows would show.
+/// Spacing of the shadow look-ups of a sky light on bodies [texels].
 const SKY_SPREAD: f32 = 0.8;
+/// Spacing on the ground, wider so that single shadows do not show [texels].
 const GROUND_SPREAD: f32 = 7.0;
 
 struct Vertex {
     @location(0) position: vec4<f32>,
     @location(1) normal: vec4<f32>,
-    /// Strain of the edges around it, with its sign.
+    /// Signed strain of the incident edges.
     @location(2) strain: f32,
 }
 
@@ -20,23 +21,23 @@ struct Surface {
     @builtin(position) clip: vec4<f32>,
     @location(0) position: vec3<f32>,
     @location(1) normal: vec3<f32>,
-    /// Fractions of the surrounding that reach the front and the back.
+    /// Sky visibility of the front and the back, 0 to 1.
     @location(2) sky: vec2<f32>,
     @location(3) strain: f32,
     @location(4) @interpolate(flat) front: vec4<f32>,
     @location(5) @interpolate(flat) back: vec3<f32>,
 }
 
-/// Coordinates and depth of a point in the map of a light, lifted off the side with this normal.
+/// Returns coordinates and depth of a point in the shadow map of a light, offset along the normal.
 fn in_map(light: Light, point: vec3<f32>, normal: vec3<f32>, lift: f32) -> vec3<f32> {
     let lifted = point + (normal + light.direction) * (light.texel * lift);
     let at = light.map_from_world * vec4<f32>(lifted, 1.0);
-    // What is behind the map is hidden by what is in it.
+    // Points behind the map are shadowed by its contents.
     return vec3<f32>(at.x * 0.5 + 0.5, 0.5 - at.y * 0.5, min(at.z, 1.0));
 }
 
-/// Fraction of the surrounding that reaches a side, a mean over the lights that shine on it, each of 3 x 3 filtered look-ups that are
-/// `spread` texels apart.
+/// Returns the sky visibility of a side: mean over the sky lights weighted by cosine, each with 3 x
+/// 3 filtered look-ups at a spacing of `spread` texels.
 fn sky_visibility(point: vec3<f32>, normal: vec3<f32>, spread: f32) -> f32 {
     let step = spread / f32(textureDimensions(sky_maps).x);
     var sum = 0.0;
@@ -58,7 +59,7 @@ fn sky_visibility(point: vec3<f32>, normal: vec3<f32>, spread: f32) -> f32 {
     return select(1.0, sum / total, total > 0.0);
 }
 
-/// Fraction of the key light that reaches a side: the mean of 5 x 5 filtered look-ups.
+/// Returns the visibility of the key light from a side: mean of 5 x 5 filtered look-ups.
 fn key_visibility(point: vec3<f32>, normal: vec3<f32>) -> f32 {
     let at = in_map(view.lights[0], point, normal, LIFT * 2.5);
     if (any(abs(at.xy - 0.5) > vec2<f32>(0.5))) {
@@ -91,7 +92,7 @@ fn place_vertex(vertex: Vertex, instance: Instance) -> Surface {
     return out;
 }
 
-/// Blue where edges are shorter than at rest, red where they are longer.
+/// Returns the colour of a strain: blue for shorter, red for longer than at rest.
 fn strain_color(strain: f32) -> vec3<f32> {
     let part = clamp(strain / view.strain_limit, -1.0, 1.0);
     let end = select(vec3<f32>(0.03, 0.13, 0.55), vec3<f32>(0.62, 0.04, 0.03), part > 0.0);
@@ -109,6 +110,7 @@ fn shade(in: Surface, @builtin(front_facing) is_front: bool) -> @location(0) vec
         albedo = strain_color(in.strain);
     }
     let sky = select(in.sky.y, in.sky.x, is_front);
+    // Wrapped diffuse: max((n . l + w) / (1 + w), 0).
     let wrapped_key = max((dot(normal, view.lights[0].direction) + view.wrap) / (1.0 + view.wrap), 0.0);
     let wrapped_fill = max((dot(normal, view.fill_direction) + view.wrap) / (1.0 + view.wrap), 0.0);
     let key = wrapped_key * mix(view.transmission, 1.0, key_visibility(in.position, normal));
@@ -118,19 +120,20 @@ fn shade(in: Surface, @builtin(front_facing) is_front: bool) -> @location(0) vec
     return vec4<f32>((albedo + view.sheen * grazing * grazing * grazing) * light, 1.0);
 }
 
-/// Fraction of a pixel that a grid line along one axis covers; `width` is the pixel's extent on the floor [m].
+/// Returns the fraction of a pixel that a grid line along one axis covers; `width` is the pixel's
+/// extent on the floor [m].
 fn line_cover(coordinate: f32, width: f32) -> f32 {
     let lines = coordinate / view.grid_spacing;
     let distance = abs(lines - round(lines)) * view.grid_spacing;
     let wide = max(width, 1e-9) * view.line_width;
-    // Lines closer than a few pixels fade out instead of flickering.
+    // Lines closer than a few pixels fade out, to avoid flicker.
     return clamp(1.0 - distance / wide, 0.0, 1.0) * clamp(1.0 - 4.0 * wide / view.grid_spacing, 0.0, 1.0);
 }
 
 @fragment
 fn shade_ground(in: Surface) -> @location(0) vec4<f32> {
     let extent = fwidth(in.position.xz);
-    // The floor melts into the paper: a horizon would say where the world ends.
+    // The floor fades into the paper, without a visible horizon.
     let fade = smoothstep(0.0, 1.0, 1.0 - length(in.position - view.ground_center) / view.ground_radius);
     let lines = max(line_cover(in.position.x, extent.x), line_cover(in.position.z, extent.y));
     let floor = mix(view.ground, view.grid_line, lines);
@@ -143,7 +146,7 @@ fn shade_ground(in: Surface) -> @location(0) vec4<f32> {
     return vec4<f32>(floor * cover * (1.0 - dark) + view.shadow * dark, 1.0 - (1.0 - cover) * (1.0 - dark));
 }
 
-/// The number of the light whose map is drawn.
+/// Index of the light whose map is drawn.
 @group(1) @binding(0) var<uniform> light_index: vec4<u32>;
 
 @vertex

@@ -1,4 +1,4 @@
-//! Sliders for the settings that one tunes.
+//! Sliders for the settings of a cloth.
 
 use std::ops::RangeInclusive;
 
@@ -8,19 +8,20 @@ use poplin_model::{ClothConfig, PhaseKind, Solver};
 
 use crate::{Show, ViewError};
 
-/// Most iterations per second of a slider [1/s]: the range of settings goes on, where nothing runs in real time.
+/// Upper end of the slider of iterations per second [1/s]; the setting allows more, but not in real
+/// time.
 const MAX_FREQUENCY: f32 = 3000.0;
 
 /// Width of a slider \[points\].
 const SLIDER_WIDTH: f32 = 110.0;
 
-/// Most substeps of a slider.
+/// Upper end of the slider of substeps.
 const MAX_SUBSTEPS: u32 = 60;
 
-/// Lays out the settings of one cloth; what the user changes acts from the next frame on.
+/// Lays out the settings of one cloth; changes act from the next frame on.
 ///
 /// # Errors
-/// [`ViewError`] if the cloth refuses a setting; the old ones stay.
+/// [`ViewError`] if the cloth rejects a setting; the old settings stay.
 pub(crate) fn show(ui: &mut Ui, cloth: &mut usize, show: &mut dyn Show) -> Result<(), ViewError> {
     choose(ui, cloth, show);
     let Some(shown) = show.cloths().get(*cloth) else { return Ok(()) };
@@ -48,7 +49,7 @@ pub(crate) fn show(ui: &mut Ui, cloth: &mut usize, show: &mut dyn Show) -> Resul
     Ok(())
 }
 
-/// The cloth to tune, if there are several.
+/// Lays out the choice of the cloth to tune, if there are several.
 fn choose(ui: &mut Ui, cloth: &mut usize, show: &dyn Show) {
     let cloths = show.cloths();
     if cloths.len() < 2 {
@@ -66,7 +67,7 @@ fn slide(ui: &mut Ui, name: &str, value: &mut f32, range: RangeInclusive<f32>) {
     ui.add(Slider::new(value, range).text(name));
 }
 
-/// A slider over powers of ten; 0 is at its left end.
+/// Lays out a logarithmic slider with 0 at its left end.
 fn slide_powers(ui: &mut Ui, name: &str, value: &mut f32, range: RangeInclusive<f32>, least: f64) {
     let slider = Slider::new(value, range).logarithmic(true).smallest_positive(least);
     ui.add(slider.text(name).custom_formatter(|value, _| match value {
@@ -125,7 +126,7 @@ fn contact(ui: &mut Ui, config: &mut ClothConfig) {
     slide_powers(ui, "thickness [m]", &mut config.thickness, 0.0..=0.1, 1e-4);
     let own = &mut config.self_collision;
     let mut is_stated = own.distance.is_some();
-    ui.checkbox(&mut is_stated, "own distance of self collision");
+    ui.checkbox(&mut is_stated, "separate self collision distance");
     if is_stated != own.distance.is_some() {
         own.distance = is_stated.then_some(config.thickness);
     }

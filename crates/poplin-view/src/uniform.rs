@@ -1,4 +1,4 @@
-//! What the shaders know: `view.wgsl` in Rust.
+//! Uniforms of `view.wgsl` in Rust.
 
 use bytemuck::{Pod, Zeroable};
 use glam::camera::rh::proj::directx::orthographic;
@@ -8,7 +8,7 @@ use poplin_io::picture::studio;
 
 use crate::Orbit;
 
-/// Lights that have a depth map: the key light first, then those of the sky.
+/// Number of lights with a depth map: the key light first, then the sky lights.
 pub(crate) const LIGHTS: usize = 17;
 
 #[derive(Debug, Clone, Copy, Pod, Zeroable)]
@@ -52,12 +52,12 @@ pub(crate) struct ViewUniform {
     lights: [LightUniform; LIGHTS],
 }
 
-/// What is around what is shown: ground and lights follow it.
+/// Bounding sphere and ground of the scene, which position lights and ground.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Surroundings {
-    /// Middle of what casts shadows \[m\].
+    /// Center of the shadow casters \[m\].
     pub(crate) center: DVec3,
-    /// Its half diagonal \[m\].
+    /// Half diagonal of the shadow casters \[m\].
     pub(crate) radius: f64,
     /// Height of the ground \[m\].
     pub(crate) floor: f64,
@@ -66,7 +66,8 @@ pub(crate) struct Surroundings {
 }
 
 impl Surroundings {
-    /// Of a box \[m\] on the ground, lit as the first look at it asks for: the light does not follow the camera.
+    /// Returns the surroundings of a box \[m\] on the ground. The key light is positioned relative
+    /// to `first_look` and does not follow the camera later.
     pub(crate) fn new([low, high]: [DVec3; 2], floor: f64, first_look: &Orbit) -> Self {
         let [right, up, ahead] = first_look.axes();
         let [x, y, z] = studio::KEY_DIRECTION.to_array();
@@ -78,18 +79,19 @@ impl Surroundings {
         }
     }
 
-    /// Middle of the ground \[m\].
+    /// Returns the center of the ground \[m\].
     pub(crate) fn ground(&self) -> DVec3 {
         DVec3::new(self.center.x, self.floor, self.center.z)
     }
 
-    /// Radius of the ground \[m\].
+    /// Returns the radius of the ground \[m\].
     pub(crate) fn ground_radius(&self) -> f64 {
         self.radius * studio::GROUND_RADIUS
     }
 
-    /// The light from a direction, its map `texels` wide.
+    /// Returns the light from a direction, with a depth map `texels` wide.
     fn light(&self, direction: DVec3, texels: u32) -> LightUniform {
+        // Orthographic map around the bounding sphere, with 2 % margin.
         let (across, _) = direction.any_orthonormal_pair();
         let (center, reach) = (self.center.as_vec3(), self.radius as f32 * 1.02);
         let look = look_to_mat4(center, -direction.as_vec3(), across.as_vec3());

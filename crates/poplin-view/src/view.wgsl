@@ -1,11 +1,11 @@
-// What every shader of the viewer knows: camera, lights, colours.
+// Bindings shared by all shaders of the viewer: camera, lights, colours.
 
-/// Lights that have a depth map: the key light first, then those of the sky.
+/// Number of lights with a depth map: the key light first, then the sky lights.
 const LIGHTS: u32 = 17u;
 
-/// A far light, as its depth map sees the scene.
+/// Directional light with its depth map.
 struct Light {
-    /// From the world to the map: `-1..1` across, `0..1` deep.
+    /// Matrix from world space to the map: `-1..1` across, `0..1` deep.
     map_from_world: mat4x4<f32>,
     /// Unit vector to the light.
     direction: vec3<f32>,
@@ -25,10 +25,10 @@ struct View {
     fill: vec3<f32>,
     sheen: f32,
     sky: vec3<f32>,
-    /// Strain of the strongest colour; 0 shows the colours of cloths.
+    /// Strain with the strongest colour; 0 shows the colours of cloths.
     strain_limit: f32,
     floor: vec3<f32>,
-    /// How much farther from the eye solids are drawn than they are.
+    /// Factor on the distance of solids from the eye, so that they do not cover touching cloth.
     solid_distance: f32,
     paper_top: vec3<f32>,
     grid_spacing: f32,
@@ -53,7 +53,7 @@ struct View {
 @group(0) @binding(2) var sky_maps: texture_depth_2d_array;
 @group(0) @binding(3) var compare: sampler_comparison;
 
-/// What is drawn once: a cloth, a solid, the ground, the edges of a phase.
+/// Drawn object: a cloth, a solid, the ground.
 struct Instance {
     /// Rows of the matrix from its local space to the world.
     @location(3) row_0: vec4<f32>,

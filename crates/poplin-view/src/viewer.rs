@@ -1,4 +1,4 @@
-//! A scene on the screen: simulation, camera, panel and picture, whatever they are drawn into.
+//! Viewer: simulation, camera, panel and picture of a scene, drawn into a texture.
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -6,7 +6,7 @@ use std::time::Instant;
 use egui_wgpu::ScreenDescriptor;
 use poplin::Sight;
 
-use crate::cast::Cast;
+use crate::drawn_scene::DrawnScene;
 use crate::held::Held;
 use crate::history::History;
 use crate::lines::Lines;
@@ -15,13 +15,14 @@ use crate::renderer::{Dot, Picture, Renderer};
 use crate::uniform::Surroundings;
 use crate::{Gpu, LineLayers, Orbit, Scenes, Show, ViewError};
 
-/// What the pointer holds.
+/// Dot at the point that the pointer holds.
 const HELD: Dot = Dot { position: [0.0; 3], radius: 6.0, color: [0.9, 0.45, 0.05, 1.0] };
 
-/// The format of pictures: as the panel wants it. The scene is drawn through its sRGB form, which the texture must allow a view in.
+/// Texture format of pictures, without sRGB for the panel. The scene is drawn through an sRGB view,
+/// which the texture must allow.
 pub const FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::Rgba8Unorm;
 
-/// Shows one scene after another.
+/// Viewer of one scene at a time.
 pub struct Viewer {
     gpu: Gpu,
     format: wgpu::TextureFormat,
@@ -32,22 +33,22 @@ pub struct Viewer {
     scenes: Box<dyn Scenes>,
     show: Box<dyn Show>,
     scene: PathBuf,
-    cast: Cast,
+    drawn_scene: DrawnScene,
     orbit: Orbit,
     surroundings: Surroundings,
-    /// The camera is still to be positioned for the picture's size.
+    /// True until the camera is positioned for the picture's size.
     is_unframed: bool,
     panel: Panel,
     history: History,
     held: Option<Held>,
-    /// Where the held cloth is drawn to, in the picture \[points\].
+    /// Position of the pointer that drags cloth \[points\].
     pointer: egui::Pos2,
-    /// Where the scene is drawn \[points\].
+    /// Area of the picture that shows the scene \[points\].
     area: egui::Rect,
-    /// When the next frame is due, in the time of the input \[s\].
+    /// Time of the next frame, in the clock of the input \[s\].
     due: Option<f64>,
-    /// The next picture is written to a file.
-    wants_screenshot: bool,
+    /// True to write the next picture to a file.
+    takes_screenshot: bool,
 }
 
 impl std::fmt::Debug for Viewer {
@@ -57,7 +58,7 @@ impl std::fmt::Debug for Viewer {
 }
 
 impl Viewer {
-    /// Opens a scene. Textures to draw into have this format, one without sRGB, and allow views in its sRGB form.
+    /// Opens a scene. Target textures have this format, without sRGB, and allow sRGB views.
     ///
     /// # Errors
     /// [`ViewError`] if the scene cannot be opened or read.
@@ -72,9 +73,9 @@ impl Viewer {
         let painter =
             egui_wgpu::Renderer::new(device, format, egui_wgpu::RendererOptions::default());
         let mut show = scenes.open(scene)?;
-        let cast = Cast::new(device, show.as_mut())?;
-        let orbit = Orbit::framing(cast.framed, cast.view, [1.0, 1.0]);
-        let surroundings = Surroundings::new(cast.framed, cast.floor, &orbit);
+        let drawn_scene = DrawnScene::new(device, show.as_mut())?;
+        let orbit = Orbit::framing(drawn_scene.framed, drawn_scene.view, [1.0, 1.0]);
+        let surroundings = Surroundings::new(drawn_scene.framed, drawn_scene.floor, &orbit);
         let context = egui::Context::default();
         context.set_theme(egui::Theme::Light);
         Ok(Self {
@@ -85,7 +86,7 @@ impl Viewer {
             scenes,
             show,
             scene: scene.to_path_buf(),
-            cast,
+            drawn_scene,
             orbit,
             surroundings,
             is_unframed: true,
@@ -95,45 +96,45 @@ impl Viewer {
             pointer: egui::Pos2::ZERO,
             area: egui::Rect::NOTHING,
             due: None,
-            wants_screenshot: false,
+            takes_screenshot: false,
             gpu,
             format,
         })
     }
 
-    /// What reads input and lays the panel out.
+    /// Returns the egui context, which handles input and lays out the panel.
     pub fn context(&self) -> &egui::Context {
         &self.context
     }
 
-    /// Why the scene stands still, if something failed.
+    /// Returns the error that stopped the scene, if any.
     pub fn fault(&self) -> Option<&str> {
         self.panel.fault()
     }
 
-    /// The scene that is shown: its name, its file, or a mesh.
+    /// Returns the name or file of the scene, or the mesh, that is shown.
     pub fn scene(&self) -> &Path {
         &self.scene
     }
 
-    /// The camera.
+    /// Returns the camera.
     pub fn orbit(&self) -> &Orbit {
         &self.orbit
     }
 
-    /// The device and its queue.
+    /// Returns the device and its queue.
     pub(crate) fn gpu(&self) -> &Gpu {
         &self.gpu
     }
 
-    /// Shows strain as colour or not, and lines over the cloths.
+    /// Sets strain colours and lines over the cloths.
     pub fn show_layers(&mut self, has_strain: bool, lines: LineLayers) {
         let layers = &mut self.panel.layers;
         (layers.has_strain, layers.lines) = (has_strain, lines);
     }
 
-    /// Reacts to input, simulates up to a frame, and draws if there is something to draw into. Returns what the panel wants of the
-    /// window; the panel says what fails.
+    /// Handles input, simulates at most one frame, and draws if there is a target. Returns the
+    /// requests of the panel to the window; the panel shows errors.
     pub fn frame(
         &mut self,
         input: egui::RawInput,
@@ -154,17 +155,18 @@ impl Viewer {
         for (id, deltas) in &textures.set {
             deltas.iter().for_each(|delta| self.painter.update_texture(device, queue, *id, delta));
         }
+        // Textures are freed only after the paint pass below, which may still use them.
         let freed = std::mem::take(&mut textures.free);
         textures.clear();
-        let seen = self.cast.update(device, queue, self.show.as_mut());
+        let seen = self.drawn_scene.update(device, queue, self.show.as_mut());
         self.panel.report(seen.map(|()| None));
-        self.history.push_strain(&self.cast.strain);
+        self.history.push_strain(&self.drawn_scene.strain);
         if let Some(target) = target {
             self.paint(&output, target);
         }
         freed.iter().for_each(|id| self.painter.free_texture(id));
         if let Some(target) = target
-            && std::mem::take(&mut self.wants_screenshot)
+            && std::mem::take(&mut self.takes_screenshot)
         {
             let path = self.free_name("png");
             let written = crate::picture::read(&self.gpu, target).and_then(|image| {
@@ -176,15 +178,15 @@ impl Viewer {
         output.platform_output
     }
 
-    /// Replaces the scene; if it cannot be opened, the old one stays and the panel says why.
+    /// Replaces the scene. If it cannot be opened, keeps the old scene and shows the error.
     fn open(&mut self, path: &Path) {
         let opened = self.scenes.open(path).map_err(ViewError::from).and_then(|mut show| {
-            let cast = Cast::new(&self.gpu.device, show.as_mut())?;
-            Ok((show, cast))
+            let drawn_scene = DrawnScene::new(&self.gpu.device, show.as_mut())?;
+            Ok((show, drawn_scene))
         });
         match opened {
-            Ok((show, cast)) => {
-                (self.show, self.cast) = (show, cast);
+            Ok((show, drawn_scene)) => {
+                (self.show, self.drawn_scene) = (show, drawn_scene);
                 (self.held, self.due) = (None, None);
                 self.scene = path.to_path_buf();
                 self.is_unframed = true;
@@ -199,18 +201,19 @@ impl Viewer {
     fn advance(&mut self, now: f64) -> Result<Option<String>, ViewError> {
         let period = 1.0 / f64::from(self.show.frame_rate());
         let due = *self.due.get_or_insert(now);
+        // A quarter period of tolerance absorbs the jitter of the display refresh.
         let is_due = self.panel.is_playing && now >= due - 0.25 * period;
         if !is_due && !std::mem::take(&mut self.panel.is_stepping) {
             return Ok(None);
         }
         self.panel.is_stepping = false;
-        // A simulation that cannot keep up runs slower; it does not catch up.
+        // A slow simulation runs in slow motion; lost time is not made up.
         self.due = Some((due + period).max(now - period));
         let begin = Instant::now();
         let frame = self.show.prepare()?;
         let sight = self.sight(self.pointer);
         if let Some(held) = &mut self.held
-            && !held.follow(self.show.simulation(), self.cast.state(), &frame, sight)?
+            && !held.follow(self.show.simulation(), self.drawn_scene.state(), &frame, sight)?
         {
             self.held = None;
         }
@@ -230,7 +233,7 @@ impl Viewer {
         Sight { eye, ray, ahead }
     }
 
-    /// The panel, and what pointer and keys do beside it.
+    /// Lays out the panel, executes its commands and handles the pointer.
     fn lay_out(&mut self, ui: &mut egui::Ui) {
         let names = self.scenes.names();
         let commands = panel::show(
@@ -241,54 +244,55 @@ impl Viewer {
         );
         self.area = ui.available_rect_before_wrap();
         for command in commands {
-            let done = self.obey(command);
+            let done = self.execute(command);
             self.panel.report(done);
         }
         if std::mem::take(&mut self.is_unframed) {
             let size = self.area.size();
             let size = [f64::from(size.x), f64::from(size.y)];
-            self.orbit = Orbit::framing(self.cast.framed, self.cast.view, size);
-            self.surroundings = Surroundings::new(self.cast.framed, self.cast.floor, &self.orbit);
+            self.orbit = Orbit::framing(self.drawn_scene.framed, self.drawn_scene.view, size);
+            self.surroundings =
+                Surroundings::new(self.drawn_scene.framed, self.drawn_scene.floor, &self.orbit);
         }
-        let done = self.point(ui).map(|()| None);
+        let done = self.handle_pointer(ui).map(|()| None);
         self.panel.report(done);
     }
 
-    fn obey(&mut self, command: Command) -> Result<Option<String>, ViewError> {
+    fn execute(&mut self, command: Command) -> Result<Option<String>, ViewError> {
         match command {
             Command::Open(path) => self.open(&path),
             Command::Reset => {
-                self.let_go();
+                self.release_held();
                 self.show.reset()?;
-                self.recast()?;
+                self.rebuild_drawn_scene()?;
             }
             Command::Record if self.show.is_recording() => {
                 return Ok(Some(self.show.stop_recording()?));
             }
             Command::Record => {
-                self.let_go();
-                // What went back to the start is new, even if it is not recorded.
+                self.release_held();
+                // The scene was reset even if the recording failed to start.
                 let begun = self.show.record();
-                self.recast()?;
+                self.rebuild_drawn_scene()?;
                 begun?;
                 self.panel.is_playing = true;
             }
-            Command::Screenshot => self.wants_screenshot = true,
+            Command::Screenshot => self.takes_screenshot = true,
             Command::Save => return Ok(Some(self.show.save()?)),
             Command::Frame => self.is_unframed = true,
         }
         Ok(None)
     }
 
-    /// Takes the cloths of a scene that went back to its start, which are others.
-    fn recast(&mut self) -> Result<(), ViewError> {
-        self.cast = Cast::new(&self.gpu.device, self.show.as_mut())?;
+    /// Rebuilds the meshes of a scene after a reset, which creates new cloths.
+    fn rebuild_drawn_scene(&mut self) -> Result<(), ViewError> {
+        self.drawn_scene = DrawnScene::new(&self.gpu.device, self.show.as_mut())?;
         self.due = None;
         Ok(())
     }
 
-    /// Drags the cloth with the first button, the camera with the others or beside the cloth.
-    fn point(&mut self, ui: &egui::Ui) -> Result<(), ViewError> {
+    /// Drags the cloth with the primary button, the camera with other buttons or beside the cloth.
+    fn handle_pointer(&mut self, ui: &egui::Ui) -> Result<(), ViewError> {
         let response =
             ui.interact(self.area, egui::Id::unique("picture"), egui::Sense::click_and_drag());
         let (is_shifted, scroll, zoom) = ui.input(|input| {
@@ -302,12 +306,12 @@ impl Viewer {
             && !is_shifted
             && let Some(origin) = origin
         {
-            self.let_go();
+            self.release_held();
             let sight = self.sight(origin);
             self.held = Held::pick(self.show.simulation(), sight)?;
         }
         if !ui.input(|input| input.pointer.primary_down()) {
-            self.let_go();
+            self.release_held();
         }
         let delta = response.drag_delta();
         let delta = [f64::from(delta.x), f64::from(delta.y)];
@@ -324,16 +328,17 @@ impl Viewer {
         Ok(())
     }
 
-    fn let_go(&mut self) {
+    fn release_held(&mut self) {
         if let Some(held) = self.held.take() {
             held.release(self.show.simulation());
         }
     }
 
     fn paint(&mut self, output: &egui::FullOutput, target: &wgpu::Texture) {
-        let (cast, show) = (&self.cast, self.show.as_mut());
+        let (drawn_scene, show) = (&self.drawn_scene, self.show.as_mut());
         let lines = self.panel.layers.lines;
-        let lined = self.lines.update(&self.gpu, lines, show, cast.shapes(), cast.lined());
+        let lined =
+            self.lines.update(&self.gpu, lines, show, drawn_scene.shapes(), drawn_scene.lined());
         self.panel.report(lined.map(|()| None));
         let Gpu { device, queue, .. } = &self.gpu;
         let size = [target.width(), target.height()];
@@ -341,7 +346,7 @@ impl Viewer {
         let mut encoder = device
             .create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some("poplin.view") });
         let layers = &self.panel.layers;
-        let mut dots = if layers.has_pins { self.cast.pins() } else { Vec::new() };
+        let mut dots = if layers.has_pins { self.drawn_scene.pins() } else { Vec::new() };
         if let Some(held) = &self.held {
             let point = held.point(self.sight(self.pointer));
             dots.push(Dot { position: point.map(|x| x as f32), ..HELD });
@@ -357,7 +362,7 @@ impl Viewer {
             surroundings: &self.surroundings,
             size,
             area: pixels(self.area, points, size),
-            bodies: &self.cast.bodies(layers.has_solids),
+            bodies: &self.drawn_scene.bodies(layers.has_solids),
             strain_limit: layers.strain_limit(),
             dots: &dots,
         };
@@ -382,7 +387,7 @@ impl Viewer {
         queue.submit(more.into_iter().chain([encoder.finish()]));
     }
 
-    /// A file beside the program's working folder that is not there yet.
+    /// Returns an unused file name in the working folder.
     fn free_name(&self, extension: &str) -> PathBuf {
         let stem = self.scene.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let numbered = (1u32..).map(|number| PathBuf::from(format!("{stem}-{number}.{extension}")));
@@ -390,7 +395,7 @@ impl Viewer {
     }
 }
 
-/// A part of the screen in whole pixels, within the picture: left, top, width, height.
+/// Converts an area from points to whole pixels within the picture: left, top, width, height.
 fn pixels(area: egui::Rect, points: f32, [width, height]: [u32; 2]) -> [u32; 4] {
     let [left, top] = [(area.min.x, width), (area.min.y, height)]
         .map(|(at, side)| ((at * points).round().max(0.0) as u32).min(side.saturating_sub(1)));

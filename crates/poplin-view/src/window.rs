@@ -1,4 +1,4 @@
-//! The window.
+//! Window of the viewer.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -31,7 +31,7 @@ pub fn open_window(scenes: Box<dyn Scenes>, scene: &Path) -> Result<(), ViewErro
 fn window_error(error: EventLoopError) -> ViewError {
     let is_set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     match error {
-        // On Linux and the BSDs a window needs one of them.
+        // On Linux and the BSDs a window needs one of these variables.
         _ if cfg!(all(unix, not(target_os = "macos")))
             && !is_set("DISPLAY")
             && !is_set("WAYLAND_DISPLAY") =>
@@ -42,20 +42,20 @@ fn window_error(error: EventLoopError) -> ViewError {
     }
 }
 
-/// What the window will show.
+/// Scene to open with the window.
 struct First {
     scenes: Box<dyn Scenes>,
     scene: PathBuf,
 }
 
-/// The program while the window is open.
+/// Application state of the event loop.
 struct App {
     first: Option<First>,
     open: Option<Open>,
     fault: Option<ViewError>,
 }
 
-/// An open window.
+/// Open window with its viewer.
 struct Open {
     window: Arc<Window>,
     surface: wgpu::Surface<'static>,
@@ -65,7 +65,7 @@ struct Open {
 }
 
 impl App {
-    /// Ends the program with a fault.
+    /// Stores an error and ends the event loop.
     fn fail(&mut self, event_loop: &ActiveEventLoop, fault: ViewError) {
         self.fault = Some(fault);
         event_loop.exit();
@@ -111,8 +111,8 @@ impl Open {
         let size = window.inner_size();
         let mut config = surface
             .get_default_config(&gpu.adapter, size.width.max(1), size.height.max(1))
-            .ok_or_else(|| surface_error(&"the adapter does not take it"))?;
-        // The panel is blended as it is stored, the scene in linear light.
+            .ok_or_else(|| surface_error(&"the adapter does not support the window"))?;
+        // The panel blends in the stored format, the scene in linear light.
         config.format = config.format.remove_srgb_suffix();
         config.view_formats = vec![config.format.add_srgb_suffix()];
         config.usage |=

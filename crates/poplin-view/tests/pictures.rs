@@ -1,4 +1,4 @@
-//! A picture shows the cloth in its colour, its shadow, and its strain.
+//! Pictures of the viewer: colours, shadows, strain, and input.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -13,10 +13,11 @@ use poplin_view::{
     FORMAT, Gpu, LineLayers, Scenes, Screenshot, Show, ShowError, ShownCloth, ViewError, Viewer,
 };
 
-/// Width of the picture without the panel, and its height \[pixels\].
+/// Width of the picture without the panel, and height \[pixels\].
 const SIDE: u32 = 300;
 
-/// A level sheet of 1 m x 1 m over the ground, pinned at two sides and stretched by 10 % between them.
+/// Level sheet of 1 m x 1 m above the ground, pinned at two sides and stretched by 10 % between
+/// them.
 struct Sheet {
     simulation: Simulation,
     cloths: Vec<ShownCloth>,
@@ -102,7 +103,7 @@ impl Scenes for Sheets {
     }
 }
 
-/// The pixels beside the panel.
+/// Returns the pixels beside the panel.
 fn pixels(image: &Image) -> impl Iterator<Item = [f32; 3]> {
     let rows = image.pixels.chunks(image.width as usize);
     rows.flat_map(|row| &row[..SIDE as usize]).map(|pixel| pixel.map(f32::from))
@@ -136,7 +137,7 @@ fn is_green_or_yellow([_, green, blue]: [f32; 3]) -> bool {
     green > 1.3 * blue
 }
 
-/// Ground and paper have no colour of their own.
+/// Tests whether a pixel is grey, like ground and paper.
 fn is_grey([red, _, blue]: [f32; 3]) -> bool {
     (red - blue).abs() < 16.0
 }
@@ -162,13 +163,13 @@ fn a_picture_shows_the_cloth_its_shadow_and_its_strain() {
     let strained = take(true, none).unwrap();
     let (before, after) = (fraction(&plain, is_red), fraction(&strained, is_red));
     assert!(after > 0.1 && before < 0.05, "{before} of the picture was red, {after} is");
-    // Sets are yellow and green too.
+    // Edges of some sets are yellow and green.
     let lined = take(false, LineLayers { edges: true, ..none }).unwrap();
     let [before, after] = [&plain, &lined].map(|image| fraction(image, is_green_or_yellow));
     assert!(after > 0.01 && before < 0.001, "{before} of the picture had lines, {after} has");
 }
 
-/// A file of a name.
+/// Dropped file with this name.
 #[derive(Debug)]
 struct Dropped(PathBuf);
 
@@ -181,7 +182,7 @@ impl egui::DroppedFile for Dropped {
     }
 }
 
-/// Shows some input, a picture after the other.
+/// Feeds input to the viewer, one picture per list of events.
 fn act(viewer: &mut Viewer, time: &mut f64, events: Vec<Vec<Event>>) {
     for events in events {
         *time += 1.0;
@@ -196,7 +197,7 @@ fn act(viewer: &mut Viewer, time: &mut f64, events: Vec<Vec<Event>>) {
     }
 }
 
-/// A drag with a button from one point to another.
+/// Returns the events of a drag with a button from one point to another.
 fn drag(button: PointerButton, from: Pos2, to: Pos2) -> Vec<Vec<Event>> {
     let press = |pos, pressed| Event::PointerButton {
         pos,
@@ -213,7 +214,7 @@ fn drag(button: PointerButton, from: Pos2, to: Pos2) -> Vec<Vec<Event>> {
 }
 
 #[test]
-fn the_pointer_moves_the_camera_and_what_is_dropped_is_opened() {
+fn drags_move_the_camera_and_dropped_files_open() {
     if is_gpu_off() {
         return;
     }
@@ -225,7 +226,7 @@ fn the_pointer_moves_the_camera_and_what_is_dropped_is_opened() {
     let time = &mut 0.0;
     act(&mut viewer, time, vec![vec![]; 2]);
     let first = *viewer.orbit();
-    // Beside the cloth, in a corner.
+    // In a corner, beside the cloth.
     let (corner, beside) = (egui::pos2(8.0, 8.0), egui::pos2(48.0, 18.0));
     act(&mut viewer, time, drag(PointerButton::Primary, corner, beside));
     let rotated = *viewer.orbit();
@@ -242,7 +243,7 @@ fn the_pointer_moves_the_camera_and_what_is_dropped_is_opened() {
     act(&mut viewer, time, [vec![wheel], vec![vec![]; 8]].concat());
     let zoomed = *viewer.orbit();
     assert!(zoomed.distance < 0.95 * panned.distance, "{} m", zoomed.distance);
-    // The first camera again.
+    // Reset to the first camera.
     let key = |pressed| Event::Key {
         key: egui::Key::F,
         physical_key: None,

@@ -1,5 +1,6 @@
-//! Simulates the scenes of the page on the CPU backend, and writes their particles for `cargo xtask web` to compare:
-//! `NAME.bin` in the folder that is the first argument, after as many frames as the second one says.
+//! Simulates the scenes of the page on the CPU backend, as reference for `cargo xtask web`: writes
+//! the particles to `NAME.bin` in the folder of the first argument, after the number of frames of
+//! the second argument.
 
 use std::error::Error;
 use std::fs::{create_dir_all, write};

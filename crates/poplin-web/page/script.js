@@ -1,11 +1,11 @@
-// The page: buttons, pointer and clock around a stage of poplin.
-import init, { Stage, scenes } from "./poplin_web.js";
+// The page: buttons, pointer and clock around a canvas with a scene.
+import init, { SceneCanvas, scenes } from "./poplin_web.js";
 
 const element = (id) => document.getElementById(id);
 const canvas = element("canvas");
 const parameters = new URLSearchParams(location.search);
 
-/// Says why there is no cloth, and what to do.
+/// Shows why there is no cloth, and what to do.
 function explain(title, ...paragraphs) {
   const main = element("message");
   main.replaceChildren();
@@ -16,23 +16,23 @@ function explain(title, ...paragraphs) {
   document.querySelectorAll("header div, header nav, footer").forEach((part) => (part.hidden = true));
 }
 
-/// Whether the browser offers WebGPU; if not, the page says so.
+/// Tests whether the browser offers WebGPU, and explains if it does not.
 async function hasWebGpu() {
   if (!navigator.gpu) {
-    const secure = isSecureContext ? [] : ["WebGPU is only there on https and on localhost: open the page from one of them."];
+    const secure = isSecureContext ? [] : ["WebGPU works only on https and on localhost: open the page from one of them."];
     explain("This browser has no WebGPU", "The cloth is simulated on the graphics card through WebGPU. Chrome and Edge have it "
       + "from version 113, Safari from 26, Firefox from 141 on Windows and 145 on macOS.", ...secure);
     return false;
   }
-  // While the browser's GPU process starts there is none yet, for seconds on a busy machine.
+  // The adapter is missing while the browser's GPU process starts, for seconds on a busy machine.
   let adapter = await navigator.gpu.requestAdapter();
   for (let trial = 0; trial < 40 && !adapter; trial++) {
     await pause(250);
     adapter = await navigator.gpu.requestAdapter();
   }
   if (!adapter) {
-    explain("WebGPU finds no graphics card", "The browser knows WebGPU, but offers no adapter. Switch hardware acceleration on in its "
-      + "settings and update the graphics driver. chrome://gpu says what is blocked; on Linux, start Chrome with "
+    explain("WebGPU finds no graphics card", "The browser has WebGPU, but offers no adapter. Enable hardware acceleration in its "
+      + "settings and update the graphics driver. chrome://gpu lists what is blocked; on Linux, start Chrome with "
       + "--enable-unsafe-webgpu --enable-features=Vulkan.");
     return false;
   }
@@ -43,10 +43,10 @@ const pause = (milliseconds) => new Promise((done) => setTimeout(done, milliseco
 const pixels = () => [canvas.clientWidth, canvas.clientHeight].map((side) => Math.max(1, Math.round(side * devicePixelRatio)));
 const at = (event) => [event.offsetX * devicePixelRatio, event.offsetY * devicePixelRatio];
 
-/// Runs the scene until something fails.
+/// Page with a scene, which runs until an error.
 class Page {
-  constructor(stage, scene) {
-    this.stage = stage;
+  constructor(sceneCanvas, scene) {
+    this.sceneCanvas = sceneCanvas;
     this.isPaused = false;
     this.pressed = null;
     for (const name of scenes()) {
@@ -63,13 +63,13 @@ class Page {
     new ResizeObserver(() => this.resize()).observe(canvas);
     canvas.addEventListener("pointerdown", (event) => this.press(event));
     canvas.addEventListener("pointermove", (event) => {
-      if (event.pointerId === this.pressed) stage.drag(...at(event));
+      if (event.pointerId === this.pressed) sceneCanvas.drag(...at(event));
     });
     for (const type of ["pointerup", "pointercancel"]) {
       canvas.addEventListener(type, (event) => this.release(event));
     }
     canvas.addEventListener("wheel", (event) => {
-      stage.zoom(Math.exp(-event.deltaY * 0.0015));
+      sceneCanvas.zoom(Math.exp(-event.deltaY * 0.0015));
       event.preventDefault();
     }, { passive: false });
     this.select(scene);
@@ -83,7 +83,7 @@ class Page {
   }
 
   open(scene) {
-    this.stage.open(scene);
+    this.sceneCanvas.open(scene);
     this.select(scene);
   }
 
@@ -96,7 +96,7 @@ class Page {
     const [width, height] = pixels();
     if (canvas.width !== width || canvas.height !== height) {
       [canvas.width, canvas.height] = [width, height];
-      this.stage.resize(width, height);
+      this.sceneCanvas.resize(width, height);
     }
   }
 
@@ -104,30 +104,30 @@ class Page {
     if (this.pressed !== null || event.button !== 0) return;
     this.pressed = event.pointerId;
     if (event.isTrusted) canvas.setPointerCapture(event.pointerId);
-    this.isHolding = this.stage.press(...at(event));
+    this.isHolding = this.sceneCanvas.press(...at(event));
     canvas.classList.toggle("held", this.isHolding);
   }
 
   release(event) {
     if (event.pointerId !== this.pressed) return;
     this.pressed = null;
-    this.stage.release();
+    this.sceneCanvas.release();
     canvas.classList.remove("held");
   }
 
-  /// Plays pictures as the display wants them.
+  /// Draws a picture per refresh of the display.
   async play() {
     let last = await picture();
-    let [begin, count, frames] = [last, 0, this.stage.frame];
+    let [begin, count, frames] = [last, 0, this.sceneCanvas.frame];
     for (;;) {
       const now = await picture();
-      if (this.stage.play(this.isPaused ? 0 : (now - last) / 1000)) count += 1;
+      if (this.sceneCanvas.play(this.isPaused ? 0 : (now - last) / 1000)) count += 1;
       last = now;
       if (now - begin > 500 && count > 0) {
-        const simulated = Math.max(0, this.stage.frame - frames);
+        const simulated = Math.max(0, this.sceneCanvas.frame - frames);
         const rate = Math.round((simulated * 1000) / (now - begin));
-        element("time").textContent = `${((now - begin) / count).toFixed(1)} ms a picture, ${rate} frames/s simulated`;
-        [begin, count, frames] = [now, 0, this.stage.frame];
+        element("time").textContent = `${((now - begin) / count).toFixed(1)} ms per picture, ${rate} frames/s simulated`;
+        [begin, count, frames] = [now, 0, this.sceneCanvas.frame];
       }
     }
   }
@@ -140,10 +140,10 @@ async function run() {
   await init();
   const scene = scenes().includes(location.hash.slice(1)) ? location.hash.slice(1) : scenes()[0];
   [canvas.width, canvas.height] = pixels();
-  return new Page(await Stage.create(canvas, scene), scene);
+  return new Page(await SceneCanvas.create(canvas, scene), scene);
 }
 
-/// A failure that nobody has foreseen stays on the page.
+/// Shows an unexpected error on the page.
 function fail(error) {
   console.error(error);
   explain("The cloth has stopped", String(error?.message ?? error), "Reload the page to start again.");

@@ -1,4 +1,4 @@
-//! What can go wrong on the page.
+//! Errors of the page.
 
 use poplin::NoSuchCloth;
 use poplin::cook::CookError;
@@ -9,14 +9,14 @@ use thiserror::Error;
 
 use crate::NAMES;
 
-/// Why the page stands still.
+/// Error that stops the page.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum WebError {
-    /// There is no scene of that name.
-    #[error("there is no scene `{name}`; there are {}", NAMES.join(", "))]
+    /// No scene has this name.
+    #[error("there is no scene `{name}`; available: {}", NAMES.join(", "))]
     NoSuchScene {
-        /// What was asked for.
+        /// Requested name.
         name: String,
     },
     /// A scene cannot be cooked.
@@ -34,31 +34,31 @@ pub enum WebError {
     /// The browser has no WebGPU adapter.
     #[error("the browser offers no WebGPU adapter: {source}")]
     NoAdapter {
-        /// What wgpu said.
+        /// Error of wgpu.
         #[from]
         source: wgpu::RequestAdapterError,
     },
-    /// The adapter yields no device.
-    #[error("the WebGPU adapter yields no device: {source}")]
+    /// No device can be opened on the adapter.
+    #[error("cannot open a device on the WebGPU adapter: {source}")]
     NoDevice {
-        /// What wgpu said.
+        /// Error of wgpu.
         #[from]
         source: wgpu::RequestDeviceError,
     },
-    /// The canvas cannot be drawn to.
-    #[error("the canvas cannot be drawn to: {source}")]
+    /// No surface can be created on the canvas.
+    #[error("cannot draw to the canvas: {source}")]
     NoSurface {
-        /// What wgpu said.
+        /// Error of wgpu.
         #[from]
         source: wgpu::CreateSurfaceError,
     },
-    /// The canvas has no format that the device draws.
-    #[error("the canvas has no format that the device draws")]
+    /// The device supports no format of the canvas.
+    #[error("the device supports no format of the canvas")]
     NoFormat,
-    /// The device has reported an error.
-    #[error("the device has reported an error: {message}")]
+    /// The device reported an error.
+    #[error("the device reports an error: {message}")]
     Device {
-        /// What it said.
+        /// Message of the device.
         message: String,
     },
 }

@@ -1,9 +1,10 @@
-//! poplin in a browser: a page of scenes to watch and to drag, simulated and drawn on one WebGPU device.
+//! poplin in a browser: a page of interactive scenes, simulated and drawn on one WebGPU device.
 //!
-//! `cargo xtask web` builds the page and tests it in Chromium. Everything but the page itself builds and runs natively too:
+//! `cargo xtask web` builds the page and tests it in Chromium. Everything except the page itself
+//! also builds and runs natively:
 //!
-//! - [`Scene`]: what the page shows, the same on every backend.
-//! - [`Player`]: a scene in simulation, its camera and what the pointer holds.
+//! - [`Scene`]: a scene of the page, the same on every backend.
+//! - [`Player`]: a scene in simulation, with its camera and the cloth held by the pointer.
 
 mod error;
 #[cfg(target_family = "wasm")]

@@ -1,4 +1,4 @@
-//! What the page's script calls.
+//! Interface to the page's script.
 
 use poplin::gpu::wgpu;
 use poplin_shaders::{Kernel, compose};
@@ -7,34 +7,34 @@ use web_sys::HtmlCanvasElement;
 
 use crate::{NAMES, Player, WebError};
 
-/// Has panics written to the console, once, before anything else.
+/// Makes panics write to the console.
 #[wasm_bindgen(start)]
 fn start() {
     std::panic::set_hook(Box::new(|panic| web_sys::console::error_1(&panic.to_string().into())));
 }
 
-/// Names of the scenes, in the order of their buttons.
+/// Returns the names of the scenes, in the order of their buttons.
 #[wasm_bindgen]
-#[expect(unreachable_pub, reason = "the script reaches it")]
+#[expect(unreachable_pub, reason = "called by the script")]
 pub fn scenes() -> Vec<String> {
     NAMES.map(str::to_owned).into()
 }
 
-/// The text of every kernel, for the test of the page: which of them a browser refuses.
+/// Returns the text of every kernel, for the test of the page, which compiles them all.
 ///
 /// # Errors
 /// An `Error` if one does not compose.
 #[wasm_bindgen]
-#[expect(unreachable_pub, reason = "the script reaches it")]
+#[expect(unreachable_pub, reason = "called by the script")]
 pub fn kernels() -> Result<Vec<String>, JsError> {
     let paths = Kernel::ALL.map(Kernel::path).into_iter().chain(["draw/debug_lines".to_owned()]);
     paths.map(|path| Ok(compose(&path)?.text)).collect()
 }
 
-/// A canvas with a scene.
+/// Canvas that shows a scene.
 #[wasm_bindgen]
 #[derive(Debug)]
-pub struct Stage {
+pub struct SceneCanvas {
     player: Player,
     surface: wgpu::Surface<'static>,
     config: wgpu::SurfaceConfiguration,
@@ -42,12 +42,12 @@ pub struct Stage {
 }
 
 #[wasm_bindgen]
-impl Stage {
-    /// Opens a scene on a canvas, which has the size in pixels that it is drawn with.
+impl SceneCanvas {
+    /// Opens a scene on a canvas, whose size in pixels is that of the picture.
     ///
     /// # Errors
-    /// An `Error` that says why WebGPU cannot be used, or that there is no such scene.
-    pub async fn create(canvas: HtmlCanvasElement, scene: String) -> Result<Stage, JsError> {
+    /// An `Error` if WebGPU cannot be used or there is no such scene.
+    pub async fn create(canvas: HtmlCanvasElement, scene: String) -> Result<SceneCanvas, JsError> {
         Ok(Self::new(canvas, &scene).await?)
     }
 
@@ -73,7 +73,7 @@ impl Stage {
         Ok(Self { player, surface, config, format })
     }
 
-    /// Replaces the scene; or starts it anew.
+    /// Replaces or restarts the scene.
     ///
     /// # Errors
     /// An `Error` if there is no such scene.
@@ -81,7 +81,7 @@ impl Stage {
         Ok(self.player.open(scene)?)
     }
 
-    /// The canvas has a new size \[pixels\].
+    /// Sets a new size of the canvas \[pixels\].
     pub fn resize(&mut self, width: u32, height: u32) {
         let limit = self.player.device().limits().max_texture_dimension_2d;
         let [width, height] = [width, height].map(|side| side.clamp(1, limit));
@@ -90,13 +90,14 @@ impl Stage {
         self.player.resize([width, height]);
     }
 
-    /// Frames simulated so far.
+    /// Returns the number of frames simulated so far.
     #[wasm_bindgen(getter)]
     pub fn frame(&self) -> u32 {
         self.player.frame()
     }
 
-    /// Simulates what is due after so many more seconds of real time, and draws, unless the device is still busy; returns whether it did.
+    /// Advances real time by `seconds`, simulates the due frames and draws, unless the device is
+    /// still busy. Returns true if it drew.
     ///
     /// # Errors
     /// An `Error` if the engine or the device failed.
@@ -108,7 +109,7 @@ impl Stage {
         Ok(is_free)
     }
 
-    /// Simulates a frame, and draws.
+    /// Simulates a frame and draws.
     ///
     /// # Errors
     /// An `Error` if the engine or the device failed.
@@ -122,7 +123,7 @@ impl Stage {
     ) -> Result<(), WebError> {
         use wgpu::CurrentSurfaceTexture::{Suboptimal, Success};
         let (Success(target) | Suboptimal(target)) = self.surface.get_current_texture() else {
-            return Ok(()); // drawn when there is a canvas again
+            return Ok(()); // the canvas is hidden: skip the picture
         };
         let format = Some(self.format);
         let view = target
@@ -131,7 +132,8 @@ impl Stage {
         action(&mut self.player, &view)
     }
 
-    /// The bytes of the particles as they are now: four floats each, position \[m\] and inverse mass [1/kg].
+    /// Returns the current particles as bytes: four floats each, position \[m\] and inverse mass
+    /// [1/kg].
     ///
     /// # Errors
     /// An `Error` if the device was lost.
@@ -139,7 +141,7 @@ impl Stage {
         Ok(bytemuck::cast_slice(&self.player.read().await?).to_vec())
     }
 
-    /// The pointer is pressed at a pixel; true if there is cloth, which is grabbed.
+    /// Presses the pointer at a pixel. Returns true if it grabs cloth.
     ///
     /// # Errors
     /// An `Error` if the scene has lost its cloth.
@@ -147,17 +149,17 @@ impl Stage {
         Ok(self.player.press([x, y])?)
     }
 
-    /// The pressed pointer has moved to a pixel: cloth follows it, or else the camera rotates.
+    /// Moves the pressed pointer to a pixel: drags the held cloth, or else rotates the camera.
     pub fn drag(&mut self, x: f64, y: f64) {
         self.player.drag([x, y]);
     }
 
-    /// The pointer is released.
+    /// Releases the pointer.
     pub fn release(&mut self) {
         self.player.release();
     }
 
-    /// Comes nearer by a factor.
+    /// Moves the camera closer by a factor.
     pub fn zoom(&mut self, factor: f64) {
         self.player.zoom(factor);
     }

@@ -1,4 +1,4 @@
-//! A scene in simulation, its camera, and what the pointer holds.
+//! Player of a scene: simulation, camera and dragging.
 
 use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -16,21 +16,21 @@ use poplin_io::picture::Orbit;
 use crate::renderer::{Picture, Renderer};
 use crate::{FRAME_RATE, Scene, WebError};
 
-/// Frames simulated for one picture at most: a slow device shows the scene slower.
+/// Most frames simulated per picture; a slow device runs in slow motion.
 const MAX_STEPS: u32 = 2;
 
-/// Pictures that the device has not finished at most: more would only make the pointer lag.
+/// Most unfinished pictures on the device; more would only add lag to the pointer.
 const MAX_PENDING: usize = 2;
 
 /// Lowest elevation of the camera \[degrees\]: the ground is drawn from above.
 const LOWEST: f64 = 1.0;
 
-/// Plays one scene after another on one device.
+/// Player of one scene at a time on one device.
 pub struct Player {
     device: wgpu::Device,
     queue: wgpu::Queue,
-    /// What the device complained about first.
-    complaint: Arc<Mutex<Option<String>>>,
+    /// First error of the device.
+    device_error: Arc<Mutex<Option<String>>>,
     renderer: Renderer,
     size: [u32; 2],
     orbit: Orbit,
@@ -40,19 +40,19 @@ pub struct Player {
     cloth: ClothId,
     drawn: RenderId,
     clock: FixedStep,
-    /// Real time that no picture has shown \[s\].
+    /// Real time not yet simulated \[s\].
     seconds: f64,
     pending: Arc<AtomicUsize>,
-    /// Frames simulated so far.
+    /// Number of simulated frames.
     frame: u32,
-    /// Of the cloth, before the last frame and after it.
+    /// Poses of the cloth before and after the last frame.
     poses: [Pose; 2],
     readback: Readback,
     is_reading: bool,
-    /// As they were read last; none before.
+    /// Particles that were read last; empty before the first read.
     particles: Vec<Particle>,
     held: Option<Drag>,
-    /// In the picture \[pixels\].
+    /// Position of the pointer in the picture \[pixels\].
     pointer: [f64; 2],
 }
 
@@ -63,7 +63,7 @@ impl fmt::Debug for Player {
 }
 
 impl Player {
-    /// A player on a device of its own, that draws pictures of this format, an sRGB one, and of so many pixels.
+    /// Opens a device and a scene. Pictures have this sRGB format and this size in pixels.
     ///
     /// # Errors
     /// [`WebError`] if there is no such scene, or the adapter cannot run it.
@@ -81,8 +81,8 @@ impl Player {
                 ..Default::default()
             })
             .await?;
-        let complaint = Arc::new(Mutex::new(None));
-        let first = complaint.clone();
+        let device_error = Arc::new(Mutex::new(None));
+        let first = device_error.clone();
         device.on_uncaptured_error(Arc::new(move |error: wgpu::Error| {
             if let Ok(mut first) = first.lock() {
                 first.get_or_insert(error.to_string());
@@ -98,7 +98,7 @@ impl Player {
             renderer: Renderer::new(&device, &queue, format),
             device,
             queue,
-            complaint,
+            device_error,
             size,
             orbit: Orbit::framing(scene.framed.map(DVec3::from), scene.view, [1.0; 2]),
             engine,
@@ -121,12 +121,12 @@ impl Player {
         Ok(player)
     }
 
-    /// The device that everything runs on.
+    /// Returns the device of simulation and drawing.
     pub fn device(&self) -> &wgpu::Device {
         &self.device
     }
 
-    /// Replaces the scene; or starts it anew.
+    /// Replaces or restarts the scene.
     ///
     /// # Errors
     /// [`WebError::NoSuchScene`]; the old scene stays.
@@ -146,24 +146,23 @@ impl Player {
         Ok(())
     }
 
-    /// Draws pictures of so many pixels from now on.
+    /// Sets the size of the pictures \[pixels\].
     pub fn resize(&mut self, size: [u32; 2]) {
         self.size = size;
     }
 
-    /// Frames simulated so far.
+    /// Returns the number of frames simulated so far.
     pub fn frame(&self) -> u32 {
         self.frame
     }
 
-    /// So many seconds of real time have passed. Returns whether to call [`Player::play`]: the device is not still busy with earlier
-    /// pictures.
+    /// Advances real time by `seconds`. Returns true if the device is ready for [`Player::play`].
     pub fn advance(&mut self, seconds: f64) -> bool {
         self.seconds += seconds;
         self.pending.load(Ordering::Relaxed) < MAX_PENDING
     }
 
-    /// Simulates what is due in the time that has passed, and draws.
+    /// Simulates the due frames and draws.
     ///
     /// # Errors
     /// [`WebError`] if the engine or the device failed.
@@ -172,7 +171,7 @@ impl Player {
         self.show(steps.count, steps.alpha, target)
     }
 
-    /// Simulates so many frames, up to two, and draws the last one.
+    /// Simulates `count` frames, at most two, and draws the last one.
     ///
     /// # Errors
     /// [`WebError`] if the engine or the device failed.
@@ -196,6 +195,7 @@ impl Player {
             self.poses = [self.poses[1], pose];
         }
         self.meshes.encode(&mut encoder, self.engine.particle_buffer(), alpha)?;
+        // Only one read is in flight at a time.
         let is_copied = !self.is_reading;
         if is_copied {
             self.readback.encode(&mut self.engine, &[self.cloth], &mut encoder)?;
@@ -209,6 +209,7 @@ impl Player {
         };
         self.renderer.draw(&mut encoder, target, &picture)?;
         self.queue.submit([encoder.finish()]);
+        // Counts unfinished pictures, so that `advance` skips pictures on a slow device.
         self.pending.fetch_add(1, Ordering::Relaxed);
         let pending = self.pending.clone();
         self.queue.on_submitted_work_done(move || {
@@ -221,13 +222,14 @@ impl Player {
         self.check_device()
     }
 
-    /// Fails with what the device has complained about since; it says why what was asked of it does not arrive.
+    /// Returns the first device error since the last check, which explains results that never
+    /// arrive.
     fn check_device(&self) -> Result<(), WebError> {
-        let complaint = self.complaint.lock().ok().and_then(|mut first| first.take());
-        complaint.map_or(Ok(()), |message| Err(WebError::Device { message }))
+        let device_error = self.device_error.lock().ok().and_then(|mut first| first.take());
+        device_error.map_or(Ok(()), |message| Err(WebError::Device { message }))
     }
 
-    /// Takes the particles over that have arrived since.
+    /// Stores the particles of a finished read.
     fn take_particles(&mut self) -> Result<(), WebError> {
         if self.is_reading
             && let Some(state) = self.readback.poll()?
@@ -238,7 +240,8 @@ impl Player {
         Ok(())
     }
 
-    /// The particles as they are now. In a browser this alone takes time to arrive; elsewhere the device must be polled.
+    /// Reads the current particles. In a browser they arrive by themselves; elsewhere the device
+    /// must be polled.
     ///
     /// # Errors
     /// [`WebError`] if the device was lost.
@@ -250,7 +253,8 @@ impl Player {
         Ok(readback.read().await?.current(self.cloth).to_vec())
     }
 
-    /// The pointer is pressed at a pixel: grabs the cloth there, if there is any.
+    /// Presses the pointer at a pixel and grabs the cloth there, if any. Returns true if cloth is
+    /// held.
     ///
     /// # Errors
     /// [`WebError`] if the scene has lost its cloth.
@@ -267,7 +271,7 @@ impl Player {
         Ok(self.held.is_some())
     }
 
-    /// The pressed pointer has moved to a pixel: cloth follows it, or else the camera rotates.
+    /// Moves the pressed pointer to a pixel: drags the held cloth, or else rotates the camera.
     pub fn drag(&mut self, pixel: [f64; 2]) {
         let [x, y] = [pixel[0] - self.pointer[0], pixel[1] - self.pointer[1]];
         self.pointer = pixel;
@@ -277,14 +281,14 @@ impl Player {
         }
     }
 
-    /// The pointer is released.
+    /// Releases the held cloth.
     pub fn release(&mut self) {
         if let (Some(held), Ok(cloth)) = (self.held.take(), self.engine.cloth_mut(self.cloth)) {
             held.release(cloth);
         }
     }
 
-    /// Comes nearer by a factor.
+    /// Moves the camera closer by a factor.
     pub fn zoom(&mut self, factor: f64) {
         self.orbit.zoom(factor);
     }
@@ -307,7 +311,7 @@ impl Player {
         Sight { eye, ray, ahead }
     }
 
-    /// Puts the camera and the lights where the scene is best seen.
+    /// Positions camera and lights for the scene.
     fn frame_scene(&mut self) {
         let framed = self.scene.framed.map(DVec3::from);
         self.orbit = Orbit::framing(framed, self.scene.view, self.size.map(f64::from));
@@ -315,7 +319,7 @@ impl Player {
     }
 }
 
-/// Adds the cloth of a scene and its colliders to an engine without any.
+/// Adds the cloth and the colliders of a scene to an empty engine.
 fn add(
     engine: &mut Engine,
     meshes: &mut RenderMeshes,
@@ -330,7 +334,7 @@ fn add(
     Ok((cloth, drawn))
 }
 
-/// The pose between two.
+/// Interpolates between two poses.
 fn between([before, after]: [Pose; 2], alpha: f32) -> Pose {
     let [from, to] = [before, after].map(|pose| Quat::from_array(pose.rotation).normalize());
     let rotation = from.slerp(to, alpha).to_array();

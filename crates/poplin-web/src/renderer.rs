@@ -1,4 +1,4 @@
-//! Draws a scene into a texture: the shadow map of the key light, then the picture.
+//! Renderer of a scene into a texture: first the shadow map of the key light, then the picture.
 
 use bytemuck::{Pod, Zeroable};
 use glam::camera::rh::proj::directx::orthographic;
@@ -15,15 +15,15 @@ use crate::{Scene, WebError};
 /// Samples per pixel.
 const SAMPLES: u32 = 4;
 
-/// Texels of the shadow map on each side.
+/// Side of the shadow map \[texels\].
 const MAP_TEXELS: u32 = 2048;
 
 const DEPTH: wgpu::TextureFormat = wgpu::TextureFormat::Depth32Float;
 
-/// Half the side of the box in which endless colliders end \[m\].
+/// Half side of the box that clips infinite colliders \[m\].
 const REACH: f64 = 50.0;
 
-/// `View` of the shader.
+/// Uniform `View` of the shader.
 #[derive(Debug, Clone, Copy, Pod, Zeroable)]
 #[repr(C)]
 struct ViewUniform {
@@ -53,7 +53,7 @@ struct ViewUniform {
     unused: f32,
 }
 
-/// What is drawn once: rows of its matrix, colours of front and back.
+/// Drawn object: rows of its matrix, colours of front and back.
 #[derive(Debug, Clone, Copy, Pod, Zeroable)]
 #[repr(C)]
 struct Instance {
@@ -66,10 +66,10 @@ const INSTANCE: [wgpu::VertexAttribute; 5] = wgpu::vertex_attr_array![
     4 => Float32x4, 5 => Float32x4, 6 => Float32x4, 7 => Float32x4, 8 => Float32x4
 ];
 
-/// Where instances are bound, behind the buffers of [`RenderMeshes::draw`].
+/// Vertex buffer slot of instances, after those of [`RenderMeshes::draw`].
 const INSTANCE_SLOT: u32 = 3;
 
-/// A solid, in the world or in the local space of the cloth.
+/// Collider mesh, in world space or in the local space of the cloth.
 #[derive(Debug)]
 struct Solid {
     vertices: wgpu::Buffer,
@@ -77,7 +77,7 @@ struct Solid {
     index_count: u32,
 }
 
-/// The ground and the lights around a scene.
+/// Ground and lights of a scene.
 #[derive(Debug, Clone, Copy)]
 struct Surroundings {
     center: Vec3,
@@ -86,7 +86,7 @@ struct Surroundings {
     color: usize,
 }
 
-/// What a picture shows.
+/// Contents of a picture.
 #[derive(Debug)]
 pub(crate) struct Picture<'a> {
     pub(crate) orbit: &'a Orbit,
@@ -97,13 +97,13 @@ pub(crate) struct Picture<'a> {
     pub(crate) world_from_cloth: Pose,
 }
 
-/// Draws pictures.
+/// Renderer of pictures.
 #[derive(Debug)]
 pub(crate) struct Renderer {
     device: wgpu::Device,
     queue: wgpu::Queue,
     format: wgpu::TextureFormat,
-    /// Into the shadow map, with the view alone.
+    /// Bind group of only the view, for drawing the shadow map.
     map: wgpu::RenderPipeline,
     map_group: wgpu::BindGroup,
     surface: wgpu::RenderPipeline,
@@ -112,13 +112,13 @@ pub(crate) struct Renderer {
     shadow_map: wgpu::TextureView,
     view: wgpu::Buffer,
     instances: wgpu::Buffer,
-    /// In the world, and in the local space of the cloth.
+    /// Solids in world space, and in the local space of the cloth.
     solids: [Solid; 2],
     surroundings: Surroundings,
     targets: Option<Targets>,
 }
 
-/// What a picture of one size is drawn into before it is resolved.
+/// Multisampled targets of one size, before the resolve.
 #[derive(Debug)]
 struct Targets {
     size: [u32; 2],
@@ -127,7 +127,7 @@ struct Targets {
 }
 
 impl Renderer {
-    /// A renderer into textures of this format, an sRGB one.
+    /// Creates a renderer into textures of this sRGB format.
     pub(crate) fn new(
         device: &wgpu::Device,
         queue: &wgpu::Queue,
@@ -198,7 +198,8 @@ impl Renderer {
         }
     }
 
-    /// Takes the solids of a scene, and its light: as the first look at it asks for, it does not follow the camera.
+    /// Uploads the solids of a scene and positions its light relative to `first_look`; the light
+    /// does not follow the camera later.
     pub(crate) fn set_scene(&mut self, scene: &Scene, first_look: &Orbit) {
         let body: Vec<_> =
             scene.cloth.colliders.iter().map(|(_, collider)| collider.shape.clone()).collect();
@@ -214,7 +215,8 @@ impl Renderer {
         };
     }
 
-    /// Records a picture into `target`, which has the size and the format of it.
+    /// Records a picture into `target`, which has the size of the picture and the format of the
+    /// renderer.
     pub(crate) fn draw(
         &mut self,
         encoder: &mut wgpu::CommandEncoder,
@@ -261,7 +263,7 @@ impl Renderer {
         Ok(())
     }
 
-    /// Draws the cloth, instance 0, and the solids.
+    /// Draws the cloth (instance 0) and the solids.
     fn draw_bodies(
         &self,
         pass: &mut wgpu::RenderPass<'_>,
@@ -284,7 +286,7 @@ impl Renderer {
         let [right, up, ahead] = picture.orbit.axes().map(DVec3::as_vec3);
         let fill = studio::FILL_DIRECTION.normalize();
         let (across, _) = key_direction.any_orthonormal_pair();
-        // Cloth that is dragged away still has a shadow.
+        // The light is wide enough that dragged cloth keeps its shadow.
         let reach = 1.5 * radius;
         let ground_radius = radius * studio::GROUND_RADIUS as f32;
         let spacing = studio::round_length(f64::from(ground_radius) / studio::LINES_PER_RADIUS);
@@ -350,7 +352,7 @@ impl Solid {
         };
         let vertices: Vec<_> = positions.iter().zip(normals).map(vertex).collect();
         let buffer = |contents: &[u8], usage| {
-            // Browsers take no empty buffers for vertices.
+            // Browsers reject empty vertex buffers.
             let contents = if contents.is_empty() { &[0; 32] } else { contents };
             let label = Some("poplin.web.solid");
             device.create_buffer_init(&wgpu::util::BufferInitDescriptor { label, contents, usage })
@@ -398,14 +400,14 @@ fn cleared(view: &wgpu::TextureView) -> wgpu::RenderPassDepthStencilAttachment<'
     wgpu::RenderPassDepthStencilAttachment { view, depth_ops, stencil_ops: None }
 }
 
-/// A pipeline, and the layout of its only group.
+/// Pipeline with the layout of its bind group.
 struct Laid {
     pipeline: wgpu::RenderPipeline,
     layout: wgpu::BindGroupLayout,
 }
 
-/// A pipeline of two entry points; without the second one it draws depth alone, with the view alone. What is not deep lies under
-/// everything.
+/// Creates a pipeline of two entry points. Without a fragment entry it draws only depth and binds
+/// only the view. Without depth test it draws the background.
 fn pipeline(
     device: &wgpu::Device,
     module: &wgpu::ShaderModule,

@@ -1,13 +1,13 @@
-// Cloth, solids and the ground in the light of the pictures: a key light with shadows, a fill light, sky and floor.
+// Shading of cloth, solids and ground: a key light with shadows, a fill light, sky and floor.
 
-/// Texels by which a point is lifted off its own surface before it is looked up in the shadow map.
+/// Offset of a point off its surface before a shadow look-up, against self-shadowing [texels].
 const LIFT: f32 = 3.0;
-/// Texels between the 5 x 5 look-ups of a shadow.
+/// Spacing of the 5 x 5 shadow look-ups [texels].
 const SPREAD: f32 = 1.5;
 
 struct View {
     clip_from_world: mat4x4<f32>,
-    /// From the world to the shadow map: `-1..1` across, `0..1` deep.
+    /// Matrix from world space to the shadow map: `-1..1` across, `0..1` deep.
     map_from_world: mat4x4<f32>,
     eye: vec3<f32>,
     wrap: f32,
@@ -30,7 +30,7 @@ struct View {
     grid_line: vec3<f32>,
     shadow_fraction: f32,
     shadow: vec3<f32>,
-    /// How much farther from the eye solids are drawn than they are.
+    /// Factor on the distance of solids from the eye, so that they do not cover touching cloth.
     solid_distance: f32,
     ground_center: vec3<f32>,
     unused: f32,
@@ -43,7 +43,7 @@ struct View {
 struct Vertex {
     @location(0) position: vec4<f32>,
     @location(1) normal: vec4<f32>,
-    /// Rows of the matrix from the local space to the world.
+    /// Rows of the matrix from local space to world space.
     @location(4) row_0: vec4<f32>,
     @location(5) row_1: vec4<f32>,
     @location(6) row_2: vec4<f32>,
@@ -65,7 +65,7 @@ fn to_world(vertex: Vertex, point: vec4<f32>) -> vec3<f32> {
     return vec3<f32>(dot(vertex.row_0, point), dot(vertex.row_1, point), dot(vertex.row_2, point));
 }
 
-/// Fraction of the key light that reaches a side: the mean of 5 x 5 filtered look-ups.
+/// Returns the visibility of the key light from a side: mean of 5 x 5 filtered look-ups.
 fn key_visibility(point: vec3<f32>, normal: vec3<f32>) -> f32 {
     let lifted = point + (normal + view.key_direction) * (view.texel * LIFT);
     let in_map = view.map_from_world * vec4<f32>(lifted, 1.0);
@@ -110,18 +110,19 @@ fn shade(in: Surface, @builtin(front_facing) is_front: bool) -> @location(0) vec
     let visible = key_visibility(in.position, normal);
     let key = max(wrapped.x, 0.0) * mix(view.transmission, 1.0, visible);
     let around = view.fill * max(wrapped.y, 0.0) + mix(view.floor, view.sky, normal.y * 0.5 + 0.5);
-    // Where the key light does not come, a part of what is around does not either.
+    // Sky and fill light are dimmer in the shadow of the key light.
     let light = view.key * key + around * mix(view.bounce, 1.0, 0.7 + 0.3 * visible);
     let grazing = 1.0 - min(abs(dot(normal, to_eye)), 1.0);
     return vec4<f32>((albedo + view.sheen * grazing * grazing * grazing) * light, 1.0);
 }
 
-/// Fraction of a pixel that a grid line along one axis covers; `width` is the pixel's extent on the ground [m].
+/// Returns the fraction of a pixel that a grid line along one axis covers; `width` is the pixel's
+/// extent on the ground [m].
 fn line_cover(coordinate: f32, width: f32) -> f32 {
     let lines = coordinate / view.grid_spacing;
     let distance = abs(lines - round(lines)) * view.grid_spacing;
     let wide = max(width, 1e-9) * view.line_width;
-    // Lines closer than a few pixels fade out instead of flickering.
+    // Lines closer than a few pixels fade out, to avoid flicker.
     return clamp(1.0 - distance / wide, 0.0, 1.0) * clamp(1.0 - 4.0 * wide / view.grid_spacing, 0.0, 1.0);
 }
 
@@ -130,7 +131,7 @@ struct Ground {
     @location(0) position: vec3<f32>,
 }
 
-/// A square that faces up, around the ground's center.
+/// Projects a square that faces up around the ground's center.
 @vertex
 fn place_ground(@builtin(vertex_index) index: u32) -> Ground {
     let corner = vec2<f32>(f32(index >> 1u), f32(index & 1u)) * 2.0 - 1.0;
@@ -141,7 +142,7 @@ fn place_ground(@builtin(vertex_index) index: u32) -> Ground {
 @fragment
 fn shade_ground(in: Ground) -> @location(0) vec4<f32> {
     let extent = fwidth(in.position.xz);
-    // The ground melts into the paper: a horizon would say where the world ends.
+    // The ground fades into the paper, without a visible horizon.
     let fade = smoothstep(0.0, 1.0, 1.0 - length(in.position - view.ground_center) / view.ground_radius);
     let lines = max(line_cover(in.position.x, extent.x), line_cover(in.position.z, extent.y));
     let color = mix(view.ground, view.grid_line, lines);

@@ -1,4 +1,4 @@
-//! The scenes of the page: a cloth, what it collides with, and what moves.
+//! Scenes of the page: a cloth, its colliders and its motion.
 
 use std::f64::consts::TAU;
 
@@ -18,20 +18,20 @@ pub const NAMES: [&str; 3] = ["ball", "flag", "skirt"];
 /// Frames per second of every scene.
 pub const FRAME_RATE: f32 = 60.0;
 
-/// A cloth and its surroundings at the start.
+/// Cloth and surroundings at the start.
 #[derive(Debug, Clone)]
 pub struct Scene {
-    /// What is simulated; its own colliders are the body that wears it.
+    /// Simulated cloth; its own colliders are the body that wears it.
     pub cloth: Cloth,
-    /// What is drawn of it.
+    /// Drawn mesh of the cloth.
     pub drawn: RenderMesh,
-    /// Colliders in the world.
+    /// World-space colliders.
     pub shapes: Vec<Shape>,
-    /// What should be in the picture \[m\]: the lowest and the highest corner.
+    /// Bounding box for the first camera, lowest and highest corner \[m\].
     pub framed: [[f64; 3]; 2],
-    /// Direction from which it is seen at first.
+    /// View of the first camera.
     pub view: View,
-    /// Index of its colour.
+    /// Index of the cloth colour.
     pub color: usize,
     wind: Wind,
     motion: fn(f64) -> Pose,
@@ -39,19 +39,19 @@ pub struct Scene {
 
 const GROUND: Shape = Shape::Plane(Plane { normal: [0.0, 1.0, 0.0], offset: 0.0 });
 
-/// A capsule between two points \[m\].
+/// Returns a capsule between two points \[m\].
 fn capsule(ends: [[f32; 3]; 2], radius: f32) -> Shape {
     Shape::Capsule(Capsule { ends: ends.map(|center| Sphere { center, radius }) })
 }
 
-/// Cotton: triangles resist bending, not edges over two of them.
+/// Returns cotton with bends between triangles instead of two-ring edges.
 fn cotton(substeps: u32, bending_rigidity: f32, shearing_compliance: f32) -> Xpbd {
     let mut xpbd = Xpbd { substeps, bending_rigidity, ..Xpbd::default() };
     xpbd.phases.shearing.compliance = shearing_compliance;
     xpbd
 }
 
-/// Cooks a mesh into a scene of nothing but its cloth.
+/// Cooks a mesh into a scene with only its cloth and the ground.
 fn hang(mesh: &Mesh, pins: Vec<u32>, xpbd: Xpbd) -> Result<Scene, WebError> {
     let options = CookOptions { pins, bending: false, bends: true, ..CookOptions::default() };
     let cooked = cook(mesh, &options)?;
@@ -71,7 +71,7 @@ fn hang(mesh: &Mesh, pins: Vec<u32>, xpbd: Xpbd) -> Result<Scene, WebError> {
 }
 
 impl Scene {
-    /// A scene of [`NAMES`].
+    /// Builds a scene of [`NAMES`].
     ///
     /// # Errors
     /// [`WebError::NoSuchScene`].
@@ -84,7 +84,7 @@ impl Scene {
         }
     }
 
-    /// A square metre of cotton falls over a ball and folds onto itself.
+    /// Builds a square metre of cotton that falls over a ball and folds onto itself.
     fn ball() -> Result<Self, WebError> {
         let mut mesh = Mesh::grid(45, 45, 1.0, 1.0);
         mesh.positions.iter_mut().for_each(|[x, y, z]| (*x, *y, *z) = (*x - 0.5, 0.55, *z - 0.5));
@@ -100,7 +100,7 @@ impl Scene {
         Ok(scene)
     }
 
-    /// A flag streams from its pole in a gusty wind.
+    /// Builds a flag in a gusty wind.
     fn flag() -> Result<Self, WebError> {
         let [columns, rows] = [49, 33];
         let mut mesh = Mesh::grid(columns, rows, 1.5, 1.0);
@@ -113,13 +113,13 @@ impl Scene {
         scene.shapes.push(capsule([[-0.025, 0.0, 0.0], [-0.025, 2.12, 0.0]], 0.02));
         scene.shapes.push(Shape::Sphere(Sphere { center: [-0.025, 2.15, 0.0], radius: 0.035 }));
         scene.framed = [[-0.1, 0.3, -0.6], [1.6, 2.2, 0.6]];
-        // As strong across the wind as along it: that makes the flag swing.
+        // Gusts across the wind are as strong as along it and make the flag swing.
         let gust = Gust { strength: 6.0, period: 0.3, seed: 3, direction_spread: 1.0 };
         scene.wind = Wind { velocity: [8.0, 0.0, 0.0], gust };
         Ok(scene)
     }
 
-    /// A skirt twirls on a body that has it around its waist.
+    /// Builds a skirt on a rotating body.
     fn skirt() -> Result<Self, WebError> {
         let segments = 72;
         let mesh = Mesh::tube(segments, 28, 0.125, 0.38, 0.55);
@@ -129,7 +129,7 @@ impl Scene {
         config.thickness = 0.01;
         config.contact.friction = 0.2;
         (config.air.drag, config.air.lift) = (0.02, 0.01);
-        // In its local space: they move with it.
+        // Colliders in local space move with the cloth.
         for shape in [
             capsule([[0.0, -0.05, 0.0], [0.0, 0.25, 0.0]], 0.115),
             capsule([[-0.06, -0.15, 0.0], [0.06, -0.15, 0.0]], 0.11),
@@ -140,8 +140,9 @@ impl Scene {
         }
         scene.framed = [[-0.5, 0.0, -0.5], [0.5, 1.3, 0.5]];
         scene.color = 2;
-        // A half rotation forth and back, with a pause at each end.
+        // Half a rotation back and forth, with a pause at each end.
         scene.motion = |time| {
+            // yaw = 1.6 (1 - c (3 - c^2) / 2), c = cos(2 pi t / 4): velocity 0 at both ends.
             let swing = (TAU * time / 4.0).cos();
             let yaw = 1.6 * (1.0 - swing * (1.5 - 0.5 * swing * swing));
             let (sin, cos) = (0.5 * yaw).sin_cos();
@@ -152,7 +153,8 @@ impl Scene {
         Ok(scene)
     }
 
-    /// Sets wind and pose of the cloth for the frame after so many; call it before every frame.
+    /// Sets wind and pose of the cloth for the frame after `frame` frames; call it before every
+    /// frame.
     ///
     /// # Errors
     /// [`ModelError`] if the wind is out of range.

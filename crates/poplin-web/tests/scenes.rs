@@ -1,4 +1,4 @@
-//! The scenes of the page, without a page.
+//! Scenes of the page on the CPU backend.
 
 use poplin::model::Frame;
 use poplin::{Backend, Simulation};
@@ -34,8 +34,8 @@ fn every_scene_moves_and_stays_in_its_frame() {
 }
 
 #[test]
-fn an_unknown_scene_is_an_error_that_names_those_that_there_are() {
+fn an_unknown_scene_lists_all_scenes() {
     let error = Scene::new("cape").unwrap_err();
     assert!(matches!(&error, WebError::NoSuchScene { name } if name == "cape"));
-    assert_eq!(error.to_string(), "there is no scene `cape`; there are ball, flag, skirt");
+    assert_eq!(error.to_string(), "there is no scene `cape`; available: ball, flag, skirt");
 }

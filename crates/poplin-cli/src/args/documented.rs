@@ -8,7 +8,7 @@ use super::Cli;
 /// The page with the option tables.
 const PAGE: &str = "crates/poplin/guide/scenes.md";
 
-/// Every line of a shell block of README and guide that calls `poplin`, with its location.
+/// Returns every line that calls `poplin` in the shell blocks of README and guide, with its file.
 fn documented_commands() -> Vec<(String, String)> {
     let guide = root().join("crates/poplin/guide");
     let pages = guide.read_dir().unwrap().map(|entry| entry.unwrap().path());
@@ -29,7 +29,7 @@ fn documented_commands() -> Vec<(String, String)> {
 }
 
 #[test]
-fn the_commands_of_readme_and_guide_are_understood() {
+fn parses_the_commands_of_readme_and_guide() {
     let commands = documented_commands();
     assert!(commands.len() > 8, "only {} commands", commands.len());
     for (path, command) in commands {
@@ -41,11 +41,11 @@ fn the_commands_of_readme_and_guide_are_understood() {
 }
 
 #[test]
-fn a_command_with_an_unknown_option_is_not_understood() {
+fn rejects_an_unknown_option() {
     assert!(Cli::try_parse_from(["poplin", "run", "flag", "--pins", "top:3%"]).is_err());
 }
 
-/// A row for each option that is shown: how it is written, what it does with its default.
+/// Returns a table row for each visible option: its usage, and its help with the default.
 fn option_rows(command: &str) -> Vec<Vec<String>> {
     let cli = Cli::command();
     let command = cli.find_subcommand(command).unwrap();

@@ -17,90 +17,95 @@ use super::ranges::{
     thickness, whole,
 };
 
-/// How meshes become fabrics.
+/// Options of cooking: how a mesh becomes a fabric.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Fabric (of every cloth; replaces what the scene says)")]
 pub(crate) struct FabricArgs {
-    /// What the cloth is made of: density, stretch, bending, damping, friction and thickness, solved by xpbd; other options
-    /// replace single ones of them
+    /// Material of the cloth: sets density, stretch, bending, damping, friction and thickness, with
+    /// the solver xpbd; other options override single values
     #[arg(long, value_parser = material(), value_name = "NAME")]
     material: Option<Material>,
-    /// Mass per area [kg/m^2] [default: that of --material, or 0.2, a light cotton]
+    /// Mass per area [kg/m^2] [default: from --material, or 0.2, light cotton]
     #[arg(long, value_name = "DENSITY", value_parser = density, allow_negative_numbers = true)]
     density: Option<f32>,
-    /// Longest chain of edges that one lane solves, 1 or more; 1 = coloured edges [default: as costs a GPU the least,
-    /// with xpbd as long as the mesh lets it be]
+    /// Longest chain of edges that one lane solves, 1 or more; 1 = coloured edges [default: the
+    /// cheapest on a GPU; with xpbd as long as the mesh allows]
     #[arg(long, value_name = "EDGES", value_parser = max_fiber_length, allow_negative_numbers = true)]
     max_fiber_length: Option<u32>,
-    /// Make no edges that resist folding, and with xpbd no bends
+    /// Cook no bending edges, and with xpbd no bends: nothing resists folding
     #[arg(long)]
     no_bending: bool,
-    /// What keeps particles from straying from the pins [default: geodesic]
+    /// Tethers, which limit the distance of particles from pins [default: geodesic]
     #[arg(long, value_parser = tethers(), value_name = "KIND")]
     tethers: Option<Tethers>,
-    /// What distinguishes vertical from horizontal edges [default: gravity]
+    /// Direction that separates vertical from horizontal edges [default: gravity]
     #[arg(long, value_parser = direction(), value_name = "KIND")]
     direction: Option<Direction>,
 }
 
-/// The solver.
+/// Options of the solver.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Solver (of every cloth; replaces what the scene says)")]
 pub(crate) struct SolverArgs {
-    /// Iterations per second of pbd [1/s], 1 to 10000; higher is stiffer and costs more [default: chosen from the cloth; 2000 with --mesh]
+    /// Iterations per second of pbd [1/s], 1 to 10000; higher is stiffer and costs more [default:
+    /// chosen from the cloth; 2000 with --mesh]
     #[arg(long, value_name = "RATE", value_parser = solver_frequency, allow_negative_numbers = true)]
     solver_frequency: Option<f32>,
-    /// Fraction of the velocity lost every tenth of a second, 0 to 1 [default: 0; 0.2 with --mesh]
+    /// Fraction of the velocity lost per tenth of a second, 0 to 1 [default: 0; 0.2 with --mesh]
     #[arg(long, value_name = "FRACTION", value_parser = fraction, allow_negative_numbers = true)]
     damping: Option<f32>,
-    /// Solver; xpbd and implicit have stiffnesses of their own, which go back to their defaults [default: pbd]
+    /// Solver; changing to xpbd or implicit resets their stiffnesses to the defaults [default: pbd]
     #[arg(long, value_enum, value_name = "KIND")]
     solver: Option<SolverKind>,
-    /// Iterations of a frame with xpbd, steps with implicit, 1 to 20000 [default: 20; 4 with implicit]
+    /// Iterations per frame with xpbd, steps per frame with implicit, 1 to 20000 [default: 20; 4
+    /// with implicit]
     #[arg(long, value_name = "COUNT", value_parser = whole(1..=20_000), allow_negative_numbers = true)]
     substeps: Option<u32>,
     /// Bending rigidity with xpbd and implicit [N m], 0 to 1e6; 0 = off [default: 1e-5, cotton]
     #[arg(long, value_name = "RIGIDITY", value_parser = rigidity, allow_negative_numbers = true)]
     pub(crate) bending_rigidity: Option<f32>,
-    /// What resists stretch and shear with implicit [default: stretch-shear]
+    /// Stretch and shear model of implicit [default: stretch-shear]
     #[arg(long, value_parser = stretch(), value_name = "MODEL")]
     stretch: Option<StretchModel>,
-    /// What resists bending with implicit [default: face-angle]
+    /// Bending model of implicit [default: face-angle]
     #[arg(long, value_parser = bend(), value_name = "MODEL")]
     bend: Option<BendModel>,
-    /// What directions of implicit are improved by [default: mass]
+    /// Preconditioner of implicit [default: mass]
     #[arg(long, value_parser = preconditioner(), value_name = "KIND")]
     preconditioner: Option<Preconditioner>,
-    /// Iterations in which implicit must solve a step, 1 to 1000 [default: 96]
+    /// Most iterations of implicit per step, 1 to 1000 [default: 96]
     #[arg(long, value_name = "COUNT", value_parser = whole(1..=1000), allow_negative_numbers = true)]
     max_iterations: Option<u32>,
-    /// How often a step of implicit that is not solved in these iterations is halved, 0 to 8 [default: 0]
+    /// Most times that implicit halves a step which does not converge in these iterations, 0 to 8
+    /// [default: 0]
     #[arg(long, value_name = "COUNT", value_parser = whole(0..=8), allow_negative_numbers = true)]
     max_halvings: Option<u32>,
-    /// How fibers are solved [default: semi-implicit where the frequency is chosen, else mixed]
+    /// Solver of fibers [default: semi-implicit where the frequency is chosen, else mixed]
     #[arg(long, value_parser = fiber_solver(), value_name = "KIND")]
     fiber_solver: Option<MixedOr>,
     /// Coefficient of friction with colliders, 0 to 100 [default: 0; 0.4 with --mesh]
     #[arg(long, value_name = "COEFFICIENT", value_parser = friction, allow_negative_numbers = true)]
     friction: Option<f32>,
-    /// Thickness [m], 0 to 1000; above 0 cloth collides with itself and with other cloth [default: 0; the mean edge with --mesh, a third of it with --contact triangles]
+    /// Thickness [m], 0 to 1000; above 0 cloth collides with itself and with other cloth [default:
+    /// 0; the mean edge with --mesh, a third of it with --contact triangles]
     #[arg(long, value_name = "METRES", value_parser = thickness, allow_negative_numbers = true)]
     pub(crate) thickness: Option<f32>,
-    /// What collides of cloth with a thickness [default: particles]
+    /// Primitives of thick cloth that collide [default: particles]
     #[arg(long, value_enum, value_name = "WHAT")]
     pub(crate) contact: Option<ContactKind>,
-    /// How far particles of a flat mesh are moved off its plane at the start, in mean edges, 0 to 0.1; 0 = not at all, and it may never
-    /// fold [default: 0.001]
+    /// Largest initial displacement of particles off the plane of a flat mesh, in mean edges, 0 to
+    /// 0.1; at 0 a flat cloth may never fold [default: 0.001]
     #[arg(long, value_name = "FRACTION", value_parser = perturbation, allow_negative_numbers = true)]
     perturbation: Option<f32>,
 }
 
-/// What of a cloth collides.
+/// Primitives of cloth that collide.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ContactKind {
     /// Particles with particles: cheap, on every backend
     Particles,
-    /// Vertices with faces and edges with edges, of cloths and of colliders: what has not crossed does not; on the CPU alone
+    /// Vertices with faces and edges with edges, of cloths and of colliders: prevents crossings;
+    /// untangles only on the CPU
     Triangles,
 }
 
@@ -117,16 +122,16 @@ impl From<ContactKind> for ContactMode {
 enum SolverKind {
     /// Position-based: stiffer with more iterations
     Pbd,
-    /// Extended position-based with small steps: as stiff as its compliances say
+    /// Extended position-based with small steps: stiffness set by compliances
     Xpbd,
-    /// Backward Euler: as stiff as the cloth at any step and mesh, and slower
+    /// Backward Euler: stiffness independent of step and mesh, and slower
     Implicit,
 }
 
-/// A fiber solver; `None` is `mixed`.
+/// Fiber solver; `None` is `mixed`.
 type MixedOr = Option<FiberSolver>;
 
-/// The name of one of several, each with what it does.
+/// Returns a parser of names, each with its help text; `_` in a name becomes `-`.
 fn named(names: impl IntoIterator<Item = (&'static str, &'static str)>) -> PossibleValuesParser {
     let value =
         |(name, help): (&str, &'static str)| PossibleValue::new(name.replace('_', "-")).help(help);
@@ -156,14 +161,15 @@ fn direction() -> impl TypedValueParser<Value = Direction> {
 }
 
 fn fiber_solver() -> impl TypedValueParser<Value = MixedOr> {
-    let mixed = "What holds against stretch as semi-implicit, the rest as gauss-seidel; with xpbd all as semi-implicit";
+    let mixed =
+        "Stretch fibers as semi-implicit, the rest as gauss-seidel; with xpbd all as semi-implicit";
     let help = |kind| match kind {
-        FiberSolver::GaussSeidel => "One edge after the other: stretchy unless iterations are many",
+        FiberSolver::GaussSeidel => "One edge after another: stretchy unless iterations are many",
         FiberSolver::SemiImplicit => {
-            "All edges of a fiber at once: as long as it should be after one iteration"
+            "All edges of a fiber in one linear system: exact length after one iteration"
         }
         FiberSolver::CyclicReduction => {
-            "The same by many GPU threads per fiber: for few long fibers"
+            "The same system with many GPU threads per fiber: for few long fibers"
         }
     };
     let kinds = FiberSolver::ALL.map(|kind| (kind.name(), help(kind)));
@@ -174,8 +180,10 @@ fn fiber_solver() -> impl TypedValueParser<Value = MixedOr> {
 fn stretch() -> impl TypedValueParser<Value = StretchModel> {
     let help = |model| match model {
         StretchModel::StretchShear => "Threads along warp and weft, and the angle between them",
-        StretchModel::Trispring => "The same in all directions, narrowing as it is pulled",
-        StretchModel::Springs => "Springs along edges; narrowing as shear is stiff",
+        StretchModel::Trispring => "Isotropic membrane that narrows under tension",
+        StretchModel::Springs => {
+            "Springs along edges; narrows under tension as far as shear is stiff"
+        }
     };
     named(StretchModel::ALL.map(|model| (model.name(), help(model)))).try_map(|name| name.parse())
 }
@@ -184,7 +192,7 @@ fn bend() -> impl TypedValueParser<Value = BendModel> {
     let help = |model| match model {
         BendModel::FaceAngle => "The angle between two triangles",
         BendModel::PlaneProjection => {
-            "How far a corner is from the plane beside it, up to 90 degrees"
+            "Distance of a corner from the plane of the adjacent triangle, up to 90 degrees"
         }
         BendModel::Isometric => "The mean curvature vector: cheap, for cloth that is flat at rest",
         BendModel::Springs => "Springs along two-ring edges: no modulus, weak where cloth is flat",
@@ -194,16 +202,16 @@ fn bend() -> impl TypedValueParser<Value = BendModel> {
 
 fn preconditioner() -> impl TypedValueParser<Value = Preconditioner> {
     let help = |kind| match kind {
-        Preconditioner::Mass => "Cheap iterations; keeps momentum, however few there are",
+        Preconditioner::Mass => "Cheap iterations; keeps momentum at any number of iterations",
         Preconditioner::Fibers => {
-            "Chains of warp and weft as a whole: for fine, stiff sheets with soft shear"
+            "Solves whole chains of warp and weft: for fine, stiff sheets with soft shear"
         }
     };
     named(Preconditioner::ALL.map(|kind| (kind.name(), help(kind)))).try_map(|name| name.parse())
 }
 
 impl FabricArgs {
-    /// Overrides the cloth's settings with those passed.
+    /// Overrides the cloth's settings with the options that were passed.
     pub(crate) fn apply(&self, cloth: &mut SceneCloth) {
         if let Some(material) = self.material {
             use_material(cloth, material);
@@ -216,7 +224,8 @@ impl FabricArgs {
         fabric.direction = self.direction.unwrap_or(fabric.direction);
     }
 
-    /// With --no-bending, or `fabric.bends = false` in a scene, takes away a bending rigidity that no option states.
+    /// Resets a bending rigidity that no option states, if --no-bending or `fabric.bends = false`
+    /// excludes bends.
     pub(crate) fn drop_bends(&self, cloth: &mut SceneCloth, stated_rigidity: Option<f32>) {
         let without_bends = self.no_bending || cloth.without_bends;
         if without_bends && stated_rigidity.is_none() {
@@ -226,10 +235,10 @@ impl FabricArgs {
 }
 
 impl SolverArgs {
-    /// Overrides the cloth's settings with those passed.
+    /// Overrides the cloth's settings with the options that were passed.
     ///
     /// # Errors
-    /// [`Failure::BadInput`] for an option of one solver and a cloth that is solved by another.
+    /// [`Failure::BadInput`] for an option of a different solver than that of the cloth.
     pub(crate) fn apply(&self, cloth: &mut SceneCloth) -> Result<(), Failure> {
         match self.solver {
             Some(SolverKind::Pbd) => use_pbd(cloth),
@@ -257,7 +266,7 @@ impl SolverArgs {
         for (is_passed, option, needed) in options {
             if is_passed && !needed.contains(&name) {
                 return Err(Failure::BadInput(anyhow!(
-                    "{option} goes with the solver {}, but the cloth `{}` is solved by {name}",
+                    "{option} needs the solver {}, but cloth `{}` uses {name}",
                     needed.join(" or "),
                     cloth.name
                 )));
@@ -281,7 +290,7 @@ impl SolverArgs {
         if let Some(fiber_solver) = self.fiber_solver {
             config.solver.set_fiber_solver(fiber_solver);
         }
-        // Beside two-ring edges that do not yield, a rigidity would show nothing.
+        // Two-ring edges are rigid: beside them a bending rigidity has no effect.
         if self.bending_rigidity.is_some_and(|rigidity| rigidity > 0.0) {
             cloth.fabric.bending = false;
         }
@@ -293,7 +302,8 @@ impl SolverArgs {
     }
 }
 
-/// Replaces what a material has by that of this one; how XPBD and the implicit solver solve stays.
+/// Replaces the values that a material sets with those of `material`; the numerical settings of
+/// XPBD and of the implicit solver stay.
 fn use_material(cloth: &mut SceneCloth, material: Material) {
     let SceneCloth { config, fabric, .. } = cloth;
     fabric.density = material.density;
@@ -317,7 +327,7 @@ fn use_material(cloth: &mut SceneCloth, material: Material) {
     cloth.material = Some(material);
 }
 
-/// PBD as by default in place of another solver; fibers are solved as they were.
+/// Switches to default PBD; fiber solvers stay.
 fn use_pbd(cloth: &mut SceneCloth) {
     if let Solver::Implicit(_) = &cloth.config.solver {
         cloth.config.solver = Pbd::default().into();
@@ -332,7 +342,8 @@ fn use_pbd(cloth: &mut SceneCloth) {
     }
 }
 
-/// XPBD of cotton in place of another solver, and bends in place of two-ring edges; fibers are solved as they were.
+/// Switches to XPBD with the rigidity of cotton, and from two-ring edges to bends; fiber solvers
+/// stay.
 fn use_xpbd(cloth: &mut SceneCloth) {
     if let Solver::Implicit(Implicit { bending_rigidity, .. }) = cloth.config.solver {
         cloth.config.solver = Xpbd { bending_rigidity, ..Xpbd::default() }.into();
@@ -349,8 +360,8 @@ fn use_xpbd(cloth: &mut SceneCloth) {
     }
 }
 
-/// The implicit solver in place of another one, with the stiffnesses of the material if there is one, and bends in place of
-/// two-ring edges.
+/// Switches to the implicit solver, with the stiffnesses of the material if there is one, and from
+/// two-ring edges to bends.
 fn use_implicit(cloth: &mut SceneCloth) {
     if cloth.config.solver.as_implicit().is_none() {
         cloth.config.solver = Implicit::default().into();
@@ -362,7 +373,7 @@ fn use_implicit(cloth: &mut SceneCloth) {
     }
 }
 
-/// Stiffnesses of the cloth's material, if it has one.
+/// Sets the stiffnesses of the cloth's material, if it has one.
 fn fill_solver(cloth: &mut SceneCloth) {
     if let Some(material) = cloth.material {
         material.fill(&mut cloth.config);

@@ -1,4 +1,4 @@
-//! The arguments of every command.
+//! Command-line arguments.
 
 #[cfg(test)]
 mod documented;
@@ -31,10 +31,10 @@ pub(crate) use wind::WindArgs;
 #[derive(Debug, Parser)]
 #[command(name = "poplin", version, after_help = help::POPLIN, subcommand_required = true, arg_required_else_help = true)]
 pub(crate) struct Cli {
-    /// What to do.
+    /// Command to run.
     #[command(subcommand)]
     pub(crate) command: Command,
-    /// Say more on stderr: -v what poplin does, -vv details, -vvv wgpu too
+    /// Log more to stderr: -v steps, -vv details, -vvv wgpu too
     #[arg(short, long, global = true, action = ArgAction::Count)]
     pub(crate) verbose: u8,
 }
@@ -45,27 +45,27 @@ pub(crate) enum Command {
     /// Simulate a scene or a mesh; write frames, meshes, a summary and a picture
     #[command(after_help = help::run())]
     Run(Box<RunArgs>),
-    /// Simulate many variants of a scene, many at once, and go on where it was stopped
+    /// Simulate many variants of a scene in parallel; an interrupted sweep can be resumed
     #[command(after_help = help::BATCH)]
     Batch(BatchArgs),
-    /// Show a scene or a mesh in a window: watch it, grab it, tune it; or draw it into a picture
+    /// Show a scene or a mesh in a window to watch, grab and tune it; or draw it into a picture
     #[command(after_help = help::VIEW)]
     View(ViewArgs),
-    /// Cook a mesh or the cloths of a scene and print what cooking found
+    /// Cook a mesh or the cloths of a scene and print the cooking report
     #[command(after_help = help::COOK)]
     Cook(CookArgs),
     /// List the shipped scenes, print one to start from, or every key that a scene file may have
     #[command(after_help = help::SCENES)]
     Scenes(ScenesArgs),
-    /// Say everything that is wrong or doubtful with scenes and sweeps, without simulating
+    /// Report all errors and warnings of scenes and sweeps, without simulating
     #[command(after_help = help::CHECK)]
     Check(CheckArgs),
-    /// Show the adapters of this machine, their limits, and what poplin would use
+    /// Show the adapters of this machine, their limits, and the one that poplin would use
     Info,
     /// Run reference cases and compare with the measured trajectories
     #[command(after_help = help::CONFORM)]
     Conform(ConformArgs),
-    /// Time the engine on known scenes and measure what it makes of them
+    /// Time the engine on known scenes and measure the quality of its results
     #[command(after_help = help::bench())]
     Bench(BenchArgs),
 }
@@ -82,7 +82,7 @@ pub(crate) struct RunArgs {
     /// Vertices of the mesh to pin; may be repeated. `none` lets it fall
     #[arg(long = "pin", value_name = "RULE")]
     pub(crate) pins: Vec<PinRule>,
-    /// Closed mesh that stands still and keeps the cloth of --mesh out of its inside
+    /// Closed mesh at rest that the cloth of --mesh collides with
     #[arg(long, value_name = "MESH")]
     pub(crate) collider: Option<PathBuf>,
     #[command(flatten)]
@@ -93,12 +93,12 @@ pub(crate) struct RunArgs {
     /// Frames per second [1/s], 0.1 to 10000 [default: the scene's, or 60]
     #[arg(long, value_name = "RATE", value_parser = frame_rate, allow_negative_numbers = true)]
     pub(crate) frame_rate: Option<f32>,
-    /// Folder to write to; made if it is not there [default: out/NAME, after the scene or mesh]
+    /// Folder to write to, created if missing [default: out/NAME, after the scene or mesh]
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
     #[arg(long = "format", value_name = "FORMAT", help = help::format(), conflicts_with = "no_cache")]
     pub(crate) formats: Vec<FrameFormat>,
-    /// Write no frames and read back only what the picture needs: for big batches
+    /// Write no frames and read back only those of the picture: for big batches
     #[arg(long)]
     pub(crate) no_cache: bool,
     /// Exit with 1 if there is a warning about the result
@@ -117,7 +117,7 @@ pub(crate) struct RunArgs {
 }
 
 impl RunArgs {
-    /// What collides, if nobody says otherwise particles.
+    /// Returns the contact mode, by default particles.
     pub(crate) fn contact(&self) -> ContactMode {
         self.solver.contact.map(Into::into).unwrap_or_default()
     }
@@ -125,7 +125,7 @@ impl RunArgs {
 
 #[cfg(feature = "view")]
 impl RunArgs {
-    /// Those of `poplin run --mesh FILE --pin RULE ..`.
+    /// Returns the arguments of `poplin run --mesh FILE --pin RULE ..`.
     pub(crate) fn of_hung_mesh(path: &std::path::Path, pins: &[PinRule]) -> Self {
         let mut mesh = std::ffi::OsString::from("--mesh=");
         mesh.push(path);
@@ -136,7 +136,7 @@ impl RunArgs {
                 args.pins = pins.to_vec();
                 *args
             }
-            // The path is all that is not known here, and any words after `=` are one.
+            // Only the path varies, and everything after `=` is one word: parsing cannot fail.
             other => unreachable!("{other:?}"),
         }
     }
@@ -145,40 +145,40 @@ impl RunArgs {
 /// Arguments of `poplin batch`.
 #[derive(Debug, Args)]
 pub(crate) struct BatchArgs {
-    /// Sweep file (TOML): a scene, the keys that vary, and what is written
+    /// Sweep file (TOML): a scene, the keys that vary, and the files to write
     #[arg(value_name = "SWEEP.toml")]
     pub(crate) sweep: PathBuf,
-    /// Folder to write to; made if it is not there [default: out/NAME, after the sweep]
+    /// Folder to write to, created if missing [default: out/NAME, after the sweep]
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) part: PartArgs,
-    /// Go on in a folder with results: jobs that are done are left out, failed ones too
+    /// Continue in a folder with results: skips finished jobs, including failed ones
     #[arg(long)]
     pub(crate) resume: bool,
     #[command(flatten)]
     pub(crate) backend: BackendArgs,
-    /// Print the jobs with their values, and simulate nothing
+    /// Print the jobs with their values, without simulating
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Print the jobs of --dry-run as JSON, a line each
+    /// Print the jobs of --dry-run as JSON, one per line
     #[arg(long, requires = "dry_run")]
     pub(crate) json: bool,
 }
 
-/// Which jobs of a sweep.
+/// Selected jobs of a sweep.
 #[derive(Debug, Args)]
 pub(crate) struct PartArgs {
-    /// Only the jobs from A on and before B, counted from 0
+    /// Only jobs A to B - 1, counted from 0
     #[arg(long, value_name = "A..B", value_parser = jobs, conflicts_with = "shard")]
     jobs: Option<Part>,
-    /// Only the jobs whose remainder by N is I, `0..N`
+    /// Only jobs whose index modulo N is I, `0..N`
     #[arg(long, value_name = "I/N", value_parser = shard)]
     shard: Option<Part>,
 }
 
 impl PartArgs {
-    /// The part that is asked for; `None` is all.
+    /// Returns the requested part; `None` means all jobs.
     pub(crate) fn part(&self) -> Option<Part> {
         self.jobs.or(self.shard)
     }
@@ -204,15 +204,16 @@ pub(crate) struct ViewArgs {
     /// Frames to simulate before the picture, 1 to 1000000 [default: 60]
     #[arg(long, value_name = "N", value_parser = whole(1..=1_000_000), allow_negative_numbers = true, requires = "screenshot")]
     pub(crate) frames: Option<u32>,
-    /// Drag the pointer from one pixel to another in the last two thirds of the frames: what it meets first is grabbed
+    /// Drag the pointer from one pixel to another in the last two thirds of the frames: grabs the
+    /// cloth under the first pixel
     #[arg(long, value_name = "X0,Y0,X1,Y1", value_parser = drag, allow_hyphen_values = true, requires = "screenshot")]
     pub(crate) drag: Option<[f32; 4]>,
-    /// What to show beside the cloths, separated by commas
+    /// Layers to show beside the cloths, separated by commas
     #[arg(long, value_name = "LAYERS", value_enum, value_delimiter = ',', requires = "screenshot")]
     pub(crate) show: Vec<Layer>,
 }
 
-/// What `poplin view --show` shows.
+/// Layers of `poplin view --show`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Layer {
     /// Strain as colour
@@ -221,7 +222,7 @@ pub(crate) enum Layer {
     Edges,
     /// Normals of triangles
     Normals,
-    /// Lines to what particles are tethered to
+    /// Lines from particles to their tether anchors
     Tethers,
     /// Motion spheres, green, and separation spheres, orange
     Spheres,
@@ -240,8 +241,8 @@ pub(crate) struct CookArgs {
     /// Print the report as JSON
     #[arg(long)]
     pub(crate) json: bool,
-    /// Draw the fibers over the mesh, one colour for each set, a gap at each end: a column for each phase, seen from the front and
-    /// from the back. All cloths of a scene in one picture, of each one copy
+    /// Draw the fibers over the mesh, one colour per set, with a gap at each end: one column per
+    /// phase, seen from the front and from the back; one copy of each cloth of a scene
     #[arg(long, value_name = "FILE.png")]
     pub(crate) picture: Option<PathBuf>,
     #[command(flatten)]
@@ -254,7 +255,7 @@ pub(crate) struct ScenesArgs {
     /// Print the file of this shipped scene
     #[arg(conflicts_with_all = ["keys", "schema"])]
     pub(crate) name: Option<String>,
-    /// Print every key with its type and meaning; of one table and the tables in it, if it is named
+    /// Print every key with its type and meaning, or only those of this table and its subtables
     #[arg(long, value_name = "TABLE", num_args = 0..=1, default_missing_value = "")]
     pub(crate) keys: Option<String>,
     /// Print the format as JSON Schema, for editors that check and complete TOML
@@ -268,7 +269,7 @@ pub(crate) struct CheckArgs {
     /// Scene files and sweeps (TOML), or names of shipped scenes
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
-    /// Print what is found as JSON, a line each, for editors
+    /// Print the findings as JSON, one per line, for editors
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -285,7 +286,8 @@ pub(crate) struct ConformArgs {
     /// Take only a GPU adapter whose name contains this, ignoring case
     #[arg(long, value_name = "NAME")]
     pub(crate) adapter: Option<String>,
-    /// Measured stages (poplin-stages/1) of one of the cases: finds the stage that is wrong; may be repeated
+    /// Measured stages (poplin-stages/1) of one of the cases: finds the wrong stage; may be
+    /// repeated
     #[arg(long, value_name = "STAGES.json")]
     pub(crate) stages: Vec<PathBuf>,
 }
@@ -304,10 +306,10 @@ pub(crate) struct BenchArgs {
     /// Timed runs of each row, 1 to 1000
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = whole(1..=1000), allow_negative_numbers = true)]
     pub(crate) repeat: u32,
-    /// Threads of the CPU backend, 1 to 1024 [default: one for each of the machine]
+    /// Threads of the CPU backend, 1 to 1024 [default: one per hardware thread]
     #[arg(long, value_name = "N", value_parser = whole(1..=1024), allow_negative_numbers = true)]
     pub(crate) threads: Option<u32>,
-    /// Write everything as JSON, with machine, date, commit, backend and threads
+    /// Write all results as JSON, with machine, date, commit, backend and threads
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,
     /// Write the rows of all tables as CSV, as under benches/results
@@ -326,10 +328,10 @@ pub(crate) enum ConformBackend {
     Both,
 }
 
-/// Where to simulate.
+/// Options of the backend.
 #[derive(Debug, Args)]
 pub(crate) struct BackendArgs {
-    /// Where to simulate [default: auto]
+    /// Backend to simulate on [default: auto]
     #[arg(long, value_enum)]
     backend: Option<Backend>,
     /// Take only a GPU adapter whose name contains this, ignoring case
@@ -349,14 +351,14 @@ enum Backend {
 }
 
 impl BackendArgs {
-    /// Of the words that the options take.
+    /// Builds the options from the words of --backend and --adapter.
     pub(crate) fn named(backend: &str, adapter: Option<String>) -> Result<Self, ValueError> {
         let unknown = |_| ValueError::NoSuchBackend { name: backend.to_owned() };
         let backend = Backend::from_str(backend, false).map_err(unknown)?;
         Ok(Self { backend: Some(backend).filter(|it| *it != Backend::Auto), adapter })
     }
 
-    /// Choices for the simulation. A named adapter asks for the GPU.
+    /// Returns the options of the simulation. A named adapter implies the GPU.
     pub(crate) fn options(&self) -> Result<SimulationOptions, ValueError> {
         let backend = match (self.backend, &self.adapter) {
             (Some(Backend::Cpu), Some(_)) => return Err(ValueError::AdapterOnCpu),

@@ -1,15 +1,16 @@
-//! Where the mesh of `--mesh` and its collider are.
+//! Options for the position of the mesh of `--mesh` and of its collider.
 
 use clap::Args;
 use poplin_io::scene::Transform;
 
 use super::ranges::{ground, scale, vector};
 
-/// Where they are.
+/// Positions of mesh, collider and floor.
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Position (of --mesh and --collider)")]
 pub(crate) struct PositionArgs {
-    /// Displacement of the mesh in metres [default: above the collider, if much of it would start inside]
+    /// Displacement of the mesh in metres [default: above the collider, if much of the mesh would
+    /// start inside]
     #[arg(long, value_name = "X,Y,Z", value_parser = vector, allow_hyphen_values = true)]
     pub(crate) translate: Option<[f32; 3]>,
     /// Rotations of the mesh in degrees around the world's x axis first, then y, then z
@@ -21,34 +22,35 @@ pub(crate) struct PositionArgs {
     /// Displacement of the collider in metres
     #[arg(long, value_name = "X,Y,Z", value_parser = vector, allow_hyphen_values = true)]
     pub(crate) collider_translate: Option<[f32; 3]>,
-    /// Rotations of the collider in degrees, as of the mesh
+    /// Rotations of the collider in degrees, in the order of --rotate
     #[arg(long, value_name = "X,Y,Z", value_parser = vector, allow_hyphen_values = true)]
     pub(crate) collider_rotate: Option<[f32; 3]>,
-    /// Factor on all lengths of the collider [default: that of --scale]
+    /// Factor on all lengths of the collider [default: --scale]
     #[arg(long, value_name = "FACTOR", value_parser = scale, allow_negative_numbers = true)]
     pub(crate) collider_scale: Option<f32>,
-    /// Take a collider that is not closed as it is: everything behind its nearest triangle is inside
+    /// Accept a collider that is not closed: everything behind its nearest triangle is inside
     #[arg(long)]
     pub(crate) open_collider: bool,
-    /// Leave the mesh where it is, even if much of it starts inside the collider
+    /// Keep the position of the mesh, even if much of it starts inside the collider
     #[arg(long)]
     pub(crate) allow_inside: bool,
-    /// Height of a floor in metres, or `none` [default: under the lower of mesh and collider, if there is a collider]
+    /// Height of a floor in metres, or `none` [default: below mesh and collider, if there is a
+    /// collider]
     #[arg(long, value_name = "HEIGHT", value_parser = ground, allow_hyphen_values = true)]
     pub(crate) ground: Option<Ground>,
 }
 
-/// A floor.
+/// Floor option.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Ground {
-    /// None.
+    /// No floor.
     None,
-    /// At this height \[m\].
+    /// Height of the floor \[m\].
     At(f64),
 }
 
 impl PositionArgs {
-    /// Of the mesh.
+    /// Returns the transform of the mesh.
     pub(crate) fn transform(&self) -> Transform {
         let default = Transform::default();
         Transform {
@@ -58,7 +60,7 @@ impl PositionArgs {
         }
     }
 
-    /// Of the collider.
+    /// Returns the transform of the collider.
     pub(crate) fn collider_transform(&self) -> Transform {
         let default = Transform::default();
         Transform {
@@ -68,7 +70,7 @@ impl PositionArgs {
         }
     }
 
-    /// The first option that goes with a mesh and is there.
+    /// Returns the first stated option of this group, all of which need --mesh.
     pub(crate) fn stated(&self) -> Option<&'static str> {
         let of_mesh = [
             (self.translate.is_some(), "--translate"),
@@ -79,12 +81,12 @@ impl PositionArgs {
         first_stated(of_mesh.into_iter().chain(self.of_collider()).chain(ground))
     }
 
-    /// The first option that is stated and goes with a collider.
+    /// Returns the first stated option that needs --collider.
     pub(crate) fn stated_of_collider(&self) -> Option<&'static str> {
         first_stated(self.of_collider())
     }
 
-    /// The options that go with a collider, and whether they are stated.
+    /// Lists the options that need --collider, each with true if it is stated.
     fn of_collider(&self) -> [(bool, &'static str); 5] {
         [
             (self.collider_translate.is_some(), "--collider-translate"),
@@ -96,7 +98,7 @@ impl PositionArgs {
     }
 }
 
-/// The first of some options that is stated.
+/// Returns the first option that is stated.
 pub(super) fn first_stated(
     options: impl IntoIterator<Item = (bool, &'static str)>,
 ) -> Option<&'static str> {

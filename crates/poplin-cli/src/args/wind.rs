@@ -6,13 +6,13 @@ use poplin_model::Air;
 use super::position::first_stated;
 use super::ranges::{fraction, wind};
 
-/// Drag and lift that make a wind felt where nobody states them: those of the shipped flag.
-const FELT: f32 = 0.04;
+/// Default drag and lift with --wind: those of the shipped flag.
+const DEFAULT_DRAG: f32 = 0.04;
 
 /// Density of air [kg/m^3].
 const AIR_DENSITY: f32 = 1.2;
 
-/// The air around the cloth.
+/// Options of the air around the cloth.
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Air (around --mesh)")]
 pub(crate) struct WindArgs {
@@ -28,7 +28,7 @@ pub(crate) struct WindArgs {
 }
 
 impl WindArgs {
-    /// The first option that is stated.
+    /// Returns the first option that is stated.
     pub(crate) fn stated(&self) -> Option<&'static str> {
         first_stated([
             (self.wind.is_some(), "--wind"),
@@ -37,9 +37,10 @@ impl WindArgs {
         ])
     }
 
-    /// The air, and a line about what nobody states; `None` for a wind that could not act.
+    /// Returns the air, with a line for the summary if drag or lift are defaults; `None` for a wind
+    /// without effect.
     pub(crate) fn air(&self) -> Option<(Air, Option<String>)> {
-        let usual = if self.wind.is_some() { FELT } else { 0.0 };
+        let usual = if self.wind.is_some() { DEFAULT_DRAG } else { 0.0 };
         let air = Air {
             wind_velocity: self.wind.unwrap_or_default(),
             drag: self.drag.unwrap_or(usual),

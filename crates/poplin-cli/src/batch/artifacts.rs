@@ -1,4 +1,4 @@
-//! The files of a job while it is simulated.
+//! Files of a job while it is simulated.
 
 use std::path::{Path, PathBuf};
 
@@ -10,22 +10,23 @@ use poplin_model::{Particle, Pose};
 
 use super::overview;
 use crate::args::PictureArgs;
-use crate::bodies::Scenery;
+use crate::bodies::ColliderPoses;
 use crate::failure::{Failure, OrFail};
-use crate::garment::Garment;
 use crate::job::Job;
+use crate::job_cloth::JobCloth;
 use crate::run::files::file_stems;
-use crate::run::moments::Moments;
+use crate::run::picture_frames::PictureFrames;
 
 /// Files of one job.
 pub(super) struct Artifacts {
     folder: PathBuf,
     cloths: Vec<ClothArtifacts>,
     every: Option<u32>,
-    /// Moments of each picture.
-    pictures: Vec<Moments>,
+    /// Frames of each picture.
+    pictures: Vec<PictureFrames>,
     has_obj: bool,
-    /// Mesh vertices of all copies of each cloth at the last frame taken in, in the world \[m\].
+    /// World positions of the mesh vertices of each cloth, all copies, at the last recorded frame
+    /// \[m\].
     vertices: Vec<Vec<[f32; 3]>>,
 }
 
@@ -33,16 +34,16 @@ pub(super) struct Artifacts {
 struct ClothArtifacts {
     stem: String,
     arrays: Vec<(ArrayKind, ArrayFile)>,
-    /// What takes the frames.
+    /// Sinks of the frames.
     sinks: Vec<NamedSink>,
 }
 
-/// What takes frames, with the name of its file.
+/// Sink of frames, with its file name.
 type NamedSink = (String, Box<dyn FrameSink>);
 
-/// A cloth at a frame.
-pub(super) struct Moment<'a> {
-    pub(super) garment: &'a Garment,
+/// Copies of a cloth with their poses at one frame.
+pub(super) struct PosedCloth<'a> {
+    pub(super) job_cloth: &'a JobCloth,
     pub(super) ids: &'a [ClothId],
     pub(super) poses: &'a [Pose],
 }
@@ -53,47 +54,47 @@ impl Artifacts {
         folder: PathBuf,
         output: &SweepOutput,
         job: &Job,
-        garments: &[Garment],
+        job_cloths: &[JobCloth],
     ) -> Result<Self, Failure> {
         let every = output.every.map(std::num::NonZero::get);
         let frame_count = every.map_or(1, |every| job.frames / every + 1) as usize;
-        let names: Vec<&str> = garments.iter().map(|garment| garment.name.as_str()).collect();
-        let mut cloths = Vec::with_capacity(garments.len());
-        for (garment, stem) in garments.iter().zip(file_stems(&names)) {
+        let names: Vec<&str> = job_cloths.iter().map(|job_cloth| job_cloth.name.as_str()).collect();
+        let mut cloths = Vec::with_capacity(job_cloths.len());
+        for (job_cloth, stem) in job_cloths.iter().zip(file_stems(&names)) {
             let mut arrays: Vec<(ArrayKind, ArrayFile)> = Vec::new();
             for &kind in &output.arrays {
                 if arrays.iter().any(|(known, _)| *known == kind) {
                     continue;
                 }
                 let path = folder.join(format!("{stem}-{}.npy", kind.name()));
-                let (count, precision) = (garment.vertex_count(), output.precision);
+                let (count, precision) = (job_cloth.vertex_count(), output.precision);
                 let array = ArrayFile::create(path, frame_count, count, precision);
                 arrays.push((kind, array.or_failed()?));
             }
-            let sinks = sinks(&folder, &stem, output, job, garment)?;
+            let sinks = sinks(&folder, &stem, output, job, job_cloth)?;
             cloths.push(ClothArtifacts { stem, arrays, sinks });
         }
         let length = (job.frames, job.frame_rate);
-        let moments = |picture: &PictureArgs| {
-            Moments::new(garments, length, picture, job.view, &folder).or_failed()
+        let open_picture = |picture: &PictureArgs| {
+            PictureFrames::new(job_cloths, length, picture, job.view, &folder).or_failed()
         };
-        let moments = [
-            output.picture.then(|| moments(&PictureArgs::default())).transpose()?,
-            output.overview.then(|| moments(&overview::tile())).transpose()?,
+        let pictures = [
+            output.picture.then(|| open_picture(&PictureArgs::default())).transpose()?,
+            output.overview.then(|| open_picture(&overview::tile())).transpose()?,
         ];
         let (has_obj, vertices) = (output.final_obj, Vec::new());
         Ok(Self {
             folder,
             cloths,
             every,
-            pictures: moments.into_iter().flatten().collect(),
+            pictures: pictures.into_iter().flatten().collect(),
             has_obj,
             vertices,
         })
     }
 
-    /// Whether a frame before the last goes into a file.
-    pub(super) fn wants(&self, frame: u32) -> bool {
+    /// Tests whether any file needs a frame before the last.
+    pub(super) fn needs(&self, frame: u32) -> bool {
         self.is_in_arrays(frame)
             || self.is_in_formats(frame)
             || self.pictures.iter().any(|it| it.is_planned(frame))
@@ -108,29 +109,30 @@ impl Artifacts {
         self.every.is_some_and(|every| frame.is_multiple_of(every))
     }
 
-    /// Takes in a frame that is wanted, or the last. `garments`: those of the job.
-    pub(super) fn take(
+    /// Records a needed frame, or the last. `job_cloths` are those of the job.
+    pub(super) fn record(
         &mut self,
         frame: u32,
         job: &Job,
-        garments: &[Garment],
-        moments: &[Moment<'_>],
+        job_cloths: &[JobCloth],
+        posed_cloths: &[PosedCloth<'_>],
         state: &State,
-        scenery: &Scenery,
+        collider_poses: &ColliderPoses,
     ) -> Result<(), Failure> {
         let is_last = frame == job.frames;
-        self.vertices = moments.iter().map(|moment| moment.positions(state)).collect();
+        self.vertices =
+            posed_cloths.iter().map(|posed_cloth| posed_cloth.positions(state)).collect();
         let is_in_arrays = self.is_in_arrays(frame) || self.every.is_none() && is_last;
         if is_in_arrays {
-            for ((cloth, moment), positions) in
-                self.cloths.iter_mut().zip(moments).zip(&self.vertices)
+            for ((cloth, posed_cloth), positions) in
+                self.cloths.iter_mut().zip(posed_cloths).zip(&self.vertices)
             {
                 for (kind, array) in &mut cloth.arrays {
                     let values = match kind {
                         ArrayKind::Positions => array.append(positions),
-                        ArrayKind::Normals => array.append(&moment.normals(state)),
+                        ArrayKind::Normals => array.append(&posed_cloth.normals(state)),
                         ArrayKind::Velocities => {
-                            array.append(&moment.velocities(state, frame, job))
+                            array.append(&posed_cloth.velocities(state, frame, job))
                         }
                     };
                     values.or_failed()?;
@@ -146,22 +148,23 @@ impl Artifacts {
         }
         for kept in &mut self.pictures {
             if kept.is_planned(frame) {
-                kept.keep(frame, garments, &self.vertices, scenery).or_failed()?;
+                kept.keep(frame, job_cloths, &self.vertices, collider_poses).or_failed()?;
             }
         }
         Ok(())
     }
 
-    /// Completes the files and waits until they are on the disk. Returns their names.
+    /// Completes the files and syncs them to disk. Returns their names.
     pub(super) fn finish(
         self,
         job: &Job,
-        garments: &[Garment],
+        job_cloths: &[JobCloth],
         colliders: &[std::sync::Arc<poplin_io::scene::BuiltCollider>],
     ) -> Result<Vec<String>, Failure> {
         let mut names = Vec::new();
         let vertices = self.vertices;
-        for ((cloth, garment), vertices) in self.cloths.into_iter().zip(garments).zip(&vertices) {
+        for ((cloth, job_cloth), vertices) in self.cloths.into_iter().zip(job_cloths).zip(&vertices)
+        {
             for (_, array) in cloth.arrays {
                 names.extend(
                     array.path().file_name().map(|name| name.to_string_lossy().into_owned()),
@@ -174,16 +177,16 @@ impl Artifacts {
             }
             if self.has_obj {
                 let name = format!("{}.obj", cloth.stem);
-                let copies = vertices.chunks(garment.mesh.positions.len().max(1));
-                let parts = copies.map(|copy| (&garment.mesh, copy));
+                let copies = vertices.chunks(job_cloth.mesh.positions.len().max(1));
+                let parts = copies.map(|copy| (&job_cloth.mesh, copy));
                 write_joined_obj(self.folder.join(&name), parts, job.origin).or_failed()?;
                 sync(&self.folder.join(&name))?;
                 names.push(name);
             }
         }
-        for moments in self.pictures {
-            let drawn = (garments, colliders);
-            let name = moments.write_picture(&self.folder, drawn, job.frame_rate, job.frames);
+        for picture in self.pictures {
+            let drawn = (job_cloths, colliders);
+            let name = picture.write_picture(&self.folder, drawn, job.frame_rate, job.frames);
             if let Some(name) = name.or_failed()? {
                 sync(&self.folder.join(name))?;
                 names.push(name.to_owned());
@@ -193,30 +196,32 @@ impl Artifacts {
     }
 }
 
-impl Moment<'_> {
-    /// The vertices of all copies in the world.
+impl PosedCloth<'_> {
+    /// Returns the world positions of the mesh vertices of all copies.
     fn positions(&self, state: &State) -> Vec<[f32; 3]> {
-        let mut vertices = Vec::with_capacity(self.garment.vertex_count());
+        let mut vertices = Vec::with_capacity(self.job_cloth.vertex_count());
         for (&id, &pose) in self.ids.iter().zip(self.poses) {
-            self.garment.append_vertices(pose, state.current(id), &mut vertices);
+            self.job_cloth.append_vertices(pose, state.current(id), &mut vertices);
         }
         vertices
     }
 
-    /// Area-weighted unit normals of particles for the vertices of all copies.
+    /// Returns the area-weighted unit normals at the mesh vertices of all copies.
     fn normals(&self, state: &State) -> Vec<[f32; 3]> {
         self.of_vertices(|id| {
             let positions: Vec<_> = state.positions(id).collect();
-            let triangles = self.garment.cloth.fabric.triangles.iter().copied();
+            let triangles = self.job_cloth.cloth.fabric.triangles.iter().copied();
             vertex_normals(&positions, triangles).into_iter().map(|it| it.as_vec3()).collect()
         })
     }
 
-    /// Velocities of the last iteration for the vertices of all copies.
+    /// Returns the velocities of the last iteration at the mesh vertices of all copies [m/s].
     fn velocities(&self, state: &State, frame: u32, job: &Job) -> Vec<[f32; 3]> {
         self.of_vertices(|id| {
             let (current, previous) = (state.current(id), state.previous(id));
             let awake = frame.saturating_sub(job.slept_frames(state, id));
+            // Mean iterations per frame that the cloth did not sleep through.
+            // Mean iterations per frame that the cloth did not sleep through.
             let iterations = state.iteration_total(id) as f32 / awake.max(1) as f32;
             let rate = if awake == 0 { 0.0 } else { job.frame_rate * iterations };
             let difference = |(now, before): (&Particle, &Particle)| {
@@ -226,38 +231,38 @@ impl Moment<'_> {
         })
     }
 
-    /// Vectors of particles in local axes as those of vertices in world axes.
+    /// Maps vectors of particles in local axes to vectors of vertices in world axes.
     fn of_vertices(&self, of_particles: impl Fn(ClothId) -> Vec<Vec3>) -> Vec<[f32; 3]> {
-        let mut all = Vec::with_capacity(self.garment.vertex_count());
+        let mut all = Vec::with_capacity(self.job_cloth.vertex_count());
         for (&id, pose) in self.ids.iter().zip(self.poses) {
             let (vectors, rotation) = (of_particles(id), Quat::from_array(pose.rotation));
             let vector = |particle: &Option<u32>| {
                 let vector = particle.and_then(|particle| vectors.get(particle as usize));
                 vector.map_or([0.0; 3], |&vector| (rotation * vector).to_array())
             };
-            all.extend(self.garment.vertex_to_particle.iter().map(vector));
+            all.extend(self.job_cloth.vertex_to_particle.iter().map(vector));
         }
         all
     }
 }
 
-/// Opens the files of frames of a cloth.
+/// Opens the frame files of a cloth.
 fn sinks(
     folder: &Path,
     stem: &str,
     output: &SweepOutput,
     job: &Job,
-    garment: &Garment,
+    job_cloth: &JobCloth,
 ) -> Result<Vec<NamedSink>, Failure> {
     let every = output.every.map_or(1, std::num::NonZero::get);
-    let parts = [(&garment.mesh, garment.offsets.len())];
+    let parts = [(&job_cloth.mesh, job_cloth.offsets.len())];
     let frame_rate = job.frame_rate / every as f32;
     let source = FrameSource { parts: &parts, frame_rate, frame_count: job.frames / every + 1 };
     let mut sinks: Vec<NamedSink> = Vec::new();
     for format in &output.formats {
         let name = format.file_name(stem);
         if sinks.iter().all(|(known, _)| *known != name) {
-            // What a format cannot take is the job's fault, not the disk's.
+            // A size beyond the format is an error of the job, not of the disk.
             let sink =
                 (format.create)(&folder.join(&name), &source).map_err(|error| match error {
                     IoError::TooMany { .. } => Failure::BadInput(error.into()),
@@ -269,7 +274,7 @@ fn sinks(
     Ok(sinks)
 }
 
-/// Waits until a file is on the disk.
+/// Syncs a file to disk.
 fn sync(path: &Path) -> Result<(), Failure> {
     std::fs::File::open(path).and_then(|file| file.sync_all()).or_failed()
 }

@@ -1,23 +1,23 @@
-//! FNV-1a of 64 bits (Fowler, Noll and Vo): whether bits are the same, not who wrote them.
+//! FNV-1a hash of 64 bits (Fowler, Noll and Vo), to compare data; not cryptographic.
 
-/// A hash in the making.
+/// Hash state.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Fnv(u64);
 
 impl Fnv {
-    /// The hash of nothing.
+    /// Returns the hash of no bytes.
     pub(super) fn new() -> Self {
         Self(0xcbf2_9ce4_8422_2325)
     }
 
-    /// Takes in bytes.
+    /// Adds bytes.
     pub(super) fn add(&mut self, bytes: impl IntoIterator<Item = u8>) {
         for byte in bytes {
             self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
         }
     }
 
-    /// 16 digits.
+    /// Returns 16 hexadecimal digits.
     pub(super) fn hex(self) -> String {
         format!("{:016x}", self.0)
     }
@@ -28,7 +28,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_hash_is_the_published_one() {
+    fn matches_published_hashes() {
         let hash = |text: &str| {
             let mut hash = Fnv::new();
             hash.add(text.bytes());

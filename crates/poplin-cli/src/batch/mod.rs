@@ -1,4 +1,5 @@
-//! `poplin batch`: many variants of one scene, many of them at once, in a folder that says which are done.
+//! `poplin batch`: variants of one scene, simulated many at once, in a folder that records finished
+//! jobs.
 
 mod artifacts;
 mod hash;
@@ -26,13 +27,13 @@ use crate::output::{counted, grouped, say};
 use crate::run::interrupt::Interrupt;
 use crate::shipped;
 use hash::Fnv;
-use prepare::{Group, Prepared, Workshop};
+use prepare::{Group, JobFactory, Prepared};
 use row::Row;
 use simulate::{Ended, Runner};
 use store::{Status, Store};
 
-/// Particles for each thread of a CPU of the jobs that are in memory at once: 16 lanes of 2,048. More are no faster, and lost if the
-/// batch is killed.
+/// Particles per CPU thread of the jobs that are in memory at once: 16 lanes of 2,048. More are not
+/// faster, and more is lost if the batch is killed.
 const PARTICLES_PER_THREAD: usize = 1 << 15;
 
 /// Particles of the jobs that are in memory at once on a GPU.
@@ -41,66 +42,68 @@ const PARTICLES_ON_GPU: usize = 1 << 20;
 /// Most jobs that are in memory at once.
 const MAX_TOGETHER: usize = 4096;
 
-/// Most files of frames that are open at once: half of what some systems allow.
+/// Most frame files that are open at once: half of the limit of some systems.
 const MAX_OPEN: usize = 128;
 
-/// Failed or doubtful jobs that are named at the end; the manifests have all.
+/// Most failed or doubtful jobs that are named at the end; the manifests have all.
 const MAX_NAMED: usize = 5;
 
-/// What is wanted of a sweep.
+/// Options of [`run_batch`].
 #[derive(Debug, Clone, Default)]
 pub struct BatchOptions {
-    /// Which jobs (default all).
+    /// Jobs to run (default all).
     pub part: Option<Part>,
-    /// Whether to go on in a folder with results (default false: they are an error). Jobs that are done are left out, failed ones too.
+    /// Continues in a folder with results (default false: results are an error). Finished jobs,
+    /// including failed ones, are skipped.
     pub resume: bool,
-    /// Where to simulate.
+    /// Backend and adapter.
     pub simulation: SimulationOptions,
-    /// Whether a bar on stderr shows how far it is, if that is a terminal (default false).
+    /// Shows a progress bar on stderr, if that is a terminal (default false).
     pub progress_bar: bool,
 }
 
-/// Which jobs of a sweep.
+/// Selected jobs of a sweep.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Part {
-    /// From one on and before another.
+    /// Range of jobs.
     Jobs {
-        /// The first.
+        /// First job.
         begin: usize,
-        /// The one after the last, above `begin`.
+        /// One past the last job, above `begin`.
         end: usize,
     },
-    /// Every one that leaves this remainder.
+    /// Jobs whose index modulo `count` is `index`.
     Shard {
-        /// The remainder, below `count`.
+        /// Remainder, below `count`.
         index: usize,
-        /// What is divided by.
+        /// Number of shards.
         count: usize,
     },
 }
 
-/// How the jobs of a sweep that were wanted are now.
+/// State of the selected jobs of a sweep after a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Batch {
-    /// Jobs that were wanted.
+    /// Number of selected jobs.
     pub wanted: usize,
-    /// Of those, how many this run did.
+    /// Number of selected jobs that this run finished, including failed ones.
     pub ran: usize,
-    /// Those that are done, failed ones not among them.
+    /// Number of selected jobs that succeeded.
     pub done: usize,
-    /// Those that failed, rising; the manifests say why.
+    /// Failed jobs in rising order; the manifests hold their errors.
     pub failed: Vec<usize>,
-    /// Those whose results may not be trusted, rising; the manifests say why.
+    /// Jobs with warnings in rising order; the manifests hold the warnings.
     pub doubtful: Vec<usize>,
-    /// How long this run took \[s\].
+    /// Duration of this run \[s\].
     pub seconds: f64,
-    /// Whether it was interrupted; the folder can be resumed.
+    /// True if the run was interrupted; the folder can be resumed.
     pub is_interrupted: bool,
-    /// The file in the folder that shows all jobs, if it is wanted and all of them are done, by whomever.
+    /// File in the folder that shows all jobs, if requested and all jobs of the sweep are finished,
+    /// including those of other writers.
     pub overview: Option<&'static str>,
 }
 
-/// The jobs of a sweep file, of which nothing is simulated.
+/// Loads the jobs of a sweep file without simulating.
 ///
 /// # Errors
 /// [`Failure::BadInput`] if sweep or scene cannot be read or are not valid.
@@ -110,13 +113,14 @@ pub fn sweep_jobs(sweep: &Path) -> Result<SweepJobs, Failure> {
     sweep.of_scene(&scene).or_bad_input()
 }
 
-/// Runs the jobs of a sweep file that are wanted, and writes them into a folder, which is made if it is not there. `is_interrupted` is
-/// asked after every frame, on this thread or another one.
+/// Runs the selected jobs of a sweep file and writes their files into a folder, which is created if
+/// needed. `is_interrupted` is called after every frame, on this thread or another one.
 ///
 /// # Errors
-/// [`Failure::BadInput`] if sweep, scene or options are not valid, or the folder is that of another sweep or has results; [`Failure::Failed`]
-/// if the folder cannot be written or the backend fails; [`Failure::Busy`] if another process writes the same part of the sweep. A job
-/// that fails is no error.
+/// [`Failure::BadInput`] if sweep, scene or options are not valid, or the folder belongs to another
+/// sweep or has results; [`Failure::Failed`] if the folder cannot be written or the backend fails;
+/// [`Failure::Busy`] if another process writes the same part of the sweep. A failed job is not an
+/// error.
 pub fn run_batch(
     sweep: &Path,
     folder: &Path,
@@ -133,8 +137,8 @@ fn run_jobs(
     is_interrupted: &(dyn Fn() -> bool + Sync),
 ) -> Result<Batch, Failure> {
     let wanted = wanted(options.part, jobs.count())?;
-    let workshop = Workshop::new(jobs);
-    let jobs = workshop.jobs();
+    let job_factory = JobFactory::new(jobs);
+    let jobs = job_factory.jobs();
     let mut runner = Runner::new(options.simulation.clone(), jobs.output(), is_interrupted)?;
     let identity = fingerprint(jobs)?;
     let identity = (identity.as_str(), runner.backend());
@@ -144,7 +148,7 @@ fn run_jobs(
     if pending.len() < wanted.len() && !options.resume {
         let done = counted(wanted.len() - pending.len(), "job");
         return Err(Failure::BadInput(anyhow!(
-            "{} has results of {done} of this sweep: go on with --resume, or choose another folder with --out",
+            "{} has results of {done} of this sweep: continue with --resume, or choose another folder with --out",
             folder.display()
         )));
     }
@@ -161,7 +165,8 @@ fn run_jobs(
         true => progress_bar(pending.len()),
         false => ProgressBar::hidden(),
     };
-    let is_interrupted = run_all(&workshop, &pending, limit, &mut runner, &mut store, &progress)?;
+    let is_interrupted =
+        run_all(&job_factory, &pending, limit, &mut runner, &mut store, &progress)?;
     let seconds = begin.elapsed().as_secs_f64();
     let with_status = |jobs: &[usize], status| -> Vec<usize> {
         jobs.iter().copied().filter(|&job| store.status(job) == Some(status)).collect()
@@ -174,7 +179,7 @@ fn run_jobs(
     Ok(Batch { wanted, ran, done, failed, doubtful, seconds, is_interrupted, overview })
 }
 
-/// Runs the jobs of a sweep that are asked for, and says how they are.
+/// Runs the selected jobs of a sweep and prints their state.
 pub(crate) fn batch(args: &BatchArgs) -> Result<Exit, Failure> {
     let jobs = sweep_jobs(&args.sweep)?;
     let part = args.part.part();
@@ -201,15 +206,15 @@ pub(crate) fn batch(args: &BatchArgs) -> Result<Exit, Failure> {
         grouped(failed.len())
     );
     if ran > 0 {
-        say!("time   {seconds:.1} s, {:.1} jobs a second", ran as f64 / seconds.max(1e-9));
+        say!("time   {seconds:.1} s, {:.1} jobs per second", ran as f64 / seconds.max(1e-9));
     }
     let overview = overview.map(|name| format!(", {name}")).unwrap_or_default();
     say!("files  {}{overview}", folder.display());
     let all = grouped(wanted);
-    let manifests = format!("the manifests in {} say why", folder.display());
+    let manifests = format!("see the manifests in {}", folder.display());
     if !doubtful.is_empty() {
         let count = counted(doubtful.len(), "job");
-        warn(&format!("{count} of {all} may not be trusted{}; {manifests}", named(&doubtful)));
+        warn(&format!("{count} of {all} may have wrong results{}; {manifests}", named(&doubtful)));
     }
     if !failed.is_empty() {
         let count = counted(failed.len(), "job");
@@ -222,24 +227,24 @@ pub(crate) fn batch(args: &BatchArgs) -> Result<Exit, Failure> {
     })
 }
 
-/// The first of some jobs, in brackets.
+/// Lists the first of these jobs in brackets.
 fn named(jobs: &[usize]) -> String {
     let names: Vec<_> = jobs.iter().take(MAX_NAMED).map(ToString::to_string).collect();
     let more = if jobs.len() > names.len() { ", ..." } else { "" };
     format!(" ({}{more})", names.join(", "))
 }
 
-/// What may be in memory at once.
+/// Limits of the jobs that are in memory at once.
 #[derive(Debug, Clone, Copy)]
 struct Limit {
     particles: usize,
     jobs: usize,
 }
 
-/// Runs jobs, as many at once as are within the limit of particles; so the memory they take does not depend on their count.
-/// True if it was interrupted.
+/// Runs jobs, as many at once as the limits allow, so that memory does not depend on the number of
+/// jobs. Returns true if interrupted.
 fn run_all(
-    workshop: &Workshop,
+    job_factory: &JobFactory,
     pending: &[usize],
     limit: Limit,
     runner: &mut Runner<'_>,
@@ -252,15 +257,17 @@ fn run_all(
         progress.tick();
     };
     let mut rest = pending;
-    // Of the largest job so far: the next ones may be as large.
+    // Particles of the largest job so far, as an estimate for the next jobs.
     let mut largest = limit.particles;
     while !rest.is_empty() {
         let (mut prepared, mut rows, mut particles) = (Vec::new(), Vec::new(), 0);
         let mut count = 0;
         while count < rest.len() && particles < limit.particles && count < limit.jobs {
+            // As many jobs as fit the rest of the limit if they are as large as the largest.
             let room = ((limit.particles - particles) / largest).clamp(1, limit.jobs - count);
             let next = &rest[count..(count + room).min(rest.len())];
-            let made: Vec<_> = next.par_iter().map(|&job| (job, workshop.prepare(job))).collect();
+            let made: Vec<_> =
+                next.par_iter().map(|&job| (job, job_factory.prepare(job))).collect();
             count += next.len();
             for (job, made) in made {
                 match made {
@@ -272,7 +279,7 @@ fn run_all(
                     }
                     Err(failure) => {
                         let result = Err(failure.to_string());
-                        rows.push(row(workshop.jobs(), Ended { index: job, result }));
+                        rows.push(row(job_factory.jobs(), Ended { index: job, result }));
                     }
                 }
             }
@@ -286,7 +293,7 @@ fn run_all(
                 progress.finish_and_clear();
                 return Ok(true);
             };
-            let rows: Vec<_> = ended.into_iter().map(|it| row(workshop.jobs(), it)).collect();
+            let rows: Vec<_> = ended.into_iter().map(|it| row(job_factory.jobs(), it)).collect();
             record(&rows, store, progress)?;
         }
         rest = &rest[count..];
@@ -313,14 +320,15 @@ fn row(jobs: &SweepJobs, ended: Ended) -> Row {
     Row { job: index, status, parameters, seed: jobs.seed(), message, result }
 }
 
-/// The scene of a sweep: a file counts from the sweep's folder, any other name is that of a shipped scene.
+/// Returns the scene path of a sweep: relative to the sweep's folder, or the name of a shipped
+/// scene.
 pub(crate) fn scene_path(sweep: &Path, scene: &Path) -> PathBuf {
     let beside = sweep.parent().unwrap_or(Path::new("")).join(scene);
     let is_bare_name = scene.extension().is_none() && scene.components().count() == 1;
     if beside.is_file() || !is_bare_name { beside } else { scene.to_path_buf() }
 }
 
-/// The jobs that are asked for, rising.
+/// Returns the selected jobs in rising order.
 fn wanted(part: Option<Part>, count: usize) -> Result<Vec<usize>, Failure> {
     match part {
         None => Ok((0..count).collect()),
@@ -332,7 +340,7 @@ fn wanted(part: Option<Part>, count: usize) -> Result<Vec<usize>, Failure> {
         }
         Some(Part::Shard { index, count: shards }) => Ok((index..count).step_by(shards).collect()),
         Some(Part::Jobs { end, .. }) if end > count => Err(Failure::BadInput(anyhow!(
-            "the sweep has no job {}: it has {}, counted from 0 (--jobs)",
+            "the sweep has no job {}: it has {} jobs, counted from 0 (--jobs)",
             end - 1,
             grouped(count)
         ))),
@@ -340,7 +348,7 @@ fn wanted(part: Option<Part>, count: usize) -> Result<Vec<usize>, Failure> {
     }
 }
 
-/// The name of who writes these jobs.
+/// Returns the writer name of these jobs, part of the name of their manifest.
 fn writer(part: Option<Part>) -> String {
     match part {
         None => "all".to_owned(),
@@ -349,7 +357,8 @@ fn writer(part: Option<Part>) -> String {
     }
 }
 
-/// Of everything that says what the jobs are: texts, and what is in the files that they name.
+/// Returns a hash of everything that defines the jobs: the texts, the contents of the files that
+/// they name, and the version.
 fn fingerprint(jobs: &SweepJobs) -> Result<String, Failure> {
     let mut hash = Fnv::new();
     for text in jobs.texts().chain([env!("CARGO_PKG_VERSION")]) {
@@ -357,7 +366,7 @@ fn fingerprint(jobs: &SweepJobs) -> Result<String, Failure> {
         hash.add(text.bytes());
     }
     for file in jobs.files() {
-        // Piece by piece: a point cache may be larger than the memory.
+        // In chunks: a point cache may be larger than the memory.
         let read = File::open(&file).and_then(|mut open| {
             hash.add(open.metadata()?.len().to_le_bytes());
             let mut bytes = vec![0; 1 << 16];
@@ -394,7 +403,7 @@ fn print_jobs(jobs: &SweepJobs, wanted: &[usize], is_json: bool) {
     say!("{}", table.markdown().trim_end());
 }
 
-/// A bar on stderr if that is a terminal, else nothing.
+/// Creates a progress bar on stderr, hidden unless that is a terminal.
 fn progress_bar(jobs: usize) -> ProgressBar {
     let template = "{bar:40} job {pos}/{len}, {per_sec}, {eta} left; {msg}";
     let style =

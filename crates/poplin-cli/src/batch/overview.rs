@@ -1,4 +1,4 @@
-//! The last frames of all jobs side by side.
+//! Overview picture: the last frames of all jobs side by side.
 
 use std::path::Path;
 
@@ -9,24 +9,25 @@ use super::store::{Status, Store, job_name};
 use crate::args::PictureArgs;
 use crate::failure::{Failure, OrFail, warn};
 
-/// Its file in the folder of the sweep.
+/// File name in the folder of the sweep.
 const NAME: &str = "overview.png";
 
-/// The picture of a job.
+/// File name of the picture of a job.
 const TILE: &str = "picture.png";
 
 /// Side of the picture of a job in pixels, without its border.
 const TILE_SIZE: u32 = 192;
 
-/// Most jobs that are shown: of more, so many that are evenly apart.
+/// Most jobs that are shown; of more jobs, an evenly spaced selection.
 const MAX_TILES: usize = 1024;
 
-/// What is drawn of a job.
+/// Returns the picture options of a job.
 pub(super) fn tile() -> PictureArgs {
     PictureArgs::of_last_frame(TILE_SIZE)
 }
 
-/// Draws the pictures of all jobs into one, if they are wanted and all jobs are done, whoever did them. Returns its name.
+/// Draws the pictures of all jobs into one, if requested and all jobs are finished, including those
+/// of other writers. Returns its name.
 pub(super) fn write(
     folder: &Path,
     output: &SweepOutput,
@@ -36,7 +37,7 @@ pub(super) fn write(
     if !output.overview || count == 0 {
         return Ok(None);
     }
-    // Others may have been at work in the folder. Whoever has written the last row finds all of them.
+    // Other processes may have finished jobs; the writer of the last row sees all of them.
     store.refresh()?;
     if (0..count).any(|job| store.status(job).is_none()) {
         return Ok(None);
@@ -49,7 +50,7 @@ pub(super) fn write(
                 return MosaicTile { label: format!("job {job} failed"), image: None };
             }
             let image = Image::read_png(folder.join(job_name(job)).join(TILE));
-            // Somebody has tidied up.
+            // A missing picture, deleted by the user, leaves an empty tile.
             let image = image.map_err(|error| warn(&error.to_string())).ok();
             MosaicTile { label: format!("job {job}"), image }
         })

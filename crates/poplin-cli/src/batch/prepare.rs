@@ -1,4 +1,4 @@
-//! From jobs of a sweep to groups that one simulation runs.
+//! Preparation of jobs, and their grouping into common simulations.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -8,54 +8,55 @@ use poplin_model::ContactMode;
 
 use crate::cook_cache::CookCache;
 use crate::failure::{Failure, OrFail};
-use crate::garment::Garment;
 use crate::job::{Job, built_colliders};
+use crate::job_cloth::JobCloth;
 
-/// A job that is read and cooked.
+/// Job that is read and cooked.
 pub(super) struct Prepared {
-    /// Its index in the sweep.
+    /// Index in the sweep.
     pub(super) index: usize,
     job: Job,
     kind: Kind,
 }
 
-/// Jobs of the same kind can be in one simulation. It follows from a job and the sweep alone, so that a job has the same bits in
-/// any group.
+/// Properties that jobs of one simulation must share. They depend only on the job and the sweep, so
+/// that a job has the same bits in any group.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Kind {
     frames: u32,
     frame_rate: f32,
     solids: Solids,
-    /// The job, if its cloths collide with one another or move rigid bodies: no other may be beside them.
+    /// Index of the job, if it needs its own simulation: its cloths collide with each other, use
+    /// triangle contact or move rigid bodies.
     only: Option<usize>,
 }
 
-/// Where colliders are.
+/// Collider set that holds the colliders of a job.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Solids {
-    /// In the set of the simulation: those of the scene, which the sweep does not vary.
+    /// Set of the simulation, with the unvaried colliders of the scene.
     Shared,
-    /// In the set of each cloth, whose local space is the world.
+    /// Set of each cloth, whose local space is world space.
     Own,
-    /// In the set of the simulation, as those of this job.
+    /// Set of the simulation, with the colliders of this job.
     Of(usize),
 }
 
-/// Makes jobs of a sweep.
-pub(super) struct Workshop {
+/// Factory of the jobs of a sweep.
+pub(super) struct JobFactory {
     jobs: SweepJobs,
-    /// The colliders of the scene as it is; `None` where they cannot be built.
+    /// Colliders of the unvaried scene; `None` if they cannot be built.
     colliders: Option<Vec<Arc<BuiltCollider>>>,
     cache: CookCache,
 }
 
-impl Workshop {
+impl JobFactory {
     pub(super) fn new(jobs: SweepJobs) -> Self {
         let colliders = built_colliders(jobs.scene()).ok();
         Self { jobs, colliders, cache: CookCache::default() }
     }
 
-    /// The sweep.
+    /// Returns the jobs of the sweep.
     pub(super) fn jobs(&self) -> &SweepJobs {
         &self.jobs
     }
@@ -67,30 +68,31 @@ impl Workshop {
         let (colliders, mut solids) = self.colliders(&scene, index)?;
         let name = format!("job-{index}");
         let mut job = Job::of_built_scene(scene, name, colliders, &self.cache)?;
-        // What the cloths of several jobs do to a body would add up.
+        // In a common simulation the impulses of several jobs on a body would add up.
         let has_bodies = job.colliders.iter().any(|collider| collider.body.is_some());
-        let garments = &mut job.garments;
+        let job_cloths = &mut job.cloths;
         if has_bodies {
             solids = Solids::Of(index);
-        } else if solids != Solids::Shared && garments.iter().all(Garment::is_in_the_world) {
+        } else if solids != Solids::Shared && job_cloths.iter().all(JobCloth::is_in_the_world) {
             solids = Solids::Own;
-            garments.iter_mut().try_for_each(Garment::own_colliders)?;
+            job_cloths.iter_mut().try_for_each(JobCloth::own_colliders)?;
         }
-        let collides = |garment: &Garment| garment.cloth.contact_distances()[1] > 0.0;
-        let of_one = |garment: &Garment| if collides(garment) { garment.offsets.len() } else { 0 };
-        let mut only = (garments.iter().map(of_one).sum::<usize>() > 1).then_some(index);
+        let collides = |job_cloth: &JobCloth| job_cloth.cloth.contact_distances()[1] > 0.0;
+        let of_one =
+            |job_cloth: &JobCloth| if collides(job_cloth) { job_cloth.offsets.len() } else { 0 };
+        let mut only = (job_cloths.iter().map(of_one).sum::<usize>() > 1).then_some(index);
         if only.is_none() {
-            // There is nothing to collide with but other jobs.
-            for garment in garments {
-                garment.cloth.config.cloth_collision.distance = Some(0.0);
+            // The only other cloths in the simulation are those of other jobs.
+            for job_cloth in job_cloths {
+                job_cloth.cloth.config.cloth_collision.distance = Some(0.0);
             }
         }
-        // Contact of triangles goes in rounds for all cloths of a simulation: what is in it has a say in the bits.
+        // Triangle contact shares its rounds among all cloths, so other jobs would change the bits.
         let has_triangles = job.cloth_contact_solver.contact == ContactMode::Triangles;
         if has_bodies || has_triangles {
             only = Some(index);
         }
-        job.garments.iter().try_for_each(|garment| garment.cloth.validate()).or_bad_input()?;
+        job.cloths.iter().try_for_each(|job_cloth| job_cloth.cloth.validate()).or_bad_input()?;
         let kind = Kind { frames, frame_rate, solids, only };
         Ok(Prepared { index, job, kind })
     }
@@ -110,32 +112,32 @@ impl Workshop {
 }
 
 impl Prepared {
-    /// Particles of all cloths.
+    /// Returns the number of particles of all cloths.
     pub(super) fn particle_count(&self) -> usize {
-        self.job.garments.iter().map(Garment::particle_count).sum()
+        self.job.cloths.iter().map(JobCloth::particle_count).sum()
     }
 }
 
-/// Jobs that are simulated together.
+/// Jobs that share a simulation.
 pub(super) struct Group {
-    /// The cloths of all members, one member after another.
+    /// Cloths of all members, one member after another.
     pub(super) job: Job,
-    /// The members.
+    /// Jobs of the group.
     pub(super) members: Vec<Member>,
 }
 
-/// A job of a group.
+/// Job of a group.
 pub(super) struct Member {
-    /// Its index in the sweep.
+    /// Index in the sweep.
     pub(super) index: usize,
-    /// Its cloths in those of the group.
-    pub(super) garments: Range<usize>,
-    /// Everything that any of them collides with.
+    /// Range of its cloths in the group.
+    pub(super) job_cloths: Range<usize>,
+    /// Colliders of all its cloths.
     pub(super) colliders: Vec<Arc<BuiltCollider>>,
 }
 
 impl Group {
-    /// Sorts jobs into groups, each in order.
+    /// Groups jobs of equal kind, in their order.
     pub(super) fn sorted(prepared: Vec<Prepared>) -> Vec<Self> {
         let mut groups: Vec<(Kind, Self)> = Vec::new();
         for Prepared { index, job, kind } in prepared {
@@ -152,20 +154,20 @@ impl Group {
         if solids == Solids::Own {
             job.colliders.clear();
         }
-        let members = vec![Member { index, garments: 0..job.garments.len(), colliders }];
+        let members = vec![Member { index, job_cloths: 0..job.cloths.len(), colliders }];
         Self { job, members }
     }
 
     fn push(&mut self, index: usize, job: Job) {
-        let begin = self.job.garments.len();
-        self.job.garments.extend(job.garments);
-        // A fabric that is kept once is packed once.
-        share_fabrics(&mut self.job.garments, begin);
-        let garments = begin..self.job.garments.len();
-        self.members.push(Member { index, garments, colliders: job.colliders });
+        let begin = self.job.cloths.len();
+        self.job.cloths.extend(job.cloths);
+        // A shared fabric is packed once.
+        share_fabrics(&mut self.job.cloths, begin);
+        let job_cloths = begin..self.job.cloths.len();
+        self.members.push(Member { index, job_cloths, colliders: job.colliders });
     }
 
-    /// Each member as a group of its own.
+    /// Splits the group into groups of one job.
     pub(super) fn split(self) -> impl Iterator<Item = Self> {
         let Self { job, members } = self;
         let Job {
@@ -175,12 +177,12 @@ impl Group {
             view,
             colliders,
             cloth_contact_solver,
-            mut garments,
+            mut cloths,
             ..
         } = job;
-        members.into_iter().map(move |Member { index, garments: range, colliders: own }| {
-            let garments: Vec<_> = garments.drain(..range.len()).collect();
-            let members = vec![Member { index, garments: 0..garments.len(), colliders: own }];
+        members.into_iter().map(move |Member { index, job_cloths: range, colliders: own }| {
+            let job_cloths: Vec<_> = cloths.drain(..range.len()).collect();
+            let members = vec![Member { index, job_cloths: 0..job_cloths.len(), colliders: own }];
             let job = Job {
                 title: String::new(),
                 name: String::new(),
@@ -189,7 +191,7 @@ impl Group {
                 steps,
                 formats: Vec::new(),
                 view,
-                garments,
+                cloths: job_cloths,
                 colliders: colliders.clone(),
                 cloth_contact_solver,
                 origin: [0.0; 3],
@@ -201,17 +203,18 @@ impl Group {
     }
 }
 
-/// Lets garments from `begin` on have the fabric of the same garment of the job before where it is the same.
-fn share_fabrics(garments: &mut [Garment], begin: usize) {
-    let (known, new) = garments.split_at_mut(begin);
+/// Shares equal fabrics between the cloths from `begin` on and the corresponding cloths of the
+/// previous job.
+fn share_fabrics(job_cloths: &mut [JobCloth], begin: usize) {
+    let (known, new) = job_cloths.split_at_mut(begin);
     let count = new.len();
-    for (index, garment) in new.iter_mut().enumerate() {
+    for (index, job_cloth) in new.iter_mut().enumerate() {
         let before = (begin + index).checked_sub(count).and_then(|before| known.get(before));
         let Some(before) = before else { continue };
-        if !Arc::ptr_eq(&before.cloth.fabric, &garment.cloth.fabric)
-            && before.cloth.fabric == garment.cloth.fabric
+        if !Arc::ptr_eq(&before.cloth.fabric, &job_cloth.cloth.fabric)
+            && before.cloth.fabric == job_cloth.cloth.fabric
         {
-            garment.cloth.fabric = before.cloth.fabric.clone();
+            job_cloth.cloth.fabric = before.cloth.fabric.clone();
         }
     }
 }

@@ -7,44 +7,44 @@ use serde_json::{Map, Value};
 
 use super::store::Status;
 
-/// What became of a job. Units are in the names.
+/// Row of a finished job. Units are in the names.
 #[derive(Debug, Serialize)]
 pub(super) struct Row {
     pub(super) job: usize,
     pub(super) status: Status,
-    /// The values of the keys that are varied.
+    /// Values of the varied keys.
     pub(super) parameters: Map<String, Value>,
-    /// The seed of the sweep.
+    /// Seed of the sweep.
     pub(super) seed: u64,
-    /// Why it failed.
+    /// Error of a failed job.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) message: Option<String>,
     #[serde(flatten)]
     pub(super) result: Option<JobResult>,
 }
 
-/// What came of the simulation of a job.
+/// Result of the simulation of a job.
 #[derive(Debug, Serialize)]
 pub(super) struct JobResult {
     pub(super) frames: u32,
     pub(super) particle_count: usize,
-    /// At the last frame, of the worst cloth.
+    /// Strain of the worst cloth at the last frame.
     pub(super) max_edge_strain: f32,
     pub(super) p99_edge_strain: f32,
-    /// In the last iteration of the last frame.
+    /// Speed in the last iteration of the last frame.
     pub(super) max_speed_m_per_s: f32,
-    /// At the last frame.
+    /// Depth in colliders at the last frame.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) collider_depth: Option<Depth>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) tangle: Option<Tangle>,
     pub(super) warnings: Vec<String>,
-    /// FNV-1a, 64 bits, of positions and inverse masses after the last frame.
+    /// 64-bit FNV-1a hash of positions and inverse masses after the last frame.
     pub(super) particle_hash: String,
     pub(super) files: Vec<String>,
-    /// Of the group that the job was in, by its jobs.
+    /// Duration of the group divided by its number of jobs.
     pub(super) seconds: f64,
-    /// Jobs of that group.
+    /// Number of jobs of the group.
     pub(super) group: usize,
     pub(super) backend: &'static str,
 }

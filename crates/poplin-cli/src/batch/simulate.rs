@@ -1,4 +1,4 @@
-//! A group of jobs in one simulation.
+//! Simulation of a group of jobs.
 
 use std::time::Instant;
 
@@ -9,73 +9,78 @@ use poplin_measure::tangle::{Tangle, TangleField, kept_distance};
 use poplin_model::{ContactReport, Particle, Pose};
 use rayon::prelude::*;
 
-use super::artifacts::{Artifacts, Moment};
+use super::artifacts::{Artifacts, PosedCloth};
 use super::hash::Fnv;
 use super::prepare::{Group, Member};
 use super::row::JobResult;
 use super::store::Store;
-use crate::bodies::Scenery;
+use crate::bodies::ColliderPoses;
 use crate::failure::Failure;
-use crate::garment::Garment;
 use crate::job::Job;
+use crate::job_cloth::JobCloth;
+use crate::job_simulation::JobSimulation;
 use crate::output::counted;
 use crate::run::record::{Findings, poses};
 use crate::run::warning::Warning;
-use crate::stage::Stage;
 use poplin_io::scene::SweepOutput;
 
-/// How a job of a group ended.
+/// Finished job of a group.
 pub(super) struct Ended {
-    /// Its index in the sweep.
+    /// Index in the sweep.
     pub(super) index: usize,
-    /// What came of it, or why it failed.
+    /// Result, or error message.
     pub(super) result: Result<JobResult, String>,
 }
 
-/// Runs groups, one after another.
+/// Runner of groups, one after another.
 pub(super) struct Runner<'a> {
     options: SimulationOptions,
     simulation: Option<Simulation>,
     output: &'a SweepOutput,
-    /// Asked after every frame.
+    /// Called after every frame; true to stop.
     interrupt: &'a (dyn Fn() -> bool + Sync),
 }
 
-/// The copies of a garment in a frame that was read.
+/// Copies of a cloth in a frame that was read back.
 struct Copies {
     ids: Vec<ClothId>,
     poses: Vec<Pose>,
     contact: Vec<ContactReport>,
 }
 
-/// A frame that was read.
+/// Frame that was read back.
 struct Reading {
-    /// Of all garments of a group.
+    /// Copies of each cloth of the group.
     copies: Vec<Copies>,
     state: State,
-    scenery: Scenery,
+    collider_poses: ColliderPoses,
 }
 
 impl Reading {
-    fn of(stage: &mut Stage, job: &Job) -> Result<Self, Failure> {
-        let (state, scenery) = (stage.simulation.state()?, stage.scenery());
+    fn of(job_simulation: &mut JobSimulation, job: &Job) -> Result<Self, Failure> {
+        let (state, collider_poses) =
+            (job_simulation.simulation.state()?, job_simulation.collider_poses());
         let copies = |ids: &Vec<ClothId>| {
-            let poses = poses(&stage.simulation, ids)?;
-            Ok(Copies { ids: ids.clone(), poses, contact: stage.contact_reports(job, &state, ids) })
+            let poses = poses(&job_simulation.simulation, ids)?;
+            Ok(Copies {
+                ids: ids.clone(),
+                poses,
+                contact: job_simulation.contact_reports(job, &state, ids),
+            })
         };
-        let copies = stage.ids.iter().map(copies).collect::<Result<_, Failure>>()?;
-        Ok(Self { copies, state, scenery })
+        let copies = job_simulation.ids.iter().map(copies).collect::<Result<_, Failure>>()?;
+        Ok(Self { copies, state, collider_poses })
     }
 }
 
-/// A job while it is simulated.
+/// Job in simulation.
 struct Running<'a> {
     member: &'a Member,
-    garments: &'a [Garment],
-    /// Of each cloth.
+    job_cloths: &'a [JobCloth],
+    /// Stretch edges of each cloth.
     edges: Vec<StretchEdges>,
     findings: Vec<Findings>,
-    /// `None` if nothing is written of jobs.
+    /// Files of the job; `None` if the sweep writes none.
     artifacts: Option<Artifacts>,
 }
 
@@ -89,12 +94,12 @@ impl<'a> Runner<'a> {
         Ok(Self { options, simulation, output, interrupt })
     }
 
-    /// Whether the jobs are simulated on a GPU.
+    /// Tests whether the jobs are simulated on a GPU.
     pub(super) fn is_on_gpu(&self) -> bool {
         self.simulation.as_ref().is_some_and(|simulation| simulation.gpu().is_some())
     }
 
-    /// Where the jobs are simulated.
+    /// Returns the name of the backend.
     pub(super) fn backend(&self) -> &'static str {
         poplin::Backend::name(if self.is_on_gpu() {
             poplin::Backend::Gpu
@@ -103,13 +108,14 @@ impl<'a> Runner<'a> {
         })
     }
 
-    /// Whether the user wants to stop.
+    /// Tests whether the user wants to stop.
     pub(super) fn is_interrupted(&self) -> bool {
         (self.interrupt)()
     }
 
-    /// Runs a group; the folders of its jobs are published, their rows are not yet written. `None` if it was interrupted.
-    /// A job that the simulation refuses fails, and the others of its group go on without it.
+    /// Runs a group and publishes the folders of its jobs; their rows are not yet written. Returns
+    /// `None` if interrupted. If the simulation rejects a job, that job fails and the others of the
+    /// group run one by one.
     pub(super) fn run(
         &mut self,
         group: Group,
@@ -153,39 +159,39 @@ impl<'a> Runner<'a> {
         simulation.clear();
         simulation.colliders_mut().clear();
         let job = &group.job;
-        let mut stage = Stage::untangling(simulation, job)?;
+        let mut job_simulation = JobSimulation::untangling(simulation, job)?;
         let begun = group.members.par_iter().map(|member| self.begin(member, group, store));
         let mut running = begun.collect::<Result<Vec<_>, _>>()?;
-        // As of the frame that was read last.
+        // Last frame that was read back.
         let mut read = None;
         for frame in 0..=job.frames {
             if frame > 0 {
-                stage.advance(job, frame)?;
+                job_simulation.advance(job, frame)?;
             }
             if self.is_interrupted() {
                 group.members.iter().for_each(|member| store.discard(member.index));
-                self.simulation = Some(stage.into_simulation());
+                self.simulation = Some(job_simulation.into_simulation());
                 return Ok(None);
             }
             let is_last = frame == job.frames;
-            let is_wanted = running.iter().any(|job| job.wants(frame));
+            let is_wanted = running.iter().any(|job| job.needs(frame));
             if is_last || is_wanted {
-                let reading = Reading::of(&mut stage, job)?;
+                let reading = Reading::of(&mut job_simulation, job)?;
                 running
                     .par_iter_mut()
-                    .try_for_each(|running| running.take(frame, group, &reading))?;
+                    .try_for_each(|running| running.record(frame, group, &reading))?;
                 read = Some(reading);
             }
             tick(frame, group);
         }
-        // The last frame always is.
+        // The last frame is always read back.
         let Some(reading) = read else { return Ok(Some(Vec::new())) };
-        let backend = stage.simulation.backend().backend.name();
+        let backend = job_simulation.simulation.backend().backend.name();
         let ended = running
             .into_par_iter()
             .map(|running| running.end(group, &reading, store, backend))
             .collect::<Result<Vec<_>, Failure>>();
-        self.simulation = Some(stage.into_simulation());
+        self.simulation = Some(job_simulation.into_simulation());
         let mut ended = ended?;
         let seconds = begin.elapsed().as_secs_f64() / group.members.len() as f64;
         for result in ended.iter_mut().filter_map(|ended| ended.result.as_mut().ok()) {
@@ -200,44 +206,45 @@ impl<'a> Runner<'a> {
         group: &'b Group,
         store: &Store,
     ) -> Result<Running<'b>, Failure> {
-        let garments = &group.job.garments[member.garments.clone()];
+        let job_cloths = &group.job.cloths[member.job_cloths.clone()];
         let create = || {
             let folder = store.begin(member.index)?;
-            Artifacts::create(folder, self.output, &group.job, garments)
+            Artifacts::create(folder, self.output, &group.job, job_cloths)
         };
         Ok(Running {
             member,
-            garments,
-            edges: garments.iter().map(|it| StretchEdges::new(&it.cloth.fabric)).collect(),
-            findings: vec![Findings::default(); garments.len()],
+            job_cloths,
+            edges: job_cloths.iter().map(|it| StretchEdges::new(&it.cloth.fabric)).collect(),
+            findings: vec![Findings::default(); job_cloths.len()],
             artifacts: self.output.is_any().then(create).transpose()?,
         })
     }
 }
 
 impl Running<'_> {
-    fn wants(&self, frame: u32) -> bool {
-        self.artifacts.as_ref().is_some_and(|artifacts| artifacts.wants(frame))
+    fn needs(&self, frame: u32) -> bool {
+        self.artifacts.as_ref().is_some_and(|artifacts| artifacts.needs(frame))
     }
 
-    /// Takes in a frame.
-    fn take(&mut self, frame: u32, group: &Group, reading: &Reading) -> Result<(), Failure> {
-        let Reading { state, scenery, .. } = reading;
-        let copies = &reading.copies[self.member.garments.clone()];
+    /// Records a frame.
+    fn record(&mut self, frame: u32, group: &Group, reading: &Reading) -> Result<(), Failure> {
+        let Reading { state, collider_poses, .. } = reading;
+        let copies = &reading.copies[self.member.job_cloths.clone()];
         for ((findings, edges), copies) in self.findings.iter_mut().zip(&mut self.edges).zip(copies)
         {
             findings.update(frame, &group.job, state, &copies.ids, &copies.poses, edges);
             findings.contact.clone_from(&copies.contact);
         }
         let Some(artifacts) = &mut self.artifacts else { return Ok(()) };
-        let moments = self.garments.iter().zip(copies);
-        let moments: Vec<_> = moments
-            .map(|(garment, Copies { ids, poses, .. })| Moment { garment, ids, poses })
+        let posed_cloths = self.job_cloths.iter().zip(copies);
+        let posed_cloths: Vec<_> = posed_cloths
+            .map(|(job_cloth, Copies { ids, poses, .. })| PosedCloth { job_cloth, ids, poses })
             .collect();
-        artifacts.take(frame, &group.job, self.garments, &moments, state, scenery)
+        artifacts.record(frame, &group.job, self.job_cloths, &posed_cloths, state, collider_poses)
     }
 
-    /// Measures the last frame, completes the files and publishes them; those of a faulty job are discarded.
+    /// Measures the last frame, then completes and publishes the files; discards those of a faulty
+    /// job.
     fn end(
         self,
         group: &Group,
@@ -254,20 +261,22 @@ impl Running<'_> {
         let last = self.findings.iter().map(|findings| findings.last_strain);
         let strain = last.fold(Default::default(), poplin_measure::strain::Strain::worse);
         let speeds = self.findings.iter().map(|findings| findings.last_speed);
-        let warnings = self.garments.iter().zip(&self.findings);
+        let warnings = self.job_cloths.iter().zip(&self.findings);
         let warnings = warnings
-            .flat_map(|(garment, findings)| findings.warnings(job, garment, job.frames, backend))
+            .flat_map(|(job_cloth, findings)| {
+                findings.warnings(job, job_cloth, job.frames, backend)
+            })
             .chain(Warning::of_mode(
-                self.garments,
+                self.job_cloths,
                 &self.member.colliders,
                 job.cloth_contact_solver.contact,
             ))
-            .chain(Warning::of_colliders(self.garments, &self.member.colliders))
+            .chain(Warning::of_colliders(self.job_cloths, &self.member.colliders))
             .map(|warning| warning.to_string())
             .collect();
         let mut result = JobResult {
             frames: job.frames,
-            particle_count: self.garments.iter().map(Garment::particle_count).sum(),
+            particle_count: self.job_cloths.iter().map(JobCloth::particle_count).sum(),
             max_edge_strain: strain.max,
             p99_edge_strain: strain.p99,
             max_speed_m_per_s: speeds.fold(0.0, f32::max),
@@ -281,44 +290,44 @@ impl Running<'_> {
             backend,
         };
         if let Some(artifacts) = self.artifacts {
-            result.files = artifacts.finish(job, self.garments, &self.member.colliders)?;
+            result.files = artifacts.finish(job, self.job_cloths, &self.member.colliders)?;
             store.publish(index)?;
         }
         Ok(Ended { index, result: Ok(result) })
     }
 
-    /// Why the result is none, in words.
+    /// Returns the error message of a faulty job.
     fn fault(&self) -> Option<String> {
-        self.garments.iter().zip(&self.findings).find_map(|(garment, findings)| {
-            let name = &garment.name;
+        self.job_cloths.iter().zip(&self.findings).find_map(|(job_cloth, findings)| {
+            let name = &job_cloth.name;
             let frozen = findings.faults.first().map(|fault| {
                 let particles = counted(fault.count as usize, "particle");
                 let copy =
                     if fault.copy > 0 { format!(", copy {},", fault.copy) } else { String::new() };
                 format!(
-                    "cloth `{name}`{copy} is frozen: {particles} would have become NaN, infinite or too far away"
+                    "cloth `{name}`{copy} is frozen: {particles} became NaN, infinite or too far away"
                 )
             });
             frozen.or_else(|| (!findings.is_finite).then(|| format!("cloth `{name}` is not finite")))
         })
     }
 
-    /// Garments with their copies.
+    /// Returns the cloths of the job with their copies.
     fn copies<'b>(
         &'b self,
         reading: &'b Reading,
-    ) -> impl Iterator<Item = (&'b Garment, &'b Copies)> {
-        self.garments.iter().zip(&reading.copies[self.member.garments.clone()])
+    ) -> impl Iterator<Item = (&'b JobCloth, &'b Copies)> {
+        self.job_cloths.iter().zip(&reading.copies[self.member.job_cloths.clone()])
     }
 
     fn depth(&self, reading: &Reading) -> Result<Option<Depth>, Failure> {
-        let Reading { state, scenery, .. } = reading;
+        let Reading { state, collider_poses, .. } = reading;
         let mut all = None;
-        for (garment, Copies { ids, poses, .. }) in self.copies(reading) {
-            if !garment.has_colliders() {
+        for (job_cloth, Copies { ids, poses, .. }) in self.copies(reading) {
+            if !job_cloth.has_colliders() {
                 continue;
             }
-            let field = DepthField::new(&garment.shapes_in(scenery)?);
+            let field = DepthField::new(&job_cloth.shapes_in(collider_poses)?);
             for (&id, &pose) in ids.iter().zip(poses) {
                 let depth = field.measure(pose, state.current(id));
                 all = Some(all.map_or(depth, |all: Depth| all.and(depth)));
@@ -330,10 +339,10 @@ impl Running<'_> {
     fn tangle(&self, reading: &Reading) -> Option<Tangle> {
         let mut field = TangleField::default();
         let mut is_empty = true;
-        for (garment, Copies { ids, poses, .. }) in self.copies(reading) {
-            let Some(distance) = kept_distance(&garment.cloth) else { continue };
+        for (job_cloth, Copies { ids, poses, .. }) in self.copies(reading) {
+            let Some(distance) = kept_distance(&job_cloth.cloth) else { continue };
             for (&id, &pose) in ids.iter().zip(poses) {
-                field.add(&garment.cloth, distance, pose, reading.state.current(id));
+                field.add(&job_cloth.cloth, distance, pose, reading.state.current(id));
                 is_empty = false;
             }
         }

@@ -1,8 +1,8 @@
-//! The folder of a sweep: what sweep it is of, the jobs that are done, and theirs.
+//! Folder of a sweep: identity of the sweep, finished jobs and their files.
 //!
-//! A job is a folder that appears whole, by a rename; then a row is appended to the manifest of its writer. A job without a row is not
-//! done, whatever there is of it. Each writer, the whole sweep or a part of it, has a manifest of its own, so that parts of a
-//! sweep can be in one folder.
+//! The folder of a job appears complete, by a rename; then a row is appended to the manifest of its
+//! writer. A job without a row is not finished, even if its folder exists. Each writer (the whole
+//! sweep or a part of it) has its own manifest, so that parts of a sweep can share a folder.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
@@ -15,45 +15,45 @@ use serde::{Deserialize, Serialize};
 use super::row::Row;
 use crate::failure::{Failure, OrFail, warn};
 
-/// What `sweep.json` begins with.
+/// Value of the key `format` of `sweep.json`.
 const FORMAT: &str = "poplin-sweep/1";
-/// Which sweep the folder is of.
+/// File that identifies the sweep of a folder.
 const SWEEP_NAME: &str = "sweep.json";
-/// Names of manifests begin and end with these.
+/// Prefix and suffix of the names of manifests.
 const MANIFEST: [&str; 2] = ["manifest-", ".jsonl"];
 
-/// The folder of a sweep, claimed by one writer.
+/// Folder of a sweep, locked by one writer.
 pub(super) struct Store {
     folder: PathBuf,
     writer: String,
     manifest: File,
-    /// What there is of every job of the sweep, if it is done.
+    /// Status of each job of the sweep; `None` if it is not finished.
     known: Vec<Option<Known>>,
 }
 
-/// How a job ended.
+/// Status of a finished job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Status {
-    /// Its files are there.
+    /// Succeeded; the files exist.
     Done,
-    /// It has none, and its row says why.
+    /// Failed without files; the row holds the error.
     Failed,
 }
 
-/// `sweep.json`.
+/// Contents of `sweep.json`.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 struct SweepMark {
     format: String,
     poplin_version: String,
-    /// Of sweep, scene, the files that they name and version.
+    /// Hash of sweep, scene, the files that they name, and version.
     fingerprint: String,
-    /// Where its jobs are simulated: the two backends may round differently.
+    /// Backend of all jobs, because backends may round differently.
     backend: String,
     jobs: usize,
 }
 
-/// What is read of a row.
+/// Fields that are read from a row.
 #[derive(Deserialize)]
 struct KnownRow {
     job: usize,
@@ -62,7 +62,7 @@ struct KnownRow {
     warnings: Vec<IgnoredAny>,
 }
 
-/// What is known of a job that is done.
+/// Status and warnings of a finished job.
 #[derive(Debug, Clone, Copy)]
 struct Known {
     status: Status,
@@ -70,11 +70,11 @@ struct Known {
 }
 
 impl Store {
-    /// Claims the folder for a writer and finds out what is done.
+    /// Locks the folder for a writer and reads the finished jobs.
     ///
     /// # Errors
-    /// [`Failure::BadInput`] if it is that of another sweep, [`Failure::Failed`] if it cannot be written, [`Failure::Busy`] if another
-    /// process is this writer.
+    /// [`Failure::BadInput`] if the folder belongs to another sweep, [`Failure::Failed`] if it
+    /// cannot be written, [`Failure::Busy`] if another process is the same writer.
     pub(super) fn claim(
         folder: &Path,
         writer: &str,
@@ -83,7 +83,7 @@ impl Store {
     ) -> Result<Self, Failure> {
         let cannot_write = || format!("cannot write to the output folder {}", folder.display());
         std::fs::create_dir_all(folder)
-            .with_context(|| format!("cannot make the output folder {}", folder.display()))
+            .with_context(|| format!("cannot create the output folder {}", folder.display()))
             .or_failed()?;
         mark(folder, writer, (fingerprint, backend), jobs)?;
         let path = folder.join(format!("{}{writer}{}", MANIFEST[0], MANIFEST[1]));
@@ -94,11 +94,11 @@ impl Store {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
                 return Err(Failure::Busy(anyhow!(
-                    "another process writes {}: wait until it has ended",
+                    "another process is writing {}: wait until it ends",
                     path.display()
                 )));
             }
-            // As on some network file systems.
+            // Some network file systems have no locks.
             Err(TryLockError::Error(error)) => {
                 log::info!("cannot lock {}: {error}", path.display());
             }
@@ -114,48 +114,48 @@ impl Store {
         Ok(store)
     }
 
-    /// Finds out what is done, by whomever, and removes what this writer has begun and not ended.
+    /// Reads the finished jobs of all writers, and removes unfinished folders of this writer.
     pub(super) fn refresh(&mut self) -> Result<(), Failure> {
         let read = self.read_manifests();
         read.with_context(|| format!("cannot read {}", self.folder.display())).or_failed()
     }
 
-    /// How a job ended, if it is done.
+    /// Returns the status of a job; `None` if it is not finished.
     pub(super) fn status(&self, job: usize) -> Option<Status> {
         self.known[job].map(|known| known.status)
     }
 
-    /// Whether the result of a job is doubtful.
+    /// Tests whether a finished job has warnings.
     pub(super) fn has_warnings(&self, job: usize) -> bool {
         self.known[job].is_some_and(|known| known.has_warnings)
     }
 
-    /// A new, empty folder for the files of a job, which nobody sees yet.
+    /// Creates an empty hidden folder for the files of a job.
     pub(super) fn begin(&self, job: usize) -> Result<PathBuf, Failure> {
         let path = self.unfinished(job);
         let made = remove(&path).and_then(|()| std::fs::create_dir(&path));
-        made.with_context(|| format!("cannot make {}", path.display())).or_failed()?;
+        made.with_context(|| format!("cannot create {}", path.display())).or_failed()?;
         Ok(path)
     }
 
-    /// Lets the folder of a job appear; its files must be on the disk.
+    /// Publishes the folder of a job by a rename; its files must be on disk.
     pub(super) fn publish(&self, job: usize) -> Result<(), Failure> {
         let (from, to) = (self.unfinished(job), self.folder.join(job_name(job)));
         let published = sync(&from)
-            // Of a process that ended before the row was written.
+            // A folder without a row, from a process that ended before it wrote the row.
             .and_then(|()| remove(&to))
             .and_then(|()| std::fs::rename(&from, &to));
         published.with_context(|| format!("cannot write {}", to.display())).or_failed()
     }
 
-    /// Forgets what was begun of a job.
+    /// Removes the unfinished folder of a job.
     pub(super) fn discard(&self, job: usize) {
         if let Err(error) = remove(&self.unfinished(job)) {
-            log::info!("cannot remove what was begun of job {job}: {error}");
+            log::info!("cannot remove the unfinished folder of job {job}: {error}");
         }
     }
 
-    /// Appends the rows of jobs whose folders are there, and waits until they are on the disk.
+    /// Appends the rows of jobs whose folders are published, and syncs them to disk.
     pub(super) fn record(&mut self, rows: &[Row]) -> Result<(), Failure> {
         let mut text = String::new();
         for row in rows {
@@ -175,13 +175,12 @@ impl Store {
         Ok(())
     }
 
-    /// Jobs whose rows say so, and whose folders are there.
+    /// Reads the rows of all manifests, and removes unfinished folders of this writer.
     fn read_manifests(&mut self) -> std::io::Result<()> {
         for entry in self.folder.read_dir()? {
             let entry = entry?;
             let name = entry.file_name();
             let name = name.to_string_lossy();
-            // What this writer has begun and not ended.
             if is_unfinished(&name, &self.writer) {
                 remove(&entry.path())?;
             }
@@ -198,7 +197,7 @@ impl Store {
                         self.known[job] = Some(Known { status, has_warnings });
                     }
                     _ => warn(&format!(
-                        "{}:{}: this is no row of a job, and counts as none",
+                        "{}:{}: not a row of a job; ignored",
                         entry.path().display(),
                         index + 1
                     )),
@@ -208,7 +207,7 @@ impl Store {
         Ok(())
     }
 
-    /// The name of a file of this writer while it is not whole.
+    /// Returns the temporary name of an unfinished file or folder of this writer.
     pub(super) fn temporary(&self, name: &str) -> String {
         format!(".{name}.{}.tmp", self.writer)
     }
@@ -218,7 +217,7 @@ impl Store {
     }
 }
 
-/// The name of the folder of a job.
+/// Returns the name of the folder of a job.
 pub(super) fn job_name(job: usize) -> String {
     format!("job-{job:07}")
 }
@@ -229,7 +228,7 @@ fn is_unfinished(name: &str, writer: &str) -> bool {
     job.is_some_and(|job| job.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
-/// Writes which sweep the folder is of, or checks it.
+/// Writes the identity of the sweep into the folder, or checks it.
 fn mark(
     folder: &Path,
     writer: &str,
@@ -269,14 +268,14 @@ fn mark(
         return Ok(());
     }
     let differs = match known {
-        None => "it is no mark of a sweep".to_owned(),
+        None => "the file does not identify a sweep".to_owned(),
         Some(known) if known.poplin_version != mark.poplin_version => format!(
-            "it was begun by poplin {}, this is {}",
+            "it was started by poplin {}, this is {}",
             known.poplin_version, mark.poplin_version
         ),
         Some(known) if known.fingerprint == mark.fingerprint && known.jobs == mark.jobs => {
             return Err(Failure::BadInput(anyhow!(
-                "{} was begun on the {} backend, this is the {}, which may round differently: go on with --backend {}",
+                "{} was started on the {} backend, this is the {}, which may round differently: continue with --backend {}",
                 folder.display(),
                 known.backend,
                 mark.backend,
@@ -284,34 +283,35 @@ fn mark(
             )));
         }
         Some(known) => format!(
-            "sweep, scene or the files that they name were others (fingerprint {}, now {fingerprint})",
+            "sweep, scene or the files that they name differ (fingerprint {}, now {fingerprint})",
             known.fingerprint
         ),
     };
     Err(Failure::BadInput(anyhow!(
-        "{} is of another sweep: {differs}; choose another folder with --out",
+        "{} belongs to another sweep: {differs}; choose another folder with --out",
         path.display()
     )))
 }
 
-/// Length of the rows that are whole: the last one of a writer at work, or of one that was killed, may not be.
+/// Returns the length of the complete rows: the last row may be incomplete while it is written or
+/// after a kill.
 fn whole_rows(text: &[u8]) -> usize {
     text.iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1)
 }
 
-/// Cuts off a last row that is not whole, and leaves the file at its end.
+/// Truncates an incomplete last row and seeks to the end of the file.
 fn cut_torn_row(manifest: &mut File) -> std::io::Result<()> {
     let mut text = Vec::new();
     manifest.read_to_end(&mut text)?;
     let end = whole_rows(&text);
     if end < text.len() {
-        log::info!("cut off a row that was not written to its end");
+        log::info!("removed an incomplete row");
         manifest.set_len(end as u64)?;
     }
     manifest.seek(SeekFrom::Start(end as u64)).map(|_| ())
 }
 
-/// Removes a folder, if it is there.
+/// Removes a folder if it exists.
 fn remove(folder: &Path) -> std::io::Result<()> {
     match std::fs::remove_dir_all(folder) {
         Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
@@ -319,13 +319,13 @@ fn remove(folder: &Path) -> std::io::Result<()> {
     }
 }
 
-/// Waits until what a folder lists is on the disk.
+/// Syncs the entries of a folder to disk.
 #[cfg(unix)]
 fn sync(folder: &Path) -> std::io::Result<()> {
     File::open(folder)?.sync_all()
 }
 
-/// Folders cannot be opened here.
+/// Does nothing: folders cannot be opened on this system.
 #[cfg(not(unix))]
 fn sync(_folder: &Path) -> std::io::Result<()> {
     Ok(())

@@ -9,20 +9,21 @@ use anyhow::{Context, anyhow};
 use super::summary;
 use crate::failure::{Failure, OrFail};
 
-/// Locked while a run writes to the folder, whose files it names; it stays, so that no two runs lock different files of this name.
+/// Lock file of the folder, which lists the files of the run. It is never deleted, so that two runs
+/// cannot lock different files of this name.
 const LOCK_NAME: &str = ".poplin.lock";
 
-/// A folder that no other run writes to as long as this lives.
+/// Output folder, locked against other runs for the lifetime of this value.
 pub(super) struct OutputFolder {
     path: PathBuf,
     lock: File,
 }
 
 impl OutputFolder {
-    /// Makes the folder if it is not there and claims it.
+    /// Creates the folder if needed and locks it.
     pub(super) fn claim(path: &Path) -> Result<Self, Failure> {
         std::fs::create_dir_all(path)
-            .with_context(|| format!("cannot make the output folder {}", path.display()))
+            .with_context(|| format!("cannot create the output folder {}", path.display()))
             .or_failed()?;
         let lock_path = path.join(LOCK_NAME);
         let lock =
@@ -34,11 +35,11 @@ impl OutputFolder {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
                 return Err(Failure::Failed(anyhow!(
-                    "another run writes to {}: wait until it has ended, or choose another folder with --out",
+                    "another run is writing to {}: wait until it ends, or choose another folder with --out",
                     path.display()
                 )));
             }
-            // As on some network file systems.
+            // Some network file systems have no locks.
             Err(TryLockError::Error(error)) => {
                 log::info!("cannot lock {}: {error}", lock_path.display());
             }
@@ -46,12 +47,12 @@ impl OutputFolder {
         Ok(Self { path: path.to_path_buf(), lock })
     }
 
-    /// Announces the files that will be written.
+    /// Stores the names of the files that will be written in the lock file.
     ///
     /// # Errors
-    /// [`Failure::Failed`] if one of them is there already and no run has written it: a mesh that was put there, for example.
+    /// [`Failure::Failed`] if one of them exists and is not from an earlier run.
     pub(super) fn announce(&mut self, names: &[String]) -> Result<(), Failure> {
-        // A run that is killed leaves its files without a summary, but with the names in the lock.
+        // After a killed run there is no summary, but the lock file has the names.
         let mut announced = String::new();
         self.lock.read_to_string(&mut announced).unwrap_or_default();
         let known = summary::files_in(&self.path);
@@ -61,7 +62,7 @@ impl OutputFolder {
         let is_there = |name: &&String| self.path.join(name).symlink_metadata().is_ok();
         if let Some(name) = names.iter().filter(is_there).find(|name| !is_ours(name)) {
             return Err(Failure::Failed(anyhow!(
-                "{} would be overwritten, and no run has written it: choose another folder with --out, or move it away",
+                "{} exists and is not from an earlier run: choose another folder with --out, or move it",
                 self.path.join(name).display()
             )));
         }
@@ -72,13 +73,13 @@ impl OutputFolder {
             .or_failed()
     }
 
-    /// Where it is.
+    /// Returns the path of the folder.
     pub(super) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Removes the files of the run before this one, as its summary lists them, but for those that this one has `written`, and
-    /// returns their names. What a user has put there stays.
+    /// Removes the files listed in the summary of the previous run, except those in `written`.
+    /// Returns their names. Files of the user stay.
     pub(super) fn remove_stale(&self, written: &[String]) -> Vec<String> {
         let mut names = summary::files_in(&self.path);
         names.retain(|name| {

@@ -1,24 +1,24 @@
-//! Ctrl-C and SIGTERM as a question that the frame loop asks.
+//! Ctrl-C and SIGTERM as a flag that the frame loop polls.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU8, Ordering};
 
-/// Nobody asks: a signal ends the process.
+/// No frame loop polls: a signal ends the process.
 const UNWATCHED: u8 = 0;
-/// Somebody asks, and no signal came.
+/// A frame loop polls, and no signal has arrived.
 const WATCHED: u8 = 1;
-/// A signal came.
+/// A signal has arrived.
 const ASKED: u8 = 2;
 
-/// What signals find and leave. A process has one handler for them.
+/// State shared with the signal handler; a process has only one handler.
 static STATE: AtomicU8 = AtomicU8::new(UNWATCHED);
 
-/// Whether the user wants to stop, for as long as this is kept.
+/// Guard that makes the first signal set a flag instead of ending the process.
 pub(crate) struct Interrupt(());
 
 impl Interrupt {
-    /// Watches from now on. The first signal is answered by the frame loop, a second one ends the process at once: point
-    /// caches are valid at any time.
+    /// Starts watching. The frame loop reacts to the first signal; a second one ends the process at
+    /// once. Point caches are valid at any time.
     pub(crate) fn watch() -> Self {
         static HANDLER: OnceLock<()> = OnceLock::new();
         HANDLER.get_or_init(|| {
@@ -37,7 +37,7 @@ impl Interrupt {
         Self(())
     }
 
-    /// Whether a signal came.
+    /// Tests whether a signal has arrived.
     pub(crate) fn is_asked(&self) -> bool {
         STATE.load(Ordering::Relaxed) == ASKED
     }

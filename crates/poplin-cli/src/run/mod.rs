@@ -3,7 +3,7 @@
 pub(crate) mod files;
 mod folder;
 pub(crate) mod interrupt;
-pub(crate) mod moments;
+pub(crate) mod picture_frames;
 pub(crate) mod record;
 mod recording;
 mod summary;
@@ -17,35 +17,35 @@ use poplin_model::Shape;
 
 use crate::args::RunArgs;
 use crate::failure::{Exit, Failure, OrFail};
-use crate::garment::Garment;
 use crate::job::Job;
+use crate::job_cloth::JobCloth;
+use crate::job_simulation::JobSimulation;
 use crate::output::{counted, grouped, say};
-use crate::stage::Stage;
 use interrupt::Interrupt;
 use recording::Recorded;
 pub(crate) use recording::Recording;
 pub(crate) use warning::in_line;
 
-/// Most names of files on a line.
+/// Most file names on one output line.
 const MAX_NAMES: usize = 16;
 
-/// Size of frames that is said before they are written \[bytes\].
+/// Size of the frame files above which it is announced \[bytes\].
 const LARGE: u64 = 1_000_000_000;
 
-/// What the frames of a job will take on the disk \[bytes\].
+/// Returns the disk space that the frames of a job take \[bytes\].
 fn frame_bytes(job: &Job) -> u64 {
-    let vertices: usize = job.garments.iter().map(Garment::vertex_count).sum();
+    let vertices: usize = job.cloths.iter().map(JobCloth::vertex_count).sum();
     let frame = vertices as u64 * size_of::<[f32; 3]>() as u64;
     frame * (u64::from(job.frames) + 1) * job.formats.len() as u64
 }
 
-/// How a simulation went.
-struct Course {
-    /// Frames simulated.
+/// Simulated frames and their times.
+struct Progress {
+    /// Number of simulated frames.
     frames: u32,
-    /// Time of each frame without read-back and files, in order.
+    /// Time of each frame without read-back and files.
     times: Vec<Duration>,
-    /// Whether the user stopped it.
+    /// True if the user stopped the run.
     is_interrupted: bool,
 }
 
@@ -60,27 +60,27 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, Failure> {
         log::info!("collider `{}`: {}", collider.name, kind(&collider.shape));
     }
     let job = Arc::new(job);
-    let mut stage = Stage::untangling(job.simulation(options)?, &job)?;
-    let choice = stage.simulation.backend();
+    let mut running = JobSimulation::untangling(job.simulation(options)?, &job)?;
+    let choice = running.simulation.backend();
     log::info!("{} backend on {}: {}", choice.backend.name(), choice.adapter, choice.reason);
-    // Nothing is written before everything that can be rejected has been rejected.
+    // All input is validated before anything is written.
     let mut recording = Recording::begin(job.clone(), args.out.as_deref(), &args.picture)?;
     let bytes = frame_bytes(&job);
     if bytes > LARGE {
         let (gigabytes, frames) = (bytes as f64 / 1e9, grouped(job.frames as usize + 1));
-        say!("size   {gigabytes:.1} GB: {frames} frames will be written; --no-cache writes none");
+        say!("size   {gigabytes:.1} GB: {frames} frames; --no-cache writes none");
     }
     let interrupt = Interrupt::watch();
-    let is_interrupted = simulate(&job, &mut stage, &mut recording, &interrupt)?;
+    let is_interrupted = simulate(&job, &mut running, &mut recording, &interrupt)?;
     let Recorded { summary, folder, stale, fault } =
-        recording.end(&mut stage, is_interrupted, begin.elapsed())?;
+        recording.end(&mut running, is_interrupted, begin.elapsed())?;
     summary.print(&folder);
     if !stale.is_empty() {
         let names =
             if stale.len() > MAX_NAMES { counted(stale.len(), "file") } else { stale.join(", ") };
-        say!("gone   files of the run before: {names}");
+        say!("removed files of the previous run: {names}");
     }
-    // Only now, so that whatever could be written has been.
+    // Returned only now, after everything that can be written is written.
     fault?;
     let faults = summary.complain_of_faults();
     let is_refused = summary.warn() && args.strict;
@@ -91,24 +91,24 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, Failure> {
     })
 }
 
-/// Simulates every frame, or until Ctrl-C, and records as it goes. True if it was Ctrl-C.
+/// Simulates and records all frames, or until Ctrl-C. Returns true after Ctrl-C.
 fn simulate(
     job: &Job,
-    stage: &mut Stage,
+    running: &mut JobSimulation,
     recording: &mut Recording,
     interrupt: &Interrupt,
 ) -> Result<bool, Failure> {
     let progress = progress_bar(job.frames);
     let mut is_interrupted = false;
-    recording.record(0, stage)?;
+    recording.record(0, running)?;
     for frame in 1..=job.frames {
         let begin = Instant::now();
-        stage.advance(job, frame)?;
+        running.advance(job, frame)?;
         recording.count(begin.elapsed());
         log::debug!("frame {frame}: {:.2} ms", begin.elapsed().as_secs_f64() * 1e3);
         is_interrupted = interrupt.is_asked() && frame < job.frames;
-        if frame == job.frames || is_interrupted || recording.wants(frame) {
-            recording.record(frame, stage)?;
+        if frame == job.frames || is_interrupted || recording.needs(frame) {
+            recording.record(frame, running)?;
         }
         progress.inc(1);
         if is_interrupted {
@@ -119,7 +119,7 @@ fn simulate(
     Ok(is_interrupted)
 }
 
-/// What a shape is, for people.
+/// Describes a shape for display.
 fn kind(shape: &Shape) -> String {
     match shape {
         Shape::Sphere(_) => "sphere".into(),
@@ -133,7 +133,7 @@ fn kind(shape: &Shape) -> String {
     }
 }
 
-/// A bar on stderr if that is a terminal, else nothing.
+/// Creates a progress bar on stderr, hidden unless that is a terminal.
 fn progress_bar(frames: u32) -> ProgressBar {
     let template = "{bar:40} frame {pos}/{len}, {per_sec}, {eta} left";
     let style =
@@ -141,7 +141,7 @@ fn progress_bar(frames: u32) -> ProgressBar {
     ProgressBar::new(u64::from(frames)).with_style(style)
 }
 
-/// Copies of all garments.
-fn copy_count(garments: &[Garment]) -> usize {
-    garments.iter().map(|garment| garment.offsets.len()).sum()
+/// Returns the number of copies of all cloths.
+fn copy_count(job_cloths: &[JobCloth]) -> usize {
+    job_cloths.iter().map(|job_cloth| job_cloth.offsets.len()).sum()
 }

@@ -1,4 +1,4 @@
-//! What is kept of every frame that is read back: files, moments, measurements.
+//! Recording of frames that are read back: files, pictures, measurements.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -11,90 +11,91 @@ use poplin_measure::tangle::{Tangle, TangleField, kept_distance};
 use poplin_model::{ContactReport, ImplicitReport, Particle, Pose};
 
 use super::files::ClothFiles;
-use super::moments::Moments;
+use super::picture_frames::PictureFrames;
 use super::warning::{MAX_SQUASH, MAX_STRETCH, MAX_USUAL_STRETCH, Overstretch, Warning};
 use crate::args::PictureArgs;
-use crate::bodies::Scenery;
+use crate::bodies::ColliderPoses;
 use crate::failure::{Failure, OrFail};
-use crate::garment::Garment;
 use crate::job::Job;
-use crate::stage::Stage;
+use crate::job_cloth::JobCloth;
+use crate::job_simulation::JobSimulation;
 
-/// Records a run into a folder.
+/// Recorder of a run into a folder.
 pub(super) struct Recorder {
     job: Arc<Job>,
     folder: PathBuf,
     has_frames: bool,
     files: Vec<ClothFiles>,
-    moments: Moments,
+    picture_frames: PictureFrames,
     edges: Vec<StretchEdges>,
     findings: Vec<Findings>,
-    /// Of all cloths that collide with something, at the end.
+    /// Final depth of particles and triangles of all cloths that have colliders.
     depth: Option<(Depth, TriangleDepth)>,
-    /// Of all cloths that collide with themselves, at the end.
+    /// Final entanglement of all cloths that collide with themselves.
     tangle: Option<Tangle>,
-    /// Mesh vertices of all copies of each garment at the last recorded frame, in the world \[m\].
+    /// World positions of the mesh vertices of each cloth, all copies, at the last recorded frame
+    /// \[m\].
     vertices: Vec<Vec<[f32; 3]>>,
-    /// Where colliders were then.
-    scenery: Scenery,
+    /// Poses of colliders at that frame.
+    collider_poses: ColliderPoses,
 }
 
-/// What the records report of one garment, all copies together.
+/// Measurements of one cloth over the recorded frames, all copies together.
 #[derive(Debug, Clone)]
 pub(crate) struct Findings {
-    /// Strain at the last recorded frame, of the worst copy.
+    /// Strain of the worst copy at the last recorded frame.
     pub(crate) last_strain: Strain,
     /// Worst strain of all recorded frames and copies.
     pub(crate) worst_strain: Strain,
-    /// Largest speed at the last recorded frame, in local space [m/s].
+    /// Largest local-space speed at the last recorded frame [m/s].
     pub(crate) last_speed: f32,
     /// Largest speed of all recorded frames [m/s].
     pub(crate) max_speed: f32,
-    /// Whether every recorded coordinate was finite.
+    /// True if every recorded coordinate is finite.
     pub(crate) is_finite: bool,
-    /// Iterations of a copy.
+    /// Iterations of one copy.
     pub(crate) iterations: u32,
-    /// Frames slept through, of all copies together.
+    /// Frames slept through, summed over copies.
     pub(crate) slept_frames: u64,
-    /// What the implicit solver took for all copies together.
+    /// Steps and iterations of the implicit solver, summed over copies.
     pub(crate) implicit: ImplicitReport,
-    /// What contact of triangles could not keep apart, of each copy.
+    /// Triangle contact report of each copy.
     pub(crate) contact: Vec<ContactReport>,
-    /// Faults of each faulted copy.
+    /// Fault of each faulted copy.
     pub(crate) faults: Vec<Fault>,
-    /// Edges longer than those of any cloth.
+    /// Edges beyond [`MAX_STRETCH`].
     overstretch: Option<Overstretch>,
 }
 
-/// A cloth that was frozen.
+/// Copy of a cloth that was frozen.
 #[derive(Debug, Clone)]
 pub(crate) struct Fault {
-    /// The copy, from 0.
+    /// Index of the copy, from 0.
     pub(crate) copy: usize,
-    /// Particles at fault.
+    /// Number of faulty particles.
     pub(crate) count: u32,
-    /// The lowest of them.
+    /// Lowest index of a faulty particle.
     pub(crate) particle: Option<u32>,
 }
 
-/// The result of a recording.
+/// Result of a recording.
 pub(super) struct Outcome {
-    /// What the records report of each garment.
+    /// Measurements of each cloth.
     pub(super) findings: Vec<Findings>,
-    /// How deep particles and triangles are in colliders at the end; `None` without colliders.
+    /// Final depth of particles and triangles in colliders; `None` without colliders.
     pub(super) depth: Option<(Depth, TriangleDepth)>,
-    /// How entangled cloths are at the end; `None` if none collides with itself.
+    /// Final entanglement; `None` if no cloth collides with itself.
     pub(super) tangle: Option<Tangle>,
-    /// Names of the files written.
+    /// Names of the written files.
     pub(super) files: Vec<String>,
-    /// What the picture leaves out.
+    /// Note about cloths that the picture omits.
     pub(super) omission: Option<String>,
-    /// The first file that could not be written.
+    /// Error of the first file that could not be written.
     pub(super) fault: Result<(), Failure>,
 }
 
 impl Recorder {
-    /// Opens the files of frames.
+    /// Opens the frame files.
     pub(super) fn create(
         job: Arc<Job>,
         picture: &PictureArgs,
@@ -104,8 +105,8 @@ impl Recorder {
             folder: folder.to_path_buf(),
             has_frames: !job.formats.is_empty(),
             files: ClothFiles::create(&job, folder)?,
-            moments: Moments::new(
-                &job.garments,
+            picture_frames: PictureFrames::new(
+                &job.cloths,
                 (job.frames, job.frame_rate),
                 picture,
                 job.view,
@@ -113,98 +114,102 @@ impl Recorder {
             )
             .or_failed()?,
             edges: job
-                .garments
+                .cloths
                 .iter()
-                .map(|garment| StretchEdges::new(&garment.cloth.fabric))
+                .map(|job_cloth| StretchEdges::new(&job_cloth.cloth.fabric))
                 .collect(),
-            findings: vec![Findings::default(); job.garments.len()],
+            findings: vec![Findings::default(); job.cloths.len()],
             depth: None,
             tangle: None,
             vertices: job
-                .garments
+                .cloths
                 .iter()
-                .map(|garment| Vec::with_capacity(garment.vertex_count()))
+                .map(|job_cloth| Vec::with_capacity(job_cloth.vertex_count()))
                 .collect(),
-            scenery: Scenery::start(),
+            collider_poses: ColliderPoses::start(),
             job,
         })
     }
 
-    /// Whether the frame is worth reading back.
-    pub(super) fn wants(&self, frame: u32) -> bool {
-        self.has_frames || self.moments.wants(frame)
+    /// Tests whether a frame has to be read back.
+    pub(super) fn needs(&self, frame: u32) -> bool {
+        self.has_frames || self.picture_frames.needs(frame)
     }
 
-    /// Reads a frame back and records it.
-    pub(super) fn record(&mut self, frame: u32, stage: &mut Stage) -> Result<(), Failure> {
-        self.scenery = stage.scenery();
-        let state = stage.simulation.state()?;
-        for (index, (garment, ids)) in self.job.garments.iter().zip(&stage.ids).enumerate() {
+    /// Reads back the current frame and records it.
+    pub(super) fn record(
+        &mut self,
+        frame: u32,
+        running: &mut JobSimulation,
+    ) -> Result<(), Failure> {
+        self.collider_poses = running.collider_poses();
+        let state = running.simulation.state()?;
+        for (index, (job_cloth, ids)) in self.job.cloths.iter().zip(&running.ids).enumerate() {
             let vertices = &mut self.vertices[index];
             vertices.clear();
-            let poses = poses(&stage.simulation, ids)?;
+            let poses = poses(&running.simulation, ids)?;
             for (&id, &pose) in ids.iter().zip(&poses) {
-                garment.append_vertices(pose, state.current(id), vertices);
+                job_cloth.append_vertices(pose, state.current(id), vertices);
             }
             let edges = &mut self.edges[index];
             let findings = &mut self.findings[index];
             findings.update(frame, &self.job, &state, ids, &poses, edges);
-            findings.contact = stage.contact_reports(&self.job, &state, ids);
+            findings.contact = running.contact_reports(&self.job, &state, ids);
         }
         self.files.iter_mut().try_for_each(|files| files.push(&self.vertices))?;
-        if frame == 0 || !self.has_frames || self.moments.wants(frame) {
-            self.moments
-                .keep(frame, &self.job.garments, &self.vertices, &self.scenery)
+        if frame == 0 || !self.has_frames || self.picture_frames.needs(frame) {
+            self.picture_frames
+                .keep(frame, &self.job.cloths, &self.vertices, &self.collider_poses)
                 .or_failed()?;
         }
         Ok(())
     }
 
-    /// Reads a frame back and measures how deep particles are in colliders.
-    pub(super) fn measure_depth(&mut self, stage: &mut Stage) -> Result<(), Failure> {
-        let scenery = stage.scenery();
-        let Stage { simulation, ids, .. } = stage;
-        if !self.job.garments.iter().any(Garment::has_colliders) {
+    /// Reads back the current frame and measures the depth of particles and triangles in colliders.
+    pub(super) fn measure_depth(&mut self, running: &mut JobSimulation) -> Result<(), Failure> {
+        let collider_poses = running.collider_poses();
+        let JobSimulation { simulation, ids, .. } = running;
+        if !self.job.cloths.iter().any(JobCloth::has_colliders) {
             return Ok(());
         }
         let state = simulation.state()?;
         let (mut depth, mut of_triangles) = (Depth::default(), TriangleDepth::default());
-        for ((garment, vertices), ids) in
-            self.job.garments.iter().zip(&self.vertices).zip(ids.iter())
+        for ((job_cloth, vertices), ids) in
+            self.job.cloths.iter().zip(&self.vertices).zip(ids.iter())
         {
-            if !garment.has_colliders() {
+            if !job_cloth.has_colliders() {
                 continue;
             }
-            let field = DepthField::new(&garment.shapes_in(&scenery)?);
+            let field = DepthField::new(&job_cloth.shapes_in(&collider_poses)?);
             for &id in ids {
                 let pose = simulation.cloth(id)?.pose();
                 depth = depth.and(field.measure(pose, state.current(id)));
             }
-            let triangles = garment.free_triangles();
+            let triangles = job_cloth.free_triangles();
             of_triangles = of_triangles.and(field.measure_triangles(vertices, triangles));
         }
         self.depth = Some((depth, of_triangles));
         Ok(())
     }
 
-    /// Reads a frame back and counts how entangled the cloths are.
+    /// Reads back the current frame and measures the entanglement of the cloths.
     pub(super) fn measure_tangle(
         &mut self,
         simulation: &mut Simulation,
         ids: &[Vec<ClothId>],
     ) -> Result<(), Failure> {
         let distances: Vec<_> =
-            self.job.garments.iter().map(|garment| kept_distance(&garment.cloth)).collect();
+            self.job.cloths.iter().map(|job_cloth| kept_distance(&job_cloth.cloth)).collect();
         if distances.iter().all(Option::is_none) {
             return Ok(());
         }
         let state = simulation.state()?;
         let mut field = TangleField::default();
-        for ((garment, distance), ids) in self.job.garments.iter().zip(distances).zip(ids) {
+        for ((job_cloth, distance), ids) in self.job.cloths.iter().zip(distances).zip(ids) {
             let Some(distance) = distance else { continue };
             for &id in ids {
                 field.add(
-                    &garment.cloth,
+                    &job_cloth.cloth,
                     distance,
                     simulation.cloth(id)?.pose(),
                     state.current(id),
@@ -215,8 +220,8 @@ impl Recorder {
         Ok(())
     }
 
-    /// Completes the files of frames and writes the meshes and the picture. One file that cannot be written does not stop
-    /// the others.
+    /// Completes the frame files and writes the meshes and the picture. Continues after a file that
+    /// cannot be written.
     pub(super) fn finish(mut self, frames: u32) -> Outcome {
         let job = &self.job;
         let mut files = Vec::new();
@@ -227,12 +232,17 @@ impl Recorder {
                 Err(error) => fault = fault.and(Err(error)),
             }
         }
-        let kept = self.moments.keep(frames, &self.job.garments, &self.vertices, &self.scenery);
+        let kept = self.picture_frames.keep(
+            frames,
+            &self.job.cloths,
+            &self.vertices,
+            &self.collider_poses,
+        );
         fault = fault.and(kept.map_err(Into::into));
         log::info!("drawing the picture");
-        let omission = self.moments.omission(&self.job.garments);
-        let drawn = (job.garments.as_slice(), job.colliders.as_slice());
-        match self.moments.write_picture(&self.folder, drawn, job.frame_rate, frames) {
+        let omission = self.picture_frames.omission(&self.job.cloths);
+        let drawn = (job.cloths.as_slice(), job.colliders.as_slice());
+        match self.picture_frames.write_picture(&self.folder, drawn, job.frame_rate, frames) {
             Ok(name) => files.extend(name.map(str::to_owned)),
             Err(error) => fault = fault.and(Err(error)),
         }
@@ -248,7 +258,7 @@ impl Recorder {
     }
 }
 
-/// The poses of local spaces.
+/// Returns the poses of the local spaces of cloths.
 pub(crate) fn poses(simulation: &Simulation, ids: &[ClothId]) -> Result<Vec<Pose>, Failure> {
     ids.iter().map(|&id| Ok(simulation.cloth(id)?.pose())).collect()
 }
@@ -272,21 +282,21 @@ impl Default for Findings {
 }
 
 impl Findings {
-    /// What makes a garment doubtful.
+    /// Returns the warnings about a cloth after its simulation.
     pub(crate) fn warnings(
         &self,
         job: &Job,
-        garment: &Garment,
+        job_cloth: &JobCloth,
         frames: u32,
         backend: &str,
     ) -> impl Iterator<Item = Warning> {
-        let cloth = || garment.name.clone();
+        let cloth = || job_cloth.name.clone();
         let stretch = self.overstretch;
         let overstretched =
             stretch.map(|stretch| Warning::Overstretched { cloth: cloth(), stretch });
         let is_stretchy = self.last_strain.p99.min(self.last_strain.longest) > MAX_USUAL_STRETCH;
-        // All copies sleep alike, or hardly.
-        let awake = f64::from(frames) - self.slept_frames as f64 / garment.offsets.len() as f64;
+        // Mean over copies: they sleep for about equally many frames.
+        let awake = f64::from(frames) - self.slept_frames as f64 / job_cloth.offsets.len() as f64;
         let iterations = (f64::from(self.iterations) / awake.max(1.0)) as f32;
         let stretchy = is_stretchy.then(|| Warning::Stretchy {
             cloth: cloth(),
@@ -298,17 +308,17 @@ impl Findings {
         let squashed =
             is_squashed.then(|| Warning::Squashed { cloth: cloth(), p99_strain, shortest_strain });
         let stretchy = stretchy.into_iter().chain(squashed);
-        let of_step = Warning::of_step(garment, job.frame_rate, iterations)
-            .chain(Warning::of_solves(garment, &self.implicit));
+        let of_step = Warning::of_step(job_cloth, job.frame_rate, iterations)
+            .chain(Warning::of_solves(job_cloth, &self.implicit));
         let contact = job.cloth_contact_solver.contact;
-        let start = Warning::of_start(garment, contact).into_iter();
-        let of_motion = Warning::of_motion(job.frames, job.frame_rate, garment);
-        let crossed = Warning::of_contact(garment, &self.contact, backend);
+        let start = Warning::of_start(job_cloth, contact).into_iter();
+        let of_motion = Warning::of_motion(job.frames, job.frame_rate, job_cloth);
+        let crossed = Warning::of_contact(job_cloth, &self.contact, backend);
         let doubts = start.chain(crossed).chain(overstretched).chain(stretchy).chain(of_step);
-        doubts.chain(Warning::of_mesh(garment, contact)).chain(of_motion)
+        doubts.chain(Warning::of_mesh(job_cloth, contact)).chain(of_motion)
     }
 
-    /// Takes in a frame but for what contact reports: the copies of a garment, in these poses.
+    /// Adds a frame of all copies, in these poses, except for the contact reports.
     pub(crate) fn update(
         &mut self,
         frame: u32,
@@ -339,7 +349,7 @@ impl Findings {
             let slept_frames = job.slept_frames(state, id);
             self.slept_frames += u64::from(slept_frames);
             self.implicit = self.implicit.with(state.implicit_report(id));
-            // Sleepers do not iterate.
+            // Speed from the last iteration, whose step follows from the frames not slept through.
             if frame > slept_frames {
                 let iterations_per_frame = self.iterations as f32 / (frame - slept_frames) as f32;
                 let step = (job.frame_rate * iterations_per_frame.max(1.0)).recip();

@@ -1,4 +1,4 @@
-//! A simulation that is being recorded into a folder.
+//! Recording of a simulation into a folder.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -7,33 +7,33 @@ use std::time::Duration;
 use super::folder::OutputFolder;
 use super::record::Recorder;
 use super::summary::{self, Summary};
-use super::{Course, files};
+use super::{Progress, files};
 use crate::args::PictureArgs;
 use crate::failure::Failure;
 use crate::job::Job;
-use crate::stage::Stage;
+use crate::job_simulation::JobSimulation;
 
-/// The folder, what is kept for it, and how the simulation goes.
+/// Recording in progress: output folder, recorded data and frame times.
 pub(crate) struct Recording {
     job: Arc<Job>,
     folder: OutputFolder,
     recorder: Recorder,
-    course: Course,
+    progress: Progress,
 }
 
-/// What has become of a recording.
+/// Finished recording.
 pub(super) struct Recorded {
     pub(super) summary: Summary,
-    /// Where it is.
+    /// Output folder.
     pub(super) folder: PathBuf,
-    /// Files of the run before, which are gone.
+    /// Removed files of the previous run.
     pub(super) stale: Vec<String>,
-    /// The first file that could not be written.
+    /// Error of the first file that could not be written.
     pub(super) fault: Result<(), Failure>,
 }
 
 impl Recording {
-    /// Claims the folder, `out/NAME` if none is stated, and opens the files of frames.
+    /// Locks the folder (default `out/NAME`) and opens the frame files.
     pub(crate) fn begin(
         job: Arc<Job>,
         out: Option<&Path>,
@@ -41,53 +41,61 @@ impl Recording {
     ) -> Result<Self, Failure> {
         let out = out.map_or_else(|| Path::new("out").join(&job.name), Path::to_path_buf);
         let mut folder = OutputFolder::claim(&out)?;
-        let mut names = files::ClothFiles::names(&job.garments, &job.formats);
+        let mut names = files::ClothFiles::names(&job.cloths, &job.formats);
         names.extend(picture.picture.file().map(str::to_owned));
         names.push(summary::FILE_NAME.to_owned());
         folder.announce(&names)?;
         let recorder = Recorder::create(job.clone(), picture, folder.path())?;
-        let course = Course { frames: 0, times: Vec::new(), is_interrupted: false };
-        Ok(Self { job, folder, recorder, course })
+        let progress = Progress { frames: 0, times: Vec::new(), is_interrupted: false };
+        Ok(Self { job, folder, recorder, progress })
     }
 
-    /// Notes that a frame was simulated, in this time.
+    /// Counts a simulated frame and stores its time.
     pub(crate) fn count(&mut self, time: Duration) {
-        self.course.frames += 1;
-        self.course.times.push(time);
+        self.progress.frames += 1;
+        self.progress.times.push(time);
     }
 
-    /// Whether the frame is worth recording.
-    pub(super) fn wants(&self, frame: u32) -> bool {
-        self.recorder.wants(frame)
+    /// Tests whether a frame has to be recorded.
+    pub(super) fn needs(&self, frame: u32) -> bool {
+        self.recorder.needs(frame)
     }
 
-    /// Reads a frame back and records it.
-    pub(crate) fn record(&mut self, frame: u32, stage: &mut Stage) -> Result<(), Failure> {
-        self.recorder.record(frame, stage)
+    /// Reads back the current frame and records it.
+    pub(crate) fn record(
+        &mut self,
+        frame: u32,
+        running: &mut JobSimulation,
+    ) -> Result<(), Failure> {
+        self.recorder.record(frame, running)
     }
 
-    /// Measures the last frame and writes what is still to be written.
+    /// Measures the last frame and writes the remaining files.
     pub(super) fn end(
         mut self,
-        stage: &mut Stage,
+        running: &mut JobSimulation,
         is_interrupted: bool,
         elapsed: Duration,
     ) -> Result<Recorded, Failure> {
-        self.course.is_interrupted = is_interrupted;
-        self.recorder.measure_depth(stage)?;
-        self.recorder.measure_tangle(&mut stage.simulation, &stage.ids)?;
-        let outcome = self.recorder.finish(self.course.frames);
-        let summary = Summary::new(&self.job, stage, &self.course, &outcome, elapsed);
+        self.progress.is_interrupted = is_interrupted;
+        self.recorder.measure_depth(running)?;
+        self.recorder.measure_tangle(&mut running.simulation, &running.ids)?;
+        let outcome = self.recorder.finish(self.progress.frames);
+        let summary = Summary::new(&self.job, running, &self.progress, &outcome, elapsed);
         let stale = self.folder.remove_stale(summary.files());
         summary.write(self.folder.path())?;
         let folder = self.folder.path().to_path_buf();
         Ok(Recorded { summary, folder, stale, fault: outcome.fault })
     }
 
-    /// As [`Recording::end`] for who asks only whether it succeeded. Returns the folder.
+    /// Ends the recording like [`Recording::end`] and returns only the folder.
     #[cfg(feature = "view")]
-    pub(crate) fn close(self, stage: &mut Stage, elapsed: Duration) -> Result<PathBuf, Failure> {
-        let Recorded { folder, fault, .. } = self.end(stage, false, elapsed)?;
+    pub(crate) fn close(
+        self,
+        running: &mut JobSimulation,
+        elapsed: Duration,
+    ) -> Result<PathBuf, Failure> {
+        let Recorded { folder, fault, .. } = self.end(running, false, elapsed)?;
         fault.map(|()| folder)
     }
 }

@@ -12,24 +12,24 @@ use serde::Serialize;
 
 use super::record::{Findings, Outcome};
 use super::warning::Warning;
-use super::{Course, copy_count};
+use super::{Progress, copy_count};
 use crate::bodies::BodySummary;
 use crate::cook::CookSummary;
 use crate::failure::{Failure, OrFail, complain, warn};
-use crate::garment::Garment;
 use crate::job::Job;
+use crate::job_cloth::JobCloth;
+use crate::job_simulation::JobSimulation;
 use crate::output::{counted, grouped, say};
-use crate::stage::Stage;
 
-/// Most lines of one kind that are printed; the file has all.
+/// Most printed lines of one kind; the file has all.
 const MAX_LINES: usize = 8;
 
-/// What it begins with.
+/// Value of the key `format`.
 const FORMAT: &str = "poplin-summary/1";
 /// Name of the file.
 pub(super) const FILE_NAME: &str = "summary.json";
 
-/// Everything a run reports about itself. Units are in the names; strain is `|length / rest - 1|` of the stretch edges.
+/// Report of a run. Units are in the names; strain is `|length / rest - 1|` of the stretch edges.
 #[derive(Debug, Serialize)]
 pub(super) struct Summary {
     format: &'static str,
@@ -38,9 +38,9 @@ pub(super) struct Summary {
     backend: &'static str,
     adapter: String,
     backend_reason: String,
-    /// Ctrl-C: fewer frames than asked for.
+    /// True after Ctrl-C: fewer frames than requested.
     interrupted: bool,
-    /// Whether every coordinate that was read back is finite.
+    /// True if every coordinate that was read back is finite.
     finite: bool,
     cloth_count: usize,
     faulted_cloth_count: usize,
@@ -49,42 +49,44 @@ pub(super) struct Summary {
     frames: u32,
     frames_asked: u32,
     frame_rate: f32,
-    /// Iterations of the cloth that has most.
+    /// Largest number of iterations of a cloth.
     iterations: u32,
-    /// Frames slept through, of all cloths together.
+    /// Frames slept through, summed over cloths.
     slept_frames: u64,
     ms_per_frame: FrameTimes,
     seconds_in_all: f64,
-    /// At the last frame, of the worst cloth.
+    /// Strain of the worst cloth at the last frame.
     max_edge_strain: f32,
     p99_edge_strain: f32,
-    /// With its sign: above 0 longer than at rest, below 0 shorter.
+    /// Signed strain: above 0 longer than at rest, below 0 shorter.
     longest_edge_strain: f32,
     shortest_edge_strain: f32,
-    /// Of the worst frame read back: every frame, or the moments of the picture with --no-cache.
+    /// Strain of the worst frame that was read back: all frames, or those of the picture with
+    /// --no-cache.
     worst_max_edge_strain: f32,
     worst_p99_edge_strain: f32,
     worst_longest_edge_strain: f32,
     worst_shortest_edge_strain: f32,
-    /// In the last iteration of a frame, of the fastest free particle, in its local space.
+    /// Speed of the fastest free particle in the last iteration of a frame, in local space.
     max_speed_m_per_s: f32,
     last_speed_m_per_s: f32,
-    /// Of all cloths that collide with something, at the last frame.
+    /// Depth of particles in colliders at the last frame, of all cloths with colliders.
     #[serde(skip_serializing_if = "Option::is_none")]
     collider_depth: Option<Depth>,
-    /// Of their triangles without pins, likewise.
+    /// Depth of triangles without pins in colliders at the last frame.
     #[serde(skip_serializing_if = "Option::is_none")]
     triangle_depth: Option<TriangleDepth>,
-    /// Of all cloths that collide with themselves, at the last frame.
+    /// Entanglement at the last frame, of all cloths that collide with themselves.
     #[serde(skip_serializing_if = "Option::is_none")]
     tangle: Option<Tangle>,
-    /// Colliders that cloths and gravity move, at the last frame.
+    /// Rigid bodies at the last frame.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     bodies: Vec<BodySummary>,
-    /// What positions in files and warnings count from, but for those of an OBJ; for a mesh far from the world's origin.
+    /// World position that positions in files and warnings are relative to, except those in an OBJ;
+    /// only for a mesh far from the world's origin.
     #[serde(skip_serializing_if = "Option::is_none")]
     origin_m: Option<[f64; 3]>,
-    /// What was chosen where nobody says.
+    /// Automatic choices.
     choices: Vec<String>,
     /// Reasons to doubt the result.
     warnings: Vec<WarningSummary>,
@@ -94,10 +96,10 @@ pub(super) struct Summary {
     note: Option<String>,
 }
 
-/// The files of the run whose summary is in a folder, none if there is no such summary.
+/// Returns the files of the run whose summary is in a folder; none without a summary.
 pub(super) fn files_in(folder: &Path) -> Vec<String> {
     let path = folder.join(FILE_NAME);
-    // Not a link, which may lead to a file without end.
+    // Links are skipped: they may lead to an endless file.
     let is_plain = path.symlink_metadata().is_ok_and(|metadata| metadata.is_file());
     let text = is_plain.then(|| std::fs::read(path).ok()).flatten();
     let summary: Option<serde_json::Value> =
@@ -108,7 +110,7 @@ pub(super) fn files_in(folder: &Path) -> Vec<String> {
         .unwrap_or_default()
 }
 
-/// A warning as data and in words.
+/// Warning as data and as a message.
 #[derive(Debug, Serialize)]
 struct WarningSummary {
     #[serde(flatten)]
@@ -116,7 +118,7 @@ struct WarningSummary {
     message: String,
 }
 
-/// Time of a frame.
+/// Statistics of the time of a frame \[ms\].
 #[derive(Debug, Serialize)]
 struct FrameTimes {
     median: f64,
@@ -125,28 +127,28 @@ struct FrameTimes {
     measures: &'static str,
 }
 
-/// One `[[cloth]]` with all its copies.
+/// Summary of one `[[cloth]]` with all its copies.
 #[derive(Debug, Serialize)]
 struct ClothSummary {
     name: String,
     copies: usize,
     iterations: u32,
-    /// Of all copies together.
+    /// Sum over copies.
     slept_frames: u64,
-    /// Of all copies together.
+    /// Sum over copies.
     #[serde(skip_serializing_if = "Option::is_none")]
     implicit: Option<ImplicitSummary>,
     strain: Strain,
     worst_strain: Strain,
     max_speed_m_per_s: f32,
     faults: Vec<FaultSummary>,
-    /// What the solver's frequency was chosen by, if nobody has stated one.
+    /// Reasons for the solver's frequency, if it was chosen automatically.
     #[serde(skip_serializing_if = "Option::is_none")]
     solver: Option<SolverSummary>,
     cooking: CookSummary,
 }
 
-/// A cloth that was frozen because particles became NaN, infinite or too far away.
+/// Copy that was frozen because particles became NaN, infinite or too far away.
 #[derive(Debug, Serialize)]
 struct FaultSummary {
     copy: usize,
@@ -154,7 +156,7 @@ struct FaultSummary {
     first_particle: Option<u32>,
 }
 
-/// A solver frequency that was chosen from the cloth.
+/// Solver frequency that was chosen from the cloth.
 #[derive(Debug, Serialize)]
 struct SolverSummary {
     frequency_hz: f32,
@@ -162,7 +164,7 @@ struct SolverSummary {
     chain_edges: u32,
     edge_length_m: f32,
     held_by: Hold,
-    /// The same in words.
+    /// Explanation for display.
     why: String,
 }
 
@@ -170,12 +172,12 @@ impl Summary {
     /// Summarizes a run.
     pub(super) fn new(
         job: &Job,
-        stage: &Stage,
-        course: &Course,
+        running: &JobSimulation,
+        progress: &Progress,
         outcome: &Outcome,
         elapsed: Duration,
     ) -> Self {
-        let backend = stage.backend(job);
+        let backend = running.backend(job);
         let findings = &outcome.findings;
         let strain = |pick: fn(&Findings) -> Strain| {
             findings.iter().map(pick).fold(Strain::default(), Strain::worse)
@@ -189,18 +191,18 @@ impl Summary {
             backend: backend.backend.name(),
             adapter: backend.adapter.clone(),
             backend_reason: backend.reason.clone(),
-            interrupted: course.is_interrupted,
+            interrupted: progress.is_interrupted,
             finite: findings.iter().all(|findings| findings.is_finite),
-            cloth_count: copy_count(&job.garments),
+            cloth_count: copy_count(&job.cloths),
             faulted_cloth_count: findings.iter().map(|findings| findings.faults.len()).sum(),
-            particle_count: job.garments.iter().map(Garment::particle_count).sum(),
-            edge_count: job.garments.iter().map(Garment::edge_count).sum(),
-            frames: course.frames,
+            particle_count: job.cloths.iter().map(JobCloth::particle_count).sum(),
+            edge_count: job.cloths.iter().map(JobCloth::edge_count).sum(),
+            frames: progress.frames,
             frames_asked: job.frames,
             frame_rate: job.frame_rate,
             iterations: findings.iter().map(|findings| findings.iterations).max().unwrap_or(0),
             slept_frames: findings.iter().map(|findings| findings.slept_frames).sum(),
-            ms_per_frame: FrameTimes::new(&course.times),
+            ms_per_frame: FrameTimes::new(&progress.times),
             seconds_in_all: elapsed.as_secs_f64(),
             max_edge_strain: last.max,
             p99_edge_strain: last.p99,
@@ -215,29 +217,29 @@ impl Summary {
             collider_depth: outcome.depth.map(|(depth, _)| depth),
             triangle_depth: outcome.depth.map(|(_, depth)| depth),
             tangle: outcome.tangle,
-            bodies: stage.bodies().summaries().collect(),
+            bodies: running.bodies().summaries().collect(),
             origin_m: (job.origin != [0.0; 3]).then_some(job.origin),
             choices: job.choices.clone(),
             warnings: job
-                .garments
+                .cloths
                 .iter()
                 .zip(findings)
-                .flat_map(|(garment, findings)| {
-                    findings.warnings(job, garment, course.frames, backend.backend.name())
+                .flat_map(|(job_cloth, findings)| {
+                    findings.warnings(job, job_cloth, progress.frames, backend.backend.name())
                 })
                 .chain(Warning::of_mode(
-                    &job.garments,
+                    &job.cloths,
                     &job.colliders,
                     job.cloth_contact_solver.contact,
                 ))
-                .chain(Warning::of_colliders(&job.garments, &job.colliders))
+                .chain(Warning::of_colliders(&job.cloths, &job.colliders))
                 .map(|warning| WarningSummary { message: warning.to_string(), warning })
                 .collect(),
             cloths: job
-                .garments
+                .cloths
                 .iter()
                 .zip(findings)
-                .map(|(garment, findings)| ClothSummary::new(garment, findings))
+                .map(|(job_cloth, findings)| ClothSummary::new(job_cloth, findings))
                 .collect(),
             files: outcome
                 .files
@@ -250,7 +252,7 @@ impl Summary {
         }
     }
 
-    /// Names of the files that the run has written, its own too.
+    /// Returns the names of the written files, including `summary.json`.
     pub(super) fn files(&self) -> &[String] {
         &self.files
     }
@@ -265,7 +267,7 @@ impl Summary {
             .or_failed()
     }
 
-    /// Prints the short form.
+    /// Prints the main values.
     pub(super) fn print(&self, folder: &Path) {
         let Self { backend, adapter, backend_reason, .. } = self;
         say!("{backend} backend on {adapter} ({backend_reason})");
@@ -283,25 +285,25 @@ impl Summary {
         let seconds = f64::from(self.frames) / f64::from(self.frame_rate);
         let (frames, iterations) =
             (grouped(self.frames as usize), counted(self.iterations as usize, "iteration"));
-        say!("frames {frames}{asked}: {seconds:.2} s of cloth, {iterations} a cloth");
+        say!("frames {frames}{asked}: {seconds:.2} s simulated, {iterations} per cloth");
         self.print_solvers();
         self.choices.iter().for_each(|choice| say!("{choice}"));
         if self.slept_frames > 0 {
             let all = grouped(self.frames as usize * self.cloth_count);
             say!(
-                "sleep  {} of {all} frames, all cloths together",
+                "sleep  {} of {all} frames, summed over cloths",
                 grouped(self.slept_frames as usize)
             );
         }
         say!(
-            "time   {:.2} ms a frame (median, simulation only), {:.1} s in all",
+            "time   {:.2} ms per frame (median, simulation only), {:.1} s in total",
             self.ms_per_frame.median,
             self.seconds_in_all
         );
         let percent = |strain: f32| f64::from(strain) * 100.0;
         say!(
             "strain 99 % of stretch edges within {:.2} %, the longest by {:+.2} %, the shortest by {:+.2} % (at the end; \
-             worst on the way {:.2} %, {:+.2} %, {:+.2} %)",
+             worst during the run {:.2} %, {:+.2} %, {:+.2} %)",
             percent(self.p99_edge_strain),
             percent(self.longest_edge_strain),
             percent(self.shortest_edge_strain),
@@ -325,7 +327,7 @@ impl Summary {
         }
         if let Some(depth) = self.triangle_depth.filter(|depth| depth.triangles_inside > 0) {
             say!(
-                "       {} of {} more than {:.0} mm inside, deepest {:.1} mm: finer cloth or rounder colliders show less",
+                "       {} of {} more than {:.0} mm inside, deepest {:.1} mm: use finer cloth or rounder colliders",
                 grouped(depth.triangles_inside),
                 counted(depth.triangles, "triangle"),
                 VISIBLE_DEPTH * 1e3,
@@ -345,7 +347,7 @@ impl Summary {
         }
     }
 
-    /// Prints what solvers were chosen by, once for cloths that agree.
+    /// Prints the reasons for chosen solver frequencies, once for cloths with equal reasons.
     fn print_solvers(&self) {
         let mut found: Vec<(&str, Vec<&str>)> = Vec::new();
         for cloth in &self.cloths {
@@ -367,7 +369,7 @@ impl Summary {
         }
     }
 
-    /// Says on stderr what makes the result doubtful; returns whether anything does.
+    /// Prints the warnings to stderr. Returns true if there are any.
     pub(super) fn warn(&self) -> bool {
         let shown = self.warnings.iter().take(MAX_LINES);
         shown.for_each(|warning| warn(&warning.message));
@@ -378,7 +380,7 @@ impl Summary {
         !self.warnings.is_empty()
     }
 
-    /// Says on stderr which cloths are frozen; returns whether there is one.
+    /// Prints frozen cloths to stderr. Returns true if a cloth is frozen or not finite.
     pub(super) fn complain_of_faults(&self) -> bool {
         for cloth in &self.cloths {
             let Some(fault) = cloth.faults.first() else { continue };
@@ -394,7 +396,7 @@ impl Summary {
                 .first_particle
                 .map_or_else(String::new, |particle| format!(", the first is particle {particle}"));
             complain(&format!(
-                "cloth `{}`{copies} is frozen: {} would have become NaN, infinite or too far away{first}",
+                "cloth `{}`{copies} is frozen: {} became NaN, infinite or too far away{first}",
                 cloth.name,
                 counted(fault.particles as usize, "particle")
             ));
@@ -403,7 +405,7 @@ impl Summary {
     }
 }
 
-/// What the implicit solver took.
+/// Steps and iterations of the implicit solver.
 #[derive(Debug, Serialize)]
 struct ImplicitSummary {
     steps: u32,
@@ -422,7 +424,7 @@ impl ImplicitSummary {
 }
 
 impl ClothSummary {
-    fn new(garment: &Garment, findings: &Findings) -> Self {
+    fn new(job_cloth: &JobCloth, findings: &Findings) -> Self {
         let faults = findings.faults.iter();
         let faults = faults.map(|f| FaultSummary {
             copy: f.copy,
@@ -430,11 +432,11 @@ impl ClothSummary {
             first_particle: f.particle,
         });
         Self {
-            name: garment.name.clone(),
-            copies: garment.offsets.len(),
+            name: job_cloth.name.clone(),
+            copies: job_cloth.offsets.len(),
             iterations: findings.iterations,
             slept_frames: findings.slept_frames,
-            implicit: garment
+            implicit: job_cloth
                 .cloth
                 .config
                 .solver
@@ -444,8 +446,8 @@ impl ClothSummary {
             worst_strain: findings.worst_strain,
             max_speed_m_per_s: findings.max_speed,
             faults: faults.collect(),
-            solver: garment.solver_choice.map(SolverSummary::new),
-            cooking: CookSummary::new(garment),
+            solver: job_cloth.solver_choice.map(SolverSummary::new),
+            cooking: CookSummary::new(job_cloth),
         }
     }
 }

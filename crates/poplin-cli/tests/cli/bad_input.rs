@@ -1,37 +1,37 @@
-//! Every kind of bad input ends with exit code 2 and a message that names the location and the limit.
+//! Bad input ends with exit code 2 and a message that names the location and the limit.
 
 use poplin_testkit::skip::is_gpu_off;
 
 use crate::bench::{Bench, SHEET, SQUARE};
 
-/// Runs an OBJ text that must be refused.
-fn refuses_mesh(name: &str, text: &str, words: &[&str]) {
+/// Asserts that the text of an OBJ file is rejected.
+fn rejects_mesh(name: &str, text: &str, words: &[&str]) {
     let bench = Bench::new(name);
     bench.write("mesh.obj", text);
     bench
         .poplin(&["run", "--mesh", "mesh.obj", "--pin", "none", "--backend", "cpu"])
         .says(2, words);
     bench.poplin(&["cook", "mesh.obj"]).says(2, words);
-    assert!(!bench.path("out").exists(), "nothing is written for refused input");
+    assert!(!bench.path("out").exists(), "nothing is written for rejected input");
 }
 
-/// Runs a scene text that must be refused.
-fn refuses_scene(name: &str, text: &str, words: &[&str]) {
+/// Asserts that the text of a scene file is rejected.
+fn rejects_scene(name: &str, text: &str, words: &[&str]) {
     let bench = Bench::new(name);
     bench.write("scene.toml", text);
     bench.poplin(&["run", "scene.toml", "--backend", "cpu"]).says(2, words);
-    assert!(!bench.path("out").exists(), "nothing is written for refused input");
+    assert!(!bench.path("out").exists(), "nothing is written for rejected input");
 }
 
 #[test]
 fn empty_mesh() {
-    refuses_mesh("empty", "", &["mesh.obj", "no v"]);
-    refuses_mesh("no-faces", "v 0 0 0\n", &["mesh.obj", "no faces"]);
+    rejects_mesh("empty", "", &["mesh.obj", "no v"]);
+    rejects_mesh("no-faces", "v 0 0 0\n", &["mesh.obj", "no faces"]);
 }
 
 #[test]
 fn nan_vertex() {
-    refuses_mesh(
+    rejects_mesh(
         "nan",
         &SQUARE.replacen("v 1 0 0", "v 1 nan 0", 1),
         &["mesh.obj:2", "NaN", "finite"],
@@ -40,7 +40,7 @@ fn nan_vertex() {
 
 #[test]
 fn index_out_of_range() {
-    refuses_mesh(
+    rejects_mesh(
         "index",
         &SQUARE.replacen("f 1 3 4", "f 1 3 9", 1),
         &["mesh.obj:6", "vertex 9", "only 4"],
@@ -49,7 +49,7 @@ fn index_out_of_range() {
 
 #[test]
 fn mesh_of_degenerate_faces() {
-    refuses_mesh(
+    rejects_mesh(
         "degenerate",
         "v 0 0 0\nv 0 0 0\nv 0 0 0\nf 1 2 3\n",
         &["mesh.obj", "no face is left", "degenerate"],
@@ -58,12 +58,12 @@ fn mesh_of_degenerate_faces() {
 
 #[test]
 fn binary_mesh() {
-    refuses_mesh("binary", "v 0 0 0\nv 1 0 \u{0}\u{1}\nf 1 1 1\n", &["mesh.obj:2"]);
+    rejects_mesh("binary", "v 0 0 0\nv 1 0 \u{0}\u{1}\nf 1 1 1\n", &["mesh.obj:2"]);
 }
 
 #[test]
 fn no_particles() {
-    refuses_scene(
+    rejects_scene(
         "zero",
         &SHEET.replace("columns = 5", "columns = 0"),
         &["scene.toml:5", "cloth[0].grid.columns", "0 is outside 2"],
@@ -71,9 +71,9 @@ fn no_particles() {
 }
 
 #[test]
-fn a_thousand_million_particles() {
+fn too_many_particles() {
     let text = SHEET.replace("columns = 5, rows = 4", "columns = 1000000, rows = 1000");
-    refuses_scene(
+    rejects_scene(
         "many",
         &text,
         &["scene.toml:5", "1000000000 particles", "the limit is 16777216"],
@@ -82,7 +82,7 @@ fn a_thousand_million_particles() {
 
 #[test]
 fn negative_density() {
-    refuses_scene(
+    rejects_scene(
         "density",
         &format!("{SHEET}density = -1\n"),
         &["scene.toml:7", "cloth[0].density = -1", "outside", "kg/m^2"],
@@ -91,7 +91,7 @@ fn negative_density() {
 
 #[test]
 fn unknown_key() {
-    refuses_scene(
+    rejects_scene(
         "key",
         &format!("{SHEET}densty = 1\n"),
         &["scene.toml:7", "unknown key `densty`", "did you mean `density`"],
@@ -99,18 +99,18 @@ fn unknown_key() {
 }
 
 #[test]
-fn no_toml() {
-    refuses_scene("syntax", "frames = = 1\n", &["scene.toml:1"]);
+fn not_toml() {
+    rejects_scene("syntax", "frames = = 1\n", &["scene.toml:1"]);
 }
 
 #[test]
 fn bad_pin_rules_of_a_scene() {
-    refuses_scene(
+    rejects_scene(
         "pin",
         &SHEET.replace("corner:top-left", "topp:0%"),
         &["scene.toml:6", "cannot read the pin rule `topp:0%`", "accepted are"],
     );
-    refuses_scene(
+    rejects_scene(
         "nothing",
         &SHEET.replace("corner:top-left", "box:5,5,5,6,6,6"),
         &["scene.toml:6", "selects none of the 20 vertices"],
@@ -118,8 +118,8 @@ fn bad_pin_rules_of_a_scene() {
 }
 
 #[test]
-fn mesh_of_a_scene_that_is_not_there() {
-    refuses_scene(
+fn missing_mesh_of_a_scene() {
+    rejects_scene(
         "missing-mesh",
         "[[cloth]]\nmesh = \"shirt.obj\"\n",
         &["scene.toml:2", "cloth[0].mesh", "no file", "shirt.obj"],
@@ -127,13 +127,13 @@ fn mesh_of_a_scene_that_is_not_there() {
 }
 
 #[test]
-fn more_iterations_than_a_frame_takes() {
+fn too_many_iterations_per_frame() {
     let text = format!("frame_rate = 0.1\n{SHEET}solver.pbd.frequency = 9999\n");
-    refuses_scene_late("iterations", &text, &["iterations of a frame", "limit 20000"]);
+    rejects_scene_late("iterations", &text, &["iterations of a frame", "limit 20000"]);
 }
 
-/// As `refuses_scene`, for faults that only show when the first frame is simulated.
-fn refuses_scene_late(name: &str, text: &str, words: &[&str]) {
+/// Asserts that a scene is rejected by the simulation of its first frame.
+fn rejects_scene_late(name: &str, text: &str, words: &[&str]) {
     let bench = Bench::new(name);
     bench.write("scene.toml", text);
     bench.poplin(&["run", "scene.toml", "--backend", "cpu"]).says(2, words);
@@ -152,16 +152,16 @@ fn bad_options() {
         (vec!["run", "."], vec!["."]),
         (vec!["run", "mesh.obj"], vec!["is a mesh", "--mesh mesh.obj --pin"]),
         (vec!["run", "flag", "--mesh", "mesh.obj"], vec!["cannot be used with"]),
-        (vec!["run", "scene.toml", "--pin", "all"], vec!["--pin goes with a mesh", "scene.toml"]),
+        (vec!["run", "scene.toml", "--pin", "all"], vec!["--pin needs a mesh", "scene.toml"]),
         (vec!["run", "scene.toml", "--frames", "0"], vec!["--frames", "1..=1000000"]),
         (vec!["run", "scene.toml", "--frames", "-3"], vec!["--frames", "-3"]),
         (
             vec!["run", "scene.toml", "--frames", "abc"],
-            vec!["'abc' for '--frames <N>': this is not a whole number in 1..=1000000"],
+            vec!["'abc' for '--frames <N>': not a whole number in 1..=1000000"],
         ),
         (
             vec!["run", "scene.toml", "--picture-size", "4e2"],
-            vec!["--picture-size", "this is not a whole number in 32..=2048"],
+            vec!["--picture-size", "not a whole number in 32..=2048"],
         ),
         (
             vec!["run", "scene.toml", "--frame-rate", "nan"],
@@ -186,7 +186,7 @@ fn bad_options() {
         (vec!["run", "scene.toml", "--backend", "tpu"], vec!["--backend", "auto, gpu, cpu"]),
         (vec!["run", "scene.toml", "--backend", "cpu", "--adapter", "x"], vec!["--adapter"]),
         (vec!["run", "scene.toml", "--scale", "2"], vec!["--mesh"]),
-        (vec![mesh[0], mesh[1], mesh[2]], vec!["nothing holds mesh.obj", "--pin none"]),
+        (vec![mesh[0], mesh[1], mesh[2]], vec!["mesh.obj has no pins", "--pin none"]),
         (vec![mesh[0], mesh[1], "no.obj", "--pin", "all"], vec!["cannot open no.obj"]),
         (
             vec![mesh[0], mesh[1], mesh[2], "--pin", "topp:3%"],
@@ -206,24 +206,24 @@ fn bad_options() {
         ),
         (vec!["cook", "nothing.obj"], vec!["cannot open nothing.obj"]),
         (vec!["conform"], vec!["CASE.json"]),
-        (vec!["conform", "nothing.json"], vec!["no file nothing.json"]),
+        (vec!["conform", "nothing.json"], vec!["file nothing.json does not exist"]),
         (vec!["flag"], vec!["unrecognized subcommand"]),
     ] {
         bench.poplin(&args).says(2, &words);
     }
-    assert!(!bench.path("out").exists(), "nothing is written for refused input");
+    assert!(!bench.path("out").exists(), "nothing is written for rejected input");
 }
 
 #[cfg(target_os = "linux")]
 #[test]
-fn an_adapter_of_another_name_is_answered_with_those_that_there_are() {
+fn an_unknown_adapter_name_lists_the_adapters() {
     if is_gpu_off() {
         return;
     }
     let bench = Bench::new("adapter");
     let info = bench.poplin(&["info"]).stdout;
     let name = info.lines().find_map(|line| line.strip_prefix("adapter 0: ")).unwrap();
-    let said = ["no GPU adapter has `no such adapter` in its name (--adapter); there are ", name];
+    let said = ["no GPU adapter has `no such adapter` in its name (--adapter); available: ", name];
     for command in [&["run", "flag"][..], &["bench", "--workload", "w1"]] {
         let ended = bench.poplin(&[command, &["--adapter", "no such adapter"]].concat());
         ended.says(2, &said);
@@ -232,9 +232,9 @@ fn an_adapter_of_another_name_is_answered_with_those_that_there_are() {
 }
 
 #[test]
-fn two_cloths_of_one_name() {
+fn two_cloths_with_one_name() {
     let again = SHEET.replace("frames = 10\n", "");
-    refuses_scene(
+    rejects_scene(
         "twins",
         &format!("{SHEET}{again}"),
         &["scene.toml:9", "cloth[1].name: `sheet` is the name of cloth[0], too"],
@@ -242,9 +242,9 @@ fn two_cloths_of_one_name() {
 }
 
 #[test]
-fn a_convex_that_is_empty() {
+fn an_empty_convex() {
     let planes = "[{ normal = [1, 0, 0], offset = -1 }, { normal = [-1, 0, 0], offset = -1 }]";
-    refuses_scene(
+    rejects_scene(
         "empty-convex",
         &format!("{SHEET}[[collider]]\nconvex.planes = {planes}\n"),
         &[

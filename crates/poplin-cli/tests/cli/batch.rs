@@ -1,13 +1,14 @@
-//! `poplin batch`: the same bytes however it is cut, stopped and resumed.
+//! `poplin batch`: jobs, their files and their failures.
+
+mod resume;
 
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Stdio;
-use std::time::Duration;
 
 use super::bench::{Bench, Ended, crossed_sheets};
 
-/// Sheets that fall onto a ball which the sweep moves.
+/// Sheet that falls onto a moving ball.
 const SCENE: &str = "\
 [[cloth]]
 name = \"sheet\"
@@ -20,7 +21,7 @@ sphere = { radius = 0.2 }
 keys = [{ time = 0.0, translation = [0.5, -0.4, 0.5] }, { time = 1.0, translation = [0.5, 0.2, 0.5] }]
 ";
 
-/// 3 x 2 x 2 jobs.
+/// Sweep of 3 x 2 x 2 jobs.
 const SWEEP: &str = "\
 scene = \"scene.toml\"
 frames = 12
@@ -56,7 +57,7 @@ fn ok(ended: &Ended) {
     assert_eq!(ended.code, Some(0), "{}{}", ended.stdout, ended.stderr);
 }
 
-/// The files of jobs, by job and name.
+/// Returns the files of jobs, by job and name.
 fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     let mut files = BTreeMap::new();
     for job in folder.read_dir().unwrap().map(|entry| entry.unwrap().path()) {
@@ -70,7 +71,8 @@ fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     files
 }
 
-/// The rows of all manifests, by job, but for what time and grouping change. No job has two.
+/// Returns the rows of all manifests by job, without the keys that depend on time and grouping.
+/// Asserts that each job has one row.
 fn rows(folder: &Path) -> BTreeMap<u64, serde_json::Value> {
     let mut rows = BTreeMap::new();
     for path in folder.read_dir().unwrap().map(|entry| entry.unwrap().path()) {
@@ -119,7 +121,7 @@ fn a_dry_run_shows_the_jobs_and_writes_nothing() {
 }
 
 #[test]
-fn shards_and_single_jobs_have_the_bytes_of_the_whole() {
+fn shards_and_single_jobs_equal_the_whole_sweep() {
     let bench = bench("batch-shards", SWEEP);
     ok(&batch(&bench, "whole", &[]));
     assert_eq!(rows(&bench.path("whole")).len(), 12);
@@ -135,8 +137,8 @@ fn shards_and_single_jobs_have_the_bytes_of_the_whole() {
 }
 
 #[test]
-fn cloths_of_different_jobs_do_not_meet() {
-    // All jobs are in the same spot; with two cloths they meet each other.
+fn cloths_of_different_jobs_do_not_collide() {
+    // All jobs are at the same position; with two cloths a job collides with itself.
     for count in [1, 2] {
         let bench = bench(&format!("batch-thick-{count}"), SWEEP);
         let thick = format!("thickness = 0.05\ncount = {count}\nspacing = [0, 0.05, 0]\ndamping");
@@ -173,7 +175,7 @@ fn a_job_has_the_bits_of_a_run() {
 }
 
 #[test]
-fn broken_jobs_fail_alone() {
+fn a_broken_job_fails_without_the_others() {
     let mesh = "v 0 0 0\nv 1 0 0\nv 1 0 1\nv 0 0 1\nf 1 2 3 4\n";
     let sweep = "\
 scene = \"mesh.toml\"
@@ -208,7 +210,7 @@ values = [-9.81, 0.0, VALUE]
 }
 
 #[test]
-fn a_cloth_that_explodes_fails_alone() {
+fn an_exploding_cloth_fails_without_the_others() {
     let sweep = "\
 scene = \"far.toml\"
 frames = 4
@@ -242,31 +244,8 @@ solver.pbd.frequency = 300
 }
 
 #[test]
-fn a_folder_is_of_one_sweep_and_goes_on_only_when_asked_to() {
-    let bench = bench("batch-resume", SWEEP);
-    ok(&batch(&bench, "out", &["--shard", "1/3"]));
-    let ended = batch(&bench, "out", &["--shard", "1/3"]);
-    assert_eq!(ended.code, Some(2));
-    assert!(ended.stderr.contains("has results of 4 jobs") && ended.stderr.contains("--resume"));
-    ok(&batch(&bench, "out", &["--resume"]));
-    ok(&batch(&bench, "whole", &[]));
-    assert_same(&bench, "out", "whole");
-    for (name, text) in [
-        ("sweep.toml", SWEEP.replace("seed = 7", "seed = 8")),
-        ("scene.toml", SCENE.replace("9,", "10,")),
-    ] {
-        let before = std::fs::read_to_string(bench.path(name)).unwrap();
-        bench.write(name, &text);
-        let ended = batch(&bench, "out", &["--resume"]);
-        assert_eq!(ended.code, Some(2));
-        assert!(ended.stderr.contains("is of another sweep"), "{}", ended.stderr);
-        bench.write(name, &before);
-    }
-}
-
-#[test]
-fn doubtful_jobs_are_named_when_they_are_done_and_when_they_were() {
-    // Far too heavy to hang from a corner with so few iterations: stretched as no cloth is.
+fn jobs_with_warnings_are_named_after_run_and_resume() {
+    // Too heavy for a corner pin and few iterations: overstretched.
     let scene =
         SCENE.replace("damping", "gravity = [0, -9.8, 0]\nsolver.pbd.frequency = 60\ndamping");
     let sweep = "scene = \"scene.toml\"\nframes = 60\n[[vary]]\nkey = \"cloth[0].gravity[1]\"\nvalues = [0, -500]\n";
@@ -276,7 +255,7 @@ fn doubtful_jobs_are_named_when_they_are_done_and_when_they_were() {
         let ended = batch(&bench, "out", more);
         ok(&ended);
         assert!(
-            ended.stderr.contains("1 job of 2 may not be trusted (1); the manifests in"),
+            ended.stderr.contains("1 job of 2 may have wrong results (1); see the manifests in"),
             "{}",
             ended.stderr
         );
@@ -287,76 +266,7 @@ fn doubtful_jobs_are_named_when_they_are_done_and_when_they_were() {
 }
 
 #[test]
-fn a_mesh_that_has_changed_is_noticed() {
-    let square = "v 0 0 0\nv 1 0 0\nv 1 0 1\nv 0 0 1\nf 1 4 3 2\n";
-    let folded = square.replace("v 1 0 1", "v 1 0.5 1");
-    let of_scene = "scene = \"scene.toml\"\nframes = 2\n";
-    // Named by the scene, for a cloth and for a collider; by values of the sweep; by a glob.
-    let varied = |values: &str| format!("{of_scene}[[vary]]\nkey = \"cloth[0].mesh\"\n{values}\n");
-    let cloth = "[[cloth]]\nmesh = \"a.obj\"\n";
-    let collider = "[[cloth]]\ngrid = { columns = 2, rows = 2, width = 1.0, height = 1.0 }\n\
-        [[collider]]\nmesh = \"a.obj\"\n";
-    for (number, (scene, sweep)) in [
-        (cloth, of_scene.to_owned()),
-        (collider, of_scene.to_owned()),
-        (cloth, varied("values = [\"b.obj\"]")),
-        (cloth, varied("glob = \"b*.obj\"")),
-    ]
-    .into_iter()
-    .enumerate()
-    {
-        let bench = bench(&format!("batch-mesh-{number}"), &sweep);
-        bench.write("scene.toml", scene);
-        ["a.obj", "b.obj"].iter().for_each(|name| bench.write(name, square));
-        // Closed or not, the collider is read.
-        let first = batch(&bench, "out", &[]);
-        assert!(matches!(first.code, Some(0 | 1)), "{}{}", first.stdout, first.stderr);
-        let again = batch(&bench, "out", &["--resume"]);
-        assert_eq!(again.code, first.code, "{}", again.stderr);
-        bench.write(if number < 2 { "a.obj" } else { "b.obj" }, &folded);
-        let ended = batch(&bench, "out", &["--resume"]);
-        assert_eq!(ended.code, Some(2), "{number}");
-        assert!(ended.stderr.contains("is of another sweep"), "{number}: {}", ended.stderr);
-    }
-}
-
-#[test]
-fn a_buffer_beside_a_gltf_file_is_part_of_it() {
-    let gltf = r#"{ "asset": { "version": "2.0" }, "buffers": [{ "uri": "a%20b.bin", "byteLength": 36 }],
-        "bufferViews": [{ "buffer": 0, "byteLength": 36 }],
-        "accessors": [{ "bufferView": 0, "componentType": 5126, "count": 3, "type": "VEC3", "min": [0, 0, 0], "max": [1, 1, 1] }],
-        "meshes": [{ "primitives": [{ "attributes": { "POSITION": 0 } }] }], "nodes": [{ "mesh": 0 }] }"#;
-    let bench = bench("batch-gltf", "scene = \"scene.toml\"\nframes = 2\n");
-    bench.write("scene.toml", "[[cloth]]\nmesh = \"a.gltf\"\n");
-    bench.write("a.gltf", gltf);
-    let corners = |x: f32| {
-        let corners = [[0.0, 0.0, 0.0], [x, 0.0, 0.0], [0.0, 1.0, 0.0f32]];
-        corners.as_flattened().iter().flat_map(|value| value.to_le_bytes()).collect::<Vec<_>>()
-    };
-    std::fs::write(bench.path("a b.bin"), corners(1.0)).unwrap();
-    ok(&batch(&bench, "out", &[]));
-    ok(&batch(&bench, "out", &["--resume"]));
-    std::fs::write(bench.path("a b.bin"), corners(0.5)).unwrap();
-    let ended = batch(&bench, "out", &["--resume"]);
-    assert_eq!(ended.code, Some(2));
-    assert!(ended.stderr.contains("is of another sweep"), "{}", ended.stderr);
-    // A binary file may have one beside it as well.
-    let mut text = gltf.as_bytes().to_vec();
-    text.resize(text.len().next_multiple_of(4), b' ');
-    let words = [2, 20 + text.len() as u32, text.len() as u32];
-    let [version, length, chunk] = words.map(u32::to_le_bytes);
-    let glb = [b"glTF", &version[..], &length, &chunk, b"JSON", &text].concat();
-    std::fs::write(bench.path("a.glb"), glb).unwrap();
-    bench.write("scene.toml", "[[cloth]]\nmesh = \"a.glb\"\n");
-    ok(&batch(&bench, "binary", &[]));
-    std::fs::write(bench.path("a b.bin"), corners(1.0)).unwrap();
-    let ended = batch(&bench, "binary", &["--resume"]);
-    assert_eq!(ended.code, Some(2));
-    assert!(ended.stderr.contains("is of another sweep"), "{}", ended.stderr);
-}
-
-#[test]
-fn a_job_that_a_format_cannot_take_fails_alone() {
+fn a_job_too_long_for_its_format_fails_without_the_others() {
     let sweep = "scene = \"scene.toml\"\n[[vary]]\nkey = \"frames\"\nvalues = [2, 2048]\n\
         [output]\narrays = []\nformats = [\"glb\"]\n";
     let bench = bench("batch-format", sweep);
@@ -365,22 +275,6 @@ fn a_job_that_a_format_cannot_take_fails_alone() {
     let rows = rows(&bench.path("out"));
     assert_eq!((&rows[&0]["status"], &rows[&1]["status"]), (&"done".into(), &"failed".into()));
     assert!(rows[&1]["message"].as_str().unwrap().contains("2048"), "{}", rows[&1]);
-}
-
-#[test]
-fn a_folder_begun_on_one_backend_is_not_gone_on_with_on_the_other() {
-    let bench = bench("batch-backend", SWEEP);
-    ok(&batch(&bench, "out", &["--jobs", "0..1"]));
-    let mark = std::fs::read_to_string(bench.path("out/sweep.json")).unwrap();
-    assert!(mark.contains("\"backend\": \"cpu\""), "{mark}");
-    bench.write("out/sweep.json", &mark.replace("\"cpu\"", "\"gpu\""));
-    let ended = batch(&bench, "out", &["--jobs", "1..2"]);
-    assert_eq!(ended.code, Some(2));
-    assert!(
-        ended.stderr.contains("was begun on the gpu backend, this is the cpu, which may round differently: go on with --backend gpu"),
-        "{}",
-        ended.stderr
-    );
 }
 
 #[test]
@@ -415,98 +309,17 @@ fn caches_and_an_overview_are_the_same_in_one_go_and_in_parts() {
     assert!(overview("whole") == overview("parts") && overview("whole") == overview("at-once"));
 }
 
-#[cfg(target_os = "linux")]
-#[test]
-fn a_disk_that_is_full_is_an_error_and_what_was_written_is_gone_on_with() {
-    let bench = bench("batch-full", SWEEP);
-    ok(&batch(&bench, "whole", &[]));
-    // A limit of the size of files, which the arrays and the manifest reach, in place of a small disk.
-    let limited = |blocks: u32| {
-        let line = format!("ulimit -f {blocks}; trap '' XFSZ; exec \"$@\"");
-        let words = ["batch", "sweep.toml", "--backend", "cpu", "--out", "out", "--resume"];
-        let ended = std::process::Command::new("bash")
-            .args(["-c", &line, "bash", env!("CARGO_BIN_EXE_poplin")])
-            .args(words)
-            .current_dir(bench.path(""))
-            .output()
-            .unwrap();
-        (ended.status.code(), String::from_utf8_lossy(&ended.stderr).into_owned())
-    };
-    // Arrays do not fit; then they do, but not all rows.
-    for blocks in [1, 4] {
-        let (code, message) = limited(blocks);
-        assert_eq!(code, Some(1), "{message}");
-        assert!(message.contains("too large"), "{message}");
-    }
-    ok(&batch(&bench, "out", &["--resume"]));
-    assert_same(&bench, "whole", "out");
-}
-
-#[test]
-fn what_a_crash_leaves_at_any_stage_is_made_good() {
-    let bench = bench("batch-crash", SWEEP);
-    ok(&batch(&bench, "whole", &[]));
-    let manifest = std::fs::read_to_string(bench.path("whole/manifest-all.jsonl")).unwrap();
-    let rows: Vec<_> = manifest.split_inclusive('\n').collect();
-    // Begun and not published; published without a row; a row torn anywhere.
-    for torn in [0, 1, 20, rows[4].len() - 1] {
-        let out = format!("out-{torn}");
-        ok(&batch(&bench, &out, &[]));
-        let path = |name: &str| bench.path(&format!("{out}/{name}"));
-        std::fs::create_dir(path(".job-0000007.all.tmp")).unwrap();
-        std::fs::write(path(".job-0000007.all.tmp/sheet-positions.npy"), "half").unwrap();
-        std::fs::remove_dir_all(path("job-0000007")).unwrap();
-        std::fs::write(path("job-0000006/sheet-positions.npy"), "of another time").unwrap();
-        let text = rows[..4].concat() + &rows[4][..torn];
-        std::fs::write(path("manifest-all.jsonl"), text).unwrap();
-        ok(&batch(&bench, &out, &["--resume"]));
-        assert_same(&bench, "whole", &out);
-    }
-}
-
-#[test]
-fn a_batch_that_is_killed_again_and_again_ends_up_the_same() {
-    // Alone in groups, so that there is something to interrupt: cloths that collide with one another.
-    let scene =
-        SCENE.replace("damping", "thickness = 0.05\ncount = 2\nspacing = [0, 0.2, 0]\ndamping");
-    let bench = bench("batch-killed", &SWEEP.replace("count = 2", "count = 4"));
-    bench.write("scene.toml", &scene);
-    ok(&batch(&bench, "whole", &[]));
-    let args = ["batch", "sweep.toml", "--backend", "cpu", "--out", "out", "--resume"];
-    let mut kills = 0;
-    for attempt in 0..200u64 {
-        let mut child =
-            bench.command(&args).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-        // Of no pattern: a multiple of a large odd number.
-        std::thread::sleep(Duration::from_millis(30 + attempt.wrapping_mul(2_654_435_761) % 170));
-        match child.try_wait().unwrap() {
-            Some(status) => {
-                assert!(status.success());
-                break;
-            }
-            None => {
-                child.kill().unwrap();
-                child.wait().unwrap();
-                kills += 1;
-            }
-        }
-    }
-    assert!(kills > 1, "it was over before it could be killed");
-    ok(&batch(&bench, "out", &["--resume"]));
-    assert_same(&bench, "whole", "out");
-}
-
 #[test]
 fn a_folder_that_cannot_be_written_is_an_error() {
     let bench = bench("batch-unwritable", SWEEP);
     bench.write("file", "");
     let ended = batch(&bench, "file/out", &[]);
     assert_eq!(ended.code, Some(1));
-    assert!(ended.stderr.contains("cannot make the output folder"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("cannot create the output folder"), "{}", ended.stderr);
 }
 
 #[test]
-fn mistakes_in_a_sweep_are_bad_input_with_what_is_meant() {
+fn mistakes_in_a_sweep_are_bad_input_with_a_suggestion() {
     let bench = bench("batch-mistakes", SWEEP);
     let refused = |sweep: String, expected: &str| {
         bench.write("sweep.toml", &sweep);
@@ -532,10 +345,10 @@ fn mistakes_in_a_sweep_are_bad_input_with_what_is_meant() {
 }
 
 #[test]
-fn what_starts_crossed_is_untangled_on_the_cpu_before_a_gpu_goes_on() {
+fn cloth_that_starts_crossed_is_untangled_on_the_cpu_first() {
     let bench = Bench::new("batch-untangled");
     bench.write("scene.toml", &crossed_sheets(0.18, ""));
-    // The first is crossed at the start, the second is not, and comes after it in the same simulation.
+    // The first job starts crossed, the second does not and follows in the same simulation.
     bench.write(
         "sweep.toml",
         "scene = \"scene.toml\"\nframes = 4\n[[vary]]\nkey = \"cloth.other.transform.translation[0]\"\n\

@@ -1,12 +1,12 @@
-//! A folder to work in and a helper to call the binary.
+//! Temporary folder and helper to run the binary.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-/// A folder of its own for a test, removed at the end.
+/// Temporary folder of a test, removed at the end.
 pub(crate) struct Bench(PathBuf);
 
-/// What a call printed and how it ended.
+/// Output and exit code of a call.
 pub(crate) struct Ended {
     pub(crate) code: Option<i32>,
     pub(crate) stdout: String,
@@ -28,7 +28,7 @@ impl Bench {
         std::fs::write(self.path(name), text).unwrap();
     }
 
-    /// A command of the binary in the folder.
+    /// Returns a command that runs the binary in the folder.
     pub(crate) fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_poplin"));
         command.args(args).current_dir(&self.0).stdin(Stdio::null());
@@ -36,7 +36,7 @@ impl Bench {
         command
     }
 
-    /// Calls the binary; it must not panic.
+    /// Runs the binary and asserts that it does not panic.
     pub(crate) fn poplin(&self, args: &[&str]) -> Ended {
         Ended::of(self.command(args).output().unwrap())
     }
@@ -70,7 +70,7 @@ impl Ended {
         ended
     }
 
-    /// Ended with this code, with every word on stderr.
+    /// Asserts the exit code, and that stderr contains every one of these texts.
     pub(crate) fn says(&self, code: i32, words: &[&str]) {
         assert_eq!(self.code, Some(code), "{}{}", self.stdout, self.stderr);
         for word in words {
@@ -78,22 +78,22 @@ impl Ended {
         }
     }
 
-    /// Ended well.
+    /// Asserts exit code 0.
     pub(crate) fn succeeds(&self) -> &Self {
         assert_eq!(self.code, Some(0), "{}{}", self.stdout, self.stderr);
         self
     }
 }
 
-/// A sheet of 5 x 4 vertices that hangs by a corner.
+/// Sheet of 5 x 4 vertices that hangs by a corner.
 pub(crate) const SHEET: &str = "frames = 10\n\n[[cloth]]\nname = \"sheet\"\n\
     grid = { columns = 5, rows = 4, width = 1.0, height = 1.0 }\npins = [\"corner:top-left\"]\n";
 
-/// Two triangles.
+/// Square of two triangles, as OBJ.
 pub(crate) const SQUARE: &str = "v 0 0 0\nv 1 0 0\nv 1 1 0\nv 0 1 0\nf 1 2 3\nf 1 3 4\n";
 
-/// Two sheets with contact of triangles, a pinned one and one across it at this x with these pins: crossed at 0.18 m, which the other
-/// leaves by the border, and not at 0.25.
+/// Returns a scene of two sheets with triangle contact, a pinned one and one across it at `x` with
+/// these pins: they start crossed at 0.18 m, which untangles over the border, and not at 0.25.
 pub(crate) fn crossed_sheets(x: f32, pins: &str) -> String {
     let sheet = |name: &str, rest: &str| {
         format!(

@@ -1,8 +1,8 @@
-//! `poplin check`: every error and every doubt with its line, for people and for editors.
+//! `poplin check`: all errors and warnings with their lines, as text and as JSON.
 
 use crate::bench::{Bench, SHEET};
 
-/// Two cloths and a collider, each with something wrong in what lies behind the file.
+/// Two cloths and a collider, each with an error outside the scene file.
 const BEHIND: &str = "\
 [[cloth]]
 name = \"a\"
@@ -15,17 +15,17 @@ mesh = \"broken.obj\"
 mesh = \"open.obj\"
 ";
 
-/// The lines of --json.
+/// Returns the lines of --json.
 fn rows(stdout: &str) -> Vec<serde_json::Value> {
     stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
 #[test]
-fn a_sound_scene_is_in_order() {
+fn a_valid_scene_has_no_findings() {
     let bench = Bench::new("check-sound");
     bench.write("scene.toml", SHEET);
     let ended = bench.poplin(&["check", "scene.toml", "flag", "drape"]);
-    assert_eq!(ended.succeeds().stdout, "3 files in order\n");
+    assert_eq!(ended.succeeds().stdout, "3 files without errors\n");
     assert_eq!(bench.poplin(&["check", "scene.toml", "--json"]).succeeds().stdout, "");
 }
 
@@ -46,7 +46,7 @@ fn errors_are_shown_under_their_lines() {
 }
 
 #[test]
-fn json_has_a_line_for_each() {
+fn json_has_a_line_per_finding() {
     let bench = Bench::new("check-json");
     bench.write("scene.toml", &format!("{SHEET}densty = 3\nwind = {{ velocity = [1, 0, 0] }}\n"));
     let ended = bench.poplin(&["check", "scene.toml", "--json"]);
@@ -59,7 +59,7 @@ fn json_has_a_line_for_each() {
 }
 
 #[test]
-fn doubts_are_warnings_at_their_key() {
+fn warnings_point_at_their_key() {
     let bench = Bench::new("check-warnings");
     let wind = "wind = { velocity = [1, 0, 0] }\nmax_speed = 0\n";
     bench.write(
@@ -76,7 +76,7 @@ fn doubts_are_warnings_at_their_key() {
         .collect();
     assert!(rows.iter().all(|row| row["severity"] == "warning"));
     for (line, words) in
-        [(3, "starts inside a collider"), (7, "does not feel its wind"), (8, "max_speed")]
+        [(3, "starts inside a collider"), (7, "wind has no effect on cloth"), (8, "max_speed")]
     {
         assert!(
             found.iter().any(|(at, text)| *at == line && text.contains(words)),
@@ -88,7 +88,7 @@ fn doubts_are_warnings_at_their_key() {
 }
 
 #[test]
-fn what_lies_behind_the_file_is_checked_too() {
+fn files_named_by_the_scene_are_checked() {
     let bench = Bench::new("check-behind");
     bench.write("broken.obj", "v 0 0 x\n");
     bench.write("open.obj", "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n");
@@ -111,7 +111,7 @@ fn what_lies_behind_the_file_is_checked_too() {
 }
 
 #[test]
-fn cloths_that_are_sound_are_built_beside_faulty_ones() {
+fn valid_cloths_are_built_beside_faulty_ones() {
     let bench = Bench::new("check-beside");
     bench.write("scene.toml", &format!("{SHEET}density = -1\n[[cloth]]\ngrid = {{ columns = 3, rows = 3, width = 1, height = 1 }}\npins = \"indices:9\"\n"));
     let ended = bench.poplin(&["check", "scene.toml"]);
@@ -132,13 +132,16 @@ fn sweeps_are_checked_with_their_scene_and_jobs() {
     bench.write("sweep.toml", &sweep.replace("density", "densty"));
     bench.poplin(&["check", "sweep.toml"]).says(2, &["1 error in 2 files"]);
     bench.write("sweep.toml", &sweep.replace("-1, 2, -2", "2"));
-    assert_eq!(bench.poplin(&["check", "sweep.toml"]).succeeds().stdout, "2 files in order\n");
+    assert_eq!(
+        bench.poplin(&["check", "sweep.toml"]).succeeds().stdout,
+        "2 files without errors\n"
+    );
     bench.write("scene.toml", &format!("{SHEET}densty = 1\n"));
     bench.poplin(&["check", "sweep.toml"]).says(2, &["1 error in 2 files"]);
 }
 
 #[test]
-fn files_that_are_no_scenes_are_errors() {
+fn files_other_than_scenes_are_errors() {
     let bench = Bench::new("check-no-file");
     std::fs::write(bench.path("bytes.toml"), b"title = '\xff'\n").unwrap();
     let ended = bench.poplin(&["check", "no.toml", "bytes.toml", "nosuch"]);
@@ -161,7 +164,7 @@ fn a_sweep_of_itself_ends_in_errors() {
 }
 
 #[test]
-fn what_a_run_refuses_of_a_cooked_cloth_is_found() {
+fn errors_of_cooking_are_found() {
     let bench = Bench::new("check-cooked");
     let phases = "[cloth.solver.pbd]\nphases.single = [[77, {}]]\n";
     bench.write("scene.toml", &format!("{SHEET}{phases}"));
@@ -175,7 +178,7 @@ fn what_a_run_refuses_of_a_cooked_cloth_is_found() {
 }
 
 #[test]
-fn a_cache_that_is_broken_is_found_at_its_key() {
+fn a_broken_cache_is_found_at_its_key() {
     let bench = Bench::new("check-cache");
     let tetrahedron = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n";
     bench.write("body.obj", tetrahedron);
@@ -193,7 +196,7 @@ fn a_cache_that_is_broken_is_found_at_its_key() {
 }
 
 #[test]
-fn jobs_that_are_not_looked_at_are_said_and_faulty_ones_counted() {
+fn counts_unchecked_and_faulty_jobs() {
     let bench = Bench::new("check-many");
     bench.write("scene.toml", SHEET);
     let sweep = "scene = \"scene.toml\"\n[[vary]]\nkey = \"cloth[0].density\"\nlinear = { from = 1, to = LAST, count = 1200 }\n";
@@ -204,5 +207,5 @@ fn jobs_that_are_not_looked_at_are_said_and_faulty_ones_counted() {
     bench.write("sweep.toml", &sweep.replace("LAST", "-1"));
     let ended = bench.poplin(&["check", "sweep.toml"]);
     assert_eq!(ended.code, Some(2));
-    assert!(ended.stdout.contains("more jobs cannot be made either"), "{}", ended.stdout);
+    assert!(ended.stdout.contains("more jobs have errors"), "{}", ended.stdout);
 }

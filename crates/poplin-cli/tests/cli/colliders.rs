@@ -1,11 +1,11 @@
-//! Colliders in `poplin run`: they come into the picture and the summary.
+//! Colliders in `poplin run`: their picture, depth and options.
 
 use crate::bench::{Bench, SHEET, SQUARE};
 
-/// Nothing pulls at the cloth.
+/// Settings without gravity.
 const WEIGHTLESS: &str = "gravity = [0, 0, 0]\n";
 
-/// A closed tetrahedron between 0 and 1, its front outside.
+/// Closed tetrahedron between 0 and 1, faces outward.
 const TETRAHEDRON: &str =
     "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n";
 
@@ -16,11 +16,11 @@ fn run(bench: &Bench, name: &str, scene: &str) -> String {
 }
 
 #[test]
-fn the_depth_is_that_at_the_end_and_told_only_with_colliders() {
+fn the_depth_is_of_the_last_frame_and_needs_colliders() {
     let bench = Bench::new("depth");
     assert!(!run(&bench, "plain", &format!("{SHEET}{WEIGHTLESS}")).contains("depth"));
     assert!(bench.json("out/plain/summary.json").get("collider_depth").is_none());
-    // A ball that starts in the sheet and has left it after a tenth of a second; the pin does not count.
+    // A ball that starts in the sheet and has left it after a tenth of a second; pins do not count.
     let keys = "keys = [{ time = 0 }, { time = 0.1, translation = [0, 0, 5] }]";
     let scene = format!(
         "{SHEET}{WEIGHTLESS}[[collider]]\nsphere = {{ radius = 0.1, center = [0.5, -0.5, 0] }}\n{keys}\n"
@@ -38,7 +38,7 @@ fn the_depth_is_that_at_the_end_and_told_only_with_colliders() {
 }
 
 #[test]
-fn colliders_are_drawn_and_leave_distant_cloth_alone() {
+fn colliders_are_drawn_and_do_not_move_distant_cloth() {
     let bench = Bench::new("drawn");
     run(&bench, "plain", &format!("{SHEET}{WEIGHTLESS}"));
     run(
@@ -95,14 +95,14 @@ fn a_mesh_falls_on_a_body_without_pins() {
     bench.write("scene.toml", SHEET);
     bench
         .poplin(&["run", "scene.toml", "--collider", "body.obj"])
-        .says(2, &["--collider goes with --mesh", "[[collider]]"]);
+        .says(2, &["--collider needs --mesh", "[[collider]]"]);
     bench
         .poplin(&["run", "--mesh", "square.obj", "--friction", "-1"])
         .says(2, &["--friction", "-1 is outside 0..=100"]);
 }
 
 #[test]
-fn the_scene_of_shirt_and_bunny_takes_the_meshes_beside_it() {
+fn the_scene_of_shirt_and_bunny_loads_its_meshes() {
     let bench = Bench::new("bunny");
     bench.write("scene.toml", include_str!("../../scenes/meshes/shirt-over-bunny.toml"));
     bench.poplin(&["run", "scene.toml"]).says(2, &["cloth[0].mesh", "no file", "unisex_shirt.obj"]);
@@ -132,7 +132,7 @@ fn virtual_particles_are_cooked_and_reported() {
     assert_eq!(report[0]["virtual_particles"], 96);
 }
 
-/// The faces of a cube of 0.4 m around the origin.
+/// Faces of a cube of 0.4 m around the origin.
 const CUBE: [&str; 6] = ["1 5 7 3", "2 4 8 6", "1 2 6 5", "3 7 8 4", "1 3 4 2", "5 6 8 7"];
 
 fn cube(faces: &[&str]) -> String {
@@ -142,8 +142,8 @@ fn cube(faces: &[&str]) -> String {
 }
 
 #[test]
-fn meshes_that_face_the_wrong_way_are_mended_and_open_ones_refused() {
-    let bench = Bench::new("mended");
+fn inward_meshes_are_repaired_and_open_ones_rejected() {
+    let bench = Bench::new("repair");
     bench.write("square.obj", "v 1 1 0\nv 2 1 0\nv 2 2 0\nv 1 2 0\nf 1 2 3 4\n");
     let scene = format!("{SHEET}[[collider]]\nname = \"die\"\nmesh = \"die.obj\"\n");
     bench.write("scene.toml", &scene);
@@ -152,7 +152,7 @@ fn meshes_that_face_the_wrong_way_are_mended_and_open_ones_refused() {
         bench.poplin(&[&["run"], options, &["--frames", "2", "--backend", "cpu"]].concat())
     };
     let mesh = ["--mesh", "square.obj", "--pin", "all", "--collider", "die.obj"];
-    // One side inwards, then all.
+    // One face inward, then all faces.
     let one = [&["1 3 7 5"], &CUBE[1..]].concat();
     let all = ["1 3 7 5", "2 6 8 4", "1 5 6 2", "3 4 8 7", "1 2 4 3", "5 7 8 6"];
     for (faces, count) in [(&one[..], 2), (&all[..], 12)] {
@@ -162,7 +162,7 @@ fn meshes_that_face_the_wrong_way_are_mended_and_open_ones_refused() {
             assert!(ended.succeeds().stdout.contains(&said), "{}", ended.stdout);
         }
     }
-    assert!(!run(&CUBE, &mesh).succeeds().stdout.contains("mended"));
+    assert!(!run(&CUBE, &mesh).succeeds().stdout.contains("repair"));
     let open = "die.obj is not closed: it has 1 large hole with 4 edges, the largest near (-0.200, 0.000, 0.000) m";
     run(&CUBE[1..], &mesh).says(2, &[open, "collider `die`", "--open-collider"]);
     run(&CUBE[1..], &["scene.toml"]).says(2, &[open]);
@@ -172,7 +172,7 @@ fn meshes_that_face_the_wrong_way_are_mended_and_open_ones_refused() {
 }
 
 #[test]
-fn a_collider_that_shows_through_a_triangle_is_reported() {
+fn a_collider_inside_a_triangle_is_reported() {
     let bench = Bench::new("pierced");
     // A small box in the middle of a quad, away from its corners; then beside the sheet.
     for (z, inside) in [(0.0, 2), (0.5, 0)] {
@@ -189,7 +189,8 @@ fn a_collider_that_shows_through_a_triangle_is_reported() {
     }
 }
 
-/// A closed tetrahedron as a point cache that rises by so many metres a second, at 10 samples a second.
+/// Writes a point cache of a closed tetrahedron that rises at `speed` [m/s], with 10 samples per
+/// second.
 fn rising(bench: &Bench, speed: f32) {
     bench.write("body.obj", TETRAHEDRON);
     let corners = [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0_f32]];
@@ -202,14 +203,14 @@ fn rising(bench: &Bench, speed: f32) {
     writer.finish().unwrap();
 }
 
-/// A sheet above the tetrahedron, and the body that a cache lifts into it.
+/// Scene of a sheet above the tetrahedron, which a cache lifts into it.
 const LIFTED: &str = "frames = 30\n[[cloth]]\nname = \"sheet\"\n\
     grid = { columns = 21, rows = 21, width = 0.4, height = 0.4, plane = \"xz\" }\n\
     transform = { translation = [0.1, 1.2, 0.1] }\ngravity = [0, 0, 0]\n\
     [[collider]]\nname = \"body\"\nmesh = \"body.obj\"\ncache = \"body.pc2\"\ncache_rate = 10\n";
 
 #[test]
-fn a_body_that_a_cache_moves_pushes_the_cloth_and_is_in_picture_depth_and_sweep() {
+fn a_collider_moved_by_a_cache_pushes_cloth_in_runs_and_sweeps() {
     let bench = Bench::new("cache");
     rising(&bench, 2.0);
     run(&bench, "lifted", LIFTED);
@@ -222,7 +223,7 @@ fn a_body_that_a_cache_moves_pushes_the_cloth_and_is_in_picture_depth_and_sweep(
         });
         heights.fold(0.0, f64::max)
     };
-    // The top of the body rises by 1 m, beside and below the sheet.
+    // The top of the collider rises by 1 m, beside and below the sheet.
     let height = highest("out/lifted/sheet.obj");
     assert!(height > 1.4, "the sheet is at {height} m");
     let read = |name: &str| std::fs::read(bench.path(name)).unwrap();
@@ -232,7 +233,7 @@ fn a_body_that_a_cache_moves_pushes_the_cloth_and_is_in_picture_depth_and_sweep(
     let height = highest("out/still/sheet.obj");
     assert!((height - 1.2).abs() < 0.01, "the sheet is at {height} m");
     assert!(moved != read("out/still/contact-sheet.png"));
-    // Jobs of a sweep that vary how it is played.
+    // Jobs that vary the playback of the cache.
     rising(&bench, 2.0);
     let sweep = "scene = 'lifted.toml'\n[[vary]]\nkey = 'collider.body.speed'\nvalues = [0.001, 1]\n\
         [output]\nfinal_obj = true\n";
@@ -270,7 +271,7 @@ fn the_figure_of_the_guide_walks_in_its_skirt() {
     let output = &ended.succeeds().stdout;
     assert!(output.contains("0 of 3,072 free particles inside colliders"), "{output}");
     assert!(
-        !ended.stderr.contains("warning") && !output.contains("mended"),
+        !ended.stderr.contains("warning") && !output.contains("repair"),
         "{output}{}",
         ended.stderr
     );
@@ -282,7 +283,7 @@ fn the_figure_of_the_guide_walks_in_its_skirt() {
 }
 
 #[test]
-fn an_animation_plays_the_run_and_goes_around_it() {
+fn an_animation_shows_the_run_and_orbits_it() {
     let bench = Bench::new("animation");
     bench.write("sheet.toml", &SHEET.replace("frames = 10", "frames = 60"));
     let run = |options: &[&str]| {
@@ -307,14 +308,14 @@ fn an_animation_plays_the_run_and_goes_around_it() {
         .collect();
     files.sort();
     assert_eq!(files, [".poplin.lock", "animation.png", "sheet.obj", "summary.json"]);
-    run(&["--orbit", "90"]).says(2, &["--orbit goes with --picture animation"]);
+    run(&["--orbit", "90"]).says(2, &["--orbit needs --picture animation"]);
     run(&["--picture", "last", "--picture-rate", "9"])
-        .says(2, &["--picture-rate goes with --picture animation"]);
+        .says(2, &["--picture-rate needs --picture animation"]);
     run(&["--picture", "animation", "--orbit", "nan"]).says(2, &["--orbit"]);
 }
 
 #[test]
-fn contact_of_triangles_is_chosen_by_a_scene_or_an_option() {
+fn triangle_contact_is_chosen_by_scene_or_option() {
     let bench = Bench::new("triangles");
     let scene =
         format!("{SHEET}thickness = 0.02\n[cloth_contact_solver]\ncontact = \"triangles\"\n");

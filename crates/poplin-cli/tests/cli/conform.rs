@@ -4,7 +4,7 @@ use poplin_testkit::skip::is_gpu_off;
 
 use crate::bench::Bench;
 
-/// A free particle that falls for a frame of 0.1 s in one iteration: y = -g h^2.
+/// Case of a free particle that falls for a frame of 0.1 s in one iteration: y = -g h^2.
 fn falling_case(name: &str, expected_y: f32, event: &str) -> String {
     format!(
         r#"{{ "format": "poplin-case/1", "name": "{name}", "compare": "trajectory",
@@ -59,7 +59,7 @@ fn a_failing_case_fails_the_command() {
 }
 
 #[test]
-fn a_cloth_that_sleeps_against_the_measurement_is_told_in_words() {
+fn a_different_sleep_state_is_reported() {
     let bench = bench("sleeps");
     let event = r#", { "cloth": 0, "set": "sleep_after_count", "value": 2 }"#;
     let case = falling_case("dozing", -0.1, event)
@@ -67,27 +67,28 @@ fn a_cloth_that_sleeps_against_the_measurement_is_told_in_words() {
     bench.write("dozing.json", &case);
     let ended = bench.poplin(&["conform", "dozing.json", "--backend", "cpu", "-v"]);
     ended.says(1, &[]);
-    let line = "dozing  cpu  FAIL  sleeps against what was measured at frame 1 (1 snapshots)";
+    let line =
+        "dozing  cpu  FAIL  sleep state differs from the measured one at frame 1 (1 snapshots)";
     assert!(ended.stdout.contains(line) && !ended.stdout.contains("inf"), "{}", ended.stdout);
 }
 
 #[test]
-fn nothing_that_ran_is_a_failure() {
+fn a_run_without_cases_fails() {
     let bench = bench("nothing");
     let ended = bench.poplin(&["conform", "later.json", "--backend", "cpu"]);
-    ended.says(1, &["nothing ran"]);
+    ended.says(1, &["no case ran"]);
     assert_eq!(ended.stdout.lines().last(), Some("0 passed, 0 failed, 1 skipped"));
 }
 
 #[test]
-fn a_case_that_is_no_case_is_bad_input_and_the_others_run() {
+fn an_invalid_case_is_bad_input_and_the_others_run() {
     let bench = bench("broken");
     bench.write("broken.json", "{ \"format\": ");
     let ended = bench.poplin(&["conform", "broken.json", "right.json", "--backend", "cpu"]);
     ended.says(2, &["error: broken.json: not JSON"]);
     assert!(ended.stdout.contains("broken  cpu  FAIL  broken.json: not JSON"), "{}", ended.stdout);
     assert_eq!(ended.stdout.lines().last(), Some("1 passed, 1 failed"));
-    // Once, on however many backends.
+    // Reported once for any number of backends.
     bench.write("scene.json", "{ \"format\": \"other\" }");
     let mut command = bench.command(&["conform", "broken.json", "scene.json"]);
     let ended = crate::bench::Ended::of(command.env("POPLIN_GPU", "off").output().unwrap());

@@ -1,4 +1,4 @@
-//! The output folder: one run at a time, and nothing of the run before.
+//! Output folder: one run at a time, without files of the previous run.
 
 use std::process::Stdio;
 use std::time::{Duration, Instant};
@@ -8,7 +8,7 @@ use poplin_io::PointCache;
 use crate::bench::{Bench, SHEET};
 
 #[test]
-fn a_second_run_into_a_folder_is_refused_and_harms_nothing() {
+fn a_second_run_into_a_folder_is_rejected() {
     let bench = Bench::new("claimed");
     bench.write("scene.toml", SHEET);
     let args = ["run", "scene.toml", "--backend", "cpu", "--frames", "1000000"];
@@ -23,17 +23,17 @@ fn a_second_run_into_a_folder_is_refused_and_harms_nothing() {
     }
     let second = bench.poplin(&["run", "scene.toml", "--backend", "cpu"]);
     let reached = count();
-    // A run that is killed leaves the folder to the next.
+    // A killed run unlocks the folder.
     first.kill().unwrap();
     first.wait().unwrap();
-    second.says(1, &["another run writes to out", "choose another folder with --out"]);
+    second.says(1, &["another run is writing to out", "choose another folder with --out"]);
     assert!(reached >= 20, "{reached} frames");
     bench.poplin(&["run", "scene.toml", "--backend", "cpu"]).succeeds();
     assert_eq!(PointCache::read(&cache).unwrap().frame_count(), 11);
 }
 
 #[test]
-fn files_of_the_run_before_are_gone_and_those_of_the_user_are_not() {
+fn removes_files_of_the_previous_run_but_not_of_the_user() {
     let bench = Bench::new("stale");
     bench.write("scene.toml", SHEET);
     let run = || bench.poplin(&["run", "scene.toml", "--backend", "cpu"]);
@@ -41,7 +41,7 @@ fn files_of_the_run_before_are_gone_and_those_of_the_user_are_not() {
     bench.write("out/scene/notes.txt", "mine");
     bench.write("scene.toml", &SHEET.replace("\"sheet\"", "\"towel\""));
     let said = run().succeeds().stdout.clone();
-    assert!(said.contains("files of the run before: sheet.pc2, sheet.obj\n"), "{said}");
+    assert!(said.contains("removed files of the previous run: sheet.pc2, sheet.obj\n"), "{said}");
     let mut names: Vec<_> = std::fs::read_dir(bench.path("out/scene"))
         .unwrap()
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
@@ -56,7 +56,7 @@ fn files_of_the_run_before_are_gone_and_those_of_the_user_are_not() {
         "towel.pc2",
     ];
     assert_eq!(names, expected);
-    // A summary that names files elsewhere is not obeyed.
+    // Paths in the summary that lead outside the folder are ignored.
     let summary = "{ \"format\": \"poplin-summary/1\", \"files\": [\"../../scene.toml\", \"..\"] }";
     bench.write("out/scene/summary.json", summary);
     run().succeeds();
@@ -64,30 +64,27 @@ fn files_of_the_run_before_are_gone_and_those_of_the_user_are_not() {
 }
 
 #[test]
-fn a_file_that_no_run_has_written_is_not_overwritten() {
+fn does_not_overwrite_files_of_the_user() {
     let bench = Bench::new("foreign");
     bench.write("scene.toml", SHEET);
     let run = || bench.poplin(&["run", "scene.toml", "--backend", "cpu", "--picture", "none"]);
     std::fs::create_dir_all(bench.path("out/scene")).unwrap();
     for name in ["sheet.obj", "summary.json"] {
         bench.write(&format!("out/scene/{name}"), "mine");
-        run().says(
-            1,
-            &[&format!("{name} would be overwritten, and no run has written it"), "--out"],
-        );
+        run().says(1, &[&format!("{name} exists and is not from an earlier run"), "--out"]);
         let kept = std::fs::read_to_string(bench.path(&format!("out/scene/{name}"))).unwrap();
         assert_eq!(kept, "mine");
         std::fs::remove_file(bench.path(&format!("out/scene/{name}"))).unwrap();
     }
     run().succeeds();
     run().succeeds();
-    // A run that was killed has written no summary.
+    // A killed run has no summary.
     std::fs::remove_file(bench.path("out/scene/summary.json")).unwrap();
     run().succeeds();
 }
 
 #[test]
-fn results_of_a_bench_take_their_name_when_they_are_whole() {
+fn bench_results_appear_only_when_complete() {
     let bench = Bench::new("whole");
     bench.write("old.json", "old");
     bench.poplin(&["bench", "--json", "a", "--csv", "a"]).says(2, &["name the same file"]);

@@ -1,4 +1,4 @@
-//! Ctrl-C leaves everything of the frames done.
+//! Ctrl-C ends a run with complete files.
 
 #![cfg(unix)]
 

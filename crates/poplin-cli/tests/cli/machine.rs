@@ -4,7 +4,7 @@ use poplin_testkit::skip::is_gpu_off;
 
 use crate::bench::{Bench, Ended, SHEET, SQUARE};
 
-/// Hides every Vulkan driver from a command.
+/// Runs a command with all Vulkan drivers hidden.
 fn without_adapters(bench: &Bench, args: &[&str]) -> Ended {
     let nothing = bench.path("no-driver.json");
     Ended::of(
@@ -12,7 +12,7 @@ fn without_adapters(bench: &Bench, args: &[&str]) -> Ended {
             .command(args)
             .env("VK_DRIVER_FILES", &nothing)
             .env("VK_ICD_FILENAMES", &nothing)
-            // Off is not the same as absent.
+            // Without POPLIN_GPU=off, which skips the search for adapters.
             .env_remove("POPLIN_GPU")
             .output()
             .unwrap(),
@@ -20,7 +20,7 @@ fn without_adapters(bench: &Bench, args: &[&str]) -> Ended {
 }
 
 #[test]
-fn info_tells_adapters_tiers_canaries_and_the_choice() {
+fn info_lists_adapters_tiers_canaries_and_the_choice() {
     let bench = Bench::new("info");
     let ended = bench.poplin(&["info"]);
     ended.succeeds();
@@ -45,7 +45,7 @@ fn info_tells_adapters_tiers_canaries_and_the_choice() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_machine_without_adapter_is_told_what_to_install() {
+fn info_without_adapters_suggests_a_driver() {
     let bench = Bench::new("no-adapter");
     let ended = without_adapters(&bench, &["info"]);
     ended.succeeds();
@@ -65,7 +65,7 @@ fn a_machine_without_adapter_is_told_what_to_install() {
 }
 
 #[test]
-fn cook_makes_bends_only_where_they_are_wanted() {
+fn cook_makes_bends_only_on_request() {
     let bench = Bench::new("cook-bends");
     let cook = |lines: &str, options: &[&str]| {
         bench.write("scene.toml", &format!("{SHEET}{lines}"));
@@ -109,11 +109,11 @@ fn cook_reports_meshes_and_scenes() {
 }
 
 #[test]
-fn cook_tells_how_good_the_fibers_are() {
+fn cook_reports_the_quality_of_fibers() {
     let bench = Bench::new("quality");
     bench.write("scene.toml", SHEET);
     let ended = bench.poplin(&["cook", "scene.toml"]);
-    // Four rows of five, one corner pinned.
+    // Four rows of five particles, one corner pinned.
     assert!(
         ended
             .succeeds()
@@ -140,7 +140,7 @@ fn cook_tells_how_good_the_fibers_are() {
 }
 
 #[test]
-fn cook_draws_the_fibers_and_says_where() {
+fn cook_draws_the_fibers() {
     let bench = Bench::new("fibers");
     bench.write("scene.toml", SHEET);
     let drawn = bench.poplin(&["cook", "scene.toml", "--picture", "fibers.png"]);
@@ -182,7 +182,7 @@ fn help_shows_examples_scenes_rules_and_exit_codes() {
 }
 
 #[test]
-fn a_table_that_is_none_is_answered_with_the_one_that_is_meant() {
+fn an_unknown_table_gets_a_suggestion() {
     let bench = Bench::new("tables");
     let keys = |table: &str| bench.poplin(&["scenes", "--keys", table]);
     let said = "a scene has no table or key `contact`; did you mean `cloth_contact_solver.contact` or `cloth.contact`?";
@@ -193,7 +193,7 @@ fn a_table_that_is_none_is_answered_with_the_one_that_is_meant() {
 }
 
 #[test]
-fn no_driver_is_opened_in_vain() {
+fn opens_no_driver_without_need() {
     let may_be_gpu = std::fs::read_dir("/dev").is_ok_and(|mut entries| {
         entries.any(|entry| {
             let name = entry.unwrap().file_name();
@@ -208,6 +208,6 @@ fn no_driver_is_opened_in_vain() {
     let mut command = bench.command(&["run", "scene.toml"]);
     let ended = Ended::of(command.env_remove("XDG_RUNTIME_DIR").output().unwrap());
     assert!(ended.succeeds().stdout.contains("no real GPU was found"), "{}", ended.stdout);
-    // Vulkan's loader would complain of the folder that is missing.
+    // Vulkan's loader would report the missing folder.
     assert_eq!(ended.stderr, "");
 }

@@ -1,5 +1,5 @@
-//! The `poplin` binary as a user meets it: exit codes, messages, files.
-#![expect(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
+//! Tests of the `poplin` binary: exit codes, messages, files.
+#![expect(clippy::unwrap_used, reason = "test helpers may panic")]
 
 mod bad_input;
 mod batch;

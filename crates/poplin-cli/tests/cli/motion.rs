@@ -4,11 +4,11 @@ use poplin_io::PointCache;
 
 use crate::bench::{Bench, SHEET};
 
-/// Two steps along x and a rotation around y in a sixth of a second.
+/// Keys of a move along x and a rotation around y within a sixth of a second.
 const FRAME: &str = "frame = { keys = [\n  { time = 0, translation = [1, 2, 3] },\n  \
     { time = 0.1, translation = [2, 2, 3] },\n  { time = 0.15, translation = [2, 2, 3], rotation = [0, 90, 0] },\n] }\n";
 
-/// Settings that let a cloth move with its frame as if nothing happened.
+/// Settings without inertia: the cloth moves rigidly with its local space.
 const STILL: &str = "gravity = [0, 0, 0]\nperturbation = 0\n\
     inertia = { linear = [0, 0, 0], angular = [0, 0, 0], centrifugal = [0, 0, 0] }\n";
 
@@ -36,9 +36,9 @@ fn a_cloth_without_inertia_moves_with_its_frame_in_the_world() {
         }
     };
     holds(0, |[x, y]| [x + 1.0, y + 2.0, 3.0]);
-    // Half of the path.
+    // Halfway along the path.
     holds(3, |[x, y]| [x + 1.5, y + 2.0, 3.0]);
-    // At its end, rotated: local x is world -z.
+    // Rotated at the end: local x is world -z.
     holds(10, |[x, y]| [2.0, y + 2.0, 3.0 - x]);
 }
 
@@ -63,7 +63,7 @@ fn animated_pins_move_inside_the_frame() {
 }
 
 #[test]
-fn copies_on_a_frame_stand_apart_in_the_world() {
+fn copies_on_a_frame_are_spaced_in_world_space() {
     let bench = Bench::new("frame-copies");
     let cache =
         run(&bench, "scene", &format!("{SHEET}{FRAME}count = 2\nspacing = [0.0, 0.0, -8.0]\n"));
@@ -75,7 +75,7 @@ fn copies_on_a_frame_stand_apart_in_the_world() {
 }
 
 #[test]
-fn the_same_seed_gives_the_same_cache_and_another_seed_another() {
+fn the_seed_determines_the_cache() {
     let bench = Bench::new("gust");
     let gusty = |seed: u32| {
         format!("{SHEET}{WIND}gust = {{ strength = 3, period = 0.1, seed = {seed} }}\n")
@@ -91,7 +91,7 @@ fn the_same_seed_gives_the_same_cache_and_another_seed_another() {
 }
 
 #[test]
-fn the_wind_of_the_scene_blows_on_every_cloth_that_has_none_of_its_own() {
+fn the_wind_of_the_scene_acts_on_cloths_without_own_wind() {
     let bench = Bench::new("scene-wind");
     let wind = |of_scene: &str, own: &str| {
         let cloth = SHEET.replace("frames = 10\n", "");
@@ -120,7 +120,7 @@ fn sleeping_cloths_are_counted() {
     let slept = summary["slept_frames"].as_u64().unwrap();
     assert!((30..60).contains(&slept), "{slept}");
     assert_eq!(summary["cloths"][0]["slept_frames"], slept);
-    let line = format!("sleep  {slept} of 60 frames, all cloths together");
+    let line = format!("sleep  {slept} of 60 frames, summed over cloths");
     assert!(ended.succeeds().stdout.contains(&line), "{}", ended.stdout);
     assert_eq!(
         bench
@@ -133,11 +133,11 @@ fn sleeping_cloths_are_counted() {
 }
 
 #[test]
-fn a_wind_that_nothing_feels_is_warned_of() {
+fn wind_without_effect_is_a_warning() {
     let bench = Bench::new("unfelt");
     bench.write("scene.toml", &format!("{SHEET}wind = {{ velocity = [1, 0, 0] }}\n"));
     let ended = bench.poplin(&["run", "scene.toml", "--backend", "cpu"]);
-    ended.says(0, &["warning: cloth `sheet` does not feel its wind", "`drag` and `lift`"]);
+    ended.says(0, &["warning: wind has no effect on cloth `sheet`", "`drag` and `lift`"]);
     let summary = bench.json("out/scene/summary.json");
     assert_eq!(summary["warnings"][0]["kind"], "idle_wind");
 }
@@ -145,7 +145,7 @@ fn a_wind_that_nothing_feels_is_warned_of() {
 #[test]
 fn a_sheet_that_hangs_in_its_plane_folds() {
     let bench = crate::bench::Bench::new("plane");
-    // The upper corners move towards each other within the plane.
+    // The upper corners approach each other within the plane.
     let pin = |corner: &str, to: f32| {
         format!(
             "[[cloth.animated_pins]]\npins = \"corner:top-{corner}\"\nkeys = [{{ time = 0, translation = [0, 0, 0] }}, \

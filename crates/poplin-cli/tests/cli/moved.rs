@@ -1,10 +1,11 @@
-//! What scenes say of how a cloth is moved: pins that rotate, spheres, accelerations, rigid bodies; and wind on a mesh.
+//! Motion of cloth in scenes: rotating pins, spheres, accelerations, rigid bodies; and wind on a
+//! mesh.
 
 use poplin_io::PointCache;
 
 use crate::bench::{Bench, SHEET, SQUARE};
 
-/// A sheet of 5 x 5 vertices that lies in the plane y = 0, from 0 to 1, at ten frames.
+/// Sheet of 5 x 5 vertices in the plane y = 0, from 0 to 1, for ten frames.
 const LYING: &str = "frames = 10\n\n[[cloth]]\nname = \"sheet\"\n\
     grid = { columns = 5, rows = 5, width = 1.0, height = 1.0, plane = \"xz\" }\nperturbation = 0\n";
 
@@ -17,7 +18,7 @@ fn run(bench: &Bench, name: &str, scene: &str) -> PointCache {
     PointCache::read(bench.path(&format!("out/{name}/sheet.pc2"))).unwrap()
 }
 
-/// The last positions.
+/// Returns the positions of the last frame.
 fn last(bench: &Bench, name: &str, scene: &str) -> Vec<[f32; 3]> {
     run(bench, name, scene).frame(10).unwrap().to_vec()
 }
@@ -35,7 +36,7 @@ fn pins_rotate_about_their_middle_and_about_a_pivot() {
              {{ time = 0.15, rotation = [90, 0, 0] }}]\n"
         )
     };
-    // The pins stand along z, and their middle is at (0, 0, 0.5): rotated around x, +z goes to -y.
+    // Pins along z with their middle at (0, 0, 0.5); the rotation around x takes +z to -y.
     let cache = run(&bench, "middle", &pins(""));
     for (frame, angle) in [(3, 30.0f32), (9, 90.0), (10, 90.0)] {
         let (sin, cos) = angle.to_radians().sin_cos();
@@ -52,7 +53,7 @@ fn pins_rotate_about_their_middle_and_about_a_pivot() {
 }
 
 #[test]
-fn motion_spheres_hold_a_sheet_near_where_it_starts() {
+fn motion_spheres_hold_a_sheet_near_its_start() {
     let bench = Bench::new("motion-spheres");
     let spheres =
         "[[cloth.motion_spheres]]\nvertices = \"all\"\nradii = [0.0, 0.04]\nfrom = \"left\"\n";
@@ -78,7 +79,7 @@ fn spheres_move_with_the_local_space() {
 }
 
 #[test]
-fn separation_spheres_stop_a_sheet_behind_where_it_starts() {
+fn separation_spheres_stop_a_sheet_behind_its_start() {
     let bench = Bench::new("separation-spheres");
     let spheres = "[[cloth.separation_spheres]]\nvertices = \"all\"\nradius = 5.0\noffset = 0.03\n";
     let stopped = last(&bench, "scene", &format!("{LYING}{spheres}"));
@@ -88,14 +89,14 @@ fn separation_spheres_stop_a_sheet_behind_where_it_starts() {
 }
 
 #[test]
-fn accelerations_add_up_and_change_in_time() {
+fn accelerations_add_up_and_change_over_time() {
     let bench = Bench::new("accelerations");
     let pull = |more: &str| format!("[[cloth.accelerations]]\nvertices = \"all\"\n{more}\n");
     let steady = pull("acceleration = [0, 4, 0]") + &pull("acceleration = [0, 2, 0]");
     let time = 10.0f32 / 60.0;
     let z = last(&bench, "steady", &format!("{LYING}{WEIGHTLESS}{steady}"))[7][1];
     assert!((z - 3.0 * time * time).abs() < 0.003, "{z}");
-    // From 0 to 12 and evenly: a sixth of a t^2 in the end.
+    // Linear from 0 to 12: x = a t^2 / 6 at the end.
     let rising = pull(
         "keys = [{ time = 0, acceleration = [0, 0, 0] }, { time = 0.16666667, acceleration = [0, 12, 0] }]",
     );
@@ -103,7 +104,7 @@ fn accelerations_add_up_and_change_in_time() {
     assert!((z - 2.0 * time * time).abs() < 0.003, "{z}");
 }
 
-/// A ball over the sheet, which is held by its corners.
+/// Ball above the sheet, which is pinned at its corners.
 fn ball(body: &str) -> String {
     let held = LYING.replace("frames = 10", "frames = 30");
     format!(
@@ -122,7 +123,7 @@ fn a_body_falls_freely_until_a_cloth_catches_it() {
     let bench = Bench::new("body-falls");
     let state =
         |body: &serde_json::Value, key: &str, axis: usize| body[key][axis].as_f64().unwrap();
-    // The cloth of another name does not feel it, so that it does not feel the cloth.
+    // A collider that acts only on another cloth exchanges no impulse with the sheet.
     let apart = format!(
         "{}cloths = [\"other\"]\n[[cloth]]\nname = \"other\"\n\
         grid = {{ columns = 2, rows = 2, width = 1, height = 1 }}\npins = \"all\"\ntransform = {{ translation = [9, 0, 0] }}\n",
@@ -174,7 +175,7 @@ fn bodies_vary_in_sweeps_with_the_bits_of_their_runs() {
 }
 
 #[test]
-fn bodies_that_cannot_be_are_refused() {
+fn rejects_invalid_bodies() {
     let bench = Bench::new("body-refused");
     for (collider, word) in [
         ("plane = { normal = [0, 1, 0] }\nbody = { mass = 1 }", "needs a shape with a volume"),
@@ -231,10 +232,8 @@ fn wind_blows_a_mesh_aside() {
     };
     assert!(deepest("windy") > deepest("calm") + 0.01, "{} {}", deepest("windy"), deepest("calm"));
     run("x", &["--wind", "0,0,8", "--drag", "0", "--lift", "0"])
-        .says(2, &["--drag and --lift are 0"]);
+        .says(2, &["--drag 0 and --lift 0"]);
     run("x", &["--wind", "0,0,8000"]).says(2, &["8000 is outside -1000..=1000 m/s"]);
-    bench
-        .poplin(&["run", "flag", "--wind", "1,0,0"])
-        .says(2, &["--wind goes with --mesh", "[wind]"]);
-    bench.poplin(&["run", "flag", "--drag", "1"]).says(2, &["--drag goes with --mesh"]);
+    bench.poplin(&["run", "flag", "--wind", "1,0,0"]).says(2, &["--wind needs --mesh", "[wind]"]);
+    bench.poplin(&["run", "flag", "--drag", "1"]).says(2, &["--drag needs --mesh"]);
 }

@@ -1,4 +1,4 @@
-//! Output that cannot be written ends with exit code 1 and the name of the file.
+//! Unwritable output ends with exit code 1 and the name of the file.
 
 use crate::bench::{Bench, SHEET};
 
@@ -14,10 +14,10 @@ fn folder_below_a_file() {
     bench.write("file", "");
     bench
         .poplin(&["run", "scene.toml", "--out", "file/out"])
-        .says(1, &["cannot make the output folder", "file/out"]);
+        .says(1, &["cannot create the output folder", "file/out"]);
     bench
         .poplin(&["run", "scene.toml", "--out", "file"])
-        .says(1, &["cannot make the output folder file"]);
+        .says(1, &["cannot create the output folder file"]);
 }
 
 #[cfg(target_os = "linux")]
@@ -27,7 +27,7 @@ fn a_full_disk_is_named_with_the_file() {
         [("sheet.pc2", 1), ("sheet.obj", 1), ("contact-sheet.png", 1), ("summary.json", 1)]
     {
         let bench = bench(&format!("full-{file}"));
-        // A first run makes the names known: others would not be overwritten.
+        // After a first run the files count as its own and may be overwritten.
         let run = ["run", "scene.toml", "--out", "out", "--backend", "cpu"];
         bench.poplin(&run).succeeds();
         for name in ["summary.json", file] {
@@ -47,7 +47,7 @@ fn a_full_disk_is_named_with_the_file() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_full_stdout_is_a_failure_and_a_closed_one_is_not() {
+fn a_full_stdout_fails_and_a_closed_one_does_not() {
     let bench = bench("stdout");
     let full = || std::fs::File::options().write(true).open("/dev/full").unwrap();
     let args = ["run", "scene.toml", "--backend", "cpu"];

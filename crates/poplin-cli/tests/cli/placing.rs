@@ -1,8 +1,8 @@
-//! What `poplin run --mesh` chooses where nobody says, and how it says so.
+//! Automatic choices of `poplin run --mesh`, and their lines in the output.
 
 use crate::bench::{Bench, Ended};
 
-/// A sheet of 1 m in the plane y = 0 around the origin.
+/// Sheet of 1 m in the plane y = 0 around the origin, as OBJ.
 fn sheet() -> String {
     const SIDE: usize = 9;
     let mut text = String::new();
@@ -17,7 +17,7 @@ fn sheet() -> String {
     text
 }
 
-/// A cube of 0.4 m around the origin.
+/// Cube of 0.4 m around the origin, as OBJ.
 fn cube() -> String {
     let corner = |k: u32| [k & 1, k >> 1 & 1, k >> 2 & 1].map(|bit| 0.4 * bit as f32 - 0.2);
     let mut text: String = (0..8).map(corner).map(|[x, y, z]| format!("v {x} {y} {z}\n")).collect();
@@ -40,7 +40,7 @@ fn run(bench: &Bench, options: &[&str]) -> Ended {
 }
 
 #[test]
-fn a_mesh_in_a_collider_is_put_above_it() {
+fn a_mesh_inside_a_collider_is_moved_above_it() {
     let bench = Bench::new("lifted");
     let ended = run(&bench, &["--collider", "cube.obj", "--strict"]);
     let said = "moved  above the collider, as with --translate 0.000,0.325,0.000: 9 of 81 free vertices would start inside";
@@ -49,7 +49,7 @@ fn a_mesh_in_a_collider_is_put_above_it() {
     let summary = bench.json("out/sheet/summary.json");
     assert_eq!(summary["choices"].as_array().unwrap().len(), 3, "{summary}");
     assert_eq!(summary["warnings"], serde_json::json!([]));
-    // Stated like that it is the same.
+    // The option from the message gives the same result.
     let bits = || std::fs::read(bench.path("out/sheet/sheet.obj")).unwrap();
     let lifted = bits();
     run(&bench, &["--collider", "cube.obj", "--translate", "0,0.325,0"]);
@@ -57,7 +57,7 @@ fn a_mesh_in_a_collider_is_put_above_it() {
 }
 
 #[test]
-fn a_mesh_that_is_left_in_a_collider_is_not_torn() {
+fn a_mesh_kept_inside_a_collider_is_not_torn() {
     let bench = Bench::new("left");
     for options in [["--allow-inside", "--no-cache"], ["--translate", "0,0,0"]] {
         let ended = run(&bench, &[&["--collider", "cube.obj"], &options[..]].concat());
@@ -74,7 +74,7 @@ fn a_mesh_that_is_left_in_a_collider_is_not_torn() {
 }
 
 #[test]
-fn mesh_collider_and_floor_are_where_they_are_put() {
+fn mesh_collider_and_floor_follow_their_options() {
     let bench = Bench::new("put");
     let positions = |options: &[&str]| {
         run(&bench, options);
@@ -83,19 +83,20 @@ fn mesh_collider_and_floor_are_where_they_are_put() {
         rows.map(|row| row.split(' ').map(|word| word.parse().unwrap()).collect())
             .collect::<Vec<Vec<f32>>>()
     };
-    // It falls for half a second and lies on the floor, beside the cube.
+    // It falls for half a second onto the floor beside the cube.
     let away = ["--collider", "cube.obj", "--collider-translate", "5,0,0", "--ground", "-0.5"];
     for row in positions(&[&away[..], &["--translate", "1,-0.3,0"]].concat()) {
         assert!((row[1] + 0.5).abs() < 1e-3 && row[0] > 0.4, "{row:?}");
     }
-    // Upright, half as large, and nothing under it.
+    // Upright, at half size, without a floor.
     let rows = positions(&["--rotate", "90,0,0", "--scale", "0.5"]);
     let low = rows.iter().map(|row| row[1]).fold(f32::INFINITY, f32::min);
     let high = rows.iter().map(|row| row[1]).fold(f32::NEG_INFINITY, f32::max);
     assert!(low < -1.0 && (high - low - 0.5).abs() < 0.05, "from {low} to {high}");
 }
 
-/// A sheet of 5 x 5 vertices and 2 m around a point, and a cube of 0.4 m half a metre below its middle.
+/// Returns a sheet of 5 x 5 vertices and 2 m around a point, and a cube of 0.4 m half a metre below
+/// its middle.
 fn far_meshes(from: [f64; 3]) -> [String; 2] {
     let vertex =
         |p: [f64; 3]| format!("v {} {} {}\n", p[0] + from[0], p[1] + from[1], p[2] + from[2]);
@@ -114,7 +115,7 @@ fn far_meshes(from: [f64; 3]) -> [String; 2] {
 }
 
 #[test]
-fn a_mesh_far_from_the_origin_is_simulated_as_if_it_were_there() {
+fn a_mesh_far_from_the_origin_is_simulated_like_one_at_it() {
     let bench = Bench::new("far");
     let far = [1e7, -2e7, 3.0];
     let run = |from: [f64; 3], out: &str| {
@@ -149,7 +150,7 @@ fn a_mesh_far_from_the_origin_is_simulated_as_if_it_were_there() {
     let near = run([0.0, 0.0, 3.0], "near");
     assert!(!near.stdout.contains("origin"), "{}", near.stdout);
     let ended = run(far, "far");
-    let said = "origin (10000000, -20000000, 0) m, as positions there are multiples of 2.38 m in f32: the OBJ";
+    let said = "origin (10000000, -20000000, 0) m, because f32 rounds positions there to multiples of 2.38 m: the OBJ";
     assert!(
         ended.stdout.contains(said) && ended.stdout.contains("25 particles"),
         "{}",
@@ -163,7 +164,7 @@ fn a_mesh_far_from_the_origin_is_simulated_as_if_it_were_there() {
     assert_eq!(summary["cloths"][0]["cooking"]["pinned"], 5);
     let read = |name: &str| std::fs::read(bench.path(name)).unwrap();
     assert!(read("near/sheet.pc2") == read("far/sheet.pc2"));
-    // The mesh is where it was, and has its shape.
+    // The OBJ keeps world position and shape.
     let rows = |name: &str| -> Vec<Vec<f64>> {
         let text = String::from_utf8(read(name)).unwrap();
         let rows = text.lines().filter_map(|line| line.strip_prefix("v "));
@@ -178,17 +179,17 @@ fn a_mesh_far_from_the_origin_is_simulated_as_if_it_were_there() {
             "{there:?} {here:?}"
         );
     }
-    // A collider that stayed behind is no longer where it was to a micrometre, and is never met.
+    // A collider at a different origin loses its precision and is out of reach.
     let [_, cube] = far_meshes([0.0; 3]);
     bench.write("left.obj", &cube);
     let mesh =
         ["run", "--mesh", "sheet.obj", "--pin", "indices:0", "--frames", "1", "--backend", "cpu"];
     let ended = bench.poplin(&[&mesh[..], &["--collider", "left.obj"]].concat());
-    let said = "collider `left` is 20000000 m from where positions count from: they are multiples of 2.38 m there";
+    let said = "collider `left` is 20000000 m from the origin of positions: they are rounded to multiples of 2.38 m there";
     assert!(ended.succeeds().stderr.contains(said), "{}", ended.stderr);
     let ended = bench.poplin(&[&mesh[..], &["--collider", "cube.obj"]].concat());
     assert!(!ended.succeeds().stderr.contains("count from"), "{}", ended.stderr);
-    // So is one that is moved away, or back.
+    // The same for a collider that is moved away, or back.
     let [sheet, _] = far_meshes(far);
     bench.write("sheet.obj", &sheet);
     let mesh = ["run", "--mesh", "sheet.obj", "--pin", "all", "--frames", "1", "--backend", "cpu"];
@@ -210,7 +211,7 @@ fn thickness_is_the_mean_edge_unless_it_is_stated() {
 }
 
 #[test]
-fn places_that_are_none_are_refused() {
+fn rejects_invalid_positions() {
     let bench = Bench::new("no-position");
     bench.write("sheet.obj", &sheet());
     for (options, words) in [
@@ -223,5 +224,5 @@ fn places_that_are_none_are_refused() {
         let mesh = ["run", "--mesh", "sheet.obj", "--pin", "none"];
         bench.poplin(&[&mesh[..], &options[..]].concat()).says(2, &[words]);
     }
-    bench.poplin(&["run", "flag", "--rotate", "0,90,0"]).says(2, &["--rotate goes with --mesh"]);
+    bench.poplin(&["run", "flag", "--rotate", "0,90,0"]).says(2, &["--rotate needs --mesh"]);
 }

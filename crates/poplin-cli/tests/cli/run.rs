@@ -1,4 +1,4 @@
-//! `poplin run` writes what it promises.
+//! `poplin run`: its files, options and pictures.
 
 use poplin_io::{FRAME_FORMATS, FrameFormat, PointCache, load_mesh, read_obj};
 use poplin_testkit::skip::is_gpu_off;
@@ -15,7 +15,7 @@ fn a_run_writes_cache_mesh_summary_and_picture() {
         "cpu backend on",
         "requested",
         "1 cloth, 20 particles",
-        "ms a frame",
+        "ms per frame",
         "strain",
         "out/scene",
     ] {
@@ -78,27 +78,27 @@ fn a_scene_runs_with_either_solver() {
     for (options, expected) in [
         (
             ["--solver", "xpbd", "--solver-frequency", "600"],
-            "--solver-frequency goes with the solver pbd, but the cloth `sheet` is solved by xpbd",
+            "--solver-frequency needs the solver pbd, but cloth `sheet` uses xpbd",
         ),
         (
             ["--solver", "xpbd", "--stretch", "trispring"],
-            "--stretch goes with the solver implicit, but the cloth `sheet` is solved by xpbd",
+            "--stretch needs the solver implicit, but cloth `sheet` uses xpbd",
         ),
         (
             ["--solver", "xpbd", "--max-iterations", "9"],
-            "--max-iterations goes with the solver implicit, but the cloth `sheet` is solved by xpbd",
+            "--max-iterations needs the solver implicit, but cloth `sheet` uses xpbd",
         ),
         (
             ["--damping", "0.1", "--preconditioner", "fibers"],
-            "--preconditioner goes with the solver implicit, but the cloth `sheet` is solved by pbd",
+            "--preconditioner needs the solver implicit, but cloth `sheet` uses pbd",
         ),
         (
             ["--solver", "pbd", "--substeps", "7"],
-            "--substeps goes with the solver xpbd or implicit, but the cloth `sheet` is solved by pbd",
+            "--substeps needs the solver xpbd or implicit, but cloth `sheet` uses pbd",
         ),
         (
             ["--damping", "0.1", "--bending-rigidity", "1"],
-            "--bending-rigidity goes with the solver xpbd or implicit, but the cloth `sheet` is solved by pbd",
+            "--bending-rigidity needs the solver xpbd or implicit, but cloth `sheet` uses pbd",
         ),
     ] {
         let refused = bench.poplin(&[&["run", "scene.toml"], &options[..]].concat());
@@ -107,12 +107,12 @@ fn a_scene_runs_with_either_solver() {
     }
 }
 
-/// A sheet that is coarse for its size.
+/// Coarse sheet.
 const TOWEL: &str = "[[cloth]]\nname = \"towel\"\npins = \"corner:top-left\"\n\
     grid = { columns = 9, rows = 9, width = 0.4, height = 0.4 }\n";
 
 #[test]
-fn a_frequency_that_nobody_states_is_chosen_with_its_reason() {
+fn an_unstated_frequency_is_chosen_with_its_reason() {
     let bench = Bench::new("chosen");
     bench.write("towel.toml", TOWEL);
     let run = |options: &[&str]| {
@@ -199,7 +199,7 @@ fn pins_follow_their_keyframes() {
 }
 
 #[test]
-fn copies_share_one_cache_and_do_the_same() {
+fn copies_share_one_cache_and_move_alike() {
     let bench = Bench::new("copies");
     bench.write("scene.toml", &format!("{SHEET}count = 3\nspacing = [2.0, 0.0, 0.0]\n"));
     bench.poplin(&["run", "scene.toml", "--backend", "cpu"]).succeeds();
@@ -219,7 +219,7 @@ fn copies_share_one_cache_and_do_the_same() {
 }
 
 #[test]
-fn a_picture_that_leaves_copies_out_says_so() {
+fn a_picture_reports_omitted_copies() {
     let bench = Bench::new("left-out");
     bench.write("scene.toml", &format!("{SHEET}count = 10\nspacing = [2.0, 0.0, 0.0]\n"));
     let ended = bench.poplin(&["run", "scene.toml", "--backend", "cpu"]);
@@ -251,7 +251,7 @@ fn every_format_holds_the_same_frames() {
     bench.write("scene.toml", &format!("formats = [\"pc2\"]\n{SHEET}"));
     let formats = FRAME_FORMATS.iter().flat_map(|format| ["--format", format.name]);
     let args = ["run", "scene.toml", "--backend", "cpu", "--frames", "3", "--out", "out"];
-    // Named twice, a format is still one file.
+    // A repeated format is one file.
     let args: Vec<_> = args.into_iter().chain(formats).chain(["--format", "pc2"]).collect();
     bench.poplin(&args).succeeds();
     let cache = PointCache::read(bench.path("out/sheet.pc2")).unwrap();
@@ -272,7 +272,7 @@ fn every_format_holds_the_same_frames() {
                 std::fs::read_to_string(&path).unwrap().matches("\n        3: [").count() == 3
             }
             "mdd" => std::fs::read(&path).unwrap().ends_with(&big),
-            // Other arrays come after them.
+            // The positions are the first of the arrays.
             "npz" => std::fs::read(&path).unwrap().windows(frames.len()).any(|part| part == frames),
             _ => std::fs::read(&path).unwrap().ends_with(&frames),
         };
@@ -291,7 +291,7 @@ fn every_format_holds_the_same_frames() {
 }
 
 #[test]
-fn options_replace_what_the_scene_says() {
+fn options_override_the_scene() {
     let bench = Bench::new("replace");
     bench.write("scene.toml", SHEET);
     let options = [
@@ -335,7 +335,7 @@ fn a_frozen_cloth_fails_after_everything_is_written() {
     assert!(bench.path("out/scene/contact-sheet.png").is_file());
 }
 
-/// The shipped scenes, as the command lists them.
+/// Returns the names of shipped scenes, as listed by the command.
 fn shipped(bench: &Bench) -> Vec<String> {
     let ended = bench.poplin(&["scenes"]);
     let names = ended.succeeds().stdout.lines().filter_map(|line| line.split_whitespace().next());
@@ -359,7 +359,7 @@ fn shipped_scenes_end_without_a_warning() {
 }
 
 #[test]
-fn hundreds_of_cloths_are_in_one_file_with_an_index() {
+fn hundreds_of_cloths_share_one_file_with_an_index() {
     let bench = Bench::new("hundreds");
     let cloth = |index: u32| {
         let (columns, count) = (2 + index % 2, 1 + index % 3);

@@ -1,4 +1,4 @@
-//! Results that should not be trusted say so: on stderr, in `summary.json`, and with `--strict` by the exit code.
+//! Warnings about the result: on stderr, in `summary.json`, and with `--strict` in the exit code.
 
 use crate::bench::{Bench, SHEET, crossed_sheets};
 
@@ -7,13 +7,13 @@ fn run(bench: &Bench, scene: &str, options: &[&str]) -> crate::bench::Ended {
     bench.poplin(&[&["run", "scene.toml", "--backend", "cpu"], options].concat())
 }
 
-/// The first warning of the last run.
+/// Returns the first warning of the last run.
 fn warning(bench: &Bench) -> serde_json::Value {
     bench.json("out/scene/summary.json")["warnings"][0].clone()
 }
 
 #[test]
-fn a_cloth_that_starts_inside_a_collider_is_named_with_count_and_depth() {
+fn warns_of_cloth_that_starts_inside_a_collider() {
     let bench = Bench::new("inside");
     let ball = "[[collider]]\nsphere = { radius = 0.2, center = [0.5, -0.5, 0] }\n";
     let scene = format!("{SHEET}gravity = [0, 0, 0]\n{ball}");
@@ -22,7 +22,8 @@ fn a_cloth_that_starts_inside_a_collider_is_named_with_count_and_depth() {
     let warning = warning(&bench);
     assert_eq!((&warning["kind"], &warning["cloth"]), (&"starts_inside".into(), &"sheet".into()));
     assert_eq!(warning["free_particles"], 19);
-    // Columns 0.25 m, rows 0.33 m apart: the two in the middle of the middle column, both 0.03 m deep.
+    // Columns 0.25 m, rows 0.33 m apart: the two middle particles of the middle column, 0.03 m
+    // deep.
     let expected = 0.2 - 1.0 / 6.0;
     assert_eq!(warning["particles_inside"], 2);
     assert!((warning["deepest_m"].as_f64().unwrap() - expected).abs() < 1e-6, "{warning}");
@@ -31,7 +32,7 @@ fn a_cloth_that_starts_inside_a_collider_is_named_with_count_and_depth() {
 }
 
 #[test]
-fn edges_longer_than_those_of_any_cloth_are_reported_with_place_and_time() {
+fn warns_of_overstretched_edges_with_position_and_frame() {
     let bench = Bench::new("stretched");
     // One corner is pulled away for a tenth of a second and comes back.
     let keys = [(0.0, 0), (0.05, 3), (0.1, 0)]
@@ -44,23 +45,23 @@ fn edges_longer_than_those_of_any_cloth_are_reported_with_place_and_time() {
     let warning = warning(&bench);
     assert_eq!(warning["kind"], "overstretched");
     let at = |key: &str| warning[key].as_u64().unwrap();
-    // Pulled from frame 1 to 6; the sheet swings on for a while, and hangs at rest at the end.
+    // Pulled from frame 1 to 6; then the sheet swings, and hangs at rest at the end.
     assert!((1..=6).contains(&at("first_frame")) && at("frame") >= at("first_frame"), "{warning}");
     assert!(at("frame") < 15 && at("most_edges") > 0 && at("edges_at_end") == 0, "{warning}");
     assert!(warning["longest_strain"].as_f64().unwrap() > 0.5, "{warning}");
     run(&bench, &scene, &["--strict"])
-        .says(1, &["warning: cloth `sheet` is stretched as no cloth is"]);
+        .says(1, &["warning: cloth `sheet` is stretched beyond what cloth survives"]);
 }
 
 #[test]
-fn a_sound_run_has_no_warning() {
+fn a_valid_run_has_no_warning() {
     let bench = Bench::new("sound");
     let ended = run(&bench, SHEET, &["--strict"]);
     assert!(!ended.succeeds().stderr.contains("warning"), "{}", ended.stderr);
     assert_eq!(bench.json("out/scene/summary.json")["warnings"], serde_json::json!([]));
 }
 
-/// The warnings of a run, by kind.
+/// Returns the kinds of the warnings of a run.
 fn kinds(bench: &Bench) -> Vec<String> {
     let summary = bench.json("out/scene/summary.json");
     let warnings = summary["warnings"].as_array().unwrap();
@@ -68,7 +69,7 @@ fn kinds(bench: &Bench) -> Vec<String> {
 }
 
 #[test]
-fn settings_and_motions_that_a_step_cannot_follow_are_reported() {
+fn warns_of_settings_and_motion_beyond_the_step() {
     let bench = Bench::new("doubtful");
     let solver =
         |frequency: f32| format!("{SHEET}solver = {{ pbd = {{ frequency = {frequency} }} }}\n");
@@ -91,7 +92,7 @@ fn settings_and_motions_that_a_step_cannot_follow_are_reported() {
     };
     let far = |by: f32| format!("{SHEET}transform = {{ translation = [{by}, 0, 0] }}\n");
     for (kind, words, doubtful, sound) in [
-        ("other_frequency", "60 times a second in place of 80", solver(80.0), solver(62.0)),
+        ("other_frequency", "60 times per second instead of 80", solver(80.0), solver(62.0)),
         (
             "fast",
             "a pin of cloth `sheet` moves at 12",
@@ -104,11 +105,16 @@ fn settings_and_motions_that_a_step_cannot_follow_are_reported() {
             collider(150.0),
             collider(50.0),
         ),
-        ("coarse", " m from the origin: positions are multiples of 12 mm", far(1e5), far(100.0)),
-        ("soft_bends", "that holds to a step of", bent(4, 10.0), bent(20, 1e-3)),
+        (
+            "coarse",
+            " m from the origin: positions are rounded to multiples of 12 mm",
+            far(1e5),
+            far(100.0),
+        ),
+        ("soft_bends", "needs a step of at most", bent(4, 10.0), bent(20, 1e-3)),
         (
             "long_step",
-            "in which it falls by 2725.0 mm",
+            "in which gravity moves it by 2725.0 mm",
             solver(60.0) + "gravity = [0, -9810, 0]\n",
             solver(60.0) + "gravity = [0, -98, 0]\n",
         ),
@@ -122,7 +128,7 @@ fn settings_and_motions_that_a_step_cannot_follow_are_reported() {
 }
 
 #[test]
-fn faces_that_are_left_out_are_counted() {
+fn warns_of_dropped_faces() {
     let bench = Bench::new("lost");
     let square = "v 0 0 0\nv 1 0 0\nv 1 1 0\nv 0 1 0\nf 1 2 3 4\n";
     for (lost, text) in [("", 0), ("f 1 2 2\n", 1), ("f 1 2 3 4\nf 1 3 1\n", 2)]
@@ -131,26 +137,26 @@ fn faces_that_are_left_out_are_counted() {
         bench.write("square.obj", &text);
         let ended =
             bench.poplin(&["run", "--mesh", "square.obj", "--pin", "top:3%", "--frames", "2"]);
-        let said = format!("has {lost} of {} faces left out", lost + 1);
+        let said = format!("has {lost} of {} faces dropped", lost + 1);
         assert_eq!(ended.succeeds().stderr.contains(&said), lost > 0, "{}", ended.stderr);
     }
 }
 
 #[test]
-fn faces_with_a_flipped_triangle_are_counted_with_their_line() {
+fn warns_of_faces_with_a_flipped_triangle() {
     let bench = Bench::new("twisted");
-    // A bow tie beside a tip of an arrow, which can be cut.
+    // An arrow tip, which can be triangulated, beside a bow tie.
     let text = |face: &str| {
         format!("v 0 0 0\nv 2 0 0\nv 2 2 0\nv 0 2 0\nv 0.5 1 0\nv 4 1 0\nf 1 2 3 4 5\nf {face}\n")
     };
     let run = ["run", "--mesh", "bow.obj", "--pin", "all", "--frames", "1", "--backend", "cpu"];
     bench.write("bow.obj", &text("2 6 3"));
     let ended = bench.poplin(&run);
-    assert!(!ended.succeeds().stderr.contains("flipping"), "{}", ended.stderr);
+    assert!(!ended.succeeds().stderr.contains("flipped"), "{}", ended.stderr);
     assert!(bench.poplin(&["cook", "bow.obj"]).stdout.contains("area              5.5000  m^2"));
     bench.write("bow.obj", &text("2 3 6 1"));
     let ended = bench.poplin(&run);
-    let said = "cloth `bow` has 1 face in its file that cannot be cut into triangles without flipping one, the first in line 8";
+    let said = "cloth `bow` has 1 face in its file that cannot be triangulated without a flipped triangle, the first in line 8";
     assert!(ended.succeeds().stderr.contains(said), "{}", ended.stderr);
     let summary = bench.json("out/bow/summary.json");
     assert_eq!(summary["warnings"][0]["kind"], "twisted_faces", "{summary}");
@@ -158,7 +164,7 @@ fn faces_with_a_flipped_triangle_are_counted_with_their_line() {
     let cooked = bench.poplin(&["cook", "bow.obj"]);
     let said = "twisted                1  faces with a flipped triangle, the first in line 8";
     assert!(cooked.succeeds().stdout.contains(said), "{}", cooked.stdout);
-    // Of a collider, once.
+    // A collider is reported once.
     let collider = ["--collider", "bow.obj", "--open-collider"];
     bench.write("square.obj", crate::bench::SQUARE);
     let square = run.map(|word| if word == "bow.obj" { "square.obj" } else { word });
@@ -167,9 +173,9 @@ fn faces_with_a_flipped_triangle_are_counted_with_their_line() {
 }
 
 #[test]
-fn the_strain_says_whether_edges_are_long_or_short() {
+fn the_strain_is_signed() {
     let bench = Bench::new("signed");
-    // A corner is moved away from the other, or towards it.
+    // A corner moves away from the other, or towards it.
     for (to, is_long) in [(0.2, true), (-0.5, false)] {
         let keys = format!(
             "[[cloth.animated_pins]]\npins = \"corner:top-right\"\nkeys = [{{ time = 0, translation = [0, 0, 0] }}, \
@@ -193,20 +199,22 @@ fn the_strain_says_whether_edges_are_long_or_short() {
 }
 
 #[test]
-fn virtual_particles_that_collide_with_nothing_are_named() {
+fn warns_of_virtual_particles_without_effect() {
     let bench = Bench::new("idle-points");
     let points = format!("{SHEET}fabric = {{ virtual_particles = {{ per_triangle = 2 }} }}\n");
     let with = |shape: &str| format!("{points}[[collider]]\n{shape}\n");
     let ground = with("plane = { normal = [0, 1, 0], offset = -9 }");
     let ended = run(&bench, &ground, &[]);
-    assert!(ended.succeeds().stderr.contains("the virtual particles of cloth `sheet` do nothing"));
+    assert!(
+        ended.succeeds().stderr.contains("the virtual particles of cloth `sheet` have no effect")
+    );
     assert_eq!(warning(&bench)["kind"], "idle_points");
     let ball = with("sphere = { radius = 0.1, center = [0, -9, 0] }");
     run(&bench, &ball, &["--strict"]).succeeds();
 }
 
 #[test]
-fn settings_that_do_not_go_with_the_mesh_are_named() {
+fn warns_of_settings_that_do_not_fit_the_mesh() {
     let bench = Bench::new("odd-settings");
     let small =
         SHEET.replace("width = 1.0", "width = 0.001").replace("height = 1.0", "height = 0.001");
@@ -214,20 +222,20 @@ fn settings_that_do_not_go_with_the_mesh_are_named() {
         (
             format!("{SHEET}wind = {{ velocity = [1, 0, 0] }}\n"),
             "idle_wind",
-            "does not feel its wind",
+            "wind has no effect on cloth",
         ),
         (
             format!("{SHEET}material = 'silk'\nsolver.pbd.frequency = 300\n"),
             "idle_material",
-            "density, friction and thickness of silk alone",
+            "only density, friction and thickness of silk",
         ),
         (format!("{SHEET}max_speed = 0\n"), "no_speed", "cannot move: its `max_speed` is 0 m/s"),
         (SHEET.replace("pins = ", "pins = \"all\" # "), "all_pinned", "all 20 particles"),
         (format!("{SHEET}transform = {{ scale = 1000 }}\n"), "odd_size", "1414 m across"),
         (small, "odd_size", "1.41 mm across"),
-        (format!("{SHEET}thickness = 3\n"), "thick", "3.00 m thick, with edges of "),
+        (format!("{SHEET}thickness = 3\n"), "thick", "3.00 m thick, with a mean edge of "),
         (format!("{SHEET}thickness = 0.01\ncount = 2\n"), "coincident", "set `spacing`"),
-        (format!("{SHEET}tethers.scale = 0\n"), "squashed", "is squashed"),
+        (format!("{SHEET}tethers.scale = 0\n"), "squashed", "is compressed"),
     ];
     for (scene, kind, text) in cases {
         let ended = run(&bench, &scene, &["--picture", "none"]);
@@ -238,7 +246,7 @@ fn settings_that_do_not_go_with_the_mesh_are_named() {
     }
 }
 
-/// A sheet with contact of triangles.
+/// Returns a scene of a sheet with triangle contact.
 fn sheet_with_triangles(pins: &str) -> String {
     format!(
         "frames = 30\n[cloth_contact_solver]\ncontact = \"triangles\"\n[[cloth]]\nname = \"sheet\"\n\
@@ -247,34 +255,34 @@ fn sheet_with_triangles(pins: &str) -> String {
 }
 
 #[test]
-fn a_box_that_goes_through_cloth_is_named_with_count_frames_and_position() {
+fn warns_of_a_box_that_passes_through_cloth() {
     let bench = Bench::new("rammed");
     let keys = "keys = [{ time = 0, translation = [0, 0, 0.3] }, { time = 0.5, translation = [0, 0, -0.3] }]\n";
     let size = "box = { size = [0.2, 0.2, 0.2], center = [0.21, -0.19, 0] }\n";
     let scene = format!("{}[[collider]]\n{size}{keys}", sheet_with_triangles("all"));
     let ended = run(&bench, &scene, &[]);
-    let said = "warning: cloth `sheet` was crossed, mostly with a collider: up to ";
+    let said = "warning: cloth `sheet` intersects, mostly with a collider: up to ";
     assert!(ended.succeeds().stderr.contains(said), "{}", ended.stderr);
     let warning = warning(&bench);
     assert_eq!((&warning["kind"], &warning["cloth"]), (&"crossed".into(), &"sheet".into()));
     assert_eq!(warning["partner"], "collider");
-    // Its front comes to the sheet after a third of the run and takes the pinned particles along that it meets.
+    // The front of the box reaches the pinned sheet after a third of the run.
     let at = |key: &str| warning[key].as_u64().unwrap();
     assert!((10..=12).contains(&at("first_frame")), "{warning}");
     assert_eq!(at("last_frame"), 30);
     assert!(at("most_pairs") > 10, "{warning}");
     assert!(at("crossings_at_start") == 0 && at("crossings_at_end") > 10, "{warning}");
     assert!(warning["position_m"][2].as_f64().unwrap().abs() < 0.01, "{warning}");
-    run(&bench, &scene, &["--strict"]).says(1, &["warning: cloth `sheet` was crossed"]);
+    run(&bench, &scene, &["--strict"]).says(1, &["warning: cloth `sheet` intersects"]);
     let round = scene.replace(size, "sphere = { radius = 0.1, center = [0.21, -0.19, 0] }\n");
-    let said = "warning: a ball, capsule or plane goes through cloth `sheet`: ";
+    let said = "warning: a sphere, capsule or plane passes through cloth `sheet`: ";
     run(&bench, &round, &[]).says(0, &[said]);
 }
 
 #[test]
-fn cloth_that_starts_crossed_is_named_with_count_and_what_became_of_it() {
+fn warns_of_cloth_that_starts_crossed() {
     let bench = Bench::new("crossed");
-    // A cloth beside a box that its lower corner is in, which comes out, and one crossed by a pinned one, which does not.
+    // A free cloth across a pinned one, which untangles, and a pinned one, which does not.
     let other = |pins: &str, x: f32| {
         format!(
             "[[cloth]]\nname = \"other\"\ngrid = {{ columns = 9, rows = 9, width = 0.4, height = 0.4 }}\n\
@@ -282,8 +290,8 @@ fn cloth_that_starts_crossed_is_named_with_count_and_what_became_of_it() {
         )
     };
     let free = format!("{}{}", sheet_with_triangles("all"), other("none", 0.377));
-    let said = "warning: cloth `sheet` starts crossed, mostly with other cloth: up to ";
-    run(&bench, &free, &[]).says(0, &[said, "; free since frame "]);
+    let said = "warning: cloth `sheet` starts intersecting, mostly with other cloth: up to ";
+    run(&bench, &free, &[]).says(0, &[said, "; none since frame "]);
     let found = warning(&bench);
     assert_eq!((&found["kind"], &found["first_frame"]), (&"crossed".into(), &0.into()));
     assert!(found["crossings_at_start"].as_u64().unwrap() > 4, "{found}");
@@ -291,14 +299,14 @@ fn cloth_that_starts_crossed_is_named_with_count_and_what_became_of_it() {
     let stuck = format!("{}{}", sheet_with_triangles("all"), other("all", 0.213));
     run(&bench, &stuck, &[]).says(
         0,
-        &[said, " in frames 0 to 30, near (0.2", " stay at the end: move the layers apart"],
+        &[said, " in frames 0 to 30, near (0.2", " remain at the end: move the layers apart"],
     );
 }
 
 #[test]
-fn what_a_gpu_leaves_crossed_is_named_with_count_frames_and_position() {
+fn warns_of_cloth_that_is_crossed_on_a_gpu() {
     let bench = Bench::new("crossed-gpu");
-    // A box and a mesh that come into a pinned cloth in the second frame.
+    // A box and a mesh that enter a pinned cloth in the second frame.
     let mesh = "v 0.1 -0.3 -0.1\nv 0.3 -0.3 -0.1\nv 0.1 -0.3 0.1\nv 0.1 -0.1 -0.1\nf 1 2 3\nf 1 4 2\nf 2 4 3\nf 3 4 1\n";
     bench.write("wedge.obj", mesh);
     let keys = "keys = [{ time = 0, translation = [0, 0, 0.22] }, { time = 0.033333, translation = [0, 0, 0.05] }]\n";
@@ -307,9 +315,9 @@ fn what_a_gpu_leaves_crossed_is_named_with_count_frames_and_position() {
         "[[collider]]\nmesh = \"wedge.obj\"\n",
     ];
     let said = [
-        "warning: cloth `sheet` was crossed, mostly with a collider: up to ",
+        "warning: cloth `sheet` intersects, mostly with a collider: up to ",
         " edge-triangle crossings in frame 2, near (",
-        " stay at the end: a GPU untangles nothing, choose --backend cpu",
+        " remain at the end: a GPU does not untangle, use --backend cpu",
     ];
     for collider in colliders {
         let scene = format!("{}{collider}{keys}", sheet_with_triangles("all"));
@@ -323,7 +331,7 @@ fn what_a_gpu_leaves_crossed_is_named_with_count_frames_and_position() {
 }
 
 #[test]
-fn what_starts_crossed_is_untangled_on_the_cpu_before_a_gpu_goes_on() {
+fn cloth_that_starts_crossed_is_untangled_on_the_cpu_first() {
     let bench = Bench::new("untangled");
     let pinned = "pins = [\"all\"]";
     let run = |x: f32, pins: &str, backend: &str| {
@@ -331,7 +339,7 @@ fn what_starts_crossed_is_untangled_on_the_cpu_before_a_gpu_goes_on() {
         let args = ["run", "scene.toml", "--backend", backend, "--no-cache", "--out", backend];
         bench.poplin(&args).succeeds().stdout.clone()
     };
-    // It leaves the sheet by its border.
+    // The cloth leaves the sheet over its border.
     let [on_cpu, on_gpu] = ["cpu", "gpu"].map(|backend| run(0.18, "", backend));
     assert!(!on_cpu.contains("untangles"), "{on_cpu}");
     assert!(on_gpu.contains("; the first 2 frames on the CPU, which untangles)"), "{on_gpu}");
@@ -346,62 +354,62 @@ fn what_starts_crossed_is_untangled_on_the_cpu_before_a_gpu_goes_on() {
     assert!(cpu.0 == gpu.0, "other cloth");
     assert_eq!(cpu.1, gpu.1);
     assert_eq!(gpu.1.len(), 2, "{:?}", gpu.1);
-    // Where pins hold both it stays crossed, on the CPU.
+    // With both pinned it stays crossed and on the CPU.
     let stuck = run(0.113, pinned, "gpu");
-    assert!(stuck.contains("a GPU untangles nothing, and something was still crossed"), "{stuck}");
-    // What is not crossed is on the GPU from the start.
+    assert!(stuck.contains("a GPU does not untangle, and cloth was still crossed"), "{stuck}");
+    // Without crossings the GPU starts at once.
     let free = run(0.25, "", "gpu");
     assert!(free.starts_with("gpu backend") && !free.contains("the first"), "{free}");
 }
 
 #[test]
-fn a_thickness_above_the_edges_is_named_where_triangles_meet() {
+fn warns_of_a_thickness_above_the_edges_in_triangle_contact() {
     let bench = Bench::new("thick-triangles");
     // Sides of 50 mm and diagonals of 71 mm.
     let scene = |thickness: f32| {
         let line = format!("thickness = {thickness}");
         sheet_with_triangles("top:3%").replace("thickness = 0.005", &line).replace("= 30", "= 1")
     };
-    let said = "cloth `sheet` is 70 mm thick, with edges of 50 mm: contact of triangles";
+    let said = "cloth `sheet` is 70 mm thick, with a mean edge of 50 mm: triangle contact";
     run(&bench, &scene(0.07), &[]).says(0, &[said, "at most a third of the edges"]);
     let found = warning(&bench);
     assert_eq!((&found["kind"], &found["contact"]), (&"thick".into(), &"triangles".into()));
     let checked = bench.poplin(&["check", "scene.toml"]);
     assert!(checked.succeeds().stdout.contains(said), "{}", checked.stdout);
     run(&bench, &scene(0.045), &["--strict"]).succeeds();
-    // Particles keep such a distance as well as any.
+    // Particle contact allows that distance.
     run(&bench, &scene(0.07), &["--strict", "--contact", "particles"]).succeeds();
 }
 
 #[test]
-fn what_becomes_of_cloth_inside_a_collider_is_that_of_its_contact() {
+fn the_warning_of_cloth_inside_a_collider_names_its_contact() {
     let bench = Bench::new("inside-triangles");
     let cube = "[[collider]]\nbox = { size = [0.1, 0.1, 0.1], center = [0.21, -0.19, 0] }\n";
     let scene = format!("{}{cube}", sheet_with_triangles("top:3%"));
     let ended = run(&bench, &scene, &["--frames", "2"]);
-    let said = "mm deep; contact of triangles moves them out by the nearest face, some perhaps by the wrong side";
+    let said = "mm deep; triangle contact pushes them out through the nearest face, some possibly on the wrong side";
     assert!(ended.succeeds().stderr.contains(said), "{}", ended.stderr);
     assert!(!ended.stderr.contains("depenetration_speed"), "{}", ended.stderr);
     let found = warning(&bench);
     assert_eq!(found["kind"], "starts_inside");
     assert_eq!(found.get("depenetration_speed_m_per_s"), None, "{found}");
     let particles = run(&bench, &scene, &["--frames", "2", "--contact", "particles"]);
-    particles.says(0, &["they come out at 0.05 m/s (`contact.depenetration_speed`)"]);
-    // Without a thickness its particles alone meet colliders.
+    particles.says(0, &["contact pushes them out at 0.05 m/s (`contact.depenetration_speed`)"]);
+    // Without a thickness only particles collide with colliders.
     let thin = scene.replace("thickness = 0.005", "thickness = 0");
-    run(&bench, &thin, &["--frames", "2"]).says(0, &["they come out at 0.05 m/s"]);
+    run(&bench, &thin, &["--frames", "2"]).says(0, &["contact pushes them out at 0.05 m/s"]);
 }
 
 #[test]
-fn bodies_that_triangles_do_not_meet_are_named_and_frames_of_others_stay_frames() {
+fn warns_of_rigid_bodies_in_triangle_contact() {
     let bench = Bench::new("body-triangles");
     let body = "[[collider]]\nname = \"stone\"\nsphere = { radius = 0.1, center = [5, 0, 0] }\nbody = { mass = 1 }\n";
     let rammed = "[[collider]]\nbox = { size = [0.2, 0.2, 0.2], center = [0.21, -0.19, 0] }\n\
         keys = [{ time = 0, translation = [0, 0, 0.3] }, { time = 0.5, translation = [0, 0, -0.3] }]\n";
     let scene = format!("{}{body}{rammed}", sheet_with_triangles("all"));
-    let said = "warning: collider `stone`, a rigid body, meets particles of cloth alone";
+    let said = "warning: collider `stone`, a rigid body, collides only with particles of cloth";
     run(&bench, &scene, &[]).says(0, &[said]);
-    // Its frames have eight steps each.
+    // Frames have eight steps each; the warning counts frames.
     let found = warning(&bench);
     assert_eq!((&found["kind"], &found["last_frame"]), (&"crossed".into(), &30.into()), "{found}");
     assert!((10..=12).contains(&found["first_frame"].as_u64().unwrap()), "{found}");
@@ -411,26 +419,26 @@ fn bodies_that_triangles_do_not_meet_are_named_and_frames_of_others_stay_frames(
         "{checked}"
     );
     let two = format!("{}{body}{body}", sheet_with_triangles("all"));
-    let said = "warning: 2 rigid bodies, the first collider `stone`, meet particles";
+    let said = "warning: 2 rigid bodies, the first collider `stone`, collide only with particles";
     run(&bench, &two.replacen("stone", "rock", 1), &["--frames", "1"])
         .says(0, &[&said.replace("stone", "rock")]);
-    // One that cloth starts in moves it as particles do.
+    // Cloth that starts inside a body is moved out by particle contact.
     let inside = scene.replace("center = [5, 0, 0]", "center = [0.2, -0.1, 0]");
     let inside = inside.replace("pins = [\"all\"]", "pins = [\"top:3%\"]");
-    run(&bench, &inside, &["--frames", "1"]).says(0, &["they come out at 0.05 m/s"]);
+    run(&bench, &inside, &["--frames", "1"]).says(0, &["contact pushes them out at 0.05 m/s"]);
 }
 
 #[test]
-fn contact_of_triangles_of_cloths_without_thickness_is_named() {
+fn warns_of_triangle_contact_without_thickness() {
     let bench = Bench::new("idle-contact");
     let thin = sheet_with_triangles("top:3%").replace("thickness = 0.005", "thickness = 0");
-    let said = "contact of triangles does nothing: no cloth has a `thickness`";
+    let said = "triangle contact has no effect: no cloth has a `thickness`";
     let frames = ["--frames", "1"];
     run(&bench, &thin, &frames).says(0, &[said]);
     assert_eq!(warning(&bench)["kind"], "idle_contact");
     let checked = bench.poplin(&["check", "scene.toml"]).succeeds().stdout.clone();
     assert!(checked.contains(said) && checked.contains("scene.toml:3:1"), "{checked}");
-    // One that has a thickness is enough.
+    // One cloth with a thickness is enough.
     let other = "[[cloth]]\ngrid = { columns = 3, rows = 3, width = 0.4, height = 0.4 }\nthickness = 0.01\n\
         transform = { translation = [0, 0, 1] }\npins = \"top:3%\"\n";
     run(&bench, &(thin + other), &[&frames[..], &["--strict"]].concat()).succeeds();

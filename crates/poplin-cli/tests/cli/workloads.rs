@@ -1,4 +1,4 @@
-//! `poplin bench` runs workloads and writes what it says.
+//! `poplin bench`: tables, JSON and CSV of workloads.
 
 use crate::bench::Bench;
 
@@ -26,11 +26,11 @@ fn a_workload_is_printed_as_a_table_and_written_as_json_and_csv() {
     ended.succeeds();
     let tables: Vec<_> = ended.stdout.split("\n\n").collect();
     let [on, w1, swings, cut, w4, drops, _] = tables[..] else { panic!("{}", ended.stdout) };
-    let said = "those of the first 3 frames; this scene is judged by 120.";
+    let said = "cover the first 3 frames instead of the 120 of this scene.";
     assert!(cut.ends_with(said) && swings.contains(", 3 frames of 120 |"), "{cut}");
     assert!(on.contains("cpu backend on 1 CPU thread, ") && on.contains("; commit "), "{on}");
     assert!(w1.starts_with("w1: ") && w4.starts_with("w4: "), "{}", ended.stdout);
-    // A head, a rule and the rows; what no row has is no column.
+    // Header, rule and rows; columns without values are omitted.
     assert_eq!((swings.lines().count(), drops.trim_end().lines().count()), (9, 8));
     assert!(!swings.contains("crossings") && drops.contains("crossings"), "{}", ended.stdout);
 
@@ -52,7 +52,7 @@ fn a_workload_is_printed_as_a_table_and_written_as_json_and_csv() {
         assert!(end("shortest") <= end("p1") && end("p99") <= end("longest"), "{row}");
         assert_eq!(row["tangle"].is_null(), row["workload"] == "w1", "{row}");
     }
-    // Two of 16 x 16, counted by hand: 2 x 240 stretch, 450 shear, 448 bending.
+    // Two sheets of 16 x 16, counted by hand: 2 x 240 stretch, 450 shear, 448 bending edges.
     assert_eq!((&rows[0]["particles"], &rows[0]["edges"]), (&256.into(), &1378.into()));
 
     let csv = std::fs::read_to_string(bench.path("bench.csv")).unwrap();
@@ -65,7 +65,7 @@ fn a_workload_is_printed_as_a_table_and_written_as_json_and_csv() {
 }
 
 #[test]
-fn a_wrong_workload_is_refused_with_those_that_there_are() {
+fn an_unknown_workload_lists_all_workloads() {
     let bench = Bench::new("no-workload");
     let words = ["--workload", "there is no workload `w2`", "headline", "w3-64", "w4-frictions"];
     bench.poplin(&["bench", "--workload", "w2"]).says(2, &words);

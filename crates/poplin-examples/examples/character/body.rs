@@ -1,11 +1,12 @@
-//! The character: a skeleton, the distance to its body, weights of skinning, and how it moves.
+//! The character: skeleton, distance field of the body, skinning weights and animation.
 
 use std::f32::consts::TAU;
 use std::ops::Range;
 
 use glam::{Affine3A, EulerRot, Quat, Vec3, vec3};
 
-/// One bone: where it is jointed to its parent, and the tapered capsule of the body around it, in the rest pose \[m\].
+/// Bone: its joint to the parent and the tapered capsule of the body around it, in the rest pose
+/// \[m\].
 pub(crate) struct Bone {
     parent: Option<usize>,
     joint: Vec3,
@@ -15,7 +16,7 @@ pub(crate) struct Bone {
 
 pub(crate) const BONES: usize = 18;
 
-// Where there are two, this is the left one and the right one follows.
+// Of paired bones this is the left one; the right one follows.
 pub(crate) const HIPS: usize = 0;
 pub(crate) const SPINE: usize = 1;
 const CHEST: usize = 2;
@@ -28,28 +29,32 @@ pub(crate) const THIGH: usize = 12;
 const SHIN: usize = 14;
 const FOOT: usize = 16;
 
-/// From the hips to the shoulders, and to the elbows.
+/// Bones from the hips to the shoulders.
 pub(crate) const TRUNK: Range<usize> = HIPS..NECK;
+/// Bones from the hips to the elbows.
 pub(crate) const TORSO: Range<usize> = HIPS..FOREARM;
 
-/// Seconds from walk to walk, and of the walk.
+/// Duration of an animation cycle \[s\].
 const CYCLE: f64 = 7.5;
+/// Duration of the walk in a cycle \[s\].
 const WALK: f32 = 4.0;
-/// What is walked in a cycle, on a circle \[m\].
+/// Length of the walk in a cycle \[m\].
 const DISTANCE: f32 = 3.6;
+/// Radius of the circular path \[m\].
 const CIRCLE_RADIUS: f32 = 1.7;
-/// Two steps \[m\].
+/// Length of two steps \[m\].
 const STRIDE: f32 = 1.3;
 
-/// A pose of the character.
+/// Pose of the character.
 pub(crate) struct BodyPose {
-    /// From its local space, that of its clothes as well, to the world: it stands at the origin and looks along z.
+    /// Transform from the local space of character and clothes to world space. The character stands
+    /// at the local origin and faces z.
     pub(crate) root: Affine3A,
-    /// Of each bone, from the rest pose to this, in the local space.
+    /// Transform of each bone from the rest pose to this pose, in local space.
     pub(crate) bones: [Affine3A; BONES],
 }
 
-/// The bones that move a point, and how much: weights add up to 1.
+/// Skinning weights of a point; they add up to 1.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Weights {
     pub(crate) bones: [u32; 4],
@@ -85,7 +90,7 @@ impl Body {
             (SHIN, vec3(0.1, 0.07, -0.03), vec3(0.11, 0.035, 0.12), [0.045, 0.032]),
         ] {
             for (side, x) in [1.0, -1.0].into_iter().enumerate() {
-                // Of the parents only trunk bones are not in pairs.
+                // Trunk bones are the only unpaired parents.
                 let parent = if TRUNK.contains(&parent) { parent } else { parent + side };
                 let mirror = vec3(x, 1.0, 1.0);
                 add(Some(parent), a * mirror, [a * mirror, b * mirror], radii);
@@ -94,37 +99,39 @@ impl Body {
         Self { bones }
     }
 
-    /// Distance from the capsule of a bone \[m\], below 0 inside.
+    /// Returns the signed distance from the capsule of a bone \[m\], below 0 inside.
     pub(crate) fn bone_distance(&self, bone: usize, point: Vec3) -> f32 {
         let Bone { ends: [a, b], radii, .. } = self.bones[bone];
         let (axis, length) = (b - a).normalize_and_length();
         let along = (point - a).dot(axis);
         let across = (point - a - axis * along).length();
-        // Normals of the cone lean by asin(taper) towards the thin end: the ball that is nearest is so much behind.
+        // The normals of the cone lean by asin(taper) towards the thin end, which shifts the center
+        // of the nearest sphere.
         let taper = (radii[0] - radii[1]) / length;
         let center = (along - across * taper / (1.0 - taper * taper).sqrt()).clamp(0.0, length);
         (along - center).hypot(across) - radii[0] + taper * center
     }
 
-    /// Distance from the body of some bones in the rest pose \[m\], below 0 inside. Each runs smoothly into those before it, within half
-    /// of its radius.
+    /// Returns the signed distance from the body of some bones in the rest pose \[m\], below 0
+    /// inside. Bones blend smoothly within half of their radius.
     pub(crate) fn distance(&self, point: Vec3, bones: Range<usize>) -> f32 {
         bones.fold(f32::MAX, |before, bone| {
             let distance = self.bone_distance(bone, point);
             let blend = 0.5 * self.bones[bone].radii[1];
+            // Polynomial smooth minimum of width `blend`.
             let overlap = (1.0 - (before - distance).abs() / blend).max(0.0);
             before.min(distance) - overlap * overlap * blend / 4.0
         })
     }
 
-    /// The direction away from that body.
+    /// Returns the gradient of the distance, by central differences.
     pub(crate) fn normal(&self, point: Vec3, bones: Range<usize>) -> Vec3 {
         let distance = |offset| self.distance(point + offset, bones.clone());
         let slope = Vec3::AXES.map(|axis| distance(1e-3 * axis) - distance(-1e-3 * axis));
         Vec3::from(slope).normalize_or_zero()
     }
 
-    /// The point, or the nearest that is `margin` \[m\] outside of that body if it is not.
+    /// Projects a point to `margin` \[m\] outside the body, if it is closer or inside.
     pub(crate) fn outside(&self, mut point: Vec3, bones: Range<usize>, margin: f32) -> Vec3 {
         for _ in 0..8 {
             let missing = margin - self.distance(point, bones.clone());
@@ -133,7 +140,8 @@ impl Body {
         point
     }
 
-    /// Weights of some bones at a point of the rest pose: they fall by a factor of e in `reach` \[m\] from the bone.
+    /// Returns the skinning weights of the four nearest bones at a point of the rest pose. They
+    /// fall by a factor of e per `reach` \[m\] from the bone.
     pub(crate) fn weights(
         &self,
         point: Vec3,
@@ -152,7 +160,7 @@ impl Body {
         weights
     }
 
-    /// The pose at a time \[s\]: again and again it walks, waves and whirls around once.
+    /// Returns the pose at a time \[s\]. A cycle walks, waves and spins around once.
     pub(crate) fn pose(&self, time: f64) -> BodyPose {
         let cycle = (time / CYCLE).floor();
         let time = (time - cycle * CYCLE) as f32;
@@ -194,7 +202,7 @@ impl Body {
             let about = Affine3A::from_rotation_translation(rotation, joint - rotation * joint);
             bones[index] = parent.map_or(about, |parent| bones[parent] * about);
         }
-        // The lower foot is on the ground.
+        // Moves the lower foot to the ground.
         let height = |bone: usize, end: usize| {
             let Bone { ends, radii, .. } = &self.bones[bone];
             bones[bone].transform_point3(ends[end]).y - radii[end]
@@ -217,7 +225,7 @@ impl Body {
 }
 
 impl Weights {
-    /// Where these weights move space from the rest pose: linear blend skinning.
+    /// Returns the transform of these weights from the rest pose, by linear blend skinning.
     pub(crate) fn blend(&self, pose: &BodyPose) -> Affine3A {
         let mut sum = Affine3A::ZERO;
         for (&bone, &weight) in self.bones.iter().zip(&self.weights) {

@@ -1,4 +1,5 @@
-//! What the character wears. Every frame the rest shape of a garment is skinned like the body, and says where its particles may be.
+//! Clothes of the character. Every frame the rest shape of a garment is skinned like the body and
+//! determines the motion and separation spheres of its particles.
 
 use std::error::Error;
 use std::f32::consts::TAU;
@@ -13,53 +14,55 @@ use poplin::model::{
 
 use super::body::{BONES, Body, BodyPose, HIPS, SPINE, THIGH, TORSO, TRUNK, Weights};
 
-/// Distance of clothes from the skin that they lie on, and of colliders from the capsules of the body \[m\].
+/// Distance of clothes from the skin \[m\].
 const MARGIN: f32 = 0.016;
+/// Distance of colliders from the capsules of the body \[m\].
 pub(crate) const COLLIDER_MARGIN: f32 = 0.01;
 
 const SUBSTEPS: u32 = 10;
 
-/// What a particle knows of the skin.
+/// Skinned rest point of a particle.
 struct SkinPoint {
-    /// On the skin in the rest pose, \[m\], with the direction away from the body.
+    /// Rest position of the particle in the rest pose \[m\].
     rest: Vec3,
+    /// Direction away from the body.
     normal: Vec3,
     weights: Weights,
-    /// How far the particle may be from there \[m\]; 0 keeps it there.
+    /// Radius of the motion sphere \[m\]; 0 pins the particle.
     max_distance: f32,
-    /// Distance from the body in the rest pose, how far it may go against the normal \[m\].
+    /// Distance from the body in the rest pose, the largest motion against the normal \[m\].
     clearance: f32,
 }
 
-/// A cloth, how to draw it, and how it follows the body.
+/// Garment: cloth, render mesh, and its attachment to the body.
 pub(crate) struct Garment {
     pub(crate) cloth: Cloth,
     pub(crate) render_mesh: Arc<RenderMesh>,
     pub(crate) worn: Worn,
 }
 
-/// How a garment follows the body.
+/// Attachment of a garment to the body.
 pub(crate) struct Worn {
-    /// Of each particle.
+    /// Skinned rest point of each particle.
     skin: Vec<SkinPoint>,
-    /// The capsule of each bone.
+    /// Capsule collider of each bone.
     limbs: Vec<ColliderId>,
 }
 
-/// A cape that lies on the shoulders and hangs behind.
+/// Builds a cape that lies on the shoulders and hangs down the back.
 pub(crate) fn cape(body: &Body) -> Result<Garment, Box<dyn Error>> {
     const COLUMNS: u32 = 41;
     const ROWS: u32 = 35;
     const STEP: f32 = 0.03;
     let mut mesh = Mesh::grid(COLUMNS, ROWS, 1.0, 1.0);
     for column in 0..COLUMNS {
-        // From the left front around the back to the right.
+        // From the left front around the back to the right front.
         let (sin, cos) = ((column as f32 / (COLUMNS - 1) as f32 - 0.5) * 3.1).sin_cos();
         let outward = vec3(-sin, 0.0, -cos);
         let mut point = body.outside(vec3(0.0, 1.46, -0.01) + 0.07 * outward, TORSO, MARGIN);
         for row in 0..ROWS {
             mesh.positions[(row * COLUMNS + column) as usize] = point.to_array();
-            // Outwards along the shoulders, then down along the body or freely.
+            // Outward along the shoulders, then down along the body or freely.
             let slope = if row < 5 { 2.5 } else { 0.38 };
             let down = (slope * outward - Vec3::Y).normalize();
             let next = body.outside(point + STEP * down, TORSO, MARGIN);
@@ -74,7 +77,7 @@ pub(crate) fn cape(body: &Body) -> Result<Garment, Box<dyn Error>> {
     Garment::new(body, &mesh, (TRUNK.collect(), 0.06), max_distance, 0.25)
 }
 
-/// A skirt from the waist to the knees.
+/// Builds a skirt from the waist to the knees.
 pub(crate) fn skirt(body: &Body) -> Result<Garment, Box<dyn Error>> {
     const SEGMENTS: u32 = 64;
     const RINGS: u32 = 23;
@@ -87,7 +90,7 @@ pub(crate) fn skirt(body: &Body) -> Result<Garment, Box<dyn Error>> {
         let mut radius = 0.05;
         for ring in 0..RINGS {
             let height = 1.05 - STEP * ring as f32;
-            // Horizontally out of the body; the distance from it is at most what is missing.
+            // Horizontal march out of the body; the distance is a lower bound of the step.
             for _ in 0..30 {
                 let point = radius * outward + height * Vec3::Y;
                 radius += (MARGIN - body.distance(point, 0..BONES)).max(0.0);
@@ -105,7 +108,8 @@ pub(crate) fn skirt(body: &Body) -> Result<Garment, Box<dyn Error>> {
 }
 
 impl Garment {
-    /// Makes a cloth of a mesh in the rest pose of the body, and paints its vertices.
+    /// Cooks a mesh in the rest pose of the body, and computes skinning weights and motion limits
+    /// of its vertices.
     fn new(
         body: &Body,
         mesh: &Mesh,
@@ -132,7 +136,7 @@ impl Garment {
             bends: true,
             ..CookOptions::default()
         };
-        // No two vertices coincide, so each is a particle.
+        // No two vertices coincide: vertex and particle indices are equal.
         let cooked = cook(mesh, &options)?;
         let render_mesh = Arc::new(cooked.render_mesh(mesh, &Default::default())?);
         let mut cloth = cooked.into_cloth();
@@ -143,10 +147,10 @@ impl Garment {
         cloth.config.contact.friction = 0.2;
         cloth.config.air = Air { drag: 0.02, lift: 0.01, ..Air::default() };
         cloth.config.cloth_collision.distance = Some(0.03);
-        // Characters accelerate as nothing real does: the cloth feels half of it.
+        // Game characters accelerate too fast: halve the inertial forces.
         cloth.config.inertia =
             Inertia { linear: [0.5; 3], angular: [0.5; 3], ..Inertia::default() };
-        // What is fully stiff, as motion spheres are, takes a whole error away in every substep of a sixtieth of a second.
+        // Fully stiff constraints, such as motion spheres, correct the full error in every substep.
         cloth.config.set_stiffness_frequency(60.0 * SUBSTEPS as f32);
         let mut limbs = Vec::new();
         for bone in &body.bones {
@@ -157,7 +161,7 @@ impl Garment {
             limbs.push(cloth.colliders.add(Capsule { ends: [ball(0), ball(1)] })?);
         }
         let worn = Worn { skin, limbs };
-        // It starts where the character does.
+        // Starts in the first pose of the character.
         let pose = body.pose(0.0);
         cloth.pose = pose_of(&pose.root);
         for (particle, (skin, _)) in cloth.particles.iter_mut().zip(worn.spheres(&pose)) {
@@ -171,21 +175,21 @@ impl Garment {
 }
 
 impl Worn {
-    /// Where each particle may be in a pose, and where not: motion and separation spheres.
+    /// Returns the motion and separation sphere of each particle in a pose.
     pub(crate) fn spheres(&self, pose: &BodyPose) -> impl Iterator<Item = (Sphere, Sphere)> {
         const BACKSTOP_RADIUS: f32 = 0.15;
         self.skin.iter().map(|point| {
             let moved = point.weights.blend(pose);
             let center = moved.transform_point3(point.rest).to_array();
             let normal = moved.transform_vector3(point.normal).normalize_or_zero().to_array();
-            // Where the cloth rests far from the body, limbs pass between: that is for colliders.
+            // Far from the body, limbs pass below the cloth: colliders instead of a backstop.
             let radius = if point.clearance < 0.05 { BACKSTOP_RADIUS } else { 0.0 };
             let motion = Sphere { center, radius: point.max_distance };
             (motion, Sphere::backstop(center, normal, point.clearance, radius))
         })
     }
 
-    /// Leads a cloth to a pose of the body, which it reaches at the end of the next frame.
+    /// Moves the targets of a cloth to a pose of the body at the end of the next frame.
     pub(crate) fn follow(&self, pose: &BodyPose, cloth: &mut LiveCloth) -> Result<(), ModelError> {
         let (motion, separation): (Vec<_>, Vec<_>) = self.spheres(pose).unzip();
         cloth.set_pose(pose_of(&pose.root))?;

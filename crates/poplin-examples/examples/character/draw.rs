@@ -1,4 +1,5 @@
-//! Simulates and draws in one encoder: the cloths of one engine by `RenderMeshes`, the body by skinning in the vertex shader.
+//! Simulation and drawing in one encoder: cloths by `RenderMeshes`, the body by skinning in the
+//! vertex shader.
 
 use std::error::Error;
 
@@ -19,12 +20,12 @@ pub(crate) type Outcome<T = ()> = Result<T, Box<dyn Error>>;
 
 const SAMPLES: u32 = 4;
 const DEPTH: TextureFormat = TextureFormat::Depth32Float;
-/// Texels of the shadow map along a side.
+/// Side of the shadow map \[texels\].
 const MAP_SIZE: u32 = 2048;
-/// Linear red, green, blue: `BACKGROUND` of the shader.
+/// Linear colour of the background, `BACKGROUND` of the shader.
 const BACKGROUND: Color = Color { r: 0.63, g: 0.68, b: 0.74, a: 1.0 };
 
-/// `Scene` of the shader.
+/// Uniform `Scene` of the shader.
 #[derive(Clone, Copy, Pod, Zeroable)]
 #[repr(C)]
 struct Uniform {
@@ -37,7 +38,7 @@ struct Uniform {
     bones: [[[f32; 4]; 4]; BONES],
 }
 
-/// Where the eye is: angles around the character \[rad\] and the distance from it \[m\].
+/// Camera: angles around the character \[rad\] and distance \[m\].
 pub(crate) struct Camera {
     pub(crate) yaw: f32,
     pub(crate) pitch: f32,
@@ -50,11 +51,11 @@ pub(crate) struct Renderer {
     format: TextureFormat,
     engine: Engine,
     meshes: RenderMeshes,
-    /// How a garment follows the body, its cloth, and how that is drawn.
+    /// Attachment, cloth and render mesh of each garment.
     garments: Vec<(Worn, ClothId, RenderId)>,
     body: Body,
     clock: FixedStep,
-    /// Frames that have been simulated.
+    /// Number of simulated frames.
     frames: u64,
     pipelines: Pipelines,
     uniform: Buffer,
@@ -63,7 +64,7 @@ pub(crate) struct Renderer {
     map: TextureView,
     body_vertices: Buffer,
     body_indices: Buffer,
-    /// Colour and depth in several samples, of the size of the last picture.
+    /// Multisampled colour and depth, of the size of the last picture.
     attachments: Option<[TextureView; 2]>,
 }
 
@@ -76,13 +77,13 @@ struct Pipelines {
 }
 
 impl Renderer {
-    /// Draws into views of this format.
+    /// Creates a renderer into views of this format.
     pub(crate) fn new(adapter: &Adapter, format: TextureFormat) -> Outcome<Self> {
         let needs =
             DeviceDescriptor { required_limits: required_limits(adapter), ..Default::default() };
         let (device, queue) = pollster::block_on(adapter.request_device(&needs))?;
         let body = Body::new();
-        // As many frames as the clock may ask for at once.
+        // Largest number of frames that the clock returns at once.
         let options = EngineOptions { frames_per_submit: 4, ..EngineOptions::default() };
         let mut engine = Engine::new(&device, &queue, options)?;
         let mut meshes = RenderMeshes::new(&device, &queue, Default::default())?;
@@ -132,7 +133,7 @@ impl Renderer {
         let targets = [Some(format.into())];
         let pipeline = |entry_point, fragment: Option<_>, buffers: &[_]| {
             let layouts = [Some(&scene_layout), Some(&map_layout)];
-            // Without a fragment it draws into the shadow map.
+            // Pipelines without a fragment stage draw into the shadow map.
             let (count, slope_scale) = fragment.map_or((1, 2.0), |_| (SAMPLES, 0.0));
             let layout = device.create_pipeline_layout(&PipelineLayoutDescriptor {
                 bind_group_layouts: &layouts[..1 + usize::from(fragment.is_some())],
@@ -202,7 +203,7 @@ impl Renderer {
         })
     }
 
-    /// Simulates the seconds since the last picture and draws it. A picture has the size of its target.
+    /// Simulates `seconds` and draws a picture of the size of the target.
     pub(crate) fn draw(&mut self, target: &TextureView, seconds: f64, camera: &Camera) -> Outcome {
         let steps = self.clock.advance(seconds);
         let mut encoder = self.device.create_command_encoder(&Default::default());
@@ -216,7 +217,7 @@ impl Renderer {
             self.meshes.encode_frame(&mut self.engine, &mut encoder, &self.clock.frame())?;
         }
         self.meshes.encode(&mut encoder, self.engine.particle_buffer(), steps.alpha)?;
-        // The body between the same two frames as the cloths.
+        // Interpolates the body between the same two frames as the cloths.
         let frame = (self.frames as f64 + f64::from(steps.alpha) - 1.0).max(0.0);
         let pose = self.body.pose(frame * dt);
         let Extent3d { width, height, .. } = target.texture().size();
@@ -305,7 +306,7 @@ impl Uniform {
     }
 }
 
-/// A view of a new texture.
+/// Creates a texture and returns a view of it.
 pub(crate) fn texture(
     device: &Device,
     [width, height]: [u32; 2],
@@ -326,7 +327,7 @@ pub(crate) fn texture(
     texture.create_view(&Default::default())
 }
 
-/// A group of these bindings, numbered from 0, with its layout.
+/// Creates a bind group of these bindings, numbered from 0, with its layout.
 fn bind_group<const N: usize>(
     device: &Device,
     bindings: [(BindingType, BindingResource<'_>); N],

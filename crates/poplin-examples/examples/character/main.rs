@@ -1,7 +1,8 @@
-//! A character walks, waves and whirls around in a cape and a skirt.
+//! A character that walks, waves and spins around in a cape and a skirt.
 //!
-//! `cargo run --release -p poplin-examples --example character` opens a window; drag to look from elsewhere, scroll to come nearer. With
-//! `-- --frames 100 --screenshot character.png` it draws the picture after 100 frames, without a window.
+//! `cargo run --release -p poplin-examples --example character` opens a window; drag to rotate the
+//! camera, scroll to zoom. With `-- --frames 100 --screenshot character.png` it draws the picture
+//! after 100 frames, without a window.
 
 mod body;
 mod clothes;
@@ -18,12 +19,12 @@ use winit::{application::ApplicationHandler, event_loop::*, window::*};
 
 use draw::{Camera, Outcome, Renderer, texture};
 
-/// What draws into the window.
+/// Window with its renderer.
 struct View {
     window: Arc<Window>,
     surface: Surface<'static>,
     config: SurfaceConfiguration,
-    /// That of the surface, with linear colours in the shader.
+    /// sRGB format of the surface, so that the shader computes linear colours.
     format: TextureFormat,
     renderer: Renderer,
     last: Instant,
@@ -36,7 +37,9 @@ impl View {
         let wanted =
             RequestAdapterOptions { compatible_surface: Some(&surface), ..Default::default() };
         let adapter = pollster::block_on(instance.request_adapter(&wanted))?;
-        let mut config = surface.get_default_config(&adapter, 0, 0).ok_or("no picture here")?;
+        let mut config = surface
+            .get_default_config(&adapter, 0, 0)
+            .ok_or("the adapter cannot draw to the window")?;
         let format = config.format.add_srgb_suffix();
         config.view_formats = vec![format];
         let renderer = Renderer::new(&adapter, format)?;
@@ -51,7 +54,7 @@ impl View {
             self.surface.configure(&self.renderer.device, &self.config);
         }
         let (Success(target) | Suboptimal(target)) = self.surface.get_current_texture() else {
-            self.config.width = 0; // configured anew with the next picture
+            self.config.width = 0; // reconfigures with the next picture
             return Ok(());
         };
         let format = Some(self.format);
@@ -66,11 +69,12 @@ impl View {
 
 struct App {
     camera: Camera,
-    /// Where the mouse is, and whether it drags.
+    /// Position of the mouse.
     mouse: (f64, f64),
+    /// True while a button is pressed.
     drags: bool,
     view: Option<View>,
-    /// Pictures until it ends.
+    /// Number of pictures until the end.
     left: u64,
 }
 
@@ -114,7 +118,7 @@ impl ApplicationHandler for App {
     }
 }
 
-/// Draws the picture after some frames into a file.
+/// Writes the picture after `frames` frames to a file.
 fn take_screenshot(path: &str, frames: u64, camera: &Camera) -> Outcome {
     const SIZE: [u32; 2] = [896, 800];
     let adapter = pollster::block_on(Instance::default().request_adapter(&Default::default()))?;
@@ -153,7 +157,11 @@ fn main() -> Outcome {
             "--frames" => left = value.parse()?,
             "--yaw" => camera.yaw = value.parse::<f32>()?.to_radians(),
             "--screenshot" => screenshot = Some(value),
-            _ => return Err(format!("{name} is none of --frames, --yaw, --screenshot").into()),
+            _ => {
+                return Err(
+                    format!("unknown option {name}: use --frames, --yaw or --screenshot").into()
+                );
+            }
         }
     }
     match screenshot {

@@ -1,4 +1,4 @@
-//! The skin of the body as triangles.
+//! Triangle mesh of the body.
 
 use std::collections::HashMap;
 
@@ -8,7 +8,7 @@ use poplin::gpu::wgpu::{VertexAttribute, VertexBufferLayout, VertexStepMode, ver
 
 use crate::body::{BONES, Body, UPPER_ARM, Weights};
 
-/// A vertex of the body, in the rest pose.
+/// Vertex of the body in the rest pose.
 #[derive(Clone, Copy, Pod, Zeroable)]
 #[repr(C)]
 pub(crate) struct BodyVertex {
@@ -28,8 +28,8 @@ impl BodyVertex {
     };
 }
 
-/// Vertices and triangles where the distance to the body is 0, by surface nets: a vertex in each cell that the surface passes, a quad
-/// across each edge of the grid that it cuts.
+/// Triangulates the zero level of the distance field by surface nets: a vertex in each cell that
+/// the surface passes, a quad across each grid edge that it cuts.
 pub(crate) fn body_mesh(body: &Body) -> (Vec<BodyVertex>, Vec<u32>) {
     const CELL: f32 = 0.014;
     let [low, high] = [vec3(-0.56, -0.04, -0.18), vec3(0.56, 1.8, 0.22)];
@@ -54,7 +54,7 @@ pub(crate) fn body_mesh(body: &Body) -> (Vec<BodyVertex>, Vec<u32>) {
             for _ in 0..4 {
                 position -= body.distance(position, 0..BONES) * body.normal(position, 0..BONES);
             }
-            // In its own cell, no triangle is flipped.
+            // Clamped to its cell, so that no triangle flips.
             position = position.clamp(point(corner), point(corner + 1.0));
             let Weights { bones, weights } = skin_weights(body, position);
             vertices.push(BodyVertex {
@@ -80,7 +80,7 @@ pub(crate) fn body_mesh(body: &Body) -> (Vec<BodyVertex>, Vec<u32>) {
     (vertices, indices)
 }
 
-/// Weights of all bones but the limbs of the other side.
+/// Returns the skinning weights of all bones except the limbs of the other side.
 fn skin_weights(body: &Body, point: Vec3) -> Weights {
     let is_left = point.x > 0.0;
     let is_near = |bone: &usize| *bone < UPPER_ARM || bone.is_multiple_of(2) == is_left;

@@ -1,15 +1,15 @@
-// A character, its clothes and the ground, in the light of sun and sky.
+// Shading of a character, its clothes and the ground by sun and sky.
 
 struct Scene {
     clip_from_world: mat4x4f,
-    /// To the shadow map: -1..1 across, 0..1 deep.
+    /// Matrix from world space to the shadow map: -1..1 across, 0..1 deep.
     map_from_world: mat4x4f,
-    /// From the local space of the character.
+    /// Matrix from the local space of the character to world space.
     world_from_local: mat4x4f,
     eye: vec3f,
     /// Unit vector to the sun.
     sun: vec3f,
-    /// Around the character's feet.
+    /// World position between the character's feet.
     center: vec3f,
     bones: array<mat4x4f, 18>,
 }
@@ -44,7 +44,7 @@ struct BodyVertex {
     @location(3) weights: vec4f,
 }
 
-/// Linear blend skinning.
+/// Returns the matrix of linear blend skinning.
 fn local_from_rest(in: BodyVertex) -> mat4x4f {
     var sum = scene.bones[in.bones.x] * in.weights.x;
     sum += scene.bones[in.bones.y] * in.weights.y;
@@ -64,7 +64,7 @@ fn body_in_map(in: BodyVertex) -> @builtin(position) vec4f {
     return scene.map_from_world * scene.world_from_local * local_from_rest(in) * vec4f(in.position, 1.0);
 }
 
-/// Instance 0 is the cape, 1 the skirt.
+/// Projects a vertex of the cape (instance 0) or the skirt (instance 1).
 @vertex
 fn cloth(@location(0) position: vec4f, @location(1) normal: vec4f, @builtin(instance_index) index: u32) -> Surface {
     let fronts = array(vec3f(0.40, 0.022, 0.035), vec3f(0.035, 0.13, 0.25));
@@ -77,7 +77,7 @@ fn cloth_in_map(@location(0) position: vec4f) -> @builtin(position) vec4f {
     return scene.map_from_world * scene.world_from_local * vec4f(position.xyz, 1.0);
 }
 
-/// The part of the sun that reaches a point, a mean over 5 x 5 filtered texels.
+/// Returns the visibility of the sun: mean of 5 x 5 filtered look-ups.
 fn sunlight(position: vec3f, normal: vec3f) -> f32 {
     let at = scene.map_from_world * vec4f(position + 0.008 * normal + 0.004 * scene.sun, 1.0);
     let uv = vec2f(0.5 + 0.5 * at.x, 0.5 - 0.5 * at.y);
@@ -97,7 +97,7 @@ fn shade(in: Surface, @builtin(front_facing) is_front: bool) -> @location(0) vec
     let color = select(in.back, in.front, is_front);
     let to_eye = normalize(scene.eye - in.position);
     let sun = sunlight(in.position, normal);
-    // Light wraps around a little, as it does where threads scatter it; the rim shines as fuzz does.
+    // Wrapped diffuse light approximates scattering in threads; the rim term approximates fuzz.
     let direct = SUN * sun * max((dot(normal, scene.sun) + 0.15) / 1.15, 0.0);
     let ambient = mix(BOUNCE, SKY, 0.5 + 0.5 * normal.y) * select(0.7, 1.0, is_front);
     let rim = 0.12 * pow(1.0 - max(dot(normal, to_eye), 0.0), 3.0);
@@ -112,7 +112,7 @@ fn ground(@builtin(vertex_index) index: u32) -> Surface {
     return Surface(scene.clip_from_world * vec4f(position, 1.0), position, vec3f(0.0, 1.0, 0.0), vec3f(), vec3f());
 }
 
-/// How much of a pixel lines of a grid with this spacing [m] cover.
+/// Returns the fraction of a pixel covered by grid lines of this spacing and width [m].
 fn grid(at: vec2f, spacing: f32, width: f32) -> f32 {
     let pixel = fwidth(at);
     let distance = abs(at - spacing * round(at / spacing));
@@ -130,7 +130,7 @@ fn shade_ground(in: Surface) -> @location(0) vec4f {
     return vec4f(mix(lit, BACKGROUND, far), 1.0);
 }
 
-/// Bright light saturates softly.
+/// Tone maps light: bright values saturate softly.
 fn film(light: vec3f) -> vec3f {
     return light * (1.0 + 0.3 * light) / (1.0 + light);
 }

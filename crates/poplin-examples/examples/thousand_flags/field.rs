@@ -1,4 +1,4 @@
-//! The field: 4,096 cloths in one engine, and what draws them.
+//! Field of 4,096 flags: their cloths in one engine, and their drawing.
 
 use std::error::Error;
 
@@ -8,10 +8,11 @@ use poplin::gpu::wgpu::*;
 use poplin::gpu::{ClothId, Engine, EngineOptions};
 use poplin::model::{Air, FixedStep, Mesh};
 
-/// Particles of a flag along each side.
+/// Number of particle columns of a flag.
 const COLUMNS: u32 = 13;
+/// Number of particle rows of a flag.
 const ROWS: u32 = 9;
-/// Flags along each side of the field.
+/// Number of flags along each side of the field.
 const FIELD: usize = 64;
 /// Distance between two poles \[m\].
 const SPACING: f32 = 1.5;
@@ -24,12 +25,12 @@ pub(crate) struct Field {
     queue: Queue,
     engine: Engine,
     flags: Vec<ClothId>,
-    /// The wind of each \[m/s\].
+    /// Wind of each flag [m/s].
     winds: Vec<[f32; 3]>,
     clock: FixedStep,
     frame: usize,
     view: Buffer,
-    /// First particle of each flag, an instance.
+    /// First particle of each flag, per instance.
     firsts: Buffer,
     indices: Buffer,
     index_count: u32,
@@ -39,7 +40,7 @@ pub(crate) struct Field {
     targets: Option<Targets>,
 }
 
-/// What a picture of this size is drawn to before its samples are resolved.
+/// Multisampled targets of one size, before the resolve.
 struct Targets {
     size: [u32; 2],
     color: TextureView,
@@ -47,7 +48,7 @@ struct Targets {
 }
 
 impl Field {
-    /// Cooks one flag and copies it on the device: 4,095 more share its fabric.
+    /// Cooks one flag and clones it 4,095 times on the device; all share a fabric.
     pub(crate) fn new(
         device: &Device,
         queue: &Queue,
@@ -67,7 +68,7 @@ impl Field {
         let first = engine.add(cloth)?;
         let mut flags = vec![first];
         flags.extend(engine.clone_cloth(first, FIELD * FIELD - 1)?);
-        // No two flags feel the same wind.
+        // A different wind for each flag.
         let hash = |seed: usize| (seed * 2_654_435_761 % 4_093) as f32 / 4_093.0;
         let wind = |flag| {
             [4.0 + 2.0 * hash(flag), 0.6 * hash(3 * flag + 1), 3.0 * hash(7 * flag + 2) - 1.5]
@@ -115,7 +116,7 @@ impl Field {
         Ok(field)
     }
 
-    /// Sets a flag's wind to so many times its own.
+    /// Sets a flag's wind to `strength` times its usual wind.
     fn blow(&mut self, flag: usize, strength: f32) -> Result<(), Box<dyn Error>> {
         let cloth = self.engine.cloth_mut(self.flags[flag])?;
         let mut config = cloth.cloth().config.clone();
@@ -123,7 +124,8 @@ impl Field {
         Ok(cloth.set_config(config)?)
     }
 
-    /// Records a frame: all flags in one dispatch. A gust runs over the field, one column of flags a frame.
+    /// Records a frame: all flags in one dispatch. A gust crosses the field by one column of flags
+    /// per frame.
     fn simulate(&mut self, encoder: &mut CommandEncoder) -> Result<(), Box<dyn Error>> {
         let (rising, falling) = (self.frame % 96, (self.frame + 72) % 96);
         for (column, strength) in [(rising, 2.4), (falling, 1.0)] {
@@ -137,7 +139,7 @@ impl Field {
         Ok(self.engine.encode_frame(encoder, &self.clock.frame())?)
     }
 
-    /// Records the frames of so many seconds and a picture.
+    /// Records the due frames of `seconds` and a picture.
     pub(crate) fn draw(
         &mut self,
         encoder: &mut CommandEncoder,
@@ -159,7 +161,7 @@ impl Field {
             self.targets = Some(targets(&self.device, picture));
         }
         let Some(Targets { color, depth, .. }) = &self.targets else { return Ok(()) };
-        // The engine replaces its buffers when they grow: ask for them with every picture.
+        // The engine may replace its buffers when they grow, so bind them for every picture.
         let group = |pipeline: &RenderPipeline| {
             self.device.create_bind_group(&BindGroupDescriptor {
                 label: None,
@@ -225,7 +227,7 @@ fn targets(device: &Device, picture: &Texture) -> Targets {
     Targets { size, color: target(picture.format()), depth: target(DEPTH) }
 }
 
-/// Of flags, poles and the meadow.
+/// Creates the pipelines of flags, poles and meadow.
 fn pipelines(device: &Device, format: TextureFormat) -> [RenderPipeline; 3] {
     let module = &device.create_shader_module(include_wgsl!("flags.wgsl"));
     let entry = |binding, ty| BindGroupLayoutEntry {

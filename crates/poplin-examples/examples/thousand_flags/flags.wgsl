@@ -1,15 +1,15 @@
-//! Flags straight from the engine's particle buffer, their poles, and the meadow that they stand on.
+//! Flags drawn directly from the engine's particle buffer, their poles, and the meadow.
 
 struct View {
     eye: vec3f,
-    // Width over height of the picture.
+    // Aspect ratio of the picture, width / height.
     aspect: f32,
     target_: vec3f,
-    // Of half the vertical field of view: its cotangent.
+    // Cotangent of half the vertical field of view.
     zoom: f32,
 }
 
-// Particles of a flag along each side, flags along each side of the field and the distance between two [m].
+// Particles of a flag along each side, flags along each side of the field, and their spacing [m].
 override columns: u32;
 override rows: u32;
 override field: u32;
@@ -30,7 +30,7 @@ struct Seen {
     @location(2) color: vec3f,
 }
 
-// Depth is reversed: 0 is infinitely far, 1 is 0.1 m before the eye.
+// Projects to clip space with reversed depth: 0 at infinity, 1 at 0.1 m from the eye.
 fn project(position: vec3f) -> vec4f {
     let forward = normalize(view.target_ - view.eye);
     let right = normalize(cross(forward, vec3f(0.0, 1.0, 0.0)));
@@ -59,7 +59,7 @@ fn vertex_of_flag(
     let along = particle(first, min(column + 1, columns - 1), row) - particle(first, max(column, 1) - 1, row);
     let down = particle(first, column, min(row + 1, rows - 1)) - particle(first, column, max(row, 1) - 1);
     let position = particle(first, column, row) + foot_of_pole(flag) + vec3f(0.0, POLE, 0.0);
-    // Three stripes; which colours, by where the flag stands.
+    // Three stripes, coloured by the position of the flag.
     let stripe = 3 * row / rows;
     let kind = ((flag % field) / 8 + 3 * (flag / field / 8)) % 6;
     var colors = array(
@@ -94,14 +94,14 @@ fn in_haze(color: vec3f, position: vec3f) -> vec4f {
 fn fragment(in: Seen) -> @location(0) vec4f {
     let to_eye = view.eye - in.position;
     let normal = normalize(select(-in.normal, in.normal, dot(in.normal, to_eye) > 0.0));
-    // Cloth lets some of the light through that falls on its other side.
+    // Translucency: some light passes through from the other side.
     let sun = dot(normal, TO_SUN);
     let light = 0.9 * max(sun, 0.0) + 0.3 * max(-sun, 0.0);
     let from_sky = SKY * (0.3 + 0.15 * normal.y);
     return in_haze(in.color * (light * vec3f(1.1, 1.0, 0.86) + from_sky), in.position);
 }
 
-// Grass, darker where a pole or a flag keeps the sun away.
+// Grass, darker near poles as an approximate shadow.
 @fragment
 fn fragment_of_meadow(in: Seen) -> @location(0) vec4f {
     let cell = in.position.xz / spacing + 0.5 * f32(field - 1);

@@ -1,9 +1,10 @@
-//! 4,096 flags in the wind: one engine, one fabric, one dispatch; drawn as instances straight from the particle buffer.
+//! 4,096 flags in the wind: one engine, one fabric, one dispatch; drawn as instances directly from
+//! the particle buffer.
 //!
-//! `cargo run --release -p poplin-examples --example thousand_flags` opens a window; with `-- --screenshot flags.ppm --frames 60` it
-//! writes a picture after so many frames instead.
+//! `cargo run --release -p poplin-examples --example thousand_flags` opens a window; with `--
+//! --screenshot flags.ppm --frames 60` it writes the picture after 60 frames instead.
 
-#![expect(clippy::print_stdout, reason = "an example talks")]
+#![expect(clippy::print_stdout, reason = "output of an example")]
 
 mod field;
 
@@ -33,7 +34,7 @@ fn device(instance: &Instance, surface: Option<&Surface<'_>>) -> Outcome<(Adapte
 
 fn screenshot(file: &str, frames: u32) -> Outcome {
     let (_, device, queue) = device(&Instance::default(), None)?;
-    // Rows of a copy are a multiple of 256 bytes.
+    // Rows of a texture copy must be a multiple of 256 bytes.
     let (width, height) = (1280, 720);
     let picture = device.create_texture(&TextureDescriptor {
         label: None,
@@ -89,7 +90,9 @@ impl Shown {
         let instance = Instance::default();
         let surface = instance.create_surface(window.clone())?;
         let (adapter, device, queue) = device(&instance, Some(&surface))?;
-        let mut config = surface.get_default_config(&adapter, 0, 0).ok_or("no picture here")?;
+        let mut config = surface
+            .get_default_config(&adapter, 0, 0)
+            .ok_or("the adapter cannot draw to the window")?;
         config.format = config.format.add_srgb_suffix();
         let field = Field::new(&device, &queue, config.format)?;
         Ok(Self { window, surface, config, device, queue, field, last: Instant::now() })
@@ -105,7 +108,7 @@ impl Shown {
         let (CurrentSurfaceTexture::Success(picture) | CurrentSurfaceTexture::Suboptimal(picture)) =
             self.surface.get_current_texture()
         else {
-            self.config.width = 0; // configured anew with the next picture
+            self.config.width = 0; // reconfigures with the next picture
             return Ok(());
         };
         let passed = std::mem::replace(&mut self.last, Instant::now()).elapsed();

@@ -1,4 +1,4 @@
-//! A skirt: a coarse cloth on the GPU, a fine mesh that follows it, drawn with light and texture.
+//! A skirt: a coarse cloth on the GPU and a fine skinned mesh, drawn with light and texture.
 
 use std::{error::Error, sync::Arc};
 
@@ -9,10 +9,11 @@ use poplin::model::{Air, Frame, Mesh};
 use wgpu::util::DeviceExt;
 use wgpu::*;
 
-/// The picture after a second: `side` x `side` texels of red, green, blue and alpha. `side` is a multiple of 64.
+/// Simulates a second and returns the picture, `side` x `side` RGBA texels. `side` must be a
+/// multiple of 64.
 pub(crate) fn draw(side: u32) -> Result<Vec<u8>, Box<dyn Error>> {
-    // 240 particles, of which the waist is pinned; and 97 x 41 vertices on the same cone, of which the first and the last column
-    // coincide: there the texture has its seam and the normals have none.
+    // 240 particles with a pinned waist, and 97 x 41 vertices on the same cone. Their first and
+    // last columns coincide, which makes a seam in the texture but not in the normals.
     let coarse = Mesh::tube(24, 10, 0.14, 0.36, 0.5);
     let mut fine = Mesh::grid(97, 41, -std::f32::consts::TAU, 1.0);
     for [x, y, z] in &mut fine.positions {

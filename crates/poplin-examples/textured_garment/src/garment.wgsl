@@ -8,7 +8,8 @@ struct Seen {
 
 @vertex
 fn vertex(@location(0) position: vec4f, @location(1) normal: vec4f, @location(2) uv: vec2f) -> Seen {
-    // From an eye in front of the skirt and a little above; depth is reversed: 0 is infinitely far, 1 is 0.1 m away.
+    // From an eye in front of the skirt and a little above; depth is reversed: 0 is infinitely far,
+    // 1 is 0.1 m away.
     let moved = position.xyz - vec3f(0.0, 0.2, 1.1);
     let seen = vec3f(moved.x, 0.927 * moved.y - 0.375 * moved.z, 0.375 * moved.y + 0.927 * moved.z);
     return Seen(vec4f(2.4 * seen.xy, 0.1, -seen.z), normal.xyz, uv);

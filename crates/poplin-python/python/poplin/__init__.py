@@ -8,7 +8,7 @@
     simulation.step(frames=60)
     simulation.positions(cloth)  # float32, shape [256, 3]
 
-Units are SI throughout: metres, seconds, kilograms. Gravity points along -y unless you say otherwise.
+Units are SI throughout: metres, seconds, kilograms. Gravity points along -y by default.
 """
 
 from ._batch import BatchResult, batch, sweep_jobs

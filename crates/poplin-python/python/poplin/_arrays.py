@@ -1,4 +1,4 @@
-"""Arrays and settings on their way to the native half."""
+"""Conversion of arrays and settings for the native half."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Ids = npt.NDArray[np.uint64]
 
 
 def floats(name: str, values: npt.ArrayLike, *shape: int | None) -> Floats:
-    """Values as an array of this shape, in which None is any length; ValueError that names what is wrong."""
+    """Returns finite float32 values of this shape, where None is any length. Raises ValueError that names the argument."""
     array = np.asarray(values)
     if array.dtype.kind not in "fiu":
         raise ValueError(f"{name} must be numbers, not {array.dtype}")
@@ -28,7 +28,7 @@ def floats(name: str, values: npt.ArrayLike, *shape: int | None) -> Floats:
 
 
 def indices(name: str, values: npt.ArrayLike, *shape: int | None) -> Ints:
-    """Whole numbers from 0 on as an array of this shape; ValueError that names what is wrong."""
+    """Returns uint32 indices of this shape, where None is any length. Raises ValueError that names the argument."""
     array = np.asarray(values)
     if array.size == 0 and array.ndim == len(shape):
         array = array.astype(np.uint32)
@@ -41,7 +41,7 @@ def indices(name: str, values: npt.ArrayLike, *shape: int | None) -> Ints:
 
 
 def check_shape(name: str, array: npt.NDArray[Any], shape: tuple[int | None, ...]) -> None:
-    """ValueError if an array has another shape."""
+    """Raises ValueError if an array has a different shape."""
     fits = len(shape) == array.ndim and all(b is None or a == b for a, b in zip(array.shape, shape))
     if not fits:
         wanted = ", ".join("any" if length is None else str(length) for length in shape)
@@ -49,7 +49,7 @@ def check_shape(name: str, array: npt.NDArray[Any], shape: tuple[int | None, ...
 
 
 def rows(name: str, values: npt.ArrayLike, count: int, width: int) -> Floats:
-    """Rows of this width, one for all or one for each of `count`."""
+    """Returns `count` rows of this width, from one row for all or one row each."""
     array = np.asarray(values)
     if array.ndim == 2:
         return floats(name, array, count, width)
@@ -57,14 +57,14 @@ def rows(name: str, values: npt.ArrayLike, count: int, width: int) -> Floats:
 
 
 def poses(translation: npt.ArrayLike | None, rotation: npt.ArrayLike | None, count: int) -> bytes:
-    """Translations and rotations, by default none."""
+    """Returns the bytes of translations and rotations, by default identity."""
     moved = rows("translation", (0, 0, 0) if translation is None else translation, count, 3)
     turned = rows("rotation", (0, 0, 0, 1) if rotation is None else rotation, count, 4)
     return np.concatenate([moved, turned], axis=1).tobytes()
 
 
 def text(keys: Mapping[str, Any] | None) -> str:
-    """Settings as JSON, numbers and arrays of NumPy included."""
+    """Returns settings as JSON, including numbers and arrays of NumPy."""
     try:
         return json.dumps(dict(keys or {}), default=_plain, allow_nan=False)
     except TypeError as error:
@@ -76,4 +76,4 @@ def text(keys: Mapping[str, Any] | None) -> str:
 def _plain(value: object) -> object:
     if isinstance(value, (np.generic, np.ndarray)):
         return value.tolist()
-    raise TypeError(f"{type(value).__name__} is no value of a setting")
+    raise TypeError(f"{type(value).__name__} cannot be the value of a setting")

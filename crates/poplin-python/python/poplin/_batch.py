@@ -1,4 +1,4 @@
-"""Sweeps: one scene with many values of some of its keys."""
+"""Sweeps: variants of one scene."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ from . import _poplin
 
 
 class BatchResult(NamedTuple):
-    """How the jobs of a sweep that were wanted are now."""
+    """State of the selected jobs of a sweep after a call."""
 
     wanted: int
-    """Jobs that were wanted."""
+    """Number of selected jobs."""
     ran: int
-    """Of those, how many this call did."""
+    """Number of selected jobs that this call finished, including failed ones."""
     done: int
-    """Those that are done, failed ones not among them."""
+    """Number of selected jobs that succeeded."""
     failed: list[int]
-    """Those that failed, rising; the manifests in the folder say why."""
+    """Failed jobs in rising order; the manifests in the folder hold their errors."""
     doubtful: list[int]
-    """Those whose results may not be trusted, rising; the manifests in the folder say why."""
+    """Jobs with warnings in rising order; the manifests in the folder hold the warnings."""
     seconds: float
-    """How long this call took [s]."""
+    """Duration of this call [s]."""
 
 
 def sweep_jobs(sweep: str | os.PathLike[str]) -> list[dict[str, Any]]:
-    """The jobs of a sweep file (TOML), each as its varied keys with their values; nothing is simulated.
+    """Returns the jobs of a sweep file (TOML), each as its varied keys with their values, without simulating.
 
     Raises ValueError if sweep or scene cannot be read or are not valid.
     """
@@ -42,17 +42,17 @@ def batch(
     backend: str = "auto",
     adapter: str | None = None,
 ) -> BatchResult:
-    """Runs jobs of a sweep file (TOML) as the command `poplin batch` does, into the same files.
+    """Runs jobs of a sweep file (TOML) like the command `poplin batch`, and writes the same files.
 
-    out: folder to write to; made if it is not there. Several processes may write parts of one sweep into one folder.
-    jobs: only those from the first on and before the second, counted from 0.
-    shard: (i, n): only those whose remainder by n is i, 0 to n - 1.
-    resume: go on in a folder with results: jobs that are done are left out, failed ones too.
-    backend: "auto", a real GPU if there is one, else the CPU; "gpu"; "cpu".
-    adapter: take only a GPU adapter whose name contains this.
+    out: folder to write to, created if missing. Several processes may write parts of one sweep into one folder.
+    jobs: (begin, end): only jobs begin to end - 1, counted from 0.
+    shard: (i, n): only jobs whose index modulo n is i, 0 to n - 1.
+    resume: continue in a folder with results: skips finished jobs, including failed ones.
+    backend: "auto" (a real GPU if there is one, else the CPU), "gpu" or "cpu".
+    adapter: use only a GPU adapter whose name contains this.
 
-    The interpreter's lock is released. Ctrl-C raises KeyboardInterrupt and leaves a folder that can be resumed. A job that
-    fails is no error: its row in the manifest says why.
+    Releases the interpreter's lock. Ctrl-C raises KeyboardInterrupt and leaves a folder that can be resumed. A failed job
+    is not an error: its row in the manifest holds the message.
 
     Raises ValueError for bad input, such as a folder with results of another sweep, RuntimeError if the folder cannot be
     written or the backend fails, BlockingIOError if another process writes the same part of the sweep.

@@ -1,4 +1,4 @@
-"""Meshes, and what cooking makes of them."""
+"""Meshes and their cooking."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ._arrays import Floats, Ints, floats, indices, text
 
 Bytes4 = Sequence[bytes]
 
-# What a scene file has at a cloth and a program does itself.
+# Keys of a cloth in a scene file that have a different form in Python.
 _ELSEWHERE = {
     "grid": "poplin.grid()",
     "tube": "poplin.tube()",
@@ -26,30 +26,30 @@ _ELSEWHERE = {
     "frame": "Simulation.set_pose()",
     "wind": "Simulation.set_wind()",
     "animated_pins": "Simulation.set_pins()",
-    **dict.fromkeys(["motion_spheres", "separation_spheres", "accelerations"], "left to scenes (python -m poplin run)"),
+    **dict.fromkeys(["motion_spheres", "separation_spheres", "accelerations"], "a scene (python -m poplin run)"),
 }
 
 
 class Mesh:
-    """A polygon mesh.
+    """Polygon mesh.
 
     points: positions [m], shape [vertices, 3], any number type.
-    faces: triangles or quads as indices of vertices, counter-clockwise seen from the front, shape [faces, 3] or [faces, 4].
-    uvs: texture coordinates, shape [vertices, 2]; the warp direction can be taken from them (`fabric.warp` and the like).
+    faces: vertex indices of triangles or quads, counter-clockwise from the front, shape [faces, 3] or [faces, 4].
+    uvs: texture coordinates, shape [vertices, 2]; can define the warp direction (`fabric.direction`).
 
-    Raises ValueError that names the array and its fault.
+    Raises ValueError that names the invalid array.
     """
 
     points: Floats
     """Positions [m], shape [vertices, 3]."""
     triangles: Ints
-    """Shape [triangles, 3]."""
+    """Vertex indices of triangles, shape [triangles, 3]."""
     quads: Ints
-    """Shape [quads, 4]. The sides of a quad are threads, its diagonals shear."""
+    """Vertex indices of quads, shape [quads, 4]. Sides become warp and weft, diagonals shear edges."""
     uvs: Floats
-    """Shape [vertices, 2], or [0, 2]."""
+    """Texture coordinates, shape [vertices, 2], or [0, 2] without any."""
     origin: npt.NDArray[np.float64]
-    """The point in the world that the points count from [m], shape [3]: 0 unless the file of `load_mesh` is far away."""
+    """World position that points are relative to [m], shape [3]: 0 unless `load_mesh` read a file far from the origin."""
 
     def __init__(self, points: npt.ArrayLike, faces: npt.ArrayLike, uvs: npt.ArrayLike | None = None) -> None:
         self.points = floats("points", points, None, 3)
@@ -90,10 +90,10 @@ class Mesh:
 def load_mesh(path: str | os.PathLike[str]) -> Mesh:
     """Reads a mesh file: OBJ, PLY, STL, glTF, GLB.
 
-    A mesh far from the origin, where float32 does not resolve it, is moved by whole metres to near it: `Mesh.origin` says
-    by how many, `mesh.points + mesh.origin` is where it was.
+    A mesh far from the origin, where float32 is too coarse, is moved near it by whole metres: its world positions are
+    `mesh.points + mesh.origin`.
 
-    Raises ValueError if the file cannot be used.
+    Raises ValueError if the file cannot be read or is not a valid mesh.
     """
     return Mesh._of(*_poplin.load_mesh(path))
 
@@ -101,10 +101,10 @@ def load_mesh(path: str | os.PathLike[str]) -> Mesh:
 def grid(
     columns: int, rows: int, width: float, height: float, plane: Literal["xy", "xz"] = "xy"
 ) -> Mesh:
-    """A rectangle of quads with columns x rows vertices, as the key `grid` of a scene makes it.
+    """Returns a rectangle of quads with columns x rows vertices, like the key `grid` of a scene.
 
-    width, height: its size [m].
-    plane: "xy", hanging, or "xz", lying.
+    width, height: size [m].
+    plane: "xy" (vertical) or "xz" (horizontal).
     """
     keys = {"columns": columns, "rows": rows, "width": width, "height": height, "plane": plane}
     return Mesh._of(_poplin.shape_mesh(text({"grid": keys})))
@@ -118,10 +118,10 @@ def tube(
     height: float,
     arc: float = 360.0,
 ) -> Mesh:
-    """A tube of quads around y with segments x rings vertices, as the key `tube` of a scene makes it.
+    """Returns a tube of quads around y with segments x rings vertices, like the key `tube` of a scene.
 
-    top_radius, bottom_radius, height: its size [m]; ring 0 is the top, at y = 0.
-    arc: part of the circle [degrees], 1 to 360; a smaller one is open.
+    top_radius, bottom_radius, height: size [m]; ring 0 is the top, at y = 0.
+    arc: angle of the circle [degrees], 1 to 360; below 360 the tube is open.
     """
     keys = {
         "segments": segments,
@@ -135,21 +135,21 @@ def tube(
 
 
 class Cooked:
-    """A mesh cooked as a cloth, to be added to any number of simulations. Its arrays are read-only."""
+    """Mesh cooked as a cloth, which can be added to any number of simulations. Its arrays are read-only."""
 
     _native: _poplin.Cooked
     particle_count: int
-    """Particles: vertices at one position are one, those that no face uses are none."""
+    """Number of particles: vertices at one position share a particle, unused vertices have none."""
     particles: Floats
-    """Position [m] and inverse mass [1/kg] of every particle at the start, shape [particles, 4]; the inverse mass of a pin is 0."""
+    """Initial position [m] and inverse mass [1/kg] of particles, shape [particles, 4]; the inverse mass of a pin is 0."""
     triangles: Ints
-    """Triangles of particles, shape [triangles, 3]."""
+    """Particle indices of triangles, shape [triangles, 3]."""
     vertex_to_particle: npt.NDArray[np.int32]
-    """The particle of every vertex of the mesh, shape [vertices], -1 for none: `positions[..., cooked.vertex_to_particle, :]`."""
+    """Particle of every mesh vertex, shape [vertices], -1 for none: `positions[..., cooked.vertex_to_particle, :]`."""
     pinned: Ints
-    """The particles that are pinned, rising."""
+    """Pinned particles in rising order."""
     report: dict[str, Any]
-    """What cooking found: counts, area [m^2], mass [kg], as `poplin cook --json` writes it."""
+    """Cooking report: counts, area [m^2], mass [kg], in the format of `poplin cook --json`."""
 
     def __init__(self, native: _poplin.Cooked) -> None:
         self._native = native
@@ -162,7 +162,7 @@ class Cooked:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """The settings, with the keys of `[[cloth]]` in a scene; a copy."""
+        """Copy of the settings, with the keys of `[[cloth]]` in a scene."""
         return self._native.settings()
 
     def __repr__(self) -> str:
@@ -174,20 +174,20 @@ def cook(
     pins: str | Sequence[str] | npt.ArrayLike | None = None,
     settings: Mapping[str, Any] | None = None,
 ) -> Cooked:
-    """Cooks a mesh as a scene's cloth is cooked.
+    """Cooks a mesh like the cloth of a scene.
 
-    pins: vertices that are held: indices, shape [k]; or rules, such as "top:3%", "corner:top-left", "box:x0,y0,z0,x1,y1,z1"
-        or a list of them. By default none.
-    settings: keys of `[[cloth]]` in a scene: `material`, `density`, `fabric` (options of cooking), and the settings that can be
-        changed later, such as `solver`, `damping`, `contact`, `thickness`, `air`. What depends on the cloth and is not
-        stated, such as the solver's frequency, is chosen from it.
+    pins: pinned vertices: indices, shape [k]; or a rule such as "top:3%", "corner:top-left", "box:x0,y0,z0,x1,y1,z1", or a
+        list of rules. By default none.
+    settings: keys of `[[cloth]]` in a scene: `material`, `density`, `fabric` (options of cooking), and settings that can be
+        changed later, such as `solver`, `damping`, `contact`, `thickness`, `air`. Settings that depend on the cloth and
+        are not stated, such as the solver's frequency, are chosen from the cloth.
 
-    The interpreter's lock is released. Raises ValueError if mesh, pins or settings are not valid.
+    Releases the interpreter's lock. Raises ValueError if mesh, pins or settings are not valid.
     """
     keys = dict(settings or {})
     for key, instead in _ELSEWHERE.items():
         if key in keys:
-            raise ValueError(f"settings: `{key}` is a key of scene files; here it is {instead}")
+            raise ValueError(f"settings: `{key}` is a key of scene files; use {instead} instead")
     pinned = np.zeros(0, np.uint32)
     if isinstance(pins, str):
         keys["pins"] = [pins]
@@ -198,5 +198,5 @@ def cook(
         else:
             pinned = indices("pins", listed, None)
     if pinned.size and int(pinned.max()) >= len(mesh.points):
-        raise ValueError(f"pins: there is no vertex {pinned.max()}, only {len(mesh.points)} points")
+        raise ValueError(f"pins: no vertex {pinned.max()}: the mesh has {len(mesh.points)} points")
     return Cooked(_poplin.Cooked(mesh._bytes(), pinned.tobytes(), text(keys)))

@@ -1,4 +1,4 @@
-"""Cloths in simulation, and what is read of them."""
+"""Simulations of cloths, and the states that are read from them."""
 
 from __future__ import annotations
 
@@ -11,83 +11,83 @@ from . import _poplin
 from ._arrays import Floats, Ids, Ints, check_shape, floats, indices, poses, rows, text
 from ._mesh import Cooked, Mesh
 
-Which = Union[int, npt.ArrayLike, None]
-"""Cloths: a handle, an array of handles, shape [k], a mask, bool of shape [cloths], or None for all."""
+ClothSelection = Union[int, npt.ArrayLike, None]
+"""Selected cloths: a handle, an array of handles, shape [k], a bool mask, shape [cloths], or None for all."""
 
 
 class Backend(NamedTuple):
-    """Where a simulation runs."""
+    """Backend of a simulation."""
 
     name: str
     """"gpu" or "cpu"."""
     adapter: str
-    """The device, or the threads and their instructions."""
+    """GPU device, or number of CPU threads and instruction set."""
     reason: str
-    """Why there."""
+    """Reason for this backend."""
 
 
 class Hit(NamedTuple):
-    """What a ray hits."""
+    """First hit of a ray."""
 
     cloth: int
-    """The cloth."""
+    """Handle of the cloth."""
     triangle: int
     """Index in `Cooked.triangles`."""
     weights: tuple[float, float, float]
-    """Barycentric coordinates of the triangle's corners."""
+    """Barycentric weights of the triangle's corners."""
     particle: int
-    """The nearest of its corners."""
+    """Nearest particle of the triangle."""
     distance: float
-    """From the ray's origin [m]."""
+    """Distance from the ray's origin [m]."""
     point: tuple[float, float, float]
-    """In the world [m]."""
+    """World position of the hit [m]."""
     is_front: bool
-    """Whether the ray comes from the front."""
+    """True if the ray hits the front of the triangle."""
 
 
 class Trouble(NamedTuple):
-    """Something that contact of triangles found in some frames of a cloth; frames count from 1, 0 is the start."""
+    """Failure of triangle contact over a range of frames of a cloth; frames count from 1, 0 is the start."""
 
     first_frame: int
-    """The first frame with it."""
+    """First frame with the failure."""
     last_frame: int
-    """The last one so far."""
+    """Last frame with the failure so far."""
     most_pairs: int
-    """The most pairs in a frame."""
+    """Largest number of pairs in one frame."""
     partner: str
-    """What most of those pairs were with: "itself", "other_cloth" or "collider"."""
+    """Most frequent partner of those pairs: "itself", "other_cloth" or "collider"."""
     position_m: tuple[float, float, float]
-    """Where one of those was, in the world [m]."""
+    """World position of one of those pairs [m]."""
 
 
 class ContactReport(NamedTuple):
-    """What contact of triangles could not keep apart of a cloth since it was added or reset."""
+    """Failures of triangle contact of a cloth since it was added or reset."""
 
     frames: int
-    """Frames with contact of triangles."""
+    """Number of frames with triangle contact."""
     crossings: int
-    """Pairs of an edge and a triangle that cross after the last frame, on a GPU after the last one that was read; counted exactly."""
+    """Edge-triangle crossings after the last frame, on a GPU after the last frame that was read (exact)."""
     start_crossings: int
-    """The same before the first frame; 0 on a GPU."""
+    """Edge-triangle crossings before the first frame; 0 on a GPU."""
     crossed: Trouble | None
-    """Frames with such pairs; on a GPU those of them that were read."""
+    """Frames with crossings; on a GPU only frames that were read."""
     forced: Trouble | None
-    """Frames in which balls, capsules or planes came through the cloth."""
+    """Frames in which spheres, capsules or planes passed through the cloth."""
     hurried: Trouble | None
-    """Frames in which pins or colliders moved too far in an iteration to be followed; `most_pairs` is 1."""
+    """Frames in which pins or colliders moved too far in one iteration to be tracked; `most_pairs` is 1."""
     unlisted: Trouble | None
-    """Frames in which there was no room for the pairs."""
+    """Frames in which the list of contact pairs was full."""
 
 
 class State:
-    """Cloths as they were when they were read: nothing that happens later changes it.
+    """State of cloths at the time of reading; later frames do not change it.
 
-    Arrays are read-only float32. `positions` and `particles` are views into the state, without a copy, whatever
-    the backend; an array keeps the state alive. World axes and velocities are copies.
+    Arrays are read-only float32. `positions` and `particles` are views into the state, without a copy, on every
+    backend; an array keeps the state alive. Values in world axes and velocities are copies.
     """
 
     ids: Ids
-    """The cloths in the order in which they were asked for, shape [cloths]; arrays of all cloths have their order."""
+    """Handles of the cloths in the requested order, shape [cloths]; arrays of all cloths use this order."""
 
     def __init__(self, native: _poplin.StateRead) -> None:
         self._native = native
@@ -98,13 +98,13 @@ class State:
             return None
         found = np.flatnonzero(self.ids == np.uint64(cloth))
         if not found.size:
-            raise ValueError(f"no cloth {cloth} was read")
+            raise ValueError(f"no cloth {cloth} in this state: read it first")
         return int(found[0])
 
     def positions(self, cloth: int | None = None, world: bool = False) -> Floats:
-        """Positions of particles [m]: of one cloth, shape [n, 3], or of all, shape [cloths, n, 3].
+        """Returns positions of particles [m] of one cloth, shape [n, 3], or of all cloths, shape [cloths, n, 3].
 
-        world: in the world; by default in the cloth's local space, which is the world unless the cloth was given a pose.
+        world: True for world space; by default local space, which equals world space unless the cloth has a pose.
 
         Raises ValueError if the cloths have different particle counts.
         """
@@ -112,13 +112,14 @@ class State:
         return np.asarray(native.world_positions(index) if world else native.particles(index, 3))
 
     def particles(self, cloth: int | None = None) -> Floats:
-        """Position [m] in the local space and working inverse mass [1/kg], shape [n, 4] or [cloths, n, 4]."""
+        """Returns local position [m] and current inverse mass [1/kg] of particles, shape [n, 4] or [cloths, n, 4]."""
         return np.asarray(self._native.particles(self._index(cloth), 4))
 
     def velocities(self, cloth: int | None = None, world: bool = False) -> Floats:
-        """Velocities in the last iteration of the last frame [m/s], relative to the local space, shape [n, 3] or [cloths, n, 3].
+        """Returns velocities in the last iteration of the last frame [m/s], relative to the local space.
 
-        world: in the axes of the world; by default in those of the local space.
+        Shape [n, 3] for one cloth or [cloths, n, 3] for all.
+        world: True for world axes; by default axes of the local space.
         """
         return np.asarray(self._native.velocities(self._index(cloth), world))
 
@@ -127,23 +128,25 @@ class State:
 
     @property
     def fault_counts(self) -> Ints:
-        """Particles of each cloth that would have become NaN, infinite or too far away, shape [cloths]; above 0 the cloth
-        is frozen at its last sane state until it is reset."""
+        """Number of particles of each cloth that became NaN, infinite or too far away, shape [cloths].
+
+        Above 0 the cloth is frozen at its last valid state until it is reset.
+        """
         return self._counter("fault_count")
 
     @property
     def iteration_totals(self) -> Ints:
-        """Iterations of each cloth since it was added or reset, shape [cloths]."""
+        """Solver iterations of each cloth since it was added or reset, shape [cloths]."""
         return self._counter("iteration_total")
 
     @property
     def slept_frames(self) -> Ints:
-        """Frames that each cloth slept through since it was added or reset, shape [cloths]."""
+        """Number of frames that each cloth slept through since it was added or reset, shape [cloths]."""
         return self._counter("slept_frames")
 
     @property
     def contact_reports(self) -> list[ContactReport]:
-        """What contact of triangles could not keep apart of each cloth, in the order of `ids`."""
+        """Triangle contact report of each cloth, in the order of `ids`."""
 
         def report(row: dict[str, Any]) -> ContactReport:
             for kind in ("crossed", "forced", "hurried", "unlisted"):
@@ -156,17 +159,17 @@ class State:
 
 
 class Simulation:
-    """Cloths on one backend.
+    """Simulation of cloths on one backend.
 
-    backend: "auto", a real GPU if there is one, else the CPU; "gpu"; "cpu".
-    adapter: take only a GPU adapter whose name contains this.
+    backend: "auto" (a real GPU if there is one, else the CPU), "gpu" or "cpu".
+    adapter: use only a GPU adapter whose name contains this.
 
-    Cloths have whole numbers as handles; the handle of a removed cloth is never that of another one. Methods take one handle,
-    an array of them, a mask over `ids`, or None for all cloths, and do a thousand in one call.
+    Cloths have integer handles; the handle of a removed cloth is never reused. Methods take one handle, an array of
+    handles, a mask over `ids`, or None for all cloths, and process thousands of cloths in one call.
 
-    All methods release the interpreter's lock while they work, and may be called from any thread: calls to one simulation wait
-    for each other, two simulations run in parallel. Threads and devices do not survive a fork: a forked process raises
-    RuntimeError if its parent has used poplin before.
+    All methods release the interpreter's lock while they work, and may be called from any thread: calls to one simulation
+    wait for each other, two simulations run in parallel. Threads and devices do not survive a fork: a forked process
+    raises RuntimeError if its parent has used poplin before.
 
     Bad input raises ValueError and changes nothing; a lost device raises RuntimeError.
     """
@@ -176,28 +179,28 @@ class Simulation:
 
     @property
     def backend(self) -> Backend:
-        """Where the simulation runs, and why there."""
+        """Backend of the simulation, with the reason for it."""
         return Backend(*self._native.backend())
 
     @property
     def memory_bytes(self) -> int:
-        """Memory that the backend holds for the cloths [bytes], used or kept for later."""
+        """Memory that the backend holds for cloths, used or reserved [bytes]."""
         return self._native.memory_bytes()
 
     @property
     def ids(self) -> Ids:
-        """The cloths in the order of adding, shape [cloths]."""
+        """Handles of the cloths in the order of adding, shape [cloths]."""
         return np.frombuffer(self._native.ids(), np.uint64)
 
     def __len__(self) -> int:
-        """Count of cloths."""
+        """Number of cloths."""
         return len(self.ids)
 
     def __repr__(self) -> str:
         return f"Simulation({len(self)} cloths on {self.backend.adapter})"
 
-    def _select(self, which: Which) -> Ids:
-        """Handles of cloths."""
+    def _select(self, which: ClothSelection) -> Ids:
+        """Returns the handles of selected cloths."""
         if which is None:
             return self.ids
         array = np.asarray(which)
@@ -208,7 +211,7 @@ class Simulation:
         if array.size == 0:
             return np.zeros(0, np.uint64)
         if array.dtype.kind not in "iu" or array.ndim > 1 or int(array.min()) < 0:
-            raise ValueError("cloths are named by handles, a mask of bool, or None")
+            raise ValueError("cloths must be handles, a bool mask, or None")
         return np.ascontiguousarray(array, dtype=np.uint64).reshape(-1)
 
     @overload
@@ -240,28 +243,30 @@ class Simulation:
         rotation: npt.ArrayLike | None = None,
         count: int | None = None,
     ) -> int | Ids:
-        """Adds a cloth and returns its handle, or `count` copies, which share the fabric, and returns theirs, shape [count].
+        """Adds a cloth and returns its handle, or adds `count` copies and returns their handles, shape [count].
 
-        Cloths with a thickness collide with one another, copies at one position too: settings={"cloth_collision": {"distance": 0}}
-        keeps them from it.
+        Copies share the fabric. Cloths with a thickness collide with each other, including copies at one position:
+        settings={"cloth_collision": {"distance": 0}} prevents that.
 
-        settings: keys that differ from the settings the mesh was cooked with.
-        translation: origin of the local space in the world [m], shape [3], or one for each copy, [count, 3].
+        settings: keys that override the settings of `cook`.
+        translation: origin of the local space in the world [m], shape [3], or one per copy, [count, 3].
         rotation: unit quaternion x y z w of the local space, shape [4] or [count, 4].
         """
         if count is not None and count < 0:
-            raise ValueError(f"count must be 0 or more, not {count}")
+            raise ValueError(f"count must be at least 0, not {count}")
         placed = poses(translation, rotation, 1 if count is None else count)
         ids = np.frombuffer(self._native.add(cooked._native, text(settings), placed), np.uint64)
         return int(ids[0]) if count is None else ids
 
-    def remove(self, cloths: Which) -> None:
-        """Removes cloths. Their memory is used again."""
+    def remove(self, cloths: ClothSelection) -> None:
+        """Removes cloths; their memory is reused."""
         self._native.remove(self._select(cloths).tobytes())
 
-    def reset(self, cloths: Which = None) -> None:
-        """Resets cloths to how they were added: particles, velocities, pose, clock. Settings and colliders stay; what was
-        pinned by `set_pins` is let go."""
+    def reset(self, cloths: ClothSelection = None) -> None:
+        """Resets particles, velocities, pose and clock of cloths to their state when added.
+
+        Keeps settings and colliders; releases particles pinned by `set_pins`.
+        """
         self._native.reset(self._select(cloths).tobytes())
 
     def step(self, frames: int = 1, frame_rate: float = 60.0) -> None:
@@ -269,86 +274,89 @@ class Simulation:
 
         frame_rate: frames per second [1/s]; a frame takes at most 10 s.
 
-        Ctrl-C raises KeyboardInterrupt after a frame.
+        Ctrl-C raises KeyboardInterrupt after the current frame.
         """
         if frames < 0 or not frame_rate > 0:
             raise ValueError(
-                f"frames must be 0 or more and frame_rate above 0, not {frames} and {frame_rate}"
+                f"frames must be at least 0 and frame_rate above 0, not {frames} and {frame_rate}"
             )
         self._native.step(frames, frame_rate)
 
-    def read(self, cloths: Which = None) -> State:
-        """Waits for and reads cloths. The backend's state is copied once, here; arrays of it are views."""
+    def read(self, cloths: ClothSelection = None) -> State:
+        """Waits for the backend and reads cloths. Copies the state once; arrays are views into it."""
         ids = None if cloths is None else self._select(cloths).tobytes()
         return State(self._native.read(ids))
 
-    def positions(self, cloths: Which = None, world: bool = False) -> Floats:
-        """Positions of particles [m], read-only: of one handle, shape [n, 3], else [cloths, n, 3]. See `State.positions`."""
+    def positions(self, cloths: ClothSelection = None, world: bool = False) -> Floats:
+        """Reads positions of particles [m]: shape [n, 3] for one handle, else [cloths, n, 3]. See `State.positions`."""
         return self.read(cloths).positions(_one(cloths), world)
 
-    def velocities(self, cloths: Which = None, world: bool = False) -> Floats:
-        """Velocities of particles [m/s], shape [n, 3] or [cloths, n, 3]. See `State.velocities`."""
+    def velocities(self, cloths: ClothSelection = None, world: bool = False) -> Floats:
+        """Reads velocities of particles [m/s], shape [n, 3] or [cloths, n, 3]. See `State.velocities`."""
         return self.read(cloths).velocities(_one(cloths), world)
 
-    def particles(self, cloths: Which = None) -> Floats:
-        """Position [m] and working inverse mass [1/kg] of particles, shape [n, 4] or [cloths, n, 4]."""
+    def particles(self, cloths: ClothSelection = None) -> Floats:
+        """Reads position [m] and current inverse mass [1/kg] of particles, shape [n, 4] or [cloths, n, 4]."""
         return self.read(cloths).particles(_one(cloths))
 
     def settings(self, cloth: int) -> dict[str, Any]:
-        """The settings of a cloth, with the keys of `[[cloth]]` in a scene; a copy."""
+        """Returns a copy of the settings of a cloth, with the keys of `[[cloth]]` in a scene."""
         return self._native.settings(cloth)
 
-    def set_settings(self, cloths: Which, settings: Mapping[str, Any]) -> None:
-        """Sets the settings that are named, from the next frame on; others stay. Lists are replaced as a whole."""
+    def set_settings(self, cloths: ClothSelection, settings: Mapping[str, Any]) -> None:
+        """Changes the given settings from the next frame on; keeps the others. Lists are replaced as a whole."""
         self._native.set_settings(self._select(cloths).tobytes(), text(settings))
 
     def cloth_contact_solver(self) -> dict[str, Any]:
-        """How all cloths collide with themselves and one another, with the keys of `[cloth_contact_solver]` in a scene; a copy."""
+        """Returns a copy of the settings of cloth contact, with the keys of `[cloth_contact_solver]` in a scene."""
         return self._native.cloth_contact_solver()
 
     def set_cloth_contact_solver(self, settings: Mapping[str, Any]) -> None:
-        """Sets the settings that are named, from the next frame on; others stay.
+        """Changes the given settings of cloth contact from the next frame on; keeps the others.
 
-        {"contact": "triangles"}: cloths with a thickness keep it between triangles and not between particles. What that cannot keep apart
-        is in `State.contact_reports`; a GPU untangles nothing, and counts what is crossed when a state is read.
+        {"contact": "triangles"}: cloths keep their thickness between triangles instead of particles. Failures are in
+        `State.contact_reports`; a GPU does not untangle, and counts crossings only when a state is read.
         """
         self._native.set_cloth_contact_solver(text(settings))
 
-    def set_wind(self, velocity: npt.ArrayLike, cloths: Which = None) -> None:
-        """Sets the velocity of the air [m/s], world axes, shape [3], or one for each cloth, [k, 3]. Cloths feel it by the drag and
-        lift of their `air`."""
+    def set_wind(self, velocity: npt.ArrayLike, cloths: ClothSelection = None) -> None:
+        """Sets the wind velocity in world axes [m/s], shape [3], or one per cloth, [k, 3].
+
+        Wind acts through drag and lift of the setting `air`.
+        """
         ids = self._select(cloths)
         self._native.set_wind(ids.tobytes(), rows("velocity", velocity, len(ids), 3).tobytes())
 
     def set_pose(
         self,
-        cloths: Which,
+        cloths: ClothSelection,
         translation: npt.ArrayLike | None = None,
         rotation: npt.ArrayLike | None = None,
         teleport: bool = False,
     ) -> None:
-        """Moves local spaces to a pose over the next frame; the cloth feels it as its `inertia` says.
+        """Moves local spaces to a pose over the next frame; the setting `inertia` scales the inertial forces.
 
-        translation: [m], shape [3] or [k, 3] (default 0). rotation: unit quaternion x y z w, shape [4] or [k, 4] (default none).
-        teleport: at once, and without any effect on the cloth.
+        translation: [m], shape [3] or [k, 3] (default 0).
+        rotation: unit quaternion x y z w, shape [4] or [k, 4] (default identity).
+        teleport: moves at once, without inertial forces.
         """
         ids = self._select(cloths)
         self._native.set_pose(ids.tobytes(), poses(translation, rotation, len(ids)), teleport)
 
-    def poses(self, cloths: Which = None) -> tuple[Floats, Floats]:
-        """Translations [m], shape [k, 3], and rotations, unit quaternions x y z w, shape [k, 4], after the last frame."""
+    def poses(self, cloths: ClothSelection = None) -> tuple[Floats, Floats]:
+        """Returns translations [m], shape [k, 3], and rotations, unit quaternions x y z w, shape [k, 4], of local spaces."""
         both = np.frombuffer(self._native.poses(self._select(cloths).tobytes()), np.float32)
         both = both.reshape(-1, 7)
         return both[:, :3], both[:, 3:]
 
-    def set_pins(self, cloths: Which, particles: npt.ArrayLike, targets: npt.ArrayLike) -> None:
-        """Has particles follow targets: free ones, which are held from now on, and pins, which move.
+    def set_pins(self, cloths: ClothSelection, particles: npt.ArrayLike, targets: npt.ArrayLike) -> None:
+        """Makes particles follow targets: pins free particles, and moves pinned ones.
 
-        particles: indices, shape [p], the same of all cloths.
-        targets: where they are at the end of the next frame [m], local space, shape [p, 3] or [k, p, 3].
+        particles: indices, shape [p], the same for all cloths.
+        targets: positions at the end of the next frame in local space [m], shape [p, 3] or [k, p, 3].
 
-        The first targets act at once; later ones of the same particles are reached evenly over the next frame. Other
-        particles replace those of the call before. A free particle goes as far as cloth that is taut lets it.
+        The first targets act at once; later targets of the same particles are reached evenly over the next frame. Other
+        particles replace those of the previous call. Taut cloth can hold a free particle back from its target.
         """
         ids = self._select(cloths)
         chosen = indices("particles", particles, None)
@@ -360,17 +368,17 @@ class Simulation:
             ends = np.broadcast_to(ends, (len(ids), len(chosen), 3))
         self._native.set_pins(ids.tobytes(), chosen.tobytes(), ends.tobytes())
 
-    def release_pins(self, cloths: Which = None) -> None:
-        """Lets go of what `set_pins` holds. Pins that the mesh was cooked with stay where they are."""
+    def release_pins(self, cloths: ClothSelection = None) -> None:
+        """Releases particles pinned by `set_pins`. Pins of the cooked mesh stay at their positions."""
         self._native.release_pins(self._select(cloths).tobytes())
 
     def set_particles(
         self, cloth: int, positions: npt.ArrayLike, velocities: npt.ArrayLike | None = None
     ) -> None:
-        """Sets all particles of a cloth, for example to start from a state that was read.
+        """Sets all particles of a cloth, for example to a state that was read.
 
-        positions: [m], local space, shape [n, 3]; or with working inverse masses [1/kg], [n, 4]. velocities: [m/s], local axes,
-        shape [n, 3] (default at rest).
+        positions: local positions [m], shape [n, 3], or with inverse masses [1/kg], shape [n, 4].
+        velocities: local velocities [m/s], shape [n, 3] (default 0).
         """
         array = np.asarray(positions)
         if array.ndim == 2 and array.shape[1] == 4:
@@ -389,28 +397,29 @@ class Simulation:
     @overload
     def add_collider(self, cloths: npt.NDArray[Any], **keys: Any) -> Ids: ...
 
-    def add_collider(self, cloths: Which = None, **keys: Any) -> int | Ids:
+    def add_collider(self, cloths: ClothSelection = None, **keys: Any) -> int | Ids:
         """Adds a collider and returns its handle.
 
-        keys: those of `[[collider]]` in a scene: one of sphere={"radius": ..}, capsule={"from": .., "to": .., "radius": ..}, box, plane,
-            cylinder, convex and mesh, which may also be a `Mesh`; transform, which places the shape on its body; friction.
-        cloths: by default all cloths meet it, in the world. With a cloth, only that one, in its local space; with an array of cloths each
-            gets one of its own, and the handles have the shape [k].
+        keys: keys of `[[collider]]` in a scene: one of sphere={"radius": ..}, capsule={"from": .., "to": .., "radius": ..},
+            box, plane, cylinder, convex and mesh, which may also be a `Mesh`; transform, which places the shape on its
+            body; friction.
+        cloths: by default the collider is in world space and acts on all cloths. With one cloth it acts only on that
+            cloth, in its local space; with an array of cloths each gets its own collider, and the handles have shape [k].
         """
         keys = dict(keys)
         mesh = keys.get("mesh")
         arrays = None
         if isinstance(mesh, Mesh):
             if keys.get("transform") is not None:
-                raise ValueError("transform: put the points of the mesh where they belong")
+                raise ValueError("transform: not allowed with a Mesh; transform its points instead")
             arrays = (mesh._bytes(), bool(keys.pop("open", False)))
             if keys.get("sphere") is not None:
                 raise ValueError("a collider has exactly one of sphere and mesh")
-            # What the mesh replaces.
+            # Placeholder shape, which the native half replaces by the mesh.
             keys["mesh"], keys["sphere"] = None, {"radius": 1}
         for key, instead in [("keys", "Simulation.move_collider()"), ("cloths", "the argument cloths")]:
             if key in keys:
-                raise ValueError(f"`{key}` is a key of scene files; here it is {instead}")
+                raise ValueError(f"`{key}` is a key of scene files; use {instead} instead")
         own = None if cloths is None else self._select(cloths).tobytes()
         added = np.frombuffer(self._native.add_collider(text(keys), arrays, own), np.uint64)
         return int(added[0]) if cloths is None or np.ndim(cloths) == 0 else added
@@ -420,40 +429,41 @@ class Simulation:
         colliders: int | npt.ArrayLike,
         translation: npt.ArrayLike | None = None,
         rotation: npt.ArrayLike | None = None,
-        cloths: Which = None,
+        cloths: ClothSelection = None,
         teleport: bool = False,
     ) -> None:
-        """Moves the bodies of colliders to a pose over the next frame; cloth feels their velocity.
+        """Moves the bodies of colliders to a pose over the next frame; contact uses their velocity.
 
-        colliders, cloths: as `add_collider` returned and took them.
-        translation: [m], shape [3] or [k, 3] (default 0). rotation: unit quaternion x y z w, shape [4] or [k, 4] (default none).
-        teleport: at once, without a velocity, touching nothing between the poses.
+        colliders, cloths: handles returned by `add_collider`, and its argument.
+        translation: [m], shape [3] or [k, 3] (default 0).
+        rotation: unit quaternion x y z w, shape [4] or [k, 4] (default identity).
+        teleport: moves at once, without velocity and without contact between the poses.
         """
         handles, own = self._colliders(colliders, cloths)
         placed = poses(translation, rotation, len(handles))
         self._native.move_collider(handles.tobytes(), own, placed, teleport)
 
-    def remove_collider(self, colliders: int | npt.ArrayLike, cloths: Which = None) -> None:
-        """Removes colliders, named as for `move_collider`."""
+    def remove_collider(self, colliders: int | npt.ArrayLike, cloths: ClothSelection = None) -> None:
+        """Removes colliders, with the arguments of `move_collider`."""
         handles, own = self._colliders(colliders, cloths)
         self._native.remove_collider(handles.tobytes(), own)
 
-    def _colliders(self, colliders: int | npt.ArrayLike, cloths: Which) -> tuple[Ids, bytes | None]:
+    def _colliders(self, colliders: int | npt.ArrayLike, cloths: ClothSelection) -> tuple[Ids, bytes | None]:
         handles = np.asarray(colliders)
         if handles.dtype.kind not in "iu" or (handles.size and int(handles.min()) < 0):
-            raise ValueError("colliders are named by the handles that add_collider returns")
+            raise ValueError("colliders must be handles returned by add_collider")
         handles = np.ascontiguousarray(handles, dtype=np.uint64).reshape(-1)
         if cloths is None:
             return handles, None
         ids = self._select(cloths)
         if len(ids) != len(handles) and len(ids) != 1:
-            raise ValueError(f"there are {len(handles)} colliders and {len(ids)} cloths")
+            raise ValueError(f"{len(handles)} colliders need 1 or {len(handles)} cloths, not {len(ids)}")
         return handles, ids.tobytes()
 
     def pick(self, origin: npt.ArrayLike, direction: npt.ArrayLike) -> Hit | None:
-        """What a ray in the world hits first, or None.
+        """Returns the first hit of a world-space ray, or None.
 
-        origin: [m], shape [3]. direction: of any length, shape [3].
+        origin: [m], shape [3]. direction: any length, shape [3].
         """
         start, along = floats("origin", origin, 3), floats("direction", direction, 3)
         hit = self._native.pick(start.tolist(), along.tolist())
@@ -462,17 +472,19 @@ class Simulation:
         return Hit(**{**hit, "weights": tuple(hit["weights"]), "point": tuple(hit["point"])})
 
     def save(self) -> bytes:
-        """Everything that the next frames depend on: cloths, settings, inputs, colliders; without what `set_pins` holds."""
+        """Returns the full simulation state: cloths, settings, inputs and colliders, without pins of `set_pins`."""
         return self._native.save()
 
     def restore(self, saved: bytes) -> Ids:
-        """Replaces all cloths and colliders by those of `save`, of this simulation or another one on either backend. Returns the
-        new handles of the cloths, in the order of `ids` then; old ones are of no cloth."""
+        """Replaces all cloths and colliders by a state of `save`, from this or another simulation on either backend.
+
+        Returns the new handles of the cloths, in the saved order of `ids`; old handles become invalid.
+        """
         return np.frombuffer(self._native.restore(saved), np.uint64)
 
 
-def _one(cloths: Which) -> int | None:
-    """The handle, if it is one alone."""
+def _one(cloths: ClothSelection) -> int | None:
+    """Returns the handle of a single cloth, None for an array or all cloths."""
     if cloths is None or np.ndim(cloths) > 0:
         return None
     return int(cast(int, cloths))

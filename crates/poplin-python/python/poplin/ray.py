@@ -1,4 +1,4 @@
-"""Sweeps on many machines, by Ray: pip install "poplin[ray]"."""
+"""Sweeps on many machines with Ray: pip install "poplin[ray]"."""
 
 from __future__ import annotations
 
@@ -25,55 +25,54 @@ from ._batch import batch
 __all__ = ["Result", "run"]
 
 PARTS_PER_SLOT = 8
-"""Parts that each of the tasks that run at once gets: what a part costs beside its jobs is paid so often, and the last one to end is
-late by so little."""
+"""Parts per concurrent task: more balance the load better, fewer have less overhead."""
 
 MAX_BATCH_SIZE = 512
-"""Most jobs of a part unless the caller asks for more."""
+"""Most jobs of a part by default."""
 
 MAX_PARTS = 1024
-"""Parts that Ray has at once."""
+"""Most parts submitted to Ray at once."""
 
 PERIOD = 0.5
-"""Time between two looks whether a writer of the same part has ended [s]."""
+"""Time between checks whether another writer of the same part has ended [s]."""
 
 MANIFESTS = "manifest-*.jsonl"
-"""The manifests of a folder."""
+"""Pattern of the manifests of a folder."""
 
 MARK = "ray.json"
-"""Which parts the folder has: {"batch_size": N}."""
+"""File that stores the part size of a folder: {"batch_size": N}."""
 
 Files = dict[str, "np.ndarray[Any, Any] | bytes"]
-"""The files of a job by name, those of a folder as "folder/file": arrays, and what is none as it is."""
+"""Files of a job by name, in a folder as "folder/file": arrays, and other files as bytes."""
 
 
 @dataclass(frozen=True)
 class Result:
-    """What became of the jobs of a sweep."""
+    """Result of a sweep."""
 
     rows: list[dict[str, Any]]
-    """The row of each job as it stands in the manifests."""
+    """Row of each job, as in the manifests."""
     ran: int
-    """How many of them this call did."""
+    """Number of jobs that this call finished."""
     seconds: float
-    """How long this call took [s]."""
+    """Duration of this call [s]."""
     _load: Callable[[int], Files] = field(repr=False)
 
     @property
     def failed(self) -> list[int]:
-        """The jobs that failed, rising; their rows say why."""
+        """Failed jobs in rising order; their rows hold the errors."""
         return [row["job"] for row in self.rows if row["status"] == "failed"]
 
     @property
     def doubtful(self) -> list[int]:
-        """The jobs whose results may not be trusted, rising; their rows say why."""
+        """Jobs with warnings in rising order; their rows hold the warnings."""
         return [row["job"] for row in self.rows if row.get("warnings")]
 
     def files(self, job: int) -> Files:
-        """The files of a job by name: arrays (.npy), shape [frame, vertex, 3], read-only; all others as bytes, those of a
-        folder (formats = ["obj"]) as "folder/file". None of a job that failed.
+        """Returns the files of a job by name: arrays (.npy), shape [frame, vertex, 3], read-only; others as bytes.
 
-        They are read, or fetched from the worker that has them, when they are asked for; in rising order each is so once.
+        Files in a folder (formats = ["obj"]) are named "folder/file". A failed job has none. Files are loaded on request,
+        from disk or from the worker that holds them; jobs in rising order are fetched once per part.
         """
         return self._load(job)
 
@@ -90,28 +89,27 @@ def run(
     max_retries: int = 3,
     progress: Callable[[int, int], object] | None = None,
 ) -> Result:
-    """Runs the jobs of a sweep file (TOML) as tasks of Ray, with the bits that poplin.batch gives them on one machine.
+    """Runs the jobs of a sweep file (TOML) as Ray tasks, with results bit-identical to poplin.batch on one machine.
 
-    The sweep and all files that it names must be at the same path on every machine, or be in Ray's working_dir, the sweep as a relative
-    path.
+    The sweep and all files that it names must be at the same path on every machine, or in Ray's working_dir, with a relative
+    path of the sweep.
 
-    out: folder on a file system of all machines, this one too, for the files of poplin.batch. Jobs that are done there are left out,
-        failed ones too. None: results stay in Ray's object store until they are asked for.
-    address: the cluster to connect to, as of ray.init, unless this process is connected to one; None: Ray's default, which is a new
-        Ray on this machine alone unless the environment says otherwise.
-    backend: "auto", the GPU if num_gpus is above 0, else the CPU; "gpu"; "cpu".
-    batch_size: jobs of a task; None: as many as keep all tasks that fit the cluster at once busy, up to 512. A folder keeps
-        that of its first run.
-    num_cpus: CPUs of a task, 1 or more, and threads.
-    num_gpus: GPUs of a task; Ray does not say which one to poplin, so one of each machine at most.
-    max_retries: how often a task is begun again whose worker or machine has died, or which could not write; it goes on where it was.
-    progress: is called now and then with the count of jobs that have ended, and that of all.
+    out: folder on a file system shared by all machines, for the files of poplin.batch. Finished jobs there are skipped,
+        including failed ones. None: results stay in Ray's object store until requested.
+    address: cluster to connect to, passed to ray.init, unless this process is connected; None: Ray's default, a new Ray on
+        only this machine unless the environment names a cluster.
+    backend: "auto" (the GPU if num_gpus is above 0, else the CPU), "gpu" or "cpu".
+    batch_size: jobs per task; None: chosen to keep the cluster busy, up to 512. A folder keeps the value of its first run.
+    num_cpus: CPUs and threads per task, at least 1.
+    num_gpus: GPUs per task; Ray does not tell poplin which GPU to use, so at most one per machine.
+    max_retries: retries of a task whose worker or machine died, or which could not write; a retry resumes its part.
+    progress: called repeatedly with the number of finished jobs and the number of all jobs.
 
-    A worker or this process may be killed at any time; the next run with the same folder goes on. A job that fails is no error: its row
-    says why. Ctrl-C stops the tasks.
+    Workers and this process may be killed at any time; the next run with the same folder resumes. A failed job is not an
+    error: its row holds the message. Ctrl-C stops the tasks.
 
-    Raises ValueError for bad input, such as a folder with results of another sweep or workers that see other files than one another,
-    RuntimeError if a task fails still after its retries, ImportError if there is no Ray.
+    Raises ValueError for bad input, such as a folder with results of another sweep or workers with different files,
+    RuntimeError if a task fails after its retries, ImportError without Ray.
     """
     begin_time = time.monotonic()
     ray = _ray()
@@ -128,7 +126,7 @@ def run(
         sweep = os.path.abspath(sweep)
     size = _batch_size(folder, batch_size, count, _slots(ray.cluster_resources(), num_cpus, num_gpus))
     parts = [range(begin, min(begin + size, count)) for begin in range(0, count, size)]
-    # If all are done, the first: it finds out whether they are of this sweep.
+    # If all parts are finished, run the first one: it checks that the folder belongs to this sweep.
     wanted = [part for part in parts if any(job not in rows for job in part)] or parts[:1]
     options: dict[str, Any] = {
         "num_cpus": num_cpus,
@@ -136,7 +134,7 @@ def run(
         "num_returns": 2,
         "max_retries": max_retries,
         "retry_exceptions": [RuntimeError, OSError],
-        # Of the CPU backend, which otherwise takes all of the machine.
+        # Limits the threads of the CPU backend, by default all of the machine.
         "runtime_env": {"env_vars": {"RAYON_NUM_THREADS": str(num_cpus)}},
     }
     task = ray.remote(_run_part)
@@ -152,7 +150,7 @@ def run(
         for part, (own_mark, own_rows), files in ended:
             if mark not in (None, own_mark):
                 raise ValueError(
-                    f"{sweep}, what it names or poplin is not the same on all machines: {mark} and {own_mark}"
+                    f"{sweep}, the files that it names or poplin differ between machines: {mark} and {own_mark}"
                 )
             if own_mark["jobs"] != count:
                 raise ValueError(f"{sweep} has {count} jobs here and {own_mark['jobs']} on the workers")
@@ -162,13 +160,13 @@ def run(
             if progress:
                 progress(len(rows), count)
     if folder is not None and len(rows) < count:
-        # Another writer did them meanwhile.
+        # Another writer finished them meanwhile.
         rows = _rows(folder.glob(MANIFESTS))
     missing = [job for job in range(count) if job not in rows]
     if missing:
-        raise RuntimeError(f"{len(missing)} jobs of {sweep} have no row, the first is job {missing[0]}: run it again")
+        raise RuntimeError(f"{len(missing)} jobs of {sweep} have no row, the first is job {missing[0]}: run the sweep again")
 
-    # The last one: jobs are mostly asked for one after another.
+    # Caches the last part, because jobs are mostly read in order.
     @lru_cache(maxsize=1)
     def load_part(index: int) -> list[Files]:
         files: list[Files] = ray.get(objects[index])
@@ -182,7 +180,7 @@ def run(
 
 
 def _ray() -> Any:
-    """Ray, if it is installed."""
+    """Imports Ray."""
     try:
         return import_module("ray")
     except ImportError as error:
@@ -192,16 +190,18 @@ def _ray() -> Any:
 def _check(backend: str, num_cpus: int, batch_size: int | None, max_retries: int) -> None:
     """Raises ValueError for arguments out of range."""
     if backend not in ("auto", "gpu", "cpu"):
-        raise ValueError(f'no backend "{backend}": there are "auto", "gpu" and "cpu"')
+        raise ValueError(f'no backend "{backend}": use "auto", "gpu" or "cpu"')
     size = 1 if batch_size is None else batch_size
     for name, value, least in [("num_cpus", num_cpus, 1), ("batch_size", size, 1), ("max_retries", max_retries, 0)]:
         if not isinstance(value, int) or value < least:
-            raise ValueError(f"{name} = {value!r} is no whole number from {least} on")
+            raise ValueError(f"{name} = {value!r} is not a whole number of at least {least}")
 
 
 def _ended(ray: Any, submit: Callable[[range], Any], wanted: Iterable[range]) -> Generator[tuple[range, Any, Any]]:
-    """The parts as they end, each with the first of the two things that its task returns, and a reference to the second. No task
-    is left when this is."""
+    """Yields each part when its task ends, with the task's first return value and a reference to its second.
+
+    Cancels the remaining tasks when closed.
+    """
     waiting = iter(wanted)
     running: dict[Any, tuple[range, Any]] = {}
     try:
@@ -216,7 +216,7 @@ def _ended(ray: Any, submit: Callable[[range], Any], wanted: Iterable[range]) ->
             try:
                 found = ray.get(first)
             except ray.exceptions.RayError as error:
-                # Of a task that raised; without one, its process or machine has died.
+                # The exception of the task; without one its process or machine died.
                 cause = getattr(error, "cause", error)
                 kind = ValueError if isinstance(cause, ValueError) else RuntimeError
                 raise kind(f"jobs {part.start}..{part.stop}: {cause}") from error
@@ -229,8 +229,8 @@ def _ended(ray: Any, submit: Callable[[range], Any], wanted: Iterable[range]) ->
 def _run_part(
     sweep: str, out: Path | None, run_name: str, begin: int, end: int, backend: str
 ) -> tuple[tuple[dict[str, Any], dict[int, dict[str, Any]]], list[Files]]:
-    """Runs jobs on a worker. Returns which sweep it is and the rows of the jobs, and their files unless they are in a folder."""
-    # Of a run and a part: after a kill, the next attempt on this machine goes on there, and removes it.
+    """Runs jobs on a worker. Returns the identity of the sweep with the rows of the jobs, and their files without a folder."""
+    # Named after run and part: after a kill, the retry on this machine resumes there and removes it.
     folder = out or Path(tempfile.gettempdir(), f"poplin-{run_name}-{begin}-{end}")
     try:
         while True:
@@ -238,7 +238,7 @@ def _run_part(
                 batch(sweep, folder, jobs=(begin, end), resume=True, backend=backend)
                 break
             except BlockingIOError:
-                # Of a run whose driver died, or of a machine that Ray has lost: the lock goes with the process.
+                # Locked by a task of a dead driver or of a lost machine; the lock ends with its process.
                 time.sleep(PERIOD)
         mark = json.loads((folder / "sweep.json").read_text(encoding="utf-8"))
         rows = _rows([folder / f"manifest-jobs-{begin}-{end}.jsonl"])
@@ -250,7 +250,7 @@ def _run_part(
 
 
 def _rows(manifests: Iterable[Path]) -> dict[int, dict[str, Any]]:
-    """The rows of manifests by job. A last one that is not whole counts as none."""
+    """Returns the rows of manifests by job. Ignores an incomplete last row."""
     rows = {}
     for path in manifests:
         for line in path.read_bytes().splitlines(keepends=True):
@@ -261,7 +261,7 @@ def _rows(manifests: Iterable[Path]) -> dict[int, dict[str, Any]]:
 
 
 def _files(folder: Path, row: dict[str, Any], whole: bool = False) -> Files:
-    """The files of a job, those of a folder as "folder/file"; whole: in memory."""
+    """Returns the files of a job; whole: loads arrays into memory instead of mapping them."""
     files: Files = {}
     job_folder = folder / f"job-{row['job']:07}"
     for name in row.get("files", []):
@@ -274,7 +274,7 @@ def _files(folder: Path, row: dict[str, Any], whole: bool = False) -> Files:
 
 
 def _slots(resources: dict[str, float], num_cpus: int, num_gpus: float) -> int:
-    """Tasks that fit the cluster at once, 1 or more."""
+    """Returns the number of tasks that fit the cluster at once, at least 1."""
     slots = resources.get("CPU", 0) // num_cpus
     if num_gpus > 0:
         slots = min(slots, resources.get("GPU", 0) // num_gpus)
@@ -282,8 +282,11 @@ def _slots(resources: dict[str, float], num_cpus: int, num_gpus: float) -> int:
 
 
 def _batch_size(folder: Path | None, wanted: int | None, count: int, slots: int) -> int:
-    """Jobs of a part. A folder keeps it, so that the parts of all runs are the same, and the lock of a part's manifest keeps what
-    is left of one run from writing beside the next."""
+    """Returns the number of jobs per part.
+
+    A folder keeps it, so that all runs have the same parts, and the lock of a part's manifest stops leftover tasks of an
+    earlier run from writing beside the next run.
+    """
     size = wanted or min(-(-count // (PARTS_PER_SLOT * slots)), MAX_BATCH_SIZE)
     if folder is None:
         return size
@@ -292,17 +295,17 @@ def _batch_size(folder: Path | None, wanted: int | None, count: int, slots: int)
     temporary = folder / f".{MARK}.{uuid.uuid4().hex}.tmp"
     temporary.write_text(json.dumps({"batch_size": size}) + "\n", encoding="utf-8")
     try:
-        # Appears whole, and only if there is none.
+        # A hard link is atomic and fails if the file exists.
         os.link(temporary, mark)
     except FileExistsError:
         pass
     except OSError:
-        # No hard links here.
+        # No hard links on this file system.
         if not mark.exists():
             os.replace(temporary, mark)
     finally:
         temporary.unlink(missing_ok=True)
     known = json.loads(mark.read_text(encoding="utf-8"))["batch_size"]
     if wanted not in (None, known):
-        raise ValueError(f"{folder} was begun with batch_size = {known}, which it keeps: leave it out")
+        raise ValueError(f"{folder} was started with batch_size = {known}, which it keeps: omit batch_size")
     return int(known)

@@ -1,4 +1,4 @@
-//! A cloth between its file and the simulation: the mesh, the cooked cloth, and the path from one to the other.
+//! Cloths of a job: cooking of their meshes, and conversion between mesh vertices and particles.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -17,69 +17,69 @@ use poplin_model::{
     Shape as SolidShape, SolverChoice, Sphere,
 };
 
-use crate::bodies::Scenery;
+use crate::bodies::ColliderPoses;
 use crate::choices;
 use crate::cook_cache::CookCache;
 use crate::failure::{Failure, OrFail};
 use crate::memory;
 
-/// Speed at which a cloth that starts inside colliders comes out, if nobody states one [m/s].
+/// Default depenetration speed of a cloth that starts inside colliders [m/s].
 const GENTLE_SPEED: f32 = 0.05;
 
-/// A cooked cloth with the mesh that it came from.
-pub(crate) struct Garment {
+/// Cloth of a job: its mesh, the cooked cloth, its copies and its motion.
+pub(crate) struct JobCloth {
     /// Name in the scene.
     pub(crate) name: String,
-    /// The mesh at its position in local space.
+    /// Mesh in local space.
     pub(crate) mesh: Mesh,
     /// Particle of every mesh vertex, shape `[vertex_count]`; `None` where no face is left.
     pub(crate) vertex_to_particle: Vec<Option<u32>>,
-    /// Every copy, in its local space.
+    /// Cooked cloth in local space, shared by all copies.
     pub(crate) cloth: Cloth,
-    /// What the solver's frequency was chosen by, if nobody has stated one.
+    /// Reasons for the solver's frequency, if it was chosen automatically.
     pub(crate) solver_choice: Option<SolverChoice>,
-    /// Pins that move.
+    /// Animated pins.
     pub(crate) moving: Vec<MovingParticles>,
-    /// The motion sphere of each particle, in its local space; empty without.
+    /// Motion sphere of each particle in local space; empty without any.
     pub(crate) motion_spheres: Vec<Sphere>,
-    /// The separation sphere of each particle, likewise.
+    /// Separation sphere of each particle in local space; empty without any.
     pub(crate) separation_spheres: Vec<Sphere>,
-    /// Accelerations on top of gravity, by particle instead of vertex.
+    /// Accelerations added to gravity; their indices are particles, not vertices.
     accelerations: Vec<VertexAcceleration>,
-    /// The path of the local space, if it moves.
+    /// Path of the local space, if it moves.
     frame: Option<LocalFrame>,
-    /// What the cloth collides with.
+    /// Colliders that act on the cloth.
     colliders: Vec<Arc<BuiltCollider>>,
-    /// The same in the set of the cloth, if they are not in that of the simulation.
+    /// Ids of these colliders in the set of the cloth, if they are not in that of the simulation.
     pub(crate) own_colliders: Vec<ColliderId>,
-    /// The wind that the cloth feels and that the settings do not hold.
+    /// Time-dependent wind that acts on the cloth.
     pub(crate) wind: Option<Wind>,
-    /// Whether it has a wind that it does not feel.
+    /// True if the scene has wind that does not act on the cloth, which has no drag and lift.
     pub(crate) has_idle_wind: bool,
-    /// What it is made of, if that was stated.
+    /// Material, if one was stated.
     pub(crate) material: Option<Material>,
-    /// Faces of its file that have a flipped triangle.
+    /// Faces of the mesh file whose triangulation has a flipped triangle.
     pub(crate) twisted: TwistedFaces,
-    /// What cooking found.
+    /// Cooking report.
     pub(crate) report: CookReport,
-    /// How long cooking took.
+    /// Duration of cooking.
     pub(crate) cook_time: Duration,
-    /// How deep the copies are inside colliders before the first frame.
+    /// Depth of all copies inside colliders before the first frame.
     pub(crate) start_depth: Depth,
-    /// Displacement of each copy's local space, world axes \[m\], at least one.
+    /// World displacement of each copy's local space \[m\], at least one.
     pub(crate) offsets: Vec<[f32; 3]>,
 }
 
 /// Pinned particles that move together.
 pub(crate) struct MovingParticles {
-    /// The particles, rising.
+    /// Particles in rising order.
     pub(crate) particles: Vec<u32>,
-    /// Their path.
+    /// Path of the particles.
     pub(crate) path: MovingPins,
 }
 
-impl Garment {
-    /// Cooks the mesh of a scene's cloth; of the colliders it keeps those that act on it.
+impl JobCloth {
+    /// Cooks the mesh of a scene's cloth, and keeps those of the colliders that act on it.
     pub(crate) fn cook(
         scene: &SceneCloth,
         built: BuiltCloth,
@@ -110,12 +110,12 @@ impl Garment {
         log::debug!("cooking of `{}`:\n{report}", scene.name);
         if pins > 0 && report.pinned_count == 0 {
             return Err(Failure::BadInput(anyhow!(
-                "{}: no face uses {}, so nothing would hold it",
+                "{}: no face uses {}, so the cloth has no pins",
                 described(scene),
                 if pins == 1 {
-                    "the vertex that is pinned".into()
+                    "the pinned vertex".into()
                 } else {
-                    format!("any of the {pins} vertices that are pinned")
+                    format!("any of the {pins} pinned vertices")
                 }
             )));
         }
@@ -150,7 +150,7 @@ impl Garment {
         });
         let accelerations = accelerations.collect();
         let offsets = (0..scene.count).map(|copy| scene.copy_offset(copy)).collect();
-        // A wind that nobody feels would only keep the cloth from sleeping.
+        // Wind without effect would only keep the cloth from sleeping.
         let feels_wind = scene.config.air.feels_wind();
         let (name, mesh, frame) = (scene.name.clone(), built.mesh, scene.frame.clone());
         let wind = scene.wind.filter(|_| feels_wind);
@@ -158,7 +158,7 @@ impl Garment {
         cloth.collider_groups = groups_of_cloth(colliders.iter().map(Arc::as_ref), &name);
         let colliders =
             colliders.iter().filter(|collider| collider.acts_on(&name)).cloned().collect();
-        let mut garment = Self {
+        let mut job_cloth = Self {
             name,
             mesh,
             vertex_to_particle,
@@ -180,43 +180,47 @@ impl Garment {
             start_depth: Depth::default(),
             offsets,
         };
-        garment.cloth.particle_accelerations = garment.accelerations_at(0.0);
-        garment.start_depth = garment.depth_at_start()?;
-        let speed = &mut garment.cloth.config.contact.depenetration_speed;
-        if garment.start_depth.particles_inside > 0
+        job_cloth.cloth.particle_accelerations = job_cloth.accelerations_at(0.0);
+        job_cloth.start_depth = job_cloth.depth_at_start()?;
+        let speed = &mut job_cloth.cloth.config.contact.depenetration_speed;
+        if job_cloth.start_depth.particles_inside > 0
             && *speed == Contact::default().depenetration_speed
         {
             *speed = GENTLE_SPEED;
         }
-        garment.cloth.validate().or_bad_input()?;
-        Ok(garment)
+        job_cloth.cloth.validate().or_bad_input()?;
+        Ok(job_cloth)
     }
 
     fn depth_at_start(&self) -> Result<Depth, Failure> {
         if !self.has_colliders() {
             return Ok(Depth::default());
         }
-        let field = DepthField::new(&self.shapes_in(&Scenery::start())?);
+        let field = DepthField::new(&self.shapes_in(&ColliderPoses::start())?);
         let of_copy = |copy| field.measure(self.pose_at(copy, 0.0), &self.cloth.particles);
         Ok((0..self.offsets.len()).map(of_copy).fold(Depth::default(), Depth::and))
     }
 
-    /// The cloth of a copy, its local space in place; all copies share one fabric.
+    /// Returns the cloth of a copy with the pose of its local space; all copies share one fabric.
     pub(crate) fn copy(&self, copy: usize) -> Cloth {
         Cloth { pose: self.pose_at(copy, 0.0), ..self.cloth.clone() }
     }
 
-    /// The shapes that the copies collide with in the world.
-    pub(crate) fn shapes_in(&self, scenery: &Scenery) -> Result<Vec<SolidShape>, Failure> {
-        scenery.shapes(&self.colliders).or_bad_input()
+    /// Returns the world-space shapes that the copies collide with.
+    pub(crate) fn shapes_in(
+        &self,
+        collider_poses: &ColliderPoses,
+    ) -> Result<Vec<SolidShape>, Failure> {
+        collider_poses.shapes(&self.colliders).or_bad_input()
     }
 
-    /// Whether accelerations on top of gravity change in time.
+    /// Tests whether accelerations added to gravity change over time.
     pub(crate) fn has_changing_accelerations(&self) -> bool {
         self.accelerations.iter().any(|pull| pull.keys.len() > 1)
     }
 
-    /// The acceleration of each particle on top of gravity at a time \[s\] [m/s^2]; empty if nothing accelerates any.
+    /// Returns the acceleration of each particle added to gravity at a time \[s\] [m/s^2]; empty if
+    /// there are none.
     pub(crate) fn accelerations_at(&self, time: f32) -> Vec<[f32; 3]> {
         if self.accelerations.is_empty() {
             return Vec::new();
@@ -232,7 +236,8 @@ impl Garment {
         all
     }
 
-    /// Triangles of the mesh with free corners alone, of all copies, as indices of [`Garment::append_vertices`].
+    /// Returns the mesh triangles of all copies without pinned corners, as indices into the
+    /// vertices of [`JobCloth::append_vertices`].
     pub(crate) fn free_triangles(&self) -> impl Iterator<Item = [u32; 3]> {
         let is_free = |&vertex: &u32| {
             let particle = self.vertex_to_particle[vertex as usize];
@@ -240,29 +245,30 @@ impl Garment {
         };
         let own: Vec<_> = self.mesh.triangulated();
         let own: Vec<_> = own.into_iter().filter(|triangle| triangle.iter().all(is_free)).collect();
+        // Vertices of copy k begin at k * step.
         let step = self.mesh.positions.len() as u32;
         (0..self.offsets.len() as u32).flat_map(move |copy| {
             own.clone().into_iter().map(move |it| it.map(|k| k + copy * step))
         })
     }
 
-    /// What the copies collide with.
+    /// Returns the colliders that act on the copies.
     pub(crate) fn colliders(&self) -> impl Iterator<Item = &BuiltCollider> {
         self.colliders.iter().map(Arc::as_ref)
     }
 
-    /// The box of the particles before the first frame, in local space \[m\].
+    /// Returns the bounding box of the particles before the first frame, in local space \[m\].
     pub(crate) fn bounds(&self) -> [Vec3; 2] {
         choices::bounds(self.cloth.particles.iter().map(|particle| &particle.position))
     }
 
-    /// Whether the local space of every copy is the world.
+    /// Tests whether the local space of every copy is world space.
     pub(crate) fn is_in_the_world(&self) -> bool {
         self.frame.is_none() && self.offsets.iter().all(|offset| *offset == [0.0; 3])
     }
 
-    /// Puts what the copies collide with into the set of each, in place of that of the simulation. Their local space must be the
-    /// world.
+    /// Adds the colliders to the set of the cloth instead of that of the simulation. The local
+    /// space of every copy must be world space.
     pub(crate) fn own_colliders(&mut self) -> Result<(), Failure> {
         let set = &mut self.cloth.colliders;
         let add = |collider: &Arc<BuiltCollider>| {
@@ -272,40 +278,40 @@ impl Garment {
         Ok(())
     }
 
-    /// Whether there is anything to collide with.
+    /// Tests whether any collider acts on the cloth.
     pub(crate) fn has_colliders(&self) -> bool {
         !self.colliders.is_empty()
     }
 
-    /// The pose of a copy's local space at a time \[s\].
+    /// Returns the pose of a copy's local space at a time \[s\].
     pub(crate) fn pose_at(&self, copy: usize, time: f64) -> Pose {
         let pose = self.frame.as_ref().map_or_else(Pose::default, |frame| frame.pose_at(time));
         let offset = self.offsets[copy];
         Pose { translation: [0, 1, 2].map(|axis| pose.translation[axis] + offset[axis]), ..pose }
     }
 
-    /// Whether the local space moves.
+    /// Tests whether the local space moves.
     pub(crate) fn has_moving_frame(&self) -> bool {
         self.frame.is_some()
     }
 
-    /// Particles of all copies.
+    /// Returns the number of particles of all copies.
     pub(crate) fn particle_count(&self) -> usize {
         self.cloth.particle_count() * self.offsets.len()
     }
 
-    /// Edges of all copies.
+    /// Returns the number of edges of all copies.
     pub(crate) fn edge_count(&self) -> usize {
         self.cloth.fabric.edge_count() * self.offsets.len()
     }
 
-    /// Mesh vertices of all copies.
+    /// Returns the number of mesh vertices of all copies.
     pub(crate) fn vertex_count(&self) -> usize {
         self.mesh.positions.len() * self.offsets.len()
     }
 
-    /// Appends the positions of a copy's mesh vertices in the world \[m\], given its particles and the pose of its local
-    /// space; an unused vertex stays where it was in that space.
+    /// Appends the world positions of a copy's mesh vertices \[m\], given its particles and the
+    /// pose of its local space. A vertex without a particle keeps its rest position in local space.
     pub(crate) fn append_vertices(
         &self,
         pose: Pose,
@@ -329,13 +335,13 @@ impl MovingParticles {
     }
 }
 
-/// A sphere that every particle is in.
+/// Motion sphere that limits no particle.
 const EVERYWHERE: Sphere = Sphere { center: [0.0; 3], radius: MAX_COORDINATE };
 
-/// A sphere that no particle is in.
+/// Separation sphere that contains no particle.
 const NOWHERE: Sphere = Sphere { center: [0.0; 3], radius: 0.0 };
 
-/// The particles of some vertices, rising.
+/// Returns the particles of vertices, sorted and unique.
 fn particles_of(vertices: &[u32], vertex_to_particle: &[Option<u32>]) -> Vec<u32> {
     let particle = |&vertex: &u32| *vertex_to_particle.get(vertex as usize)?;
     let mut particles: Vec<u32> = vertices.iter().filter_map(particle).collect();
@@ -344,7 +350,7 @@ fn particles_of(vertices: &[u32], vertex_to_particle: &[Option<u32>]) -> Vec<u32
     particles
 }
 
-/// The spheres of vertices as those of particles, with `none` for one without; empty without any.
+/// Maps spheres of vertices to particles, with `none` for particles without one; empty without any.
 fn spheres_of(
     spheres: &[Option<Sphere>],
     none: Sphere,
@@ -363,7 +369,8 @@ fn spheres_of(
     all
 }
 
-/// Moves the free particles of a flat cloth off its plane, by up to this fraction of its mean edge.
+/// Displaces the free particles of a flat cloth off its plane, by up to `fraction` of its mean
+/// edge.
 fn perturb(cloth: &mut Cloth, fraction: f32) {
     let Some(normal) = plane_of(&cloth.particles) else { return };
     let mean_edge = mean_rest_length(&cloth.fabric);
@@ -371,7 +378,7 @@ fn perturb(cloth: &mut Cloth, fraction: f32) {
         if particle.is_pinned() {
             continue;
         }
-        // A number from -1 to 1 that its neighbours do not have (Knuth's multiplicative hash).
+        // Pseudo-random number in -1..=1 from the index (Knuth's multiplicative hash).
         let random =
             index.wrapping_add(1).wrapping_mul(2_654_435_761) as f32 / (1u32 << 31) as f32 - 1.0;
         let shift = normal * (random * fraction * mean_edge);
@@ -379,16 +386,17 @@ fn perturb(cloth: &mut Cloth, fraction: f32) {
     }
 }
 
-/// Mean length of the edges at rest \[m\], 0 without any.
+/// Returns the mean rest length of the edges \[m\], 0 without edges.
 pub(crate) fn mean_rest_length(fabric: &Fabric) -> f32 {
     let lengths = &fabric.rest_lengths;
     lengths.iter().sum::<f32>() / lengths.len().max(1) as f32
 }
 
-/// The normal of the plane that all particles are in, up to rounding, if they are in one.
+/// Returns the normal of the plane that contains all particles up to rounding, if there is one.
 fn plane_of(particles: &[Particle]) -> Option<Vec3> {
     let positions = || particles.iter().map(|particle| Vec3::from(particle.position));
     let origin = positions().next()?;
+    // Farthest point from the first, then farthest from that line: robust edges of the plane.
     let farthest_from = |distance: &dyn Fn(Vec3) -> f32| {
         positions().max_by(|a, b| distance(*a).total_cmp(&distance(*b)))
     };
@@ -396,6 +404,7 @@ fn plane_of(particles: &[Particle]) -> Option<Vec3> {
     let along = first.try_normalize()?;
     let second = farthest_from(&|p| (p - origin).cross(along).length())? - origin;
     let normal = along.cross(second).try_normalize()?;
+    // Tolerance relative to size and distance from the origin, which set the rounding errors.
     let size = first.length().max(origin.abs().max_element());
     positions().all(|p| (p - origin).dot(normal).abs() <= 1e-5 * size).then_some(normal)
 }
@@ -404,9 +413,9 @@ fn cook_options(scene: &SceneCloth, pins: Vec<u32>) -> CookOptions {
     let SceneCloth { fabric, config, .. } = scene;
     CookOptions {
         pins,
-        // Without gravity, down is still down.
+        // Without gravity, cooking still needs a downward direction.
         gravity: if config.gravity == [0.0; 3] { fabric.gravity } else { config.gravity },
-        // XPBD solves all fibers as a whole, the longer the better.
+        // XPBD solves each fiber as one linear system: longer fibers converge better.
         max_fiber_length: fabric.max_fiber_length.or(config.solver.is_xpbd().then_some(1024)),
         bends: fabric.bends || config.solver.needs_bends(),
         bending: fabric.bending || config.solver.needs_two_ring_edges(),
@@ -426,14 +435,15 @@ mod tests {
     use super::*;
     use poplin_io::scene::Scene;
 
-    /// A sheet with a collider; `frame` are more lines for the sheet, `keys` for the collider.
-    fn garment(frame: &str, keys: &str) -> Garment {
+    /// Cooks a sheet with a collider; `frame` and `keys` are TOML lines of the sheet and the
+    /// collider.
+    fn job_cloth(frame: &str, keys: &str) -> JobCloth {
         let sheet = "[[cloth]]\ngrid = { columns = 3, rows = 3, width = 1, height = 1 }";
         let text = format!("{sheet}\n{frame}\n[[collider]]\nsphere = {{ radius = 1 }}\n{keys}\n");
         let scene = Scene::parse(&text, "scene.toml").unwrap();
         let colliders: Vec<_> =
             scene.build_colliders().unwrap().into_iter().map(Arc::new).collect();
-        Garment::cook(
+        JobCloth::cook(
             &scene.cloths[0],
             scene.build_cloth(0).unwrap(),
             &colliders,
@@ -444,22 +454,23 @@ mod tests {
 
     const KEYS: &str = "keys = [{ time = 0 }, { time = 1, translation = [0, 2, 0] }, { time = 2, translation = [0, 2, 0] }]";
 
-    /// Where colliders are at a time \[s\].
-    fn at(time: f64) -> Scenery {
-        crate::bodies::Bodies::default().scenery(time)
+    /// Returns the poses of colliders at a time \[s\].
+    fn at(time: f64) -> ColliderPoses {
+        crate::bodies::Bodies::default().collider_poses(time)
     }
 
     #[test]
-    fn copies_stand_apart_and_share_their_colliders() {
-        let garment = garment(&format!("count = 2\nspacing = [5, 0, 0]\nframe = {{ {KEYS} }}"), "");
-        assert_eq!(garment.copy(1).pose.translation, [5.0, 0.0, 0.0]);
-        assert_eq!(garment.pose_at(1, 0.5).translation, [5.0, 1.0, 0.0]);
-        assert_eq!(garment.shapes_in(&at(0.5)).unwrap(), [SolidShape::sphere(1.0)]);
+    fn copies_are_spaced_and_share_colliders() {
+        let job_cloth =
+            job_cloth(&format!("count = 2\nspacing = [5, 0, 0]\nframe = {{ {KEYS} }}"), "");
+        assert_eq!(job_cloth.copy(1).pose.translation, [5.0, 0.0, 0.0]);
+        assert_eq!(job_cloth.pose_at(1, 0.5).translation, [5.0, 1.0, 0.0]);
+        assert_eq!(job_cloth.shapes_in(&at(0.5)).unwrap(), [SolidShape::sphere(1.0)]);
     }
 
     #[test]
-    fn the_shapes_are_those_of_the_time() {
-        let moved = garment("", KEYS).shapes_in(&at(0.5)).unwrap();
+    fn collider_shapes_follow_their_keys() {
+        let moved = job_cloth("", KEYS).shapes_in(&at(0.5)).unwrap();
         let center = [0.0, 1.0, 0.0];
         assert_eq!(moved, [poplin_model::Sphere { center, radius: 1.0 }.into()]);
     }

@@ -1,4 +1,5 @@
-//! The moments of the picture: spread evenly over the run, however long it turns out to be, the last alone, or one after another.
+//! Frames of the picture of a run: spread evenly even if the run ends early, only the last, or an
+//! animation.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -10,59 +11,61 @@ use poplin_io::scene::BuiltCollider;
 
 use super::copy_count;
 use crate::args::{PictureArgs, PictureKind};
-use crate::bodies::Scenery;
-use crate::garment::Garment;
+use crate::bodies::ColliderPoses;
+use crate::job_cloth::JobCloth;
 
-/// Moments of a contact sheet.
+/// Number of tiles of a contact sheet.
 const TILE_COUNT: u32 = 8;
 
 /// Tiles in a row.
 const COLUMNS: u32 = 4;
 
-/// Most moments kept in case the run ends early, beside those planned.
+/// Most frames kept beside the planned ones, in case the run ends early.
 const SPARE_COUNT: usize = 16;
 
 /// Most pictures of an animation.
 const MAX_PICTURES: u32 = 600;
 
-/// Most copies of a cloth drawn: more would be too small to see anything.
+/// Most copies drawn of a cloth: more would be too small.
 const DRAWN_COPIES: usize = 8;
 
-/// Most mesh vertices drawn per tile; further copies are left out (24 moments of so many take 144 MB).
+/// Most mesh vertices drawn per tile; further copies are omitted (24 frames of 500,000 vertices
+/// take 144 MB).
 const DRAWN_VERTICES: usize = 500_000;
 
-/// Kept moments of a run.
-pub(crate) struct Moments {
+/// Frames kept for the picture of a run.
+pub(crate) struct PictureFrames {
     planned: BTreeSet<u32>,
-    /// Distance of the spare moments in frames; it doubles when there are too many.
+    /// Distance between spare frames; doubles when too many are kept.
     stride: u32,
-    /// By frame.
-    kept: BTreeMap<u32, Moment>,
-    /// Copies drawn of each garment.
+    /// Kept frames by index.
+    kept: BTreeMap<u32, PictureFrame>,
+    /// Number of drawn copies of each cloth.
     drawn: Vec<usize>,
     kind: PictureKind,
     /// Side of a tile in pixels.
     tile_size: u32,
-    /// From where they are seen, if that is stated.
+    /// View, if one is stated.
     view: Option<View>,
-    /// Where the moments of an animation are kept, and their frames, with where colliders are.
-    reel: Option<(Reel, Vec<(u32, Scenery)>)>,
-    /// How far the camera of an animation goes around \[degrees\].
+    /// Frames of an animation on disk, with their indices and the poses of colliders.
+    reel: Option<(Reel, Vec<(u32, ColliderPoses)>)>,
+    /// Rotation of the camera over an animation \[degrees\].
     orbit: f64,
-    /// How long each picture of an animation is shown \[s\].
+    /// Duration of each picture of an animation \[s\].
     seconds: f64,
 }
 
-/// A kept moment.
-struct Moment {
+/// Kept frame.
+struct PictureFrame {
     /// Vertex positions of every drawn copy.
     parts: Vec<Vec<[f32; 3]>>,
-    /// Where colliders are.
-    scenery: Scenery,
+    /// Poses of colliders.
+    collider_poses: ColliderPoses,
 }
 
-/// The frames of the tiles for a run of so many frames, first and last among them.
+/// Returns the frames of the tiles for a run of `frames` frames, including the first and the last.
 fn spread(frames: u32) -> BTreeSet<u32> {
+    // round(frames * tile / gaps)
     let gaps = TILE_COUNT - 1;
     (0..=gaps)
         .map(|tile| {
@@ -71,14 +74,15 @@ fn spread(frames: u32) -> BTreeSet<u32> {
         .collect()
 }
 
-/// Frames from one picture of an animation to the next: as many as there are between so many a second, or more where there would be
-/// too many pictures.
+/// Returns the distance between pictures of an animation in frames, for `rate` pictures per second
+/// and at most [`MAX_PICTURES`].
 fn frames_apart(frames: u32, frame_rate: f32, rate: u32) -> f64 {
     let apart = (f64::from(frame_rate) / f64::from(rate)).max(1.0);
     apart.max(f64::from(frames) / f64::from(MAX_PICTURES - 1))
 }
 
-/// The frames that a picture of this kind shows of a run of so many. Those of an animation are another matter.
+/// Returns the frames that a picture of this kind shows of a run of `frames` frames; none for an
+/// animation, which is planned by time.
 fn wanted(kind: PictureKind, frames: u32) -> BTreeSet<u32> {
     match kind {
         PictureKind::None | PictureKind::Animation => BTreeSet::new(),
@@ -87,20 +91,20 @@ fn wanted(kind: PictureKind, frames: u32) -> BTreeSet<u32> {
     }
 }
 
-impl Moments {
-    /// Plans for a run of so many frames, so many a second.
+impl PictureFrames {
+    /// Plans the frames for a run of this length and frame rate.
     pub(crate) fn new(
-        garments: &[Garment],
+        job_cloths: &[JobCloth],
         (frames, frame_rate): (u32, f32),
         picture: &PictureArgs,
         view: Option<View>,
         folder: &Path,
     ) -> Result<Self, IoError> {
         let mut budget = DRAWN_VERTICES;
-        let drawn = garments.iter().map(|garment| {
-            let fitting = (budget / garment.mesh.positions.len().max(1)).min(DRAWN_COPIES);
-            let count = fitting.clamp(1, garment.offsets.len());
-            budget = budget.saturating_sub(count * garment.mesh.positions.len());
+        let drawn = job_cloths.iter().map(|job_cloth| {
+            let fitting = (budget / job_cloth.mesh.positions.len().max(1)).min(DRAWN_COPIES);
+            let count = fitting.clamp(1, job_cloth.offsets.len());
+            budget = budget.saturating_sub(count * job_cloth.mesh.positions.len());
             count
         });
         let drawn: Vec<_> = drawn.collect();
@@ -112,7 +116,7 @@ impl Moments {
             let pictures = (f64::from(frames) / apart).floor() as u32;
             planned = (0..=pictures).map(|k| (f64::from(k) * apart).round() as u32).collect();
             seconds = apart / f64::from(frame_rate);
-            let meshes = meshes(garments, &drawn).map(|(k, mesh)| (mesh, cloth_color(k)));
+            let meshes = meshes(job_cloths, &drawn).map(|(k, mesh)| (mesh, cloth_color(k)));
             reel = Some((Reel::create(folder.join(name), meshes.collect())?, Vec::new()));
         }
         Ok(Self {
@@ -129,27 +133,28 @@ impl Moments {
         })
     }
 
-    /// Whether the frame is one of the picture, if the run goes to its end.
+    /// Tests whether the picture of a complete run shows the frame.
     pub(crate) fn is_planned(&self, frame: u32) -> bool {
         self.planned.contains(&frame)
     }
 
-    /// Whether the frame is worth keeping.
-    pub(super) fn wants(&self, frame: u32) -> bool {
+    /// Tests whether to keep the frame.
+    pub(super) fn needs(&self, frame: u32) -> bool {
         self.planned.contains(&frame)
             || self.kind == PictureKind::Sheet && frame.is_multiple_of(self.stride)
     }
 
-    /// Keeps a frame. `vertices`: of each garment the mesh vertices \[m\] of all copies, one copy after another.
+    /// Keeps a frame. `vertices` holds the world positions of the mesh vertices of each cloth
+    /// \[m\], one copy after another.
     pub(crate) fn keep(
         &mut self,
         frame: u32,
-        garments: &[Garment],
+        job_cloths: &[JobCloth],
         vertices: &[Vec<[f32; 3]>],
-        scenery: &Scenery,
+        collider_poses: &ColliderPoses,
     ) -> Result<(), IoError> {
         let is_left_out = match &self.reel {
-            // The last frame of a run is kept twice, and is planned or not.
+            // `keep` is called again for the last frame, and for unplanned frames.
             Some((_, frames)) => {
                 !self.planned.contains(&frame) || frames.last().is_some_and(|it| it.0 == frame)
             }
@@ -158,16 +163,17 @@ impl Moments {
         if is_left_out {
             return Ok(());
         }
-        let parts = garments.iter().zip(vertices).zip(&self.drawn);
-        let surfaces = parts.flat_map(|((garment, vertices), &drawn)| {
-            vertices.chunks(garment.mesh.positions.len().max(1)).take(drawn).map(<[_]>::to_vec)
+        let parts = job_cloths.iter().zip(vertices).zip(&self.drawn);
+        let surfaces = parts.flat_map(|((job_cloth, vertices), &drawn)| {
+            vertices.chunks(job_cloth.mesh.positions.len().max(1)).take(drawn).map(<[_]>::to_vec)
         });
         let parts: Vec<_> = surfaces.collect();
         if let Some((reel, frames)) = &mut self.reel {
-            frames.push((frame, scenery.clone()));
+            frames.push((frame, collider_poses.clone()));
             return reel.push(parts);
         }
-        self.kept.insert(frame, Moment { parts, scenery: scenery.clone() });
+        self.kept.insert(frame, PictureFrame { parts, collider_poses: collider_poses.clone() });
+        // Too many spare frames: double their distance.
         while self.kept.len() > SPARE_COUNT + self.planned.len() {
             self.stride *= 2;
             let (planned, stride) = (&self.planned, self.stride);
@@ -176,18 +182,19 @@ impl Moments {
         Ok(())
     }
 
-    /// The kept frames nearest to an even spread over the frames done.
+    /// Returns the kept frames nearest to an even spread over the simulated frames.
     fn chosen(&self, frames: u32) -> BTreeSet<u32> {
         let nearest =
             |wanted: u32| self.kept.keys().copied().min_by_key(|frame| frame.abs_diff(wanted));
         wanted(self.kind, frames).into_iter().filter_map(nearest).collect()
     }
 
-    /// Draws the moments of a run of `frames` frames into the folder. Returns the name of the file, if there is one.
+    /// Draws the picture of a run of `frames` frames into the folder. Returns the file name, if
+    /// there is one.
     pub(crate) fn write_picture(
         mut self,
         folder: &Path,
-        (garments, colliders): (&[Garment], &[Arc<BuiltCollider>]),
+        (job_cloths, colliders): (&[JobCloth], &[Arc<BuiltCollider>]),
         frame_rate: f32,
         frames: u32,
     ) -> Result<Option<&'static str>, anyhow::Error> {
@@ -199,8 +206,8 @@ impl Moments {
         if let Some((reel, frames)) = self.reel {
             let Self { tile_size: size, view, orbit, seconds, .. } = self;
             reel.write(ReelLook { size, view, orbit, seconds }, |k| {
-                let (frame, scenery) = &frames[k];
-                Ok::<_, anyhow::Error>((label(*frame), scenery.shapes(colliders)?))
+                let (frame, collider_poses) = &frames[k];
+                Ok::<_, anyhow::Error>((label(*frame), collider_poses.shapes(colliders)?))
             })?;
             return Ok(Some(name));
         }
@@ -211,9 +218,11 @@ impl Moments {
         if let Some(view) = self.view {
             sheet = sheet.with_view(view);
         }
-        let meshes: Vec<_> = meshes(garments, &self.drawn).collect();
+        let meshes: Vec<_> = meshes(job_cloths, &self.drawn).collect();
         for frame in chosen {
-            let Some(Moment { parts, scenery }) = self.kept.remove(&frame) else { continue };
+            let Some(PictureFrame { parts, collider_poses }) = self.kept.remove(&frame) else {
+                continue;
+            };
             let surfaces = meshes.iter().zip(parts);
             let surfaces = surfaces.map(|((index, triangles), part)| {
                 Surface::new(part, triangles.clone(), cloth_color(*index))
@@ -221,25 +230,28 @@ impl Moments {
             sheet.add_with_colliders(
                 label(frame),
                 surfaces.collect(),
-                scenery.shapes(colliders)?,
+                collider_poses.shapes(colliders)?,
             )?;
         }
         sheet.write_png(folder.join(name))?;
         Ok(Some(name))
     }
 
-    /// What the sheet leaves out, for people.
-    pub(super) fn omission(&self, garments: &[Garment]) -> Option<String> {
-        let (drawn, all) = (self.drawn.iter().sum::<usize>(), copy_count(garments));
+    /// Returns a note about cloths that the picture omits.
+    pub(super) fn omission(&self, job_cloths: &[JobCloth]) -> Option<String> {
+        let (drawn, all) = (self.drawn.iter().sum::<usize>(), copy_count(job_cloths));
         let is_drawn = self.kind != PictureKind::None;
         (is_drawn && drawn < all).then(|| format!("the picture shows {drawn} of {all} cloths"))
     }
 }
 
-/// Triangles of every drawn copy of the garments, counted.
-fn meshes(garments: &[Garment], drawn: &[usize]) -> impl Iterator<Item = (usize, Arc<[[u32; 3]]>)> {
-    let meshes = garments.iter().zip(drawn).flat_map(|(garment, &drawn)| {
-        let triangles: Arc<[[u32; 3]]> = garment.mesh.triangulated().into();
+/// Returns the triangles of every drawn copy, with its index.
+fn meshes(
+    job_cloths: &[JobCloth],
+    drawn: &[usize],
+) -> impl Iterator<Item = (usize, Arc<[[u32; 3]]>)> {
+    let meshes = job_cloths.iter().zip(drawn).flat_map(|(job_cloth, &drawn)| {
+        let triangles: Arc<[[u32; 3]]> = job_cloth.mesh.triangulated().into();
         std::iter::repeat_n(triangles, drawn)
     });
     meshes.enumerate()
@@ -251,18 +263,19 @@ mod tests {
 
     fn run(planned: u32, done: u32) -> Vec<u32> {
         let (picture, folder) = (PictureArgs::default(), Path::new(""));
-        let mut moments = Moments::new(&[], (planned, 60.0), &picture, None, folder).unwrap();
+        let mut picture_frames =
+            PictureFrames::new(&[], (planned, 60.0), &picture, None, folder).unwrap();
         for frame in 0..=done {
-            if frame == done || moments.wants(frame) {
-                moments.keep(frame, &[], &[], &Scenery::start()).unwrap();
+            if frame == done || picture_frames.needs(frame) {
+                picture_frames.keep(frame, &[], &[], &ColliderPoses::start()).unwrap();
             }
-            assert!(moments.kept.len() <= SPARE_COUNT + TILE_COUNT as usize);
+            assert!(picture_frames.kept.len() <= SPARE_COUNT + TILE_COUNT as usize);
         }
-        moments.chosen(done).into_iter().collect()
+        picture_frames.chosen(done).into_iter().collect()
     }
 
     #[test]
-    fn a_whole_run_shows_exactly_the_planned_moments() {
+    fn a_complete_run_shows_the_planned_frames() {
         assert_eq!(run(120, 120), [0, 17, 34, 51, 69, 86, 103, 120]);
         assert_eq!(run(7, 7), [0, 1, 2, 3, 4, 5, 6, 7]);
         assert_eq!(run(2, 2), [0, 1, 2]);
@@ -270,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn an_animation_has_the_speed_of_the_run_and_no_more_than_600_pictures() {
+    fn an_animation_runs_in_real_time_with_at_most_600_pictures() {
         for (frames, frame_rate, rate, apart) in [
             (120, 60.0, 25, 2.4),
             (120, 60.0, 30, 2.0),
@@ -284,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_that_ends_early_still_shows_eight_moments_to_its_end() {
+    fn a_run_that_ends_early_still_shows_eight_frames() {
         for done in [7, 30, 99, 1000, 12_345] {
             let chosen = run(1_000_000, done);
             assert_eq!((chosen[0], chosen[chosen.len() - 1]), (0, done));

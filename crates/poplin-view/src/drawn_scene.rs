@@ -1,4 +1,4 @@
-//! The bodies of a scene: what its cloths and colliders look like now.
+//! GPU meshes of the cloths and colliders of a scene, updated each frame.
 
 use std::sync::Arc;
 
@@ -15,16 +15,19 @@ use crate::render_meshes;
 use crate::renderer::Dot;
 use crate::{Show, ViewError, strain};
 
-/// How far around the cloths endless colliders are drawn, in diagonals of what the cloths take up at first.
+/// Margin around the cloths up to which infinite colliders are drawn, in diagonals of the initial
+/// bounding box of the cloths.
 const REACH: f64 = 0.6;
 
-/// A pin: radius in pixels, colour and opacity.
+/// Radius of a pin \[pixels\].
 const PIN_RADIUS: f32 = 2.5;
+
+/// Linear colour and opacity of a pin.
 const PIN_COLOR: [f32; 4] = [0.75, 0.05, 0.03, 1.0];
 
-/// A copy of a cloth.
+/// Drawn copy of a cloth.
 #[derive(Debug)]
-pub(crate) struct CastCloth {
+pub(crate) struct DrawnCloth {
     id: ClothId,
     pose: Pose,
     fabric: Arc<Fabric>,
@@ -36,34 +39,34 @@ pub(crate) struct CastCloth {
     body: Body,
 }
 
-/// Everything on the stage.
+/// Drawn cloths and colliders of a scene.
 #[derive(Debug)]
-pub(crate) struct Cast {
-    cloths: Vec<CastCloth>,
-    /// The cloths as they were read last.
+pub(crate) struct DrawnScene {
+    cloths: Vec<DrawnCloth>,
+    /// State of the cloths that was read last.
     state: State,
     solid: Option<Body>,
     shapes: Vec<Shape>,
-    /// The box in which endless colliders end \[m\].
+    /// Box that clips infinite colliders \[m\].
     reach: [DVec3; 2],
-    /// What should be in the frame at first \[m\].
+    /// Bounding box for the first camera \[m\].
     pub(crate) framed: [DVec3; 2],
     /// Height of the ground \[m\].
     pub(crate) floor: f64,
-    /// From where it is best seen.
+    /// View of the first camera.
     pub(crate) view: View,
-    /// The worst strain of all cloths.
+    /// Worst strain of all cloths.
     pub(crate) strain: Strain,
 }
 
-/// From a local space to the world.
+/// Returns the matrix from a local space to world space.
 fn world_from_local(pose: Pose) -> Mat4 {
     let rotation = Quat::from_array(pose.rotation).normalize();
     Mat4::from_rotation_translation(rotation, Vec3::from(pose.translation))
 }
 
-impl Cast {
-    /// The cloths and colliders of a scene as they are now.
+impl DrawnScene {
+    /// Builds the meshes of a scene in its current state.
     pub(crate) fn new(device: &wgpu::Device, show: &mut dyn Show) -> Result<Self, ViewError> {
         let ids: Vec<_> =
             show.cloths().iter().flat_map(|cloth| cloth.ids.iter().copied()).collect();
@@ -74,7 +77,7 @@ impl Cast {
             let cloth = live.cloth();
             let pinned = (0..).zip(&cloth.particles).filter(|(_, particle)| particle.is_pinned());
             let pinned = pinned.map(|(index, _)| index).collect();
-            cloths.push(CastCloth::new(device, index, id, cloth.fabric.clone(), pinned, &state)?);
+            cloths.push(DrawnCloth::new(device, index, id, cloth.fabric.clone(), pinned, &state)?);
         }
         let surfaces: Vec<_> =
             cloths.iter().map(|cloth| cloth.surface(show, &state)).collect::<Result<_, _>>()?;
@@ -87,6 +90,7 @@ impl Cast {
             .into_iter()
             .map(DVec3::from)
             .filter(|point| point.cmpge(reach[0]).all() && point.cmple(reach[1]).all());
+        // The first camera frames cloths and nearby collider points.
         let mut framed = near.fold(bounds, |[low, high], p| [low.min(p), high.max(p)]);
         let floor = studio::floors(&shapes).filter(|floor| *floor > reach[0].y).reduce(f64::max);
         if let Some(floor) = floor {
@@ -105,7 +109,7 @@ impl Cast {
         })
     }
 
-    /// Follows the scene to where it is now.
+    /// Updates meshes and strain to the current state of the scene.
     pub(crate) fn update(
         &mut self,
         device: &wgpu::Device,
@@ -123,24 +127,24 @@ impl Cast {
         for cloth in &mut self.cloths {
             cloth.pose = show.simulation().cloth(cloth.id)?.pose();
             let particles = self.state.current(cloth.id);
-            cloth.follow(queue, particles)?;
+            cloth.update(queue, particles)?;
             self.strain = self.strain.worse(cloth.edges.measure(particles));
         }
         Ok(())
     }
 
-    /// The cloths as they were read last.
+    /// Returns the state of the cloths that was read last.
     pub(crate) fn state(&self) -> &State {
         &self.state
     }
 
-    /// What is drawn, with or without the colliders.
+    /// Returns the meshes to draw, with or without colliders.
     pub(crate) fn bodies(&self, has_solids: bool) -> Vec<&Body> {
         let solid = self.solid.iter().filter(|_| has_solids);
         self.cloths.iter().map(|cloth| &cloth.body).chain(solid).collect()
     }
 
-    /// The cloths, to draw lines over them.
+    /// Returns the cloths for line drawing.
     pub(crate) fn lined(&self) -> impl Iterator<Item = Lined<'_>> {
         self.cloths.iter().map(|cloth| Lined {
             id: cloth.id,
@@ -149,14 +153,14 @@ impl Cast {
         })
     }
 
-    /// What the cloths collide with.
+    /// Returns the shapes of the colliders.
     pub(crate) fn shapes(&self) -> &[Shape] {
         &self.shapes
     }
 
-    /// The pins.
+    /// Returns a dot for each pin.
     pub(crate) fn pins(&self) -> Vec<Dot> {
-        let of_cloth = |cloth: &CastCloth| {
+        let of_cloth = |cloth: &DrawnCloth| {
             let particles = self.state.current(cloth.id);
             let pins = cloth.pinned.iter().filter_map(|&pin| particles.get(pin as usize));
             let dot = |particle: &Particle| Dot {
@@ -170,7 +174,7 @@ impl Cast {
     }
 }
 
-impl CastCloth {
+impl DrawnCloth {
     fn new(
         device: &wgpu::Device,
         index: usize,
@@ -198,8 +202,8 @@ impl CastCloth {
         })
     }
 
-    /// Takes the particles as they are now.
-    fn follow(&mut self, queue: &wgpu::Queue, current: &[Particle]) -> Result<(), ViewError> {
+    /// Uploads the vertices and strains of the current particles.
+    fn update(&mut self, queue: &wgpu::Queue, current: &[Particle]) -> Result<(), ViewError> {
         self.body.world_from_local = world_from_local(self.pose);
         render_meshes::fill(&mut self.vertices, &self.mesh, current)?;
         queue.write_buffer(&self.body.vertices, 0, bytemuck::cast_slice(&self.vertices));
@@ -208,7 +212,7 @@ impl CastCloth {
         Ok(())
     }
 
-    /// As pictures know it, in the world.
+    /// Returns the cloth as a world-space surface.
     fn surface(&self, show: &mut dyn Show, state: &State) -> Result<Surface, ViewError> {
         let pose = show.simulation().cloth(self.id)?.pose();
         let positions = state.positions(self.id).map(|position| pose.apply(position));
@@ -224,7 +228,8 @@ fn solid_body(device: &wgpu::Device, surface: &Surface) -> Result<Body, ViewErro
     Ok(body)
 }
 
-/// The box of all finite positions; a metre around the origin without any.
+/// Returns the bounding box of all finite positions; a cube of 1 m around the origin if there are
+/// none.
 fn bounds_of(surfaces: &[Surface]) -> [DVec3; 2] {
     let positions = surfaces.iter().flat_map(|surface| &surface.positions);
     let points = positions.map(|position| DVec3::from(position.map(f64::from)));

@@ -1,4 +1,4 @@
-//! A simulation with the cloths of a job in it, and how it goes from frame to frame.
+//! Simulation of the cloths of a job, frame by frame.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -7,40 +7,41 @@ use poplin::{Backend, BackendChoice, ClothId, Simulation, State};
 use poplin_io::scene::{BuiltCollider, Wind};
 use poplin_model::{ColliderId, ContactMode, ContactReport, Frame, Particle};
 
-use crate::bodies::{Bodies, Scenery};
+use crate::bodies::{Bodies, ColliderPoses};
 use crate::failure::{Failure, OrFail};
 use crate::job::Job;
 use crate::output::counted;
 
-/// A simulation with the cloths of a job in it.
-pub(crate) struct Stage {
-    /// The simulation.
+/// Simulation that contains the cloths, colliders and rigid bodies of a job.
+pub(crate) struct JobSimulation {
+    /// Simulation that runs now.
     pub(crate) simulation: Simulation,
-    /// The copies of each garment.
+    /// Copies of each cloth of the job.
     pub(crate) ids: Vec<Vec<ClothId>>,
-    /// The wind that each garment feels and its settings do not hold.
+    /// Time-dependent wind of each cloth, if it has one that acts on it.
     pub(crate) winds: Vec<Option<Wind>>,
-    /// The colliders of the job.
+    /// Colliders of the job.
     colliders: Vec<ColliderId>,
-    /// Those of them that are rigid bodies.
+    /// Rigid bodies among the colliders.
     bodies: Bodies,
-    /// The last step, from 1, or the one that is prepared; a frame has [`Job::steps`].
+    /// Index of the last or prepared step, from 1; a frame has [`Job::steps`].
     step: u64,
-    /// Time at its end \[s\].
+    /// Time at the end of that step \[s\].
     time: f64,
-    /// The one on a GPU that goes on once nothing is crossed.
+    /// Empty GPU simulation that takes over once no cloth is crossed.
     later: Option<Simulation>,
-    /// What contact of triangles reported of cloths until it did, and after how many steps that was.
+    /// Contact reports of the CPU simulation, by cloth of the GPU simulation that took over.
     earlier: HashMap<ClothId, ContactReport>,
+    /// Steps simulated on the CPU before a GPU took over; 0 if none did.
     untangled: u64,
 }
 
-impl Stage {
-    /// Fills an empty simulation.
+impl JobSimulation {
+    /// Adds the job to an empty simulation.
     pub(crate) fn new(simulation: Simulation, job: &Job) -> Result<Self, Failure> {
-        let winds = job.garments.iter().map(|garment| garment.wind).collect();
+        let winds = job.cloths.iter().map(|job_cloth| job_cloth.wind).collect();
         let (ids, colliders, bodies) = (Vec::new(), Vec::new(), Bodies::default());
-        let mut stage = Self {
+        let mut running = Self {
             simulation,
             ids,
             winds,
@@ -52,16 +53,18 @@ impl Stage {
             earlier: HashMap::new(),
             untangled: 0,
         };
-        stage.fill(job)?;
-        Ok(stage)
+        running.fill(job)?;
+        Ok(running)
     }
 
-    /// Fills an empty simulation. What starts crossed begins on the CPU if that is one on a GPU, which untangles nothing.
+    /// Adds the job to an empty simulation. If it is on a GPU and cloth starts crossed, simulates
+    /// on the CPU until nothing is crossed, because a GPU does not untangle.
     pub(crate) fn untangling(simulation: Simulation, job: &Job) -> Result<Self, Failure> {
         let has_triangles = job.cloth_contact_solver.contact == ContactMode::Triangles;
         if !has_triangles || simulation.backend().backend != Backend::Gpu {
             return Self::new(simulation, job);
         }
+        // One frame on the CPU counts the crossings at the start.
         let on_cpu = || Self::new(Simulation::new(Backend::Cpu)?, job);
         let mut first_frame = on_cpu()?;
         first_frame.advance(job, 1)?;
@@ -70,12 +73,12 @@ impl Stage {
         if ids.all(|&id| state.contact_report(id).start_crossings == 0) {
             return Self::new(simulation, job);
         }
-        let mut stage = on_cpu()?;
-        stage.later = Some(simulation);
-        Ok(stage)
+        let mut running = on_cpu()?;
+        running.later = Some(simulation);
+        Ok(running)
     }
 
-    /// Goes on on the GPU once nothing is crossed.
+    /// Moves the state to the waiting GPU simulation once nothing is crossed.
     fn hand_over(&mut self) -> Result<(), Failure> {
         let Some(mut simulation) = self.later.take() else { return Ok(()) };
         let state = self.simulation.state()?;
@@ -83,6 +86,7 @@ impl Stage {
             self.later = Some(simulation);
             return Ok(());
         }
+        // The snapshot restores cloths in the same order, but with new ids.
         let old = self.simulation.ids().to_vec();
         let new = simulation.restore(&self.simulation.save()?)?;
         let new: HashMap<ClothId, ClothId> = old.into_iter().zip(new).collect();
@@ -97,12 +101,11 @@ impl Stage {
         Ok(())
     }
 
-    /// Where it runs, and why there.
+    /// Returns the backend in use, with the reason.
     pub(crate) fn backend(&self, job: &Job) -> BackendChoice {
         let mut choice = self.simulation.backend().clone();
         if self.later.is_some() {
-            choice.reason =
-                String::from("a GPU untangles nothing, and something was still crossed");
+            choice.reason = String::from("a GPU does not untangle, and cloth was still crossed");
         } else if self.untangled > 0 {
             let frames = counted((self.untangled / u64::from(job.steps)) as usize, "frame");
             choice.reason += &format!("; the first {frames} on the CPU, which untangles");
@@ -110,7 +113,8 @@ impl Stage {
         choice
     }
 
-    /// What contact of triangles reports of cloths in a state, since the start.
+    /// Returns the triangle contact reports of cloths since the start, counted in frames of the
+    /// job.
     pub(crate) fn contact_reports(
         &self,
         job: &Job,
@@ -126,7 +130,7 @@ impl Stage {
         ids.iter().map(report).collect()
     }
 
-    /// The simulation that it was made of.
+    /// Returns the simulation that [`Self::new`] or [`Self::untangling`] got.
     pub(crate) fn into_simulation(self) -> Simulation {
         self.later.unwrap_or(self.simulation)
     }
@@ -142,14 +146,14 @@ impl Stage {
         };
         self.colliders = job.colliders.iter().map(add).collect::<Result<_, _>>()?;
         self.ids.clear();
-        for garment in &job.garments {
+        for job_cloth in &job.cloths {
             let copies =
-                (0..garment.offsets.len()).map(|copy| self.simulation.add(garment.copy(copy)));
+                (0..job_cloth.offsets.len()).map(|copy| self.simulation.add(job_cloth.copy(copy)));
             let copies = copies.collect::<Result<Vec<_>, _>>()?;
             for &id in &copies {
                 let live = self.simulation.cloth_mut(id)?;
-                live.set_motion_spheres(&garment.motion_spheres).map_err(poplin::Error::from)?;
-                live.set_separation_spheres(&garment.separation_spheres)
+                live.set_motion_spheres(&job_cloth.motion_spheres).map_err(poplin::Error::from)?;
+                live.set_separation_spheres(&job_cloth.separation_spheres)
                     .map_err(poplin::Error::from)?;
             }
             self.ids.push(copies);
@@ -157,7 +161,7 @@ impl Stage {
         Ok(())
     }
 
-    /// Goes back to the start with the settings as they are now.
+    /// Resets all cloths and colliders to the start; keeps the current settings.
     #[cfg(feature = "view")]
     pub(crate) fn reset(&mut self, job: &Job) -> Result<(), Failure> {
         let mut configs = Vec::with_capacity(self.ids.len());
@@ -166,7 +170,7 @@ impl Stage {
             configs.push(ids.iter().map(of_copy).collect::<Result<Vec<_>, poplin::Error>>()?);
         }
         self.simulation.clear();
-        // Bodies too, which are no colliders.
+        // Clears rigid bodies as well, which are stored beside the colliders.
         self.simulation.colliders_mut().clear();
         self.fill(job)?;
         for (ids, configs) in self.ids.iter().zip(configs) {
@@ -185,12 +189,13 @@ impl Stage {
         self.hand_over()
     }
 
-    /// Sets what the job moves over the first step of the next frame, whose index is `frame`, from 1. Returns that step.
+    /// Sets the motion of pins, local spaces, colliders and wind over the first step of frame
+    /// `frame`, from 1. Returns that step.
     pub(crate) fn prepare(&mut self, job: &Job, frame: u32) -> Result<Frame, Failure> {
         self.prepare_step(job, u64::from(frame - 1) * u64::from(job.steps) + 1)
     }
 
-    /// The same for the step of this index, from 1.
+    /// Does the same for the step of this index, from 1.
     fn prepare_step(&mut self, job: &Job, step: u64) -> Result<Frame, Failure> {
         let rate = f64::from(job.frame_rate) * f64::from(job.steps);
         let [before, time] = [step - 1, step].map(|step| step as f64 / rate);
@@ -199,16 +204,16 @@ impl Stage {
         self.move_frames(job, time)?;
         self.move_colliders(job, before, time)?;
         self.bodies
-            .lead(self.simulation.colliders_mut(), rate.recip())
+            .advance(self.simulation.colliders_mut(), rate.recip())
             .map_err(poplin::Error::from)?;
-        self.blow(time)?;
-        // Over a step it is that of its middle: the velocity at its end is then right.
+        self.set_wind(time)?;
+        // Midpoint rule: an acceleration linear in time then yields the exact velocity.
         self.accelerate(job, (0.5 * (before + time)) as f32)?;
         self.time = time;
         Ok(Frame { dt: (job.frame_rate * job.steps as f32).recip() })
     }
 
-    /// Simulates the frame whose first step was prepared.
+    /// Simulates all steps of the frame whose first step was prepared.
     pub(crate) fn step(&mut self, job: &Job, step: &Frame) -> Result<(), Failure> {
         self.simulate(step)?;
         for _ in 1..job.steps {
@@ -222,28 +227,28 @@ impl Stage {
         self.simulation.step(step)?;
         self.simulation.wait()?;
         if !self.bodies.is_empty() {
-            self.bodies.take(&self.simulation.state()?);
+            self.bodies.apply_impulses(&self.simulation.state()?);
         }
         Ok(())
     }
 
-    /// Where colliders are after the last frame.
-    pub(crate) fn scenery(&self) -> Scenery {
-        self.bodies.scenery(self.time)
+    /// Returns the poses of colliders after the last step.
+    pub(crate) fn collider_poses(&self) -> ColliderPoses {
+        self.bodies.collider_poses(self.time)
     }
 
-    /// What has come of rigid bodies.
+    /// Returns the rigid bodies.
     pub(crate) fn bodies(&self) -> &Bodies {
         &self.bodies
     }
 
-    /// Moves animated pins to where they are in their local spaces at a time \[s\].
+    /// Moves animated pins to their local positions at a time \[s\].
     fn move_pins(&mut self, job: &Job, time: f64) -> Result<(), Failure> {
-        for (garment, ids) in job.garments.iter().zip(&self.ids) {
-            for moving in &garment.moving {
+        for (job_cloth, ids) in job.cloths.iter().zip(&self.ids) {
+            for moving in &job_cloth.moving {
                 let motion = moving.path.motion(time);
                 let position = |&particle: &u32| {
-                    let start = garment.cloth.particles[particle as usize].position;
+                    let start = job_cloth.cloth.particles[particle as usize].position;
                     Particle { position: motion.apply(start), inverse_mass: 0.0 }
                 };
                 let positions: Vec<_> = moving.particles.iter().map(position).collect();
@@ -258,21 +263,21 @@ impl Stage {
         Ok(())
     }
 
-    /// Moves local spaces over the next frame to where they are at a time \[s\].
+    /// Moves local spaces over the next step to their poses at a time \[s\].
     fn move_frames(&mut self, job: &Job, time: f64) -> Result<(), Failure> {
-        for (garment, ids) in
-            job.garments.iter().zip(&self.ids).filter(|(garment, _)| garment.has_moving_frame())
+        for (job_cloth, ids) in
+            job.cloths.iter().zip(&self.ids).filter(|(job_cloth, _)| job_cloth.has_moving_frame())
         {
             for (copy, &id) in ids.iter().enumerate() {
-                let pose = garment.pose_at(copy, time);
+                let pose = job_cloth.pose_at(copy, time);
                 self.simulation.cloth_mut(id)?.set_pose(pose).map_err(poplin::Error::from)?;
             }
         }
         Ok(())
     }
 
-    /// Moves colliders over the next frame, from one time \[s\] to another, to where they are then. Those that do not move
-    /// are left alone, so that cloths may sleep.
+    /// Moves colliders over the next step to their positions at time `to` \[s\]. Skips colliders at
+    /// rest, so that cloths can sleep.
     fn move_colliders(&mut self, job: &Job, from: f64, to: f64) -> Result<(), Failure> {
         let set = self.simulation.colliders_mut();
         for (collider, id) in job.colliders.iter().zip(&self.colliders) {
@@ -281,8 +286,8 @@ impl Stage {
                 set.set_shape(*id, shape).map_err(poplin::Error::from)?;
             }
         }
-        for (garment, ids) in job.garments.iter().zip(&self.ids) {
-            for (collider, &own) in garment.colliders().zip(&garment.own_colliders) {
+        for (job_cloth, ids) in job.cloths.iter().zip(&self.ids) {
+            for (collider, &own) in job_cloth.colliders().zip(&job_cloth.own_colliders) {
                 if collider.rests(from, to) {
                     continue;
                 }
@@ -296,13 +301,13 @@ impl Stage {
         Ok(())
     }
 
-    /// Sets accelerations that change to those of a time \[s\].
+    /// Sets time-dependent accelerations to their values at a time \[s\].
     fn accelerate(&mut self, job: &Job, time: f32) -> Result<(), Failure> {
-        for (garment, ids) in job.garments.iter().zip(&self.ids) {
-            if !garment.has_changing_accelerations() {
+        for (job_cloth, ids) in job.cloths.iter().zip(&self.ids) {
+            if !job_cloth.has_changing_accelerations() {
                 continue;
             }
-            let all = garment.accelerations_at(time);
+            let all = job_cloth.accelerations_at(time);
             for &id in ids {
                 let live = self.simulation.cloth_mut(id)?;
                 live.set_particle_accelerations(&all).map_err(poplin::Error::from)?;
@@ -311,8 +316,8 @@ impl Stage {
         Ok(())
     }
 
-    /// Sets the wind of a time \[s\].
-    fn blow(&mut self, time: f64) -> Result<(), Failure> {
+    /// Sets wind velocities to their values at a time \[s\].
+    fn set_wind(&mut self, time: f64) -> Result<(), Failure> {
         for (wind, ids) in self.winds.iter().zip(&self.ids) {
             let Some(wind) = wind else { continue };
             for &id in ids {
