@@ -15,5 +15,6 @@ mod moved;
 mod output;
 mod placing;
 mod run;
+mod shipped;
 mod warnings;
 mod workloads;

@@ -335,28 +335,6 @@ fn a_frozen_cloth_fails_after_everything_is_written() {
     assert!(bench.path("out/scene/contact-sheet.png").is_file());
 }
 
-/// Returns the names of shipped scenes, as listed by the command.
-fn shipped(bench: &Bench) -> Vec<String> {
-    let ended = bench.poplin(&["scenes"]);
-    let names = ended.succeeds().stdout.lines().filter_map(|line| line.split_whitespace().next());
-    names.map(str::to_owned).collect()
-}
-
-#[test]
-fn shipped_scenes_end_without_a_warning() {
-    let bench = Bench::new("shipped");
-    let names = shipped(&bench);
-    assert!(names.len() >= 11, "{names:?}");
-    for name in names {
-        let run = ["run", &name, "--backend", "cpu", "--no-cache", "--picture", "none"];
-        bench.poplin(&[&run[..], &["--strict"]].concat()).succeeds();
-        let summary = bench.json(&format!("out/{name}/summary.json"));
-        let strain = summary["p99_edge_strain"].as_f64().unwrap();
-        assert!(summary["finite"] == true && strain < 0.03, "{name}: {strain}");
-        let depth = summary["collider_depth"]["deepest_m"].as_f64().unwrap();
-        assert!(depth < 1e-3, "{name}: a particle is {depth} m deep in a collider");
-    }
-}
 
 #[test]
 fn hundreds_of_cloths_share_one_file_with_an_index() {
