@@ -1,0 +1,8 @@
+//! Cloths that are pointed at and grabbed.
+
+mod grab;
+mod ray;
+
+fn distance(a: [f32; 3], b: [f32; 3]) -> f32 {
+    (0..3).map(|k| (a[k] - b[k]).powi(2)).sum::<f32>().sqrt()
+}
