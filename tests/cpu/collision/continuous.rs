@@ -17,7 +17,7 @@ use super::{
 };
 
 #[test]
-fn a_point_on_its_way_through_a_sphere_stops_on_its_side_as_the_exact_time_of_impact_says() {
+fn a_sphere_sweep_stops_points_at_the_exact_time_of_impact() {
     let mut rng = Rng::new(179);
     let mut judged = Judged::default();
     for round in 0..400 {
@@ -41,7 +41,8 @@ fn a_point_on_its_way_through_a_sphere_stops_on_its_side_as_the_exact_time_of_im
             let sweep = sweep_sphere(before, wide(particle), [wide(sphere), wide(target)], radius);
             let expected = keep_outside(sweep.position, wide(target), radius);
             let start = distance(before, wide(sphere));
-            // Whether a path enters is unclear where it ends or starts at the surface, or at its steepest allowed graze.
+            // Not judged: paths that start or end on the surface, or graze it at the steepest
+            // allowed offset.
             let ends =
                 [start - radius, distance(wide(particle), wide(target)) - radius].map(f64::abs);
             let clearance =
@@ -65,8 +66,9 @@ fn a_point_on_its_way_through_a_sphere_stops_on_its_side_as_the_exact_time_of_im
     judged.assert_most("swept spheres", 0.05);
 }
 
-/// Paths of up to `long` through a tapered capsule that moves by up to `long` \[m\], against the exact time of impact with its side:
-/// how many hit, and where the stage says otherwise.
+/// Sweeps paths of up to `long` through a tapered capsule that moves by up to `long` \[m\] and
+/// compares with the exact time of impact with its side. Returns the number of hits, and
+/// descriptions of the wrong ones.
 fn judge_side_sweeps(seed: u64, long: f32) -> (usize, Vec<String>) {
     let mut rng = Rng::new(seed);
     let (mut hits, mut wrong) = (0, Vec::new());
@@ -92,7 +94,8 @@ fn judge_side_sweeps(seed: u64, long: f32) -> (usize, Vec<String>) {
             let before = cloth.previous_positions[i].map(f64::from);
             let sweep = sweep_side(before, wide(particle), ends, shift.map(f64::from));
             let touch = touch_round_cone(sweep.position, ends[0], ends[1]);
-            // Hits of the side after which the side pushes too; all else is the spheres' matter, or unclear.
+            // Only hits of the side that the side also pushes out; the rest belongs to the end
+            // spheres or is ambiguous.
             let begins_outside =
                 touch_round_cone(plus(before, shift.map(f64::from)), ends[0], ends[1]).distance
                     > 1e-3;
@@ -101,7 +104,8 @@ fn judge_side_sweeps(seed: u64, long: f32) -> (usize, Vec<String>) {
                 && sweep.offset < 0.75;
             if begins_outside && sweep.is_hit && is_side {
                 hits += 1;
-                // The squared path is up to reach^2; the slope of the side and the distance to the axis rotate the push.
+                // Rounding: the squared path is up to reach^2, and the slope of the side and the
+                // distance to the axis rotate the push.
                 let reach = 2.0 * f64::from(long) + 4.0;
                 let across =
                     (ends[0].1 + (ends[1].1 - ends[0].1) * touch.fraction + touch.distance)
@@ -122,7 +126,7 @@ fn judge_side_sweeps(seed: u64, long: f32) -> (usize, Vec<String>) {
 }
 
 #[test]
-fn a_point_on_its_way_through_the_side_of_a_capsule_stops_as_the_exact_time_of_impact_says() {
+fn a_capsule_sweep_stops_points_at_the_exact_time_of_impact() {
     let mut report = Vec::new();
     for long in [0.2, 1.0, 5.0] {
         let (hits, wrong) = judge_side_sweeps(193, long);
@@ -133,18 +137,19 @@ fn a_point_on_its_way_through_the_side_of_a_capsule_stops_as_the_exact_time_of_i
     assert!(report.is_empty(), "{report:#?}");
 }
 
-/// Where a particle stands to a tapered capsule.
+/// Signed distance and push of a particle from a tapered capsule.
 fn touch_of(rows: &[[f32; 4]], x: [f32; 4]) -> RoundConeTouch {
     let spheres = spheres_of(rows);
     touch_round_cone(wide(x), spheres[0], spheres[1])
 }
 
 #[test]
-fn a_point_on_its_way_through_the_side_of_a_capsule_stays_on_its_side() {
+fn fast_points_do_not_pass_through_a_capsule() {
     let mut rng = Rng::new(181);
     let mut hits = 0;
     for round in 0..400 {
-        // Across a capsule along x that grows from 0.1 to 0.2, within 0.7 of its radius of the axis; capsule and point move.
+        // Crosses a capsule along x whose radius grows from 0.1 to 0.2, within 0.7 radii of the
+        // axis; capsule and point move.
         let speed = [0.5, 2.0, 20.0][round % 3];
         let capsule = [[-0.5, 0.0, 0.0, 0.1], [0.5, 0.0, 0.0, 0.2]];
         let offset = rng.range(-0.07, 0.07);
@@ -192,7 +197,7 @@ fn a_point_on_its_way_through_the_side_of_a_capsule_stays_on_its_side() {
             "round {round}: {} m inside",
             -touch.distance
         );
-        // It is put near the surface that it met, not somewhere.
+        // It ends near the surface that it met, not anywhere outside.
         assert!(
             touch.distance < 0.2,
             "round {round}: {continuous:?} is {} m off {target:?}",
@@ -203,7 +208,7 @@ fn a_point_on_its_way_through_the_side_of_a_capsule_stays_on_its_side() {
 }
 
 #[test]
-fn a_point_beyond_the_reach_of_a_shape_is_not_caught_by_it() {
+fn points_beyond_the_continuous_reach_are_not_caught() {
     // The sphere rises from 0 to 1 m while the point falls past it from 5 m.
     let run = |reach: f32, end: f32| {
         let mut cloth = cloud(vec![[0.0, end, 0.0, 1.0]; 2]);
@@ -218,7 +223,7 @@ fn a_point_beyond_the_reach_of_a_shape_is_not_caught_by_it() {
         })
         .current[0][1]
     };
-    // Ends at -1 m: 0.9 m, or nine radii, below all that the sphere sweeps.
+    // Ends at -1 m: 0.9 m, or nine radii, below the swept volume of the sphere.
     assert_eq!(run(8.9, -1.0), -1.0, "beyond the reach");
     assert!(run(9.1, -1.0) > 1.0, "within the reach");
     assert!(run(1e6, -50.0) > 1.0, "by default no reach is too long");
@@ -226,8 +231,8 @@ fn a_point_beyond_the_reach_of_a_shape_is_not_caught_by_it() {
 }
 
 #[test]
-fn a_pin_that_was_set_elsewhere_is_not_dragged_back_to_a_shape_between() {
-    // The pin has been put from above the sphere to below it, a second ago; nothing moves any more.
+fn a_moved_pin_is_not_pulled_back_to_a_shape_on_its_path() {
+    // The pin was moved from above the sphere to below it a second ago; nothing moves since then.
     for is_continuous in [false, true] {
         let mut cloth = cloud(vec![[0.0, 0.5, 0.0, 0.0], [3.0, 0.0, 0.0, 0.0]]);
         cloth.config.contact.continuous = is_continuous;
@@ -251,7 +256,7 @@ fn a_pin_that_was_set_elsewhere_is_not_dragged_back_to_a_shape_between() {
 }
 
 #[test]
-fn points_that_meet_nothing_stay_where_they_are() {
+fn points_without_contact_do_not_move() {
     let mut rng = Rng::new(191);
     let mut cloth = cloud(random_particles(&mut rng, 200));
     cloth.config.contact.continuous = true;

@@ -14,7 +14,8 @@ use super::{
     minus, plus, random_particles, shape_scale, spheres_of, wide, wide_points, with_spheres,
 };
 
-/// 300 spheres in 100 chains of three with a capsule between neighbours, and 80 capsules between any two.
+/// 300 spheres in 100 chains of three with a capsule between neighbours, and 80 capsules between
+/// any two.
 fn crowd(rng: &mut Rng) -> (Vec<[f32; 4]>, Vec<[u32; 2]>) {
     let mut rows = Vec::new();
     for _ in 0..100 {
@@ -109,7 +110,7 @@ fn among_hundreds_of_moving_shapes_none_is_missed() {
             x = plus(x, found.mean());
         }
         if judged.takes(clearance) {
-            // What one iteration rounds the next one carries on, at most rotated.
+            // Rounding errors of one iteration carry over to the next, at most rotated.
             assert_near(&format!("particle {i}"), got[i], x, scale);
             judged.note_push(touches > 0);
         }
@@ -147,7 +148,7 @@ fn shapes_far_away_change_nothing() {
         };
         let few = run([near(0.0), near(0.1)], vec![[0, 1]]);
         let many = run([with(near(0.0)), with(near(0.1))], [vec![[0, 1]], far_pairs].concat());
-        // Sums may be in another order.
+        // Pushes may be summed in a different order.
         poplin_testkit::compare::close("current", &few.current, &many.current, 8.0, 1.0).unwrap();
         poplin_testkit::compare::close("previous", &few.previous, &many.previous, 8.0, 1.0)
             .unwrap();
@@ -162,11 +163,11 @@ fn shapes_far_away_change_nothing() {
 }
 
 #[test]
-fn in_a_mesh_of_eighty_thousand_triangles_the_nearest_is_found_also_after_it_moved() {
+fn the_nearest_of_80k_triangles_is_found_after_a_deformation() {
     let mut rng = Rng::new(149);
     let (vertices, triangles) = bumpy_sphere(6, 0.08, [0.0; 3]);
     assert_eq!(triangles.len(), 81_920);
-    // Half of the points near the surface, half anywhere, some of them outside.
+    // Half of the points are near the surface, the others anywhere, some of them outside.
     let points: Vec<[f32; 4]> = (0..60)
         .map(|k| {
             let [x, y, z] = rng.point(-1.0, 1.0);
@@ -181,7 +182,7 @@ fn in_a_mesh_of_eighty_thousand_triangles_the_nearest_is_found_also_after_it_mov
         ..Default::default()
     };
     cloth.colliders = shapes.to_set().unwrap();
-    // Rotated, squeezed and shifted: the old tree's boxes fit nothing any more.
+    // Rotated, squeezed and shifted, so that the bounds of the old tree are useless.
     let moved: Vec<[f32; 3]> =
         vertices.iter().map(|&[x, y, z]| [0.8 * y + 0.1, -x, 1.2 * z - 0.05]).collect();
 
@@ -191,7 +192,8 @@ fn in_a_mesh_of_eighty_thousand_triangles_the_nearest_is_found_also_after_it_mov
     for (round, vertices) in [&vertices, &moved].into_iter().enumerate() {
         let shapes = ShapeArrays { mesh_vertices: vertices.clone(), ..shapes.clone() };
         shapes.reach(engine.cloth_mut(nth_cloth(0)).unwrap().colliders_mut()).unwrap();
-        // The second set is a target: its start is the first, and the search begins with what was nearest there.
+        // The second shape is the target of the frame: it starts at the first one, and the search
+        // starts from the triangle that was nearest there.
         engine
             .set_state(nth_cloth(0), Particle::from_rows(&points), Particle::from_rows(&points))
             .unwrap();
@@ -209,7 +211,8 @@ fn in_a_mesh_of_eighty_thousand_triangles_the_nearest_is_found_also_after_it_mov
                 nearest_triangle(wide(point), &corners, &triangles, 1e-5).unwrap();
             if judged.takes(clearance.max(0.0)) {
                 let expected = plus(wide(point), closest.push());
-                // Edges of 0.02 m at coordinates of 1 m: the normal's error is 1/0.02 of a coordinate's.
+                // Edges of 0.02 m at coordinates of 1 m: the relative error of the normal is 1/0.02
+                // times that of a coordinate.
                 assert_near(
                     &format!("round {round} point {i}"),
                     engine.current(nth_cloth(0))[i].into(),

@@ -10,7 +10,7 @@ use poplin_testkit::nth_cloth;
 
 use super::{after, bumpy_sphere, cloud, distance, is_finite, length, wide};
 
-/// Runs a stage twice: finite, and the same bits.
+/// Runs a stage twice; checks that the result is finite and repeats to the bit.
 #[track_caller]
 fn settled(
     what: &str,
@@ -32,7 +32,7 @@ fn settled(
 }
 
 #[test]
-fn degenerate_spheres_and_capsules_do_what_geometry_says() {
+fn degenerate_spheres_and_capsules_agree_with_geometry() {
     let here = [0.25, -0.5, 0.75, 2.0];
     let beside = [0.25, -0.4, 0.75, 2.0];
     let around = |p: [f32; 4], radius: f32| [p[0], p[1], p[2], radius];
@@ -73,7 +73,7 @@ fn degenerate_spheres_and_capsules_do_what_geometry_says() {
         let far = [2.0, -0.5, 0.75, 0.0];
         let got = run("capsule without radius", vec![[-1.0, -0.5, 0.75, 0.0], far], vec![[0, 1]]);
         assert_eq!(got, particles, "a line keeps nothing out");
-        // A sharp cone: the tip has no radius.
+        // A sharp cone: the radius of the tip is 0.
         let got =
             run("a tip", vec![[0.25, -0.5, 0.75, 0.0], [0.25, -1.5, 0.75, 0.4]], vec![[0, 1]]);
         assert_eq!(got[1], beside, "before the tip");
@@ -90,7 +90,7 @@ fn degenerate_spheres_and_capsules_do_what_geometry_says() {
 }
 
 #[test]
-fn at_the_axis_of_a_capsule_the_result_stays_within_the_capsule() {
+fn points_on_the_axis_of_a_capsule_are_not_pushed() {
     let spheres = vec![[-0.5, 0.0, 0.0, 0.2], [0.5, 0.0, 0.0, 0.2]];
     let particles = [[0.1, 0.0, 0.0, 1.0], [0.0, 0.0, 0.0, 1.0]];
     let colliders = ShapeArrays { spheres, capsules: vec![[0, 1]], ..Default::default() };
@@ -121,7 +121,7 @@ fn boxes_without_volume_keep_nothing_out() {
             );
         }
     }
-    // Very thin, but a box: out through the near face.
+    // Very thin, but still a box: out through the near face.
     let thin = Parallelepiped {
         corner: [-1.0, -1e-4, -1.0],
         edges: [[2.0, 0.0, 0.0], [0.0, 4e-4, 0.0], [0.0, 0.0, 2.0]],
@@ -161,7 +161,7 @@ fn triangles_without_area_are_ignored_and_slivers_stay_finite() {
     };
     let got = run("floor", mesh(floor.to_vec(), vec![[0, 1, 2]]));
     assert!(got.iter().all(|p| p[1].abs() < 1e-7), "{got:?}");
-    // Nearer than the floor, but without area: a corner twice, a line.
+    // Nearer than the floor, but without area: a repeated corner, a line.
     let with = |extra: [[f32; 3]; 3], triangle: [u32; 3]| {
         let vertices: Vec<_> = floor.into_iter().chain(extra).collect();
         run("floor and a triangle without area", mesh(vertices, vec![triangle, [0, 1, 2]]))
@@ -184,7 +184,7 @@ fn triangles_without_area_are_ignored_and_slivers_stay_finite() {
 }
 
 #[test]
-fn a_point_at_equal_distances_is_pushed_the_same_in_every_run() {
+fn ties_between_faces_resolve_the_same_in_every_run() {
     let center = [[0.0, 0.0, 0.0, 1.0], [0.0, 0.0, 0.0, 1.0]];
     let cube = Parallelepiped::cuboid([0.5; 3]);
     let got = settled(
@@ -207,8 +207,8 @@ fn a_point_at_equal_distances_is_pushed_the_same_in_every_run() {
 }
 
 #[test]
-fn of_two_equally_near_triangles_the_first_pushes_whichever_was_nearest_before() {
-    // Two walls that face away from each other, the origin halfway between, behind both.
+fn ties_between_triangles_go_to_the_first_one() {
+    // Two walls that face away from each other; the origin is halfway between them and behind both.
     let wall = |x: f32| [[x, -1.0, -1.0], [x, 2.0, 0.0], [x, -1.0, 1.0]];
     let mesh_vertices = [wall(0.5), wall(-0.5)].concat();
     for (triangles, expected) in [([[0, 1, 2], [3, 5, 4]], 0.5), ([[3, 5, 4], [0, 1, 2]], -0.5)] {

@@ -13,17 +13,17 @@ use super::{
     with_spheres,
 };
 
-/// A shape that the origin is in.
+/// Shape that contains the origin and moves during the frame.
 struct Sliding {
     what: &'static str,
     stage: Stage,
-    /// Where the shape is at the end of the frame.
+    /// Shape at the end of the frame.
     target: ShapeArrays,
-    /// Its displacement in the frame \[m\].
+    /// Displacement of the shape during the frame \[m\].
     shift: [f32; 3],
 }
 
-/// A shape of each kind that pushes the origin up by 0.05 m, and a plane.
+/// One shape of each kind that pushes the origin up by 0.05 m, and a tilted plane.
 fn sliding_shapes() -> [Sliding; 5] {
     let block = cuboid(Pose { translation: [0.0, -0.45, 0.0], ..Default::default() }, [0.5; 3]);
     let floor = ShapeArrays {
@@ -53,7 +53,8 @@ fn sliding_shapes() -> [Sliding; 5] {
             shift,
         },
         Sliding { what: "triangle", stage: Stage::CollideTriangle, target: floor, shift },
-        // A plane has no position along itself: it moves along its normal only, which does not slide.
+        // A plane has no position along itself: it moves only along its normal, which does not
+        // slide.
         Sliding { what: "convex", stage: Stage::CollideConvex, target: convex, shift: [0.0; 3] },
     ]
 }
@@ -82,7 +83,7 @@ fn friction_is_coulombs_law_for_every_kind_of_moving_shape() {
             let got = after(&cloth, StageMask::only(stage), 1, |host| {
                 let set = host.colliders_mut();
                 target.reach(set).unwrap();
-                // Shapes of other kinds come first in the list of factors.
+                // Shapes of other kinds precede it in the list of friction factors.
                 for shape in [
                     Shape::sphere(1.0),
                     Shape::capsule(1.0, [1.0; 2]),
@@ -119,7 +120,7 @@ fn friction_is_coulombs_law_for_every_kind_of_moving_shape() {
 }
 
 #[test]
-fn friction_of_several_shapes_takes_the_mean_push_and_way_and_the_largest_factor() {
+fn several_contacts_use_the_mean_push_and_the_largest_friction() {
     let mut rng = Rng::new(157);
     let mut judged = Judged::default();
     for round in 0..200 {
@@ -140,7 +141,7 @@ fn friction_of_several_shapes_takes_the_mean_push_and_way_and_the_largest_factor
         let shapes = ShapeArrays { spheres: rows, capsules: pairs, ..Default::default() };
         cloth.colliders = shapes.to_set().unwrap();
         cloth.config.contact.friction = rng.range(0.0, 1.0);
-        // Three spheres, then the capsule over the first two rows.
+        // Order of the factors: three spheres, then the capsule between the first two rows.
         let factors = [0, 1, 2, 3].map(|_| [0.25, 0.5, 1.0, 1.5][rng.index(4)]);
         let ids: Vec<_> = cloth.colliders.iter().map(|(id, _)| id).collect();
         for (id, factor) in ids.into_iter().zip(factors) {
@@ -179,7 +180,7 @@ fn friction_of_several_shapes_takes_the_mean_push_and_way_and_the_largest_factor
                 count,
                 f64::from(cloth.config.contact.friction) * f64::from(factor),
             );
-            // A small sum of large pushes has an uncertain direction.
+            // The direction of a small sum of large pushes is uncertain.
             let longest = found.touches.iter().map(|touch| length(touch.1)).fold(0.0, f64::max);
             let cancelling = longest / length(found.sum()).max(1e-30);
             if judged.takes(if count > 0 && (cancelling > 20.0 || length(found.sum()) < 1e-3) {
@@ -202,8 +203,9 @@ fn friction_of_several_shapes_takes_the_mean_push_and_way_and_the_largest_factor
     judged.assert_most("friction of several", 0.1);
 }
 
-/// How a capsule moved beside x, between the displacements of its two ends at `y/2 + 1/2` with y the position along the axis from the middle \[m\]:
-/// the formula of the reference cases, which is a fraction only for a capsule of 2 m.
+/// Displacement of a capsule beside x, interpolated between the displacements of its ends at `y/2 +
+/// 1/2`, with y the position along the axis from the middle \[m\]. This is the formula of the
+/// reference cases; it is a fraction only for a capsule of 2 m.
 fn capsule_way(x: Vec3, spheres: &[Sphere], a: Vec3, b: Vec3) -> Vec3 {
     let axis = minus(spheres[1].0, spheres[0].0);
     let middle = plus(spheres[0].0, axis.map(|x| x / 2.0));
@@ -212,7 +214,7 @@ fn capsule_way(x: Vec3, spheres: &[Sphere], a: Vec3, b: Vec3) -> Vec3 {
 }
 
 #[test]
-fn a_slop_takes_from_the_friction_of_soft_contacts_only() {
+fn friction_slop_reduces_friction_of_light_contacts() {
     let mut cloth = cloud(vec![[0.0, -0.001, 0.0, 1.0]; 2]);
     let shapes = ShapeArrays {
         planes: vec![[0.0, 1.0, 0.0, 0.0]],
@@ -238,7 +240,7 @@ fn a_slop_takes_from_the_friction_of_soft_contacts_only() {
 }
 
 #[test]
-fn friction_that_holds_takes_the_same_slide_off_the_place() {
+fn friction_holds_applies_the_same_slide_to_the_position() {
     let mut rng = Rng::new(77);
     for Sliding { what, stage, target, shift } in sliding_shapes() {
         let start = shifted(&target, shift.map(|x| -x));
@@ -269,7 +271,7 @@ fn friction_that_holds_takes_the_same_slide_off_the_place() {
 }
 
 #[test]
-fn pushed_particles_grow_heavier_by_the_square_of_the_push() {
+fn mass_scale_grows_with_the_square_of_the_push() {
     let mut rng = Rng::new(163);
     let mut judged = Judged::default();
     for stage in [Stage::CollideShape, Stage::CollideContinuous] {

@@ -1,4 +1,5 @@
-//! Every collision stage of the mirror against shapes as geometry knows them, in f64, from random and degenerate input.
+//! Every collision stage of the CPU twin against exact geometry in `f64`, on random and degenerate
+//! input.
 
 mod continuous;
 mod crowd;
@@ -20,10 +21,11 @@ use poplin_reference::{ReferenceEngine, Team};
 use poplin_testkit::nth_cloth;
 use poplin_testkit::rng::Rng;
 
-/// Allowance in units of `f32::EPSILON * scale`: some ten roundings at that scale.
+/// Allowed error in units of `f32::EPSILON * scale`: about ten roundings at that scale.
 const FACTOR: f64 = 32.0;
 
-/// Points nearer than this to where another answer begins are not judged \[m\]: rounding may take them across.
+/// Distance \[m\] from a point of discontinuity of the answer below which samples are not judged:
+/// rounding may move them across.
 const BOUNDARY: f64 = 1e-5;
 
 type Vec3 = [f64; 3];
@@ -53,7 +55,7 @@ fn distance(a: Vec3, b: Vec3) -> f64 {
     length(minus(a, b))
 }
 
-/// The same shapes with other spheres.
+/// Copy of `shapes` with these spheres.
 fn with_spheres(shapes: &ShapeArrays, spheres: &[[f32; 4]]) -> ShapeArrays {
     ShapeArrays { spheres: spheres.to_vec(), ..shapes.clone() }
 }
@@ -62,7 +64,7 @@ fn is_finite(particles: &[[f32; 4]]) -> bool {
     particles.iter().flatten().all(|value| value.is_finite())
 }
 
-/// Particles that no edge moves in a collision stage.
+/// Cloth of loose particles: its only edge is not solved in a collision stage.
 fn cloud(particles: Vec<[f32; 4]>) -> Cloth {
     let fabric = Fabric {
         particle_count: particles.len() as u32,
@@ -74,18 +76,18 @@ fn cloud(particles: Vec<[f32; 4]>) -> Cloth {
         ..Default::default()
     };
     let mut cloth = Cloth::new(Arc::new(fabric), particles);
-    // What friction takes off then shows in the previous positions alone.
+    // Friction then only changes the previous positions.
     cloth.config.contact.friction_holds = false;
     cloth
 }
 
-/// Particles after some iterations of some stages, and their previous positions.
+/// Current and previous particles after a run.
 struct After {
     current: Vec<[f32; 4]>,
     previous: Vec<[f32; 4]>,
 }
 
-/// One frame of `iterations` of some stages of a cloth that was given inputs.
+/// Runs one frame of `iterations` iterations with these stages, after `equip` has set the inputs.
 fn after(
     cloth: &Cloth,
     stages: StageMask,
@@ -110,7 +112,7 @@ fn after(
     }
 }
 
-/// One iteration of one stage.
+/// Returns the particles after one iteration of one stage.
 fn after_stage(cloth: &Cloth, stage: Stage) -> Vec<[f32; 4]> {
     after(cloth, StageMask::only(stage), 1, |_| ()).current
 }
@@ -125,7 +127,7 @@ fn assert_near(what: &str, got: [f32; 4], expected: Vec3, scale: f64) {
     );
 }
 
-/// Counts what a test looks at, so that one that looks at nothing does not pass.
+/// Counts of samples, so that a test that judges nothing fails.
 #[derive(Debug, Default)]
 struct Judged {
     seen: usize,
@@ -134,7 +136,7 @@ struct Judged {
 }
 
 impl Judged {
-    /// Whether a sample this far from where another answer begins is judged.
+    /// Counts a sample and returns true if it is far enough from a discontinuity to be judged.
     fn takes(&mut self, clearance: f64) -> bool {
         self.seen += 1;
         self.judged += usize::from(clearance > BOUNDARY);
@@ -145,7 +147,8 @@ impl Judged {
         self.pushed += usize::from(is_pushed);
     }
 
-    /// Most samples must be judged, and some fraction of them be pushed at all.
+    /// Requires that 95 % of the samples were judged and that a fraction `pushed` of these was
+    /// pushed.
     #[track_caller]
     fn assert_most(&self, what: &str, pushed: f64) {
         eprintln!("{what}: {self:?}");
@@ -179,8 +182,9 @@ fn capsules_of(pairs: &[[u32; 2]]) -> Vec<[usize; 2]> {
     pairs.iter().map(|pair| pair.map(|end| end as usize)).collect()
 }
 
-/// Scale of the rounding of spheres and capsules for a point: numbers up to 4, and the squared distance to center or axis, of
-/// coordinates up to 4 and guarded by EPSILON, which rotates the push the more the nearer the point is to them.
+/// Rounding scale of the push of spheres and capsules at x: coordinates of up to 4, and the squared
+/// distance to center or axis, guarded by EPSILON, whose error rotates the push by more the closer
+/// x is to them.
 fn shape_scale(x: Vec3, spheres: &[Sphere], capsules: &[[usize; 2]]) -> f64 {
     let of_point = |center: Vec3, radius: f64| radius / distance(x, center).powi(2);
     let spheres_scale: f64 =
@@ -188,7 +192,9 @@ fn shape_scale(x: Vec3, spheres: &[Sphere], capsules: &[[usize; 2]]) -> f64 {
     let of_capsule = |&[a, b]: &[usize; 2]| {
         let touch = touch_round_cone(x, spheres[a], spheres[b]);
         let [axis, d] = [minus(spheres[b].0, spheres[a].0), minus(x, spheres[a].0)];
+        // Squared distance from the axis, |d|^2 - (d . axis)^2 / |axis|^2.
         let across = dot(d, d) - dot(d, axis).powi(2) / dot(axis, axis).max(1e-30);
+        // 1 / cos^2 of the half angle of the cone.
         let side =
             dot(axis, axis) / (dot(axis, axis) - (spheres[b].1 - spheres[a].1).powi(2)).max(1e-30);
         if touch.distance < 0.0 {
@@ -213,7 +219,8 @@ fn wide_points(vertices: &[[f32; 3]]) -> Vec<Vec3> {
     vertices.iter().map(|v| v.map(f64::from)).collect()
 }
 
-/// A closed sphere of radius 1 with bumps of `height` \[m\], by splitting the 20 triangles of an icosahedron `splits` times.
+/// Closed sphere of radius 1 with bumps of `height` \[m\], from an icosahedron whose triangles are
+/// split `splits` times.
 fn bumpy_sphere(splits: u32, height: f64, center: [f32; 3]) -> (Vec<[f32; 3]>, Vec<[u32; 3]>) {
     let phi = (1.0 + 5f64.sqrt()) / 2.0;
     let mut points: Vec<Vec3> = Vec::new();

@@ -21,7 +21,7 @@ fn tetrahedron(vertices: [[f32; 3]; 4]) -> TriangleMesh {
 const CORNERS: [[f32; 3]; 4] = [[0.0; 3], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
 
 #[test]
-fn shapes_that_are_not_finite_are_refused_with_what_they_are() {
+fn non_finite_shapes_are_refused_by_name() {
     for value in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY, 1e16] {
         let mut cases: Vec<(&str, Shape)> = vec![
             ("sphere (center, radius)", ball([0.0, 0.0, 0.3], value).into()),
@@ -72,7 +72,7 @@ fn shapes_that_are_not_finite_are_refused_with_what_they_are() {
 }
 
 #[test]
-fn setters_refuse_what_is_not_finite_and_keep_the_old_shapes() {
+fn setters_refuse_non_finite_values_and_keep_the_old_shapes() {
     let nan = f32::NAN;
     let mut set = ColliderSet::new();
     let sphere = set.add(Shape::sphere(1.0)).unwrap();

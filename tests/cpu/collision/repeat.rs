@@ -12,7 +12,7 @@ use poplin_testkit::nth_cloth;
 
 use super::{After, bumpy_sphere, is_finite, shifted};
 
-/// A random shape of every kind that leaves the origin's surroundings to be pushed.
+/// One shape of every kind around the origin.
 fn every_shape() -> ShapeArrays {
     let (mesh_vertices, mesh_triangles) = bumpy_sphere(2, 0.3, [0.7, 0.0, 0.5]);
     ShapeArrays {
@@ -30,7 +30,7 @@ fn every_shape() -> ShapeArrays {
     }
 }
 
-/// A sheet over every kind of shape, with friction, weight and virtual particles.
+/// Sheet over every kind of shape, with friction, mass scale and virtual particles.
 fn whole_scene(is_continuous: bool) -> Cloth {
     let options = CookOptions {
         pins: vec![0],
@@ -49,7 +49,7 @@ fn whole_scene(is_continuous: bool) -> Cloth {
     cloth
 }
 
-/// The shapes of a frame: all of them move.
+/// Shapes of a frame; all of them move.
 fn moved_shapes(frame: u32) -> ShapeArrays {
     let angle = frame as f32 * 0.1;
     let mut shapes = shifted(&every_shape(), [0.05 * angle.sin(), 0.02 * angle.cos(), 0.0]);
@@ -66,7 +66,7 @@ fn play(engine: &mut ReferenceEngine, frames: u32) {
 }
 
 #[test]
-fn a_scene_of_every_shape_gives_the_same_bits_in_every_run() {
+fn a_scene_of_every_shape_repeats_to_the_bit() {
     for is_continuous in [false, true] {
         let run = || {
             let mut engine = ReferenceEngine::new();
@@ -86,7 +86,7 @@ fn a_scene_of_every_shape_gives_the_same_bits_in_every_run() {
 }
 
 #[test]
-fn a_scene_of_every_shape_gives_the_same_bits_in_every_run_on_the_gpu() {
+fn a_scene_of_every_shape_repeats_to_the_bit_on_the_gpu() {
     for is_continuous in [false, true] {
         let run = || {
             let mut gpu = headless(EngineOptions::default())?;

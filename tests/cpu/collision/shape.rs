@@ -38,7 +38,7 @@ fn a_sphere_pushes_to_its_surface_whatever_the_mass() {
 }
 
 #[test]
-fn a_capsule_pushes_to_the_hull_of_its_spheres_by_the_shortest_way() {
+fn a_capsule_pushes_to_the_nearest_point_of_its_hull() {
     let mut rng = Rng::new(103);
     let mut judged = Judged::default();
     for round in 0..400 {
@@ -46,7 +46,7 @@ fn a_capsule_pushes_to_the_hull_of_its_spheres_by_the_shortest_way() {
         let rows = vec![random_sphere(&mut rng, 0.9), random_sphere(&mut rng, 0.9)];
         let [a, b] = [spheres_of(&rows)[0], spheres_of(&rows)[1]];
         if distance(a.0, b.0) - (a.1 - b.1).abs() < 0.02 {
-            // One sphere nearly holds the other: the side is a point.
+            // One sphere nearly contains the other: the side degenerates to a point.
             continue;
         }
         let shapes = ShapeArrays { spheres: rows, capsules: vec![[0, 1]], ..Default::default() };
@@ -67,14 +67,14 @@ fn a_capsule_pushes_to_the_hull_of_its_spheres_by_the_shortest_way() {
 }
 
 #[test]
-fn overlapping_spheres_and_branching_capsules_push_by_their_mean() {
+fn overlapping_spheres_and_capsules_push_by_their_mean() {
     let mut rng = Rng::new(107);
     let mut judged = Judged::default();
     let mut several = 0;
     for round in 0..300 {
         let mut cloth = cloud(random_particles(&mut rng, 16));
         let rows: Vec<_> = (0..6).map(|_| random_sphere(&mut rng, 0.6)).collect();
-        // A chain of two, a branch, one capsule between the two ends of another, a free sphere.
+        // A chain of two capsules, a branch, a capsule across two others, and a free sphere.
         let pairs = vec![[0, 1], [1, 2], [1, 3], [4, 0], [2, 4]];
         let (spheres, capsules) = (spheres_of(&rows), capsules_of(&pairs));
         let gap = |&[a, b]: &[usize; 2]| {
@@ -105,7 +105,7 @@ fn overlapping_spheres_and_branching_capsules_push_by_their_mean() {
     assert!(several > 100, "only {several} touched several shapes");
 }
 
-/// A half-space whose front is at `height` from the origin.
+/// Half-space whose boundary is at `height` from the origin.
 fn random_plane(rng: &mut Rng, height: f32) -> [f32; 4] {
     let normal = unit(rng.point(-1.0, 1.0).map(f64::from)).map(|x| x as f32);
     [normal[0], normal[1], normal[2], -height]
@@ -123,7 +123,7 @@ fn convexes_push_through_their_nearest_plane() {
                 random_plane(&mut rng, height)
             })
             .collect();
-        // Planes are shared, and one stands alone.
+        // Planes are shared between convexes; the last convex is a single plane.
         let convexes = vec![vec![0, 1, 2, 3, 4], vec![4, 5, 6], vec![7]];
         let shapes = ShapeArrays {
             planes: planes.clone(),
@@ -154,7 +154,8 @@ fn convexes_push_through_their_nearest_plane() {
     judged.assert_most("convexes", 0.3);
 }
 
-/// Compares a particle with the mean of the pushes out of shapes, each with its distance to the shape's surface.
+/// Compares a particle with the mean of the pushes out of shapes; each comes with the distance to
+/// its surface.
 #[track_caller]
 fn judge_exits(
     judged: &mut Judged,
@@ -179,7 +180,7 @@ fn judge_exits(
     }
 }
 
-/// A skewed box whose faces are not thin: a face normal is a cross product, which loses digits there.
+/// Skewed box without thin faces: a face normal is a cross product, which loses digits there.
 fn random_box(rng: &mut Rng) -> Parallelepiped {
     loop {
         let shape = Parallelepiped {
@@ -196,7 +197,7 @@ fn random_box(rng: &mut Rng) -> Parallelepiped {
 }
 
 #[test]
-fn boxes_push_through_their_nearest_face_however_skewed() {
+fn skewed_boxes_push_through_their_nearest_face() {
     let mut rng = Rng::new(113);
     let mut judged = Judged::default();
     for round in 0..400 {
@@ -209,7 +210,8 @@ fn boxes_push_through_their_nearest_face_however_skewed() {
             let exits = boxes.iter().map(|shape| {
                 let edges = shape.edges.map(|edge| edge.map(f64::from));
                 let exit = leave_parallelepiped(wide(particle), shape.corner.map(f64::from), edges);
-                // Near the surface of a single box the exit is short, and nothing jumps; of several the count does.
+                // Near the surface of a single box the push is short and nothing jumps; with
+                // several boxes the number of pushes does.
                 (
                     exit,
                     if boxes.len() > 1 { exit.map_or(1.0, |exit| length(exit.push)) } else { 1.0 },
@@ -223,14 +225,14 @@ fn boxes_push_through_their_nearest_face_however_skewed() {
 }
 
 #[test]
-fn the_mesh_pushes_to_the_plane_of_the_nearest_triangle_from_behind_only() {
+fn a_mesh_pushes_points_behind_its_nearest_triangle() {
     let mut rng = Rng::new(127);
     let mut judged = Judged::default();
     for round in 0..300 {
         let mut cloth = cloud(random_particles(&mut rng, 16));
         let vertices: Vec<_> = (0..9).map(|_| rng.point(-1.0, 1.0)).collect();
         let corner = |rng: &mut Rng| rng.index(vertices.len()) as u32;
-        // Loose triangles, some with a corner twice: no mesh that means anything, but all that can be.
+        // Loose triangles, some with a repeated corner: no sensible mesh, but valid input.
         let triangles: Vec<[u32; 3]> =
             (0..1 + rng.index(20)).map(|_| std::array::from_fn(|_| corner(&mut rng))).collect();
         let shapes = ShapeArrays {
@@ -246,7 +248,7 @@ fn the_mesh_pushes_to_the_plane_of_the_nearest_triangle_from_behind_only() {
             let (push, clearance) = nearest
                 .map_or(([0.0; 3], 1.0), |(_, closest, clearance)| (closest.push(), clearance));
             if judged.takes(clearance) {
-                // Slivers lose digits in their normal.
+                // Normals of slivers lose digits.
                 let scale = 4.0
                     + nearest
                         .map_or(0.0, |(number, ..)| sliver_scale(&vertices, triangles[number]));
@@ -260,7 +262,7 @@ fn the_mesh_pushes_to_the_plane_of_the_nearest_triangle_from_behind_only() {
             }
         }
     }
-    // Where two triangles meet a nearest point is often of both.
+    // A nearest point is often shared by two triangles, which is not judged.
     eprintln!("triangles: {judged:?}");
     assert!(
         judged.judged * 10 > judged.seen * 8 && judged.pushed * 4 > judged.judged,
@@ -268,7 +270,8 @@ fn the_mesh_pushes_to_the_plane_of_the_nearest_triangle_from_behind_only() {
     );
 }
 
-/// Rounding of a triangle's unit normal times sizes of 4, against that of a well-shaped triangle.
+/// Rounding error of a triangle's unit normal at coordinates of 4, relative to that of a
+/// well-shaped triangle.
 fn sliver_scale(vertices: &[[f32; 3]], triangle: [u32; 3]) -> f64 {
     let [a, b, c] = triangle.map(|vertex| vertices[vertex as usize].map(f64::from));
     let area = length(cross(minus(b, a), minus(c, a)));

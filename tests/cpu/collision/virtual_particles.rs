@@ -15,7 +15,7 @@ use super::{
     random_particle, random_sphere, shape_scale, spheres_of, wide, with_spheres,
 };
 
-/// A triangle with one virtual particle.
+/// Cloth of one triangle with one virtual particle.
 fn with_virtual(corners: [[f32; 4]; 3], weights: [f32; 3]) -> Cloth {
     let mut cloth = cloud(corners.to_vec());
     Arc::make_mut(&mut cloth.fabric).triangles = vec![[0, 1, 2]];
@@ -29,7 +29,7 @@ fn blend(points: [Vec3; 3], weights: [f32; 3]) -> Vec3 {
 }
 
 #[test]
-fn a_pushed_virtual_particle_lands_on_the_surface_and_its_corners_share_the_way() {
+fn corners_move_a_pushed_virtual_particle_onto_the_surface() {
     let mut rng = Rng::new(167);
     let mut judged = Judged::default();
     for round in 0..400 {
@@ -56,13 +56,15 @@ fn a_pushed_virtual_particle_lands_on_the_surface_and_its_corners_share_the_way(
             continue;
         }
         judged.note_push(is_pushed);
+        // A push d of the virtual particle moves corner k by d w_k / sum(w^2).
         let square: f64 = weights.iter().map(|&w| f64::from(w) * f64::from(w)).sum();
         let scale = shape_scale(x, &spheres_of(&[sphere]), &[]) / square.sqrt();
         for k in 0..3 {
             let fraction = if corners[k][3] > 0.0 { f64::from(weights[k]) / square } else { 0.0 };
             let position: Vec3 = std::array::from_fn(|axis| old[k][axis] + push[axis] * fraction);
             assert_near(&format!("round {round} corner {k}"), got[k], position, scale);
-            // The corner's weight is that of a particle with this fraction of the push's effect.
+            // The inverse mass of a corner changes like that of a particle which receives this
+            // fraction of the push.
             let heavy = weigh_pushed(1.0, cloth.config.contact.mass_scale.into(), push);
             let w = f64::from(corners[k][3]) * (1.0 + f64::from(weights[k]) * (heavy - 1.0));
             let allowed =
@@ -85,7 +87,7 @@ fn a_pushed_virtual_particle_lands_on_the_surface_and_its_corners_share_the_way(
 }
 
 #[test]
-fn friction_of_a_virtual_particle_goes_back_to_its_corners() {
+fn friction_of_a_virtual_particle_moves_its_corners() {
     let mut rng = Rng::new(173);
     for round in 0..100 {
         let corners = [[-0.3, 0.0, -0.2, 1.0], [0.4, 0.0, -0.1, 2.0], [0.0, 0.0, 0.5, 3.0]];
@@ -120,7 +122,7 @@ fn friction_of_a_virtual_particle_goes_back_to_its_corners() {
 }
 
 #[test]
-fn pinned_corners_of_a_virtual_particle_stay_also_in_their_previous_place() {
+fn pinned_corners_of_a_virtual_particle_keep_both_positions() {
     let corners = [[-0.3, 0.0, -0.2, 0.0], [0.4, 0.0, -0.1, 2.0], [0.0, 0.0, 0.5, 3.0]];
     let mut cloth = with_virtual(corners, [0.3, 0.3, 0.4]);
     let shapes = ShapeArrays { spheres: vec![[0.02, -0.25, 0.04, 0.3]], ..Default::default() };
@@ -130,7 +132,7 @@ fn pinned_corners_of_a_virtual_particle_stay_also_in_their_previous_place() {
     let got = after(&cloth, StageMask::only(Stage::VirtualParticles), 1, |_| ());
     assert_ne!(got.current[1], corners[1], "the particle must be touched");
     assert_eq!(got.current[0], corners[0]);
-    // solver.md, section 7: "the push goes back for dynamic corners, friction likewise on prev".
+    // The push goes to dynamic corners only, and so does the friction on previous positions.
     assert_eq!(
         &got.previous[0][..3],
         &cloth.previous_positions[0],

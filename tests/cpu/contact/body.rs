@@ -10,7 +10,8 @@ use poplin_testkit::nth_cloth;
 
 use super::{Vec3, length, lift, mean, minus, play, positions, sheet, simulation};
 
-/// A closed ball of radius 0.25 m with bumps, of `rings` x `segments` quads as triangles, and triangles at its poles.
+/// Closed ball of radius 0.25 m with bumps: `rings` x `segments` quads split into triangles, and
+/// triangles at the poles.
 fn bumpy_ball(rings: u32, segments: u32) -> (Vec<[f32; 3]>, Vec<[u32; 3]>) {
     let point = |theta: f64, phi: f64| -> [f32; 3] {
         let radius = 0.25 * (1.0 + 0.06 * (5.0 * theta).sin() * (6.0 * phi).cos());
@@ -51,7 +52,7 @@ fn a_tube_dropped_on_a_bumpy_body_stays_outside() {
     let points: Vec<Vec3> = vertices.iter().map(|v| v.map(f64::from)).collect();
     let (_, top, _) = nearest_triangle([0.0, 1.0, 0.0], &points, &triangles, 1e-5).unwrap();
     assert!(top.height > 0.0, "the body's front is outside");
-    // A skirt too narrow at the top to fall past the body.
+    // The skirt is too narrow at the top to fall past the body.
     let mesh = Mesh::tube(32, 16, 0.12, 0.4, 0.4);
     let options = CookOptions { tethers: Tethers::None, ..CookOptions::default() };
     let mut cloth = cook(&mesh, &options).unwrap().into_cloth();
@@ -82,7 +83,8 @@ fn a_tube_dropped_on_a_bumpy_body_stays_outside() {
     assert!(deepest > -0.002, "{deepest} m inside");
 }
 
-/// A sheet that hangs by a row of pins, which are held `shift` \[m\] aside of where they began, after ten seconds.
+/// Positions and slept frames, after ten seconds, of a sheet that hangs by a row of pins held
+/// `shift` \[m\] beside their first positions.
 fn hung_aside(shift: f32, drag: f32) -> (Vec<Vec3>, u32) {
     let pins: Vec<u32> = (0..8).collect();
     let mut cloth = sheet(8, 8, 0.5, pins.clone());
@@ -117,7 +119,7 @@ fn a_cloth_whose_pins_were_moved_falls_asleep_again() {
 }
 
 #[test]
-fn a_cloth_whose_pins_were_moved_feels_no_wind_for_it() {
+fn moved_pins_cause_no_lasting_wind() {
     let [still, moved] =
         [0.0, 0.2].map(|shift| mean(&hung_aside(shift, 0.1).0)[2] - f64::from(shift));
     eprintln!("mean position behind the pins: {still:.4} m, after a move of 0.2 m {moved:.4} m");
@@ -129,8 +131,9 @@ fn a_cloth_whose_pins_were_moved_feels_no_wind_for_it() {
 }
 
 #[test]
-fn a_closed_mesh_gives_the_same_as_one_that_is_searched_every_time() {
-    // Particles remember how far a closed mesh is and search it no sooner. A far triangle opens the mesh: then all search.
+fn distance_bounds_of_a_closed_mesh_do_not_change_results() {
+    // Particles cache a distance bound of a closed mesh and skip the search within it. A far
+    // triangle makes the mesh open, so that every search runs.
     let (vertices, triangles) = bumpy_ball(20, 24);
     let points_at = |frame: u32, far: bool| -> Vec<[f32; 3]> {
         let t = frame as f32 * 0.1;
@@ -154,7 +157,8 @@ fn a_closed_mesh_gives_the_same_as_one_that_is_searched_every_time() {
         triangles.extend(far.then_some([count, count + 1, count + 2]));
         let mut shared: Arc<[[u32; 3]]> = Arc::default();
         for frame in 0..60 {
-            // At frame 30 the mesh jumps: other triangles, so that it is not reached over the frame.
+            // At frame 30 the triangles change, so that the mesh jumps instead of moving over the
+            // frame.
             if frame == 30 {
                 triangles.rotate_left(7);
             }

@@ -11,11 +11,12 @@ use super::{Vec3, play, positions, sheet, simulation};
 /// Radius of the bullets \[m\].
 const RADIUS: f32 = 0.02;
 
-/// How far below the sheet the bullet's center stops \[m\]: what was in its path is then pushed down by two radii. A taut sheet that
-/// is pushed much farther opens around a small bullet, however slow: that is no miss.
+/// Depth below the sheet at which the bullet's center stops \[m\]: particles in its path are then
+/// pushed down by two radii. A taut sheet that is pushed much farther opens around a small bullet
+/// at any speed, which is not a miss.
 const DEPTH: f32 = 0.02;
 
-/// What is shot at the sheet.
+/// Shape that is shot at the sheet.
 #[derive(Debug, Clone, Copy)]
 enum Bullet {
     Sphere,
@@ -27,7 +28,7 @@ fn bullet(kind: Bullet, y: f32) -> ShapeArrays {
         Bullet::Sphere => {
             ShapeArrays { spheres: vec![[0.0, y, 0.0, RADIUS]], ..ShapeArrays::default() }
         }
-        // Tapered by half.
+        // The second end has half the radius.
         Bullet::Capsule => ShapeArrays {
             spheres: vec![[-0.05, y, 0.0, RADIUS], [0.05, y, 0.0, 0.5 * RADIUS]],
             capsules: vec![[0, 1]],
@@ -36,7 +37,7 @@ fn bullet(kind: Bullet, y: f32) -> ShapeArrays {
     }
 }
 
-/// Whether a point is within `fraction` of the radius of the line along which the bullet's parts went down.
+/// Tests whether a point is within `fraction` radii of the path of the bullet's axis.
 fn is_in_tube(kind: Bullet, p: Vec3, fraction: f64) -> bool {
     let radius = f64::from(RADIUS) * fraction;
     match kind {
@@ -48,11 +49,11 @@ fn is_in_tube(kind: Bullet, p: Vec3, fraction: f64) -> bool {
     }
 }
 
-/// Free particles under the bullet's path, and how many of them it left behind, when it came down from above on a pinned sheet at
-/// `speed` radii per frame and has stopped below it.
+/// Number of free particles in the path of the bullet, and how many of them are above it in the
+/// end. The bullet comes down on a pinned sheet at `speed` radii per frame and stops below it.
 ///
-/// A taut sheet stays on the bullet if its edges are worked one by one. Whole fibers pull so hard that it opens, so there it is
-/// slack, and iterates four times as often.
+/// Solved edge by edge, a taut sheet stays on the bullet. Fibers solved as a whole pull so hard
+/// that it opens, so that sheet is slack and iterates four times as often.
 fn left_behind(
     kind: Bullet,
     speed: f32,
@@ -74,7 +75,7 @@ fn left_behind(
     cloth.config.gravity = [0.0; 3];
     cloth.config.damping = [0.5; 3];
     let step = speed * RADIUS;
-    // The last frame ends DEPTH below; the bullet begins clear above.
+    // The last frame ends DEPTH below the sheet; the bullet starts clear above it.
     let frames = ((DEPTH + 2.5 * RADIUS) / step).ceil();
     let at = |frame: f32| bullet(kind, -DEPTH + step * (frames - frame).max(0.0));
     cloth.colliders = at(0.0).to_set().unwrap();

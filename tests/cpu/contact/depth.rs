@@ -5,7 +5,7 @@ use poplin::model::{Capsule, Cloth, Frame, Mesh, Plane, Pose, Shape, Sphere, Tri
 use poplin::{Backend, Simulation};
 use poplin_measure::shape_arrays::cuboid;
 
-/// A block of triangles around the origin.
+/// Closed mesh of a box around the origin.
 fn block(half: [f32; 3]) -> TriangleMesh {
     let corner =
         |k: u32| std::array::from_fn(|axis| [-1.0, 1.0][(k >> axis & 1) as usize] * half[axis]);
@@ -29,7 +29,7 @@ fn solids() -> [(&'static str, Shape); 5] {
     ]
 }
 
-/// A small free sheet, 0.15 m above the origin, without gravity.
+/// Small free sheet 0.15 m above the origin, without gravity: 0.05 m inside the solids.
 fn sheet_in_depth(depenetration_speed: f32) -> Cloth {
     let options = CookOptions { tethers: Tethers::None, ..CookOptions::default() };
     let mut cloth = cook(&Mesh::grid(3, 3, 0.02, 0.02), &options).unwrap().into_cloth();
@@ -48,7 +48,7 @@ fn height(simulation: &mut Simulation, id: poplin::ClothId) -> f32 {
 }
 
 #[test]
-fn cloth_comes_out_of_depth_at_the_speed_asked_for() {
+fn penetration_recovers_at_the_depenetration_speed() {
     for (name, shape) in solids() {
         for (speed, halfway) in [(0.1, 0.175), (1e6, 0.2)] {
             let mut simulation = Simulation::new(Backend::Cpu).unwrap();
@@ -64,7 +64,7 @@ fn cloth_comes_out_of_depth_at_the_speed_asked_for() {
             (0..45).for_each(|_| simulation.step(&Frame::default()).unwrap());
             let at = height(&mut simulation, id);
             if speed < 1.0 {
-                // It may drift on for the half second that is left.
+                // It may drift during the remaining half second.
                 assert!((0.199..0.25).contains(&at), "{name}: at {at} m after a second");
             } else {
                 assert!(at > 0.5, "{name}: pushed out at once it flies off, to {at} m");
@@ -74,7 +74,7 @@ fn cloth_comes_out_of_depth_at_the_speed_asked_for() {
 }
 
 #[test]
-fn a_shape_that_comes_fast_is_not_let_in_by_a_slow_way_out() {
+fn slow_depenetration_does_not_let_fast_shapes_in() {
     for (name, shape) in solids() {
         let mut simulation = Simulation::new(Backend::Cpu).unwrap();
         let mut cloth = sheet_in_depth(0.01);
@@ -82,7 +82,7 @@ fn a_shape_that_comes_fast_is_not_let_in_by_a_slow_way_out() {
         let id = simulation.add(cloth).unwrap();
         let collider = simulation.colliders_mut().add(shape).unwrap();
         for frame in 1..=20 {
-            // 3 m/s.
+            // Moves by 0.05 m a frame, 3 m/s.
             let translation = [0.0, 0.05 * frame as f32, 0.0];
             let pose = Pose { translation, ..Pose::default() };
             simulation.colliders_mut().set_pose(collider, pose).unwrap();
@@ -94,8 +94,9 @@ fn a_shape_that_comes_fast_is_not_let_in_by_a_slow_way_out() {
 }
 
 #[test]
-fn a_thin_part_lets_nothing_out_on_the_far_side_that_came_in_on_the_near_one() {
-    // 20 mm thick; at 4.8 m/s and 300 Hz a particle moves by 16 mm an iteration, mostly beyond the middle.
+fn particles_leave_a_thin_block_on_the_side_they_entered() {
+    // The block is 20 mm thick; at 4.8 m/s and 300 Hz a particle moves by 16 mm an iteration,
+    // mostly beyond the middle.
     let backends = poplin_testkit::adapter::backends();
     for (backend, depenetration_speed) in backends.into_iter().flat_map(|it| [(it, 1e6), (it, 0.5)])
     {

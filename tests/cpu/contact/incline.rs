@@ -9,7 +9,8 @@ use super::{Ground, Vec3, ground, mean, play, positions, sheet, simulation, turn
 /// Gravity [m/s^2].
 const G: f64 = 9.81;
 
-/// A patch of 10 cm that lies on the ground, which is inclined by `angle` \[rad\]: gravity leans towards +x instead.
+/// Patch of 10 cm on a ground inclined by `angle` \[rad\]: the ground stays level, and gravity
+/// leans towards +x.
 fn patch(kind: Ground, angle: f64, friction: f64, frequency: f32) -> Cloth {
     let mut cloth = sheet(4, 4, 0.1, vec![]);
     cloth.colliders = ground(kind).to_set().unwrap();
@@ -19,7 +20,8 @@ fn patch(kind: Ground, angle: f64, friction: f64, frequency: f32) -> Cloth {
     cloth
 }
 
-/// Path of the patch's center down the slope in two halves of `frames` frames each, after some to settle \[m\].
+/// Distance that the center of the patch slides in each of two periods of `frames` frames, after
+/// six frames to settle \[m\].
 fn slides(cloth: Cloth, downhill: Vec3, frames: u32) -> [f64; 2] {
     let mut simulation = simulation(cloth);
     play(&mut simulation, 6);
@@ -32,16 +34,15 @@ fn slides(cloth: Cloth, downhill: Vec3, frames: u32) -> [f64; 2] {
     [along(points[0], points[1]), along(points[1], points[2])]
 }
 
-/// Steady acceleration [m/s^2] that two paths in equal times show.
+/// Constant acceleration [m/s^2] that follows from the distances in two equal periods.
 fn acceleration(paths: [f64; 2], frames: u32) -> f64 {
     let time = f64::from(frames) / 60.0;
     (paths[1] - paths[0]) / (time * time)
 }
 
-/// Smallest angle at which a patch slides faster and faster, within 0.05 degrees \[degrees\].
+/// Smallest angle at which a patch accelerates, to within 0.05 degrees \[degrees\].
 ///
-/// A degree above the angle of friction it would gain
-/// 0.17 m/s every second.
+/// One degree above the angle of friction it gains 0.17 m/s every second.
 fn slip_angle(slides_at: impl Fn(f64) -> [f64; 2], frames: u32) -> f64 {
     let slips = |angle: f64| acceleration(slides_at(angle.to_radians()), frames) > 0.02;
     let (mut low, mut high) = (0.0, 80.0);
@@ -64,6 +65,7 @@ fn a_patch_slips_at_the_angle_of_friction() {
                     |angle| slides(patch(kind, angle, friction, frequency), [1.0, 0.0, 0.0], 15),
                     15,
                 );
+                // Coulomb: slip starts at tan(angle) = friction.
                 let expected = friction.atan().to_degrees();
                 worst = worst.max((got - expected).abs());
                 assert!(
@@ -81,7 +83,7 @@ fn a_patch_slips_on_a_tilted_plane_as_under_tilted_gravity() {
     let friction = 0.5;
     let slides_at = |angle: f64| {
         let mut cloth = patch(Ground::Plane, 0.0, friction, 300.0);
-        // Rotated clockwise: downhill is +x.
+        // Clockwise rotation: downhill is +x.
         let pose = turned_about_z(-angle);
         for particle in &mut cloth.particles {
             let [x, y, z] =
@@ -100,7 +102,7 @@ fn a_patch_slips_on_a_tilted_plane_as_under_tilted_gravity() {
 }
 
 #[test]
-fn a_patch_slides_down_45_degrees_as_coulomb_says() {
+fn a_patch_slides_down_45_degrees_by_coulombs_law() {
     for frequency in [300.0, 60.0] {
         for kind in [Ground::Plane, Ground::Box, Ground::Triangles] {
             for (friction, expected) in [(0.1, 6.243), (0.3, 4.856), (0.5, 3.468)] {
@@ -120,7 +122,7 @@ fn a_patch_slides_down_45_degrees_as_coulomb_says() {
 }
 
 #[test]
-fn a_patch_that_friction_holds_stays_where_it_is() {
+fn friction_holds_keeps_a_patch_in_place() {
     for frequency in [60.0, 300.0, 600.0] {
         for holds in [true, false] {
             let angle = 10f64.to_radians();
@@ -128,7 +130,8 @@ fn a_patch_that_friction_holds_stays_where_it_is() {
             cloth.config.contact.friction_holds = holds;
             let paths = slides(cloth, [1.0, 0.0, 0.0], 30);
             let speed = paths[1] / 0.5;
-            // Friction that only slows down takes the speed that gravity adds in an iteration, not the displacement.
+            // Without `friction_holds` the speed that gravity adds in an iteration is removed, but
+            // not the displacement.
             let expected = if holds { 0.0 } else { G * angle.sin() / f64::from(frequency) };
             eprintln!(
                 "10 degrees, {frequency} Hz, friction_holds = {holds}: {speed:.5} of {expected:.5} m/s"

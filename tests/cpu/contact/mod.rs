@@ -1,4 +1,5 @@
-//! Cloth on shapes, through the public interface: what friction holds, what fast shapes leave behind, where cloth comes to rest.
+//! Cloth on shapes, through the public interface: friction, fast shapes, rest and recovery from
+//! penetration.
 
 mod body;
 mod bullet;
@@ -14,7 +15,7 @@ use poplin_testkit::nth_cloth;
 
 type Vec3 = [f64; 3];
 
-/// A free sheet of `columns` x `rows` particles around the origin in the plane y = 0.
+/// Sheet of `columns` x `rows` particles around the origin in the plane y = 0.
 fn sheet(columns: u32, rows: u32, width: f32, pins: Vec<u32>) -> Cloth {
     let depth = width * (rows - 1) as f32 / (columns - 1) as f32;
     let options = CookOptions { pins, tethers: Tethers::None, ..CookOptions::default() };
@@ -65,7 +66,7 @@ fn turned_about_z(angle: f64) -> Pose {
     Pose { rotation: [0.0, 0.0, half.0 as f32, half.1 as f32], ..Pose::default() }
 }
 
-/// What lies under the patch, all with their top at y = 0.
+/// Ground under the patch; the top of every kind is at y = 0.
 #[derive(Debug, Clone, Copy)]
 enum Ground {
     Plane,

@@ -8,7 +8,7 @@ use super::{
     turned_about_z,
 };
 
-/// A box of half extents as a box, as planes, as triangles.
+/// Box of these half extents as a box, as planes and as triangles.
 fn boxes(pose: Pose, half: [f32; 3]) -> [ShapeArrays; 3] {
     let corner = |i: usize| {
         pose.apply(std::array::from_fn(|k| if i >> k & 1 == 1 { half[k] } else { -half[k] }))
@@ -37,7 +37,7 @@ fn boxes(pose: Pose, half: [f32; 3]) -> [ShapeArrays; 3] {
 }
 
 #[test]
-fn a_box_of_planes_and_one_of_triangles_carry_a_sheet_like_a_box() {
+fn boxes_of_planes_and_triangles_carry_a_sheet_like_a_box() {
     let half = [0.2, 0.1, 0.15];
     for tilt in [0.0, 0.3] {
         let pose = Pose { translation: [0.05, -0.2, 0.02], ..turned_about_z(tilt) };
@@ -50,7 +50,7 @@ fn a_box_of_planes_and_one_of_triangles_carry_a_sheet_like_a_box() {
             let mut simulation = simulation(cloth);
             play(&mut simulation, 120);
             let points = positions(&mut simulation);
-            // Heights over the top, of what lies over it well within its rims.
+            // Heights above the top, of particles well within its rims.
             let local =
                 |p: &Vec3| back.apply(std::array::from_fn(|k| p[k] as f32 - pose.translation[k]));
             let over: Vec<f64> = points
@@ -78,8 +78,8 @@ fn a_box_of_planes_and_one_of_triangles_carry_a_sheet_like_a_box() {
     }
 }
 
-/// What a sheet does in ten seconds after it had three to come to rest: largest speed [m/s], drift of its mean height and largest
-/// drift of a particle \[m\], least clearance \[m\].
+/// Motion of a sheet in ten seconds, after three seconds to settle: largest speed [m/s], drift of
+/// the mean height, largest drift of a particle and least clearance \[m\].
 fn unrest(cloth: Cloth, clearance: impl Fn(Vec3) -> f64) -> [f64; 4] {
     let mut simulation = simulation(cloth);
     play(&mut simulation, 180);
@@ -117,14 +117,14 @@ fn assert_at_rest(what: &str, [speed, height, drift, least]: [f64; 4]) {
 }
 
 #[test]
-fn a_sheet_at_rest_on_a_plane_neither_drifts_nor_jitters_nor_sinks_in() {
+fn a_sheet_at_rest_on_a_plane_does_not_drift_jitter_or_sink() {
     let unrest = unrest(resting(ground(Ground::Plane)), |p| p[1]);
     assert_at_rest("plane", unrest);
     assert!(unrest[0] < 1e-4 && unrest[2] < 1e-4, "on the level nothing may move: {unrest:?}");
 }
 
 #[test]
-fn a_sheet_at_rest_on_a_sphere_neither_drifts_nor_jitters_nor_sinks_in() {
+fn a_sheet_at_rest_on_a_sphere_does_not_drift_jitter_or_sink() {
     let center = [0.0, -0.3, 0.0];
     let sphere = ShapeArrays { spheres: vec![[0.0, -0.3, 0.0, 0.3]], ..ShapeArrays::default() };
     assert_at_rest("sphere", unrest(resting(sphere), |p| length(minus(p, center)) - 0.3));

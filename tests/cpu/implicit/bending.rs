@@ -29,7 +29,8 @@ fn a_heavy_cantilever_drops_alike_at_any_step_and_mesh() {
     }
 }
 
-/// How far the end of a strip of 1 m and so many rows hangs down that is held level by its first two, `w L^3 / B = 10`.
+/// Deflection \[m\] of the end of a strip of 1 m and `rows` rows clamped level at its first two,
+/// with `w L^3 / B = 10`.
 fn strip_drop(rows: u32, bend: BendModel) -> f64 {
     let edge = 1.0 / (f64::from(rows) - 1.5);
     let (columns, length) = (rows / 5 + 1, edge * f64::from(rows - 1));
@@ -41,12 +42,13 @@ fn strip_drop(rows: u32, bend: BendModel) -> f64 {
 }
 
 #[test]
-fn springs_across_two_edges_are_no_bending_rigidity() {
+fn two_ring_springs_do_not_converge_to_a_bending_rigidity() {
     let drops = |bend| [11, 21].map(|rows| strip_drop(rows, bend));
     let (angles, springs) = (drops(BendModel::FaceAngle), drops(BendModel::Springs));
     eprintln!("11 and 21 rows: angles {angles:.3?}, springs {springs:.3?}");
     assert!((angles[1] / angles[0] - 1.0).abs() < 0.02, "{angles:?}");
-    // What folds by less than half a radian an edge is softer, and a finer mesh folds by less.
+    // A fold of less than half a radian per edge is too soft, and a finer mesh folds by less per
+    // edge.
     assert!(springs[0] > 1.1 * angles[0] && springs[1] > 1.05 * springs[0], "{springs:?}");
 }
 
@@ -62,13 +64,14 @@ fn a_strip_on_end_buckles_under_the_load_of_theory_at_any_step() {
             bow(strip_on_end(segments), segments, beam.into(), 360).value
         });
         eprintln!("{}, {segments} segments, {substeps} steps: {holds:.3}, {falls:.1}", bend.name());
-        // Near its load it leans by what the tolerance leaves: 0.003 of its weight sideways alone are 6 cm at 0.95.
+        // Near its load it leans by the error that the tolerance allows: 0.003 of its weight
+        // sideways amounts to 6 cm at 0.95.
         assert!(holds < 6.0 && falls > 5.0 * holds, "{segments}, {substeps}: {holds}, {falls}");
     }
 }
 
 #[test]
-fn eighty_segments_at_one_step_a_frame_drop_alike_once_steps_are_halved() {
+fn halved_steps_solve_a_cantilever_of_80_segments() {
     let drop_error = |max_halvings, max_iterations, frames| {
         let settings = beam(10.0, 1, BendModel::FaceAngle);
         let found = cantilever(80, Implicit { max_halvings, max_iterations, ..settings }, frames);

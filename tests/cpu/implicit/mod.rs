@@ -1,7 +1,8 @@
-//! The implicit solver against analytic results: stiffnesses in N/m and N m mean the same at any step and mesh.
+//! The implicit solver against analytic results: stiffnesses in N/m and N m have the same effect at
+//! any step and mesh.
 //!
-//! Nearly all on the CPU backend; `mirror.rs` holds the GPU to the same bits, and the solver in `f64` is tested in
-//! `crates/poplin-reference/tests/implicit_oracle`.
+//! Nearly all tests use the CPU backend; `tests/gpu/mirror.rs` compares the bits of the GPU, and
+//! `crates/poplin-reference/tests/implicit_oracle` tests the solver in `f64`.
 
 mod bending;
 mod motion;

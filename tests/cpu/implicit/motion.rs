@@ -9,7 +9,7 @@ use poplin_testkit::implicit::{
 };
 use poplin_testkit::nth_cloth;
 
-/// Sum of mass times displacement of the last step, and the same of its length.
+/// Momentum of the last step times h, and the sum of its absolute terms.
 fn momentum(state: &State) -> ([f64; 3], f64) {
     let pairs = state.current(nth_cloth(0)).iter().zip(state.previous(nth_cloth(0)));
     let (mut sum, mut size) = ([0.0; 3], 0.0);
@@ -26,7 +26,7 @@ fn momentum(state: &State) -> ([f64; 3], f64) {
 }
 
 #[test]
-fn a_free_sheet_keeps_its_momentum_however_few_iterations_it_has() {
+fn a_free_sheet_keeps_momentum_at_any_iteration_count() {
     for max_iterations in [1, 5, 96] {
         for stretch in StretchModel::ALL {
             let implicit = Implicit {
@@ -42,7 +42,8 @@ fn a_free_sheet_keeps_its_momentum_however_few_iterations_it_has() {
             let (end, _) = momentum(&simulate(cloth, 60, 1.0 / 60.0));
             let lost = (0..3).map(|k| (end[k] - start[k]).abs()).fold(0.0, f64::max);
             eprintln!("{stretch:?}, {max_iterations}: {lost:e} of {size:e}");
-            // Positions of half a metre round by 3e-8 m a step of some 4 mm, 240 of them at random.
+            // Positions of 0.5 m round by 3e-8 m in each of 240 steps of about 4 mm, in random
+            // directions.
             assert!(lost < 1e-4 * size, "{stretch:?}, {max_iterations}: {lost} of {size}");
         }
     }
@@ -59,7 +60,7 @@ fn a_sheet_in_free_fall_needs_no_iteration() {
 }
 
 #[test]
-fn a_spinning_sheet_slows_down_as_backward_euler_says() {
+fn a_spinning_sheet_slows_down_as_in_backward_euler() {
     let (omega, h) = (std::f64::consts::TAU, 1.0 / 240.0);
     let implicit =
         Implicit { substeps: 4, tolerance: 0.001, max_iterations: 400, ..Implicit::default() };
@@ -86,7 +87,7 @@ fn the_error_of_a_swing_halves_with_the_step() {
     assert!(ratios.iter().all(|ratio| (ratio - 2.0).abs() < 0.1), "{errors:?}");
 }
 
-/// Total energy of a thrown sheet frame by frame \[J\], and by how much it rises at most from one to the next.
+/// Total energy of a thrown sheet in each frame \[J\], and its largest rise between two frames.
 fn thrown_energies(implicit: Implicit) -> (Vec<f64>, f64) {
     let h = 1.0 / 60.0 / f64::from(implicit.substeps);
     let cloth = thrown(1.0, implicit.clone());
@@ -110,7 +111,7 @@ fn the_energy_of_a_free_sheet_never_rises() {
         max_iterations: 1000,
         ..Implicit::default()
     };
-    // Every model at both steps, every pair of models at one.
+    // Covers every model at both steps and every pair of models at one of them.
     for k in 0..12 {
         let (stretch, bend, substeps) =
             (StretchModel::ALL[k % 3], BendModel::ALL[k % 4], [1, 4][k / 4 % 2]);
@@ -120,7 +121,7 @@ fn the_energy_of_a_free_sheet_never_rises() {
         eprintln!("{what}: {:.3e} to {:.3e} J, by {rise:e} at most", found[0], found[29]);
         assert!(rise < 0.0 && found[29] > 0.02 * found[0], "{what}: {found:?}");
     }
-    // See it fail: steps that are taken long before they are solved.
+    // Control: steps taken long before they are solved.
     let (found, rise) = thrown_energies(Implicit { substeps: 1, max_iterations: 3, ..settings });
     eprintln!("3 iterations: {:.3e} to {:.3e} J, by {rise:e} at most", found[0], found[29]);
     assert!(rise > 0.0, "{found:?}");

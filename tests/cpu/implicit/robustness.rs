@@ -9,9 +9,10 @@ use poplin_testkit::implicit::{positions, report, sheet, simulate, simulation, s
 use poplin_testkit::nth_cloth;
 use poplin_testkit::rng::Rng;
 
-/// Fraction of the edges of triangles that are beyond a strain of 5 %.
+/// Fraction of the triangle edges whose strain exceeds 5 %.
 ///
-/// Not of the other diagonals: where a cell lies folded over along its own, they are as short as can be, and nothing is strained.
+/// The second diagonals of cells do not count: in a cell folded over the first diagonal they are
+/// short without any strain.
 fn strained(cloth: &Cloth, positions: &[[f64; 3]]) -> f64 {
     let triangles = &cloth.fabric.triangles;
     let sides = |t: &[u32; 3]| [[t[0], t[1]], [t[1], t[2]], [t[2], t[0]]];
@@ -81,7 +82,7 @@ fn violent_starts_are_survived_and_forgotten() {
 }
 
 #[test]
-fn pins_that_dash_off_at_10_m_per_s_are_followed() {
+fn pins_at_10_m_per_s_are_followed() {
     for stretch in StretchModel::ALL {
         let implicit = Implicit { stretch, bending_rigidity: 1e-5, ..Implicit::default() };
         let mut cloth = solved(sheet(10, 10, 1.0, 1.0, vec![0, 9]), implicit);
@@ -89,7 +90,7 @@ fn pins_that_dash_off_at_10_m_per_s_are_followed() {
         let pins = [0, 9].map(|i| cloth.particles[i as usize]);
         let mut simulation = simulation(cloth.clone());
         let mut worst = 0.0f64;
-        // A sixth of a second, then they stop.
+        // The pins move for a sixth of a second, then stop.
         for frame in 1..=180 {
             let shift = 10.0 / 60.0 * frame.min(10) as f32;
             let moved = pins.map(|mut pin| {

@@ -29,7 +29,7 @@ fn strips_and_beams_of_all_models_end_alike_on_both_backends() {
             solved(cloth, implicit)
         })
         .collect();
-    // As the mirror rounds: its tests have both.
+    // Only adapters that round like the CPU twin; its own tests cover the others.
     for (mut gpu, rounding) in devices(&EngineOptions::default()).take(1) {
         let ids: Vec<_> = cloths.iter().map(|cloth| gpu.add(cloth.clone()).unwrap()).collect();
         (0..30).for_each(|_| gpu.step(&Frame::default()).unwrap());
@@ -44,7 +44,7 @@ fn strips_and_beams_of_all_models_end_alike_on_both_backends() {
 }
 
 #[test]
-fn fibers_take_a_fraction_of_the_iterations_where_shear_is_soft() {
+fn fiber_preconditioning_saves_iterations_if_shear_is_soft() {
     let swung = |preconditioner, shear_stiffness| {
         let implicit = Implicit {
             stretch_stiffness: [4000.0; 2],
@@ -66,14 +66,14 @@ fn fibers_take_a_fraction_of_the_iterations_where_shear_is_soft() {
     }
 }
 
-/// A sheet of 16 x 16 that swings on two corners for a second, a step a frame.
+/// Sheet of 16 x 16 particles that swings from two corners for a second, one step a frame.
 fn swing(implicit: Implicit) -> State {
     let implicit = Implicit { substeps: 1, bending_rigidity: 1e-5, ..implicit };
     simulate(solved(sheet(16, 16, 1.0, 1.0, vec![0, 15]), implicit), 60, 1.0 / 60.0)
 }
 
 #[test]
-fn steps_that_are_not_solved_are_made_in_halves() {
+fn unsolved_steps_are_halved() {
     let few = Implicit { max_iterations: 24, ..Implicit::default() };
     for preconditioner in Preconditioner::ALL {
         let fixed = report(&swing(Implicit { preconditioner, ..few.clone() }));
@@ -110,7 +110,7 @@ fn a_step_in_parts_moves_cloth_as_shorter_steps_do() {
 }
 
 #[test]
-fn a_step_ends_however_hard_it_is() {
+fn every_step_terminates() {
     for preconditioner in Preconditioner::ALL {
         let implicit = Implicit {
             substeps: 1,

@@ -7,8 +7,8 @@ use poplin_testkit::implicit::{
 };
 
 #[test]
-fn a_strip_hangs_as_long_as_its_stiffness_says_at_any_step() {
-    // w L^2 / 2 K of threads and springs; a trispring stiffens as it is pulled.
+fn a_hanging_strip_has_the_length_of_its_stiffness_at_any_step() {
+    // Threads and springs: w L^2 / 2 K. A trispring stiffens as it is pulled.
     for (stretch, expected) in [
         (StretchModel::StretchShear, 9.810e-3),
         (StretchModel::Trispring, 9.625e-3),
@@ -24,9 +24,10 @@ fn a_strip_hangs_as_long_as_its_stiffness_says_at_any_step() {
 }
 
 #[test]
-fn a_sheared_square_pulls_as_its_stiffness_says() {
-    // G gamma and what its threads are drawn out by; K / (2 (1 + nu)) gamma and the same of a St. Venant-Kirchhoff membrane; diagonals
-    // of springs that rotate and lengthen (by hand, `sheared_springs`).
+fn a_sheared_square_resists_by_its_stiffness() {
+    // Threads: G gamma plus the tension of the stretched threads. Membrane: K / (2 (1 + nu)) gamma
+    // plus the same term of St. Venant-Kirchhoff. Springs: diagonals that rotate and lengthen (by
+    // hand, `sheared_springs`).
     for (stretch, expected) in [
         (StretchModel::StretchShear, 30.496),
         (StretchModel::Trispring, 39.011),
@@ -44,7 +45,7 @@ fn a_trispring_narrows_by_its_poisson_ratio() {
         let settings = hung_settings(StretchModel::Trispring, 1);
         width_ratio(Implicit { poisson_ratio, ..settings }).value
     };
-    // w L / 2 K of strain at half height, times the ratio.
+    // The strain at half height is w L / 2 K; the width shrinks by the ratio times that.
     let widths = [0.0, 0.3].map(width);
     eprintln!("{widths:?}");
     assert!((widths[0] - 1.0).abs() < 1e-4 && (widths[1] - 0.9971).abs() < 3e-4, "{widths:?}");

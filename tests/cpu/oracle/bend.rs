@@ -32,8 +32,9 @@ fn a_bend_equals_xpbd_with_the_angle_and_its_differences() {
         let expected = solve_bend(positions, &step);
         let gradient = bend_gradient(positions, 1e-6);
         for i in 0..4 {
-            // Positions of 1 m make the angle and the displacement good to the gradient of 10/m, and the gradient, which goes by the square
-            // of a height of 0.1 m, to 100 times itself over that of the moves; the largest multiplier is the limit of all.
+            // Rounding at positions of 1 m: angle and displacement are exact to the gradient of
+            // 10/m, and the gradient, which depends on the square of a height of 0.1 m, to 100
+            // times itself times the displacement; the largest multiplier bounds all of them.
             let slope = gradient.iter().map(|&g| length(g)).fold(0.0, f64::max);
             let moved = length(minus(expected[i], positions[i]));
             let mobility: f64 =
@@ -50,7 +51,7 @@ fn a_bend_equals_xpbd_with_the_angle_and_its_differences() {
 }
 
 #[test]
-fn the_angle_is_that_of_the_fold_and_goes_around_without_a_jump_but_at_pi() {
+fn the_dihedral_angle_is_continuous_except_at_pi() {
     let at = |angle: f64| {
         bend_angle([[0.0; 3], [1.0, 0.0, 0.0], [0.3, 1.0, 0.0], [0.6, -angle.cos(), -angle.sin()]])
     };
@@ -58,7 +59,7 @@ fn the_angle_is_that_of_the_fold_and_goes_around_without_a_jump_but_at_pi() {
         let angle = 0.1 * f64::from(k);
         assert!((at(angle) - angle).abs() < 1e-12, "{angle}: {}", at(angle));
     }
-    // The stage drives an angle beyond pi back along the shorter arc.
+    // An angle beyond pi returns along the shorter arc.
     for (angle, rest) in [(3.1f64, -3.1f32), (-3.1, 3.1), (3.1, 3.0), (0.0, 0.1)] {
         let wing = [0.6, -angle.cos() as f32, -angle.sin() as f32, 1.0];
         let fabric = Fabric {
@@ -117,7 +118,8 @@ fn degenerate_bends_move_nothing_and_folded_ones_stay_finite() {
     for rest in [0.0, 1.0, -1.0] {
         let (is_moved, got) = run([0.5, 1.0, 0.0], [0.5, 1.0, 0.0], rest);
         assert!(is_moved, "folded onto itself");
-        // From pi the shorter arc leads up to 1 and down to -1: the wings part to the sides that the sign says.
+        // From pi the shorter arc leads up to 1 and down to -1: the wings part to the sides given
+        // by the sign.
         assert!(
             rest == 0.0 || (got[2][2] - got[3][2]).signum() == rest.signum(),
             "{rest}: {got:?}"

@@ -41,6 +41,7 @@ fn gauss_seidel_equals_the_distance_constraint_edge_by_edge() {
                 f64::from(cloth.particles[edge + 1].inverse_mass),
             ];
             let rest = f64::from(cloth.fabric.rest_lengths[edge]);
+            // Gauss-Seidel: each edge starts from the result of the edge before.
             let [a, b] = project_distance(
                 expected[edge],
                 expected[edge + 1],
@@ -52,7 +53,8 @@ fn gauss_seidel_equals_the_distance_constraint_edge_by_edge() {
             expected[edge] = a;
             expected[edge + 1] = b;
         }
-        // Errors add up along the chain; the guard adds EPSILON to squared lengths of 0.05^2 and more, and to masses.
+        // Errors accumulate along the chain; the guard adds EPSILON to masses and to squared
+        // lengths of 0.05^2 and more.
         let scale = 4.0 * edges as f64;
         for (i, (&got, &expected)) in got.iter().zip(&expected).enumerate() {
             assert_near(&format!("round {round} particle {i}"), got, expected, scale);

@@ -1,4 +1,5 @@
-//! Fibers solved as one linear system, by the Thomas algorithm and by cyclic reduction, against a dense solver.
+//! Fibers solved as one linear system, by the Thomas algorithm and by cyclic reduction, against a
+//! dense solver.
 
 use std::sync::Arc;
 
@@ -17,7 +18,8 @@ use super::{
     STEP, after_stage, assert_near, chain, compliant_chain, length, minus, stiff_chain, wide, xpbd,
 };
 
-/// How the first phase of a cloth responds; as by default what its solver does not have.
+/// PBD and XPBD settings of the first phase of a cloth; defaults for the solver that the cloth does
+/// not use.
 fn first_phase(cloth: &Cloth) -> (PbdPhase, XpbdPhase) {
     let kind = cloth.fabric.phases[0].kind;
     match &cloth.config.solver {
@@ -27,7 +29,7 @@ fn first_phase(cloth: &Cloth) -> (PbdPhase, XpbdPhase) {
     }
 }
 
-/// One fiber of a cloth with one phase as the oracle solves it.
+/// Solution of one fiber of a cloth with one phase by the dense `f64` oracle.
 fn solve_dense(cloth: &Cloth, fiber: usize) -> ChainSolution {
     let (config, elastic) = first_phase(cloth);
     let (compliance, damping) = (f64::from(elastic.compliance), f64::from(elastic.damping));
@@ -54,6 +56,7 @@ fn solve_dense(cloth: &Cloth, fiber: usize) -> ChainSolution {
             .map(|i| f64::from(cloth.particles[i].inverse_mass))
             .collect::<Vec<_>>(),
         rest_lengths: &fabric.rest_lengths[edges].iter().map(|&x| f64::from(x)).collect::<Vec<_>>(),
+        // alpha / h^2 and the damping beta alpha / h of XPBD.
         compliance: compliance / (STEP * STEP),
         damping: compliance * damping / STEP,
         stiffness: if is_xpbd {
@@ -65,8 +68,9 @@ fn solve_dense(cloth: &Cloth, fiber: usize) -> ChainSolution {
     })
 }
 
-/// Holds the particles of a fiber to what the oracle says, as far as the system is well conditioned; whether it is well enough
-/// to see a fault of 0.4 %, and how far the particles were to move.
+/// Compares the particles of a fiber with the oracle, within the conditioning of the system.
+/// Returns true if the system is conditioned well enough to reveal an error of 0.4 %, and the
+/// largest displacement.
 fn assert_solved(what: &str, cloth: &Cloth, fiber: usize, got: &[[f32; 4]]) -> (bool, f64) {
     assert!(got.iter().flatten().all(|x| x.is_finite()), "{what}: {got:?}");
     let expected = solve_dense(cloth, fiber);
@@ -75,9 +79,10 @@ fn assert_solved(what: &str, cloth: &Cloth, fiber: usize, got: &[[f32; 4]]) -> (
     }
     let vertices = cloth.fabric.fiber_vertices(fiber);
     let position = |i: u32| wide(cloth.particles[i as usize]);
-    // A system A lambda = r solved from A + dA and r + dr has an error of |A^-1| (dr + dA |lambda|). Positions of 1 m yield
-    // dr = 1, and so does damping; directions of edges of 1e-5 m are good to 0.01 themselves, but such an edge is held by
-    // its neighbours' directions only as far as they are, so that they count as dA = |A| / length.
+    // Solving A lambda = r with A + dA and r + dr gives an error of |A^-1| (dr + dA |lambda|).
+    // Positions of 1 m yield dr = 1, and damping as much. Directions of edges of 1e-5 m are exact
+    // to 0.01 only; an edge this short is constrained no better by its neighbours, which counts as
+    // dA = |A| / length.
     let lengths =
         vertices.windows(2).map(|pair| length(minus(position(pair[1]), position(pair[0]))));
     let shortest = lengths.filter(|&x| x > 0.0).fold(1.0, f64::min);
@@ -125,7 +130,7 @@ fn whole_fibers_equal_the_dense_system_of_their_edges() {
 }
 
 #[test]
-fn an_edge_by_gauss_seidel_gives_way_by_its_compliance() {
+fn a_gauss_seidel_edge_yields_by_its_compliance() {
     let mut rng = Rng::new(73);
     let mut sharp = 0;
     for round in 0..200 {
@@ -141,7 +146,7 @@ fn an_edge_by_gauss_seidel_gives_way_by_its_compliance() {
 }
 
 #[test]
-fn cyclic_reduction_leaves_fibers_of_two_pins_and_cloths_with_motion_spheres_to_the_walk() {
+fn cyclic_reduction_is_off_for_two_pins_and_motion_spheres() {
     let mut cloth = chain((0..9).map(|i| [i as f32, 0.0, 0.0, 1.0]).collect(), vec![1.1; 8]);
     cloth.config.solver.set_fiber_solver(Some(FiberSolver::CyclicReduction));
     let stages = |cloth: &Cloth, spheres: &[[f32; 4]]| {
@@ -158,7 +163,7 @@ fn cyclic_reduction_leaves_fibers_of_two_pins_and_cloths_with_motion_spheres_to_
 }
 
 #[test]
-fn whole_fibers_stay_finite_whatever_the_masses_places_and_lengths() {
+fn whole_fibers_stay_finite_for_extreme_input() {
     let mut rng = Rng::new(77);
     for round in 0..3000 {
         let edges = 1 + rng.index([4, 40][round % 2]);
@@ -196,11 +201,11 @@ fn whole_fibers_stay_finite_whatever_the_masses_places_and_lengths() {
 }
 
 #[test]
-fn fibers_of_a_set_are_solved_apart_by_cyclic_reduction() {
+fn cyclic_reduction_solves_fibers_of_a_set_separately() {
     let mut sharp = 0;
     for seed in 0..20 {
         let mut cloth = random_ropes(seed, 150 + 4 * seed as u32);
-        // The first set only: the next one starts from what this one left.
+        // Only the first set: the next one would start from the result of this one.
         let fabric = Arc::make_mut(&mut cloth.fabric);
         fabric.set_fiber_begin.truncate(2);
         fabric.fiber_edge_begin.truncate(fabric.set_fiber_begin[1] as usize + 1);
@@ -224,7 +229,7 @@ fn fibers_of_a_set_are_solved_apart_by_cyclic_reduction() {
 }
 
 #[test]
-fn a_fiber_of_one_edge_is_plain_xpbd_and_pins_part_a_fiber() {
+fn a_fiber_of_one_edge_is_xpbd_and_pins_split_a_fiber() {
     let mut cloth = chain(vec![[0.0, 0.0, 0.0, 1.0], [1.5, 0.0, 0.0, 2.0]], vec![1.0]);
     let compliance = (6.0 * STEP * STEP) as f32;
     cloth.config.solver = xpbd(XpbdPhase { compliance, ..XpbdPhase::default() });
@@ -244,15 +249,16 @@ fn a_fiber_of_one_edge_is_plain_xpbd_and_pins_part_a_fiber() {
 }
 
 #[test]
-fn a_straight_fiber_between_two_pins_stays_finite_and_between_them() {
-    // Without compliance its edges contradict each other: the last pivot is 0.
+fn a_straight_fiber_between_two_pins_stays_bounded() {
+    // Without compliance the edges contradict each other: the last pivot is 0.
     let particles: Vec<_> =
         (0..=8).map(|i| [i as f32, 0.0, 0.0, if i % 8 == 0 { 0.0 } else { 1.0 }]).collect();
     let mut cloth = chain(particles, vec![0.75; 8]);
     cloth.config.solver = Solver::xpbd(1);
     let got = after_stage(&cloth, Stage::SemiImplicit);
     assert!(got.iter().all(|p| (0.0..=8.0).contains(&p[0]) && p[1] == 0.0), "{got:?}");
-    // Near straight the errors of the edges, 0.25 m each, and 2 m in all, would throw particles across by metres.
+    // Nearly straight, the edge errors of 0.25 m each, 2 m in sum, could throw particles sideways
+    // by metres.
     for i in 1..8 {
         cloth.particles[i].position[1] = [0.01, -0.01][i % 2];
     }

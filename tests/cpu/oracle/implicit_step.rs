@@ -12,7 +12,7 @@ use poplin_testkit::rng::Rng;
 
 use super::{STEP, after_stage};
 
-/// A sheet whose particles are thrown about, and where they were a step before.
+/// Sheet with randomly displaced current and previous positions.
 fn thrown_sheet(rng: &mut Rng) -> Cloth {
     let options = CookOptions { pins: vec![0, 4], bends: true, ..CookOptions::default() };
     let mut cloth = cook(&Mesh::grid(5, 6, 0.4, 0.5), &options).unwrap().into_cloth();
@@ -39,7 +39,7 @@ fn thrown_sheet(rng: &mut Rng) -> Cloth {
 fn an_implicit_step_ends_at_the_minimum_in_f64() {
     let mut rng = Rng::new(21);
     for (seed, preconditioner) in (0..24usize).zip(Preconditioner::ALL.into_iter().cycle()) {
-        // Pairs of seeds have the same models, twelve pairs all of them.
+        // Two consecutive seeds use the same models; twelve such pairs cover all of them.
         let seed = seed / 2;
         let mut cloth = thrown_sheet(&mut rng);
         let damping = if seed & 4 == 0 { 0.0 } else { 2e-3 };

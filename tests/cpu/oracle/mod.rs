@@ -1,4 +1,4 @@
-//! Every stage of the mirror against the f64 oracle, from random and degenerate input.
+//! Every stage of the CPU twin against the `f64` oracle, on random and degenerate input.
 
 mod bend;
 mod edge;
@@ -20,7 +20,7 @@ use poplin_reference::{ReferenceEngine, Team};
 use poplin_testkit::nth_cloth;
 use poplin_testkit::rng::Rng;
 
-/// Allowance in units of `f32::EPSILON * scale`: some ten roundings at that scale.
+/// Allowed error in units of `f32::EPSILON * scale`: about ten roundings at that scale.
 const FACTOR: f64 = 32.0;
 
 fn wide(particle: impl Into<[f32; 4]>) -> [f64; 3] {
@@ -32,7 +32,7 @@ fn after_stage(cloth: &Cloth, stage: Stage) -> Vec<[f32; 4]> {
     after_stage_with(cloth, stage, |_| ())
 }
 
-/// One iteration of one stage of a cloth that was given inputs.
+/// Returns the particles after one iteration of one stage, after `equip` has set the inputs.
 fn after_stage_with(
     cloth: &Cloth,
     stage: Stage,
@@ -60,7 +60,7 @@ fn assert_near(what: &str, got: [f32; 4], expected: [f64; 3], scale: f64) {
     }
 }
 
-/// A chain over the given particles, one fiber in one set, by Gauss-Seidel.
+/// Chain over the given particles: one fiber in one set, solved by Gauss-Seidel.
 fn chain(particles: Vec<[f32; 4]>, rest_lengths: Vec<f32>) -> Cloth {
     let count = particles.len() as u32;
     let fabric = Fabric {
@@ -77,12 +77,12 @@ fn chain(particles: Vec<[f32; 4]>, rest_lengths: Vec<f32>) -> Cloth {
     cloth
 }
 
-/// PBD of 300 Hz, every phase so.
+/// PBD at 300 Hz with the same settings in every phase.
 fn pbd(phase: PbdPhase) -> Solver {
     Pbd { phases: Phases::all(phase), ..Pbd::default() }.into()
 }
 
-/// XPBD of one substep, every phase so.
+/// XPBD with one substep and the same settings in every phase.
 fn xpbd(phase: XpbdPhase) -> Solver {
     Xpbd { substeps: 1, phases: Phases::all(phase), ..Xpbd::default() }.into()
 }
@@ -114,7 +114,8 @@ fn rotated(v: [f64; 3], axis: [f64; 3], angle: f64) -> [f64; 3] {
 /// Length of one step of the XPBD tests \[s\]: one iteration of [`after_stage`].
 const STEP: f64 = 1.0 / 300.0;
 
-/// A fiber whose particles have moved since the last step; now and then with an edge that is hardly there, or not at all.
+/// Fiber whose particles have moved since the last step; some edges are extremely short or have
+/// length 0.
 fn wild_chain(rng: &mut Rng, edges: usize) -> Cloth {
     let mut particles: Vec<_> = (0..=edges).map(|_| random_particle(rng)).collect();
     for i in 1..particles.len() {
@@ -140,7 +141,7 @@ fn wild_chain(rng: &mut Rng, edges: usize) -> Cloth {
     cloth
 }
 
-/// Leaves at most one pin: between two a stiff fiber is not solved as a whole.
+/// Unpins all but at most one particle: between two pins a stiff fiber is not solved as a whole.
 fn keep_one_pin(cloth: &mut Cloth, rng: &mut Rng) {
     let only = rng.index(2 * cloth.particles.len());
     cloth
@@ -151,7 +152,7 @@ fn keep_one_pin(cloth: &mut Cloth, rng: &mut Rng) {
         .for_each(|(_, p)| p.inverse_mass = p.inverse_mass.max(0.01));
 }
 
-/// Such a fiber for XPBD.
+/// Random fiber as in [`wild_chain`] for XPBD, with a random compliance and damping.
 fn compliant_chain(rng: &mut Rng, edges: usize) -> Cloth {
     let mut cloth = wild_chain(rng, edges);
     let (compliance, damping): (f32, f32) =
@@ -164,14 +165,15 @@ fn compliant_chain(rng: &mut Rng, edges: usize) -> Cloth {
     cloth
 }
 
-/// Such a fiber for PBD, solved as a whole, with a stiffness and in half of the rounds a soft range.
+/// Random fiber as in [`wild_chain`] for PBD, solved as a whole, with a random stiffness and in
+/// half of the cases a soft range.
 fn stiff_chain(rng: &mut Rng, edges: usize) -> Cloth {
     let mut cloth = wild_chain(rng, edges);
     keep_one_pin(&mut cloth, rng);
     let whole = PbdPhase { fiber_solver: Some(FiberSolver::SemiImplicit), ..PbdPhase::default() };
     let stiffness = [1.0, rng.range(0.05, 1.0)][rng.index(2)];
     let soft = PbdPhase {
-        // 0 lets an edge in its range go as far as the log map can.
+        // 0 lets an edge in its range move as far as the log map allows.
         stiffness_multiplier: [0.0, rng.range(0.0, 1.0)][rng.index(2)],
         compression_limit: rng.range(0.4, 1.0),
         stretch_limit: rng.range(1.0, 2.5),
@@ -181,7 +183,8 @@ fn stiff_chain(rng: &mut Rng, edges: usize) -> Cloth {
     cloth
 }
 
-/// Two triangles over an edge, with heights of 0.1 m and more, whose particles have moved since the last step.
+/// Two triangles that share an edge, of heights of at least 0.1 m, whose particles have moved since
+/// the last step.
 fn hinge(rng: &mut Rng) -> Cloth {
     let base = rng.point(-0.5, 0.5);
     let axis = rng.point(-1.0, 1.0).map(f64::from);

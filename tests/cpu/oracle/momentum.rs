@@ -10,7 +10,7 @@ use super::{
 };
 
 #[test]
-fn momentum_is_kept_by_an_edge() {
+fn an_edge_conserves_momentum() {
     let mut rng = Rng::new(5);
     for _ in 0..100 {
         let mut particles = vec![random_particle(&mut rng), random_particle(&mut rng)];
@@ -28,7 +28,7 @@ fn momentum_is_kept_by_an_edge() {
 }
 
 #[test]
-fn free_fibers_and_bends_keep_momentum_and_angular_momentum() {
+fn free_fibers_and_bends_conserve_momentum() {
     let mut rng = Rng::new(79);
     for round in 0..200 {
         let edges = 1 + rng.index(20);
@@ -56,7 +56,7 @@ fn free_fibers_and_bends_keep_momentum_and_angular_momentum() {
                 moment[k] +=
                     x[(k + 1) % 3] * impulse[(k + 2) % 3] - x[(k + 2) % 3] * impulse[(k + 1) % 3];
             }
-            // A position is good to EPSILON, the impulse of a constraint to some EPSILON of itself.
+            // Positions are exact to EPSILON, constraint impulses to a few EPSILON of their size.
             size += mass + length(impulse);
         }
         let allowed = 8.0 * f64::from(f32::EPSILON) * size;

@@ -1,4 +1,5 @@
-//! Stages that move each particle by itself: integration, tethers, motion and separation spheres, speed limit.
+//! Stages that move each particle by itself: integration, tethers, motion and separation spheres,
+//! speed limit.
 
 use std::sync::Arc;
 
@@ -14,7 +15,7 @@ use super::{
 };
 
 #[test]
-fn tether_equals_the_largest_distance_to_anchors() {
+fn tethers_limit_the_distance_to_anchors() {
     let mut rng = Rng::new(23);
     for round in 0..200 {
         let count = 2 + rng.index(20);
@@ -68,6 +69,7 @@ fn integrate_equals_the_damped_verlet_step() {
         let got = after_stage(&cloth, Stage::Integrate);
         let step = 1.0 / f64::from(cloth.config.solver.as_pbd().unwrap().frequency);
         let exponent = f64::from(cloth.config.stiffness_frequency) * step;
+        // Fraction of velocity kept per step: (1 - damping)^(stiffness_frequency h).
         let kept = cloth.config.damping.map(|damping| (1.0 - f64::from(damping)).powf(exponent));
         for (i, &particle) in cloth.particles.iter().enumerate() {
             let widen = |v: [f32; 3]| v.map(f64::from);
@@ -81,20 +83,21 @@ fn integrate_equals_the_damped_verlet_step() {
     }
 }
 
-/// A random sphere around the origin.
+/// Random sphere near the origin, sometimes of negative radius.
 fn random_sphere(rng: &mut Rng) -> [f32; 4] {
     let [x, y, z] = rng.point(-1.0, 1.0);
     [x, y, z, rng.range(-0.2, 1.5)]
 }
 
-/// Scale of the rounding of a sphere stage: numbers up to 4 (positions up to 1, radii up to 3), and the EPSILON in the squared
-/// distance, which moves `d * r / |d|` by `r * EPSILON / (2 |d|^2)` of a length.
+/// Rounding scale of a sphere stage: values of up to 4 (positions up to 1, radii up to 3), and the
+/// EPSILON in the squared distance, which changes `d * r / |d|` by `r * EPSILON / (2 |d|^2)` of its
+/// length.
 fn sphere_scale(x: [f64; 3], center: [f64; 3], radius: f64) -> f64 {
     4.0 + radius.abs() / (2.0 * length(minus(center, x)).powi(2))
 }
 
 #[test]
-fn the_largest_speed_is_a_sphere_around_where_the_particle_was() {
+fn max_speed_clamps_around_the_previous_position() {
     let mut rng = Rng::new(48);
     for round in 0..200 {
         let particles: Vec<_> = (0..16).map(|_| random_particle(&mut rng)).collect();
@@ -121,7 +124,7 @@ fn the_largest_speed_is_a_sphere_around_where_the_particle_was() {
 }
 
 #[test]
-fn motion_equals_the_sphere_that_may_not_be_left() {
+fn motion_constraints_clamp_into_the_sphere() {
     let mut rng = Rng::new(43);
     for round in 0..200 {
         let particles: Vec<_> = (0..16).map(|_| random_particle(&mut rng)).collect();
@@ -156,7 +159,7 @@ fn motion_equals_the_sphere_that_may_not_be_left() {
 }
 
 #[test]
-fn separation_equals_the_sphere_that_may_not_be_entered() {
+fn separation_constraints_push_out_of_the_sphere() {
     let mut rng = Rng::new(47);
     for round in 0..200 {
         let particles: Vec<_> = (0..16).map(|_| random_particle(&mut rng)).collect();
@@ -176,7 +179,7 @@ fn separation_equals_the_sphere_that_may_not_be_entered() {
 }
 
 #[test]
-fn degenerate_spheres_hold_leave_or_move_even_pins() {
+fn degenerate_motion_and_separation_spheres_act_even_on_pins() {
     let here = [0.25, -0.5, 0.75, 2.0];
     let pin = [1.0, 0.0, 0.0, 0.0];
     let cloth = chain(vec![here, pin], vec![1.0]);

@@ -17,17 +17,19 @@ fn mean(points: [[f64; 3]; 3]) -> [f64; 3] {
     std::array::from_fn(|k| (points[0][k] + points[1][k] + points[2][k]) / 3.0)
 }
 
-/// How the local space moves in the one iteration of a wind test: a rotation about an axis, and a shift \[m\].
+/// Motion of the local space in the single iteration of a wind test: a rotation about an axis, and
+/// a shift \[m\].
 struct FrameMove {
     axis: [f64; 3],
     angle: f64,
     shift: [f32; 3],
 }
 
-/// Where wind takes every particle by the oracle, and the scale of its rounding errors.
+/// Positions after wind by the oracle, each with the scale of its rounding errors.
 ///
-/// In the world a triangle goes from `before` to `rotation * now + shift`, less the displacement of the wind; the cloth sees the difference in
-/// the rotated local space. Triangles are summed in descending order, so that an order of the stage would show.
+/// In the world a triangle moves from `before` to `rotation * now + shift`, relative to the
+/// displacement of the wind; the cloth sees the difference in the rotated local space. Triangles
+/// are summed in descending order, which reveals a dependence of the stage on the order.
 fn blown(cloth: &Cloth, frame: &FrameMove) -> Vec<([f64; 3], f64)> {
     let config = &cloth.config;
     let step = 1.0 / f64::from(config.solver.as_pbd().unwrap().frequency);
@@ -51,8 +53,8 @@ fn blown(cloth: &Cloth, frame: &FrameMove) -> Vec<([f64; 3], f64)> {
         let left = rotated(left, frame.axis, -frame.angle);
         let displacement: [f64; 3] = std::array::from_fn(|k| mean(corners)[k] + left[k]);
         let impulse = air_impulse(corners, displacement, air);
-        // Roundings: some of the impulse (area |d|^2), of d, which is a difference of positions p (area |d| p), and of the
-        // normal, which is a difference of squared edges e (|d|^2 e^2).
+        // Rounding errors: a few EPSILON of the impulse (area |d|^2), of d, a difference of
+        // positions p (area |d| p), and of the normal, a difference of squared edges e (|d|^2 e^2).
         let size = 1.0 + length(before) + length(left);
         let edge = length(minus(corners[1], corners[0])).max(length(minus(corners[2], corners[0])));
         let (e2, d) = (edge * edge, length(displacement));
@@ -68,7 +70,7 @@ fn blown(cloth: &Cloth, frame: &FrameMove) -> Vec<([f64; 3], f64)> {
     moved
 }
 
-/// Particles with triangles among them, and air.
+/// Random particles and triangles in random air.
 fn windy_cloth(rng: &mut Rng, count: usize) -> Cloth {
     let particles: Vec<_> = (0..count).map(|_| random_particle(rng)).collect();
     let mut cloth = chain(particles, vec![1.0; count - 1]);
@@ -116,7 +118,7 @@ fn wind_equals_the_summed_impulses_of_the_triangles() {
 }
 
 #[test]
-fn still_air_triangles_without_area_and_pins_feel_no_wind() {
+fn still_triangles_zero_areas_and_pins_get_no_wind() {
     let corners =
         [[0.0, 0.0, 0.0, 1.0], [0.0, 0.0, 1.0, 1.0], [1.0, 0.0, 0.0, 1.0], [0.5, 0.0, 0.5, 1.0]];
     let run = |particles: [[f32; 4]; 4], triangle: [u32; 3], fall: f32| {
@@ -138,7 +140,7 @@ fn still_air_triangles_without_area_and_pins_feel_no_wind() {
     assert_eq!(run(corners, [1, 2, 3], 0.1), corners, "three corners in a line");
     let pinned = corners.map(|[x, y, z, _]| [x, y, z, 0.0]);
     assert_eq!(run(pinned, [0, 1, 2], 0.1), pinned, "pins");
-    // w = 0 on one corner: the others move as before.
+    // One pinned corner: the other corners move as before.
     let mut half = corners;
     half[0][3] = 0.0;
     let got = run(half, [0, 1, 2], 0.1);

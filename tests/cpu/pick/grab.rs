@@ -16,7 +16,7 @@ use super::distance;
 
 const FRAME: Frame = Frame { dt: 1.0 / 60.0 };
 
-/// A sheet that hangs at rest by two corners, and its lowest middle particle.
+/// Sheet at rest that hangs by two corners, and a particle in the middle of its lower edge.
 fn hanging(solver: Solver) -> (Simulation, ClothId, u32) {
     let mut simulation = Simulation::new(Backend::Cpu).unwrap();
     let mut cloth = hanging_sheet(16, 16);
@@ -37,7 +37,7 @@ fn grab(simulation: &mut Simulation, id: ClothId, particle: u32, options: GrabOp
     Grab::new(cloth, state.current(id), particle, options).unwrap()
 }
 
-/// A frame with a grab; returns the particles before and after it.
+/// Steps one frame with a grab; returns the particles before and after it.
 fn step(simulation: &mut Simulation, id: ClothId, grab: &mut Grab) -> [Vec<Particle>; 2] {
     let before = simulation.read(id).unwrap().current(id).to_vec();
     grab.apply(simulation.cloth_mut(id).unwrap(), &before, &FRAME).unwrap();
@@ -60,7 +60,7 @@ fn a_grabbed_particle_reaches_its_target_at_its_speed() {
         let target = [start[0] + 0.1, start[1] + 0.3, start[2] + 0.2];
         let mut grab = grab(&mut simulation, id, particle, GrabOptions::default());
         grab.move_to(target).unwrap();
-        // 0.374 m at 3 m/s are 7.5 frames; cloth that lags behind takes some more.
+        // 0.374 m at 3 m/s take 7.5 frames; lagging cloth takes a few more.
         for frame in 0..15 {
             let [before, after] = step(&mut simulation, id, &mut grab);
             let [before, after] =
@@ -74,7 +74,7 @@ fn a_grabbed_particle_reaches_its_target_at_its_speed() {
 }
 
 #[test]
-fn a_mouse_that_jumps_five_metres_neither_tears_nor_shakes_the_cloth() {
+fn a_target_that_jumps_5_m_does_not_tear_the_cloth() {
     for (name, solver) in solvers() {
         let (mut simulation, id, particle) = hanging(solver);
         let fabric = simulation.cloth(id).unwrap().cloth().fabric.clone();
@@ -83,14 +83,14 @@ fn a_mouse_that_jumps_five_metres_neither_tears_nor_shakes_the_cloth() {
         let mut grab = grab(&mut simulation, id, particle, GrabOptions::default());
         let mut worst = 0.0f32;
         for frame in 0..240 {
-            // There, back, and up.
+            // Jumps to one side, to the other, and up.
             let target = [[5.0, -1.0, 0.0], [-5.0, 3.0, 0.0], [0.5, 0.5, -5.0]][frame / 80];
             grab.move_to(target).unwrap();
             let particles = step(&mut simulation, id, &mut grab);
             worst = worst.max(stretch_strain(&fabric, &particles[1]).max);
             let [before, after] = particles.map(|all| all[particle as usize].position);
             let speed = distance(before, after) / FRAME.dt;
-            // It has come as far as it can.
+            // After 60 frames it has come as far as the cloth allows.
             let limit = if frame % 80 < 60 { 3.01 } else { 0.25 };
             assert!(speed < limit, "{name}: {speed} m/s in frame {frame}");
         }
@@ -98,7 +98,7 @@ fn a_mouse_that_jumps_five_metres_neither_tears_nor_shakes_the_cloth() {
     }
 }
 
-/// Kinetic and potential energy [J] over a frame.
+/// Kinetic and potential energy of the free particles over a frame [J].
 fn energy(before: &[Particle], after: &[Particle]) -> f64 {
     let of = |(before, after): (&Particle, &Particle)| {
         let speed = f64::from(distance(before.position, after.position) / FRAME.dt);
@@ -118,7 +118,7 @@ fn a_particle_that_is_let_go_falls_back_to_rest() {
         grab.move_to([rest[0], rest[1] + 0.5, rest[2] + 0.3]).unwrap();
         let [_, mut before] = step(&mut simulation, id, &mut grab);
         let rest_energy = energy(&before, &before);
-        // Let go on the way, at full speed.
+        // Released on the way, at full speed.
         (0..7).for_each(|_| [_, before] = step(&mut simulation, id, &mut grab));
         grab.release(simulation.cloth_mut(id).unwrap());
         let mut let_go = None;
@@ -138,14 +138,15 @@ fn a_particle_that_is_let_go_falls_back_to_rest() {
 }
 
 #[test]
-fn motion_spheres_of_the_user_act_on_all_other_particles_and_come_back() {
+fn user_motion_spheres_act_beside_a_grab_and_come_back() {
     let (mut simulation, id, particle) = hanging(Solver::default());
     let at_rest = simulation.read(id).unwrap().current(id).to_vec();
     let sphere = |p: &Particle| Sphere { center: p.position, radius: 0.1 };
     let spheres: Vec<_> = at_rest.iter().map(sphere).collect();
     let cloth = simulation.cloth_mut(id).unwrap();
     let mut config = cloth.cloth().config.clone();
-    // 0.05 m, and gravity that presses all of the cloth against it.
+    // Radii of 0.8 x 0.1 - 0.03 = 0.05 m, and gravity that presses all of the cloth against the
+    // spheres.
     config.gravity = [0.0, 0.0, 20.0];
     config.motion = MotionConstraints { scale: 0.8, bias: -0.03, stiffness: 1.0 };
     cloth.set_config(config).unwrap();
@@ -160,11 +161,11 @@ fn motion_spheres_of_the_user_act_on_all_other_particles_and_come_back() {
     };
     for frame in 0..30 {
         if frame % 10 == 5 {
-            // Whoever animates them sets them every frame.
+            // An application that animates the spheres sets them again while the grab lasts.
             simulation.cloth_mut(id).unwrap().set_motion_spheres(&spheres).unwrap();
         }
         step(&mut simulation, id, &mut grab);
-        // Fibers pull at those around the grabbed one.
+        // Only the rows farther away: fibers pull at the neighbours of the grabbed particle.
         let others = &strays(&mut simulation)[..10 * 16];
         let farthest = others.iter().fold(0.0f32, |a, &b| a.max(b));
         let least = if frame < 20 { 0.0 } else { 0.049 };
@@ -178,7 +179,7 @@ fn motion_spheres_of_the_user_act_on_all_other_particles_and_come_back() {
 }
 
 #[test]
-fn what_nobody_grabs_has_the_same_bits() {
+fn a_grab_changes_no_bits_of_other_cloths() {
     let run = |grabs: bool| {
         let mut simulation = Simulation::new(Backend::Cpu).unwrap();
         let sheet = hanging_sheet(8, 8);
@@ -188,7 +189,7 @@ fn what_nobody_grabs_has_the_same_bits() {
         let mut held = grabs.then(|| grab(&mut simulation, ids[0], 60, GrabOptions::default()));
         for frame in 0..20 {
             if grabs && frame == 3 {
-                // Held and let go between two frames.
+                // Grabbed and released between two frames.
                 let other = grab(&mut simulation, ids[2], 60, GrabOptions::default());
                 other.release(simulation.cloth_mut(ids[2]).unwrap());
             }
@@ -247,7 +248,7 @@ fn a_reset_lets_go_and_a_copy_is_not_held() {
 }
 
 #[test]
-fn a_pin_is_dragged_and_stays_where_it_is_let_go() {
+fn a_dragged_pin_stays_where_it_is_released() {
     let (mut simulation, id, _) = hanging(Solver::default());
     let start = position(&mut simulation, id, 0);
     let target = [start[0] + 0.2, start[1] + 0.1, start[2]];
@@ -262,7 +263,7 @@ fn a_pin_is_dragged_and_stays_where_it_is_let_go() {
 }
 
 #[test]
-fn a_target_is_of_the_world_whatever_the_local_space_does() {
+fn the_target_is_in_world_space_in_any_local_space() {
     let (mut simulation, id, particle) = hanging(Solver::default());
     let start = position(&mut simulation, id, particle);
     let mut grab = grab(&mut simulation, id, particle, GrabOptions::default());
@@ -282,7 +283,7 @@ fn a_target_is_of_the_world_whatever_the_local_space_does() {
 }
 
 #[test]
-fn a_grab_without_a_state_keeps_its_speed_and_bad_values_change_nothing() {
+fn a_grab_without_read_back_keeps_its_speed() {
     let (mut simulation, id, particle) = hanging(Solver::default());
     let start = position(&mut simulation, id, particle);
     let mut grab = grab(&mut simulation, id, particle, GrabOptions::default());
@@ -308,7 +309,7 @@ fn a_grab_without_a_state_keeps_its_speed_and_bad_values_change_nothing() {
 }
 
 #[test]
-fn a_grab_holds_where_the_settings_switch_motion_spheres_off() {
+fn a_grab_holds_with_motion_spheres_switched_off() {
     let (mut simulation, id, particle) = hanging(Solver::default());
     let start = position(&mut simulation, id, particle);
     let cloth = simulation.cloth_mut(id).unwrap();
@@ -324,7 +325,7 @@ fn a_grab_holds_where_the_settings_switch_motion_spheres_off() {
     assert!(distance(position(&mut simulation, id, 120), [9.0; 3]) > 8.0);
 }
 
-/// What an engine makes of a sheet that is grabbed, moved and let go.
+/// Particles after each frame of a sheet that is grabbed, moved and released.
 fn held_sheet<E: Engine>(engine: &mut E) -> Vec<Vec<Particle>> {
     let id = engine.add(hanging_sheet(4, 4)).unwrap();
     let state = engine.read(id).unwrap();

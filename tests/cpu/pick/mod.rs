@@ -1,4 +1,4 @@
-//! Cloths that are pointed at and grabbed.
+//! Picking: ray casts against cloth, and grabbed particles.
 
 mod grab;
 mod ray;

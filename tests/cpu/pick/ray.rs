@@ -13,7 +13,7 @@ fn particles(points: &[[f32; 3]]) -> Vec<Particle> {
     points.iter().map(|&[x, y, z]| Particle::from([x, y, z, 1.0])).collect()
 }
 
-/// A cloth of one triangle over x and z, `height` above the ground, facing up.
+/// Cloth of one triangle over x and z at `height`, facing up.
 fn triangle(height: f32) -> Cloth {
     let mut cloth = loose_particles(vec![
         [0.0, height, 0.0, 1.0],
@@ -29,7 +29,7 @@ fn down(x: f32, z: f32) -> Ray {
 }
 
 #[test]
-fn a_hit_says_where_it_is() {
+fn a_hit_reports_its_position() {
     let corners = particles(&[[0.0; 3], [0.0, 0.0, 1.0], [1.0, 0.0, 0.0]]);
     let hit = |ray| pick_triangles(&[[0, 1, 2]], &corners, &ray).unwrap();
     let above = hit(down(0.5, 0.125)).unwrap();
@@ -40,7 +40,7 @@ fn a_hit_says_where_it_is() {
     assert_eq!(hit(below).map(|hit| (hit.distance, hit.is_front)), Some((1.0, false)));
     assert_eq!(hit(down(0.6, 0.6)), None, "beside it");
     assert_eq!(hit(Ray { direction: [0.0, 1.0, 0.0], ..down(0.5, 0.1) }), None, "behind");
-    // From every direction.
+    // Rays from every direction.
     let mut rng = Rng::new(3);
     for _ in 0..1000 {
         let origin = rng.point(-2.0, 2.0);
@@ -74,7 +74,7 @@ fn no_ray_slips_through_an_edge_or_a_corner() {
         for part in [0.0, 0.5, 1.0, rng.range(0.0, 1.0), rng.range(0.0, 1.0)] {
             let [p, q] = [a, b].map(|i| mesh.positions[i as usize]);
             let aim: [f32; 3] = std::array::from_fn(|k| p[k] + part * (q[k] - p[k]));
-            // Straight down, so that the aim is on the ray to the bit, and askew.
+            // Straight down, where the aim is on the ray to the bit, and obliquely.
             let askew = std::array::from_fn(|k| aim[k] + [rng.range(-1.0, 1.0), 3.0, 0.5][k]);
             for origin in [[aim[0], 3.0, aim[2]], askew] {
                 let direction = std::array::from_fn(|k| aim[k] - origin[k]);
@@ -96,7 +96,7 @@ fn no_ray_slips_through_an_edge_or_a_corner() {
 }
 
 #[test]
-fn of_triangles_and_cloths_equally_far_away_the_first_counts() {
+fn ties_go_to_the_first_triangle_and_cloth() {
     let corners = particles(&[[0.0; 3], [0.0, 0.0, 1.0], [1.0, 0.0, 0.0]]);
     let triangles = [[0, 0, 1], [1, 2, 0], [0, 1, 2], [2, 1, 0]];
     let hit = pick_triangles(&triangles, &corners, &down(0.25, 0.25)).unwrap().unwrap();
@@ -148,7 +148,7 @@ fn a_ray_that_is_not_valid_is_refused_by_name() {
 fn a_cloth_is_hit_where_its_pose_puts_it() {
     let mut simulation = Simulation::new(Backend::Cpu).unwrap();
     let half = std::f32::consts::FRAC_1_SQRT_2;
-    // A quarter about x takes z to -y: the triangle stands in the plane z = 5 and faces +z.
+    // A quarter turn about x takes z to -y: the triangle is in the plane z = 5 and faces +z.
     let pose = Pose { translation: [1.0, 2.0, 5.0], rotation: [half, 0.0, 0.0, half] };
     let cloth = simulation.add(Cloth { pose, ..triangle(0.0) }).unwrap();
     let state = simulation.state().unwrap();
@@ -163,7 +163,7 @@ fn a_cloth_is_hit_where_its_pose_puts_it() {
 }
 
 #[test]
-fn cloths_that_are_not_both_in_state_and_simulation_are_left_out() {
+fn cloths_missing_in_state_or_simulation_are_not_hit() {
     let mut simulation = Simulation::new(Backend::Cpu).unwrap();
     let [low, high] = [0.0, 1.0].map(|y| simulation.add(triangle(y)).unwrap());
     let state = simulation.state().unwrap();

@@ -1,5 +1,5 @@
-//! A cloth that collides with itself: the stage against its oracle and the laws it must keep, and whole cloths that must not
-//! get entangled.
+//! Self collision of particles: the stage against its oracle and conservation laws, and whole
+//! cloths without entanglement.
 
 mod pairs;
 mod settings;
@@ -9,7 +9,7 @@ use poplin::model::Cloth;
 use poplin_host::Engine as _;
 use poplin_testkit::scenes::loose_particles as loose;
 
-/// Loose particles with positions at rest so far apart that they spare no pair.
+/// Loose particles with rest positions so far apart that no pair is exempt.
 fn apart(particles: Vec<[f32; 4]>, distance: f32) -> Cloth {
     let mut cloth = loose(particles);
     cloth.rest_positions =

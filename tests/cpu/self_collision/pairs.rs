@@ -1,4 +1,5 @@
-//! Self collision of loose particles against all pairs in `f64`: pushes, momentum, friction, speed limit.
+//! Self collision of loose particles against all pairs in `f64`: pushes, momentum, friction, speed
+//! limit.
 
 use poplin::model::{Cloth, Frame, Particle, SELF_COLLISION_REST_FRACTION};
 use poplin_host::{Engine as _, FramePart};
@@ -11,7 +12,7 @@ use poplin_testkit::scenes::loose_particles as loose;
 
 use super::{apart, distance, wide};
 
-/// One iteration of the stage alone.
+/// Returns the particles after one iteration of this stage only.
 fn after_stage(cloth: &Cloth) -> Vec<[f32; 4]> {
     let mut engine = ReferenceEngine::new();
     engine.add(cloth.clone()).unwrap();
@@ -78,7 +79,8 @@ fn the_stage_equals_the_jacobi_step_over_all_pairs() {
             }
         };
         let members: Vec<_> = indices.iter().map(member).collect();
-        // A pair whose overlap is rounding may count or not, and a count changes fractions.
+        // A pair whose overlap is within rounding may count or not, and the count changes the
+        // fractions.
         let is_borderline = |a: &Member, b: &Member| {
             let between = |a: [f64; 3], b: [f64; 3]| {
                 (0..3).map(|k| (a[k] - b[k]).powi(2)).sum::<f64>().sqrt()
@@ -111,7 +113,7 @@ fn the_stage_equals_the_jacobi_step_over_all_pairs() {
 }
 
 #[test]
-fn no_bucket_is_met_twice_around_a_cell() {
+fn neighbour_cells_have_distinct_buckets() {
     let distinct = |count: u32| {
         let around = |k: i32| [k % 3 - 1, k / 3 % 3 - 1, k / 9 - 1];
         let buckets: std::collections::BTreeSet<u32> =
@@ -123,12 +125,12 @@ fn no_bucket_is_met_twice_around_a_cell() {
         assert_eq!(distinct(count), 27, "{count} buckets");
         count *= 2;
     }
-    // See it fail: in few buckets some do meet.
+    // Control: with few buckets some do collide.
     assert!(distinct(32) < 27);
 }
 
 #[test]
-fn momentum_stays_whatever_the_masses() {
+fn momentum_is_conserved_for_any_masses() {
     let mut rng = Rng::new(9);
     for _ in 0..50 {
         let mut cloth = random_loose(&mut rng, 80, 0.5);
@@ -147,19 +149,19 @@ fn momentum_stays_whatever_the_masses() {
             moved += mass * distance(&(*before).into(), after);
         }
         assert!(moved > 1e-3, "{moved}");
-        // Rounding of positions near 1 m: half a ulp for each of some ten kilograms.
+        // Rounding of positions near 1 m: half a ulp for each of about ten kilograms.
         assert!(sum.iter().all(|x| x.abs() < 3e-6 * moved.max(1.0)), "{sum:?} of {moved}");
     }
 }
 
 #[test]
-fn pairs_part_to_their_distance_and_no_further() {
+fn pairs_separate_to_their_distance_and_no_further() {
     let limit = 0.1;
     let pushed = |cloth: &Cloth| {
         let after = after_stage(cloth);
         distance(&after[0], &after[1])
     };
-    // Stiffness 1 is 0.948 in one iteration.
+    // A stiffness of 1 resolves 0.948 of the overlap in one iteration.
     let fraction = f64::from(effective_stiffness(-128.0, 10.0 / 300.0));
     let pair =
         |gap: f32, w: [f32; 2]| apart(vec![[0.0, 0.0, 0.0, w[0]], [gap, 0.0, 0.0, w[1]]], limit);
@@ -168,28 +170,28 @@ fn pairs_part_to_their_distance_and_no_further() {
     }
     assert_eq!(pushed(&pair(0.1, [1.0; 2])), f64::from(0.1f32), "at the distance nothing acts");
     assert_eq!(pushed(&pair(0.04, [0.0; 2])), f64::from(0.04f32), "pins stay");
-    // Coincident particles part as well, always in the same direction.
+    // Coincident particles separate too, always in the same direction.
     let after = after_stage(&pair(0.0, [1.0; 2]));
     assert!(after[0][1] > 0.04 && after[1][1] < -0.04, "{after:?}");
-    // At rest closer than the distance: kept at a fraction of that.
+    // A pair that rests closer than the distance is kept at a fraction of its rest distance.
     let mut cloth = pair(0.01, [1.0; 2]);
     cloth.rest_positions = vec![[0.0; 3], [0.0, 0.05, 0.0]];
     let kept = f64::from(SELF_COLLISION_REST_FRACTION) * 0.05;
     assert!((pushed(&cloth) - (0.01 + fraction * (kept - 0.01))).abs() < 1e-7);
     cloth.rest_positions = vec![[0.0; 3]; 2];
     assert_eq!(pushed(&cloth), f64::from(0.01f32), "coincident at rest: nothing to keep");
-    // Without positions at rest the particles as given are those.
+    // Without rest positions the initial particles are the rest state.
     cloth.rest_positions.clear();
     assert_eq!(pushed(&cloth), f64::from(0.01f32));
-    // Who is not named is not met.
+    // Particles outside `self_collision_indices` are not met.
     let mut cloth = pair(0.04, [1.0; 2]);
     cloth.self_collision_indices = vec![1];
     assert_eq!(pushed(&cloth), f64::from(0.04f32));
 }
 
 #[test]
-fn particles_meet_across_every_border_of_cells() {
-    // Pairs everywhere, also far away where cells are clamped, in every direction.
+fn pairs_across_any_cell_border_collide() {
+    // Pairs anywhere and in every direction, also far away, where cells are clamped.
     let mut rng = Rng::new(3);
     for round in 0..2000 {
         let limit = [1e-3, 0.1, 7.0][round % 3];
@@ -214,14 +216,15 @@ fn particles_meet_across_every_border_of_cells() {
     }
 }
 
-/// A pair that touches and slides along x: the slip after some frames, and the mean velocity.
+/// Slip velocity of a touching pair that slides along x, after ten iterations, and its mean
+/// velocity [m/s].
 fn slide(friction: f32, frequency: f32) -> (f64, f64) {
     let speed = 0.01;
     let mut cloth = apart(vec![[0.0, 0.0, 0.0, 1.0], [0.0, 0.1, 0.0, 3.0]], 0.1);
     cloth.config.solver.as_pbd_mut().unwrap().frequency = frequency;
     cloth.config.self_collision.friction = friction;
     cloth.previous_positions = vec![[-speed / frequency, 0.0, 0.0], [speed / frequency, 0.1, 0.0]];
-    // Pressed together from both sides, so that they go on touching.
+    // Pressed together from both sides to keep the contact.
     cloth.particle_accelerations = vec![[0.0, 0.1, 0.0], [0.0, -0.3, 0.0]];
     let mut engine = ReferenceEngine::new();
     engine.add(cloth).unwrap();
@@ -251,7 +254,7 @@ fn friction_slows_the_slip_keeps_the_mean_and_is_stable() {
             assert!((mean - 0.005).abs() < 1e-4, "the mean velocity became {mean}");
             last = slip;
         }
-        // At 3,000 Hz each of the ten iterations takes a quarter.
+        // At 3,000 Hz each of the ten iterations removes a quarter.
         assert!(last < 2e-3, "full friction leaves {last} m/s at {frequency} Hz");
     }
 }

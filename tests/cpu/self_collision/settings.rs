@@ -11,7 +11,7 @@ use poplin_testkit::scenes::loose_particles as loose;
 use super::{apart, distance};
 
 #[test]
-fn thickness_alone_makes_a_cloth_collide_with_itself() {
+fn thickness_enables_self_collision() {
     let mut cloth =
         cook(&Mesh::grid(11, 11, 1.0, 1.0), &CookOptions::default()).unwrap().into_cloth();
     assert_eq!(cloth.contact_distances()[0], 0.0);
@@ -61,7 +61,7 @@ fn bad_settings_are_refused_by_name() {
 }
 
 #[test]
-fn settings_that_change_in_simulation_act_from_the_next_frame_on() {
+fn changed_settings_apply_from_the_next_frame() {
     let mut engine = ReferenceEngine::new();
     let mut cloth = apart(vec![[0.0, 0.0, 0.0, 1.0], [0.04, 0.0, 0.0, 1.0]], 0.1);
     cloth.config.self_collision.distance = None;

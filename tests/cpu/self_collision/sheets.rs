@@ -19,8 +19,8 @@ fn positions(simulation: &mut Simulation) -> Vec<[f32; 3]> {
     state.positions(nth_cloth(0)).collect()
 }
 
-/// A free sheet of a square metre and 0.2 kg, 0.5 m over the ground, over a ball of 0.2 m radius on the ground. Its fibers go
-/// from border to border.
+/// Free square sheet of 1 m and 0.2 kg, 0.5 m above the ground, over a ball of radius 0.2 m on the
+/// ground. Its fibers run from border to border.
 fn over_a_ball(side: u32) -> Cloth {
     let options = CookOptions { max_fiber_length: Some(side), ..CookOptions::default() };
     let mut cloth = cook(&Mesh::grid(side, side, 1.0, 1.0), &options).unwrap().into_cloth();
@@ -36,13 +36,13 @@ fn over_a_ball(side: u32) -> Cloth {
     cloth
 }
 
-/// Depth of the deepest particle in the ball or the ground \[m\].
+/// Largest depth of a particle in the ball or the ground \[m\].
 fn depth(positions: &[[f32; 3]]) -> f64 {
     let depth = |p: &[f32; 3]| (0.2 - distance(p, &[0.0, 0.2, 0.0])).max(-f64::from(p[1]));
     positions.iter().map(depth).fold(f64::NEG_INFINITY, f64::max)
 }
 
-/// XPBD whose cloth gives way to folding.
+/// XPBD with little bending stiffness.
 fn soft_xpbd(substeps: u32) -> Solver {
     let bending = XpbdPhase { compliance: 0.1, ..XpbdPhase::default() };
     let phases = Phases { bending, ..Phases::default() };
@@ -64,7 +64,7 @@ fn a_sheet_that_falls_over_a_ball_does_not_get_entangled() {
         (0..180).for_each(|_| simulation.step(&Frame::default()).unwrap());
         let end = positions(&mut simulation);
         let counter = EntanglementCounter::new(&rest, &fabric.triangles, &[]);
-        // Neighbours at rest: along the edges of the grid and across its squares.
+        // Neighbours at rest are exempt: along the edges of the grid and across its cells.
         let found = counter.measure(&end, 0.005, 0.023);
         let strain = stretch_strain(&fabric, simulation.state().unwrap().current(nth_cloth(0)));
         println!(
@@ -81,7 +81,7 @@ fn a_sheet_that_falls_over_a_ball_does_not_get_entangled() {
         assert!(depth < 1e-6, "{name}: {depth} m deep");
         assert!(strain < 0.03, "{name}: {strain}");
     }
-    // See it fail.
+    // Control: without thickness it does get entangled.
     let (found, ..) = run(0.0, Solver::pbd(1200.0));
     assert!(found.close_pairs > 0 && found.crossings > 20, "{found:?}");
 }
@@ -114,7 +114,8 @@ fn a_ribbon_twisted_by_three_turns_and_back_returns() {
         simulation.add(cloth).unwrap();
         let mut most = 0;
         for frame in 1..=480 {
-            // Three revolutions in 3.5 s, as long back, the ends 0.35 m closer meanwhile; a second of rest.
+            // Three revolutions in 3.5 s and back in as long, with the ends 0.35 m closer in
+            // between; then a second of rest.
             let fraction = revolutions / 3.0 * frame.min(420 - frame.min(420)) as f32 / 210.0;
             let targets: Vec<[f32; 4]> = ends
                 .iter()
@@ -144,13 +145,13 @@ fn a_ribbon_twisted_by_three_turns_and_back_returns() {
     for solver in [&pbd, &soft_xpbd(20)] {
         let (most, left, end) = run(solver, 0.01, 3.0);
         assert_eq!((most, left), (0, 0));
-        // As one that was never twisted hangs.
+        // Reference: a ribbon that was never twisted.
         let (_, _, straight) = run(solver, 0.01, 0.0);
         let off = end.iter().zip(&straight).map(|(a, b)| distance(a, b)).fold(0.0, f64::max);
         println!("off by {off:.4} m");
         assert!(off < 0.01, "{}: the ribbon ends {off} m off one never twisted", solver.name());
     }
-    // See it fail.
+    // Control: without thickness it does get entangled.
     assert!(run(&pbd, 0.0, 3.0).0 > 0);
 }
 

@@ -8,13 +8,13 @@ use poplin_testkit::crossing_scene::{at, weightless};
 
 use super::{World, each_position, moved, sheet};
 
-/// In the plane of x and y.
+/// Turns a cloth into the plane of x and y.
 fn upright(cloth: Cloth) -> Cloth {
     each_position(cloth, |p| Vec3::new(p.x, p.z, p.y))
 }
 
 #[test]
-fn sheets_that_meet_edge_on_at_20_metres_a_second_cross_nowhere() {
+fn sheets_that_meet_edge_on_at_20_m_per_s_do_not_cross() {
     let halves =
         [0.16, -0.16].map(|x| weightless(moved(upright(sheet(10, 0.25)), [x, 0.0, 0.0013 * x])));
     let mut world = World::new(&halves, &[]).thrown(&[[-20.0, 0.0, 0.0], [20.0, 0.0, 0.0]]);
@@ -22,7 +22,7 @@ fn sheets_that_meet_edge_on_at_20_metres_a_second_cross_nowhere() {
 }
 
 #[test]
-fn a_round_at_most_holds_back_what_is_fast_and_nothing_crosses() {
+fn with_one_round_fast_sheets_are_held_back_and_do_not_cross() {
     let halves =
         [0.16, -0.16].map(|x| weightless(moved(upright(sheet(10, 0.25)), [x, 0.0, 0.0013 * x])));
     let mut world = World::new(&halves, &[]).thrown(&[[-20.0, 0.0, 0.0], [20.0, 0.0, 0.0]]);
@@ -37,20 +37,23 @@ fn a_round_at_most_holds_back_what_is_fast_and_nothing_crosses() {
     assert!(left < right + 0.05, "they passed each other: {left} and {right} m");
 }
 
-/// How often the ray from a point in a direction along z passes a triangle.
+/// Number of triangles crossed by the ray from a point along +z or -z.
 fn passes(triangles: &[[[f64; 3]; 3]], from: DVec3, sign: f64) -> usize {
     let to = from + DVec3::Z * sign * 10.0;
     let volume = |a: DVec3, b: DVec3, c: DVec3, d: DVec3| (b - a).cross(c - a).dot(d - a);
     let is_hit = |it: &&[[f64; 3]; 3]| {
         let [a, b, c] = it.map(DVec3::from);
         let signs = [volume(from, to, a, b), volume(from, to, b, c), volume(from, to, c, a)];
+        // The ends are on different sides of the triangle, and the line is on one side of all its
+        // edges.
         (volume(a, b, c, from) > 0.0) != (volume(a, b, c, to) > 0.0)
             && (signs.iter().all(|&it| it > 0.0) || signs.iter().all(|&it| it < 0.0))
     };
     triangles.iter().filter(is_hit).count()
 }
 
-/// A ball that flies into a sheet pinned at its border, until it is 0.15 m beyond where the sheet was.
+/// Flies a ball at `speed` into a sheet with a pinned border, until it is 0.15 m beyond the first
+/// plane of the sheet, and checks that it stays on its side.
 fn shoot(speed: f32) {
     let columns = 12;
     let mut cloth = upright(sheet(columns as u32, 0.5));
@@ -90,7 +93,8 @@ fn a_ball_at_50_metres_a_second_stays_on_its_side() {
     shoot(50.0);
 }
 
-/// Two sheets that collide freely: momentum stays but for a fraction `allowed` of what moves, kinetic energy does not grow.
+/// Collides two free sheets: momentum changes by at most a fraction `allowed`, and kinetic energy
+/// does not grow.
 fn collide(cloths: [Cloth; 2], velocities: [[f32; 3]; 2], allowed: f64) {
     let mut world = World::new(&cloths.map(weightless), &[]).thrown(&velocities);
     world.step(0);
@@ -114,13 +118,13 @@ fn collide(cloths: [Cloth; 2], velocities: [[f32; 3]; 2], allowed: f64) {
 }
 
 #[test]
-fn momentum_of_sheets_that_meet_face_on_stays() {
+fn face_on_collisions_conserve_momentum() {
     let cloths = [0.0, 0.05].map(|z| moved(upright(sheet(10, 0.25)), [z, 0.3 * z, z]));
     collide(cloths, [[0.0, 0.0, 1.5], [0.1, 0.0, -0.5]], 1e-4);
 }
 
 #[test]
-fn momentum_of_sheets_that_meet_edge_on_stays() {
+fn edge_on_collisions_conserve_momentum() {
     let cloths = [-0.16, 0.16].map(|x| moved(upright(sheet(10, 0.25)), [x, 0.0, 0.0013 * x]));
     collide(cloths, [[3.0, 0.0, 0.0], [-2.0, 0.1, 0.0]], 1e-4);
 }

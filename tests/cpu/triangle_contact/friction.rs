@@ -12,7 +12,8 @@ use super::{FRICTION, THICKNESS, World, each_position, moved, sheet};
 /// Gravity of a default cloth \[m/s^2\].
 const GRAVITY: f64 = 9.81;
 
-/// Sheets upon one another on a slope along x of so many times the slope that friction holds; down the slope, and its angle.
+/// Stack of sheets on a slope along x that is `factor` times as steep as friction holds. Returns
+/// the direction down the slope and its angle \[rad\].
 fn stack(count: usize, factor: f32) -> (World, DVec3, f64) {
     let angle = (factor * FRICTION).atan();
     let rotation = Quat::from_rotation_z(-angle);
@@ -43,7 +44,7 @@ fn a_stack_below_the_angle_of_friction_does_not_creep() {
 }
 
 #[test]
-fn a_stack_does_not_notice_what_comes_and_goes_far_away() {
+fn distant_cloths_and_colliders_do_not_change_a_stack() {
     let (mut world, ..) = stack(3, 0.9);
     (0..60).for_each(|frame| world.step(frame));
     let (mut other, ..) = stack(3, 0.9);
@@ -58,9 +59,11 @@ fn a_stack_does_not_notice_what_comes_and_goes_far_away() {
     same_bits("beside others", &other.scene.rows(), &world.scene.rows()).unwrap();
 }
 
-/// Slides sheets down a slope and compares their accelerations between two frames with the law.
+/// Slides sheets down a slope and compares their accelerations between two frames with Coulomb's
+/// law.
 fn slide(count: usize, frames: std::ops::Range<usize>) {
     let (mut world, down, angle) = stack(count, 1.1);
+    // Coulomb: a = g (sin - mu cos).
     let expected = GRAVITY * (angle.sin() - f64::from(FRICTION) * angle.cos());
     let mut velocity = |frames: std::ops::Range<usize>| {
         let paths =
@@ -84,18 +87,18 @@ fn slide(count: usize, frames: std::ops::Range<usize>) {
 }
 
 #[test]
-fn a_sheet_above_the_angle_of_friction_slides_as_the_law_says() {
+fn a_sheet_above_the_angle_of_friction_slides_by_coulombs_law() {
     slide(1, 12..120);
 }
 
 #[test]
-fn a_stack_above_the_angle_of_friction_slides_as_the_law_says() {
-    // Once they have settled and before the upper ones hang over the edge of the lowest.
+fn a_stack_above_the_angle_of_friction_slides_by_coulombs_law() {
+    // After they have settled and before the upper sheets hang over the edge of the lowest.
     slide(3, 12..24);
 }
 
 #[test]
-fn what_is_pinched_between_plates_moves_with_them() {
+fn a_sheet_pinched_between_plates_moves_with_them() {
     let plate = |y: f32| {
         let shape = Shape::from(Parallelepiped::cuboid([0.08, 0.02, 0.08]));
         Collider { pose: at([0.0, y, 0.0]), ..shape.into() }
@@ -104,10 +107,12 @@ fn what_is_pinched_between_plates_moves_with_them() {
     let mut world = World::new(&[cloth], &[plate(-0.025), plate(0.025)]);
     let mut grasp = Vec::new();
     for frame in 0..90 {
-        // The plates close to 0.9 thicknesses in 0.25 s and move 0.4 m in 1 s, by at most 2.4 m/s^2: a jerk would make it slip.
+        // The plates close to 0.9 thicknesses in 0.25 s and move by 0.4 m in 1 s, with at most 2.4
+        // m/s^2: a jerk would cause slip.
         let closed = ((frame + 1) as f32 / 15.0).min(1.0);
         let height = 0.02 + 0.5 * THICKNESS * (2.0 - 1.1 * closed);
         let part = (frame as f32 - 29.0).clamp(0.0, 60.0) / 60.0;
+        // Smoothstep, whose acceleration is bounded.
         let x = 0.4 * part * part * (3.0 - 2.0 * part);
         for (k, sign) in [-1.0, 1.0].into_iter().enumerate() {
             let id = world.scene.colliders[k];
@@ -126,7 +131,7 @@ fn what_is_pinched_between_plates_moves_with_them() {
     };
     let (all, inner) = (slip(0.07), slip(0.05));
     println!("slip {:.3} mm, {:.3} mm in the middle", 1e3 * all, 1e3 * inner);
-    // What hangs out pulls at the corners.
+    // Cloth that hangs out pulls at the corners.
     assert!(inner < 3e-4 && all < 1e-3, "slips by {inner} m, {all} m at the border");
 }
 
@@ -143,7 +148,8 @@ fn a_pile_comes_to_rest() {
         let pairs = || now.iter().zip(&before);
         let speed = |(now, before): (&DVec3, &DVec3)| 60.0 * now.distance(*before);
         fastest = pairs().map(speed).fold(0.0, f64::max);
-        // Energy over weight half a frame ago \[m\]: the mean height, and the square of velocity over 2 g.
+        // Energy over weight half a frame earlier \[m\]: mean height plus squared velocity over 2
+        // g.
         let heights: f64 = pairs().map(|(now, before)| 0.5 * (now.y + before.y)).sum();
         let squares: f64 = pairs().map(|pair| speed(pair).powi(2)).sum();
         let energy = (heights + squares / (2.0 * GRAVITY)) / now.len() as f64;
@@ -156,7 +162,7 @@ fn a_pile_comes_to_rest() {
     assert!(rise < 1e-4, "energy rises by {rise} m of height");
 }
 
-/// A sheet around the origin by each solver, with ten steps a frame.
+/// One sheet around the origin for each solver, with ten steps a frame.
 fn sheets_of_all_solvers(columns: u32, width: f32) -> [Cloth; 3] {
     let mut mesh = Mesh::grid(columns, columns, width, width);
     for [x, _, z] in &mut mesh.positions {
@@ -173,7 +179,7 @@ fn sheets_of_all_solvers(columns: u32, width: f32) -> [Cloth; 3] {
 }
 
 #[test]
-fn sheets_of_all_solvers_lie_on_one_another_over_a_ball_and_come_to_rest() {
+fn stacked_sheets_of_all_solvers_come_to_rest_on_a_ball() {
     let sheets = sheets_of_all_solvers(9, 0.3);
     let [a, b, c] = &sheets;
     let order = [c, a, b, c].map(Clone::clone);
@@ -198,7 +204,7 @@ fn sheets_of_all_solvers_lie_on_one_another_over_a_ball_and_come_to_rest() {
 }
 
 #[test]
-fn a_sheet_of_any_solver_holds_below_the_angle_of_friction_and_slides_above() {
+fn every_solver_holds_below_and_slides_above_the_friction_angle() {
     for factor in [0.9_f32, 1.1] {
         let angle = (factor * FRICTION).atan();
         let rotation = Quat::from_rotation_z(-angle);

@@ -1,5 +1,6 @@
-//! Contact of triangles on the CPU backend: sheets dropped on every kind of shape, stacks on slopes, piles and fast collisions. No
-//! edge ever crosses a triangle, counted exactly in every frame; friction, momentum and energy are those of the law.
+//! Triangle contact on the CPU backend: sheets on every kind of shape, stacks on slopes, piles and
+//! fast collisions. No edge crosses a triangle, counted exactly in every frame; friction, momentum
+//! and energy follow their laws.
 
 mod fast;
 mod friction;
@@ -21,7 +22,7 @@ const FREQUENCY: f32 = 600.0;
 
 const FRICTION: f32 = 0.5;
 
-/// A square sheet around the origin in the plane of x and z.
+/// Square sheet around the origin in the plane of x and z.
 fn sheet(columns: u32, width: f32) -> Cloth {
     let mut mesh = Mesh::grid(columns, columns, width, width);
     for [x, _, z] in &mut mesh.positions {
@@ -49,7 +50,7 @@ fn moved(cloth: Cloth, by: [f32; 3]) -> Cloth {
     each_position(cloth, |p| p + Vec3::from(by))
 }
 
-/// A scene with the triangles of its cloths.
+/// Scene with the triangles of its cloths.
 struct World {
     scene: CrossingScene,
     triangles: Vec<Vec<[u32; 3]>>,
@@ -71,7 +72,7 @@ impl World {
         self
     }
 
-    /// A frame, after which nothing is crossed.
+    /// Steps one frame and checks that nothing is crossed.
     #[track_caller]
     fn step(&mut self, frame: usize) {
         self.scene.engine.step(&Frame::default()).unwrap();
@@ -96,7 +97,8 @@ impl World {
         positions.iter().sum::<DVec3>() / positions.len() as f64
     }
 
-    /// Momentum \[kg m/s\], what it is a difference of (the momentum of all masses along their own paths), and kinetic energy \[J\].
+    /// Momentum \[kg m/s\], its scale (the sum of the absolute momenta of all particles), and
+    /// kinetic energy \[J\].
     fn motion(&self) -> (DVec3, f64, f64) {
         let (mut momentum, mut size, mut energy) = (DVec3::ZERO, 0.0, 0.0);
         for &id in &self.scene.ids {

@@ -1,4 +1,4 @@
-//! The same bits after a reset or restore, and on any number of threads.
+//! Repeatability: equal bits after a reset or restore, and on any number of threads.
 
 use poplin_host::{Engine as _, Snapshot};
 use poplin_model::{Pose, Shape};
@@ -7,7 +7,7 @@ use poplin_testkit::crossing_scene::{at, floor};
 
 use super::{World, moved, sheet};
 
-/// Sheets on a ball that moves, frame by frame.
+/// Steps sheets on a moving ball.
 fn busy() -> World {
     let cloths = [0.12, 0.13].map(|y| moved(sheet(10, 0.25), [0.0, y, 0.1 * y]));
     World::new(&cloths, &[Shape::sphere(0.1).into(), floor()])
@@ -37,7 +37,7 @@ fn a_reset_scene_has_the_same_bits_again() {
 }
 
 #[test]
-fn what_is_restored_goes_on_with_the_same_bits() {
+fn a_restored_scene_continues_with_the_same_bits() {
     let mut world = busy();
     run(&mut world, 0..40);
     let snapshot = world.scene.engine.save().unwrap();

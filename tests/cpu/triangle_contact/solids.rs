@@ -7,7 +7,7 @@ use poplin_testkit::crossing_scene::{at, floor, spike};
 
 use super::{THICKNESS, World, moved, sheet};
 
-/// Drops a sheet on a collider above the floor and watches it for 1.5 s.
+/// Drops a sheet on a collider above the floor and calls `watch` after each frame of 1.5 s.
 fn drop_on(height: f32, collider: Collider, mut watch: impl FnMut(&World)) -> World {
     let cloth = moved(sheet(12, 0.4), [0.0, height, 0.0]);
     let mut world = World::new(&[cloth], &[collider, floor()]);
@@ -49,7 +49,8 @@ fn no_point_of_a_sheet_gets_into_a_capsule() {
     let ends = [-0.3, 0.3].map(|z| Sphere { center: [0.02, 0.2, z], radius: 0.07 });
     let axis = ends.map(|end| end.center.map(f64::from));
     drop_on(0.3, Shape::from(Capsule { ends }).into(), |world| {
-        // The sheet does not reach the ends: the nearest points of a triangle and the axis are of a side and the axis.
+        // The sheet does not reach the ends of the axis: the closest points of a triangle and the
+        // axis are on a side of the triangle.
         for [a, b, c] in world.triangles(0) {
             for side in [[a, b], [b, c], [c, a]] {
                 let distance = segment_segment(side, axis);
@@ -61,7 +62,8 @@ fn no_point_of_a_sheet_gets_into_a_capsule() {
 
 #[test]
 fn vertices_over_the_axis_of_a_capsule_are_pushed() {
-    // A row of them is exactly over it: no side of the flat sheet is nearer anywhere between its ends.
+    // One row is exactly above the axis: no side of the flat sheet is nearer anywhere between its
+    // ends.
     let ends = [-0.3, 0.3].map(|z| Sphere { center: [0.0, 0.2, z], radius: 0.07 });
     let cloth = moved(sheet(11, 0.4), [0.0, 0.28, 0.0]);
     let mut world = World::new(&[cloth], &[Shape::from(Capsule { ends }).into()]);

@@ -12,13 +12,13 @@ use rayon::prelude::*;
 
 use super::{Cloths, STEP};
 
-/// Rows of a pair, of two edges the lower one first.
+/// Rows of a pair in a canonical order: the lower edge first.
 fn in_order(kind: Kind, [a, b, c, d]: [u32; 4]) -> [u32; 4] {
     if kind == Kind::EdgeEdge && [c, d] < [a, b] { [c, d, a, b] } else { [a, b, c, d] }
 }
 
 #[test]
-fn the_candidates_hold_every_pair_within_thickness() {
+fn every_pair_within_thickness_is_a_candidate() {
     let failure = (0..60_u64).into_par_iter().find_map_any(|seed| {
         let mut rng = Rng::new(1000 + seed);
         let mut cloths = Cloths::random(&mut rng);
@@ -30,7 +30,8 @@ fn the_candidates_hold_every_pair_within_thickness() {
             let mut near: Vec<_> =
                 faces.chain(near.edge_edge.iter().map(|&rows| (Kind::EdgeEdge, rows))).collect();
             near.retain(|&(kind, rows)| !cloths.rests_closer(kind, rows));
-            // Lists hold what pushes at the start of a round, also of one in which nobody wants to go anywhere.
+            // The list holds the pairs that push at the start of a round, even if no row has a
+            // target elsewhere.
             cloths.contact.max_rounds = 1;
             cloths.contact.advance(STEP, 4);
             cloths.contact.max_rounds = 0;
@@ -47,7 +48,7 @@ fn the_candidates_hold_every_pair_within_thickness() {
 }
 
 #[test]
-fn what_the_lists_have_no_room_for_stands_still_and_is_reported() {
+fn full_candidate_lists_stop_all_motion_and_are_reported() {
     let mut rng = Rng::new(3);
     let mut cloths = crumpled(&mut rng);
     for room in [1, 20] {
@@ -69,7 +70,7 @@ fn what_the_lists_have_no_room_for_stands_still_and_is_reported() {
     cloths.contact.advance(STEP, 4);
     assert_eq!(cloths.contact.report.unlisted, 0);
     assert_ne!(cloths.contact.start, start);
-    // One row that is off its path, in a round in which any may be held back.
+    // One row away from its path, in a round in which every row may be held back.
     let mut cloths = crumpled(&mut rng);
     (0..2).for_each(|_| cloths.contact.advance(STEP, 4));
     (cloths.contact.max_candidates, cloths.contact.max_rounds) = (1, 2);
@@ -79,7 +80,7 @@ fn what_the_lists_have_no_room_for_stands_still_and_is_reported() {
 }
 
 #[test]
-fn what_runs_out_of_room_at_any_time_crosses_nothing() {
+fn full_candidate_lists_cross_nothing_at_any_time() {
     let mut outcomes = [0; 2];
     for seed in 0..100 {
         let mut rng = Rng::new(4000 + seed);
@@ -98,7 +99,7 @@ fn what_runs_out_of_room_at_any_time_crosses_nothing() {
     assert!(outcomes[0] > 120 && outcomes[1] > 120, "{outcomes:?}");
 }
 
-/// A sheet that is crumpled by a ball and rests on a plane, and another that falls onto it.
+/// A sheet crumpled by a ball and resting on a plane, and another one that falls onto it.
 fn crumpled(rng: &mut Rng) -> Cloths {
     let mut upper = random_sheet(rng, 9, 9, 0.02);
     upper.rest.iter_mut().for_each(|x| x.z += 0.08);
@@ -125,20 +126,20 @@ fn crumpled(rng: &mut Rng) -> Cloths {
 }
 
 #[test]
-fn lists_change_nothing() {
+fn kept_lists_change_no_bits() {
     for seed in 0..6 {
         let mut rng = Rng::new(9000 + seed);
         let [mut kept, mut dropped] = [crumpled(&mut rng), crumpled(&mut Rng::new(0))];
         dropped.contact = kept.contact.clone();
         let [mut searches, mut updates, mut contacts] = [0; 3];
-        // Of every second seed they come in several rounds a slice.
+        // Every second seed starts fast enough for several rounds a slice.
         let speed = Vec3::NEG_Z * [0.0, 0.02][seed as usize % 2];
         let mut speeds = vec![speed; kept.contact.start.len()];
         for slice in 0..70 {
             let before = kept.contact.start.clone();
             for (row, speed) in speeds.iter_mut().enumerate() {
                 if kept.contact.inverse_mass[row] > 0.0 {
-                    // They fall, and something shakes some of them.
+                    // Gravity, and random kicks of some rows.
                     *speed -= Vec3::Z * 3e-5;
                     if rng.index(200) == 0 {
                         *speed += point(&mut rng, 2e-3);

@@ -11,14 +11,16 @@ use rayon::prelude::*;
 
 use super::wide;
 
-/// Allowance of a sum of weights times corners, in units of `f32::EPSILON` times the largest coordinate.
+/// Allowed error of the weighted sum of corners, in units of `f32::EPSILON` times the largest
+/// coordinate.
 const SUM_FACTOR: f64 = 4.0;
 
-/// Allowance of distances, in units of `f32::EPSILON` times the largest difference of coordinates: what a sliver that counts as
-/// its border is wide.
+/// Allowed error of distances, in units of `f32::EPSILON` times the largest coordinate difference:
+/// the width of a sliver that is treated as its border.
 const DISTANCE_FACTOR: f64 = 160.0;
 
-/// Checks everything that closest points promise, for a first simplex of so many corners.
+/// Checks weights, difference vector and distance of closest points; the first simplex has `first`
+/// corners.
 #[track_caller]
 fn assert_closest(closest: &Closest, corners: [Vec3; 4], first: usize, distance: f64) {
     let scale = corners.iter().map(|corner| corner.abs().max_element()).fold(0.0, f32::max);
@@ -43,7 +45,7 @@ fn assert_closest(closest: &Closest, corners: [Vec3; 4], first: usize, distance:
 }
 
 #[test]
-fn a_vertex_and_a_face_are_as_far_apart_as_in_the_oracle() {
+fn vertex_face_distances_equal_the_oracle() {
     let mut rng = Rng::new(1);
     for _ in 0..100_000 {
         let corners = random_vertex_face(&mut rng);
@@ -54,7 +56,7 @@ fn a_vertex_and_a_face_are_as_far_apart_as_in_the_oracle() {
 }
 
 #[test]
-fn two_edges_are_as_far_apart_as_in_the_oracle() {
+fn edge_edge_distances_equal_the_oracle() {
     let mut rng = Rng::new(2);
     for _ in 0..100_000 {
         let corners = random_edge_edge(&mut rng);
@@ -65,7 +67,7 @@ fn two_edges_are_as_far_apart_as_in_the_oracle() {
 }
 
 #[test]
-fn a_tree_visits_what_meets_a_box() {
+fn a_tree_visits_every_simplex_that_meets_a_query() {
     let mut rng = Rng::new(3);
     for _ in 0..300 {
         let count = 1 + rng.index(40);
@@ -82,13 +84,14 @@ fn a_tree_visits_what_meets_a_box() {
     empty.visit(&Path::EVERYTHING, |_, _| panic!("nothing is there"));
 }
 
-/// A ball on a path, or a box around two.
+/// Swept ball of this radius, with a random push distance.
 fn path(rng: &mut Rng, ends: [Vec3; 2], radius: f32) -> Path {
     Path::new(ends, [Vec3::ZERO; 2], &Reach { push: radius + rng.range(0.0, 0.1), cross: 0.0 })
 }
 
-/// Checks that a tree built at rest visits each simplex once that no axis keeps apart from a path at both of its ends, with its
-/// corners, wherever they are now and if some of them have moved on.
+/// Checks that a tree built at rest visits exactly the simplices that no axis separates from the
+/// query at both ends, once each and with their corners, at any positions and after some rows have
+/// moved on.
 fn assert_visits<const N: usize>(
     rng: &mut Rng,
     simplices: &[[u32; N]],
@@ -97,7 +100,7 @@ fn assert_visits<const N: usize>(
     radii: &[f32],
 ) {
     let mut tree = Tree::new(simplices, rest.len());
-    // Half of them stay.
+    // In half of the cases the paths have length 0.
     let size = [0.0, 1.0][rng.index(2)];
     let random_path = |rng: &mut Rng, row: usize| {
         let at = positions[row];
@@ -117,7 +120,7 @@ fn assert_visits<const N: usize>(
         let other = [point(rng, 2.0), point(rng, 2.0)];
         query.include(&path(rng, other, 0.1));
         if round < 4 {
-            // What meets one of them in a point, along all axes.
+            // Queries that touch one simplex in a single point, along all axes.
             let simplex =
                 simplices[rng.index(simplices.len())].map(|corner| paths[corner as usize]);
             let mut all = Path::NOTHING;

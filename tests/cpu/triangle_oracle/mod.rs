@@ -1,5 +1,5 @@
-//! Contact of triangles against its oracle and its guarantee: closest points, trees, the pairs it finds, that nothing is crossed
-//! however rows move, and momentum.
+//! Triangle contact against its oracle: closest points, trees, candidates, momentum, and no
+//! crossing for any motion of rows.
 
 mod candidates;
 mod geometry;
@@ -18,26 +18,26 @@ use poplin_testkit::triangles::{
 };
 use rayon::prelude::*;
 
-/// Length of a solver iteration \[s\]; multipliers are scaled by it and nothing else depends on it.
+/// Length of a solver iteration \[s\]; it only scales the multipliers.
 const STEP: f32 = 1.0 / 300.0;
 
 fn wide(x: Vec3) -> [f64; 3] {
     x.to_array().map(f64::from)
 }
 
-/// Cloths that move at random.
+/// Cloths with random motion.
 #[derive(Debug)]
 struct Cloths {
     contact: TriangleContact,
-    /// Corners of the triangles of all, by row.
+    /// Rows of the corners of all triangles.
     triangles: Vec<[u32; 3]>,
     counter: EntanglementCounter,
-    /// The least thickness \[m\].
+    /// Smallest thickness \[m\].
     thickness: f32,
 }
 
 impl Cloths {
-    /// Cloths of these surfaces and radii \[m\], with random masses and friction.
+    /// Builds cloths of these surfaces and radii \[m\], with random masses and friction.
     fn new(rng: &mut Rng, surfaces: Vec<(Surface, f32)>) -> Self {
         let mut contact = TriangleContact::default();
         let mut triangles = Vec::new();
@@ -58,7 +58,8 @@ impl Cloths {
         Self { contact, triangles, counter, thickness }
     }
 
-    /// Two to four cloths among each other that cross nothing: sheets over each other, or loose triangles.
+    /// Builds two to four close cloths without crossings: sheets above each other, or loose
+    /// triangles.
     fn random(rng: &mut Rng) -> Self {
         loop {
             let thickness = power(rng, -2.7, -1.7);
@@ -93,20 +94,21 @@ impl Cloths {
         }
     }
 
-    /// Edges through triangles, counted exactly.
+    /// Counts crossings of edges and triangles exactly.
     fn crossings(&self) -> usize {
         let positions: Vec<_> = self.contact.start.iter().map(|x| x.to_array()).collect();
         self.counter.crossings(&positions)
     }
 
-    /// What lies within thickness by trying all.
+    /// Finds the pairs within thickness by trying all pairs.
     fn near(&self) -> NearPairs {
         let positions: Vec<_> = self.contact.start.iter().map(|&x| wide(x)).collect();
         let radius = |row: u32| f64::from(self.contact.radius[row as usize]);
         near_pairs(&positions, &self.triangles, |a, b| radius(a) + radius(b))
     }
 
-    /// Whether a pair is farther apart than contact keeps it, because it is of one body and rests closer.
+    /// Tests whether a pair of one body is exempt: it rests closer than its thickness, and is now
+    /// at least as far apart as contact keeps it.
     fn rests_closer(&self, kind: Kind, rows: [u32; 4]) -> bool {
         let TriangleContact { bodies, start, rest, .. } = &self.contact;
         let apart = |all: &[Vec3]| distance(kind, rows.map(|row| wide(all[row as usize])));
@@ -114,13 +116,14 @@ impl Cloths {
         bodies.iter().any(is_own) && apart(start) > 0.999 * f64::from(TRIANGLE_REST) * apart(rest)
     }
 
-    /// Random targets: each row on its own, bodies as a whole, all to a point, a plane or the other side.
+    /// Sets random targets: each row by itself, whole bodies, or all rows to a point, a plane or
+    /// the other side.
     fn aim(&mut self, rng: &mut Rng) {
         let size = self.thickness * power(rng, -2.0, 2.0);
         let TriangleContact { bodies, start, target, .. } = &mut self.contact;
         target.clone_from(start);
         let noise = if rng.index(2) == 0 { size } else { 0.0 };
-        // All of them alike, so that only who is held back meets anybody.
+        // A common drift: rows meet only where some of them are held back.
         let speed = [0.0, 50.0][rng.index(2)] * self.thickness;
         let drift = point(rng, speed);
         let all = target.len() as f32;

@@ -8,7 +8,7 @@ use rayon::prelude::*;
 
 use super::{Cloths, STEP};
 
-/// Crossings after random motion of one seed, and the moves of rows that it took.
+/// Description of the crossings after random motion from one seed, and the number of row moves.
 fn move_at_random(seed: u64) -> (Option<String>, usize) {
     const ADVANCES: usize = 8;
     let mut rng = Rng::new(seed);
@@ -39,12 +39,14 @@ fn random_motion_crosses_nothing() {
     assert!(moves > 700_000, "only {moves} moves of rows");
 }
 
-/// Times that a closed surface winds around a point: 1 inside, 0 outside (van Oosterom, Strackee, 1983).
+/// Winding number of a closed surface around a point: 1 inside, 0 outside (van Oosterom and
+/// Strackee, 1983).
 fn winding(point: Vec3, positions: &[Vec3], triangles: &[[u32; 3]]) -> f64 {
     let solid_angle = |corners: &[u32; 3]| {
         let [a, b, c] =
             corners.map(|corner| positions[corner as usize].as_dvec3() - point.as_dvec3());
         let [x, y, z] = [a, b, c].map(|corner| corner.length());
+        // tan(omega / 2) = a . (b x c) / (|a||b||c| + (a . b)|c| + (b . c)|a| + (c . a)|b|).
         let below = x * y * z + a.dot(b) * z + b.dot(c) * x + c.dot(a) * y;
         2.0 * a.dot(b.cross(c)).atan2(below)
     };
@@ -52,7 +54,7 @@ fn winding(point: Vec3, positions: &[Vec3], triangles: &[[u32; 3]]) -> f64 {
 }
 
 #[test]
-fn what_is_in_a_closed_surface_stays_in_it() {
+fn a_sheet_in_a_closed_surface_stays_inside() {
     let failure = (0..60_u64).into_par_iter().find_map_any(|seed| {
         let mut rng = Rng::new(5000 + seed);
         let thickness = power(&mut rng, -2.7, -1.7);
@@ -80,7 +82,7 @@ fn what_is_in_a_closed_surface_stays_in_it() {
 }
 
 #[test]
-fn contact_keeps_momentum() {
+fn contact_conserves_momentum() {
     let mut largest = 0.0_f64;
     for seed in 0..40 {
         let mut rng = Rng::new(7000 + seed);
@@ -89,7 +91,7 @@ fn contact_keeps_momentum() {
         let mut surfaces =
             vec![random_sheet(&mut rng, 4, 4, edge), random_sheet(&mut rng, 3, 5, edge)];
         for (layer, surface) in surfaces.iter_mut().enumerate() {
-            // Flat, and a little closer than they are thick.
+            // Flat layers, slightly closer than their thickness.
             surface.rest.iter_mut().for_each(|x| x.z = 0.95 * thickness * layer as f32);
         }
         let surfaces = surfaces.into_iter().map(|surface| (surface, 0.5 * thickness)).collect();
@@ -115,7 +117,7 @@ fn contact_keeps_momentum() {
     assert!(largest < 1e-5, "{largest:e} of what contact moves is momentum from nowhere");
 }
 
-/// A flat sheet of `columns` by `rows` vertices, 0.05 m apart, from a corner along two axes.
+/// Flat sheet of `columns` x `rows` vertices 0.05 m apart, from a corner along two axes.
 fn flat_sheet(corner: Vec3, axes: [Vec3; 2], columns: u32, rows: u32) -> Surface {
     let at = |i: u32| axes[0] * (i % columns) as f32 + axes[1] * (i / columns) as f32;
     let rest = (0..columns * rows).map(|i| corner + 0.05 * at(i)).collect();
@@ -127,7 +129,7 @@ fn flat_sheet(corner: Vec3, axes: [Vec3; 2], columns: u32, rows: u32) -> Surface
 }
 
 #[test]
-fn a_sheet_that_is_pushed_by_one_does_not_cross_another() {
+fn a_pushed_sheet_does_not_cross_the_next_one() {
     let thickness = 0.01;
     let axes = [Vec3::X, Vec3::Y];
     let sheet = |z: f32| flat_sheet(Vec3::new(0.0, 0.0, z * thickness), axes, 4, 4);
@@ -149,11 +151,11 @@ fn a_sheet_that_is_pushed_by_one_does_not_cross_another() {
 }
 
 #[test]
-fn a_strip_that_shrinks_does_not_cross_what_is_beyond_it() {
+fn a_shrinking_strip_does_not_cross_a_wall_beyond_it() {
     let strip = flat_sheet(Vec3::ZERO, [Vec3::X, Vec3::Y], 6, 2);
     let wall = flat_sheet(Vec3::new(0.29, -0.1, -0.1), [Vec3::Y, Vec3::Z], 6, 6);
     let mut cloths = Cloths::new(&mut Rng::new(0), vec![(strip, 0.005), (wall, 0.005)]);
-    // One end moves by 0.15 m to the other, which is 0.04 m from the wall and stays.
+    // One end moves by 0.15 m towards the other, which stays 0.04 m from the wall.
     for target in &mut cloths.contact.target[..12] {
         target.x = target.x.max(0.15);
     }
@@ -169,7 +171,8 @@ fn cloths_that_drift_alone_and_meet_later_cross_nothing() {
     let sheet =
         |z: f32| (flat_sheet(Vec3::new(0.0, 0.0, z), [Vec3::X, Vec3::Y], 3, 3), 0.5 * thickness);
     let mut cloths = Cloths::new(&mut Rng::new(0), vec![sheet(0.0), sheet(0.14)]);
-    // First they shear and back, so that pairs are searched far around; then one drifts alone, then they meet.
+    // They shear back and forth, which widens the search; then one drifts alone, and then they
+    // meet.
     let moves = [
         [0.02, 0.0, 0.0],
         [-0.02, 0.0, 0.0],

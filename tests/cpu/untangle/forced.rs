@@ -7,7 +7,8 @@ use poplin_testkit::crossing_scene::at;
 
 use super::{World, sheet};
 
-/// What a collider that moves through a sheet does whose particles are all pinned, frame by frame.
+/// Moves a collider along z through a sheet whose particles are all pinned; calls `watch` with the
+/// frame and the position along z after each frame.
 fn rammed(shape: Shape, speed: f32, mut watch: impl FnMut(&mut World, u32, f32)) -> World {
     let mut cloth = sheet(12, [0.4, 0.4], |p| Vec3::new(p.x, p.z, 0.0));
     cloth.particles.iter_mut().for_each(|particle| particle.inverse_mass = 0.0);
@@ -25,7 +26,7 @@ fn rammed(shape: Shape, speed: f32, mut watch: impl FnMut(&mut World, u32, f32))
 }
 
 #[test]
-fn a_box_through_a_pinned_sheet_is_reported_with_frame_and_position() {
+fn a_box_through_a_pinned_sheet_is_reported_where_it_is() {
     let mut first = 0;
     let cube = Shape::from(Parallelepiped::cuboid([0.1, 0.1, 0.1]));
     let mut world = rammed(cube, 0.7, |world, frame, _| {
@@ -61,7 +62,7 @@ fn a_ball_through_a_pinned_sheet_is_reported() {
 
 #[test]
 fn a_collider_that_is_too_fast_is_reported() {
-    // 83 mm in an iteration are followed, 167 mm are more than 25.6 thicknesses.
+    // Displacements of 83 mm an iteration are followed; 167 mm exceed 25.6 thicknesses.
     let mut world = rammed(Shape::sphere(0.1), 50.0, |_, _, _| {});
     assert!(world.report(0).hurried.is_none(), "no frame was that long");
     let id = world.scene.colliders[0];

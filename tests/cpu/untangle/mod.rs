@@ -1,5 +1,5 @@
-//! Contact of triangles of what starts crossed: it is counted exactly, moved apart within a second and then kept apart; what cannot be
-//! moved apart stays reported and moves no faster than it must.
+//! Triangle contact of scenes that start crossed: crossings are counted exactly, resolved within a
+//! second and stay resolved; those that cannot be resolved stay reported and cause no fast motion.
 
 mod forced;
 mod sheets;
@@ -16,10 +16,11 @@ use poplin_testkit::crossing_scene::{CrossingScene, weightless};
 /// Thickness of every cloth \[m\].
 const THICKNESS: f32 = 0.005;
 
-/// Frames of a second.
+/// Number of frames in a second.
 const SECOND: usize = 60;
 
-/// A rectangular sheet around the origin in the plane of x and z, whose particles then move; it rests where it was flat.
+/// Rectangular sheet around the origin in the plane of x and z, displaced by `f`; its rest state is
+/// flat.
 fn sheet(columns: u32, [width, depth]: [f32; 2], f: impl Fn(Vec3) -> Vec3) -> Cloth {
     let rows = (columns as f32 * depth / width).round() as u32;
     let mut mesh = Mesh::grid(columns, rows, width, depth);
@@ -40,7 +41,7 @@ fn sheet(columns: u32, [width, depth]: [f32; 2], f: impl Fn(Vec3) -> Vec3) -> Cl
     cloth
 }
 
-/// A scene with what its cloths report.
+/// Scene with the reports of its cloths.
 struct World {
     scene: CrossingScene,
 }
@@ -64,14 +65,15 @@ impl World {
     }
 }
 
-/// How fast the fastest particle has moved since it was at these positions, a frame before [m/s].
+/// Largest particle speed over the last frame [m/s], from the positions before it.
 fn fastest_of(world: &World, before: &[Vec3]) -> f32 {
     let now = world.positions();
     let moved = now.iter().zip(before).map(|(now, before)| now.distance(*before));
     60.0 * moved.fold(0.0, f32::max)
 }
 
-/// Runs what starts crossed: nothing is crossed after a second, nor for half of another one. Returns the fastest motion of a particle [m/s].
+/// Runs a scene that starts crossed: nothing is crossed after a second and during another half
+/// second. Returns the largest speed of a particle [m/s].
 #[track_caller]
 fn comes_free(world: &mut World) -> f32 {
     let before = world.scene.crossings();
@@ -95,7 +97,7 @@ fn comes_free(world: &mut World) -> f32 {
     fastest
 }
 
-/// A corner of one sheet pokes 2 cm through another one.
+/// A corner of one sheet pokes 2 cm through another sheet.
 fn corner() -> World {
     let upright = sheet(16, [0.3, 0.3], |p| Vec3::new(p.x, p.z, 0.0));
     let rotation = Quat::from_rotation_y(std::f32::consts::FRAC_PI_4 + 0.1);
@@ -105,7 +107,7 @@ fn corner() -> World {
     World::new(&[weightless(upright), weightless(pointed)], &[])
 }
 
-/// A sheet that comes back in an arc and goes through itself with 1 cm of its end.
+/// A sheet that bends back in an arc and passes through itself with the last 1 cm.
 fn hook() -> World {
     let radius = 0.03;
     let cloth = sheet(25, [0.3, 0.12], |p| {
@@ -117,7 +119,7 @@ fn hook() -> World {
             let angle = x / radius;
             return Vec3::new(radius * angle.sin(), radius * (1.0 - angle.cos()), p.z);
         }
-        // Down again, at 60 degrees, until it is below.
+        // Descends at 60 degrees until it is below.
         let (back, height) = (0.5 * (x - arc), 0.8660254 * (x - arc));
         Vec3::new(-back, 2.0 * radius - 1.35 * height, p.z)
     });

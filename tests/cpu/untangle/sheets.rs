@@ -49,7 +49,7 @@ fn needles_through_a_sheet_come_out_of_it() {
     comes_free(&mut world);
 }
 
-/// Two sheets that go through each other in waves.
+/// Two wavy sheets that pass through each other.
 #[test]
 fn waves_through_waves_come_free() {
     let wave = |sign: f32, shift: f32| {
@@ -76,7 +76,7 @@ fn a_bump_through_a_sheet_comes_back() {
     comes_free(&mut world);
 }
 
-/// A tube in a tube that is too narrow here and there, as layers of a garment are.
+/// A tube around a tube, in places too narrow, like layers of a garment.
 #[test]
 fn a_sleeve_through_a_sleeve_comes_free() {
     let sleeve = |radius: f32, wobble: f32| {

@@ -8,7 +8,8 @@ use poplin_testkit::crossing_scene::{at, floor};
 
 use super::{SECOND, World, comes_free, corner, sheet};
 
-/// A sheet that starts 1 cm below the top of a collider of height 0.2 m, which it is larger than or in.
+/// A sheet that starts 1 cm below the top of a collider of height 0.2 m, and is larger than it or
+/// inside.
 fn sunk(width: f32, shape: Shape) -> World {
     let cloth = sheet(16, [width, width], |p| Vec3::new(p.x + 0.003, 0.19, p.z + 0.001));
     World::new(&[cloth], &[shape.into(), floor()])
@@ -21,26 +22,27 @@ fn block() -> Parallelepiped {
     Parallelepiped { corner: [x, y + 0.1, z], ..half }
 }
 
-/// The same as a mesh.
+/// The box of [`block`] as a mesh.
 fn mesh() -> TriangleMesh {
     let triangles = Parallelepiped::TRIANGLES.to_vec();
     TriangleMesh { vertices: block().corners().to_vec().into(), triangles: triangles.into() }
 }
 
-/// The height of the lowest and the highest particle \[m\].
+/// Heights of the lowest and the highest particle \[m\].
 fn heights(world: &World) -> [f32; 2] {
     let all = world.positions();
     let each = || all.iter().map(|p| p.y);
     [each().fold(f32::INFINITY, f32::min), each().fold(0.0, f32::max)]
 }
 
-/// Particles in the collider.
+/// Number of particles in the collider.
 fn count_in_block(world: &World) -> usize {
     let is_in = |p: &Vec3| p.x.abs() < 0.1 && p.y < 0.2 && p.z.abs() < 0.1;
     world.positions().iter().filter(|p| is_in(p)).count()
 }
 
-/// A sheet that starts in a collider and hangs out of it comes out at its top, from which it may slide.
+/// Checks that a sheet which starts in a collider and hangs out of it comes out at the top, from
+/// where it may slide off.
 #[track_caller]
 fn comes_out_at_the_top_of(shape: Shape) {
     let mut world = sunk(0.3, shape.clone());
@@ -54,16 +56,17 @@ fn comes_out_at_the_top_of(shape: Shape) {
 }
 
 #[test]
-fn a_sheet_larger_than_the_box_that_it_starts_in_comes_out_of_it() {
+fn a_sheet_larger_than_its_box_comes_out() {
     comes_out_at_the_top_of(Shape::from(block()));
 }
 
 #[test]
-fn a_sheet_larger_than_the_mesh_that_it_starts_in_comes_out_of_it() {
+fn a_sheet_larger_than_its_mesh_comes_out() {
     comes_out_at_the_top_of(Shape::TriangleMesh(mesh()));
 }
 
-/// A sheet that starts wholly in a collider comes out at its top and is not thrown.
+/// Checks that a sheet which starts wholly inside a collider comes out at the top without being
+/// thrown.
 #[track_caller]
 fn comes_out_of(shape: Shape) {
     let mut world = sunk(0.1, shape);
@@ -86,7 +89,7 @@ fn a_sheet_wholly_in_a_mesh_comes_out_of_it() {
 
 #[test]
 fn a_sheet_wholly_in_a_mesh_with_split_seams_comes_out_of_it() {
-    // As a file with a texture has it: each triangle has corners of its own.
+    // Split seams, as in a textured file: each triangle has its own corners.
     let TriangleMesh { vertices, triangles } = mesh();
     let vertices = triangles.iter().flatten().map(|&corner| vertices[corner as usize]).collect();
     let triangles = (0..triangles.len() as u32).map(|it| [0, 1, 2].map(|k| 3 * it + k)).collect();

@@ -8,7 +8,7 @@ use poplin_testkit::crossing_scene::{CrossingScene, at, weightless};
 
 use super::{SECOND, THICKNESS, World, fastest_of, sheet};
 
-/// A tube whose ends are pinned, through the middle of a sheet whose border is.
+/// A tube with pinned ends through the middle of a sheet with a pinned border.
 fn skewer() -> (Cloth, Cloth) {
     let mut mesh = Mesh::tube(16, 13, 0.03, 0.03, 0.2);
     for [x, y, z] in &mut mesh.positions {
@@ -54,7 +54,7 @@ fn a_tube_through_a_sheet_stays_reported_and_calm() {
     assert!(speeds[0] < 1.0 && speeds[1] < 0.1 && speeds[2] < 0.01, "{speeds:?} m/s");
 }
 
-/// A sheet whose border is pinned, in the plane of x and y, or of x and z.
+/// A sheet with a pinned border, in the plane of x and y or of x and z.
 fn framed(is_upright: bool) -> Cloth {
     let mut cloth = sheet(16, [0.2, 0.2], |p| p);
     for particle in &mut cloth.particles {
@@ -69,7 +69,7 @@ fn framed(is_upright: bool) -> Cloth {
     weightless(cloth)
 }
 
-/// What stays crossed for 3 s: how fast the fastest particle is in each of them [m/s].
+/// Runs a scene for 3 s; returns the largest particle speed in each second [m/s].
 fn stays(world: &mut World) -> Vec<f32> {
     let second = |_| {
         let mut fastest = 0.0f32;
@@ -100,7 +100,7 @@ fn a_column_through_a_framed_sheet_stays_reported_and_bounded() {
 }
 
 #[test]
-fn a_sheet_that_falls_on_what_stays_crossed_crosses_nothing() {
+fn a_sheet_that_falls_on_stuck_cloths_crosses_nothing() {
     let (tube, cloth) = skewer();
     let third = sheet(16, [0.25, 0.25], |p| Vec3::new(p.x + 0.01, 0.12, p.z));
     let world = World::new(&[tube.clone(), cloth.clone(), third.clone()], &[]);

@@ -1,5 +1,5 @@
-//! The CPU backend against the mirror: stage by stage and whole, at every width that the machine has and split over threads, bit
-//! for bit.
+//! The CPU backend against its scalar twin, bit by bit: single stages and whole frames, at every
+//! SIMD width of the machine, and split over threads.
 
 mod side_by_side;
 mod split;
@@ -11,7 +11,7 @@ use poplin_model::{Cloth, Frame, Particle};
 use poplin_reference::{LaneEngine, Workers};
 use poplin_testkit::inputs::equip_with_masses;
 
-/// Current and previous particles, and the report.
+/// Current and previous particles, and the feedback.
 type Outcome = (Vec<[f32; 4]>, Vec<[f32; 4]>, Feedback);
 
 fn run<W: Workers + Default + Clone + Send + Sync>(
@@ -31,7 +31,7 @@ fn run<W: Workers + Default + Clone + Send + Sync>(
     (current.to_vec(), previous.to_vec(), engine.feedback(id))
 }
 
-/// Threads that loops are split over.
+/// Thread counts that loops are split over.
 const THREADS: [usize; 4] = [1, 2, 3, 7];
 
 const ONE_ITERATION: Frame = Frame { dt: 1.0 / 300.0 };

@@ -14,7 +14,7 @@ use rayon::ThreadPoolBuilder;
 
 use super::{ONE_ITERATION, SOME};
 
-/// Copies of a cloth, every one in a state of its own; some begin with a fault.
+/// Copies of a cloth in different states; some start with a fault.
 fn copies<W: Workers + Default + Clone + Send + Sync>(
     cloth: &Cloth,
     count: usize,
@@ -36,7 +36,7 @@ fn copies<W: Workers + Default + Clone + Send + Sync>(
         };
         let (mut current, previous) = (moved(engine.current(id)), moved(engine.previous(id)));
         if copy % 7 == 3 {
-            // As far as a particle may be, and moving on.
+            // At the largest valid coordinate, and moving on.
             current[copy % cloth.particle_count()].position[1] = MAX_COORDINATE;
         }
         engine.set_state(id, &current, &previous).unwrap();
@@ -44,7 +44,8 @@ fn copies<W: Workers + Default + Clone + Send + Sync>(
     (engine, ids)
 }
 
-/// A cloth in several copies, side by side in batches, at every width; returns the largest batch.
+/// Compares copies of a cloth, solved side by side in batches at every width, with the twin;
+/// returns the size of the largest batch.
 #[track_caller]
 fn assert_same_side_by_side(
     what: &str,
@@ -121,8 +122,8 @@ fn every_fiber_solver_has_the_mirrors_bits_side_by_side() {
     }
 }
 
-/// Loose particles in a cube of 2 m among shapes, of which as many as in every other one, but not the same, belong to a body and
-/// make convexes.
+/// Loose particles in a cube of 2 m among shapes. The number of shapes that belong to a body or
+/// form convexes is the same for every k, but not which ones.
 fn among_shapes(k: usize) -> Cloth {
     let mut rng = Rng::new(k as u64);
     let mut particle = || {
@@ -164,7 +165,7 @@ fn among_shapes(k: usize) -> Cloth {
     cloth
 }
 
-/// One iteration of cloths of one fabric with shapes of their own, side by side.
+/// Compares one iteration of cloths that share a fabric, but not their shapes, with the twin.
 #[track_caller]
 fn assert_same_together(cloths: &[Cloth]) {
     fn all<W: Workers + Default + Clone + Send + Sync>(cloths: &[Cloth]) -> LaneEngine<W> {
@@ -199,8 +200,9 @@ fn cloths_side_by_side_meet_their_own_shapes() {
 }
 
 #[test]
-fn particles_beyond_the_box_of_a_capsule_are_left_as_in_the_mirror() {
-    // Where it is long and thin, its side is found by a difference of large squares, whose rounding exceeds the radius.
+fn particles_beyond_the_bounds_of_a_capsule_match_the_mirror() {
+    // On a long thin capsule the side is found from a difference of large squares, whose rounding
+    // error exceeds the radius.
     let particles = (0..400).map(|k| {
         let x = 20.0 + 0.15 * (k % 200) as f32;
         [x, 0.0008 + 4e-6 * k as f32, 0.7 * x, 1.0]
@@ -231,7 +233,8 @@ fn many_cloths_have_the_mirrors_bits() {
     }
 }
 
-/// Cloths of many fabrics, five of each between those of others, so that they are sorted before they are side by side.
+/// Builds cloths of many fabrics, with the five of each interleaved, so that they must be sorted
+/// into batches.
 fn of_many<W: Workers + Default + Clone + Send + Sync>() -> LaneEngine<W> {
     let mut engine = LaneEngine::<W>::new();
     let first: Vec<_> = cloths().into_iter().map(|(_, cloth)| engine.add(cloth).unwrap()).collect();
@@ -248,7 +251,7 @@ fn of_many<W: Workers + Default + Clone + Send + Sync>() -> LaneEngine<W> {
 
 #[test]
 fn cloths_that_share_a_worker_have_the_bits_of_cloths_alone() {
-    // One thread: one worker, whose memory a cloth finds as another left it.
+    // One thread has one worker, whose memory still holds the data of another cloth.
     let pool = ThreadPoolBuilder::new().num_threads(1).build().unwrap();
     pool.install(|| {
         let mut together = CpuEngine::new();

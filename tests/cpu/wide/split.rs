@@ -12,11 +12,11 @@ use rayon::ThreadPoolBuilder;
 
 use super::{SOME, THREADS, run};
 
-/// A team that notes what leave to split it receives.
+/// Workers that record the number of parts which a cloth may be split into.
 #[derive(Clone, Default)]
 struct Noting(Team);
 
-/// The parts of each cloth since the last look.
+/// Parts of each cloth since the last check.
 static PARTS: Mutex<Vec<usize>> = Mutex::new(Vec::new());
 
 impl Workers for Noting {
@@ -42,7 +42,7 @@ impl Workers for Noting {
 }
 
 #[test]
-fn only_a_large_cloth_that_others_would_wait_for_is_split() {
+fn only_large_cloths_that_idle_threads_wait_for_are_split() {
     let pool = ThreadPoolBuilder::new().num_threads(2).build().unwrap();
     let parts_of = |sizes: &[u32]| {
         let mut engine = LaneEngine::<Noting>::new();
@@ -72,7 +72,7 @@ fn a_large_cloth_has_the_mirrors_bits_on_any_count_of_threads() {
         let pool = ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         let mut wide = CpuEngine::new();
         let same = wide.add(sheet.clone()).unwrap();
-        // From outside of the pool's threads too.
+        // The step is started from outside the pool's threads.
         SOME.iter().for_each(|frame| pool.install(|| wide.step(frame)).unwrap());
         let what = format!("{threads} threads");
         same_bits(&what, wide.current(same), mirror.current(id)).unwrap();
@@ -89,7 +89,7 @@ fn a_small_cloth_takes_little_memory() {
         let id = engine.add(cloth).unwrap();
         engine.clone_cloth(id, COPIES as usize - 1).unwrap();
         engine.step(&SOME[0]).unwrap();
-        // Two rows of 16 bytes for each of the 256 particles are 8 KiB.
+        // 256 particles with two rows of 16 bytes take 8 KiB.
         let bytes = engine.memory_bytes() / COPIES;
         assert!((8 * 1024..11 * 1024).contains(&bytes), "{name}: {bytes} bytes a cloth");
     }

@@ -14,7 +14,7 @@ use rayon::ThreadPoolBuilder;
 
 use super::{ONE_ITERATION, Outcome, SOME, THREADS, run};
 
-/// By the widest team, every loop in as many parts as there are threads.
+/// Runs at the largest width, with every loop split into as many parts as there are threads.
 fn run_split(cloth: &Cloth, frames: &[Frame], stages: StageMask, threads: usize) -> Outcome {
     let pool = ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
     pool.install(|| {
@@ -84,7 +84,7 @@ fn every_fiber_solver_has_the_mirrors_bits_at_every_width() {
     }
 }
 
-/// Sixteen rings of four edges in one set, each pulled out of shape.
+/// Sixteen distorted rings of four edges in one set.
 fn rings() -> Cloth {
     const COUNT: u32 = 16;
     let begin = |fiber: u32| 4 * fiber;
@@ -108,7 +108,7 @@ fn rings() -> Cloth {
 }
 
 #[test]
-fn rings_are_solved_edge_by_edge_whatever_is_asked_for() {
+fn rings_are_solved_edge_by_edge_for_any_fiber_solver() {
     let cloth = rings();
     let mut expected = cloth.clone();
     expected.config.solver.set_fiber_solver(Some(FiberSolver::GaussSeidel));

@@ -10,9 +10,9 @@ use poplin_testkit::nth_cloth;
 
 use super::{CANTILEVERS, cantilever, run};
 
-/// Segments, substeps of a frame of 1/60 s, and the error that is allowed: of second order in the segments until, beyond 20, the
-/// rounding of f32 positions takes over. A step moves a particle by g h^2, which must be many times the 3e-8 m to which positions
-/// around 0.4 m are known: 4e-7 m at 80 substeps.
+/// Segments, substeps of a frame of 1/60 s, and the allowed error, of second order in the segments;
+/// beyond 20 the rounding of `f32` positions dominates. A step moves a particle by g h^2, which
+/// must be many times the 3e-8 m to which positions around 0.4 m are exact: 4e-7 m at 80 substeps.
 const CANTILEVER_MESHES: [(u32, u32, f64); 3] = [(5, 10, 0.025), (10, 20, 0.008), (20, 40, 0.008)];
 
 pub(super) fn cantilever_rows() -> Vec<(f64, u32, u32, f64, f64)> {
@@ -21,7 +21,8 @@ pub(super) fn cantilever_rows() -> Vec<(f64, u32, u32, f64, f64)> {
             (load, segments, substeps, expected, cantilever(segments, load, substeps))
         })
     });
-    // Lighter loads need more steps for bends this close (see `stage/bend.wgsl`) than rounding leaves room for.
+    // At lighter loads, bends this close need more steps (see `stage/bend.wgsl`) than rounding
+    // permits.
     let fine = CANTILEVERS[1..].iter().zip([100, 80, 80]);
     rows.chain(fine.map(|(&(load, expected), substeps)| {
         (load, 40, substeps, expected, cantilever(40, load, substeps))
@@ -57,8 +58,8 @@ fn a_heavy_cantilever_is_the_elastica() {
     }
 }
 
-/// How far the top of a cloth on end is out of line after 8 s, over how far it was, with a load `w L^3 / B` and steps of this fraction
-/// of `a^2 sqrt(sigma / B)`.
+/// Deviation of the top of a cloth on end after 8 s, relative to the start, with a load `w L^3 / B`
+/// and steps of `step` times `a^2 sqrt(sigma / B)`.
 fn bow(mut cloth: Cloth, segments: u32, load: f64, step: f64) -> f64 {
     let (edge, rigidity) = (edge_on_end(segments), SIGMA * G / load);
     Arc::make_mut(&mut cloth.fabric).bends.iter_mut().for_each(|bend| bend.rest_angle = 0.0);
@@ -85,13 +86,14 @@ fn a_strip_on_end_buckles_under_the_load_of_theory() {
             assert!(holds < 0.5 && falls > 5.0, "{segments}, {step}: {holds}, {falls}");
         }
     }
-    // See it fail: twice the step that holds a strip.
+    // Control: twice the step that holds a strip.
     assert!(bow(strip_on_end(20), 20, 0.7 * GREENHILL, 1.0) > 5.0);
 }
 
 #[test]
-fn a_sheet_on_end_wants_half_the_step_of_a_strip() {
-    // The mesh itself is soft: with one diagonal a cell, it buckles at 0.87 of theory in `f64` too (`implicit_oracle`).
+fn a_sheet_on_end_needs_half_the_step_of_a_strip() {
+    // The mesh itself is softer: with one diagonal per cell it buckles at 0.87 of theory in `f64`
+    // too (`implicit_oracle`).
     for segments in [10, 20] {
         for step in [0.25, 0.125] {
             let [holds, falls] = [0.76, 0.92]
@@ -99,7 +101,7 @@ fn a_sheet_on_end_wants_half_the_step_of_a_strip() {
             eprintln!("{segments} segments, step {step}: {holds:.3} at 0.76, {falls:.1} at 0.92");
             assert!(holds < 0.5 && falls > 5.0, "{segments}, {step}: {holds}, {falls}");
         }
-        // See it fail: the step of a strip.
+        // Control: the step of a strip.
         assert!(bow(sheet_on_end(segments), segments, 0.76 * GREENHILL, 0.5) > 5.0, "{segments}");
     }
 }

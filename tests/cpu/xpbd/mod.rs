@@ -1,7 +1,8 @@
-//! XPBD against analytic results: what it does is given by compliances and rigidities, not by steps and meshes.
+//! XPBD against analytic results: compliance and rigidity determine the outcome, at any step and
+//! mesh.
 //!
-//! All on the CPU backend; `mirror.rs` holds the GPU to the same bits. `cargo xtask tables` writes the rows of
-//! the guide.
+//! All tests use the CPU backend; `tests/gpu/mirror.rs` compares the bits of the GPU. `cargo xtask
+//! tables` writes the rows of the guide.
 
 mod bending;
 mod motion;
@@ -28,11 +29,12 @@ fn run(cloth: Cloth, dt: f64, seconds: f64) -> State {
 /// Strain at the top of the hanging strip, w L / K.
 const STRAIN: f64 = 0.05;
 
-/// Elongation of a 1 m strip of compliant edges that hangs by its upper end, over its length.
+/// Elongation, relative to its length, of a 1 m strip of compliant edges that hangs by its upper
+/// end.
 fn elongation(segments: u32, dt: f64, substeps: u32) -> f64 {
     let edge = 1.0 / f64::from(segments);
     let mut cloth = strip(segments, edge, |along, side| [side, -along, 0.0], 1);
-    // Each of the two fibers carries half of the strip's width.
+    // Each of the two fibers carries half the width of the strip.
     let stiffness = SIGMA * G / STRAIN;
     let compliance = (edge / (stiffness * edge / 2.0)) as f32;
     let vertical = XpbdPhase { compliance, ..XpbdPhase::default() };
@@ -46,19 +48,20 @@ fn elongation(segments: u32, dt: f64, substeps: u32) -> f64 {
     -f64::from(state.current(nth_cloth(0)).last().unwrap().position[1]) - 1.0
 }
 
-/// `G = w L^3 / B` and drop over length of the elastica clamped level, from `theta'' = -G (1 - s) cos theta`.
+/// `G = w L^3 / B`, and drop over length of the elastica clamped level, from `theta'' = -G (1 - s)
+/// cos theta`.
 const CANTILEVERS: [(f64, f64); 4] =
     [(1.0, 0.12347), (2.0, 0.23851), (5.0, 0.49591), (10.0, 0.70020)];
 
 /// Drop over length of a strip of `segments` segments clamped level, at rest.
 ///
-/// A hinge stands for half a segment on each side of it. The clamp holds two rows, and the beam begins half a segment behind
-/// the second of them: its length is `segments + 1/2` edges. Clamped at the second row instead it would be half a segment too
-/// long, an error of first order.
+/// A hinge represents half a segment on each side. The clamp holds two rows, and the beam begins
+/// half a segment behind the second one: its length is `segments + 1/2` edges. A clamp at the
+/// second row would make it half a segment too long, a first-order error.
 fn cantilever(segments: u32, load: f64, substeps: u32) -> f64 {
     let edge = 1.0 / (f64::from(segments) + 0.5);
     let bending_rigidity = (SIGMA * G / load) as f32;
-    // The beam's middle is where f32 has its finest positions.
+    // Centered at the origin, where `f32` positions are finest.
     let mut cloth = strip(segments + 1, edge, |along, side| [along - edge - 0.5, 0.0, side], 2);
     cloth.config = ClothConfig {
         solver: Xpbd { substeps, bending_rigidity, ..Xpbd::default() }.into(),
@@ -69,11 +72,13 @@ fn cantilever(segments: u32, load: f64, substeps: u32) -> f64 {
     -f64::from(state.current(nth_cloth(0)).last().unwrap().position[1])
 }
 
-/// So many substeps that what the scheme damps of itself, `omega^2 h / 2`, is a hundredth of what is asked for. The mass swings
-/// around the origin, where f32 positions are fine enough for such steps.
+/// Number of substeps at which the numerical damping of the scheme, `omega^2 h / 2`, is a hundredth
+/// of the physical damping. The mass swings around the origin, where `f32` positions are fine
+/// enough for these steps.
 const FINE: u32 = 100;
 
-/// A square of 8 x 8 particles of all kinds of edges and bends, thrown with a spin and a twist.
+/// Square sheet of 8 x 8 particles with all kinds of edges and bends, thrown with a spin and a
+/// twist.
 fn thrown_sheet(h: f64) -> Cloth {
     let options = CookOptions {
         tethers: Tethers::None,
@@ -115,7 +120,7 @@ fn table_of_all_rows() {
         let steps = format!("{segments} segments, {substeps} substeps");
         row(format!("cantilever, drop/L at G = {load}, {steps}"), expected, drop)
     };
-    // What rounding does: at 80 segments a step of gravity is two roundings of a position.
+    // Effect of rounding: at 80 segments a step of gravity is two roundings of a position.
     let (load, expected) = CANTILEVERS[3];
     let finest = (load, 80, 150, expected, cantilever(80, load, 150));
     let cantilevers = cantilever_rows().into_iter().chain([finest]).map(cantilever_row);

@@ -12,7 +12,8 @@ use poplin_testkit::nth_cloth;
 
 use super::{FINE, run, thrown_sheet};
 
-/// The largest deviation of `x(t)` from a damped oscillation from 1 at rest with `omega^2 = k/m` and the rate `c/(2 m)`.
+/// Largest deviation of `x(t)` from a damped oscillation that starts at 1 at rest, with `omega^2 =
+/// k/m` and the rate `c/(2 m)`.
 fn worst_of_oscillation(
     cloth: Cloth,
     stiffness: f64,
@@ -27,6 +28,7 @@ fn worst_of_oscillation(
     for frame in 1..=120 {
         simulation.step(&Frame { dt: dt as f32 }).unwrap();
         let t = f64::from(frame) * dt;
+        // x(t) = exp(-r t) (cos(w t) + r / w sin(w t)), at rest at t = 0.
         let expected = (-rate * t).exp() * ((omega * t).cos() + rate / omega * (omega * t).sin());
         worst = worst.max((coordinate(&simulation.state().unwrap()) - expected).abs());
     }
@@ -34,7 +36,7 @@ fn worst_of_oscillation(
 }
 
 #[test]
-fn an_edge_swings_and_calms_down_as_its_compliance_and_damping_say() {
+fn an_edge_oscillates_by_its_compliance_and_damping() {
     let (stiffness, rate) = (100.0, 2.0);
     let fabric = Fabric {
         particle_count: 2,
@@ -45,7 +47,7 @@ fn an_edge_swings_and_calms_down_as_its_compliance_and_damping_say() {
         rest_lengths: vec![1.0],
         ..Fabric::default()
     };
-    // A mass of 2 kg, so that a force is not an acceleration.
+    // A mass of 2 kg tells a force from an acceleration.
     let mut cloth = Cloth::new(Arc::new(fabric), vec![[-1.0, 0.0, 0.0, 0.0], [0.1, 0.0, 0.0, 0.5]]);
     let (compliance, damping) = (0.5 / stiffness, 2.0 * rate);
     let phase =
@@ -60,9 +62,10 @@ fn an_edge_swings_and_calms_down_as_its_compliance_and_damping_say() {
 }
 
 #[test]
-fn a_bend_swings_and_calms_down_as_its_rigidity_and_damping_say() {
+fn a_bend_oscillates_by_its_rigidity_and_damping() {
     let (stiffness, rate) = (100.0, 2.0);
-    // A hinge of weight 3 with a wing of 2 kg that an edge holds 0.5 m from it: an inertia of 0.5 kg m^2.
+    // A hinge of weight 3 with a wing of 2 kg that an edge holds 0.5 m from it: an inertia of 0.5
+    // kg m^2.
     let fabric = Fabric {
         particle_count: 5,
         phases: vec![Phase { kind: PhaseKind::Vertical, set_begin: 0, set_end: 1 }],
@@ -94,11 +97,12 @@ fn a_bend_swings_and_calms_down_as_its_rigidity_and_damping_say() {
         z.atan2(-y) / 0.1
     });
     eprintln!("bend: {worst}");
-    // Here the mass swings half a metre from the origin: rounding takes as much as the scheme.
+    // The mass swings half a metre from the origin: rounding contributes as much as the scheme.
     assert!(worst < 0.015, "{worst}");
 }
 
-/// Momentum times h and angular momentum times h about the center of mass, of particles of equal mass.
+/// Momentum times h and angular momentum times h about the center of mass, of particles of equal
+/// mass.
 fn momenta(state: &State) -> [[f64; 3]; 2] {
     let wide = |particle: &Particle| particle.position.map(f64::from);
     let mut sums = [[0.0; 3]; 4];
@@ -133,12 +137,14 @@ fn a_free_sheet_keeps_its_momentum_and_its_spin() {
     let mass = 0.2;
     let lost: [f64; 3] =
         std::array::from_fn(|k| end[0][k] - start[0][k] + if k == 1 { mass * G * h } else { 0.0 });
-    // Positions of 4 m round by up to 2 EPSILON, each a velocity that goes on, in each of 600 steps.
+    // Positions of 4 m round by up to 2 EPSILON, each a lasting change of velocity, in each of 600
+    // steps.
     let rounding = 2.0 * f64::from(f32::EPSILON) * 600.0f64.sqrt() * mass;
     let spin = length(end[1]) / length(start[1]);
     eprintln!("momentum lost {lost:?} of {:?}, allowed {rounding:e}; spin {spin}", start[0]);
     assert!(length(lost) < 3.0 * rounding, "{lost:?}");
-    // An edge that rotates by w h is taken back onto its circle: w^2 h / 2 of its momentum per second, w below 4 rad/s.
+    // Projecting an edge that rotates by w h back onto its circle loses w^2 h / 2 of its momentum
+    // per second, with w below 4 rad/s.
     assert!((spin - 1.0).abs() < 16.0 * h / 2.0, "{spin}");
 }
 

@@ -8,7 +8,7 @@ use poplin::{Backend, Simulation};
 use super::{FINE, thrown_sheet};
 
 #[test]
-fn settings_that_the_fabric_does_not_go_with_are_refused() {
+fn settings_that_do_not_fit_the_fabric_are_refused() {
     let xpbd = thrown_sheet(1.0 / 600.0);
     xpbd.validate().unwrap();
     let mut without_bends = xpbd.clone();

@@ -8,7 +8,7 @@ use poplin_testkit::nth_cloth;
 use super::{STRAIN, elongation, run};
 
 #[test]
-fn a_hanging_strip_is_as_long_as_its_stiffness_says_at_any_step_and_mesh() {
+fn a_hanging_strip_has_the_length_of_its_stiffness() {
     let expected = STRAIN / 2.0;
     let mut found = Vec::new();
     for (segments, frame_rate, substeps) in [
@@ -32,8 +32,8 @@ fn a_hanging_strip_is_as_long_as_its_stiffness_says_at_any_step_and_mesh() {
     assert!(found.iter().all(|elongation| (elongation / found[1] - 1.0).abs() < 0.01), "{found:?}");
 }
 
-/// Strain of a square sheet of 0.2 m that hangs by its upper edge and weighs `load` times what its material does, per force
-/// per width: `density * load * length / (2 K)` for a membrane of stiffness K.
+/// Strain of a square sheet of 0.2 m that hangs by its upper edge and weighs `load` times what its
+/// material does, and the strain `density * load * length / (2 K)` of a membrane of stiffness K.
 fn hung_strain(material: &Material, side: u32, load: f64) -> [f64; 2] {
     let length = 0.2;
     let options = CookOptions {
@@ -51,7 +51,7 @@ fn hung_strain(material: &Material, side: u32, load: f64) -> [f64; 2] {
     material.fill(&mut cloth.config);
     cloth.set_membrane(material);
     cloth.config.thickness = 0.0;
-    // A grid lies in the plane of x and z.
+    // Grids are in the plane of x and z.
     cloth.config.gravity = [0.0, 0.0, load as f32];
     cloth.config.damping = damping(60.0);
     let state = run(cloth, 1.0 / 60.0, 1.0);
@@ -66,13 +66,15 @@ fn hung_strain(material: &Material, side: u32, load: f64) -> [f64; 2] {
 }
 
 #[test]
-fn a_sheet_stretches_as_its_material_says_on_any_mesh() {
-    // Leather holds against shear as against stretch, so the upper edge, which cannot narrow, makes it stiffer.
+fn a_sheet_stretches_by_its_material_on_any_mesh() {
+    // Leather resists shear as much as stretch, so that the upper edge, which cannot narrow, makes
+    // it stiffer.
     let [cotton, silk, leather] = [Material::COTTON, Material::SILK, Material::LEATHER];
     for (material, load, allowed) in
         [(cotton, 4000.0, 0.01), (silk, 4000.0, 0.01), (leather, 2400.0, 0.06)]
     {
-        // A hundredth of its stiffness and load, for the same strain: the sheet would fall too fast for the steps.
+        // A hundredth of stiffness and load for the same strain: otherwise the sheet falls too fast
+        // for the steps.
         let stretch = material.stretch.map(|stiffness| stiffness / 100.0);
         let soft = Material { stretch, shear: material.shear / 100.0, ..material };
         for side in [6, 11, 21] {
@@ -87,7 +89,7 @@ fn a_sheet_stretches_as_its_material_says_on_any_mesh() {
 }
 
 #[test]
-fn iterations_change_the_length_of_a_strip_by_gauss_seidel_and_not_by_xpbd() {
+fn iterations_stretch_a_strip_with_gauss_seidel_not_with_xpbd() {
     let pbd = [300.0, 600.0, 1200.0].map(|frequency| {
         let mut cloth = strip(32, 1.0 / 32.0, |along, side| [side, -along, 0.0], 1);
         let solver = Solver::pbd(frequency);

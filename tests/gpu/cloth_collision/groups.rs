@@ -1,6 +1,6 @@
 //! Collision groups, many cloths, batches, sleep and refused settings.
 
-use poplin_gpu::{ClothId, EngineOptions, Headless};
+use poplin_gpu::EngineOptions;
 use poplin_host::Engine as _;
 use poplin_measure::separation::between;
 use poplin_model::{Cloth, ClothContactSolver, Frame, Pose};
@@ -10,21 +10,10 @@ use poplin_testkit::compare::same_bits;
 use poplin_testkit::nth_cloth;
 use poplin_testkit::rng::Rng;
 
-use super::{STEP, Setup, all, cloud, move_space, on_mirror, random_cloud, sheet, sleepers, wrong};
+use super::compare::{run_on_gpu, wrong};
+use super::{STEP, Setup, all, cloud, on_mirror, random_cloud, sheet, sleepers};
 
-/// The frames of a setup on a GPU, whose earlier cloths go.
-pub(super) fn run_on_gpu(gpu: &mut Headless, setup: &Setup) -> Vec<ClothId> {
-    gpu.clear();
-    gpu.engine_mut().set_cloth_contact_solver(setup.settings).unwrap();
-    let ids: Vec<_> = setup.cloths.iter().map(|cloth| gpu.add(cloth.clone()).unwrap()).collect();
-    for (index, frame) in setup.frames.iter().enumerate() {
-        move_space(gpu.engine_mut().cloth_mut(ids[ids.len() - 1]).unwrap(), index);
-        gpu.step(frame).unwrap();
-    }
-    ids
-}
-
-/// Whether two sheets that overlap are pushed.
+/// Tests whether two overlapping sheets push each other.
 fn are_pushed(groups: [u32; 2], masks: [u32; 2]) -> bool {
     let mut cloths = [0.0, 0.02].map(|height| sheet(5, 0.2, height, 0.06));
     for ((cloth, group), mask) in cloths.iter_mut().zip(groups).zip(masks) {
@@ -37,7 +26,7 @@ fn are_pushed(groups: [u32; 2], masks: [u32; 2]) -> bool {
 }
 
 #[test]
-fn cloths_collide_only_where_each_wants_the_other() {
+fn cloths_collide_only_if_both_masks_allow_it() {
     assert!(are_pushed([1, 1], [u32::MAX; 2]));
     assert!(are_pushed([1, 4], [4, 1]));
     assert!(!are_pushed([1, 4], [4, 4]), "the second does not want the first");
@@ -100,7 +89,7 @@ fn nothing_changes_where_nothing_can_collide() {
             }
         }
     }
-    // The control: two cloths that take part are pushed.
+    // Control: two cloths that take part are pushed.
     assert!(same_bits("cloths", &all(&on_mirror(&setup([0.05; 2], on))), &without).is_err());
 }
 
@@ -131,7 +120,7 @@ fn a_pair_gives_the_same_bits_alone_in_a_batch_and_again() {
         .unwrap();
     }
     same_bits("run to run", &all(&crowd), &all(&run(batch.clone()))).unwrap();
-    // On a GPU the order in which particles reach their buckets changes from run to run.
+    // On a GPU particles reach their buckets in a different order in every run.
     for (mut gpu, rounding) in devices(&EngineOptions::default()) {
         gpu.engine_mut().set_cloth_contact_solver(settings).unwrap();
         let ids: Vec<_> = batch.iter().map(|cloth| gpu.add(cloth.clone()).unwrap()).collect();
@@ -169,7 +158,7 @@ fn the_order_of_adding_does_not_matter() {
 }
 
 #[test]
-fn a_sleeping_cloth_is_held_until_something_that_moves_touches_it() {
+fn a_moving_cloth_wakes_a_sleeping_one_when_it_touches_it() {
     let setup = sleepers();
     let mut engine = ReferenceEngine::new();
     engine.set_cloth_contact_solver(setup.settings).unwrap();

@@ -7,11 +7,10 @@ use poplin_testkit::compare::same_bits;
 use poplin_testkit::nth_cloth;
 use poplin_testkit::rng::Rng;
 
-use super::{
-    STEP, Setup, cloud, on_mirror, on_workers, random_cloud, rotation, sheet, sleepers, wrong,
-};
+use super::compare::wrong;
+use super::{STEP, Setup, cloud, on_mirror, on_workers, random_cloud, rotation, sheet, sleepers};
 
-/// Clouds in random frames, and every degenerate kind of cloth.
+/// Clouds in random local spaces, and every degenerate kind of cloth.
 fn clouds() -> Vec<Setup> {
     let mut setups = Vec::new();
     let friction =
@@ -84,7 +83,7 @@ fn clouds() -> Vec<Setup> {
     setups
 }
 
-/// Sheets that fall on one another, at different rates, in frames that move, with sleep.
+/// Sheets that fall on each other, at different rates, in moving local spaces, with sleep.
 fn sheets() -> Vec<Setup> {
     let mut setups = Vec::new();
     for (every, iterations) in [(1, 2), (0, 1), (2, 1)] {

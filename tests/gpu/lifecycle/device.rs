@@ -13,7 +13,7 @@ use poplin_testkit::scenes::hanging_sheet;
 
 use super::{run, same_cloth};
 
-/// What happens between two recorded frames.
+/// Change made between two recorded frames.
 type Change = fn(&mut Engine, &[ClothId]);
 
 #[test]
@@ -69,7 +69,7 @@ fn recorded_frames_keep_working_when_cloths_come_and_go() {
         };
         let (early, late) = (finish(false), finish(true));
         assert_eq!(early.ids(), late.ids());
-        // The last of the first cloths, which no change is about, never notices one.
+        // No change concerns the last of the first four cloths, so that its result must not change.
         let last = poplin_testkit::nth_cloth(3);
         let (state, id) = expected.get_or_insert_with(|| (early.clone(), last));
         same_cloth(what, (&late, last), (&*state, *id));
@@ -146,7 +146,7 @@ fn what_users_move_between_threads_may_be_moved() {
     send_and_sync::<Arc<Fabric>>();
     send_and_sync::<poplin::model::Mesh>();
     send_and_sync::<poplin::cook::CookOptions>();
-    // A future that is awaited on another thread.
+    // A future awaited on another thread.
     fn send<T: Send>(_: T) {}
     let mut simulation = Simulation::new(Backend::Cpu).unwrap();
     send(simulation.begin_read(&[]).unwrap().receive());

@@ -12,27 +12,28 @@ use poplin_testkit::adapter::noop_device;
 use poplin_testkit::rng::Rng;
 use poplin_testkit::scenes::hanging_sheet;
 
-/// A device on which nothing is computed, but everything is checked and allocated.
+/// Engine on a device that computes nothing, but validates and allocates everything.
 fn noop_engine() -> Engine {
     let (device, queue) = noop_device(wgpu::Limits::default());
     let options = EngineOptions { lane_count: Some(64), ..EngineOptions::default() };
     Engine::new(&device, &queue, options).unwrap()
 }
 
-/// Sheets of 2 x 2 to 8 x 8 particles, which share a kernel: the number of dispatches, whose uniforms take memory too, does not
-/// go by the sizes drawn.
+/// Sheets of 2 x 2 to 8 x 8 particles, which share a kernel: the number of dispatches, whose
+/// uniforms take memory too, does not depend on the random sizes.
 fn sheets() -> Vec<Cloth> {
     (2..9).flat_map(|rows| (2..9).map(move |columns| hanging_sheet(columns, rows))).collect()
 }
 
-/// Cloths that are there at once.
+/// Number of cloths at a time.
 const LIVE: usize = 8;
 
-/// Most spheres that a round may ask for.
+/// Largest number of spheres in a round.
 const MOST_SPHERES: usize = 6;
 
-/// Adds, steps and removes cloths of random sizes, each with a fabric of its own. Returns what `memory` says after 100, 1,000 and
-/// 10,000 rounds, when all cloths are of the largest size and meet the most spheres, and after they are gone.
+/// Adds, steps and removes cloths of random sizes, each with its own fabric. Returns `memory` after
+/// 100, 1,000 and 10,000 rounds, when all cloths have the largest size and the most spheres, and
+/// after all cloths are removed.
 fn rounds<E>(
     engine: &mut E,
     add: impl Fn(&mut E, Cloth) -> ClothId,
@@ -66,10 +67,10 @@ fn rounds<E>(
 }
 
 #[test]
-fn ten_thousand_rounds_take_no_more_memory_than_a_hundred_on_the_gpu() {
+fn memory_stays_bounded_over_10k_rounds_on_the_gpu() {
     let mut engine = noop_engine();
     let step = |engine: &mut Engine, newest: ClothId, sphere_count: usize| {
-        // Inputs of different lengths come and go with the cloths.
+        // Inputs of different lengths are added and removed with the cloths.
         let spheres = vec![[0.0, -9.0, 0.0, 0.1]; 1 + sphere_count];
         let set = engine.cloth_mut(newest).unwrap().colliders_mut();
         ShapeArrays { spheres, ..ShapeArrays::default() }.reach(set).unwrap();
@@ -90,7 +91,7 @@ fn ten_thousand_rounds_take_no_more_memory_than_a_hundred_on_the_gpu() {
 }
 
 #[test]
-fn ten_thousand_rounds_take_no_more_memory_than_a_hundred_on_the_cpu() {
+fn memory_stays_bounded_over_10k_rounds_on_the_cpu() {
     let mut engine = ReferenceEngine::new();
     let curve = rounds(
         &mut engine,

@@ -1,4 +1,5 @@
-//! Cloths that are added, copied, reset, replaced and removed: on both backends, with the same bits as in a fresh engine.
+//! Cloths that are added, copied, reset, replaced and removed, on both backends: the same bits as
+//! in a new engine.
 
 mod device;
 mod memory;
@@ -15,7 +16,8 @@ fn run(simulation: &mut Simulation, frames: usize) {
     (0..frames).for_each(|_| simulation.step(&Frame::default()).unwrap());
 }
 
-/// Particles and counters of a cloth are the same bits in both states; `wake_count` only counts changes of inputs.
+/// Checks that a cloth has the same particles and counters, bit by bit, in both states;
+/// `wake_count` only counts changes of inputs.
 fn same_cloth(what: &str, (a, a_id): (&State, ClothId), (b, b_id): (&State, ClothId)) {
     let (a, b) = (a.cloth(a_id).unwrap(), b.cloth(b_id).unwrap());
     same_bits(&format!("{what}: current"), a.current, b.current).unwrap();
@@ -30,7 +32,8 @@ fn same_counters(what: &str, a: &ClothState<'_>, b: &ClothState<'_>) {
     assert_eq!(a.slept_frames, b.slept_frames, "{what}");
 }
 
-/// A cloth with inputs of every kind, bodies among them; all of one family ([`random_cloth`]), so that one kernel serves them.
+/// Adds a cloth with inputs of every kind, bodies included; all are of one family
+/// ([`random_cloth`]) and share a kernel.
 fn equipped(simulation: &mut Simulation, seed: u64) -> ClothId {
     let mut cloth = random_cloth(seed, 20 + 4 * (seed * 7 % 11) as u32);
     cloth.config.cloth_collision.distance = Some(0.0);

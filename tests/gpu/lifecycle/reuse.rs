@@ -11,7 +11,8 @@ use poplin_testkit::scenes::{equip, hanging_sheet, loose_particles, random_cloth
 
 use super::{equipped, run, same_cloth, same_counters};
 
-/// As [`same_cloth`] where multiply-adds may be fused: roundings apart.
+/// Checks a cloth like [`same_cloth`], up to rounding, for adapters that may fuse multiplications
+/// and additions.
 fn nearly_same_cloth(what: &str, a: &ClothState<'_>, b: &ClothState<'_>) {
     close(&format!("{what}: current"), a.current, b.current, 256.0, 1.0).unwrap();
     close(&format!("{what}: previous"), a.previous, b.previous, 256.0, 1.0).unwrap();
@@ -69,11 +70,11 @@ fn a_stale_handle_is_an_error_and_never_another_cloth() {
 fn reused_memory_leaves_no_trace() {
     for backend in backends() {
         let mut used = Simulation::new(backend).unwrap();
-        // Fills every buffer with numbers that would show.
+        // Fills every buffer with values that would show.
         let mut ids: Vec<_> = (0..8).map(|seed| equipped(&mut used, 40 + seed)).collect();
         run(&mut used, 2);
         for round in 0..2 {
-            // Every second cloth goes; others of other sizes come into the gaps.
+            // Every second cloth is removed; cloths of different sizes fill the gaps.
             ids.iter().skip(1).step_by(2).for_each(|&id| used.remove(id).unwrap());
             ids = ids.into_iter().step_by(2).collect();
             let mut fresh = Simulation::new(backend).unwrap();
@@ -82,7 +83,7 @@ fn reused_memory_leaves_no_trace() {
             ids.extend(seeds.iter().map(|&seed| equipped(&mut used, seed)));
             let fresh_ids: Vec<_> = seeds.iter().map(|&seed| equipped(&mut fresh, seed)).collect();
             for frame in 0..3 {
-                // No time passes in the first frame: nothing of another cloth's impulses may show.
+                // No time passes in the first frame: impulses of an earlier cloth would show.
                 let frame = Frame { dt: frame as f32 / 60.0 };
                 used.step(&frame).unwrap();
                 fresh.step(&frame).unwrap();
@@ -120,7 +121,7 @@ fn the_feedback_of_a_frozen_cloth_is_not_inherited() {
 }
 
 #[test]
-fn cloths_that_collide_give_the_same_bits_whoever_was_there_before() {
+fn colliding_cloths_have_the_same_bits_in_reused_memory() {
     let sheet = |height: f32| {
         let mut cloth = hanging_sheet(6, 6);
         cloth.particles.iter_mut().for_each(|p| {
@@ -153,8 +154,8 @@ fn cloths_that_collide_give_the_same_bits_whoever_was_there_before() {
     }
 }
 
-/// Adds, removes, resets and copies cloths, one of these a frame; all of one family ([`random_cloth`]), with bodies. No contact of
-/// these seeds is so close that a rounding decides it.
+/// Adds, removes, resets or copies a cloth in each frame; all are of one family ([`random_cloth`]),
+/// with bodies. No contact of these seeds is so close that rounding decides it.
 fn play<E: poplin_host::Engine>(engine: &mut E, frame: u64) {
     let id = engine.add(random_cloth(12 + frame, 24 + 4 * (frame as u32 * 7 % 5))).unwrap();
     equip(engine.cloth_mut(id).unwrap(), frame);

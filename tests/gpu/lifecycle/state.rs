@@ -10,7 +10,7 @@ use poplin_testkit::scenes::{hanging_sheet, loose_particles};
 use super::{equipped, run, same_cloth};
 
 #[test]
-fn a_reset_cloth_does_what_a_new_one_does() {
+fn a_reset_cloth_behaves_like_a_new_one() {
     for backend in backends() {
         let (mut reset, mut fresh) =
             (Simulation::new(backend).unwrap(), Simulation::new(backend).unwrap());
@@ -22,7 +22,7 @@ fn a_reset_cloth_does_what_a_new_one_does() {
         reset.cloth_mut(id).unwrap().set_config(config.clone()).unwrap();
         reset.step(&Frame { dt: 1.0 / 30.0 }).unwrap();
         run(&mut reset, 3);
-        // What was written for the coming frame goes as well.
+        // Inputs written for the next frame are reset too.
         reset
             .cloth_mut(id)
             .unwrap()
@@ -41,7 +41,7 @@ fn a_reset_cloth_does_what_a_new_one_does() {
 }
 
 #[test]
-fn copies_go_on_exactly_as_the_cloth_does() {
+fn copies_continue_exactly_like_the_original() {
     for backend in backends() {
         let mut simulation = Simulation::new(backend).unwrap();
         let source = equipped(&mut simulation, 41);
@@ -59,7 +59,7 @@ fn copies_go_on_exactly_as_the_cloth_does() {
             let state = simulation.state().unwrap();
             for &copy in &copies {
                 let what = format!("{backend:?}, {copy} in frame {frame}");
-                // Impulses are of a frame, which the copies have not lived through at first.
+                // Impulses belong to a frame, which new copies have not stepped yet.
                 if frame == 0 {
                     same_bits(&what, state.current(copy), state.current(source)).unwrap();
                 } else {
@@ -77,7 +77,7 @@ fn copies_go_on_exactly_as_the_cloth_does() {
 }
 
 #[test]
-fn particles_put_where_they_are_go_on_as_if_nothing_had_happened() {
+fn setting_the_current_particles_changes_nothing() {
     for backend in backends() {
         let mut simulation = Simulation::new(backend).unwrap();
         let (id, other) = (
@@ -98,7 +98,7 @@ fn particles_put_where_they_are_go_on_as_if_nothing_had_happened() {
 }
 
 #[test]
-fn velocities_are_per_second_whatever_the_step_was_and_a_frozen_cloth_goes_on() {
+fn set_velocities_are_per_second_and_unfreeze_a_cloth() {
     for backend in backends() {
         for first_frame in [None, Some(1.0 / 25.0)] {
             let mut simulation = Simulation::new(backend).unwrap();
@@ -122,7 +122,7 @@ fn velocities_are_per_second_whatever_the_step_was_and_a_frozen_cloth_goes_on() 
             assert_eq!(state.fault_count(id), 0, "{backend:?}");
             for ((end, start), v) in state.current(id).iter().zip(&start).zip(&velocities) {
                 for k in 0..3 {
-                    // 30 iterations round a coordinate of up to 9 m and a displacement each.
+                    // Each of 30 iterations rounds a coordinate of up to 9 m and a displacement.
                     let expected = start[k] + 0.1 * v[k];
                     let error = (end.position[k] - expected).abs();
                     assert!(

@@ -8,12 +8,12 @@ use poplin_testkit::nth_cloth;
 
 use super::{G, Row, assert_first_order, assert_row, row, run};
 
-/// How hard a chain is worked.
+/// Solver effort for a chain.
 #[derive(Clone, Copy)]
 struct Effort {
     /// Iterations per second [1/s].
     frequency: f64,
-    /// How often the chain is worked in an iteration.
+    /// Passes over the chain in each iteration.
     passes: usize,
     fiber_solver: FiberSolver,
 }
@@ -28,7 +28,7 @@ impl Effort {
     }
 }
 
-/// A chain of particles along a curve, pinned where w = 0: one fiber, fully stiff.
+/// Chain of particles along a curve, pinned where w = 0: one fiber of full stiffness.
 fn chain(particles: Vec<[f32; 4]>, edge: f64, effort: Effort) -> Cloth {
     let count = particles.len() as u32;
     let fabric = Fabric {
@@ -44,12 +44,12 @@ fn chain(particles: Vec<[f32; 4]>, edge: f64, effort: Effort) -> Cloth {
     cloth.phase_order = vec![0; effort.passes];
     cloth.config.solver = Solver::pbd(effort.frequency as f32);
     cloth.config.solver.set_fiber_solver(Some(effort.fiber_solver));
-    // An exponent of 1: a stiffness of 1 removes the whole error, at any frequency.
+    // With an exponent of 1 a stiffness of 1 removes the whole error at any frequency.
     cloth.config.stiffness_frequency = effort.frequency as f32;
     cloth
 }
 
-/// Period of a 1 m pendulum let go at `degrees` \[s\]: four times the time to the lowest point.
+/// Period of a 1 m pendulum released at `degrees` \[s\]: four times the time to the lowest point.
 fn period(backend: Backend, degrees: f64, frequency: f64) -> f64 {
     let angle = degrees.to_radians();
     let bob = [angle.sin() as f32, -angle.cos() as f32, 0.0, 1.0];
@@ -68,7 +68,7 @@ fn period(backend: Backend, degrees: f64, frequency: f64) -> f64 {
     }
 }
 
-/// Amplitude in degrees and T / T0.
+/// Amplitude in degrees, and period over that of small amplitudes, T / T0.
 const PERIODS: [(f64, f64); 4] =
     [(10.0, 1.00191), (30.0, 1.01741), (60.0, 1.07318), (90.0, 1.18034)];
 
@@ -87,7 +87,8 @@ pub(super) fn pendulum_rows() -> Vec<Row> {
 fn a_pendulum_has_the_period_of_its_amplitude() {
     let small = 2.0 * std::f64::consts::PI * (1.0 / G).sqrt();
     for row in pendulum_rows() {
-        // The scheme's velocity is half a step away from its position: half a step in each quarter of the swing.
+        // The velocity of the scheme is half a step off its position: half a step in each quarter
+        // of the swing.
         assert_row(&row, 4.0 * 0.5 / 480.0 / small);
     }
     for (degrees, expected) in PERIODS {
@@ -99,7 +100,7 @@ fn a_pendulum_has_the_period_of_its_amplitude() {
 
 /// Sag over span of a chain of `edges` edges of `length` m over a span of 1 m, at rest.
 fn sag(backend: Backend, length: f64, edges: u32, effort: Effort) -> f64 {
-    // It starts as a V of that length.
+    // Starts as a V of this length.
     let depth = ((length * length - 1.0) / 4.0).sqrt();
     let particles = (0..=edges)
         .map(|i| {
@@ -109,20 +110,20 @@ fn sag(backend: Backend, length: f64, edges: u32, effort: Effort) -> f64 {
         })
         .collect();
     let mut cloth = chain(particles, length / f64::from(edges), effort);
-    // 30 % of the speed per 0.1 s, as an exponent of the solver's frequency.
+    // Damps 30 % of the speed per 0.1 s, as an exponent of the solver's frequency.
     cloth.config.damping = [1.0 - 0.7f32.powf(10.0 / effort.frequency as f32); 3];
     let state = run(backend, cloth, 1.0 / 30.0, 4.0);
     -state.positions(nth_cloth(0)).map(|p| f64::from(p[1])).fold(0.0, f64::min)
 }
 
-/// Length over span, and sag over span.
+/// Length over span S/d, and sag over span of the catenary.
 const CATENARIES: [(f64, f64); 5] =
     [(1.05, 0.13930), (1.1, 0.20030), (1.2, 0.29234), (1.5, 0.50263), (2.0, 0.79639)];
 
-/// Edges, and sag over span of the exact chain of that many edges at S/d = 1.2.
+/// Number of edges, and sag over span of the exact chain of that many edges at S/d = 1.2.
 const CHAINS: [(u32, f64); 3] = [(8, 0.29473), (16, 0.29293), (32, 0.29249)];
 
-/// Frequency and passes of the catenaries.
+/// Frequency [1/s] and passes of the catenaries.
 const CATENARY_EFFORT: (f64, usize) = (600.0, 16);
 
 pub(super) fn catenary_rows() -> Vec<Row> {
@@ -156,7 +157,8 @@ fn a_hanging_chain_is_a_catenary() {
     semi_implicit_rows().iter().for_each(|row| assert_row(row, 1e-3));
     for (index, row) in catenary_rows().iter().enumerate() {
         let (length, edges, mesh_error) = match index.checked_sub(CATENARIES.len()) {
-            // A chain of N edges sags more than a catenary: 0.53 / N^2 at S/d = 1.2, with room for other lengths.
+            // A chain of N edges sags more than a catenary, by 0.53 / N^2 at S/d = 1.2; the bound
+            // leaves room for different lengths.
             None => (CATENARIES[index].0, 32, 1.0 / (32.0 * 32.0)),
             Some(index) => (1.2, CHAINS[index].0, 0.0),
         };
@@ -167,13 +169,14 @@ fn a_hanging_chain_is_a_catenary() {
     }
 }
 
-/// Relative sag that a chain gains because the solver leaves it stretched, an upper bound.
+/// Upper bound of the relative sag that a chain gains from the stretch that the solver leaves.
 ///
-/// At rest an iteration moves every particle down by g h^2 and the edges back up. An edge stretched by s moves its ends by
-/// s / 2 in each pass, so one that carries the tension T is stretched by `2 (T/m) h^2 / passes`; T is largest at a pin:
-/// half the weight down and, of a flat parabola, weight / (8 sag/d) across. The sag follows the length by
-/// `d ln sag / d ln S = S / (2 (S - d))`, again from the parabola. PBD never gets rid of this; more passes or smaller steps
-/// make it smaller, more edges larger by N^2.
+/// At rest an iteration moves every particle down by g h^2 and the edges move it back up. An edge
+/// stretched by s moves its ends by s / 2 in each pass, so that an edge with tension T is stretched
+/// by `2 (T/m) h^2 / passes`. T is largest at a pin: half the weight vertically and, for a flat
+/// parabola, weight / (8 sag/d) horizontally. The sag follows the length by `d ln sag / d ln S = S
+/// / (2 (S - d))`, again of the parabola. PBD never removes this stretch; more passes or smaller
+/// steps reduce it, and more edges increase it by N^2.
 fn sag_of_stretch(length: f64, sag: f64, edges: f64, frequency: f64, passes: usize) -> f64 {
     let tension = edges * G * 0.5f64.hypot(1.0 / (8.0 * sag));
     let stretch = 2.0 * tension / (frequency * frequency) / passes as f64;
@@ -182,7 +185,7 @@ fn sag_of_stretch(length: f64, sag: f64, edges: f64, frequency: f64, passes: usi
 }
 
 #[test]
-fn a_hanging_chain_nears_the_exact_one_with_passes_and_steps_and_the_catenary_with_edges() {
+fn a_hanging_chain_converges_to_the_exact_chain_and_catenary() {
     let (edges, exact) = CHAINS[2];
     let error = |frequency, passes| {
         (sag(Backend::Cpu, 1.2, edges, Effort::gauss_seidel(frequency, passes)) / exact - 1.0).abs()
@@ -214,8 +217,8 @@ fn a_semi_implicit_chain_is_exact_after_one_pass() {
         let error = |effort| (sag(Backend::Cpu, 1.2, edges, effort) / exact - 1.0).abs();
         let errors = [150.0, 300.0, 600.0].map(|frequency| error(Effort::semi_implicit(frequency)));
         eprintln!("chain of {edges} edges, semi-implicit, 150 300 600 Hz: {errors:.6?}");
-        // The last edge before the second pin keeps half of its error, which is of second order in h; from 1e-3 on the rounding
-        // of positions counts.
+        // The last edge before the second pin keeps half of its error, which is of second order in
+        // h; from 1e-3 on the rounding of positions counts.
         assert!(
             errors[0] > 3.2 * errors[1] && (errors[1] < 1e-3 || errors[1] > 3.2 * errors[2]),
             "{errors:?}"

@@ -1,8 +1,9 @@
-//! Analytic results: expected, got, error, on the CPU backend and where it is small on the GPU.
+//! Analytic results against measured ones on the CPU backend, and for small cases on the GPU.
 //!
-//! Position-based dynamics is of first order in the iteration step h, and how far it gets to the constraints depends on the
-//! number of iterations; every case states its discretisation and is run again with finer ones, where its error must fall.
-//! `cargo xtask tables` writes the table of the guide.
+//! Position-based dynamics is of first order in the iteration step h, and its distance from the
+//! constraints depends on the number of iterations. Every case states its discretisation and runs
+//! again with finer ones, for which the error must decrease. `cargo xtask tables` writes the table
+//! of the guide.
 
 mod chain;
 mod sheet;
@@ -18,7 +19,7 @@ use sheet::{flight_rows, terminal_rows};
 /// Gravity [m/s^2].
 const G: f64 = 9.81;
 
-/// A measured number beside its expectation.
+/// Measured and expected value of a case.
 #[derive(Debug, Clone)]
 struct Row {
     case: String,
@@ -28,19 +29,19 @@ struct Row {
 }
 
 impl Row {
-    /// Relative error of the CPU backend.
+    /// Relative error on the CPU backend.
     fn error(&self) -> f64 {
         (self.cpu / self.expected - 1.0).abs()
     }
 }
 
-/// Measures on both backends.
+/// Measures a case on both backends.
 fn row(case: String, expected: f64, measure: impl Fn(Backend) -> f64) -> Row {
     let gpu = headless(EngineOptions::default()).map(|_| measure(Backend::Gpu));
     Row { case, expected, cpu: measure(Backend::Cpu), gpu }
 }
 
-/// Asserts that the GPU says what the CPU says, and that the error is at most `allowed`.
+/// Checks that both backends agree and that the error is at most `allowed`.
 #[track_caller]
 fn assert_row(row: &Row, allowed: f64) {
     assert!(
@@ -52,7 +53,7 @@ fn assert_row(row: &Row, allowed: f64) {
         row.error()
     );
     if let Some(gpu) = row.gpu {
-        // Backends differ by rounding, which is far below what a scheme misses.
+        // The backends differ by rounding, which is far below the error of the scheme.
         assert!(
             (gpu / row.cpu - 1.0).abs() <= 0.1 * allowed,
             "{}: GPU {gpu}, CPU {}",
@@ -62,7 +63,8 @@ fn assert_row(row: &Row, allowed: f64) {
     }
 }
 
-/// Asserts that refining by 2 takes away at least a factor of 1.6: first order, with room for terms of second order.
+/// Checks that each refinement by 2 reduces the error by at least 1.6: first order, with room for
+/// terms of second order.
 #[track_caller]
 fn assert_first_order(what: &str, errors: &[f64]) {
     eprintln!("{what}: errors {errors:.6?} under refinement by 2");
@@ -83,7 +85,7 @@ fn table_of_all_rows() {
     let rows =
         [terminal_rows(), pendulum_rows(), catenary_rows(), semi_implicit_rows(), flight_rows()];
     let cells = rows.concat().into_iter().map(|row| {
-        // The tests above bound what both miss; here both must miss the same.
+        // The other tests bound the error of each backend; here both must have the same error.
         assert_row(&row, 0.05);
         vec![
             row.case.replace('[', "\\[").replace(']', "\\]"),

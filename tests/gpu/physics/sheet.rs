@@ -7,8 +7,8 @@ use poplin_testkit::nth_cloth;
 
 use super::{G, Row, assert_first_order, assert_row, row, run};
 
-/// A 1 m sheet of `side` x `side` particles that nothing holds. Cooked with pins it would not stay valid without them: fibers of a
-/// set may share a pin.
+/// Free sheet of 1 m with `side` x `side` particles, cooked without pins: a fabric cooked with pins
+/// would be invalid without them, because fibers of a set may share a pin.
 fn unpinned_sheet(side: u32) -> Cloth {
     let options = CookOptions { tethers: Tethers::None, ..CookOptions::default() };
     cook(&Mesh::grid(side, side, 1.0, 1.0), &options).unwrap().into_cloth()
@@ -18,15 +18,16 @@ fn mean(particles: &[[f32; 4]], axis: usize) -> f64 {
     particles.iter().map(|p| f64::from(p[axis])).sum::<f64>() / particles.len() as f64
 }
 
-/// Density [kg/m^3] and drag coefficient of the falling sheet in the textbook law.
+/// Air density [kg/m^3] and drag coefficient of the falling sheet in the textbook law.
 const AIR: (f64, f64) = (1.225, 1.2);
 
-/// Drag coefficient given to the solver; what it means per step is folded into the fluid density.
+/// Drag coefficient given to the solver; its effect per step is compensated in the fluid density.
 const SOLVER_DRAG: f64 = 0.5;
 
-/// A 1 m sheet of 6 x 6 particles of `sigma` kg/m^2 that nothing holds, in the plane of x and z.
+/// Free sheet of 1 m with 6 x 6 particles of `sigma` kg/m^2, in the plane of x and z.
 ///
-/// Mass is by thirds of triangles, the measure in which air pushes: then a flat sheet moves flat.
+/// Each triangle gives a third of its mass to each corner, as it does with air forces, so that a
+/// flat sheet moves flat.
 fn free_sheet(sigma: f64) -> Cloth {
     let mut cloth = unpinned_sheet(6);
     let mut masses = vec![0.0; cloth.particle_count()];
@@ -42,10 +43,11 @@ fn free_sheet(sigma: f64) -> Cloth {
 
 /// Terminal speed of a [`free_sheet`] after 2 s of falling [m/s].
 ///
-/// The solver moves each corner of a triangle of area A by `Cd' |d| d / h * rho_s/2 * 2A * w`, d = v h, with
-/// `Cd' = 1 - (1 - Cd)^(f h)`. Three corners take up the momentum `3 Cd' rho_s A v^2 h` per iteration of h, so the force
-/// `3 Cd' rho_s A v^2 / h * h = F h`, and `F = 3 Cd' rho_s A v^2 / h`. The textbook has `F = rho/2 Cd A v^2`, hence
-/// `rho_s = rho Cd h / (6 Cd')`: half the density of the textbook is in it, the doubled area and the three corners too.
+/// The solver moves each corner of a triangle of area A by `Cd' |d| d / h * rho_s/2 * 2A * w`, d =
+/// v h, with `Cd' = 1 - (1 - Cd)^(f h)`. Three corners take the momentum `3 Cd' rho_s A v^2 h` per
+/// iteration of h, hence `F h = 3 Cd' rho_s A v^2 / h * h` and `F = 3 Cd' rho_s A v^2 / h`. The
+/// textbook has `F = rho/2 Cd A v^2`, hence `rho_s = rho Cd h / (6 Cd')`, which contains the factor
+/// of a half of the textbook, the doubled area and the three corners.
 fn terminal_speed(backend: Backend, sigma: f64, frequency: f64) -> f64 {
     let mut cloth = free_sheet(sigma);
     let h = 1.0 / frequency;
@@ -60,7 +62,7 @@ fn terminal_speed(backend: Backend, sigma: f64, frequency: f64) -> f64 {
         },
         ..ClothConfig::default()
     };
-    // Mean over the last half second: single moves of f32 positions are rough.
+    // Mean over the last half second: single displacements of `f32` positions are too coarse.
     let mut simulation = Simulation::new(backend).unwrap();
     simulation.add(cloth).unwrap();
     let frame = Frame { dt: 1.0 / 30.0 };
@@ -83,8 +85,10 @@ pub(super) fn terminal_rows() -> Vec<Row> {
 #[test]
 fn a_falling_sheet_reaches_its_terminal_speed() {
     for row in terminal_rows() {
-        // Each iteration gravity acts first, then the air brakes what is then the speed: measured is v - g h. Positions of 4 m
-        // round by up to 2 EPSILON, always alike at terminal speed: that is a fraction of the move g h^2 and half of it one of v.
+        // In each iteration gravity acts first, then the air brakes the resulting speed: the
+        // measured speed is v - g h. Positions of 4 m round by up to 2 EPSILON, always in the same
+        // direction at terminal speed: a fraction of the displacement g h^2, and half of that
+        // fraction of v.
         let step = 1.0 / 600.0;
         let rounding = 0.5 * 2.0 * f64::from(f32::EPSILON) / (G * step * step);
         assert_row(&row, G * step / row.expected + rounding);
@@ -109,10 +113,11 @@ fn pressure_accelerates_a_sheet_by_force_over_mass() {
     let free = row("free fall".to_owned(), 0.5 * G * seconds * seconds, |backend| {
         fall_under(backend, 0.0)
     });
-    // The sum of n steps is n (n + 1) / 2: half a step of 300 Hz more.
+    // n steps sum to n (n + 1) / 2: half a step of 300 Hz more.
     assert_row(&free, 1.0 / (300.0 * seconds) + 1e-4);
     for sign in [-1.0, 1.0] {
-        // Triangles face down (their corners are clockwise from above) or up, and one side is pushed against gravity.
+        // Triangles face down (corners clockwise from above) or up, and pressure on one side acts
+        // against gravity.
         let pressed =
             row(format!("pressure of {sign} weights"), 1.0 - f64::from(sign), |backend| {
                 fall_under(backend, sign * facing(&free_sheet(sigma)) * weight) / free.cpu
@@ -123,7 +128,7 @@ fn pressure_accelerates_a_sheet_by_force_over_mass() {
     }
 }
 
-/// 1 if the triangles of a flat sheet face up, -1 if down.
+/// Returns 1 if the triangles of a flat sheet face up, -1 if down.
 fn facing(cloth: &Cloth) -> f32 {
     let [a, b, c] =
         cloth.fabric.triangles[0].map(|corner| cloth.particles[corner as usize].position);
@@ -131,8 +136,8 @@ fn facing(cloth: &Cloth) -> f32 {
     cross_y.signum()
 }
 
-/// What a free sheet does after 1 s: the fall of its center, the drift of its center across, its angular momentum about
-/// the center over that at the start.
+/// State of a free sheet after 1 s: fall of the center \[m\], horizontal drift of the center \[m\],
+/// and angular momentum about the center relative to the start.
 struct Flight {
     fall: f64,
     drift: f64,
@@ -145,7 +150,8 @@ fn cross(a: Vec3, b: Vec3) -> Vec3 {
     std::array::from_fn(|k| a[(k + 1) % 3] * b[(k + 2) % 3] - a[(k + 2) % 3] * b[(k + 1) % 3])
 }
 
-/// Center of mass, its displacement in the last iteration, and angular momentum times h about the center.
+/// Center of mass, its displacement in the last iteration, and angular momentum times h about the
+/// center.
 fn moments(current: &[[f32; 4]], previous: &[[f32; 4]]) -> [Vec3; 3] {
     let wide = |p: &[f32; 4]| -> Vec3 { [p[0], p[1], p[2]].map(f64::from) };
     let mut sums = [[0.0; 3]; 3];
@@ -170,7 +176,7 @@ fn moments(current: &[[f32; 4]], previous: &[[f32; 4]]) -> [Vec3; 3] {
     ]
 }
 
-/// A sheet of 8 x 8 particles thrown with a spin and a twist, its edges at work all the time.
+/// Throws a sheet of 8 x 8 particles with a spin and a twist, which keeps its edges at work.
 fn flight(backend: Backend, frequency: f64) -> Flight {
     let mut cloth = unpinned_sheet(8);
     let h = 1.0 / frequency;
@@ -202,7 +208,7 @@ fn flight(backend: Backend, frequency: f64) -> Flight {
     Flight { fall: -gone[1], drift: gone[0].hypot(gone[2]), spin: length(end_spin) / length(spin) }
 }
 
-/// One number of a flight.
+/// Selects one value of a flight.
 type TakeNumber = fn(Flight) -> f64;
 
 pub(super) fn flight_rows() -> Vec<Row> {
@@ -224,10 +230,11 @@ pub(super) fn flight_rows() -> Vec<Row> {
 #[test]
 fn a_free_sheet_flies_on_its_parabola_and_keeps_its_spin() {
     let (count, h) = (600.0f64, 1.0 / 600.0);
-    // Positions of up to 4 m round by up to 2 EPSILON, each a velocity that goes on.
+    // Positions of up to 4 m round by up to 2 EPSILON, each a lasting change of velocity.
     let rounding = 2.0 * f64::from(f32::EPSILON) * count.powf(1.5);
-    // Verlet falls g h^2 N (N + 1) / 2: by the fraction h / t too far. Projecting the ends of an edge that rotates by w h back onto
-    // their circle loses (w h)^2 / 2 of their momentum: w^2 h / 2 per second, with w = (3.5, 1.5) rad/s at the fastest corner.
+    // Verlet integration falls by g h^2 N (N + 1) / 2, too far by the fraction h / t. Projecting
+    // the ends of an edge that rotates by w h back onto their circle loses (w h)^2 / 2 of their
+    // momentum, w^2 h / 2 per second, with w = (3.5, 1.5) rad/s at the fastest corner.
     let turn_square = 3.5 * 3.5 + 1.5 * 1.5;
     let allowed = [h + rounding / (G / 2.0), rounding / 1.25f64.sqrt(), turn_square * h / 2.0];
     for (row, allowed) in flight_rows().iter().zip(allowed) {

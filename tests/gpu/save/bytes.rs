@@ -9,7 +9,7 @@ use poplin_testkit::scenes::{hanging_sheet, loose_particles};
 
 use super::{END, SAVED, Saved, Scene, restore_bytes, sleeper, tetrahedron};
 
-/// Bytes before the payload.
+/// Length of the header \[bytes\].
 const HEADER_LEN: usize = 22;
 
 fn saved(backend: Backend) -> Saved {
@@ -29,7 +29,7 @@ fn a_shared_fabric_is_written_once() {
     let one = simulation.save().unwrap().to_bytes().unwrap().len();
     simulation.clone_cloth(id, 1).unwrap();
     let two = simulation.save().unwrap().to_bytes().unwrap().len();
-    // 256 particles: as added, now and before.
+    // 256 particles: initial state, current and previous.
     assert!((256 * 36..256 * 56).contains(&(two - one)), "{one} bytes, then {two}");
     assert!(one > 2 * (two - one), "{one} bytes, then {two}");
     let mut other = Simulation::new(Backend::Cpu).unwrap();
@@ -39,7 +39,7 @@ fn a_shared_fabric_is_written_once() {
     assert!(Arc::ptr_eq(&fabric(ids[0]), &fabric(ids[1])));
 }
 
-/// The bytes with a header that fits the payload.
+/// Replaces the header by one that matches the payload.
 fn sealed(mut bytes: Vec<u8>) -> Vec<u8> {
     let payload = &bytes[HEADER_LEN..];
     let (checksum, len) = (crc32fast::hash(payload), payload.len() as u64);
@@ -89,13 +89,13 @@ fn bytes_that_are_no_snapshot_are_refused_by_name() {
     assert!(error.starts_with("the snapshot is damaged: its checksum is 0x"), "{error}");
     let error = restore_bytes(&mut simulation, &sealed(good[..200].to_vec())).unwrap_err();
     assert!(error.to_string().starts_with("the snapshot cannot be read: "), "{error}");
-    // Nothing has changed.
+    // The failed restores have changed nothing.
     assert_eq!(simulation.ids(), [id]);
     assert!(simulation.save().unwrap().to_bytes().unwrap() == before);
 }
 
 #[test]
-fn no_bytes_make_it_panic_or_take_much_memory() {
+fn damaged_bytes_neither_panic_nor_take_much_memory() {
     let good = saved(Backend::Cpu).bytes;
     let mut rng = Rng::new(17);
     let (mut refused, mut restored) = (0, 0);
@@ -121,7 +121,7 @@ fn no_bytes_make_it_panic_or_take_much_memory() {
                 if round % 8 == 0 {
                     let mut simulation = Simulation::new(Backend::Cpu).unwrap();
                     simulation.restore(&snapshot).unwrap();
-                    // Some frames are refused, of frequencies that are too high.
+                    // Some frames are refused because of frequencies that are too high.
                     for _ in 0..2 {
                         let _ = simulation.step(&Frame { dt: 1.0 / 240.0 });
                     }
@@ -140,7 +140,7 @@ fn a_pinned_particle_stays_pinned_whatever_the_bytes_say() {
     simulation.add(loose_particles(vec![[1.0, 2.0, 3.0, 0.0]])).unwrap();
     let good = simulation.save().unwrap().to_bytes().unwrap();
     let row = [1.0f32, 2.0, 3.0, 0.0].map(f32::to_le_bytes).concat();
-    // As added, then now.
+    // Initial state, then the current one.
     let positions: Vec<_> = (0..good.len() - 15).filter(|&k| good[k..k + 16] == row[..]).collect();
     assert_eq!(positions.len(), 2);
     let mut bytes = good;
@@ -155,11 +155,11 @@ fn the_bytes_of_a_version_are_always_the_same() {
     let bytes = |simulation: &mut Simulation| simulation.save().unwrap().to_bytes().unwrap();
     let mut full = Simulation::new(Backend::Cpu).unwrap();
     Scene::build(&mut full);
-    // No sine or root is in it, which machines may round differently.
+    // The scene uses no sine or square root, which machines may round differently.
     let mut plain = Simulation::new(Backend::Cpu).unwrap();
     plain.add(sleeper()).unwrap();
     plain.colliders_mut().add(tetrahedron()).unwrap();
     let checksum = crc32fast::hash(&bytes(&mut plain));
-    // If these are others, what is written has changed: raise SAVE_VERSION.
+    // If these bytes change, the format has changed: raise SAVE_VERSION.
     assert_eq!((SAVE_VERSION, bytes(&mut full).len(), checksum), (4, 33_988, 124_715_145));
 }

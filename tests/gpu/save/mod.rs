@@ -1,4 +1,5 @@
-//! Snapshots: what is restored from one, or from its bytes, on either backend, goes on with the bits it would have had.
+//! Snapshots: a simulation restored from one, or from its bytes, on either backend, continues with
+//! the same bits as the original.
 
 mod bytes;
 mod restore;
@@ -12,24 +13,25 @@ use poplin_testkit::scenes::{
     equip, hanging_sheet, implicit_sheet, loose_particles, random_cloth, random_xpbd_cloth,
 };
 
-/// Frame before which the snapshot is taken, and how many there are.
+/// Frame before which the snapshot is taken, and total number of frames.
 const SAVED: usize = 6;
 
 const END: usize = SAVED + 6;
 
-/// Positions of cloths in the order of adding.
+/// Indices of cloths in the order of adding.
 const EQUIPPED: usize = 0;
 
 const SHEETS: std::ops::Range<usize> = 4..7;
 
-/// Of the sleeper and what it meets, and of what it does not meet.
+/// Groups of the sleeper and its collider, and of the colliders that it does not meet.
 const HIDDEN: InteractionGroups = InteractionGroups { memberships: 2, filter: 2 };
 
 const PLAIN: InteractionGroups = InteractionGroups { memberships: 1, filter: u32::MAX };
 
-/// A scene whose every input changes from frame to frame.
+/// Scene whose inputs all change from frame to frame.
 struct Scene {
-    /// Shared: a chain of capsules, a mesh, a ball with a body, a ball that only the sleeper meets.
+    /// Colliders of the shared set: a chain of capsules, a mesh, a ball with a body, and a ball
+    /// that only the sleeper meets.
     chain: Vec<ColliderId>,
     mesh: ColliderId,
     heavy: ColliderId,
@@ -40,14 +42,14 @@ fn at(translation: [f32; 3]) -> Pose {
     Pose { translation, ..Pose::default() }
 }
 
-/// A closed mesh.
+/// Closed mesh of four triangles.
 fn tetrahedron() -> TriangleMesh {
     let vertices = [[0.0, 0.3, 0.0], [0.3, -0.1, 0.0], [-0.2, -0.1, 0.3], [-0.2, -0.1, -0.3]];
     let triangles = [[0, 2, 1], [0, 3, 2], [0, 1, 3], [1, 2, 3]];
     TriangleMesh { vertices: vertices.into(), triangles: triangles.into() }
 }
 
-/// Two sheets that collide with themselves and each other would do; three share a fabric.
+/// Sheet with self collision and cloth collision; the scene has three copies that share a fabric.
 fn sheet() -> Cloth {
     let mut cloth = hanging_sheet(5, 5);
     cloth.config.self_collision.distance = Some(0.15);
@@ -57,7 +59,7 @@ fn sheet() -> Cloth {
     cloth
 }
 
-/// What does not move, and would fall asleep.
+/// Loose particles that fall asleep.
 fn sleeper() -> Cloth {
     let mut cloth = loose_particles((0..4).map(|k| [k as f32, 5.0, 0.0, 1.0]).collect());
     cloth.config.sleep.threshold = 1e-3;
@@ -117,13 +119,13 @@ impl Scene {
         Self { chain, mesh, heavy, hidden }
     }
 
-    /// The inputs of a frame.
+    /// Sets the inputs of a frame.
     fn drive(&self, simulation: &mut Simulation, frame: usize) {
         let t = frame as f32;
         let ids = simulation.ids().to_vec();
         let set = simulation.colliders_mut();
         for (k, &bone) in self.chain.iter().enumerate() {
-            // Some leave their neighbours, so that trees are fitted and built anew.
+            // Some capsules leave their neighbours, so that trees are refitted and rebuilt.
             let angle = 0.3 * t * (1 + k % 3) as f32;
             set.set_pose(bone, at([0.05 * angle.sin(), 0.0, 0.04 * angle.cos()])).unwrap();
         }
@@ -164,11 +166,11 @@ impl Scene {
         }
     }
 
-    /// Drives and steps frames; returns the state after each.
+    /// Sets inputs and steps frames; returns the state after each.
     fn run(&self, simulation: &mut Simulation, frames: std::ops::Range<usize>) -> Vec<State> {
         let step = |frame| {
             self.drive(simulation, frame);
-            // Not all are equally long.
+            // Frames have different lengths.
             simulation
                 .step(&Frame { dt: if frame % 3 == 1 { 1.0 / 50.0 } else { 1.0 / 60.0 } })
                 .unwrap();
@@ -178,7 +180,8 @@ impl Scene {
     }
 }
 
-/// What a simulation was before a frame, with inputs that wait for it, and its states after that and later frames.
+/// Snapshot of a scene before a frame, as bytes with pending inputs, and the states after that
+/// frame and the following ones.
 struct Saved {
     scene: Scene,
     bytes: Vec<u8>,

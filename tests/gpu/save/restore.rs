@@ -15,7 +15,8 @@ const IMPLICIT: usize = 2;
 
 const SLEEPER: usize = 3;
 
-/// The counters that both backends have in common: one leaves sleeping cloths out, for the other they may sleep in their kernel.
+/// Counters that do not depend on the backend: one backend skips sleeping cloths, on the other they
+/// may sleep inside their kernel.
 fn counters(state: &State, id: ClothId) -> (Feedback, u32) {
     let feedback = state.feedback(id);
     let own = Feedback { wake_count: 0, sleep_frame_count: 0, is_asleep: 0, ..feedback };
@@ -38,9 +39,9 @@ fn same_states(what: &str, states: &[State], expected: &[State]) {
 }
 
 #[test]
-fn what_is_restored_goes_on_with_the_same_bits_on_either_backend() {
+fn a_restored_scene_continues_with_the_same_bits() {
     let mut all: Vec<_> = backends().into_iter().map(saved).collect();
-    // The scene does what it is for.
+    // The scene exercises halved steps, sleep, waking and bodies.
     let (first, last) = (&all[0].states[0], &all[0].states[END - SAVED - 1]);
     let ids = first.ids();
     assert!(first.implicit_report(ids[IMPLICIT]).rejections > 0, "no step was halved");
@@ -63,16 +64,16 @@ fn what_is_restored_goes_on_with_the_same_bits_on_either_backend() {
         for to in (0..all.len()).filter(|&to| to == from || rounds_alike) {
             let what = format!("{from} to {to} of {:?}", backends());
             if to == 0 {
-                // Into another engine; on the GPU that would compile everything again.
+                // Restores into another engine; on the GPU that would compile all pipelines again.
                 all[to].simulation = Simulation::new(Backend::Cpu).unwrap();
                 all[to].simulation.add(hanging_sheet(3, 3)).unwrap();
             }
             let Saved { scene, simulation, .. } = &mut all[to];
-            // What has been there goes.
+            // A restore removes earlier cloths and colliders.
             simulation.colliders_mut().add(Shape::sphere(9.0)).unwrap();
             let restored = simulation.restore(&snapshot).unwrap();
             assert_eq!(simulation.ids(), restored);
-            // Taken again at once, in memory and as bytes, it is the same.
+            // A snapshot taken right after the restore is the same, in memory and as bytes.
             let again = simulation.save().unwrap();
             simulation.restore(&again).unwrap();
             let states = scene.run(simulation, SAVED..END);
@@ -83,7 +84,7 @@ fn what_is_restored_goes_on_with_the_same_bits_on_either_backend() {
 }
 
 #[test]
-fn what_sleeps_near_a_body_sleeps_on_with_contact_of_triangles() {
+fn a_cloth_asleep_near_a_body_sleeps_on_after_a_restore() {
     let mut simulation = Simulation::new(Backend::Cpu).unwrap();
     let contact = ContactMode::Triangles;
     let settings = ClothContactSolver { contact, ..ClothContactSolver::default() };
@@ -114,7 +115,7 @@ fn what_sleeps_near_a_body_sleeps_on_with_contact_of_triangles() {
 }
 
 #[test]
-fn a_device_may_be_lost_and_its_cloths_go_on_on_another_one() {
+fn cloths_of_a_lost_device_continue_on_another_one() {
     let options =
         EngineOptions { compilation: Compilation::WhenNeeded, ..EngineOptions::default() };
     let Some(first) = headless(options.clone()) else { return };
@@ -133,7 +134,7 @@ fn a_device_may_be_lost_and_its_cloths_go_on_on_another_one() {
         };
     (0..3).for_each(|_| drop(frame(&mut engine, (&device, &queue), false)));
     let arrived = |mut pending: PendingSnapshot, device: &wgpu::Device| {
-        // The first call asks for the copy.
+        // The first call requests the copy.
         pending.poll().unwrap().or_else(|| {
             device.poll(wgpu::PollType::wait_indefinitely()).unwrap();
             pending.poll().unwrap()
@@ -141,7 +142,7 @@ fn a_device_may_be_lost_and_its_cloths_go_on_on_another_one() {
     };
     let pending = frame(&mut engine, (&device, &queue), true).unwrap();
     let snapshot = arrived(pending, &device).unwrap();
-    // Frames and a snapshot that are lost with the device.
+    // Frames and a snapshot lost with the device.
     frame(&mut engine, (&device, &queue), false);
     device.destroy();
     let mut late = frame(&mut engine, (&device, &queue), true).unwrap();
@@ -186,7 +187,7 @@ fn a_simulation_whose_device_is_lost_says_so() {
 }
 
 #[test]
-fn what_has_no_room_on_the_device_is_refused_and_nothing_changes() {
+fn a_restore_without_room_on_the_device_changes_nothing() {
     let mut large = Simulation::new(Backend::Cpu).unwrap();
     for _ in 0..3 {
         large.add(loose_particles(vec![[0.0, 0.0, 0.0, 1.0]; 20_000])).unwrap();

@@ -6,95 +6,11 @@ use poplin_reference::ReferenceEngine;
 use poplin_testkit::nth_cloth;
 use poplin_testkit::rng::Rng;
 
+use super::all_pairs::{Oracle, Point, Rows};
 use super::{STEP, Setup, all, cloud, move_space, on_mirror, random_cloud, rotation, sheet};
 
-type Point = [f64; 3];
-
-fn wide(row: &[f32; 4]) -> Point {
-    std::array::from_fn(|k| f64::from(row[k]))
-}
-
-fn minus(a: Point, b: Point) -> Point {
-    std::array::from_fn(|k| a[k] - b[k])
-}
-
-fn dot(a: Point, b: Point) -> f64 {
-    (0..3).map(|k| a[k] * b[k]).sum()
-}
-
-/// Rows of a pass: world position and inverse mass, motion, cloth of each.
-pub(super) struct Rows {
-    positions: Vec<[f32; 4]>,
-    motions: Vec<[f32; 4]>,
-    cloths: Vec<u32>,
-}
-
-/// One pass by trying all pairs in `f64`.
-pub(super) struct Oracle<'a> {
-    setup: &'a Setup,
-    x: Vec<Point>,
-    v: Vec<Point>,
-    w: Vec<f64>,
-    cloths: &'a [u32],
-}
-
-impl<'a> Oracle<'a> {
-    fn new(setup: &'a Setup, rows: &'a Rows) -> Self {
-        Self {
-            setup,
-            x: rows.positions.iter().map(wide).collect(),
-            v: rows.motions.iter().map(wide).collect(),
-            w: rows.positions.iter().map(|row| f64::from(row[3])).collect(),
-            cloths: &rows.cloths,
-        }
-    }
-
-    /// How far two rows overlap, if they do; with slack the limit of the distance is larger by that fraction.
-    fn overlap(&self, i: usize, j: usize, slack: f64) -> Option<f64> {
-        let config = |i: usize| &self.setup.cloths[self.cloths[i] as usize].config.cloth_collision;
-        let (a, b) = (config(i), config(j));
-        let wanted = a.group & b.mask != 0 && b.group & a.mask != 0;
-        if !wanted || self.cloths[i] == self.cloths[j] {
-            return None;
-        }
-        let d = 0.5 * (f64::from(a.distance.unwrap()) + f64::from(b.distance.unwrap()));
-        let delta = minus(self.x[i], self.x[j]);
-        let gap = dot(delta, delta).sqrt();
-        (gap < d * (1.0 + slack)).then_some(d - gap)
-    }
-
-    /// How many rows a row touches; none if it cannot move.
-    fn count(&self, i: usize, slack: f64) -> u32 {
-        let touched = (0..self.x.len()).filter(|&j| self.overlap(i, j, slack).is_some());
-        if self.w[i] > 0.0 { touched.count() as u32 } else { 0 }
-    }
-
-    /// Where a row is pushed to, with the contact counts of all.
-    fn pushed(&self, i: usize, counts: &[u32]) -> Point {
-        let settings = self.setup.settings;
-        let (x, v, w) = (&self.x, &self.v, &self.w);
-        let mut position = x[i];
-        for j in 0..x.len() {
-            let (true, Some(overlap)) = (w[i] > 0.0, self.overlap(i, j, 0.0)) else { continue };
-            let delta = minus(x[i], x[j]);
-            let length = dot(delta, delta).sqrt();
-            let up = if i < j { 1.0 } else { -1.0 };
-            let n = if length > 1e-15 { delta.map(|d| d / length) } else { [0.0, up, 0.0] };
-            let fraction = w[i] / (w[i] + w[j]) / f64::from(counts[i].max(counts[j]).max(1));
-            let relative = minus(v[j], v[i]);
-            let across = dot(relative, n);
-            for k in 0..3 {
-                position[k] += fraction * f64::from(settings.stiffness) * overlap * n[k];
-                position[k] +=
-                    fraction * f64::from(settings.friction) * (relative[k] - across * n[k]);
-            }
-        }
-        position
-    }
-}
-
 #[test]
-fn a_pass_is_what_trying_all_pairs_gives() {
+fn a_pass_equals_all_pairs_in_f64() {
     let mut rng = Rng::new(77);
     for (friction, stiffness) in [(0.0, 1.0), (0.7, 0.6), (1.0, 0.0)] {
         let mut cloths: Vec<_> =
@@ -120,7 +36,7 @@ fn a_pass_is_what_trying_all_pairs_gives() {
         let mut row = 0;
         for (cloth, source) in setup.cloths.iter().enumerate() {
             for (i, after) in engine.current(nth_cloth(cloth)).iter().enumerate() {
-                // Where one iteration without forces takes the particle, before the pass.
+                // Position after one iteration without forces, before the pass.
                 let Particle { position: [x, y, z], inverse_mass: w } = source.particles[i];
                 let old = source.previous_positions.get(i).copied().unwrap_or([x, y, z]);
                 let moves = if w > 0.0 { 2.0 } else { 1.0 };
@@ -146,7 +62,7 @@ fn a_pass_is_what_trying_all_pairs_gives() {
 }
 
 #[test]
-fn momentum_stays_whatever_the_masses() {
+fn momentum_is_conserved_for_any_masses() {
     for ratio in [1.0f32, 30.0, 1e4] {
         let mut rng = Rng::new(5);
         let mut cloths = [0.0, 0.0].map(|_| random_cloud(&mut rng, 120, 0.5, 0.1));
@@ -178,7 +94,7 @@ fn momentum_stays_whatever_the_masses() {
             }
         }
         assert!(size > 0.1 / f64::from(ratio), "ratio {ratio}: only {size:e} was exchanged");
-        // Positions are rounded to some 3e-8 m, which for the heavier cloth is much momentum.
+        // Positions are rounded to about 3e-8 m, which for the heavier cloth is a large momentum.
         let rounding: f64 = pushed.iter().map(|row| 3e-8 / f64::from(row[3])).sum();
         let error = sum.iter().fold(0.0f64, |worst, sum| worst.max(sum.abs()));
         assert!(
@@ -202,7 +118,7 @@ fn in_world(engine: &ReferenceEngine) -> Vec<[f32; 3]> {
 }
 
 #[test]
-fn the_local_frame_of_a_cloth_does_not_matter() {
+fn the_local_space_of_a_cloth_does_not_matter() {
     let mut rng = Rng::new(21);
     let cloths: Vec<_> = (0..3).map(|k| sheet(7, 0.3, 0.04 * k as f32, 0.06)).collect();
     let mut rotated = cloths.clone();
@@ -240,8 +156,9 @@ fn the_local_frame_of_a_cloth_does_not_matter() {
 }
 
 #[test]
-fn motion_is_seen_from_the_world() {
-    // Pinned particles in a local space that moves and rotates: friction sees their motion in the world.
+fn friction_uses_motion_in_the_world() {
+    // Pinned particles in a local space that moves and rotates: friction sees their motion in the
+    // world.
     let mut rng = Rng::new(3);
     let mut cloths = [0.0, 0.0].map(|_| random_cloud(&mut rng, 30, 0.4, 0.2));
     cloths.iter_mut().for_each(|cloth| {
