@@ -271,7 +271,7 @@ fn friction_holds_applies_the_same_slide_to_the_position() {
 }
 
 #[test]
-fn mass_scale_grows_with_the_square_of_the_push() {
+fn pushed_particles_gain_mass_with_the_square_of_the_push() {
     let mut rng = Rng::new(163);
     let mut judged = Judged::default();
     for stage in [Stage::CollideShape, Stage::CollideContinuous] {
