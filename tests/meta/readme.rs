@@ -2,7 +2,6 @@
 //! of xtask.
 
 use std::error::Error;
-use std::path::Path;
 
 use poplin::cook::{CookOptions, cook};
 use poplin::gpu::{Engine, EngineOptions, list_adapters, wgpu};

@@ -2,7 +2,7 @@
 
 use poplin_host::{Engine as _, FramePart};
 use poplin_layout::{Stage, StageMask};
-use poplin_measure::shape_arrays::{ShapeArrays, cuboid};
+use poplin_measure::shape_arrays::ShapeArrays;
 use poplin_model::{Frame, Parallelepiped, Particle};
 use poplin_reference::{ReferenceEngine, Team};
 use poplin_testkit::compare::same_bits;

@@ -1,6 +1,5 @@
 //! Coulomb friction against shapes, and the mass scale of pushed particles.
 
-use poplin_host::Engine as _;
 use poplin_layout::{Stage, StageMask};
 use poplin_measure::shape_arrays::{ShapeArrays, cuboid};
 use poplin_model::{Collider, Pose, Shape};

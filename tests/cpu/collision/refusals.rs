@@ -1,11 +1,8 @@
 //! Shapes that a collider set rejects: not finite, out of range, above a limit.
 
-use poplin_host::Engine as _;
-use poplin_measure::shape_arrays::cuboid;
 use poplin_model::{
     Capsule, Collider, ColliderSet, Parallelepiped, Plane, Pose, Shape, TriangleMesh,
 };
-use poplin_reference::oracle::Sphere;
 
 const FLOOR: Plane = Plane { normal: [0.0, 1.0, 0.0], offset: 0.0 };
 

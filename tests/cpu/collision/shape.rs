@@ -1,6 +1,5 @@
 //! One kind of shape at a time: pushes out of random spheres, capsules, convexes, boxes and meshes.
 
-use poplin_host::Engine as _;
 use poplin_layout::Stage;
 use poplin_measure::shape_arrays::ShapeArrays;
 use poplin_model::Parallelepiped;

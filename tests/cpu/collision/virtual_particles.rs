@@ -2,8 +2,6 @@
 
 use std::sync::Arc;
 
-use poplin_cook::VirtualParticles;
-use poplin_host::Engine as _;
 use poplin_layout::{Stage, StageMask};
 use poplin_measure::shape_arrays::ShapeArrays;
 use poplin_model::{Cloth, VirtualParticle};

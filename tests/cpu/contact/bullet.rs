@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use poplin::model::{Capsule, FiberSolver, Sphere};
+use poplin::model::FiberSolver;
 use poplin_measure::shape_arrays::ShapeArrays;
 use poplin_testkit::nth_cloth;
 

@@ -3,7 +3,6 @@
 use poplin::cook::{CookOptions, Tethers, cook};
 use poplin::model::{Capsule, Cloth, Frame, Mesh, Plane, Pose, Shape, Sphere, TriangleMesh};
 use poplin::{Backend, Simulation};
-use poplin_measure::shape_arrays::cuboid;
 
 /// Closed mesh of a box around the origin.
 fn block(half: [f32; 3]) -> TriangleMesh {

@@ -8,7 +8,7 @@ mod incline;
 mod rest;
 
 use poplin::cook::{CookOptions, Tethers, cook};
-use poplin::model::{Cloth, Frame, Mesh, Plane, Pose};
+use poplin::model::{Cloth, Frame, Mesh, Pose};
 use poplin::{Backend, Simulation};
 use poplin_measure::shape_arrays::{ShapeArrays, cuboid};
 use poplin_testkit::nth_cloth;

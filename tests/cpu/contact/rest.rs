@@ -1,6 +1,6 @@
 //! Sheets at rest on boxes, planes and spheres.
 
-use poplin::model::{Cloth, Plane, Pose};
+use poplin::model::{Cloth, Pose};
 use poplin_measure::shape_arrays::{ShapeArrays, cuboid};
 
 use super::{

@@ -1,6 +1,5 @@
 //! Cantilevers and buckling strips, independent of step and mesh.
 
-use poplin::Engine as _;
 use poplin::model::{BendModel, Implicit};
 use poplin_testkit::beams::{GREENHILL, strip_on_end};
 use poplin_testkit::implicit::{beam, bow, cantilever, positions, sheet, simulate, solved};

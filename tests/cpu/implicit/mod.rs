@@ -9,5 +9,3 @@ mod motion;
 mod robustness;
 mod solver;
 mod stretch;
-
-use poplin::Engine as _;

@@ -1,7 +1,7 @@
 //! Momentum, energy and order of convergence of moving cloth.
 
+use poplin::State;
 use poplin::model::{BendModel, Frame, Implicit, ImplicitReport, StretchModel};
-use poplin::{Engine as _, State};
 use poplin_testkit::beams::G;
 use poplin_testkit::implicit::{
     energies, energy_kept, implicit_oracle, positions, report, sheet, simulate, simulation, solved,

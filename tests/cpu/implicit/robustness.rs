@@ -3,7 +3,6 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use poplin::Engine as _;
 use poplin::model::{BendModel, Cloth, Frame, Implicit, Particle, StretchModel};
 use poplin_testkit::implicit::{positions, report, sheet, simulate, simulation, solved};
 use poplin_testkit::nth_cloth;

@@ -1,9 +1,8 @@
 //! Stretch and shear at rest against closed forms.
 
-use poplin::Engine as _;
 use poplin::model::{Implicit, StretchModel};
 use poplin_testkit::implicit::{
-    Measured, elongation, hung_settings, report, shear_force, sheared_springs, width_ratio,
+    Measured, elongation, hung_settings, shear_force, sheared_springs, width_ratio,
 };
 
 #[test]

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use poplin_host::Engine as _;
 use poplin_layout::Stage;
 use poplin_model::{Bend, Cloth, Fabric, Particle, Xpbd};
 use poplin_reference::oracle::{BendStep, bend_angle, bend_gradient, solve_bend};

@@ -1,6 +1,5 @@
 //! Gauss-Seidel over the edges of a chain against the distance constraint.
 
-use poplin_host::Engine as _;
 use poplin_layout::{Stage, effective_stiffness, stiffness_to_log2};
 use poplin_model::{FiberSolver, PbdPhase};
 use poplin_reference::oracle::{SoftRange, project_distance};

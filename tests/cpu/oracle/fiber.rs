@@ -4,11 +4,8 @@
 use std::sync::Arc;
 
 use bytemuck::cast_slice;
-use poplin_host::Engine as _;
 use poplin_layout::{Stage, effective_stiffness, stiffness_to_log2};
-use poplin_model::{
-    Cloth, FiberSolver, Implicit, Pbd, PbdPhase, Phase, PhaseKind, Solver, Xpbd, XpbdPhase,
-};
+use poplin_model::{Cloth, FiberSolver, PbdPhase, Phase, PhaseKind, Solver, XpbdPhase};
 use poplin_reference::HostCloth;
 use poplin_reference::oracle::{Chain, ChainSolution, SoftRange, solve_chain};
 use poplin_testkit::rng::Rng;

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use poplin_cook::{CookOptions, cook};
-use poplin_host::Engine as _;
 use poplin_layout::Stage;
 use poplin_model::{BendModel, Cloth, Implicit, Mesh, Preconditioner, StretchModel};
 use poplin_reference::oracle::implicit::{MinimizeOptions, Mixing, Objective, minimize};

@@ -1,8 +1,7 @@
 //! Momentum and angular momentum of free edges, fibers and bends.
 
-use poplin_host::Engine as _;
 use poplin_layout::Stage;
-use poplin_model::{Bend, FiberSolver};
+use poplin_model::FiberSolver;
 use poplin_testkit::rng::Rng;
 
 use super::{

@@ -4,7 +4,6 @@
 use std::sync::Arc;
 
 use bytemuck::cast_slice;
-use poplin_host::Engine as _;
 use poplin_layout::{Stage, effective_stiffness, stiffness_to_log2};
 use poplin_model::Sphere;
 use poplin_reference::oracle::{constrain_to_anchors, integrate, keep_inside, keep_outside};

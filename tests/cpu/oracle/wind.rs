@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use poplin_host::Engine as _;
 use poplin_layout::{Stage, effective_stiffness, stiffness_to_log2};
 use poplin_model::{Cloth, Pose};
 use poplin_reference::oracle::{Air, air_impulse};

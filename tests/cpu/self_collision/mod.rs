@@ -6,7 +6,6 @@ mod settings;
 mod sheets;
 
 use poplin::model::Cloth;
-use poplin_host::Engine as _;
 use poplin_testkit::scenes::loose_particles as loose;
 
 /// Loose particles with rest positions so far apart that no pair is exempt.

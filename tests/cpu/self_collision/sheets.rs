@@ -6,7 +6,6 @@ use poplin::model::{
     XpbdPhase,
 };
 use poplin::{Backend, Simulation};
-use poplin_host::Engine as _;
 use poplin_measure::entanglement::EntanglementCounter;
 use poplin_measure::metrics::stretch_strain;
 use poplin_testkit::nth_cloth;

@@ -1,6 +1,5 @@
 //! Sheets on spikes, tables, balls, capsules and the floor.
 
-use poplin_host::Engine as _;
 use poplin_model::{Capsule, Collider, Parallelepiped, Shape, Sphere};
 use poplin_reference::oracle::{point_triangle, segment_segment};
 use poplin_testkit::crossing_scene::{at, floor, spike};

@@ -7,7 +7,6 @@ use poplin_reference::triangle_contact::{
 };
 use poplin_testkit::rng::Rng;
 use poplin_testkit::triangles::{point, random_edge_edge, random_triangles, random_vertex_face};
-use rayon::prelude::*;
 
 use super::wide;
 

@@ -16,7 +16,6 @@ use poplin_testkit::rng::Rng;
 use poplin_testkit::triangles::{
     direction, point, power, random_sheet, random_triangles, rotation,
 };
-use rayon::prelude::*;
 
 /// Length of a solver iteration \[s\]; it only scales the multipliers.
 const STEP: f32 = 1.0 / 300.0;

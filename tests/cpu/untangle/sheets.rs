@@ -2,7 +2,6 @@
 
 use glam::Vec3;
 use poplin::cook::{CookOptions, cook};
-use poplin_host::Engine as _;
 use poplin_model::{ContactPartner, Mesh, Shape, TriangleMesh};
 use poplin_testkit::crossing_scene::{floor, weightless};
 

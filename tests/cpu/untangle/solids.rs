@@ -4,9 +4,9 @@ use glam::Vec3;
 use poplin_host::Engine as _;
 use poplin_model::{Parallelepiped, Shape, Sphere, TriangleMesh};
 use poplin_reference::oracle::point_triangle;
-use poplin_testkit::crossing_scene::{at, floor};
+use poplin_testkit::crossing_scene::floor;
 
-use super::{SECOND, World, comes_free, corner, sheet};
+use super::{SECOND, World, comes_free, sheet};
 
 /// A sheet that starts 1 cm below the top of a collider of height 0.2 m, and is larger than it or
 /// inside.

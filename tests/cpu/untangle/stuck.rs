@@ -2,7 +2,6 @@
 
 use glam::Vec3;
 use poplin::cook::{CookOptions, cook};
-use poplin_host::Engine as _;
 use poplin_model::{Cloth, Collider, ContactPartner, Mesh, Parallelepiped, Shape};
 use poplin_testkit::crossing_scene::{CrossingScene, at, weightless};
 

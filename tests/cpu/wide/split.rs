@@ -10,7 +10,7 @@ use poplin_testkit::compare::same_bits;
 use poplin_testkit::scenes::hanging_sheet;
 use rayon::ThreadPoolBuilder;
 
-use super::{SOME, THREADS, run};
+use super::{SOME, THREADS};
 
 /// Workers that record the number of parts which a cloth may be split into.
 #[derive(Clone, Default)]

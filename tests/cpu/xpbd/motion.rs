@@ -6,7 +6,7 @@ use poplin::model::{
     Bend, Cloth, ClothConfig, Fabric, Frame, Particle, Phase, PhaseKind, Phases, Xpbd, XpbdPhase,
 };
 use poplin::{Backend, Simulation, State};
-use poplin_testkit::beams::{G, damping};
+use poplin_testkit::beams::G;
 use poplin_testkit::compare::same_bits;
 use poplin_testkit::nth_cloth;
 

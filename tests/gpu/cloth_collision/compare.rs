@@ -94,7 +94,7 @@ const ROUNDING: f64 = 1e-6;
 /// Lists errors of the first pass on a GPU that may fuse. Its rows must equal those of the twin
 /// within rounding; contact counts and pushed positions must equal those of all pairs of these
 /// rows. If a distance is at the limit within rounding, either count is right.
-fn wrong_in_first_pass(gpu: &mut Headless, setup: &Setup) -> Vec<String> {
+pub(super) fn wrong_in_first_pass(gpu: &mut Headless, setup: &Setup) -> Vec<String> {
     let setup = Setup {
         settings: ClothContactSolver { iterations: 1, ..setup.settings },
         cloths: setup.cloths.clone(),
@@ -150,7 +150,7 @@ fn wrong_in_first_pass(gpu: &mut Headless, setup: &Setup) -> Vec<String> {
 
 /// Lists errors of whole frames on a GPU that may fuse: particles must be near those of the twin,
 /// the same cloths asleep, and no pair of cloths closer.
-fn wrong_in_frames(gpu: &mut Headless, setup: &Setup) -> Vec<String> {
+pub(super) fn wrong_in_frames(gpu: &mut Headless, setup: &Setup) -> Vec<String> {
     let ids = run_on_gpu(gpu, setup);
     let engine = on_mirror(setup);
     let snapshot = gpu.state().unwrap();

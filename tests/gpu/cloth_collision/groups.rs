@@ -10,7 +10,7 @@ use poplin_testkit::compare::same_bits;
 use poplin_testkit::nth_cloth;
 use poplin_testkit::rng::Rng;
 
-use super::compare::{run_on_gpu, wrong};
+use super::compare::{run_on_gpu, wrong, wrong_in_first_pass};
 use super::{STEP, Setup, all, cloud, on_mirror, random_cloud, sheet, sleepers};
 
 /// Tests whether two overlapping sheets push each other.

@@ -1,13 +1,12 @@
 //! Kernels and the CPU backend against the CPU twin, pass by pass and over frames.
 
 use poplin_cpu::WideTeam;
-use poplin_host::Engine as _;
 use poplin_model::{Cloth, ClothContactSolver, Frame, Pose};
 use poplin_testkit::compare::same_bits;
 use poplin_testkit::nth_cloth;
 use poplin_testkit::rng::Rng;
 
-use super::compare::wrong;
+use super::compare::{wrong, wrong_in_first_pass, wrong_in_frames};
 use super::{STEP, Setup, cloud, on_mirror, on_workers, random_cloud, rotation, sheet, sleepers};
 
 /// Clouds in random local spaces, and every degenerate kind of cloth.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use poplin::{Backend, ClothId, Error, NoSuchCloth, Reading, Simulation, State};
 use poplin_gpu::{Engine, EngineOptions, Headless, Readback, wgpu};
-use poplin_host::{Cloths, Engine as _};
+use poplin_host::Cloths;
 use poplin_measure::shape_arrays::ShapeArrays;
 use poplin_model::{Cloth, Fabric, Frame, Particle};
 use poplin_reference::ReferenceEngine;

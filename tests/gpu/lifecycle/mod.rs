@@ -7,7 +7,6 @@ mod reuse;
 mod state;
 
 use poplin::{ClothId, ClothState, Simulation, State};
-use poplin_host::Engine as _;
 use poplin_model::Frame;
 use poplin_testkit::compare::same_bits;
 use poplin_testkit::scenes::{equip, random_cloth};

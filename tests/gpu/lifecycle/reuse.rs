@@ -1,7 +1,7 @@
 //! Stale handles, and cloths in memory that other cloths used before.
 
 use poplin::{ClothState, Error, NoSuchCloth, ParticleMotion, Simulation};
-use poplin_gpu::{Engine, EngineOptions};
+use poplin_gpu::EngineOptions;
 use poplin_host::Engine as _;
 use poplin_model::{ClothContactSolver, Frame, Particle};
 use poplin_reference::ReferenceEngine;

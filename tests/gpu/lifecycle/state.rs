@@ -1,7 +1,6 @@
 //! Cloths reset, copied and set to given particles and velocities.
 
 use poplin::{Error, ParticleMotion, Simulation};
-use poplin_host::Engine as _;
 use poplin_model::{Cloth, Frame, Particle};
 use poplin_testkit::adapter::backends;
 use poplin_testkit::compare::same_bits;

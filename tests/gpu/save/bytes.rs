@@ -3,24 +3,14 @@
 use std::sync::Arc;
 
 use poplin::{Backend, ClothId, Error, SAVE_VERSION, SaveError, Simulation, Snapshot};
-use poplin_model::{Cloth, Frame, ModelError};
+use poplin_model::{Frame, ModelError};
 use poplin_testkit::rng::Rng;
 use poplin_testkit::scenes::{hanging_sheet, loose_particles};
 
-use super::{END, SAVED, Saved, Scene, restore_bytes, sleeper, tetrahedron};
+use super::{Scene, restore_bytes, saved, sleeper, tetrahedron};
 
 /// Length of the header \[bytes\].
 const HEADER_LEN: usize = 22;
-
-fn saved(backend: Backend) -> Saved {
-    let mut simulation = Simulation::new(backend).unwrap();
-    let scene = Scene::build(&mut simulation);
-    scene.run(&mut simulation, 0..SAVED);
-    scene.drive(&mut simulation, SAVED);
-    let bytes = simulation.save().unwrap().to_bytes().unwrap();
-    let states = scene.run(&mut simulation, SAVED..END);
-    Saved { scene, bytes, simulation, states }
-}
 
 #[test]
 fn a_shared_fabric_is_written_once() {

@@ -4,7 +4,7 @@
 mod bytes;
 mod restore;
 
-use poplin::{ClothId, Error, Simulation, Snapshot, State};
+use poplin::{Backend, ClothId, Error, Simulation, Snapshot, State};
 use poplin_model::{
     Cloth, ClothContactSolver, Collider, ColliderId, Frame, InteractionGroups, Pose, RigidBody,
     Shape, Sphere, TriangleMesh,
@@ -13,19 +13,22 @@ use poplin_testkit::scenes::{
     equip, hanging_sheet, implicit_sheet, loose_particles, random_cloth, random_xpbd_cloth,
 };
 
-/// Frame before which the snapshot is taken, and total number of frames.
+/// Frame before which the snapshot is taken.
 const SAVED: usize = 6;
 
+/// Number of frames of a run.
 const END: usize = SAVED + 6;
 
-/// Indices of cloths in the order of adding.
+/// Index of the cloth with inputs of every kind, in the order of adding.
 const EQUIPPED: usize = 0;
 
+/// Indices of the sheets that share a fabric.
 const SHEETS: std::ops::Range<usize> = 4..7;
 
-/// Groups of the sleeper and its collider, and of the colliders that it does not meet.
+/// Groups of the sleeper and the only collider that it meets.
 const HIDDEN: InteractionGroups = InteractionGroups { memberships: 2, filter: 2 };
 
+/// Groups of the colliders that the sleeper does not meet.
 const PLAIN: InteractionGroups = InteractionGroups { memberships: 1, filter: u32::MAX };
 
 /// Scene whose inputs all change from frame to frame.
@@ -191,4 +194,15 @@ struct Saved {
 
 fn restore_bytes(simulation: &mut Simulation, bytes: &[u8]) -> Result<Vec<ClothId>, Error> {
     simulation.restore(&Snapshot::from_bytes(bytes)?)
+}
+
+/// Runs a scene on a backend and takes its snapshot on the way.
+fn saved(backend: Backend) -> Saved {
+    let mut simulation = Simulation::new(backend).unwrap();
+    let scene = Scene::build(&mut simulation);
+    scene.run(&mut simulation, 0..SAVED);
+    scene.drive(&mut simulation, SAVED);
+    let bytes = simulation.save().unwrap().to_bytes().unwrap();
+    let states = scene.run(&mut simulation, SAVED..END);
+    Saved { scene, bytes, simulation, states }
 }

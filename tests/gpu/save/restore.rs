@@ -9,10 +9,12 @@ use poplin_testkit::adapter::{backends, headless, noop_device};
 use poplin_testkit::compare::same_bits;
 use poplin_testkit::scenes::{hanging_sheet, loose_particles};
 
-use super::{END, HIDDEN, SAVED, Saved, at, restore_bytes, sleeper};
+use super::{END, HIDDEN, SAVED, Saved, at, restore_bytes, saved, sleeper};
 
+/// Index of the implicit sheet, in the order of adding.
 const IMPLICIT: usize = 2;
 
+/// Index of the sleeper, in the order of adding.
 const SLEEPER: usize = 3;
 
 /// Counters that do not depend on the backend: one backend skips sleeping cloths, on the other they
