@@ -68,6 +68,7 @@ impl Ball {
 
     fn take(&mut self, impulse: &BodyImpulse, dt: f64) {
         for k in 0..3 {
+            // The impulse acts at the end of the frame.
             self.center[k] += self.velocity[k] * dt;
             self.velocity[k] += f64::from(impulse.linear[k]) / MASS;
             self.spin[k] += f64::from(impulse.angular[k]) / INERTIA;
@@ -243,6 +244,7 @@ fn the_body_gains_the_momentum_that_particles_lose() {
                 [current[i], previous[i], engine.current(id)[i], engine.previous(id)[i]].map(wide);
             let gain: [f64; 3] = std::array::from_fn(|k| {
                 if w > 0.0 {
+                    // Impulse on the particle: the change of its velocity times its mass.
                     ((after[k] - after_before[k]) - (x[k] - before[k])) / f64::from(step) / w
                 } else {
                     0.0
@@ -255,6 +257,7 @@ fn the_body_gains_the_momentum_that_particles_lose() {
             for k in 0..3 {
                 let (a, b) = ((k + 1) % 3, (k + 2) % 3);
                 linear[k] -= gain[k];
+                // arm x impulse, with the opposite sign for the body.
                 angular[k] -= arm[a] * gain[b] - arm[b] * gain[a];
             }
         }

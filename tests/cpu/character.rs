@@ -64,6 +64,7 @@ static WORST: LazyLock<[(&str, Worst); 2]> = LazyLock::new(|| {
                 let breach = backstop.radius - position.distance(backstop.center.into());
                 worst.breach = worst.breach.max(breach);
                 for (bone, rest_from_pose) in rest_from_pose.iter().enumerate() {
+                    // Distances to bones are evaluated in the rest pose.
                     let rest = rest_from_pose.transform_point3(position);
                     let depth = COLLIDER_MARGIN - body.bone_distance(bone, rest);
                     worst.depth = worst.depth.max(depth);

@@ -67,6 +67,7 @@ fn an_unpinned_part_counts_by_itself() {
     let mut mesh = Mesh::grid(16, 16, 1.0, 1.0);
     let mut part = Mesh::grid(96, 96, 1.0, 1.0);
     part.positions.iter_mut().for_each(|position| position[1] -= 2.0);
+    // The first mesh has 16 x 16 = 256 vertices.
     mesh.quads.extend(part.quads.iter().map(|quad| quad.map(|index| index + 256)));
     mesh.positions.extend(part.positions);
     mesh.uvs.clear();

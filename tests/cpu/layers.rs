@@ -80,6 +80,7 @@ fn three_sheets_on_a_ball_stay_apart_and_in_order() {
             continue;
         }
         for (lower, upper) in [(0, 1), (1, 2), (0, 2)] {
+            // The sheets land within the first 120 frames.
             let closest = &mut closest[usize::from(frame > 120)];
             *closest = closest
                 .min(between(engine.current(nth_cloth(lower)), engine.current(nth_cloth(upper))));

@@ -107,6 +107,7 @@ fn run_in_world(
             let k = f64::from(k);
             origin = match follow {
                 Follow::Scheme => {
+                    // Equation [1].
                     let increment =
                         plus(last_velocity, change, (k - 1.0) / n + (n + 1.0) / (2.0 * n));
                     plus(origin, increment, h)

@@ -40,6 +40,7 @@ fn resting_sheet() -> Cloth {
 
 /// Number of iterations until the last required rest test has passed, in whole frames.
 fn awake_iterations(config: &ClothConfig) -> u32 {
+    // Tests run on a clock in whole milliseconds; a cloth sleeps from the next frame on.
     let tested = (config.sleep.test_interval * config.sleep.after_count).div_ceil(SLEEP_STEP);
     tested.next_multiple_of(ITERATIONS_PER_FRAME)
 }

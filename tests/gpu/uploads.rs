@@ -53,6 +53,7 @@ impl Scene {
         let mut seen = std::collections::HashSet::new();
         self.row_count = 0;
         for (address, value) in self.engine.waiting_rows() {
+            // Rows must be written once only: lanes run in any order.
             assert!(seen.insert(address), "two lanes write row {address:#x}");
             self.image.insert(address, value);
             self.row_count += 1;

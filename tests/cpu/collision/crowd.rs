@@ -90,6 +90,7 @@ fn among_hundreds_of_moving_shapes_none_is_missed() {
         with_spheres(&shapes, &target).reach(host.colliders_mut()).unwrap()
     })
     .current;
+    // Spheres move linearly over the iterations of the frame.
     let at = |fraction: f64| -> Vec<Sphere> {
         let both = spheres_of(&rows).into_iter().zip(spheres_of(&target));
         both.map(|(a, b)| {

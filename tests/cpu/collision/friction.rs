@@ -110,6 +110,8 @@ fn friction_is_coulombs_law_for_every_kind_of_moving_shape() {
                 2.0,
             );
             assert_eq!(got.previous[0][3], particle[3], "the user's mass stays");
+            // Without a limit friction stops all sliding: the particle stuck if it moved as far as
+            // that.
             let full = coulomb(sliding, shape_way, push, 1, 1e9);
             if length(full) - length(slide) < 1e-9 { stuck += 1 } else { slid += 1 }
         }
@@ -161,6 +163,7 @@ fn several_contacts_use_the_mean_push_and_the_largest_friction() {
             let found = touch_shapes(x, &now, &capsules);
             let count = found.touches.len();
             let moved = |sphere: usize| minus(now[sphere].0, before[sphere].0);
+            // Mean displacement of the shapes in contact.
             let shape_way = found.touches.iter().fold([0.0; 3], |sum, &(shape, ..)| {
                 let displacement = if shape < now.len() {
                     moved(shape)

@@ -234,6 +234,7 @@ fn bumpy_sphere(splits: u32, height: f64, center: [f32; 3]) -> (Vec<[f32; 3]>, V
             for c in b + 1..12 {
                 let [p, q, r] = [a, b, c].map(|i| points[i as usize]);
                 if [distance(p, q), distance(q, r), distance(r, p)].iter().all(|side| *side < 1.1) {
+                    // Counter-clockwise from outside: the normal points away from the center.
                     let is_outward = dot(cross(minus(q, p), minus(r, p)), p) > 0.0;
                     triangles.push(if is_outward { [a, b, c] } else { [a, c, b] });
                 }

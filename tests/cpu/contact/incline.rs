@@ -37,6 +37,7 @@ fn slides(cloth: Cloth, downhill: Vec3, frames: u32) -> [f64; 2] {
 /// Constant acceleration [m/s^2] that follows from the distances in two equal periods.
 fn acceleration(paths: [f64; 2], frames: u32) -> f64 {
     let time = f64::from(frames) / 60.0;
+    // Distances in equal times grow by a t^2, whatever the initial speed.
     (paths[1] - paths[0]) / (time * time)
 }
 
@@ -48,6 +49,7 @@ fn slip_angle(slides_at: impl Fn(f64) -> [f64; 2], frames: u32) -> f64 {
     let (mut low, mut high) = (0.0, 80.0);
     assert!(slips(high) && !slips(low), "there is no angle between");
     while high - low > 0.05 {
+        // Bisection.
         let middle = 0.5 * (low + high);
         if slips(middle) { high = middle } else { low = middle }
     }

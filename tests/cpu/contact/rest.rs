@@ -19,6 +19,7 @@ fn boxes(pose: Pose, half: [f32; 3]) -> [ShapeArrays; 3] {
         [[0, 4, 6, 2], [1, 3, 7, 5], [0, 1, 5, 4], [2, 6, 7, 3], [0, 2, 3, 1], [4, 5, 7, 6]];
     let triangles = quads.iter().flat_map(|&[a, b, c, d]| [[a, b, c], [a, c, d]]).collect();
     let plane = |axis: usize, side: f32| {
+        // The image of a unit vector minus that of the origin is the rotated normal.
         let tip = pose.apply(std::array::from_fn(|k| if k == axis { side } else { 0.0 }));
         let normal: [f32; 3] = std::array::from_fn(|k| tip[k] - pose.translation[k]);
         let offset: f32 = (0..3).map(|k| normal[k] * pose.translation[k]).sum();

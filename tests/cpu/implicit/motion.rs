@@ -65,6 +65,8 @@ fn a_spinning_sheet_slows_down_as_in_backward_euler() {
     let implicit =
         Implicit { substeps: 4, tolerance: 0.001, max_iterations: 400, ..Implicit::default() };
     let left = spin_left(implicit).value;
+    // Backward Euler lets the square of the angular velocity decay like 1 / (1 + 2 omega^2 h t),
+    // here with t = 1 s.
     let expected = (1.0 + 2.0 * omega * omega * h).powf(-0.5);
     eprintln!("{left} of {expected}");
     assert!((left / expected - 1.0).abs() < 0.01, "{left} of {expected}");

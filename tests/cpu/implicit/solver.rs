@@ -86,7 +86,7 @@ fn unsolved_steps_are_halved() {
 }
 
 #[test]
-fn a_step_in_parts_moves_cloth_as_shorter_steps_do() {
+fn a_step_in_parts_moves_like_as_many_shorter_steps() {
     let settings = Implicit { max_iterations: 24, tolerance: 0.01, ..Implicit::default() };
     let cut = swing(Implicit { max_halvings: 3, ..settings.clone() });
     let parts = f64::from(report(&cut).steps) / 60.0;

@@ -52,6 +52,7 @@ fn free_fibers_and_bends_conserve_momentum() {
             let impulse = minus(wide(*after), x).map(|displacement| mass * displacement);
             for k in 0..3 {
                 sum[k] += impulse[k];
+                // x cross impulse.
                 moment[k] +=
                     x[(k + 1) % 3] * impulse[(k + 2) % 3] - x[(k + 2) % 3] * impulse[(k + 1) % 3];
             }

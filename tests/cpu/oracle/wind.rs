@@ -100,6 +100,7 @@ fn wind_equals_the_summed_impulses_of_the_triangles() {
         let is_turning = round % 2 == 1;
         let angle = if is_turning { f64::from(rng.range(-0.2, 0.2)) } else { 0.0 };
         let shift = rng.point(-0.1, 0.1);
+        // Quaternion of the rotation.
         let half = (angle / 2.0).sin_cos();
         let rotation =
             [axis[0] * half.0, axis[1] * half.0, axis[2] * half.0, half.1].map(|x| x as f32);

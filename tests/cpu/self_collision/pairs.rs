@@ -85,6 +85,8 @@ fn the_stage_equals_the_jacobi_step_over_all_pairs() {
             let between = |a: [f64; 3], b: [f64; 3]| {
                 (0..3).map(|k| (a[k] - b[k]).powi(2)).sum::<f64>().sqrt()
             };
+            // A pair that rests closer than the distance is kept at a fraction of its rest
+            // distance.
             let kept = rule.distance.min(rule.rest_fraction * between(a.rest, b.rest));
             (kept - between(a.position, b.position)).abs() < 1e-6
         };
@@ -115,6 +117,7 @@ fn the_stage_equals_the_jacobi_step_over_all_pairs() {
 #[test]
 fn neighbour_cells_have_distinct_buckets() {
     let distinct = |count: u32| {
+        // The 27 cells around the origin.
         let around = |k: i32| [k % 3 - 1, k / 3 % 3 - 1, k / 9 - 1];
         let buckets: std::collections::BTreeSet<u32> =
             (0..27).map(|k| bucket_of_cell(around(k), count)).collect();

@@ -120,6 +120,7 @@ fn a_ribbon_twisted_by_three_turns_and_back_returns() {
                 .iter()
                 .map(|&i| {
                     let [x, _, z, _] = flat[i as usize];
+                    // The two ends rotate in opposite directions.
                     let (sin, cos) = (fraction * 3.0 * std::f32::consts::PI * z.signum()).sin_cos();
                     [x * cos, x * sin, z - 0.175 * fraction * z.signum(), 0.0]
                 })

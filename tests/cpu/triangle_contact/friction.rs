@@ -228,6 +228,7 @@ fn every_solver_holds_below_and_slides_above_the_friction_angle() {
             } else {
                 let (sin, cos) = f64::from(angle).sin_cos();
                 let law = GRAVITY * (sin - f64::from(FRICTION) * cos);
+                // Distances in two periods of t = 0.5 s differ by a t^2.
                 let found = (distances[1] - distances[0]) / 0.25;
                 println!("{solver}: {found:.4} m/s^2, law {law:.4}");
                 assert!((found / law - 1.0).abs() < 0.05, "{solver}: {found} m/s^2, law {law}");

@@ -148,6 +148,7 @@ fn kept_lists_change_no_bits() {
                 }
             }
             dropped.contact.target.clone_from(&kept.contact.target);
+            // One copy searches again in every slice, the other keeps its lists.
             dropped.contact.drop_lists();
             kept.contact.advance(STEP, 4);
             dropped.contact.advance(STEP, 4);

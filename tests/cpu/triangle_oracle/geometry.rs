@@ -34,6 +34,7 @@ fn assert_closest(closest: &Closest, corners: [Vec3; 4], first: usize, distance:
     assert!((ones.iter().sum::<f32>() - 1.0).abs() <= 4.0 * f32::EPSILON, "{}", report());
     assert!((others.iter().sum::<f32>() + 1.0).abs() <= 4.0 * f32::EPSILON, "{}", report());
     let terms = corners.iter().zip(closest.weights);
+    // The weights reproduce the difference vector of the closest points.
     let sum: glam::DVec3 = terms.map(|(x, weight)| x.as_dvec3() * f64::from(weight)).sum();
     let error = (sum - closest.delta.as_dvec3()).abs().max_element();
     assert!(error <= SUM_FACTOR * rounding, "{}: sum of weights off by {error:e}", report());

@@ -85,6 +85,7 @@ fn comes_free(world: &mut World) -> f32 {
         let crossings = world.scene.crossings();
         let reports: Vec<_> = (0..world.scene.ids.len()).map(|cloth| world.report(cloth)).collect();
         if crossings > 0 {
+            // Crossed again: an earlier moment without crossings does not count.
             free = None;
             assert!(reports.iter().any(|report| report.crossings > 0), "{reports:?}");
         } else {

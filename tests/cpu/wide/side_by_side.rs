@@ -171,6 +171,7 @@ fn assert_same_together(cloths: &[Cloth]) {
     fn all<W: Workers + Default + Clone + Send + Sync>(cloths: &[Cloth]) -> LaneEngine<W> {
         let mut engine = LaneEngine::<W>::new();
         for cloth in cloths {
+            // Cloths are solved side by side only if they share their fabric.
             let fabric = cloths[0].fabric.clone();
             engine.add(Cloth { fabric, ..cloth.clone() }).unwrap();
         }

@@ -63,6 +63,7 @@ fn a_heavy_cantilever_is_the_elastica() {
 fn bow(mut cloth: Cloth, segments: u32, load: f64, step: f64) -> f64 {
     let (edge, rigidity) = (edge_on_end(segments), SIGMA * G / load);
     Arc::make_mut(&mut cloth.fabric).bends.iter_mut().for_each(|bend| bend.rest_angle = 0.0);
+    // The longest stable step of bends is proportional to a^2 sqrt(sigma / B).
     let longest = step * edge * edge * (SIGMA / rigidity).sqrt();
     let substeps = (1.0 / 60.0 / longest).ceil() as u32;
     let bending_rigidity = rigidity as f32;

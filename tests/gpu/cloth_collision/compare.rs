@@ -128,6 +128,7 @@ pub(super) fn wrong_in_first_pass(gpu: &mut Headless, setup: &Setup) -> Vec<Stri
         .flat_map(|(&id, cloth)| snapshot.current(id).iter().map(|p| cloth.pose.apply(p.position)));
     let mut doubtful_count = 0;
     for (i, after) in after.enumerate().filter(|_| !sorted.is_empty()) {
+        // Counts with the contact distance shortened and extended by rounding.
         let [least, most] = [-ROUNDING, ROUNDING].map(|slack| oracle.count(i, slack));
         if !(least..=most).contains(&own.counts[i]) {
             found.push(format!("row {i} touches {} rows, not {least}", own.counts[i]));

@@ -39,6 +39,7 @@ fn a_pass_equals_all_pairs_in_f64() {
                 // Position after one iteration without forces, before the pass.
                 let Particle { position: [x, y, z], inverse_mass: w } = source.particles[i];
                 let old = source.previous_positions.get(i).copied().unwrap_or([x, y, z]);
+                // Verlet: x + (x - x_old) for free particles; pins stay.
                 let moves = if w > 0.0 { 2.0 } else { 1.0 };
                 let free: Point = std::array::from_fn(|k| {
                     f64::from(old[k])

@@ -44,6 +44,7 @@ fn rounds<E>(
     let (sheets, mut rng) = (sheets(), Rng::new(11));
     let (mut live, mut curve) = (Vec::new(), Vec::new());
     for round in 1..=10_000 {
+        // The last eight cloths before a measurement have the largest size.
         let is_measured =
             [100, 1_000, 10_000].iter().any(|&end| (end - LIVE + 1..=end).contains(&round));
         let size = if is_measured { sheets.len() - 1 } else { rng.index(sheets.len()) };

@@ -62,6 +62,7 @@ fn period(backend: Backend, degrees: f64, frequency: f64) -> f64 {
         simulation.step(&Frame { dt: h as f32 }).unwrap();
         let x = f64::from(simulation.state().unwrap().current(nth_cloth(0))[1].position[0]);
         if x <= 0.0 {
+            // Linear interpolation of the time at which x crosses 0.
             return 4.0 * h * (count + last / (last - x));
         }
         (last, count) = (x, count + 1.0);

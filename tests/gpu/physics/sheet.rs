@@ -75,6 +75,7 @@ fn terminal_speed(backend: Backend, sigma: f64, frequency: f64) -> f64 {
 pub(super) fn terminal_rows() -> Vec<Row> {
     [0.1, 0.2, 0.4]
         .map(|sigma: f64| {
+            // v = sqrt(2 sigma g / (rho Cd)).
             let expected = (2.0 * sigma * G / (AIR.0 * AIR.1)).sqrt();
             let case = format!("terminal speed, {sigma} kg/m^2, 6 x 6, 600 Hz [m/s]");
             row(case, expected, |backend| terminal_speed(backend, sigma, 600.0))
@@ -168,6 +169,7 @@ fn moments(current: &[[f32; 4]], previous: &[[f32; 4]]) -> [Vec3; 3] {
             sums[2][k] += mass * moment[k];
         }
     }
+    // Angular momentum about the center: sum m x cross v, minus that of the center of mass.
     let orbit = cross(sums[0], sums[1].map(|x| x / total));
     [
         sums[0].map(|x| x / total),

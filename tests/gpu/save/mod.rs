@@ -13,7 +13,7 @@ use poplin_testkit::scenes::{
     equip, hanging_sheet, implicit_sheet, loose_particles, random_cloth, random_xpbd_cloth,
 };
 
-/// Frame before which the snapshot is taken.
+/// Frame before which the snapshot is taken, and total number of frames.
 const SAVED: usize = 6;
 
 /// Number of frames of a run.
