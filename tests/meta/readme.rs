@@ -204,8 +204,8 @@ fn the_embedding_example_draws_the_cloth() -> Result<(), Box<dyn Error>> {
     let mut encoder = device.create_command_encoder(&Default::default());
 
     // embedding begin
-    // Once. WebGPU's default limits suffice; `required_limits(&adapter)` names those that make cloths
-    // faster or larger.
+    // Once. WebGPU's default limits suffice; `required_limits(&adapter)` names those that make
+    // cloths faster or larger.
     let mut engine = Engine::new(&device, &queue, EngineOptions::default())?;
     let cloth = engine.add(cooked.into_cloth())?;
     let particles = engine.particle_range(cloth)?;
