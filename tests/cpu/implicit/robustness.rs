@@ -146,7 +146,7 @@ fn settings_out_of_range_and_fabrics_without_shapes_are_refused() {
         (|c| fabric(c).triangle_shapes.clear(), "rest shapes of triangles (triangle_shapes)"),
         (
             |c| fabric(c).bends[3].wings[1].height = 0.0,
-            "bend 3 of the fabric has triangles of the heights",
+            "bend 3 of the fabric has triangles of the rest heights",
         ),
         (
             |c| {
@@ -160,7 +160,7 @@ fn settings_out_of_range_and_fabrics_without_shapes_are_refused() {
                 let count = c.fabric.edge_count();
                 fabric(c).edge_stiffness_log2 = vec![-1.0; count];
             },
-            "which solver.implicit does not read",
+            "which solver.implicit does not support",
         ),
     ];
     for (damage, text) in damages {

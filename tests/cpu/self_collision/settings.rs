@@ -51,7 +51,7 @@ fn bad_settings_are_refused_by_name() {
         "self_collision.distance",
         "self_collision.friction",
         "self_collision_indices[1] is 3, but there are only 3",
-        "self_collision_indices[2] is 2, which is in the list already",
+        "self_collision_indices[2] is 2, which is already in the list",
         "rest_positions",
         "rest_positions",
     ];
