@@ -1,6 +1,7 @@
-//! Engines allocate nothing in the steady state: the CPU engine in a frame, the GPU engine when it begins one, and nothing on the
-//! device: no memory, and no object of wgpu but the encoder of the application. The only test of its binary: others would be
-//! counted too.
+//! No allocations in the steady state: the CPU engine allocates nothing in a frame, and the GPU
+//! engine nothing on the host while it begins a frame and nothing on the device (no memory, and no
+//! wgpu object except the application's encoder). The only test of this binary: the counts include
+//! all threads of the process.
 
 use std::alloc::System;
 use std::sync::Mutex;
@@ -18,9 +19,9 @@ use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
 static COUNTED: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 
 const FRAME: Frame = Frame { dt: 1.0 / 60.0 };
-/// Frames until buffers have grown.
+/// Frames before counting, in which buffers grow to their final size.
 const WARM_UP: usize = 40;
-/// Frames that are counted.
+/// Number of counted frames.
 const COUNTED_FRAMES: usize = 20;
 
 fn plain(side: u32) -> Cloth {
@@ -59,7 +60,7 @@ fn count(cloths: &[Cloth], has_capsules: bool, threads: usize) -> usize {
     })
 }
 
-/// Notes which objects are created: wgpu writes every call to its log.
+/// Logger that collects the wgpu objects created: wgpu logs every call.
 struct CreatedObjects(Mutex<Vec<String>>);
 
 static CREATED: CreatedObjects = CreatedObjects(Mutex::new(Vec::new()));
@@ -81,8 +82,8 @@ impl log::Log for CreatedObjects {
     fn flush(&self) {}
 }
 
-/// Allocations of begun frames of the GPU engine in which two spheres and two pins of every cloth move, how much memory of the
-/// device came in them, and the objects that were created.
+/// Counts while the GPU engine begins frames in which two spheres and two pins of each cloth move:
+/// host allocations, growth of device memory \[bytes\], and the device objects created.
 fn count_on_gpu() -> (u64, u64, Vec<String>) {
     let (device, queue) = noop_device(wgpu::Limits::default());
     let mut engine = Engine::new(&device, &queue, EngineOptions::default()).unwrap();
@@ -132,7 +133,8 @@ fn a_frame_allocates_nothing_in_the_steady_state() {
     for cloth in &mut meeting {
         cloth.config.cloth_collision.distance = Some(0.02);
     }
-    // Many cloths on more threads may need one more worker in any frame, when for the first time all are busy at once.
+    // Scenes of many cloths run on one thread: with more threads, a frame in which for the first
+    // time all are busy at once may allocate another worker.
     let scenes: [(&str, Vec<Cloth>, bool, usize); 7] = [
         ("many", vec![plain(8); 30], false, 1),
         ("large", vec![plain(64)], false, 1),

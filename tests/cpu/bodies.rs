@@ -1,4 +1,4 @@
-//! Rigid bodies that feel the cloth: momentum goes from one to the other and is never lost.
+//! Two-way contact with rigid bodies: cloth and body exchange momentum, and the sum is conserved.
 
 use poplin::{Backend, ClothId, Simulation};
 use poplin_cook::{CookOptions, Tethers, cook};
@@ -24,7 +24,7 @@ fn sheet(pins: Vec<u32>) -> Cloth {
     cloth
 }
 
-/// A ball of 0.4 kg and radius 0.15 m that the test moves itself.
+/// Ball of 0.4 kg and radius 0.15 m, integrated by the test itself.
 #[derive(Debug, Clone, Copy)]
 struct Ball {
     center: [f64; 3],
@@ -34,11 +34,12 @@ struct Ball {
 
 const MASS: f64 = 0.4;
 const RADIUS: f64 = 0.15;
-/// Moment of inertia of a full ball.
+/// Moment of inertia of a solid ball [kg m^2].
 const INERTIA: f64 = 0.4 * MASS * RADIUS * RADIUS;
 
 impl Ball {
-    /// Says where the ball will be at the end of the next frame. The first time it is there at once.
+    /// Sets the ball's pose at the end of the next frame. The first call places the ball there at
+    /// once.
     fn tell(&self, simulation: &mut Simulation, dt: f64, restitution: f32) {
         let narrow = |v: [f64; 3]| v.map(|x| x as f32);
         let translation = narrow(std::array::from_fn(|k| self.center[k] + self.velocity[k] * dt));
@@ -67,6 +68,7 @@ impl Ball {
 
     fn take(&mut self, impulse: &BodyImpulse, dt: f64) {
         for k in 0..3 {
+            // The impulse acts at the end of the frame.
             self.center[k] += self.velocity[k] * dt;
             self.velocity[k] += f64::from(impulse.linear[k]) / MASS;
             self.spin[k] += f64::from(impulse.angular[k]) / INERTIA;
@@ -74,7 +76,7 @@ impl Ball {
     }
 }
 
-/// Momentum of the cloth's free particles [kg m/s], with the velocities of their last iteration.
+/// Momentum of the cloth's free particles [kg m/s], with the velocities of the last iteration.
 fn momentum(simulation: &mut Simulation, id: ClothId, step: f64) -> [f64; 3] {
     let state = simulation.state().unwrap();
     let mut sum = [0.0; 3];
@@ -91,21 +93,21 @@ fn momentum(simulation: &mut Simulation, id: ClothId, step: f64) -> [f64; 3] {
     sum
 }
 
-/// What a flight came to.
+/// Result of a flight.
 #[derive(Debug)]
 struct Flight {
     ball: Ball,
-    /// Largest error of the total momentum, over that at the start.
+    /// Largest error of the total momentum, relative to the momentum at the start.
     error: f64,
     contacts: u32,
     /// Smallest distance of a particle from the center of the ball \[m\].
     nearest: f64,
 }
 
-/// Thickness of the sheet with contact of triangles \[m\].
+/// Thickness of the sheet in triangle contact \[m\].
 const THICKNESS: f32 = 0.01;
 
-/// An empty one on the CPU with this contact.
+/// Empty simulation on the CPU backend with this contact mode.
 fn simulation(contact: ContactMode) -> Simulation {
     let mut simulation = Simulation::new(Backend::Cpu).unwrap();
     let settings = ClothContactSolver { contact, ..ClothContactSolver::default() };
@@ -113,7 +115,7 @@ fn simulation(contact: ContactMode) -> Simulation {
     simulation
 }
 
-/// Lets the ball fly into the sheet for two seconds.
+/// Lets the ball fly into the sheet for `frames` frames.
 fn fly(contact: ContactMode, restitution: f32, velocity: [f64; 3], frames: usize) -> Flight {
     let mut simulation = simulation(contact);
     let mut cloth = sheet(Vec::new());
@@ -126,7 +128,7 @@ fn fly(contact: ContactMode, restitution: f32, velocity: [f64; 3], frames: usize
     let step = dt / 5.0;
     let total = ball.velocity.map(|v| v * MASS);
     let scale = total.iter().map(|x| x * x).sum::<f64>().sqrt();
-    // The first position is a start: the ball does not yet move in the first frame.
+    // The first pose has no predecessor, so the ball does not move in the first frame.
     ball.tell(&mut simulation, 0.0, restitution);
     let (mut error, mut contacts, mut nearest) = (0.0_f64, 0, f64::INFINITY);
     for _ in 0..frames {
@@ -166,7 +168,7 @@ fn ball_and_free_cloth_keep_their_momentum() {
 }
 
 #[test]
-fn with_contact_of_triangles_bodies_feel_cloth_at_its_distance() {
+fn triangle_contact_pushes_bodies_at_half_the_thickness() {
     for restitution in [0.0, 0.5] {
         let [particles, triangles] = [ContactMode::Particles, ContactMode::Triangles]
             .map(|contact| fly(contact, restitution, [0.3, -2.0, 0.1], 120));
@@ -183,8 +185,9 @@ fn with_contact_of_triangles_bodies_feel_cloth_at_its_distance() {
 }
 
 #[test]
-fn the_body_gets_what_the_particles_lose() {
-    // One iteration of only this stage, from random velocities: every particle's gain of momentum, and its arm, are known.
+fn the_body_gains_the_momentum_that_particles_lose() {
+    // One iteration of this stage only, from random velocities: the gain of momentum of every
+    // particle, and its lever arm, are known.
     let mut rng = Rng::new(3);
     for round in 0..40 {
         let mut engine = ReferenceEngine::new();
@@ -241,21 +244,24 @@ fn the_body_gets_what_the_particles_lose() {
                 [current[i], previous[i], engine.current(id)[i], engine.previous(id)[i]].map(wide);
             let gain: [f64; 3] = std::array::from_fn(|k| {
                 if w > 0.0 {
+                    // Impulse on the particle: the change of its velocity times its mass.
                     ((after[k] - after_before[k]) - (x[k] - before[k])) / f64::from(step) / w
                 } else {
                     0.0
                 }
             });
+            // Lever arm about the center of mass, which the body reaches at the end of the step.
             let arm: [f64; 3] = std::array::from_fn(|k| {
                 x[k] - f64::from(center[k]) - f64::from(body.velocity[k]) * f64::from(step)
             });
             for k in 0..3 {
                 let (a, b) = ((k + 1) % 3, (k + 2) % 3);
                 linear[k] -= gain[k];
+                // arm x impulse, with the opposite sign for the body.
                 angular[k] -= arm[a] * gain[b] - arm[b] * gain[a];
             }
         }
-        // Pins take momentum that no particle shows.
+        // Pins absorb momentum that no particle shows.
         for k in (0..3).filter(|_| round % 2 == 0) {
             assert!(
                 (linear[k] - f64::from(impulse.linear[k])).abs() < 2e-4,
@@ -294,9 +300,10 @@ fn both_backends_report_the_same_impulses() {
 }
 
 #[test]
-fn a_plate_that_meets_a_parallel_sheet_shares_its_momentum_as_one_collision() {
-    // A box of 1 kg drops flat on the whole sheet of 0.5 kg: all 144 particles meet it in one iteration, and each must take only
-    // its fraction of the body. After an inelastic collision both move at m v / (m + M).
+fn a_plate_hitting_a_sheet_flat_acts_as_one_collision() {
+    // A box of 1 kg drops flat onto a sheet of 0.5 kg: all 144 particles meet it in one iteration,
+    // and each must take only its fraction of the body. After an inelastic collision both move at m
+    // v / (m + M).
     let speeds = [(0.0, -2.0 / 1.5), (1.0, -2.0 + 2.0 * 2.0 * 0.5 / 1.5)];
     let modes = [ContactMode::Particles, ContactMode::Triangles];
     for ((restitution, expected), contact) in
@@ -304,7 +311,7 @@ fn a_plate_that_meets_a_parallel_sheet_shares_its_momentum_as_one_collision() {
     {
         let mut simulation = simulation(contact);
         let mut cloth = sheet(Vec::new());
-        // With contact of triangles the sheet is met half its thickness before.
+        // In triangle contact the sheet is met half its thickness earlier.
         cloth.config.thickness = THICKNESS;
         cloth.config.self_collision.distance = Some(0.0);
         let before = if contact == ContactMode::Triangles { 0.5 * THICKNESS } else { 0.0 };
@@ -345,7 +352,7 @@ fn a_ball_bounces_off_pinned_cloth_as_off_a_wall() {
 }
 
 #[test]
-fn a_body_that_stays_away_feels_nothing() {
+fn a_distant_body_receives_no_impulse() {
     let mut simulation = Simulation::new(Backend::Cpu).unwrap();
     let id = simulation.add(sheet(Vec::new())).unwrap();
     let ball = Ball { center: [0.5, 1.0, 0.5], velocity: [0.0, 1.0, 0.0], spin: [0.0; 3] };

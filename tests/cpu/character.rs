@@ -1,4 +1,5 @@
-//! Keeps the clothes of the example of a character right: on the skin where they are painted so, and nowhere inside the body.
+//! Clothes of the character example: on the skin where they are painted so, within their max
+//! distance elsewhere, and never inside the body.
 
 #[path = "../../crates/poplin-examples/examples/character/body.rs"]
 mod body;
@@ -14,22 +15,22 @@ use poplin::{Backend, Simulation};
 use body::Body;
 use clothes::{COLLIDER_MARGIN, cape, skirt};
 
-/// The worst of all frames and particles \[m\].
+/// Largest violations over all frames and particles \[m\].
 #[derive(Debug, Default)]
 struct Worst {
-    /// From the skin, of particles with max distance 0.
+    /// Distance from the skin of particles with max distance 0.
     off_skin: f32,
-    /// From the skin, beyond the max distance of the others.
+    /// Distance beyond the max distance of all particles.
     excess: f32,
-    /// From the skin, of any particle.
+    /// Largest distance of any particle from the skin.
     moved: f32,
-    /// Inside its separation sphere.
+    /// Depth inside the separation sphere.
     breach: f32,
-    /// Inside the capsule of a bone as it collides.
+    /// Depth inside the capsule of a bone, collider margin included.
     depth: f32,
 }
 
-/// Cape and skirt over a walk, a wave and a whirl: seven and a half seconds.
+/// Violations of cape and skirt over a walk, a wave and a whirl of 7.5 s.
 static WORST: LazyLock<[(&str, Worst); 2]> = LazyLock::new(|| {
     let body = Body::new();
     let mut simulation = Simulation::new(Backend::Cpu).unwrap();
@@ -63,6 +64,7 @@ static WORST: LazyLock<[(&str, Worst); 2]> = LazyLock::new(|| {
                 let breach = backstop.radius - position.distance(backstop.center.into());
                 worst.breach = worst.breach.max(breach);
                 for (bone, rest_from_pose) in rest_from_pose.iter().enumerate() {
+                    // Distances to bones are evaluated in the rest pose.
                     let rest = rest_from_pose.transform_point3(position);
                     let depth = COLLIDER_MARGIN - body.bone_distance(bone, rest);
                     worst.depth = worst.depth.max(depth);
@@ -80,9 +82,10 @@ fn particles_of_max_distance_0_stay_on_the_skin() {
     }
 }
 
-/// A substep stretches or pushes them beyond it once more after it has pulled them back: by 8 mm at most while the character whirls.
+/// The bound leaves room for 8 mm, by which the stages after the motion constraint move particles
+/// beyond it while the character whirls.
 #[test]
-fn the_others_move_but_not_beyond_their_max_distance() {
+fn free_particles_stay_within_their_max_distance() {
     for (name, worst) in WORST.iter() {
         assert!(worst.moved > 0.1, "{name}: {worst:?}");
         assert!(worst.excess < 0.012, "{name}: {worst:?}");
@@ -96,7 +99,8 @@ fn no_particle_passes_its_backstop() {
     }
 }
 
-/// Cape and skirt, pushed apart, go 2 mm into the capsules at most, which are 10 mm thicker than the body.
+/// Cape and skirt push each other up to 2 mm into the capsules, which are 10 mm thicker than the
+/// body.
 #[test]
 fn no_particle_is_inside_the_body() {
     for (name, worst) in WORST.iter() {

@@ -1,4 +1,5 @@
-//! How a cloth is solved if nobody says: the rule of [`Cloth::choose_solver`], and that sheets keep their length by it.
+//! Default solver settings: the rule of [`Cloth::choose_solver`], and the stretch of sheets solved
+//! by its choice.
 
 use poplin::cook::{CookOptions, Tethers, cook};
 use poplin::model::{
@@ -7,7 +8,7 @@ use poplin::model::{
 use poplin::{Backend, Simulation};
 use poplin_measure::strain::{SignedStrain, StretchEdges};
 
-/// A level square sheet of n x n particles and this width \[m\], pinned at two corners or not at all.
+/// Level square sheet of n x n particles and this width \[m\], with pins at two corners or none.
 fn sheet(n: u32, width: f32, is_pinned: bool, tethers: Tethers) -> Cloth {
     let pins = if is_pinned { vec![0, n - 1] } else { Vec::new() };
     let options = CookOptions { pins, tethers, ..CookOptions::default() };
@@ -22,7 +23,7 @@ fn chosen(mut cloth: Cloth) -> SolverChoice {
     cloth.choose_solver(Chosen::ALL).unwrap()
 }
 
-/// What phases the solver of a cloth solves how.
+/// Fiber solver of each kind of phase.
 fn fiber_solvers(cloth: &Cloth) -> [Option<FiberSolver>; 4] {
     let phases = &cloth.config.solver.as_pbd().unwrap().phases;
     PhaseKind::ALL.map(|kind| phases.kind(kind).fiber_solver)
@@ -51,7 +52,8 @@ fn the_frequency_follows_from_chain_edges_and_gravity() {
             "{choice}"
         );
     }
-    // A quarter of gravity takes twice as long; without gravity it is that of the earth.
+    // A quarter of the gravity halves the frequency; without gravity the gravity of the earth
+    // counts.
     let under = |gravity| {
         let mut cloth = pinned(128, 1.0);
         cloth.config.gravity = [0.0, 0.0, gravity];
@@ -61,10 +63,11 @@ fn the_frequency_follows_from_chain_edges_and_gravity() {
 }
 
 #[test]
-fn a_part_that_no_pin_holds_counts_by_itself() {
+fn an_unpinned_part_counts_by_itself() {
     let mut mesh = Mesh::grid(16, 16, 1.0, 1.0);
     let mut part = Mesh::grid(96, 96, 1.0, 1.0);
     part.positions.iter_mut().for_each(|position| position[1] -= 2.0);
+    // The first mesh has 16 x 16 = 256 vertices.
     mesh.quads.extend(part.quads.iter().map(|quad| quad.map(|index| index + 256)));
     mesh.positions.extend(part.positions);
     mesh.uvs.clear();
@@ -75,7 +78,7 @@ fn a_part_that_no_pin_holds_counts_by_itself() {
 }
 
 #[test]
-fn what_is_stated_stays() {
+fn explicit_settings_are_kept() {
     let mut cloth = pinned(64, 1.0);
     cloth.config.damping = [0.2; 3];
     let stated = cloth.config.clone();
@@ -103,7 +106,7 @@ fn what_is_stated_stays() {
 }
 
 #[test]
-fn a_stiffness_per_edge_gets_a_frequency_alone() {
+fn per_edge_stiffness_gets_only_a_frequency() {
     let options = CookOptions {
         pins: vec![0, 63],
         vertex_stiffness: vec![0.5; 64 * 64],
@@ -117,14 +120,14 @@ fn a_stiffness_per_edge_gets_a_frequency_alone() {
 }
 
 #[test]
-fn the_choice_reads_as_a_line() {
+fn the_choice_prints_on_one_line() {
     assert_eq!(
         chosen(pinned(64, 1.0)).to_string(),
         "300 Hz, all fibers semi-implicit: longest chain 76 edges of 15.9 mm, held by tethers"
     );
 }
 
-/// 99th percentile of the strains of all frames from the 30th to the 60th.
+/// 99th percentile of the strains in frames 30 to 60.
 fn strain_of_swing(cloth: Cloth) -> f32 {
     let edges = StretchEdges::new(&cloth.fabric);
     let mut simulation = Simulation::new(Backend::Cpu).unwrap();
@@ -141,7 +144,7 @@ fn strain_of_swing(cloth: Cloth) -> f32 {
 }
 
 #[test]
-fn a_sheet_that_swings_down_keeps_its_length_by_the_chosen_settings_alone() {
+fn chosen_settings_keep_the_length_of_a_swinging_sheet() {
     let mut cloth = pinned(96, 1.0);
     let by_default = strain_of_swing(cloth.clone());
     assert!(by_default > 0.03, "the default strains by {by_default}: there is nothing to choose");

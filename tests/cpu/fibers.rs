@@ -1,7 +1,8 @@
-//! What semi-implicit fibers gain over Gauss-Seidel: less stretch after an iteration, less at rest, fewer iterations of a sheet
-//! that swings; and where they do not.
+//! Semi-implicit fibers against Gauss-Seidel: less stretch after an iteration and at rest, and
+//! fewer iterations for a swinging sheet; no gain for fibers of single edges.
 //!
-//! CPU backend; no wall time. `cargo run --release -p poplin-testkit --example convergence` measures the same at length.
+//! CPU backend, no wall times. `cargo run --release -p poplin-testkit --example convergence`
+//! measures the same in detail.
 
 use poplin_cook::Tethers;
 use poplin_model::Cloth;
@@ -9,7 +10,7 @@ use poplin_testkit::fibers::{
     FreeFall, Mix, Pins, Swing, SwingSolver, Swung, WHOLE, hang, hanging_chain, hanging_sheet,
 };
 
-/// RMS strain of a cloth that has fallen for 1/60 s, after so many iterations of its fibers.
+/// RMS strain of a cloth after a fall of 1/60 s and this number of iterations of its fibers.
 fn left(cloth: &Cloth, mix: Mix, iterations: usize) -> f32 {
     let strain = FreeFall::new(cloth, mix).residuals(iterations)[iterations].rms;
     println!("{} x {iterations}: RMS {:.4} %", mix.name(), 100.0 * strain);
@@ -17,7 +18,7 @@ fn left(cloth: &Cloth, mix: Mix, iterations: usize) -> f32 {
 }
 
 #[test]
-fn one_iteration_leaves_a_chain_of_64_less_stretched_than_500_of_gauss_seidel() {
+fn one_iteration_of_a_chain_beats_500_of_gauss_seidel() {
     let chain = hanging_chain(64);
     // Rounding only: positions at 1 m are 6e-8 m apart, edges 1/64 m long.
     assert!(left(&chain, Mix::All, 1) < 2.0 * 64.0 * f32::EPSILON);
@@ -25,19 +26,19 @@ fn one_iteration_leaves_a_chain_of_64_less_stretched_than_500_of_gauss_seidel() 
 }
 
 #[test]
-fn one_iteration_leaves_a_sheet_that_hangs_by_a_row_a_tenth_of_what_30_of_gauss_seidel_leave() {
+fn one_iteration_of_a_sheet_on_a_row_beats_30_of_gauss_seidel() {
     let sheet = hanging_sheet(32, Pins::TopRow, WHOLE);
     let gauss_seidel = left(&sheet, Mix::GaussSeidel, 30);
     assert!(gauss_seidel > 1e-3);
     for mix in [Mix::Stretch, Mix::All] {
         assert!(left(&sheet, mix, 1) < 0.1 * gauss_seidel);
     }
-    // The mix of the source: Gauss-Seidel phases come first and spread what the fall left across.
+    // In this mix Gauss-Seidel phases run first and spread the strain of the fall sideways.
     assert!(left(&sheet, Mix::Vertical, 1) < 0.7 * gauss_seidel);
 }
 
 #[test]
-fn one_iteration_leaves_a_sheet_that_hangs_by_two_corners_less_than_30_of_gauss_seidel() {
+fn one_iteration_of_a_sheet_on_corners_beats_30_of_gauss_seidel() {
     let sheet = hanging_sheet(32, Pins::Corners, WHOLE);
     let gauss_seidel = left(&sheet, Mix::GaussSeidel, 30);
     for mix in [Mix::Stretch, Mix::All] {
@@ -52,7 +53,7 @@ fn fibers_of_single_edges_gain_nothing() {
     assert!((whole / gauss_seidel - 1.0).abs() < 0.01, "{whole} against {gauss_seidel}");
 }
 
-/// p99 strain of a cloth at rest.
+/// 99th percentile of the strain of a cloth at rest.
 fn at_rest(cloth: &Cloth, mix: Mix, frequency: u32, passes: u32) -> f32 {
     let hanging = hang(cloth, mix, frequency, passes);
     println!("{} x {passes} at {frequency} Hz: {hanging:?}", mix.name());
@@ -60,19 +61,20 @@ fn at_rest(cloth: &Cloth, mix: Mix, frequency: u32, passes: u32) -> f32 {
 }
 
 #[test]
-fn a_chain_of_64_hangs_as_long_as_it_is_where_30_passes_of_gauss_seidel_leave_a_third() {
+fn one_pass_keeps_the_length_of_a_hanging_chain() {
     let chain = hanging_chain(64);
     assert!(at_rest(&chain, Mix::All, 60, 1) < 1e-4);
     assert!(at_rest(&chain, Mix::GaussSeidel, 60, 30) > 0.3);
 }
 
 #[test]
-fn a_sheet_that_hangs_by_a_row_is_less_stretched_by_one_pass_than_by_15_of_gauss_seidel() {
+fn one_pass_of_a_hanging_sheet_beats_15_of_gauss_seidel() {
     let sheet = hanging_sheet(32, Pins::TopRow, WHOLE);
     assert!(at_rest(&sheet, Mix::All, 60, 1) < 0.5 * at_rest(&sheet, Mix::GaussSeidel, 60, 15));
 }
 
-/// A swinging sheet of `side` x `side` particles with tethers and whole fibers.
+/// Runs a swinging sheet of `side` x `side` particles with tethers and fibers from border to
+/// border.
 fn swing(side: u32, solver: SwingSolver, iterations: u32) -> Swung {
     let swung = Swing {
         side,
@@ -90,7 +92,7 @@ fn swing(side: u32, solver: SwingSolver, iterations: u32) -> Swung {
 }
 
 #[test]
-fn a_small_swinging_sheet_stays_within_1_percent_where_gauss_seidel_does_not() {
+fn a_small_swinging_sheet_stays_within_1_percent_strain() {
     for iterations in [2, 3, 5] {
         assert!(swing(16, SwingSolver::Pbd(Mix::Stretch), iterations).second.p99 < 0.008);
         assert!(swing(16, SwingSolver::Pbd(Mix::GaussSeidel), iterations).second.p99 > 0.02);
@@ -99,7 +101,7 @@ fn a_small_swinging_sheet_stays_within_1_percent_where_gauss_seidel_does_not() {
 
 #[test]
 fn a_large_swinging_sheet_needs_a_fifth_of_the_iterations() {
-    // Full stiffness in each iteration, which is best for Gauss-Seidel.
+    // Full stiffness in each iteration, the best case of Gauss-Seidel.
     for iterations in [2, 3] {
         assert!(swing(64, SwingSolver::PbdFully(Mix::All), iterations).second.p99 < 0.008);
     }

@@ -1,4 +1,4 @@
-//! Sheets that lie on one another: they stay apart and in order for seconds, and friction holds the stack.
+//! Stacked sheets: they stay apart and in order for seconds, and friction holds the stack.
 
 use poplin_cook::{CookOptions, cook};
 use poplin_gpu::EngineOptions;
@@ -10,13 +10,13 @@ use poplin_reference::ReferenceEngine;
 use poplin_testkit::adapter::devices;
 use poplin_testkit::nth_cloth;
 
-/// Radius of the ball, whose center is the origin \[m\].
+/// Radius of the ball around the origin \[m\].
 const RADIUS: f32 = 0.2;
 
-/// Distance that the sheets keep \[m\]; their particles are 0.03 m apart.
+/// Distance between the sheets \[m\]; their particles are 0.03 m apart.
 const DISTANCE: f32 = 0.027;
 
-/// A sheet above the ball, its middle beside the ball's.
+/// Sheet above the ball, slightly off its center.
 fn sheet(layer: usize, columns: u32) -> Cloth {
     let width = 0.03 * (columns - 1) as f32;
     let mut cloth = cook(&Mesh::grid(columns, columns, width, width), &CookOptions::default())
@@ -47,7 +47,7 @@ fn stack(friction: f32) -> ReferenceEngine {
     engine
 }
 
-/// Height of the middle of a sheet \[m\].
+/// Mean height of a sheet \[m\].
 fn height(engine: &ReferenceEngine, cloth: usize) -> f32 {
     let particles = engine.current(nth_cloth(cloth));
     particles.iter().map(|particle| particle.position[1]).sum::<f32>() / particles.len() as f32
@@ -57,8 +57,8 @@ fn from_center(Particle { position: p, .. }: &Particle) -> f32 {
     (p[0] * p[0] + p[1] * p[1] + p[2] * p[2]).sqrt()
 }
 
-/// Particles on the top of the ball that are clearly nearer to it than the nearest one of the sheet below. In a fold the
-/// nearest one may stand beside them.
+/// Number of particles on top of the ball that are clearly closer to it than the nearest particle
+/// of the sheet below. In a fold the nearest particle may be beside them.
 fn out_of_order(upper: &[Particle], lower: &[Particle]) -> usize {
     let square = |a: &Particle, b: &Particle| {
         (0..3).map(|k| (a.position[k] - b.position[k]).powi(2)).sum::<f32>()
@@ -80,6 +80,7 @@ fn three_sheets_on_a_ball_stay_apart_and_in_order() {
             continue;
         }
         for (lower, upper) in [(0, 1), (1, 2), (0, 2)] {
+            // The sheets land within the first 120 frames.
             let closest = &mut closest[usize::from(frame > 120)];
             *closest = closest
                 .min(between(engine.current(nth_cloth(lower)), engine.current(nth_cloth(upper))));
@@ -124,7 +125,7 @@ fn without_friction_between_them_the_upper_sheets_slide_off() {
 
 #[test]
 fn without_collision_sheets_pass_through_one_another() {
-    // The control of the first test.
+    // Control of the first test.
     let mut engine = stack(1.0);
     engine
         .set_cloth_contact_solver(ClothContactSolver {

@@ -1,4 +1,5 @@
-//! Laws, twins and oracles of the CPU backend, on cooked fabrics. Needs no GPU, except where a test compares both backends.
+//! Tests of the CPU backend on cooked fabrics against physical laws, its scalar twin and `f64`
+//! oracles. No GPU is needed, except where a test compares both backends.
 
 mod bodies;
 mod character;

@@ -1,4 +1,4 @@
-//! One set of colliders in the world, met by cloths in local spaces of their own.
+//! A shared set of colliders in the world, met by cloths in their own local spaces.
 
 use poplin::{Backend, ClothId, Simulation};
 use poplin_cook::{CookOptions, Tethers, cook};
@@ -14,7 +14,7 @@ use poplin_testkit::adapter::{backends, headless};
 use poplin_testkit::nth_cloth;
 use poplin_testkit::rng::Rng;
 
-/// A free sheet of a square metre in the plane y = 0.
+/// Free sheet of 1 m x 1 m in the plane y = 0.
 fn sheet() -> Cloth {
     let options = CookOptions { tethers: Tethers::None, ..CookOptions::default() };
     cook(&Mesh::grid(12, 12, 1.0, 1.0), &options).unwrap().into_cloth()
@@ -54,7 +54,7 @@ fn two_cloths_share_a_set_and_each_meets_its_groups() {
         let lowest = lowest(&mut simulation, id);
         assert!((lowest - expected).abs() < 1e-4, "{lowest} m, not {expected}");
     }
-    // The second cloth falls on when the plane under it leaves its group.
+    // The second cloth continues to fall after the plane under it leaves its group.
     simulation.colliders_mut().set_groups(deep, member(1)).unwrap();
     (0..30).for_each(|_| simulation.step(&Frame::default()).unwrap());
     assert!((lowest(&mut simulation, ids[0]) + 0.5).abs() < 1e-4);
@@ -82,13 +82,13 @@ fn pose(translation: [f32; 3], axis: [f64; 3], angle: f64) -> Pose {
     Pose { translation, rotation: [x, y, z, (0.5 * angle).cos() as f32] }
 }
 
-/// A particle where a rigid motion puts it.
+/// Returns a particle moved by a rigid motion.
 fn moved(by: Rigid, [x, y, z, w]: [f32; 4]) -> [f32; 4] {
     let [x, y, z] = Placement::new(1.0, by).point([x, y, z]);
     [x, y, z, w]
 }
 
-/// Shapes of every kind as they move over a frame: from, to.
+/// Shapes of every kind at the start and at the end of a frame.
 fn moving_shapes() -> [[Shape; 2]; 5] {
     let ball = |x: f32, radius: f32| Sphere { center: [x, 0.1, 0.2], radius };
     let capsule = |x: f32| Capsule { ends: [ball(x, 0.3), ball(x + 0.6, 0.2)] };
@@ -112,7 +112,8 @@ fn moving_shapes() -> [[Shape; 2]; 5] {
     ]
 }
 
-/// Particles that no edge moves, after one iteration of the collisions with the moving shapes, in a space that moves.
+/// Returns loose particles after one iteration of collision with moving shapes in a moving local
+/// space.
 fn collide(on_gpu: bool, particles: &[[f32; 4]], space: [Pose; 2]) -> Option<Vec<[f32; 4]>> {
     let mut cloth = sheet();
     cloth.particles = Particle::from_rows(particles).to_vec();
@@ -162,7 +163,8 @@ fn a_moving_rotated_local_space_meets_the_world_where_it_is() {
         })
         .collect();
     let in_local: Vec<_> = in_world.iter().map(|&p| moved(into_local, p)).collect();
-    // A few roundings of numbers up to 4 m there and back; contact divides by the area of a triangle of 0.5 m^2.
+    // A few roundings of values up to 4 m, there and back; contact divides by the area of a
+    // triangle of 0.5 m^2.
     let tolerance = 64.0 * f32::EPSILON * 4.0;
     for on_gpu in [false, true] {
         let still = [Pose::default(); 2];
@@ -179,7 +181,7 @@ fn a_moving_rotated_local_space_meets_the_world_where_it_is() {
             let error = (0..3).map(|k| (got[k] - expected[k]).abs()).fold(0.0, f32::max);
             off += usize::from(error > tolerance);
         }
-        // One particle may stand where another face is as near, and leave by that one.
+        // One particle may be as near to another face and leave through that one.
         assert!(off <= 1, "on the GPU: {on_gpu}: {off} of {count} elsewhere");
     }
 }

@@ -1,4 +1,4 @@
-//! The engine as a renderer embeds it, and what it refuses.
+//! The engine as a renderer embeds it, and the input that it refuses.
 
 use std::sync::{Arc, Mutex};
 
@@ -19,9 +19,9 @@ use poplin_testkit::compare::same_bits;
 use poplin_testkit::nth_cloth;
 use poplin_testkit::scenes::{hanging_sheet, random_cloth};
 
-/// A device as an application would make it: only the default limits.
+/// Device as an application creates it, with default limits only.
 fn device() -> Option<(wgpu::Device, wgpu::Queue)> {
-    // The test kit says loudly where there is no adapter.
+    // The test kit reports a missing adapter.
     headless(EngineOptions::default())?;
     let adapter = poplin_gpu::list_adapters().into_iter().next().unwrap();
     let request = adapter.request_device(&wgpu::DeviceDescriptor::default());
@@ -64,7 +64,7 @@ fn step(device: &wgpu::Device, queue: &wgpu::Queue, engine: &mut Engine) {
 }
 
 #[test]
-fn cloths_that_collide_go_on_while_another_waits_for_its_pipeline() {
+fn colliding_cloths_continue_while_another_one_compiles() {
     let Some((device, queue)) = device() else { return };
     let gate = Arc::new(Mutex::new(()));
     let (compilation, compile_gate) = (Compilation::Background, Some(gate.clone()));
@@ -89,7 +89,7 @@ fn cloths_that_collide_go_on_while_another_waits_for_its_pipeline() {
     step(&device, &queue, &mut engine);
     let [later, _, last] = count(&mut engine);
     assert!(later > a && last == later - a, "{later} after {a}, {last}");
-    // One that would collide stands still from the frame on in which it needs another pipeline.
+    // A colliding cloth that needs another pipeline stands still from that frame on.
     let held = gate.lock().unwrap();
     let cuboid = Shape::cuboid([0.1; 3]);
     engine.cloth_mut(first[0]).unwrap().colliders_mut().add(cuboid).unwrap();
@@ -145,7 +145,7 @@ fn current_particles_are_read_alone() {
 }
 
 #[test]
-fn a_cloth_stands_still_until_its_pipeline_is_compiled_in_the_background() {
+fn a_cloth_stands_still_until_its_pipeline_is_compiled() {
     let Some((device, queue)) = device() else { return };
     let gate = Arc::new(Mutex::new(()));
     let engine = |compilation| {
@@ -159,7 +159,7 @@ fn a_cloth_stands_still_until_its_pipeline_is_compiled_in_the_background() {
     let mut held = Some(gate.lock().unwrap());
     let ids = [&mut early, &mut late].map(|engine| engine.add(cloth.clone()).unwrap());
     assert!(late.is_compiling() && !early.is_compiling());
-    // So long that its frames, in which no time passes, settle.
+    // Long enough for the frames, in which no time passes, to settle.
     (0..20).for_each(|_| step(&device, &queue, &mut late));
     let state = read(&device, &queue, &mut late);
     let before = state.current(ids[1]).to_vec();
@@ -169,7 +169,7 @@ fn a_cloth_stands_still_until_its_pipeline_is_compiled_in_the_background() {
     assert!(!late.is_compiling());
     for frame in 0..30 {
         if frame == 15 {
-            // Another pipeline.
+            // The new shape needs another pipeline.
             for (engine, id) in [&mut early, &mut late].into_iter().zip(ids) {
                 let colliders = engine.cloth_mut(id).unwrap().colliders_mut();
                 colliders.add(sphere.clone()).unwrap();
@@ -189,7 +189,7 @@ fn a_cloth_stands_still_until_its_pipeline_is_compiled_in_the_background() {
 }
 
 #[test]
-fn the_default_limits_suffice_and_frames_recorded_together_equal_frames_one_by_one() {
+fn default_limits_suffice_for_frames_recorded_together() {
     let Some((device, queue)) = device() else { return };
     let run = |frames_per_submit: usize| {
         let mut engine =
@@ -199,7 +199,7 @@ fn the_default_limits_suffice_and_frames_recorded_together_equal_frames_one_by_o
         for _ in 0..6 / frames_per_submit {
             let mut encoder = device.create_command_encoder(&Default::default());
             for step in 0..frames_per_submit {
-                // Different lengths, so that a mixed-up upload shows.
+                // Frames of different lengths reveal mixed-up uploads.
                 engine
                     .encode_frame(&mut encoder, &Frame { dt: (1 + step % 3) as f32 / 120.0 })
                     .unwrap();
@@ -213,7 +213,7 @@ fn the_default_limits_suffice_and_frames_recorded_together_equal_frames_one_by_o
 }
 
 #[test]
-fn all_frames_that_a_clock_asks_for_at_once_fit_into_one_submission() {
+fn all_frames_of_a_clock_fit_into_one_submission() {
     let Some((device, queue)) = device() else { return };
     let count = FixedStep::default().advance(1.0).count;
     assert!(count > 1);
@@ -260,14 +260,14 @@ fn a_cloth_added_later_leaves_the_others_as_they_are() {
     let first = gpu.add(hanging_sheet(6, 6)).unwrap();
     (0..3).for_each(|_| gpu.step(&Frame::default()).unwrap());
     let before = gpu.state().unwrap().current(first).to_vec();
-    // Large enough that every buffer must grow.
+    // Large enough to make every buffer grow.
     let second = gpu.add(hanging_sheet(40, 40)).unwrap();
     let snapshot = gpu.state().unwrap();
     same_bits("first", snapshot.current(first), &before).unwrap();
     assert_eq!(snapshot.current(second).len(), 1600);
 }
 
-/// Sets what changes from frame to frame.
+/// Sets settings and inputs that change from frame to frame.
 fn change_settings(host: &mut LiveCloth, frame: u32) {
     let phase = PbdPhase { stiffness: 0.2 * frame as f32, ..PbdPhase::default() };
     let config = ClothConfig {
@@ -302,7 +302,7 @@ fn changed_settings_and_inputs_act_alike_on_both_backends() {
     }
 }
 
-/// Loop trips of a lane in an iteration, if there are 32 of them.
+/// Loop trips of each of 32 lanes in an iteration.
 fn trips_with_32_lanes(cloth: &Cloth) -> u64 {
     let host = HostCloth::new(cloth.clone()).unwrap();
     LoopTrips::new(&cloth.fabric, 32).of(&cloth.phase_order, &host)
@@ -331,7 +331,7 @@ fn a_frame_beyond_the_drivers_loop_limit_is_split_and_right() {
 }
 
 #[test]
-fn a_cloth_that_needs_more_lanes_gets_them_on_a_software_adapter() {
+fn large_cloths_get_more_lanes_on_a_software_adapter() {
     let Some((device, queue)) = device() else { return };
     let cloth = hanging_sheet(24, 24);
     let trips = trips_with_32_lanes(&cloth);
@@ -376,9 +376,9 @@ fn canaries_pass_or_say_what_must_be_split() {
 }
 
 #[test]
-fn indices_that_are_passed_as_floats_fail_the_canary_where_subnormals_are_flushed() {
+fn indices_passed_as_floats_fail_the_subnormal_canary() {
     let Some((device, queue)) = device() else { return };
-    // As an adapter that flushes would do to rows of floats.
+    // Simulates an adapter that flushes rows of floats.
     let flush = "fn flush(x: f32) -> u32 { return select(0u, bitcast<u32>(x), abs(x) >= 1.17549435e-38); }\n";
     let report = run_canary_texts(&device, &queue, |kernel, text| match kernel {
         Kernel::CanarySubnormal => {
@@ -412,7 +412,7 @@ fn a_failed_canary_refuses_the_adapter_with_the_reason() {
 }
 
 #[test]
-fn what_does_not_fit_is_refused_with_the_limit_and_changes_nothing() {
+fn cloths_beyond_a_limit_are_refused_and_change_nothing() {
     let large = hanging_sheet(60, 60);
     let Some(mut resident) =
         headless(EngineOptions { tier: Some(MemoryTier::Resident), ..Default::default() })
@@ -446,7 +446,7 @@ fn no_adapter_of_that_name_is_an_error_that_says_what_to_do() {
     assert!(error.contains("no such card") && error.contains("install"), "{error}");
 }
 
-/// What comes to the colliders and inputs of a cloth in a frame, and goes.
+/// Changes the colliders and inputs of a cloth for this frame: some are added, some removed.
 fn change_colliders(host: &mut LiveCloth, frame: u32) {
     let sphere = |k: u32| [0.1 * k as f32, -0.1, 0.4, 0.12];
     let mut shapes = ShapeArrays::default();
@@ -477,7 +477,7 @@ fn colliders_that_come_and_grow_act_alike_on_both_backends() {
         engines.iter_mut().for_each(|(gpu, _)| assert!(gpu.add(cloth.clone()).is_ok()));
     }
     for frame in 0..7 {
-        // The second cloth has no colliders at first.
+        // At first the second cloth has no colliders.
         let changed = if frame > 2 { 2 } else { 1 };
         (0..changed).for_each(|k| change_colliders(cpu.cloth_mut(nth_cloth(k)).unwrap(), frame));
         cpu.step(&Frame::default()).unwrap();

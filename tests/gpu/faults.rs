@@ -1,4 +1,5 @@
-//! Faults are data: a cloth that leaves the range of f32 is frozen and counted, the others go on; bad input is an error.
+//! Faults are reported as data: a cloth that leaves the range of `f32` is frozen and counted, the
+//! others continue. Invalid input is an error.
 
 use poplin::model::{ClothConfig, Frame, ModelError, Particle, Solver};
 use poplin::{Backend, Error, NoSuchCloth, Simulation, State};
@@ -6,7 +7,7 @@ use poplin_testkit::adapter::backends;
 use poplin_testkit::nth_cloth;
 use poplin_testkit::scenes::hanging_sheet;
 
-/// Three cloths, the second of which is thrown out of the range of f32 after two frames.
+/// Three cloths; the second one is thrown out of the range of `f32` after two frames.
 fn run_with_a_fault(backend: Backend) -> State {
     let mut simulation = Simulation::new(backend).unwrap();
     for _ in 0..3 {

@@ -1,24 +1,25 @@
-//! A moving local frame: with all inertia felt the cloth does in the world what it would do without the frame, with none it
-//! does not notice.
+//! Moving local spaces: with full inertia a cloth moves as it would in the world without the local
+//! space; with none it does not react to the motion.
 //!
-//! The solver spreads a frame's change of velocity over its iterations. With poses X at the frame's ends, velocities
-//! v = (X1 - X0) / dt and v0 in the frame before, and n iterations of h, the origin goes in iteration k = 1..n by
+//! The solver distributes the change of velocity of a frame over its iterations. With poses X at
+//! the ends of the frame, velocities v = (X1 - X0) / dt and v0 in the frame before, and n
+//! iterations of length h, iteration k = 1..n moves the origin by
 //!
 //! ```text
 //! h (v0 + (v - v0) ((k - 1) / n + (n + 1) / (2n)))       [1]
 //! ```
 //!
-//! which sums up to X1 - X0. Every stage is invariant under a shift, so a run in the local frame equals a run in the world
-//! whose pins follow [1], to rounding. For n large [1] is the parabola through the two poses, so that it follows a smooth path
-//! of the frame to third order of dt.
+//! The increments add up to X1 - X0. Every stage is invariant under a shift, so that a run in the
+//! local space equals a run in the world whose pins follow [1], to rounding. For large n, [1] is
+//! the parabola through the two poses, which follows a smooth path to third order in dt.
 
 use poplin::model::{Cloth, ClothConfig, Frame, Particle, Pose};
 use poplin::{Backend, ClothId, Simulation};
 use poplin_testkit::adapter::backends;
 use poplin_testkit::scenes::hanging_sheet;
 
-/// A sheet with tethers. If `is_free` it has no pins and tumbles: its tethers and edges then work against the spin, which
-/// unlike a compression sets off no buckling that would blow up rounding errors.
+/// Sheet with tethers. If `is_free` it has no pins and tumbles: its tethers and edges work against
+/// the spin, which, unlike a compression, causes no buckling that amplifies rounding errors.
 fn sheet(is_free: bool) -> Cloth {
     let mut cloth = hanging_sheet(8, 8);
     if is_free {
@@ -28,7 +29,7 @@ fn sheet(is_free: bool) -> Cloth {
             .iter_mut()
             .filter(|particle| particle.is_pinned())
             .for_each(|particle| particle.inverse_mass = 2.0 * w);
-        // 2 rad/s about the z axis through the middle.
+        // Spins at 2 rad/s about the z axis through the middle.
         let displacement = 2.0 / cloth.config.solver.as_pbd().unwrap().frequency;
         cloth.previous_positions = cloth
             .particles
@@ -41,7 +42,8 @@ fn sheet(is_free: bool) -> Cloth {
     cloth
 }
 
-/// Where the frame's origin is at time t \[m\]: a path from rest with velocity and acceleration that vary.
+/// Origin of the local space at time t \[m\]: it starts at rest and moves with varying velocity and
+/// acceleration.
 fn path(t: f64) -> [f64; 3] {
     [0.3 * (1.0 - (5.0 * t).cos()), 0.2 * (1.0 - (4.0 * t).cos()), 0.4 * t * t]
 }
@@ -54,16 +56,16 @@ fn distance(a: [f32; 3], b: [f32; 3]) -> f64 {
     (0..3).map(|k| (f64::from(a[k]) - f64::from(b[k])).powi(2)).sum::<f64>().sqrt()
 }
 
-/// How the pins of the world run follow the frame.
+/// Motion of the pins in the run in the world.
 #[derive(Clone, Copy)]
 enum Follow {
-    /// By the increments [1] of the scheme.
+    /// Follows the increments [1] of the scheme.
     Scheme,
-    /// Along the smooth path itself.
+    /// Follows the smooth path itself.
     Path,
 }
 
-/// World positions after `seconds` in a local frame that moves along [`path`], sampled every `dt`.
+/// World positions after `seconds` in a local space that moves along [`path`], sampled every `dt`.
 fn run_in_frame(backend: Backend, cloth: &Cloth, dt: f64, seconds: f64) -> Vec<[f32; 3]> {
     let mut simulation = Simulation::new(backend).unwrap();
     let id = simulation.add(cloth.clone()).unwrap();
@@ -80,7 +82,8 @@ fn run_in_frame(backend: Backend, cloth: &Cloth, dt: f64, seconds: f64) -> Vec<[
     simulation.state().unwrap().positions(id).map(|local| pose.apply(local)).collect()
 }
 
-/// World positions after `seconds` in a world frame whose pins follow, stepped by single iterations.
+/// World positions after `seconds` without a local space, stepped by single iterations while the
+/// pins follow.
 fn run_in_world(
     backend: Backend,
     cloth: &Cloth,
@@ -104,6 +107,7 @@ fn run_in_world(
             let k = f64::from(k);
             origin = match follow {
                 Follow::Scheme => {
+                    // Equation [1].
                     let increment =
                         plus(last_velocity, change, (k - 1.0) / n + (n + 1.0) / (2.0 * n));
                     plus(origin, increment, h)
@@ -135,8 +139,9 @@ fn farthest(a: &[[f32; 3]], b: &[[f32; 3]]) -> f64 {
     a.iter().zip(b).map(|(a, b)| distance(*a, *b)).fold(0.0, f64::max)
 }
 
-/// Rounding of two runs of `count` iterations \[m\]: each rounds every position, of up to 2 m, by up to EPSILON; in Verlet's
-/// scheme a rounding is a velocity that goes on, and `count` independent ones add up to `count^(3/2)`.
+/// Rounding error of two runs of `count` iterations \[m\]: each rounds every position, of up to 2
+/// m, by up to EPSILON. In Verlet integration a rounding error is a lasting change of velocity, and
+/// `count` independent ones add up to `count^(3/2)`.
 fn rounding(count: f64) -> f64 {
     2.0 * 2.0 * f64::from(f32::EPSILON) * count.powf(1.5)
 }
@@ -165,7 +170,7 @@ fn a_translating_frame_equals_the_world_to_rounding() {
 }
 
 #[test]
-fn a_translating_frame_follows_a_smooth_path_better_the_finer_its_poses() {
+fn a_translating_space_converges_to_its_smooth_path() {
     let seconds = 0.4;
     let mut cloth = sheet(false);
     cloth.config.solver.as_pbd_mut().unwrap().frequency = 480.0;
@@ -174,13 +179,13 @@ fn a_translating_frame_follows_a_smooth_path_better_the_finer_its_poses() {
         farthest(&local, &run_in_world(Backend::Cpu, &cloth, dt, seconds, Follow::Path))
     });
     eprintln!("smooth path, poses every 1/15, 1/30, 1/60 s: {errors:?} m");
-    // The kink at the start, where [1] does not know the acceleration yet, is of second order, all else of third: each
-    // halving must take at least a factor of 3 of the ideal 4 away.
+    // At the start [1] does not know the acceleration yet, an error of second order; all others are
+    // of third: each halving must reduce the error by at least 3 of the ideal 4.
     assert!(errors.windows(2).all(|pair| pair[0] > 3.0 * pair[1]), "{errors:?}");
 }
 
 #[test]
-fn free_fall_in_an_accelerating_frame_is_the_parabola_of_the_world() {
+fn free_fall_in_an_accelerating_space_is_a_world_parabola() {
     let (dt, seconds) = (1.0 / 60.0, 0.5);
     for backend in backends() {
         let mut cloth = sheet(true);
@@ -192,7 +197,7 @@ fn free_fall_in_an_accelerating_frame_is_the_parabola_of_the_world() {
             fabric.into()
         };
         let got = run_in_frame(backend, &cloth, dt, seconds);
-        // Verlet's parabola: N iterations of h fall g h^2 N (N + 1) / 2.
+        // Verlet integration: N iterations of h fall by g h^2 N (N + 1) / 2.
         let (count, h) = (seconds * 300.0, 1.0 / 300.0);
         let fall = 9.81 * h * h * count * (count + 1.0) / 2.0;
         let expected: Vec<_> = cloth
@@ -210,7 +215,7 @@ fn free_fall_in_an_accelerating_frame_is_the_parabola_of_the_world() {
     }
 }
 
-/// Free particles: no constraint acts. Each has a velocity [m/s] in the world.
+/// Free particles without constraints, each with its own velocity [m/s] in the world.
 fn free_particles(velocity: [f32; 3]) -> Cloth {
     let mut cloth = sheet(true);
     cloth.phase_order.clear();
@@ -225,12 +230,12 @@ fn free_particles(velocity: [f32; 3]) -> Cloth {
     cloth
 }
 
-/// Angle of the rotating local space at time t \[rad\]: it starts and stops smoothly.
+/// Angle of the rotating local space at time t \[rad\], with a smooth start and stop.
 fn angle(t: f64) -> f64 {
     0.6 * (1.0 - (3.0 * t).cos())
 }
 
-/// Largest speed of that angle [rad/s].
+/// Largest angular velocity [rad/s].
 const FASTEST_TURN: f64 = 0.6 * 3.0;
 
 /// Largest distance of a particle from the origin at the start \[m\].
@@ -280,8 +285,8 @@ fn free_particles_in_a_turning_frame_fly_straight_in_the_world() {
                     farthest(&world, &expected)
                 })
                 .collect();
-            // One frame's rotation is felt at most half a frame too early or too late: a shift of half a frame's displacement, and the
-            // error is of first order.
+            // The rotation of a frame acts up to half a frame too early or too late: a shift by
+            // half the displacement of a frame, a first-order error.
             for (error, rate) in errors.iter().zip(steps) {
                 let allowed = FASTEST_TURN * FARTHEST * 0.5 / rate;
                 assert!(
@@ -308,8 +313,8 @@ fn free_particles_in_a_turning_frame_fly_straight_in_the_world() {
 
 #[test]
 fn without_inertia_the_cloth_does_not_notice_the_frame() {
-    // Each of the iterations rounds positions of up to 2 m by up to EPSILON, twice (Q x - Q x'); pins and fabric keep what is
-    // left of it from going on as a velocity.
+    // Each iteration rounds positions of up to 2 m by up to EPSILON, twice (Q x - Q x'); pins and
+    // fabric keep the remainder from becoming a lasting velocity.
     let allowed = 2.0 * 2.0 * f64::from(f32::EPSILON) * 300.0;
     for backend in backends() {
         let mut cloth = sheet(false);

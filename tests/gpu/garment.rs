@@ -1,11 +1,11 @@
-//! Keeps the example of a textured garment, a program of its own, compiled and right.
+//! The example of a textured garment, a separate program, compiles and draws correctly.
 
 #[path = "../../crates/poplin-examples/textured_garment/src/garment.rs"]
 mod garment;
 
 #[test]
-fn the_garment_shows_both_colours_of_its_texture_in_light_and_shade() {
-    // The test kit says loudly where there is no adapter.
+fn the_garment_shows_both_texture_colours_lit_and_shaded() {
+    // The test kit reports a missing adapter.
     let Some(_) = poplin_testkit::adapter::headless(Default::default()) else {
         return;
     };

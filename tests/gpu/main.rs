@@ -1,4 +1,5 @@
-//! Kernels against their CPU twins, and the GPU engine, on the machine's adapter.
+//! Tests of the kernels against their CPU twins, and of the GPU engine, on the adapter of the
+//! machine.
 
 mod cloth_collision;
 mod colliders;

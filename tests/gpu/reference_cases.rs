@@ -1,4 +1,4 @@
-//! Measured trajectories and stage states, on both backends.
+//! Measured trajectories and stage states, replayed on both backends.
 
 use std::path::PathBuf;
 

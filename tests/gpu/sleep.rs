@@ -1,4 +1,5 @@
-//! Sleep: when a cloth falls asleep, what that saves, and what wakes it, the same on both backends.
+//! Sleep: when a cloth falls asleep, the work that sleep saves, and the inputs that wake it, the
+//! same on both backends.
 
 use bytemuck::cast_slice;
 use poplin::gpu::{EngineOptions, HeadlessOptions};
@@ -9,16 +10,16 @@ use poplin_testkit::compare::same_bits;
 use poplin_testkit::nth_cloth;
 use poplin_testkit::scenes::hanging_sheet;
 
-/// Iterations of one frame of 1/60 s at 300 per second.
+/// Number of iterations in a frame of 1/60 s at 300 Hz.
 const ITERATIONS_PER_FRAME: u32 = 5;
 
-/// Time of one iteration as sleep counts it: 1/300 s in whole milliseconds \[ms\].
+/// Length of an iteration on the clock of sleep: 1/300 s in whole milliseconds \[ms\].
 const SLEEP_STEP: u32 = 3;
 
-/// Frames in which every cloth of these tests falls asleep with time to spare.
+/// Number of frames after which every cloth of these tests is asleep.
 const LONG: u32 = 24;
 
-/// A sheet that every test for rest passes, whatever it does: its sleep depends on the clock alone.
+/// Sheet that passes every rest test at any motion: its sleep only depends on the clock.
 fn drowsy_sheet(after_count: u32) -> Cloth {
     let mut cloth = hanging_sheet(6, 6);
     cloth.config.sleep.threshold = 1000.0;
@@ -26,7 +27,7 @@ fn drowsy_sheet(after_count: u32) -> Cloth {
     cloth
 }
 
-/// A sheet without gravity that rests from the start.
+/// Sheet without gravity that rests from the start.
 fn resting_sheet() -> Cloth {
     let mut cloth = hanging_sheet(6, 6);
     cloth.config = ClothConfig {
@@ -37,8 +38,9 @@ fn resting_sheet() -> Cloth {
     cloth
 }
 
-/// Iterations until the test number `count` has passed, in whole frames.
+/// Number of iterations until the last required rest test has passed, in whole frames.
 fn awake_iterations(config: &ClothConfig) -> u32 {
+    // Tests run on a clock in whole milliseconds; a cloth sleeps from the next frame on.
     let tested = (config.sleep.test_interval * config.sleep.after_count).div_ceil(SLEEP_STEP);
     tested.next_multiple_of(ITERATIONS_PER_FRAME)
 }
@@ -49,7 +51,7 @@ fn step(simulation: &mut Simulation, frames: u32) -> State {
 }
 
 #[test]
-fn a_cloth_sleeps_after_the_configured_count_and_costs_nothing_then() {
+fn a_cloth_sleeps_after_the_configured_count_at_no_cost() {
     for backend in backends() {
         for after_count in [1, 3, 4] {
             let mut simulation = Simulation::new(backend).unwrap();
@@ -57,7 +59,7 @@ fn a_cloth_sleeps_after_the_configured_count_and_costs_nothing_then() {
             let awake = awake_iterations(&cloth.config);
             let id = simulation.add(cloth).unwrap();
             let what = format!("{}, {after_count} tests", backend.name());
-            // Sleep is seen inside the kernel as long as nobody reads, and on the host after that.
+            // The kernel detects sleep until the host reads the state; after that the host does.
             let first = step(&mut simulation, LONG);
             let slept = LONG - awake / ITERATIONS_PER_FRAME;
             assert_eq!(
@@ -94,7 +96,7 @@ fn a_moving_cloth_does_not_sleep_and_a_resting_one_does() {
     }
 }
 
-/// One input, set to a value of the given number; equal numbers are equal values.
+/// Setter of one input to a value; equal numbers mean equal values.
 type SetInput = fn(&mut LiveCloth, f32);
 
 fn spheres(host: &LiveCloth, radius: f32) -> Vec<[f32; 4]> {
@@ -105,7 +107,7 @@ fn spheres(host: &LiveCloth, radius: f32) -> Vec<[f32; 4]> {
         .collect()
 }
 
-/// Every input with a value that the engine can compare with the last one.
+/// Inputs whose value the engine can compare with the last one.
 const INPUTS: [(&str, SetInput); 10] = [
     ("a written pin", |host, value| {
         host.write_particles(&[0], &[Particle::from([0.0, 0.01 * value, 0.0, 0.0])]).unwrap()
@@ -147,11 +149,11 @@ const INPUTS: [(&str, SetInput); 10] = [
     }),
 ];
 
-/// A cloth that has fallen asleep with an input at value 1.
+/// Simulation with a cloth that fell asleep with an input at value 1.
 fn asleep_with(backend: Backend, set: SetInput) -> (Simulation, ClothId, u32) {
     let mut simulation = Simulation::new(backend).unwrap();
     let mut cloth = resting_sheet();
-    // Threshold high enough that a frame that has just moved does not keep the cloth awake for ever.
+    // The threshold is high enough that the motion of a frame does not keep the cloth awake.
     cloth.config.sleep.threshold = 1000.0;
     let id = simulation.add(cloth).unwrap();
     set(simulation.cloth_mut(id).unwrap(), 1.0);
@@ -199,7 +201,7 @@ fn an_input_set_to_the_same_value_in_every_frame_wakes_nothing() {
 }
 
 #[test]
-fn written_particles_and_a_call_wake_a_sleeping_cloth_and_no_particles_do_not() {
+fn written_particles_and_wake_calls_wake_a_sleeping_cloth() {
     let wakes: [(&str, SetInput, bool); 4] = [
         (
             "a written pin",
@@ -240,7 +242,7 @@ fn a_woken_cloth_sleeps_again_after_the_full_count() {
     }
 }
 
-/// A run in which one of three sheets sleeps from some frame on, is woken and sleeps again.
+/// Runs three sheets; the middle one falls asleep, is woken and falls asleep again.
 fn run_of_three(options: SimulationOptions, middle: Cloth) -> State {
     let mut simulation = Simulation::new(options).unwrap();
     for cloth in [hanging_sheet(7, 5), middle, hanging_sheet(5, 8)] {
@@ -276,7 +278,7 @@ fn a_sleeping_cloth_leaves_the_bits_of_the_others_alone() {
     }
 }
 
-/// What must agree between two runs: all cloths, as the rounding allows, and their counters.
+/// Checks that two runs agree: all cloths, as far as rounding allows, and their counters.
 fn assert_agree(what: &str, rounding: Rounding, a: &State, b: &State) {
     for id in (0..3).map(nth_cloth) {
         rounding.agree_on_average(what, a.current(id), b.current(id), 1e-4).unwrap();
@@ -300,7 +302,7 @@ fn both_backends_sleep_and_wake_alike() {
 }
 
 #[test]
-fn split_dispatches_sleep_like_whole_ones_even_in_the_middle_of_a_frame() {
+fn split_dispatches_sleep_like_whole_ones() {
     if headless(EngineOptions::default()).is_none() {
         return;
     }
@@ -309,7 +311,8 @@ fn split_dispatches_sleep_like_whole_ones_even_in_the_middle_of_a_frame() {
         let gpu = HeadlessOptions { engine, ..Default::default() };
         run_of_three(SimulationOptions { backend: Backend::Gpu, gpu }, drowsy_sheet(after_count))
     };
-    // One test passes in iteration 17, the second of its frame: the rest of the frame must still run.
+    // A test passes in iteration 17, the second one of its frame: the rest of the frame must still
+    // run.
     assert_ne!(50u32.div_ceil(SLEEP_STEP) % ITERATIONS_PER_FRAME, 0);
     for after_count in [1, 3] {
         let whole = run(u64::MAX, after_count);

@@ -1,4 +1,5 @@
-//! What a frame uploads: all that has changed, and nothing else. On a device on which nothing is computed, and against the CPU.
+//! Uploads of a frame: all changed rows and nothing else, on a device that computes nothing; and
+//! moving inputs against the CPU.
 
 use std::collections::HashMap;
 
@@ -11,7 +12,7 @@ use poplin_testkit::compare::same_bits;
 use poplin_testkit::rng::Rng;
 use poplin_testkit::scenes::hanging_sheet;
 
-/// An engine, and what its buffers hold as far as rows were written to them.
+/// Engine with an image of its buffers, as far as rows were written to them.
 struct Scene {
     engine: Engine,
     queue: wgpu::Queue,
@@ -20,7 +21,7 @@ struct Scene {
     holds: Vec<Option<HoldId>>,
     shared: Option<ColliderId>,
     image: HashMap<u32, [u32; 4]>,
-    /// Rows of the last frame.
+    /// Number of rows written in the last frame.
     row_count: usize,
 }
 
@@ -52,6 +53,7 @@ impl Scene {
         let mut seen = std::collections::HashSet::new();
         self.row_count = 0;
         for (address, value) in self.engine.waiting_rows() {
+            // Rows must be written once only: lanes run in any order.
             assert!(seen.insert(address), "two lanes write row {address:#x}");
             self.image.insert(address, value);
             self.row_count += 1;
@@ -62,7 +64,7 @@ impl Scene {
         assert_eq!(self.engine.waiting_rows().count(), 0);
     }
 
-    /// One random change of one cloth, of some kinds; the same for the same numbers.
+    /// Makes one random change of these kinds to one cloth; repeatable for equal random numbers.
     fn change(&mut self, rng: &mut Rng, kinds: &[usize]) {
         let index = rng.index(self.ids.len());
         let (kind, x) = (kinds[rng.index(kinds.len())], rng.range(-0.5, 0.5));
@@ -145,7 +147,7 @@ impl Scene {
 #[test]
 fn what_changed_is_uploaded_as_if_every_cloth_were_packed_anew() {
     let all: Vec<_> = (0..17).collect();
-    // Spheres and pins alone, for which there is a shorter path.
+    // Only spheres and pins, which have a shorter path.
     for kinds in [&all[..], &[1, 4, 4, 4, 7, 10]] {
         compare(kinds);
     }
@@ -160,7 +162,7 @@ fn compare(kinds: &[usize]) {
     }
     let mut frames_without_rows = 0;
     for frame in 0..1500 {
-        // Calm for some time now and then, so that cloths settle.
+        // Pauses now and then, so that cloths settle.
         if frame % 150 < 80 && rng.index(3) > 0 {
             let seed = rng.index(1 << 30) as u64;
             for _ in 0..1 + rng.index(3) {
@@ -198,7 +200,7 @@ fn several_threads_pack_what_one_does() {
     for frame in 0..8 {
         for _ in 0..2 * CLOTHS {
             let seed = rng.index(1 << 30) as u64;
-            // Now and then one whose settings change among those that only move.
+            // Sometimes the settings of a cloth change, among cloths that only move.
             let kinds: &[usize] = if rng.index(50) == 0 { &[12] } else { &[1, 4, 10] };
             several.change(&mut Rng::new(seed), kinds);
             one.change(&mut Rng::new(seed), kinds);
@@ -211,7 +213,8 @@ fn several_threads_pack_what_one_does() {
     }
 }
 
-/// Moves spheres and pins of a cloth in some frames and leaves it alone in others; the same on every engine.
+/// Moves the spheres and pins of a cloth in some frames and leaves it unchanged in the others; the
+/// same on every engine.
 fn play(cloth: &mut LiveCloth, spheres: &[ColliderId], frame: usize) {
     if frame % 12 < 5 {
         let x = 0.02 * frame as f32;
@@ -228,7 +231,7 @@ fn play(cloth: &mut LiveCloth, spheres: &[ColliderId], frame: usize) {
     }
 }
 
-/// Two spheres that the cloth touches.
+/// Adds two spheres that the cloth touches.
 fn add_spheres(cloth: &mut LiveCloth) -> [ColliderId; 2] {
     [[0.3, 0.1, -0.25], [0.7, -0.1, -0.25]].map(|center| {
         let sphere = Sphere { center, radius: 0.25 };
@@ -237,7 +240,7 @@ fn add_spheres(cloth: &mut LiveCloth) -> [ColliderId; 2] {
 }
 
 #[test]
-fn moving_spheres_and_pins_act_alike_on_both_backends_once_cloths_have_settled() {
+fn moving_spheres_and_pins_act_alike_on_both_backends() {
     const FRAMES: usize = 40;
     let cloth = hanging_sheet(8, 8);
     let mut cpu = CpuEngine::new();
@@ -258,7 +261,7 @@ fn moving_spheres_and_pins_act_alike_on_both_backends_once_cloths_have_settled()
         let (current, mirror) = (state.current(other), cpu.current(id));
         rounding.agree_on_average("current", current, mirror, 5e-4).unwrap();
     }
-    // The spheres are felt: without them the cloth is elsewhere.
+    // Control: without the spheres the cloth moves differently.
     let mut free = CpuEngine::new();
     let other = free.add(cloth).unwrap();
     for frame in 0..FRAMES {

@@ -1,4 +1,4 @@
-//! Texts and tables that follow from declarations: the guide, README and generated shaders.
+//! Tests of texts and tables that follow from declarations: guide, README and generated shaders.
 
 mod readme;
 mod shaders;

@@ -1,14 +1,14 @@
-//! Examples and scenes of README and guide, compiled and parsed. Commands, links and lists are checks of xtask.
+//! Examples and scenes of README and guide compile and parse. Commands, links and lists are checks
+//! of xtask.
 
 use std::error::Error;
-use std::path::Path;
 
 use poplin::cook::{CookOptions, cook};
 use poplin::gpu::{Engine, EngineOptions, list_adapters, wgpu};
 use poplin::model::{Frame, Mesh};
 use poplin_testkit::generated::{assert_block, root};
 
-/// Where the pages of the guide are.
+/// Folder of the guide.
 const GUIDE: &str = "crates/poplin/guide";
 
 fn read(path: &str) -> String {
@@ -33,7 +33,8 @@ fn stems(folder: &str, extension: &str) -> Vec<String> {
         .collect()
 }
 
-/// READMEs, contribution guide, change log and the pages of the guide: path and text.
+/// Paths and texts of the READMEs, the contribution guide, the change log and the pages of the
+/// guide.
 fn pages() -> Vec<(String, String)> {
     let guide = stems(GUIDE, ".md").into_iter().map(|stem| format!("{GUIDE}/{stem}.md"));
     let others = [
@@ -57,7 +58,7 @@ fn code_blocks<'a>(page: &'a str, language: &'a str) -> Vec<&'a str> {
     page.split(&fence).skip(1).filter_map(|rest| rest.split("```").next()).collect()
 }
 
-/// The lines between two marks, without the indentation of the first.
+/// Returns the lines between two marks, without the indentation of the first.
 fn between(text: &str, begin: &str, end: &str) -> String {
     let lines = text.lines().skip_while(|line| line.trim() != begin).skip(1);
     let lines: Vec<_> = lines.take_while(|line| line.trim() != end).collect();
@@ -104,10 +105,11 @@ fn the_scenes_are_scenes() {
 
 const FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::R8Unorm;
 
-/// Side of the picture [px], the least whose rows can be copied to a buffer.
+/// Side of the picture [px], the smallest whose rows can be copied to a buffer.
 const SIDE: u32 = 256;
 
-/// A renderer's pipeline for particles, seen from above: x and z of 0 to 1 m fill a quarter of the picture.
+/// Pipeline of a renderer for particles seen from above: x and z of 0 to 1 m fill a quarter of the
+/// picture.
 fn particle_pipeline(device: &wgpu::Device) -> wgpu::RenderPipeline {
     let text =
         "@vertex fn vertex(@location(0) particle: vec4<f32>) -> @builtin(position) vec4<f32> {
@@ -170,7 +172,7 @@ fn buffer(device: &wgpu::Device, size: usize, usage: wgpu::BufferUsages) -> wgpu
 
 #[test]
 fn the_embedding_example_draws_the_cloth() -> Result<(), Box<dyn Error>> {
-    // The test kit says loudly where there is no adapter.
+    // The test kit reports a missing adapter.
     let Some(_) = poplin_testkit::adapter::headless(EngineOptions::default()) else {
         return Ok(());
     };
@@ -202,12 +204,14 @@ fn the_embedding_example_draws_the_cloth() -> Result<(), Box<dyn Error>> {
     let mut encoder = device.create_command_encoder(&Default::default());
 
     // embedding begin
-    // Once. WebGPU's default limits suffice; `required_limits(&adapter)` names those that make cloths faster or larger.
+    // Once. WebGPU's default limits suffice; `required_limits(&adapter)` names those that make
+    // cloths faster or larger.
     let mut engine = Engine::new(&device, &queue, EngineOptions::default())?;
     let cloth = engine.add(cooked.into_cloth())?;
     let particles = engine.particle_range(cloth)?;
 
-    // Every frame: simulate and draw in your encoder. The engine submits nothing and waits for nothing.
+    // Every frame: simulate and draw in your encoder. The engine submits nothing and waits for
+    // nothing.
     engine.encode_frame(&mut encoder, &Frame { dt: 1.0 / 60.0 })?;
     let mut pass = encoder.begin_render_pass(&target);
     pass.set_pipeline(&pipeline);

@@ -1,0 +1,108 @@
+//! Cantilevers against the elastica, and strips and sheets on end against the buckling load.
+
+use std::sync::Arc;
+
+use poplin::model::{Cloth, ClothConfig, Xpbd};
+use poplin_testkit::beams::{
+    G, GREENHILL, SIGMA, bowed, damping, edge_on_end, sheet_on_end, strip_on_end,
+};
+use poplin_testkit::nth_cloth;
+
+use super::{CANTILEVERS, cantilever, run};
+
+/// Segments, substeps of a frame of 1/60 s, and the allowed error, of second order in the segments;
+/// beyond 20 the rounding of `f32` positions dominates. A step moves a particle by g h^2, which
+/// must be many times the 3e-8 m to which positions around 0.4 m are exact: 4e-7 m at 80 substeps.
+const CANTILEVER_MESHES: [(u32, u32, f64); 3] = [(5, 10, 0.025), (10, 20, 0.008), (20, 40, 0.008)];
+
+pub(super) fn cantilever_rows() -> Vec<(f64, u32, u32, f64, f64)> {
+    let rows = CANTILEVERS.iter().flat_map(|&(load, expected)| {
+        CANTILEVER_MESHES.map(|(segments, substeps, _)| {
+            (load, segments, substeps, expected, cantilever(segments, load, substeps))
+        })
+    });
+    // At lighter loads, bends this close need more steps (see `stage/bend.wgsl`) than rounding
+    // permits.
+    let fine = CANTILEVERS[1..].iter().zip([100, 80, 80]);
+    rows.chain(fine.map(|(&(load, expected), substeps)| {
+        (load, 40, substeps, expected, cantilever(40, load, substeps))
+    }))
+    .collect()
+}
+
+#[test]
+fn a_heavy_cantilever_is_the_elastica() {
+    let rows = cantilever_rows();
+    let error =
+        |&(.., expected, drop): &(f64, u32, u32, f64, f64)| (drop / expected - 1.0f64).abs();
+    for row in &rows {
+        eprintln!(
+            "G = {}, {} segments x {}: {:.5} of {}, {:+.4}",
+            row.0,
+            row.1,
+            row.2,
+            row.4,
+            row.3,
+            row.4 / row.3 - 1.0
+        );
+        let fine = if row.0 < 5.0 { 0.05 } else { 0.02 };
+        let allowed =
+            CANTILEVER_MESHES.iter().find(|mesh| mesh.0 == row.1).map_or(fine, |mesh| mesh.2);
+        assert!(error(row) < allowed, "{row:?}");
+    }
+    for mesh in rows[..12].chunks(3) {
+        assert!(
+            error(&mesh[0]) > 2.5 * error(&mesh[1]),
+            "the mesh error is of second order: {mesh:?}"
+        );
+    }
+}
+
+/// Deviation of the top of a cloth on end after 8 s, relative to the start, with a load `w L^3 / B`
+/// and steps of `step` times `a^2 sqrt(sigma / B)`.
+fn bow(mut cloth: Cloth, segments: u32, load: f64, step: f64) -> f64 {
+    let (edge, rigidity) = (edge_on_end(segments), SIGMA * G / load);
+    Arc::make_mut(&mut cloth.fabric).bends.iter_mut().for_each(|bend| bend.rest_angle = 0.0);
+    // The longest stable step of bends is proportional to a^2 sqrt(sigma / B).
+    let longest = step * edge * edge * (SIGMA / rigidity).sqrt();
+    let substeps = (1.0 / 60.0 / longest).ceil() as u32;
+    let bending_rigidity = rigidity as f32;
+    cloth.config = ClothConfig {
+        solver: Xpbd { substeps, bending_rigidity, ..Xpbd::default() }.into(),
+        damping: damping(1.0),
+        ..ClothConfig::default()
+    };
+    let state = run(cloth, 1.0 / 60.0, 8.0);
+    let top = f64::from(state.current(nth_cloth(0)).last().unwrap().position[0]);
+    (top / bowed(1.0 + edge, edge)).abs()
+}
+
+#[test]
+fn a_strip_on_end_buckles_under_the_load_of_theory() {
+    for (segments, steps) in [(10, vec![0.5, 0.25]), (20, vec![0.5, 0.25]), (40, vec![0.5])] {
+        for step in steps {
+            let [holds, falls] = [0.95, 1.05]
+                .map(|part| bow(strip_on_end(segments), segments, part * GREENHILL, step));
+            eprintln!("{segments} segments, step {step}: {holds:.3} at 0.95, {falls:.1} at 1.05");
+            assert!(holds < 0.5 && falls > 5.0, "{segments}, {step}: {holds}, {falls}");
+        }
+    }
+    // Control: twice the step that holds a strip.
+    assert!(bow(strip_on_end(20), 20, 0.7 * GREENHILL, 1.0) > 5.0);
+}
+
+#[test]
+fn a_sheet_on_end_needs_half_the_step_of_a_strip() {
+    // The mesh itself is softer: with one diagonal per cell it buckles at 0.87 of theory in `f64`
+    // too (`implicit_oracle`).
+    for segments in [10, 20] {
+        for step in [0.25, 0.125] {
+            let [holds, falls] = [0.76, 0.92]
+                .map(|part| bow(sheet_on_end(segments), segments, part * GREENHILL, step));
+            eprintln!("{segments} segments, step {step}: {holds:.3} at 0.76, {falls:.1} at 0.92");
+            assert!(holds < 0.5 && falls > 5.0, "{segments}, {step}: {holds}, {falls}");
+        }
+        // Control: the step of a strip.
+        assert!(bow(sheet_on_end(segments), segments, 0.76 * GREENHILL, 0.5) > 5.0, "{segments}");
+    }
+}
