@@ -264,14 +264,14 @@ stage_table! {
         name: "collide_body",
         tasks: [VisitChunk = "visit_chunk", SumChunks = "sum_chunks"],
         writes: [Current, Previous, Scratch],
-        oracle: Oracle::None("momentum, in `tests/bodies.rs`"),
+        oracle: Oracle::None("momentum, in `tests/cpu/bodies.rs`"),
     }
     /// Virtual particles against spheres and capsules.
     VirtualParticles {
         name: "virtual_particles",
         tasks: [CollideBundle = "collide_bundle"],
         writes: [Current, Previous],
-        oracle: Oracle::None("that of the shapes, in `tests/collision.rs`"),
+        oracle: Oracle::None("that of the shapes, in `tests/cpu/collision`"),
     }
     /// Shortens moves that exceed the largest speed.
     LimitSpeed {

@@ -1,6 +1,6 @@
 //! Cloths with known solutions for the implicit solver, and its energies in `f64`.
 //!
-//! `tests/implicit.rs` checks some of them; the example `implicit_validation` prints all.
+//! `tests/cpu/implicit` checks some of them; the example `implicit_validation` prints all.
 
 use std::sync::Arc;
 
@@ -190,7 +190,7 @@ pub fn beam(load: f64, substeps: u32, bend: BendModel) -> Implicit {
 }
 
 /// Relative drop of the tip of a strip of `segments` segments clamped level, after `frames` frames;
-/// as in `tests/xpbd.rs`.
+/// as in `tests/cpu/xpbd`.
 pub fn cantilever(segments: u32, implicit: Implicit, frames: u32) -> Measured {
     let edge = 1.0 / (f64::from(segments) + 0.5);
     let mut cloth = strip(segments + 1, edge, |along, side| [along - edge - 0.5, 0.0, side], 2);

@@ -122,7 +122,7 @@ fn an_irregular_patch_held_by_an_affine_border_is_affine() {
 /// Strip of square cells, one wide, with half of the bends along each diagonal: with one diagonal
 /// only it twists as it bends. Its cells resist shear, without which plane projections fold it by
 /// shearing (drops of 0.75 and 0.66, not 0.70). Its first two rows are clamped, and it is `segments
-/// + 1/2` cells long from the middle of the second hinge on: see `tests/xpbd.rs`.
+/// + 1/2` cells long from the middle of the second hinge on: see `tests/cpu/xpbd`.
 struct Beam {
     grid: GridSheet,
     cloth: ImplicitCloth,

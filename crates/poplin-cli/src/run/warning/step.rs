@@ -39,7 +39,7 @@ impl Warning {
 
     /// Warns of a step in which XPBD bends are softer than their rigidity B.
     ///
-    /// The longest step that keeps the rigidity is `a^2 sqrt(sigma / (16 B))` (`tests/xpbd.rs`),
+    /// The longest step that keeps the rigidity is `a^2 sqrt(sigma / (16 B))` (`tests/cpu/xpbd`),
     /// with the mean stretch edge `a` and `sigma a^2`, the mean mass of the free particles.
     fn of_bends(job_cloth: &JobCloth, frame_rate: f32, step_s: f32) -> Option<Self> {
         let rigidity = job_cloth.cloth.config.solver.as_xpbd()?.bending_rigidity;
