@@ -1,124 +1,139 @@
 // Written by `cargo xtask generate` from crates/poplin-layout: change the declaration there.
 
-/// Contact of triangles: square of the sine of the angle below which two sides of a triangle, or two edges, count as parallel.
+/// Triangle contact: squared sine of the angle below which two sides of a triangle, or two
+/// edges, count as parallel.
 const TRIANGLE_SLIVER: f32 = 1e-9;
 
-/// Part of its distance at rest that a pair keeps which rests closer than it is thick.
+/// Fraction of its rest distance that a pair keeps if it is closer at rest than its thickness.
 const TRIANGLE_REST: f32 = 0.9;
 
-/// Weight of a corner below which closest points count as on the side, or at the end, without it.
+/// Barycentric weight below which the closest point counts as lying on the side, or end,
+/// opposite to the corner.
 const TRIANGLE_BORDER: f32 = 0.001;
 
-/// Weight of the corner beyond a side above which a vertex is over that face: more, so that no vertex is over neither.
+/// Barycentric weight of the corner beyond a side above which a vertex is over that face;
+/// larger than `TRIANGLE_BORDER`, so that no vertex is over neither.
 const TRIANGLE_BEYOND: f32 = 0.002;
 
-/// Iterations of a round for each that is set: contact of particles has as many passes.
+/// Number of multiplier iterations per round for each configured pass of contact.
 const TRIANGLE_SWEEPS: u32 = 4u;
 
-/// Over-relaxation of the multipliers: below 2 what a pair lacks becomes less, since its mass is divided among its contacts.
+/// Over-relaxation of the multipliers; converges below 2, since the mass of a pair is divided
+/// among its contacts.
 const TRIANGLE_RELAXATION: f32 = 1.8;
 
-/// Words of a face in `triangle_simplices`: its rows, what it answers for, and the rows beyond its sides.
+/// Number of words of a face in `triangle_simplices`: its rows, its owned features, and the
+/// rows beyond its sides.
 const TRIANGLE_FACE_WORDS: u32 = 7u;
 
-/// Part of an overlap that a slice removes, without velocity.
+/// Fraction of an overlap that a slice removes, without adding velocity.
 const TRIANGLE_RECOVERY: f32 = 0.2;
 
-/// Lanes of the workgroup that makes those iterations.
+/// Number of lanes of the workgroup of `triangle_iterate_pinned`.
 const TRIANGLE_PINNED_LANES: u32 = 256u;
 
-/// Iterations that are added while pins or colliders come too near.
+/// Number of additional iterations while pins or colliders come too near.
 const TRIANGLE_MORE_ITERATIONS: u32 = 64u;
 
-/// Distance beyond its thickness at which a pair is solved even if nothing pushes it yet, as a part of the reserve.
+/// Distance beyond its thickness, as a fraction of the reserve, within which a pair is solved
+/// before anything pushes it.
 const TRIANGLE_EAGER: f32 = 0.2;
 
-/// Part of a gap that a round may take.
+/// Fraction of a gap that a round may close.
 const TRIANGLE_APPROACH: f32 = 0.5;
 
-/// Gap that no move may close, in thicknesses: what is left for rounding.
+/// Gap that no move may close, in thicknesses, as a margin for rounding.
 const TRIANGLE_LEAST_GAP: f32 = 0.002;
 
-/// `TriangleCandidate.kind`: a vertex and the three of a face.
+/// `TriangleCandidate.kind`: a vertex and the three corners of a face.
 const TRIANGLE_VERTEX_FACE: u32 = 0u;
 
-/// Two edges.
+/// `TriangleCandidate.kind`: two edges.
 const TRIANGLE_EDGE_EDGE: u32 = 1u;
 
-/// A vertex and a point of a plane, three times.
+/// `TriangleCandidate.kind`: a vertex and a point of a plane, three times.
 const TRIANGLE_VERTEX_PLANE: u32 = 2u;
 
-/// How far contact may take a row off its path in a round, in thicknesses; what is more waits for the next one.
+/// Largest deviation of a row from its path by contact in a round, in thicknesses; the rest
+/// waits for the next round.
 const TRIANGLE_RESERVE: f32 = 0.25;
 
-/// How far both sides of a pair move against each other in a round once they touch, in thicknesses, after the response: the longer, the
-/// less the end is what was seen at the start.
+/// Relative motion of both sides of a pair in a round after contact, in thicknesses, following
+/// the response. A longer motion makes the linearisation at the start of the round less valid
+/// at its end.
 const TRIANGLE_REACH: f32 = 2.0;
 
-/// The part that a round is made of again if pins or colliders press more than the response has pushed.
+/// Fraction to which a round is shortened if pins or colliders press more than the response has
+/// pushed.
 const TRIANGLE_PRESSED_PART: f32 = 0.25;
 
-/// How far a pin or collider moves in a round once it touches, in thicknesses.
+/// Largest motion of a pin or collider in a round after contact, in thicknesses.
 const TRIANGLE_STRIDE: f32 = 0.2;
 
-/// Most of the rounds that a slice is cut into because rows are fast.
+/// Largest number of rounds into which a slice is divided because of fast rows.
 const TRIANGLE_MAX_ROUNDS: u32 = 128u;
 
-/// Rounds after the colliders have arrived.
+/// Largest number of rounds after the colliders have arrived.
 const TRIANGLE_MAX_LATE_ROUNDS: u32 = 8u;
 
-/// How often a round looks again at what is in reach because rows are held back, before any row may be.
+/// Largest number of times that a round repeats its broad phase for unexpectedly held rows
+/// before any row may be held.
 const TRIANGLE_MAX_REPEATS: u32 = 4u;
 
-/// What rows may still be away from where they go when a slice ends, in thicknesses, without another round.
+/// Distance from their targets, in thicknesses, within which rows need no further round at the
+/// end of a slice.
 const TRIANGLE_ARRIVED: f32 = 0.02;
 
-/// Which part of that a round after the colliders have arrived leaves at most, or it is the last.
+/// Largest remaining fraction of that distance for which a round after the arrival of the
+/// colliders is followed by another.
 const TRIANGLE_GAIN: f32 = 0.75;
 
-/// Sections of `triangle_moves`, a row each: positions at the start of the round [m].
+/// Section of `triangle_moves`, one row each: positions at the start of the round [m].
 const TRIANGLE_STARTS: u32 = 0u;
 
-/// Where they move in this round [m].
+/// Section of `triangle_moves`: moves in this round [m].
 const TRIANGLE_MOVES: u32 = 1u;
 
-/// Where they would move without contact [m].
+/// Section of `triangle_moves`: moves without contact [m].
 const TRIANGLE_AIMS: u32 = 2u;
 
-/// Where they would be after the slice [m].
+/// Section of `triangle_moves`: positions after the slice [m].
 const TRIANGLE_TARGETS: u32 = 3u;
 
-/// By how much previous positions have to move [m].
+/// Section of `triangle_moves`: corrections of the previous positions [m].
 const TRIANGLE_CARRIES: u32 = 4u;
 
-/// Direction of the pair that held them back most; 0 if none did.
+/// Section of `triangle_moves`: direction of the pair that held the row back most; 0 if none
+/// did.
 const TRIANGLE_BLOCKS: u32 = 5u;
 
-/// Where they were at the start of the slice [m].
+/// Section of `triangle_moves`: positions at the start of the slice [m].
 const TRIANGLE_BEGUN: u32 = 6u;
 
-/// Where the solver has put them [m].
+/// Section of `triangle_moves`: positions computed by the solver [m].
 const TRIANGLE_WANTED: u32 = 7u;
 
-/// Where rows of colliders are before the frame [m].
+/// Section of `triangle_moves`: collider positions before the frame [m].
 const TRIANGLE_FRAME_STARTS: u32 = 8u;
 
-/// Where they are after it [m].
+/// Section of `triangle_moves`: collider positions after the frame [m].
 const TRIANGLE_FRAME_ENDS: u32 = 9u;
 
-/// First of the ranges of what is in reach: for each three axes lowest coordinates at both ends, highest at both ends [m].
+/// First section of the swept bounds: for each group of three axes the lowest coordinates at
+/// both ends, then the highest at both ends [m].
 const TRIANGLE_STEPS: u32 = 10u;
 
-/// Axes of a path, three at a time: those of space, and the diagonals between each two of them.
+/// Number of groups of three axes of the swept bounds: the coordinate axes, and the diagonals
+/// between each two of them.
 const TRIANGLE_AXES: u32 = 3u;
 
-/// Sections of a path, and rows of the ranges of a node.
+/// Number of sections of the swept bounds, and of rows of the bounds of a node.
 const TRIANGLE_PATH: u32 = 12u;
 
 /// Length of a diagonal axis, rounded up.
 const TRIANGLE_DIAGONAL: f32 = 1.414215;
 
-/// Sections in all.
+/// Number of sections of `triangle_moves`.
 const TRIANGLE_SECTIONS: u32 = 22u;
 
 /// Index in `RoundState.gates` of the passes of every round.

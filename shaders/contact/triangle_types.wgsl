@@ -1,182 +1,192 @@
 // Written by `cargo xtask generate` from crates/poplin-layout: change the declaration there.
 
-/// What a row keeps while it takes part.
+/// Constants of a row (a vertex of a participant) while it takes part.
 struct TriangleRow {
-    /// Position at rest [m]; the normal of a plane; w unused.
+    /// Position at rest [m], or the normal of a plane; w unused.
     rest: vec4<f32>,
-    /// Inverse mass [1/kg]; 0: nothing can stop it.
+    /// Inverse mass [1/kg]; 0 for rows that contact cannot stop.
     inverse_mass: f32,
-    /// Half the thickness of a cloth, the radius of a ball or capsule [m].
+    /// Half the thickness of a cloth, or the radius of a sphere or capsule [m].
     radius: f32,
-    /// What of it is the volume of a collider [m].
+    /// Portion of the radius that is solid collider [m].
     hard: f32,
-    /// Its body.
+    /// Index of its body.
     body: u32,
 }
 
-/// A vertex and a face, two edges, or a vertex and a plane that may come close.
+/// Candidate pair: a vertex and a face, two edges, or a vertex and a plane that may come close.
 struct TriangleCandidate {
-    /// Rows of its four corners.
+    /// Rows of the four corners.
     rows: vec4<u32>,
-    /// Both bodies, the kind and the first simplex, and the second: candidates are in this order.
+    /// Sort key of candidates: both bodies, kind and first simplex, second simplex.
     rank: vec4<u32>,
-    /// Of a face: rows of the corners beyond its sides, `NO_OFFSET` if there is none or it is the vertex; w unused.
+    /// Rows of the far corners of the faces adjacent to a face, `NO_OFFSET` if there is none or
+    /// it is the vertex; w unused.
     beyond: vec4<u32>,
-    /// What its corners are: `TRIANGLE_VERTEX_FACE` and so on.
+    /// Kind of pair: `TRIANGLE_VERTEX_FACE` and so on.
     kind: u32,
-    /// Of a face: the sides and corners that it answers for.
+    /// Mask of the sides and corners that a face owns.
     owned: u32,
     /// Coefficient of friction.
     friction: f32,
-    /// Whether both simplices are of one body: 0 or 1.
+    /// 1 if both simplices belong to the same body, otherwise 0.
     is_own: u32,
 }
 
-/// A pair in reach, with what a round keeps constant.
+/// Contact pair in reach, with its constants of a round.
 struct TrianglePair {
-    /// Rows of its four corners.
+    /// Rows of the four corners.
     rows: vec4<u32>,
-    /// Weights of the corners.
+    /// Barycentric weights of the corners.
     weights: vec4<f32>,
-    /// Direction in which it is apart; w: distance at the start, without the volume of a collider [m].
+    /// Separating direction; w: distance at the start, excluding the solid portion of a
+    /// collider [m].
     normal: vec4<f32>,
-    /// Multiplier of friction; w: of the push [kg m].
+    /// Lagrange multiplier of friction; w: of the push [kg m].
     drag: vec4<f32>,
-    /// What an iteration adds to the multipliers [kg m]; w: one over the sum of weights squared times inverse mass times contacts [kg].
+    /// Change of the multipliers by an iteration [kg m]; w: one over the sum of weights squared
+    /// times inverse mass times contacts [kg].
     change: vec4<f32>,
-    /// What it leaves of the moves of its corners.
+    /// Step fraction that the pair allows each of its corners.
     fractions: vec4<f32>,
-    /// What the distance may close by: down to the thickness, or not at all [m].
+    /// Distance by which the pair may approach: down to its thickness, 0 if it is already
+    /// closer [m].
     closing: f32,
-    /// The volume of a collider in the distance [m].
+    /// Solid portion of a collider in the distance [m].
     hard: f32,
-    /// How much nearer than its thickness it is [m].
+    /// Overlap: thickness minus distance [m], at least 0.
     overlap: f32,
     /// Coefficient of friction.
     friction: f32,
-    /// Its candidate.
+    /// Index of its candidate.
     candidate: u32,
-    /// Corners of its first simplex.
+    /// Number of corners of its first simplex.
     first_count: u32,
-    /// Whether it pushes; others only limit moves: 0 or 1.
+    /// 1 if the pair pushes; 0 if it only limits moves.
     is_active: u32,
-    /// Whether pins or colliders press it by more than its gap leaves: 0 or 1.
+    /// 1 if pins or colliders press the pair by more than its gap allows, otherwise 0.
     is_pressed: u32,
 }
 
 /// Multipliers of a pair of the last slice, per slice.
 struct TriangleMultiplier {
-    /// That of its candidate.
+    /// Rank of its candidate.
     rank: vec4<u32>,
-    /// Of friction, in the plane of contact; w: of the push [kg m].
+    /// Lagrange multiplier of friction, in the plane of contact; w: of the push [kg m].
     drag: vec4<f32>,
 }
 
-/// Simplices of a body that look for those of another one, or of their own.
+/// Broad-phase task: simplices of a body queried against those of another body, or of the same
+/// one.
 struct TriangleTask {
     /// The first body.
     first_body: u32,
-    /// The second body; the same: within one.
+    /// The second body; equal to the first for a task within one body.
     second_body: u32,
-    /// Vertices of the first body and faces of the second (0), the other order (1), or edges (2).
+    /// Kind of task: vertices of the first body and faces of the second (0), faces and vertices
+    /// (1), or edges (2).
     kind: u32,
-    /// Its first query; each simplex is one.
+    /// First query; each simplex of the first body is one query.
     query_begin: u32,
     /// Rows of these simplices in `triangle_simplices`.
     items: u32,
-    /// Root of the tree of those that they look for; `NO_OFFSET` if there is none.
+    /// Root of the tree that is searched; `NO_OFFSET` if there is none.
     root: u32,
-    /// Row of the plane that they look for; `NO_OFFSET` if it is none.
+    /// Row of the plane that is tested; `NO_OFFSET` if it is not a plane.
     plane: u32,
     /// Coefficient of friction.
     friction: f32,
 }
 
-/// A node of a tree of boxes. Levels follow one another, leaves first.
+/// A node of a tree of boxes. Levels are stored one after the other, leaves first.
 struct TriangleNode {
-    /// Its first child; of a leaf its first simplex.
+    /// First child; for a leaf its first simplex.
     first: u32,
-    /// How many there are.
+    /// Number of children, or of simplices.
     count: u32,
-    /// Of a leaf: where all simplices of the tree are in `triangle_simplices`.
+    /// Offset of all simplices of the tree in `triangle_simplices`; only for a leaf.
     simplices: u32,
-    /// Of a leaf: words of a simplex, two rows or those of a face; of others 0.
+    /// Words per simplex of a leaf, two rows or those of a face; 0 for inner nodes.
     words: u32,
 }
 
-/// The uniform of a pass of contact of triangles.
+/// Uniform of a pass of triangle contact.
 struct TriangleParameters {
-    /// Rows of all bodies.
+    /// Number of rows of all bodies.
     row_count: u32,
-    /// Bodies.
+    /// Number of bodies.
     body_count: u32,
-    /// Tasks of a search.
+    /// Number of tasks of a search.
     task_count: u32,
-    /// Queries of all tasks.
+    /// Number of queries of all tasks.
     query_count: u32,
-    /// Candidates that there is room for.
+    /// Capacity for candidates.
     capacity: u32,
-    /// Counts of `triangle_slots`, a multiple of `SCAN_BLOCK`, but for its last block.
+    /// Number of counters in `triangle_slots`, a multiple of `SCAN_BLOCK` except for its last
+    /// block.
     slot_len: u32,
-    /// Counts of `triangle_begins`, likewise.
+    /// Number of counters in `triangle_begins`, likewise.
     begin_len: u32,
-    /// Counts of `triangle_counts`, likewise.
+    /// Number of counters in `triangle_counts`, likewise.
     query_len: u32,
     /// Index in `RoundState.gates` of the condition that this pass runs under.
     gate: u32,
     /// First node of the level of this pass.
     node_begin: u32,
-    /// The end of its nodes.
+    /// One past the last node of the level.
     node_end: u32,
     /// Smallest thickness of a cloth [m].
     thickness: f32,
-    /// How far contact may take a row off its path in a round [m].
+    /// Largest deviation of a row from its path by contact in a round [m].
     reserve: f32,
     /// Factor on the multipliers of the last slice.
     held_scale: f32,
     /// First entry of `triangle_cloths`.
     cloth_begin: u32,
-    /// Cloths: the first bodies.
+    /// Number of cloths, which are the first bodies.
     cloth_count: u32,
-    /// Where colliders are: fraction of the frame.
+    /// Time of the collider positions as a fraction of the frame.
     fraction: f32,
-    /// Most rounds of a slice.
+    /// Largest number of rounds of a slice.
     max_rounds: u32,
-    /// 1 in the first slice of a frame, else 0.
+    /// 1 in the first slice of a frame, otherwise 0.
     is_first: u32,
     /// Fills the struct to a multiple of 16 bytes.
     padding_0: u32,
 }
 
-/// What the device reports of contact of triangles of a cloth since it was added or reset. Frames count from 1; 0: never.
+/// Report of triangle contact of a cloth since it was added or reset. Frames count from 1; 0 =
+/// never.
 struct TriangleReport {
-    /// Where one of the most pairs was that were forced to cross [m]; w unused.
+    /// Position of one of the forced pairs, from the frame with the most of them [m]; w
+    /// unused.
     forced_at: vec4<f32>,
-    /// The middle of the cloth when something last moved too far to be followed, or there was no room for the pairs [m]; w unused.
+    /// Center of the cloth when something last moved too far to be followed, or the pair buffer
+    /// was too small [m]; w unused.
     middle: vec4<f32>,
-    /// Frames with contact of triangles.
+    /// Number of frames with triangle contact.
     frames: u32,
     /// First frame in which pairs were forced to cross.
     forced_first: u32,
-    /// The last one.
+    /// Last frame in which pairs were forced to cross.
     forced_last: u32,
-    /// The most pairs of a slice.
+    /// Largest number of forced pairs in a slice.
     forced_most: u32,
     /// First frame in which something moved too far to be followed.
     hurried_first: u32,
-    /// The last one.
+    /// Last frame in which something moved too far to be followed.
     hurried_last: u32,
-    /// First frame in which there was no room for the pairs.
+    /// First frame in which the pair buffer was too small.
     lack_first: u32,
-    /// The last one.
+    /// Last frame in which the pair buffer was too small.
     lack_last: u32,
-    /// The most candidates that were found then.
+    /// Largest number of candidates found in such a frame.
     lack_most: u32,
-    /// What was too fast last: `TRIANGLE_BY_ITSELF` and so on.
+    /// Origin of the last excessive speed: `TRIANGLE_BY_ITSELF` and so on.
     hurried_by: u32,
     /// Fills the struct to a multiple of 16 bytes.
     padding_0: u32,
-    /// Fills it.
+    /// Padding, see `padding_0`.
     padding_1: u32,
 }
 

@@ -1,6 +1,6 @@
 // Written by `cargo xtask generate` from crates/poplin-layout: change the declaration there.
 
-/// What a cloth collides with in one frame. Offsets of lists without entries mean nothing.
+/// Colliders of a cloth in one frame. Offsets of empty lists are undefined.
 struct ColliderParameters {
     /// Spheres at the frame's start in `input_pool`.
     sphere_start: u32,
@@ -32,21 +32,22 @@ struct ColliderParameters {
     triangle_begin: u32,
     /// Number of triangles of the mesh.
     triangle_count: u32,
-    /// Tree over the triangles in `input_pool`, two vec4 a node.
+    /// Tree over the triangles in `input_pool`, two vec4 per node.
     triangle_tree_begin: u32,
-    /// Nodes of that tree.
+    /// Number of nodes of the triangle tree.
     triangle_tree_count: u32,
-    /// 1 if the mesh is closed: then nothing outside of its bounds is behind it.
+    /// 1 if the mesh is closed, so that no point outside its bounds is behind it.
     is_mesh_closed: u32,
     /// Tree over the free spheres in `input_pool`.
     sphere_tree_begin: u32,
-    /// Nodes of that tree.
+    /// Number of nodes of the sphere tree.
     sphere_tree_count: u32,
     /// Tree over the free capsules in `input_pool`.
     capsule_tree_begin: u32,
-    /// Nodes of that tree.
+    /// Number of nodes of the capsule tree.
     capsule_tree_count: u32,
-    /// Lists of indices in `input_pool`, four to a vec4; the offsets of the lists below count indices.
+    /// Lists of indices in `input_pool`, four per vec4; the offsets of the lists below count
+    /// indices.
     number_begin: u32,
     /// Spheres that belong to no body.
     free_sphere_begin: u32,
@@ -54,11 +55,11 @@ struct ColliderParameters {
     free_capsule_begin: u32,
     /// Convexes that belong to no body.
     free_convex_begin: u32,
-    /// How many.
+    /// Number of convexes that belong to no body.
     free_convex_count: u32,
     /// Boxes that belong to no body.
     free_box_begin: u32,
-    /// How many.
+    /// Number of boxes that belong to no body.
     free_box_count: u32,
     /// First capsule of each sphere, `[sphere_count + 1]`, then the capsules that end in it.
     sphere_capsule_begin: u32,
@@ -70,52 +71,55 @@ struct ColliderParameters {
     body_begin: u32,
     /// Number of bodies.
     body_count: u32,
-    /// The running iteration's shapes in the cloth's scratch: spheres (2 vec4), capsules (6), planes (1), boxes (4).
+    /// Prepared shapes of the current iteration in the cloth's scratch: spheres (2 vec4),
+    /// capsules (6), planes (1), boxes (4).
     prepared_begin: u32,
-    /// What each particle remembers of the mesh in the cloth's scratch, two vec4 each.
+    /// Nearest mesh triangle cached for each particle in the cloth's scratch, two vec4 each.
     nearest_begin: u32,
     /// Impulses on bodies in the cloth's scratch.
     impulse_begin: u32,
     /// Coefficient of friction.
     friction: f32,
-    /// Factors on friction, one per sphere, capsule, convex, box and triangle, or `NO_OFFSET` if all are 1.
+    /// Factors on friction, one per sphere, capsule, convex, box and triangle, or `NO_OFFSET`
+    /// if all are 1.
     friction_factor_begin: u32,
-    /// Length below which pushes and slides count less in friction [m].
+    /// Push or slide below which friction is reduced [m].
     friction_slop: f32,
     /// 1 if friction moves particles back, 0 if it only slows them down.
     friction_holds: u32,
-    /// Gain of mass by the squared push [1/m^2].
+    /// Mass scaling by the squared push [1/m^2].
     mass_scale: f32,
-    /// Factor on the radii beyond which a particle that ends there is not caught.
+    /// Factor on the radii beyond which a particle is not caught by continuous collision.
     continuous_reach: f32,
-    /// How far a particle comes out of a shape that it was in before, in one iteration [m].
+    /// Depth by which one iteration pushes a particle out of a shape that it was already inside
+    /// [m].
     depenetration_step: f32,
-    /// Longest path of a vertex of the mesh in one iteration, huge if the mesh has jumped [m].
+    /// Longest path of a mesh vertex in one iteration, very large if the mesh has jumped [m].
     mesh_step: f32,
     /// Iteration step [s].
     step: f32,
-    /// Fraction of a frame's motion that falls to one iteration.
+    /// Fraction of the frame's motion in one iteration.
     iteration_fraction: f32,
 }
 
-/// How a cloth collides with itself in one frame.
+/// Self collision of a cloth in one frame.
 struct SelfCollisionParameters {
     /// Distance at which particles are kept apart [m], 0 = off.
     distance: f32,
     /// Fraction of an overlap removed per iteration.
     stiffness: f32,
-    /// Fraction of the sideways motion of touching particles lost per iteration.
+    /// Fraction of the tangential motion of particles in contact that is lost per iteration.
     friction: f32,
     /// Largest displacement of a particle by its velocity in an iteration [m], 0 = unlimited.
     max_move: f32,
-    /// One over the edge of a grid cell [1/m].
+    /// Inverse edge length of a grid cell [1/m].
     inverse_cell: f32,
-    /// Particles that take part.
+    /// Number of particles that take part.
     member_count: u32,
-    /// Indices of these particles in `input_pool`, four to a vec4, or `NO_OFFSET` for all.
+    /// Indices of these particles in `input_pool`, four per vec4, or `NO_OFFSET` for all.
     member_begin: u32,
     /// Positions at rest in `input_pool`.
     rest_begin: u32,
-    /// The sorted particles in the cloth's scratch, three vec4 each.
+    /// Sorted particles in the cloth's scratch, three vec4 each.
     grid_begin: u32,
 }

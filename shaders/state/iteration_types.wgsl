@@ -2,13 +2,16 @@
 
 /// Constants of one iteration, rows of `frame_pool`.
 struct IterationConstants {
-    /// Fraction of the last displacement that is kept, per axis; w: fraction of the frame that is over, 1 in the last iteration.
+    /// Fraction of the last displacement that is kept, per axis; w: elapsed fraction of the
+    /// frame, 1 in the last iteration.
     velocity_scale: vec4<f32>,
-    /// Added to the current position [m]; w: fraction of the frame that was over in the last iteration, 0 in the first.
+    /// Offset added to the current position [m]; w: elapsed fraction of the frame in the last
+    /// iteration, 0 in the first.
     bias: vec4<f32>,
-    /// Added to the position that becomes previous [m]; w unused.
+    /// Offset added to the position that becomes previous [m]; w unused.
     previous_bias: vec4<f32>,
-    /// Displacement of the local space against the wind [m]; w: corners of a triangle, 3, a divisor that no compiler may see.
+    /// Displacement of the local space relative to the wind [m]; w: 3, the corner count of a
+    /// triangle, a divisor hidden from compilers.
     wind: vec4<f32>,
 }
 
@@ -16,7 +19,8 @@ struct IterationConstants {
 struct PhaseConstants {
     /// Fraction of an edge's error removed per iteration.
     stiffness: f32,
-    /// Fraction of the error between the limits that is left alone, `1 - multiplier^exponent`.
+    /// Fraction of the error between the limits that is not corrected,
+    /// `1 - multiplier^exponent`.
     multiplier: f32,
     /// `1 - 1/compression_limit`, at most 0.
     compression: f32,
@@ -30,72 +34,75 @@ struct PhaseConstants {
     compliance: f32,
     /// Compliance times damping over the iteration step.
     damping: f32,
-    /// How fibers are solved: one of the `SOLVER` constants.
+    /// Fiber solver: one of the `SOLVER` constants.
     fiber_solver: u32,
-    /// Compliance of an edge in its soft range in a semi-implicit fiber, over the sum of its inverse masses.
+    /// Compliance of an edge in its soft range in a semi-implicit fiber, over the sum of its
+    /// inverse masses.
     softness: f32,
-    /// Rounds of cyclic reduction.
+    /// Number of rounds of cyclic reduction.
     round_count: u32,
     /// Fills the struct to a multiple of 16 bytes.
     padding_0: u32,
 }
 
-/// Constants of an implicit solver in one frame, rows of `frame_pool`: those of whole steps, of half steps and so on. Stiffnesses
-/// are those with their damping.
+/// Constants of an implicit solver in one frame, rows of `frame_pool`: those of whole steps, of
+/// half steps and so on. Stiffnesses include damping.
 struct ImplicitConstants {
-    /// First row of the solve in the cloth's scratch: behind those of the stages before it.
+    /// First row of the solve in the cloth's scratch, after those of the earlier stages.
     solve_begin: u32,
-    /// What resists stretch: one of the `STRETCH` constants.
+    /// Model of stretch: one of the `STRETCH` constants.
     stretch_model: u32,
-    /// What resists bending: one of the `BEND` constants.
+    /// Model of bending: one of the `BEND` constants.
     bend_model: u32,
-    /// Iterations in which a step must be solved.
+    /// Largest number of iterations of a step.
     max_iterations: u32,
-    /// Stiffness along u, or lambda of Lamé of a trispring [N/m].
+    /// Stiffness along u, or Lamé's lambda of a trispring [N/m].
     stiffness_u: f32,
-    /// Stiffness along v, or mu of Lamé of a trispring [N/m].
+    /// Stiffness along v, or Lamé's mu of a trispring [N/m].
     stiffness_v: f32,
-    /// Stiffness of shear [N/m].
+    /// Shear stiffness [N/m].
     shear_stiffness: f32,
-    /// What the rate along u counts [N/m].
+    /// Stiffness along u in the estimate of frequencies [N/m].
     rate_u: f32,
-    /// What the rate along v counts [N/m].
+    /// Stiffness along v in the estimate of frequencies [N/m].
     rate_v: f32,
     /// Bending rigidity [N m].
     rigidity: f32,
-    /// Fraction of the last step in the shape that stretch and shear resist a change of.
+    /// Weight of the last step's shape in the effective rest shape of stretch and shear, which
+    /// models damping.
     stretch_memory: f32,
-    /// Fraction of the shape at rest in it: what is left.
+    /// Weight of the rest shape in the effective rest shape: the remainder.
     rest_fraction: f32,
-    /// The same of bending.
+    /// Weight of the last step's shape in the effective rest shape of bending.
     bend_memory: f32,
     /// Squared step [s^2].
     step_square: f32,
-    /// What may be left of a residual [m].
+    /// Tolerance of the residual [m].
     tolerance: f32,
     /// Stiffness of contact with colliders [N/m].
     contact_stiffness: f32,
-    /// What directions are improved by: one of the `PRECONDITIONER` constants.
+    /// Preconditioner: one of the `PRECONDITIONER` constants.
     preconditioner: u32,
-    /// Iterations between checks.
+    /// Number of iterations between checks.
     check_interval: u32,
     /// Largest step along a direction.
     max_step: f32,
-    /// Most evaluations of a whole step.
+    /// Largest number of evaluations of a whole step.
     evaluation_count: u32,
-    /// How often a step may be halved.
+    /// Largest number of halvings.
     max_halvings: u32,
-    /// Parts of a whole step that a step has, of `2^max_halvings`.
+    /// Length of a step in units of `2^-max_halvings` of a whole step.
     tick_count: u32,
-    /// Fraction of a whole step.
+    /// Length of a step as a fraction of a whole step.
     fraction: f32,
-    /// Steps in a whole one.
+    /// Number of steps in a whole step.
     split: f32,
-    /// Fraction of their stiffness that springs have where they are shorter than at rest.
+    /// Factor on the stiffness of springs that are shorter than at rest.
     compression: f32,
-    /// Fraction of the shape at rest in the shape that bends resist a change of.
+    /// Weight of the rest shape in the effective rest shape of bending.
     bend_rest_fraction: f32,
-    /// Iterations of a whole step behind which no part of it is halved, and each is taken as it is at its first check.
+    /// Number of iterations of a whole step after which no part of it is halved, and each is
+    /// accepted at its first check.
     iteration_budget: u32,
     /// Fills the struct to a multiple of 16 bytes.
     padding_0: u32,

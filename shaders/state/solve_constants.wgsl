@@ -1,82 +1,90 @@
 // Written by `cargo xtask generate` from crates/poplin-layout: change the declaration there.
 
-/// Parts into which an implicit solve cuts its sums over particles: one of every so many particles each.
+/// Number of partial sums over particles in an implicit solve; each adds every `SOLVE_PARTS`-th
+/// particle.
 const SOLVE_PARTS: u32 = 256u;
 
-/// Sums of parts, of as many parts each.
+/// Number of sums of partial sums, of `SOLVE_PARTS / SOLVE_SUMS` each.
 const SOLVE_SUMS: u32 = 16u;
 
-/// Rows of the state of an implicit solve.
+/// Number of rows of the state of an implicit solve.
 const SOLVE_STATE_ROWS: u32 = 7u;
 
-/// Arrays of a row a particle of an implicit solve.
+/// Number of arrays of an implicit solve with one row per particle.
 const SOLVE_PARTICLE_ARRAYS: u32 = 8u;
 
-/// Arrays of an implicit solve: displacements without forces of the cloth [m], inverse masses.
+/// Array of displacements without internal forces [m]; w: inverse masses.
 const SOLVE_PREDICTIONS: u32 = 0u;
 
-/// Displacements [m], masses.
+/// Array of displacements [m]; w: masses.
 const SOLVE_MOVES: u32 = 1u;
 
-/// Residuals [m].
+/// Array of residuals [m].
 const SOLVE_RESIDUALS: u32 = 2u;
 
-/// Residuals of the trial [m].
+/// Array of residuals of the trial step [m].
 const SOLVE_TRIALS: u32 = 3u;
 
-/// Directions [m].
+/// Array of search directions [m].
 const SOLVE_DIRECTIONS: u32 = 4u;
 
-/// Gradients of bending that are held between checks [N].
+/// Array of bending gradients that are kept between checks [N].
 const SOLVE_FORCES: u32 = 5u;
 
-/// Planes of contact: normals, largest displacements along them [m]; after the solve the pushes that it bore [m].
+/// Array of contact planes: normals, w: largest displacements along them [m]; after the solve
+/// the pushes that they bore [m].
 const SOLVE_PLANES: u32 = 6u;
 
-/// What inertia alone moves them by [m]; in the solve what is added to that in each step [m].
+/// Array of displacements by inertia only [m]; during the solve their increment per step
+/// [m].
 const SOLVE_INERTIA: u32 = 7u;
 
-/// Squared rate times squared step up to which the very first step is not halved, over the squared number of its iterations: a sheet
-/// takes about 1.75 times the root of the former.
+/// Squared rate times squared step, over the squared number of iterations, up to which the very
+/// first step is not halved: a sheet takes about 1.75 iterations per unit of the root of the
+/// former.
 const SOLVE_FIRST_REACH: f32 = 0.174;
 
-/// Factor on its squared residual at the start from which a step is halved.
+/// Factor on the initial squared residual above which a step is halved.
 const SOLVE_WORSE: f32 = 1000000.0;
 
-/// Rows of a link of a chain: columns of its coupling, diagonal of the pivot's inverse; the rest of that.
+/// Number of rows of a link of a chain: columns of its coupling and the diagonal of the pivot's
+/// inverse, then the rest of the inverse.
 const SOLVE_CHAIN_ROWS: u32 = 4u;
 
-/// Iterations of an implicit solve after which its chains are factored again, a multiple of those between checks.
+/// Number of iterations of an implicit solve after which its chains are factored again, a
+/// multiple of those between checks.
 const SOLVE_FACTOR_INTERVAL: u32 = 20u;
 
-/// Depth in a shape over that under the plane of contact beyond which there is a new plane.
+/// Ratio of the depth in a shape to that under the contact plane above which the plane is
+/// replaced.
 const SOLVE_PLANE_DEPTH: f32 = 2.0;
 
-/// An implicit solve begins with what is left at the prediction.
+/// State of an implicit solve: start with the residual at the prediction.
 const SOLVE_START: f32 = 0.0;
 
-/// It looks along a direction.
+/// State of an implicit solve: line search along a direction.
 const SOLVE_LINE: f32 = 1.0;
 
-/// It takes what is left where it is.
+/// State of an implicit solve: compute the residual at the current positions.
 const SOLVE_CHECK: f32 = 2.0;
 
-/// It is done.
+/// State of an implicit solve: done.
 const SOLVE_DONE: f32 = 3.0;
 
-/// Iterations of an implicit solve between checks, by the mass.
+/// Number of iterations of an implicit solve between checks, with the mass preconditioner.
 const SOLVE_CHECK_INTERVAL: u32 = 10u;
 
-/// Largest step along a direction over the trial that measured it.
+/// Largest ratio of the step along a direction to the trial step that measured it.
 const SOLVE_GROWTH: f32 = 4.0;
 
-/// Fraction of the last squared residual below which the next one, by recurrence, is rounding.
+/// Fraction of the last squared residual below which the next one, computed by recurrence, is
+/// rounding noise.
 const SOLVE_EXHAUSTED: f32 = 1e-5;
 
-/// Relative rounding of a force's terms.
+/// Relative rounding error of the terms of a force.
 const SOLVE_ROUNDING: f32 = 2.4e-7;
 
-/// Largest squared rate times squared step.
+/// Largest product of squared rate and squared step.
 const SOLVE_MAX_REACH: f32 = 1e30;
 
 /// Largest sum of an implicit solve that counts as finite.

@@ -78,14 +78,14 @@ const STAGES_OF_PROBES: u32 = 0x1b800u;
 /// Bits of triangles that resist stretch in an implicit solve.
 const IMPLICIT_TRIANGLES: u32 = 0x8000000u;
 
-/// Bits of bends that resist bending in it.
+/// Bits of bends that resist bending in an implicit solve.
 const IMPLICIT_BENDS: u32 = 0x10000000u;
 
-/// Bits of springs that resist stretch or bending in it.
+/// Bits of springs that resist stretch or bending in an implicit solve.
 const IMPLICIT_SPRINGS: u32 = 0x20000000u;
 
-/// Bits of chains that precondition it.
+/// Bits of chains that precondition an implicit solve.
 const IMPLICIT_CHAINS: u32 = 0x40000000u;
 
-/// Bits of steps of it that may be halved.
+/// Bits of implicit steps that may be halved.
 const IMPLICIT_HALVINGS: u32 = 0x80000000u;

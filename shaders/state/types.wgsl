@@ -2,7 +2,7 @@
 #import state/collider_types
 #import state/iteration_types
 
-/// One cloth in one frame: where its data is and the constants that hold for the whole frame.
+/// One cloth in one frame: offsets of its data and constants of the whole frame.
 struct ClothParameters {
     /// Slot in `feedback`.
     cloth: u32,
@@ -14,7 +14,8 @@ struct ClothParameters {
     iteration_count: u32,
     /// First `IterationConstants` in `frame_pool` [vec4].
     iteration_begin: u32,
-    /// First `PhaseConstants` in `frame_pool` [vec4]; with the implicit solver, which has none, its `ImplicitConstants`.
+    /// First `PhaseConstants` in `frame_pool` [vec4]; with the implicit solver, which has
+    /// no phases, its `ImplicitConstants`.
     phase_begin: u32,
     /// Number of phases to solve.
     phase_count: u32,
@@ -26,33 +27,33 @@ struct ClothParameters {
     acceleration_begin: u32,
     /// Squared iteration step, the factor on accelerations [s^2].
     acceleration_scale: f32,
-    /// Largest distance of a particle from where it was an iteration ago [m].
+    /// Largest distance that a particle may move in an iteration [m].
     max_move: f32,
-    /// `stiffness_frequency * h`, the exponent of per-edge stiffness.
+    /// Exponent of the per-edge stiffness, `stiffness_frequency * h`.
     stiffness_exponent: f32,
-    /// Its fabric.
+    /// Offsets of its fabric.
     fabric: FabricOffsets,
-    /// How its tethers hold.
+    /// Parameters of its tethers.
     tethers: TetherParameters,
-    /// The air around it.
+    /// Parameters of the air around it.
     air: AirParameters,
     /// Spheres that its particles may not leave.
     motion: MotionParameters,
     /// Spheres that its particles may not enter.
     separation: SeparationParameters,
-    /// When it rests.
+    /// Parameters of its test for rest.
     sleep: SleepParameters,
     /// Its resistance to bending.
     bending: BendingParameters,
-    /// How it collides with itself.
+    /// Parameters of its self collision.
     self_collision: SelfCollisionParameters,
-    /// What it collides with.
+    /// Colliders that it collides with.
     colliders: ColliderParameters,
     /// Fills the struct to a multiple of 16 bytes.
     padding_0: u32,
 }
 
-/// Where a packed fabric lies in `fabric_pool`.
+/// Offsets of a packed fabric in `fabric_pool`.
 struct FabricOffsets {
     /// First fiber of each set, `[set_count + 1]`.
     set_begin: u32,
@@ -62,29 +63,34 @@ struct FabricOffsets {
     vertex_begin: u32,
     /// Rest lengths (bit-cast f32 [m]), `[edge_count]`.
     edge_begin: u32,
-    /// Both particles of each edge, with `END_OF_FIBER` where the fiber ends, `[2 * edge_count]`.
+    /// Both particles of each edge, with `END_OF_FIBER` at the ends of the fiber,
+    /// `[2 * edge_count]`.
     ends_begin: u32,
     /// Per-edge `log2(1 - stiffness)` (bit-cast f32), or `NO_OFFSET`.
     edge_stiffness_begin: u32,
-    /// Anchor slot of each tether, `[tethers_per_particle * particle_count]`, then their lengths.
+    /// Anchor slot of each tether, `[tethers_per_particle * particle_count]`, then their
+    /// lengths.
     tether_begin: u32,
-    /// Tethers of every particle.
+    /// Number of tethers per particle.
     tethers_per_particle: u32,
     /// Particle of each anchor slot, `[anchor_count]`.
     anchor_begin: u32,
-    /// Number of different anchors.
+    /// Number of distinct anchors.
     anchor_count: u32,
     /// Corners of the triangles, `[3 * triangle_count]`.
     triangle_begin: u32,
     /// Number of triangles.
     triangle_count: u32,
-    /// First corner of each particle, `[particle_count + 1]`, then the corners: three times the triangle plus which of its three.
+    /// First corner of each particle, `[particle_count + 1]`, then the corners: three times the
+    /// triangle plus the index of the corner.
     corner_begin: u32,
-    /// For an implicit solve. Rest shapes of the triangles (bit-cast f32), five arrays of a number a triangle: how derivatives by u
-    /// weigh the second and the third corner, how those by v do [1/m], and areas [m^2]. Then what stiffnesses are multiplied with at each particle, four numbers:
-    /// for rates of stretch along u and along v, of bending [1/m^2], and the mean length of the edges of its triangles [m].
-    /// Then the first bend end of each particle, `[particle_count + 1]`, and these: four times the bend plus which of its
-    /// four. Then chains and springs.
+    /// Data of an implicit solve. Rest shapes of the triangles (bit-cast f32), five arrays with
+    /// one number per triangle: weights of the second and the third corner in the derivative by
+    /// u, then in that by v [1/m], and areas [m^2]. Then four rate factors per particle: of
+    /// stretch along u and along v, of bending [1/m^2], and the mean edge length of its
+    /// triangles [m]. Then the first bend end of each particle, `[particle_count + 1]`, and
+    /// the bend ends: four times the bend plus the index of the particle. Then chains and
+    /// springs.
     element_begin: u32,
     /// First bundle of virtual particles of each set, `[virtual_set_count + 1]`.
     virtual_set_begin: u32,
@@ -94,27 +100,28 @@ struct FabricOffsets {
     virtual_bundle_begin: u32,
     /// Weights of the virtual particles (bit-cast f32), three each.
     virtual_weight_begin: u32,
-    /// Most edges of a set of fibers: rows in each half of those of whole fibers.
+    /// Largest number of edges of a set of fibers: rows in each half of the fiber rows.
     fiber_row_count: u32,
     /// First bend of each set, `[bend_set_count + 1]`.
     bend_set_begin: u32,
     /// Number of sets of bends.
     bend_set_count: u32,
-    /// Each bend: its four particles, its rest angle [rad], its weight, the heights of its third and fourth particle at rest
-    /// [m], the sine of its rest angle, and what its second particle weighs in its mean curvature vector [1/m] (bit-cast
-    /// f32).
+    /// Each bend: its four particles, rest angle [rad], weight, rest heights of its third and
+    /// fourth particle [m], the sine of its rest angle, and the weight of its second particle
+    /// in its mean curvature vector [1/m] (bit-cast f32).
     bend_begin: u32,
 }
 
-/// How tethers hold; which there are is in `FabricOffsets`.
+/// Strength of tethers; their list is in `FabricOffsets`.
 struct TetherParameters {
-    /// Stiffness of one tether in this frame's iterations, already divided by the tethers per particle.
+    /// Stiffness of one tether in an iteration of this frame, already divided by the tethers
+    /// per particle.
     stiffness: f32,
     /// Factor on tether lengths.
     scale: f32,
 }
 
-/// The air on a cloth's triangles.
+/// Air forces on the triangles of a cloth.
 struct AirParameters {
     /// Drag coefficient of this step.
     drag: f32,
@@ -134,9 +141,9 @@ struct MotionParameters {
     sphere_target: u32,
     /// Factor on the radii.
     scale: f32,
-    /// Added to the scaled radii [m].
+    /// Length added to the scaled radii [m].
     bias: f32,
-    /// Fraction of the distance to the sphere that one iteration takes back.
+    /// Fraction of the distance outside the sphere that one iteration removes.
     stiffness: f32,
 }
 
@@ -148,21 +155,21 @@ struct SeparationParameters {
     sphere_target: u32,
 }
 
-/// When a cloth rests.
+/// Parameters of the test for rest.
 struct SleepParameters {
-    /// Displacement per iteration below which a particle rests [m].
+    /// Displacement per iteration below which a particle is at rest [m].
     distance: f32,
     /// Iteration step [ms], at least 1.
     step: u32,
     /// Time between tests for rest [ms].
     interval: u32,
-    /// Passed tests after which the cloth sleeps.
+    /// Number of passed tests after which the cloth sleeps.
     after_count: u32,
-    /// How often an input has changed; a new count restarts the sleep counters.
+    /// Number of input changes so far; a change restarts the sleep counters.
     wake_count: u32,
 }
 
-/// Stiffness and damping of bends; which there are is in `FabricOffsets`.
+/// Stiffness and damping of bends; their list is in `FabricOffsets`.
 struct BendingParameters {
     /// Bending rigidity times the squared iteration step [N m s^2].
     rigidity: f32,
@@ -170,13 +177,13 @@ struct BendingParameters {
     damping: f32,
 }
 
-/// The uniform of one dispatch: which cloths and which iterations.
+/// Uniform of one dispatch: range of cloths, iterations and phases.
 struct DispatchParameters {
     /// Entries of `cloth_parameters` in `fabric_pool`, one per cloth.
     list_begin: u32,
-    /// Number of cloths; workgroups beyond it do nothing.
+    /// Number of cloths; workgroups beyond it are idle.
     cloth_count: u32,
-    /// Workgroups in a row of the folded dispatch.
+    /// Number of workgroups in a row of the folded dispatch.
     row_width: u32,
     /// First iteration of each cloth.
     iteration_begin: u32,
@@ -190,50 +197,51 @@ struct DispatchParameters {
     padding_0: u32,
 }
 
-/// The uniform of a dispatch that writes rows: how many.
+/// Uniform of a dispatch that scatters rows.
 struct ScatterParameters {
     /// Number of rows.
     row_count: u32,
     /// Fills the struct to a multiple of 16 bytes.
     padding_0: u32,
-    /// As `padding_0`.
+    /// Padding, see `padding_0`.
     padding_1: u32,
-    /// As `padding_0`.
+    /// Padding, see `padding_0`.
     padding_2: u32,
 }
 
-/// What a cloth reports back.
+/// Feedback of a cloth.
 struct Feedback {
-    /// Particles that would have become NaN, infinite or farther than `MAX_COORDINATE`; above 0 the cloth is frozen.
+    /// Number of particles that would have become NaN, infinite or farther than
+    /// `MAX_COORDINATE`; above 0 the cloth is frozen.
     fault_count: u32,
-    /// The lowest such particle, `NO_OFFSET` if none.
+    /// Lowest of these particles, `NO_OFFSET` if none.
     fault_particle: u32,
-    /// Iterations run since the cloth was added.
+    /// Number of iterations since the cloth was added.
     iteration_total: u32,
-    /// Iterations run when the fault came.
+    /// Value of `iteration_total` when the fault occurred.
     fault_iteration: u32,
     /// Time since the last test for rest [ms].
     sleep_time: u32,
-    /// Passed tests for rest in a row; from `sleep_after_count` on the cloth sleeps.
+    /// Consecutive passed tests for rest; the cloth sleeps from `sleep_after_count` on.
     sleep_pass_count: u32,
     /// Frames slept in the kernel since the cloth was added.
     sleep_frame_count: u32,
-    /// The wake count that the sleep counters belong to.
+    /// Wake count for which the sleep counters are valid.
     wake_count: u32,
     /// 1 if the cloth slept through the last frame.
     is_asleep: u32,
-    /// Implicit steps since the cloth was added.
+    /// Number of implicit steps since the cloth was added.
     implicit_steps: u32,
-    /// Iterations of all of them.
+    /// Iterations of all implicit steps.
     implicit_iterations: u32,
-    /// Those that were taken as they were after the most iterations.
+    /// Implicit steps accepted without being solved, after the largest number of iterations.
     implicit_unconverged: u32,
-    /// Those in which nothing moved, as nothing finite was found.
+    /// Implicit steps that moved nothing, because no finite solution was found.
     implicit_held: u32,
-    /// Those that were taken back and halved.
+    /// Implicit steps that were rejected and halved.
     implicit_rejections: u32,
-    /// How often steps are halved.
+    /// Current number of halvings.
     implicit_halvings: u32,
-    /// Steps in a row that were solved in few iterations, 0 or 1.
+    /// Consecutive steps solved in few iterations, 0 or 1.
     implicit_quick: u32,
 }
