@@ -25,8 +25,9 @@ const NAME_LENGTH: usize = 60;
 /// Length of a file by extension [lines].
 const FILE_LENGTHS: [(&str, usize); 2] = [("rs", 500), ("wgsl", 300)];
 
-/// Files that programs write, which are as long as their declarations.
-const GENERATED: [&str; 2] = ["shaders/state/constants.wgsl", "shaders/state/types.wgsl"];
+/// Files that may be longer. Browsers accept barriers only in uniform control flow, so the loops of the
+/// whole iteration stand in one entry point.
+const LONG_FILES: [&str; 1] = ["shaders/kernel/simulate_cloth.wgsl"];
 
 /// Result of a check of some sources.
 #[derive(Debug, Default)]
@@ -70,7 +71,7 @@ impl Findings {
         let limit = FILE_LENGTHS.into_iter().find(|(known, _)| Some(*known) == extension);
         let length = source.lines().count();
         if let Some((_, limit)) = limit.filter(|(_, limit)| length > *limit)
-            && !GENERATED.contains(&name)
+            && !LONG_FILES.contains(&name)
         {
             self.lines.push(format!("{name}: {length} lines, more than {limit}"));
         }
@@ -187,6 +188,6 @@ mod tests {
         assert_eq!(findings("a.rs", &name).len(), 1);
         assert_eq!(findings("a.rs", &long).len(), 0);
         assert_eq!(findings("a.wgsl", &long).len(), 1);
-        assert_eq!(findings(GENERATED[0], &long).len(), 0);
+        assert_eq!(findings(LONG_FILES[0], &long).len(), 0);
     }
 }
