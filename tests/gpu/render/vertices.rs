@@ -97,7 +97,7 @@ fn kernels_give_the_bits_of_the_cpu_version_between_frames_too() {
         let mut now = moved(&kept, 0.1, &mut rng);
         for alpha in [1.0, 0.0, 0.37, f32::NAN, -1.0, 7.0] {
             let drawn = DrawnParticles { now: &now, kept: &kept, alpha };
-            // Only the lower bound is applied here: the CPU version clamps the rest itself.
+            // The kernels clamp negative values; the CPU version takes 1 and more, and NaN, as 1.
             let clamped = if alpha < 0.0 { 0.0 } else { alpha };
             let expected = on_cpu(&mesh, DrawnParticles { alpha: clamped, ..drawn });
             assert_eq!(

@@ -95,8 +95,7 @@ pub(super) struct Trial {
 }
 
 impl Trial {
-    /// Runs a round with these moves and with some rows held back at random; some rounds are
-    /// careful with all rows.
+    /// Runs a round with these moves. Random rows may be truncated, in a careful round all rows.
     fn new(
         rng: &mut Rng,
         contact: &mut TriangleContact,
