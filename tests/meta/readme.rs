@@ -1,21 +1,22 @@
-//! Examples and scenes of README and guide, compiled and parsed. Commands, links and lists are checks of xtask.
+//! Examples and scenes of README and guide, compiled and parsed; xtask checks commands, links,
+//! lists.
 
 use std::error::Error;
-use std::path::Path;
 
 use poplin::cook::{CookOptions, cook};
 use poplin::gpu::{Engine, EngineOptions, list_adapters, wgpu};
 use poplin::model::{Frame, Mesh};
 use poplin_testkit::generated::{assert_block, root};
 
-/// Where the pages of the guide are.
+/// Folder of the pages of the guide.
 const GUIDE: &str = "crates/poplin/guide";
 
+/// Reads a file at a path relative to the root.
 fn read(path: &str) -> String {
     std::fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
 }
 
-/// Names of the entries of a folder, sorted.
+/// Returns the names of the entries of a folder, sorted.
 fn entries(folder: &str) -> Vec<String> {
     let entries =
         root().join(folder).read_dir().unwrap_or_else(|error| panic!("{folder}: {error}"));
@@ -25,7 +26,7 @@ fn entries(folder: &str) -> Vec<String> {
     names
 }
 
-/// Names of a folder's files with this extension, without it.
+/// Returns the names of a folder's files with this extension, without the extension.
 fn stems(folder: &str, extension: &str) -> Vec<String> {
     entries(folder)
         .iter()
@@ -33,7 +34,7 @@ fn stems(folder: &str, extension: &str) -> Vec<String> {
         .collect()
 }
 
-/// READMEs, contribution guide, change log and the pages of the guide: path and text.
+/// Returns path and text of READMEs, contribution guide, change log and all pages of the guide.
 fn pages() -> Vec<(String, String)> {
     let guide = stems(GUIDE, ".md").into_iter().map(|stem| format!("{GUIDE}/{stem}.md"));
     let others = [
@@ -51,13 +52,13 @@ fn pages() -> Vec<(String, String)> {
         .collect()
 }
 
-/// Code blocks of a page in this language.
+/// Returns the code blocks of a page in this language.
 fn code_blocks<'a>(page: &'a str, language: &'a str) -> Vec<&'a str> {
     let fence = format!("```{language}\n");
     page.split(&fence).skip(1).filter_map(|rest| rest.split("```").next()).collect()
 }
 
-/// The lines between two marks, without the indentation of the first.
+/// Returns the lines between two marks, with the indentation of the first one removed from all.
 fn between(text: &str, begin: &str, end: &str) -> String {
     let lines = text.lines().skip_while(|line| line.trim() != begin).skip(1);
     let lines: Vec<_> = lines.take_while(|line| line.trim() != end).collect();
@@ -85,7 +86,7 @@ fn table_embedding_example() {
 }
 
 #[test]
-fn the_scenes_are_scenes() {
+fn scenes_in_pages_parse_and_build() {
     let mut count = 0;
     for (path, page) in pages() {
         for text in code_blocks(&page, "toml") {
@@ -102,12 +103,14 @@ fn the_scenes_are_scenes() {
     assert!(count > 4, "only {count} scenes");
 }
 
+/// Format of the picture: one channel, 255 where a triangle covers the texel.
 const FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::R8Unorm;
 
-/// Side of the picture [px], the least whose rows can be copied to a buffer.
+/// Side of the picture [px]: the smallest with rows of 256 bytes, as copies to a buffer need.
 const SIDE: u32 = 256;
 
-/// A renderer's pipeline for particles, seen from above: x and z of 0 to 1 m fill a quarter of the picture.
+/// Returns a pipeline that draws particles from above; x and z from 0 to 1 m fill a quarter of the
+/// picture.
 fn particle_pipeline(device: &wgpu::Device) -> wgpu::RenderPipeline {
     let text =
         "@vertex fn vertex(@location(0) particle: vec4<f32>) -> @builtin(position) vec4<f32> {
@@ -146,6 +149,7 @@ fn particle_pipeline(device: &wgpu::Device) -> wgpu::RenderPipeline {
     })
 }
 
+/// Creates the picture.
 fn picture(device: &wgpu::Device) -> wgpu::Texture {
     device.create_texture(&wgpu::TextureDescriptor {
         label: None,
@@ -159,6 +163,7 @@ fn picture(device: &wgpu::Device) -> wgpu::Texture {
     })
 }
 
+/// Creates a buffer.
 fn buffer(device: &wgpu::Device, size: usize, usage: wgpu::BufferUsages) -> wgpu::Buffer {
     device.create_buffer(&wgpu::BufferDescriptor {
         label: None,
@@ -170,7 +175,7 @@ fn buffer(device: &wgpu::Device, size: usize, usage: wgpu::BufferUsages) -> wgpu
 
 #[test]
 fn the_embedding_example_draws_the_cloth() -> Result<(), Box<dyn Error>> {
-    // The test kit says loudly where there is no adapter.
+    // The test kit reports a skip if there is no adapter.
     let Some(_) = poplin_testkit::adapter::headless(EngineOptions::default()) else {
         return Ok(());
     };
@@ -201,13 +206,13 @@ fn the_embedding_example_draws_the_cloth() -> Result<(), Box<dyn Error>> {
         wgpu::RenderPassDescriptor { color_attachments: &[Some(color)], ..Default::default() };
     let mut encoder = device.create_command_encoder(&Default::default());
 
-    // embedding begin
-    // Once. WebGPU's default limits suffice; `required_limits(&adapter)` names those that make cloths faster or larger.
+    // embedding begin Once. WebGPU's default limits suffice; `required_limits(&adapter)` allows
+    // larger, faster cloths.
     let mut engine = Engine::new(&device, &queue, EngineOptions::default())?;
     let cloth = engine.add(cooked.into_cloth())?;
     let particles = engine.particle_range(cloth)?;
 
-    // Every frame: simulate and draw in your encoder. The engine submits nothing and waits for nothing.
+    // Every frame: simulate and draw in your encoder. The engine neither submits nor waits.
     engine.encode_frame(&mut encoder, &Frame { dt: 1.0 / 60.0 })?;
     let mut pass = encoder.begin_render_pass(&target);
     pass.set_pipeline(&pipeline);
@@ -228,7 +233,7 @@ fn the_embedding_example_draws_the_cloth() -> Result<(), Box<dyn Error>> {
     let copy = wgpu::TexelCopyBufferInfo { buffer: &staging, layout };
     encoder.copy_texture_to_buffer(picture.as_image_copy(), copy, picture.size());
     queue.submit([encoder.finish()]);
-    staging.map_async(wgpu::MapMode::Read, .., |mapped| mapped.expect("the device answers"));
+    staging.map_async(wgpu::MapMode::Read, .., |mapped| mapped.expect("the buffer is mapped"));
     device.poll(wgpu::PollType::Wait {
         submission_index: None,
         timeout: Some(std::time::Duration::from_secs(60)),
@@ -237,7 +242,7 @@ fn the_embedding_example_draws_the_cloth() -> Result<(), Box<dyn Error>> {
     let quarter = (SIDE * SIDE / 4) as usize;
     assert!(
         covered.abs_diff(quarter) < quarter / 20,
-        "{covered} texels are covered, not some {quarter}"
+        "{covered} texels are covered, expected about {quarter}"
     );
     Ok(())
 }

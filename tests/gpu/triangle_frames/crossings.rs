@@ -1,6 +1,5 @@
 //! Counts of edges through triangles in reports, as the mirror counts them.
 
-use poplin_gpu::EngineOptions;
 use poplin_host::{Engine, ParticleMotion, Reading as _};
 use poplin_model::{
     Cloth, ClothContactSolver, Collider, ContactPartner, Frame, Parallelepiped, Particle, Pose,

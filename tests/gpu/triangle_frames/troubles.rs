@@ -1,7 +1,7 @@
 //! Reports of a full candidate list and of moves that are too fast.
 
 use poplin_gpu::EngineOptions;
-use poplin_host::{Engine, Reading as _};
+use poplin_host::Engine;
 use poplin_shaders::{Kernel, compose};
 use poplin_testkit::adapter::{Rounding, headless};
 use poplin_testkit::crossing_scene::at;

@@ -3,7 +3,7 @@
 use poplin_layout::{Oracle, STAGES, StageRow};
 use poplin_testkit::generated::markdown_table;
 
-use super::{assert_guide, entries, read, read_module, stems};
+use super::{assert_guide, read, read_module, stems};
 
 /// Folder of the oracle functions.
 const ORACLE_FOLDER: &str = "crates/poplin-reference/src/oracle";
