@@ -208,6 +208,7 @@ fn the_embedding_example_draws_the_cloth() -> Result<(), Box<dyn Error>> {
 
     // embedding begin Once. WebGPU's default limits suffice; `required_limits(&adapter)` allows
     // larger, faster cloths.
+    // Once. WebGPU's defaults suffice; `required_limits(&adapter)` allows larger, faster cloths.
     let mut engine = Engine::new(&device, &queue, EngineOptions::default())?;
     let cloth = engine.add(cooked.into_cloth())?;
     let particles = engine.particle_range(cloth)?;
