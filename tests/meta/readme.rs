@@ -1,5 +1,5 @@
-//! Examples and scenes of README and guide, compiled and parsed; xtask checks commands, links,
-//! lists.
+//! Examples and scenes of README and guide compile and parse. Commands, links and lists are checks
+//! of xtask.
 
 use std::error::Error;
 
@@ -8,15 +8,14 @@ use poplin::gpu::{Engine, EngineOptions, list_adapters, wgpu};
 use poplin::model::{Frame, Mesh};
 use poplin_testkit::generated::{assert_block, root};
 
-/// Folder of the pages of the guide.
+/// Folder of the guide.
 const GUIDE: &str = "crates/poplin/guide";
 
-/// Reads a file at a path relative to the root.
 fn read(path: &str) -> String {
     std::fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
 }
 
-/// Returns the names of the entries of a folder, sorted.
+/// Names of the entries of a folder, sorted.
 fn entries(folder: &str) -> Vec<String> {
     let entries =
         root().join(folder).read_dir().unwrap_or_else(|error| panic!("{folder}: {error}"));
@@ -26,7 +25,7 @@ fn entries(folder: &str) -> Vec<String> {
     names
 }
 
-/// Returns the names of a folder's files with this extension, without the extension.
+/// Names of a folder's files with this extension, without it.
 fn stems(folder: &str, extension: &str) -> Vec<String> {
     entries(folder)
         .iter()
@@ -34,7 +33,8 @@ fn stems(folder: &str, extension: &str) -> Vec<String> {
         .collect()
 }
 
-/// Returns path and text of READMEs, contribution guide, change log and all pages of the guide.
+/// Paths and texts of the READMEs, the contribution guide, the change log and the pages of the
+/// guide.
 fn pages() -> Vec<(String, String)> {
     let guide = stems(GUIDE, ".md").into_iter().map(|stem| format!("{GUIDE}/{stem}.md"));
     let others = [
@@ -52,13 +52,13 @@ fn pages() -> Vec<(String, String)> {
         .collect()
 }
 
-/// Returns the code blocks of a page in this language.
+/// Code blocks of a page in this language.
 fn code_blocks<'a>(page: &'a str, language: &'a str) -> Vec<&'a str> {
     let fence = format!("```{language}\n");
     page.split(&fence).skip(1).filter_map(|rest| rest.split("```").next()).collect()
 }
 
-/// Returns the lines between two marks, with the indentation of the first one removed from all.
+/// Returns the lines between two marks, without the indentation of the first.
 fn between(text: &str, begin: &str, end: &str) -> String {
     let lines = text.lines().skip_while(|line| line.trim() != begin).skip(1);
     let lines: Vec<_> = lines.take_while(|line| line.trim() != end).collect();
@@ -86,7 +86,7 @@ fn table_embedding_example() {
 }
 
 #[test]
-fn scenes_in_pages_parse_and_build() {
+fn the_scenes_are_scenes() {
     let mut count = 0;
     for (path, page) in pages() {
         for text in code_blocks(&page, "toml") {
@@ -103,13 +103,12 @@ fn scenes_in_pages_parse_and_build() {
     assert!(count > 4, "only {count} scenes");
 }
 
-/// Format of the picture: one channel, 255 where a triangle covers the texel.
 const FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::R8Unorm;
 
-/// Side of the picture [px]: the smallest with rows of 256 bytes, as copies to a buffer need.
+/// Side of the picture [px], the smallest whose rows can be copied to a buffer.
 const SIDE: u32 = 256;
 
-/// Returns a pipeline that draws particles from above; x and z from 0 to 1 m fill a quarter of the
+/// Pipeline of a renderer for particles seen from above: x and z of 0 to 1 m fill a quarter of the
 /// picture.
 fn particle_pipeline(device: &wgpu::Device) -> wgpu::RenderPipeline {
     let text =
@@ -149,7 +148,6 @@ fn particle_pipeline(device: &wgpu::Device) -> wgpu::RenderPipeline {
     })
 }
 
-/// Creates the picture.
 fn picture(device: &wgpu::Device) -> wgpu::Texture {
     device.create_texture(&wgpu::TextureDescriptor {
         label: None,
@@ -163,7 +161,6 @@ fn picture(device: &wgpu::Device) -> wgpu::Texture {
     })
 }
 
-/// Creates a buffer.
 fn buffer(device: &wgpu::Device, size: usize, usage: wgpu::BufferUsages) -> wgpu::Buffer {
     device.create_buffer(&wgpu::BufferDescriptor {
         label: None,
@@ -175,7 +172,7 @@ fn buffer(device: &wgpu::Device, size: usize, usage: wgpu::BufferUsages) -> wgpu
 
 #[test]
 fn the_embedding_example_draws_the_cloth() -> Result<(), Box<dyn Error>> {
-    // The test kit reports a skip if there is no adapter.
+    // The test kit reports a missing adapter.
     let Some(_) = poplin_testkit::adapter::headless(EngineOptions::default()) else {
         return Ok(());
     };
@@ -206,14 +203,15 @@ fn the_embedding_example_draws_the_cloth() -> Result<(), Box<dyn Error>> {
         wgpu::RenderPassDescriptor { color_attachments: &[Some(color)], ..Default::default() };
     let mut encoder = device.create_command_encoder(&Default::default());
 
-    // embedding begin Once. WebGPU's default limits suffice; `required_limits(&adapter)` allows
-    // larger, faster cloths.
-    // Once. WebGPU's defaults suffice; `required_limits(&adapter)` allows larger, faster cloths.
+    // embedding begin
+    // Once. WebGPU's default limits suffice; `required_limits(&adapter)` names those that make
+    // cloths faster or larger.
     let mut engine = Engine::new(&device, &queue, EngineOptions::default())?;
     let cloth = engine.add(cooked.into_cloth())?;
     let particles = engine.particle_range(cloth)?;
 
-    // Every frame: simulate and draw in your encoder. The engine neither submits nor waits.
+    // Every frame: simulate and draw in your encoder. The engine submits nothing and waits for
+    // nothing.
     engine.encode_frame(&mut encoder, &Frame { dt: 1.0 / 60.0 })?;
     let mut pass = encoder.begin_render_pass(&target);
     pass.set_pipeline(&pipeline);
@@ -234,7 +232,7 @@ fn the_embedding_example_draws_the_cloth() -> Result<(), Box<dyn Error>> {
     let copy = wgpu::TexelCopyBufferInfo { buffer: &staging, layout };
     encoder.copy_texture_to_buffer(picture.as_image_copy(), copy, picture.size());
     queue.submit([encoder.finish()]);
-    staging.map_async(wgpu::MapMode::Read, .., |mapped| mapped.expect("the buffer is mapped"));
+    staging.map_async(wgpu::MapMode::Read, .., |mapped| mapped.expect("the device answers"));
     device.poll(wgpu::PollType::Wait {
         submission_index: None,
         timeout: Some(std::time::Duration::from_secs(60)),
@@ -243,7 +241,7 @@ fn the_embedding_example_draws_the_cloth() -> Result<(), Box<dyn Error>> {
     let quarter = (SIDE * SIDE / 4) as usize;
     assert!(
         covered.abs_diff(quarter) < quarter / 20,
-        "{covered} texels are covered, expected about {quarter}"
+        "{covered} texels are covered, not some {quarter}"
     );
     Ok(())
 }

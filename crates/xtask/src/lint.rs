@@ -25,7 +25,7 @@ const NAME_LENGTH: usize = 60;
 /// Length of a file by extension [lines].
 const FILE_LENGTHS: [(&str, usize); 2] = [("rs", 500), ("wgsl", 300)];
 
-/// Generated files, which may have any length.
+/// Files that programs write, which are as long as their declarations.
 const GENERATED: [&str; 2] = ["shaders/state/constants.wgsl", "shaders/state/types.wgsl"];
 
 /// Result of a check of some sources.
