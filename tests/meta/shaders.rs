@@ -1,4 +1,5 @@
-//! Every composed kernel: valid, documented, linted, laid out like its Rust twins, within the default limits.
+//! Every composed kernel is valid, documented and linted, has the layouts of the Rust declarations
+//! and stays within the default limits.
 
 use poplin_host::{MemoryNeeds, TierLimits};
 use poplin_layout::{
@@ -24,7 +25,7 @@ fn every_kernel_is_valid_documented_and_clean() {
     }
 }
 
-/// Runs `tint` over a WGSL text; `None` where it is not on the machine.
+/// Runs `tint` on a WGSL text; `None` if it is not installed.
 fn tint(name: &str, text: &str) -> Option<Result<(), String>> {
     let path = std::env::temp_dir().join(format!("poplin-{}-{name}.wgsl", std::process::id()));
     std::fs::write(&path, text).unwrap();
@@ -39,14 +40,14 @@ fn tint(name: &str, text: &str) -> Option<Result<(), String>> {
 }
 
 #[test]
-fn what_draws_lines_is_valid_and_documented() {
+fn line_shaders_are_valid_and_documented() {
     let composed = compose(LINES).unwrap();
     let module = parse(&composed).unwrap();
     validate(&composed, &module).unwrap();
     assert_eq!(undocumented(&module), Vec::<String>::new());
 }
 
-/// The shaders that draw lines.
+/// Shaders that draw debug lines.
 const LINES: &str = "draw/debug_lines";
 
 #[test]
@@ -78,7 +79,7 @@ fn generated_shaders_are_as_declared_in_rust() {
     }
 }
 
-/// Members and sizes in which WGSL lays structs out otherwise than Rust.
+/// Returns the structs whose WGSL layout (member offsets, size) differs from Rust.
 fn differing_layouts(module: &naga::Module, structs: &[StructDescription]) -> Vec<String> {
     let layouts = struct_layouts(module);
     let mut found = Vec::new();
@@ -132,20 +133,20 @@ fn constants_have_the_same_bits_as_in_rust() {
     }
 }
 
-/// The schedule of a text of the kernel.
+/// Returns the schedule of a WGSL text: tasks, barriers and branches in order.
 fn schedule_of(text: &str) -> Vec<ScheduleEvent> {
     let module = naga::front::wgsl::parse_str(text).unwrap();
     kernel_events(&module, |name| TASKS.iter().any(|task| task.name() == name))
 }
 
 #[test]
-fn the_kernel_keeps_the_schedule_that_the_mirror_runs() {
+fn the_kernel_has_the_schedule_of_the_mirror() {
     let text = compose("kernel/simulate_cloth").unwrap().text;
     assert_eq!(schedule_of(&text), schedule_events(SIMULATION));
 }
 
 #[test]
-fn each_barrier_of_the_kernel_dropped_or_of_another_kind_is_seen() {
+fn each_dropped_or_changed_barrier_of_the_kernel_is_seen() {
     let text = compose("kernel/simulate_cloth").unwrap().text;
     let expected = schedule_events(SIMULATION);
     let mut count = 0;
@@ -166,7 +167,7 @@ fn each_barrier_of_the_kernel_dropped_or_of_another_kind_is_seen() {
 }
 
 #[test]
-fn each_step_missing_in_the_kernel_and_each_stage_without_its_guard_is_seen() {
+fn each_missing_step_and_each_unguarded_stage_is_seen() {
     let text = compose("kernel/simulate_cloth").unwrap().text;
     let expected = schedule_events(SIMULATION);
     let (head, kernel) = text.split_at(text.find("fn simulate_cloth(").unwrap());
@@ -177,6 +178,7 @@ fn each_step_missing_in_the_kernel_and_each_stage_without_its_guard_is_seen() {
         let without = format!("{head}{} _ = lane{}", &kernel[..begin], &kernel[end..]);
         assert_ne!(schedule_of(&without), expected, "without {}", task.name());
     }
+    // A solve leaves its loop early when it has converged; the damaged condition is never true.
     let leave = "verdict == 1u) {\n                    break;";
     assert!(kernel.contains(leave));
     let without = kernel.replacen(leave, "lane > LANES) {\n                    break;", 1);
@@ -189,7 +191,7 @@ fn each_step_missing_in_the_kernel_and_each_stage_without_its_guard_is_seen() {
 }
 
 #[test]
-fn stages_write_the_memory_that_the_table_says() {
+fn stages_write_only_their_declared_memory() {
     let composed = compose("kernel/simulate_cloth").unwrap();
     let module = parse(&composed).unwrap();
     let info = validate(&composed, &module).unwrap();
@@ -250,7 +252,7 @@ fn workgroup_memory_stays_within_the_tier_budget() {
                 let plan = |row_len| {
                     limits.plan(MemoryNeeds { particle_count, member_count, row_len }, Some(tier))
                 };
-                // As many rows of whole fibers as the particles leave room for, too.
+                // Includes the longest rows of whole fibers that fit beside the particles.
                 let most = (0..2000).rev().find(|&len| plan(len).row_capacity > 0);
                 for row_len in [0, 100, 500, most.unwrap_or(900)] {
                     let plan = plan(row_len);
@@ -264,7 +266,7 @@ fn workgroup_memory_stays_within_the_tier_budget() {
 }
 
 #[test]
-fn a_broken_stage_is_reported_with_its_own_file_and_line() {
+fn a_broken_stage_is_reported_with_its_file_and_line() {
     let damaged = |name: &str| {
         let text = source(name)?.to_owned();
         Some(if name == "stage/tether" {
@@ -278,7 +280,7 @@ fn a_broken_stage_is_reported_with_its_own_file_and_line() {
     assert!(error.starts_with("stage/tether.wgsl:1") && error.contains("load_curent"), "{error}");
 }
 
-/// Shader files under a folder as `folder/stem`, with those of its subfolders.
+/// Returns the shader files below a folder as `folder/stem`, subfolders included.
 fn shader_files(root: &std::path::Path, folder: &str) -> Vec<String> {
     let entries = std::fs::read_dir(root.join(folder)).unwrap();
     let files = entries.flat_map(|entry| {

@@ -341,16 +341,17 @@ shared_constants! {
     pub const TRIANGLE_FRESH: u32 = 1;
     /// Index in `RoundState.gates` of the passes that reduce overlaps.
     pub const TRIANGLE_OVERLAPS: u32 = 2;
-    /// Words of a body: its lowest and highest corner as ordered bits, the square of the longest move of rows that nothing can stop as bits.
+    /// Number of words of a body. The first seven: lowest and highest corner as ordered bits,
+    /// squared length of the longest move of an immovable row as bits.
     pub const TRIANGLE_BODY_WORDS: u32 = 10;
-    /// Word of a body: the square of the longest move of rows that nothing can stop, of it and of those near it, as bits, the last two
-    /// of which say whose it is: its own,
+    /// Source in the word `TRIANGLE_BODY_HURRY` of a body: the body itself.
     pub const TRIANGLE_BY_ITSELF: u32 = 1;
-    /// that of another cloth,
+    /// Source in the word `TRIANGLE_BODY_HURRY` of a body: another cloth.
     pub const TRIANGLE_BY_CLOTH: u32 = 2;
-    /// or that of a collider.
+    /// Source in the word `TRIANGLE_BODY_HURRY` of a body: a collider.
     pub const TRIANGLE_BY_COLLIDER: u32 = 3;
-    /// The index of that word.
+    /// Index of a word of a body: squared length of the longest move of immovable rows of the body
+    /// and of bodies near it, as bits whose last two hold the source.
     pub const TRIANGLE_BODY_HURRY: u32 = 7;
     /// Word of a body: pairs of it that are forced to cross.
     pub const TRIANGLE_BODY_FORCED: u32 = 8;
@@ -364,7 +365,8 @@ shared_constants! {
     pub const TRIANGLE_CHILDREN: u32 = 8;
     /// Most levels of a tree: it may have as many simplices as there are indices.
     pub const TRIANGLE_LEVELS: u32 = 11;
-    /// Nodes that a search keeps to visit: of each level those beside the one it is in, and the last.
+    /// Largest number of nodes that a search keeps to visit: the siblings on each level, and the
+    /// last node.
     pub const TRIANGLE_STACK: u32 = TRIANGLE_LEVELS * (TRIANGLE_CHILDREN - 1) + 1;
 
     /// Number of words of a cloth's report in `feedback`.

@@ -43,7 +43,7 @@ gpu_struct! {
         pub forced_move_square: Atomic,
         /// Candidates in the list.
         pub candidate_count: Atomic,
-        /// Candidates of a search that found more than the list can hold, which ends the slice; else 0.
+        /// Number of candidates of a search that overflows the list, which ends the slice; else 0.
         pub unlisted_count: Atomic,
         /// Fraction of the slice that was made before this round, as bits.
         pub made: Atomic,

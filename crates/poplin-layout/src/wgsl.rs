@@ -10,7 +10,7 @@ use crate::{
 /// First line of a generated file.
 const HEADER: &str = "// Written by `cargo xtask generate` from crates/poplin-layout: change the declaration there.\n";
 
-/// Files of constants whose names begin with a prefix, which the file of all other constants imports.
+/// Files of the constants with a name prefix; the file of all other constants imports them.
 const CONSTANT_FILES: [(&str, &str); 2] =
     [("contact/triangle_constants", "TRIANGLE_"), ("state/solve_constants", "SOLVE_")];
 

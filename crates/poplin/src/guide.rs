@@ -7,7 +7,7 @@
 //! | [`embedding`] | cloth in a program: headless, in a renderer, in a browser, with rigid bodies |
 //! | [`python`] | the Python package: cloths as NumPy arrays, sweeps, many environments at once |
 //! | [`formats`] | files in and out |
-//! | [`contact`] | colliders, self collision, collision between cloths, triangle contact: which to choose, settings, warnings |
+//! | [`contact`] | colliders, self and cloth collision, triangle contact: settings, warnings |
 //! | [`limits`] | what does not work, and what to do about it |
 //! | [`status`] | what works, what is not proved, what comes next |
 //! | [`architecture`] | crates, data flow, buffers, stages, the CPU backend |

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-/// Where a table goes.
+/// Destination of a table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Target {
     /// `benches/results/<machine>/bench.csv`.
@@ -16,7 +16,8 @@ pub(crate) enum Target {
     Stdout,
 }
 
-/// Writes the median of every benchmark and its 95 % interval as CSV, below what they were measured on.
+/// Writes the median of every benchmark and its 95 % interval as CSV, below lines with machine,
+/// date and commit.
 pub(crate) fn write(target: Target) -> Result<(), String> {
     let built =
         std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| PathBuf::from("target"), PathBuf::from);
@@ -50,7 +51,8 @@ pub(crate) fn write(target: Target) -> Result<(), String> {
     Ok(())
 }
 
-/// Processor and count of its threads, for example `Intel(R) Xeon(R) CPU @ 2.60GHz, 2 threads`.
+/// Returns the processor and its number of threads, for example `Intel(R) Xeon(R) CPU @ 2.60GHz, 2
+/// threads`.
 fn machine() -> String {
     let listed = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let named = listed.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": "));
@@ -59,14 +61,15 @@ fn machine() -> String {
     format!("{name}, {threads} threads")
 }
 
-/// A machine as a folder: lower case, everything but letters, digits and points as single hyphens.
+/// Returns the folder name of a machine: lower case, other characters than letters, digits and
+/// points replaced by single hyphens.
 fn folder_name(machine: &str) -> String {
     let lower = machine.to_lowercase();
     let words = lower.split(|c: char| !(c.is_ascii_alphanumeric() || c == '.'));
     words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join("-")
 }
 
-/// First line that a program prints, `unknown` if there is none.
+/// Returns the trimmed output of a program, `unknown` if it fails or prints nothing.
 fn output(program: &str, arguments: &[&str]) -> String {
     let printed = std::process::Command::new(program).args(arguments).output();
     let printed = printed.ok().filter(|output| output.status.success());
@@ -74,6 +77,7 @@ fn output(program: &str, arguments: &[&str]) -> String {
     text.filter(|text| !text.is_empty()).unwrap_or_else(|| "unknown".to_owned())
 }
 
+/// Collects name and values of every benchmark below `folder`, named relative to `root`.
 fn collect(root: &Path, folder: &Path, rows: &mut Vec<(String, String)>) -> std::io::Result<()> {
     for entry in std::fs::read_dir(folder)? {
         let path: PathBuf = entry?.path();
@@ -91,6 +95,7 @@ fn collect(root: &Path, folder: &Path, rows: &mut Vec<(String, String)>) -> std:
     Ok(())
 }
 
+/// Returns median and interval bounds [ms] of criterion's estimates [ns], separated by commas.
 fn row(estimates: &str) -> Option<String> {
     let value: Value = serde_json::from_str(estimates).ok()?;
     let median = &value["median"];
@@ -108,7 +113,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_machine_is_a_folder() {
+    fn a_machine_name_becomes_a_folder_name() {
         assert_eq!(
             folder_name("Intel(R) Xeon(R) CPU @ 2.60GHz, 2 threads"),
             "intel-r-xeon-r-cpu-2.60ghz-2-threads"

@@ -1,5 +1,5 @@
-//! Files of frames as other programs read them: NumPy, OpenUSD, Blender and Khronos's validator of glTF; and a character of Blender as
-//! a collider.
+//! Checks exported frames in other programs (NumPy, OpenUSD, Blender, Khronos's glTF validator) and
+//! a character from Blender as a collider.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -7,26 +7,28 @@ use std::process::Command;
 use crate::install::environment;
 use crate::run::{cargo_with, root, run_program, say};
 
-/// What is installed into `target/blender`. Blender 5.0 as a module is built for Python 3.11 and NumPy 1.
+/// Python packages installed into `target/blender`, in two steps. The module of Blender 5.0 is
+/// built for Python 3.11 and NumPy 1.
 const PACKAGES: [&[&str]; 2] = [&["numpy<2", "usd-core==26.11"], &["bpy==5.0.1"]];
 
-/// Python that Blender as a module needs.
+/// Python version that the module of Blender needs.
 const PYTHON: &str = "python3.11";
 
-/// What is run: texture coordinates of vertices, several cloths, and a mesh with a seam.
+/// Scenes by name and arguments: UVs per vertex, several cloths, and a mesh with a UV seam.
 const SCENES: [(&str, &[&str]); 3] = [
     ("flag", &["flag"]),
     ("dress", &["dress"]),
     ("seam", &["--mesh", "crates/xtask/blender/seam.obj", "--pin", "top:3%"]),
 ];
 
-/// Frames of each.
+/// Number of frames of each scene.
 const FRAMES: &str = "30";
 
-/// Every format of frames.
+/// Formats of frames that are checked.
 const FORMATS: [&str; 8] = ["pc2", "mdd", "npy", "npz", "glb", "usda", "obj", "ply"];
 
-/// Runs the scenes with every format and compares each file with the NPZ, in every program that can be installed; says which cannot.
+/// Runs the scenes with every format and compares each file with the NPZ, in every program that can
+/// be installed; prints the programs that cannot.
 pub(crate) fn check() -> Result<(), String> {
     let scripts = root().join("crates/xtask/blender");
     let folder = root().join("target/blender");
@@ -40,7 +42,7 @@ pub(crate) fn check() -> Result<(), String> {
         arguments.extend(["--frames", FRAMES, "--backend", "cpu", "--out", &out]);
         arguments.extend(FORMATS.iter().flat_map(|format| ["--format", format]));
         if !cargo_with(&arguments, &[], |_| ())? {
-            return Err(format!("{name} could not be run"));
+            return Err(format!("the scene {name} does not run"));
         }
     }
     for (packages, programs) in PACKAGES.iter().zip([&["numpy", "usd"][..], &["blender"]]) {
@@ -62,14 +64,14 @@ pub(crate) fn check() -> Result<(), String> {
             if *program == "blender"
                 && let Err(fault) = character(&scripts, &folder, &python)
             {
-                failed.push(format!("the character of Blender ({fault})"));
+                failed.push(format!("the Blender character ({fault})"));
             }
         }
     }
     match validate(&scripts, &folder, &folders) {
         Ok(true) => {}
-        Ok(false) => failed.push("the validator of glTF".to_owned()),
-        Err(missing) => say(&format!("not checked with the validator of glTF: {missing}\n")),
+        Ok(false) => failed.push("the glTF validator".to_owned()),
+        Err(missing) => say(&format!("not checked with the glTF validator: {missing}\n")),
     }
     match failed.is_empty() {
         true => Ok(()),
@@ -77,7 +79,7 @@ pub(crate) fn check() -> Result<(), String> {
     }
 }
 
-/// Checks that a character that Blender makes and animates is played as Blender shows it.
+/// Checks that a character made and animated in Blender plays as Blender shows it.
 fn character(scripts: &Path, folder: &Path, python: &Path) -> Result<(), String> {
     let folder = folder.join("out/character");
     std::fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
@@ -92,12 +94,12 @@ fn character(scripts: &Path, folder: &Path, python: &Path) -> Result<(), String>
     let play = ["--example", "play_collider", "--", &scene, &played];
     let arguments = ["run", "--release", "--quiet", "--package", "poplin-io"];
     if !cargo_with(&[&arguments[..], &play].concat(), &[], |_| ())? {
-        return Err("it could not be played".to_owned());
+        return Err("it does not play".to_owned());
     }
     script("compare")
 }
 
-/// Whether the validator, which is installed with npm, finds neither errors nor warnings.
+/// Tests whether the glTF validator, installed with npm, finds neither errors nor warnings.
 fn validate(scripts: &Path, folder: &Path, outs: &[PathBuf]) -> Result<bool, String> {
     run_program(
         Command::new("npm")

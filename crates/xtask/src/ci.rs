@@ -1,4 +1,4 @@
-//! Checks that a change must pass, and the longer ones of a night.
+//! Checks that every change must pass, and the longer nightly checks.
 
 use crate::install::answers;
 use crate::run::{cargo_with, must_pass, timed};
@@ -10,14 +10,14 @@ pub(crate) fn ci() -> Result<Totals, String> {
     timed("cargo xtask lint", crate::lint::check)?;
     let totals = timed("tests", || crate::test::run(Extent::SecondAdapter))?;
     static_checks()?;
-    // In test mode and as the tests were built: another profile would build wgpu once more.
+    // In test mode with the profile of the tests: another profile would build wgpu again.
     must_pass(&[&["test"], TESTED.as_slice(), &["--bench", "*"]].concat())?;
     timed("gpu-stats of one family", crate::gpu_stats::check)?;
     crate::package::check()?;
     Ok(totals)
 }
 
-/// Lints of clippy and docs, over every target and the window.
+/// Runs clippy and rustdoc over every target, the viewer included.
 fn static_checks() -> Result<(), String> {
     let targets = ["clippy", "--workspace", "--all-targets", "--features", "poplin-cli/view"];
     must_pass(&[targets.as_slice(), &["--", "-D", "warnings"]].concat())?;
@@ -27,7 +27,7 @@ fn static_checks() -> Result<(), String> {
     must_pass(&["doc", "--workspace", "--no-deps"])
 }
 
-/// Feature sets of `poplin` below its default. Everything that both backends share is small.
+/// Feature sets of `poplin` smaller than the default: no backend, CPU only, GPU only.
 const FEATURES: [&[&str]; 3] = [
     &["-p", "poplin", "--no-default-features", "--test", "features"],
     &["-p", "poplin", "--no-default-features", "--test", "features", "--features", "cpu,serde"],
@@ -64,8 +64,8 @@ fn test_features() -> Result<(), String> {
     FEATURES.iter().try_for_each(|features| must_pass(&[&["test"], *features].concat()))
 }
 
-/// Checks licences, second versions and origins of what is built in; installs `cargo-deny` where it
-/// is missing.
+/// Checks licences, duplicate versions and sources of dependencies; installs `cargo-deny` if it is
+/// missing.
 fn check_dependencies() -> Result<(), String> {
     if !answers("cargo", &["deny", "--version"]) {
         must_pass(&["install", "--locked", "cargo-deny"])?;
@@ -74,16 +74,16 @@ fn check_dependencies() -> Result<(), String> {
     must_pass(&[&["deny", "--offline"], check.as_slice()].concat())
 }
 
-/// What to do about generated tables.
+/// Action on generated tables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Tables {
-    /// Rewrite them.
+    /// Rewrites them.
     Write,
-    /// Fail if one has drifted.
+    /// Fails if one has drifted.
     Check,
 }
 
-/// Runs the tests that compute the tables of README and guide: those whose names begin with `table`.
+/// Runs the tests that compute the tables of README and guide: their names begin with `table_`.
 pub(crate) fn tables(mode: Tables) -> Result<(), String> {
     let packages = ["test", "-p", "poplin-suite", "-p", "poplin-cli", "--lib", "--no-fail-fast"];
     let arguments = [

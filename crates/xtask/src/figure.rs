@@ -1,4 +1,5 @@
-//! The figure that walks in `scenes/meshes/walk.toml`: a closed surface around bones, skinned, as GLB.
+//! Writes the figure that walks in `scenes/meshes/walk.toml`: a skinned closed surface around
+//! bones, as GLB.
 
 use std::collections::BTreeMap;
 
@@ -6,24 +7,24 @@ use serde_json::json;
 
 use crate::run::{root, say};
 
-/// Where it is written.
+/// Path of the figure.
 const PATH: &str = "crates/poplin-cli/scenes/meshes/figure.glb";
 
-/// Side of a cell of the grid that the surface is found on \[m\].
+/// Cell size of the grid on which the surface is extracted \[m\].
 const CELL: f64 = 0.028;
 
-/// How far limbs melt into one another where they meet \[m\].
+/// Distance over which limbs blend into one another where they meet \[m\].
 const MELT: f64 = 0.035;
 
-/// How far from its bone a vertex follows another one \[m\].
+/// Distance over which skin weights fall off \[m\].
 const BLEND: f64 = 0.03;
 
-/// Keys of a step of the left and one of the right leg, which take a second.
+/// Animation keys of one walk cycle, which is a step of each leg and takes 1 s.
 const KEYS: u32 = 16;
 
 type Vector = [f64; 3];
 
-/// A bone: its parent, the two ends of its limb and the radii there \[m\]. The first end is its joint.
+/// Bone: parent, both ends of its limb (the first is the joint) and the radii there \[m\].
 struct Bone {
     name: &'static str,
     parent: Option<usize>,
@@ -31,7 +32,7 @@ struct Bone {
     radii: [f64; 2],
 }
 
-/// The figure faces +z, its arms a little apart from its sides.
+/// Bones of the figure, which faces +z with its arms slightly away from its sides.
 const BONES: [Bone; 12] = [
     bone("hips", None, [0.0, 0.93, 0.0], [0.0, 1.05, 0.0], [0.115, 0.1]),
     bone("chest", Some(0), [0.0, 1.1, 0.0], [0.0, 1.36, 0.0], [0.1, 0.12]),
@@ -47,6 +48,7 @@ const BONES: [Bone; 12] = [
     bone("right forearm", Some(10), [-0.33, 1.18, 0.0], [-0.46, 0.98, 0.04], [0.038, 0.032]),
 ];
 
+/// Returns a bone.
 const fn bone(
     name: &'static str,
     parent: Option<usize>,
@@ -66,17 +68,19 @@ fn dot(a: Vector, b: Vector) -> f64 {
 }
 
 impl Bone {
-    /// Distance of a point from the surface of its limb \[m\].
+    /// Returns the signed distance of a point from the surface of the limb, a round cone \[m\].
     fn distance(&self, point: Vector) -> f64 {
         let [from, to] = self.ends;
         let (along, out) = (minus(to, from), minus(point, from));
+        // t = (d . v) / |d|^2, clamped to the segment; the radius is interpolated by t.
         let t = (dot(along, out) / dot(along, along)).clamp(0.0, 1.0);
         let rest: Vector = std::array::from_fn(|k| out[k] - t * along[k]);
         dot(rest, rest).sqrt() - (self.radii[0] + t * (self.radii[1] - self.radii[0]))
     }
 }
 
-/// Distance of a point from the surface of the figure \[m\]: limbs melt into their parents alone.
+/// Returns the signed distance of a point from the surface of the figure, a smooth union of all
+/// limbs and two feet \[m\].
 fn distance(point: Vector) -> f64 {
     let feet = [0.1_f64, -0.1].map(|x| Bone {
         name: "",
@@ -84,6 +88,7 @@ fn distance(point: Vector) -> f64 {
         ends: [[x, 0.05, -0.02], [x, 0.045, 0.12]],
         radii: [0.042, 0.035],
     });
+    // Polynomial smooth minimum: min(a, b) - h^2 k / 4 with h = max(k - |a - b|, 0) / k.
     let melt = |a: f64, b: f64| {
         let h = (MELT - (a - b).abs()).max(0.0) / MELT;
         a.min(b) - h * h * MELT / 4.0
@@ -91,7 +96,8 @@ fn distance(point: Vector) -> f64 {
     BONES.iter().chain(&feet).map(|bone| bone.distance(point)).fold(f64::INFINITY, melt)
 }
 
-/// The surface as quads around the cells that it passes (surface nets; Gibson 1998), cut into triangles, its front outside.
+/// Extracts the surface by surface nets (Gibson 1998): a vertex per cell that the surface crosses,
+/// a quad per crossed grid edge, cut into triangles that face outwards.
 fn surface() -> (Vec<Vector>, Vec<[u16; 3]>) {
     let low = [-0.6, -0.06, -0.3];
     let counts = [44, 66, 22];
@@ -113,7 +119,7 @@ fn surface() -> (Vec<Vector>, Vec<[u16; 3]>) {
         if (0..3).any(|k| cell[k] == counts[k]) {
             continue;
         }
-        // The mean of where the edges of the cell cross the surface.
+        // The vertex is the mean of the points where edges of the cell cross the surface.
         let (mut sum, mut count) = ([0.0; 3], 0.0);
         for a in 0..8 {
             for axis in 0..3 {
@@ -124,6 +130,7 @@ fn surface() -> (Vec<Vector>, Vec<[u16; 3]>) {
                 let [from, to] = [a, b].map(|k| corner(cell, k));
                 let [f, g] = [field[&from], field[&to]];
                 if (f < 0.0) != (g < 0.0) {
+                    // Linear interpolation: f + t (g - f) = 0.
                     let (t, [p, q]) = (f / (f - g), [at(from), at(to)]);
                     (0..3).for_each(|k| sum[k] += p[k] + t * (q[k] - p[k]));
                     count += 1.0;
@@ -144,6 +151,7 @@ fn surface() -> (Vec<Vector>, Vec<[u16; 3]>) {
             if (f < 0.0) == (g < 0.0) {
                 continue;
             }
+            // The four cells around the crossed edge, in order around `axis`.
             let [u, v] = [(axis + 1) % 3, (axis + 2) % 3];
             let around = [[0, 0], [1, 0], [1, 1], [0, 1]].map(|[a, b]| {
                 let mut other = cell;
@@ -159,34 +167,37 @@ fn surface() -> (Vec<Vector>, Vec<[u16; 3]>) {
     (vertices, triangles)
 }
 
-/// The four bones that a vertex follows most, and their weights in 255ths, which are 255 together.
+/// Returns the four bones with the largest skin weights, and the weights in 255ths, which sum to
+/// 255.
 fn influences(point: Vector) -> ([u8; 4], [u8; 4]) {
     let nearest = BONES.iter().map(|bone| bone.distance(point)).fold(f64::INFINITY, f64::min);
     let mut all: Vec<(f64, u8)> = (0..)
         .zip(&BONES)
         .map(|(k, bone)| ((-((bone.distance(point) - nearest) / BLEND).powi(2)).exp(), k))
         .collect();
+    // weight = exp(-((d - d_min) / BLEND)^2)
     all.sort_by(|a, b| b.0.total_cmp(&a.0));
     let sum: f64 = all[..4].iter().map(|(weight, _)| weight).sum();
     let mut weights: [u8; 4] = std::array::from_fn(|k| (255.0 * all[k].0 / sum).floor() as u8);
+    // The largest weight takes the rounding.
     weights[0] += 255 - weights.iter().sum::<u8>();
-    // A joint that moves nothing is the first one, by the rules of glTF.
+    // glTF requires joint 0 where the weight is 0.
     let joints = std::array::from_fn(|k| if weights[k] > 0 { all[k].1 } else { 0 });
     (joints, weights)
 }
 
-/// A rotation about x, then about z \[degrees\].
+/// Returns the quaternion (x, y, z, w) of a rotation about x, then about z \[degrees\].
 fn quaternion(about_x: f64, about_z: f64) -> [f32; 4] {
     let [(sx, cx), (sz, cz)] = [about_x, about_z].map(|angle| (0.5 * angle.to_radians()).sin_cos());
     [cz * sx, sz * sx, sz * cx, cz * cx].map(|x| x as f32)
 }
 
-/// Rotations of a bone while the figure walks: a step of each leg in a second.
+/// Returns the rotation of a bone at a time \[s\] of the walk cycle; `None` for bones that rest.
 fn walk(name: &str, time: f64) -> Option<[f32; 4]> {
     let phase = std::f64::consts::TAU * time;
     let swing = |shift: f64| (phase + shift).sin();
     let (left, right) = (0.0, std::f64::consts::PI);
-    // A knee bends while its leg comes to the front.
+    // The knee bends while its leg swings forward.
     let knee = |shift: f64| 8.0 + 42.0 * (phase + shift + 0.4).cos().max(0.0).powi(2);
     Some(match name {
         "chest" => quaternion(3.0, 2.0 * swing(left)),
@@ -202,7 +213,7 @@ fn walk(name: &str, time: f64) -> Option<[f32; 4]> {
     })
 }
 
-/// The binary part of a GLB, and what describes it.
+/// Binary chunk of a GLB with its buffer views and accessors.
 #[derive(Default)]
 struct Binary {
     bytes: Vec<u8>,
@@ -211,7 +222,7 @@ struct Binary {
 }
 
 impl Binary {
-    /// An accessor of these bytes.
+    /// Appends bytes, padded to 4, with a view and an accessor; returns the index of the accessor.
     fn add(&mut self, kind: &str, component: u32, count: usize, bytes: Vec<u8>) -> usize {
         let (begin, length) = (self.bytes.len(), bytes.len());
         self.bytes.extend(bytes);
@@ -224,14 +235,14 @@ impl Binary {
         self.accessors.len() - 1
     }
 
-    /// An accessor of floats.
+    /// Appends floats; returns the index of their accessor.
     fn floats<const N: usize>(&mut self, kind: &str, items: &[[f32; N]]) -> usize {
         let bytes = items.iter().flatten().flat_map(|x| x.to_le_bytes()).collect();
         self.add(kind, 5126, items.len(), bytes)
     }
 }
 
-/// Writes the figure.
+/// Writes the figure with its walk animation.
 pub(crate) fn write() -> Result<(), String> {
     let (vertices, triangles) = surface();
     let mut binary = Binary::default();
@@ -292,6 +303,8 @@ pub(crate) fn write() -> Result<(), String> {
         "bufferViews": binary.views,
         "buffers": [{ "byteLength": binary.bytes.len() }],
     });
+    // GLB: header, then a JSON chunk padded with spaces and a binary chunk, each with length and
+    // type.
     let mut text = text.to_string();
     text.push_str(&" ".repeat(text.len().next_multiple_of(4) - text.len()));
     let (length, size) = (text.len() as u32, binary.bytes.len() as u32);

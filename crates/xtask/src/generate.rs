@@ -1,6 +1,6 @@
 //! Writes the shader files that follow from declarations in Rust.
 
-/// Writes every generated file; a file that is as it should be is left alone.
+/// Writes every generated file that is not up to date.
 pub(crate) fn write() -> Result<(), String> {
     let shaders = crate::run::root().join("shaders");
     for (name, text) in poplin_layout::generated_shaders() {

@@ -1,25 +1,26 @@
-//! What the AMD compiler of Mesa makes of the kernels, for GPUs that need not be there.
+//! Statistics of the kernels as Mesa's compiler for AMD GPUs builds them, without such a GPU.
 
 use std::path::Path;
 
 use crate::run::{cargo_with, root, say};
 
-/// One of each generation: GCN 5, RDNA 1, 2 and 3.
+/// GPU families, one per generation: GCN 5, RDNA 1, 2 and 3.
 const FAMILIES: [&str; 4] = ["vega10", "navi10", "navi21", "gfx1100"];
 
-/// Where Mesa's driver for AMD GPUs may be described.
+/// Possible driver files of Mesa's driver for AMD GPUs.
 const DRIVERS: [&str; 2] =
     ["/usr/share/vulkan/icd.d/radeon_icd.x86_64.json", "/etc/vulkan/icd.d/radeon_icd.x86_64.json"];
 
-/// The file of the table, in the root of the project.
+/// Path of the table, relative to the root.
 const TABLE: &str = "benches/results/radv/gpu_stats.csv";
 
-/// Mesa's driver for AMD GPUs.
+/// Returns the driver file of Mesa's driver for AMD GPUs.
 fn driver() -> Option<&'static str> {
     DRIVERS.into_iter().find(|path| Path::new(path).exists())
 }
 
-/// Compiles every kernel for a family; returns whether none of the common ones spills vector registers, and the lines of the table.
+/// Compiles every kernel for a family; returns true if no common kernel spills vector registers,
+/// and the lines of the table.
 fn compile(driver: &str, family: &str, has_head: bool) -> Result<(bool, String), String> {
     let environment = [
         ("VK_DRIVER_FILES", driver),
@@ -37,7 +38,10 @@ fn compile(driver: &str, family: &str, has_head: bool) -> Result<(bool, String),
     Ok((passed, lines))
 }
 
-/// Compiles every kernel for every family and writes the table; fails if a common one spills vector registers.
+/// Compiles every kernel for every family and writes the table.
+///
+/// # Errors
+/// Names the families for which a common kernel spills vector registers.
 pub(crate) fn write() -> Result<(), String> {
     let driver = driver().ok_or_else(|| {
         format!(
@@ -63,10 +67,11 @@ pub(crate) fn write() -> Result<(), String> {
     if failed.is_empty() { Ok(()) } else { Err(format!("failed for {}", failed.join(", "))) }
 }
 
-/// Compiles every kernel for RDNA 2, whose table the guide has, where there is a driver; fails as [`write()`].
+/// Compiles every kernel for RDNA 2, whose table the guide shows, if there is a driver; fails like
+/// [`write()`].
 pub(crate) fn check() -> Result<(), String> {
     let family = FAMILIES[2];
-    say(&format!("\n$ cargo xtask gpu-stats, of {family} alone\n"));
+    say(&format!("\n$ cargo xtask gpu-stats, only {family}\n"));
     let Some(driver) = driver() else {
         say("SKIPPED gpu-stats: no Vulkan driver for AMD GPUs\n");
         return Ok(());
@@ -74,6 +79,6 @@ pub(crate) fn check() -> Result<(), String> {
     if compile(driver, family, true)?.0 {
         Ok(())
     } else {
-        Err(format!("kernels spill vector registers, or were not compiled, for {family}"))
+        Err(format!("kernels spill vector registers or do not compile for {family}"))
     }
 }

@@ -1,18 +1,21 @@
-//! Installs packages of Debian and Ubuntu, and of Python.
+//! Installs packages of Debian, Ubuntu and Python.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use crate::run::{run_program, say};
 
-/// Whether a program is there and succeeds with these arguments.
+/// Tests whether a program exists and succeeds with these arguments.
 pub(crate) fn answers(program: &str, arguments: &[&str]) -> bool {
     let status =
         Command::new(program).args(arguments).stdout(Stdio::null()).stderr(Stdio::null()).status();
     status.is_ok_and(|status| status.success())
 }
 
-/// Installs packages with apt as root or sudo; `how` is what the user is to do where that cannot be done.
+/// Installs packages with apt, as root or with sudo.
+///
+/// # Errors
+/// Adds `how`, the instruction for the user, if there is no apt or no permission.
 pub(crate) fn install(packages: &[&str], how: &str) -> Result<(), String> {
     if !answers("apt-get", &["--version"]) {
         return Err(format!("no apt-get on this machine: {how}"));
@@ -28,13 +31,14 @@ pub(crate) fn install(packages: &[&str], how: &str) -> Result<(), String> {
     } else {
         return Err(format!("neither root nor password-less sudo: {how}"));
     };
-    // One dead third-party list must not stop it: the installation itself decides.
+    // A dead third-party list fails the update but need not affect these packages.
     if let Err(message) = apt(prefix, &["update"]) {
-        say(&format!("{message}; trying to install all the same\n"));
+        say(&format!("{message}; trying to install anyway\n"));
     }
     apt(prefix, &[&["install", "--yes", "--no-install-recommends"], packages].concat())
 }
 
+/// Runs apt-get without questions.
 fn apt(prefix: &[&str], arguments: &[&str]) -> Result<(), String> {
     let mut words = prefix.to_vec();
     words.push("apt-get");
@@ -52,7 +56,8 @@ fn apt(prefix: &[&str], arguments: &[&str]) -> Result<(), String> {
     }
 }
 
-/// An environment of this Python with packages, made if it is not there; returns its Python.
+/// Creates a virtual environment of a Python if it is missing and installs packages into it;
+/// returns the Python of the environment.
 pub(crate) fn environment(
     program: &str,
     folder: &Path,

@@ -1,5 +1,5 @@
-//! Checks the texts in sources: how docs begin, how wide comments are, how long names and files are,
-//! and spelling.
+//! Checks the texts in sources: first words of docs, width of comments, length of names and files,
+//! spelling.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -94,7 +94,7 @@ fn function_name(line: &str) -> Option<&str> {
     is_declared.then_some(&rest[..end])
 }
 
-/// Finds the sources below a folder; links and build folders are left out.
+/// Collects the sources below a folder, without links and build folders.
 fn sources(folder: &Path, found: &mut Vec<PathBuf>) -> Result<(), String> {
     let explain = |error: std::io::Error| format!("{}: {error}", folder.display());
     for entry in folder.read_dir().map_err(explain)? {
@@ -139,7 +139,8 @@ pub(crate) fn check() -> Result<(), String> {
     check_spelling()
 }
 
-/// Checks spelling with `typos`; under `CI=true` installs it where it is missing, elsewhere says so.
+/// Checks spelling with `typos`. If it is missing, installs it under `CI=true` and otherwise only
+/// says so.
 fn check_spelling() -> Result<(), String> {
     let mut program = PathBuf::from("typos");
     if !answers("typos", &["--version"]) {

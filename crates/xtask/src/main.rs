@@ -1,4 +1,4 @@
-//! Project tasks: tests, checks, generated files and packages. `cargo xtask` prints them.
+//! Project tasks: tests, checks, generated files and packages. `cargo xtask` lists them.
 
 mod adapter;
 mod bench_table;
@@ -28,30 +28,30 @@ const HELP: &str = "Usage: cargo xtask <TASK>
   test                 runs every test. Where there is no Vulkan, Metal or DX12 adapter, on Debian and Ubuntu it first installs a
                        software one with apt, as root or with sudo. Tests run by cargo-nextest, or by `cargo test` without it
   test --quick         runs the tests that need neither a GPU nor long scenes
-  ci                   runs everything a change must pass: fmt, lint, tests, those of the kernels again on SwiftShader (the
+  ci                   runs everything a change must pass: fmt, lint, tests, the kernel tests again on SwiftShader (the
                        software adapter of Chromium), clippy, docs, benches in test mode, packages; with CI=true it
                        installs what is missing, and only declared tests may be skipped
-  nightly              runs what takes longer: long forms of the tests, smaller feature sets, licences, and the tasks
+  nightly              runs the longer checks: long forms of the tests, smaller feature sets, licences, and the tasks
                        gpu-stats, python, web and blender
-  lint                 checks the texts in sources (heads of docs, widths, lengths) and the spelling
+  lint                 checks the texts in sources (first words of docs, widths, lengths) and the spelling
   generate             writes the shader files that follow from declarations in poplin-layout
   tables               rewrites the generated tables of README and guide; --check fails if one has drifted
   bench-table [DIR]    writes the criterion results under target/criterion as DIR/bench.csv, with machine, date and
                        commit (default: benches/results/MACHINE; - for standard output)
   blender              runs scenes with every format of frames and compares each vertex of each frame with what NumPy, OpenUSD
                        and Blender read, which it installs into target/blender with pip (Python 3.11), and GLB with Khronos's
-                       validator (npm); plays a character that Blender animates; says what cannot be installed
+                       glTF validator (npm); plays a character that Blender animates; prints what cannot be installed
   figure               writes the figure that walks in scenes/meshes/walk.toml, a skinned GLB
   gpu-stats            compiles every kernel for four families of AMD GPUs with Mesa's driver, no GPU needed, and writes
                        registers, spills, workgroup memory, occupancy and code size as benches/results/radv/gpu_stats.csv;
                        fails if a kernel of a common set of stages spills vector registers
-  python               builds the wheel of poplin-python into target/python/wheels, installs it into an environment of its own
-                       outside the sources, with Ray (70 MB) where that has a package for this Python, and runs its tests
-                       there; needs Python 3.10 or later and pip
-  python build         builds the wheel alone
+  python               builds the wheel of poplin-python into target/python/wheels, installs it into a new environment outside
+                       the sources, with Ray (70 MB) if Ray has a package for this Python, and runs its tests there; needs
+                       Python 3.10 or later and pip
+  python build         builds only the wheel
   web                  builds the page of poplin-web into target/web/page, plays its scenes in headless Chromium, compares
-                       their particles with the CPU backend bit by bit and leaves pictures in target/web/pictures; what is
-                       missing (Rust's target for browsers, wasm-bindgen, Chromium) it installs as test does
+                       their particles with the CPU backend bit by bit and writes pictures to target/web/pictures;
+                       installs what is missing (Rust's target for browsers, wasm-bindgen, Chromium) like test
   web serve            builds the page and serves it on this machine
 ";
 

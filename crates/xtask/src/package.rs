@@ -1,17 +1,18 @@
-//! Packs every library crate as a registry would take it, and builds one from what was packed.
+//! Packages every library crate as for a registry and builds one from its package.
 
 use std::path::Path;
 use std::process::Command;
 
 use crate::run::must_pass;
 
-/// Packages that are never published.
+/// Crates that are never published.
 const UNPUBLISHED: [&str; 4] = ["poplin-examples", "poplin-suite", "poplin-testkit", "xtask"];
 
-/// The crate that is built from its package and the crates of the workspace that it needs: it embeds files of another folder.
+/// Crate that is built from its package, then the workspace crates that it needs. It is the one
+/// that embeds files of another folder.
 const BUILT: [&str; 3] = ["poplin-shaders", "poplin-layout", "poplin-model"];
 
-/// Packs all crates, then builds [`BUILT`] outside the workspace.
+/// Packages all crates, then builds the first of [`BUILT`] outside the workspace.
 pub(crate) fn check() -> Result<(), String> {
     let mut arguments =
         vec!["package", "--workspace", "--no-verify", "--allow-dirty", "--offline", "--quiet"];
@@ -20,11 +21,12 @@ pub(crate) fn check() -> Result<(), String> {
     let folder = std::env::temp_dir().join(format!("poplin-package-{}", std::process::id()));
     std::fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     let result = build(&folder);
-    // What is left in the temporary folder hurts nobody.
+    // Failing to clean up the temporary folder is no error.
     let _ = std::fs::remove_dir_all(&folder);
     result
 }
 
+/// Unpacks [`BUILT`] and builds its first crate with the others patched in.
 fn build(folder: &Path) -> Result<(), String> {
     let version = env!("CARGO_PKG_VERSION");
     for name in BUILT {

@@ -1,4 +1,4 @@
-//! Runs programs, cargo above all, from the root of the project.
+//! Runs cargo and other programs.
 
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Write};
@@ -11,7 +11,7 @@ pub(crate) fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// Runs a program to its end.
+/// Runs a program to its end; fails unless it succeeds.
 pub(crate) fn run_program(command: &mut Command) -> Result<(), String> {
     let status = command.status().map_err(|error| format!("{command:?}: {error}"))?;
     if status.success() { Ok(()) } else { Err(format!("{command:?} ended with {status}")) }
@@ -39,8 +39,8 @@ pub(crate) fn must_pass(arguments: &[&str]) -> Result<(), String> {
     })
 }
 
-/// Runs cargo with these environment variables, prints its output and passes each line on; returns
-/// whether it succeeded.
+/// Runs cargo with these environment variables, prints its output and passes each line to `see`;
+/// returns true if it succeeds.
 pub(crate) fn cargo_with(
     arguments: &[&str],
     environment: &[(&str, &str)],
@@ -66,8 +66,8 @@ pub(crate) fn cargo_with(
     Ok(child.wait().map_err(explain)?.success())
 }
 
-/// Returns the variables that keep the kernels that Mesa compiles under `target`: its files are named
-/// by the content of the shader and the driver, so they never go stale. A cold run fills it.
+/// Returns the variables that keep Mesa's shader cache under `target`. Its keys are hashes of
+/// shader and driver, so entries never go stale.
 fn shader_cache() -> Result<[(&'static str, OsString); 2], String> {
     let folder = root().join("target/mesa-shader-cache");
     std::fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;

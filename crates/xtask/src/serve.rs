@@ -1,4 +1,4 @@
-//! A server for one page on this machine, that takes what the page posts.
+//! Local HTTP server for one page that also receives the results that the page posts.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
@@ -6,13 +6,14 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
-/// What the page has posted to `/result/NAME`: the name, and the body.
+/// Result that the page posted to `/result/NAME`: the name and the body.
 type Posted = (String, Vec<u8>);
 
-/// Most bytes that a page may post.
+/// Largest body of a post [bytes].
 const MOST: usize = 1 << 26;
 
-/// Serves the files of a folder at a port, 0 for any that is free, until the program ends. Returns the address, and what is posted.
+/// Serves the files of a folder at a port (0 for any free one) until the program ends; returns the
+/// address and the posted results.
 pub(crate) fn serve(folder: &Path, port: u16) -> Result<(SocketAddr, Receiver<Posted>), String> {
     let error = |error| format!("no server at port {port}: {error}");
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).map_err(error)?;
@@ -21,7 +22,7 @@ pub(crate) fn serve(folder: &Path, port: u16) -> Result<(SocketAddr, Receiver<Po
     let folder = folder.to_path_buf();
     std::thread::spawn(move || {
         for stream in listener.incoming().flatten() {
-            // Browsers open connections before they need them: one that waits must not hold up the others.
+            // Browsers open spare connections in advance; an idle one must not block the others.
             let (folder, sender) = (folder.clone(), sender.clone());
             std::thread::spawn(move || answer(stream, &folder, &sender));
         }
@@ -29,7 +30,7 @@ pub(crate) fn serve(folder: &Path, port: u16) -> Result<(SocketAddr, Receiver<Po
     Ok((address, receiver))
 }
 
-/// Answers one request; a browser that is gone does not mind that it fails.
+/// Answers one request; returns `None` if the connection fails or the request is malformed.
 fn answer(mut stream: TcpStream, folder: &Path, sender: &Sender<Posted>) -> Option<()> {
     stream.set_read_timeout(Some(Duration::from_secs(60))).ok()?;
     let mut reader = BufReader::new(stream.try_clone().ok()?);
@@ -72,12 +73,13 @@ fn answer(mut stream: TcpStream, folder: &Path, sender: &Sender<Posted>) -> Opti
     stream.write_all(&body).ok()
 }
 
-/// A file of the folder itself.
+/// Returns the path of a file directly in the folder; rejects names with separators and `..`.
 fn find(folder: &Path, path: &str) -> Option<PathBuf> {
     let name = if path.is_empty() { "index.html" } else { path };
     (!name.contains(['/', '\\']) && name != "..").then(|| folder.join(name))
 }
 
+/// Returns the MIME type by extension; files of other types are not served.
 fn kind(path: &Path) -> Option<&'static str> {
     Some(match path.extension()?.to_str()? {
         "html" => "text/html; charset=utf-8",

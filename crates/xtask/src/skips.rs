@@ -1,9 +1,9 @@
-//! Adds up what tests wrote to the ledger of skips (`poplin_testkit::skip`).
+//! Collects the skips that tests write to a ledger (`poplin_testkit::skip`).
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// Environment variable with the ledger's file.
+/// Environment variable with the path of the ledger.
 pub(crate) const LEDGER: &str = "POPLIN_SKIP_LEDGER";
 
 /// Tests that may be skipped under `CI=true`.
@@ -17,14 +17,14 @@ pub(crate) struct Skips {
 }
 
 impl Skips {
-    /// An empty ledger for a run.
+    /// Creates an empty ledger for a run; returns its path.
     pub(crate) fn open() -> Result<PathBuf, String> {
         let path = std::env::temp_dir().join(format!("poplin-skips-{}", std::process::id()));
         std::fs::write(&path, "").map_err(|error| format!("{}: {error}", path.display()))?;
         Ok(path)
     }
 
-    /// Adds a run's ledger and removes it. A test that was skipped several times counts once.
+    /// Adds the skips of a run's ledger and removes the file. Repeated skips of a test count once.
     pub(crate) fn add(&mut self, run: &str, path: &Path) -> Result<(), String> {
         let explain = |error: std::io::Error| format!("{}: {error}", path.display());
         let text = std::fs::read_to_string(path).map_err(explain)?;
@@ -34,22 +34,22 @@ impl Skips {
         std::fs::remove_file(path).map_err(explain)
     }
 
-    /// Adds a whole run that did not take place.
+    /// Adds a whole run that was skipped.
     pub(crate) fn add_run(&mut self, run: &'static str) {
         self.runs.push(run);
     }
 
-    /// How many tests and runs were skipped.
+    /// Number of skipped tests and runs.
     pub(crate) fn count(&self) -> u64 {
         self.test_count() + self.runs.len() as u64
     }
 
-    /// How many tests that were run skipped themselves.
+    /// Number of tests that ran and skipped themselves.
     pub(crate) fn test_count(&self) -> u64 {
         self.tests.len() as u64
     }
 
-    /// A line for each skipped test.
+    /// Returns a line for each skipped test and run.
     pub(crate) fn lines(&self) -> impl Iterator<Item = String> {
         let tests = self.tests.iter();
         tests
@@ -57,7 +57,7 @@ impl Skips {
             .chain(self.runs.iter().map(|run| format!("SKIPPED {run}")))
     }
 
-    /// Under `CI=true` refuses skips that are not declared.
+    /// Fails under `CI=true` for a skip that is not declared.
     pub(crate) fn check(&self, is_ci: bool) -> Result<(), String> {
         let undeclared = |(_, test): &&(String, String)| !DECLARED.contains(&test.as_str());
         if let Some(run) = self.runs.first().filter(|_| is_ci) {
@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_test_counts_once_a_run_and_ci_allows_only_declared_ones() {
+    fn a_skip_counts_once_per_run_and_ci_allows_only_declared_ones() {
         let path = std::env::temp_dir().join(format!("poplin-ledger-{}", std::process::id()));
         let mut skips = Skips::default();
         std::fs::write(&path, format!("{}\tno tint\n", DECLARED[0])).unwrap();

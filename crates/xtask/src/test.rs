@@ -1,7 +1,7 @@
 //! Runs the tests of the workspace and counts them.
 //!
-//! cargo-nextest runs each test in a process of its own, the long ones first, and ends one that hangs
-//! (`.config/nextest.toml`). Where it is not installed, `cargo test` runs the same tests.
+//! cargo-nextest runs each test in a process of its own, the long ones first, and ends one that
+//! hangs (`.config/nextest.toml`). Where it is not installed, `cargo test` runs the same tests.
 
 use crate::adapter;
 use crate::install::answers;
@@ -15,27 +15,28 @@ pub(crate) enum Extent {
     Quick,
     /// Every test.
     Whole,
-    /// Every test, and those of the kernels again on SwiftShader.
+    /// Every test, and the kernel tests again on SwiftShader.
     SecondAdapter,
-    /// As [`Self::SecondAdapter`], each test in its long form: more seeds, longer scenes.
+    /// Tests of [`Self::SecondAdapter`] in their long forms: more seeds, longer scenes.
     Nightly,
 }
 
 /// Packages with tests for every run. The examples with other engines have none, and the Python
-/// package has its own (`cargo xtask python`). All runs select the same packages: with other ones
-/// cargo unifies other features and builds wgpu again.
+/// package has its own (`cargo xtask python`). All runs select the same packages: a different
+/// selection unifies different features and builds wgpu again.
 pub(crate) const TESTED: [&str; 5] =
     ["--workspace", "--exclude", "poplin-examples", "--exclude", "poplin-python"];
 
-/// Filter of the tests whose results depend on the adapter: kernels against their twins, the engine,
-/// and the measured cases.
+/// Filter of the tests whose results depend on the adapter: kernels against the mirror, the engine
+/// and the reference cases.
 const ADAPTER_TESTS: &str =
     "binary_id(poplin-suite::gpu) & test(/^(mirror|reference_cases|engine)::/)";
 
-/// Variable that makes tests run their long forms (`poplin_testkit::is_nightly`).
+/// Environment variable that selects the long forms of tests (`poplin_testkit::is_nightly`).
 const NIGHTLY: &str = "POPLIN_NIGHTLY";
 
-/// Variable that leaves out the kernels with fused multiply-adds (`poplin_testkit::adapter::roundings`).
+/// Environment variable that leaves out the kernels with fused multiply-adds
+/// (`poplin_testkit::adapter::roundings`).
 const FUSED: &str = "POPLIN_FUSED";
 
 /// Number of slow tests that a run names.
@@ -50,8 +51,8 @@ pub(crate) struct Totals {
 }
 
 impl Totals {
-    /// Adds the counts of libtest's line `test result: ok. 3 passed; 0 failed; ...`; other lines
-    /// count nothing.
+    /// Adds the counts of libtest's line `test result: ok. 3 passed; 0 failed; ...`; ignores other
+    /// lines.
     fn add_line(&mut self, line: &str) {
         let Some(rest) = line.trim().strip_prefix("test result: ") else { return };
         let count = |what: &str| {
@@ -63,7 +64,7 @@ impl Totals {
         self.failed += count("failed");
     }
 
-    /// Adds the counts of a report in JUnit's format.
+    /// Adds the counts of a JUnit report.
     fn add_report(&mut self, report: &str) -> Result<(), String> {
         let head = report.split_once("<testsuites ").map_or("", |(_, rest)| rest);
         let count = |name| attribute(head, name).and_then(|value| value.parse::<u64>().ok());
@@ -80,14 +81,14 @@ impl Totals {
     /// Prints the closing line of a test run, after a line for each skipped test.
     pub(crate) fn print(&self) {
         self.skips.lines().for_each(|line| say(&format!("{line}\n")));
-        // A test that returns early has passed as far as its runner knows.
+        // A test that skips itself returns early: its runner counts it as passed.
         let passed = self.passed.saturating_sub(self.skips.test_count());
         let skipped = self.skips.count();
         say(&format!("{passed} passed, {} failed, {skipped} skipped\n", self.failed));
     }
 
-    /// Runs the tests that the filter of nextest selects, all if there is none, and adds their counts
-    /// and skips; `run` names the run. Returns whether all succeeded.
+    /// Runs the tests that a filter of nextest selects (all without one) and adds their counts and
+    /// skips; `run` names the run in messages. Returns true if all succeed.
     fn add_run(
         &mut self,
         run: &'static str,
@@ -99,7 +100,7 @@ impl Totals {
         let path = ledger.display().to_string();
         let environment = [&[(LEDGER, path.as_str())], environment].concat();
         let report = root().join(format!("target/nextest/{profile}/junit.xml"));
-        // A report of an earlier run must not count where this one does not build.
+        // Removed first: a report of an earlier run must not count if this one does not build.
         let _ = std::fs::remove_file(&report);
         let mut arguments = vec!["nextest", "run", "--profile", profile];
         arguments.extend(TESTED);
@@ -117,7 +118,7 @@ impl Totals {
         Ok(is_success)
     }
 
-    /// Runs the same tests without nextest: one binary after another.
+    /// Runs the same tests without nextest, one binary after another.
     fn add_plain_run(&mut self, environment: &[(&str, &str)]) -> Result<bool, String> {
         say("cargo-nextest is not installed (cargo install --locked cargo-nextest): \
              `cargo test` runs the tests, one binary after another\n");
@@ -132,7 +133,7 @@ impl Totals {
     }
 }
 
-/// Returns the value of the first attribute of this name.
+/// Returns the value of the first attribute of this name in a text of XML.
 fn attribute<'a>(text: &'a str, name: &str) -> Option<&'a str> {
     let (_, rest) = text.split_once(&format!("{name}=\""))?;
     rest.split_once('"').map(|(value, _)| value)
@@ -149,7 +150,7 @@ fn slowest(report: &str) -> Vec<(f64, String)> {
     tests
 }
 
-/// Installs cargo-nextest under `CI=true` where it is missing; returns whether it is there.
+/// Tests for cargo-nextest; installs it under `CI=true` if it is missing.
 fn has_nextest() -> Result<bool, String> {
     let is_there = || answers("cargo", &["nextest", "--version"]);
     if !is_there() && adapter::is_ci() {
@@ -198,8 +199,8 @@ pub(crate) fn run(extent: Extent) -> Result<Totals, String> {
     Ok(totals)
 }
 
-/// Runs the kernels' tests on SwiftShader where it is installed. Kernels with fused multiply-adds
-/// compile for minutes, and the first adapter has run them.
+/// Runs the kernel tests on SwiftShader if it is installed, without the fused kernels: they compile
+/// for minutes, and the first adapter has run them.
 fn run_on_swiftshader(totals: &mut Totals) -> Result<bool, String> {
     let Some(driver) = adapter::swiftshader() else {
         let reason = "the kernels' tests on SwiftShader: it is not installed, or POPLIN_GPU=off";

@@ -12,20 +12,20 @@ use crate::serve::serve;
 
 const TARGET: &str = "wasm32-unknown-unknown";
 
-/// Frames after which the page posts its particles; `page/test.js` knows it too.
+/// Number of frames after which the page posts its particles, as in `page/test.js`.
 const FRAMES: &str = "60";
 
-/// Most time that the browser may take for one run.
+/// Time limit of the browser for one run.
 const TIME_LIMIT: Duration = Duration::from_secs(600);
 
-/// Least distance by which the drag of the test moves some particle \[m\].
+/// Smallest move of the farthest dragged particle that passes the test \[m\].
 const DRAGGED: f32 = 0.05;
 
-/// Names of Chromium and its kin.
+/// Programs of Chromium and Chrome, in order of preference.
 const BROWSERS: [&str; 4] =
     ["chromium", "chromium-browser", "google-chrome-stable", "google-chrome"];
 
-/// Switches for WebGPU on a machine without a GPU: by SwiftShader, which has to draw the rest of the page too.
+/// Switches for WebGPU without a GPU: SwiftShader runs WebGPU and also draws the rest of the page.
 const SWIFTSHADER: [&str; 5] = [
     "--enable-unsafe-webgpu",
     "--enable-features=Vulkan",
@@ -34,10 +34,11 @@ const SWIFTSHADER: [&str; 5] = [
     "--disable-vulkan-surface",
 ];
 
-/// Where pages may use WebGPU.
+/// Host on which pages may use WebGPU without https.
 const LOCAL: &str = "127.0.0.1";
 
-/// Host and switch that leave no adapter, and no WebGPU at all, as a host without https does; what the page says.
+/// Cases without WebGPU: host, switch, and start of the message of the page. The first has no
+/// adapter, the second no WebGPU at all, like any remote host without https.
 const WITHOUT_WEBGPU: [(&str, &str, &str); 2] = [
     (LOCAL, "--disable-features=WebGPUService", "WebGPU finds no graphics card"),
     (
@@ -99,7 +100,7 @@ pub(crate) fn show() -> Result<(), String> {
     Ok(())
 }
 
-/// Whether every scene has the bits of the CPU backend, and the drag has moved the cloth.
+/// Checks that every scene has the bits of the CPU backend and that the drag moved the cloth.
 fn compare(results: &BTreeMap<String, Vec<u8>>, reference: &Path) -> Result<(), String> {
     let done = text(results, "done")?;
     if done != "passed" {
@@ -152,7 +153,7 @@ fn compare(results: &BTreeMap<String, Vec<u8>>, reference: &Path) -> Result<(), 
     Ok(())
 }
 
-/// Most by which a coordinate of any particle differs \[m\].
+/// Returns the largest difference of a coordinate over all particles \[m\].
 fn distance(a: &[u8], b: &[u8]) -> f32 {
     let value = |bytes: &[u8]| f32::from_le_bytes(bytes.try_into().unwrap_or_default());
     let positions = |particles: &[u8]| -> Vec<f32> {
@@ -162,12 +163,14 @@ fn distance(a: &[u8], b: &[u8]) -> f32 {
     pairs.map(|(a, b)| (a - b).abs()).fold(0.0, f32::max)
 }
 
+/// Returns a posted result as text.
 fn text(results: &BTreeMap<String, Vec<u8>>, name: &str) -> Result<String, String> {
     let bytes = results.get(name).ok_or_else(|| format!("the page has posted no `{name}`"))?;
     Ok(String::from_utf8_lossy(bytes).into_owned())
 }
 
-/// Opens the page's test at this machine's name `host` in a browser of its own and returns what it posts.
+/// Opens the test page under `host`, a name of this machine, in a new browser; returns the posted
+/// results.
 fn open(
     browser: &str,
     page: &Path,
@@ -175,7 +178,7 @@ fn open(
     switches: &[&str],
 ) -> Result<BTreeMap<String, Vec<u8>>, String> {
     let (address, results) = serve(page, 0)?;
-    // A new profile: no other one is touched, nothing is restored.
+    // A new profile: touches no other profile and restores no tabs.
     let profile = folder("profile")?.join(address.port().to_string());
     let mut child = Command::new(browser)
         .args(["--headless=new", "--no-sandbox", "--disable-gpu-sandbox", "--no-first-run"])
@@ -190,14 +193,14 @@ fn open(
         .spawn()
         .map_err(|error| format!("{browser}: {error}"))?;
     let outcome = wait(&mut child, &results);
-    // It may have ended by itself.
+    // Errors are ignored: the browser may have ended by itself.
     let _ = child.kill();
     let _ = child.wait();
     let _ = std::fs::remove_dir_all(&profile);
     outcome.map_err(|error| format!("{browser}: {error}"))
 }
 
-/// Collects results until the page is done, the browser has ended, or it took too long.
+/// Collects results until the page is done; fails if the browser ends or exceeds [`TIME_LIMIT`].
 fn wait(
     child: &mut Child,
     results: &Receiver<(String, Vec<u8>)>,
@@ -228,7 +231,7 @@ fn wait(
     Ok(found)
 }
 
-/// Builds the page, and returns its folder.
+/// Builds the page and returns its folder.
 fn build() -> Result<PathBuf, String> {
     let bindgen = bindgen()?;
     let build = root().join("target/web/build");
@@ -261,8 +264,9 @@ fn build() -> Result<PathBuf, String> {
     Ok(page)
 }
 
-/// Has a command use a compiler that knows the target: the ordinary one, with a target that rustup adds if need be, or Debian's
-/// `rustc-web`, which brings the sources of the standard library instead of a build of it.
+/// Makes a command use a compiler with the target: the default one, whose target rustup adds if it
+/// is missing, or Debian's `rustc-web`, which comes with the source of the standard library instead
+/// of a build.
 fn compiler(command: &mut Command) -> Result<(), String> {
     let libraries = |rustc: &str| {
         let output = Command::new(rustc)
@@ -290,7 +294,7 @@ fn compiler(command: &mut Command) -> Result<(), String> {
     Ok(())
 }
 
-/// The `wasm-bindgen` of the version that the crate has, which cargo builds if need be.
+/// Returns the `wasm-bindgen` program of the version in `Cargo.lock`; builds it if it is missing.
 fn bindgen() -> Result<PathBuf, String> {
     let lock = std::fs::read_to_string(root().join("Cargo.lock"))
         .map_err(|error| format!("Cargo.lock: {error}"))?;
@@ -328,7 +332,7 @@ fn bindgen() -> Result<PathBuf, String> {
     Ok(own)
 }
 
-/// The program of the browser, which is installed if need be.
+/// Returns the program of the browser; installs Chromium if there is none.
 fn browser() -> Result<String, String> {
     let find = || {
         let named = std::env::var("CHROME").ok();
@@ -343,10 +347,10 @@ fn browser() -> Result<String, String> {
     find().ok_or_else(|| NO_BROWSER.to_owned())
 }
 
-/// An empty folder under `target/web`.
+/// Creates an empty folder under `target/web`.
 fn folder(name: &str) -> Result<PathBuf, String> {
     let path = root().join("target/web").join(name);
-    // It may not be there.
+    // Errors are ignored: the folder may not exist.
     let _ = std::fs::remove_dir_all(&path);
     std::fs::create_dir_all(&path).map_err(|error| format!("{}: {error}", path.display()))?;
     path.canonicalize().map_err(|error| format!("{}: {error}", path.display()))

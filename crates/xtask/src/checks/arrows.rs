@@ -1,9 +1,9 @@
-//! Holds the allowed dependency arrows between the crates of the workspace.
+//! Allowed dependencies between the crates of the workspace.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
 
-/// Crate -> every workspace crate and watched library that it may depend on directly.
+/// Allowed direct dependencies per crate, among workspace crates and watched libraries.
 const ALLOWED: &[(&str, &[&str])] = &[
     ("poplin-model", &[]),
     ("poplin-cook", &["poplin-model"]),
@@ -44,7 +44,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("xtask", &["poplin-layout"]),
 ];
 
-/// Crate -> what it may never reach, not even through others.
+/// Forbidden dependencies per crate, indirect ones included.
 const NEVER: &[(&str, &[&str])] = &[
     ("poplin-reference", &["poplin-shaders", "poplin-gpu", "wgpu", "naga"]),
     ("poplin-cpu", &["poplin-shaders", "poplin-gpu", "wgpu", "naga"]),
@@ -59,6 +59,7 @@ const NEVER: &[(&str, &[&str])] = &[
     ("poplin-cli", &["poplin-testkit"]),
 ];
 
+/// Tests for a workspace crate or a library whose use is restricted.
 fn is_watched(name: &str) -> bool {
     name == "xtask"
         || name == "poplin"
@@ -67,7 +68,8 @@ fn is_watched(name: &str) -> bool {
         || name == "naga"
 }
 
-/// Direct normal dependencies of every package in the resolved graph.
+/// Returns the direct dependencies of every package in the resolved graph, without those for builds
+/// and tests only.
 fn dependency_graph() -> BTreeMap<String, BTreeSet<String>> {
     let output = Command::new(crate::run::cargo_program())
         .args(["metadata", "--format-version", "1"])
@@ -89,21 +91,22 @@ fn dependency_graph() -> BTreeMap<String, BTreeSet<String>> {
 }
 
 #[test]
-fn every_crate_keeps_to_its_arrows() {
+fn every_crate_has_only_allowed_dependencies() {
     let graph = dependency_graph();
-    let rooms: BTreeSet<_> = graph
+    let members: BTreeSet<_> = graph
         .keys()
         .filter(|n| is_watched(n) && *n != "wgpu" && *n != "naga" && *n != "poplin-suite")
         .collect();
     let listed: BTreeMap<_, _> =
         ALLOWED.iter().map(|(name, allowed)| ((*name).to_owned(), *allowed)).collect();
-    for room in rooms {
-        let allowed =
-            listed.get(room).unwrap_or_else(|| panic!("{room} is not in the arrow table"));
-        for dependency in graph[room].iter().filter(|d| is_watched(d)) {
+    for member in members {
+        let allowed = listed
+            .get(member)
+            .unwrap_or_else(|| panic!("{member} is not in the table of allowed dependencies"));
+        for dependency in graph[member].iter().filter(|d| is_watched(d)) {
             assert!(
                 allowed.contains(&dependency.as_str()),
-                "{room} -> {dependency} is not an allowed arrow"
+                "{member} -> {dependency} is not an allowed dependency"
             );
         }
     }
@@ -112,9 +115,9 @@ fn every_crate_keeps_to_its_arrows() {
 #[test]
 fn forbidden_crates_are_not_reachable() {
     let graph = dependency_graph();
-    for (room, forbidden) in NEVER {
+    for (member, forbidden) in NEVER {
         let mut reached = BTreeSet::new();
-        let mut pending = vec![(*room).to_owned()];
+        let mut pending = vec![(*member).to_owned()];
         while let Some(name) = pending.pop() {
             for dependency in graph.get(&name).into_iter().flatten() {
                 if reached.insert(dependency.clone()) {
@@ -122,12 +125,13 @@ fn forbidden_crates_are_not_reachable() {
                 }
             }
         }
+        // Guards against an empty graph, in which nothing is reachable.
         assert!(
-            reached.contains("bytemuck") || *room == "poplin-cook" || reached.contains("glam"),
-            "{room}: the graph looks empty"
+            reached.contains("bytemuck") || *member == "poplin-cook" || reached.contains("glam"),
+            "{member}: the graph looks empty"
         );
         for name in *forbidden {
-            assert!(!reached.contains(*name), "{room} reaches {name}");
+            assert!(!reached.contains(*name), "{member} reaches {name}");
         }
     }
 }

@@ -1,10 +1,11 @@
-//! Holds every crate to the lints of the workspace.
+//! Lints: every crate follows those of the workspace.
 
 use toml::{Table, Value};
 
 use crate::run::root;
 
-/// What tests need not do: helper functions of integration tests count as tests too.
+/// Lints that the test suite leaves out: clippy exempts tests from them, but not helper functions
+/// of integration tests.
 const SPARED: [&str; 2] = ["unwrap_used", "print_stdout"];
 
 fn read(path: &str) -> Table {
@@ -28,12 +29,12 @@ fn every_crate_takes_the_lints_of_the_workspace() {
 }
 
 #[test]
-fn the_suite_keeps_all_lints_but_those_that_spare_tests() {
+fn the_suite_keeps_all_lints_except_those_spared_for_tests() {
     let manifest = read("Cargo.toml");
     let mut wanted = manifest["workspace"]["lints"].as_table().unwrap().clone();
     let clippy = wanted["clippy"].as_table_mut().unwrap();
     for name in SPARED {
-        assert!(clippy.remove(name).is_some(), "{name} is no lint of the workspace");
+        assert!(clippy.remove(name).is_some(), "{name} is not a lint of the workspace");
     }
     assert_eq!(manifest["lints"].as_table().unwrap(), &wanted);
 }
@@ -53,21 +54,21 @@ fn no_source_weakens_a_lint_of_its_crate() {
 }
 
 #[test]
-fn two_modules_alone_have_unsafe_code() {
+fn only_two_modules_have_unsafe_code() {
     let has_unsafe = |path: &std::path::PathBuf| {
         std::fs::read_to_string(path).unwrap().contains(concat!("expect(", "unsafe_code"))
     };
     let found: Vec<_> = ["crates", "tests", "benches"].into_iter().flat_map(walk).collect();
     let mut found: Vec<_> = found.into_iter().filter(has_unsafe).collect();
     found.sort();
-    // Threads of the CPU backend; Vulkan without wgpu in a tool of its own.
+    // Threads of the CPU backend, and a separate tool that calls Vulkan without wgpu.
     let known = ["crates/poplin-cpu/src/split.rs", "crates/poplin-gpu-stats/src/vulkan.rs"];
     assert_eq!(found, known.map(|path| root().join(path)));
 }
 
 #[test]
 fn tests_ask_the_test_kit_whether_the_gpu_is_off() {
-    // It counts the test as skipped; who asks the environment may forget that.
+    // The test kit counts the test as skipped; a test that reads the variable itself does not.
     let is_test = |path: &std::path::PathBuf| path.iter().any(|part| part == "tests");
     let mut count = 0;
     for path in walk("tests").chain(walk("crates")).filter(is_test) {
@@ -78,7 +79,7 @@ fn tests_ask_the_test_kit_whether_the_gpu_is_off() {
     assert!(count > 40, "only {count} tests were found");
 }
 
-/// Every Rust file under a folder.
+/// Returns every Rust file below a folder.
 fn walk(folder: &str) -> impl Iterator<Item = std::path::PathBuf> {
     let mut pending = vec![root().join(folder)];
     let mut found = Vec::new();

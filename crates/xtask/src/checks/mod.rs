@@ -1,4 +1,4 @@
-//! Checks of the workspace itself, which link nothing of the engine.
+//! Checks of the workspace that link no crate of the engine.
 
 mod arrows;
 mod lints;

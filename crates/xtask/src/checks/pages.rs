@@ -7,11 +7,12 @@ use crate::run::root;
 /// Folder of the guide.
 const GUIDE: &str = "crates/poplin/guide";
 
+/// Reads a file at a path relative to the root.
 fn read(path: &str) -> String {
     std::fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
 }
 
-/// Names of the entries of a folder, sorted.
+/// Returns the names of the entries of a folder, sorted.
 fn entries(folder: &str) -> Vec<String> {
     let entries =
         root().join(folder).read_dir().unwrap_or_else(|error| panic!("{folder}: {error}"));
@@ -21,7 +22,7 @@ fn entries(folder: &str) -> Vec<String> {
     names
 }
 
-/// Names of a folder's files with this extension, without it.
+/// Returns the names of a folder's files with this extension, without the extension.
 fn stems(folder: &str, extension: &str) -> Vec<String> {
     entries(folder)
         .iter()
@@ -29,7 +30,7 @@ fn stems(folder: &str, extension: &str) -> Vec<String> {
         .collect()
 }
 
-/// READMEs, contribution guide, change log and the pages of the guide: path and text.
+/// Returns path and text of READMEs, contribution guide, change log and all pages of the guide.
 fn pages() -> Vec<(String, String)> {
     let guide = stems(GUIDE, ".md").into_iter().map(|stem| format!("{GUIDE}/{stem}.md"));
     let others = [
@@ -47,23 +48,20 @@ fn pages() -> Vec<(String, String)> {
         .collect()
 }
 
-/// Code blocks of a page in this language.
+/// Returns the code blocks of a page in this language.
 fn code_blocks<'a>(page: &'a str, language: &'a str) -> Vec<&'a str> {
     let fence = format!("```{language}\n");
     page.split(&fence).skip(1).filter_map(|rest| rest.split("```").next()).collect()
 }
 
 #[test]
-fn the_readme_is_a_page() {
+fn the_readme_has_at_most_150_lines() {
     let count = read("README.md").lines().count();
-    assert!(
-        count <= 150,
-        "README.md has {count} lines; what is longer than 150 belongs to the guide"
-    );
+    assert!(count <= 150, "README.md has {count} lines, more than 150: move details to the guide");
 }
 
 #[test]
-fn the_commands_for_cargo_name_what_there_is() {
+fn cargo_commands_in_pages_name_existing_targets() {
     let xtask = read("crates/xtask/src/main.rs");
     let mut count = 0;
     for (path, page) in pages() {
@@ -114,7 +112,7 @@ fn the_files_that_the_pages_link_to_exist() {
                 continue;
             }
             count += 1;
-            assert!(folder.join(target).exists(), "{path} links to {target}, which is not there");
+            assert!(folder.join(target).exists(), "{path} links to {target}, which does not exist");
         }
     }
     assert!(count > 30, "only {count} links to files");
@@ -132,7 +130,7 @@ fn the_paths_that_the_pages_name_exist() {
                 continue;
             }
             count += 1;
-            assert!(root().join(code).exists(), "{path} names `{code}`, which is not there");
+            assert!(root().join(code).exists(), "{path} names `{code}`, which does not exist");
         }
     }
     assert!(count > 20, "only {count} paths");

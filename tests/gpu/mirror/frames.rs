@@ -1,0 +1,94 @@
+//! Whole iterations and frames: the kernel agrees with the mirror.
+
+use poplin_gpu::{EngineOptions, FramePart};
+use poplin_host::Engine as _;
+use poplin_layout::{Stage, StageMask};
+use poplin_model::{Cloth, Frame};
+use poplin_reference::ReferenceEngine;
+use poplin_testkit::adapter::{devices, headless, roundings};
+use poplin_testkit::fused::fused_texts;
+use poplin_testkit::inputs::{cloths, implicit_cloths_among_shapes};
+use poplin_testkit::nth_cloth;
+use poplin_testkit::rng::Rng;
+use poplin_testkit::scenes::{hanging_sheet, loose_particles};
+
+use super::comparison::disagreements;
+use super::{FACTOR, ONE_ITERATION, of_many_models, of_stages};
+
+/// Compares a whole iteration with the mirror for one of the [`roundings`]; some machines have only
+/// the first.
+fn assert_iteration_agrees(cloths: &[(String, Cloth)], rounding: usize) {
+    if let Some(lane) = roundings(&of_many_models()).get(rounding) {
+        assert_eq!(disagreements(cloths, StageMask::ALL, lane), Vec::<String>::new());
+    }
+}
+
+#[test]
+fn a_whole_iteration_agrees() {
+    assert_iteration_agrees(&cloths(), 0);
+}
+
+#[test]
+fn a_whole_fused_iteration_agrees() {
+    // Only the cloths with the fewest stages: the fused kernels of all cloths compile for a minute.
+    let mut cloths = cloths();
+    cloths.retain(|(_, cloth)| cloth.particle_count() % 4 == 2);
+    assert_iteration_agrees(&cloths, 1);
+}
+
+#[test]
+fn an_implicit_solve_among_shapes_agrees() {
+    let stages = StageMask::PROBES.with(Stage::Implicit);
+    let cloths = implicit_cloths_among_shapes();
+    for lane in roundings(&of_many_models()) {
+        assert_eq!(disagreements(&cloths, stages, &lane), Vec::<String>::new());
+    }
+}
+
+#[test]
+fn thirty_frames_agree() {
+    let cloth = hanging_sheet(12, 12);
+    let mut engine = ReferenceEngine::new();
+    engine.add(cloth.clone()).unwrap();
+    (0..30).for_each(|_| engine.step(&Frame::default()).unwrap());
+    let (current, previous) = (engine.current(nth_cloth(0)), engine.previous(nth_cloth(0)));
+    for (mut gpu, rounding) in devices(&EngineOptions::default()) {
+        let id = gpu.add(cloth.clone()).unwrap();
+        (0..30).for_each(|_| gpu.step(&Frame::default()).unwrap());
+        let snapshot = gpu.state().unwrap();
+        rounding.agree("current", snapshot.current(id), current, FACTOR).unwrap();
+        rounding.agree("previous", snapshot.previous(id), previous, FACTOR).unwrap();
+        assert_eq!(snapshot.feedback(id), engine.feedback(nth_cloth(0)), "{rounding:?}");
+    }
+}
+
+#[test]
+fn fused_kernels_round_a_multiply_add_once() {
+    let mut rng = Rng::new(8);
+    let mut points: Vec<_> =
+        (0..400).map(|_| (rng.point(-1.0, 1.0), rng.point(-3e4, 3e4))).collect();
+    // The displacement of the first particle is that of 1 m/s^2, the factor of all accelerations.
+    points[0] = ([0.0; 3], [1.0; 3]);
+    let particles = points.iter().map(|([x, y, z], _)| [*x, *y, *z, 1.0]).collect();
+    let accelerations: Vec<_> = points.iter().map(|(_, acceleration)| *acceleration).collect();
+    let options = EngineOptions { shader_texts: fused_texts().clone(), ..of_stages() };
+    let Some(mut gpu) = headless(options) else { return };
+    let id = gpu.add(loose_particles(particles)).unwrap();
+    let host = gpu.engine_mut().cloth_mut(id).unwrap();
+    host.set_particle_accelerations(&accelerations).unwrap();
+    gpu.engine_mut().begin_frame(&ONE_ITERATION).unwrap();
+    let stages = StageMask::only(Stage::Integrate);
+    gpu.step_part(&FramePart { stages, ..FramePart::WHOLE }).unwrap();
+    let state = gpu.state().unwrap();
+    let scale = state.current(id)[0].position[0];
+    let mut rounded_twice = 0;
+    for ((position, acceleration), moved) in points.iter().zip(state.current(id)) {
+        for k in 0..3 {
+            // Fused: one rounding of a * scale + x.
+            assert_eq!(moved.position[k], acceleration[k].mul_add(scale, position[k]));
+            rounded_twice +=
+                usize::from(moved.position[k] != acceleration[k] * scale + position[k]);
+        }
+    }
+    assert!(rounded_twice > 100, "only {rounded_twice} differ from rounding twice");
+}

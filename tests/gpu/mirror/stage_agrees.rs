@@ -1,0 +1,98 @@
+//! Each stage on its own: the kernel agrees with the mirror.
+
+use poplin_layout::{Feedback, STAGES, Stage, StageMask};
+use poplin_reference::Team;
+use poplin_testkit::adapter::roundings;
+use poplin_testkit::inputs::{fast_particles, inputs_of};
+
+use super::comparison::disagreements;
+use super::damage::assert_seen;
+use super::{ONE_ITERATION, of_stages, run_on_mirror};
+
+/// Declares one test per stage, so that they run in parallel: their kernels compile for seconds to
+/// minutes on a software adapter.
+macro_rules! stage_tests {
+    ($($name:ident => $stage:ident,)+) => {
+        $(#[test]
+        fn $name() {
+            assert_stage_agrees(Stage::$stage);
+        })+
+
+        /// Stages with a test.
+        const TESTED_STAGES: &[Stage] = &[$(Stage::$stage),+];
+    };
+}
+
+stage_tests! {
+    integrate => Integrate,
+    wind => Wind,
+    motion => Motion,
+    tether => Tether,
+    implicit => Implicit,
+    gauss_seidel => GaussSeidel,
+    semi_implicit => SemiImplicit,
+    cyclic_reduction => CyclicReduction,
+    bend => Bend,
+    separation => Separation,
+    self_collide => SelfCollide,
+    collide_convex => CollideConvex,
+    collide_box => CollideBox,
+    collide_triangle => CollideTriangle,
+    mass => Mass,
+    collide_shape => CollideShape,
+    collide_continuous => CollideContinuous,
+    collide_body => CollideBody,
+    virtual_particles => VirtualParticles,
+    limit_speed => LimitSpeed,
+    sleep => Sleep,
+}
+
+#[test]
+fn every_stage_has_a_test() {
+    let stages: Vec<_> = STAGES.iter().map(|row| row.stage).collect();
+    assert_eq!(TESTED_STAGES, stages);
+}
+
+/// Compares one stage with the mirror on all its inputs, for each rounding.
+fn assert_stage_agrees(stage: Stage) {
+    for lane in &roundings(&of_stages()) {
+        let found = disagreements(&inputs_of(stage), StageMask::only(stage), lane);
+        assert_eq!(found, Vec::<String>::new());
+    }
+}
+
+#[test]
+fn the_limit_of_velocity_agrees() {
+    let integrate = StageMask::only(Stage::Integrate);
+    for lane in roundings(&of_stages()) {
+        assert_eq!(disagreements(&fast_particles(), integrate, &lane), Vec::<String>::new());
+    }
+    assert_seen(
+        "position = particle.xyz + displacement * limit;",
+        "position = particle.xyz;",
+        &fast_particles(),
+        integrate,
+    );
+}
+
+#[test]
+fn every_stage_changes_its_inputs() {
+    for row in STAGES {
+        let stages = StageMask::only(row.stage);
+        let is_changed = inputs_of(row.stage).iter().any(|(_, cloth)| {
+            let states = [StageMask(0), stages].map(|stages| {
+                let (engine, id) =
+                    run_on_mirror(cloth, &ONE_ITERATION, stages, &mut Team::single());
+                let Feedback { sleep_time, sleep_pass_count, .. } = engine.feedback(id);
+                (
+                    engine.current(id).to_vec(),
+                    engine.previous(id).to_vec(),
+                    sleep_time,
+                    sleep_pass_count,
+                )
+            });
+            states[0] != states[1]
+        });
+        assert!(is_changed, "{} does nothing to any of its inputs", row.name);
+    }
+}
