@@ -29,7 +29,7 @@
 //!    [`WideTeam`] creates [`Parts`] with more than one part.
 //!
 //! The reference runs the lanes between two barriers in several orders and compares bits
-//! (`tests/gpu/mirror.rs`), which finds tasks that violate point 2. `tests/cpu/wide` compares split
+//! (`tests/gpu/mirror`), which finds tasks that violate point 2. `tests/cpu/wide` compares split
 //! loops with the reference.
 #![expect(unsafe_code, reason = "the only module that passes cells between threads")]
 

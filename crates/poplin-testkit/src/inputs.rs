@@ -51,7 +51,7 @@ pub fn fast_particles() -> Vec<(String, Cloth)> {
 }
 
 /// Inputs for the comparison of one stage; stages that change nothing on these inputs are not
-/// compared (`tests/gpu/mirror.rs` checks for them).
+/// compared (`tests/gpu/mirror` checks for them).
 pub fn inputs_of(stage: Stage) -> Vec<(String, Cloth)> {
     match stage {
         Stage::LimitSpeed => {

@@ -47,9 +47,9 @@ const NIGHTLY: [Step; 6] = [
     ("cargo xtask blender", crate::blender::check),
 ];
 
-/// Runs what takes too long for every change: long forms of the tests, the tests of smaller feature
-/// sets, licences, and the wheel, the page and the files that other programs read. A step that fails
-/// does not stop the others.
+/// Runs the checks that take too long for every change: long forms of the tests, the tests of
+/// smaller feature sets, licences, and the wheel, the page and the files that other programs read.
+/// A step that fails does not stop the others.
 pub(crate) fn nightly() -> Result<Totals, String> {
     let totals = timed("tests in their long forms", || crate::test::run(Extent::Nightly));
     let mut failures: Vec<_> = totals.as_ref().err().cloned().into_iter().collect();

@@ -25,7 +25,7 @@ const NAME_LENGTH: usize = 60;
 /// Length of a file by extension [lines].
 const FILE_LENGTHS: [(&str, usize); 2] = [("rs", 500), ("wgsl", 300)];
 
-/// Files that may be longer. Browsers accept barriers only in uniform control flow, so the loops of the
+/// Files that may be longer. Barriers are only allowed in uniform control flow, so the loops of the
 /// whole iteration stand in one entry point.
 const LONG_FILES: [&str; 1] = ["shaders/kernel/simulate_cloth.wgsl"];
 

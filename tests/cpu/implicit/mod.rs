@@ -1,7 +1,7 @@
 //! The implicit solver against analytic results: stiffnesses in N/m and N m have the same effect at
 //! any step and mesh.
 //!
-//! Nearly all tests use the CPU backend; `tests/gpu/mirror.rs` compares the bits of the GPU, and
+//! Nearly all tests use the CPU backend; `tests/gpu/mirror` compares the bits of the GPU, and
 //! `crates/poplin-reference/tests/implicit_oracle` tests the solver in `f64`.
 
 mod bending;

@@ -1,7 +1,7 @@
 //! XPBD against analytic results: compliance and rigidity determine the outcome, at any step and
 //! mesh.
 //!
-//! All tests use the CPU backend; `tests/gpu/mirror.rs` compares the bits of the GPU. `cargo xtask
+//! All tests use the CPU backend; `tests/gpu/mirror` compares the bits of the GPU. `cargo xtask
 //! tables` writes the rows of the guide.
 
 mod bending;
