@@ -11,10 +11,10 @@
 //! | [`limits`] | what does not work, and what to do about it |
 //! | [`status`] | what works, what is not proved, what comes next |
 //! | [`architecture`] | crates, data flow, buffers, stages, the CPU backend |
-//! | [`frame`] | one frame, pass by pass |
+//! | [`frame`] | one frame, stage by stage |
 //! | [`solvers`] | PBD, XPBD and implicit, settings chosen from the cloth, sources |
 //! | [`fibers`] | chains of edges, how they are made and solved, and what each solver costs |
-//! | [`contact_passes`] | contact between cloths, pass by pass |
+//! | [`contact_passes`] | particle contact and triangle contact, pass by pass |
 //! | [`contact_scenes`] | triangle contact measured on 30 scenes |
 //! | [`invariants`] | properties that always hold, each with its test |
 //! | [`decisions`] | reasons for design choices |
