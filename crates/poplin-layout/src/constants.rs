@@ -256,7 +256,7 @@ shared_constants! {
     /// Number of words of a face in `triangle_simplices`: its rows, its owned features, and the
     /// rows beyond its sides.
     pub const TRIANGLE_FACE_WORDS: u32 = 7;
-    /// Fraction of an overlap that a slice removes, without adding velocity.
+    /// Fraction of an overlap that a round removes, without adding velocity.
     pub const TRIANGLE_RECOVERY: f32 = 0.2;
     /// Number of lanes of the workgroup of `triangle_iterate_pinned`.
     pub const TRIANGLE_PINNED_LANES: u32 = 256;
@@ -353,17 +353,17 @@ shared_constants! {
     /// Index of a word of a body: squared length of the longest move of immovable rows of the body
     /// and of bodies near it, as bits whose last two hold the source.
     pub const TRIANGLE_BODY_HURRY: u32 = 7;
-    /// Word of a body: pairs of it that are forced to cross.
+    /// Index of a word of a body: number of its pairs that are forced to cross.
     pub const TRIANGLE_BODY_FORCED: u32 = 8;
-    /// Word of a body: the first row of one of those, and 1.
+    /// Index of a word of a body: one plus the largest first row of such pairs; 0 if there is none.
     pub const TRIANGLE_BODY_FORCED_ROW: u32 = 9;
     /// Flag of a body: it is a cloth.
     pub const TRIANGLE_IS_CLOTH: u32 = 1;
     /// Flag of a body: it is a plane.
     pub const TRIANGLE_IS_PLANE: u32 = 2;
-    /// Children of a node, and simplices of a leaf.
+    /// Largest number of children of a node, and of simplices of a leaf.
     pub const TRIANGLE_CHILDREN: u32 = 8;
-    /// Most levels of a tree: it may have as many simplices as there are indices.
+    /// Largest number of levels of a tree, for as many simplices as there are indices.
     pub const TRIANGLE_LEVELS: u32 = 11;
     /// Largest number of nodes that a search keeps to visit: the siblings on each level, and the
     /// last node.

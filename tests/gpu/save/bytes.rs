@@ -51,34 +51,30 @@ fn bytes_that_are_no_snapshot_are_refused_by_name() {
     };
     let len = good.len() as u64;
     let newer = SAVE_VERSION + 1;
+    let wrong_length = |len, expected| SaveError::Length { len, expected }.to_string();
+    assert_eq!(
+        wrong_length(9, 22),
+        "the snapshot has 9 bytes instead of 22; it is truncated or has extra bytes"
+    );
     for (bytes, expected) in [
-        (
-            Vec::new(),
-            "these bytes are no snapshot of poplin: they do not begin with `POPLIN`".into(),
-        ),
+        (Vec::new(), "not a poplin snapshot: the data does not begin with `POPLIN`".into()),
         (b"PK\x03\x04 and more".to_vec(), SaveError::Foreign.to_string()),
-        (good[..9].to_vec(), "the snapshot has 9 bytes; 22 were written".into()),
+        (good[..9].to_vec(), wrong_length(9, 22)),
         (
             with(6, newer as u8),
-            format!("the snapshot has version {newer}; this poplin reads version 4 alone"),
+            format!("the snapshot has version {newer}; this poplin reads only version 4"),
         ),
-        (
-            good[..good.len() - 1].to_vec(),
-            format!("the snapshot has {} bytes; {len} were written", len - 1),
-        ),
-        (
-            [&good[..], &[0]].concat(),
-            format!("the snapshot has {} bytes; {len} were written", len + 1),
-        ),
+        (good[..good.len() - 1].to_vec(), wrong_length(len - 1, len)),
+        ([&good[..], &[0]].concat(), wrong_length(len + 1, len)),
     ] {
         let error = restore_bytes(&mut simulation, &bytes).unwrap_err();
         assert!(matches!(error, Error::Save(_)), "{error:?}");
         assert_eq!(error.to_string(), expected);
     }
     let error = restore_bytes(&mut simulation, &with(100, good[100] ^ 1)).unwrap_err().to_string();
-    assert!(error.starts_with("the snapshot is damaged: its checksum is 0x"), "{error}");
+    assert!(error.starts_with("the snapshot is corrupted: its checksum is 0x"), "{error}");
     let error = restore_bytes(&mut simulation, &sealed(good[..200].to_vec())).unwrap_err();
-    assert!(error.to_string().starts_with("the snapshot cannot be read: "), "{error}");
+    assert!(error.to_string().starts_with("the snapshot cannot be decoded: "), "{error}");
     // The failed restores have changed nothing.
     assert_eq!(simulation.ids(), [id]);
     assert!(simulation.save().unwrap().to_bytes().unwrap() == before);

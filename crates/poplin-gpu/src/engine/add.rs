@@ -211,7 +211,7 @@ impl Engine {
         let stages = self.options.compiled(host.stages());
         let values = OverrideValues { lane_count, stages, memory };
         let settings = &self.contacts.settings;
-        // Self collision of particles is replaced by contact of triangles.
+        // Self collision of particles is replaced by triangle contact.
         if collides_by_triangles(settings) && takes_part(host, settings.contact) {
             return restricted(&values, StageMask::ALL.without(Stage::SelfCollide));
         }
