@@ -26,7 +26,7 @@ const TRIANGLE_RELAXATION: f32 = 1.8;
 /// rows beyond its sides.
 const TRIANGLE_FACE_WORDS: u32 = 7u;
 
-/// Fraction of an overlap that a slice removes, without adding velocity.
+/// Fraction of an overlap that a round removes, without adding velocity.
 const TRIANGLE_RECOVERY: f32 = 0.2;
 
 /// Number of lanes of the workgroup of `triangle_iterate_pinned`.
@@ -145,26 +145,27 @@ const TRIANGLE_FRESH: u32 = 1u;
 /// Index in `RoundState.gates` of the passes that reduce overlaps.
 const TRIANGLE_OVERLAPS: u32 = 2u;
 
-/// Words of a body: its lowest and highest corner as ordered bits, the square of the longest move of rows that nothing can stop as bits.
+/// Number of words of a body. The first seven: lowest and highest corner as ordered bits,
+/// squared length of the longest move of an immovable row as bits.
 const TRIANGLE_BODY_WORDS: u32 = 10u;
 
-/// Word of a body: the square of the longest move of rows that nothing can stop, of it and of those near it, as bits, the last two
-/// of which say whose it is: its own,
+/// Source in the word `TRIANGLE_BODY_HURRY` of a body: the body itself.
 const TRIANGLE_BY_ITSELF: u32 = 1u;
 
-/// that of another cloth,
+/// Source in the word `TRIANGLE_BODY_HURRY` of a body: another cloth.
 const TRIANGLE_BY_CLOTH: u32 = 2u;
 
-/// or that of a collider.
+/// Source in the word `TRIANGLE_BODY_HURRY` of a body: a collider.
 const TRIANGLE_BY_COLLIDER: u32 = 3u;
 
-/// The index of that word.
+/// Index of a word of a body: squared length of the longest move of immovable rows of the body
+/// and of bodies near it, as bits whose last two hold the source.
 const TRIANGLE_BODY_HURRY: u32 = 7u;
 
-/// Word of a body: pairs of it that are forced to cross.
+/// Index of a word of a body: number of its pairs that are forced to cross.
 const TRIANGLE_BODY_FORCED: u32 = 8u;
 
-/// Word of a body: the first row of one of those, and 1.
+/// Index of a word of a body: one plus the largest first row of such pairs; 0 if there is none.
 const TRIANGLE_BODY_FORCED_ROW: u32 = 9u;
 
 /// Flag of a body: it is a cloth.
@@ -173,11 +174,12 @@ const TRIANGLE_IS_CLOTH: u32 = 1u;
 /// Flag of a body: it is a plane.
 const TRIANGLE_IS_PLANE: u32 = 2u;
 
-/// Children of a node, and simplices of a leaf.
+/// Largest number of children of a node, and of simplices of a leaf.
 const TRIANGLE_CHILDREN: u32 = 8u;
 
-/// Most levels of a tree: it may have as many simplices as there are indices.
+/// Largest number of levels of a tree, for as many simplices as there are indices.
 const TRIANGLE_LEVELS: u32 = 11u;
 
-/// Nodes that a search keeps to visit: of each level those beside the one it is in, and the last.
+/// Largest number of nodes that a search keeps to visit: the siblings on each level, and the
+/// last node.
 const TRIANGLE_STACK: u32 = 78u;

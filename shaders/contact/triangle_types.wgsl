@@ -215,7 +215,7 @@ struct RoundState {
     forced_move_square: atomic<u32>,
     /// Candidates in the list.
     candidate_count: atomic<u32>,
-    /// Candidates of a search that found more than the list can hold, which ends the slice; else 0.
+    /// Number of candidates of a search that overflows the list, which ends the slice; else 0.
     unlisted_count: atomic<u32>,
     /// Fraction of the slice that was made before this round, as bits.
     made: atomic<u32>,
