@@ -119,7 +119,7 @@ impl Bodies {
             velocity: wide(built.scene.velocity),
             spin: built.inertia * angular_velocity,
         };
-        let id = set.add_body(now.to_rigid_body(&built)).or_bad_input()?;
+        let id = set.add_body(now.rigid_body(&built)).or_bad_input()?;
         let at_start = collider.collider_at(0.0).or_bad_input()?;
         let collider_id = set.add(Collider { body: Some(id), ..at_start }).or_bad_input()?;
         let collider = collider.clone();
@@ -145,7 +145,7 @@ impl Bodies {
                     .normalize(),
                 ..begin
             };
-            set.set_body(body.id, begin.to_rigid_body(&body.built))?;
+            set.set_body(body.id, begin.rigid_body(&body.built))?;
             let shape = body.collider.shape_moved(body.ahead.rigid(&body.built));
             set.set_shape(body.collider_id, shape)?;
         }
@@ -198,7 +198,7 @@ impl Motion {
     }
 
     /// Returns the body for contact with cloths.
-    fn to_rigid_body(&self, built: &BuiltBody) -> RigidBody {
+    fn rigid_body(&self, built: &BuiltBody) -> RigidBody {
         let narrow = |v: DVec3| v.as_vec3().to_array();
         RigidBody {
             inverse_mass: built.scene.mass.recip(),

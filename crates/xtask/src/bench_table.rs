@@ -95,7 +95,7 @@ fn collect(root: &Path, folder: &Path, rows: &mut Vec<(String, String)>) -> std:
     Ok(())
 }
 
-/// Returns median and interval bounds [ms] of criterion's estimates [ns], separated by commas.
+/// Returns median and interval bounds \[ms\] of criterion's estimates \[ns\], separated by commas.
 fn row(estimates: &str) -> Option<String> {
     let value: Value = serde_json::from_str(estimates).ok()?;
     let median = &value["median"];

@@ -16,13 +16,13 @@ const REJECTED_HEADS: [&str; 12] = [
     "Why",
 ];
 
-/// Width of a comment with its indentation [columns].
+/// Width of a comment with its indentation \[columns\].
 const COMMENT_WIDTH: usize = 100;
 
-/// Length of a function's name [letters].
+/// Length of a function's name \[letters\].
 const NAME_LENGTH: usize = 60;
 
-/// Length of a file by extension [lines].
+/// Length of a file by extension \[lines\].
 const FILE_LENGTHS: [(&str, usize); 2] = [("rs", 500), ("wgsl", 300)];
 
 /// Files that may be longer. Barriers are only allowed in uniform control flow, so the loops of the

@@ -9,7 +9,7 @@ use std::time::Duration;
 /// Result that the page posted to `/result/NAME`: the name and the body.
 type Posted = (String, Vec<u8>);
 
-/// Largest body of a post [bytes].
+/// Largest body of a post \[bytes\].
 const MOST: usize = 1 << 26;
 
 /// Serves the files of a folder at a port (0 for any free one) until the program ends; returns the

@@ -120,10 +120,7 @@ fn virtual_particles_are_cooked_and_reported() {
     );
     let ended = bench.poplin(&["cook", "scene.toml"]);
     assert!(
-        ended
-            .succeeds()
-            .stdout
-            .contains("virtual               96  collision points on triangles"),
+        ended.succeeds().stdout.contains("virtual               96  collision points on triangles"),
         "{}",
         ended.stdout
     );

@@ -335,7 +335,6 @@ fn a_frozen_cloth_fails_after_everything_is_written() {
     assert!(bench.path("out/scene/contact-sheet.png").is_file());
 }
 
-
 #[test]
 fn hundreds_of_cloths_share_one_file_with_an_index() {
     let bench = Bench::new("hundreds");
