@@ -21,7 +21,11 @@ pub struct SimulationOptions {
 
 impl From<Backend> for SimulationOptions {
     fn from(backend: Backend) -> Self {
-        Self { backend, ..Self::default() }
+        Self {
+            backend,
+            #[cfg(feature = "gpu")]
+            gpu: HeadlessOptions::default(),
+        }
     }
 }
 

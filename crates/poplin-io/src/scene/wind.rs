@@ -1,12 +1,12 @@
 //! Wind with gusts: seeded noise in time.
 //!
 //! A wind of direction `a` has at time `t` the gust
-//! `strength * (n0(t) a + direction_spread * (m(t) - (m(t) . a) a))`, with `m = (n1, n2, n3)`. Each
-//! `n` is value noise of two octaves, `(2 v(t/period) + v(2 t/period)) / 3`; `v` interpolates one random number per interval, uniform in
-//! `-1..1`, with the cubic `3 s^2 - 2 s^3`. A gust therefore has mean zero, is continuous with
-//! continuous slope, and along the wind never exceeds its strength. The random numbers are
-//! SplitMix64 of seed, channel and interval. All arithmetic is correctly rounded: a scene has
-//! bit-identical wind on every machine.
+//! `strength * (n0(t) a + direction_spread * (m(t) - (m(t) . a) a))`, with `m = (n1, n2, n3)`.
+//! Each `n` is value noise of two octaves, `(2 v(t/period) + v(2 t/period)) / 3`; `v` interpolates
+//! one random number per interval, uniform in `-1..1`, with the cubic `3 s^2 - 2 s^3`. A gust
+//! therefore has mean zero, is continuous with continuous slope, and along the wind never exceeds
+//! its strength. The random numbers are SplitMix64 of seed, channel and interval. All arithmetic is
+//! correctly rounded: a scene has bit-identical wind on every machine.
 
 use glam::DVec3;
 use schemars::JsonSchema;
