@@ -121,7 +121,7 @@ fn table_of_measurements() {
     }
 }
 
-/// Workloads of `poplin bench` that the guide shows, of one machine; the CSV files have all of each.
+/// Workloads of `poplin bench` that the guide shows, of one machine. The CSV files have all.
 const SHOWN: [&str; 4] = ["headline", "w3-64", "w3-128", "w4"];
 
 #[test]
