@@ -70,8 +70,8 @@ fn check_dependencies() -> Result<(), String> {
     if !answers("cargo", &["deny", "--version"]) {
         must_pass(&["install", "--locked", "cargo-deny"])?;
     }
-    let check = ["check", "--config", ".config/deny.toml", "licenses", "bans", "sources"];
-    must_pass(&[&["deny", "--offline"], check.as_slice()].concat())
+    let deny = ["deny", "--offline", "--workspace", "--config", ".config/deny.toml"];
+    must_pass(&[deny.as_slice(), &["check", "licenses", "bans", "sources"]].concat())
 }
 
 /// Action on generated tables.
