@@ -6,32 +6,9 @@ use std::error::Error;
 use poplin::cook::{CookOptions, cook};
 use poplin::gpu::{Engine, EngineOptions, list_adapters, wgpu};
 use poplin::model::{Frame, Mesh};
-use poplin_testkit::generated::{assert_block, root};
+use poplin_testkit::generated::assert_block;
 
-/// Folder of the guide.
-const GUIDE: &str = "crates/poplin/guide";
-
-fn read(path: &str) -> String {
-    std::fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
-}
-
-/// Names of the entries of a folder, sorted.
-fn entries(folder: &str) -> Vec<String> {
-    let entries =
-        root().join(folder).read_dir().unwrap_or_else(|error| panic!("{folder}: {error}"));
-    let mut names: Vec<_> =
-        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
-    names.sort();
-    names
-}
-
-/// Names of a folder's files with this extension, without it.
-fn stems(folder: &str, extension: &str) -> Vec<String> {
-    entries(folder)
-        .iter()
-        .filter_map(|name| Some(name.strip_suffix(extension)?.to_owned()))
-        .collect()
-}
+use crate::tables::{GUIDE, read, stems};
 
 /// Paths and texts of the READMEs, the contribution guide, the change log and the pages of the
 /// guide.

@@ -9,10 +9,10 @@ mod stages;
 use poplin_testkit::generated::{assert_block, block, block_names, root};
 
 /// Folder of the pages of the guide.
-const GUIDE: &str = "crates/poplin/guide";
+pub(crate) const GUIDE: &str = "crates/poplin/guide";
 
 /// Reads a file at a path relative to the root.
-fn read(path: &str) -> String {
+pub(crate) fn read(path: &str) -> String {
     std::fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
 }
 
@@ -33,7 +33,7 @@ fn assert_guide(page: &str, name: &str, text: &str) {
 }
 
 /// Returns the names of a folder's files with this extension, without the extension.
-fn stems(folder: &str, extension: &str) -> Vec<String> {
+pub(crate) fn stems(folder: &str, extension: &str) -> Vec<String> {
     entries(folder)
         .iter()
         .filter_map(|name| Some(name.strip_suffix(extension)?.to_owned()))
