@@ -5,7 +5,7 @@ use criterion::{Criterion, criterion_group, criterion_main};
 use poplin_cook::{CookOptions, cook};
 use poplin_cpu::CpuEngine;
 use poplin_host::Engine as _;
-use poplin_model::{Cloth, ClothContactSolver, Frame, Mesh, Particle, Plane};
+use poplin_model::{ClothContactSolver, ClothDesc, Frame, Mesh, Particle, Plane};
 
 /// Particles along each side of a sheet, 1/31 m apart.
 const SIDE: u32 = 32;
@@ -17,7 +17,7 @@ const DISTANCE: f32 = 0.03;
 const SETTLING: usize = 60;
 
 /// Creates a sheet of a square meter above the ground.
-fn sheet(layer: u32, corner: [f32; 2], distance: f32) -> Cloth {
+fn sheet(layer: u32, corner: [f32; 2], distance: f32) -> ClothDesc {
     let mut cloth = cook(&Mesh::grid(SIDE, SIDE, 1.0, 1.0), &CookOptions::default())
         .expect("a grid cooks")
         .into_cloth();

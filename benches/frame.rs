@@ -3,12 +3,12 @@
 
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
 use poplin::cook::{CookOptions, Tethers, cook};
-use poplin::model::{Cloth, Frame, Mesh, Solver, Xpbd};
+use poplin::model::{ClothDesc, Frame, Mesh, Solver, Xpbd};
 use poplin::{Backend, Simulation};
 use poplin_testkit::scenes::hanging_sheet;
 
 /// Function that creates a sheet of `side` x `side` particles.
-type Maker = fn(u32) -> Cloth;
+type Maker = fn(u32) -> ClothDesc;
 
 /// Single sheets of several sizes, then batches of one size: the cost of one cloth, and how cloths
 /// share the machine.
@@ -24,19 +24,19 @@ const SCENES: [(&str, u32, usize, Maker); 9] = [
     ("batch_256_of_32", 32, 256, by_pbd),
 ];
 
-fn by_pbd(side: u32) -> Cloth {
+fn by_pbd(side: u32) -> ClothDesc {
     hanging_sheet(side, side)
 }
 
 /// Creates the sheet of [`by_pbd`] with XPBD, solved fiber by fiber.
-fn by_xpbd(side: u32) -> Cloth {
+fn by_xpbd(side: u32) -> ClothDesc {
     let mut cloth = hanging_sheet(side, side);
     cloth.config.solver = Solver::xpbd(5);
     cloth
 }
 
 /// Creates an XPBD sheet with bends instead of two-ring edges.
-fn by_xpbd_with_bends(side: u32) -> Cloth {
+fn by_xpbd_with_bends(side: u32) -> ClothDesc {
     let pins = vec![0, side - 1];
     let tethers = Tethers::Geodesic;
     let options =

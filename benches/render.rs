@@ -8,7 +8,7 @@ use poplin_cook::{CookOptions, SkinOptions, cook};
 use poplin_cpu::{CpuEngine, render_vertices};
 use poplin_gpu::{Headless, HeadlessOptions, RenderMeshes, RenderOptions, wgpu};
 use poplin_host::Engine as _;
-use poplin_model::{Cloth, Frame, Mesh, RenderVertex};
+use poplin_model::{ClothDesc, Frame, Mesh, RenderVertex};
 
 fn vertices(criterion: &mut Criterion) {
     let options = CookOptions { pins: (0..46).collect(), ..CookOptions::default() };
@@ -54,7 +54,7 @@ fn vertices(criterion: &mut Criterion) {
 }
 
 /// Adds the cloth to an engine.
-fn on<E: poplin_host::Engine>(mut engine: E, cloth: &Cloth) -> (E, poplin_host::ClothId)
+fn on<E: poplin_host::Engine>(mut engine: E, cloth: &ClothDesc) -> (E, poplin_host::ClothId)
 where
     E::Error: std::fmt::Debug,
 {

@@ -6,7 +6,7 @@ use criterion::{Criterion, criterion_group, criterion_main};
 use poplin_cook::{CookOptions, cook};
 use poplin_cpu::CpuEngine;
 use poplin_host::Engine as _;
-use poplin_model::{Cloth, Frame, Mesh, Particle, Plane, Shape, Sphere};
+use poplin_model::{ClothDesc, Frame, Mesh, Particle, Plane, Shape, Sphere};
 
 /// Particles along each side of the sheet.
 const SIDE: u32 = 64;
@@ -14,7 +14,7 @@ const SIDE: u32 = 64;
 /// Frames after which the sheet has come to rest.
 const SETTLING: usize = 120;
 
-fn sheet(pins: Vec<u32>) -> Cloth {
+fn sheet(pins: Vec<u32>) -> ClothDesc {
     let mut cloth =
         cook(&Mesh::grid(SIDE, SIDE, 1.0, 1.0), &CookOptions { pins, ..CookOptions::default() })
             .expect("a grid cooks")
@@ -28,7 +28,7 @@ fn sheet(pins: Vec<u32>) -> Cloth {
     cloth
 }
 
-fn over_a_ball() -> Cloth {
+fn over_a_ball() -> ClothDesc {
     let mut cloth = sheet(Vec::new());
     let shapes = [
         Shape::from(Sphere { center: [0.0, 0.2, 0.0], radius: 0.2 }),

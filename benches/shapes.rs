@@ -11,7 +11,7 @@ use criterion::{Criterion, criterion_group, criterion_main};
 use poplin_cook::{CookOptions, Tethers, VirtualParticles, cook};
 use poplin_cpu::CpuEngine;
 use poplin_measure::shape_arrays::{ArrayBody, ShapeArrays};
-use poplin_model::{Cloth, Frame, Mesh, Pose, RigidBody, Shape};
+use poplin_model::{ClothDesc, Frame, Mesh, Pose, RigidBody, Shape};
 
 /// Particles along each side of the sheet.
 const SIDE: u32 = 64;
@@ -24,7 +24,7 @@ const SETTLING: usize = 60;
 
 /// Creates a sheet of a square meter around the origin, pinned along its border and light, so that
 /// it also stays in place without shapes.
-fn sheet(points: VirtualParticles, colliders: ShapeArrays) -> Cloth {
+fn sheet(points: VirtualParticles, colliders: ShapeArrays) -> ClothDesc {
     let mut mesh = Mesh::grid(SIDE, SIDE, 1.0, 1.0);
     mesh.positions.iter_mut().for_each(|[x, _, z]| (*x, *z) = (*x - 0.5, *z - 0.5));
     let is_border = |line: u32| line == 0 || line == SIDE - 1;

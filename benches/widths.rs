@@ -7,7 +7,7 @@ use criterion::{Criterion, criterion_group, criterion_main};
 use poplin_cpu::WideTeam;
 use poplin_host::Engine as _;
 use poplin_measure::bench::{FRAME_RATE, Workload};
-use poplin_model::{Cloth, Frame};
+use poplin_model::{ClothDesc, Frame};
 use poplin_reference::{LaneEngine, Team, Workers};
 
 /// Frames until the sheets hang at rest.
@@ -16,7 +16,7 @@ const SETTLING: u32 = 60;
 fn frames<W: Workers + Clone + Send + Sync>(
     criterion: &mut Criterion,
     name: &str,
-    (cloth, count): (&Cloth, usize),
+    (cloth, count): (&ClothDesc, usize),
     workers: W,
     group: &str,
 ) {

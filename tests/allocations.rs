@@ -9,7 +9,7 @@ use std::sync::Mutex;
 use poplin_cpu::CpuEngine;
 use poplin_gpu::{Engine, EngineOptions, FramePart, wgpu};
 use poplin_host::Engine as _;
-use poplin_model::{Cloth, Frame, Particle, Pose, Shape};
+use poplin_model::{ClothDesc, Frame, Particle, Pose, Shape};
 use poplin_testkit::adapter::noop_device;
 use poplin_testkit::scenes::hanging_sheet;
 use rayon::ThreadPoolBuilder;
@@ -24,18 +24,18 @@ const WARM_UP: usize = 40;
 /// Number of counted frames.
 const COUNTED_FRAMES: usize = 20;
 
-fn plain(side: u32) -> Cloth {
+fn plain(side: u32) -> ClothDesc {
     hanging_sheet(side, side)
 }
 
-fn colliding(side: u32) -> Cloth {
+fn colliding(side: u32) -> ClothDesc {
     let mut cloth = plain(side);
     cloth.config.self_collision.distance = Some(0.02);
     cloth
 }
 
 /// Allocations of the counted frames.
-fn count(cloths: &[Cloth], has_capsules: bool, threads: usize) -> usize {
+fn count(cloths: &[ClothDesc], has_capsules: bool, threads: usize) -> usize {
     let pool = ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
     pool.install(|| {
         let mut engine = CpuEngine::new();
@@ -135,7 +135,7 @@ fn a_frame_allocates_nothing_in_the_steady_state() {
     }
     // Scenes of many cloths run on one thread: with more threads, a frame in which for the first
     // time all are busy at once may allocate another worker.
-    let scenes: [(&str, Vec<Cloth>, bool, usize); 7] = [
+    let scenes: [(&str, Vec<ClothDesc>, bool, usize); 7] = [
         ("many", vec![plain(8); 30], false, 1),
         ("large", vec![plain(64)], false, 1),
         ("large, on two threads", vec![plain(64)], false, 2),

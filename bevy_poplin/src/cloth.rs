@@ -23,7 +23,7 @@ pub struct Cloth {
 /// Cooked cloth and render mesh, shared by clones.
 #[derive(Debug)]
 pub(crate) struct Source {
-    pub(crate) cloth: model::Cloth,
+    pub(crate) cloth: model::ClothDesc,
     pub(crate) mesh: Arc<RenderMesh>,
     pub(crate) has_tangents: bool,
 }
@@ -36,7 +36,7 @@ impl Cloth {
     /// # Errors
     /// [`ModelError`] if either is not valid, the mesh has no vertices, or its particle count
     /// differs from that of the cloth.
-    pub fn new(cloth: model::Cloth, mesh: Arc<RenderMesh>) -> Result<Self, ModelError> {
+    pub fn new(cloth: model::ClothDesc, mesh: Arc<RenderMesh>) -> Result<Self, ModelError> {
         cloth.validate()?;
         mesh.validate()?;
         if mesh.bindings.is_empty() {

@@ -117,7 +117,7 @@ impl ClothSimulation {
         mesh: AssetId<Mesh>,
     ) -> Result<SimulatedCloth, GpuError> {
         let Cloth { config, source } = component;
-        let cloth = poplin::model::Cloth {
+        let cloth = poplin::model::ClothDesc {
             config: config.clone(),
             pose: motion.target(),
             ..source.cloth.clone()

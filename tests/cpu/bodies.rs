@@ -7,7 +7,7 @@ use poplin_host::FramePart;
 use poplin_layout::{Stage, StageMask};
 use poplin_measure::shape_arrays::{ArrayBody, ShapeArrays};
 use poplin_model::{
-    BodyImpulse, Cloth, ClothContactSolver, Collider, ContactMode, Frame, Mesh, Parallelepiped,
+    BodyImpulse, ClothContactSolver, ClothDesc, Collider, ContactMode, Frame, Mesh, Parallelepiped,
     Particle, Pose, RigidBody, Shape,
 };
 use poplin_reference::{ReferenceEngine, Team};
@@ -15,7 +15,7 @@ use poplin_testkit::adapter::backends;
 use poplin_testkit::rng::Rng;
 
 /// A free sheet of 12 x 12 particles, 1 m wide, of 0.5 kg, in the plane y = 0, without gravity.
-fn sheet(pins: Vec<u32>) -> Cloth {
+fn sheet(pins: Vec<u32>) -> ClothDesc {
     let options =
         CookOptions { pins, density: 0.5, tethers: Tethers::None, ..CookOptions::default() };
     let mut cloth = cook(&Mesh::grid(12, 12, 1.0, 1.0), &options).unwrap().into_cloth();

@@ -1,30 +1,30 @@
-//! Default solver settings: the rule of [`Cloth::choose_solver`], and the stretch of sheets solved
+//! Default solver settings: the rule of [`ClothDesc::choose_solver`], and the stretch of sheets solved
 //! by its choice.
 
 use poplin::cook::{CookOptions, Tethers, cook};
 use poplin::model::{
-    Chosen, Cloth, FiberSolver, Frame, Hold, Mesh, PhaseKind, Solver, SolverChoice,
+    Chosen, ClothDesc, FiberSolver, Frame, Hold, Mesh, PhaseKind, Solver, SolverChoice,
 };
 use poplin::{Backend, Simulation};
 use poplin_measure::strain::{SignedStrain, StretchEdges};
 
 /// Level square sheet of n x n particles and this width \[m\], with pins at two corners or none.
-fn sheet(n: u32, width: f32, is_pinned: bool, tethers: Tethers) -> Cloth {
+fn sheet(n: u32, width: f32, is_pinned: bool, tethers: Tethers) -> ClothDesc {
     let pins = if is_pinned { vec![0, n - 1] } else { Vec::new() };
     let options = CookOptions { pins, tethers, ..CookOptions::default() };
     cook(&Mesh::grid(n, n, width, width), &options).unwrap().into_cloth()
 }
 
-fn pinned(n: u32, width: f32) -> Cloth {
+fn pinned(n: u32, width: f32) -> ClothDesc {
     sheet(n, width, true, Tethers::Geodesic)
 }
 
-fn chosen(mut cloth: Cloth) -> SolverChoice {
+fn chosen(mut cloth: ClothDesc) -> SolverChoice {
     cloth.choose_solver(Chosen::ALL).unwrap()
 }
 
 /// Fiber solver of each kind of phase.
-fn fiber_solvers(cloth: &Cloth) -> [Option<FiberSolver>; 4] {
+fn fiber_solvers(cloth: &ClothDesc) -> [Option<FiberSolver>; 4] {
     let phases = &cloth.config.solver.as_pbd().unwrap().phases;
     PhaseKind::ALL.map(|kind| phases.kind(kind).fiber_solver)
 }
@@ -128,7 +128,7 @@ fn the_choice_prints_on_one_line() {
 }
 
 /// 99th percentile of the strains in frames 30 to 60.
-fn strain_of_swing(cloth: Cloth) -> f32 {
+fn strain_of_swing(cloth: ClothDesc) -> f32 {
     let edges = StretchEdges::new(&cloth.fabric);
     let mut simulation = Simulation::new(Backend::Cpu).unwrap();
     let id = simulation.add(cloth).unwrap();

@@ -5,13 +5,13 @@
 //! measures the same in detail.
 
 use poplin_cook::Tethers;
-use poplin_model::Cloth;
+use poplin_model::ClothDesc;
 use poplin_testkit::fibers::{
     FreeFall, Mix, Pins, Swing, SwingSolver, Swung, WHOLE, hang, hanging_chain, hanging_sheet,
 };
 
 /// RMS strain of a cloth after a fall of 1/60 s and this number of iterations of its fibers.
-fn left(cloth: &Cloth, mix: Mix, iterations: usize) -> f32 {
+fn left(cloth: &ClothDesc, mix: Mix, iterations: usize) -> f32 {
     let strain = FreeFall::new(cloth, mix).residuals(iterations)[iterations].rms;
     println!("{} x {iterations}: RMS {:.4} %", mix.name(), 100.0 * strain);
     strain
@@ -54,7 +54,7 @@ fn fibers_of_single_edges_gain_nothing() {
 }
 
 /// 99th percentile of the strain of a cloth at rest.
-fn at_rest(cloth: &Cloth, mix: Mix, frequency: u32, passes: u32) -> f32 {
+fn at_rest(cloth: &ClothDesc, mix: Mix, frequency: u32, passes: u32) -> f32 {
     let hanging = hang(cloth, mix, frequency, passes);
     println!("{} x {passes} at {frequency} Hz: {hanging:?}", mix.name());
     hanging.strain.p99

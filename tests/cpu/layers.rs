@@ -5,7 +5,7 @@ use poplin_gpu::EngineOptions;
 use poplin_host::Engine as _;
 use poplin_measure::metrics::stretch_strain;
 use poplin_measure::separation::between;
-use poplin_model::{Cloth, ClothContactSolver, Frame, Mesh, Particle, Shape};
+use poplin_model::{ClothContactSolver, ClothDesc, Frame, Mesh, Particle, Shape};
 use poplin_reference::ReferenceEngine;
 use poplin_testkit::adapter::devices;
 use poplin_testkit::nth_cloth;
@@ -17,7 +17,7 @@ const RADIUS: f32 = 0.2;
 const DISTANCE: f32 = 0.027;
 
 /// Sheet above the ball, slightly off its center.
-fn sheet(layer: usize, columns: u32) -> Cloth {
+fn sheet(layer: usize, columns: u32) -> ClothDesc {
     let width = 0.03 * (columns - 1) as f32;
     let mut cloth = cook(&Mesh::grid(columns, columns, width, width), &CookOptions::default())
         .unwrap()

@@ -6,8 +6,8 @@ use poplin_gpu::EngineOptions;
 use poplin_host::{Engine as _, FramePart};
 use poplin_layout::{Stage, StageMask};
 use poplin_model::{
-    Capsule, Cloth, Collider, ColliderSet, Frame, InteractionGroups, Mesh, ModelError, Particle,
-    Placement, Plane, Pose, Rigid, RigidBody, Shape, Sphere, TriangleMesh,
+    Capsule, ClothDesc, Collider, ColliderSet, Frame, InteractionGroups, Mesh, ModelError,
+    Particle, Placement, Plane, Pose, Rigid, RigidBody, Shape, Sphere, TriangleMesh,
 };
 use poplin_reference::{ReferenceEngine, Team};
 use poplin_testkit::adapter::{backends, headless};
@@ -15,7 +15,7 @@ use poplin_testkit::nth_cloth;
 use poplin_testkit::rng::Rng;
 
 /// Free sheet of 1 m x 1 m in the plane y = 0.
-fn sheet() -> Cloth {
+fn sheet() -> ClothDesc {
     let options = CookOptions { tethers: Tethers::None, ..CookOptions::default() };
     cook(&Mesh::grid(12, 12, 1.0, 1.0), &options).unwrap().into_cloth()
 }
@@ -42,8 +42,9 @@ fn a_plane_alone_stops_a_falling_cloth() {
 fn two_cloths_share_a_set_and_each_meets_its_groups() {
     let mut simulation = Simulation::new(Backend::Cpu).unwrap();
     let of = |filter| InteractionGroups { filter, ..InteractionGroups::default() };
-    let ids = [1, 2]
-        .map(|filter| simulation.add(Cloth { collider_groups: of(filter), ..sheet() }).unwrap());
+    let ids = [1, 2].map(|filter| {
+        simulation.add(ClothDesc { collider_groups: of(filter), ..sheet() }).unwrap()
+    });
     let member = |memberships| InteractionGroups { memberships, ..InteractionGroups::default() };
     let lower = Plane { offset: -0.8, ..FLOOR };
     let set = simulation.colliders_mut();

@@ -6,11 +6,11 @@ use poplin_gpu::{
     CanaryReport, Compilation, Engine, EngineOptions, GpuError, Headless, Readback, Subnormals,
     WrongValue, run_canaries, run_canary_texts, wgpu,
 };
-use poplin_host::{Engine as _, HostCloth, LiveCloth, LoopTrips, ParticleMotion};
+use poplin_host::{Cloth, Engine as _, HostCloth, LoopTrips, ParticleMotion};
 use poplin_layout::MemoryTier;
 use poplin_measure::shape_arrays::ShapeArrays;
 use poplin_model::{
-    Cloth, ClothConfig, FixedStep, Frame, Pbd, PbdPhase, Phases, Shape, Sphere, Tethers,
+    ClothConfig, ClothDesc, FixedStep, Frame, Pbd, PbdPhase, Phases, Shape, Sphere, Tethers,
 };
 use poplin_reference::ReferenceEngine;
 use poplin_shaders::Kernel;
@@ -268,7 +268,7 @@ fn a_cloth_added_later_leaves_the_others_as_they_are() {
 }
 
 /// Sets settings and inputs that change from frame to frame.
-fn change_settings(host: &mut LiveCloth, frame: u32) {
+fn change_settings(host: &mut Cloth, frame: u32) {
     let phase = PbdPhase { stiffness: 0.2 * frame as f32, ..PbdPhase::default() };
     let config = ClothConfig {
         damping: [0.1 * frame as f32; 3],
@@ -303,7 +303,7 @@ fn changed_settings_and_inputs_act_alike_on_both_backends() {
 }
 
 /// Loop trips of each of 32 lanes in an iteration.
-fn trips_with_32_lanes(cloth: &Cloth) -> u64 {
+fn trips_with_32_lanes(cloth: &ClothDesc) -> u64 {
     let host = HostCloth::new(cloth.clone()).unwrap();
     LoopTrips::new(&cloth.fabric, 32).of(&cloth.phase_order, &host)
 }
@@ -447,7 +447,7 @@ fn no_adapter_of_that_name_is_an_error_that_says_what_to_do() {
 }
 
 /// Changes the colliders and inputs of a cloth for this frame: some are added, some removed.
-fn change_colliders(host: &mut LiveCloth, frame: u32) {
+fn change_colliders(host: &mut Cloth, frame: u32) {
     let sphere = |k: u32| [0.1 * k as f32, -0.1, 0.4, 0.12];
     let mut shapes = ShapeArrays::default();
     match frame {

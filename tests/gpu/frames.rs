@@ -13,14 +13,14 @@
 //! local space equals a run in the world whose pins follow [1], to rounding. For large n, [1] is
 //! the parabola through the two poses, which follows a smooth path to third order in dt.
 
-use poplin::model::{Cloth, ClothConfig, Frame, Particle, Pose};
+use poplin::model::{ClothConfig, ClothDesc, Frame, Particle, Pose};
 use poplin::{Backend, ClothId, Simulation};
 use poplin_testkit::adapter::backends;
 use poplin_testkit::scenes::hanging_sheet;
 
 /// Sheet with tethers. If `is_free` it has no pins and tumbles: its tethers and edges work against
 /// the spin, which, unlike a compression, causes no buckling that amplifies rounding errors.
-fn sheet(is_free: bool) -> Cloth {
+fn sheet(is_free: bool) -> ClothDesc {
     let mut cloth = hanging_sheet(8, 8);
     if is_free {
         let w = cloth.particles[1].inverse_mass;
@@ -66,7 +66,7 @@ enum Follow {
 }
 
 /// World positions after `seconds` in a local space that moves along [`path`], sampled every `dt`.
-fn run_in_frame(backend: Backend, cloth: &Cloth, dt: f64, seconds: f64) -> Vec<[f32; 3]> {
+fn run_in_frame(backend: Backend, cloth: &ClothDesc, dt: f64, seconds: f64) -> Vec<[f32; 3]> {
     let mut simulation = Simulation::new(backend).unwrap();
     let id = simulation.add(cloth.clone()).unwrap();
     for frame in 1..=(seconds / dt).round() as u32 {
@@ -86,7 +86,7 @@ fn run_in_frame(backend: Backend, cloth: &Cloth, dt: f64, seconds: f64) -> Vec<[
 /// pins follow.
 fn run_in_world(
     backend: Backend,
-    cloth: &Cloth,
+    cloth: &ClothDesc,
     dt: f64,
     seconds: f64,
     follow: Follow,
@@ -216,7 +216,7 @@ fn free_fall_in_an_accelerating_space_is_a_world_parabola() {
 }
 
 /// Free particles without constraints, each with its own velocity [m/s] in the world.
-fn free_particles(velocity: [f32; 3]) -> Cloth {
+fn free_particles(velocity: [f32; 3]) -> ClothDesc {
     let mut cloth = sheet(true);
     cloth.phase_order.clear();
     cloth.config = ClothConfig { gravity: [0.0; 3], ..ClothConfig::default() };
@@ -251,7 +251,7 @@ fn turned_pose(t: f64) -> Pose {
 }
 
 /// World and local positions of a cloth after `seconds` in the rotating local space.
-fn run_turning(backend: Backend, cloth: &Cloth, dt: f64, seconds: f64) -> [Vec<[f32; 3]>; 2] {
+fn run_turning(backend: Backend, cloth: &ClothDesc, dt: f64, seconds: f64) -> [Vec<[f32; 3]>; 2] {
     let mut simulation = Simulation::new(backend).unwrap();
     let id: ClothId = simulation.add(cloth.clone()).unwrap();
     for frame in 1..=(seconds / dt).round() as u32 {

@@ -3,8 +3,8 @@
 
 use bytemuck::cast_slice;
 use poplin::gpu::{EngineOptions, HeadlessOptions};
-use poplin::model::{Cloth, ClothConfig, Frame, Particle, Pbd, PbdPhase, Phases, Pose, Sleep};
-use poplin::{Backend, ClothId, LiveCloth, Simulation, SimulationOptions, State};
+use poplin::model::{ClothConfig, ClothDesc, Frame, Particle, Pbd, PbdPhase, Phases, Pose, Sleep};
+use poplin::{Backend, Cloth, ClothId, Simulation, SimulationOptions, State};
 use poplin_testkit::adapter::{Rounding, backends, headless, roundings};
 use poplin_testkit::compare::same_bits;
 use poplin_testkit::nth_cloth;
@@ -20,7 +20,7 @@ const SLEEP_STEP: u32 = 3;
 const LONG: u32 = 24;
 
 /// Sheet that passes every rest test at any motion: its sleep only depends on the clock.
-fn drowsy_sheet(after_count: u32) -> Cloth {
+fn drowsy_sheet(after_count: u32) -> ClothDesc {
     let mut cloth = hanging_sheet(6, 6);
     cloth.config.sleep.threshold = 1000.0;
     cloth.config.sleep.after_count = after_count;
@@ -28,7 +28,7 @@ fn drowsy_sheet(after_count: u32) -> Cloth {
 }
 
 /// Sheet without gravity that rests from the start.
-fn resting_sheet() -> Cloth {
+fn resting_sheet() -> ClothDesc {
     let mut cloth = hanging_sheet(6, 6);
     cloth.config = ClothConfig {
         gravity: [0.0; 3],
@@ -97,9 +97,9 @@ fn a_moving_cloth_does_not_sleep_and_a_resting_one_does() {
 }
 
 /// Setter of one input to a value; equal numbers mean equal values.
-type SetInput = fn(&mut LiveCloth, f32);
+type SetInput = fn(&mut Cloth, f32);
 
-fn spheres(host: &LiveCloth, radius: f32) -> Vec<[f32; 4]> {
+fn spheres(host: &Cloth, radius: f32) -> Vec<[f32; 4]> {
     host.cloth()
         .particles
         .iter()
@@ -243,7 +243,7 @@ fn a_woken_cloth_sleeps_again_after_the_full_count() {
 }
 
 /// Runs three sheets; the middle one falls asleep, is woken and falls asleep again.
-fn run_of_three(options: SimulationOptions, middle: Cloth) -> State {
+fn run_of_three(options: SimulationOptions, middle: ClothDesc) -> State {
     let mut simulation = Simulation::new(options).unwrap();
     for cloth in [hanging_sheet(7, 5), middle, hanging_sheet(5, 8)] {
         simulation.add(cloth).unwrap();

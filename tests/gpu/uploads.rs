@@ -5,8 +5,8 @@ use std::collections::HashMap;
 
 use poplin_cpu::CpuEngine;
 use poplin_gpu::{ClothId, Engine, EngineOptions, FramePart, wgpu};
-use poplin_host::{Engine as _, HoldId, LiveCloth};
-use poplin_model::{Cloth, ColliderId, Frame, Particle, Pose, Shape, Sphere};
+use poplin_host::{Cloth, Engine as _, HoldId};
+use poplin_model::{ClothDesc, ColliderId, Frame, Particle, Pose, Shape, Sphere};
 use poplin_testkit::adapter::{devices, noop_device};
 use poplin_testkit::compare::same_bits;
 use poplin_testkit::rng::Rng;
@@ -42,7 +42,7 @@ impl Scene {
         }
     }
 
-    fn add(&mut self, cloth: Cloth) {
+    fn add(&mut self, cloth: ClothDesc) {
         self.ids.push(self.engine.add(cloth).unwrap());
         self.colliders.push(Vec::new());
         self.holds.push(None);
@@ -215,7 +215,7 @@ fn several_threads_pack_what_one_does() {
 
 /// Moves the spheres and pins of a cloth in some frames and leaves it unchanged in the others; the
 /// same on every engine.
-fn play(cloth: &mut LiveCloth, spheres: &[ColliderId], frame: usize) {
+fn play(cloth: &mut Cloth, spheres: &[ColliderId], frame: usize) {
     if frame % 12 < 5 {
         let x = 0.02 * frame as f32;
         let rotation =
@@ -232,7 +232,7 @@ fn play(cloth: &mut LiveCloth, spheres: &[ColliderId], frame: usize) {
 }
 
 /// Adds two spheres that the cloth touches.
-fn add_spheres(cloth: &mut LiveCloth) -> [ColliderId; 2] {
+fn add_spheres(cloth: &mut Cloth) -> [ColliderId; 2] {
     [[0.3, 0.1, -0.25], [0.7, -0.1, -0.25]].map(|center| {
         let sphere = Sphere { center, radius: 0.25 };
         cloth.colliders_mut().add(Shape::Sphere(sphere)).unwrap()

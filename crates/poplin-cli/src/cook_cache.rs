@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use poplin_cook::{CookError, CookOptions, CookReport, cook};
-use poplin_model::{Cloth, Mesh};
+use poplin_model::{ClothDesc, Mesh};
 
 /// Most cached mesh vertices, summed over meshes.
 const MAX_VERTICES: usize = 1 << 18;
@@ -22,7 +22,7 @@ pub(crate) struct CookedCloth {
     mesh: Mesh,
     options: CookOptions,
     /// Cloth at rest, with default settings.
-    pub(crate) cloth: Cloth,
+    pub(crate) cloth: ClothDesc,
     /// Particle of every mesh vertex, shape `[vertex_count]`; `None` where no face is left.
     pub(crate) vertex_to_particle: Vec<Option<u32>>,
     /// Cooking report.

@@ -1,7 +1,7 @@
 //! Cooking of a mesh from memory, for other programs.
 
 use poplin_io::scene::{BuiltCloth, PinRule, SceneCloth};
-use poplin_model::{Cloth, InteractionGroups, Mesh};
+use poplin_model::{ClothDesc, InteractionGroups, Mesh};
 use serde_json::Value;
 
 use crate::cook::CookSummary;
@@ -13,7 +13,7 @@ use crate::job_cloth::JobCloth;
 #[derive(Debug, Clone)]
 pub struct CookedCloth {
     /// Cloth with its settings.
-    pub cloth: Cloth,
+    pub cloth: ClothDesc,
     /// Particle of every mesh vertex, shape `[vertex_count]`; `None` where no face is left.
     pub vertex_to_particle: Vec<Option<u32>>,
     /// Cooking report in the format of `poplin cook --json`.

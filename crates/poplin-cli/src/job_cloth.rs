@@ -13,7 +13,7 @@ use poplin_io::scene::{
 };
 use poplin_measure::depth::{Depth, DepthField};
 use poplin_model::{
-    Cloth, ColliderId, Contact, Fabric, MAX_COORDINATE, Material, Mesh, Particle, Pose,
+    ClothDesc, ColliderId, Contact, Fabric, MAX_COORDINATE, Material, Mesh, Particle, Pose,
     Shape as SolidShape, SolverChoice, Sphere,
 };
 
@@ -35,7 +35,7 @@ pub(crate) struct JobCloth {
     /// Particle of every mesh vertex, shape `[vertex_count]`; `None` where no face is left.
     pub(crate) vertex_to_particle: Vec<Option<u32>>,
     /// Cooked cloth in local space, shared by all copies.
-    pub(crate) cloth: Cloth,
+    pub(crate) cloth: ClothDesc,
     /// Reasons for the solver's frequency, if it was chosen automatically.
     pub(crate) solver_choice: Option<SolverChoice>,
     /// Animated pins.
@@ -202,8 +202,8 @@ impl JobCloth {
     }
 
     /// Returns the cloth of a copy with the pose of its local space; all copies share one fabric.
-    pub(crate) fn copy(&self, copy: usize) -> Cloth {
-        Cloth { pose: self.pose_at(copy, 0.0), ..self.cloth.clone() }
+    pub(crate) fn copy(&self, copy: usize) -> ClothDesc {
+        ClothDesc { pose: self.pose_at(copy, 0.0), ..self.cloth.clone() }
     }
 
     /// Returns the world-space shapes that the copies collide with.
@@ -371,7 +371,7 @@ fn spheres_of(
 
 /// Displaces the free particles of a flat cloth off its plane, by up to `fraction` of its mean
 /// edge.
-fn perturb(cloth: &mut Cloth, fraction: f32) {
+fn perturb(cloth: &mut ClothDesc, fraction: f32) {
     let Some(normal) = plane_of(&cloth.particles) else { return };
     let mean_edge = mean_rest_length(&cloth.fabric);
     for (index, particle) in (0u32..).zip(&mut cloth.particles) {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use poplin_model::{Cloth, Fabric, Mesh, Particle, Phase, PhaseKind};
+use poplin_model::{ClothDesc, Fabric, Mesh, Particle, Phase, PhaseKind};
 
 use crate::bends::Bends;
 use crate::breadths::edge_breadths;
@@ -36,8 +36,8 @@ pub struct Cooked {
 
 impl Cooked {
     /// Creates a cloth at rest with default settings.
-    pub fn into_cloth(self) -> Cloth {
-        Cloth::new(Arc::new(self.fabric), self.particles)
+    pub fn into_cloth(self) -> ClothDesc {
+        ClothDesc::new(Arc::new(self.fabric), self.particles)
     }
 }
 

@@ -9,7 +9,7 @@ mod common;
 use common::{Rng, loose};
 use poplin_cpu::WideTeam;
 use poplin_host::{ClothId, Engine, HostError, ParticleMotion, Ready};
-use poplin_model::{Cloth, ClothContactSolver, Frame, Pose};
+use poplin_model::{ClothContactSolver, ClothDesc, Frame, Pose};
 use poplin_reference::{LaneEngine, ReferenceEngine};
 
 /// Distance kept between the cloths \[m\].
@@ -19,7 +19,7 @@ const FRAMES: usize = 24;
 
 /// Unconnected particles without forces in a cube of half side `size` around `center`; some are
 /// pinned.
-fn cloud(rng: &mut Rng, count: usize, center: [f32; 3], size: f32) -> Cloth {
+fn cloud(rng: &mut Rng, count: usize, center: [f32; 3], size: f32) -> ClothDesc {
     let mut particle = |k: usize| {
         let [x, y, z] = rng.point(size);
         let w = if k % 11 == 4 { 0.0 } else { 1.0 + (k % 5) as f32 };
@@ -34,7 +34,7 @@ fn cloud(rng: &mut Rng, count: usize, center: [f32; 3], size: f32) -> Cloth {
 }
 
 /// Several overlapping clouds with more rows than a block.
-fn clouds(rng: &mut Rng) -> Vec<Cloth> {
+fn clouds(rng: &mut Rng) -> Vec<ClothDesc> {
     let size = 6.0 * DISTANCE;
     let mut cloths: Vec<_> =
         [150, 7, 300, 1, 90].map(|count| cloud(rng, count, [0.0; 3], size)).into();

@@ -9,7 +9,7 @@ mod common;
 use common::{Rng, loose};
 use poplin_cpu::{CpuEngine, WideTeam};
 use poplin_host::{ClothId, Engine as _, FramePart, ParticleMotion};
-use poplin_model::{Cloth, Frame, Particle};
+use poplin_model::{ClothDesc, Frame, Particle};
 use poplin_reference::{LaneEngine, ReferenceEngine, Team, Workers};
 
 /// Distance kept between particles \[m\].
@@ -21,7 +21,7 @@ const SIDE: usize = 14;
 const FRAMES: usize = 24;
 
 /// Unconnected particles in a square, spaced 2.8 mm closer than the distance; some are pinned.
-fn square() -> Cloth {
+fn square() -> ClothDesc {
     let particle = |k: usize| {
         let [x, z] = [k % SIDE, k / SIDE].map(|step| 0.86 * DISTANCE * step as f32);
         [x, 0.0, z, if k % 13 == 5 { 0.0 } else { 1.0 + (k % 7) as f32 }]
@@ -53,7 +53,7 @@ type Edit = fn(&mut dyn Subject, usize, &mut Rng);
 trait Subject {
     fn particles(&self) -> Vec<Particle>;
     fn set_particles(&mut self, particles: &[Particle]);
-    fn cloth_mut(&mut self) -> &mut poplin_host::LiveCloth;
+    fn cloth_mut(&mut self) -> &mut poplin_host::Cloth;
     fn reset(&mut self);
     /// Replaces the cloth by a new one that continues at the same positions.
     fn replace(&mut self);
@@ -93,7 +93,7 @@ impl<W: Workers + Default + Clone + Send + Sync> Subject for Run<W> {
         self.engine.set_particles(self.id, particles, ParticleMotion::Rest).unwrap();
     }
 
-    fn cloth_mut(&mut self) -> &mut poplin_host::LiveCloth {
+    fn cloth_mut(&mut self) -> &mut poplin_host::Cloth {
         self.engine.cloth_mut(self.id).unwrap()
     }
 

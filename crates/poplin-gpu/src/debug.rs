@@ -130,7 +130,7 @@ impl DebugLines {
     }
 
     /// Adds three circles around each sphere, for example those of
-    /// [`poplin_host::LiveCloth::set_motion_spheres`].
+    /// [`poplin_host::Cloth::set_motion_spheres`].
     pub fn spheres(&mut self, spheres: &[Sphere], colour: [u8; 4]) -> &mut Self {
         for sphere in spheres {
             self.circles(sphere, colour);

@@ -3,8 +3,8 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use poplin_host::{ClothId, LiveCloth, NoSuchCloth, ParticleMotion, Snapshot, State};
-use poplin_model::{Cloth, ClothContactSolver, ColliderSet, Frame, Particle};
+use poplin_host::{Cloth, ClothId, NoSuchCloth, ParticleMotion, Snapshot, State};
+use poplin_model::{ClothContactSolver, ClothDesc, ColliderSet, Frame, Particle};
 
 use crate::adapters::{is_software, list_adapters, may_have_gpu};
 use crate::canary::{CanaryReport, run_canaries};
@@ -281,7 +281,7 @@ impl poplin_host::Engine for Headless {
     type Error = GpuError;
     type Reading = Reading;
 
-    fn add(&mut self, cloth: Cloth) -> Result<ClothId, GpuError> {
+    fn add(&mut self, cloth: ClothDesc) -> Result<ClothId, GpuError> {
         let id = self.engine.add(cloth)?;
         self.check_errors().map(|()| id)
     }
@@ -351,11 +351,11 @@ impl poplin_host::Engine for Headless {
         self.engine.ids()
     }
 
-    fn cloth(&self, id: ClothId) -> Result<&LiveCloth, NoSuchCloth> {
+    fn cloth(&self, id: ClothId) -> Result<&Cloth, NoSuchCloth> {
         self.engine.cloth(id)
     }
 
-    fn cloth_mut(&mut self, id: ClothId) -> Result<&mut LiveCloth, NoSuchCloth> {
+    fn cloth_mut(&mut self, id: ClothId) -> Result<&mut Cloth, NoSuchCloth> {
         self.engine.cloth_mut(id)
     }
 

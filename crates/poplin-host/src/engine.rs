@@ -2,10 +2,10 @@
 
 use std::future::Future;
 
-use poplin_model::{Cloth, ClothContactSolver, ColliderSet, Frame, ModelError, Particle};
+use poplin_model::{ClothContactSolver, ClothDesc, ColliderSet, Frame, ModelError, Particle};
 use thiserror::Error;
 
-use crate::{ClothId, LiveCloth, NoSuchCloth, ParticleMotion, Snapshot, State};
+use crate::{Cloth, ClothId, NoSuchCloth, ParticleMotion, Snapshot, State};
 
 /// Cloths on one device, stepped together: implemented by the CPU backend and by the GPU backend
 /// with its own device.
@@ -22,7 +22,7 @@ pub trait Engine {
     ///
     /// # Errors
     /// If the cloth is not valid or there is no room for it; nothing is added.
-    fn add(&mut self, cloth: Cloth) -> Result<ClothId, Self::Error>;
+    fn add(&mut self, cloth: ClothDesc) -> Result<ClothId, Self::Error>;
 
     /// Adds `count` copies of a cloth in its present state: particles, clock, counters, settings
     /// and inputs. Each copy continues exactly like the cloth. All share its fabric, which is
@@ -53,7 +53,7 @@ pub trait Engine {
     /// Sets all particles of a cloth: position \[m\] and working inverse mass [1/kg], shape
     /// `[particle_count]`, local axes. A frozen cloth continues from there, a sleeping one wakes;
     /// clock, pose and counters stay. Particles that were added pinned must keep the inverse mass
-    /// 0. Earlier [`LiveCloth::write_particles`] of the next frame are discarded.
+    /// 0. Earlier [`Cloth::write_particles`] of the next frame are discarded.
     ///
     /// # Errors
     /// [`NoSuchCloth`], or [`ModelError`] if a length or value is out of range; then nothing
@@ -102,13 +102,13 @@ pub trait Engine {
     ///
     /// # Errors
     /// [`NoSuchCloth`].
-    fn cloth(&self, id: ClothId) -> Result<&LiveCloth, NoSuchCloth>;
+    fn cloth(&self, id: ClothId) -> Result<&Cloth, NoSuchCloth>;
 
     /// Settings, inputs and pose of a cloth, to change them; changes act from the next frame on.
     ///
     /// # Errors
     /// [`NoSuchCloth`].
-    fn cloth_mut(&mut self, id: ClothId) -> Result<&mut LiveCloth, NoSuchCloth>;
+    fn cloth_mut(&mut self, id: ClothId) -> Result<&mut Cloth, NoSuchCloth>;
 
     /// Colliders in world space, shared by all cloths.
     fn colliders(&self) -> &ColliderSet;

@@ -7,7 +7,7 @@ use crate::InterpolatedArray;
 /// Sphere that contains every valid position.
 const EVERYWHERE: [f32; 4] = [0.0, 0.0, 0.0, MAX_COORDINATE];
 
-/// Handle of a hold, [`LiveCloth::hold`](crate::LiveCloth::hold). Handles of different cloths are
+/// Handle of a hold, [`Cloth::hold`](crate::Cloth::hold). Handles of different cloths are
 /// not distinguished.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct HoldId(u64);

@@ -12,7 +12,7 @@ use std::sync::OnceLock;
 
 use poplin_layout::{Feedback, FrameSteps, solve_scratch_len, stage_scratch_len};
 use poplin_model::{
-    Cloth, ClothContactSolver, ColliderSet, Frame, ModelError, Particle, Pose, Solver,
+    ClothContactSolver, ClothDesc, ColliderSet, Frame, ModelError, Particle, Pose, Solver,
 };
 
 #[cfg(feature = "save")]
@@ -23,7 +23,7 @@ use crate::colliders::{FrameBodies, Halves, SpaceMotion};
 use crate::contacts::collides_by_triangles;
 use crate::live::ChangeScope;
 use crate::self_collision::member_count;
-use crate::{FrameClock, FrameMotion, LiveCloth, MAX_ITERATIONS_PER_FRAME, ParticleMotion};
+use crate::{Cloth, FrameClock, FrameMotion, MAX_ITERATIONS_PER_FRAME, ParticleMotion};
 use stages::WholeFibers;
 
 /// Scratch memory of [`HostCloth::move_spheres`], shared by all cloths so that it stays in the
@@ -31,10 +31,10 @@ use stages::WholeFibers;
 #[derive(Debug, Default)]
 pub struct MovedSpheres(Halves);
 
-/// A validated cloth in simulation, as its engine sees it: the [`LiveCloth`] with the user's
+/// A validated cloth in simulation, as its engine sees it: the [`Cloth`] with the user's
 /// settings, plus sleep and the layout of its inputs.
 #[derive(Debug, Clone)]
-// Fields that are read for every changed cloth come first, as in LiveCloth.
+// Fields that are read for every changed cloth come first, as in Cloth.
 #[repr(C)]
 pub struct HostCloth {
     sleep_pass_count: u32,
@@ -47,7 +47,7 @@ pub struct HostCloth {
     can_sleep: bool,
     /// Lengths of the inputs \[vec4\]: per particle, self collision, colliders.
     input_lens: [u32; 3],
-    live: LiveCloth,
+    live: Cloth,
     /// Scratch of the stages before the colliders, and additional scratch of an implicit solve
     /// \[vec4\].
     stage_scratch_lens: [u32; 2],
@@ -66,8 +66,8 @@ impl HostCloth {
     /// Validates a cloth and prepares it for simulation.
     ///
     /// # Errors
-    /// [`ModelError`] if [`Cloth::validate`] rejects the cloth.
-    pub fn new(cloth: Cloth) -> Result<Self, ModelError> {
+    /// [`ModelError`] if [`ClothDesc::validate`] rejects the cloth.
+    pub fn new(cloth: ClothDesc) -> Result<Self, ModelError> {
         cloth.validate()?;
         Ok(Self {
             input_lens: [0; 3],
@@ -85,7 +85,7 @@ impl HostCloth {
             is_settled: false,
             is_still: false,
             can_sleep: false,
-            live: LiveCloth::new(cloth),
+            live: Cloth::new(cloth),
         })
     }
 
@@ -105,17 +105,17 @@ impl HostCloth {
     }
 
     /// User's view of the cloth: settings, inputs, pose and clock.
-    pub fn live(&self) -> &LiveCloth {
+    pub fn live(&self) -> &Cloth {
         &self.live
     }
 
     /// User's view of the cloth, to change it from the next frame on.
-    pub fn live_mut(&mut self) -> &mut LiveCloth {
+    pub fn live_mut(&mut self) -> &mut Cloth {
         &mut self.live
     }
 
-    /// Cloth as it was added, with its present settings; see [`LiveCloth::cloth`].
-    pub fn cloth(&self) -> &Cloth {
+    /// Cloth as it was added, with its present settings; see [`Cloth::cloth`].
+    pub fn cloth(&self) -> &ClothDesc {
         &self.live.cloth
     }
 
@@ -165,7 +165,7 @@ impl HostCloth {
     ) -> Result<(), ModelError> {
         // Colliders of the world move relative to the local space, which may move itself.
         let motion = SpaceMotion { start: self.live.pose(), target: self.live.target_pose(), dt };
-        let LiveCloth { cloth, colliders, is_woken, .. } = &mut self.live;
+        let Cloth { cloth, colliders, is_woken, .. } = &mut self.live;
         let margin = 0.5 * cloth.config.thickness;
         let body_margin = if collides_by_triangles(contact) { margin } else { 0.0 };
         let (own, groups) = (&cloth.colliders, cloth.collider_groups);
@@ -176,7 +176,7 @@ impl HostCloth {
     /// True if the next frame may be rejected, supposing that it is as long as the last one:
     /// settings or the set of colliders have changed.
     pub fn needs_check(&self, world: &ColliderSet) -> bool {
-        let LiveCloth { cloth, colliders, has_new_plan, changes, .. } = &self.live;
+        let Cloth { cloth, colliders, has_new_plan, changes, .. } = &self.live;
         let groups = cloth.collider_groups;
         *has_new_plan
             || (*changes != ChangeScope::Nothing

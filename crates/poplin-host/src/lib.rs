@@ -1,7 +1,7 @@
 //! Host side of poplin, shared by both backends: per-cloth state kept between frames, and frame
 //! planning.
 //!
-//! An [`Engine`] keeps cloths under generational [`ClothId`]s. [`LiveCloth`] is the user's view of
+//! An [`Engine`] keeps cloths under generational [`ClothId`]s. [`Cloth`] is the user's view of
 //! a cloth: settings, inputs, pose and clock. [`HostCloth`] wraps it, adds sleep and packs its
 //! constants with `poplin-layout`. [`ContactFrame`] divides a frame into slices between which
 //! cloths collide; [`TierLimits`] and [`LoopTrips`] map a cloth onto a workgroup. This crate does
@@ -47,7 +47,7 @@ pub use frame_motion::{FrameMotion, FrameVelocities, motion_constants};
 pub use holds::HoldId;
 pub use host::{HostCloth, MovedSpheres};
 pub use interpolated::InterpolatedArray;
-pub use live::LiveCloth;
+pub use live::Cloth;
 pub use part::FramePart;
 pub use particle_motion::ParticleMotion;
 pub use poplin_layout::Feedback;

@@ -2,8 +2,8 @@
 
 use bytemuck::cast_slice;
 use poplin_model::{
-    Cloth, ClothConfig, ColliderSet, InteractionGroups, ModelError, MotionConstraints, Particle,
-    Pose, Sphere,
+    ClothConfig, ClothDesc, ColliderSet, InteractionGroups, ModelError, MotionConstraints,
+    Particle, Pose, Sphere,
 };
 
 use crate::colliders::HostColliders;
@@ -17,7 +17,7 @@ use crate::{FrameClock, FrameMotion, HoldId, InterpolatedArray};
 // Fields that every frame reads of every changed cloth come first: thousands of cloths do not fit
 // into a cache.
 #[repr(C)]
-pub struct LiveCloth {
+pub struct Cloth {
     pub(crate) changes: ChangeScope,
     pub(crate) is_woken: bool,
     /// True if a change affects more than the contents of inputs: stages, layouts or constants.
@@ -25,7 +25,7 @@ pub struct LiveCloth {
     pub(crate) writes: Vec<(u32, Particle)>,
     pub(crate) last_write: (Vec<u32>, Vec<Particle>),
     pub(crate) colliders: HostColliders,
-    pub(crate) cloth: Cloth,
+    pub(crate) cloth: ClothDesc,
     pub(crate) motion: FrameMotion,
     pub(crate) motion_spheres: InterpolatedArray,
     pub(crate) holds: Holds,
@@ -46,9 +46,9 @@ pub(crate) enum ChangeScope {
     Anything,
 }
 
-impl LiveCloth {
+impl Cloth {
     /// Wraps a validated cloth.
-    pub(crate) fn new(cloth: Cloth) -> Self {
+    pub(crate) fn new(cloth: ClothDesc) -> Self {
         Self {
             changes: ChangeScope::Anything,
             motion: FrameMotion::new(cloth.pose),
@@ -130,7 +130,7 @@ impl LiveCloth {
     }
 
     /// Cloth as it was added, with its present settings and colliders.
-    pub fn cloth(&self) -> &Cloth {
+    pub fn cloth(&self) -> &ClothDesc {
         &self.cloth
     }
 
@@ -165,7 +165,7 @@ impl LiveCloth {
         Ok(())
     }
 
-    /// Replaces the order in which the phases of the fabric are solved, [`Cloth::phase_order`].
+    /// Replaces the order in which the phases of the fabric are solved, [`ClothDesc::phase_order`].
     ///
     /// # Errors
     /// [`ModelError`] if a phase does not exist; the old order stays.
@@ -219,19 +219,19 @@ impl LiveCloth {
         Ok(())
     }
 
-    /// Motion spheres that were set last; empty if there are none. Spheres of [`LiveCloth::hold`]
+    /// Motion spheres that were set last; empty if there are none. Spheres of [`Cloth::hold`]
     /// are not included.
     pub fn motion_spheres(&self) -> &[Sphere] {
         cast_slice(self.motion_spheres.target())
     }
 
     /// Sets motion spheres of some particles only, for as long as the hold lasts. They override
-    /// those of [`LiveCloth::set_motion_spheres`] and of earlier holds, and act at once, also on
+    /// those of [`Cloth::set_motion_spheres`] and of earlier holds, and act at once, also on
     /// pinned particles. A radius of 0 or less holds the particle at the center; scale and bias of
     /// the settings do not change radii. The stiffness is that of the settings, or 1 where motion
     /// spheres are off.
     ///
-    /// [`LiveCloth::release`] ends the hold, and so does anything that sets all particles of the
+    /// [`Cloth::release`] ends the hold, and so does anything that sets all particles of the
     /// cloth, for example a reset. A copy of the cloth is not held. On a GPU the first hold of a
     /// cloth without motion spheres needs a different kernel, which may have to be compiled.
     ///
@@ -440,10 +440,10 @@ impl LiveCloth {
     }
 }
 
-/// See [`LiveCloth::acting_spheres`].
+/// See [`Cloth::acting_spheres`].
 fn acting<'a>(
     spheres: &'a InterpolatedArray,
-    cloth: &'a Cloth,
+    cloth: &'a ClothDesc,
 ) -> Option<(&'a InterpolatedArray, &'a MotionConstraints)> {
     let settings = &cloth.config.motion;
     (spheres.is_set() && settings.stiffness > 0.0).then_some((spheres, settings))

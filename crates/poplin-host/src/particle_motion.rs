@@ -11,7 +11,7 @@ pub enum ParticleMotion<'a> {
     /// Velocities, local axes [m/s], shape `[particle_count]`.
     Velocities(&'a [[f32; 3]]),
     /// Positions one iteration ago \[m\], shape `[particle_count]`, as in
-    /// [`Cloth`](poplin_model::Cloth).
+    /// [`ClothDesc`](poplin_model::ClothDesc).
     PreviousPositions(&'a [[f32; 3]]),
 }
 

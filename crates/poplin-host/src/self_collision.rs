@@ -4,7 +4,7 @@ use poplin_layout::{
     ClothPlacement, FrameSteps, NO_OFFSET, SelfCollisionParameters, effective_stiffness,
     stiffness_to_log2,
 };
-use poplin_model::Cloth;
+use poplin_model::ClothDesc;
 
 /// Scratch rows per participating particle \[vec4\]: the particle, its index, its contacts.
 const ROWS: u32 = 3;
@@ -28,13 +28,13 @@ pub(crate) struct HostSelfCollision {
 }
 
 impl HostSelfCollision {
-    pub(crate) fn new(cloth: &Cloth) -> Self {
+    pub(crate) fn new(cloth: &ClothDesc) -> Self {
         let [distance, cloth_distance] = cloth.contact_distances();
         Self { distance, cloth_distance, input_len: 0, is_changed: true }
     }
 
     /// Updates to changed settings, rest positions or participating particles.
-    pub(crate) fn update(&mut self, cloth: &Cloth) {
+    pub(crate) fn update(&mut self, cloth: &ClothDesc) {
         [self.distance, self.cloth_distance] = cloth.contact_distances();
         self.is_changed = true;
     }
@@ -54,7 +54,7 @@ impl HostSelfCollision {
 
     /// Length of its part of the inputs \[vec4\]: rest positions, then indices of the participating
     /// particles.
-    pub(crate) fn input_len(&mut self, cloth: &Cloth) -> u32 {
+    pub(crate) fn input_len(&mut self, cloth: &ClothDesc) -> u32 {
         let wanted = cloth.particle_count() + cloth.self_collision_indices.len().div_ceil(PER_ROW);
         if self.is_on() {
             // Switched off or smaller, the part keeps its room.
@@ -63,7 +63,7 @@ impl HostSelfCollision {
         self.input_len
     }
 
-    pub(crate) fn scratch_len(&self, cloth: &Cloth) -> u32 {
+    pub(crate) fn scratch_len(&self, cloth: &ClothDesc) -> u32 {
         if self.is_on() { ROWS * member_count(cloth) } else { 0 }
     }
 
@@ -74,7 +74,11 @@ impl HostSelfCollision {
     }
 
     /// Uploads the part's rows if they have changed.
-    pub(crate) fn take_changed(&mut self, cloth: &Cloth, mut upload: impl FnMut(u32, &[[u32; 4]])) {
+    pub(crate) fn take_changed(
+        &mut self,
+        cloth: &ClothDesc,
+        mut upload: impl FnMut(u32, &[[u32; 4]]),
+    ) {
         if !self.is_on() || !std::mem::take(&mut self.is_changed) {
             return;
         }
@@ -94,7 +98,7 @@ impl HostSelfCollision {
     /// `scratch_begin` in the cloth's scratch.
     pub(crate) fn frame(
         &self,
-        cloth: &Cloth,
+        cloth: &ClothDesc,
         steps: Option<&FrameSteps>,
         placement: &ClothPlacement,
         input_begin: u32,
@@ -126,7 +130,7 @@ impl HostSelfCollision {
 }
 
 /// Number of participating particles.
-pub(crate) fn member_count(cloth: &Cloth) -> u32 {
+pub(crate) fn member_count(cloth: &ClothDesc) -> u32 {
     let indices = &cloth.self_collision_indices;
     (if indices.is_empty() { cloth.particle_count() } else { indices.len() }) as u32
 }

@@ -2,7 +2,7 @@
 
 use bytemuck::{Zeroable, cast_slice};
 use glam::DMat3;
-use poplin_model::{Cloth, FiberSolver};
+use poplin_model::{ClothDesc, FiberSolver};
 
 use crate::air::air_parameters;
 use crate::bending::bending_parameters;
@@ -72,7 +72,7 @@ fn pack_rotation(rotation: &RotationConstants, pool: &mut Vec<[u32; 4]>) {
 /// the indices of its phases in order, each with its fiber solver and the rounds of cyclic
 /// reduction.
 pub fn pack_cloth_parameters(
-    cloth: &Cloth,
+    cloth: &ClothDesc,
     phases: impl Iterator<Item = (u32, (FiberSolver, u32))>,
     placement: &ClothPlacement,
     inputs: &InputOffsets,

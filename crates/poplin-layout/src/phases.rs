@@ -1,6 +1,6 @@
 //! Constants of the phases of a fabric.
 
-use poplin_model::{Cloth, FiberSolver, PbdPhase, Solver, XpbdPhase};
+use poplin_model::{ClothDesc, FiberSolver, PbdPhase, Solver, XpbdPhase};
 
 use crate::gpu_struct::gpu_struct;
 use crate::{StepScale, effective_stiffness, stiffness_to_log2};
@@ -44,7 +44,7 @@ const MIN_SOFT_FRACTION: f32 = 1e-6;
 /// Computes the constants of a phase from its fiber solver and the number of rounds of cyclic
 /// reduction.
 pub(crate) fn phase_constants(
-    cloth: &Cloth,
+    cloth: &ClothDesc,
     index: u32,
     (fiber_solver, round_count): (FiberSolver, u32),
     scale: &StepScale,

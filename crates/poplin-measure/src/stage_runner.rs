@@ -3,7 +3,7 @@
 use poplin::cpu::{CpuEngine, WideTeam};
 use poplin::gpu::Headless;
 use poplin::model::Frame;
-use poplin::{Backend, ClothId, Engine, Error, LiveCloth, SimulationOptions};
+use poplin::{Backend, Cloth, ClothId, Engine, Error, SimulationOptions};
 use poplin_host::FramePart;
 use poplin_layout::{Stage, StageMask};
 use poplin_model::Particle;
@@ -189,7 +189,7 @@ impl Runner {
         Ok(runner)
     }
 
-    fn cloth_mut(&mut self) -> Result<&mut LiveCloth, CaseError> {
+    fn cloth_mut(&mut self) -> Result<&mut Cloth, CaseError> {
         Ok(match self {
             Self::Cpu(engine, id) => engine.cloth_mut(*id),
             Self::Gpu(headless, id) => headless.cloth_mut(*id),

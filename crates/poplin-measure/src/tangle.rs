@@ -1,7 +1,7 @@
 //! Entanglement of cloths that have a thickness.
 
 use glam::{Quat, Vec3};
-use poplin_model::{Cloth, Particle, Pose};
+use poplin_model::{ClothDesc, Particle, Pose};
 use serde::Serialize;
 
 use crate::entanglement::EntanglementCounter;
@@ -21,7 +21,7 @@ pub struct Tangle {
 
 /// Distance that a cloth keeps between its particles or to those of other cloths \[m\]; `None` if
 /// it does neither.
-pub fn kept_distance(cloth: &Cloth) -> Option<f32> {
+pub fn kept_distance(cloth: &ClothDesc) -> Option<f32> {
     let [own, others] = cloth.contact_distances();
     Some(own.max(others)).filter(|&distance| distance > 0.0)
 }
@@ -39,7 +39,7 @@ pub struct TangleField {
 
 impl TangleField {
     /// Adds a cloth that keeps `distance` \[m\], with the current positions of its particles.
-    pub fn add(&mut self, cloth: &Cloth, distance: f32, pose: Pose, particles: &[Particle]) {
+    pub fn add(&mut self, cloth: &ClothDesc, distance: f32, pose: Pose, particles: &[Particle]) {
         let thickness =
             if cloth.config.thickness > 0.0 { cloth.config.thickness } else { distance };
         self.thickness =
@@ -85,7 +85,7 @@ mod tests {
     fn overlapping_layers_count_and_separate_layers_do_not() {
         let mut cloth =
             cook(&Mesh::grid(5, 5, 1.0, 1.0), &CookOptions::default()).unwrap().into_cloth();
-        let measure = |cloth: &Cloth, height: f32| {
+        let measure = |cloth: &ClothDesc, height: f32| {
             let mut field = TangleField::default();
             let above = Pose { translation: [0.0, height, 0.0], ..Pose::default() };
             for pose in [Pose::default(), above] {

@@ -10,7 +10,7 @@ use crate::{
 
 /// One simulated cloth. Cloths cut from the same [`Fabric`] share it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Cloth {
+pub struct ClothDesc {
     /// Constraints.
     pub fabric: Arc<Fabric>,
     /// All particles, shape `[particle_count]`.
@@ -42,7 +42,7 @@ pub struct Cloth {
     pub collider_groups: InteractionGroups,
 }
 
-impl Cloth {
+impl ClothDesc {
     /// Creates a cloth at rest with default settings: every phase of the fabric once, fully stiff.
     /// Particles may also be rows `[x, y, z, inverse mass]`.
     pub fn new(fabric: Arc<Fabric>, particles: impl IntoIterator<Item: Into<Particle>>) -> Self {
@@ -140,7 +140,7 @@ impl Cloth {
 
     /// Contact distances within the cloth and to other cloths \[m\], 0 if off. Each is the
     /// configured distance, or by default the larger of the thickness and the
-    /// [`Cloth::particle_spacing`].
+    /// [`ClothDesc::particle_spacing`].
     pub fn contact_distances(&self) -> [f32; 2] {
         let config = &self.config;
         // The particle spacing costs a pass over all triangles; compute it only if needed.
@@ -187,7 +187,7 @@ impl Cloth {
     /// because that solver costs more there.
     ///
     /// # Panics
-    /// Panics if the fabric has no phase `phase`; the entries of a valid [`Cloth::phase_order`]
+    /// Panics if the fabric has no phase `phase`; the entries of a valid [`ClothDesc::phase_order`]
     /// always exist.
     pub fn fiber_solver(&self, phase: u32) -> FiberSolver {
         let kind = self.fabric.phases[phase as usize].kind;
@@ -302,7 +302,7 @@ mod tests {
     use super::*;
     use crate::{PbdPhase, Phase, PhaseKind, Solver};
 
-    fn cloth() -> Cloth {
+    fn cloth() -> ClothDesc {
         let fabric = Fabric {
             particle_count: 2,
             phases: vec![Phase { kind: PhaseKind::Vertical, set_begin: 0, set_end: 1 }],
@@ -312,7 +312,7 @@ mod tests {
             rest_lengths: vec![1.0],
             ..Default::default()
         };
-        Cloth::new(Arc::new(fabric), vec![[0.0, 0.0, 0.0, 0.0], [1.0, 0.0, 0.0, 1.0]])
+        ClothDesc::new(Arc::new(fabric), vec![[0.0, 0.0, 0.0, 0.0], [1.0, 0.0, 0.0, 1.0]])
     }
 
     #[test]
@@ -322,7 +322,7 @@ mod tests {
 
     #[test]
     fn validate_rejects_every_kind_of_damage() {
-        let broken: [fn(&mut Cloth); 10] = [
+        let broken: [fn(&mut ClothDesc); 10] = [
             |c| c.particles.pop().map(|_| ()).unwrap(),
             |c| c.particles[1].position[0] = f32::INFINITY,
             |c| c.particles[1].inverse_mass = -1.0,

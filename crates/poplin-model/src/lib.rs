@@ -1,6 +1,6 @@
 //! Plain data types of the poplin cloth engine: its inputs and reports.
 //!
-//! A [`Mesh`] is cooked (crate `poplin-cook`) into a [`Fabric`]; a [`Cloth`] is a fabric with
+//! A [`Mesh`] is cooked (crate `poplin-cook`) into a [`Fabric`]; a [`ClothDesc`] is a fabric with
 //! particles and settings; a [`Frame`] holds the inputs of one simulated frame. Types have plain
 //! public fields and a `validate()` whose error names the field, its position and the limit. Units
 //! are SI; inverse masses are in 1/kg, 0 = pinned.
@@ -28,7 +28,7 @@ mod rigid_body;
 mod shape;
 mod solver_choice;
 
-pub use cloth::Cloth;
+pub use cloth::ClothDesc;
 pub use cloth_contact_solver::{ClothContactSolver, ContactMode};
 #[cfg(feature = "serde")]
 pub use collider_set::StoredColliders;

@@ -1,6 +1,6 @@
 //! Materials by name: measured densities, stiffnesses and friction.
 
-use crate::{Cloth, ClothConfig, Contact, Implicit, PhaseKind, Solver, Xpbd};
+use crate::{ClothConfig, ClothDesc, Contact, Implicit, PhaseKind, Solver, Xpbd};
 
 /// Properties of a cloth material, in units independent of mesh and step.
 ///
@@ -124,7 +124,7 @@ impl Material {
     /// stiffnesses and the bending damping; [`crate::Pbd`] has no stiffness in N/m.
     ///
     /// The density is used in cooking; the stretch and shear compliance of XPBD is set after the
-    /// cloth is cooked ([`Cloth::set_membrane`]).
+    /// cloth is cooked ([`ClothDesc::set_membrane`]).
     pub fn fill(&self, config: &mut ClothConfig) {
         let default = ClothConfig::default();
         if config.contact.friction == Contact::default().friction {
@@ -161,7 +161,7 @@ impl Material {
     }
 }
 
-impl Cloth {
+impl ClothDesc {
     /// Sets the compliance of [`Xpbd`] edges to that of a membrane of this material, independent of
     /// the mesh, for each phase whose compliance is 0.
     ///

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::fmt;
 
-use crate::{Cloth, Fabric, FiberSolver, Pbd, Solver};
+use crate::{ClothDesc, Fabric, FiberSolver, Pbd, Solver};
 
 /// Acceleration assumed for a cloth without gravity [m/s^2], which something else will accelerate.
 const EARTH: f64 = 9.81;
@@ -15,7 +15,7 @@ const FREQUENCY_STEP: f64 = 60.0;
 /// Smallest and largest chosen frequency [1/s].
 const FREQUENCIES: [f64; 2] = [120.0, 9960.0];
 
-/// Settings of a cloth that [`Cloth::choose_solver`] may set; all others are kept.
+/// Settings of a cloth that [`ClothDesc::choose_solver`] may set; all others are kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Chosen {
     /// [`Pbd::frequency`].
@@ -103,7 +103,7 @@ impl SolverChoice {
         (self.reach / self.edge_length).round() as u32
     }
 
-    fn of(cloth: &Cloth) -> Option<Self> {
+    fn of(cloth: &ClothDesc) -> Option<Self> {
         let edge_length = median_stretch_length(&cloth.fabric)?;
         let gravity = cloth.config.gravity.map(f64::from);
         let gravity = match gravity.iter().map(|x| x * x).sum::<f64>().sqrt() {
@@ -147,7 +147,7 @@ impl fmt::Display for SolverChoice {
     }
 }
 
-impl Cloth {
+impl ClothDesc {
     /// Chooses solver settings of the cloth from its fabric, its pins and gravity, such that at
     /// most 1 % of the edges of a hanging, draped or swinging sheet are more than 1.5 % too long.
     /// Call it after all other settings are made: stiffness-like values are converted
@@ -206,7 +206,7 @@ fn median_stretch_length(fabric: &Fabric) -> Option<f64> {
 
 /// Returns the largest path length along edges from a particle to its nearest pin \[m\], and the
 /// largest path length within cloth that has no pin; each 0 if there is no such cloth.
-fn reaches(cloth: &Cloth) -> [f64; 2] {
+fn reaches(cloth: &ClothDesc) -> [f64; 2] {
     let mut paths = Paths::new(&cloth.fabric);
     let count = cloth.particle_count() as u32;
     let pins = (0..count).filter(|&particle| cloth.particles[particle as usize].is_pinned());

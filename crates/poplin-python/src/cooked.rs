@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use poplin::model::{Cloth, Mesh};
+use poplin::model::{ClothDesc, Mesh};
 use poplin_cli::{CookedCloth, cook_cloth};
 use poplin_io::scene::{BuiltCloth, SceneCloth};
 use pyo3::prelude::*;
@@ -18,7 +18,7 @@ pub(crate) struct Cooked(CookedCloth);
 
 impl Cooked {
     /// Returns the cloth; its clones share the fabric.
-    pub(crate) fn cloth(&self) -> &Cloth {
+    pub(crate) fn cloth(&self) -> &ClothDesc {
         &self.0.cloth
     }
 }

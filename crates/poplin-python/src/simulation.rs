@@ -100,7 +100,7 @@ impl Simulation {
             cloth.config = changes.applied_to(&cloth.config)?;
             let mut ids = Vec::with_capacity(poses.len());
             for pose in poses {
-                let copy = poplin::model::Cloth { pose: pose_of(pose), ..cloth.clone() };
+                let copy = poplin::model::ClothDesc { pose: pose_of(pose), ..cloth.clone() };
                 match inner.simulation.add(copy) {
                     Ok(id) => ids.push(id),
                     Err(error) => {

@@ -13,13 +13,13 @@ use std::sync::{Arc, Mutex};
 
 use bytemuck::cast_vec;
 use poplin_host::{
-    ClothId, ClothImpulses, Cloths, ContactFrame, Engine, FrameBodies, FramePart, HostCloth,
-    HostError, LiveCloth, NoSuchCloth, ParticleMotion, Ready, SharedFabrics, Snapshot,
-    SnapshotCloth, State, StatePart,
+    Cloth, ClothId, ClothImpulses, Cloths, ContactFrame, Engine, FrameBodies, FramePart, HostCloth,
+    HostError, NoSuchCloth, ParticleMotion, Ready, SharedFabrics, Snapshot, SnapshotCloth, State,
+    StatePart,
 };
 use poplin_layout::{ClothPlacement, Feedback, FrameArrays, NO_OFFSET, StageMask, pack_fabric};
 use poplin_model::{
-    Cloth, ClothContactSolver, ColliderSet, ContactReport, Fabric, Frame, ModelError, Particle,
+    ClothContactSolver, ClothDesc, ColliderSet, ContactReport, Fabric, Frame, ModelError, Particle,
 };
 use rayon::prelude::*;
 
@@ -221,7 +221,7 @@ impl<W: Workers + Clone + Send + Sync> Engine for LaneEngine<W> {
     type Error = HostError;
     type Reading = Ready;
 
-    fn add(&mut self, cloth: Cloth) -> Result<ClothId, HostError> {
+    fn add(&mut self, cloth: ClothDesc) -> Result<ClothId, HostError> {
         let host = HostCloth::new(cloth)?;
         Ok(self.insert(SnapshotCloth {
             current: host.initial_current().to_vec(),
@@ -328,11 +328,11 @@ impl<W: Workers + Clone + Send + Sync> Engine for LaneEngine<W> {
         self.cloths.ids()
     }
 
-    fn cloth(&self, id: ClothId) -> Result<&LiveCloth, NoSuchCloth> {
+    fn cloth(&self, id: ClothId) -> Result<&Cloth, NoSuchCloth> {
         Ok(self.cloths.get(id)?.host.live())
     }
 
-    fn cloth_mut(&mut self, id: ClothId) -> Result<&mut LiveCloth, NoSuchCloth> {
+    fn cloth_mut(&mut self, id: ClothId) -> Result<&mut Cloth, NoSuchCloth> {
         Ok(self.cloths.get_mut(id)?.host.live_mut())
     }
 

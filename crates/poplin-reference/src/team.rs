@@ -74,7 +74,7 @@ impl Work {
 }
 
 /// Permission to split the loops of one cloth across threads. Only an engine of `W` creates more
-/// than one part, and only for cloths that [`poplin_model::Cloth::validate`] accepts: parallel
+/// than one part, and only for cloths that [`poplin_model::ClothDesc::validate`] accepts: parallel
 /// writes of their loops are disjoint.
 #[derive(Debug)]
 pub struct Parts<W> {

@@ -11,7 +11,7 @@ use std::process::Command;
 use std::time::Instant;
 
 use poplin::{Backend, Simulation};
-use poplin_model::{Cloth, Frame, Shape};
+use poplin_model::{ClothDesc, Frame, Shape};
 use poplin_testkit::scenes::hanging_sheet;
 
 const SCENES: [(&str, u32, bool); 4] = [
@@ -21,7 +21,7 @@ const SCENES: [(&str, u32, bool); 4] = [
     ("64 x 64", 64, false),
 ];
 
-fn cloth(side: u32, has_shapes: bool) -> Cloth {
+fn cloth(side: u32, has_shapes: bool) -> ClothDesc {
     let mut cloth = hanging_sheet(side, side);
     if has_shapes {
         for shape in [Shape::sphere(0.2), Shape::capsule(0.5, [0.1, 0.2])] {

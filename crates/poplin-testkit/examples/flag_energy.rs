@@ -15,7 +15,7 @@ use std::path::Path;
 
 use plotters::prelude::*;
 use poplin_io::scene::{Gust, Wind};
-use poplin_model::{Air, Cloth, Frame, Implicit};
+use poplin_model::{Air, ClothDesc, Frame, Implicit};
 use poplin_testkit::beams::G;
 use poplin_testkit::implicit::{
     energies, implicit_oracle, positions, report, sheet, simulation, solved,
@@ -73,7 +73,7 @@ impl Summary {
 }
 
 /// Creates a square cloth held by its left edge, in the x-y plane.
-fn flag() -> (Cloth, Implicit) {
+fn flag() -> (ClothDesc, Implicit) {
     let mut cloth = sheet(SIDE, SIDE, 1.0, 1.0, (0..SIDE).map(|row| row * SIDE).collect());
     for particle in &mut cloth.particles {
         let [x, y, z] = particle.position;

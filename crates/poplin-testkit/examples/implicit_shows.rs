@@ -14,19 +14,19 @@ use std::time::Instant;
 
 use poplin::State;
 use poplin_io::picture::{ContactSheet, Surface, cloth_color};
-use poplin_model::{BendModel, Cloth, Frame, Implicit, Plane, Sphere, StretchModel};
+use poplin_model::{BendModel, ClothDesc, Frame, Implicit, Plane, Sphere, StretchModel};
 use poplin_testkit::beams::{GREENHILL, sheet_on_end};
 use poplin_testkit::implicit::{beam, column, positions, report, sheet, simulation, solved};
 
 const FRAMES: u32 = 150;
 
-fn surface(cloth: &Cloth, state: &State) -> Surface {
+fn surface(cloth: &ClothDesc, state: &State) -> Surface {
     let positions = positions(state).into_iter().map(|x| x.map(|x| x as f32)).collect();
     Surface::new(positions, cloth.fabric.triangles.clone(), cloth_color(0))
 }
 
 /// Area of the shadow of a cloth under light from above \[m^2\], in pixels of 5 mm.
-fn shadow(cloth: &Cloth, x: &[[f64; 3]]) -> f64 {
+fn shadow(cloth: &ClothDesc, x: &[[f64; 3]]) -> f64 {
     let (side, pixel) = (400, 0.005);
     let mut is_dark = vec![false; side * side];
     let at = |x: f64| x / pixel + 0.5 * side as f64;
@@ -53,7 +53,7 @@ fn shadow(cloth: &Cloth, x: &[[f64; 3]]) -> f64 {
 }
 
 /// 99th percentile of the strains along the threads.
-fn strain(cloth: &Cloth, x: &[[f64; 3]]) -> f64 {
+fn strain(cloth: &ClothDesc, x: &[[f64; 3]]) -> f64 {
     let kinds = cloth.fabric.edge_kinds();
     let edges = cloth.fabric.edges().filter(|&(edge, _)| kinds[edge].is_stretch());
     let of_edge = |(edge, [a, b]): (usize, [u32; 2])| {

@@ -15,11 +15,11 @@ use std::time::Instant;
 use poplin::{Backend, Simulation};
 use poplin_cook::{CookOptions, Tethers, cook};
 use poplin_model::{
-    Cloth, Frame, Implicit, Material, Mesh, Plane, Preconditioner, Shape, Solver, Sphere, Xpbd,
+    ClothDesc, Frame, Implicit, Material, Mesh, Plane, Preconditioner, Shape, Solver, Sphere, Xpbd,
 };
 
 /// Creates a level sheet of `side` x `side` particles of equal mass.
-fn sheet(side: u32, is_held: bool) -> Cloth {
+fn sheet(side: u32, is_held: bool) -> ClothDesc {
     let pins = if is_held { vec![0, side - 1] } else { Vec::new() };
     let options = CookOptions {
         pins,
@@ -40,7 +40,7 @@ fn sheet(side: u32, is_held: bool) -> Cloth {
 }
 
 /// Appends the strains of edges along the threads.
-fn strains(cloth: &Cloth, positions: &[[f32; 3]], all: &mut Vec<f64>) {
+fn strains(cloth: &ClothDesc, positions: &[[f32; 3]], all: &mut Vec<f64>) {
     let kinds = cloth.fabric.edge_kinds();
     for (edge, [a, b]) in cloth.fabric.edges().filter(|&(edge, _)| kinds[edge].is_stretch()) {
         let [a, b] = [a, b].map(|i| glam_of(positions[i as usize]));

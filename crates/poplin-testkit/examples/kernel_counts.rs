@@ -5,14 +5,14 @@
 //! memory tier, lanes, bytes of workgroup memory, barriers per iteration, and the fraction of a
 //! workgroup's lanes that have an item, averaged over the loops of edge-by-edge sets, of rows and
 //! pulls of whole fibers, and of their recurrence. Solver settings are those of
-//! `Cloth::choose_solver`, with WebGPU's default limits and those of a desktop GPU.
+//! `ClothDesc::choose_solver`, with WebGPU's default limits and those of a desktop GPU.
 
 #![expect(clippy::print_stdout, reason = "the table is what it is for")]
 
 use poplin_cook::{CookOptions, cook};
 use poplin_host::{Engine as _, FramePart, HostCloth, TierLimits, choose_lane_count};
 use poplin_layout::{Stage, Task, pack_fabric};
-use poplin_model::{Chosen, Cloth, Frame, Mesh};
+use poplin_model::{Chosen, ClothDesc, Frame, Mesh};
 use poplin_reference::contact::ContactMemory;
 use poplin_reference::{ClothMemory, ReferenceEngine, Team, Work, Workers};
 use poplin_testkit::scenes::hanging_sheet;
@@ -72,7 +72,7 @@ impl Workers for Counter {
     }
 }
 
-fn count(name: &str, adapter: &str, mut cloth: Cloth, limits: TierLimits) {
+fn count(name: &str, adapter: &str, mut cloth: ClothDesc, limits: TierLimits) {
     cloth.choose_solver(Chosen::ALL).expect("the cloth is valid");
     let mut host = HostCloth::new(cloth.clone()).expect("the cloth is valid");
     host.input_len();

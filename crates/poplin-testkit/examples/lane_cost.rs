@@ -14,7 +14,7 @@ use std::time::Instant;
 
 use poplin_cook::{CookOptions, Tethers, cook};
 use poplin_gpu::EngineOptions;
-use poplin_model::{Cloth, FiberSolver, Frame, LaneCost, Mesh};
+use poplin_model::{ClothDesc, FiberSolver, Frame, LaneCost, Mesh};
 use poplin_reference::ReferenceEngine;
 use poplin_testkit::adapter::headless;
 
@@ -35,7 +35,7 @@ struct Row {
 
 fn main() {
     let side = std::env::args().nth(1).and_then(|side| side.parse().ok()).unwrap_or(32);
-    let cloths: Vec<(u32, Cloth)> =
+    let cloths: Vec<(u32, ClothDesc)> =
         [1, 2, 4, 8, 16, 32, 64].map(|length| (length, sheet(side, length))).into();
     report("CPU backend", &measure(&cloths, &[1], |cloth, _| on_cpu(cloth)));
     if let Some(adapter) = headless(EngineOptions::default()) {
@@ -46,7 +46,7 @@ fn main() {
 
 /// Creates a sheet of `side` x `side` particles, with every edge solved by Gauss-Seidel on fibers
 /// of at most `length` edges.
-fn sheet(side: u32, length: u32) -> Cloth {
+fn sheet(side: u32, length: u32) -> ClothDesc {
     let options = CookOptions {
         max_fiber_length: Some(length),
         tethers: Tethers::None,
@@ -60,9 +60,9 @@ fn sheet(side: u32, length: u32) -> Cloth {
 
 /// Measures all cloths and lane counts, and subtracts the time of an iteration without fibers.
 fn measure(
-    cloths: &[(u32, Cloth)],
+    cloths: &[(u32, ClothDesc)],
     lane_counts: &[u32],
-    time: impl Fn(&Cloth, u32) -> f64,
+    time: impl Fn(&ClothDesc, u32) -> f64,
 ) -> Vec<Row> {
     let mut rows = Vec::new();
     for &lanes in lane_counts {
@@ -94,13 +94,13 @@ fn median(mut step: impl FnMut()) -> f64 {
     times[times.len() / 2]
 }
 
-fn on_cpu(cloth: &Cloth) -> f64 {
+fn on_cpu(cloth: &ClothDesc) -> f64 {
     let mut engine = ReferenceEngine::new();
     engine.add(cloth.clone()).expect("the sheet is valid");
     median(|| engine.step(&FRAME).expect("the frame is valid"))
 }
 
-fn on_gpu(cloth: &Cloth, lanes: u32) -> f64 {
+fn on_gpu(cloth: &ClothDesc, lanes: u32) -> f64 {
     let options = EngineOptions { lane_count: Some(lanes), ..EngineOptions::default() };
     let mut gpu = headless(options).expect("it was there before");
     gpu.add(cloth.clone()).expect("the sheet is valid");

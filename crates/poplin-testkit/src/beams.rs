@@ -2,7 +2,7 @@
 //! m.
 
 use poplin_cook::{CookOptions, Tethers, cook};
-use poplin_model::{Cloth, Mesh, PhaseKind};
+use poplin_model::{ClothDesc, Mesh, PhaseKind};
 
 /// Gravity [m/s^2].
 pub const G: f64 = 9.81;
@@ -34,7 +34,7 @@ pub fn strip(
     edge: f64,
     position: impl Fn(f64, f64) -> [f64; 3],
     pinned_rows: u32,
-) -> Cloth {
+) -> ClothDesc {
     let mut mesh = Mesh { positions: Vec::new(), ..Mesh::default() };
     for row in 0..=segments {
         for side in [0.0, edge] {
@@ -93,14 +93,14 @@ pub fn bowed(along: f64, edge: f64) -> f64 {
 }
 
 /// Creates an upright strip with its two lowest rows clamped.
-pub fn strip_on_end(segments: u32) -> Cloth {
+pub fn strip_on_end(segments: u32) -> ClothDesc {
     let edge = edge_on_end(segments);
     strip(segments + 1, edge, |along, side| [bowed(along, edge), along - edge - 0.5, side], 2)
 }
 
 /// Creates an upright sheet of 8 columns, cooked like a user's mesh with all diagonals in one
 /// direction.
-pub fn sheet_on_end(segments: u32) -> Cloth {
+pub fn sheet_on_end(segments: u32) -> ClothDesc {
     let (columns, edge) = (8, edge_on_end(segments));
     let mut mesh = Mesh::grid(columns + 1, segments + 2, (f64::from(columns) * edge) as f32, 1.0);
     for (row, positions) in mesh.positions.chunks_mut(columns as usize + 1).enumerate() {

@@ -5,12 +5,12 @@ use poplin::cpu::CpuEngine;
 use poplin_host::{ClothId, Engine as _};
 use poplin_measure::entanglement::EntanglementCounter;
 use poplin_model::{
-    Cloth, ClothContactSolver, Collider, ColliderId, ContactMode, Parallelepiped, Particle, Plane,
-    Pose, Shape, TriangleMesh,
+    ClothContactSolver, ClothDesc, Collider, ColliderId, ContactMode, Parallelepiped, Particle,
+    Plane, Pose, Shape, TriangleMesh,
 };
 
 /// Returns the cloth without gravity.
-pub fn weightless(mut cloth: Cloth) -> Cloth {
+pub fn weightless(mut cloth: ClothDesc) -> ClothDesc {
     cloth.config.gravity = [0.0; 3];
     cloth
 }
@@ -74,7 +74,7 @@ impl CrossingScene {
     ///
     /// # Panics
     /// Panics if the engine rejects one of them.
-    pub fn new(cloths: &[Cloth], colliders: &[Collider]) -> Self {
+    pub fn new(cloths: &[ClothDesc], colliders: &[Collider]) -> Self {
         let mut engine = CpuEngine::default();
         let settings = ClothContactSolver {
             contact: ContactMode::Triangles,

@@ -13,7 +13,7 @@ use poplin_cook::{CookError, CookOptions, Tethers, cook};
 use poplin_host::FramePart;
 use poplin_layout::{Stage, StageMask};
 use poplin_model::{
-    Cloth, Fabric, FiberSolver, Frame, Mesh, Particle, Pbd, PbdPhase, Phase, PhaseKind, Phases,
+    ClothDesc, Fabric, FiberSolver, Frame, Mesh, Particle, Pbd, PbdPhase, Phase, PhaseKind, Phases,
     Solver, Sphere,
 };
 use poplin_reference::{ReferenceEngine, Team};
@@ -82,7 +82,7 @@ pub enum Pins {
 
 /// Creates a chain of `edges` edges, 1 m long, that hangs from its first particle: one vertical
 /// fiber, from the pin down.
-pub fn hanging_chain(edges: u32) -> Cloth {
+pub fn hanging_chain(edges: u32) -> ClothDesc {
     let fabric = Fabric {
         particle_count: edges + 1,
         phases: vec![Phase { kind: PhaseKind::Vertical, set_begin: 0, set_end: 1 }],
@@ -94,7 +94,7 @@ pub fn hanging_chain(edges: u32) -> Cloth {
     };
     let particles =
         (0..=edges).map(|i| [0.0, -(i as f32 / edges as f32), 0.0, if i == 0 { 0.0 } else { 1.0 }]);
-    Cloth::new(Arc::new(fabric), particles)
+    ClothDesc::new(Arc::new(fabric), particles)
 }
 
 /// Creates a square sheet of `side` x `side` particles, 1 m and 0.2 kg, that hangs at rest in the
@@ -102,7 +102,7 @@ pub fn hanging_chain(edges: u32) -> Cloth {
 ///
 /// # Panics
 /// Panics if the grid does not cook; grids of at least 2 x 2 do.
-pub fn hanging_sheet(side: u32, pins: Pins, max_fiber_length: u32) -> Cloth {
+pub fn hanging_sheet(side: u32, pins: Pins, max_fiber_length: u32) -> ClothDesc {
     let mut mesh = Mesh::grid(side, side, 1.0, 1.0);
     mesh.positions.iter_mut().for_each(|[x, y, z]| (*x, *y, *z) = (*x - 0.5, -*z, 0.0));
     let pins = match pins {
@@ -123,7 +123,7 @@ pub fn hanging_sheet(side: u32, pins: Pins, max_fiber_length: u32) -> Cloth {
 ///
 /// # Errors
 /// [`CookError`] if it does not cook.
-pub fn hanging_mesh(mesh: &Mesh, pins: Vec<u32>) -> Result<Cloth, CookError> {
+pub fn hanging_mesh(mesh: &Mesh, pins: Vec<u32>) -> Result<ClothDesc, CookError> {
     let options = CookOptions {
         pins,
         max_fiber_length: Some(WHOLE),
@@ -135,7 +135,7 @@ pub fn hanging_mesh(mesh: &Mesh, pins: Vec<u32>) -> Result<Cloth, CookError> {
 
 /// Sets a cloth to `frequency` steps per second [1/s], in each of which a stiffness of 1 removes
 /// the whole error: an exponent of 1.
-fn with_frequency(mut cloth: Cloth, mix: Mix, frequency: u32) -> Cloth {
+fn with_frequency(mut cloth: ClothDesc, mix: Mix, frequency: u32) -> ClothDesc {
     cloth.config.solver = mix.solver(frequency);
     cloth.config.stiffness_frequency = frequency as f32;
     cloth
@@ -154,7 +154,7 @@ impl FreeFall {
     ///
     /// # Panics
     /// Panics if the cloth is not valid.
-    pub fn new(cloth: &Cloth, mix: Mix) -> Self {
+    pub fn new(cloth: &ClothDesc, mix: Mix) -> Self {
         let cloth = with_frequency(cloth.clone(), mix, FRAME_RATE);
         let fabric = cloth.fabric.clone();
         let mut engine = ReferenceEngine::new();
@@ -227,7 +227,7 @@ pub struct Hanging {
 ///
 /// # Panics
 /// Panics if the cloth is not valid.
-pub fn hang(cloth: &Cloth, mix: Mix, frequency: u32, passes: u32) -> Hanging {
+pub fn hang(cloth: &ClothDesc, mix: Mix, frequency: u32, passes: u32) -> Hanging {
     let mut cloth = with_frequency(cloth.clone(), mix, frequency);
     // Repeated phases are several fiber iterations per step.
     cloth.phase_order = cloth.phase_order.repeat(passes as usize);
@@ -308,7 +308,7 @@ impl Swing {
     ///
     /// # Panics
     /// Panics if the grid does not cook; grids of at least 2 x 2 do.
-    pub fn cloth(&self) -> Cloth {
+    pub fn cloth(&self) -> ClothDesc {
         let mut mesh = Mesh::grid(self.side, self.side, 1.0, 1.0);
         mesh.positions.iter_mut().for_each(|[x, y, z]| (*x, *y, *z) = (*x - 0.5, *z, 1.0));
         let options = CookOptions {

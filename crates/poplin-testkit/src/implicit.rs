@@ -7,7 +7,7 @@ use std::sync::Arc;
 use poplin::{Backend, Simulation, State};
 use poplin_cook::{CookOptions, Tethers, cook};
 use poplin_model::{
-    Bend, BendModel, Cloth, ClothConfig, Frame, Implicit, ImplicitReport, Mesh, Particle,
+    Bend, BendModel, ClothConfig, ClothDesc, Frame, Implicit, ImplicitReport, Mesh, Particle,
     PhaseKind, Solver, StretchModel,
 };
 use poplin_reference::oracle::implicit::{
@@ -23,7 +23,7 @@ use crate::rng::Rng;
 const FRAME_RATE: f64 = 60.0;
 
 /// Creates a grid in the x-z plane, cooked for the implicit solver.
-pub fn sheet(columns: u32, rows: u32, width: f32, depth: f32, pins: Vec<u32>) -> Cloth {
+pub fn sheet(columns: u32, rows: u32, width: f32, depth: f32, pins: Vec<u32>) -> ClothDesc {
     let options = CookOptions {
         density: SIGMA as f32,
         pins,
@@ -37,20 +37,20 @@ pub fn sheet(columns: u32, rows: u32, width: f32, depth: f32, pins: Vec<u32>) ->
 }
 
 /// Returns the cloth with the implicit solver.
-pub fn solved(mut cloth: Cloth, implicit: Implicit) -> Cloth {
+pub fn solved(mut cloth: ClothDesc, implicit: Implicit) -> ClothDesc {
     cloth.config.solver = implicit.into();
     cloth
 }
 
 /// Creates a simulation of one cloth on the CPU.
-pub fn simulation(cloth: Cloth) -> Simulation {
+pub fn simulation(cloth: ClothDesc) -> Simulation {
     let mut simulation = Simulation::new(Backend::Cpu).expect("there is a CPU");
     simulation.add(cloth).expect("the cloth is valid");
     simulation
 }
 
 /// State of a cloth after a number of frames.
-pub fn simulate(cloth: Cloth, frames: u32, dt: f64) -> State {
+pub fn simulate(cloth: ClothDesc, frames: u32, dt: f64) -> State {
     let mut simulation = simulation(cloth);
     for _ in 0..frames {
         simulation.step(&Frame { dt: dt as f32 }).expect("the frame is valid");
@@ -203,7 +203,7 @@ pub fn cantilever(segments: u32, implicit: Implicit, frames: u32) -> Measured {
 
 /// Deviation of the top of an upright cloth from the vertical after `frames` frames, relative to
 /// the initial one.
-pub fn bow(cloth: Cloth, segments: u32, solver: Solver, frames: u32) -> Measured {
+pub fn bow(cloth: ClothDesc, segments: u32, solver: Solver, frames: u32) -> Measured {
     let state = simulate(column(cloth, solver), frames, 1.0 / FRAME_RATE);
     Measured::new(&state, bow_of(&state, segments))
 }
@@ -214,7 +214,7 @@ pub fn bow(cloth: Cloth, segments: u32, solver: Solver, frames: u32) -> Measured
 const BOW: f32 = 10.0;
 
 /// Returns an upright cloth that is straight at rest, with this solver.
-pub fn column(mut cloth: Cloth, solver: Solver) -> Cloth {
+pub fn column(mut cloth: ClothDesc, solver: Solver) -> ClothDesc {
     Arc::make_mut(&mut cloth.fabric).bends.iter_mut().for_each(|bend| bend.rest_angle = 0.0);
     cloth.particles.iter_mut().for_each(|particle| particle.position[0] *= BOW);
     cloth.config = ClothConfig { solver, damping: damping(1.0), ..ClothConfig::default() };
@@ -233,7 +233,11 @@ fn bow_of(state: &State, segments: u32) -> f64 {
 /// A cloth counts as buckled if its top is 0.3 m off within 20 s, or a quarter farther after 20 s
 /// than after 10 s: at 1 % above the theoretical load the deviation grows fourfold in that time. A
 /// cloth that only leans, because a force pushes it sideways, does not grow.
-pub fn critical_load(cloth: &Cloth, segments: u32, solver: impl Fn(f64) -> Solver) -> Option<f64> {
+pub fn critical_load(
+    cloth: &ClothDesc,
+    segments: u32,
+    solver: impl Fn(f64) -> Solver,
+) -> Option<f64> {
     let buckles = |part: f64| {
         let mut simulation = simulation(column(cloth.clone(), solver(part * GREENHILL)));
         let mut bows = Vec::new();
@@ -262,7 +266,7 @@ pub fn critical_load(cloth: &Cloth, segments: u32, solver: impl Fn(f64) -> Solve
 // ---- momentum and energy ----
 
 /// Creates a free square of 8 x 8 particles and 0.5 m with random velocities, without gravity.
-pub fn thrown(speed: f32, implicit: Implicit) -> Cloth {
+pub fn thrown(speed: f32, implicit: Implicit) -> ClothDesc {
     let mut cloth = sheet(8, 8, 0.5, 0.5, Vec::new());
     let mut rng = Rng::new(5);
     let h = 1.0 / FRAME_RATE as f32 / implicit.substeps as f32;
@@ -308,7 +312,7 @@ pub fn spin_left(implicit: Implicit) -> Measured {
 
 /// Creates a free row below a pinned one, displaced by `drawn` m: it oscillates on its threads with
 /// the angular frequency `omega`.
-fn oscillator(omega: f64, drawn: f32, substeps: u32) -> Cloth {
+fn oscillator(omega: f64, drawn: f32, substeps: u32) -> ClothDesc {
     // k = m omega^2
     let stiffness = SIGMA * 0.25 / 2.0 * omega.powi(2);
     let implicit = Implicit {
@@ -358,7 +362,7 @@ pub fn swing_error(substeps: u32) -> f64 {
 // ---- in f64 ----
 
 /// Energies that the implicit solver minimizes, in `f64`.
-pub fn implicit_oracle(cloth: &Cloth, implicit: &Implicit) -> ImplicitCloth {
+pub fn implicit_oracle(cloth: &ClothDesc, implicit: &Implicit) -> ImplicitCloth {
     let fabric = &cloth.fabric;
     let [warp, weft] = implicit.stretch_stiffness.map(f64::from);
     let kinds = fabric.edge_kinds();

@@ -1,8 +1,8 @@
 //! Inputs on which stages are compared, on every backend.
 
-use poplin_host::LiveCloth;
+use poplin_host::Cloth;
 use poplin_layout::Stage;
-use poplin_model::{Cloth, Particle};
+use poplin_model::{ClothDesc, Particle};
 
 use crate::rng::Rng;
 use crate::scenes::{
@@ -12,7 +12,7 @@ use crate::scenes::{
 };
 
 /// Random and degenerate cloths with their names.
-pub fn cloths() -> Vec<(String, Cloth)> {
+pub fn cloths() -> Vec<(String, ClothDesc)> {
     let mut cloths: Vec<_> = (0..12)
         .map(|seed| (format!("random {seed}"), random_cloth(seed, 20 + 3 * seed as u32)))
         .collect();
@@ -36,7 +36,7 @@ pub fn cloths() -> Vec<(String, Cloth)> {
 }
 
 /// Particles that move by up to 3.5 cm, where the speed limit allows 1 cm.
-pub fn fast_particles() -> Vec<(String, Cloth)> {
+pub fn fast_particles() -> Vec<(String, ClothDesc)> {
     let mut rng = Rng::new(15);
     let particles = (0..66).map(|_| rng.point(-1.0, 1.0)).map(|[x, y, z]| [x, y, z, 1.0]).collect();
     let mut cloth = loose_particles(particles);
@@ -52,10 +52,10 @@ pub fn fast_particles() -> Vec<(String, Cloth)> {
 
 /// Inputs for the comparison of one stage; stages that change nothing on these inputs are not
 /// compared (`tests/gpu/mirror` checks for them).
-pub fn inputs_of(stage: Stage) -> Vec<(String, Cloth)> {
+pub fn inputs_of(stage: Stage) -> Vec<(String, ClothDesc)> {
     match stage {
         Stage::LimitSpeed => {
-            let limit = |(name, mut cloth): (String, Cloth)| {
+            let limit = |(name, mut cloth): (String, ClothDesc)| {
                 cloth.config.max_speed = Some(2.0);
                 (name, cloth)
             };
@@ -68,7 +68,7 @@ pub fn inputs_of(stage: Stage) -> Vec<(String, Cloth)> {
 
 /// Cloths with the implicit solver for [`equip`] with colliders of all kinds; those of [`cloths`]
 /// have none.
-pub fn implicit_cloths_among_shapes() -> Vec<(String, Cloth)> {
+pub fn implicit_cloths_among_shapes() -> Vec<(String, ClothDesc)> {
     let cloth = |seed| random_implicit_cloth(seed, 24 + 4 * seed as u32);
     (0..12).map(|seed| (format!("implicit among shapes {seed}"), cloth(seed))).collect()
 }
@@ -78,7 +78,7 @@ pub fn implicit_cloths_among_shapes() -> Vec<(String, Cloth)> {
 ///
 /// # Panics
 /// Panics if the cloth rejects an input, which would be a bug of this function.
-pub fn equip_with_masses(host: &mut LiveCloth) {
+pub fn equip_with_masses(host: &mut Cloth) {
     equip_with_masses_by_seed(host, host.cloth().particle_count() as u64);
 }
 
@@ -87,7 +87,7 @@ pub fn equip_with_masses(host: &mut LiveCloth) {
 ///
 /// # Panics
 /// Panics like [`equip_with_masses`].
-pub fn equip_with_masses_by_seed(host: &mut LiveCloth, seed: u64) {
+pub fn equip_with_masses_by_seed(host: &mut Cloth, seed: u64) {
     let particles = host.cloth().particles.clone();
     equip(host, seed);
     let is_free = |i: &usize| particles[*i].inverse_mass > 0.0 && particles[*i].inverse_mass < 1e6;

@@ -2,10 +2,11 @@
 
 use std::f64::consts::TAU;
 
-use poplin::LiveCloth;
+use poplin::Cloth;
 use poplin::cook::{CookOptions, RenderMeshOptions, cook};
 use poplin::model::{
-    Capsule, Cloth, Mesh, ModelError, Plane, Pose, RenderMesh, SelfCollision, Shape, Sphere, Xpbd,
+    Capsule, ClothDesc, Mesh, ModelError, Plane, Pose, RenderMesh, SelfCollision, Shape, Sphere,
+    Xpbd,
 };
 use poplin_io::picture::View;
 use poplin_io::scene::{Gust, Wind};
@@ -22,7 +23,7 @@ pub const FRAME_RATE: f32 = 60.0;
 #[derive(Debug, Clone)]
 pub struct Scene {
     /// Simulated cloth; its own colliders are the body that wears it.
-    pub cloth: Cloth,
+    pub cloth: ClothDesc,
     /// Drawn mesh of the cloth.
     pub drawn: RenderMesh,
     /// World-space colliders.
@@ -158,7 +159,7 @@ impl Scene {
     ///
     /// # Errors
     /// [`ModelError`] if the wind is out of range.
-    pub fn prepare(&self, cloth: &mut LiveCloth, frame: u32) -> Result<(), ModelError> {
+    pub fn prepare(&self, cloth: &mut Cloth, frame: u32) -> Result<(), ModelError> {
         let time = f64::from(frame) / f64::from(FRAME_RATE);
         if self.wind != Wind::default() {
             let mut config = cloth.cloth().config.clone();

@@ -1,6 +1,6 @@
 //! Dragging of cloth with a pointer.
 
-use poplin_host::LiveCloth;
+use poplin_host::Cloth;
 use poplin_model::{Frame, ModelError, Particle};
 
 use crate::{Grab, GrabOptions, Ray, TriangleHit};
@@ -42,7 +42,7 @@ impl Drag {
     /// # Errors
     /// See [`Grab::new`].
     pub fn new(
-        cloth: &mut LiveCloth,
+        cloth: &mut Cloth,
         particles: &[Particle],
         hit: &TriangleHit,
         sight: &Sight,
@@ -74,7 +74,7 @@ impl Drag {
     /// See [`Grab::move_to`] and [`Grab::apply`], except for [`ModelError::StaleHandle`].
     pub fn apply(
         &mut self,
-        cloth: &mut LiveCloth,
+        cloth: &mut Cloth,
         particles: &[Particle],
         frame: &Frame,
         sight: &Sight,
@@ -87,7 +87,7 @@ impl Drag {
     }
 
     /// Releases the particle.
-    pub fn release(self, cloth: &mut LiveCloth) {
+    pub fn release(self, cloth: &mut Cloth) {
         self.grab.release(cloth);
     }
 }

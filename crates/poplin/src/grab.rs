@@ -1,8 +1,8 @@
 //! Interactive grabbing: a particle that follows a point.
 
 use poplin_cook::path_lengths;
-use poplin_host::{HoldId, LiveCloth};
-use poplin_model::{Cloth, Frame, ModelError, Particle, Sphere, check_finite};
+use poplin_host::{Cloth, HoldId};
+use poplin_model::{ClothDesc, Frame, ModelError, Particle, Sphere, check_finite};
 
 /// Options of [`Grab::new`].
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -59,7 +59,7 @@ impl GrabOptions {
 /// does not tear it. A particle that is pinned or held does not follow and has no `max_speed dt`
 /// term; cloth that was already stretched further when it was grabbed may stay so. Particles within
 /// `radius` along the cloth stay within their path length of the held position. All of this uses
-/// [`LiveCloth::hold`], which does not change the other inputs. The `x_j` are the positions read
+/// [`Cloth::hold`], which does not change the other inputs. The `x_j` are the positions read
 /// last: with a state that is `k` frames old the particle follows at `max_speed / (k + 1)`.
 ///
 /// A pinned particle can be grabbed too; it stays where it is released.
@@ -86,7 +86,7 @@ impl Grab {
     /// [`ModelError`] if an option is out of range, the particle does not exist, or the length of
     /// `particles` is not the particle count of the cloth; nothing is grabbed.
     pub fn new(
-        cloth: &mut LiveCloth,
+        cloth: &mut Cloth,
         particles: &[Particle],
         particle: u32,
         options: GrabOptions,
@@ -142,7 +142,7 @@ impl Grab {
     /// is not the particle count of the cloth.
     pub fn apply(
         &mut self,
-        cloth: &mut LiveCloth,
+        cloth: &mut Cloth,
         particles: &[Particle],
         frame: &Frame,
     ) -> Result<(), ModelError> {
@@ -159,7 +159,7 @@ impl Grab {
 
     /// Releases the particle, which keeps its current velocity. Does nothing if the cloth was
     /// removed.
-    pub fn release(self, cloth: &mut LiveCloth) {
+    pub fn release(self, cloth: &mut Cloth) {
         cloth.release(self.hold);
     }
 
@@ -194,7 +194,7 @@ fn spheres(center: [f32; 3], radii: &[f32]) -> Vec<Sphere> {
     radii.iter().map(|&radius| Sphere { center, radius }).collect()
 }
 
-fn check_particles(cloth: &LiveCloth, particles: &[Particle]) -> Result<(), ModelError> {
+fn check_particles(cloth: &Cloth, particles: &[Particle]) -> Result<(), ModelError> {
     let (len, expected) = (particles.len(), cloth.cloth().particle_count());
     if len != expected {
         return Err(ModelError::Length { what: "particles of the grabbed cloth", len, expected });
@@ -203,7 +203,7 @@ fn check_particles(cloth: &LiveCloth, particles: &[Particle]) -> Result<(), Mode
 }
 
 /// Path length from particle `from` to every particle along the cloth at rest \[m\].
-fn paths(cloth: &Cloth, from: u32) -> Vec<f64> {
+fn paths(cloth: &ClothDesc, from: u32) -> Vec<f64> {
     let positions = if cloth.rest_positions.is_empty() {
         cloth.particles.iter().map(|particle| particle.position).collect()
     } else {

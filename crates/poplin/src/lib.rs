@@ -34,7 +34,7 @@
 //!   works](guide::architecture), [solvers and materials](guide::solvers), [every
 //!   setting](guide::keys), [limits](guide::limits), [words](guide::glossary).
 //! - [`model`]: the input types. A [`model::Mesh`] is cooked into a [`model::Fabric`], which a
-//!   [`model::Cloth`] combines with particles, settings ([`model::ClothConfig`]) and colliders.
+//!   [`model::ClothDesc`] combines with particles, settings ([`model::ClothConfig`]) and colliders.
 //! - [`cook`]: from mesh to fabric.
 //! - [`gpu`] and [`mod@cpu`]: the engines of the two backends. Both implement [`Engine`]; use them
 //!   if you need more than [`Simulation`].
@@ -89,8 +89,8 @@ pub use poplin_cpu as cpu;
 #[doc(inline)]
 pub use poplin_gpu as gpu;
 pub use poplin_host::{
-    ClothId, ClothState, Engine, Feedback, HoldId, HostError, LiveCloth, NoSuchCloth,
-    ParticleMotion, Snapshot, State,
+    Cloth, ClothId, ClothState, Engine, Feedback, HoldId, HostError, NoSuchCloth, ParticleMotion,
+    Snapshot, State,
 };
 #[cfg(feature = "save")]
 pub use poplin_host::{SAVE_VERSION, SaveError};

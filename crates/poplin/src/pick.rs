@@ -1,6 +1,6 @@
 //! Picking: intersection of a ray with cloth.
 
-use poplin_host::{ClothId, LiveCloth};
+use poplin_host::{Cloth, ClothId};
 use poplin_model::{ModelError, Particle, Pose, check_finite};
 
 /// A ray, for example from the camera through a pixel.
@@ -87,7 +87,7 @@ impl Ray {
 /// [`ModelError`] if the ray is not valid or the length of `particles` is not the particle count of
 /// the cloth.
 pub fn pick_cloth(
-    cloth: &LiveCloth,
+    cloth: &Cloth,
     particles: &[Particle],
     ray: &Ray,
 ) -> Result<Option<TriangleHit>, ModelError> {

@@ -4,8 +4,8 @@
 use poplin_cpu::{CpuEngine, WideTeam, thread_count};
 #[cfg(feature = "gpu")]
 use poplin_gpu::{Headless, HeadlessOptions, wgpu};
-use poplin_host::{ClothId, Engine, LiveCloth, ParticleMotion, Snapshot, State};
-use poplin_model::{Cloth, ClothContactSolver, ColliderSet, Frame, Particle};
+use poplin_host::{Cloth, ClothId, Engine, ParticleMotion, Snapshot, State};
+use poplin_model::{ClothContactSolver, ClothDesc, ColliderSet, Frame, Particle};
 
 use crate::{Backend, BackendChoice, Error, Hit, Ray, Reading, TriangleHit, pick_cloth};
 
@@ -181,7 +181,7 @@ impl Simulation {
     ///
     /// # Errors
     /// [`Error`] if the cloth is not valid or too large for the adapter; nothing is added.
-    pub fn add(&mut self, cloth: Cloth) -> Result<ClothId, Error> {
+    pub fn add(&mut self, cloth: ClothDesc) -> Result<ClothId, Error> {
         on!(&mut self.engine, engine => Ok(engine.add(cloth)?))
     }
 
@@ -310,7 +310,7 @@ impl Simulation {
     ///
     /// # Errors
     /// [`Error::NoSuchCloth`].
-    pub fn cloth(&self, id: ClothId) -> Result<&LiveCloth, Error> {
+    pub fn cloth(&self, id: ClothId) -> Result<&Cloth, Error> {
         on!(&self.engine, engine => Ok(engine.cloth(id)?))
     }
 
@@ -318,7 +318,7 @@ impl Simulation {
     ///
     /// # Errors
     /// [`Error::NoSuchCloth`].
-    pub fn cloth_mut(&mut self, id: ClothId) -> Result<&mut LiveCloth, Error> {
+    pub fn cloth_mut(&mut self, id: ClothId) -> Result<&mut Cloth, Error> {
         on!(&mut self.engine, engine => Ok(engine.cloth_mut(id)?))
     }
 

@@ -12,10 +12,10 @@ mod virtual_particles;
 
 use std::sync::Arc;
 
-use poplin_host::{Engine as _, FramePart, LiveCloth};
+use poplin_host::{Cloth, Engine as _, FramePart};
 use poplin_layout::{Stage, StageMask};
 use poplin_measure::shape_arrays::ShapeArrays;
-use poplin_model::{Cloth, Fabric, Frame, Particle, Phase, PhaseKind};
+use poplin_model::{ClothDesc, Fabric, Frame, Particle, Phase, PhaseKind};
 use poplin_reference::oracle::{Sphere, touch_round_cone};
 use poplin_reference::{ReferenceEngine, Team};
 use poplin_testkit::nth_cloth;
@@ -65,7 +65,7 @@ fn is_finite(particles: &[[f32; 4]]) -> bool {
 }
 
 /// Cloth of loose particles: its only edge is not solved in a collision stage.
-fn cloud(particles: Vec<[f32; 4]>) -> Cloth {
+fn cloud(particles: Vec<[f32; 4]>) -> ClothDesc {
     let fabric = Fabric {
         particle_count: particles.len() as u32,
         phases: vec![Phase { kind: PhaseKind::Vertical, set_begin: 0, set_end: 1 }],
@@ -75,7 +75,7 @@ fn cloud(particles: Vec<[f32; 4]>) -> Cloth {
         rest_lengths: vec![1.0],
         ..Default::default()
     };
-    let mut cloth = Cloth::new(Arc::new(fabric), particles);
+    let mut cloth = ClothDesc::new(Arc::new(fabric), particles);
     // Friction then only changes the previous positions.
     cloth.config.contact.friction_holds = false;
     cloth
@@ -89,10 +89,10 @@ struct After {
 
 /// Runs one frame of `iterations` iterations with these stages, after `equip` has set the inputs.
 fn after(
-    cloth: &Cloth,
+    cloth: &ClothDesc,
     stages: StageMask,
     iterations: u32,
-    equip: impl FnOnce(&mut LiveCloth),
+    equip: impl FnOnce(&mut Cloth),
 ) -> After {
     let mut engine = ReferenceEngine::new();
     engine.add(cloth.clone()).unwrap();
@@ -113,7 +113,7 @@ fn after(
 }
 
 /// Returns the particles after one iteration of one stage.
-fn after_stage(cloth: &Cloth, stage: Stage) -> Vec<[f32; 4]> {
+fn after_stage(cloth: &ClothDesc, stage: Stage) -> Vec<[f32; 4]> {
     after(cloth, StageMask::only(stage), 1, |_| ()).current
 }
 

@@ -4,7 +4,7 @@ use poplin_cook::{CookOptions, VirtualParticles, cook};
 use poplin_gpu::EngineOptions;
 use poplin_host::Engine as _;
 use poplin_measure::shape_arrays::{ShapeArrays, cuboid};
-use poplin_model::{Cloth, Frame, Mesh, Particle, Pose};
+use poplin_model::{ClothDesc, Frame, Mesh, Particle, Pose};
 use poplin_reference::ReferenceEngine;
 use poplin_testkit::adapter::headless;
 use poplin_testkit::compare::same_bits;
@@ -31,7 +31,7 @@ fn every_shape() -> ShapeArrays {
 }
 
 /// Sheet over every kind of shape, with friction, mass scale and virtual particles.
-fn whole_scene(is_continuous: bool) -> Cloth {
+fn whole_scene(is_continuous: bool) -> ClothDesc {
     let options = CookOptions {
         pins: vec![0],
         virtual_particles: VirtualParticles::PerTriangle(1),

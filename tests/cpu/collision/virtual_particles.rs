@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use poplin_layout::{Stage, StageMask};
 use poplin_measure::shape_arrays::ShapeArrays;
-use poplin_model::{Cloth, VirtualParticle};
+use poplin_model::{ClothDesc, VirtualParticle};
 use poplin_reference::oracle::{coulomb, keep_outside, weigh_pushed};
 use poplin_testkit::rng::Rng;
 
@@ -14,7 +14,7 @@ use super::{
 };
 
 /// Cloth of one triangle with one virtual particle.
-fn with_virtual(corners: [[f32; 4]; 3], weights: [f32; 3]) -> Cloth {
+fn with_virtual(corners: [[f32; 4]; 3], weights: [f32; 3]) -> ClothDesc {
     let mut cloth = cloud(corners.to_vec());
     Arc::make_mut(&mut cloth.fabric).triangles = vec![[0, 1, 2]];
     Arc::make_mut(&mut cloth.fabric).virtual_particles =

@@ -1,7 +1,7 @@
 //! Recovery from penetration: depenetration speed, fast shapes and thin parts.
 
 use poplin::cook::{CookOptions, Tethers, cook};
-use poplin::model::{Capsule, Cloth, Frame, Mesh, Plane, Pose, Shape, Sphere, TriangleMesh};
+use poplin::model::{Capsule, ClothDesc, Frame, Mesh, Plane, Pose, Shape, Sphere, TriangleMesh};
 use poplin::{Backend, Simulation};
 
 /// Closed mesh of a box around the origin.
@@ -29,7 +29,7 @@ fn solids() -> [(&'static str, Shape); 5] {
 }
 
 /// Small free sheet 0.15 m above the origin, without gravity: 0.05 m inside the solids.
-fn sheet_in_depth(depenetration_speed: f32) -> Cloth {
+fn sheet_in_depth(depenetration_speed: f32) -> ClothDesc {
     let options = CookOptions { tethers: Tethers::None, ..CookOptions::default() };
     let mut cloth = cook(&Mesh::grid(3, 3, 0.02, 0.02), &options).unwrap().into_cloth();
     for particle in &mut cloth.particles {

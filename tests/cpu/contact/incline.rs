@@ -2,7 +2,7 @@
 
 use std::f64::consts::FRAC_PI_4;
 
-use poplin::model::{Cloth, Plane};
+use poplin::model::{ClothDesc, Plane};
 
 use super::{Ground, Vec3, ground, mean, play, positions, sheet, simulation, turned_about_z};
 
@@ -11,7 +11,7 @@ const G: f64 = 9.81;
 
 /// Patch of 10 cm on a ground inclined by `angle` \[rad\]: the ground stays level, and gravity
 /// leans towards +x.
-fn patch(kind: Ground, angle: f64, friction: f64, frequency: f32) -> Cloth {
+fn patch(kind: Ground, angle: f64, friction: f64, frequency: f32) -> ClothDesc {
     let mut cloth = sheet(4, 4, 0.1, vec![]);
     cloth.colliders = ground(kind).to_set().unwrap();
     cloth.config.gravity = [(G * angle.sin()) as f32, (-G * angle.cos()) as f32, 0.0];
@@ -22,7 +22,7 @@ fn patch(kind: Ground, angle: f64, friction: f64, frequency: f32) -> Cloth {
 
 /// Distance that the center of the patch slides in each of two periods of `frames` frames, after
 /// six frames to settle \[m\].
-fn slides(cloth: Cloth, downhill: Vec3, frames: u32) -> [f64; 2] {
+fn slides(cloth: ClothDesc, downhill: Vec3, frames: u32) -> [f64; 2] {
     let mut simulation = simulation(cloth);
     play(&mut simulation, 6);
     let mut points = vec![mean(&positions(&mut simulation))];

@@ -8,7 +8,7 @@ mod incline;
 mod rest;
 
 use poplin::cook::{CookOptions, Tethers, cook};
-use poplin::model::{Cloth, Frame, Mesh, Pose};
+use poplin::model::{ClothDesc, Frame, Mesh, Pose};
 use poplin::{Backend, Simulation};
 use poplin_measure::shape_arrays::{ShapeArrays, cuboid};
 use poplin_testkit::nth_cloth;
@@ -16,7 +16,7 @@ use poplin_testkit::nth_cloth;
 type Vec3 = [f64; 3];
 
 /// Sheet of `columns` x `rows` particles around the origin in the plane y = 0.
-fn sheet(columns: u32, rows: u32, width: f32, pins: Vec<u32>) -> Cloth {
+fn sheet(columns: u32, rows: u32, width: f32, pins: Vec<u32>) -> ClothDesc {
     let depth = width * (rows - 1) as f32 / (columns - 1) as f32;
     let options = CookOptions { pins, tethers: Tethers::None, ..CookOptions::default() };
     let mut cloth = cook(&Mesh::grid(columns, rows, width, depth), &options).unwrap().into_cloth();
@@ -27,11 +27,11 @@ fn sheet(columns: u32, rows: u32, width: f32, pins: Vec<u32>) -> Cloth {
     cloth
 }
 
-fn lift(cloth: &mut Cloth, y: f32) {
+fn lift(cloth: &mut ClothDesc, y: f32) {
     cloth.particles.iter_mut().for_each(|particle| particle.position[1] += y);
 }
 
-fn simulation(cloth: Cloth) -> Simulation {
+fn simulation(cloth: ClothDesc) -> Simulation {
     let mut simulation = Simulation::new(Backend::Cpu).unwrap();
     simulation.add(cloth).unwrap();
     simulation

@@ -1,6 +1,6 @@
 //! Sheets at rest on boxes, planes and spheres.
 
-use poplin::model::{Cloth, Pose};
+use poplin::model::{ClothDesc, Pose};
 use poplin_measure::shape_arrays::{ShapeArrays, cuboid};
 
 use super::{
@@ -81,7 +81,7 @@ fn boxes_of_planes_and_triangles_carry_a_sheet_like_a_box() {
 
 /// Motion of a sheet in ten seconds, after three seconds to settle: largest speed [m/s], drift of
 /// the mean height, largest drift of a particle and least clearance \[m\].
-fn unrest(cloth: Cloth, clearance: impl Fn(Vec3) -> f64) -> [f64; 4] {
+fn unrest(cloth: ClothDesc, clearance: impl Fn(Vec3) -> f64) -> [f64; 4] {
     let mut simulation = simulation(cloth);
     play(&mut simulation, 180);
     let settled = positions(&mut simulation);
@@ -98,7 +98,7 @@ fn unrest(cloth: Cloth, clearance: impl Fn(Vec3) -> f64) -> [f64; 4] {
     [speed, (mean(&last)[1] - mean(&settled)[1]).abs(), drift, least]
 }
 
-fn resting(colliders: ShapeArrays) -> Cloth {
+fn resting(colliders: ShapeArrays) -> ClothDesc {
     let mut cloth = sheet(12, 12, 0.5, vec![]);
     lift(&mut cloth, 0.01);
     cloth.colliders = colliders.to_set().unwrap();

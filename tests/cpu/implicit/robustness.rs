@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use poplin::model::{BendModel, Cloth, Frame, Implicit, Particle, StretchModel};
+use poplin::model::{BendModel, ClothDesc, Frame, Implicit, Particle, StretchModel};
 use poplin_testkit::implicit::{positions, report, sheet, simulate, simulation, solved};
 use poplin_testkit::nth_cloth;
 use poplin_testkit::rng::Rng;
@@ -12,7 +12,7 @@ use poplin_testkit::rng::Rng;
 ///
 /// The second diagonals of cells do not count: in a cell folded over the first diagonal they are
 /// short without any strain.
-fn strained(cloth: &Cloth, positions: &[[f64; 3]]) -> f64 {
+fn strained(cloth: &ClothDesc, positions: &[[f64; 3]]) -> f64 {
     let triangles = &cloth.fabric.triangles;
     let sides = |t: &[u32; 3]| [[t[0], t[1]], [t[1], t[2]], [t[2], t[0]]];
     let sides: HashSet<_> =
@@ -32,7 +32,7 @@ fn strained(cloth: &Cloth, positions: &[[f64; 3]]) -> f64 {
 #[test]
 fn violent_starts_are_survived_and_forgotten() {
     let edge = 1.0 / 9.0;
-    type Start = fn(&mut Cloth, &mut Rng, f32);
+    type Start = fn(&mut ClothDesc, &mut Rng, f32);
     let starts: [(&str, Start); 4] = [
         ("an edge of noise", |cloth, rng, edge| {
             for particle in cloth.particles.iter_mut().filter(|p| p.inverse_mass > 0.0) {
@@ -125,7 +125,7 @@ fn settings_out_of_range_and_fabrics_without_shapes_are_refused() {
         Implicit { bending_rigidity: 1e-5, ..Implicit::default() },
     );
     cloth.validate().unwrap();
-    type Damage = fn(&mut Cloth);
+    type Damage = fn(&mut ClothDesc);
     let damages: [(Damage, &str); 14] = [
         (
             |c| set(c).stretch_stiffness[1] = -1.0,
@@ -171,10 +171,10 @@ fn settings_out_of_range_and_fabrics_without_shapes_are_refused() {
     }
 }
 
-fn set(cloth: &mut Cloth) -> &mut Implicit {
+fn set(cloth: &mut ClothDesc) -> &mut Implicit {
     cloth.config.solver.as_implicit_mut().unwrap()
 }
 
-fn fabric(cloth: &mut Cloth) -> &mut poplin::model::Fabric {
+fn fabric(cloth: &mut ClothDesc) -> &mut poplin::model::Fabric {
     Arc::make_mut(&mut cloth.fabric)
 }

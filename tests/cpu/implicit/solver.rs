@@ -1,7 +1,7 @@
 //! Iterations, preconditioners and step control, on both backends.
 
 use poplin::gpu::EngineOptions;
-use poplin::model::{BendModel, Cloth, Frame, Implicit, Preconditioner, StretchModel};
+use poplin::model::{BendModel, ClothDesc, Frame, Implicit, Preconditioner, StretchModel};
 use poplin::{Engine as _, State};
 use poplin_testkit::adapter::devices;
 use poplin_testkit::implicit::{positions, report, sheet, simulate, solved, thrown};
@@ -9,7 +9,7 @@ use poplin_testkit::nth_cloth;
 
 #[test]
 fn strips_and_beams_of_all_models_end_alike_on_both_backends() {
-    let cloths: Vec<Cloth> = (0..12)
+    let cloths: Vec<ClothDesc> = (0..12)
         .map(|k| {
             let mut cloth = sheet(3, 7, 0.2, 0.6, vec![0, 1, 2, 3, 4, 5]);
             cloth.config.damping = [0.3; 3];

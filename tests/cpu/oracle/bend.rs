@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use poplin_layout::Stage;
-use poplin_model::{Bend, Cloth, Fabric, Particle, Xpbd};
+use poplin_model::{Bend, ClothDesc, Fabric, Particle, Xpbd};
 use poplin_reference::oracle::{BendStep, bend_angle, bend_gradient, solve_bend};
 use poplin_testkit::rng::Rng;
 
@@ -72,7 +72,7 @@ fn the_dihedral_angle_is_continuous_except_at_pi() {
             bend_set_ends: vec![1],
             ..Fabric::default()
         };
-        let mut cloth = Cloth::new(
+        let mut cloth = ClothDesc::new(
             Arc::new(fabric),
             vec![[0.0; 4], [1.0, 0.0, 0.0, 0.0], [0.3, 1.0, 0.0, 0.0], wing],
         );
@@ -91,7 +91,7 @@ fn the_dihedral_angle_is_continuous_except_at_pi() {
 fn degenerate_bends_move_nothing_and_folded_ones_stay_finite() {
     let run = |c: [f32; 3], d: [f32; 3], rest_angle: f32| {
         let mut cloth =
-            Cloth::new(Arc::default(), vec![[0.0, 0.0, 0.0, 1.0], [1.0, 0.0, 0.0, 1.0]]);
+            ClothDesc::new(Arc::default(), vec![[0.0, 0.0, 0.0, 1.0], [1.0, 0.0, 0.0, 1.0]]);
         cloth.particles.extend([c, d].map(|position| Particle { position, inverse_mass: 1.0 }));
         let bends = vec![Bend {
             particles: [0, 1, 2, 3],

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use bytemuck::cast_slice;
 use poplin_layout::{Stage, effective_stiffness, stiffness_to_log2};
-use poplin_model::{Cloth, FiberSolver, PbdPhase, Phase, PhaseKind, Solver, XpbdPhase};
+use poplin_model::{ClothDesc, FiberSolver, PbdPhase, Phase, PhaseKind, Solver, XpbdPhase};
 use poplin_reference::HostCloth;
 use poplin_reference::oracle::{Chain, ChainSolution, SoftRange, solve_chain};
 use poplin_testkit::rng::Rng;
@@ -17,7 +17,7 @@ use super::{
 
 /// PBD and XPBD settings of the first phase of a cloth; defaults for the solver that the cloth does
 /// not use.
-fn first_phase(cloth: &Cloth) -> (PbdPhase, XpbdPhase) {
+fn first_phase(cloth: &ClothDesc) -> (PbdPhase, XpbdPhase) {
     let kind = cloth.fabric.phases[0].kind;
     match &cloth.config.solver {
         Solver::Pbd(solver) => (*solver.phases.of(0, kind), XpbdPhase::default()),
@@ -27,7 +27,7 @@ fn first_phase(cloth: &Cloth) -> (PbdPhase, XpbdPhase) {
 }
 
 /// Solution of one fiber of a cloth with one phase by the dense `f64` oracle.
-fn solve_dense(cloth: &Cloth, fiber: usize) -> ChainSolution {
+fn solve_dense(cloth: &ClothDesc, fiber: usize) -> ChainSolution {
     let (config, elastic) = first_phase(cloth);
     let (compliance, damping) = (f64::from(elastic.compliance), f64::from(elastic.damping));
     let exponent = (f64::from(cloth.config.stiffness_frequency) * STEP) as f32;
@@ -68,7 +68,7 @@ fn solve_dense(cloth: &Cloth, fiber: usize) -> ChainSolution {
 /// Compares the particles of a fiber with the oracle, within the conditioning of the system.
 /// Returns true if the system is conditioned well enough to reveal an error of 0.4 %, and the
 /// largest displacement.
-fn assert_solved(what: &str, cloth: &Cloth, fiber: usize, got: &[[f32; 4]]) -> (bool, f64) {
+fn assert_solved(what: &str, cloth: &ClothDesc, fiber: usize, got: &[[f32; 4]]) -> (bool, f64) {
     assert!(got.iter().flatten().all(|x| x.is_finite()), "{what}: {got:?}");
     let expected = solve_dense(cloth, fiber);
     if expected.positions.iter().flatten().any(|x| !x.is_finite()) {
@@ -146,7 +146,7 @@ fn a_gauss_seidel_edge_yields_by_its_compliance() {
 fn cyclic_reduction_is_off_for_two_pins_and_motion_spheres() {
     let mut cloth = chain((0..9).map(|i| [i as f32, 0.0, 0.0, 1.0]).collect(), vec![1.1; 8]);
     cloth.config.solver.set_fiber_solver(Some(FiberSolver::CyclicReduction));
-    let stages = |cloth: &Cloth, spheres: &[[f32; 4]]| {
+    let stages = |cloth: &ClothDesc, spheres: &[[f32; 4]]| {
         let mut host = HostCloth::new(cloth.clone()).unwrap();
         host.live_mut().set_motion_spheres(cast_slice(spheres)).unwrap();
         host.input_len();

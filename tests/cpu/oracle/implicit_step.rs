@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use poplin_cook::{CookOptions, cook};
 use poplin_layout::Stage;
-use poplin_model::{BendModel, Cloth, Implicit, Mesh, Preconditioner, StretchModel};
+use poplin_model::{BendModel, ClothDesc, Implicit, Mesh, Preconditioner, StretchModel};
 use poplin_reference::oracle::implicit::{MinimizeOptions, Mixing, Objective, minimize};
 use poplin_testkit::implicit::implicit_oracle;
 use poplin_testkit::rng::Rng;
@@ -12,7 +12,7 @@ use poplin_testkit::rng::Rng;
 use super::{STEP, after_stage};
 
 /// Sheet with randomly displaced current and previous positions.
-fn thrown_sheet(rng: &mut Rng) -> Cloth {
+fn thrown_sheet(rng: &mut Rng) -> ClothDesc {
     let options = CookOptions { pins: vec![0, 4], bends: true, ..CookOptions::default() };
     let mut cloth = cook(&Mesh::grid(5, 6, 0.4, 0.5), &options).unwrap().into_cloth();
     let noise = |rng: &mut Rng, size: f32| rng.point(-size, size);

@@ -10,10 +10,10 @@ mod wind;
 
 use std::sync::Arc;
 
-use poplin_host::{Engine as _, FramePart, LiveCloth};
+use poplin_host::{Cloth, Engine as _, FramePart};
 use poplin_layout::{Stage, StageMask};
 use poplin_model::{
-    Bend, Cloth, Fabric, FiberSolver, Frame, Particle, Pbd, PbdPhase, Phase, PhaseKind, Phases,
+    Bend, ClothDesc, Fabric, FiberSolver, Frame, Particle, Pbd, PbdPhase, Phase, PhaseKind, Phases,
     Solver, Xpbd, XpbdPhase,
 };
 use poplin_reference::{ReferenceEngine, Team};
@@ -28,15 +28,15 @@ fn wide(particle: impl Into<[f32; 4]>) -> [f64; 3] {
     std::array::from_fn(|k| f64::from(p[k]))
 }
 
-fn after_stage(cloth: &Cloth, stage: Stage) -> Vec<[f32; 4]> {
+fn after_stage(cloth: &ClothDesc, stage: Stage) -> Vec<[f32; 4]> {
     after_stage_with(cloth, stage, |_| ())
 }
 
 /// Returns the particles after one iteration of one stage, after `equip` has set the inputs.
 fn after_stage_with(
-    cloth: &Cloth,
+    cloth: &ClothDesc,
     stage: Stage,
-    equip: impl FnOnce(&mut LiveCloth),
+    equip: impl FnOnce(&mut Cloth),
 ) -> Vec<[f32; 4]> {
     let mut engine = ReferenceEngine::new();
     engine.add(cloth.clone()).unwrap();
@@ -61,7 +61,7 @@ fn assert_near(what: &str, got: [f32; 4], expected: [f64; 3], scale: f64) {
 }
 
 /// Chain over the given particles: one fiber in one set, solved by Gauss-Seidel.
-fn chain(particles: Vec<[f32; 4]>, rest_lengths: Vec<f32>) -> Cloth {
+fn chain(particles: Vec<[f32; 4]>, rest_lengths: Vec<f32>) -> ClothDesc {
     let count = particles.len() as u32;
     let fabric = Fabric {
         particle_count: count,
@@ -72,7 +72,7 @@ fn chain(particles: Vec<[f32; 4]>, rest_lengths: Vec<f32>) -> Cloth {
         rest_lengths,
         ..Default::default()
     };
-    let mut cloth = Cloth::new(Arc::new(fabric), particles);
+    let mut cloth = ClothDesc::new(Arc::new(fabric), particles);
     cloth.config.solver.set_fiber_solver(Some(FiberSolver::GaussSeidel));
     cloth
 }
@@ -116,7 +116,7 @@ const STEP: f64 = 1.0 / 300.0;
 
 /// Fiber whose particles have moved since the last step; some edges are extremely short or have
 /// length 0.
-fn wild_chain(rng: &mut Rng, edges: usize) -> Cloth {
+fn wild_chain(rng: &mut Rng, edges: usize) -> ClothDesc {
     let mut particles: Vec<_> = (0..=edges).map(|_| random_particle(rng)).collect();
     for i in 1..particles.len() {
         let shift = [1e-3, 1e-5, 0.0].get(rng.index(30)).copied();
@@ -142,7 +142,7 @@ fn wild_chain(rng: &mut Rng, edges: usize) -> Cloth {
 }
 
 /// Unpins all but at most one particle: between two pins a stiff fiber is not solved as a whole.
-fn keep_one_pin(cloth: &mut Cloth, rng: &mut Rng) {
+fn keep_one_pin(cloth: &mut ClothDesc, rng: &mut Rng) {
     let only = rng.index(2 * cloth.particles.len());
     cloth
         .particles
@@ -153,7 +153,7 @@ fn keep_one_pin(cloth: &mut Cloth, rng: &mut Rng) {
 }
 
 /// Random fiber as in [`wild_chain`] for XPBD, with a random compliance and damping.
-fn compliant_chain(rng: &mut Rng, edges: usize) -> Cloth {
+fn compliant_chain(rng: &mut Rng, edges: usize) -> ClothDesc {
     let mut cloth = wild_chain(rng, edges);
     let (compliance, damping): (f32, f32) =
         ([0.0, 1e-7, 1e-5, 1e-3, 1.0][rng.index(5)], [0.0, 1.0, 1000.0][rng.index(3)]);
@@ -167,7 +167,7 @@ fn compliant_chain(rng: &mut Rng, edges: usize) -> Cloth {
 
 /// Random fiber as in [`wild_chain`] for PBD, solved as a whole, with a random stiffness and in
 /// half of the cases a soft range.
-fn stiff_chain(rng: &mut Rng, edges: usize) -> Cloth {
+fn stiff_chain(rng: &mut Rng, edges: usize) -> ClothDesc {
     let mut cloth = wild_chain(rng, edges);
     keep_one_pin(&mut cloth, rng);
     let whole = PbdPhase { fiber_solver: Some(FiberSolver::SemiImplicit), ..PbdPhase::default() };
@@ -185,7 +185,7 @@ fn stiff_chain(rng: &mut Rng, edges: usize) -> Cloth {
 
 /// Two triangles that share an edge, of heights of at least 0.1 m, whose particles have moved since
 /// the last step.
-fn hinge(rng: &mut Rng) -> Cloth {
+fn hinge(rng: &mut Rng) -> ClothDesc {
     let base = rng.point(-0.5, 0.5);
     let axis = rng.point(-1.0, 1.0).map(f64::from);
     let axis = axis.map(|x| x / length(axis).max(1e-3));
@@ -219,7 +219,7 @@ fn hinge(rng: &mut Rng) -> Cloth {
         bend_set_ends: vec![1],
         ..Fabric::default()
     };
-    let mut cloth = Cloth::new(Arc::new(fabric), particles.to_vec());
+    let mut cloth = ClothDesc::new(Arc::new(fabric), particles.to_vec());
     cloth.previous_positions = cloth
         .particles
         .iter()

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use poplin_layout::{Stage, effective_stiffness, stiffness_to_log2};
-use poplin_model::{Cloth, Pose};
+use poplin_model::{ClothDesc, Pose};
 use poplin_reference::oracle::{Air, air_impulse};
 use poplin_testkit::rng::Rng;
 
@@ -29,7 +29,7 @@ struct FrameMove {
 /// In the world a triangle moves from `before` to `rotation * now + shift`, relative to the
 /// displacement of the wind; the cloth sees the difference in the rotated local space. Triangles
 /// are summed in descending order, which reveals a dependence of the stage on the order.
-fn blown(cloth: &Cloth, frame: &FrameMove) -> Vec<([f64; 3], f64)> {
+fn blown(cloth: &ClothDesc, frame: &FrameMove) -> Vec<([f64; 3], f64)> {
     let config = &cloth.config;
     let step = 1.0 / f64::from(config.solver.as_pbd().unwrap().frequency);
     let exponent = config.stiffness_frequency / config.solver.as_pbd().unwrap().frequency;
@@ -70,7 +70,7 @@ fn blown(cloth: &Cloth, frame: &FrameMove) -> Vec<([f64; 3], f64)> {
 }
 
 /// Random particles and triangles in random air.
-fn windy_cloth(rng: &mut Rng, count: usize) -> Cloth {
+fn windy_cloth(rng: &mut Rng, count: usize) -> ClothDesc {
     let particles: Vec<_> = (0..count).map(|_| random_particle(rng)).collect();
     let mut cloth = chain(particles, vec![1.0; count - 1]);
     let mut corner = || rng.index(count) as u32;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use poplin::{Backend, Ray, Simulation, State, pick_triangles};
-use poplin_model::{Cloth, Mesh, Particle, Pose};
+use poplin_model::{ClothDesc, Mesh, Particle, Pose};
 use poplin_testkit::rng::Rng;
 use poplin_testkit::scenes::loose_particles;
 
@@ -14,7 +14,7 @@ fn particles(points: &[[f32; 3]]) -> Vec<Particle> {
 }
 
 /// Cloth of one triangle over x and z at `height`, facing up.
-fn triangle(height: f32) -> Cloth {
+fn triangle(height: f32) -> ClothDesc {
     let mut cloth = loose_particles(vec![
         [0.0, height, 0.0, 1.0],
         [0.0, height, 1.0, 1.0],
@@ -150,7 +150,7 @@ fn a_cloth_is_hit_where_its_pose_puts_it() {
     let half = std::f32::consts::FRAC_1_SQRT_2;
     // A quarter turn about x takes z to -y: the triangle is in the plane z = 5 and faces +z.
     let pose = Pose { translation: [1.0, 2.0, 5.0], rotation: [half, 0.0, 0.0, half] };
-    let cloth = simulation.add(Cloth { pose, ..triangle(0.0) }).unwrap();
+    let cloth = simulation.add(ClothDesc { pose, ..triangle(0.0) }).unwrap();
     let state = simulation.state().unwrap();
     let ray = Ray { origin: [1.25, 1.75, 9.0], direction: [0.0, 0.0, -2.0] };
     let hit = simulation.pick(&state, &ray).unwrap().unwrap();

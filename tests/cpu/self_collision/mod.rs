@@ -5,11 +5,11 @@ mod pairs;
 mod settings;
 mod sheets;
 
-use poplin::model::Cloth;
+use poplin::model::ClothDesc;
 use poplin_testkit::scenes::loose_particles as loose;
 
 /// Loose particles with rest positions so far apart that no pair is exempt.
-fn apart(particles: Vec<[f32; 4]>, distance: f32) -> Cloth {
+fn apart(particles: Vec<[f32; 4]>, distance: f32) -> ClothDesc {
     let mut cloth = loose(particles);
     cloth.rest_positions =
         (0..cloth.particles.len()).map(|i| [10.0 * distance * i as f32, 0.0, 0.0]).collect();

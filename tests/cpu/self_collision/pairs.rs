@@ -1,7 +1,7 @@
 //! Self collision of loose particles against all pairs in `f64`: pushes, momentum, friction, speed
 //! limit.
 
-use poplin::model::{Cloth, Frame, Particle, SELF_COLLISION_REST_FRACTION};
+use poplin::model::{ClothDesc, Frame, Particle, SELF_COLLISION_REST_FRACTION};
 use poplin_host::{Engine as _, FramePart};
 use poplin_layout::{MIN_GRID_CELLS, Stage, StageMask, effective_stiffness, stiffness_to_log2};
 use poplin_reference::oracle::{Apartness, Member, push_apart};
@@ -13,7 +13,7 @@ use poplin_testkit::scenes::loose_particles as loose;
 use super::{apart, distance, wide};
 
 /// Returns the particles after one iteration of this stage only.
-fn after_stage(cloth: &Cloth) -> Vec<[f32; 4]> {
+fn after_stage(cloth: &ClothDesc) -> Vec<[f32; 4]> {
     let mut engine = ReferenceEngine::new();
     engine.add(cloth.clone()).unwrap();
     engine
@@ -24,7 +24,7 @@ fn after_stage(cloth: &Cloth) -> Vec<[f32; 4]> {
     Particle::rows(engine.current(nth_cloth(0))).to_vec()
 }
 
-fn random_loose(rng: &mut Rng, count: usize, distance: f32) -> Cloth {
+fn random_loose(rng: &mut Rng, count: usize, distance: f32) -> ClothDesc {
     let particle = |rng: &mut Rng| {
         let [x, y, z] = rng.point(-1.0, 1.0);
         [x, y, z, if rng.index(6) == 0 { 0.0 } else { rng.range(0.1, 50.0) }]
@@ -160,7 +160,7 @@ fn momentum_is_conserved_for_any_masses() {
 #[test]
 fn pairs_separate_to_their_distance_and_no_further() {
     let limit = 0.1;
-    let pushed = |cloth: &Cloth| {
+    let pushed = |cloth: &ClothDesc| {
         let after = after_stage(cloth);
         distance(&after[0], &after[1])
     };
@@ -267,7 +267,7 @@ fn the_velocity_limit_is_half_the_distance_per_iteration() {
     let mut cloth = loose(vec![[0.0, 0.0, 0.0, 1.0], [5.0, 0.0, 0.0, 1.0], [9.0, 0.0, 0.0, 1.0]]);
     cloth.config.self_collision.distance = Some(0.02);
     cloth.previous_positions = vec![[-1.0, 0.0, 0.0], [5.0, 0.009, 0.0], [9.0, 0.0, 0.02]];
-    let run = |cloth: &Cloth| {
+    let run = |cloth: &ClothDesc| {
         let mut engine = ReferenceEngine::new();
         engine.add(cloth.clone()).unwrap();
         engine.step(&Frame { dt: 1.0 / 300.0 }).unwrap();

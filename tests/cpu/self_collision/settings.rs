@@ -1,7 +1,7 @@
 //! Settings of self collision: thickness, refusals, changes during the simulation.
 
 use poplin::cook::{CookOptions, cook};
-use poplin::model::{Cloth, Frame, Mesh, Particle};
+use poplin::model::{ClothDesc, Frame, Mesh, Particle};
 use poplin_host::Engine as _;
 use poplin_layout::Stage;
 use poplin_reference::{HostCloth, ReferenceEngine};
@@ -32,7 +32,7 @@ fn thickness_enables_self_collision() {
 
 #[test]
 fn bad_settings_are_refused_by_name() {
-    let refusal = |edit: fn(&mut Cloth)| {
+    let refusal = |edit: fn(&mut ClothDesc)| {
         let mut cloth = loose(vec![[0.0, 0.0, 0.0, 1.0]; 3]);
         edit(&mut cloth);
         HostCloth::new(cloth).unwrap_err().to_string()

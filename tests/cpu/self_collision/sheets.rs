@@ -2,8 +2,8 @@
 
 use poplin::cook::{CookOptions, Tethers, cook};
 use poplin::model::{
-    Cloth, ClothConfig, Frame, Mesh, Particle, Pbd, PbdPhase, Phases, Plane, Solver, Sphere, Xpbd,
-    XpbdPhase,
+    ClothConfig, ClothDesc, Frame, Mesh, Particle, Pbd, PbdPhase, Phases, Plane, Solver, Sphere,
+    Xpbd, XpbdPhase,
 };
 use poplin::{Backend, Simulation};
 use poplin_measure::entanglement::EntanglementCounter;
@@ -20,7 +20,7 @@ fn positions(simulation: &mut Simulation) -> Vec<[f32; 3]> {
 
 /// Free square sheet of 1 m and 0.2 kg, 0.5 m above the ground, over a ball of radius 0.2 m on the
 /// ground. Its fibers run from border to border.
-fn over_a_ball(side: u32) -> Cloth {
+fn over_a_ball(side: u32) -> ClothDesc {
     let options = CookOptions { max_fiber_length: Some(side), ..CookOptions::default() };
     let mut cloth = cook(&Mesh::grid(side, side, 1.0, 1.0), &options).unwrap().into_cloth();
     let w = (side * side) as f32 / 0.2;

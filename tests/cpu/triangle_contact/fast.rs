@@ -2,14 +2,14 @@
 
 use glam::{DVec3, Vec3};
 use poplin_host::Engine as _;
-use poplin_model::{Cloth, ClothContactSolver, Collider, Shape, Sphere};
+use poplin_model::{ClothContactSolver, ClothDesc, Collider, Shape, Sphere};
 use poplin_reference::oracle::point_triangle;
 use poplin_testkit::crossing_scene::{at, weightless};
 
 use super::{World, each_position, moved, sheet};
 
 /// Turns a cloth into the plane of x and y.
-fn upright(cloth: Cloth) -> Cloth {
+fn upright(cloth: ClothDesc) -> ClothDesc {
     each_position(cloth, |p| Vec3::new(p.x, p.z, p.y))
 }
 
@@ -95,7 +95,7 @@ fn a_ball_at_50_metres_a_second_stays_on_its_side() {
 
 /// Collides two free sheets: momentum changes by at most a fraction `allowed`, and kinetic energy
 /// does not grow.
-fn collide(cloths: [Cloth; 2], velocities: [[f32; 3]; 2], allowed: f64) {
+fn collide(cloths: [ClothDesc; 2], velocities: [[f32; 3]; 2], allowed: f64) {
     let mut world = World::new(&cloths.map(weightless), &[]).thrown(&velocities);
     world.step(0);
     let (momentum, size, energy) = world.motion();

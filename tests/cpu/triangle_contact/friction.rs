@@ -3,7 +3,9 @@
 use glam::{DVec3, Quat, Vec3};
 use poplin::cook::{CookOptions, cook};
 use poplin_host::Engine as _;
-use poplin_model::{Cloth, Collider, Implicit, Mesh, Parallelepiped, Plane, Shape, Solver, Sphere};
+use poplin_model::{
+    ClothDesc, Collider, Implicit, Mesh, Parallelepiped, Plane, Shape, Solver, Sphere,
+};
 use poplin_testkit::compare::same_bits;
 use poplin_testkit::crossing_scene::{at, floor};
 
@@ -22,7 +24,7 @@ fn stack(count: usize, factor: f32) -> (World, DVec3, f64) {
         let cloth = moved(sheet(8, 0.2), [0.0, height, 0.0]);
         each_position(cloth, |p| rotation * p)
     };
-    let cloths: Vec<Cloth> = (0..count).map(layer).collect();
+    let cloths: Vec<ClothDesc> = (0..count).map(layer).collect();
     let slope = Shape::from(Plane { normal: (rotation * Vec3::Y).to_array(), offset: 0.0 });
     let down = (rotation * Vec3::X).as_dvec3();
     (World::new(&cloths, &[slope.into()]), down, f64::from(angle))
@@ -163,7 +165,7 @@ fn a_pile_comes_to_rest() {
 }
 
 /// One sheet around the origin for each solver, with ten steps a frame.
-fn sheets_of_all_solvers(columns: u32, width: f32) -> [Cloth; 3] {
+fn sheets_of_all_solvers(columns: u32, width: f32) -> [ClothDesc; 3] {
     let mut mesh = Mesh::grid(columns, columns, width, width);
     for [x, _, z] in &mut mesh.positions {
         (*x, *z) = (*x - 0.5 * width, *z - 0.5 * width);
@@ -172,7 +174,7 @@ fn sheets_of_all_solvers(columns: u32, width: f32) -> [Cloth; 3] {
     let [pbd, mut xpbd, mut implicit] = [&sheet(columns, width); 3].map(Clone::clone);
     xpbd.config.solver = Solver::xpbd(10);
     let shaped = cook(&mesh, &options).unwrap().into_cloth();
-    implicit = Cloth { fabric: shaped.fabric, ..implicit };
+    implicit = ClothDesc { fabric: shaped.fabric, ..implicit };
     implicit.config.solver =
         Implicit { substeps: 10, bending_rigidity: 1e-5, ..Implicit::default() }.into();
     [pbd, xpbd, implicit]
@@ -183,7 +185,7 @@ fn stacked_sheets_of_all_solvers_come_to_rest_on_a_ball() {
     let sheets = sheets_of_all_solvers(9, 0.3);
     let [a, b, c] = &sheets;
     let order = [c, a, b, c].map(Clone::clone);
-    let cloths: Vec<Cloth> = (0..)
+    let cloths: Vec<ClothDesc> = (0..)
         .zip(order)
         .map(|(k, cloth)| moved(cloth, [0.0, 0.095 + 0.01 * k as f32, 0.0]))
         .collect();

@@ -11,7 +11,7 @@ use glam::{DVec3, Vec3};
 use poplin::ParticleMotion;
 use poplin::cook::{CookOptions, cook};
 use poplin_host::Engine as _;
-use poplin_model::{Cloth, Collider, Frame, Mesh};
+use poplin_model::{ClothDesc, Collider, Frame, Mesh};
 use poplin_testkit::crossing_scene::CrossingScene;
 
 /// Thickness of every cloth \[m\].
@@ -23,7 +23,7 @@ const FREQUENCY: f32 = 600.0;
 const FRICTION: f32 = 0.5;
 
 /// Square sheet around the origin in the plane of x and z.
-fn sheet(columns: u32, width: f32) -> Cloth {
+fn sheet(columns: u32, width: f32) -> ClothDesc {
     let mut mesh = Mesh::grid(columns, columns, width, width);
     for [x, _, z] in &mut mesh.positions {
         (*x, *z) = (*x - 0.5 * width, *z - 0.5 * width);
@@ -39,14 +39,14 @@ fn sheet(columns: u32, width: f32) -> Cloth {
     cloth
 }
 
-fn each_position(mut cloth: Cloth, f: impl Fn(Vec3) -> Vec3) -> Cloth {
+fn each_position(mut cloth: ClothDesc, f: impl Fn(Vec3) -> Vec3) -> ClothDesc {
     for particle in &mut cloth.particles {
         particle.position = f(particle.position.into()).into();
     }
     cloth
 }
 
-fn moved(cloth: Cloth, by: [f32; 3]) -> Cloth {
+fn moved(cloth: ClothDesc, by: [f32; 3]) -> ClothDesc {
     each_position(cloth, |p| p + Vec3::from(by))
 }
 
@@ -57,7 +57,7 @@ struct World {
 }
 
 impl World {
-    fn new(cloths: &[Cloth], colliders: &[Collider]) -> Self {
+    fn new(cloths: &[ClothDesc], colliders: &[Collider]) -> Self {
         let triangles = cloths.iter().map(|cloth| cloth.fabric.triangles.to_vec()).collect();
         Self { scene: CrossingScene::new(cloths, colliders), triangles }
     }

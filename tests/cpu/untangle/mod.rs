@@ -9,7 +9,7 @@ mod stuck;
 use glam::{Quat, Vec3};
 use poplin::cook::{CookOptions, cook};
 use poplin_host::Engine as _;
-use poplin_model::{Cloth, Collider, ContactReport, Frame, Mesh};
+use poplin_model::{ClothDesc, Collider, ContactReport, Frame, Mesh};
 use poplin_testkit::compare::same_bits;
 use poplin_testkit::crossing_scene::{CrossingScene, weightless};
 
@@ -21,7 +21,7 @@ const SECOND: usize = 60;
 
 /// Rectangular sheet around the origin in the plane of x and z, displaced by `f`; its rest state is
 /// flat.
-fn sheet(columns: u32, [width, depth]: [f32; 2], f: impl Fn(Vec3) -> Vec3) -> Cloth {
+fn sheet(columns: u32, [width, depth]: [f32; 2], f: impl Fn(Vec3) -> Vec3) -> ClothDesc {
     let rows = (columns as f32 * depth / width).round() as u32;
     let mut mesh = Mesh::grid(columns, rows, width, depth);
     for [x, _, z] in &mut mesh.positions {
@@ -47,7 +47,7 @@ struct World {
 }
 
 impl World {
-    fn new(cloths: &[Cloth], colliders: &[Collider]) -> Self {
+    fn new(cloths: &[ClothDesc], colliders: &[Collider]) -> Self {
         Self { scene: CrossingScene::new(cloths, colliders) }
     }
 

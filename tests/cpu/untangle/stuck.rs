@@ -2,13 +2,13 @@
 
 use glam::Vec3;
 use poplin::cook::{CookOptions, cook};
-use poplin_model::{Cloth, Collider, ContactPartner, Mesh, Parallelepiped, Shape};
+use poplin_model::{ClothDesc, Collider, ContactPartner, Mesh, Parallelepiped, Shape};
 use poplin_testkit::crossing_scene::{CrossingScene, at, weightless};
 
 use super::{SECOND, THICKNESS, World, fastest_of, sheet};
 
 /// A tube with pinned ends through the middle of a sheet with a pinned border.
-fn skewer() -> (Cloth, Cloth) {
+fn skewer() -> (ClothDesc, ClothDesc) {
     let mut mesh = Mesh::tube(16, 13, 0.03, 0.03, 0.2);
     for [x, y, z] in &mut mesh.positions {
         (*x, *y, *z) = (*x + 0.004, *y + 0.103, *z + 0.002);
@@ -54,7 +54,7 @@ fn a_tube_through_a_sheet_stays_reported_and_calm() {
 }
 
 /// A sheet with a pinned border, in the plane of x and y or of x and z.
-fn framed(is_upright: bool) -> Cloth {
+fn framed(is_upright: bool) -> ClothDesc {
     let mut cloth = sheet(16, [0.2, 0.2], |p| p);
     for particle in &mut cloth.particles {
         let [x, _, z] = particle.position;

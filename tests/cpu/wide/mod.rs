@@ -7,7 +7,7 @@ mod widths;
 
 use poplin_host::{Engine as _, FramePart};
 use poplin_layout::{Feedback, StageMask};
-use poplin_model::{Cloth, Frame, Particle};
+use poplin_model::{ClothDesc, Frame, Particle};
 use poplin_reference::{LaneEngine, Workers};
 use poplin_testkit::inputs::equip_with_masses;
 
@@ -15,7 +15,7 @@ use poplin_testkit::inputs::equip_with_masses;
 type Outcome = (Vec<[f32; 4]>, Vec<[f32; 4]>, Feedback);
 
 fn run<W: Workers + Default + Clone + Send + Sync>(
-    cloth: &Cloth,
+    cloth: &ClothDesc,
     frames: &[Frame],
     stages: StageMask,
     workers: &mut impl Workers<Kept = W::Kept>,

@@ -4,7 +4,7 @@ use poplin_cpu::{CpuEngine, WideTeam};
 use poplin_host::{ClothId, Engine as _, FramePart};
 use poplin_layout::{MAX_COORDINATE, STAGES, StageMask};
 use poplin_measure::shape_arrays::{ArrayBody, ShapeArrays, cuboid};
-use poplin_model::{Cloth, FiberSolver, Frame, Particle, Pose};
+use poplin_model::{ClothDesc, FiberSolver, Frame, Particle, Pose};
 use poplin_reference::{LaneEngine, Team, Workers};
 use poplin_testkit::compare::same_bits;
 use poplin_testkit::inputs::{cloths, equip_with_masses, equip_with_masses_by_seed, inputs_of};
@@ -16,7 +16,7 @@ use super::{ONE_ITERATION, SOME};
 
 /// Copies of a cloth in different states; some start with a fault.
 fn copies<W: Workers + Default + Clone + Send + Sync>(
-    cloth: &Cloth,
+    cloth: &ClothDesc,
     count: usize,
 ) -> (LaneEngine<W>, Vec<ClothId>) {
     let mut engine = LaneEngine::<W>::new();
@@ -49,7 +49,7 @@ fn copies<W: Workers + Default + Clone + Send + Sync>(
 #[track_caller]
 fn assert_same_side_by_side(
     what: &str,
-    cloth: &Cloth,
+    cloth: &ClothDesc,
     frames: &[Frame],
     part: &FramePart,
 ) -> usize {
@@ -124,7 +124,7 @@ fn every_fiber_solver_has_the_mirrors_bits_side_by_side() {
 
 /// Loose particles in a cube of 2 m among shapes. The number of shapes that belong to a body or
 /// form convexes is the same for every k, but not which ones.
-fn among_shapes(k: usize) -> Cloth {
+fn among_shapes(k: usize) -> ClothDesc {
     let mut rng = Rng::new(k as u64);
     let mut particle = || {
         let [x, y, z] = rng.point(-1.0, 1.0);
@@ -167,13 +167,13 @@ fn among_shapes(k: usize) -> Cloth {
 
 /// Compares one iteration of cloths that share a fabric, but not their shapes, with the twin.
 #[track_caller]
-fn assert_same_together(cloths: &[Cloth]) {
-    fn all<W: Workers + Default + Clone + Send + Sync>(cloths: &[Cloth]) -> LaneEngine<W> {
+fn assert_same_together(cloths: &[ClothDesc]) {
+    fn all<W: Workers + Default + Clone + Send + Sync>(cloths: &[ClothDesc]) -> LaneEngine<W> {
         let mut engine = LaneEngine::<W>::new();
         for cloth in cloths {
             // Cloths are solved side by side only if they share their fabric.
             let fabric = cloths[0].fabric.clone();
-            engine.add(Cloth { fabric, ..cloth.clone() }).unwrap();
+            engine.add(ClothDesc { fabric, ..cloth.clone() }).unwrap();
         }
         engine.begin_frame(&ONE_ITERATION).unwrap();
         engine

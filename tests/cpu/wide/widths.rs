@@ -5,7 +5,7 @@ use std::sync::Arc;
 use poplin_cpu::{CpuEngine, WideTeam};
 use poplin_host::{Engine as _, FramePart};
 use poplin_layout::{STAGES, StageMask};
-use poplin_model::{Cloth, Fabric, FiberSolver, Frame, Particle, Phase, PhaseKind};
+use poplin_model::{ClothDesc, Fabric, FiberSolver, Frame, Particle, Phase, PhaseKind};
 use poplin_reference::{LaneOrder, Team};
 use poplin_testkit::compare::same_bits;
 use poplin_testkit::inputs::{cloths, equip_with_masses, implicit_cloths_among_shapes, inputs_of};
@@ -15,7 +15,7 @@ use rayon::ThreadPoolBuilder;
 use super::{ONE_ITERATION, Outcome, SOME, THREADS, run};
 
 /// Runs at the largest width, with every loop split into as many parts as there are threads.
-fn run_split(cloth: &Cloth, frames: &[Frame], stages: StageMask, threads: usize) -> Outcome {
+fn run_split(cloth: &ClothDesc, frames: &[Frame], stages: StageMask, threads: usize) -> Outcome {
     let pool = ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
     pool.install(|| {
         let mut engine = CpuEngine::new();
@@ -41,7 +41,7 @@ fn assert_outcome(what: &str, got: &Outcome, expected: &Outcome) {
 }
 
 #[track_caller]
-fn assert_same(what: &str, cloth: &Cloth, frames: &[Frame], stages: StageMask) {
+fn assert_same(what: &str, cloth: &ClothDesc, frames: &[Frame], stages: StageMask) {
     let expected = run::<Team>(cloth, frames, stages, &mut Team::single());
     for mut team in WideTeam::all() {
         let what = format!("{what}, {}", team.describe());
@@ -85,7 +85,7 @@ fn every_fiber_solver_has_the_mirrors_bits_at_every_width() {
 }
 
 /// Sixteen distorted rings of four edges in one set.
-fn rings() -> Cloth {
+fn rings() -> ClothDesc {
     const COUNT: u32 = 16;
     let begin = |fiber: u32| 4 * fiber;
     let fabric = Fabric {
@@ -102,7 +102,7 @@ fn rings() -> Cloth {
     let particles = (0..COUNT).flat_map(|k| corners.map(|[x, y]| [x, y, k as f32]));
     let disturbed = particles.map(|[x, y, z]| [x, y, z].map(|v| v + rng.range(-0.2, 0.2)));
     let rows: Vec<[f32; 4]> = disturbed.map(|[x, y, z]| [x, y, z, 1.0]).collect();
-    let mut cloth = Cloth::new(Arc::new(fabric), rows);
+    let mut cloth = ClothDesc::new(Arc::new(fabric), rows);
     cloth.config.gravity = [0.0; 3];
     cloth
 }

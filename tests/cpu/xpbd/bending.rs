@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use poplin::model::{Cloth, ClothConfig, Xpbd};
+use poplin::model::{ClothConfig, ClothDesc, Xpbd};
 use poplin_testkit::beams::{
     G, GREENHILL, SIGMA, bowed, damping, edge_on_end, sheet_on_end, strip_on_end,
 };
@@ -60,7 +60,7 @@ fn a_heavy_cantilever_is_the_elastica() {
 
 /// Deviation of the top of a cloth on end after 8 s, relative to the start, with a load `w L^3 / B`
 /// and steps of `step` times `a^2 sqrt(sigma / B)`.
-fn bow(mut cloth: Cloth, segments: u32, load: f64, step: f64) -> f64 {
+fn bow(mut cloth: ClothDesc, segments: u32, load: f64, step: f64) -> f64 {
     let (edge, rigidity) = (edge_on_end(segments), SIGMA * G / load);
     Arc::make_mut(&mut cloth.fabric).bends.iter_mut().for_each(|bend| bend.rest_angle = 0.0);
     // The longest stable step of bends is proportional to a^2 sqrt(sigma / B).

@@ -11,13 +11,13 @@ mod stretch;
 
 use bending::cantilever_rows;
 use poplin::cook::{CookOptions, Tethers, cook};
-use poplin::model::{Cloth, ClothConfig, Frame, Mesh, Phases, Solver, Xpbd, XpbdPhase};
+use poplin::model::{ClothConfig, ClothDesc, Frame, Mesh, Phases, Solver, Xpbd, XpbdPhase};
 use poplin::{Backend, Simulation, State};
 use poplin_testkit::beams::{G, SIGMA, damping, strip};
 use poplin_testkit::generated::{assert_block, markdown_table};
 use poplin_testkit::nth_cloth;
 
-fn run(cloth: Cloth, dt: f64, seconds: f64) -> State {
+fn run(cloth: ClothDesc, dt: f64, seconds: f64) -> State {
     let mut simulation = Simulation::new(Backend::Cpu).unwrap();
     simulation.add(cloth).unwrap();
     for _ in 0..(seconds / dt).round() as u32 {
@@ -79,7 +79,7 @@ const FINE: u32 = 100;
 
 /// Square sheet of 8 x 8 particles with all kinds of edges and bends, thrown with a spin and a
 /// twist.
-fn thrown_sheet(h: f64) -> Cloth {
+fn thrown_sheet(h: f64) -> ClothDesc {
     let options = CookOptions {
         tethers: Tethers::None,
         bending: false,

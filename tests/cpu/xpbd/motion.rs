@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use poplin::model::{
-    Bend, Cloth, ClothConfig, Fabric, Frame, Particle, Phase, PhaseKind, Phases, Xpbd, XpbdPhase,
+    Bend, ClothConfig, ClothDesc, Fabric, Frame, Particle, Phase, PhaseKind, Phases, Xpbd,
+    XpbdPhase,
 };
 use poplin::{Backend, Simulation, State};
 use poplin_testkit::beams::G;
@@ -15,7 +16,7 @@ use super::{FINE, run, thrown_sheet};
 /// Largest deviation of `x(t)` from a damped oscillation that starts at 1 at rest, with `omega^2 =
 /// k/m` and the rate `c/(2 m)`.
 fn worst_of_oscillation(
-    cloth: Cloth,
+    cloth: ClothDesc,
     stiffness: f64,
     damping: f64,
     coordinate: impl Fn(&State) -> f64,
@@ -48,7 +49,8 @@ fn an_edge_oscillates_by_its_compliance_and_damping() {
         ..Fabric::default()
     };
     // A mass of 2 kg tells a force from an acceleration.
-    let mut cloth = Cloth::new(Arc::new(fabric), vec![[-1.0, 0.0, 0.0, 0.0], [0.1, 0.0, 0.0, 0.5]]);
+    let mut cloth =
+        ClothDesc::new(Arc::new(fabric), vec![[-1.0, 0.0, 0.0, 0.0], [0.1, 0.0, 0.0, 0.5]]);
     let (compliance, damping) = (0.5 / stiffness, 2.0 * rate);
     let phase =
         XpbdPhase { fiber_solver: None, compliance: compliance as f32, damping: damping as f32 };
@@ -86,7 +88,7 @@ fn a_bend_oscillates_by_its_rigidity_and_damping() {
     let wing = [0.5, -0.5 * cos, 0.5 * sin, 0.5];
     let positions =
         vec![[0.0; 4], [1.0, 0.0, 0.0, 0.0], [0.5, 1.0, 0.0, 0.0], wing, [0.5, 0.0, 0.0, 0.0]];
-    let mut cloth = Cloth::new(Arc::new(fabric), positions);
+    let mut cloth = ClothDesc::new(Arc::new(fabric), positions);
     let (bending_rigidity, bending_damping) =
         ((0.5 * stiffness / 3.0) as f32, (0.5 * rate / 3.0) as f32);
     let solver = Xpbd { substeps: FINE, bending_rigidity, bending_damping, ..Xpbd::default() };

@@ -3,7 +3,7 @@
 use poplin_gpu::EngineOptions;
 use poplin_host::Engine as _;
 use poplin_measure::separation::between;
-use poplin_model::{Cloth, ClothContactSolver, Frame, Pose};
+use poplin_model::{ClothContactSolver, ClothDesc, Frame, Pose};
 use poplin_reference::ReferenceEngine;
 use poplin_testkit::adapter::devices;
 use poplin_testkit::compare::same_bits;
@@ -99,11 +99,12 @@ fn a_pair_gives_the_same_bits_alone_in_a_batch_and_again() {
     let mut batch = pair();
     for k in 0..30 {
         let pose = Pose { translation: [3.0 + 2.0 * k as f32, 0.0, -1.0], ..Pose::default() };
-        batch
-            .extend([0, 1].map(|layer| Cloth { pose, ..sheet(8, 0.4, 0.05 * layer as f32, 0.06) }));
+        batch.extend(
+            [0, 1].map(|layer| ClothDesc { pose, ..sheet(8, 0.4, 0.05 * layer as f32, 0.06) }),
+        );
     }
     let settings = ClothContactSolver { friction: 0.2, ..ClothContactSolver::default() };
-    let run = |cloths: Vec<Cloth>| {
+    let run = |cloths: Vec<ClothDesc>| {
         let mut engine = ReferenceEngine::new();
         engine.set_cloth_contact_solver(settings).unwrap();
         cloths.into_iter().for_each(|cloth| assert!(engine.add(cloth).is_ok()));
@@ -136,7 +137,7 @@ fn a_pair_gives_the_same_bits_alone_in_a_batch_and_again() {
 #[test]
 fn the_order_of_adding_does_not_matter() {
     let cloths: Vec<_> = (0..4).map(|k| sheet(7, 0.3, 0.03 * k as f32, 0.05)).collect();
-    let run = |cloths: Vec<Cloth>| {
+    let run = |cloths: Vec<ClothDesc>| {
         let settings = ClothContactSolver { friction: 0.4, ..ClothContactSolver::default() };
         let mut engine = ReferenceEngine::new();
         engine.set_cloth_contact_solver(settings).unwrap();

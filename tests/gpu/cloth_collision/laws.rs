@@ -1,7 +1,7 @@
 //! The CPU twin against all pairs in `f64`; momentum and local spaces.
 
 use poplin_host::Engine as _;
-use poplin_model::{Cloth, ClothContactSolver, Frame, Particle, Pose};
+use poplin_model::{ClothContactSolver, ClothDesc, Frame, Particle, Pose};
 use poplin_reference::ReferenceEngine;
 use poplin_testkit::nth_cloth;
 use poplin_testkit::rng::Rng;
@@ -134,7 +134,7 @@ fn the_local_space_of_a_cloth_does_not_matter() {
         }
         cloth.pose = pose;
     }
-    let run = |cloths: &[Cloth], settings| {
+    let run = |cloths: &[ClothDesc], settings| {
         let mut engine = ReferenceEngine::new();
         engine.set_cloth_contact_solver(settings).unwrap();
         cloths.iter().for_each(|cloth| assert!(engine.add(cloth.clone()).is_ok()));

@@ -1,7 +1,7 @@
 //! Kernels and the CPU backend against the CPU twin, pass by pass and over frames.
 
 use poplin_cpu::WideTeam;
-use poplin_model::{Cloth, ClothContactSolver, Frame, Pose};
+use poplin_model::{ClothContactSolver, ClothDesc, Frame, Pose};
 use poplin_testkit::compare::same_bits;
 use poplin_testkit::nth_cloth;
 use poplin_testkit::rng::Rng;
@@ -29,7 +29,7 @@ fn clouds() -> Vec<Setup> {
     let mut rng = Rng::new(9);
     let settings =
         ClothContactSolver { friction: 1.0, stiffness: 0.7, iterations: 3, ..Default::default() };
-    let mut add = |name, cloths: Vec<Cloth>| {
+    let mut add = |name, cloths: Vec<ClothDesc>| {
         setups.push(Setup { name, cloths, settings, frames: vec![STEP; 2] })
     };
     let position = [0.5, -0.25, 3.0, 2.0];
@@ -69,7 +69,7 @@ fn clouds() -> Vec<Setup> {
         "far apart",
         vec![
             free.clone(),
-            Cloth { pose: Pose { translation: [50.0, 0.0, 0.0], ..Pose::default() }, ..free },
+            ClothDesc { pose: Pose { translation: [50.0, 0.0, 0.0], ..Pose::default() }, ..free },
         ],
     );
     add(

@@ -9,7 +9,7 @@ mod mirror;
 
 use poplin_cook::{CookOptions, cook};
 use poplin_host::Engine as _;
-use poplin_model::{Cloth, ClothContactSolver, Frame, Mesh, Particle, Pose};
+use poplin_model::{ClothContactSolver, ClothDesc, Frame, Mesh, Particle, Pose};
 use poplin_reference::{LaneEngine, ReferenceEngine, Team, Workers};
 use poplin_testkit::nth_cloth;
 use poplin_testkit::rng::Rng;
@@ -19,14 +19,14 @@ use poplin_testkit::scenes::loose_particles;
 const STEP: Frame = Frame { dt: 1.0 / 300.0 };
 
 /// Loose particles without forces.
-fn cloud(particles: Vec<[f32; 4]>, distance: f32) -> Cloth {
+fn cloud(particles: Vec<[f32; 4]>, distance: f32) -> ClothDesc {
     let mut cloth = loose_particles(particles);
     cloth.config.cloth_collision.distance = Some(distance);
     cloth
 }
 
 /// Random moving particles in a cube of `size` metres, some of them pinned.
-fn random_cloud(rng: &mut Rng, count: usize, size: f32, distance: f32) -> Cloth {
+fn random_cloud(rng: &mut Rng, count: usize, size: f32, distance: f32) -> ClothDesc {
     let mut particle = || {
         let [x, y, z] = rng.point(-0.5 * size, 0.5 * size);
         [x, y, z, if rng.index(5) == 0 { 0.0 } else { rng.range(0.1, 50.0) }]
@@ -47,7 +47,7 @@ fn rotation(rng: &mut Rng) -> [f32; 4] {
     [x / length, y / length, z / length, 0.3f32.sqrt() / length]
 }
 
-fn sheet(columns: u32, width: f32, height: f32, distance: f32) -> Cloth {
+fn sheet(columns: u32, width: f32, height: f32, distance: f32) -> ClothDesc {
     let mesh = Mesh::grid(columns, columns, width, width);
     let mut cloth = cook(&mesh, &CookOptions::default()).unwrap().into_cloth();
     for particle in &mut cloth.particles {
@@ -60,7 +60,7 @@ fn sheet(columns: u32, width: f32, height: f32, distance: f32) -> Cloth {
 /// Cloths, settings and frames of a run.
 struct Setup {
     name: &'static str,
-    cloths: Vec<Cloth>,
+    cloths: Vec<ClothDesc>,
     settings: ClothContactSolver,
     frames: Vec<Frame>,
 }
@@ -92,7 +92,7 @@ fn on_workers<W: Workers + Clone + Send + Sync>(setup: &Setup, workers: W) -> La
 }
 
 /// Moves and rotates a local space, as every run does with that of its last cloth.
-fn move_space(host: &mut poplin::LiveCloth, index: usize) {
+fn move_space(host: &mut poplin::Cloth, index: usize) {
     if index > 0 {
         let half = 0.01 * index as f32;
         let translation = host.pose().translation.map(|x| x + 0.002);

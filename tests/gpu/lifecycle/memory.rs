@@ -6,7 +6,7 @@ use poplin::ClothId;
 use poplin_gpu::{Engine, EngineOptions, wgpu};
 use poplin_host::Engine as _;
 use poplin_measure::shape_arrays::ShapeArrays;
-use poplin_model::{Cloth, Fabric, Frame};
+use poplin_model::{ClothDesc, Fabric, Frame};
 use poplin_reference::ReferenceEngine;
 use poplin_testkit::adapter::noop_device;
 use poplin_testkit::rng::Rng;
@@ -21,7 +21,7 @@ fn noop_engine() -> Engine {
 
 /// Sheets of 2 x 2 to 8 x 8 particles, which share a kernel: the number of dispatches, whose
 /// uniforms take memory too, does not depend on the random sizes.
-fn sheets() -> Vec<Cloth> {
+fn sheets() -> Vec<ClothDesc> {
     (2..9).flat_map(|rows| (2..9).map(move |columns| hanging_sheet(columns, rows))).collect()
 }
 
@@ -36,7 +36,7 @@ const MOST_SPHERES: usize = 6;
 /// after all cloths are removed.
 fn rounds<E>(
     engine: &mut E,
-    add: impl Fn(&mut E, Cloth) -> ClothId,
+    add: impl Fn(&mut E, ClothDesc) -> ClothId,
     step: impl Fn(&mut E, ClothId, usize),
     remove: impl Fn(&mut E, ClothId),
     memory: impl Fn(&E) -> u64,

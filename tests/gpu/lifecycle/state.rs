@@ -1,7 +1,7 @@
 //! Cloths reset, copied and set to given particles and velocities.
 
 use poplin::{Error, ParticleMotion, Simulation};
-use poplin_model::{Cloth, Frame, Particle};
+use poplin_model::{ClothDesc, Frame, Particle};
 use poplin_testkit::adapter::backends;
 use poplin_testkit::compare::same_bits;
 use poplin_testkit::scenes::{hanging_sheet, loose_particles};
@@ -28,7 +28,7 @@ fn a_reset_cloth_behaves_like_a_new_one() {
             .write_particles(&[20], &[Particle::from([5.0, 5.0, 5.0, 1.0])])
             .unwrap();
         reset.reset(id).unwrap();
-        let fresh_id = fresh.add(Cloth { config, ..hanging_sheet(6, 6) }).unwrap();
+        let fresh_id = fresh.add(ClothDesc { config, ..hanging_sheet(6, 6) }).unwrap();
         same_cloth("at once", (&reset.state().unwrap(), id), (&fresh.state().unwrap(), fresh_id));
         assert_eq!(reset.cloth(id).unwrap().pose(), fresh.cloth(fresh_id).unwrap().pose());
         for _ in 0..3 {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use poplin_gpu::{EngineOptions, FramePart};
 use poplin_host::Engine as _;
 use poplin_layout::{Feedback, Stage, StageMask};
-use poplin_model::{Cloth, Particle};
+use poplin_model::{ClothDesc, Particle};
 use poplin_reference::Team;
 use poplin_testkit::adapter::{Rounding, headless};
 use poplin_testkit::compare::{same_bits, within};
@@ -21,7 +21,7 @@ const SPREAD: f32 = 8.0;
 
 /// Returns the cloth with every component of its particles and every rest length reduced by at most
 /// one epsilon, relative.
-fn disturbed(cloth: &Cloth, seed: u64) -> Cloth {
+fn disturbed(cloth: &ClothDesc, seed: u64) -> ClothDesc {
     let mut rng = Rng::new(seed);
     let mut disturb = |x: &mut f32| *x -= *x * rng.range(0.0, 1.0) * f32::EPSILON;
     let mut cloth = cloth.clone();
@@ -43,7 +43,7 @@ fn disturbed(cloth: &Cloth, seed: u64) -> Cloth {
 /// Where rounding decides when an implicit solve ends, the report of a GPU that fuses must equal
 /// the report of one of the runs.
 fn allowances(
-    cloth: &Cloth,
+    cloth: &ClothDesc,
     stages: StageMask,
     mirror: &State,
     is_wild: bool,
@@ -75,7 +75,7 @@ fn allowances(
 
 /// Returns all disagreements of a kernel with the mirror over some cloths, for one stage mask.
 pub(super) fn disagreements(
-    cloths: &[(String, Cloth)],
+    cloths: &[(String, ClothDesc)],
     stages: StageMask,
     (options, rounding): &(EngineOptions, Rounding),
 ) -> Vec<String> {

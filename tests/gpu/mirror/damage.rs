@@ -2,7 +2,7 @@
 
 use poplin_host::HostCloth;
 use poplin_layout::{Stage, StageMask};
-use poplin_model::{BendModel, Cloth, Implicit, Preconditioner, StretchModel};
+use poplin_model::{BendModel, ClothDesc, Implicit, Preconditioner, StretchModel};
 use poplin_shaders::Kernel;
 use poplin_testkit::adapter::roundings;
 use poplin_testkit::fused::fuse;
@@ -15,7 +15,7 @@ use super::of_stages;
 ///
 /// Uses the comparison with the largest tolerance, which is that of fused kernels if there are two.
 /// Runs the cloths one by one until one disagrees, to compile as few kernels as possible.
-pub(super) fn assert_seen(from: &str, to: &str, cloths: &[(String, Cloth)], stages: StageMask) {
+pub(super) fn assert_seen(from: &str, to: &str, cloths: &[(String, ClothDesc)], stages: StageMask) {
     let text = poplin_shaders::compose("kernel/simulate_cloth").unwrap().text;
     assert!(text.contains(from), "the kernel no longer contains `{from}`");
     let damaged = text.replacen(from, to, 1);
@@ -33,7 +33,7 @@ pub(super) fn assert_seen(from: &str, to: &str, cloths: &[(String, Cloth)], stag
 
 /// Sorts cloths by their number of stages and of parts of the implicit stage: kernels of few stages
 /// compile fastest.
-fn simplest_first(mut cloths: Vec<(String, Cloth)>) -> Vec<(String, Cloth)> {
+fn simplest_first(mut cloths: Vec<(String, ClothDesc)>) -> Vec<(String, ClothDesc)> {
     cloths.sort_by_cached_key(|(_, cloth)| {
         HostCloth::new(cloth.clone()).unwrap().stages().0.count_ones()
     });
@@ -77,8 +77,9 @@ type Damage<'a> = (&'a str, &'a str, fn(&Implicit) -> bool);
 fn assert_implicit_seen(damages: &[Damage<'_>]) {
     let cloths = simplest_first(cloths());
     for (from, to, may_show) in damages {
-        let is_shown =
-            |(_, cloth): &&(String, Cloth)| cloth.config.solver.as_implicit().is_some_and(may_show);
+        let is_shown = |(_, cloth): &&(String, ClothDesc)| {
+            cloth.config.solver.as_implicit().is_some_and(may_show)
+        };
         let cloths: Vec<_> = cloths.iter().filter(is_shown).cloned().collect();
         assert_seen(from, to, &cloths, StageMask::only(Stage::Implicit));
     }

@@ -3,7 +3,7 @@
 use poplin_gpu::{EngineOptions, FramePart};
 use poplin_host::Engine as _;
 use poplin_layout::{Stage, StageMask};
-use poplin_model::{Cloth, Frame};
+use poplin_model::{ClothDesc, Frame};
 use poplin_reference::ReferenceEngine;
 use poplin_testkit::adapter::{devices, headless, roundings};
 use poplin_testkit::fused::fused_texts;
@@ -17,7 +17,7 @@ use super::{FACTOR, ONE_ITERATION, of_many_models, of_stages};
 
 /// Compares a whole iteration with the mirror for one of the [`roundings`]; some machines have only
 /// the first.
-fn assert_iteration_agrees(cloths: &[(String, Cloth)], rounding: usize) {
+fn assert_iteration_agrees(cloths: &[(String, ClothDesc)], rounding: usize) {
     if let Some(lane) = roundings(&of_many_models()).get(rounding) {
         assert_eq!(disagreements(cloths, StageMask::ALL, lane), Vec::<String>::new());
     }

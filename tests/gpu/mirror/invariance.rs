@@ -3,7 +3,7 @@
 use poplin_gpu::EngineOptions;
 use poplin_host::Engine as _;
 use poplin_layout::MemoryTier;
-use poplin_model::{Cloth, Frame, Particle};
+use poplin_model::{ClothDesc, Frame, Particle};
 use poplin_testkit::adapter::headless;
 use poplin_testkit::compare::same_bits;
 use poplin_testkit::scenes::{
@@ -13,7 +13,7 @@ use poplin_testkit::scenes::{
 use super::{State, seed_of};
 
 /// Returns the particles after two frames with these options; `None` without an adapter.
-fn in_tier(cloth: &Cloth, options: EngineOptions) -> Option<State> {
+fn in_tier(cloth: &ClothDesc, options: EngineOptions) -> Option<State> {
     let mut gpu = headless(options)?;
     let id = gpu.add(cloth.clone()).unwrap();
     equip(gpu.engine_mut().cloth_mut(id).unwrap(), seed_of(cloth));
@@ -32,7 +32,7 @@ fn tier_lane_count_and_dispatch_split_do_not_change_bits() {
     // Columns: cloth, lane counts, trips per dispatch. Cloths with many stages compile for seconds
     // in each tier and lane count, so one of them varies the lane count and another only the
     // dispatches.
-    let cases: [(Cloth, &[u32], &[u64]); 4] = [
+    let cases: [(ClothDesc, &[u32], &[u64]); 4] = [
         (hanging_sheet(14, 13), &[32, 128], &[u64::MAX, 1]),
         (implicit_sheet(9, 8), &[128], &[u64::MAX, 1]),
         (random_cloth(3, 62), &[128], &[u64::MAX, 1]),
@@ -74,7 +74,7 @@ fn a_cloth_gives_the_same_bits_alone_and_in_a_batch() {
     let options = EngineOptions { lane_count: Some(64), ..EngineOptions::default() };
     let Some(mut gpu) = headless(options.clone()) else { return };
     // Only two distinct sets of stages: each kernel compiles for seconds on a software adapter.
-    let cloths: Vec<Cloth> = (0..64)
+    let cloths: Vec<ClothDesc> = (0..64)
         .map(|seed| match seed % 16 {
             5 => random_implicit_cloth(seed, 34),
             _ => random_cloth(seed, 34 + 2 * (seed as u32 % 15)),

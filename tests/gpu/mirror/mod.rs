@@ -13,7 +13,7 @@ mod stage_agrees;
 use poplin_gpu::{Compilation, EngineOptions, FramePart};
 use poplin_host::{ClothId, Engine as _};
 use poplin_layout::StageMask;
-use poplin_model::{Cloth, Frame, Particle};
+use poplin_model::{ClothDesc, Frame, Particle};
 use poplin_reference::{ReferenceEngine, Team};
 use poplin_testkit::inputs::equip_with_masses;
 
@@ -26,13 +26,13 @@ type State = (Vec<[f32; 4]>, Vec<[f32; 4]>);
 
 /// Returns the seed for the equipment of a cloth, its particle count. The seeds of the test cloths
 /// select every kind of input at least once.
-fn seed_of(cloth: &Cloth) -> u64 {
+fn seed_of(cloth: &ClothDesc) -> u64 {
     cloth.particle_count() as u64
 }
 
 /// Runs `stages` of one frame on the mirror.
 fn run_on_mirror(
-    cloth: &Cloth,
+    cloth: &ClothDesc,
     frame: &Frame,
     stages: StageMask,
     team: &mut Team,
@@ -46,7 +46,7 @@ fn run_on_mirror(
 }
 
 /// Returns the particles after [`run_on_mirror`].
-fn on_mirror(cloth: &Cloth, frame: &Frame, stages: StageMask, team: &mut Team) -> State {
+fn on_mirror(cloth: &ClothDesc, frame: &Frame, stages: StageMask, team: &mut Team) -> State {
     let (engine, id) = run_on_mirror(cloth, frame, stages, team);
     state_of(&engine, id)
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use poplin::model::{Cloth, Fabric, FiberSolver, Frame, Phase, PhaseKind, Solver};
+use poplin::model::{ClothDesc, Fabric, FiberSolver, Frame, Phase, PhaseKind, Solver};
 use poplin::{Backend, Simulation};
 use poplin_testkit::nth_cloth;
 
@@ -29,7 +29,7 @@ impl Effort {
 }
 
 /// Chain of particles along a curve, pinned where w = 0: one fiber of full stiffness.
-fn chain(particles: Vec<[f32; 4]>, edge: f64, effort: Effort) -> Cloth {
+fn chain(particles: Vec<[f32; 4]>, edge: f64, effort: Effort) -> ClothDesc {
     let count = particles.len() as u32;
     let fabric = Fabric {
         particle_count: count,
@@ -40,7 +40,7 @@ fn chain(particles: Vec<[f32; 4]>, edge: f64, effort: Effort) -> Cloth {
         rest_lengths: vec![edge as f32; count as usize - 1],
         ..Default::default()
     };
-    let mut cloth = Cloth::new(Arc::new(fabric), particles);
+    let mut cloth = ClothDesc::new(Arc::new(fabric), particles);
     cloth.phase_order = vec![0; effort.passes];
     cloth.config.solver = Solver::pbd(effort.frequency as f32);
     cloth.config.solver.set_fiber_solver(Some(effort.fiber_solver));

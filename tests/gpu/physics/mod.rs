@@ -10,7 +10,7 @@ mod sheet;
 
 use chain::{catenary_rows, pendulum_rows, semi_implicit_rows};
 use poplin::gpu::EngineOptions;
-use poplin::model::{Cloth, Frame};
+use poplin::model::{ClothDesc, Frame};
 use poplin::{Backend, Simulation, State};
 use poplin_testkit::adapter::headless;
 use poplin_testkit::generated::{assert_block, markdown_table};
@@ -71,7 +71,7 @@ fn assert_first_order(what: &str, errors: &[f64]) {
     assert!(errors.windows(2).all(|pair| pair[0] > 1.6 * pair[1]), "{what}: {errors:?}");
 }
 
-fn run(backend: Backend, cloth: Cloth, dt: f64, seconds: f64) -> State {
+fn run(backend: Backend, cloth: ClothDesc, dt: f64, seconds: f64) -> State {
     let mut simulation = Simulation::new(backend).unwrap();
     simulation.add(cloth).unwrap();
     for _ in 0..(seconds / dt).round() as u32 {

@@ -1,7 +1,7 @@
 //! Free sheets: terminal speed, pressure, parabola and spin.
 
 use poplin::cook::{CookOptions, Tethers, cook};
-use poplin::model::{Air, Cloth, ClothConfig, Frame, Mesh, Particle, Solver};
+use poplin::model::{Air, ClothConfig, ClothDesc, Frame, Mesh, Particle, Solver};
 use poplin::{Backend, Simulation};
 use poplin_testkit::nth_cloth;
 
@@ -9,7 +9,7 @@ use super::{G, Row, assert_first_order, assert_row, row, run};
 
 /// Free sheet of 1 m with `side` x `side` particles, cooked without pins: a fabric cooked with pins
 /// would be invalid without them, because fibers of a set may share a pin.
-fn unpinned_sheet(side: u32) -> Cloth {
+fn unpinned_sheet(side: u32) -> ClothDesc {
     let options = CookOptions { tethers: Tethers::None, ..CookOptions::default() };
     cook(&Mesh::grid(side, side, 1.0, 1.0), &options).unwrap().into_cloth()
 }
@@ -28,7 +28,7 @@ const SOLVER_DRAG: f64 = 0.5;
 ///
 /// Each triangle gives a third of its mass to each corner, as it does with air forces, so that a
 /// flat sheet moves flat.
-fn free_sheet(sigma: f64) -> Cloth {
+fn free_sheet(sigma: f64) -> ClothDesc {
     let mut cloth = unpinned_sheet(6);
     let mut masses = vec![0.0; cloth.particle_count()];
     let area = 1.0 / cloth.fabric.triangles.len() as f64;
@@ -130,7 +130,7 @@ fn pressure_accelerates_a_sheet_by_force_over_mass() {
 }
 
 /// Returns 1 if the triangles of a flat sheet face up, -1 if down.
-fn facing(cloth: &Cloth) -> f32 {
+fn facing(cloth: &ClothDesc) -> f32 {
     let [a, b, c] =
         cloth.fabric.triangles[0].map(|corner| cloth.particles[corner as usize].position);
     let cross_y = (b[2] - a[2]) * (c[0] - a[0]) - (b[0] - a[0]) * (c[2] - a[2]);

@@ -201,7 +201,7 @@ fn skinning_100k_vertices_inverts_no_triangle_by_itself() {
     assert!(skin.report.max_error < 1e-4, "{:?}", skin.report);
     let (fabric, rest) = (Arc::new(coarse.fabric.clone()), coarse.particles.clone());
     let mut engine = poplin_cpu::CpuEngine::default();
-    let mut cloth = poplin_model::Cloth::new(fabric.clone(), rest);
+    let mut cloth = poplin_model::ClothDesc::new(fabric.clone(), rest);
     cloth.config.air.wind_velocity = [6.0, 3.0, 2.0];
     cloth.config.air.drag = 0.3;
     let id = engine.add(cloth).unwrap();

@@ -6,7 +6,7 @@ mod restore;
 
 use poplin::{Backend, ClothId, Error, Simulation, Snapshot, State};
 use poplin_model::{
-    Cloth, ClothContactSolver, Collider, ColliderId, Frame, InteractionGroups, Pose, RigidBody,
+    ClothContactSolver, ClothDesc, Collider, ColliderId, Frame, InteractionGroups, Pose, RigidBody,
     Shape, Sphere, TriangleMesh,
 };
 use poplin_testkit::scenes::{
@@ -53,7 +53,7 @@ fn tetrahedron() -> TriangleMesh {
 }
 
 /// Sheet with self collision and cloth collision; the scene has three copies that share a fabric.
-fn sheet() -> Cloth {
+fn sheet() -> ClothDesc {
     let mut cloth = hanging_sheet(5, 5);
     cloth.config.self_collision.distance = Some(0.15);
     cloth.config.cloth_collision.distance = Some(0.1);
@@ -63,7 +63,7 @@ fn sheet() -> Cloth {
 }
 
 /// Loose particles that fall asleep.
-fn sleeper() -> Cloth {
+fn sleeper() -> ClothDesc {
     let mut cloth = loose_particles((0..4).map(|k| [k as f32, 5.0, 0.0, 1.0]).collect());
     cloth.config.sleep.threshold = 1e-3;
     cloth.config.sleep.test_interval = 10;

@@ -2,7 +2,7 @@
 
 use poplin_host::{Engine, ParticleMotion, Reading as _};
 use poplin_model::{
-    Cloth, ClothContactSolver, Collider, ContactPartner, Frame, Parallelepiped, Particle, Pose,
+    ClothContactSolver, ClothDesc, Collider, ContactPartner, Frame, Parallelepiped, Particle, Pose,
     Shape, Sphere, TriangleMesh,
 };
 use poplin_testkit::adapter::Rounding;
@@ -11,7 +11,7 @@ use poplin_testkit::crossing_scene::at;
 use super::{FRAME, Twins, both, settings, sheet, twins};
 
 /// Returns a weightless sheet of 6 x 6 particles at `at(x, z)` for x and z from -0.15 to 0.15 m.
-fn bent(at: impl Fn(f32, f32) -> [f32; 3], is_pinned: bool) -> Cloth {
+fn bent(at: impl Fn(f32, f32) -> [f32; 3], is_pinned: bool) -> ClothDesc {
     let mut cloth = sheet([0.0; 3], 6, false);
     for it in &mut cloth.particles {
         let [x, _, z] = it.position;
@@ -23,12 +23,12 @@ fn bent(at: impl Fn(f32, f32) -> [f32; 3], is_pinned: bool) -> Cloth {
 }
 
 /// Returns an upright sheet, askew so that no vertex is in a plane of another sheet.
-fn upright(x: f32, is_pinned: bool) -> Cloth {
+fn upright(x: f32, is_pinned: bool) -> ClothDesc {
     bent(move |u, v| [x + 0.1 * v + 0.003, u + 0.007, v + 0.011], is_pinned)
 }
 
 /// Returns a nearly level sheet.
-fn level(is_pinned: bool) -> Cloth {
+fn level(is_pinned: bool) -> ClothDesc {
     bent(|u, v| [u, 0.02 * u, v], is_pinned)
 }
 
@@ -49,7 +49,7 @@ fn tetrahedron([x, y, z]: [f32; 3]) -> Collider {
 /// Asserts that reads count the same initial crossings as the mirror, mostly with this partner.
 fn counts_as_the_mirror(
     what: &str,
-    cloths: &[Cloth],
+    cloths: &[ClothDesc],
     colliders: &[Collider],
     with: ContactPartner,
 ) {

@@ -10,7 +10,7 @@ use poplin_gpu::{EngineOptions, Headless};
 use poplin_host::{ClothId, Engine, ParticleMotion, State};
 use poplin_measure::entanglement::EntanglementCounter;
 use poplin_model::{
-    Capsule, Cloth, ClothContactSolver, Collider, ContactMode, ContactReport, Frame, Mesh,
+    Capsule, ClothContactSolver, ClothDesc, Collider, ContactMode, ContactReport, Frame, Mesh,
     Parallelepiped, Particle, Plane, Shape, Sphere, TriangleMesh, Trouble,
 };
 use poplin_reference::ReferenceEngine;
@@ -23,7 +23,7 @@ const THICKNESS: f32 = 0.02;
 const FRAME: Frame = Frame { dt: 1.0 / 60.0 };
 
 /// Returns a level sheet around a point; `is_pinned` pins one corner.
-fn sheet(center: [f32; 3], columns: u32, is_pinned: bool) -> Cloth {
+fn sheet(center: [f32; 3], columns: u32, is_pinned: bool) -> ClothDesc {
     let width = 0.05 * columns as f32;
     let mut mesh = Mesh::grid(columns, columns, width, width);
     for [x, y, z] in &mut mesh.positions {
@@ -101,7 +101,12 @@ macro_rules! both {
 use both;
 
 impl Twins {
-    fn new(gpu: Headless, rounding: Rounding, cloths: &[Cloth], colliders: &[Collider]) -> Self {
+    fn new(
+        gpu: Headless,
+        rounding: Rounding,
+        cloths: &[ClothDesc],
+        colliders: &[Collider],
+    ) -> Self {
         let mut mirror = ReferenceEngine::new();
         mirror.set_cloth_contact_solver(settings()).unwrap();
         let mut it = Self { mirror, gpu, rounding, cloths: Vec::new(), what: "" };
@@ -190,14 +195,14 @@ impl Twins {
 }
 
 /// Returns the scene on every device.
-fn twins(cloths: &[Cloth], colliders: &[Collider]) -> impl Iterator<Item = Twins> {
+fn twins(cloths: &[ClothDesc], colliders: &[Collider]) -> impl Iterator<Item = Twins> {
     let options = EngineOptions { frames_per_submit: 4, ..EngineOptions::default() };
     let all: Vec<_> = devices(&options).collect();
     all.into_iter().map(move |(gpu, rounding)| Twins::new(gpu, rounding, cloths, colliders))
 }
 
 /// Returns two free sheets close above each other and a smaller pinned one beside them.
-fn stack() -> Vec<Cloth> {
+fn stack() -> Vec<ClothDesc> {
     vec![
         sheet([0.0, 0.25, 0.0], 6, false),
         sheet([0.01, 0.29, 0.02], 6, false),

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use poplin_model::{Cloth, Fabric, Particle};
+use poplin_model::{ClothDesc, Fabric, Particle};
 
 /// SplitMix64 (Steele, Lea, Flood, 2014), in `-1.0..1.0`.
 pub(crate) struct Rng(pub(crate) u64);
@@ -22,7 +22,7 @@ impl Rng {
 }
 
 /// Cloth of unconnected particles.
-pub(crate) fn loose(particles: impl Iterator<Item = [f32; 4]>) -> Cloth {
+pub(crate) fn loose(particles: impl Iterator<Item = [f32; 4]>) -> ClothDesc {
     let particles: Vec<Particle> = particles.map(Particle::from).collect();
     let fabric = Fabric {
         particle_count: particles.len() as u32,
@@ -30,5 +30,5 @@ pub(crate) fn loose(particles: impl Iterator<Item = [f32; 4]>) -> Cloth {
         fiber_edge_begin: vec![0],
         ..Fabric::default()
     };
-    Cloth::new(Arc::new(fabric), particles)
+    ClothDesc::new(Arc::new(fabric), particles)
 }

@@ -6,10 +6,10 @@ use std::f32::consts::TAU;
 use std::sync::Arc;
 
 use glam::{Affine3A, Vec3, vec3};
-use poplin::LiveCloth;
+use poplin::Cloth;
 use poplin::cook::{CookOptions, cook};
 use poplin::model::{
-    Air, Capsule, Cloth, ColliderId, Inertia, Mesh, ModelError, Pose, RenderMesh, Sphere, Xpbd,
+    Air, Capsule, ClothDesc, ColliderId, Inertia, Mesh, ModelError, Pose, RenderMesh, Sphere, Xpbd,
 };
 
 use super::body::{BONES, Body, BodyPose, HIPS, SPINE, THIGH, TORSO, TRUNK, Weights};
@@ -36,7 +36,7 @@ struct SkinPoint {
 
 /// Garment: cloth, render mesh, and its attachment to the body.
 pub(crate) struct Garment {
-    pub(crate) cloth: Cloth,
+    pub(crate) cloth: ClothDesc,
     pub(crate) render_mesh: Arc<RenderMesh>,
     pub(crate) worn: Worn,
 }
@@ -190,7 +190,7 @@ impl Worn {
     }
 
     /// Moves the targets of a cloth to a pose of the body at the end of the next frame.
-    pub(crate) fn follow(&self, pose: &BodyPose, cloth: &mut LiveCloth) -> Result<(), ModelError> {
+    pub(crate) fn follow(&self, pose: &BodyPose, cloth: &mut Cloth) -> Result<(), ModelError> {
         let (motion, separation): (Vec<_>, Vec<_>) = self.spheres(pose).unzip();
         cloth.set_pose(pose_of(&pose.root))?;
         cloth.set_motion_spheres(&motion)?;

@@ -14,7 +14,7 @@ use poplin_layout::{
     ClothParameters, ClothPlacement, FabricOffsets, Feedback, NO_OFFSET, Stage, StageMask,
     pack_fabric,
 };
-use poplin_model::{Cloth, Fabric, Particle};
+use poplin_model::{ClothDesc, Fabric, Particle};
 use poplin_shaders::OverrideValues;
 use std::ops::Range;
 use std::sync::Arc;
@@ -49,7 +49,7 @@ impl Engine {
     ///
     /// # Errors
     /// [`GpuError`] if the cloth is not valid or too large for the device; nothing is added.
-    pub fn add(&mut self, cloth: Cloth) -> Result<ClothId, GpuError> {
+    pub fn add(&mut self, cloth: ClothDesc) -> Result<ClothId, GpuError> {
         let mut host = HostCloth::new(cloth)?;
         host.update_colliders(&self.colliders, &self.contacts.settings, 0.0)?;
         self.add_as(SnapshotCloth {

@@ -26,7 +26,7 @@ use crate::requirements::{check_device, tier_limits};
 use lanes::{LaneChoice, Lanes};
 pub use options::EngineOptions;
 use poplin_host::{
-    ClothId, Cloths, FrameBodies, HostCloth, LiveCloth, NoSuchCloth, SharedFabrics, TierLimits,
+    Cloth, ClothId, Cloths, FrameBodies, HostCloth, NoSuchCloth, SharedFabrics, TierLimits,
 };
 use poplin_layout::{
     ClothParameters, ClothPlacement, DispatchParameters, FabricOffsets, Feedback, FrameArrays,
@@ -296,7 +296,7 @@ impl Engine {
     ///
     /// # Errors
     /// [`NoSuchCloth`].
-    pub fn cloth(&self, id: ClothId) -> Result<&LiveCloth, NoSuchCloth> {
+    pub fn cloth(&self, id: ClothId) -> Result<&Cloth, NoSuchCloth> {
         Ok(self.cloths.get(id)?.host.live())
     }
 
@@ -305,7 +305,7 @@ impl Engine {
     ///
     /// # Errors
     /// [`NoSuchCloth`].
-    pub fn cloth_mut(&mut self, id: ClothId) -> Result<&mut LiveCloth, NoSuchCloth> {
+    pub fn cloth_mut(&mut self, id: ClothId) -> Result<&mut Cloth, NoSuchCloth> {
         let index = self.cloths.index(id)?;
         self.visits.add(index);
         Ok(self.cloths.values_mut()[index].host.live_mut())

@@ -7,7 +7,7 @@ use poplin_model::{ClothContactSolver, ColliderSet, Frame, ModelError};
 
 use super::{HostCloth, MovedSpheres};
 use crate::live::ChangeScope;
-use crate::{InterpolatedArray, LiveCloth, motion_constants};
+use crate::{Cloth, InterpolatedArray, motion_constants};
 
 impl HostCloth {
     /// Divides the next frame into iterations and appends this cloth's constants to `arrays`.
@@ -81,7 +81,7 @@ impl HostCloth {
     ) -> Option<[u32; 2]> {
         // The colliders' part of the inputs.
         let begin = self.input_begins()[2];
-        let LiveCloth { cloth, colliders, is_woken, changes, .. } = &mut self.live;
+        let Cloth { cloth, colliders, is_woken, changes, .. } = &mut self.live;
         if *changes != ChangeScope::Colliders {
             return None;
         }
@@ -140,14 +140,14 @@ impl HostCloth {
 
     /// Prefetches the collider data of the fast paths; ignore the return value.
     pub fn fetch(&self) -> u32 {
-        let LiveCloth { writes, cloth, colliders, .. } = &self.live;
+        let Cloth { writes, cloth, colliders, .. } = &self.live;
         let set = &cloth.colliders;
         writes.len() as u32 ^ set.len() as u32 ^ set.stamps().bodies as u32 ^ colliders.fetch()
     }
 
     /// Prefetches the lists that [`HostCloth::fetch`] located; ignore the return value.
     pub fn fetch_lists(&self) -> u32 {
-        let LiveCloth { writes, cloth, colliders, .. } = &self.live;
+        let Cloth { writes, cloth, colliders, .. } = &self.live;
         let write = writes.first().map_or(0, |(particle, _)| *particle);
         write ^ cloth.colliders.fetch() ^ colliders.fetch_lists()
     }

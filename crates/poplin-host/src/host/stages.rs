@@ -1,7 +1,7 @@
 //! Stages and fiber solvers that a cloth needs in its kernel.
 
 use poplin_layout::{STAGES, Stage, StageMask};
-use poplin_model::{BendModel, Cloth, FiberSolver, Phase, Preconditioner, StretchModel};
+use poplin_model::{BendModel, ClothDesc, FiberSolver, Phase, Preconditioner, StretchModel};
 
 use super::HostCloth;
 use crate::MemoryNeeds;
@@ -13,7 +13,7 @@ impl HostCloth {
         if solver == FiberSolver::GaussSeidel {
             return (solver, 0);
         }
-        let Cloth { fabric, .. } = &self.live.cloth;
+        let ClothDesc { fabric, .. } = &self.live.cloth;
         let of = |phase| WholeFibers::of(&self.live.cloth, phase);
         match self.whole_fibers.get_or_init(|| fabric.phases.iter().map(of).collect())
             [phase as usize]
@@ -31,7 +31,7 @@ impl HostCloth {
 
     /// Solved phases in order, each with its fiber solver.
     pub(super) fn solved_phases(&self) -> impl Iterator<Item = (u32, (FiberSolver, u32))> + Clone {
-        let Cloth { fabric, config, phase_order, .. } = &self.live.cloth;
+        let ClothDesc { fabric, config, phase_order, .. } = &self.live.cloth;
         let is_solved =
             |&index: &u32| config.solver.solves(index, fabric.phases[index as usize].kind);
         let phases = phase_order.iter().copied().filter(is_solved);
@@ -55,7 +55,7 @@ impl HostCloth {
 
     /// Parts of [`Stage::Implicit`] that this cloth needs.
     fn implicit_parts(&self) -> StageMask {
-        let Cloth { config, fabric, .. } = &self.live.cloth;
+        let ClothDesc { config, fabric, .. } = &self.live.cloth;
         let Some(implicit) = config.solver.as_implicit() else {
             return StageMask(0);
         };
@@ -140,7 +140,7 @@ pub(super) enum WholeFibers {
 }
 
 impl WholeFibers {
-    fn of(cloth: &Cloth, phase: &Phase) -> Self {
+    fn of(cloth: &ClothDesc, phase: &Phase) -> Self {
         let fabric = &cloth.fabric;
         let mut visitor = vec![usize::MAX; cloth.particle_count()];
         let (mut longest, mut is_held) = (1, false);

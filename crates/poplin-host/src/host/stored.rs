@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use poplin_layout::Feedback;
 use poplin_model::{
-    Cloth, ClothConfig, ClothContactSolver, ColliderSet, Fabric, Frame, InteractionGroups,
+    ClothConfig, ClothContactSolver, ClothDesc, ColliderSet, Fabric, Frame, InteractionGroups,
     ModelError, Particle, Pose, StoredColliders,
 };
 use serde::{Deserialize, Serialize};
 
 use super::HostCloth;
 use crate::colliders::StoredTrees;
-use crate::live::LiveCloth;
+use crate::live::Cloth;
 use crate::{FrameClock, FrameMotion, InterpolatedArray, SnapshotCloth};
 
 /// Length of a report \[u32\].
@@ -66,7 +66,7 @@ impl StoredCloth {
         let collider_dt = host.live.colliders.last_dt();
         host.update_colliders(world, contact, collider_dt)?;
         let HostCloth { live, can_sleep, wake_count, skipped_frames, .. } = host;
-        let LiveCloth { cloth, clock, motion, motion_spheres, separation_spheres, .. } = live;
+        let Cloth { cloth, clock, motion, motion_spheres, separation_spheres, .. } = live;
         Ok(Self {
             colliders: StoredColliders::from(&cloth.colliders),
             particles: cloth.particles,
@@ -106,7 +106,7 @@ impl StoredCloth {
         world: &ColliderSet,
         contact: &ClothContactSolver,
     ) -> Result<SnapshotCloth, ModelError> {
-        let mut host = HostCloth::new(Cloth {
+        let mut host = HostCloth::new(ClothDesc {
             fabric,
             particles: self.particles,
             previous_positions: self.previous_positions,
@@ -156,7 +156,7 @@ impl StoredCloth {
 /// limited: the next frame freezes a cloth that leaves the range of `f32`. A pinned particle must
 /// stay pinned, on which parallel loops rely.
 fn check_state(
-    cloth: &Cloth,
+    cloth: &ClothDesc,
     current: &[Particle],
     previous: &[[f32; 3]],
 ) -> Result<Vec<Particle>, ModelError> {

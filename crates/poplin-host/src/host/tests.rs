@@ -29,7 +29,7 @@ fn a_copy_searches_the_mesh_again_as_its_scratch_is_new() {
         fiber_edge_begin: vec![0],
         ..Fabric::default()
     };
-    let mut cloth = Cloth::new(Arc::new(fabric), [[0.0, 0.0, 0.0, 1.0]]);
+    let mut cloth = ClothDesc::new(Arc::new(fabric), [[0.0, 0.0, 0.0, 1.0]]);
     let (vertices, triangles) = ([[0.0; 3]; 3].into(), [[0, 1, 2]].into());
     cloth.colliders.add(TriangleMesh { vertices, triangles }).unwrap();
     let mut host = HostCloth::new(cloth).unwrap();

@@ -68,13 +68,13 @@ pub struct SceneCloth {
     pub config: ClothConfig,
     /// Material, if the file states one. `config` and `fabric` already have its values where the
     /// file states nothing else; the edges get theirs once the cloth is cooked
-    /// ([`poplin_model::Cloth::set_membrane`]).
+    /// ([`poplin_model::ClothDesc::set_membrane`]).
     pub material: Option<Material>,
     /// True if the file states `fabric.bends = false`; a bending rigidity that is not stated is
     /// then 0.
     pub without_bends: bool,
     /// Settings to choose automatically once the cloth is cooked
-    /// ([`poplin_model::Cloth::choose_solver`]): if `solver.pbd.frequency` is not stated, that and
+    /// ([`poplin_model::ClothDesc::choose_solver`]): if `solver.pbd.frequency` is not stated, that and
     /// the settings of [`Chosen`] that the file leaves out, otherwise none.
     pub chosen: Chosen,
     /// Cooking options, including the key `density` of the cloth; `gravity` and `pins`, also keys

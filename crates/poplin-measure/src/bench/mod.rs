@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use poplin::gpu::{GpuError, Headless};
 use poplin::{ClothId, Error, SimulationOptions, State};
-use poplin_model::{Cloth, Particle, Pose, Shape};
+use poplin_model::{ClothDesc, Particle, Pose, Shape};
 use serde::Serialize;
 
 use crate::depth::DepthField;
@@ -245,7 +245,7 @@ impl FrameTime {
 /// Accumulates the measurements of a run frame by frame.
 struct Recorder<'a> {
     scene: Scene,
-    cloth: &'a Cloth,
+    cloth: &'a ClothDesc,
     edges: StretchEdges,
     /// Strains of all edges and frames of the second half.
     strains: Vec<f32>,
@@ -257,7 +257,7 @@ struct Recorder<'a> {
 }
 
 impl<'a> Recorder<'a> {
-    fn new(scene: Scene, cloth: &'a Cloth) -> Self {
+    fn new(scene: Scene, cloth: &'a ClothDesc) -> Self {
         Self {
             scene,
             cloth,

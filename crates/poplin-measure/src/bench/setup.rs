@@ -2,7 +2,7 @@
 
 use poplin::Error;
 use poplin::cook::{CookOptions, Tethers, cook};
-use poplin_model::{Chosen, Cloth, Mesh};
+use poplin_model::{Chosen, ClothDesc, Mesh};
 
 use super::{FRAME_RATE, Method, Scene};
 
@@ -49,7 +49,7 @@ impl Setup {
     ///
     /// # Errors
     /// [`Error::Model`] if a shape is rejected, which would be a bug of this function.
-    pub fn cloth(&self) -> Result<Cloth, Error> {
+    pub fn cloth(&self) -> Result<ClothDesc, Error> {
         let Self { scene, method, iterations } = *self;
         let side = scene.side();
         let mut mesh = Mesh::grid(side, side, 1.0, 1.0);

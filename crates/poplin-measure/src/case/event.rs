@@ -1,6 +1,6 @@
 //! Events of reference cases: settings that change before a frame.
 
-use poplin::LiveCloth;
+use poplin::Cloth;
 use poplin_model::{
     ClothConfig, FiberSolver, Pbd, PbdPhase, Phases, Pose, Sphere, VirtualParticle,
 };
@@ -136,7 +136,7 @@ impl Event {
     /// # Errors
     /// [`CaseError::Unsupported`] if the setting is not implemented, [`CaseError::Model`] if the
     /// cloth rejects the value.
-    pub fn apply(&self, host: &mut LiveCloth, shapes: &mut ShapeArrays) -> Result<(), CaseError> {
+    pub fn apply(&self, host: &mut Cloth, shapes: &mut ShapeArrays) -> Result<(), CaseError> {
         let mut config = host.cloth().config.clone();
         match self.set.as_str() {
             "gravity" => config.gravity = self.array("value")?,

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use poplin_host::HostCloth;
-use poplin_model::{Cloth, ClothContactSolver, Fabric, Particle, Phase, PhaseKind};
+use poplin_model::{ClothContactSolver, ClothDesc, Fabric, Particle, Phase, PhaseKind};
 use serde::Deserialize;
 use serde_json::Value;
 use thiserror::Error;
@@ -198,11 +198,11 @@ impl Case {
     /// # Errors
     /// [`CaseError::Unsupported`] if the setup or a frame uses a feature that is not implemented;
     /// [`CaseError::Model`] if it is invalid.
-    pub fn cloths(&self) -> Result<Vec<Cloth>, CaseError> {
+    pub fn cloths(&self) -> Result<Vec<ClothDesc>, CaseError> {
         if !["trajectory", "separation"].contains(&self.compare.as_str()) {
             return Err(CaseError::Unsupported(format!("compare `{}`", self.compare)));
         }
-        let mut cloths: Vec<Cloth> = self.cloths.iter().map(CaseCloth::cloth).collect();
+        let mut cloths: Vec<ClothDesc> = self.cloths.iter().map(CaseCloth::cloth).collect();
         if let Some(inter) = self.inter_collision {
             cloths
                 .iter_mut()
@@ -289,8 +289,8 @@ impl Case {
 
 impl CaseCloth {
     /// Creates the cloth before any event: no gravity, no phases.
-    fn cloth(&self) -> Cloth {
-        let mut cloth = Cloth::new(Arc::new(self.fabric.fabric()), particles(&self.particles));
+    fn cloth(&self) -> ClothDesc {
+        let mut cloth = ClothDesc::new(Arc::new(self.fabric.fabric()), particles(&self.particles));
         cloth.config.gravity = [0.0; 3];
         cloth.phase_order.clear();
         if let Some(previous) = &self.previous_particles {

@@ -54,7 +54,7 @@ impl Pbd {
 )]
 pub struct PbdPhase {
     /// Fiber solver of the phase (default: semi-implicit for stretch, otherwise Gauss-Seidel; see
-    /// [`crate::Cloth::fiber_solver`]).
+    /// [`crate::ClothDesc::fiber_solver`]).
     pub fiber_solver: Option<FiberSolver>,
     /// Fraction of the length error removed, stiffness-like, `0..=1` (default 1; 0 skips the
     /// phase). A semi-implicit fiber loses this fraction of the errors of all its edges at once.

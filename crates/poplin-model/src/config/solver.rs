@@ -119,7 +119,7 @@ impl Solver {
     }
 
     /// Sets the fiber solver of all phases; `None` leaves the choice to
-    /// [`crate::Cloth::fiber_solver`]. No effect with [`Solver::Implicit`], which does not solve
+    /// [`crate::ClothDesc::fiber_solver`]. No effect with [`Solver::Implicit`], which does not solve
     /// fibers.
     pub fn set_fiber_solver(&mut self, fiber_solver: Option<FiberSolver>) {
         match self {

@@ -68,7 +68,7 @@ impl Xpbd {
     serde(default, deny_unknown_fields)
 )]
 pub struct XpbdPhase {
-    /// Fiber solver of the phase (default: semi-implicit; see [`crate::Cloth::fiber_solver`]).
+    /// Fiber solver of the phase (default: semi-implicit; see [`crate::ClothDesc::fiber_solver`]).
     pub fiber_solver: Option<FiberSolver>,
     /// Compliance of each edge [m/N], `0..=1e9` (default 0: does not stretch). For cloth of
     /// membrane stiffness K [N/m], an edge that represents a strip of width `width` has the

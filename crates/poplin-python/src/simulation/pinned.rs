@@ -19,7 +19,7 @@ pub(super) struct PinnedSimulation {
 
 impl PinnedSimulation {
     /// Returns the cloth of a handle.
-    pub(super) fn live(&mut self, id: ClothId) -> PyResult<&mut poplin::LiveCloth> {
+    pub(super) fn live(&mut self, id: ClothId) -> PyResult<&mut poplin::Cloth> {
         self.simulation.cloth_mut(id).or_raise()
     }
 

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use poplin_measure::metrics::Strain;
-use poplin_model::Cloth;
+use poplin_model::ClothDesc;
 use poplin_testkit::fibers::{FreeFall, Mix, hang};
 
 use crate::table::{Table, percent};
@@ -28,7 +28,7 @@ const RESTLESS: f32 = 0.1;
 /// cloths.
 pub(crate) struct Named {
     pub(crate) name: String,
-    pub(crate) cloth: Cloth,
+    pub(crate) cloth: ClothDesc,
     pub(crate) is_shown: bool,
 }
 

@@ -6,7 +6,7 @@ use std::f32::consts::PI;
 use std::path::Path;
 
 use poplin::cook::CookOptions;
-use poplin::model::{Capsule, Cloth, Collider, Mesh, Plane, Shape, Sphere, TriangleMesh};
+use poplin::model::{Capsule, ClothDesc, Collider, Mesh, Plane, Shape, Sphere, TriangleMesh};
 use poplin_testkit::crossing_scene::{at, floor, spike};
 use poplin_testkit::rng::Rng;
 
@@ -27,7 +27,7 @@ pub(crate) fn w4(kind: Kind, thickness: f32, friction: f32) -> Scene {
 }
 
 /// Square meter of 32 x 32 particles at a height \[m\].
-fn square(kind: Kind, height: f32) -> Cloth {
+fn square(kind: Kind, height: f32) -> ClothDesc {
     moved(sheet(kind, [32; 2], [1.0; 2]), [0.0, height, 0.0])
 }
 
@@ -54,7 +54,7 @@ pub(crate) fn on_table(kind: Kind) -> Scene {
 }
 
 /// Stacked sheets of 0.6 m with a gap of `gap` \[m\], the lowest at `height` \[m\].
-fn layers(kind: Kind, count: usize, gap: f32, height: f32) -> Vec<Cloth> {
+fn layers(kind: Kind, count: usize, gap: f32, height: f32) -> Vec<ClothDesc> {
     let layer =
         |k: usize| moved(sheet(kind, [32; 2], [0.6; 2]), [0.0, height + gap * k as f32, 0.0]);
     (0..count).map(layer).collect()

@@ -2,7 +2,7 @@
 
 use std::f32::consts::PI;
 
-use poplin::model::{Capsule, Cloth, Plane, Shape, Sphere};
+use poplin::model::{Capsule, ClothDesc, Plane, Shape, Sphere};
 
 use crate::scene::{Kind, Scene, distance, each, set, sheet};
 
@@ -24,7 +24,7 @@ pub(crate) fn stack(kind: Kind, factor: f32) -> Scene {
         let height = 0.0026 + 0.005 * layer as f32;
         each(cloth, |[x, _, z]| [cos * x + sin * height, cos * height - sin * x, z])
     };
-    let cloths: Vec<Cloth> = (0..LAYERS).map(layer).collect();
+    let cloths: Vec<ClothDesc> = (0..LAYERS).map(layer).collect();
     let slope = Shape::from(Plane { normal: [sin, cos, 0.0], offset: 0.0 }).into();
     let seconds = if factor < 1.0 { 11.0 } else { 1.0 };
     let scene = Scene::new(cloths, vec![slope], seconds).seen_from(20.0, 15.0);

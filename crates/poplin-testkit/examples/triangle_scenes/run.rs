@@ -170,7 +170,7 @@ impl Run {
 
     /// Draws the current state.
     fn draw(&self, label: String) -> Result<Image, Box<dyn Error>> {
-        let surface = |(index, (&id, cloth)): (usize, (_, &poplin::model::Cloth))| {
+        let surface = |(index, (&id, cloth)): (usize, (_, &poplin::model::ClothDesc))| {
             let particles = self.world.engine.current(id).iter();
             let positions = particles.map(|it| it.position).collect();
             Surface::new(positions, cloth.fabric.triangles.to_vec(), cloth_color(index))

@@ -1,7 +1,9 @@
 //! Scene definition, and common parts of scenes.
 
 use poplin::cook::{CookOptions, cook};
-use poplin::model::{Cloth, Collider, Implicit, Mesh, Parallelepiped, Pose, Shape, Solver, Sphere};
+use poplin::model::{
+    ClothDesc, Collider, Implicit, Mesh, Parallelepiped, Pose, Shape, Solver, Sphere,
+};
 use poplin_io::picture::View;
 
 /// Solver iterations per second of PBD [1/s].
@@ -51,7 +53,7 @@ pub(crate) type Watch = Box<dyn FnMut(f32, &[[f32; 3]]) -> Option<String>>;
 /// Cloths and colliders, with their scripted motion.
 pub(crate) struct Scene {
     /// Cloths of the scene, all of one thickness.
-    pub(crate) cloths: Vec<Cloth>,
+    pub(crate) cloths: Vec<ClothDesc>,
     /// Colliders of the scene.
     pub(crate) colliders: Vec<Collider>,
     /// Duration \[s\].
@@ -72,7 +74,7 @@ pub(crate) struct Scene {
 
 impl Scene {
     /// Creates a scene without scripted motion.
-    pub(crate) fn new(cloths: Vec<Cloth>, colliders: Vec<Collider>, seconds: f32) -> Self {
+    pub(crate) fn new(cloths: Vec<ClothDesc>, colliders: Vec<Collider>, seconds: f32) -> Self {
         Self {
             cloths,
             colliders,
@@ -93,12 +95,17 @@ impl Scene {
 }
 
 /// Creates a sheet around the origin in the x-z plane, of 0.2 kg/m^2.
-pub(crate) fn sheet(kind: Kind, [columns, rows]: [u32; 2], [width, depth]: [f32; 2]) -> Cloth {
+pub(crate) fn sheet(kind: Kind, [columns, rows]: [u32; 2], [width, depth]: [f32; 2]) -> ClothDesc {
     pinned_sheet(kind, [columns, rows].map(|it| kind.count(it)), [width, depth], &[])
 }
 
 /// Creates such a sheet with exactly these column and row counts, and with pins.
-pub(crate) fn pinned_sheet(kind: Kind, counts: [u32; 2], size: [f32; 2], pins: &[u32]) -> Cloth {
+pub(crate) fn pinned_sheet(
+    kind: Kind,
+    counts: [u32; 2],
+    size: [f32; 2],
+    pins: &[u32],
+) -> ClothDesc {
     let [columns, rows] = counts;
     let mut mesh = Mesh::grid(columns, rows, size[0], size[1]);
     for [x, _, z] in &mut mesh.positions {
@@ -111,7 +118,7 @@ pub(crate) fn pinned_sheet(kind: Kind, counts: [u32; 2], size: [f32; 2], pins: &
 
 /// Creates a cloth from a mesh with this mass per vertex \[kg\], 5 mm thick, with a friction
 /// coefficient of 0.3.
-pub(crate) fn of_mesh(kind: Kind, mesh: &Mesh, mass: f32, options: CookOptions) -> Cloth {
+pub(crate) fn of_mesh(kind: Kind, mesh: &Mesh, mass: f32, options: CookOptions) -> ClothDesc {
     let options = CookOptions { masses: Some(vec![mass; mesh.positions.len()]), ..options };
     let mut cloth = cook(mesh, &options).expect("the mesh cooks").into_cloth();
     set(&mut cloth, 0.005, 0.3);
@@ -122,7 +129,7 @@ pub(crate) fn of_mesh(kind: Kind, mesh: &Mesh, mass: f32, options: CookOptions) 
 }
 
 /// Sets thickness \[m\] and friction.
-pub(crate) fn set(cloth: &mut Cloth, thickness: f32, friction: f32) {
+pub(crate) fn set(cloth: &mut ClothDesc, thickness: f32, friction: f32) {
     cloth.config.thickness = thickness;
     cloth.config.contact.friction = friction;
 }
@@ -138,7 +145,7 @@ pub(crate) enum Other {
 
 impl Other {
     /// Sets the solver of a cloth.
-    pub(crate) fn solve(self, kind: Kind, cloth: &mut Cloth) {
+    pub(crate) fn solve(self, kind: Kind, cloth: &mut ClothDesc) {
         cloth.config.solver = match self {
             Self::Xpbd => Solver::xpbd((SUBSTEPS / kind.step) as u32),
             Self::Implicit => Implicit {
@@ -152,7 +159,7 @@ impl Other {
 }
 
 /// Maps the position of each particle of a cloth.
-pub(crate) fn each(mut cloth: Cloth, f: impl Fn([f32; 3]) -> [f32; 3]) -> Cloth {
+pub(crate) fn each(mut cloth: ClothDesc, f: impl Fn([f32; 3]) -> [f32; 3]) -> ClothDesc {
     for particle in &mut cloth.particles {
         particle.position = f(particle.position);
     }
@@ -160,12 +167,12 @@ pub(crate) fn each(mut cloth: Cloth, f: impl Fn([f32; 3]) -> [f32; 3]) -> Cloth 
 }
 
 /// Translates a cloth.
-pub(crate) fn moved(cloth: Cloth, by: [f32; 3]) -> Cloth {
+pub(crate) fn moved(cloth: ClothDesc, by: [f32; 3]) -> ClothDesc {
     each(cloth, |p| std::array::from_fn(|k| p[k] + by[k]))
 }
 
 /// Rotates a cloth into the x-y plane.
-pub(crate) fn upright(cloth: Cloth) -> Cloth {
+pub(crate) fn upright(cloth: ClothDesc) -> ClothDesc {
     each(cloth, |[x, y, z]| [x, z, y])
 }
 

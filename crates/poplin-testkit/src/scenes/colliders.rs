@@ -1,6 +1,6 @@
 //! Random colliders and other inputs of simulated cloths.
 
-use poplin::LiveCloth;
+use poplin::Cloth;
 use poplin_measure::shape_arrays::{ArrayBody, ShapeArrays};
 use poplin_model::{Parallelepiped, Pose, RigidBody, Sphere};
 
@@ -12,7 +12,7 @@ use crate::rng::Rng;
 ///
 /// # Panics
 /// Panics if the cloth rejects an input, which would be a bug of this function.
-pub fn equip(host: &mut LiveCloth, seed: u64) {
+pub fn equip(host: &mut Cloth, seed: u64) {
     let mut rng = Rng::new(seed ^ 0xE9);
     let count = host.cloth().particle_count();
     let mut spheres = |low: f32| -> Vec<Sphere> {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use poplin_model::{Bend, Cloth, Phases, VirtualParticle, Wing, XpbdPhase};
+use poplin_model::{Bend, ClothDesc, Phases, VirtualParticle, Wing, XpbdPhase};
 
 use super::random::{random_fabric, use_implicit, use_xpbd};
 use crate::rng::Rng;
@@ -12,7 +12,7 @@ use crate::rng::Rng;
 ///
 /// # Panics
 /// Panics if the cloth is not valid, which would be a bug of this function.
-pub fn degenerate_cloth() -> Cloth {
+pub fn degenerate_cloth() -> ClothDesc {
     let mut fabric = random_fabric(&mut Rng::new(7), 24, 6);
     let count = fabric.edge_count();
     for (edge, length) in fabric.rest_lengths.iter_mut().enumerate() {
@@ -35,7 +35,7 @@ pub fn degenerate_cloth() -> Cloth {
             particle[0] = [1e9, -1e-20, 1e4, 0.0][i % 4];
         }
     }
-    let mut cloth = Cloth::new(Arc::new(fabric), particles);
+    let mut cloth = ClothDesc::new(Arc::new(fabric), particles);
     cloth.config.tethers.scale = 0.0;
     cloth.config.air.drag = 1.0;
     cloth.config.air.lift = 1.0;
@@ -54,7 +54,7 @@ pub fn degenerate_cloth() -> Cloth {
 ///
 /// # Panics
 /// Panics if the cloth is not valid, which would be a bug of this function.
-pub fn degenerate_xpbd_cloth() -> Cloth {
+pub fn degenerate_xpbd_cloth() -> ClothDesc {
     let edge = [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0]];
     let wings: [[[f32; 3]; 2]; 10] = [
         [[0.5, 1.0, 0.0], [0.5, -1.0, 0.0]],
@@ -101,7 +101,7 @@ pub fn degenerate_xpbd_cloth() -> Cloth {
     (fabric.bend_set_ends, fabric.bends) = (vec![bends.len() as u32], bends);
     (fabric.tethers_per_particle, fabric.tether_anchors) = (1, (0..count).collect());
     fabric.tether_lengths = vec![1.0; count as usize];
-    let mut cloth = Cloth::new(Arc::new(fabric), particles);
+    let mut cloth = ClothDesc::new(Arc::new(fabric), particles);
     let soft = |compliance| XpbdPhase { compliance, ..XpbdPhase::default() };
     let phases = Phases {
         bending: soft(0.0),
@@ -122,7 +122,7 @@ pub fn degenerate_xpbd_cloth() -> Cloth {
 ///
 /// # Panics
 /// Panics if the cloth is not valid, which would be a bug of this function.
-pub fn degenerate_implicit_cloth(seed: u64) -> Cloth {
+pub fn degenerate_implicit_cloth(seed: u64) -> ClothDesc {
     let mut cloth = degenerate_xpbd_cloth();
     let fabric = Arc::make_mut(&mut cloth.fabric);
     let shapes = [[1.0, 0.0, 0.0, 1.0], [0.0; 4], [1e-9, 0.0, 0.0, 1e-9], [1e6, 0.0, 1e6, 1e6]];

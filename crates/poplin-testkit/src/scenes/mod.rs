@@ -7,7 +7,7 @@ mod random;
 use std::sync::Arc;
 
 use poplin_cook::{CookOptions, Tethers, cook};
-use poplin_model::{Cloth, Fabric, Implicit, Mesh};
+use poplin_model::{ClothDesc, Fabric, Implicit, Mesh};
 
 pub use self::colliders::{equip, random_colliders};
 pub use self::degenerate::{degenerate_cloth, degenerate_implicit_cloth, degenerate_xpbd_cloth};
@@ -18,7 +18,7 @@ pub use self::random::{random_cloth, random_implicit_cloth, random_ropes, random
 ///
 /// # Panics
 /// Panics if the grid does not cook; grids of at least 2 x 2 do.
-pub fn hanging_sheet(columns: u32, rows: u32) -> Cloth {
+pub fn hanging_sheet(columns: u32, rows: u32) -> ClothDesc {
     let depth = (rows - 1) as f32 / (columns - 1) as f32;
     let options = CookOptions {
         pins: vec![0, columns - 1],
@@ -30,7 +30,7 @@ pub fn hanging_sheet(columns: u32, rows: u32) -> Cloth {
 
 /// Creates a sheet like [`hanging_sheet`] with the implicit solver: two steps per frame with few
 /// iterations, each divided into up to four parts.
-pub fn implicit_sheet(columns: u32, rows: u32) -> Cloth {
+pub fn implicit_sheet(columns: u32, rows: u32) -> ClothDesc {
     let depth = (rows - 1) as f32 / (columns - 1) as f32;
     let options = CookOptions { pins: vec![0, columns - 1], bends: true, ..CookOptions::default() };
     let cooked = cook(&Mesh::grid(columns, rows, 1.0, depth), &options).expect("a grid cooks");
@@ -47,14 +47,14 @@ pub fn implicit_sheet(columns: u32, rows: u32) -> Cloth {
 }
 
 /// Creates a cloth of unconnected particles without forces.
-pub fn loose_particles(particles: Vec<[f32; 4]>) -> Cloth {
+pub fn loose_particles(particles: Vec<[f32; 4]>) -> ClothDesc {
     let fabric = Fabric {
         particle_count: particles.len() as u32,
         set_fiber_begin: vec![0],
         fiber_edge_begin: vec![0],
         ..Fabric::default()
     };
-    let mut cloth = Cloth::new(Arc::new(fabric), particles);
+    let mut cloth = ClothDesc::new(Arc::new(fabric), particles);
     cloth.config.gravity = [0.0; 3];
     cloth
 }

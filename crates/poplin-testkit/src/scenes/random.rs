@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use poplin_model::{
-    Bend, BendModel, Cloth, Fabric, FiberSolver, Implicit, Pbd, PbdPhase, Phase, PhaseKind, Phases,
-    Preconditioner, StretchModel, VirtualParticle, Wing, Xpbd, XpbdPhase,
+    Bend, BendModel, ClothDesc, Fabric, FiberSolver, Implicit, Pbd, PbdPhase, Phase, PhaseKind,
+    Phases, Preconditioner, StretchModel, VirtualParticle, Wing, Xpbd, XpbdPhase,
 };
 
 use crate::rng::Rng;
@@ -20,7 +20,7 @@ use crate::rng::Rng;
 ///
 /// # Panics
 /// Panics if the cloth is not valid, which would be a bug of this function.
-pub fn random_cloth(seed: u64, particle_count: u32) -> Cloth {
+pub fn random_cloth(seed: u64, particle_count: u32) -> ClothDesc {
     let mut rng = Rng::new(seed);
     let mut fabric = random_fabric(&mut rng, particle_count, 6);
     let edge_count = fabric.edge_count();
@@ -56,7 +56,7 @@ pub fn random_cloth(seed: u64, particle_count: u32) -> Cloth {
         let w = if rng.index(6) == 0 { 0.0 } else { rng.range(0.1, 50.0) };
         [x, y, z, w]
     });
-    let mut cloth = Cloth::new(Arc::new(fabric), particles);
+    let mut cloth = ClothDesc::new(Arc::new(fabric), particles);
     cloth.previous_positions = cloth
         .particles
         .iter()
@@ -130,7 +130,7 @@ pub fn random_cloth(seed: u64, particle_count: u32) -> Cloth {
 ///
 /// # Panics
 /// Panics if the cloth is not valid, which would be a bug of this function.
-pub fn random_xpbd_cloth(seed: u64, particle_count: u32) -> Cloth {
+pub fn random_xpbd_cloth(seed: u64, particle_count: u32) -> ClothDesc {
     let mut cloth = random_cloth(seed, particle_count);
     let mut rng = Rng::new(seed ^ 0xBE);
     let fabric = Arc::make_mut(&mut cloth.fabric);
@@ -167,7 +167,7 @@ pub fn random_xpbd_cloth(seed: u64, particle_count: u32) -> Cloth {
 ///
 /// # Panics
 /// Panics if the cloth is not valid, which would be a bug of this function.
-pub fn random_implicit_cloth(seed: u64, particle_count: u32) -> Cloth {
+pub fn random_implicit_cloth(seed: u64, particle_count: u32) -> ClothDesc {
     let mut cloth = random_xpbd_cloth(seed, particle_count);
     let mut rng = Rng::new(seed ^ 0x1A);
     let fabric = Arc::make_mut(&mut cloth.fabric);
@@ -191,7 +191,7 @@ pub fn random_implicit_cloth(seed: u64, particle_count: u32) -> Cloth {
 
 /// Sets the implicit solver by seed: eight consecutive seeds cover every model with and without
 /// damping, twelve cover every combination of models.
-pub(super) fn use_implicit(cloth: &mut Cloth, seed: u64) {
+pub(super) fn use_implicit(cloth: &mut ClothDesc, seed: u64) {
     let mut rng = Rng::new(seed ^ 0x1B);
     let damping = if seed & 4 == 0 { 0.0 } else { 1e-3 };
     let bend = BendModel::ALL[(seed % 4) as usize];
@@ -233,7 +233,7 @@ pub(super) fn use_implicit(cloth: &mut Cloth, seed: u64) {
 ///
 /// # Panics
 /// Panics if the cloth is not valid, which would be a bug of this function.
-pub fn random_ropes(seed: u64, particle_count: u32) -> Cloth {
+pub fn random_ropes(seed: u64, particle_count: u32) -> ClothDesc {
     let mut rng = Rng::new(seed ^ 0x40);
     let mut fabric = random_fabric(&mut rng, particle_count, 70);
     fabric
@@ -250,7 +250,7 @@ pub fn random_ropes(seed: u64, particle_count: u32) -> Cloth {
     particles[rng.index(particle_count as usize)][3] = 0.0;
     let twin = rng.index(particle_count as usize - 1);
     (0..3).for_each(|k| particles[twin][k] = particles[twin + 1][k]);
-    let mut cloth = Cloth::new(Arc::new(fabric), particles);
+    let mut cloth = ClothDesc::new(Arc::new(fabric), particles);
     cloth.previous_positions = cloth
         .particles
         .iter()
@@ -286,7 +286,7 @@ pub fn random_ropes(seed: u64, particle_count: u32) -> Cloth {
 }
 
 /// Sets XPBD with one substep and without bending rigidity.
-pub(super) fn use_xpbd(cloth: &mut Cloth, phases: Phases<XpbdPhase>) -> &mut Xpbd {
+pub(super) fn use_xpbd(cloth: &mut ClothDesc, phases: Phases<XpbdPhase>) -> &mut Xpbd {
     cloth.config.sleep.threshold = 1e-3;
     cloth.config.solver = Xpbd { substeps: 1, phases, ..Xpbd::default() }.into();
     cloth.config.solver.as_xpbd_mut().expect("it was just set")
