@@ -5,10 +5,10 @@
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use poplin_cpu::WideTeam;
+use poplin_cpu::{LaneEngine, Team, Workers};
 use poplin_host::Engine as _;
 use poplin_measure::bench::{FRAME_RATE, Workload};
 use poplin_model::{ClothDesc, Frame};
-use poplin_reference::{LaneEngine, Team, Workers};
 
 /// Frames until the sheets hang at rest.
 const SETTLING: u32 = 60;

@@ -2,6 +2,7 @@
 
 use poplin::{Backend, ClothId, Simulation};
 use poplin_cook::{CookOptions, Tethers, cook};
+use poplin_cpu::{ReferenceEngine, Team};
 use poplin_host::Engine as _;
 use poplin_host::FramePart;
 use poplin_layout::{Stage, StageMask};
@@ -10,7 +11,6 @@ use poplin_model::{
     BodyImpulse, ClothContactSolver, ClothDesc, Collider, ContactMode, Frame, Mesh, Parallelepiped,
     Particle, Pose, RigidBody, Shape,
 };
-use poplin_reference::{ReferenceEngine, Team};
 use poplin_testkit::adapter::backends;
 use poplin_testkit::rng::Rng;
 

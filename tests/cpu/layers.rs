@@ -1,12 +1,12 @@
 //! Stacked sheets: they stay apart and in order for seconds, and friction holds the stack.
 
 use poplin_cook::{CookOptions, cook};
+use poplin_cpu::ReferenceEngine;
 use poplin_gpu::EngineOptions;
 use poplin_host::Engine as _;
 use poplin_measure::metrics::stretch_strain;
 use poplin_measure::separation::between;
 use poplin_model::{ClothContactSolver, ClothDesc, Frame, Mesh, Particle, Shape};
-use poplin_reference::ReferenceEngine;
 use poplin_testkit::adapter::devices;
 use poplin_testkit::nth_cloth;
 

@@ -2,6 +2,7 @@
 
 use poplin::{Backend, ClothId, Simulation};
 use poplin_cook::{CookOptions, Tethers, cook};
+use poplin_cpu::{ReferenceEngine, Team};
 use poplin_gpu::EngineOptions;
 use poplin_host::{Engine as _, FramePart};
 use poplin_layout::{Stage, StageMask};
@@ -9,7 +10,6 @@ use poplin_model::{
     Capsule, ClothDesc, Collider, ColliderSet, Frame, InteractionGroups, Mesh, ModelError,
     Particle, Placement, Plane, Pose, Rigid, RigidBody, Shape, Sphere, TriangleMesh,
 };
-use poplin_reference::{ReferenceEngine, Team};
 use poplin_testkit::adapter::{backends, headless};
 use poplin_testkit::nth_cloth;
 use poplin_testkit::rng::Rng;

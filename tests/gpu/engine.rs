@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
+use poplin_cpu::ReferenceEngine;
 use poplin_gpu::{
     CanaryReport, Compilation, Engine, EngineOptions, GpuError, Headless, Readback, Subnormals,
     WrongValue, run_canaries, run_canary_texts, wgpu,
@@ -12,7 +13,6 @@ use poplin_measure::shape_arrays::ShapeArrays;
 use poplin_model::{
     ClothConfig, ClothDesc, FixedStep, Frame, Pbd, PbdPhase, Phases, Shape, Sphere, Tethers,
 };
-use poplin_reference::ReferenceEngine;
 use poplin_shaders::Kernel;
 use poplin_testkit::adapter::{devices, headless};
 use poplin_testkit::compare::same_bits;

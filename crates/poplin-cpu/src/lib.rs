@@ -1,26 +1,39 @@
-//! CPU backend: the stages of `poplin-reference` in SIMD lanes. A lane holds a fiber or a particle
-//! of one cloth, or one of several cloths that share a fabric. The loops of a large cloth are split
-//! over several threads.
+//! Internal crate of [poplin](https://docs.rs/poplin), no API of its own: depend on `poplin`.
 //!
-//! Every wide stage performs the operations of its reference version in the same order in every
-//! lane, without fused multiply-add, so that results are bit-identical on every instruction set. A
-//! stage without a wide form runs its reference version, item by item. SIMD comes from
-//! `fearless_simd`: SSE2, SSE4.2, AVX2 and AVX-512 are chosen at run time, NEON and WebAssembly's
-//! `simd128` at compile time.
+//! CPU backend. [`stage`] mirrors `shaders/stage` function by function with the same order of
+//! arithmetic on the same packed buffers, so both round alike. [`kernel`] runs these functions by
+//! the schedule of `poplin-layout`, which a test compares with the shader. [`Team`] runs the
+//! interval between two barriers lane by lane in any order: orders with different results reveal a
+//! race. [`WideTeam`] runs several items or cloths at a time, in SIMD lanes.
+//!
+//! Every wide stage performs the operations of its one-lane form in the same order in every lane,
+//! without fused multiply-add, so that results are bit-identical on every instruction set. A stage
+//! without a wide form runs item by item. SIMD comes from `fearless_simd`: SSE2, SSE4.2, AVX2 and
+//! AVX-512 are chosen at run time, NEON and WebAssembly's `simd128` at compile time.
 
-mod cloths;
-mod contact;
-mod lanes;
-mod near;
-mod split;
-mod stage;
-mod team;
-mod vector;
+mod colliders;
+pub mod contact;
+pub mod engine;
+mod geometry;
+mod grid;
+pub mod kernel;
+pub mod math;
+pub mod memory;
+mod render;
+pub mod stage;
+pub mod team;
+pub mod triangle_contact;
+mod wide;
 
-pub use contact::ContactLists;
-pub use poplin_reference::{DrawnParticles, render_vertices, thread_count};
-pub use stage::self_collide::Neighbors;
-pub use team::WideTeam;
+pub use engine::{LaneEngine, ReferenceEngine, thread_count};
+pub use geometry::Cone;
+pub use grid::bucket_of_cell;
+pub use memory::{ClothMemory, Counters};
+pub use poplin_host::{FramePart, HostCloth};
+pub use poplin_layout::{Stage, StageMask};
+pub use render::{DrawnParticles, render_vertices};
+pub use team::{LaneOrder, Member, Parts, StageFunction, Team, Work, Workers, simulate_in_order};
+pub use wide::{ContactLists, Neighbors, WideTeam};
 
 /// CPU engine: simulates many cloths in parallel, in SIMD lanes.
-pub type CpuEngine = poplin_reference::LaneEngine<WideTeam>;
+pub type CpuEngine = LaneEngine<WideTeam>;

@@ -1,344 +1,301 @@
-//! Worker that runs the loops of the schedule in SIMD lanes.
+//! Lanes of a workgroup on a CPU: the work between two barriers, lane by lane.
 
+use std::fmt;
+use std::marker::PhantomData;
 use std::ops::Range;
 
-use fearless_simd::{Level, dispatch, prelude::*};
-use poplin_layout::{NO_OFFSET, Stage, StageMask, Task};
-use poplin_reference::stage::twin;
-use poplin_reference::{ClothMemory, Member, Parts, Work, Workers, simulate_in_order};
+use poplin_layout::{Feedback, StageMask, Task};
 
-use crate::cloths::{self, Columns};
-use crate::split::{Threads, with_threads};
-use crate::stage::implicit::Solve;
-use crate::stage::{
-    gauss_seidel, implicit, integrate, particles, self_collide, semi_implicit, shapes, tether, wind,
-};
-use crate::{ContactLists, Neighbors};
+use crate::ClothMemory;
+use crate::contact::{ContactMemory, ContactPasses};
+use crate::kernel::simulate_cloth;
+use crate::memory::Registers;
+use crate::stage::twin;
 
-/// Fewest cloths of one fabric that are simulated side by side, one per lane.
-const MIN_BATCH: usize = 2;
-
-/// Worker that runs the schedule with several items or cloths at a time, where a stage has a wide
-/// form.
-#[derive(Debug)]
-pub struct WideTeam {
-    pub(crate) level: Level,
-    /// Scratch memory of fiber solves and collider tables.
-    pub(crate) rows: Vec<f32>,
-    /// Threads that run the parts of split loops.
-    pub(crate) threads: Threads,
-    /// True if even loops too short to gain from it are split; tests set it.
-    always_splits: bool,
-    /// State of the cloths of a batch, one cloth per lane.
-    pub(crate) columns: Columns,
-    /// Neighbor lists of self collision.
-    neighbors: Neighbors,
-    /// Working memory of the running implicit solve.
-    solve: Solve,
+/// Order in which lanes run between two barriers. A race-free kernel yields the same bits for each.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LaneOrder {
+    /// Lane 0 first.
+    Forward,
+    /// Last lane first.
+    Reversed,
+    /// A new seeded shuffle in every interval.
+    Shuffled(u64),
 }
 
-impl Default for WideTeam {
-    /// Returns a team that uses the widest instruction set of the machine.
-    fn default() -> Self {
-        Self::new(Level::new())
-    }
-}
+/// A stage function: processes one item.
+pub type StageFunction = fn(&mut ClothMemory<'_>, u32);
 
-impl Clone for WideTeam {
-    /// Returns a new team with the same instruction set and empty working memory.
-    fn clone(&self) -> Self {
-        Self::new(self.level)
-    }
-}
+/// Largest number of functions in one loop over items.
+const MAX_TASKS: usize = 8;
 
-impl WideTeam {
-    fn new(level: Level) -> Self {
-        Self {
-            level,
-            rows: Vec::new(),
-            threads: Threads::default(),
-            always_splits: false,
-            columns: Columns::default(),
-            neighbors: Neighbors::default(),
-            solve: Solve::default(),
-        }
-    }
-
-    /// Returns one team per instruction set of the machine, the baseline first. Results of all
-    /// teams are bit-identical.
-    pub fn all() -> Vec<Self> {
-        let best = Level::new();
-        #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
-        let levels = [
-            Some(Level::baseline()),
-            best.as_sse4_2().map(|token| token.level()),
-            best.as_avx2().map(|token| token.level()),
-            best.as_avx512().map(|token| token.level()),
-        ];
-        #[cfg(not(any(target_arch = "x86", target_arch = "x86_64")))]
-        let levels = [Some(best)];
-        levels.into_iter().flatten().map(Self::new).collect()
-    }
-
-    /// Returns lane count and instruction set for reports: `8 lanes, Avx2`.
-    pub fn describe(&self) -> String {
-        let lanes = dispatch!(self.level, simd => lane_count(simd));
-        let level = format!("{:?}", self.level);
-        format!("{lanes} lanes, {}", level.split('(').next().unwrap_or_default())
-    }
-}
-
-/// Least work of a part of a split loop \[ns\]: a few times the cost of synchronizing threads.
-const MIN_PART_NS: u32 = 1000;
-
-impl WideTeam {
-    /// Number of parts of a loop that would each take at least [`MIN_PART_NS`].
-    fn useful_parts(&self, work: &Work, memory: &ClothMemory<'_>) -> usize {
-        let items = work.items().len();
-        if self.threads.count() == 1 || self.always_splits {
-            return items;
-        }
-        let time: f32 = work.tasks().map(|task| time_of(task, memory)).sum();
-        // Estimated time of the loop over the least time of a part.
-        (time * items as f32) as usize / MIN_PART_NS as usize
-    }
-}
-
-/// Estimated time of one item of a task \[ns\].
-fn time_of(task: Task, memory: &ClothMemory<'_>) -> f32 {
-    let registers = &memory.registers;
-    match task {
-        Task::ProjectFiber | Task::SolveFiber => {
-            let [fibers, edges] =
-                [registers.fibers, registers.edges].map(|[begin, end]| end - begin);
-            // Average edges per fiber of the running set.
-            let of_edge = if task == Task::SolveFiber { 10.0 } else { 8.0 };
-            of_edge * edges as f32 / fibers.max(1) as f32
-        }
-        Task::ConstrainTethers => 4.0 * memory.cloth.fabric.tethers_per_particle as f32,
-        Task::CollideTriangle | Task::CollideContinuous | Task::SolveBend | Task::CollideBundle => {
-            40.0
-        }
-        Task::VisitChunk => 1000.0,
-        Task::BuildRow | Task::ReduceRow => 10.0,
-        Task::BuildEquation | Task::PushEdge => 0.0,
-        Task::BlowTriangle | Task::GatherWind | Task::CollideShape => 10.0,
-        Task::IntegrateParticle | Task::CollideConvex | Task::CollideBox => 4.0,
-        _ => 2.0,
-    }
-}
-
-/// Runs the tasks of a loop for a range of its items, in SIMD lanes where a wide form exists.
-pub(crate) fn run_items(
-    level: Level,
-    work: &Work,
-    memory: &mut ClothMemory<'_>,
+/// Loop over work items: item `i` belongs to lane `(i - begin) % lane_count`, with the functions
+/// called for each item.
+#[derive(Debug, Clone)]
+pub struct Work {
     items: Range<u32>,
-    rows: &mut Vec<f32>,
-) {
-    for task in work.tasks() {
-        if !run_wide(level, task, memory, items.clone(), rows) {
-            let twin = twin(task);
-            items.clone().for_each(|item| twin(memory, item));
+    tasks: [Option<Task>; MAX_TASKS],
+    registers: Registers,
+}
+
+impl Work {
+    /// Creates a loop over items that calls the first eight of these functions, with a copy of the
+    /// current registers.
+    pub fn new(
+        items: Range<u32>,
+        tasks: impl Iterator<Item = Task>,
+        memory: &ClothMemory<'_>,
+    ) -> Self {
+        let mut work = Self { items, tasks: [None; MAX_TASKS], registers: memory.registers };
+        work.tasks.iter_mut().zip(tasks).for_each(|(slot, task)| *slot = Some(task));
+        work
+    }
+
+    /// Range of the items.
+    pub fn items(&self) -> Range<u32> {
+        self.items.clone()
+    }
+
+    /// Functions called for each item, in order.
+    pub fn tasks(&self) -> impl Iterator<Item = Task> + '_ {
+        self.tasks.iter().copied().flatten()
+    }
+
+    /// Runs every `stride`-th item, starting `offset` items after the first.
+    fn run(&self, memory: &mut ClothMemory<'_>, offset: u32, stride: u32) {
+        let twins = self.tasks.map(|task| task.map(twin));
+        memory.registers = self.registers;
+        for item in (self.items.start + offset..self.items.end).step_by(stride as usize) {
+            for twin in twins.iter().flatten() {
+                twin(memory, item);
+            }
         }
     }
 }
 
-#[inline(always)]
-fn lane_count<S: Simd>(_: S) -> usize {
-    S::f32s::LEN
+/// Permission to split the loops of one cloth across threads. Only an engine of `W` creates more
+/// than one part, and only for cloths that [`poplin_model::ClothDesc::validate`] accepts: parallel
+/// writes of their loops are disjoint.
+#[derive(Debug)]
+pub struct Parts<W> {
+    count: usize,
+    always: bool,
+    workers: PhantomData<fn(W)>,
 }
 
-impl Workers for WideTeam {
-    type Kept = Neighbors;
-    type Contacts = ContactLists;
+impl<W> Parts<W> {
+    /// One part: nothing is split.
+    pub const ONE: Self = Self { count: 1, always: false, workers: PhantomData };
 
-    fn exchange(&mut self, kept: &mut Neighbors) {
-        std::mem::swap(&mut self.neighbors, kept);
+    pub(crate) fn new(count: usize, always: bool) -> Self {
+        Self { count, always, workers: PhantomData }
     }
 
-    fn kept_size(kept: &Neighbors) -> usize {
-        kept.size()
+    /// Largest number of parts.
+    pub fn count(&self) -> usize {
+        self.count
     }
 
-    fn open_grid(&mut self, memory: &mut ClothMemory<'_>) {
-        self.neighbors.open(memory);
+    /// True if even loops too short to gain from it are split, for tests.
+    pub fn always(&self) -> bool {
+        self.always
+    }
+}
+
+/// Largest [`Workers::cloths_at_once`].
+pub const MAX_CLOTHS_AT_ONCE: usize = 16;
+
+/// Cloth in simulation: its buffers as a workgroup sees them, its report, and the state that its
+/// [`Workers`] keep.
+#[derive(Debug)]
+pub struct Member<'a, K> {
+    /// Buffers and state.
+    pub memory: ClothMemory<'a>,
+    /// Faults and counters.
+    pub feedback: &'a mut Feedback,
+    /// See [`Workers::Kept`].
+    pub kept: &'a mut K,
+}
+
+/// Executor of the loops of a schedule, in its own order.
+pub trait Workers {
+    /// Cached state per cloth between the parts of its frames. It saves work; no result depends on
+    /// it.
+    type Kept: fmt::Debug + Clone + Default + Send + Sync + 'static;
+
+    /// Swaps the cached state in before a cloth is simulated, and out afterwards.
+    fn exchange(&mut self, _: &mut Self::Kept) {}
+
+    /// Allocated bytes of the cached state.
+    fn kept_size(_: &Self::Kept) -> usize {
+        0
     }
 
-    fn in_parts<R: Send>(
-        &mut self,
-        parts: Parts<Self>,
-        run: impl FnOnce(&mut Self) -> R + Send,
-    ) -> R {
-        if parts.count() == 1 {
-            return run(self);
-        }
-        self.always_splits = parts.always();
-        with_threads(self, parts.count(), run)
+    /// Implementation of the passes of collision between cloths; [`ContactMemory`] without a SIMD
+    /// form.
+    type Contacts: ContactPasses<Self>;
+
+    /// Prepares for self-collision in a part of a frame. Does nothing by default.
+    fn open_grid(&mut self, _: &mut ClothMemory<'_>) {}
+
+    /// Runs a closure with permission to split the loops of the cloths that it simulates; nothing
+    /// is split by default.
+    fn in_parts<R: Send>(&mut self, _: Parts<Self>, run: impl FnOnce(&mut Self) -> R + Send) -> R
+    where
+        Self: Sized + Send,
+    {
+        run(self)
     }
 
-    fn reserve(&mut self, particle_count: usize) {
-        self.columns.reserve(particle_count, self.cloths_at_once());
-    }
+    /// Allocates working memory for [`Self::simulate_cloths`] of cloths with up to this number of
+    /// particles. Does nothing by default.
+    fn reserve(&mut self, _: usize) {}
 
+    /// Allocated bytes of the working memory.
     fn size(&self) -> usize {
-        self.columns.size() + self.threads.size() + self.solve.size()
+        0
     }
 
+    /// Largest number of cloths per call of [`Self::simulate_cloths`], up to
+    /// [`MAX_CLOTHS_AT_ONCE`].
     fn cloths_at_once(&self) -> usize {
-        dispatch!(self.level, simd => lane_count(simd))
+        1
     }
 
+    /// Simulates a range of iterations of cloths of one fabric whose frames differ in values only:
+    /// parameters and phases are equal, and so is the time since the last test for rest.
     fn simulate_cloths(
         &mut self,
-        members: &mut [Member<'_, Neighbors>],
+        members: &mut [Member<'_, Self::Kept>],
         iterations: Range<u32>,
         stages: StageMask,
     ) {
-        // Implicit solves of different cloths differ in their iteration counts, so that they cannot
-        // share one walk of the schedule.
-        if members.len() >= MIN_BATCH && !stages.contains(Stage::Implicit) {
-            return cloths::simulate(self, members, iterations, stages);
-        }
         simulate_in_order(self, members, iterations, stages);
     }
 
-    fn work(&mut self, work: Work, memory: &mut ClothMemory<'_>) {
-        // Self collision and implicit solves keep their own data between tasks and run on one
-        // thread.
-        if work.tasks().any(is_of_self_collision) {
-            for task in work.tasks() {
-                run_self_collision(self.level, task, memory, work.items(), &mut self.neighbors);
+    /// Loads the constants of iteration k.
+    fn begin_iteration(&mut self, memory: &mut ClothMemory<'_>, k: u32) {
+        memory.begin_iteration(k);
+    }
+
+    /// Tests whether the iteration continues: no particle has left the range of f32.
+    fn goes_on(&mut self, memory: &mut ClothMemory<'_>) -> bool {
+        memory.fault_count == 0
+    }
+
+    /// Queues work for the current interval, after work queued before.
+    fn work(&mut self, work: Work, memory: &mut ClothMemory<'_>);
+
+    /// Ends the interval: all work before it completes before any after it.
+    fn barrier(&mut self, memory: &mut ClothMemory<'_>);
+}
+
+/// [`Workers::simulate_cloths`], one cloth after the other.
+pub fn simulate_in_order<W: Workers + ?Sized>(
+    workers: &mut W,
+    members: &mut [Member<'_, W::Kept>],
+    iterations: Range<u32>,
+    stages: StageMask,
+) {
+    for Member { memory, feedback, kept } in members {
+        workers.exchange(kept);
+        simulate_cloth(memory, feedback, iterations.clone(), stages, workers);
+        workers.exchange(kept);
+    }
+}
+
+/// Lanes that simulate one cloth.
+#[derive(Debug, Clone)]
+pub struct Team {
+    lane_count: u32,
+    order: LaneOrder,
+    dropped_barrier: Option<Task>,
+    pending: Vec<Work>,
+    interval: u64,
+}
+
+impl Default for Team {
+    fn default() -> Self {
+        Self::single()
+    }
+}
+
+impl Team {
+    /// Creates a team of one lane: the fastest on a CPU, and by the race check with the same bits
+    /// as any other number.
+    pub fn single() -> Self {
+        Self::new(1, LaneOrder::Forward)
+    }
+
+    /// Creates a team of `lane_count` lanes (at least 1) that run in the given order.
+    pub fn new(lane_count: u32, order: LaneOrder) -> Self {
+        Self {
+            lane_count: lane_count.max(1),
+            order,
+            dropped_barrier: None,
+            pending: Vec::new(),
+            interval: 0,
+        }
+    }
+
+    /// Drops the barrier after every interval that ends with this function, so that lanes run into
+    /// the next interval. For negative controls of the race check.
+    pub fn with_dropped_barrier(mut self, after: Task) -> Self {
+        self.dropped_barrier = Some(after);
+        self
+    }
+
+    fn lanes(&self) -> Vec<u32> {
+        let mut lanes: Vec<u32> = (0..self.lane_count).collect();
+        match self.order {
+            LaneOrder::Forward => {}
+            LaneOrder::Reversed => lanes.reverse(),
+            LaneOrder::Shuffled(seed) => {
+                let mut state = seed ^ self.interval.wrapping_mul(0x9E37_79B9_7F4A_7C15);
+                for i in (1..lanes.len()).rev() {
+                    // Fisher-Yates shuffle.
+                    lanes.swap(i, (split_mix(&mut state) % (i as u64 + 1)) as usize);
+                }
             }
+        }
+        lanes
+    }
+}
+
+impl Workers for Team {
+    type Kept = ();
+    type Contacts = ContactMemory;
+
+    fn work(&mut self, work: Work, _: &mut ClothMemory<'_>) {
+        self.pending.push(work);
+    }
+
+    /// Runs the queued work of each lane before any lane continues.
+    fn barrier(&mut self, memory: &mut ClothMemory<'_>) {
+        let Some(last) = self.pending.last() else { return };
+        // Keeps the work pending: lanes run into the next interval without a barrier.
+        if self.dropped_barrier.is_some() && self.dropped_barrier == last.tasks().last() {
             return;
         }
-        if work.tasks().any(implicit::is_of_solve) {
-            for task in work.tasks() {
-                run_solve(self.level, task, memory, work.items(), &mut self.solve);
-            }
-            return;
-        }
-        let useful = self.useful_parts(&work, memory);
-        if !self.threads.run(self.level, &work, memory, useful) {
-            run_items(self.level, &work, memory, work.items(), &mut self.rows);
-        }
-    }
-
-    fn barrier(&mut self, _: &mut ClothMemory<'_>) {}
-}
-
-/// Runs a generic stage with the instruction set of `$level` and its native lane count. The stage
-/// is inlined into a function that is compiled for these instructions. `$rows` is an optional
-/// further argument.
-macro_rules! in_lanes {
-    ($level:expr, $($stage:ident)::+, $memory:ident: $type:ty, $items:expr $(, $rows:ident: $kind:ty)?) => {{
-        #[inline(always)]
-        fn native<S: fearless_simd::Simd>(
-            simd: S,
-            memory: &mut $type,
-            items: std::ops::Range<u32>
-            $(, $rows: &mut $kind)?
-        ) {
-            use fearless_simd::{SimdBase, f32x4, f32x8, f32x16};
-            match S::f32s::LEN {
-                // The branch is constant for each `S` and disappears when inlined.
-                16.. => $($stage)::+::<S, f32x16<S>>(simd, memory, items $(, $rows)?),
-                8.. => $($stage)::+::<S, f32x8<S>>(simd, memory, items $(, $rows)?),
-                _ => $($stage)::+::<S, f32x4<S>>(simd, memory, items $(, $rows)?),
+        let registers = memory.registers;
+        if self.lane_count == 1 {
+            self.pending.iter().for_each(|work| work.run(memory, 0, 1));
+        } else {
+            for lane in self.lanes() {
+                self.pending.iter().for_each(|work| work.run(memory, lane, self.lane_count));
             }
         }
-        fearless_simd::dispatch!($level, simd => native(simd, $memory, $items $(, $rows)?))
-    }};
-}
-pub(crate) use in_lanes;
-
-/// Tests whether a task belongs to self collision.
-fn is_of_self_collision(task: Task) -> bool {
-    task.stage() == Some(Stage::SelfCollide)
-}
-
-/// Runs a task of self collision on neighbor lists.
-fn run_self_collision(
-    level: Level,
-    task: Task,
-    memory: &mut ClothMemory<'_>,
-    items: Range<u32>,
-    neighbors: &mut Neighbors,
-) {
-    match task {
-        Task::CountContacts => {
-            in_lanes!(level, self_collide::count_contacts, memory: ClothMemory<'_>, items, neighbors: Neighbors)
-        }
-        Task::PushApart => {
-            in_lanes!(level, self_collide::push_apart, memory: ClothMemory<'_>, items, neighbors: Neighbors)
-        }
-        // The tasks that build the reference grid: neighbor lists replace it.
-        _ => {}
+        memory.registers = registers;
+        self.interval += 1;
+        self.pending.clear();
     }
 }
 
-/// Runs a task of an implicit solve in SIMD lanes.
-fn run_solve(
-    level: Level,
-    task: Task,
-    memory: &mut ClothMemory<'_>,
-    items: Range<u32>,
-    solve: &mut Solve,
-) {
-    macro_rules! wide {
-        ($($stage:ident)::+) => {
-            in_lanes!(level, $($stage)::+, memory: ClothMemory<'_>, items, solve: Solve)
-        };
-    }
-    match task {
-        Task::BeginSolve => wide!(implicit::begin_solves),
-        Task::StretchTriangle => wide!(implicit::stretch_triangles),
-        Task::FoldBend => wide!(implicit::fold_bends),
-        Task::FindResidual => wide!(implicit::find_residuals),
-        Task::DirectTriangle => wide!(implicit::direct_triangles),
-        Task::FactorChain => wide!(implicit::factor_chains),
-        Task::SolveChain => wide!(implicit::solve_chains),
-        Task::SumPart => wide!(implicit::sum_parts),
-        Task::TakeStep => wide!(implicit::take_steps),
-        Task::EndSolve => wide!(implicit::end_solves),
-        _ => {}
-    }
-}
-
-/// Runs the wide form of a task for a range of items. Returns false if it has none for this cloth.
-fn run_wide(
-    level: Level,
-    task: Task,
-    memory: &mut ClothMemory<'_>,
-    items: Range<u32>,
-    rows: &mut Vec<f32>,
-) -> bool {
-    macro_rules! wide {
-        ($($stage:ident)::+ $(, $rows:ident)?) => {
-            in_lanes!(level, $($stage)::+, memory: ClothMemory<'_>, items $(, $rows: Vec<f32>)?)
-        };
-    }
-    match task {
-        // Stiffness per edge is rare: only the reference version reads it.
-        Task::ProjectFiber if memory.cloth.fabric.edge_stiffness_begin == NO_OFFSET => {
-            wide!(gauss_seidel::project_fibers)
-        }
-        // `SolveFiber` builds, solves and applies a whole fiber per lane.
-        Task::BuildEquation | Task::PushEdge => {}
-        Task::SolveFiber => wide!(semi_implicit::solve_fibers, rows),
-        Task::IntegrateParticle => wide!(integrate::integrate_particles),
-        Task::BlowTriangle => wide!(wind::blow_triangles),
-        Task::ConstrainMotion => wide!(particles::constrain_motion),
-        Task::ConstrainSeparation => wide!(particles::constrain_separation),
-        Task::GatherAnchor => particles::gather_anchors(memory, items),
-        Task::ConstrainTethers => wide!(tether::constrain_tethers),
-        Task::RestoreMass => wide!(particles::restore_mass),
-        Task::LimitSpeed => wide!(particles::limit_speed),
-        Task::CollideConvex => wide!(shapes::collide_convexes, rows),
-        Task::CollideBox => wide!(shapes::collide_boxes, rows),
-        Task::CollideShape => wide!(shapes::collide_shapes, rows),
-        Task::TestRest => particles::test_rest(memory, items),
-        _ => return false,
-    }
-    true
+/// SplitMix64 (Steele, Lea, Flood, 2014).
+fn split_mix(state: &mut u64) -> u64 {
+    *state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
+    let mut z = *state;
+    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    z ^ (z >> 31)
 }

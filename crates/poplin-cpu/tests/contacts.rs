@@ -8,9 +8,9 @@ mod common;
 
 use common::{Rng, loose};
 use poplin_cpu::WideTeam;
+use poplin_cpu::{LaneEngine, ReferenceEngine};
 use poplin_host::{ClothId, Engine, HostError, ParticleMotion, Ready};
 use poplin_model::{ClothContactSolver, ClothDesc, Frame, Pose};
-use poplin_reference::{LaneEngine, ReferenceEngine};
 
 /// Distance kept between the cloths \[m\].
 const DISTANCE: f32 = 0.02;

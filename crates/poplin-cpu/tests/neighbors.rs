@@ -8,9 +8,9 @@ mod common;
 
 use common::{Rng, loose};
 use poplin_cpu::{CpuEngine, WideTeam};
+use poplin_cpu::{LaneEngine, ReferenceEngine, Team, Workers};
 use poplin_host::{ClothId, Engine as _, FramePart, ParticleMotion};
 use poplin_model::{ClothDesc, Frame, Particle};
-use poplin_reference::{LaneEngine, ReferenceEngine, Team, Workers};
 
 /// Distance kept between particles \[m\].
 const DISTANCE: f32 = 0.02;

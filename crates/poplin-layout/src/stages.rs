@@ -19,7 +19,7 @@ pub enum Memory {
 /// Reference in `f64` against which a stage is tested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Oracle {
-    /// Functions in `crates/poplin-reference/src/oracle`: file and name.
+    /// Functions in `crates/poplin-oracle/src`: file and name.
     Functions(&'static [(&'static str, &'static str)]),
     /// No oracle: the reason, or the test that replaces it.
     None(&'static str),

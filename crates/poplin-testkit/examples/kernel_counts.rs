@@ -10,11 +10,11 @@
 #![expect(clippy::print_stdout, reason = "the table is what it is for")]
 
 use poplin_cook::{CookOptions, cook};
+use poplin_cpu::contact::ContactMemory;
+use poplin_cpu::{ClothMemory, ReferenceEngine, Team, Work, Workers};
 use poplin_host::{Engine as _, FramePart, HostCloth, TierLimits, choose_lane_count};
 use poplin_layout::{Stage, Task, pack_fabric};
 use poplin_model::{Chosen, ClothDesc, Frame, Mesh};
-use poplin_reference::contact::ContactMemory;
-use poplin_reference::{ClothMemory, ReferenceEngine, Team, Work, Workers};
 use poplin_testkit::scenes::hanging_sheet;
 
 /// Number of items of loops, and of lanes available for them.

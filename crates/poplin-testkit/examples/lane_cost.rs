@@ -13,9 +13,9 @@ use poplin_host::Engine as _;
 use std::time::Instant;
 
 use poplin_cook::{CookOptions, Tethers, cook};
+use poplin_cpu::ReferenceEngine;
 use poplin_gpu::EngineOptions;
 use poplin_model::{ClothDesc, FiberSolver, Frame, LaneCost, Mesh};
-use poplin_reference::ReferenceEngine;
 use poplin_testkit::adapter::headless;
 
 /// One frame of 5 iterations.

@@ -10,13 +10,13 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use poplin_cook::{CookError, CookOptions, Tethers, cook};
+use poplin_cpu::{ReferenceEngine, Team};
 use poplin_host::FramePart;
 use poplin_layout::{Stage, StageMask};
 use poplin_model::{
     ClothDesc, Fabric, FiberSolver, Frame, Mesh, Particle, Pbd, PbdPhase, Phase, PhaseKind, Phases,
     Solver, Sphere,
 };
-use poplin_reference::{ReferenceEngine, Team};
 
 use poplin_measure::metrics::{Strain, max_speed, stretch_strain, stretch_strains};
 

@@ -10,7 +10,7 @@ use poplin_model::{
     Bend, BendModel, ClothConfig, ClothDesc, Frame, Implicit, ImplicitReport, Mesh, Particle,
     PhaseKind, Solver, StretchModel,
 };
-use poplin_reference::oracle::implicit::{
+use poplin_oracle::implicit::{
     Element, FaceAngle, ImplicitCloth, Isometric, Law, PlaneProjection, Spring, StretchShear,
     Trispring,
 };

@@ -1,7 +1,7 @@
 //! Simplices and surfaces for tests of triangle contact, with every kind of degeneracy.
 
 use glam::{Quat, Vec3};
-use poplin_reference::triangle_contact::Surface;
+use poplin_cpu::triangle_contact::Surface;
 
 use crate::rng::Rng;
 

@@ -1,13 +1,11 @@
 //! Continuous collision along the paths of particles and shapes.
 
+use poplin_cpu::{ReferenceEngine, Team};
 use poplin_host::{Engine as _, FramePart};
 use poplin_layout::{Stage, StageMask};
 use poplin_measure::shape_arrays::ShapeArrays;
 use poplin_model::{Frame, Particle, Shape};
-use poplin_reference::oracle::{
-    RoundConeTouch, keep_outside, sweep_side, sweep_sphere, touch_round_cone,
-};
-use poplin_reference::{ReferenceEngine, Team};
+use poplin_oracle::{RoundConeTouch, keep_outside, sweep_side, sweep_sphere, touch_round_cone};
 use poplin_testkit::nth_cloth;
 use poplin_testkit::rng::Rng;
 

@@ -1,11 +1,11 @@
 //! Hundreds of shapes and large meshes: the trees find the contacts that trying all shapes finds.
 
+use poplin_cpu::{ReferenceEngine, Team};
 use poplin_host::{Engine as _, FramePart};
 use poplin_layout::{Stage, StageMask};
 use poplin_measure::shape_arrays::ShapeArrays;
 use poplin_model::{Frame, Particle};
-use poplin_reference::oracle::{Sphere, nearest_triangle, touch_shapes};
-use poplin_reference::{ReferenceEngine, Team};
+use poplin_oracle::{Sphere, nearest_triangle, touch_shapes};
 use poplin_testkit::nth_cloth;
 use poplin_testkit::rng::Rng;
 

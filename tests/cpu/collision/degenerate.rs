@@ -1,10 +1,10 @@
 //! Shapes without radius, axis, volume or area, and ties between equally near faces.
 
+use poplin_cpu::{ReferenceEngine, Team};
 use poplin_host::{Engine as _, FramePart};
 use poplin_layout::{Stage, StageMask};
 use poplin_measure::shape_arrays::ShapeArrays;
 use poplin_model::{Frame, Parallelepiped, Particle};
-use poplin_reference::{ReferenceEngine, Team};
 use poplin_testkit::compare::same_bits;
 use poplin_testkit::nth_cloth;
 

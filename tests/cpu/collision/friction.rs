@@ -3,7 +3,7 @@
 use poplin_layout::{Stage, StageMask};
 use poplin_measure::shape_arrays::{ShapeArrays, cuboid};
 use poplin_model::{Collider, Pose, Shape};
-use poplin_reference::oracle::{Sphere, coulomb, leave_convex, touch_shapes, weigh_pushed};
+use poplin_oracle::{Sphere, coulomb, leave_convex, touch_shapes, weigh_pushed};
 use poplin_testkit::rng::Rng;
 
 use super::{

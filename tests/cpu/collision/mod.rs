@@ -12,12 +12,12 @@ mod virtual_particles;
 
 use std::sync::Arc;
 
+use poplin_cpu::{ReferenceEngine, Team};
 use poplin_host::{Cloth, Engine as _, FramePart};
 use poplin_layout::{Stage, StageMask};
 use poplin_measure::shape_arrays::ShapeArrays;
 use poplin_model::{ClothDesc, Fabric, Frame, Particle, Phase, PhaseKind};
-use poplin_reference::oracle::{Sphere, touch_round_cone};
-use poplin_reference::{ReferenceEngine, Team};
+use poplin_oracle::{Sphere, touch_round_cone};
 use poplin_testkit::nth_cloth;
 use poplin_testkit::rng::Rng;
 

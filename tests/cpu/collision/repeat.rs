@@ -1,11 +1,11 @@
 //! Repeatability: a scene of every kind of shape gives the same bits in every run.
 
 use poplin_cook::{CookOptions, VirtualParticles, cook};
+use poplin_cpu::ReferenceEngine;
 use poplin_gpu::EngineOptions;
 use poplin_host::Engine as _;
 use poplin_measure::shape_arrays::{ShapeArrays, cuboid};
 use poplin_model::{ClothDesc, Frame, Mesh, Particle, Pose};
-use poplin_reference::ReferenceEngine;
 use poplin_testkit::adapter::headless;
 use poplin_testkit::compare::same_bits;
 use poplin_testkit::nth_cloth;

@@ -3,7 +3,7 @@
 use poplin_layout::Stage;
 use poplin_measure::shape_arrays::ShapeArrays;
 use poplin_model::Parallelepiped;
-use poplin_reference::oracle::{
+use poplin_oracle::{
     WayOut, keep_outside, leave_convex, leave_parallelepiped, nearest_triangle, touch_round_cone,
     touch_shapes,
 };

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use poplin_layout::{Stage, StageMask};
 use poplin_measure::shape_arrays::ShapeArrays;
 use poplin_model::{ClothDesc, VirtualParticle};
-use poplin_reference::oracle::{coulomb, keep_outside, weigh_pushed};
+use poplin_oracle::{coulomb, keep_outside, weigh_pushed};
 use poplin_testkit::rng::Rng;
 
 use super::{

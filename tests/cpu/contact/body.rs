@@ -5,7 +5,7 @@ use std::sync::Arc;
 use poplin::cook::{CookOptions, Tethers, cook};
 use poplin::model::{Frame, Mesh, Particle, TriangleMesh};
 use poplin_measure::shape_arrays::ShapeArrays;
-use poplin_reference::oracle::nearest_triangle;
+use poplin_oracle::nearest_triangle;
 use poplin_testkit::nth_cloth;
 
 use super::{Vec3, length, lift, mean, minus, play, positions, sheet, simulation};

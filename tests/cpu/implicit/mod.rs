@@ -2,7 +2,7 @@
 //! any step and mesh.
 //!
 //! Nearly all tests use the CPU backend; `tests/gpu/mirror` compares the bits of the GPU, and
-//! `crates/poplin-reference/tests/implicit_oracle` tests the solver in `f64`.
+//! `crates/poplin-oracle/tests/implicit` tests the solver in `f64`.
 
 mod bending;
 mod motion;

@@ -10,13 +10,13 @@ mod wind;
 
 use std::sync::Arc;
 
+use poplin_cpu::{ReferenceEngine, Team};
 use poplin_host::{Cloth, Engine as _, FramePart};
 use poplin_layout::{Stage, StageMask};
 use poplin_model::{
     Bend, ClothDesc, Fabric, FiberSolver, Frame, Particle, Pbd, PbdPhase, Phase, PhaseKind, Phases,
     Solver, Xpbd, XpbdPhase,
 };
-use poplin_reference::{ReferenceEngine, Team};
 use poplin_testkit::nth_cloth;
 use poplin_testkit::rng::Rng;
 

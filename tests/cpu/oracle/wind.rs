@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use poplin_layout::{Stage, effective_stiffness, stiffness_to_log2};
 use poplin_model::{ClothDesc, Pose};
-use poplin_reference::oracle::{Air, air_impulse};
+use poplin_oracle::{Air, air_impulse};
 use poplin_testkit::rng::Rng;
 
 use super::{

@@ -2,10 +2,10 @@
 //! limit.
 
 use poplin::model::{ClothDesc, Frame, Particle, SELF_COLLISION_REST_FRACTION};
+use poplin_cpu::{ReferenceEngine, Team, bucket_of_cell};
 use poplin_host::{Engine as _, FramePart};
 use poplin_layout::{MIN_GRID_CELLS, Stage, StageMask, effective_stiffness, stiffness_to_log2};
-use poplin_reference::oracle::{Apartness, Member, push_apart};
-use poplin_reference::{ReferenceEngine, Team, bucket_of_cell};
+use poplin_oracle::{Apartness, Member, push_apart};
 use poplin_testkit::nth_cloth;
 use poplin_testkit::rng::Rng;
 use poplin_testkit::scenes::loose_particles as loose;

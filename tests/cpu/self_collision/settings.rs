@@ -2,9 +2,9 @@
 
 use poplin::cook::{CookOptions, cook};
 use poplin::model::{ClothDesc, Frame, Mesh, Particle};
+use poplin_cpu::{HostCloth, ReferenceEngine};
 use poplin_host::Engine as _;
 use poplin_layout::Stage;
-use poplin_reference::{HostCloth, ReferenceEngine};
 use poplin_testkit::nth_cloth;
 use poplin_testkit::scenes::loose_particles as loose;
 

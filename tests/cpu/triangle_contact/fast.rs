@@ -3,7 +3,7 @@
 use glam::{DVec3, Vec3};
 use poplin_host::Engine as _;
 use poplin_model::{ClothContactSolver, ClothDesc, Collider, Shape, Sphere};
-use poplin_reference::oracle::point_triangle;
+use poplin_oracle::point_triangle;
 use poplin_testkit::crossing_scene::{at, weightless};
 
 use super::{World, each_position, moved, sheet};

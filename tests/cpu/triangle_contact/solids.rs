@@ -1,7 +1,7 @@
 //! Sheets on spikes, tables, balls, capsules and the floor.
 
 use poplin_model::{Capsule, Collider, Parallelepiped, Shape, Sphere};
-use poplin_reference::oracle::{point_triangle, segment_segment};
+use poplin_oracle::{point_triangle, segment_segment};
 use poplin_testkit::crossing_scene::{at, floor, spike};
 
 use super::{THICKNESS, World, moved, sheet};

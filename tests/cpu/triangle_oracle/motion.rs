@@ -1,7 +1,7 @@
 //! Random and forced motion: nothing is crossed, momentum is kept.
 
 use glam::Vec3;
-use poplin_reference::triangle_contact::Surface;
+use poplin_cpu::triangle_contact::Surface;
 use poplin_testkit::rng::Rng;
 use poplin_testkit::triangles::{point, power, random_sheet};
 use rayon::prelude::*;

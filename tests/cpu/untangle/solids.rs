@@ -3,7 +3,7 @@
 use glam::Vec3;
 use poplin_host::Engine as _;
 use poplin_model::{Parallelepiped, Shape, Sphere, TriangleMesh};
-use poplin_reference::oracle::point_triangle;
+use poplin_oracle::point_triangle;
 use poplin_testkit::crossing_scene::floor;
 
 use super::{SECOND, World, comes_free, sheet};

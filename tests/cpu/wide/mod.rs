@@ -5,10 +5,10 @@ mod side_by_side;
 mod split;
 mod widths;
 
+use poplin_cpu::{LaneEngine, Workers};
 use poplin_host::{Engine as _, FramePart};
 use poplin_layout::{Feedback, StageMask};
 use poplin_model::{ClothDesc, Frame, Particle};
-use poplin_reference::{LaneEngine, Workers};
 use poplin_testkit::inputs::equip_with_masses;
 
 /// Current and previous particles, and the feedback.

@@ -3,9 +3,9 @@
 use std::sync::Mutex;
 
 use poplin_cpu::CpuEngine;
+use poplin_cpu::contact::ContactMemory;
+use poplin_cpu::{ClothMemory, LaneEngine, Parts, ReferenceEngine, Team, Work, Workers};
 use poplin_host::Engine as _;
-use poplin_reference::contact::ContactMemory;
-use poplin_reference::{ClothMemory, LaneEngine, Parts, ReferenceEngine, Team, Work, Workers};
 use poplin_testkit::compare::same_bits;
 use poplin_testkit::scenes::hanging_sheet;
 use rayon::ThreadPoolBuilder;

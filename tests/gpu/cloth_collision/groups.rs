@@ -1,10 +1,10 @@
 //! Collision groups, many cloths, batches, sleep and refused settings.
 
+use poplin_cpu::ReferenceEngine;
 use poplin_gpu::EngineOptions;
 use poplin_host::Engine as _;
 use poplin_measure::separation::between;
 use poplin_model::{ClothContactSolver, ClothDesc, Frame, Pose};
-use poplin_reference::ReferenceEngine;
 use poplin_testkit::adapter::devices;
 use poplin_testkit::compare::same_bits;
 use poplin_testkit::nth_cloth;

@@ -1,8 +1,8 @@
 //! The CPU twin against all pairs in `f64`; momentum and local spaces.
 
+use poplin_cpu::ReferenceEngine;
 use poplin_host::Engine as _;
 use poplin_model::{ClothContactSolver, ClothDesc, Frame, Particle, Pose};
-use poplin_reference::ReferenceEngine;
 use poplin_testkit::nth_cloth;
 use poplin_testkit::rng::Rng;
 

@@ -8,9 +8,9 @@ mod laws;
 mod mirror;
 
 use poplin_cook::{CookOptions, cook};
+use poplin_cpu::{LaneEngine, ReferenceEngine, Team, Workers};
 use poplin_host::Engine as _;
 use poplin_model::{ClothContactSolver, ClothDesc, Frame, Mesh, Particle, Pose};
-use poplin_reference::{LaneEngine, ReferenceEngine, Team, Workers};
 use poplin_testkit::nth_cloth;
 use poplin_testkit::rng::Rng;
 use poplin_testkit::scenes::loose_particles;

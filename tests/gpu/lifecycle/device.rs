@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use poplin::{Backend, ClothId, Error, NoSuchCloth, Reading, Simulation, State};
+use poplin_cpu::ReferenceEngine;
 use poplin_gpu::{Engine, EngineOptions, Headless, Readback, wgpu};
 use poplin_host::Cloths;
 use poplin_measure::shape_arrays::ShapeArrays;
 use poplin_model::{ClothDesc, Fabric, Frame, Particle};
-use poplin_reference::ReferenceEngine;
 use poplin_testkit::adapter::{backends, headless};
 use poplin_testkit::scenes::hanging_sheet;
 

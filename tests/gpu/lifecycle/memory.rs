@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use poplin::ClothId;
+use poplin_cpu::ReferenceEngine;
 use poplin_gpu::{Engine, EngineOptions, wgpu};
 use poplin_host::Engine as _;
 use poplin_measure::shape_arrays::ShapeArrays;
 use poplin_model::{ClothDesc, Fabric, Frame};
-use poplin_reference::ReferenceEngine;
 use poplin_testkit::adapter::noop_device;
 use poplin_testkit::rng::Rng;
 use poplin_testkit::scenes::hanging_sheet;

@@ -1,10 +1,10 @@
 //! Stale handles, and cloths in memory that other cloths used before.
 
 use poplin::{ClothState, Error, NoSuchCloth, ParticleMotion, Simulation};
+use poplin_cpu::ReferenceEngine;
 use poplin_gpu::EngineOptions;
 use poplin_host::Engine as _;
 use poplin_model::{ClothContactSolver, Frame, Particle};
-use poplin_reference::ReferenceEngine;
 use poplin_testkit::adapter::{Rounding, backends, devices};
 use poplin_testkit::compare::{close, same_bits};
 use poplin_testkit::scenes::{equip, hanging_sheet, loose_particles, random_cloth};

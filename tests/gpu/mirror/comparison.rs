@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
+use poplin_cpu::Team;
 use poplin_gpu::{EngineOptions, FramePart};
 use poplin_host::Engine as _;
 use poplin_layout::{Feedback, Stage, StageMask};
 use poplin_model::{ClothDesc, Particle};
-use poplin_reference::Team;
 use poplin_testkit::adapter::{Rounding, headless};
 use poplin_testkit::compare::{same_bits, within};
 use poplin_testkit::inputs::equip_with_masses;

@@ -1,10 +1,10 @@
 //! Whole iterations and frames: the kernel agrees with the mirror.
 
+use poplin_cpu::ReferenceEngine;
 use poplin_gpu::{EngineOptions, FramePart};
 use poplin_host::Engine as _;
 use poplin_layout::{Stage, StageMask};
 use poplin_model::{ClothDesc, Frame};
-use poplin_reference::ReferenceEngine;
 use poplin_testkit::adapter::{devices, headless, roundings};
 use poplin_testkit::fused::fused_texts;
 use poplin_testkit::inputs::{cloths, implicit_cloths_among_shapes};

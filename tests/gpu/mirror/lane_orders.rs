@@ -1,8 +1,8 @@
 //! Lane orders of the mirror: none changes a bit, and a dropped barrier shows in some order.
 
+use poplin_cpu::{LaneOrder, Team};
 use poplin_layout::{StageMask, Task};
 use poplin_model::Frame;
-use poplin_reference::{LaneOrder, Team};
 use poplin_testkit::compare::same_bits;
 use poplin_testkit::inputs::cloths;
 

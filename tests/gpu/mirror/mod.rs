@@ -10,11 +10,11 @@ mod invariance;
 mod lane_orders;
 mod stage_agrees;
 
+use poplin_cpu::{ReferenceEngine, Team};
 use poplin_gpu::{Compilation, EngineOptions, FramePart};
 use poplin_host::{ClothId, Engine as _};
 use poplin_layout::StageMask;
 use poplin_model::{ClothDesc, Frame, Particle};
-use poplin_reference::{ReferenceEngine, Team};
 use poplin_testkit::inputs::equip_with_masses;
 
 /// Tolerance of a real GPU after one stage, in epsilons: chains have up to 8 edges with about ten

@@ -1,7 +1,7 @@
 //! Each stage on its own: the kernel agrees with the mirror.
 
+use poplin_cpu::Team;
 use poplin_layout::{Feedback, STAGES, Stage, StageMask};
-use poplin_reference::Team;
 use poplin_testkit::adapter::roundings;
 use poplin_testkit::inputs::{fast_particles, inputs_of};
 

@@ -6,6 +6,7 @@ mod scenario;
 mod troubles;
 
 use poplin::cook::{CookOptions, cook};
+use poplin_cpu::ReferenceEngine;
 use poplin_gpu::{EngineOptions, Headless};
 use poplin_host::{ClothId, Engine, ParticleMotion, State};
 use poplin_measure::entanglement::EntanglementCounter;
@@ -13,7 +14,6 @@ use poplin_model::{
     Capsule, ClothContactSolver, ClothDesc, Collider, ContactMode, ContactReport, Frame, Mesh,
     Parallelepiped, Particle, Plane, Shape, Sphere, TriangleMesh, Trouble,
 };
-use poplin_reference::ReferenceEngine;
 use poplin_testkit::adapter::{Rounding, devices};
 use poplin_testkit::compare::same_bits;
 

@@ -9,10 +9,10 @@ mod slices;
 
 use bytemuck::{NoUninit, cast_slice};
 use glam::Vec3;
+use poplin_cpu::triangle_contact::{Body, TriangleContact};
 use poplin_gpu::{EngineOptions, Headless};
 use poplin_layout::{TRIANGLE_STARTS, TriangleRound};
 use poplin_measure::entanglement::EntanglementCounter;
-use poplin_reference::triangle_contact::{Body, TriangleContact};
 use poplin_testkit::adapter::{Rounding, headless, roundings};
 
 /// Length of a solver iteration \[s\].

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use glam::Vec3;
-use poplin_reference::triangle_contact::{Body, Role, Surface, TriangleContact};
+use poplin_cpu::triangle_contact::{Body, Role, Surface, TriangleContact};
 use poplin_testkit::rng::Rng;
 use poplin_testkit::triangles::{
     direction, point, power, random_sheet, random_triangles, rotation,

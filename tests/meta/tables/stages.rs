@@ -6,7 +6,7 @@ use poplin_testkit::generated::markdown_table;
 use super::{assert_guide, read, read_module, stems};
 
 /// Folder of the oracle functions.
-const ORACLE_FOLDER: &str = "crates/poplin-reference/src/oracle";
+const ORACLE_FOLDER: &str = "crates/poplin-oracle/src";
 
 /// Tests that compare stages with the oracle: files, or folders of the same names.
 const ORACLE_TESTS: [&str; 3] =
@@ -64,7 +64,7 @@ fn every_row_of_the_stage_table_names_existing_code() {
         let name = row.name;
         let (source, mirror) = (
             format!("shaders/stage/{name}.wgsl"),
-            format!("crates/poplin-reference/src/stage/{name}.rs"),
+            format!("crates/poplin-cpu/src/stage/{name}.rs"),
         );
         let (source_text, mirror_text) = (read_module(&source), read_module(&mirror));
         assert!(
@@ -92,7 +92,7 @@ fn every_row_of_the_stage_table_names_existing_code() {
 fn every_stage_file_is_a_stage() {
     let known: Vec<_> = STAGES.iter().map(|row| row.name).collect();
     let shaders = stems("shaders/stage", ".wgsl");
-    let mirrors = stems("crates/poplin-reference/src/stage", ".rs");
+    let mirrors = stems("crates/poplin-cpu/src/stage", ".rs");
     for stem in shaders.iter().chain(mirrors.iter().filter(|stem| *stem != "mod")) {
         assert!(
             known.contains(&stem.as_str()),

@@ -1,402 +1,247 @@
-//! Self collision: wide form of `poplin_reference::stage::self_collide` with neighbor lists, which
-//! are kept until two particles can have come close without being listed.
-//!
-//! The reference sorts the particles into a grid in every iteration and searches it twice. Here, a
-//! search with a longer reach lists for every particle which particles may touch it. The lists are
-//! read once per iteration, until particles have moved relative to each other by the margin of the
-//! search: a falling cloth keeps its lists. Contacts are sorted into the order of the reference, so
-//! that all sums are bit-identical, whatever the age of the lists. Everything that a list depends
-//! on is compared before it is read, since particles may be moved, replaced or reset at any time.
+//! Twin of `shaders/stage/self_collide.wgsl`: the same sums in the same order. The shader's cursor
+//! is a closure here, and cells are rounded down without a library call.
 
-use std::ops::Range;
+use std::cell::Cell;
 
-use fearless_simd::{f32x4, prelude::*};
-use poplin_layout::{GRID_PARTS, MIN_DISTANCE, NO_OFFSET, RELAXATION, SELF_MAX_CELL, Task};
-use poplin_reference::ClothMemory;
-use poplin_reference::stage::self_collide::{kept_square, load_member};
-use poplin_reference::stage::twin;
+use glam::{IVec3, Vec3};
+use poplin_layout::{
+    GRID_PARTS, MIN_DISTANCE, NO_OFFSET, RELAXATION, REST_FRACTION_SQUARE, SELF_MAX_CELL,
+};
 
-use crate::lanes::{Lanes, MAX_LANES, gather, max, min};
-use crate::near::{Drift, Grid, Watch, cell_key, sort_few};
-use crate::vector::Vec3;
+use crate::ClothMemory;
+use crate::grid::{bucket_of_cell, hash_of_cell};
+use crate::math::{dot3, particle as pack, xyz};
 
-/// Candidate of a contact pair: the slot of the other particle and the squared distance that both
-/// keep \[m^2\].
-#[derive(Debug, Clone, Copy, Default)]
-struct Candidate {
-    slot: u32,
-    kept: f32,
+/// Row of the sorted particles in scratch: position and inverse mass.
+fn particle_row(memory: &ClothMemory<'_>, slot: u32) -> u32 {
+    memory.cloth.self_collision.grid_begin + slot
 }
 
-/// Neighbor lists of one cloth, kept between iterations. A particle's slot is its position in the
-/// order of the grid of the last search.
-#[derive(Debug, Clone, Default)]
-pub struct Neighbors {
-    /// Distance, rest positions and members that the lists were made for.
-    distance: f32,
-    rest: Vec<[u32; 4]>,
-    listed: Vec<[u32; 4]>,
-    member_count: u32,
-    /// True if the reference version runs in this iteration.
-    is_plain: bool,
-    grid: Grid,
-    watch: Watch,
-    /// Particle of each slot.
-    particles: Vec<u32>,
-    /// Current position and inverse mass of each slot.
-    now: Vec<[f32; 4]>,
-    /// Current positions of the members, and the slots that a search found near one of them.
-    members: Vec<[f32; 4]>,
-    found: Vec<u32>,
-    /// Slots with a list, each with the end of the list in `candidates`.
-    lists: Vec<[u32; 2]>,
-    candidates: Vec<Candidate>,
-    /// Slots with contacts, each with the end of its contacts.
-    touched: Vec<[u32; 2]>,
-    /// Contacts: slot of the first particle, and slot of the second with the kept distance.
-    firsts: Vec<u32>,
-    seconds: Vec<Candidate>,
-    /// Normal and distance of each contact, later the push of its first particle \[m\].
-    pushes: Vec<[f32; 4]>,
-    /// Friction displacement of the first particle of each contact \[m\].
-    slides: Vec<[f32; 4]>,
-    /// Sum of contact normals and number of contacts of each slot.
-    sums: Vec<[f32; 4]>,
+/// Row of the indices of the sorted particles.
+fn index_row(memory: &ClothMemory<'_>, slot: u32) -> u32 {
+    let own = &memory.cloth.self_collision;
+    own.grid_begin + own.member_count + slot
 }
 
-impl Neighbors {
-    /// Drops lists that were made for a different distance, members or rest positions. Called
-    /// before each part of a frame, which changes none of these.
-    pub(crate) fn open(&mut self, memory: &ClothMemory<'_>) {
-        let own = &memory.cloth.self_collision;
-        let rows = |begin: u32, count: u32| &memory.input_pool[begin as usize..][..count as usize];
-        let rest = rows(own.rest_begin, memory.cloth.particle_count);
-        let listed = if own.member_begin == NO_OFFSET {
-            &[]
-        } else {
-            rows(own.member_begin, own.member_count.div_ceil(4))
-        };
-        if self.distance != own.distance
-            || self.member_count != own.member_count
-            || self.rest != rest
-            || self.listed != listed
-        {
-            (self.distance, self.member_count) = (own.distance, own.member_count);
-            rest.clone_into(&mut self.rest);
-            listed.clone_into(&mut self.listed);
-            self.watch.end();
-        }
-    }
+/// Row of the unsorted indices, later of the contacts: sum of their directions, count.
+fn contact_row(memory: &ClothMemory<'_>, slot: u32) -> u32 {
+    let own = &memory.cloth.self_collision;
+    own.grid_begin + 2 * own.member_count + slot
+}
 
-    /// Size of its vectors \[bytes\].
-    pub(crate) fn size(&self) -> usize {
-        let rows = [&self.now, &self.members, &self.pushes, &self.slides, &self.sums];
-        let bits = [&self.rest, &self.listed].map(Vec::capacity).iter().sum::<usize>();
-        let indices = [&self.particles, &self.found, &self.firsts];
-        let pairs = [&self.lists, &self.touched].map(Vec::capacity).iter().sum::<usize>();
-        let candidates = self.candidates.capacity() + self.seconds.capacity();
-        self.grid.size()
-            + self.watch.size()
-            + 16 * (rows.map(Vec::capacity).iter().sum::<usize>() + bits)
-            + 8 * (pairs + candidates)
-            + 4 * indices.map(Vec::capacity).iter().sum::<usize>()
-    }
+/// Particle index in a row.
+#[inline]
+fn load_particle_index(memory: &ClothMemory<'_>, row: u32) -> u32 {
+    memory.scratch[row as usize].get()[0]
+}
 
-    /// Copies the current positions and returns how far particles have moved since the search.
-    #[inline(always)]
-    fn follow<S: Simd>(&mut self, simd: S, memory: &ClothMemory<'_>) -> Drift {
-        for (now, &particle) in self.now.iter_mut().zip(&self.particles) {
-            *now = memory.load_current(particle);
-        }
-        self.watch.follow(simd, &self.now)
-    }
+/// Writes a particle index to a row.
+#[inline]
+fn store_particle_index(memory: &mut ClothMemory<'_>, row: u32, i: u32) {
+    let cell = &memory.scratch[row as usize];
+    let [_, y, z, w] = cell.get();
+    cell.set([i, y, z, w]);
+}
 
-    /// Lists the pairs within the distance plus `margin`. Returns false if a particle is too far
-    /// from the origin for that.
-    #[inline(always)]
-    fn search<S: Simd, V: Lanes<S>>(
-        &mut self,
-        simd: S,
-        memory: &ClothMemory<'_>,
-        margin: f32,
-    ) -> bool {
-        self.watch.end();
-        self.members.clear();
-        let members = 0..self.member_count;
-        self.members.extend(members.map(|k| memory.load_current(load_member(memory, k))));
-        let reach = self.distance + margin;
-        if !self.grid.fill(&self.members, reach) {
-            return false;
-        }
-        self.particles.clear();
-        self.particles.extend(self.grid.points().iter().map(|&k| load_member(memory, k)));
-        self.now.clear();
-        self.now.extend(self.grid.points().iter().map(|&k| self.members[k as usize]));
-        self.watch.begin(&self.grid, &self.now, self.distance, margin);
-        if !is_near(memory, self.watch.farthest()) {
-            self.watch.end();
-            return false;
-        }
-        self.list::<S, V>(simd, memory, margin);
-        true
+/// Returns the particle of member k; all particles are members without a list.
+#[inline]
+pub fn load_member(memory: &ClothMemory<'_>, k: u32) -> u32 {
+    let begin = memory.cloth.self_collision.member_begin;
+    if begin == NO_OFFSET {
+        return k;
     }
+    memory.input_pool[(begin + k / 4) as usize][(k % 4) as usize]
+}
 
-    /// Builds the lists from the sorted slots.
-    #[inline(always)]
-    fn list<S: Simd, V: Lanes<S>>(&mut self, simd: S, memory: &ClothMemory<'_>, margin: f32) {
-        let reach = self.distance + margin;
-        self.lists.clear();
-        self.candidates.clear();
-        for (slot, row) in self.now.iter().enumerate() {
-            let first = self.candidates.len();
-            self.found.clear();
-            self.grid.find::<S, V>(simd, row, reach, &mut self.found);
-            for &other in self.found.iter().filter(|&&other| other as usize != slot) {
-                let near = self.now[other as usize];
-                let between = [row[0] - near[0], row[1] - near[1], row[2] - near[2]];
-                let square =
-                    between[0] * between[0] + between[1] * between[1] + between[2] * between[2];
-                // Neighbors in the rest state keep a smaller distance.
-                let kept =
-                    kept_square(memory, self.particles[slot], self.particles[other as usize]);
-                // Slightly longer, against rounding of the squared distance.
-                let reach = 1.0001 * (kept.sqrt() + margin);
-                if square <= reach * reach {
-                    self.candidates.push(Candidate { slot: other, kept });
+/// Bucket of the cell that holds a position.
+#[inline]
+fn bucket_of(memory: &ClothMemory<'_>, position: Vec3) -> u32 {
+    let scaled = (position * memory.cloth.self_collision.inverse_cell)
+        .clamp(Vec3::splat(-SELF_MAX_CELL), Vec3::splat(SELF_MAX_CELL));
+    // Rounds down: `floor` is a library call on older x86.
+    let whole = scaled.as_ivec3();
+    let cell = whole - IVec3::select(scaled.cmplt(whole.as_vec3()), IVec3::ONE, IVec3::ZERO);
+    bucket_of_cell(cell.to_array(), memory.grid_mask() + 1)
+}
+
+/// Empties bucket `cell`.
+pub fn clear_cell(memory: &mut ClothMemory<'_>, cell: u32) {
+    memory.cells[cell as usize].set(0);
+}
+
+/// Counts member k in its bucket.
+pub fn count_member(memory: &mut ClothMemory<'_>, k: u32) {
+    let bucket = bucket_of(memory, xyz(memory.load_current(load_member(memory, k))));
+    memory.cells[bucket as usize].update(|count| count + 1);
+}
+
+/// Sums the counts of one part of the grid.
+pub fn sum_cells(memory: &mut ClothMemory<'_>, part: u32) {
+    let width = memory.cells.len() / GRID_PARTS as usize;
+    memory.cell_sums[part as usize] =
+        memory.cells[part as usize * width..][..width].iter().map(Cell::get).sum();
+}
+
+/// Converts the counts of one part to the first slots of its buckets: exclusive prefix sum.
+pub fn scan_cells(memory: &mut ClothMemory<'_>, part: u32) {
+    let width = memory.cells.len() / GRID_PARTS as usize;
+    let mut begin = memory.cell_sums[..part as usize].iter().sum();
+    for cell in &memory.cells[part as usize * width..][..width] {
+        // Each cell receives the sum before it.
+        begin += cell.replace(begin);
+    }
+}
+
+/// Scatters member k into its bucket, in any order; afterwards a bucket's cell holds its end.
+pub fn scatter_member(memory: &mut ClothMemory<'_>, k: u32) {
+    let i = load_member(memory, k);
+    let cell = &memory.cells[bucket_of(memory, xyz(memory.load_current(i))) as usize];
+    let row = contact_row(memory, cell.replace(cell.get() + 1));
+    store_particle_index(memory, row, i);
+}
+
+/// Slot of the first particle of a bucket.
+#[inline]
+fn bucket_begin(memory: &ClothMemory<'_>, bucket: u32) -> u32 {
+    if bucket == 0 { 0 } else { memory.cells[bucket as usize - 1].get() }
+}
+
+/// Sorts the particle at a slot within its bucket by index and stores its position.
+pub fn sort_member(memory: &mut ClothMemory<'_>, slot: u32) {
+    let index_at = |slot| load_particle_index(memory, contact_row(memory, slot));
+    let i = index_at(slot);
+    let particle = memory.load_current(i);
+    let bucket = bucket_of(memory, xyz(particle));
+    let begin = bucket_begin(memory, bucket);
+    let mut sorted = begin;
+    for other in begin..memory.cells[bucket as usize].get() {
+        // Rank sort: number of smaller indices in the bucket.
+        sorted += u32::from(index_at(other) < i);
+    }
+    let (particle_row, index_row) = (particle_row(memory, sorted), index_row(memory, sorted));
+    memory.store_scratch(particle_row, particle);
+    store_particle_index(memory, index_row, i);
+}
+
+/// Returns the squared distance at which particles i and j are kept apart: the distance, or a
+/// fraction of their rest distance if that is less.
+#[inline]
+pub fn kept_square(memory: &ClothMemory<'_>, i: u32, j: u32) -> f32 {
+    let rest = |i: u32| xyz(memory.input_row(memory.cloth.self_collision.rest_begin + i));
+    let between = rest(i) - rest(j);
+    let distance = memory.cloth.self_collision.distance;
+    (distance * distance).min(REST_FRACTION_SQUARE * dot3(between, between))
+}
+
+/// Hash offsets from a bucket to the first of three in each of the nine rows of cells around it.
+const ROW_STEPS: [u32; 9] = {
+    let mut steps = [0; 9];
+    let mut row = 0;
+    while row < 9 {
+        steps[row] = hash_of_cell([-1, row as i32 % 3 - 1, row as i32 / 3 - 1]);
+        row += 1;
+    }
+    steps
+};
+
+/// Calls `touch` with every slot whose particle is within the distance of a position, with its row,
+/// each once, in an order that does not depend on the bucket count: rows of cells along x, then
+/// cells, then indices.
+#[inline]
+fn visit_near(memory: &ClothMemory<'_>, position: Vec3, mut touch: impl FnMut(u32, [f32; 4], f32)) {
+    let own = &memory.cloth.self_collision;
+    let rows = &memory.scratch[own.grid_begin as usize..][..own.member_count as usize];
+    let mask = memory.grid_mask();
+    let center = bucket_of(memory, position);
+    for step in ROW_STEPS {
+        let first = center.wrapping_add(step) & mask;
+        let last = first + 2;
+        // A row may run past the last bucket and wrap to the first.
+        // Second part: after the wrap.
+        for part in 0..=u32::from(last > mask) {
+            let begin = if part == 0 { bucket_begin(memory, first) } else { 0 };
+            let last = if part == 0 { last.min(mask) } else { last & mask };
+            let end = memory.cells[last as usize].get();
+            for (slot, row) in (begin..end).zip(&rows[begin as usize..end as usize]) {
+                let row = row.get().map(f32::from_bits);
+                let between = position - xyz(row);
+                let square = dot3(between, between);
+                if square < own.distance * own.distance {
+                    touch(slot, row, square);
                 }
             }
-            let end = self.candidates.len();
-            if end > first {
-                self.lists.push([slot as u32, end as u32]);
-            }
-        }
-    }
-
-    /// Finds the contacts of every particle in the order of the reference.
-    #[inline(always)]
-    fn touch(&mut self, memory: &ClothMemory<'_>) {
-        let inverse_cell = memory.cloth.self_collision.inverse_cell;
-        self.firsts.resize(self.candidates.len() + MAX_LANES, 0);
-        self.seconds.resize(self.candidates.len() + MAX_LANES, Candidate::default());
-        self.touched.clear();
-        let (mut listed, mut count) = (0, 0);
-        for &[slot, end] in &self.lists {
-            let a = self.now[slot as usize];
-            let first = count;
-            for &candidate in &self.candidates[listed..end as usize] {
-                let b = self.now[candidate.slot as usize];
-                let between = [a[0] - b[0], a[1] - b[1], a[2] - b[2]];
-                let square =
-                    between[0] * between[0] + between[1] * between[1] + between[2] * between[2];
-                // Branchless: written always, counted only if the pair touches and can move.
-                (self.firsts[count], self.seconds[count]) = (slot, candidate);
-                count += usize::from((square < candidate.kept) & (a[3] + b[3] > 0.0));
-            }
-            listed = end as usize;
-            if count > first {
-                self.touched.push([slot, count as u32]);
-            }
-            if count > first + 1 {
-                let (now, particles) = (&self.now, &self.particles);
-                // Order of the reference: cells by z, then y, then x; within a cell by index.
-                let key = |candidate: &Candidate| {
-                    let slot = candidate.slot as usize;
-                    (cell_key(&now[slot], inverse_cell), particles[slot])
-                };
-                sort_few(&mut self.seconds[first..count], key);
-            }
-        }
-        // Padding lanes repeat the last contact.
-        self.firsts.truncate(count);
-        self.seconds.truncate(count);
-        if count > 0 {
-            let padded = count.next_multiple_of(MAX_LANES);
-            self.firsts.resize(padded, self.firsts[count - 1]);
-            self.seconds.resize(padded, self.seconds[count - 1]);
-        }
-        self.pushes.resize(self.firsts.len(), [0.0; 4]);
-        self.slides.resize(self.firsts.len(), [0.0; 4]);
-    }
-
-    /// Loads both particles of the contacts from `begin` on.
-    #[inline(always)]
-    fn load<S: Simd, V: Lanes<S>>(&self, simd: S, begin: usize) -> [[V; 4]; 2] {
-        [
-            gather(simd, |lane| self.now[self.firsts[begin + lane] as usize]),
-            gather(simd, |lane| self.now[self.seconds[begin + lane].slot as usize]),
-        ]
-    }
-
-    /// Computes normals and distances of all contacts.
-    #[inline(always)]
-    fn point<S: Simd, V: Lanes<S>>(&mut self, simd: S) {
-        for begin in (0..self.firsts.len()).step_by(V::LEN) {
-            let [a, b] = self.load::<S, V>(simd, begin);
-            let between = Vec3::xyz(a).sub(Vec3::xyz(b));
-            let length = between.dot(between).sqrt();
-            // Coincident particles part along y, the one with the lower index upwards.
-            let is_apart = V::splat(simd, MIN_DISTANCE).simd_lt(length);
-            let mut aside = [0.0; MAX_LANES];
-            if is_apart.to_bitmask() != (1 << V::LEN) - 1 {
-                for (lane, aside) in aside.iter_mut().enumerate().take(V::LEN) {
-                    let particle = |slot: u32| self.particles[slot as usize];
-                    let i = particle(self.firsts[begin + lane]);
-                    let j = particle(self.seconds[begin + lane].slot);
-                    *aside = if i < j { 1.0 } else { -1.0 };
-                }
-            }
-            let zero = V::splat(simd, 0.0);
-            let aside = Vec3::new(zero, V::from_slice(simd, &aside[..V::LEN]), zero);
-            let normal = between.div(length).or(is_apart, aside);
-            V::rows(normal.with(length), &mut self.pushes[begin..][..V::LEN]);
-        }
-    }
-
-    /// Sums the contact normals of every touched particle.
-    #[inline(always)]
-    fn sum<S: Simd>(&mut self, simd: S) {
-        self.sums.resize(self.now.len(), [0.0; 4]);
-        let mut begin = 0;
-        for &[slot, end] in &self.touched {
-            let mut sum = f32x4::splat(simd, 0.0);
-            for normal in &self.pushes[begin..end as usize] {
-                sum += f32x4::from_slice(simd, normal);
-            }
-            let row = &mut self.sums[slot as usize];
-            sum.store_slice(row);
-            row[3] = (end as usize - begin) as f32;
-            begin = end as usize;
-        }
-    }
-
-    /// Computes push and friction displacement of the first particle of every contact.
-    #[inline(always)]
-    fn push<S: Simd, V: Lanes<S>>(&mut self, simd: S, memory: &ClothMemory<'_>) {
-        let own = &memory.cloth.self_collision;
-        let splat = |value: f32| V::splat(simd, value);
-        let (half, one) = (splat(0.5), splat(1.0));
-        let along = |direction: Vec3<S, V>, contacts: [V; 4]| {
-            // Half the number of contacts plus half of their sum along this normal: opposite
-            // contacts do not share a push.
-            max(half * contacts[3] + half * direction.dot(Vec3::xyz(contacts)), one)
-        };
-        for begin in (0..self.firsts.len()).step_by(V::LEN) {
-            let [a, b] = self.load::<S, V>(simd, begin);
-            let first = |lane: usize| self.firsts[begin + lane] as usize;
-            let second = |lane: usize| self.seconds[begin + lane].slot as usize;
-            let previous = |slot: usize| memory.load_previous(self.particles[slot]);
-            let last_a = gather(simd, |lane| previous(first(lane)));
-            let last_b = gather(simd, |lane| previous(second(lane)));
-            let own_contacts = gather(simd, |lane| self.sums[first(lane)]);
-            let others = gather(simd, |lane| self.sums[second(lane)]);
-            let mut kept = [0.0; MAX_LANES];
-            for (lane, kept) in kept.iter_mut().enumerate().take(V::LEN) {
-                *kept = self.seconds[begin + lane].kept;
-            }
-            let kept = V::from_slice(simd, &kept[..V::LEN]);
-            let rows = &mut self.pushes[begin..][..V::LEN];
-            let [x, y, z, length] = V::columns(simd, rows);
-            let normal = Vec3::new(x, y, z);
-            // push = stiffness (d - |ab|) n w_a / (w_a + w_b) RELAXATION / count, the last factor
-            // at most 1.
-            let weight = a[3] / (a[3] + b[3]);
-            let count = max(along(normal, own_contacts), along(normal.neg(), others));
-            let push_fraction = splat(own.stiffness) * weight * min(splat(RELAXATION) / count, one);
-            let friction_fraction = splat(own.friction) * weight / max(own_contacts[3], others[3]);
-            let move_a = Vec3::xyz(a).sub(Vec3::xyz(last_a));
-            let move_b = Vec3::xyz(b).sub(Vec3::xyz(last_b));
-            let slip = move_a.sub(move_b);
-            // Tangential part of the relative motion, divided by the number of contacts.
-            let sideways = slip.sub(normal.mul(normal.dot(slip)));
-            let push = normal.mul((kept.sqrt() - length) * push_fraction);
-            V::rows(push.with(length), rows);
-            let slide = sideways.mul(friction_fraction).with(length);
-            V::rows(slide, &mut self.slides[begin..][..V::LEN]);
-        }
-    }
-
-    /// Moves every touched particle.
-    #[inline(always)]
-    fn apply<S: Simd>(&self, simd: S, memory: &mut ClothMemory<'_>) {
-        let mut begin = 0;
-        for &[slot, end] in &self.touched {
-            let contacts = begin..end as usize;
-            begin = end as usize;
-            let mut row = self.now[slot as usize];
-            let w = row[3];
-            if w == 0.0 {
-                continue;
-            }
-            let mut push = f32x4::splat(simd, 0.0);
-            for (own, slide) in self.pushes[contacts.clone()].iter().zip(&self.slides[contacts]) {
-                push += f32x4::from_slice(simd, own);
-                push -= f32x4::from_slice(simd, slide);
-            }
-            (f32x4::from_slice(simd, &row) + push).store_slice(&mut row);
-            row[3] = w;
-            memory.store_current(self.particles[slot as usize], row);
         }
     }
 }
 
-/// Tests whether rounding keeps neighbors together in the reference grid, too, if no absolute
-/// coordinate exceeds `farthest` \[m\].
-fn is_near(memory: &ClothMemory<'_>, farthest: f32) -> bool {
-    farthest * memory.cloth.self_collision.inverse_cell < 0.99 * SELF_MAX_CELL
+/// Returns the direction from particle j at b to particle i at a; coincident particles separate
+/// along y.
+#[inline]
+fn normal_of(a: [f32; 4], b: [f32; 4], length: f32, i: u32, j: u32) -> Vec3 {
+    let aside = if i < j { Vec3::Y } else { Vec3::NEG_Y };
+    if length > MIN_DISTANCE { (xyz(a) - xyz(b)) / length } else { aside }
 }
 
-/// Finds the contacts of all particles and sums their normals.
-#[inline(always)]
-pub(crate) fn count_contacts<S: Simd, V: Lanes<S>>(
-    simd: S,
-    memory: &mut ClothMemory<'_>,
-    _: Range<u32>,
-    neighbors: &mut Neighbors,
-) {
-    let drift = neighbors.watch.is_on().then(|| neighbors.follow(simd, memory));
-    let is_fit =
-        drift.is_some_and(|drift| neighbors.watch.holds(&drift) && is_near(memory, drift.farthest));
-    let margin = neighbors.watch.next_margin(neighbors.distance, drift.as_ref());
-    neighbors.is_plain = !is_fit && !neighbors.search::<S, V>(simd, memory, margin);
-    if neighbors.is_plain {
-        search_plainly(memory);
+/// Sums the directions of the contacts of the particle at a slot, and counts them.
+pub fn count_contacts(memory: &mut ClothMemory<'_>, slot: u32) {
+    let a = memory.load_scratch(particle_row(memory, slot));
+    let i = load_particle_index(memory, index_row(memory, slot));
+    let (mut sum, mut count) = (Vec3::ZERO, 0.0);
+    visit_near(memory, xyz(a), |other, b, square| {
+        if other != slot {
+            let j = load_particle_index(memory, index_row(memory, other));
+            if square < kept_square(memory, i, j) && a[3] + b[3] > 0.0 {
+                sum += normal_of(a, b, square.sqrt(), i, j);
+                count += 1.0;
+            }
+        }
+    });
+    let row = contact_row(memory, slot);
+    memory.store_scratch(row, pack(sum, count));
+}
+
+/// Returns the number of contacts that push along a direction: half of all plus half of the
+/// projection of their sum, at least 1.
+#[inline]
+fn contacts_along(direction: Vec3, contacts: [f32; 4]) -> f32 {
+    (0.5 * contacts[3] + 0.5 * dot3(direction, xyz(contacts))).max(1.0)
+}
+
+/// Pushes the particle at a slot away from those that it touches, with friction; pushes are
+/// averaged over contacts in their direction.
+pub fn push_apart(memory: &mut ClothMemory<'_>, slot: u32) {
+    let contacts = |slot| memory.load_scratch(contact_row(memory, slot));
+    let a = memory.load_scratch(particle_row(memory, slot));
+    let own_contacts = contacts(slot);
+    if own_contacts[3] == 0.0 || a[3] == 0.0 {
         return;
     }
-    neighbors.touch(memory);
-    neighbors.point::<S, V>(simd);
-    neighbors.sum(simd);
-}
-
-/// Pushes all touching particles apart.
-#[inline(always)]
-pub(crate) fn push_apart<S: Simd, V: Lanes<S>>(
-    simd: S,
-    memory: &mut ClothMemory<'_>,
-    items: Range<u32>,
-    neighbors: &mut Neighbors,
-) {
-    if neighbors.is_plain {
-        items.for_each(|slot| twin(Task::PushApart)(memory, slot));
-        return;
-    }
-    neighbors.push::<S, V>(simd, memory);
-    neighbors.apply(simd, memory);
-}
-
-/// Runs the search of the reference up to the contacts, for particles so far from the origin that
-/// rounding would separate neighbors.
-#[inline(never)]
-fn search_plainly(memory: &mut ClothMemory<'_>) {
-    let (cells, members) = (memory.cells.len() as u32, memory.cloth.self_collision.member_count);
-    for (task, count) in [
-        (Task::ClearCell, cells),
-        (Task::CountMember, members),
-        (Task::SumCells, GRID_PARTS),
-        (Task::ScanCells, GRID_PARTS),
-        (Task::ScatterMember, members),
-        (Task::SortMember, members),
-        (Task::CountContacts, members),
-    ] {
-        (0..count).for_each(|item| twin(task)(memory, item));
-    }
+    let i = load_particle_index(memory, index_row(memory, slot));
+    let own = memory.cloth.self_collision;
+    let move_i = xyz(a) - xyz(memory.load_previous(i));
+    let mut push = Vec3::ZERO;
+    visit_near(memory, xyz(a), |other, b, square| {
+        if other != slot {
+            let j = load_particle_index(memory, index_row(memory, other));
+            let kept = kept_square(memory, i, j);
+            if square < kept {
+                let length = square.sqrt();
+                let normal = normal_of(a, b, length, i, j);
+                let others = contacts(other);
+                // Share by inverse mass.
+                let weight = a[3] / (a[3] + b[3]);
+                let count =
+                    contacts_along(normal, own_contacts).max(contacts_along(-normal, others));
+                let push_fraction = own.stiffness * weight * (RELAXATION / count).min(1.0);
+                let friction_fraction = own.friction * weight / own_contacts[3].max(others[3]);
+                let move_j = xyz(b) - xyz(memory.load_previous(j));
+                let slip = move_i - move_j;
+                let sideways = slip - normal * dot3(normal, slip);
+                push += normal * ((kept.sqrt() - length) * push_fraction);
+                // Friction removes a part of the relative tangential motion.
+                push -= sideways * friction_fraction;
+            }
+        }
+    });
+    memory.store_current(i, pack(xyz(a) + push, a[3]));
 }

@@ -85,7 +85,7 @@ impl Default for CameraFile {
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(rename = "ClothDesc")]
+#[schemars(rename = "Cloth")]
 struct ClothFile {
     /// Name of the cloth and of its files, unique in the scene (default `cloth 0`, `cloth 1`, ...).
     name: Option<String>,

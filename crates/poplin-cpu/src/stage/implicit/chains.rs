@@ -1,334 +1,231 @@
-//! Chain preconditioner of an implicit solve, one chain per lane.
-//!
-//! A chain is a run of particles along a fiber. The system matrix of a step is
-//! `A = I + h^2 M^-1/2 H M^-1/2` with the energy Hessian `H`. Its part along a chain is block
-//! tridiagonal with 3 x 3 blocks and is factored as `L D L^T`. With `B_k` the diagonal block of
-//! link `k` and `C_k` the block that couples link `k` to link `k - 1`, the factors are
-//!
-//! `L_k = C_k D_{k-1}^-1` and `D_k = B_k - L_k C_k^T`.
-//!
-//! Stiffness towards particles outside the chain only enters `B_k`.
+//! Preconditioner: block-tridiagonal systems along the chains of warp and weft.
 
-use std::ops::Range;
+use glam::{Vec2, Vec3, Vec3Swizzles, vec2};
+use poplin_layout::{
+    ImplicitConstants, MIN_DETERMINANT, MIN_EDGE_SQUARE, NO_OFFSET, SOLVE_PLANES,
+    SOLVE_PREDICTIONS, SOLVE_TRIALS, STRETCH_THREADS,
+};
 
-use fearless_simd::prelude::*;
-use poplin_layout::{MIN_DETERMINANT, NO_OFFSET, STRETCH_SPRINGS};
-use poplin_reference::ClothMemory;
-use poplin_reference::stage::implicit::{bend_rate, chain_begin, chain_end, link_particle};
+use super::bend_rate;
+use super::rows::{
+    chain_begin, chain_value_row, corner_row, link_particle, link_row, shape_value, solve_row,
+    stretches_springs, trial_edge,
+};
+use super::springs::{spring_end, spring_list, spring_rest, spring_stiffness, springs_of};
+use super::stretch::slack;
+use crate::ClothMemory;
+use crate::math::{dot3, particle as pack, xyz};
 
-use super::hessian::{corner_blocks, spring_blocks};
-use super::{PLANE, PREDICTION, Solve, nth_vector};
-use crate::lanes::{Lanes, MAX_LANES, max, scatter};
-use crate::vector::Vec3;
-
-/// Lane vectors per link: three columns of `L_k`, diagonal and off-diagonal of `D_k^-1`, and the
-/// root of the inverse mass.
-const FACTORS: usize = 16;
-
-/// Chains of a cloth, grouped into blocks of one chain per lane.
-#[derive(Debug, Default)]
-pub(super) struct Chains {
-    blocks: Vec<ChainBlock>,
-    /// Particle of each link of each lane, block after block; arbitrary beyond the end of a shorter
-    /// chain.
-    particles: Vec<u32>,
-    /// Factors of the links, [`FACTORS`] vectors each.
-    factors: Vec<f32>,
-    /// Result `y` of the forward substitution of the current block: three vectors per link.
-    values: Vec<f32>,
-    /// Residuals of particles \[m\].
-    pub(super) residuals: Vec<[f32; 4]>,
-    /// Solutions of the chains of both families, per particle.
-    solved: [Vec<[f32; 4]>; 2],
+/// Writes the terms of the Hessian of triangle t to the rows of its corners: derivatives by u and v
+/// of the trial, with the isotropic fraction of the stiffness along each, max(0, 1 - 1/|w|), and
+/// the rest over |w|^2.
+pub(super) fn direct_triangle(memory: &mut ClothMemory<'_>, t: u32) {
+    let corners = memory.cloth.fabric.triangle_begin + 3 * t;
+    let i0 = memory.fabric(corners);
+    let p = trial_edge(memory, i0, memory.fabric(corners + 1));
+    let q = trial_edge(memory, i0, memory.fabric(corners + 2));
+    let wu = p * shape_value(memory, 0, t) + q * shape_value(memory, 1, t);
+    let wv = p * shape_value(memory, 2, t) + q * shape_value(memory, 3, t);
+    let [all_u, all_v] = [wu, wv].map(|w| slack(w, 1.0).max(0.0));
+    let remainders = [remainder_over_square(wu, all_u), remainder_over_square(wv, all_v), 0.0, 0.0];
+    let row = corner_row(memory, 3 * t);
+    memory.store_scratch(row, pack(wu, all_u));
+    memory.store_scratch(row + 1, pack(wv, all_v));
+    memory.store_scratch(row + 2, remainders);
 }
 
-/// Chains of one block, one per lane.
-#[derive(Debug, Clone, Copy)]
-struct ChainBlock {
-    /// Number of links of each chain.
-    lens: [u32; MAX_LANES],
-    /// Family of each chain.
-    families: [usize; MAX_LANES],
-    /// Number of links of the longest chain.
-    longest: usize,
-    /// First link of the block, in links of the longest chains.
-    begin: usize,
+/// Returns (1 - all) / |w|^2; 0 for a zero vector.
+fn remainder_over_square(w: Vec3, all: f32) -> f32 {
+    let square = dot3(w, w);
+    if square > MIN_EDGE_SQUARE { (1.0 - all) / square } else { 0.0 }
 }
 
-impl ChainBlock {
-    /// Mask of the lanes whose chain has a link `k`.
-    #[inline(always)]
-    fn has<S: Simd, V: Lanes<S>>(&self, simd: S, k: usize) -> V::Mask {
-        let flag = |lane: usize| if k < self.lens[lane] as usize { 1.0 } else { 0.0 };
-        V::splat(simd, 0.0).simd_lt(V::from_fn(simd, flag))
+/// Returns the weights of a corner of triangle t in the derivatives by u and v.
+fn corner_weights(memory: &ClothMemory<'_>, t: u32, corner: u32) -> Vec2 {
+    let second = vec2(shape_value(memory, 0, t), shape_value(memory, 2, t));
+    let third = vec2(shape_value(memory, 1, t), shape_value(memory, 3, t));
+    match corner {
+        0 => -(second + third),
+        1 => second,
+        _ => third,
     }
 }
 
-impl Chains {
-    /// Size of the working memory \[bytes\].
-    pub(super) fn size(&self) -> usize {
-        let rows: usize = self.solved.iter().map(Vec::capacity).sum();
-        size_of::<ChainBlock>() * self.blocks.capacity()
-            + size_of::<f32>()
-                * (self.particles.capacity() + self.factors.capacity() + self.values.capacity())
-            + size_of::<[f32; 4]>() * (rows + self.residuals.capacity())
+/// Returns the stiffness along u and v and of shear [N/m]; for a trispring those of small strains
+/// without transverse contraction.
+fn chain_stiffness(memory: &ClothMemory<'_>) -> Vec3 {
+    let implicit = memory.load_implicit();
+    if implicit.stretch_model == STRETCH_THREADS {
+        return Vec3::new(implicit.stiffness_u, implicit.stiffness_v, implicit.shear_stiffness);
     }
+    let along = implicit.stiffness_u + 2.0 * implicit.stiffness_v;
+    Vec3::new(along, along, implicit.stiffness_v)
+}
 
-    /// Loads the chains of a cloth whose particle columns have `len` rows.
-    pub(super) fn load<S: Simd, V: Lanes<S>>(&mut self, memory: &ClothMemory<'_>, len: usize) {
-        let count = memory.cloth.particle_count;
-        self.blocks.clear();
-        self.particles.clear();
-        let mut begin = 0;
-        for first in (0..chain_end(memory)).step_by(V::LEN) {
-            let chains = first..(first + V::LEN as u32).min(chain_end(memory));
-            let mut block =
-                // Lanes without a chain keep length 0.
-                ChainBlock { lens: [0; MAX_LANES], families: [0; MAX_LANES], longest: 0, begin };
-            for (lane, chain) in chains.clone().enumerate() {
-                let links = chain_begin(memory, chain)..chain_begin(memory, chain + 1);
-                block.lens[lane] = links.end - links.start;
-                // Links of the second family follow those of the first, of which there is one per
-                // particle.
-                block.families[lane] = usize::from(links.start >= count);
-                block.longest = block.longest.max(links.len());
-            }
-            for k in 0..block.longest as u32 {
-                for lane in 0..V::LEN {
-                    let link = if k < block.lens[lane] {
-                        chain_begin(memory, first + lane as u32) + k
-                    } else {
-                        0
-                    };
-                    self.particles.push(link_particle(memory, link));
+/// Returns the columns of the Hessian of triangle t between two of its corners: along u A Ku ci cj
+/// (all I + rest w w^T), likewise along v, and of shear A G gi gj^T with g = cu wv + cv wu.
+/// Positive semi-definite for equal corners.
+fn corner_block(memory: &ClothMemory<'_>, t: u32, a: Vec2, b: Vec2) -> [Vec3; 3] {
+    let row = corner_row(memory, 3 * t);
+    let [u, v, remainders] = [0, 1, 2].map(|k| memory.load_scratch(row + k));
+    let (wu, wv) = (xyz(u), xyz(v));
+    let stiffness = chain_stiffness(memory) * shape_value(memory, 4, t);
+    let along_u = stiffness.x * (a.x * b.x);
+    let along_v = stiffness.y * (a.y * b.y);
+    let all = along_u * u[3] + along_v * v[3];
+    let in_u = wu * (along_u * remainders[0]);
+    let in_v = wv * (along_v * remainders[1]);
+    let ga = (wv * a.x + wu * a.y) * stiffness.z;
+    let gb = wv * b.x + wu * b.y;
+    [
+        Vec3::new(all, 0.0, 0.0) + in_u * wu.x + in_v * wv.x + ga * gb.x,
+        Vec3::new(0.0, all, 0.0) + in_u * wu.y + in_v * wv.y + ga * gb.y,
+        Vec3::new(0.0, 0.0, all) + in_u * wu.z + in_v * wv.z + ga * gb.z,
+    ]
+}
+
+/// Returns the columns of the Hessian of a spring at particle i: k (all I + rest d d^T), positive
+/// semi-definite.
+fn spring_block(
+    memory: &ClothMemory<'_>,
+    implicit: &ImplicitConstants,
+    spring: u32,
+    i: u32,
+) -> [Vec3; 3] {
+    let edge = trial_edge(memory, i, spring_end(memory, spring, i));
+    let all = slack(edge, spring_rest(memory, spring)).max(0.0);
+    let stiffness = spring_stiffness(memory, implicit, spring);
+    let along = edge * (stiffness * remainder_over_square(edge, all));
+    let beside = stiffness * all;
+    [
+        Vec3::new(beside, 0.0, 0.0) + along * edge.x,
+        Vec3::new(0.0, beside, 0.0) + along * edge.y,
+        Vec3::new(0.0, 0.0, beside) + along * edge.z,
+    ]
+}
+
+/// Adds a block to a sum.
+fn add_block(sum: &mut [Vec3; 3], block: [Vec3; 3]) {
+    sum.iter_mut().zip(block).for_each(|(sum, column)| *sum += column);
+}
+
+/// Factors the part of I + h^2 M^-1/2 H M^-1/2 along a chain into blocks of L D L^T. H is the
+/// Hessian of stretch, shear and contact at the start of the solve, and for bending an isotropic
+/// bound. Coupling to particles outside the chain is only in the pivots.
+pub(super) fn factor_chain(memory: &mut ClothMemory<'_>, chain: u32) {
+    let implicit = memory.load_implicit();
+    let step_square = implicit.step_square;
+    let fabric = memory.cloth.fabric;
+    let corners = fabric.corner_begin + memory.cloth.particle_count + 1;
+    let mut previous = NO_OFFSET;
+    let mut root_before = 0.0;
+    // Inverse of the last pivot: diagonal; xy, xz, yz.
+    let (mut diagonal, mut beside) = (Vec3::ZERO, Vec3::ZERO);
+    for k in chain_begin(memory, chain)..chain_begin(memory, chain + 1) {
+        let i = link_particle(memory, k);
+        let inverse_mass = memory.load_scratch(solve_row(memory, SOLVE_PREDICTIONS, i))[3];
+        let root = inverse_mass.max(0.0).sqrt();
+        let (mut pivot, mut coupling) = ([Vec3::ZERO; 3], [Vec3::ZERO; 3]);
+        let has_springs = stretches_springs(memory);
+        if has_springs {
+            for spring in springs_of(memory, spring_list(memory, false), i) {
+                let block = spring_block(memory, &implicit, spring, i);
+                add_block(&mut pivot, block);
+                if spring_end(memory, spring, i) == previous {
+                    add_block(&mut coupling, block.map(|column| -column));
                 }
             }
-            begin += block.longest;
-            self.blocks.push(block);
         }
-        self.factors.resize(FACTORS * V::LEN * begin, 0.0);
-        let longest = self.blocks.iter().map(|block| block.longest).max().unwrap_or(0);
-        self.values.resize(3 * V::LEN * longest, 0.0);
-        self.residuals.clear();
-        self.residuals.resize(len, [0.0; 4]);
-        for solved in &mut self.solved {
-            solved.clear();
-            solved.resize(len, [0.0; 4]);
-        }
-    }
-
-    /// Sum of the solutions of both chain families for the particles from `first` on.
-    #[inline(always)]
-    pub(super) fn both<S: Simd, V: Lanes<S>>(&self, simd: S, first: usize) -> Vec3<S, V> {
-        let [one, other] = &self.solved;
-        let one = Vec3::xyz(V::columns(simd, &one[first..][..V::LEN]));
-        one.add(Vec3::xyz(V::columns(simd, &other[first..][..V::LEN])))
-    }
-
-    /// Particles of link `k` of a block.
-    #[inline(always)]
-    fn particles_of<S: Simd, V: Lanes<S>>(&self, block: &ChainBlock, k: usize) -> &[u32] {
-        &self.particles[(block.begin + k) * V::LEN..][..V::LEN]
-    }
-
-    /// Loads the factors of link `k` of a block.
-    #[inline(always)]
-    fn load_factors<S: Simd, V: Lanes<S>>(
-        &self,
-        simd: S,
-        block: &ChainBlock,
-        k: usize,
-    ) -> Factors<S, V> {
-        let factors = &self.factors[(block.begin + k) * FACTORS * V::LEN..][..FACTORS * V::LEN];
-        Factors {
-            lower: [
-                nth_vector(simd, factors, 0),
-                nth_vector(simd, factors, 1),
-                nth_vector(simd, factors, 2),
-            ],
-            diagonal: nth_vector(simd, factors, 3),
-            beside: nth_vector(simd, factors, 4),
-            root: V::from_slice(simd, &factors[15 * V::LEN..]),
-        }
-    }
-
-    #[inline(always)]
-    fn store_factors<S: Simd, V: Lanes<S>>(
-        &mut self,
-        block: &ChainBlock,
-        k: usize,
-        factors: Factors<S, V>,
-    ) {
-        let slots = &mut self.factors[(block.begin + k) * FACTORS * V::LEN..][..FACTORS * V::LEN];
-        let Factors { lower: [l0, l1, l2], diagonal, beside, root } = factors;
-        for (n, vector) in [l0, l1, l2, diagonal, beside].into_iter().enumerate() {
-            for (axis, value) in [vector.x, vector.y, vector.z].into_iter().enumerate() {
-                value.store_slice(&mut slots[(3 * n + axis) * V::LEN..][..V::LEN]);
-            }
-        }
-        root.store_slice(&mut slots[15 * V::LEN..][..V::LEN]);
-    }
-}
-
-/// Factors of one link: the columns of `L_k`, the diagonal and off-diagonal (xy, xz, yz) of
-/// `D_k^-1`, and the root of the inverse mass.
-struct Factors<S: Simd, V: Lanes<S>> {
-    lower: [Vec3<S, V>; 3],
-    diagonal: Vec3<S, V>,
-    beside: Vec3<S, V>,
-    root: V,
-}
-
-/// Solves all chains for the residuals of their particles, scaled to `M^1/2 r`.
-#[inline(always)]
-pub(crate) fn solve_chains<S: Simd, V: Lanes<S>>(
-    simd: S,
-    _: &mut ClothMemory<'_>,
-    _: Range<u32>,
-    solve: &mut Solve,
-) {
-    let chains = &mut solve.chains;
-    let zero = V::splat(simd, 0.0);
-    let nothing = Vec3::splat(simd, [0.0; 3]);
-    for number in 0..chains.blocks.len() {
-        let block = chains.blocks[number];
-        let mut last: Vec3<S, V> = nothing;
-        for k in 0..block.longest {
-            let Factors { lower: [l0, l1, l2], root, .. } = chains.load_factors(simd, &block, k);
-            let mut particles = [0; MAX_LANES];
-            particles[..V::LEN].copy_from_slice(chains.particles_of::<S, V>(&block, k));
-            // Forward substitution: y_k = M^1/2 r_k - L_k y_{k-1}
-            let residual = Vec3::xyz(V::gathered(simd, &chains.residuals, &particles));
-            let value = residual.div(root).or(zero.simd_lt(root), nothing);
-            let value = value.sub(l0.mul(last.x).add(l1.mul(last.y)).add(l2.mul(last.z)));
-            let slots = &mut chains.values[3 * k * V::LEN..][..3 * V::LEN];
-            value.x.store_slice(&mut slots[..V::LEN]);
-            value.y.store_slice(&mut slots[V::LEN..2 * V::LEN]);
-            value.z.store_slice(&mut slots[2 * V::LEN..]);
-            last = value;
-        }
-        // Backward substitution: z_k = D_k^-1 y_k - L_{k+1}^T z_{k+1}
-        let mut carried: Vec3<S, V> = nothing;
-        for k in (0..block.longest).rev() {
-            let Factors { lower: [l0, l1, l2], diagonal, beside, .. } =
-                chains.load_factors(simd, &block, k);
-            let Vec3 { x, y, z, .. }: Vec3<S, V> = nth_vector(simd, &chains.values, k);
-            let solved = Vec3::new(
-                diagonal.x * x + beside.x * y + beside.y * z,
-                beside.x * x + diagonal.y * y + beside.z * z,
-                beside.y * x + beside.z * y + diagonal.z * z,
-            )
-            .sub(carried);
-            let first = (block.begin + k) * V::LEN;
-            let particles = &chains.particles[first..][..V::LEN];
-            let all = &mut chains.solved;
-            scatter(solved.with(zero), |lane, row| {
-                if k < block.lens[lane] as usize {
-                    all[block.families[lane]][particles[lane] as usize] = row;
+        let begin = memory.fabric(fabric.corner_begin + i);
+        let end = if has_springs { 0 } else { memory.fabric(fabric.corner_begin + i + 1) };
+        for c in begin..end {
+            let entry = memory.fabric(corners + c);
+            let t = entry / 3;
+            let own = corner_weights(memory, t, entry % 3);
+            add_block(&mut pivot, corner_block(memory, t, own, own));
+            for other in 0..3 {
+                if memory.fabric(fabric.triangle_begin + 3 * t + other) == previous {
+                    let beyond = corner_weights(memory, t, other);
+                    add_block(&mut coupling, corner_block(memory, t, own, beyond));
                 }
-            });
-            // Chains that have not begun yet (they are shorter) carry nothing.
-            let next = Vec3::new(l0.dot(solved), l1.dot(solved), l2.dot(solved));
-            carried = next.or(block.has::<S, V>(simd, k), nothing);
-        }
-    }
-}
-
-/// Factors the block tridiagonal part of the system matrix along every chain.
-#[inline(always)]
-pub(crate) fn factor_chains<S: Simd, V: Lanes<S>>(
-    simd: S,
-    memory: &mut ClothMemory<'_>,
-    _: Range<u32>,
-    solve: &mut Solve,
-) {
-    let constants = memory.load_implicit();
-    let splat = |value: f32| V::splat(simd, value);
-    let (zero, one) = (splat(0.0), splat(1.0));
-    let nothing: Vec3<S, V> = Vec3::splat(simd, [0.0; 3]);
-    let all_ones: Vec3<S, V> = Vec3::splat(simd, [1.0; 3]);
-    let step_square = splat(constants.step_square);
-    for number in 0..solve.chains.blocks.len() {
-        let block = solve.chains.blocks[number];
-        let mut previous = [NO_OFFSET; MAX_LANES];
-        let mut root_before = zero;
-        let (mut diagonal, mut beside) = (nothing, nothing);
-        for k in 0..block.longest {
-            let mut particles = [0; MAX_LANES];
-            particles[..V::LEN].copy_from_slice(solve.chains.particles_of::<S, V>(&block, k));
-            let inverse_mass: V = solve.gather_column(simd, PREDICTION + 3, &particles);
-            let root = max(inverse_mass, zero).sqrt();
-            let (pivot, coupling) = if constants.stretch_model == STRETCH_SPRINGS {
-                spring_blocks::<S, V>(simd, memory, &particles, &previous)
-            } else {
-                corner_blocks::<S, V>(simd, memory, &particles, &previous)
-            };
-            let plane = Vec3::new(
-                solve.gather_column(simd, PLANE, &particles),
-                solve.gather_column(simd, PLANE + 1, &particles),
-                solve.gather_column(simd, PLANE + 2, &particles),
-            );
-            // Hessian of contact: kc n n^T
-            let held = plane.mul(splat(constants.contact_stiffness));
-            let mut rates = [0.0; MAX_LANES];
-            for lane in 0..V::LEN {
-                rates[lane] = bend_rate(memory, particles[lane]);
             }
-            let bend = V::from_slice(simd, &rates[..V::LEN]);
-            let scale = step_square * inverse_mass;
-            // B_k = I + h^2 w_k (H_k + kc n n^T + bend I), without the identity.
-            let own_diagonal =
-                pivot.diagonal.add(held.scale(plane)).add(Vec3::new(bend, bend, bend));
-            let own_beside = pivot.beside.add(xxy(held).scale(yzz(plane)));
-            // C_k = h^2 (w_k w_{k-1})^1/2 H_{k,k-1}
-            let between = step_square * (root * root_before);
-            let (c0, c1, c2) =
-                (coupling[0].mul(between), coupling[1].mul(between), coupling[2].mul(between));
-            // L_k = C_k D_{k-1}^-1
-            let l0 = c0.mul(diagonal.x).add(c1.mul(beside.x)).add(c2.mul(beside.y));
-            let l1 = c0.mul(beside.x).add(c1.mul(diagonal.y)).add(c2.mul(beside.z));
-            let l2 = c0.mul(beside.y).add(c1.mul(beside.z)).add(c2.mul(diagonal.z));
-            // D_k = B_k - L_k C_k^T: diagonal d, off-diagonal o.
-            let scaled = own_diagonal.mul(scale);
-            let d = all_ones.add(scaled).sub(l0.scale(c0).add(l1.scale(c1)).add(l2.scale(c2)));
-            let products = xxy(l0).scale(yzz(c0)).add(xxy(l1).scale(yzz(c1)));
-            let o = own_beside.mul(scale).sub(products.add(xxy(l2).scale(yzz(c2))));
-            // D_k^-1 = adj(D_k) / det(D_k)
-            let cofactors =
-                Vec3::new(d.y * d.z - o.z * o.z, d.x * d.z - o.y * o.y, d.x * d.y - o.x * o.x);
-            let minors =
-                Vec3::new(o.y * o.z - o.x * d.z, o.x * o.z - o.y * d.y, o.x * o.y - d.x * o.z);
-            let determinant = d.x * cofactors.x + o.x * minors.x + o.y * minors.y;
-            // Without rounding det(D_k) >= 1. Below the limit, only the diagonal of B_k is
-            // inverted.
-            let is_regular = splat(MIN_DETERMINANT).simd_le(determinant);
-            let plain = all_ones.add(scaled);
-            let plain = Vec3::new(one / plain.x, one / plain.y, one / plain.z);
-            diagonal = cofactors.div(determinant).or(is_regular, plain);
-            beside = minors.div(determinant).or(is_regular, nothing);
-            let has = block.has::<S, V>(simd, k);
-            solve.chains.store_factors(
-                &block,
-                k,
-                Factors {
-                    lower: [l0.or(has, nothing), l1.or(has, nothing), l2.or(has, nothing)],
-                    diagonal: diagonal.or(has, nothing),
-                    beside: beside.or(has, nothing),
-                    root: has.select(root, zero),
-                },
-            );
-            previous = particles;
-            root_before = root;
         }
+        let plane = xyz(memory.load_scratch(solve_row(memory, SOLVE_PLANES, i)));
+        let held = plane * implicit.contact_stiffness;
+        let bend = bend_rate(memory, i);
+        let scale = step_square * inverse_mass;
+        let [x, y, z] = pivot;
+        let own_diagonal = Vec3::new(x.x, y.y, z.z) + held * plane + bend;
+        let own_beside = Vec3::new(y.x, z.x, z.y) + held.xxy() * plane.yzz();
+        // Coupling block of the scaled system: h^2 sqrt(w_k) C sqrt(w_(k-1)).
+        let between = step_square * (root * root_before);
+        let [c0, c1, c2] = coupling.map(|column| column * between);
+        // L = C D^-1;  D = I + h^2 w P - L C^T, diagonal d and off-diagonal o
+        let l0 = c0 * diagonal.x + c1 * beside.x + c2 * beside.y;
+        let l1 = c0 * beside.x + c1 * diagonal.y + c2 * beside.z;
+        let l2 = c0 * beside.y + c1 * beside.z + c2 * diagonal.z;
+        let d = 1.0 + own_diagonal * scale - (l0 * c0 + l1 * c1 + l2 * c2);
+        let o =
+            own_beside * scale - (l0.xxy() * c0.yzz() + l1.xxy() * c1.yzz() + l2.xxy() * c2.yzz());
+        // Symmetric 3 x 3 inverse by cofactors.
+        let cofactors =
+            Vec3::new(d.y * d.z - o.z * o.z, d.x * d.z - o.y * o.y, d.x * d.y - o.x * o.x);
+        let minors = Vec3::new(o.y * o.z - o.x * d.z, o.x * o.z - o.y * d.y, o.x * o.y - d.x * o.z);
+        let determinant = d.x * cofactors.x + o.x * minors.x + o.y * minors.y;
+        if determinant >= MIN_DETERMINANT {
+            diagonal = cofactors / determinant;
+            beside = minors / determinant;
+        } else {
+            // Without rounding no determinant is below 1: the diagonal stands in for the block.
+            diagonal = 1.0 / (1.0 + own_diagonal * scale);
+            beside = Vec3::ZERO;
+        }
+        let row = link_row(memory, k);
+        memory.store_scratch(row, pack(l0, diagonal.x));
+        memory.store_scratch(row + 1, pack(l1, diagonal.y));
+        memory.store_scratch(row + 2, pack(l2, diagonal.z));
+        memory.store_scratch(row + 3, pack(beside, root));
+        previous = i;
+        root_before = root;
     }
 }
 
-#[inline(always)]
-fn xxy<S: Simd, V: Lanes<S>>(v: Vec3<S, V>) -> Vec3<S, V> {
-    Vec3::new(v.x, v.x, v.y)
-}
-
-#[inline(always)]
-fn yzz<S: Simd, V: Lanes<S>>(v: Vec3<S, V>) -> Vec3<S, V> {
-    Vec3::new(v.y, v.z, v.z)
+/// Solves a chain for the residuals of its particles, divided by the roots of their inverse masses.
+pub(super) fn solve_chain(memory: &mut ClothMemory<'_>, chain: u32) {
+    let begin = chain_begin(memory, chain);
+    let end = chain_begin(memory, chain + 1);
+    let particle_count = memory.cloth.particle_count;
+    // The second family of chains starts after one link per particle.
+    let values = if begin >= particle_count { particle_count } else { 0 };
+    // Forward: y_k = r_k - L_k y_(k-1).
+    let mut last = Vec3::ZERO;
+    for k in begin..end {
+        let i = link_particle(memory, k);
+        let row = link_row(memory, k);
+        let root = memory.load_scratch(row + 3)[3];
+        let mut value = Vec3::ZERO;
+        if root > 0.0 {
+            value = xyz(memory.load_scratch(solve_row(memory, SOLVE_TRIALS, i))) / root;
+        }
+        let [l0, l1, l2] = [0, 1, 2].map(|column| xyz(memory.load_scratch(row + column)));
+        value -= l0 * last.x + l1 * last.y + l2 * last.z;
+        memory.store_scratch(chain_value_row(memory, values + i), pack(value, 0.0));
+        last = value;
+    }
+    // Backward: x_k = D_k^-1 y_k - L_(k+1)^T x_(k+1).
+    let mut carried = Vec3::ZERO;
+    for k in (begin..end).rev() {
+        let i = link_particle(memory, k);
+        let row = link_row(memory, k);
+        let [l0, l1, l2, beside] = [0, 1, 2, 3].map(|column| memory.load_scratch(row + column));
+        let entry = chain_value_row(memory, values + i);
+        let value = xyz(memory.load_scratch(entry));
+        let solved = Vec3::new(
+            l0[3] * value.x + beside[0] * value.y + beside[1] * value.z,
+            beside[0] * value.x + l1[3] * value.y + beside[2] * value.z,
+            beside[1] * value.x + beside[2] * value.y + l2[3] * value.z,
+        ) - carried;
+        memory.store_scratch(entry, pack(solved, 0.0));
+        carried = Vec3::from_array([l0, l1, l2].map(|column| dot3(xyz(column), solved)));
+    }
 }

@@ -1,0 +1,86 @@
+//! State of a batch as columns, one coordinate of one particle in every cloth per vector.
+
+use fearless_simd::prelude::*;
+
+use crate::wide::lanes::Lanes;
+
+/// State of a batch, shape `[particle_count, 4, lanes]`: three coordinates and the inverse mass of
+/// a particle, each with one cloth per lane.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Columns {
+    pub(super) current: Vec<f32>,
+    pub(super) previous: Vec<f32>,
+    /// Positions of tether anchors, copied by `gather_anchors`.
+    pub(super) anchors: Vec<f32>,
+}
+
+impl Columns {
+    /// Grows the columns to hold `particle_count` particles in `lanes` lanes.
+    pub(crate) fn reserve(&mut self, particle_count: usize, lanes: usize) {
+        let needed = 4 * lanes * particle_count;
+        for columns in [&mut self.current, &mut self.previous, &mut self.anchors] {
+            columns.resize(needed.max(columns.len()), 0.0);
+        }
+    }
+
+    /// Size of the columns \[bytes\].
+    pub(crate) fn size(&self) -> usize {
+        let columns = [&self.current, &self.previous, &self.anchors].map(Vec::capacity);
+        size_of::<f32>() * columns.into_iter().sum::<usize>()
+    }
+}
+
+/// Loads the four vectors of particle `i`.
+#[inline(always)]
+pub(super) fn load<S: Simd, V: Lanes<S>>(simd: S, columns: &[f32], i: u32) -> [V; 4] {
+    let columns = &columns[4 * V::LEN * i as usize..][..4 * V::LEN];
+    [
+        V::from_slice(simd, &columns[..V::LEN]),
+        V::from_slice(simd, &columns[V::LEN..2 * V::LEN]),
+        V::from_slice(simd, &columns[2 * V::LEN..3 * V::LEN]),
+        V::from_slice(simd, &columns[3 * V::LEN..]),
+    ]
+}
+
+/// Stores the four vectors of particle `i`.
+#[inline(always)]
+pub(super) fn store<S: Simd, V: Lanes<S>>(columns: &mut [f32], i: u32, particles: [V; 4]) {
+    store_position(columns, i, particles);
+    particles[3].store_slice(&mut columns[4 * V::LEN * i as usize..][3 * V::LEN..4 * V::LEN]);
+}
+
+/// Stores the three coordinates of particle `i` and leaves its inverse mass.
+#[inline(always)]
+pub(super) fn store_position<S: Simd, V: Lanes<S>>(columns: &mut [f32], i: u32, particles: [V; 4]) {
+    let columns = &mut columns[4 * V::LEN * i as usize..][..3 * V::LEN];
+    let [x, y, z, _] = particles;
+    x.store_slice(&mut columns[..V::LEN]);
+    y.store_slice(&mut columns[V::LEN..2 * V::LEN]);
+    z.store_slice(&mut columns[2 * V::LEN..]);
+}
+
+/// Selects `new` where the mask is set, else `old`.
+#[inline(always)]
+pub(super) fn select<S: Simd, V: Lanes<S>>(mask: V::Mask, new: [V; 4], old: [V; 4]) -> [V; 4] {
+    [
+        mask.select(new[0], old[0]),
+        mask.select(new[1], old[1]),
+        mask.select(new[2], old[2]),
+        mask.select(new[3], old[3]),
+    ]
+}
+
+/// Stores the vectors of particle `i` in the lanes where the mask is set.
+#[inline(always)]
+pub(super) fn store_some<S: Simd, V: Lanes<S>>(
+    simd: S,
+    columns: &mut [f32],
+    i: u32,
+    particles: [V; 4],
+    mask: V::Mask,
+) {
+    if mask.any_true() {
+        let old = load(simd, columns, i);
+        store(columns, i, select(mask, particles, old));
+    }
+}

@@ -1,0 +1,427 @@
+//! Stages that move each particle independently, one particle per lane.
+
+use std::cell::Cell;
+use std::marker::PhantomData;
+use std::ops::Range;
+
+use crate::ClothMemory;
+use crate::stage::implicit::solve_row;
+use fearless_simd::prelude::*;
+use poplin_layout::{IterationConstants, SOLVE_INERTIA, SOLVE_PLANES, Stage};
+
+use crate::wide::lanes::{Lanes, MAX_LANES, gather, max, scatter};
+use crate::wide::vector::Vec3;
+
+/// Particles as seen by the stages that move each one independently: blocks of one particle per
+/// lane.
+pub(crate) trait Particles<S: Simd, V: Lanes<S>> {
+    /// Index of a block: one particle per lane.
+    type Block: Copy;
+
+    /// Splits items into blocks.
+    fn blocks(items: Range<u32>) -> impl Iterator<Item = Self::Block>;
+
+    /// Bit mask of the lanes with a particle of their own.
+    fn bits(&self, block: Self::Block) -> u64;
+
+    /// Cloth whose parameters, phase and fabric hold for all lanes.
+    fn lead(&self) -> &ClothMemory<'_>;
+
+    /// Constant of the running iteration.
+    fn constant(&self, simd: S, constant: fn(&IterationConstants) -> [f32; 4]) -> Vec3<S, V>;
+
+    /// 3 x 3 matrix whose columns begin at `begin` in the frame pool.
+    fn matrix(&self, simd: S, begin: u32) -> [Vec3<S, V>; 3];
+
+    /// Current positions and inverse masses.
+    fn current(&self, simd: S, block: Self::Block) -> [V; 4];
+
+    /// Previous positions and inverse masses.
+    fn previous(&self, simd: S, block: Self::Block) -> [V; 4];
+
+    /// Writes current particles.
+    fn set_current(&mut self, block: Self::Block, particles: [V; 4]);
+
+    /// Writes previous particles.
+    fn set_previous(&mut self, block: Self::Block, particles: [V; 4]);
+
+    /// Writes the displacements by inertia only, for an implicit solve.
+    fn set_inertia(&mut self, block: Self::Block, moves: [V; 4]);
+
+    /// Writes current particles where the mask is set.
+    fn set_some(&mut self, simd: S, block: Self::Block, particles: [V; 4], mask: V::Mask);
+
+    /// Writes previous particles where the mask is set.
+    fn set_some_previous(&mut self, simd: S, block: Self::Block, particles: [V; 4], mask: V::Mask);
+
+    /// Friction of colliders, its slop, 1 if friction holds positions (else 0), and the mass scale.
+    fn collision(&self, simd: S) -> [V; 4];
+
+    /// Contact planes of an implicit solve and the distances they have pushed; `None` for other
+    /// solvers.
+    fn planes(&self, simd: S, block: Self::Block) -> Option<[V; 4]>;
+
+    /// Largest distance per iteration by which a particle leaves a collider it was in before \[m\].
+    fn depenetration_step(&self, simd: S) -> V;
+
+    /// Inverse number of iterations of the frame.
+    fn iteration_fraction(&self, simd: S) -> V;
+
+    /// Rows of a per-particle input.
+    fn input(&self, simd: S, begin: u32, block: Self::Block) -> [V; 4];
+
+    /// Rows of a per-particle input that moves over the frame, interpolated to the running
+    /// iteration.
+    fn interpolated(&self, simd: S, range: [u32; 2], block: Self::Block) -> [V; 4];
+
+    /// Per-particle floats of the fabric.
+    fn fabric(&self, simd: S, begin: u32, block: Self::Block) -> V;
+
+    /// Anchor positions copied by [`gather_anchors`], looked up by fabric entries.
+    fn anchors(&self, simd: S, begin: u32, block: Self::Block) -> Vec3<S, V>;
+
+    /// Counts particles that would leave the range of coordinates.
+    fn report_faults(&mut self, block: Self::Block, bits: u64);
+}
+
+/// Splits items into the blocks of `P`.
+#[inline(always)]
+pub(super) fn blocks_of<S: Simd, V: Lanes<S>, P: Particles<S, V>>(
+    _: &P,
+    items: Range<u32>,
+) -> impl Iterator<Item = P::Block> + use<S, V, P> {
+    P::blocks(items)
+}
+
+/// Consecutive particles, one per lane. Lanes beyond the last one repeat it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Block<V> {
+    begin: u32,
+    count: usize,
+    vector: PhantomData<V>,
+}
+
+/// Splits items into blocks of consecutive items.
+#[inline(always)]
+pub(super) fn blocks<V: Lanes<S>, S: Simd>(items: Range<u32>) -> impl Iterator<Item = Block<V>> {
+    let end = items.end;
+    items.step_by(V::LEN).map(move |begin| Block {
+        begin,
+        count: V::LEN.min((end - begin) as usize),
+        vector: PhantomData,
+    })
+}
+
+impl<V> Block<V> {
+    /// Item in a lane.
+    #[inline(always)]
+    pub(super) fn index(&self, lane: usize) -> u32 {
+        self.begin + lane.min(self.count - 1) as u32
+    }
+
+    /// Number of items.
+    #[inline(always)]
+    pub(super) fn len(&self) -> usize {
+        self.count
+    }
+
+    /// Bit mask of the lanes with an item of their own.
+    #[inline(always)]
+    pub(super) fn bits(&self) -> u64 {
+        (1 << self.count) - 1
+    }
+
+    /// Loads the rows of the items.
+    #[inline(always)]
+    pub(super) fn load<S: Simd>(&self, simd: S, rows: &[Cell<[f32; 4]>]) -> [V; 4]
+    where
+        V: Lanes<S>,
+    {
+        let rows = &rows[self.begin as usize..][..self.count];
+        if self.count == V::LEN {
+            gather(simd, |lane| rows[lane].get())
+        } else {
+            gather(simd, |lane| rows[lane.min(rows.len() - 1)].get())
+        }
+    }
+
+    /// Stores the rows of the items.
+    #[inline(always)]
+    pub(super) fn store<S: Simd>(&self, rows: &[Cell<[f32; 4]>], columns: [V; 4])
+    where
+        V: Lanes<S>,
+    {
+        let rows = &rows[self.begin as usize..][..self.count];
+        // Full blocks need no clamping of lanes.
+        if self.count == V::LEN {
+            scatter(columns, |lane, row| rows[lane].set(row));
+        } else {
+            scatter(columns, |lane, row| {
+                if let Some(slot) = rows.get(lane) {
+                    slot.set(row);
+                }
+            });
+        }
+    }
+
+    /// Stores the rows of the items in lanes whose bit is set.
+    #[inline(always)]
+    fn store_some<S: Simd>(&self, rows: &[Cell<[f32; 4]>], columns: [V; 4], bits: u64)
+    where
+        V: Lanes<S>,
+    {
+        // Padding lanes repeat the last item and must not write it.
+        let bits = bits & self.bits();
+        if bits != 0 {
+            let rows = &rows[self.begin as usize..][..self.count];
+            scatter(columns, |lane, row| {
+                if bits >> lane & 1 != 0 {
+                    rows[lane].set(row);
+                }
+            });
+        }
+    }
+}
+
+/// Values of [`Particles::collision`] of one cloth.
+#[inline(always)]
+pub(crate) fn collision_of(memory: &ClothMemory<'_>) -> [f32; 4] {
+    let shapes = &memory.cloth.colliders;
+    [shapes.friction, shapes.friction_slop, shapes.friction_holds as f32, shapes.mass_scale]
+}
+
+/// Particle blocks of one cloth: consecutive particles.
+impl<S: Simd, V: Lanes<S>> Particles<S, V> for ClothMemory<'_> {
+    type Block = Block<V>;
+
+    #[inline(always)]
+    fn blocks(items: Range<u32>) -> impl Iterator<Item = Block<V>> {
+        blocks(items)
+    }
+
+    #[inline(always)]
+    fn bits(&self, block: Block<V>) -> u64 {
+        block.bits()
+    }
+
+    #[inline(always)]
+    fn lead(&self) -> &ClothMemory<'_> {
+        self
+    }
+
+    #[inline(always)]
+    fn constant(&self, simd: S, constant: fn(&IterationConstants) -> [f32; 4]) -> Vec3<S, V> {
+        let [x, y, z, _] = constant(&self.iteration);
+        Vec3::splat(simd, [x, y, z])
+    }
+
+    #[inline(always)]
+    fn matrix(&self, simd: S, begin: u32) -> [Vec3<S, V>; 3] {
+        [
+            Vec3::splat(simd, self.frame_column(begin)),
+            Vec3::splat(simd, self.frame_column(begin + 1)),
+            Vec3::splat(simd, self.frame_column(begin + 2)),
+        ]
+    }
+
+    #[inline(always)]
+    fn current(&self, simd: S, block: Block<V>) -> [V; 4] {
+        block.load(simd, self.current)
+    }
+
+    #[inline(always)]
+    fn previous(&self, simd: S, block: Block<V>) -> [V; 4] {
+        block.load(simd, self.previous)
+    }
+
+    #[inline(always)]
+    fn set_current(&mut self, block: Block<V>, particles: [V; 4]) {
+        block.store(self.current, particles);
+    }
+
+    #[inline(always)]
+    fn set_previous(&mut self, block: Block<V>, particles: [V; 4]) {
+        block.store(self.previous, particles);
+    }
+
+    #[inline(always)]
+    fn set_inertia(&mut self, block: Self::Block, moves: [V; 4]) {
+        let begin = solve_row(self, SOLVE_INERTIA, 0);
+        scatter(moves, |lane, row| {
+            if lane < block.len() {
+                self.store_scratch(begin + block.index(lane), row);
+            }
+        });
+    }
+
+    #[inline(always)]
+    fn set_some(&mut self, _: S, block: Block<V>, particles: [V; 4], mask: V::Mask) {
+        block.store_some(self.current, particles, mask.to_bitmask());
+    }
+
+    #[inline(always)]
+    fn set_some_previous(&mut self, _: S, block: Block<V>, particles: [V; 4], mask: V::Mask) {
+        block.store_some(self.previous, particles, mask.to_bitmask());
+    }
+
+    #[inline(always)]
+    fn collision(&self, simd: S) -> [V; 4] {
+        let [friction, slop, holds, mass_scale] = collision_of(self);
+        [
+            V::splat(simd, friction),
+            V::splat(simd, slop),
+            V::splat(simd, holds),
+            V::splat(simd, mass_scale),
+        ]
+    }
+
+    #[inline(always)]
+    fn planes(&self, simd: S, block: Block<V>) -> Option<[V; 4]> {
+        let row = |lane| self.load_scratch(solve_row(self, SOLVE_PLANES, block.index(lane)));
+        self.runs(Stage::Implicit).then(|| gather(simd, row))
+    }
+
+    #[inline(always)]
+    fn depenetration_step(&self, simd: S) -> V {
+        V::splat(simd, self.cloth.colliders.depenetration_step)
+    }
+
+    #[inline(always)]
+    fn iteration_fraction(&self, simd: S) -> V {
+        V::splat(simd, self.cloth.colliders.iteration_fraction)
+    }
+
+    #[inline(always)]
+    fn input(&self, simd: S, begin: u32, block: Block<V>) -> [V; 4] {
+        gather(simd, |lane| self.input_row(begin + block.index(lane)))
+    }
+
+    #[inline(always)]
+    fn interpolated(&self, simd: S, [start, target]: [u32; 2], block: Block<V>) -> [V; 4] {
+        gather(simd, |lane| self.load_interpolated(start, target, block.index(lane)))
+    }
+
+    #[inline(always)]
+    fn fabric(&self, simd: S, begin: u32, block: Block<V>) -> V {
+        V::from_fn(simd, |lane| self.fabric_f32(begin + block.index(lane)))
+    }
+
+    #[inline(always)]
+    fn anchors(&self, simd: S, begin: u32, block: Block<V>) -> Vec3<S, V> {
+        Vec3::xyz(gather(simd, |lane| self.load_scratch(self.fabric(begin + block.index(lane)))))
+    }
+
+    #[inline(always)]
+    fn report_faults(&mut self, block: Block<V>, bits: u64) {
+        self.fault_count += bits.count_ones();
+        let first = block.index(bits.trailing_zeros() as usize);
+        self.fault_particle = self.fault_particle.min(first);
+    }
+}
+
+/// Pulls particles into their motion spheres.
+#[inline(always)]
+pub(crate) fn constrain_motion<S: Simd, V: Lanes<S>>(
+    simd: S,
+    particles: &mut impl Particles<S, V>,
+    items: Range<u32>,
+) {
+    let motion = particles.lead().cloth.motion;
+    let splat = |value: f32| V::splat(simd, value);
+    let zero = splat(0.0);
+    for block in blocks_of(particles, items) {
+        let spheres = [motion.sphere_start, motion.sphere_target];
+        let sphere = particles.interpolated(simd, spheres, block);
+        let particle = particles.current(simd, block);
+        let delta = Vec3::xyz(sphere).sub(Vec3::xyz(particle));
+        // slack = 1 - r / |d|;  x + d slack lies on the sphere around the target.
+        let radius = max(sphere[3] * splat(motion.scale) + splat(motion.bias), zero);
+        let slack = splat(1.0) - radius / delta.guarded_square(simd).sqrt();
+        // A sphere of radius 0 pins the particle.
+        let w = radius.simd_le(zero).select(zero, particle[3]);
+        let moved = Vec3::xyz(particle).add(delta.mul(slack * splat(motion.stiffness))).with(w);
+        particles.set_some(simd, block, moved, zero.simd_lt(slack));
+    }
+}
+
+/// Pushes particles out of their separation spheres.
+#[inline(always)]
+pub(crate) fn constrain_separation<S: Simd, V: Lanes<S>>(
+    simd: S,
+    particles: &mut impl Particles<S, V>,
+    items: Range<u32>,
+) {
+    let separation = particles.lead().cloth.separation;
+    let splat = |value: f32| V::splat(simd, value);
+    for block in blocks_of(particles, items) {
+        let spheres = [separation.sphere_start, separation.sphere_target];
+        let sphere = particles.interpolated(simd, spheres, block);
+        let particle = particles.current(simd, block);
+        let delta = Vec3::xyz(sphere).sub(Vec3::xyz(particle));
+        // slack < 0 inside the sphere: the particle moves out along d.
+        let slack = splat(1.0) - sphere[3] / delta.guarded_square(simd).sqrt();
+        let moved = Vec3::xyz(particle).add(delta.mul(slack)).with(particle[3]);
+        particles.set_some(simd, block, moved, slack.simd_lt(splat(0.0)));
+    }
+}
+
+/// Limits the displacement of particles per iteration to `max_move`.
+#[inline(always)]
+pub(crate) fn limit_speed<S: Simd, V: Lanes<S>>(
+    simd: S,
+    particles: &mut impl Particles<S, V>,
+    items: Range<u32>,
+) {
+    let max_move = particles.lead().cloth.max_move;
+    let splat = |value: f32| V::splat(simd, value);
+    for block in blocks_of(particles, items) {
+        let particle = particles.current(simd, block);
+        let before = Vec3::xyz(particles.previous(simd, block));
+        let displacement = Vec3::xyz(particle).sub(before);
+        let square = displacement.dot(displacement);
+        let is_fast = splat(0.0).simd_lt(particle[3]) & splat(max_move * max_move).simd_lt(square);
+        // x <- x0 + d max_move / |d|
+        let moved = before.add(displacement.mul(splat(max_move) / square.sqrt())).with(particle[3]);
+        particles.set_some(simd, block, moved, is_fast);
+    }
+}
+
+/// Restores the inverse masses of the user, which colliders scale during an iteration.
+#[inline(always)]
+pub(crate) fn restore_mass<S: Simd, V: Lanes<S>>(
+    simd: S,
+    particles: &mut impl Particles<S, V>,
+    items: Range<u32>,
+) {
+    for block in blocks_of(particles, items) {
+        let [x, y, z, w] = particles.current(simd, block);
+        let [.., own] = particles.previous(simd, block);
+        // Particles pinned in this iteration (w = 0) stay pinned.
+        let w = V::splat(simd, 0.0).simd_lt(w).select(own, w);
+        particles.set_current(block, [x, y, z, w]);
+    }
+}
+
+/// Counts particles that moved farther in this iteration than resting ones do.
+#[inline(always)]
+pub(crate) fn test_rest(memory: &mut ClothMemory<'_>, items: Range<u32>) {
+    let range = items.start as usize..items.end as usize;
+    let distance = memory.cloth.sleep.distance;
+    for (current, previous) in memory.current[range.clone()].iter().zip(&memory.previous[range]) {
+        let (current, previous) = (current.get(), previous.get());
+        let moved = |k: usize| (current[k] - previous[k]).abs();
+        memory.restless += u32::from(moved(0).max(moved(1).max(moved(2))) >= distance);
+    }
+}
+
+/// Copies tether anchors to scratch memory.
+#[inline(always)]
+pub(crate) fn gather_anchors(memory: &mut ClothMemory<'_>, items: Range<u32>) {
+    for slot in items {
+        let anchor = memory.fabric(memory.cloth.fabric.anchor_begin + slot);
+        memory.store_scratch(slot, memory.load_current(anchor));
+    }
+}
+
+/// Bit masks of blocks hold every lane.
+const _: () = assert!(MAX_LANES < 64);

@@ -1,0 +1,39 @@
+//! Wide form of `crate::stage::tether`, one particle per lane.
+
+use std::ops::Range;
+
+use fearless_simd::prelude::*;
+
+use super::particles::{Particles, blocks_of};
+use crate::wide::lanes::{Lanes, max};
+use crate::wide::vector::Vec3;
+
+/// Pulls particles back within the lengths of their tethers.
+#[inline(always)]
+pub(crate) fn constrain_tethers<S: Simd, V: Lanes<S>>(
+    simd: S,
+    particles: &mut impl Particles<S, V>,
+    items: Range<u32>,
+) {
+    let lead = particles.lead();
+    let (fabric, tethers) = (lead.cloth.fabric, lead.cloth.tethers);
+    let particle_count = lead.cloth.particle_count;
+    let tether_count = fabric.tethers_per_particle * particle_count;
+    let splat = |value: f32| V::splat(simd, value);
+    for block in blocks_of(particles, items) {
+        let particle = particles.current(simd, block);
+        let here = Vec3::xyz(particle);
+        let mut offset = Vec3::splat(simd, [0.0; 3]);
+        for k in 0..fabric.tethers_per_particle {
+            let begin = fabric.tether_begin + k * particle_count;
+            let delta = particles.anchors(simd, begin, block).sub(here);
+            let length = particles.fabric(simd, begin + tether_count, block);
+            // slack = 1 - L / |d|, only where the tether is taut
+            let slack =
+                splat(1.0) - length * splat(tethers.scale) / delta.guarded_square(simd).sqrt();
+            offset = offset.add(delta.mul(max(slack, splat(0.0))));
+        }
+        let moved = here.add(offset.mul(splat(tethers.stiffness))).with(particle[3]);
+        particles.set_current(block, moved);
+    }
+}

@@ -1,0 +1,69 @@
+//! Wide form of `crate::stage::wind`, one triangle per lane.
+
+use std::ops::Range;
+
+use crate::ClothMemory;
+use fearless_simd::prelude::*;
+use poplin_layout::{EPSILON, MIN_NORMAL_SQUARE, NO_OFFSET};
+
+use super::particles::{Particles, blocks};
+use crate::wide::lanes::{Lanes, gather, max, scatter};
+use crate::wide::vector::Vec3;
+
+/// Computes the impulses of air on triangles and stores them in scratch memory.
+#[inline(always)]
+pub(crate) fn blow_triangles<S: Simd, V: Lanes<S>>(
+    simd: S,
+    memory: &mut ClothMemory<'_>,
+    items: Range<u32>,
+) {
+    let [x, y, z, corner_count] = memory.iteration.wind;
+    let wind = Vec3::<S, V>::splat(simd, [x, y, z]);
+    let splat = |value: f32| V::splat(simd, value);
+    let (zero, corner_count) = (splat(0.0), splat(corner_count));
+    let air = memory.cloth.air;
+    for block in blocks::<V, S>(items) {
+        let corner = |lane: usize, k: u32| {
+            memory.fabric(memory.cloth.fabric.triangle_begin + 3 * block.index(lane) + k)
+        };
+        let current = |k: u32| Vec3::xyz(gather(simd, |lane| memory.load_current(corner(lane, k))));
+        let previous =
+            |k: u32| Vec3::xyz(gather(simd, |lane| memory.load_previous(corner(lane, k))));
+        let (c0, c1, c2) = (current(0), current(1), current(2));
+        let (p0, p1, p2) = (previous(0), previous(1), previous(2));
+        // d = mean(x) - mean(x0) + wind: displacement of the triangle relative to the air.
+        let now = c0.add(c1).add(c2);
+        let before = p0.add(p1).add(p2);
+        let d = if memory.cloth.rotation_begin == NO_OFFSET {
+            now.sub(before).div(corner_count).add(wind)
+        } else {
+            let moved = wind.sub(before.div(corner_count));
+            let rotation =
+                Particles::<S, V>::matrix(memory, simd, memory.cloth.rotation_begin + 12);
+            now.div(corner_count).add(moved.transformed(rotation))
+        };
+        let normal = c2.sub(c0).cross(c1.sub(c0));
+        let (d_square, normal_square) = (d.dot(d), normal.dot(normal));
+        let blows =
+            d_square.simd_ge(splat(EPSILON)) & splat(MIN_NORMAL_SQUARE).simd_lt(normal_square);
+        let (speed, double_area) = (d_square.sqrt(), normal_square.sqrt());
+        let unit = normal.div(double_area);
+        let cosine = unit.dot(d) / speed;
+        // Angle of attack: cosine between flow and normal.
+        let sine = max(splat(1.0) - cosine * cosine, zero).sqrt();
+        let lift_direction = d.cross(unit).cross(d).div(speed);
+        // Drag acts along the flow, lift at right angles to it in the plane of flow and normal.
+        let drag = d.mul(splat(air.drag) * cosine.abs() * speed);
+        let lift = lift_direction.mul(splat(air.lift) * cosine * sine * speed);
+        let impulse = drag.add(lift).mul(splat(air.impulse_scale) * double_area);
+        let mut impulse = impulse.or(blows, Vec3::splat(simd, [0.0; 3]));
+        if air.pressure_scale != 0.0 {
+            impulse = impulse.add(normal.mul(splat(air.pressure_scale)));
+        }
+        scatter(impulse.with(zero), |lane, row| {
+            if block.bits() >> lane & 1 != 0 {
+                memory.store_scratch(block.index(lane), row);
+            }
+        });
+    }
+}

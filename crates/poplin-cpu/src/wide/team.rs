@@ -1,0 +1,344 @@
+//! Worker that runs the loops of the schedule in SIMD lanes.
+
+use std::ops::Range;
+
+use crate::stage::twin;
+use crate::{ClothMemory, Member, Parts, Work, Workers, simulate_in_order};
+use fearless_simd::{Level, dispatch, prelude::*};
+use poplin_layout::{NO_OFFSET, Stage, StageMask, Task};
+
+use crate::wide::cloths::{self, Columns};
+use crate::wide::split::{Threads, with_threads};
+use crate::wide::stage::implicit::Solve;
+use crate::wide::stage::{
+    gauss_seidel, implicit, integrate, particles, self_collide, semi_implicit, shapes, tether, wind,
+};
+use crate::wide::{ContactLists, Neighbors};
+
+/// Fewest cloths of one fabric that are simulated side by side, one per lane.
+const MIN_BATCH: usize = 2;
+
+/// Worker that runs the schedule with several items or cloths at a time, where a stage has a wide
+/// form.
+#[derive(Debug)]
+pub struct WideTeam {
+    pub(crate) level: Level,
+    /// Scratch memory of fiber solves and collider tables.
+    pub(crate) rows: Vec<f32>,
+    /// Threads that run the parts of split loops.
+    pub(crate) threads: Threads,
+    /// True if even loops too short to gain from it are split; tests set it.
+    always_splits: bool,
+    /// State of the cloths of a batch, one cloth per lane.
+    pub(crate) columns: Columns,
+    /// Neighbor lists of self collision.
+    neighbors: Neighbors,
+    /// Working memory of the running implicit solve.
+    solve: Solve,
+}
+
+impl Default for WideTeam {
+    /// Returns a team that uses the widest instruction set of the machine.
+    fn default() -> Self {
+        Self::new(Level::new())
+    }
+}
+
+impl Clone for WideTeam {
+    /// Returns a new team with the same instruction set and empty working memory.
+    fn clone(&self) -> Self {
+        Self::new(self.level)
+    }
+}
+
+impl WideTeam {
+    fn new(level: Level) -> Self {
+        Self {
+            level,
+            rows: Vec::new(),
+            threads: Threads::default(),
+            always_splits: false,
+            columns: Columns::default(),
+            neighbors: Neighbors::default(),
+            solve: Solve::default(),
+        }
+    }
+
+    /// Returns one team per instruction set of the machine, the baseline first. Results of all
+    /// teams are bit-identical.
+    pub fn all() -> Vec<Self> {
+        let best = Level::new();
+        #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+        let levels = [
+            Some(Level::baseline()),
+            best.as_sse4_2().map(|token| token.level()),
+            best.as_avx2().map(|token| token.level()),
+            best.as_avx512().map(|token| token.level()),
+        ];
+        #[cfg(not(any(target_arch = "x86", target_arch = "x86_64")))]
+        let levels = [Some(best)];
+        levels.into_iter().flatten().map(Self::new).collect()
+    }
+
+    /// Returns lane count and instruction set for reports: `8 lanes, Avx2`.
+    pub fn describe(&self) -> String {
+        let lanes = dispatch!(self.level, simd => lane_count(simd));
+        let level = format!("{:?}", self.level);
+        format!("{lanes} lanes, {}", level.split('(').next().unwrap_or_default())
+    }
+}
+
+/// Least work of a part of a split loop \[ns\]: a few times the cost of synchronizing threads.
+const MIN_PART_NS: u32 = 1000;
+
+impl WideTeam {
+    /// Number of parts of a loop that would each take at least [`MIN_PART_NS`].
+    fn useful_parts(&self, work: &Work, memory: &ClothMemory<'_>) -> usize {
+        let items = work.items().len();
+        if self.threads.count() == 1 || self.always_splits {
+            return items;
+        }
+        let time: f32 = work.tasks().map(|task| time_of(task, memory)).sum();
+        // Estimated time of the loop over the least time of a part.
+        (time * items as f32) as usize / MIN_PART_NS as usize
+    }
+}
+
+/// Estimated time of one item of a task \[ns\].
+fn time_of(task: Task, memory: &ClothMemory<'_>) -> f32 {
+    let registers = &memory.registers;
+    match task {
+        Task::ProjectFiber | Task::SolveFiber => {
+            let [fibers, edges] =
+                [registers.fibers, registers.edges].map(|[begin, end]| end - begin);
+            // Average edges per fiber of the running set.
+            let of_edge = if task == Task::SolveFiber { 10.0 } else { 8.0 };
+            of_edge * edges as f32 / fibers.max(1) as f32
+        }
+        Task::ConstrainTethers => 4.0 * memory.cloth.fabric.tethers_per_particle as f32,
+        Task::CollideTriangle | Task::CollideContinuous | Task::SolveBend | Task::CollideBundle => {
+            40.0
+        }
+        Task::VisitChunk => 1000.0,
+        Task::BuildRow | Task::ReduceRow => 10.0,
+        Task::BuildEquation | Task::PushEdge => 0.0,
+        Task::BlowTriangle | Task::GatherWind | Task::CollideShape => 10.0,
+        Task::IntegrateParticle | Task::CollideConvex | Task::CollideBox => 4.0,
+        _ => 2.0,
+    }
+}
+
+/// Runs the tasks of a loop for a range of its items, in SIMD lanes where a wide form exists.
+pub(crate) fn run_items(
+    level: Level,
+    work: &Work,
+    memory: &mut ClothMemory<'_>,
+    items: Range<u32>,
+    rows: &mut Vec<f32>,
+) {
+    for task in work.tasks() {
+        if !run_wide(level, task, memory, items.clone(), rows) {
+            let twin = twin(task);
+            items.clone().for_each(|item| twin(memory, item));
+        }
+    }
+}
+
+#[inline(always)]
+fn lane_count<S: Simd>(_: S) -> usize {
+    S::f32s::LEN
+}
+
+impl Workers for WideTeam {
+    type Kept = Neighbors;
+    type Contacts = ContactLists;
+
+    fn exchange(&mut self, kept: &mut Neighbors) {
+        std::mem::swap(&mut self.neighbors, kept);
+    }
+
+    fn kept_size(kept: &Neighbors) -> usize {
+        kept.size()
+    }
+
+    fn open_grid(&mut self, memory: &mut ClothMemory<'_>) {
+        self.neighbors.open(memory);
+    }
+
+    fn in_parts<R: Send>(
+        &mut self,
+        parts: Parts<Self>,
+        run: impl FnOnce(&mut Self) -> R + Send,
+    ) -> R {
+        if parts.count() == 1 {
+            return run(self);
+        }
+        self.always_splits = parts.always();
+        with_threads(self, parts.count(), run)
+    }
+
+    fn reserve(&mut self, particle_count: usize) {
+        self.columns.reserve(particle_count, self.cloths_at_once());
+    }
+
+    fn size(&self) -> usize {
+        self.columns.size() + self.threads.size() + self.solve.size()
+    }
+
+    fn cloths_at_once(&self) -> usize {
+        dispatch!(self.level, simd => lane_count(simd))
+    }
+
+    fn simulate_cloths(
+        &mut self,
+        members: &mut [Member<'_, Neighbors>],
+        iterations: Range<u32>,
+        stages: StageMask,
+    ) {
+        // Implicit solves of different cloths differ in their iteration counts, so that they cannot
+        // share one walk of the schedule.
+        if members.len() >= MIN_BATCH && !stages.contains(Stage::Implicit) {
+            return cloths::simulate(self, members, iterations, stages);
+        }
+        simulate_in_order(self, members, iterations, stages);
+    }
+
+    fn work(&mut self, work: Work, memory: &mut ClothMemory<'_>) {
+        // Self collision and implicit solves keep their own data between tasks and run on one
+        // thread.
+        if work.tasks().any(is_of_self_collision) {
+            for task in work.tasks() {
+                run_self_collision(self.level, task, memory, work.items(), &mut self.neighbors);
+            }
+            return;
+        }
+        if work.tasks().any(implicit::is_of_solve) {
+            for task in work.tasks() {
+                run_solve(self.level, task, memory, work.items(), &mut self.solve);
+            }
+            return;
+        }
+        let useful = self.useful_parts(&work, memory);
+        if !self.threads.run(self.level, &work, memory, useful) {
+            run_items(self.level, &work, memory, work.items(), &mut self.rows);
+        }
+    }
+
+    fn barrier(&mut self, _: &mut ClothMemory<'_>) {}
+}
+
+/// Runs a generic stage with the instruction set of `$level` and its native lane count. The stage
+/// is inlined into a function that is compiled for these instructions. `$rows` is an optional
+/// further argument.
+macro_rules! in_lanes {
+    ($level:expr, $($stage:ident)::+, $memory:ident: $type:ty, $items:expr $(, $rows:ident: $kind:ty)?) => {{
+        #[inline(always)]
+        fn native<S: fearless_simd::Simd>(
+            simd: S,
+            memory: &mut $type,
+            items: std::ops::Range<u32>
+            $(, $rows: &mut $kind)?
+        ) {
+            use fearless_simd::{SimdBase, f32x4, f32x8, f32x16};
+            match S::f32s::LEN {
+                // The branch is constant for each `S` and disappears when inlined.
+                16.. => $($stage)::+::<S, f32x16<S>>(simd, memory, items $(, $rows)?),
+                8.. => $($stage)::+::<S, f32x8<S>>(simd, memory, items $(, $rows)?),
+                _ => $($stage)::+::<S, f32x4<S>>(simd, memory, items $(, $rows)?),
+            }
+        }
+        fearless_simd::dispatch!($level, simd => native(simd, $memory, $items $(, $rows)?))
+    }};
+}
+pub(crate) use in_lanes;
+
+/// Tests whether a task belongs to self collision.
+fn is_of_self_collision(task: Task) -> bool {
+    task.stage() == Some(Stage::SelfCollide)
+}
+
+/// Runs a task of self collision on neighbor lists.
+fn run_self_collision(
+    level: Level,
+    task: Task,
+    memory: &mut ClothMemory<'_>,
+    items: Range<u32>,
+    neighbors: &mut Neighbors,
+) {
+    match task {
+        Task::CountContacts => {
+            in_lanes!(level, self_collide::count_contacts, memory: ClothMemory<'_>, items, neighbors: Neighbors)
+        }
+        Task::PushApart => {
+            in_lanes!(level, self_collide::push_apart, memory: ClothMemory<'_>, items, neighbors: Neighbors)
+        }
+        // The tasks that build the reference grid: neighbor lists replace it.
+        _ => {}
+    }
+}
+
+/// Runs a task of an implicit solve in SIMD lanes.
+fn run_solve(
+    level: Level,
+    task: Task,
+    memory: &mut ClothMemory<'_>,
+    items: Range<u32>,
+    solve: &mut Solve,
+) {
+    macro_rules! wide {
+        ($($stage:ident)::+) => {
+            in_lanes!(level, $($stage)::+, memory: ClothMemory<'_>, items, solve: Solve)
+        };
+    }
+    match task {
+        Task::BeginSolve => wide!(implicit::begin_solves),
+        Task::StretchTriangle => wide!(implicit::stretch_triangles),
+        Task::FoldBend => wide!(implicit::fold_bends),
+        Task::FindResidual => wide!(implicit::find_residuals),
+        Task::DirectTriangle => wide!(implicit::direct_triangles),
+        Task::FactorChain => wide!(implicit::factor_chains),
+        Task::SolveChain => wide!(implicit::solve_chains),
+        Task::SumPart => wide!(implicit::sum_parts),
+        Task::TakeStep => wide!(implicit::take_steps),
+        Task::EndSolve => wide!(implicit::end_solves),
+        _ => {}
+    }
+}
+
+/// Runs the wide form of a task for a range of items. Returns false if it has none for this cloth.
+fn run_wide(
+    level: Level,
+    task: Task,
+    memory: &mut ClothMemory<'_>,
+    items: Range<u32>,
+    rows: &mut Vec<f32>,
+) -> bool {
+    macro_rules! wide {
+        ($($stage:ident)::+ $(, $rows:ident)?) => {
+            in_lanes!(level, $($stage)::+, memory: ClothMemory<'_>, items $(, $rows: Vec<f32>)?)
+        };
+    }
+    match task {
+        // Stiffness per edge is rare: only the reference version reads it.
+        Task::ProjectFiber if memory.cloth.fabric.edge_stiffness_begin == NO_OFFSET => {
+            wide!(gauss_seidel::project_fibers)
+        }
+        // `SolveFiber` builds, solves and applies a whole fiber per lane.
+        Task::BuildEquation | Task::PushEdge => {}
+        Task::SolveFiber => wide!(semi_implicit::solve_fibers, rows),
+        Task::IntegrateParticle => wide!(integrate::integrate_particles),
+        Task::BlowTriangle => wide!(wind::blow_triangles),
+        Task::ConstrainMotion => wide!(particles::constrain_motion),
+        Task::ConstrainSeparation => wide!(particles::constrain_separation),
+        Task::GatherAnchor => particles::gather_anchors(memory, items),
+        Task::ConstrainTethers => wide!(tether::constrain_tethers),
+        Task::RestoreMass => wide!(particles::restore_mass),
+        Task::LimitSpeed => wide!(particles::limit_speed),
+        Task::CollideConvex => wide!(shapes::collide_convexes, rows),
+        Task::CollideBox => wide!(shapes::collide_boxes, rows),
+        Task::CollideShape => wide!(shapes::collide_shapes, rows),
+        Task::TestRest => particles::test_rest(memory, items),
+        _ => return false,
+    }
+    true
+}

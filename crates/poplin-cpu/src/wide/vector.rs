@@ -1,0 +1,108 @@
+//! 3D vectors in SIMD lanes, with the functions of `crate::math`.
+
+use std::marker::PhantomData;
+
+use fearless_simd::prelude::*;
+use poplin_layout::EPSILON;
+
+use crate::wide::lanes::Lanes;
+
+/// One 3D vector per lane.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Vec3<S: Simd, V: Lanes<S>> {
+    pub(crate) x: V,
+    pub(crate) y: V,
+    pub(crate) z: V,
+    simd: PhantomData<S>,
+}
+
+impl<S: Simd, V: Lanes<S>> Vec3<S, V> {
+    #[inline(always)]
+    pub(crate) fn new(x: V, y: V, z: V) -> Self {
+        Self { x, y, z, simd: PhantomData }
+    }
+
+    /// Positions of particles, without their inverse masses.
+    #[inline(always)]
+    pub(crate) fn xyz([x, y, z, _]: [V; 4]) -> Self {
+        Self::new(x, y, z)
+    }
+
+    #[inline(always)]
+    pub(crate) fn splat(simd: S, [x, y, z]: [f32; 3]) -> Self {
+        Self::new(V::splat(simd, x), V::splat(simd, y), V::splat(simd, z))
+    }
+
+    #[inline(always)]
+    pub(crate) fn add(self, other: Self) -> Self {
+        Self::new(self.x + other.x, self.y + other.y, self.z + other.z)
+    }
+
+    #[inline(always)]
+    pub(crate) fn sub(self, other: Self) -> Self {
+        Self::new(self.x - other.x, self.y - other.y, self.z - other.z)
+    }
+
+    #[inline(always)]
+    pub(crate) fn neg(self) -> Self {
+        Self::new(-self.x, -self.y, -self.z)
+    }
+
+    /// Component-wise product.
+    #[inline(always)]
+    pub(crate) fn scale(self, other: Self) -> Self {
+        Self::new(self.x * other.x, self.y * other.y, self.z * other.z)
+    }
+
+    #[inline(always)]
+    pub(crate) fn mul(self, factor: V) -> Self {
+        Self::new(self.x * factor, self.y * factor, self.z * factor)
+    }
+
+    #[inline(always)]
+    pub(crate) fn div(self, divisor: V) -> Self {
+        Self::new(self.x / divisor, self.y / divisor, self.z / divisor)
+    }
+
+    #[inline(always)]
+    pub(crate) fn dot(self, other: Self) -> V {
+        self.x * other.x + self.y * other.y + self.z * other.z
+    }
+
+    #[inline(always)]
+    pub(crate) fn cross(self, other: Self) -> Self {
+        Self::new(
+            self.y * other.z - self.z * other.y,
+            self.z * other.x - self.x * other.z,
+            self.x * other.y - self.y * other.x,
+        )
+    }
+
+    /// Product of the matrix with columns `a`, `b`, `c` and this vector.
+    #[inline(always)]
+    pub(crate) fn transformed(self, [a, b, c]: [Self; 3]) -> Self {
+        a.mul(self.x).add(b.mul(self.y)).add(c.mul(self.z))
+    }
+
+    /// Squared length plus `EPSILON`, so that its root is a safe divisor: `EPSILON + |d|^2`.
+    #[inline(always)]
+    pub(crate) fn guarded_square(self, simd: S) -> V {
+        V::splat(simd, EPSILON) + self.x * self.x + self.y * self.y + self.z * self.z
+    }
+
+    /// Selects `self` where the mask is set, else `other`.
+    #[inline(always)]
+    pub(crate) fn or(self, mask: V::Mask, other: Self) -> Self {
+        Self::new(
+            mask.select(self.x, other.x),
+            mask.select(self.y, other.y),
+            mask.select(self.z, other.z),
+        )
+    }
+
+    /// Particles at these positions with inverse mass `w`.
+    #[inline(always)]
+    pub(crate) fn with(self, w: V) -> [V; 4] {
+        [self.x, self.y, self.z, w]
+    }
+}
