@@ -1,5 +1,5 @@
-//! Default solver settings: the rule of [`ClothDesc::choose_solver`], and the stretch of sheets solved
-//! by its choice.
+//! Default solver settings: the rule of [`ClothDesc::choose_solver`], and the stretch of sheets
+//! solved by its choice.
 
 use poplin::cook::{CookOptions, Tethers, cook};
 use poplin::model::{

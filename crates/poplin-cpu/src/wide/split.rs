@@ -23,8 +23,8 @@
 //!      set share. Shared particles have inverse mass 0 and are only read. Bundles of a set share
 //!      no particle at all.
 //! 3. Point 2 holds for every fabric of a user: an engine accepts a cloth only after
-//!    `ClothDesc::validate`, which rejects sets of fibers or bends that share a particle with mass, and
-//!    later rejects mass for a particle that had none (`validate_write`). Nothing else raises a
+//!    `ClothDesc::validate`, which rejects sets of fibers or bends that share a particle with mass,
+//!    and later rejects mass for a particle that had none (`validate_write`). Nothing else raises a
 //!    mass above 0. Sets of bundles are built when the fabric is packed. Only an engine of
 //!    [`WideTeam`] creates [`Parts`] with more than one part.
 //!

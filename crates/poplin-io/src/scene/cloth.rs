@@ -74,8 +74,8 @@ pub struct SceneCloth {
     /// then 0.
     pub without_bends: bool,
     /// Settings to choose automatically once the cloth is cooked
-    /// ([`poplin_model::ClothDesc::choose_solver`]): if `solver.pbd.frequency` is not stated, that and
-    /// the settings of [`Chosen`] that the file leaves out, otherwise none.
+    /// ([`poplin_model::ClothDesc::choose_solver`]): if `solver.pbd.frequency` is not stated, that
+    /// and the settings of [`Chosen`] that the file leaves out, otherwise none.
     pub chosen: Chosen,
     /// Cooking options, including the key `density` of the cloth; `gravity` and `pins`, also keys
     /// of the cloth, are at their defaults here. `max_fiber_length` and `bends`, where not set,

@@ -19,7 +19,7 @@ pub enum Method {
     SingleEdges,
     /// PBD with default settings.
     Default,
-    /// PBD with the settings and iterations that [`poplin_model::ClothDesc::choose_solver`] chooses.
+    /// PBD with the settings and iterations of [`poplin_model::ClothDesc::choose_solver`].
     Chosen,
     /// PBD with the default solvers and fibers from border to border.
     WholeFibers,

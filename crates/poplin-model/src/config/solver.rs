@@ -119,8 +119,8 @@ impl Solver {
     }
 
     /// Sets the fiber solver of all phases; `None` leaves the choice to
-    /// [`crate::ClothDesc::fiber_solver`]. No effect with [`Solver::Implicit`], which does not solve
-    /// fibers.
+    /// [`crate::ClothDesc::fiber_solver`]. No effect with [`Solver::Implicit`], which does not
+    /// solve fibers.
     pub fn set_fiber_solver(&mut self, fiber_solver: Option<FiberSolver>) {
         match self {
             Self::Pbd(pbd) => {
