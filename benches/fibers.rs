@@ -8,7 +8,6 @@ use criterion::{Criterion, criterion_group, criterion_main};
 use poplin_cook::Tethers;
 use poplin_cpu::CpuEngine;
 use poplin_host::Engine as _;
-use poplin_model::Frame;
 use poplin_testkit::fibers::{
     FRAME_RATE, FreeFall, Mix, Pins, Swing, SwingSolver, WHOLE, hanging_chain, hanging_sheet,
 };
@@ -59,8 +58,8 @@ fn swings(criterion: &mut Criterion) {
             };
             let mut engine = CpuEngine::new();
             engine.add(swing.cloth()).expect("the sheet is valid");
-            let frame = Frame { dt: 1.0 / FRAME_RATE as f32 };
-            let mut step = || engine.step(&frame).expect("the frame is valid");
+            let dt = 1.0 / FRAME_RATE as f32;
+            let mut step = || engine.step(dt).expect("the frame is valid");
             // Let the sheet swing onto the ball first.
             (0..FRAME_RATE).for_each(|_| step());
             group.bench_function(

@@ -8,7 +8,7 @@ use poplin_cook::{CookOptions, SkinOptions, cook};
 use poplin_cpu::{CpuEngine, render_vertices};
 use poplin_gpu::{Headless, HeadlessOptions, RenderMeshes, RenderOptions, wgpu};
 use poplin_host::Engine as _;
-use poplin_model::{ClothDesc, Frame, Mesh, RenderVertex};
+use poplin_model::{ClothDesc, Mesh, RenderVertex};
 
 fn vertices(criterion: &mut Criterion) {
     let options = CookOptions { pins: (0..46).collect(), ..CookOptions::default() };
@@ -24,7 +24,7 @@ fn vertices(criterion: &mut Criterion) {
     });
     group.bench_function("cpu_frame", |bencher| {
         let (mut engine, _) = on(CpuEngine::default(), &cloth);
-        bencher.iter(|| engine.step(&Frame::default()));
+        bencher.iter(|| engine.step(1.0 / 60.0));
     });
     group.bench_function("cpu_vertices", |bencher| {
         let mut vertices = vec![RenderVertex::default(); mesh.vertex_count()];
@@ -34,7 +34,7 @@ fn vertices(criterion: &mut Criterion) {
     let Ok(gpu) = Headless::new(HeadlessOptions::default()) else { return };
     let (mut gpu, id) = on(gpu, &cloth);
     group.bench_function("gpu_frame", |bencher| {
-        bencher.iter(|| gpu.step(&Frame::default()).and_then(|()| gpu.wait()));
+        bencher.iter(|| gpu.step(1.0 / 60.0).and_then(|()| gpu.wait()));
     });
     let mut meshes = RenderMeshes::new(gpu.device(), gpu.queue(), RenderOptions::default())
         .expect("the engine's device suffices");

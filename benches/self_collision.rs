@@ -6,7 +6,7 @@ use criterion::{Criterion, criterion_group, criterion_main};
 use poplin_cook::{CookOptions, cook};
 use poplin_cpu::CpuEngine;
 use poplin_host::Engine as _;
-use poplin_model::{ClothDesc, Frame, Mesh, Particle, Plane, Shape, Sphere};
+use poplin_model::{ClothDesc, Mesh, Particle, Plane, Shape, Sphere};
 
 /// Particles along each side of the sheet.
 const SIDE: u32 = 64;
@@ -49,9 +49,8 @@ fn self_collision(criterion: &mut Criterion) {
             cloth.config.thickness = thickness;
             let mut engine = CpuEngine::new();
             engine.add(cloth).expect("the sheet is valid");
-            let step = |engine: &mut CpuEngine| {
-                engine.step(&Frame::default()).expect("the frame is valid")
-            };
+            let step =
+                |engine: &mut CpuEngine| engine.step(1.0 / 60.0).expect("the frame is valid");
             (0..SETTLING).for_each(|_| step(&mut engine));
             group.bench_function(format!("{scene}_{name}"), |bencher| {
                 bencher.iter(|| step(&mut engine))

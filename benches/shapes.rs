@@ -11,7 +11,7 @@ use criterion::{Criterion, criterion_group, criterion_main};
 use poplin_cook::{CookOptions, Tethers, VirtualParticles, cook};
 use poplin_cpu::CpuEngine;
 use poplin_measure::shape_arrays::{ArrayBody, ShapeArrays};
-use poplin_model::{ClothDesc, Frame, Mesh, Pose, RigidBody, Shape};
+use poplin_model::{ClothDesc, Mesh, Pose, RigidBody, Shape};
 
 /// Particles along each side of the sheet.
 const SIDE: u32 = 64;
@@ -157,8 +157,7 @@ fn shapes(criterion: &mut Criterion) {
     for (name, cloth) in cases {
         let mut engine = CpuEngine::new();
         engine.add(cloth).expect("the sheet is valid");
-        let step =
-            |engine: &mut CpuEngine| engine.step(&Frame::default()).expect("the frame is valid");
+        let step = |engine: &mut CpuEngine| engine.step(1.0 / 60.0).expect("the frame is valid");
         (0..SETTLING).for_each(|_| step(&mut engine));
         let highest = |engine: &CpuEngine| {
             engine.current(nth_cloth(0)).iter().map(|p| p.position[1]).fold(f32::MIN, f32::max)
@@ -211,7 +210,7 @@ fn moving(criterion: &mut Criterion) {
                     let pose = Pose { translation, ..Pose::default() };
                     engine.colliders_mut().set_pose(shape, pose).expect("the pose is valid");
                 }
-                engine.step(&Frame { dt: 0.0 }).expect("the frame is valid")
+                engine.step(0.0).expect("the frame is valid")
             })
         });
     }

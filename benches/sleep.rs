@@ -1,7 +1,6 @@
 //! Savings by sleep on the CPU backend: a batch of sheets, all awake or 90 % asleep.
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use poplin::model::Frame;
 use poplin::{Backend, Simulation};
 use poplin_testkit::nth_cloth;
 use poplin_testkit::scenes::hanging_sheet;
@@ -22,7 +21,7 @@ fn batch(sleeps: bool) -> Simulation {
         }
         simulation.add(cloth).expect("the sheet is valid");
     }
-    (0..6).for_each(|_| simulation.step(&Frame::default()).expect("the frame is valid"));
+    (0..6).for_each(|_| simulation.step(1.0 / 60.0).expect("the frame is valid"));
     let state = simulation.state().expect("the CPU backend answers");
     let asleep = (0..COUNT).filter(|&id| state.slept_frames(nth_cloth(id)) > 0).count();
     assert_eq!(asleep, if sleeps { COUNT - COUNT.div_ceil(10) } else { 0 });
@@ -35,7 +34,7 @@ fn sleep(criterion: &mut Criterion) {
     for (name, sleeps) in [("awake", false), ("ninety_percent_asleep", true)] {
         let mut simulation = batch(sleeps);
         group.bench_function(name, |bencher| {
-            bencher.iter(|| simulation.step(&Frame::default()).expect("the frame is valid"));
+            bencher.iter(|| simulation.step(1.0 / 60.0).expect("the frame is valid"));
         });
     }
     group.finish();

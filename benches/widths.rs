@@ -8,7 +8,7 @@ use poplin_cpu::WideTeam;
 use poplin_cpu::{LaneEngine, Team, Workers};
 use poplin_host::Engine as _;
 use poplin_measure::bench::{FRAME_RATE, Workload};
-use poplin_model::{ClothDesc, Frame};
+use poplin_model::ClothDesc;
 
 /// Frames until the sheets hang at rest.
 const SETTLING: u32 = 60;
@@ -24,8 +24,8 @@ fn frames<W: Workers + Clone + Send + Sync>(
     for _ in 0..count {
         engine.add(cloth.clone()).expect("the cloth is valid");
     }
-    let frame = Frame { dt: 1.0 / FRAME_RATE as f32 };
-    let mut step = || engine.step(&frame).expect("the frame is valid");
+    let dt = 1.0 / FRAME_RATE as f32;
+    let mut step = || engine.step(dt).expect("the frame is valid");
     (0..SETTLING).for_each(|_| step());
     let mut group = criterion.benchmark_group(group);
     group.sample_size(20);

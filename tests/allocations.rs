@@ -9,7 +9,7 @@ use std::sync::Mutex;
 use poplin_cpu::CpuEngine;
 use poplin_gpu::{Engine, EngineOptions, FramePart, wgpu};
 use poplin_host::Engine as _;
-use poplin_model::{ClothDesc, Frame, Particle, Pose, Shape};
+use poplin_model::{ClothDesc, Particle, Pose, Shape};
 use poplin_testkit::adapter::noop_device;
 use poplin_testkit::scenes::hanging_sheet;
 use rayon::ThreadPoolBuilder;
@@ -18,7 +18,7 @@ use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
 #[global_allocator]
 static COUNTED: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 
-const FRAME: Frame = Frame { dt: 1.0 / 60.0 };
+const FRAME: f32 = 1.0 / 60.0;
 /// Frames before counting, in which buffers grow to their final size.
 const WARM_UP: usize = 40;
 /// Number of counted frames.
@@ -50,7 +50,7 @@ fn count(cloths: &[ClothDesc], has_capsules: bool, threads: usize) -> usize {
                     Pose { translation: [0.0, 0.01 * frame as f32, -0.4], ..Pose::default() };
                 engine.colliders_mut().set_pose(id, pose).unwrap();
             }
-            engine.step(&FRAME).unwrap();
+            engine.step(FRAME).unwrap();
         };
         (0..WARM_UP).for_each(&mut step);
         let region = Region::new(COUNTED);
@@ -108,7 +108,7 @@ fn count_on_gpu() -> (u64, u64, Vec<String>) {
             cloth.write_particles(&[0, 7], &[pin; 2]).unwrap();
         }
         let region = Region::new(COUNTED);
-        engine.begin_frame(&FRAME).unwrap();
+        engine.begin_frame(FRAME).unwrap();
         let change = region.change();
         let mut encoder = device.create_command_encoder(&Default::default());
         engine.encode_part(&mut encoder, &FramePart::WHOLE).unwrap();

@@ -262,7 +262,7 @@ impl ClothSimulation {
                     engine.colliders_mut().set_pose(id, pose)?;
                 }
             }
-            meshes.encode_frame(engine, encoder, &clock.frame())?;
+            meshes.encode_frame(engine, encoder, clock.dt())?;
         }
         if steps.count > 0 {
             cloths.values_mut().for_each(|entry| entry.motion.reach());

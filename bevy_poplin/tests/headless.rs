@@ -184,7 +184,7 @@ fn changed_settings_reach_the_engine() {
     app.update();
     let held = simulation(&app).expect("a simulation");
     let (id, _) = held.cloth(cloth).expect("a cloth");
-    assert_eq!(held.engine().cloth(id).expect("live").cloth().config.gravity, [0.0, 1.0, 0.0]);
+    assert_eq!(held.engine().cloth(id).expect("live").desc().config.gravity, [0.0, 1.0, 0.0]);
 }
 
 #[test]
@@ -213,7 +213,7 @@ fn a_rejected_component_changes_nothing_else() {
     assert_eq!(held.engine().colliders().len(), 1);
     let (id, _) = held.cloth(good).expect("a cloth");
     let live = held.engine().cloth(id).expect("live");
-    assert_eq!((live.cloth().config.damping, live.pose().translation), ([0.0; 3], [0.0; 3]));
+    assert_eq!((live.desc().config.damping, live.pose().translation), ([0.0; 3], [0.0; 3]));
     assert_eq!(mesh_vertices(&app, good), mesh_vertices(&app, untouched));
     let height = middle_height(&app, good);
     assert!(height < -0.02, "both fall, to {height} m");

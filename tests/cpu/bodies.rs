@@ -8,7 +8,7 @@ use poplin_host::FramePart;
 use poplin_layout::{Stage, StageMask};
 use poplin_measure::shape_arrays::{ArrayBody, ShapeArrays};
 use poplin_model::{
-    BodyImpulse, ClothContactSolver, ClothDesc, Collider, ContactMode, Frame, Mesh, Parallelepiped,
+    BodyImpulse, ClothContactSolver, ClothDesc, Collider, ContactMode, Mesh, Parallelepiped,
     Particle, Pose, RigidBody, Shape,
 };
 use poplin_testkit::adapter::backends;
@@ -133,7 +133,7 @@ fn fly(contact: ContactMode, restitution: f32, velocity: [f64; 3], frames: usize
     let (mut error, mut contacts, mut nearest) = (0.0_f64, 0, f64::INFINITY);
     for _ in 0..frames {
         ball.tell(&mut simulation, dt, restitution);
-        simulation.step(&Frame { dt: dt as f32 }).unwrap();
+        simulation.step(dt as f32).unwrap();
         let impulse = simulation.state().unwrap().body_impulses(id)[0];
         ball.take(&impulse, dt);
         contacts += impulse.contact_count;
@@ -229,7 +229,7 @@ fn the_body_gains_the_momentum_that_particles_lose() {
         cloth.colliders = shapes.to_set().unwrap();
         let id = engine.add(cloth).unwrap();
         let (current, previous) = (engine.current(id).to_vec(), engine.previous(id).to_vec());
-        engine.begin_frame(&Frame { dt: step }).unwrap();
+        engine.begin_frame(step).unwrap();
         let stages = StageMask::only(Stage::CollideBody);
         engine
             .run_part(id, &FramePart { stages, ..FramePart::WHOLE }, &mut Team::single())
@@ -284,7 +284,7 @@ fn both_backends_report_the_same_impulses() {
         let ball =
             Ball { center: [0.45, 0.14, 0.55], velocity: [0.3, -2.0, 0.1], spin: [0.0, 3.0, 0.0] };
         ball.tell(&mut simulation, 1.0 / 60.0, 0.2);
-        simulation.step(&Frame::default()).unwrap();
+        simulation.step(1.0 / 60.0).unwrap();
         let impulses = simulation.state().unwrap().body_impulses(id).to_vec();
         assert_eq!(impulses.len(), 1);
         assert!(impulses[0].contact_count > 0);
@@ -329,7 +329,7 @@ fn a_plate_hitting_a_sheet_flat_acts_as_one_collision() {
         let body = Some(cloth.colliders.add_body(body).unwrap());
         cloth.colliders.add(Collider { body, ..Collider::from(plate) }).unwrap();
         let id = simulation.add(cloth).unwrap();
-        simulation.step(&Frame { dt: 1.0 / 300.0 }).unwrap();
+        simulation.step(1.0 / 300.0).unwrap();
         let impulse = simulation.state().unwrap().own_body_impulses(id)[0];
         let velocity = -2.0 + impulse.linear[1];
         println!("restitution {restitution}: plate at {velocity} m/s, expected {expected}");
@@ -344,7 +344,7 @@ fn a_ball_bounces_off_pinned_cloth_as_off_a_wall() {
     let id = simulation.add(sheet((0..144).collect())).unwrap();
     let ball = Ball { center: [0.45, 0.1499, 0.55], velocity: [0.0, -2.0, 0.0], spin: [0.0; 3] };
     ball.tell(&mut simulation, 1.0 / 300.0, 0.5);
-    simulation.step(&Frame { dt: 1.0 / 300.0 }).unwrap();
+    simulation.step(1.0 / 300.0).unwrap();
     let state = simulation.state().unwrap();
     let gained = f64::from(state.body_impulses(id)[0].linear[1]) / MASS;
     assert!((gained - 3.0).abs() < 0.1, "the ball gains {gained} m/s, expected 2 (1 + 0.5)");
@@ -357,10 +357,10 @@ fn a_distant_body_receives_no_impulse() {
     let id = simulation.add(sheet(Vec::new())).unwrap();
     let ball = Ball { center: [0.5, 1.0, 0.5], velocity: [0.0, 1.0, 0.0], spin: [0.0; 3] };
     ball.tell(&mut simulation, 1.0 / 60.0, 0.0);
-    simulation.step(&Frame::default()).unwrap();
+    simulation.step(1.0 / 60.0).unwrap();
     let body = simulation.colliders().bodies().next().unwrap().0;
     assert_eq!(simulation.state().unwrap().body_impulses(id), [BodyImpulse::none(body)]);
     simulation.colliders_mut().remove_body(body).unwrap();
-    simulation.step(&Frame::default()).unwrap();
+    simulation.step(1.0 / 60.0).unwrap();
     assert!(simulation.state().unwrap().body_impulses(id).is_empty());
 }

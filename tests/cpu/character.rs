@@ -7,7 +7,6 @@ mod body;
 mod clothes;
 
 use glam::Vec3;
-use poplin::model::Frame;
 use poplin::{Backend, Simulation};
 
 use body::Body;
@@ -41,13 +40,13 @@ fn worst_of_a_walk() -> [(&'static str, Worst); 2] {
         (id, garment.worn)
     });
     let mut worsts = [("cape", Worst::default()), ("skirt", Worst::default())];
-    let frame = Frame::default();
+    let dt = 1.0 / 60.0;
     for number in 1..=450 {
-        let pose = body.pose(f64::from(number) * f64::from(frame.dt));
+        let pose = body.pose(f64::from(number) * f64::from(dt));
         for (id, worn) in &garments {
             worn.follow(&pose, simulation.cloth_mut(*id).unwrap()).unwrap();
         }
-        simulation.step(&frame).unwrap();
+        simulation.step(dt).unwrap();
         let state = simulation.state().unwrap();
         let rest_from_pose = pose.bones.map(|bone| bone.inverse());
         for ((id, worn), (_, worst)) in garments.iter().zip(&mut worsts) {

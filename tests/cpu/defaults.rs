@@ -2,9 +2,7 @@
 //! solved by its choice.
 
 use poplin::cook::{CookOptions, Tethers, cook};
-use poplin::model::{
-    Chosen, ClothDesc, FiberSolver, Frame, Hold, Mesh, PhaseKind, Solver, SolverChoice,
-};
+use poplin::model::{Chosen, ClothDesc, FiberSolver, Hold, Mesh, PhaseKind, Solver, SolverChoice};
 use poplin::{Backend, Simulation};
 use poplin_measure::strain::{SignedStrain, StretchEdges};
 
@@ -134,7 +132,7 @@ fn strain_of_swing(cloth: ClothDesc) -> f32 {
     let id = simulation.add(cloth).unwrap();
     let mut strains = Vec::new();
     for frame in 1..=60 {
-        simulation.step(&Frame { dt: 1.0 / 60.0 }).unwrap();
+        simulation.step(1.0 / 60.0).unwrap();
         if frame >= 30 {
             let state = simulation.state().unwrap();
             strains.extend(edges.strains(state.current(id)));

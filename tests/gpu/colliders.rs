@@ -7,8 +7,8 @@ use poplin_gpu::EngineOptions;
 use poplin_host::{Engine as _, FramePart};
 use poplin_layout::{Stage, StageMask};
 use poplin_model::{
-    Capsule, ClothDesc, Collider, ColliderSet, Frame, InteractionGroups, Mesh, ModelError,
-    Particle, Placement, Plane, Pose, Rigid, RigidBody, Shape, Sphere, TriangleMesh,
+    Capsule, ClothDesc, Collider, ColliderSet, InteractionGroups, Mesh, ModelError, Particle,
+    Placement, Plane, Pose, Rigid, RigidBody, Shape, Sphere, TriangleMesh,
 };
 use poplin_testkit::adapter::{backends, headless};
 use poplin_testkit::nth_cloth;
@@ -32,7 +32,7 @@ fn a_plane_alone_stops_a_falling_cloth() {
         let mut simulation = Simulation::new(options).unwrap();
         let id = simulation.add(sheet()).unwrap();
         simulation.colliders_mut().add(FLOOR).unwrap();
-        (0..60).for_each(|_| simulation.step(&Frame::default()).unwrap());
+        (0..60).for_each(|_| simulation.step(1.0 / 60.0).unwrap());
         let lowest = lowest(&mut simulation, id);
         assert!((lowest + 0.5).abs() < 1e-4, "the sheet lies at {lowest} m");
     }
@@ -50,14 +50,14 @@ fn two_cloths_share_a_set_and_each_meets_its_groups() {
     let set = simulation.colliders_mut();
     set.add(Collider { groups: member(1), ..Collider::from(FLOOR) }).unwrap();
     let deep = set.add(Collider { groups: member(3), ..Collider::from(lower) }).unwrap();
-    (0..60).for_each(|_| simulation.step(&Frame::default()).unwrap());
+    (0..60).for_each(|_| simulation.step(1.0 / 60.0).unwrap());
     for (id, expected) in ids.into_iter().zip([-0.5, -0.8]) {
         let lowest = lowest(&mut simulation, id);
         assert!((lowest - expected).abs() < 1e-4, "{lowest} m, not {expected}");
     }
     // The second cloth continues to fall after the plane under it leaves its group.
     simulation.colliders_mut().set_groups(deep, member(1)).unwrap();
-    (0..30).for_each(|_| simulation.step(&Frame::default()).unwrap());
+    (0..30).for_each(|_| simulation.step(1.0 / 60.0).unwrap());
     assert!((lowest(&mut simulation, ids[0]) + 0.5).abs() < 1e-4);
     assert!(lowest(&mut simulation, ids[1]) < -1.0);
 }
@@ -67,9 +67,9 @@ fn a_stale_handle_is_an_error_and_a_removed_collider_lets_go() {
     let mut simulation = Simulation::new(Backend::Cpu).unwrap();
     let cloth = simulation.add(sheet()).unwrap();
     let floor = simulation.colliders_mut().add(FLOOR).unwrap();
-    (0..60).for_each(|_| simulation.step(&Frame::default()).unwrap());
+    (0..60).for_each(|_| simulation.step(1.0 / 60.0).unwrap());
     simulation.colliders_mut().remove(floor).unwrap();
-    (0..30).for_each(|_| simulation.step(&Frame::default()).unwrap());
+    (0..30).for_each(|_| simulation.step(1.0 / 60.0).unwrap());
     assert!(lowest(&mut simulation, cloth) < -1.0);
     let other = simulation.colliders_mut().add(Shape::sphere(1.0)).unwrap();
     assert_ne!(other, floor);
@@ -122,7 +122,7 @@ fn collide(on_gpu: bool, particles: &[[f32; 4]], space: [Pose; 2]) -> Option<Vec
     cloth.pose = space[0];
     let stages = [Stage::CollideConvex, Stage::CollideBox, Stage::CollideTriangle];
     let stages = stages.into_iter().fold(StageMask::only(Stage::CollideShape), StageMask::with);
-    let (part, frame) = (FramePart { stages, ..FramePart::WHOLE }, Frame { dt: 1.0 / 300.0 });
+    let (part, dt) = (FramePart { stages, ..FramePart::WHOLE }, 1.0 / 300.0);
     let fill = |set: &mut ColliderSet| {
         for [start, target] in moving_shapes() {
             let id = set.add(start).unwrap();
@@ -134,7 +134,7 @@ fn collide(on_gpu: bool, particles: &[[f32; 4]], space: [Pose; 2]) -> Option<Vec
         let id = gpu.add(cloth).unwrap();
         fill(gpu.engine_mut().colliders_mut());
         gpu.engine_mut().cloth_mut(id).unwrap().set_pose(space[1]).unwrap();
-        gpu.engine_mut().begin_frame(&frame).unwrap();
+        gpu.engine_mut().begin_frame(dt).unwrap();
         gpu.step_part(&part).unwrap();
         return Some(Particle::rows(gpu.state().unwrap().current(id)).to_vec());
     }
@@ -142,7 +142,7 @@ fn collide(on_gpu: bool, particles: &[[f32; 4]], space: [Pose; 2]) -> Option<Vec
     let id = cpu.add(cloth).unwrap();
     fill(cpu.colliders_mut());
     cpu.cloth_mut(id).unwrap().set_pose(space[1]).unwrap();
-    cpu.begin_frame(&frame).unwrap();
+    cpu.begin_frame(dt).unwrap();
     cpu.run_part(id, &part, &mut Team::single()).unwrap();
     Some(Particle::rows(cpu.current(nth_cloth(0))).to_vec())
 }
@@ -211,7 +211,7 @@ fn impulses_on_a_body_come_back_in_world_axes() {
             .unwrap();
         let ball = Sphere { center: [0.45, 0.14, 0.55], radius: 0.15 };
         set.add(Collider { body: Some(body), ..Collider::from(ball) }).unwrap();
-        simulation.step(&Frame { dt: 1.0 / 300.0 }).unwrap();
+        simulation.step(1.0 / 300.0).unwrap();
         let impulse = simulation.state().unwrap().body_impulse(body);
         assert!(impulse.contact_count > 0);
         found.push(impulse);

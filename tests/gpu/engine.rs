@@ -11,7 +11,7 @@ use poplin_host::{Cloth, Engine as _, HostCloth, LoopTrips, ParticleMotion};
 use poplin_layout::MemoryTier;
 use poplin_measure::shape_arrays::ShapeArrays;
 use poplin_model::{
-    ClothConfig, ClothDesc, FixedStep, Frame, Pbd, PbdPhase, Phases, Shape, Sphere, Tethers,
+    ClothConfig, ClothDesc, FixedStep, Pbd, PbdPhase, Phases, Shape, Sphere, Tethers,
 };
 use poplin_shaders::Kernel;
 use poplin_testkit::adapter::{devices, headless};
@@ -59,7 +59,7 @@ fn read_by(
 
 fn step(device: &wgpu::Device, queue: &wgpu::Queue, engine: &mut Engine) {
     let mut encoder = device.create_command_encoder(&Default::default());
-    engine.encode_frame(&mut encoder, &Frame::default()).unwrap();
+    engine.encode_frame(&mut encoder, 1.0 / 60.0).unwrap();
     queue.submit([encoder.finish()]);
 }
 
@@ -114,7 +114,7 @@ fn a_device_with_a_clock_says_how_long_a_frame_took() {
     for (mut gpu, _) in devices(&EngineOptions::default()) {
         gpu.add(hanging_sheet(8, 8)).unwrap();
         assert_eq!(gpu.frame_time().unwrap(), None);
-        gpu.step(&Frame::default()).unwrap();
+        gpu.step(1.0 / 60.0).unwrap();
         let time = gpu.frame_time().unwrap();
         let features = gpu.device().features();
         assert_eq!(
@@ -200,9 +200,7 @@ fn default_limits_suffice_for_frames_recorded_together() {
             let mut encoder = device.create_command_encoder(&Default::default());
             for step in 0..frames_per_submit {
                 // Frames of different lengths reveal mixed-up uploads.
-                engine
-                    .encode_frame(&mut encoder, &Frame { dt: (1 + step % 3) as f32 / 120.0 })
-                    .unwrap();
+                engine.encode_frame(&mut encoder, (1 + step % 3) as f32 / 120.0).unwrap();
             }
             queue.submit([encoder.finish()]);
         }
@@ -226,8 +224,8 @@ fn all_frames_of_a_clock_fit_into_one_submission() {
             for &number in numbers {
                 let cloth = engine.cloth_mut(id).unwrap();
                 let gravity = [number as f32, -9.8, 0.0];
-                cloth.set_config(ClothConfig { gravity, ..cloth.cloth().config.clone() }).unwrap();
-                engine.encode_frame(&mut encoder, &Frame::default()).unwrap();
+                cloth.set_config(ClothConfig { gravity, ..cloth.desc().config.clone() }).unwrap();
+                engine.encode_frame(&mut encoder, 1.0 / 60.0).unwrap();
             }
             queue.submit([encoder.finish()]);
         }
@@ -258,7 +256,7 @@ fn the_particle_buffer_is_a_vertex_and_a_storage_buffer() {
 fn a_cloth_added_later_leaves_the_others_as_they_are() {
     let Some(mut gpu) = headless(EngineOptions::default()) else { return };
     let first = gpu.add(hanging_sheet(6, 6)).unwrap();
-    (0..3).for_each(|_| gpu.step(&Frame::default()).unwrap());
+    (0..3).for_each(|_| gpu.step(1.0 / 60.0).unwrap());
     let before = gpu.state().unwrap().current(first).to_vec();
     // Large enough to make every buffer grow.
     let second = gpu.add(hanging_sheet(40, 40)).unwrap();
@@ -289,13 +287,13 @@ fn changed_settings_and_inputs_act_alike_on_both_backends() {
     cpu.add(cloth.clone()).unwrap();
     for frame in 0..5 {
         change_settings(cpu.cloth_mut(nth_cloth(0)).unwrap(), frame);
-        cpu.step(&Frame::default()).unwrap();
+        cpu.step(1.0 / 60.0).unwrap();
     }
     for (mut gpu, rounding) in devices(&EngineOptions::default()) {
         let id = gpu.add(cloth.clone()).unwrap();
         for frame in 0..5 {
             change_settings(gpu.engine_mut().cloth_mut(id).unwrap(), frame);
-            gpu.step(&Frame::default()).unwrap();
+            gpu.step(1.0 / 60.0).unwrap();
         }
         let snapshot = gpu.state().unwrap();
         rounding.agree("current", snapshot.current(id), cpu.current(nth_cloth(0)), 64.0).unwrap();
@@ -312,17 +310,17 @@ fn trips_with_32_lanes(cloth: &ClothDesc) -> u64 {
 fn a_frame_beyond_the_drivers_loop_limit_is_split_and_right() {
     let cloth = hanging_sheet(24, 24);
     let trips = trips_with_32_lanes(&cloth);
-    let frame = Frame { dt: 1.5 };
-    let iterations = u64::from((frame.dt * cloth.config.solver.as_pbd().unwrap().frequency) as u32);
+    let dt = 1.5;
+    let iterations = u64::from((dt * cloth.config.solver.as_pbd().unwrap().frequency) as u32);
     assert!(trips * iterations > 65_535, "{} trips would not reach the limit", trips * iterations);
     let mut cpu = ReferenceEngine::new();
     cpu.add(cloth.clone()).unwrap();
-    cpu.step(&frame).unwrap();
+    cpu.step(dt).unwrap();
     for (mut gpu, rounding) in
         devices(&EngineOptions { lane_count: Some(32), ..Default::default() })
     {
         let id = gpu.add(cloth.clone()).unwrap();
-        gpu.step(&frame).unwrap();
+        gpu.step(dt).unwrap();
         let snapshot = gpu.state().unwrap();
         assert_eq!(u64::from(snapshot.feedback(id).iteration_total), iterations);
         let (current, mirror) = (snapshot.current(id), cpu.current(nth_cloth(0)));
@@ -348,16 +346,16 @@ fn a_cloth_gets_more_lanes_when_colliders_make_its_loops_longer() {
     let ball = Shape::Sphere(Sphere { center: [0.0, -0.2, 0.0], radius: 0.2 });
     let mut cpu = ReferenceEngine::new();
     let id = cpu.add(cloth.clone()).unwrap();
-    cpu.step(&Frame::default()).unwrap();
+    cpu.step(1.0 / 60.0).unwrap();
     cpu.colliders_mut().add(ball.clone()).unwrap();
-    cpu.step(&Frame::default()).unwrap();
+    cpu.step(1.0 / 60.0).unwrap();
     let options = EngineOptions { loop_limit: Some(trips), ..Default::default() };
     for (mut gpu, rounding) in devices(&options) {
         gpu.add(cloth.clone()).unwrap();
-        gpu.step(&Frame::default()).unwrap();
+        gpu.step(1.0 / 60.0).unwrap();
         assert_eq!(gpu.engine().tier(id).unwrap().1, 32);
         gpu.colliders_mut().add(ball.clone()).unwrap();
-        gpu.step(&Frame::default()).unwrap();
+        gpu.step(1.0 / 60.0).unwrap();
         assert_eq!(gpu.engine().tier(id).unwrap().1, 64);
         let state = gpu.state().unwrap();
         rounding.agree("current", state.current(id), cpu.current(id), 64.0).unwrap();
@@ -429,7 +427,7 @@ fn cloths_beyond_a_limit_are_refused_and_change_nothing() {
     let error = short.add(large).unwrap_err();
     assert!(matches!(error, GpuError::LoopTooLong { limit: 100, .. }), "{error}");
     assert_eq!((resident.engine().cloth_count(), short.engine().cloth_count()), (0, 0));
-    short.step(&Frame::default()).unwrap();
+    short.step(1.0 / 60.0).unwrap();
     assert!(short.engine().cloth(nth_cloth(0)).is_err());
     let mut bad = random_cloth(1, 30);
     bad.particles[3].position[1] = f32::NAN;
@@ -454,7 +452,7 @@ fn change_colliders(host: &mut Cloth, frame: u32) {
         1 => shapes.spheres = vec![sphere(3)],
         2 | 4 => shapes.spheres = (0..9).map(sphere).collect(),
         3 => {
-            let count = host.cloth().particle_count();
+            let count = host.desc().particle_count();
             return host.set_motion_spheres(&vec![[0.0, 0.0, 0.0, 1.2].into(); count]).unwrap();
         }
         5 => {}
@@ -480,12 +478,12 @@ fn colliders_that_come_and_grow_act_alike_on_both_backends() {
         // At first the second cloth has no colliders.
         let changed = if frame > 2 { 2 } else { 1 };
         (0..changed).for_each(|k| change_colliders(cpu.cloth_mut(nth_cloth(k)).unwrap(), frame));
-        cpu.step(&Frame::default()).unwrap();
+        cpu.step(1.0 / 60.0).unwrap();
         for (gpu, rounding) in &mut engines {
             for id in (0..changed).map(nth_cloth) {
                 change_colliders(gpu.engine_mut().cloth_mut(id).unwrap(), frame);
             }
-            gpu.step(&Frame::default()).unwrap();
+            gpu.step(1.0 / 60.0).unwrap();
             let snapshot = gpu.state().unwrap();
             for id in [0, 1].map(nth_cloth) {
                 let what = format!("{id} in frame {frame}");

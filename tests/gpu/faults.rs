@@ -1,7 +1,7 @@
 //! Faults are reported as data: a cloth that leaves the range of `f32` is frozen and counted, the
 //! others continue. Invalid input is an error.
 
-use poplin::model::{ClothConfig, Frame, ModelError, Particle, Solver};
+use poplin::model::{ClothConfig, ModelError, Particle, Solver};
 use poplin::{Backend, Error, NoSuchCloth, Simulation, State};
 use poplin_testkit::adapter::backends;
 use poplin_testkit::nth_cloth;
@@ -21,9 +21,9 @@ fn run_with_a_fault(backend: Backend) -> State {
                 ..ClothConfig::default()
             };
             simulation.cloth_mut(nth_cloth(1)).unwrap().set_config(config).unwrap();
-            simulation.step(&Frame { dt: 1.4 }).unwrap();
+            simulation.step(1.4).unwrap();
         } else {
-            simulation.step(&Frame::default()).unwrap();
+            simulation.step(1.0 / 60.0).unwrap();
         }
     }
     simulation.state().unwrap()
@@ -80,9 +80,9 @@ fn bad_calls_are_errors_and_change_nothing() {
         let config = ClothConfig { solver: Solver::pbd(10_000.0), ..ClothConfig::default() };
         host.set_config(config).unwrap();
         for dt in [f32::NAN, -1.0, 11.0, f32::INFINITY] {
-            assert!(simulation.step(&Frame { dt }).is_err(), "dt {dt}");
+            assert!(simulation.step(dt).is_err(), "dt {dt}");
         }
-        let error = simulation.step(&Frame { dt: 5.0 }).unwrap_err();
+        let error = simulation.step(5.0).unwrap_err();
         assert!(error.to_string().contains("50000 is more than the limit 20000"), "{error}");
         assert_eq!(simulation.state().unwrap().current(id), before);
     }
@@ -93,9 +93,9 @@ fn a_frame_of_no_time_changes_nothing() {
     for backend in backends() {
         let mut simulation = Simulation::new(backend).unwrap();
         let id = simulation.add(hanging_sheet(4, 4)).unwrap();
-        simulation.step(&Frame::default()).unwrap();
+        simulation.step(1.0 / 60.0).unwrap();
         let before = simulation.state().unwrap().current(id).to_vec();
-        simulation.step(&Frame { dt: 0.0 }).unwrap();
+        simulation.step(0.0).unwrap();
         assert_eq!(simulation.state().unwrap().current(id), before);
     }
 }
@@ -104,7 +104,7 @@ fn a_frame_of_no_time_changes_nothing() {
 fn a_simulation_without_cloths_steps() {
     for backend in backends() {
         let mut simulation = Simulation::new(backend).unwrap();
-        simulation.step(&Frame::default()).unwrap();
+        simulation.step(1.0 / 60.0).unwrap();
         assert_eq!(simulation.state().unwrap().cloth_count(), 0);
     }
 }

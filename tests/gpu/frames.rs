@@ -13,7 +13,7 @@
 //! local space equals a run in the world whose pins follow [1], to rounding. For large n, [1] is
 //! the parabola through the two poses, which follows a smooth path to third order in dt.
 
-use poplin::model::{ClothConfig, ClothDesc, Frame, Particle, Pose};
+use poplin::model::{ClothConfig, ClothDesc, Particle, Pose};
 use poplin::{Backend, ClothId, Simulation};
 use poplin_testkit::adapter::backends;
 use poplin_testkit::scenes::hanging_sheet;
@@ -76,7 +76,7 @@ fn run_in_frame(backend: Backend, cloth: &ClothDesc, dt: f64, seconds: f64) -> V
             .unwrap()
             .set_pose(Pose { translation, ..Pose::default() })
             .unwrap();
-        simulation.step(&Frame { dt: dt as f32 }).unwrap();
+        simulation.step(dt as f32).unwrap();
     }
     let pose = simulation.cloth(id).unwrap().pose();
     simulation.state().unwrap().positions(id).map(|local| pose.apply(local)).collect()
@@ -127,7 +127,7 @@ fn run_in_world(
                 .unwrap()
                 .write_particles(&pins, Particle::from_rows(&moved))
                 .unwrap();
-            simulation.step(&Frame { dt: h as f32 }).unwrap();
+            simulation.step(h as f32).unwrap();
         }
         last_velocity = velocity;
     }
@@ -256,7 +256,7 @@ fn run_turning(backend: Backend, cloth: &ClothDesc, dt: f64, seconds: f64) -> [V
     let id: ClothId = simulation.add(cloth.clone()).unwrap();
     for frame in 1..=(seconds / dt).round() as u32 {
         simulation.cloth_mut(id).unwrap().set_pose(turned_pose(f64::from(frame) * dt)).unwrap();
-        simulation.step(&Frame { dt: dt as f32 }).unwrap();
+        simulation.step(dt as f32).unwrap();
     }
     let pose = simulation.cloth(id).unwrap().pose();
     let local: Vec<_> = simulation.state().unwrap().positions(id).collect();
@@ -328,7 +328,7 @@ fn without_inertia_the_cloth_does_not_notice_the_frame() {
             let t = f64::from(frame) / 60.0;
             let pose = Pose { translation: path(t).map(|x| x as f32), ..turned_pose(t) };
             simulation.cloth_mut(id).unwrap().set_pose(pose).unwrap();
-            simulation.step(&Frame::default()).unwrap();
+            simulation.step(1.0 / 60.0).unwrap();
         }
         let got: Vec<_> = simulation.state().unwrap().positions(id).collect();
         let expected: Vec<_> = cloth.particles.iter().map(|particle| particle.position).collect();

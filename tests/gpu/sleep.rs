@@ -3,7 +3,7 @@
 
 use bytemuck::cast_slice;
 use poplin::gpu::{EngineOptions, HeadlessOptions};
-use poplin::model::{ClothConfig, ClothDesc, Frame, Particle, Pbd, PbdPhase, Phases, Pose, Sleep};
+use poplin::model::{ClothConfig, ClothDesc, Particle, Pbd, PbdPhase, Phases, Pose, Sleep};
 use poplin::{Backend, Cloth, ClothId, Simulation, SimulationOptions, State};
 use poplin_testkit::adapter::{Rounding, backends, headless, roundings};
 use poplin_testkit::compare::same_bits;
@@ -46,7 +46,7 @@ fn awake_iterations(config: &ClothConfig) -> u32 {
 }
 
 fn step(simulation: &mut Simulation, frames: u32) -> State {
-    (0..frames).for_each(|_| simulation.step(&Frame::default()).unwrap());
+    (0..frames).for_each(|_| simulation.step(1.0 / 60.0).unwrap());
     simulation.state().unwrap()
 }
 
@@ -100,7 +100,7 @@ fn a_moving_cloth_does_not_sleep_and_a_resting_one_does() {
 type SetInput = fn(&mut Cloth, f32);
 
 fn spheres(host: &Cloth, radius: f32) -> Vec<[f32; 4]> {
-    host.cloth()
+    host.desc()
         .particles
         .iter()
         .map(|&Particle { position: [x, y, z], .. }| [x, y, z, radius])
@@ -113,17 +113,17 @@ const INPUTS: [(&str, SetInput); 10] = [
         host.write_particles(&[0], &[Particle::from([0.0, 0.01 * value, 0.0, 0.0])]).unwrap()
     }),
     ("config", |host, value| {
-        let config = ClothConfig { damping: [0.1 * value; 3], ..host.cloth().config.clone() };
+        let config = ClothConfig { damping: [0.1 * value; 3], ..host.desc().config.clone() };
         host.set_config(config).unwrap();
     }),
     ("wind", |host, value| {
-        let mut config = host.cloth().config.clone();
+        let mut config = host.desc().config.clone();
         config.air.wind_velocity = [value, 0.0, 0.0];
         host.set_config(config).unwrap();
     }),
     ("phases", |host, value| {
         let phase = PbdPhase { stiffness: 0.1 * value, ..PbdPhase::default() };
-        let mut config = host.cloth().config.clone();
+        let mut config = host.desc().config.clone();
         config.solver = Pbd { phases: Phases::all(phase), ..Pbd::default() }.into();
         host.set_config(config).unwrap();
     }),
@@ -131,7 +131,7 @@ const INPUTS: [(&str, SetInput); 10] = [
         host.set_phase_order(&[0, 1, 2, 3].repeat(value as usize)).unwrap();
     }),
     ("accelerations", |host, value| {
-        let accelerations = vec![[1e-9 * value, 0.0, 0.0]; host.cloth().particle_count()];
+        let accelerations = vec![[1e-9 * value, 0.0, 0.0]; host.desc().particle_count()];
         host.set_particle_accelerations(&accelerations).unwrap();
     }),
     ("motion spheres", |host, value| {
@@ -235,7 +235,7 @@ fn written_particles_and_wake_calls_wake_a_sleeping_cloth() {
 fn a_woken_cloth_sleeps_again_after_the_full_count() {
     for backend in backends() {
         let (mut simulation, id, before) = asleep_with(backend, |_, _| ());
-        let awake = awake_iterations(&simulation.cloth(id).unwrap().cloth().config);
+        let awake = awake_iterations(&simulation.cloth(id).unwrap().desc().config);
         simulation.cloth_mut(id).unwrap().wake();
         let state = step(&mut simulation, LONG);
         assert_eq!(state.iteration_total(id) - before, awake, "{}", backend.name());
@@ -256,7 +256,7 @@ fn run_of_three(options: SimulationOptions, middle: ClothDesc) -> State {
                 .write_particles(&[0], &[Particle::from([0.02, 0.03, 0.0, 0.0])])
                 .unwrap();
         }
-        simulation.step(&Frame::default()).unwrap();
+        simulation.step(1.0 / 60.0).unwrap();
     }
     simulation.state().unwrap()
 }

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use poplin_cpu::CpuEngine;
 use poplin_gpu::{ClothId, Engine, EngineOptions, FramePart, wgpu};
 use poplin_host::{Cloth, Engine as _, HoldId};
-use poplin_model::{ClothDesc, ColliderId, Frame, Particle, Pose, Shape, Sphere};
+use poplin_model::{ClothDesc, ColliderId, Particle, Pose, Shape, Sphere};
 use poplin_testkit::adapter::{devices, noop_device};
 use poplin_testkit::compare::same_bits;
 use poplin_testkit::rng::Rng;
@@ -48,8 +48,8 @@ impl Scene {
         self.holds.push(None);
     }
 
-    fn step(&mut self, frame: &Frame) {
-        self.engine.begin_frame(frame).unwrap();
+    fn step(&mut self, dt: f32) {
+        self.engine.begin_frame(dt).unwrap();
         let mut seen = std::collections::HashSet::new();
         self.row_count = 0;
         for (address, value) in self.engine.waiting_rows() {
@@ -80,7 +80,7 @@ impl Scene {
             return;
         }
         let cloth = self.engine.cloth_mut(self.ids[index]).unwrap();
-        let count = cloth.cloth().particle_count();
+        let count = cloth.desc().particle_count();
         let own = &mut self.colliders[index];
         match kind {
             1 => {
@@ -116,7 +116,7 @@ impl Scene {
                 cloth.write_particles(&[0], &[other]).unwrap();
             }
             12 => {
-                let mut config = cloth.cloth().config.clone();
+                let mut config = cloth.desc().config.clone();
                 config.air.drag = 0.1 * f32::from(u8::from(x > 0.0));
                 config.air.wind_velocity = [x, 0.0, 0.0];
                 cloth.set_config(config).unwrap();
@@ -171,9 +171,9 @@ fn compare(kinds: &[usize]) {
             }
         }
         let dt = if frame % 150 == 75 { 1.0 / 50.0 } else { 1.0 / 60.0 };
-        scene.step(&Frame { dt });
+        scene.step(dt);
         whole.engine.forget_frame();
-        whole.step(&Frame { dt });
+        whole.step(dt);
         assert_eq!(scene.engine.dispatched_slots(), whole.engine.dispatched_slots());
         let differing: Vec<_> = whole
             .image
@@ -205,8 +205,8 @@ fn several_threads_pack_what_one_does() {
             several.change(&mut Rng::new(seed), kinds);
             one.change(&mut Rng::new(seed), kinds);
         }
-        pool.install(|| several.step(&Frame::default()));
-        one.step(&Frame::default());
+        pool.install(|| several.step(1.0 / 60.0));
+        one.step(1.0 / 60.0);
         assert!(several.row_count > 2 * CLOTHS, "frame {frame}: {} rows", several.row_count);
         assert_eq!(several.row_count, one.row_count, "frame {frame}");
         assert!(several.image == one.image, "frame {frame}");
@@ -248,14 +248,14 @@ fn moving_spheres_and_pins_act_alike_on_both_backends() {
     let spheres = add_spheres(cpu.cloth_mut(id).unwrap());
     for frame in 0..FRAMES {
         play(cpu.cloth_mut(id).unwrap(), &spheres, frame);
-        cpu.step(&Frame::default()).unwrap();
+        cpu.step(1.0 / 60.0).unwrap();
     }
     for (mut gpu, rounding) in devices(&EngineOptions::default()) {
         let other = gpu.add(cloth.clone()).unwrap();
         let spheres = add_spheres(gpu.engine_mut().cloth_mut(other).unwrap());
         for frame in 0..FRAMES {
             play(gpu.engine_mut().cloth_mut(other).unwrap(), &spheres, frame);
-            gpu.step(&Frame::default()).unwrap();
+            gpu.step(1.0 / 60.0).unwrap();
         }
         let state = gpu.state().unwrap();
         let (current, mirror) = (state.current(other), cpu.current(id));
@@ -266,7 +266,7 @@ fn moving_spheres_and_pins_act_alike_on_both_backends() {
     let other = free.add(cloth).unwrap();
     for frame in 0..FRAMES {
         play(free.cloth_mut(other).unwrap(), &[], frame);
-        free.step(&Frame::default()).unwrap();
+        free.step(1.0 / 60.0).unwrap();
     }
     assert!(same_bits("free", free.current(other), cpu.current(id)).is_err());
 }

@@ -5,7 +5,7 @@ use std::error::Error;
 
 use poplin::cook::{CookOptions, cook};
 use poplin::gpu::{Engine, EngineOptions, list_adapters, wgpu};
-use poplin::model::{Frame, Mesh};
+use poplin::model::Mesh;
 use poplin_testkit::generated::assert_block;
 
 use crate::tables::{GUIDE, read, stems};
@@ -189,7 +189,7 @@ fn the_embedding_example_draws_the_cloth() -> Result<(), Box<dyn Error>> {
 
     // Every frame: simulate and draw in your encoder. The engine submits nothing and waits for
     // nothing.
-    engine.encode_frame(&mut encoder, &Frame { dt: 1.0 / 60.0 })?;
+    engine.encode_frame(&mut encoder, 1.0 / 60.0)?;
     let mut pass = encoder.begin_render_pass(&target);
     pass.set_pipeline(&pipeline);
     // Stride 16, one Float32x4: position [m] and inverse mass [1/kg]. Indices: `Fabric::triangles`.

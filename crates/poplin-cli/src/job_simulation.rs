@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use poplin::{Backend, BackendChoice, ClothId, Simulation, State};
 use poplin_io::scene::{BuiltCollider, Wind};
-use poplin_model::{ColliderId, ContactMode, ContactReport, Frame, Particle};
+use poplin_model::{ColliderId, ContactMode, ContactReport, Particle};
 
 use crate::bodies::{Bodies, ColliderPoses};
 use crate::failure::{Failure, OrFail};
@@ -166,7 +166,7 @@ impl JobSimulation {
     pub(crate) fn reset(&mut self, job: &Job) -> Result<(), Failure> {
         let mut configs = Vec::with_capacity(self.ids.len());
         for ids in &self.ids {
-            let of_copy = |&id: &ClothId| Ok(self.simulation.cloth(id)?.cloth().config.clone());
+            let of_copy = |&id: &ClothId| Ok(self.simulation.cloth(id)?.desc().config.clone());
             configs.push(ids.iter().map(of_copy).collect::<Result<Vec<_>, poplin::Error>>()?);
         }
         self.simulation.clear();
@@ -184,19 +184,19 @@ impl JobSimulation {
 
     /// Simulates the next frame, whose index is `frame`, from 1.
     pub(crate) fn advance(&mut self, job: &Job, frame: u32) -> Result<(), Failure> {
-        let step = self.prepare(job, frame)?;
-        self.step(job, &step)?;
+        let dt = self.prepare(job, frame)?;
+        self.step(job, dt)?;
         self.hand_over()
     }
 
     /// Sets the motion of pins, local spaces, colliders and wind over the first step of frame
-    /// `frame`, from 1. Returns that step.
-    pub(crate) fn prepare(&mut self, job: &Job, frame: u32) -> Result<Frame, Failure> {
+    /// `frame`, from 1. Returns the length of that step \[s\].
+    pub(crate) fn prepare(&mut self, job: &Job, frame: u32) -> Result<f32, Failure> {
         self.prepare_step(job, u64::from(frame - 1) * u64::from(job.steps) + 1)
     }
 
     /// Does the same for the step of this index, from 1.
-    fn prepare_step(&mut self, job: &Job, step: u64) -> Result<Frame, Failure> {
+    fn prepare_step(&mut self, job: &Job, step: u64) -> Result<f32, Failure> {
         let rate = f64::from(job.frame_rate) * f64::from(job.steps);
         let [before, time] = [step - 1, step].map(|step| step as f64 / rate);
         self.step = step;
@@ -210,21 +210,21 @@ impl JobSimulation {
         // Midpoint rule: an acceleration linear in time then yields the exact velocity.
         self.accelerate(job, (0.5 * (before + time)) as f32)?;
         self.time = time;
-        Ok(Frame { dt: (job.frame_rate * job.steps as f32).recip() })
+        Ok((job.frame_rate * job.steps as f32).recip())
     }
 
     /// Simulates all steps of the frame whose first step was prepared.
-    pub(crate) fn step(&mut self, job: &Job, step: &Frame) -> Result<(), Failure> {
-        self.simulate(step)?;
+    pub(crate) fn step(&mut self, job: &Job, dt: f32) -> Result<(), Failure> {
+        self.simulate(dt)?;
         for _ in 1..job.steps {
-            let step = self.prepare_step(job, self.step + 1)?;
-            self.simulate(&step)?;
+            let dt = self.prepare_step(job, self.step + 1)?;
+            self.simulate(dt)?;
         }
         Ok(())
     }
 
-    fn simulate(&mut self, step: &Frame) -> Result<(), Failure> {
-        self.simulation.step(step)?;
+    fn simulate(&mut self, dt: f32) -> Result<(), Failure> {
+        self.simulation.step(dt)?;
         self.simulation.wait()?;
         if !self.bodies.is_empty() {
             self.bodies.apply_impulses(&self.simulation.state()?);
@@ -322,7 +322,7 @@ impl JobSimulation {
             let Some(wind) = wind else { continue };
             for &id in ids {
                 let live = self.simulation.cloth_mut(id)?;
-                let mut config = live.cloth().config.clone();
+                let mut config = live.desc().config.clone();
                 config.air.wind_velocity = wind.velocity_at(time);
                 live.set_config(config).map_err(poplin::Error::from)?;
             }

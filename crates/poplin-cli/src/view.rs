@@ -8,7 +8,7 @@ use anyhow::{Context, anyhow};
 use poplin::{Simulation, SimulationOptions};
 use poplin_io::picture::View;
 use poplin_io::scene::{PinRule, Scene};
-use poplin_model::{Frame, Shape};
+use poplin_model::Shape;
 use poplin_view::{LineLayers, Scenes, Screenshot, Show, ShowError, ShownCloth, open_window};
 
 use crate::args::{Layer, PictureArgs, ViewArgs};
@@ -155,14 +155,14 @@ impl Show for ViewedJob {
         &mut self.running.simulation
     }
 
-    fn prepare(&mut self) -> Result<Frame, ShowError> {
+    fn prepare(&mut self) -> Result<f32, ShowError> {
         self.running.winds = self.cloths.iter().map(|cloth| cloth.wind).collect();
         self.running.prepare(&self.job, self.frame + 1).map_err(to_show_error)
     }
 
-    fn step(&mut self, frame: &Frame) -> Result<(), ShowError> {
+    fn step(&mut self, dt: f32) -> Result<(), ShowError> {
         let begin = Instant::now();
-        self.running.step(&self.job, frame).map_err(to_show_error)?;
+        self.running.step(&self.job, dt).map_err(to_show_error)?;
         self.frame += 1;
         if let Some((recording, _)) = &mut self.recording {
             recording.count(begin.elapsed());
@@ -208,7 +208,7 @@ impl Show for ViewedJob {
         for (cloth, job_cloth) in self.cloths.iter().zip(&self.job.cloths) {
             let first = cloth.ids.first().copied();
             let config = first.map(|id| self.running.simulation.cloth(id)).transpose()?;
-            let config = config.map(|live| live.cloth().config.clone());
+            let config = config.map(|live| live.desc().config.clone());
             let is_tuned =
                 config.as_ref() != Some(&job_cloth.cloth.config) || cloth.wind != job_cloth.wind;
             let mut config = config.filter(|_| is_tuned);

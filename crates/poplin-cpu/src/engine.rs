@@ -19,7 +19,7 @@ use poplin_host::{
 };
 use poplin_layout::{ClothPlacement, Feedback, FrameArrays, NO_OFFSET, StageMask, pack_fabric};
 use poplin_model::{
-    ClothContactSolver, ClothDesc, ColliderSet, ContactReport, Fabric, Frame, ModelError, Particle,
+    ClothContactSolver, ClothDesc, ColliderSet, ContactReport, Fabric, ModelError, Particle,
 };
 use rayon::prelude::*;
 
@@ -132,14 +132,14 @@ impl<W: Workers + Clone + Send + Sync> LaneEngine<W> {
     }
 
     /// Passes collider changes to every cloth, if the frame is valid for all.
-    fn update_colliders(&mut self, frame: &Frame) -> Result<(), ModelError> {
-        self.cloths.values().iter().try_for_each(|cloth| cloth.host.validate_frame(frame))?;
+    fn update_colliders(&mut self, dt: f32) -> Result<(), ModelError> {
+        self.cloths.values().iter().try_for_each(|cloth| cloth.host.validate_frame(dt))?;
         let Self { cloths, colliders, cloth_collision, .. } = self;
         let contact = &*cloth_collision;
         cloths
             .values_mut()
             .par_iter_mut()
-            .try_for_each(|cloth| cloth.host.update_colliders(colliders, contact, frame.dt))
+            .try_for_each(|cloth| cloth.host.update_colliders(colliders, contact, dt))
     }
 
     /// Position \[m\] and working inverse mass [1/kg] of every particle; empty for an unknown
@@ -168,11 +168,11 @@ impl<W: Workers + Clone + Send + Sync> LaneEngine<W> {
     /// Adds a cloth with its particles and report.
     fn insert(&mut self, cloth: SnapshotCloth) -> ClothId {
         let SnapshotCloth { host, current, previous, feedback } = cloth;
-        let fabric = self.acquire_fabric(&host.cloth().fabric);
+        let fabric = self.acquire_fabric(&host.desc().fabric);
         let placement = ClothPlacement {
             cloth: 0,
             particle_begin: 0,
-            particle_count: host.cloth().particle_count() as u32,
+            particle_count: host.desc().particle_count() as u32,
             scratch_begin: 0,
             input_begin: 0,
             fabric: fabric.offsets,
@@ -232,7 +232,7 @@ impl<W: Workers + Clone + Send + Sync> Engine for LaneEngine<W> {
     }
 
     fn clone_cloth(&mut self, id: ClothId, count: usize) -> Result<Vec<ClothId>, HostError> {
-        let fabric = self.cloths.get(id)?.host.cloth().fabric.clone();
+        let fabric = self.cloths.get(id)?.host.desc().fabric.clone();
         let copy = |_| {
             self.acquire_fabric(&fabric);
             let source = self.cloths.get(id)?;
@@ -253,7 +253,7 @@ impl<W: Workers + Clone + Send + Sync> Engine for LaneEngine<W> {
     fn remove(&mut self, id: ClothId) -> Result<(), HostError> {
         let cloth = self.cloths.remove(id)?;
         self.crew.dismiss();
-        self.fabrics.release(&cloth.host.cloth().fabric);
+        self.fabrics.release(&cloth.host.desc().fabric);
         Ok(())
     }
 
@@ -290,15 +290,15 @@ impl<W: Workers + Clone + Send + Sync> Engine for LaneEngine<W> {
         Ok(())
     }
 
-    fn step(&mut self, frame: &Frame) -> Result<(), HostError> {
-        self.update_colliders(frame)?;
-        self.find_contacts(frame);
+    fn step(&mut self, dt: f32) -> Result<(), HostError> {
+        self.update_colliders(dt)?;
+        self.find_contacts(dt);
         self.crew.ready(self.cloths.values());
         if self.contacts.slice_count() > 0 {
-            self.step_in_slices(frame);
+            self.step_in_slices(dt);
         } else {
             let cloths = self.cloths.values_mut();
-            cloths.par_iter_mut().for_each(|cloth| cloth.begin_frame(frame, true));
+            cloths.par_iter_mut().for_each(|cloth| cloth.begin_frame(dt, true));
             let split = self.split();
             let Self { cloths, crew, order, .. } = self;
             let (all, whole) = (StageMask::ALL, FramePart::WHOLE.iterations);

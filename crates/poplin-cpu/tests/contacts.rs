@@ -10,7 +10,7 @@ use common::{Rng, loose};
 use poplin_cpu::WideTeam;
 use poplin_cpu::{LaneEngine, ReferenceEngine};
 use poplin_host::{ClothId, Engine, HostError, ParticleMotion, Ready};
-use poplin_model::{ClothContactSolver, ClothDesc, Frame, Pose};
+use poplin_model::{ClothContactSolver, ClothDesc, Pose};
 
 /// Distance kept between the cloths \[m\].
 const DISTANCE: f32 = 0.02;
@@ -59,7 +59,7 @@ fn run_frames(engine: &mut Subject, edit: Edit) -> Vec<Vec<[u32; 4]>> {
     (0..FRAMES)
         .map(|frame| {
             edit(engine, frame, &mut rng);
-            engine.step(&Frame::default()).unwrap();
+            engine.step(1.0 / 60.0).unwrap();
             let ids = engine.ids().to_vec();
             let state = engine.state().unwrap();
             let rows = |id: &ClothId| {
@@ -183,14 +183,14 @@ fn changed_cloths_rebuild_the_lists() {
     assert_same("settings", |engine, frame, rng| {
         let id = engine.ids()[1 + frame % 3];
         let cloth = engine.cloth_mut(id).unwrap();
-        let mut config = cloth.cloth().config.clone();
+        let mut config = cloth.desc().config.clone();
         match frame {
             2 => config.cloth_collision.distance = Some(1.5 * DISTANCE),
             4 => config.cloth_collision.distance = Some(0.0),
             6 => config.cloth_collision.mask = 2,
             8 => config.cloth_collision.mask = u32::MAX,
             10 => (config.cloth_collision.group, config.cloth_collision.mask) = (4, 1),
-            12 => config.cloth_collision = cloth.cloth().config.cloth_collision,
+            12 => config.cloth_collision = cloth.desc().config.cloth_collision,
             _ => {}
         }
         cloth.set_config(config).unwrap();
@@ -220,7 +220,7 @@ fn faulty_and_sleeping_cloths_are_not_moved() {
             for index in [1, 2] {
                 let id = engine.ids()[index];
                 let cloth = engine.cloth_mut(id).unwrap();
-                let mut config = cloth.cloth().config.clone();
+                let mut config = cloth.desc().config.clone();
                 config.sleep.threshold = 1.0;
                 config.sleep.after_count = 2;
                 cloth.set_config(config).unwrap();
@@ -231,7 +231,7 @@ fn faulty_and_sleeping_cloths_are_not_moved() {
             // Out of the range of positions within an iteration.
             let id = engine.ids()[0];
             let cloth = engine.cloth_mut(id).unwrap();
-            let mut config = cloth.cloth().config.clone();
+            let mut config = cloth.desc().config.clone();
             config.gravity = [1e15, 0.0, 0.0];
             cloth.set_config(config).unwrap();
         }

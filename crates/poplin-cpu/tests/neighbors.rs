@@ -10,7 +10,7 @@ use common::{Rng, loose};
 use poplin_cpu::{CpuEngine, WideTeam};
 use poplin_cpu::{LaneEngine, ReferenceEngine, Team, Workers};
 use poplin_host::{ClothId, Engine as _, FramePart, ParticleMotion};
-use poplin_model::{ClothDesc, Frame, Particle};
+use poplin_model::{ClothDesc, Particle};
 
 /// Distance kept between particles \[m\].
 const DISTANCE: f32 = 0.02;
@@ -77,7 +77,7 @@ impl<W: Workers + Default + Clone + Send + Sync> Run<W> {
         let mut rng = std::mem::replace(&mut self.rng, Rng(0));
         edit(self, frame, &mut rng);
         self.rng = rng;
-        self.engine.begin_frame(&Frame::default()).unwrap();
+        self.engine.begin_frame(1.0 / 60.0).unwrap();
         self.engine.run_part(self.id, &FramePart::WHOLE, &mut self.team).unwrap();
         let states = [self.engine.current(self.id), self.engine.previous(self.id)];
         states.concat().into_iter().map(|row| <[f32; 4]>::from(row).map(f32::to_bits)).collect()
@@ -239,7 +239,7 @@ fn changed_settings_rebuild_the_lists() {
             it.set_particles(&particles);
         }
         let cloth = it.cloth_mut();
-        let mut config = cloth.cloth().config.clone();
+        let mut config = cloth.desc().config.clone();
         config.gravity = [0.0; 3];
         config.self_collision.stiffness = 0.01;
         config.damping = [0.99; 3];
@@ -292,8 +292,8 @@ fn whole_steps_match_the_reference() {
     wide.set_particles(ids[0], &particles, ParticleMotion::Rest).unwrap();
     mirror.set_particles(ids[1], &particles, ParticleMotion::Rest).unwrap();
     for _ in 0..FRAMES {
-        wide.step(&Frame::default()).unwrap();
-        mirror.step(&Frame::default()).unwrap();
+        wide.step(1.0 / 60.0).unwrap();
+        mirror.step(1.0 / 60.0).unwrap();
     }
     assert_eq!(wide.current(ids[0]), mirror.current(ids[1]));
 }

@@ -9,7 +9,7 @@
 #![expect(clippy::print_stdout, reason = "output of an example")]
 
 use poplin::cook::{CookOptions, cook};
-use poplin::model::{Collider, Frame, Mesh, Pose, RigidBody, Shape, Solver};
+use poplin::model::{Collider, Mesh, Pose, RigidBody, Shape, Solver};
 use poplin::{Backend, Simulation};
 use rapier3d::prelude::*;
 
@@ -73,7 +73,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                 ..ball_body
             },
         )?;
-        simulation.step(&Frame { dt: DT })?;
+        simulation.step(DT)?;
         let impulse = simulation.state()?.body_impulse(body_id);
         let body = &mut world.bodies[ball];
         body.apply_impulse(impulse.linear.into(), true);

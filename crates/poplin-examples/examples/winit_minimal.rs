@@ -91,7 +91,7 @@ fn set_up(window: Arc<Window>, end: u64) -> Outcome<Draw> {
         let steps = clock.advance(passed.as_secs_f64());
         let mut encoder = device.create_command_encoder(&Default::default());
         for _ in 0..steps.count {
-            meshes.encode_frame(&mut engine, &mut encoder, &clock.frame())?;
+            meshes.encode_frame(&mut engine, &mut encoder, clock.dt())?;
         }
         meshes.encode(&mut encoder, engine.particle_buffer(), steps.alpha)?;
         let view = &target.texture.create_view(&Default::default());

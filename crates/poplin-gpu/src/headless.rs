@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use poplin_host::{Cloth, ClothId, NoSuchCloth, ParticleMotion, Snapshot, State};
-use poplin_model::{ClothContactSolver, ClothDesc, ColliderSet, Frame, Particle};
+use poplin_model::{ClothContactSolver, ClothDesc, ColliderSet, Particle};
 
 use crate::adapters::{is_software, list_adapters, may_have_gpu};
 use crate::canary::{CanaryReport, run_canaries};
@@ -313,12 +313,12 @@ impl poplin_host::Engine for Headless {
     }
 
     /// Submits one frame of every cloth, without waiting for it.
-    fn step(&mut self, frame: &Frame) -> Result<(), GpuError> {
+    fn step(&mut self, dt: f32) -> Result<(), GpuError> {
         let mut encoder = self.encoder();
         if let Some(timer) = &self.timer {
             timer.start(&mut encoder);
         }
-        self.engine.encode_frame(&mut encoder, frame)?;
+        self.engine.encode_frame(&mut encoder, dt)?;
         if let Some(timer) = &mut self.timer {
             timer.stop(&mut encoder);
         }

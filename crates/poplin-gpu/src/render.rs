@@ -73,7 +73,6 @@ struct Instance {
 ///
 /// ```no_run
 /// # use poplin_gpu::{Engine, GpuError, RenderMeshes, wgpu};
-/// # use poplin_model::Frame;
 /// # fn frame(
 /// #     engine: &mut Engine,
 /// #     meshes: &mut RenderMeshes,
@@ -82,7 +81,7 @@ struct Instance {
 /// #     alpha: f32,
 /// # ) -> Result<(), GpuError> {
 /// for _ in 0..steps {
-///     meshes.encode_frame(engine, encoder, &Frame { dt: 1.0 / 60.0 })?;
+///     meshes.encode_frame(engine, encoder, 1.0 / 60.0)?;
 /// }
 /// meshes.encode(encoder, engine.particle_buffer(), alpha)?;
 /// # Ok(())

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use poplin_layout::FrameSteps;
 #[cfg(feature = "save")]
 use poplin_model::ModelError;
-use poplin_model::{ClothConfig, Frame, Solver};
+use poplin_model::{ClothConfig, Solver, check_dt};
 
 /// Largest number of iterations of one frame, so that a mistyped frequency does not look like a
 /// hang.
@@ -113,10 +113,10 @@ impl FrameClock {
         self.settled.is_some()
     }
 
-    /// Step of the last iteration \[s\]; before the first frame, the step of a frame of the default
-    /// length.
+    /// Step of the last iteration \[s\]; before the first frame, the step of a frame of
+    /// 1/60 s.
     pub fn last_step(&self, config: &ClothConfig) -> f32 {
-        let dt = Frame::default().dt;
+        let dt = 1.0 / 60.0;
         self.last_step.unwrap_or_else(|| dt / iteration_count(dt, config) as f32)
     }
 
@@ -126,7 +126,7 @@ impl FrameClock {
     /// [`ModelError`] if a step is not a valid frame length.
     #[cfg(feature = "save")]
     pub(crate) fn validate(&self) -> Result<(), ModelError> {
-        self.past_steps.iter().chain(&self.last_step).try_for_each(|&dt| Frame { dt }.validate())
+        self.past_steps.iter().chain(&self.last_step).try_for_each(|&dt| check_dt(dt))
     }
 
     /// Sets the last step \[s\] to the one over which new displacements were computed from

@@ -4,7 +4,7 @@
 use bytemuck::Zeroable;
 use glam::{DMat3, DQuat, DVec3, Vec3};
 use poplin_layout::{ClothPlacement, ContactCloth, ContactParameters, SCAN_BLOCK};
-use poplin_model::{ClothContactSolver, ContactMode, Frame, Pose};
+use poplin_model::{ClothContactSolver, ContactMode, Pose};
 
 use crate::HostCloth;
 
@@ -56,7 +56,7 @@ pub fn collides_by_triangles(settings: &ClothContactSolver) -> bool {
 pub fn takes_part(host: &HostCloth, mode: ContactMode) -> bool {
     match mode {
         ContactMode::Particles => host.cloth_collision_distance() > 0.0,
-        ContactMode::Triangles => host.cloth().config.thickness > 0.0,
+        ContactMode::Triangles => host.desc().config.thickness > 0.0,
     }
 }
 
@@ -71,15 +71,9 @@ impl ContactFrame {
 
     /// Adds a participating cloth; call before the host packs the frame. `index` is its index among
     /// the engine's cloths, `placement` its location in the buffers.
-    pub fn add(
-        &mut self,
-        index: usize,
-        host: &HostCloth,
-        frame: &Frame,
-        placement: &ClothPlacement,
-    ) {
-        let config = &host.cloth().config;
-        let iteration_count = host.iteration_count(frame);
+    pub fn add(&mut self, index: usize, host: &HostCloth, dt: f32, placement: &ClothPlacement) {
+        let config = &host.desc().config;
+        let iteration_count = host.iteration_count(dt);
         let row_begin =
             // Rows of all participating cloths are consecutive.
             self.members.last().map_or(0, |last| last.row.row_begin + last.row.particle_count);
@@ -91,7 +85,7 @@ impl ContactFrame {
             group: config.cloth_collision.group,
             mask: config.cloth_collision.mask,
             radius: 0.5 * host.cloth_collision_distance(),
-            wake_distance: config.sleep.threshold * frame.dt / iteration_count.max(1) as f32,
+            wake_distance: config.sleep.threshold * dt / iteration_count.max(1) as f32,
             ..Zeroable::zeroed()
         };
         self.members.push(Member {

@@ -2,7 +2,7 @@
 
 use std::future::Future;
 
-use poplin_model::{ClothContactSolver, ClothDesc, ColliderSet, Frame, ModelError, Particle};
+use poplin_model::{ClothContactSolver, ClothDesc, ColliderSet, ModelError, Particle};
 use thiserror::Error;
 
 use crate::{Cloth, ClothId, NoSuchCloth, ParticleMotion, Snapshot, State};
@@ -65,11 +65,13 @@ pub trait Engine {
         motion: ParticleMotion<'_>,
     ) -> Result<(), Self::Error>;
 
-    /// Simulates one frame of every cloth; may return before the frame is done.
+    /// Simulates one frame of `dt` seconds of every cloth, `0..=10` (usually 1/60); 0 simulates
+    /// nothing, and the length may vary. The GPU backend returns before the frame is done;
+    /// [`Engine::wait`], [`Engine::read`] and [`Engine::state`] wait for it.
     ///
     /// # Errors
     /// If the frame is out of range for a cloth (then no cloth moves) or the device failed.
-    fn step(&mut self, frame: &Frame) -> Result<(), Self::Error>;
+    fn step(&mut self, dt: f32) -> Result<(), Self::Error>;
 
     /// Waits until every frame is simulated.
     ///

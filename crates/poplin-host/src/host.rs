@@ -12,7 +12,7 @@ use std::sync::OnceLock;
 
 use poplin_layout::{Feedback, FrameSteps, solve_scratch_len, stage_scratch_len};
 use poplin_model::{
-    ClothContactSolver, ClothDesc, ColliderSet, Frame, ModelError, Particle, Pose, Solver,
+    ClothContactSolver, ClothDesc, ColliderSet, ModelError, Particle, Pose, Solver, check_dt,
 };
 
 #[cfg(feature = "save")]
@@ -114,8 +114,8 @@ impl HostCloth {
         &mut self.live
     }
 
-    /// Cloth as it was added, with its present settings; see [`Cloth::cloth`].
-    pub fn cloth(&self) -> &ClothDesc {
+    /// Description of the cloth as it was added, with its present settings; see [`Cloth::desc`].
+    pub fn desc(&self) -> &ClothDesc {
         &self.live.cloth
     }
 
@@ -208,12 +208,12 @@ impl HostCloth {
     /// # Errors
     /// [`ModelError`] if the frame is out of range or needs more than [`MAX_ITERATIONS_PER_FRAME`]
     /// iterations.
-    pub fn validate_frame(&self, frame: &Frame) -> Result<(), ModelError> {
-        frame.validate()?;
+    pub fn validate_frame(&self, dt: f32) -> Result<(), ModelError> {
+        check_dt(dt)?;
         // The iteration counts of the other solvers are settings and have been validated.
         let Solver::Pbd(pbd) = &self.live.cloth.config.solver else { return Ok(()) };
         // Rounded like FrameClock::begin_frame.
-        let count = (frame.dt * pbd.frequency + 0.5).floor() as usize;
+        let count = (dt * pbd.frequency + 0.5).floor() as usize;
         let limit = MAX_ITERATIONS_PER_FRAME as usize;
         if count > limit {
             Err(ModelError::TooMany {
@@ -227,8 +227,8 @@ impl HostCloth {
     }
 
     /// Iterations of the next frame, 0 if it simulates nothing.
-    pub fn iteration_count(&self, frame: &Frame) -> u32 {
-        iteration_count(frame.dt, &self.live.cloth.config)
+    pub fn iteration_count(&self, dt: f32) -> u32 {
+        iteration_count(dt, &self.live.cloth.config)
     }
 
     /// Loop trips of one particle in one iteration for colliders and self collision.
@@ -268,15 +268,15 @@ impl HostCloth {
     }
 
     /// Counts a frame in which the resting cloth was not dispatched, and advances its clock.
-    pub fn skip_frame(&mut self, frame: &Frame) {
-        self.rest(frame);
-        self.count_skipped(u32::from(frame.dt > 0.0));
+    pub fn skip_frame(&mut self, dt: f32) {
+        self.rest(dt);
+        self.count_skipped(u32::from(dt > 0.0));
     }
 
     /// Begins a frame in which the resting cloth is not dispatched; [`HostCloth::is_settled`] is
     /// then true if more frames of this length change nothing.
-    pub fn rest(&mut self, frame: &Frame) {
-        self.live.clock.begin_frame(frame.dt, &self.live.cloth.config);
+    pub fn rest(&mut self, dt: f32) {
+        self.live.clock.begin_frame(dt, &self.live.cloth.config);
         self.is_settled = self.live.clock.is_settled();
         self.is_still = false;
     }

@@ -124,13 +124,13 @@ impl Cloth {
     }
 
     /// Step of the last iteration \[s\]: velocity is the difference of a particle's last two
-    /// positions divided by it. Before the first frame, the step of a frame of the default length.
+    /// positions divided by it. Before the first frame, the step of a frame of 1/60 s.
     pub fn last_step(&self) -> f32 {
         self.clock.last_step(&self.cloth.config)
     }
 
-    /// Cloth as it was added, with its present settings and colliders.
-    pub fn cloth(&self) -> &ClothDesc {
+    /// Description of the cloth as it was added, with its present settings and colliders.
+    pub fn desc(&self) -> &ClothDesc {
         &self.cloth
     }
 

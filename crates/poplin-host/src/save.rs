@@ -103,7 +103,7 @@ impl Snapshot {
         let mut index_of = HashMap::new();
         let contact = &self.cloth_contact_solver;
         let cloths = self.cloths.iter().enumerate().map(|(index, cloth)| {
-            let fabric = &cloth.host.cloth().fabric;
+            let fabric = &cloth.host.desc().fabric;
             // Cloths that share a fabric refer to one copy of it.
             let fabric = *index_of.entry(Arc::as_ptr(fabric)).or_insert_with(|| {
                 fabrics.push(fabric.clone());

@@ -254,7 +254,7 @@ impl LoopTrips {
             FiberSolver::CyclicReduction => self.per_cyclic_phase[phase as usize],
         };
         let phases = || phase_order.iter().map(of_phase).sum::<u64>();
-        let constraints = match &host.cloth().config.solver {
+        let constraints = match &host.desc().config.solver {
             Solver::Pbd(_) => phases(),
             Solver::Xpbd(_) => phases() + self.bends,
             Solver::Implicit(implicit) => {

@@ -226,7 +226,7 @@ fn entries<'a>(
 }
 
 fn key_of_cloth(host: &HostCloth) -> Key {
-    let it = host.cloth();
+    let it = host.desc();
     Key::Cloth {
         fabric: Arc::as_ptr(&it.fabric) as usize,
         particle_count: it.particle_count(),
@@ -296,11 +296,11 @@ impl TriangleScene {
         let mut is_same = true;
         let (of_cloths, of_colliders) = self.bodies.split_at_mut(cloths.len());
         for (it, host) in of_cloths.iter_mut().zip(cloths) {
-            let config = &host.cloth().config;
+            let config = &host.desc().config;
             let radius = 0.5 * config.thickness;
             let radii = &mut self.radius[it.rows.clone()];
             radii.iter_mut().for_each(|it| set(&mut is_same, it, radius));
-            let groups = host.cloth().collider_groups;
+            let groups = host.desc().collider_groups;
             // A cloth with a collision distance of 0 collides with no other cloth.
             let is_apart = host.cloth_collision_distance() == 0.0;
             let role = Role::Cloth {
@@ -344,7 +344,7 @@ impl TriangleScene {
 
     fn add_all(&mut self, cloths: &[&HostCloth], world: &ColliderSet) {
         for host in cloths {
-            let it = host.cloth();
+            let it = host.desc();
             let rest: Vec<Vec3> = if it.rest_positions.is_empty() {
                 it.particles.iter().map(|particle| Vec3::from(particle.position)).collect()
             } else {

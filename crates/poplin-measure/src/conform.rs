@@ -1,6 +1,5 @@
 //! Runs reference cases on a backend and compares them with their measured states.
 
-use poplin::model::Frame;
 use poplin::{ClothId, Simulation, SimulationOptions, State};
 use poplin_model::Particle;
 
@@ -73,7 +72,7 @@ pub fn run_case(case: &Case, options: &SimulationOptions) -> Result<CaseVerdict,
         for event in &frame.events {
             event.apply(simulation.cloth_mut(ids[event.cloth])?, &mut shapes[event.cloth])?;
         }
-        simulation.step(&Frame { dt: frame.dt })?;
+        simulation.step(frame.dt)?;
         for expected in case.expected.iter().filter(|snapshot| snapshot.frame == index + 1) {
             if expected.collision_distance_m.is_some() {
                 snapshots.extend(judge_separation(case, &simulation.state()?, expected));

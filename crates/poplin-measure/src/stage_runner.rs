@@ -2,7 +2,6 @@
 
 use poplin::cpu::{CpuEngine, WideTeam};
 use poplin::gpu::Headless;
-use poplin::model::Frame;
 use poplin::{Backend, Cloth, ClothId, Engine, Error, SimulationOptions};
 use poplin_host::FramePart;
 use poplin_layout::{Stage, StageMask};
@@ -69,7 +68,7 @@ pub fn run_stages(
         for event in &frame.events {
             event.apply(runner.cloth_mut()?, &mut shapes)?;
         }
-        runner.begin_frame(&Frame { dt: frame.dt })?;
+        runner.begin_frame(frame.dt)?;
         // The frame of the file takes its inputs, but runs no iteration yet.
         let iterations = if index < stages.frame_index { 0..u32::MAX } else { 0..0 };
         runner.run_part(&FramePart { iterations, ..FramePart::WHOLE })?;
@@ -197,10 +196,10 @@ impl Runner {
         .map_err(Error::from)?)
     }
 
-    fn begin_frame(&mut self, frame: &Frame) -> Result<(), CaseError> {
+    fn begin_frame(&mut self, dt: f32) -> Result<(), CaseError> {
         match self {
-            Self::Cpu(engine, _) => engine.begin_frame(frame)?,
-            Self::Gpu(headless, _) => headless.engine_mut().begin_frame(frame)?,
+            Self::Cpu(engine, _) => engine.begin_frame(dt)?,
+            Self::Gpu(headless, _) => headless.engine_mut().begin_frame(dt)?,
         }
         Ok(())
     }

@@ -1,6 +1,5 @@
 //! Conversion of real time to frames of equal length.
 
-use crate::Frame;
 use crate::error::{ModelError, check_range};
 use crate::frame::MAX_DT;
 
@@ -23,7 +22,7 @@ const MAX_STEPS: u32 = 1000;
 /// Timestep!", 2004.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FixedStep {
-    frame: Frame,
+    dt: f32,
     max_steps: u32,
     /// Accumulated time that no frame has used \[s\], `0..dt`. Its small size keeps sums accurate
     /// over days.
@@ -43,14 +42,14 @@ pub struct Steps {
 }
 
 impl Default for FixedStep {
-    /// Returns a clock of at most 4 frames of the default length per call.
+    /// Returns a clock of at most 4 frames of 1/60 s per call.
     fn default() -> Self {
-        Self { frame: Frame::default(), max_steps: 4, rest: 0.0 }
+        Self { dt: 1.0 / 60.0, max_steps: 4, rest: 0.0 }
     }
 }
 
 impl FixedStep {
-    /// Creates a clock with frames of `dt` seconds, above 0 and at most the limit of [`Frame::dt`].
+    /// Creates a clock with frames of `dt` seconds, above 0 and at most 10.
     /// `max_steps`, `1..=1000`, limits the frames per call: if frames take longer than `dt` to
     /// simulate, catching up would only increase the backlog.
     ///
@@ -59,12 +58,12 @@ impl FixedStep {
     pub fn new(dt: f32, max_steps: u32) -> Result<Self, ModelError> {
         check_range("fixed step dt", dt, f32::MIN_POSITIVE, MAX_DT)?;
         check_range("fixed step max_steps", max_steps as f32, 1.0, MAX_STEPS as f32)?;
-        Ok(Self { frame: Frame { dt }, max_steps, rest: 0.0 })
+        Ok(Self { dt, max_steps, rest: 0.0 })
     }
 
-    /// Frame to simulate; always the same.
-    pub fn frame(&self) -> Frame {
-        self.frame
+    /// Length of every frame \[s\].
+    pub fn dt(&self) -> f32 {
+        self.dt
     }
 
     /// Largest number of frames per [`FixedStep::advance`].
@@ -74,7 +73,7 @@ impl FixedStep {
 
     /// Advances the clock by `seconds` of real time. NaN and negative values count as 0.
     pub fn advance(&mut self, seconds: f64) -> Steps {
-        let dt = f64::from(self.frame.dt);
+        let dt = f64::from(self.dt);
         // `max` of NaN and 0 is 0.
         let total = (self.rest + seconds.max(0.0)).min(f64::MAX);
         // The remainder is exact, so that no time is lost to rounding.
@@ -100,7 +99,7 @@ mod tests {
     #[test]
     fn no_time_is_lost_over_a_million_irregular_steps() {
         let mut clock = FixedStep::new(1.0 / 60.0, 8).unwrap();
-        let dt = f64::from(clock.frame().dt);
+        let dt = f64::from(clock.dt());
         // Sums of integer nanoseconds are exact.
         let (mut nanoseconds, mut frames, mut dropped, mut alpha) = (0u64, 0u64, 0.0, 0.0);
         let mut random = 1u64;

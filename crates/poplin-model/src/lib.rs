@@ -1,7 +1,7 @@
 //! Plain data types of the poplin cloth engine: its inputs and reports.
 //!
 //! A [`Mesh`] is cooked (crate `poplin-cook`) into a [`Fabric`]; a [`ClothDesc`] is a fabric with
-//! particles and settings; a [`Frame`] holds the inputs of one simulated frame. Types have plain
+//! particles and settings. Types have plain
 //! public fields and a `validate()` whose error names the field, its position and the limit. Units
 //! are SI; inverse masses are in 1/kg, 0 = pinned.
 
@@ -47,7 +47,7 @@ pub use error::{ModelError, check_finite, parse_name};
 pub use fabric::{Bend, Fabric, Phase, PhaseKind, VirtualParticle, Wing};
 pub use first_fit::FirstFitSets;
 pub use fixed_step::{FixedStep, Steps};
-pub use frame::Frame;
+pub use frame::check_dt;
 pub use interaction_groups::InteractionGroups;
 pub use lane_cost::LaneCost;
 pub use material::Material;

@@ -5,7 +5,7 @@ mod pinned;
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
-use poplin::model::{Collider, Frame, Particle, Pose, TriangleMesh};
+use poplin::model::{Collider, Particle, Pose, TriangleMesh, check_dt};
 use poplin::{ClothId, ParticleMotion, Ray, Snapshot};
 use poplin_cli::simulation_options;
 use poplin_io::scene::{SceneCollider, close_surface};
@@ -144,12 +144,12 @@ impl Simulation {
         process::enter()?;
         let signals = Signals::new();
         // The same rounding as in the command line.
-        let frame = Frame { dt: frame_rate.recip() };
-        frame.validate().or_raise()?;
+        let dt = frame_rate.recip();
+        check_dt(dt).or_raise()?;
         py.detach(|| -> PyResult<()> {
             for _ in 0..frames {
                 let mut inner = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-                inner.simulation.step(&frame).or_raise()?;
+                inner.simulation.step(dt).or_raise()?;
                 drop(inner);
                 if signals.is_raised() {
                     break;
@@ -183,7 +183,7 @@ impl Simulation {
     /// Returns the settings of a cloth.
     fn settings<'py>(&self, py: Python<'py>, id: u64) -> PyResult<Bound<'py, PyAny>> {
         let config =
-            self.with(py, |inner| Ok(inner.live(ClothId::from_bits(id))?.cloth().config.clone()))?;
+            self.with(py, |inner| Ok(inner.live(ClothId::from_bits(id))?.desc().config.clone()))?;
         crate::settings::to_dict(py, &config)
     }
 
@@ -194,7 +194,7 @@ impl Simulation {
             inner.check(&ids)?;
             let mut changed = Vec::with_capacity(ids.len());
             for &id in &ids {
-                let cloth = inner.live(id)?.cloth();
+                let cloth = inner.live(id)?.desc();
                 let config = changes.applied_to(&cloth.config)?;
                 cloth.validate_config(&config).or_raise()?;
                 changed.push(config);
@@ -229,8 +229,8 @@ impl Simulation {
             for (index, &id) in ids.iter().enumerate() {
                 let live = inner.live(id)?;
                 let wind_velocity = row(&velocities, index);
-                if live.cloth().config.air.wind_velocity != wind_velocity {
-                    let mut config = live.cloth().config.clone();
+                if live.desc().config.air.wind_velocity != wind_velocity {
+                    let mut config = live.desc().config.clone();
                     config.air.wind_velocity = wind_velocity;
                     live.set_config(config).or_raise()?;
                 }
@@ -284,7 +284,7 @@ impl Simulation {
             inner.check(&ids)?;
             poplin::model::check_finite("pin target", &targets).or_raise()?;
             for &id in &ids {
-                let count = inner.live(id)?.cloth().particle_count();
+                let count = inner.live(id)?.desc().particle_count();
                 if let Some(particle) = particles.iter().find(|&&it| it as usize >= count) {
                     let id = id.to_bits();
                     return Err(PyValueError::new_err(format!(

@@ -11,7 +11,7 @@ use std::process::Command;
 use std::time::Instant;
 
 use poplin::{Backend, Simulation};
-use poplin_model::{ClothDesc, Frame, Shape};
+use poplin_model::{ClothDesc, Shape};
 use poplin_testkit::scenes::hanging_sheet;
 
 const SCENES: [(&str, u32, bool); 4] = [
@@ -41,7 +41,7 @@ fn measure(side: u32, has_shapes: bool) {
     let made = lap();
     let id = simulation.add(cloth(side, has_shapes)).expect("the scene is valid");
     let mut step = || {
-        simulation.step(&Frame::default()).expect("the scene is valid");
+        simulation.step(1.0 / 60.0).expect("the scene is valid");
         let state = simulation.state().expect("the device works");
         assert!(state.current(id).iter().all(|particle| particle.position[1].is_finite()));
     };

@@ -15,7 +15,7 @@ use std::path::Path;
 
 use plotters::prelude::*;
 use poplin_io::scene::{Gust, Wind};
-use poplin_model::{Air, ClothDesc, Frame, Implicit};
+use poplin_model::{Air, ClothDesc, Implicit};
 use poplin_testkit::beams::G;
 use poplin_testkit::implicit::{
     energies, implicit_oracle, positions, report, sheet, simulation, solved,
@@ -103,10 +103,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     let (id, h) = (nth_cloth(0), 1.0 / 60.0 / f64::from(SUBSTEPS));
     let mut frames = Vec::new();
     for frame in 0..minutes * 3600 {
-        let mut config = simulation.cloth(id)?.cloth().config.clone();
+        let mut config = simulation.cloth(id)?.desc().config.clone();
         config.air.wind_velocity = wind.velocity_at(frame as f64 / 60.0);
         simulation.cloth_mut(id)?.set_config(config)?;
-        simulation.step(&Frame::default())?;
+        simulation.step(1.0 / 60.0)?;
         let state = simulation.state()?;
         let [kinetic, elastic] = energies(&oracle, &state, h);
         let heights = positions(&state).into_iter().zip(&weights);

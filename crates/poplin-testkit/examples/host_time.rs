@@ -10,7 +10,7 @@ use std::time::Instant;
 
 use poplin::gpu::{Engine, EngineOptions, FramePart, wgpu};
 use poplin_host::ClothId;
-use poplin_model::{ColliderId, Frame, Particle, Pose, Shape, Sphere};
+use poplin_model::{ColliderId, Particle, Pose, Shape, Sphere};
 use poplin_testkit::adapter::noop_device;
 use poplin_testkit::scenes::hanging_sheet;
 
@@ -98,7 +98,7 @@ impl Scene {
                 cloth.write_particles(&[0, 15], &[pin(0.0), pin(1.0)]).expect("the scene is valid");
             }
             if update == ClothUpdate::Wind {
-                let mut config = cloth.cloth().config.clone();
+                let mut config = cloth.desc().config.clone();
                 config.air.wind_velocity = [0.0, 0.0, 1.0 + shift];
                 config.air.drag = 0.1;
                 cloth.set_config(config).expect("the scene is valid");
@@ -116,7 +116,7 @@ impl Scene {
         };
         self.update(update, frame);
         let updated = lap();
-        self.engine.begin_frame(&Frame::default()).expect("the scene is valid");
+        self.engine.begin_frame(1.0 / 60.0).expect("the scene is valid");
         let begun = lap();
         let mut encoder = self.device.create_command_encoder(&Default::default());
         self.engine.encode_part(&mut encoder, &FramePart::WHOLE).expect("the scene is valid");

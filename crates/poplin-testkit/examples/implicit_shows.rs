@@ -14,7 +14,7 @@ use std::time::Instant;
 
 use poplin::State;
 use poplin_io::picture::{ContactSheet, Surface, cloth_color};
-use poplin_model::{BendModel, ClothDesc, Frame, Implicit, Plane, Sphere, StretchModel};
+use poplin_model::{BendModel, ClothDesc, Implicit, Plane, Sphere, StretchModel};
 use poplin_testkit::beams::{GREENHILL, sheet_on_end};
 use poplin_testkit::implicit::{beam, column, positions, report, sheet, simulation, solved};
 
@@ -96,7 +96,7 @@ fn drapes(path: &Path) -> Result<(), Box<dyn Error>> {
             let mut times = Vec::new();
             for _ in 0..FRAMES {
                 let start = Instant::now();
-                simulation.step(&Frame::default())?;
+                simulation.step(1.0 / 60.0)?;
                 times.push(1e3 * start.elapsed().as_secs_f64());
             }
             times.sort_by(f64::total_cmp);
@@ -128,7 +128,7 @@ fn columns(path: &Path) -> Result<(), Box<dyn Error>> {
         let cloth = column(sheet_on_end(20), implicit.into());
         let mut simulation = simulation(cloth.clone());
         for _ in 0..480 {
-            simulation.step(&Frame::default())?;
+            simulation.step(1.0 / 60.0)?;
         }
         let state = simulation.state()?;
         let label = format!("{part} of Greenhill's load");

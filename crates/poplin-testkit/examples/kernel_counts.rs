@@ -14,7 +14,7 @@ use poplin_cpu::contact::ContactMemory;
 use poplin_cpu::{ClothMemory, ReferenceEngine, Team, Work, Workers};
 use poplin_host::{Engine as _, FramePart, HostCloth, TierLimits, choose_lane_count};
 use poplin_layout::{Stage, Task, pack_fabric};
-use poplin_model::{Chosen, ClothDesc, Frame, Mesh};
+use poplin_model::{Chosen, ClothDesc, Mesh};
 use poplin_testkit::scenes::hanging_sheet;
 
 /// Number of items of loops, and of lanes available for them.
@@ -92,7 +92,7 @@ fn count(name: &str, adapter: &str, mut cloth: ClothDesc, limits: TierLimits) {
     let (sets, edges) = (cloth.fabric.set_count(), cloth.fabric.edge_count());
     let mut engine = ReferenceEngine::new();
     let id = engine.add(cloth).expect("the cloth is valid");
-    engine.begin_frame(&Frame::default()).expect("the frame is valid");
+    engine.begin_frame(1.0 / 60.0).expect("the frame is valid");
     engine.run_part(id, &FramePart::WHOLE, &mut counter).expect("the frame is valid");
     let barriers = counter.barriers as f64 / counter.iterations as f64;
     let [edge_by_edge, whole, recurrence] = counter.lanes.map(Lanes::busy);

@@ -7,6 +7,7 @@
 //! A software adapter runs lanes as vectors of 8, one after another, so that the model has 3
 //! unknown times there: of an edge, of the start of a fiber, and of a barrier. They are fitted to
 //! all rows at once (least squares of relative errors).
+
 #![expect(clippy::print_stdout, reason = "the tables are what it is for")]
 
 use poplin_host::Engine as _;
@@ -15,11 +16,11 @@ use std::time::Instant;
 use poplin_cook::{CookOptions, Tethers, cook};
 use poplin_cpu::ReferenceEngine;
 use poplin_gpu::EngineOptions;
-use poplin_model::{ClothDesc, FiberSolver, Frame, LaneCost, Mesh};
+use poplin_model::{ClothDesc, FiberSolver, LaneCost, Mesh};
 use poplin_testkit::adapter::headless;
 
 /// One frame of 5 iterations.
-const FRAME: Frame = Frame { dt: 1.0 / 60.0 };
+const FRAME: f32 = 1.0 / 60.0;
 
 /// Number of lanes that a software adapter runs in lockstep: 256 bits.
 const VECTOR: u32 = 8;
@@ -97,7 +98,7 @@ fn median(mut step: impl FnMut()) -> f64 {
 fn on_cpu(cloth: &ClothDesc) -> f64 {
     let mut engine = ReferenceEngine::new();
     engine.add(cloth.clone()).expect("the sheet is valid");
-    median(|| engine.step(&FRAME).expect("the frame is valid"))
+    median(|| engine.step(FRAME).expect("the frame is valid"))
 }
 
 fn on_gpu(cloth: &ClothDesc, lanes: u32) -> f64 {
@@ -105,7 +106,7 @@ fn on_gpu(cloth: &ClothDesc, lanes: u32) -> f64 {
     let mut gpu = headless(options).expect("it was there before");
     gpu.add(cloth.clone()).expect("the sheet is valid");
     median(|| {
-        gpu.step(&FRAME).expect("the frame is valid");
+        gpu.step(FRAME).expect("the frame is valid");
         gpu.wait().expect("the adapter answers");
     })
 }

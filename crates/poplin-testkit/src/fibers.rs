@@ -14,7 +14,7 @@ use poplin_cpu::{ReferenceEngine, Team};
 use poplin_host::FramePart;
 use poplin_layout::{Stage, StageMask};
 use poplin_model::{
-    ClothDesc, Fabric, FiberSolver, Frame, Mesh, Particle, Pbd, PbdPhase, Phase, PhaseKind, Phases,
+    ClothDesc, Fabric, FiberSolver, Mesh, Particle, Pbd, PbdPhase, Phase, PhaseKind, Phases,
     Solver, Sphere,
 };
 
@@ -159,7 +159,7 @@ impl FreeFall {
         let fabric = cloth.fabric.clone();
         let mut engine = ReferenceEngine::new();
         engine.add(cloth).expect("the cloth is valid");
-        engine.begin_frame(&Frame { dt: 1.0 / FRAME_RATE as f32 }).expect("the frame is valid");
+        engine.begin_frame(1.0 / FRAME_RATE as f32).expect("the frame is valid");
         let mut fall = Self { engine, fabric };
         fall.run(StageMask::only(Stage::Integrate));
         fall
@@ -251,9 +251,8 @@ pub fn hang(cloth: &ClothDesc, mix: Mix, frequency: u32, passes: u32) -> Hanging
     let start = height(&cloth.particles);
     let mut engine = ReferenceEngine::new();
     engine.add(cloth).expect("the cloth is valid");
-    (0..4 * FRAME_RATE).for_each(|_| {
-        engine.step(&Frame { dt: 1.0 / FRAME_RATE as f32 }).expect("the frame is valid")
-    });
+    (0..4 * FRAME_RATE)
+        .for_each(|_| engine.step(1.0 / FRAME_RATE as f32).expect("the frame is valid"));
     let (current, previous) = (engine.current(nth_cloth(0)), engine.previous(nth_cloth(0)));
     Hanging {
         strain: stretch_strain(&fabric, current),
@@ -346,7 +345,7 @@ impl Swing {
             (Vec::new(), Vec::new(), 0.0f32, Strain::default());
         for frame in 0..2 * FRAME_RATE {
             let begin = Instant::now();
-            engine.step(&Frame { dt: 1.0 / FRAME_RATE as f32 }).expect("the frame is valid");
+            engine.step(1.0 / FRAME_RATE as f32).expect("the frame is valid");
             times.push(begin.elapsed());
             let strains = stretch_strains(&fabric, engine.current(nth_cloth(0)));
             // The first second is the swing down; the second one counts.

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use poplin::{Backend, Simulation, State};
 use poplin_cook::{CookOptions, Tethers, cook};
 use poplin_model::{
-    Bend, BendModel, ClothConfig, ClothDesc, Frame, Implicit, ImplicitReport, Mesh, Particle,
-    PhaseKind, Solver, StretchModel,
+    Bend, BendModel, ClothConfig, ClothDesc, Implicit, ImplicitReport, Mesh, Particle, PhaseKind,
+    Solver, StretchModel,
 };
 use poplin_oracle::implicit::{
     Element, FaceAngle, ImplicitCloth, Isometric, Law, PlaneProjection, Spring, StretchShear,
@@ -53,7 +53,7 @@ pub fn simulation(cloth: ClothDesc) -> Simulation {
 pub fn simulate(cloth: ClothDesc, frames: u32, dt: f64) -> State {
     let mut simulation = simulation(cloth);
     for _ in 0..frames {
-        simulation.step(&Frame { dt: dt as f32 }).expect("the frame is valid");
+        simulation.step(dt as f32).expect("the frame is valid");
     }
     simulation.state().expect("the state is there")
 }
@@ -243,7 +243,7 @@ pub fn critical_load(
         let mut bows = Vec::new();
         for _ in 0..20 {
             for _ in 0..60 {
-                simulation.step(&Frame::default()).expect("the frame is valid");
+                simulation.step(1.0 / 60.0).expect("the frame is valid");
             }
             let state = simulation.state().expect("the state is there");
             bows.push(bow_of(&state, segments));
@@ -339,7 +339,7 @@ pub fn energy_kept(reach: f64) -> f64 {
     let mut simulation = simulation(oscillator(omega, 1e-3, 1));
     let mut energies = Vec::new();
     for _ in 0..4 {
-        simulation.step(&Frame { dt: h as f32 }).expect("the frame is valid");
+        simulation.step(h as f32).expect("the frame is valid");
         let state = simulation.state().expect("the state is there");
         let [now, before] = [state.current(nth_cloth(0))[2], state.previous(nth_cloth(0))[2]]
             .map(|particle| f64::from(particle.position[2]) - 0.5);

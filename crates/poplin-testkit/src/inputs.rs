@@ -79,7 +79,7 @@ pub fn implicit_cloths_among_shapes() -> Vec<(String, ClothDesc)> {
 /// # Panics
 /// Panics if the cloth rejects an input, which would be a bug of this function.
 pub fn equip_with_masses(host: &mut Cloth) {
-    equip_with_masses_by_seed(host, host.cloth().particle_count() as u64);
+    equip_with_masses_by_seed(host, host.desc().particle_count() as u64);
 }
 
 /// Variant of [`equip_with_masses`] with inputs from a seed; seeds that differ by a multiple of 15
@@ -88,7 +88,7 @@ pub fn equip_with_masses(host: &mut Cloth) {
 /// # Panics
 /// Panics like [`equip_with_masses`].
 pub fn equip_with_masses_by_seed(host: &mut Cloth, seed: u64) {
-    let particles = host.cloth().particles.clone();
+    let particles = host.desc().particles.clone();
     equip(host, seed);
     let is_free = |i: &usize| particles[*i].inverse_mass > 0.0 && particles[*i].inverse_mass < 1e6;
     let indices: Vec<_> = (0..particles.len()).step_by(7).filter(is_free).collect();

@@ -74,7 +74,7 @@ impl DrawnScene {
         let mut cloths = Vec::with_capacity(ids.len());
         for (index, id) in ids.into_iter().enumerate() {
             let live = show.simulation().cloth(id)?;
-            let cloth = live.cloth();
+            let cloth = live.desc();
             let pinned = (0..).zip(&cloth.particles).filter(|(_, particle)| particle.is_pinned());
             let pinned = pinned.map(|(index, _)| index).collect();
             cloths.push(DrawnCloth::new(device, index, id, cloth.fabric.clone(), pinned, &state)?);

@@ -1,7 +1,6 @@
 //! Dragging of cloth with the pointer.
 
 use poplin::{ClothId, Drag, Error, Sight, Simulation, State};
-use poplin_model::Frame;
 
 /// Cloth held by the pointer.
 #[derive(Debug)]
@@ -31,11 +30,11 @@ impl Held {
         &mut self,
         simulation: &mut Simulation,
         state: &State,
-        frame: &Frame,
+        dt: f32,
         sight: Sight,
     ) -> Result<bool, Error> {
         let Ok(cloth) = simulation.cloth_mut(self.cloth) else { return Ok(false) };
-        Ok(self.drag.apply(cloth, state.current(self.cloth), frame, &sight)?)
+        Ok(self.drag.apply(cloth, state.current(self.cloth), dt, &sight)?)
     }
 
     /// Releases the cloth.
@@ -93,9 +92,9 @@ mod tests {
     }
 
     fn step(simulation: &mut Simulation, held: &mut Held, sight: Sight) -> bool {
-        let (state, frame) = (simulation.state().unwrap(), Frame::default());
-        let is_held = held.follow(simulation, &state, &frame, sight).unwrap();
-        simulation.step(&frame).unwrap();
+        let (state, dt) = (simulation.state().unwrap(), 1.0 / 60.0);
+        let is_held = held.follow(simulation, &state, dt, sight).unwrap();
+        simulation.step(dt).unwrap();
         is_held
     }
 
@@ -123,7 +122,7 @@ mod tests {
             "the cloth pulls back a little"
         );
         for _ in 0..20 {
-            simulation.step(&Frame::default()).unwrap();
+            simulation.step(1.0 / 60.0).unwrap();
         }
         let strayed = position(&mut simulation, id, 80).distance(corner);
         assert!(strayed < 0.02, "{strayed}");
@@ -135,7 +134,7 @@ mod tests {
         let displacement = DVec3::new(0.1, 0.05, 0.1);
         let end = position(&mut simulation, id, PIN) + displacement;
         assert!(draw(&mut simulation, id, PIN, displacement) < 1e-3);
-        simulation.step(&Frame::default()).unwrap();
+        simulation.step(1.0 / 60.0).unwrap();
         assert!(position(&mut simulation, id, PIN).distance(end) < 1e-3);
     }
 

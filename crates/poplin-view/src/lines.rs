@@ -140,7 +140,7 @@ fn lines_of(
     cloth: &Lined<'_>,
 ) -> Result<DebugLines, ViewError> {
     let live = show.simulation().cloth(cloth.id)?;
-    let fabric = &live.cloth().fabric;
+    let fabric = &live.desc().fabric;
     let rest_lengths = &fabric.rest_lengths;
     let edge = rest_lengths.iter().sum::<f32>() / rest_lengths.len().max(1) as f32;
     let mut lines = DebugLines::new();

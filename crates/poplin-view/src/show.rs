@@ -6,7 +6,7 @@ use std::path::Path;
 use poplin::{ClothId, Simulation};
 use poplin_io::picture::View;
 use poplin_io::scene::Wind;
-use poplin_model::{Frame, Shape};
+use poplin_model::Shape;
 
 /// Error of a scene.
 pub type ShowError = Box<dyn Error + Send + Sync>;
@@ -51,17 +51,17 @@ pub trait Show {
     /// Returns the simulation, to read and tune it.
     fn simulation(&mut self) -> &mut Simulation;
 
-    /// Sets the motion of the scene over the next frame, and returns that frame.
+    /// Sets the motion of the scene over the next frame, and returns its length \[s\].
     ///
     /// # Errors
     /// Error of the simulation.
-    fn prepare(&mut self) -> Result<Frame, ShowError>;
+    fn prepare(&mut self) -> Result<f32, ShowError>;
 
-    /// Simulates the prepared frame.
+    /// Simulates the prepared frame of `dt` seconds.
     ///
     /// # Errors
     /// Error of the simulation or of a recording.
-    fn step(&mut self, frame: &Frame) -> Result<(), ShowError>;
+    fn step(&mut self, dt: f32) -> Result<(), ShowError>;
 
     /// Resets the scene to its start, keeps the settings and ends a recording.
     ///

@@ -27,7 +27,7 @@ pub(crate) fn show(ui: &mut Ui, cloth: &mut usize, show: &mut dyn Show) -> Resul
     let Some(shown) = show.cloths().get(*cloth) else { return Ok(()) };
     let (ids, old_wind) = (shown.ids.clone(), shown.wind);
     let Some(&first) = ids.first() else { return Ok(()) };
-    let old = show.simulation().cloth(first)?.cloth().config.clone();
+    let old = show.simulation().cloth(first)?.desc().config.clone();
     let (mut config, mut wind) = (old.clone(), old_wind);
     ui.spacing_mut().slider_width = SLIDER_WIDTH;
     CollapsingHeader::new("Solver")

@@ -210,14 +210,14 @@ impl Viewer {
         // A slow simulation runs in slow motion; lost time is not made up.
         self.due = Some((due + period).max(now - period));
         let begin = Instant::now();
-        let frame = self.show.prepare()?;
+        let dt = self.show.prepare()?;
         let sight = self.sight(self.pointer);
         if let Some(held) = &mut self.held
-            && !held.follow(self.show.simulation(), self.drawn_scene.state(), &frame, sight)?
+            && !held.follow(self.show.simulation(), self.drawn_scene.state(), dt, sight)?
         {
             self.held = None;
         }
-        self.show.step(&frame)?;
+        self.show.step(dt)?;
         self.show.simulation().wait()?;
         self.history.push_time(begin.elapsed());
         Ok(None)

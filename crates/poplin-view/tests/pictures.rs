@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use egui::{Event, PointerButton, Pos2, RawInput, Rect};
 use poplin::cook::{CookOptions, cook};
-use poplin::model::{Frame, Mesh, Plane, Shape};
+use poplin::model::{Mesh, Plane, Shape};
 use poplin::{Backend, Simulation};
 use poplin_io::picture::{Image, View};
 use poplin_testkit::skip::{is_gpu_off, skip};
@@ -65,12 +65,12 @@ impl Show for Sheet {
     fn simulation(&mut self) -> &mut Simulation {
         &mut self.simulation
     }
-    fn prepare(&mut self) -> Result<Frame, ShowError> {
-        Ok(Frame::default())
+    fn prepare(&mut self) -> Result<f32, ShowError> {
+        Ok(1.0 / 60.0)
     }
-    fn step(&mut self, frame: &Frame) -> Result<(), ShowError> {
+    fn step(&mut self, dt: f32) -> Result<(), ShowError> {
         self.frame += 1;
-        Ok(self.simulation.step(frame)?)
+        Ok(self.simulation.step(dt)?)
     }
     fn reset(&mut self) -> Result<(), ShowError> {
         Ok(())

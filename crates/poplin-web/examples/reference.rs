@@ -22,10 +22,10 @@ fn main() -> Result<(), Box<dyn Error>> {
             simulation.colliders_mut().add(shape.clone())?;
         }
         let cloth = simulation.add(scene.cloth.clone())?;
-        let frame = FixedStep::new(1.0 / FRAME_RATE, 1)?.frame();
+        let dt = FixedStep::new(1.0 / FRAME_RATE, 1)?.dt();
         for number in 0..frames {
             scene.prepare(simulation.cloth_mut(cloth)?, number)?;
-            simulation.step(&frame)?;
+            simulation.step(dt)?;
         }
         let state = simulation.state()?;
         let rows = state.current(cloth).iter().flat_map(|particle| {

@@ -189,7 +189,7 @@ impl Player {
             self.follow_pointer()?;
             let cloth = self.engine.cloth_mut(self.cloth)?;
             self.scene.prepare(cloth, self.frame)?;
-            self.meshes.encode_frame(&mut self.engine, &mut encoder, &self.clock.frame())?;
+            self.meshes.encode_frame(&mut self.engine, &mut encoder, self.clock.dt())?;
             self.frame += 1;
             let pose = self.engine.cloth(self.cloth)?.pose();
             self.poses = [self.poses[1], pose];
@@ -297,7 +297,7 @@ impl Player {
         let sight = self.sight();
         if let Some(held) = &mut self.held {
             let cloth = self.engine.cloth_mut(self.cloth)?;
-            if !held.apply(cloth, &self.particles, &self.clock.frame(), &sight)? {
+            if !held.apply(cloth, &self.particles, self.clock.dt(), &sight)? {
                 self.held = None;
             }
         }

@@ -162,7 +162,7 @@ impl Scene {
     pub fn prepare(&self, cloth: &mut Cloth, frame: u32) -> Result<(), ModelError> {
         let time = f64::from(frame) / f64::from(FRAME_RATE);
         if self.wind != Wind::default() {
-            let mut config = cloth.cloth().config.clone();
+            let mut config = cloth.desc().config.clone();
             config.air.wind_velocity = self.wind.velocity_at(time);
             cloth.set_config(config)?;
         }

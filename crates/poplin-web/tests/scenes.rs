@@ -1,6 +1,5 @@
 //! Scenes of the page on the CPU backend.
 
-use poplin::model::Frame;
 use poplin::{Backend, Simulation};
 use poplin_web::{NAMES, Scene, WebError};
 
@@ -15,7 +14,7 @@ fn every_scene_moves_and_stays_in_its_frame() {
         let cloth = simulation.add(scene.cloth.clone()).unwrap();
         for frame in 0..10 {
             scene.prepare(simulation.cloth_mut(cloth).unwrap(), frame).unwrap();
-            simulation.step(&Frame::default()).unwrap();
+            simulation.step(1.0 / 60.0).unwrap();
         }
         let state = simulation.state().unwrap();
         assert_eq!(state.fault_count(cloth), 0, "{name}");

@@ -1,7 +1,7 @@
 //! Dragging of cloth with a pointer.
 
 use poplin_host::Cloth;
-use poplin_model::{Frame, ModelError, Particle};
+use poplin_model::{ModelError, Particle};
 
 use crate::{Grab, GrabOptions, Ray, TriangleHit};
 
@@ -67,7 +67,7 @@ impl Drag {
         std::array::from_fn(|k| point[k] + self.offset[k])
     }
 
-    /// Moves the particle with the pointer over the next frame; returns false if the cloth was
+    /// Moves the particle with the pointer over the next frame of `dt` seconds; returns false if the cloth was
     /// reset and no longer holds it. `particles` are the particles as read last.
     ///
     /// # Errors
@@ -76,11 +76,11 @@ impl Drag {
         &mut self,
         cloth: &mut Cloth,
         particles: &[Particle],
-        frame: &Frame,
+        dt: f32,
         sight: &Sight,
     ) -> Result<bool, ModelError> {
         self.grab.move_to(self.target(sight).map(|x| x as f32))?;
-        match self.grab.apply(cloth, particles, frame) {
+        match self.grab.apply(cloth, particles, dt) {
             Err(ModelError::StaleHandle { .. }) => Ok(false),
             followed => followed.map(|()| true),
         }

@@ -2,7 +2,7 @@
 
 use poplin_cook::path_lengths;
 use poplin_host::{Cloth, HoldId};
-use poplin_model::{ClothDesc, Frame, ModelError, Particle, Sphere, check_finite};
+use poplin_model::{ClothDesc, ModelError, Particle, Sphere, check_dt, check_finite};
 
 /// Options of [`Grab::new`].
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -101,11 +101,11 @@ impl Grab {
         let now = particles.iter().map(|other| distance(at, other.position));
         // Cloth that is already stretched beyond the limit keeps its present distance.
         let path = |(path, now): (f64, f64)| [path, now.max(stretch * path)];
-        let lengths = paths(cloth.cloth(), particle);
+        let lengths = paths(cloth.desc(), particle);
         let is_near = |&index: &u32| {
             index != particle
                 && lengths[index as usize] <= options.radius.into()
-                && !cloth.cloth().particles[index as usize].is_pinned()
+                && !cloth.desc().particles[index as usize].is_pinned()
         };
         let near = (0..particles.len() as u32).filter(is_near);
         // The grabbed particle first: its sphere has radius 0.
@@ -132,7 +132,7 @@ impl Grab {
         Ok(())
     }
 
-    /// Moves the particle over the next frame; call it before every frame, after the pose of the
+    /// Moves the particle over the next frame of `dt` seconds; call it before every frame, after the pose of the
     /// cloth is set. `particles` are all particles of the cloth as read last, or an empty slice if
     /// nothing was read.
     ///
@@ -144,14 +144,14 @@ impl Grab {
         &mut self,
         cloth: &mut Cloth,
         particles: &[Particle],
-        frame: &Frame,
+        dt: f32,
     ) -> Result<(), ModelError> {
-        frame.validate()?;
+        check_dt(dt)?;
         if !particles.is_empty() {
             check_particles(cloth, particles)?;
         }
         let target = self.target.map_or(self.at, |target| cloth.target_pose().to_local(target));
-        let at = self.reach(target, particles, frame);
+        let at = self.reach(target, particles, dt);
         cloth.move_hold(self.hold, &spheres(at, &self.radii))?;
         self.at = at;
         Ok(())
@@ -164,9 +164,9 @@ impl Grab {
     }
 
     /// Approximates the point nearest to `target` that satisfies every limit of stretch and speed.
-    fn reach(&self, target: [f32; 3], particles: &[Particle], frame: &Frame) -> [f32; 3] {
+    fn reach(&self, target: [f32; 3], particles: &[Particle], dt: f32) -> [f32; 3] {
         // Free particles may follow by this much within the frame.
-        let move_limit = f64::from(self.options.max_speed) * f64::from(frame.dt);
+        let move_limit = f64::from(self.options.max_speed) * f64::from(dt);
         let mut point = target.map(f64::from);
         // Sequential projection onto the spheres: one pass, not the exact intersection.
         for (particle, &[path, reach]) in particles.iter().zip(&self.paths) {
@@ -195,7 +195,7 @@ fn spheres(center: [f32; 3], radii: &[f32]) -> Vec<Sphere> {
 }
 
 fn check_particles(cloth: &Cloth, particles: &[Particle]) -> Result<(), ModelError> {
-    let (len, expected) = (particles.len(), cloth.cloth().particle_count());
+    let (len, expected) = (particles.len(), cloth.desc().particle_count());
     if len != expected {
         return Err(ModelError::Length { what: "particles of the grabbed cloth", len, expected });
     }

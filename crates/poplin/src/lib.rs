@@ -5,7 +5,7 @@
 //!
 //! ```
 //! use poplin::cook::{CookOptions, cook};
-//! use poplin::model::{Frame, Mesh};
+//! use poplin::model::Mesh;
 //! use poplin::{Backend, Simulation};
 //!
 //! // A 1 m x 1 m sheet of 16 x 16 particles, pinned at two corners.
@@ -14,7 +14,7 @@
 //! let mut simulation = Simulation::new(Backend::Cpu)?;
 //! let cloth = simulation.add(cooked.into_cloth())?;
 //! for _ in 0..30 {
-//!     simulation.step(&Frame::default())?;
+//!     simulation.step(1.0 / 60.0)?;
 //! }
 //! let state = simulation.state()?;
 //! assert!(state.current(cloth)[255].position[1] < -0.3, "the far corner has swung down");
@@ -52,6 +52,7 @@
 //!
 //! Off by default: `serde` implements `Serialize` and `Deserialize` for settings; `testing` exposes
 //! test hooks and is not part of the API.
+
 #![cfg_attr(
     not(any(feature = "cpu", feature = "gpu")),
     expect(

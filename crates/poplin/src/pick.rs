@@ -93,7 +93,7 @@ pub fn pick_cloth(
 ) -> Result<Option<TriangleHit>, ModelError> {
     ray.validate()?;
     let hit =
-        pick_triangles(&cloth.cloth().fabric.triangles, particles, &ray.to_local(&cloth.pose()))?;
+        pick_triangles(&cloth.desc().fabric.triangles, particles, &ray.to_local(&cloth.pose()))?;
     Ok(hit.map(|hit| TriangleHit { point: ray.at(hit.distance.into()), ..hit }))
 }
 

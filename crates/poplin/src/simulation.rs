@@ -5,7 +5,7 @@ use poplin_cpu::{CpuEngine, WideTeam, thread_count};
 #[cfg(feature = "gpu")]
 use poplin_gpu::{Headless, HeadlessOptions, wgpu};
 use poplin_host::{Cloth, ClothId, Engine, ParticleMotion, Snapshot, State};
-use poplin_model::{ClothContactSolver, ClothDesc, ColliderSet, Frame, Particle};
+use poplin_model::{ClothContactSolver, ClothDesc, ColliderSet, Particle};
 
 use crate::{Backend, BackendChoice, Error, Hit, Ray, Reading, TriangleHit, pick_cloth};
 
@@ -239,8 +239,8 @@ impl Simulation {
     ///
     /// # Errors
     /// [`Error`] if the frame is out of range for a cloth (then no cloth moves) or the GPU failed.
-    pub fn step(&mut self, frame: &Frame) -> Result<(), Error> {
-        on!(&mut self.engine, engine => Ok(engine.step(frame)?))
+    pub fn step(&mut self, dt: f32) -> Result<(), Error> {
+        on!(&mut self.engine, engine => Ok(engine.step(dt)?))
     }
 
     /// Waits until every frame is simulated.

@@ -4,7 +4,7 @@ use poplin_cpu::{ReferenceEngine, Team};
 use poplin_host::{Engine as _, FramePart};
 use poplin_layout::{Stage, StageMask};
 use poplin_measure::shape_arrays::ShapeArrays;
-use poplin_model::{Frame, Particle, Shape};
+use poplin_model::{Particle, Shape};
 use poplin_oracle::{RoundConeTouch, keep_outside, sweep_side, sweep_sphere, touch_round_cone};
 use poplin_testkit::nth_cloth;
 use poplin_testkit::rng::Rng;
@@ -171,7 +171,7 @@ fn fast_points_do_not_pass_through_a_capsule() {
             engine.set_state(nth_cloth(0), &[end.into(); 2], &[point.into(); 2]).unwrap();
             let set = engine.cloth_mut(nth_cloth(0)).unwrap().colliders_mut();
             with_spheres(&shapes, &target).reach(set).unwrap();
-            engine.begin_frame(&Frame { dt: 1.0 / 300.0 }).unwrap();
+            engine.begin_frame(1.0 / 300.0).unwrap();
             let stage = if is_continuous { Stage::CollideContinuous } else { Stage::CollideShape };
             engine
                 .run_part(
@@ -242,9 +242,9 @@ fn a_moved_pin_is_not_pulled_back_to_a_shape_on_its_path() {
             .unwrap()
             .write_particles(&[0], &[Particle::from(pin)])
             .unwrap();
-        (0..60).for_each(|_| engine.step(&Frame::default()).unwrap());
+        (0..60).for_each(|_| engine.step(1.0 / 60.0).unwrap());
         engine.cloth_mut(nth_cloth(0)).unwrap().colliders_mut().add(Shape::sphere(0.1)).unwrap();
-        engine.step(&Frame::default()).unwrap();
+        engine.step(1.0 / 60.0).unwrap();
         assert_eq!(
             engine.current(nth_cloth(0))[0],
             Particle::from(pin),

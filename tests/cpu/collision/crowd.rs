@@ -4,7 +4,7 @@ use poplin_cpu::{ReferenceEngine, Team};
 use poplin_host::{Engine as _, FramePart};
 use poplin_layout::{Stage, StageMask};
 use poplin_measure::shape_arrays::ShapeArrays;
-use poplin_model::{Frame, Particle};
+use poplin_model::Particle;
 use poplin_oracle::{Sphere, nearest_triangle, touch_shapes};
 use poplin_testkit::nth_cloth;
 use poplin_testkit::rng::Rng;
@@ -198,7 +198,7 @@ fn the_nearest_of_80k_triangles_is_found_after_a_deformation() {
         engine
             .set_state(nth_cloth(0), Particle::from_rows(&points), Particle::from_rows(&points))
             .unwrap();
-        engine.begin_frame(&Frame { dt: 1.0 / 300.0 }).unwrap();
+        engine.begin_frame(1.0 / 300.0).unwrap();
         engine
             .run_part(
                 nth_cloth(0),

@@ -4,7 +4,7 @@ use poplin_cpu::{ReferenceEngine, Team};
 use poplin_host::{Engine as _, FramePart};
 use poplin_layout::{Stage, StageMask};
 use poplin_measure::shape_arrays::ShapeArrays;
-use poplin_model::{Frame, Parallelepiped, Particle};
+use poplin_model::{Parallelepiped, Particle};
 use poplin_testkit::compare::same_bits;
 use poplin_testkit::nth_cloth;
 
@@ -223,7 +223,7 @@ fn ties_between_triangles_go_to_the_first_one() {
             let mut engine = ReferenceEngine::new();
             engine.add(cloth).unwrap();
             let mut step = || {
-                engine.begin_frame(&Frame { dt: 1.0 / 300.0 }).unwrap();
+                engine.begin_frame(1.0 / 300.0).unwrap();
                 let part = FramePart {
                     stages: StageMask::only(Stage::CollideTriangle),
                     ..FramePart::WHOLE

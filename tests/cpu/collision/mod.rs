@@ -16,7 +16,7 @@ use poplin_cpu::{ReferenceEngine, Team};
 use poplin_host::{Cloth, Engine as _, FramePart};
 use poplin_layout::{Stage, StageMask};
 use poplin_measure::shape_arrays::ShapeArrays;
-use poplin_model::{ClothDesc, Fabric, Frame, Particle, Phase, PhaseKind};
+use poplin_model::{ClothDesc, Fabric, Particle, Phase, PhaseKind};
 use poplin_oracle::{Sphere, touch_round_cone};
 use poplin_testkit::nth_cloth;
 use poplin_testkit::rng::Rng;
@@ -98,9 +98,7 @@ fn after(
     engine.add(cloth.clone()).unwrap();
     equip(engine.cloth_mut(nth_cloth(0)).unwrap());
     engine
-        .begin_frame(&Frame {
-            dt: iterations as f32 / cloth.config.solver.as_pbd().unwrap().frequency,
-        })
+        .begin_frame(iterations as f32 / cloth.config.solver.as_pbd().unwrap().frequency)
         .unwrap();
     engine
         .run_part(nth_cloth(0), &FramePart { stages, ..FramePart::WHOLE }, &mut Team::single())

@@ -5,7 +5,7 @@ use poplin_cpu::ReferenceEngine;
 use poplin_gpu::EngineOptions;
 use poplin_host::Engine as _;
 use poplin_measure::shape_arrays::{ShapeArrays, cuboid};
-use poplin_model::{ClothDesc, Frame, Mesh, Particle, Pose};
+use poplin_model::{ClothDesc, Mesh, Particle, Pose};
 use poplin_testkit::adapter::headless;
 use poplin_testkit::compare::same_bits;
 use poplin_testkit::nth_cloth;
@@ -61,7 +61,7 @@ fn play(engine: &mut ReferenceEngine, frames: u32) {
     for frame in 0..frames {
         let set = engine.cloth_mut(nth_cloth(0)).unwrap().colliders_mut();
         moved_shapes(frame).reach(set).unwrap();
-        engine.step(&Frame::default()).unwrap();
+        engine.step(1.0 / 60.0).unwrap();
     }
 }
 
@@ -94,7 +94,7 @@ fn a_scene_of_every_shape_repeats_to_the_bit_on_the_gpu() {
             for frame in 0..60 {
                 let set = gpu.engine_mut().cloth_mut(id).unwrap().colliders_mut();
                 moved_shapes(frame).reach(set).unwrap();
-                gpu.step(&Frame::default()).unwrap();
+                gpu.step(1.0 / 60.0).unwrap();
             }
             let snapshot = gpu.state().unwrap();
             Some(After {

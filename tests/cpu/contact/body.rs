@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use poplin::cook::{CookOptions, Tethers, cook};
-use poplin::model::{Frame, Mesh, Particle, TriangleMesh};
+use poplin::model::{Mesh, Particle, TriangleMesh};
 use poplin_measure::shape_arrays::ShapeArrays;
 use poplin_oracle::nearest_triangle;
 use poplin_testkit::nth_cloth;
@@ -174,7 +174,7 @@ fn distance_bounds_of_a_closed_mesh_do_not_change_results() {
             } else {
                 set.add(mesh).unwrap();
             }
-            simulation.step(&Frame::default()).unwrap();
+            simulation.step(1.0 / 60.0).unwrap();
         }
         positions(&mut simulation)
     };

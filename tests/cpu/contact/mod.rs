@@ -8,7 +8,7 @@ mod incline;
 mod rest;
 
 use poplin::cook::{CookOptions, Tethers, cook};
-use poplin::model::{ClothDesc, Frame, Mesh, Pose};
+use poplin::model::{ClothDesc, Mesh, Pose};
 use poplin::{Backend, Simulation};
 use poplin_measure::shape_arrays::{ShapeArrays, cuboid};
 use poplin_testkit::nth_cloth;
@@ -39,7 +39,7 @@ fn simulation(cloth: ClothDesc) -> Simulation {
 
 fn play(simulation: &mut Simulation, frames: u32) {
     for _ in 0..frames {
-        simulation.step(&Frame::default()).unwrap();
+        simulation.step(1.0 / 60.0).unwrap();
     }
 }
 

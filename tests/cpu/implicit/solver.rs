@@ -1,7 +1,7 @@
 //! Iterations, preconditioners and step control, on both backends.
 
 use poplin::gpu::EngineOptions;
-use poplin::model::{BendModel, ClothDesc, Frame, Implicit, Preconditioner, StretchModel};
+use poplin::model::{BendModel, ClothDesc, Implicit, Preconditioner, StretchModel};
 use poplin::{Engine as _, State};
 use poplin_testkit::adapter::devices;
 use poplin_testkit::implicit::{positions, report, sheet, simulate, solved, thrown};
@@ -32,7 +32,7 @@ fn strips_and_beams_of_all_models_end_alike_on_both_backends() {
     // Only adapters that round like the CPU twin; its own tests cover the others.
     for (mut gpu, rounding) in devices(&EngineOptions::default()).take(1) {
         let ids: Vec<_> = cloths.iter().map(|cloth| gpu.add(cloth.clone()).unwrap()).collect();
-        (0..30).for_each(|_| gpu.step(&Frame::default()).unwrap());
+        (0..30).for_each(|_| gpu.step(1.0 / 60.0).unwrap());
         let state = gpu.state().unwrap();
         for (k, (cloth, id)) in cloths.iter().zip(ids).enumerate() {
             let expected = simulate(cloth.clone(), 30, 1.0 / 60.0);

@@ -14,7 +14,7 @@ use poplin_cpu::{ReferenceEngine, Team};
 use poplin_host::{Cloth, Engine as _, FramePart};
 use poplin_layout::{Stage, StageMask};
 use poplin_model::{
-    Bend, ClothDesc, Fabric, FiberSolver, Frame, Particle, Pbd, PbdPhase, Phase, PhaseKind, Phases,
+    Bend, ClothDesc, Fabric, FiberSolver, Particle, Pbd, PbdPhase, Phase, PhaseKind, Phases,
     Solver, Xpbd, XpbdPhase,
 };
 use poplin_testkit::nth_cloth;
@@ -42,7 +42,7 @@ fn after_stage_with(
     engine.add(cloth.clone()).unwrap();
     equip(engine.cloth_mut(nth_cloth(0)).unwrap());
     let dt = cloth.config.solver.as_pbd().map_or(STEP as f32, |pbd| 1.0 / pbd.frequency);
-    engine.begin_frame(&Frame { dt }).unwrap();
+    engine.begin_frame(dt).unwrap();
     let part = FramePart { stages: StageMask::only(stage), ..FramePart::WHOLE };
     engine.run_part(nth_cloth(0), &part, &mut Team::single()).unwrap();
     Particle::rows(engine.current(nth_cloth(0))).to_vec()

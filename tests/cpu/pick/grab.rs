@@ -5,16 +5,14 @@ use poplin::{Backend, ClothId, Error, Grab, GrabOptions, ParticleMotion, Simulat
 use poplin_cpu::CpuEngine;
 use poplin_host::Engine;
 use poplin_measure::metrics::stretch_strain;
-use poplin_model::{
-    Frame, Implicit, ModelError, MotionConstraints, Particle, Pose, Solver, Sphere,
-};
+use poplin_model::{Implicit, ModelError, MotionConstraints, Particle, Pose, Solver, Sphere};
 use poplin_testkit::adapter::devices;
 use poplin_testkit::compare::same_bits;
 use poplin_testkit::scenes::hanging_sheet;
 
 use super::distance;
 
-const FRAME: Frame = Frame { dt: 1.0 / 60.0 };
+const FRAME: f32 = 1.0 / 60.0;
 
 /// Sheet at rest that hangs by two corners, and a particle in the middle of its lower edge.
 fn hanging(solver: Solver) -> (Simulation, ClothId, u32) {
@@ -23,7 +21,7 @@ fn hanging(solver: Solver) -> (Simulation, ClothId, u32) {
     cloth.config.solver = solver;
     cloth.config.damping = [0.5; 3];
     let id = simulation.add(cloth).unwrap();
-    (0..240).for_each(|_| simulation.step(&FRAME).unwrap());
+    (0..240).for_each(|_| simulation.step(FRAME).unwrap());
     (simulation, id, 15 * 16 + 8)
 }
 
@@ -40,8 +38,8 @@ fn grab(simulation: &mut Simulation, id: ClothId, particle: u32, options: GrabOp
 /// Steps one frame with a grab; returns the particles before and after it.
 fn step(simulation: &mut Simulation, id: ClothId, grab: &mut Grab) -> [Vec<Particle>; 2] {
     let before = simulation.read(id).unwrap().current(id).to_vec();
-    grab.apply(simulation.cloth_mut(id).unwrap(), &before, &FRAME).unwrap();
-    simulation.step(&FRAME).unwrap();
+    grab.apply(simulation.cloth_mut(id).unwrap(), &before, FRAME).unwrap();
+    simulation.step(FRAME).unwrap();
     let state = simulation.read(id).unwrap();
     assert_eq!(state.fault_count(id), 0);
     [before, state.current(id).to_vec()]
@@ -77,7 +75,7 @@ fn a_grabbed_particle_reaches_its_target_at_its_speed() {
 fn a_target_that_jumps_5_m_does_not_tear_the_cloth() {
     for (name, solver) in solvers() {
         let (mut simulation, id, particle) = hanging(solver);
-        let fabric = simulation.cloth(id).unwrap().cloth().fabric.clone();
+        let fabric = simulation.cloth(id).unwrap().desc().fabric.clone();
         let at_rest = simulation.read(id).unwrap().current(id).to_vec();
         let strain = stretch_strain(&fabric, &at_rest).max;
         let mut grab = grab(&mut simulation, id, particle, GrabOptions::default());
@@ -89,7 +87,7 @@ fn a_target_that_jumps_5_m_does_not_tear_the_cloth() {
             let particles = step(&mut simulation, id, &mut grab);
             worst = worst.max(stretch_strain(&fabric, &particles[1]).max);
             let [before, after] = particles.map(|all| all[particle as usize].position);
-            let speed = distance(before, after) / FRAME.dt;
+            let speed = distance(before, after) / FRAME;
             // After 60 frames it has come as far as the cloth allows.
             let limit = if frame % 80 < 60 { 3.01 } else { 0.25 };
             assert!(speed < limit, "{name}: {speed} m/s in frame {frame}");
@@ -101,7 +99,7 @@ fn a_target_that_jumps_5_m_does_not_tear_the_cloth() {
 /// Kinetic and potential energy of the free particles over a frame [J].
 fn energy(before: &[Particle], after: &[Particle]) -> f64 {
     let of = |(before, after): (&Particle, &Particle)| {
-        let speed = f64::from(distance(before.position, after.position) / FRAME.dt);
+        let speed = f64::from(distance(before.position, after.position) / FRAME);
         let middle = f64::from(0.5 * (before.position[1] + after.position[1]));
         (0.5 * speed * speed + 9.81 * middle) / f64::from(after.inverse_mass)
     };
@@ -123,7 +121,7 @@ fn a_particle_that_is_let_go_falls_back_to_rest() {
         grab.release(simulation.cloth_mut(id).unwrap());
         let mut let_go = None;
         for frame in 0..600 {
-            simulation.step(&FRAME).unwrap();
+            simulation.step(FRAME).unwrap();
             let state = simulation.read(id).unwrap();
             let after = state.current(id).to_vec();
             assert!(after[particle as usize].inverse_mass > 0.0, "it has its mass again");
@@ -144,7 +142,7 @@ fn user_motion_spheres_act_beside_a_grab_and_come_back() {
     let sphere = |p: &Particle| Sphere { center: p.position, radius: 0.1 };
     let spheres: Vec<_> = at_rest.iter().map(sphere).collect();
     let cloth = simulation.cloth_mut(id).unwrap();
-    let mut config = cloth.cloth().config.clone();
+    let mut config = cloth.desc().config.clone();
     // Radii of 0.8 x 0.1 - 0.03 = 0.05 m, and gravity that presses all of the cloth against the
     // spheres.
     config.gravity = [0.0, 0.0, 20.0];
@@ -174,7 +172,7 @@ fn user_motion_spheres_act_beside_a_grab_and_come_back() {
     let held = strays(&mut simulation)[particle as usize];
     assert!(held > 0.1, "{held} m");
     grab.release(simulation.cloth_mut(id).unwrap());
-    (0..60).for_each(|_| simulation.step(&FRAME).unwrap());
+    (0..60).for_each(|_| simulation.step(FRAME).unwrap());
     assert!(strays(&mut simulation).iter().all(|&stray| stray < 0.051));
 }
 
@@ -199,7 +197,7 @@ fn a_grab_changes_no_bits_of_other_cloths() {
                 grab.move_to([2.0, 1.0, 0.0]).unwrap();
                 step(&mut simulation, ids[0], grab);
             } else {
-                simulation.step(&FRAME).unwrap();
+                simulation.step(FRAME).unwrap();
             }
         }
         let state = simulation.state().unwrap();
@@ -215,7 +213,7 @@ fn a_grab_changes_no_bits_of_other_cloths() {
 fn a_reset_lets_go_and_a_copy_is_not_held() {
     let (mut simulation, id, particle) = hanging(Solver::default());
     let mut fresh = Simulation::new(Backend::Cpu).unwrap();
-    let sheet = simulation.cloth(id).unwrap().cloth().clone();
+    let sheet = simulation.cloth(id).unwrap().desc().clone();
     let fresh_id = fresh.add(sheet).unwrap();
     let mut grab = grab(&mut simulation, id, particle, GrabOptions::default());
     grab.move_to([0.0, 1.0, 0.0]).unwrap();
@@ -229,12 +227,12 @@ fn a_reset_lets_go_and_a_copy_is_not_held() {
     simulation.reset(id).unwrap();
     let state = simulation.read(id).unwrap();
     let cloth = simulation.cloth_mut(id).unwrap();
-    let error = grab.apply(cloth, state.current(id), &FRAME).unwrap_err();
+    let error = grab.apply(cloth, state.current(id), FRAME).unwrap_err();
     assert_eq!(error, ModelError::StaleHandle { what: "hold" });
     grab.release(cloth);
     for _ in 0..5 {
-        simulation.step(&FRAME).unwrap();
-        fresh.step(&FRAME).unwrap();
+        simulation.step(FRAME).unwrap();
+        fresh.step(FRAME).unwrap();
     }
     let (a, b) = (simulation.read(id).unwrap(), fresh.read(fresh_id).unwrap());
     same_bits("reset", a.current(id), b.current(fresh_id)).unwrap();
@@ -242,7 +240,7 @@ fn a_reset_lets_go_and_a_copy_is_not_held() {
     let mut grab = self::grab(&mut simulation, id, particle, GrabOptions::default());
     let particles = simulation.read(id).unwrap().current(id).to_vec();
     simulation.set_particles(id, &particles, ParticleMotion::Rest).unwrap();
-    assert!(grab.apply(simulation.cloth_mut(id).unwrap(), &particles, &FRAME).is_err());
+    assert!(grab.apply(simulation.cloth_mut(id).unwrap(), &particles, FRAME).is_err());
     simulation.remove(id).unwrap();
     assert!(matches!(simulation.cloth_mut(id), Err(Error::NoSuchCloth(_))));
 }
@@ -256,7 +254,7 @@ fn a_dragged_pin_stays_where_it_is_released() {
     grab.move_to(target).unwrap();
     (0..10).for_each(|_| drop(step(&mut simulation, id, &mut grab)));
     grab.release(simulation.cloth_mut(id).unwrap());
-    (0..10).for_each(|_| simulation.step(&FRAME).unwrap());
+    (0..10).for_each(|_| simulation.step(FRAME).unwrap());
     let state = simulation.read(id).unwrap();
     assert!(distance(state.current(id)[0].position, target) < 1e-6);
     assert!(state.current(id)[0].is_pinned() && state.current(id)[15].is_pinned());
@@ -290,8 +288,8 @@ fn a_grab_without_read_back_keeps_its_speed() {
     grab.move_to([start[0], start[1] + 0.3, start[2]]).unwrap();
     assert!(grab.move_to([f32::NAN; 3]).is_err());
     let cloth = simulation.cloth_mut(id).unwrap();
-    assert!(grab.apply(cloth, &[Particle::default(); 3], &FRAME).is_err());
-    assert!(grab.apply(cloth, &[], &Frame { dt: f32::NAN }).is_err());
+    assert!(grab.apply(cloth, &[Particle::default(); 3], FRAME).is_err());
+    assert!(grab.apply(cloth, &[], f32::NAN).is_err());
     for (particle, radius) in [(256, 0.1), (0, -1.0), (0, f32::NAN), (0, 1e9)] {
         let options = GrabOptions { radius, ..GrabOptions::default() };
         let particles = vec![Particle::default(); 256];
@@ -300,8 +298,8 @@ fn a_grab_without_read_back_keeps_its_speed() {
     let sphere = Sphere { center: [0.0; 3], radius: 1.0 };
     assert!(cloth.hold(&[256], &[sphere]).is_err() && cloth.hold(&[0, 1], &[sphere]).is_err());
     for _ in 0..3 {
-        grab.apply(simulation.cloth_mut(id).unwrap(), &[], &FRAME).unwrap();
-        simulation.step(&FRAME).unwrap();
+        grab.apply(simulation.cloth_mut(id).unwrap(), &[], FRAME).unwrap();
+        simulation.step(FRAME).unwrap();
     }
     let at = position(&mut simulation, id, particle);
     let expected = [start[0], start[1] + 0.15, start[2]];
@@ -313,7 +311,7 @@ fn a_grab_holds_with_motion_spheres_switched_off() {
     let (mut simulation, id, particle) = hanging(Solver::default());
     let start = position(&mut simulation, id, particle);
     let cloth = simulation.cloth_mut(id).unwrap();
-    let mut config = cloth.cloth().config.clone();
+    let mut config = cloth.desc().config.clone();
     config.motion = MotionConstraints { scale: 0.0, bias: 0.0, stiffness: 0.0 };
     cloth.set_config(config).unwrap();
     cloth.set_motion_spheres(&[Sphere { center: [9.0; 3], radius: 0.0 }; 256]).unwrap();
@@ -336,12 +334,12 @@ fn held_sheet<E: Engine>(engine: &mut E) -> Vec<Vec<Particle>> {
     let mut frames = Vec::new();
     for _ in 0..4 {
         let state = engine.read(id).unwrap();
-        grab.apply(engine.cloth_mut(id).unwrap(), state.current(id), &FRAME).unwrap();
-        engine.step(&FRAME).unwrap();
+        grab.apply(engine.cloth_mut(id).unwrap(), state.current(id), FRAME).unwrap();
+        engine.step(FRAME).unwrap();
         frames.push(engine.read(id).unwrap().current(id).to_vec());
     }
     grab.release(engine.cloth_mut(id).unwrap());
-    engine.step(&FRAME).unwrap();
+    engine.step(FRAME).unwrap();
     frames.push(engine.read(id).unwrap().current(id).to_vec());
     frames
 }

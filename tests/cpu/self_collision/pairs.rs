@@ -1,7 +1,7 @@
 //! Self collision of loose particles against all pairs in `f64`: pushes, momentum, friction, speed
 //! limit.
 
-use poplin::model::{ClothDesc, Frame, Particle, SELF_COLLISION_REST_FRACTION};
+use poplin::model::{ClothDesc, Particle, SELF_COLLISION_REST_FRACTION};
 use poplin_cpu::{ReferenceEngine, Team, bucket_of_cell};
 use poplin_host::{Engine as _, FramePart};
 use poplin_layout::{MIN_GRID_CELLS, Stage, StageMask, effective_stiffness, stiffness_to_log2};
@@ -16,9 +16,7 @@ use super::{apart, distance, wide};
 fn after_stage(cloth: &ClothDesc) -> Vec<[f32; 4]> {
     let mut engine = ReferenceEngine::new();
     engine.add(cloth.clone()).unwrap();
-    engine
-        .begin_frame(&Frame { dt: 1.0 / cloth.config.solver.as_pbd().unwrap().frequency })
-        .unwrap();
+    engine.begin_frame(1.0 / cloth.config.solver.as_pbd().unwrap().frequency).unwrap();
     let part = FramePart { stages: StageMask::only(Stage::SelfCollide), ..FramePart::WHOLE };
     engine.run_part(nth_cloth(0), &part, &mut Team::single()).unwrap();
     Particle::rows(engine.current(nth_cloth(0))).to_vec()
@@ -231,7 +229,7 @@ fn slide(friction: f32, frequency: f32) -> (f64, f64) {
     cloth.particle_accelerations = vec![[0.0, 0.1, 0.0], [0.0, -0.3, 0.0]];
     let mut engine = ReferenceEngine::new();
     engine.add(cloth).unwrap();
-    engine.step(&Frame { dt: 10.0 / frequency }).unwrap();
+    engine.step(10.0 / frequency).unwrap();
     let velocity = |i: usize| {
         f64::from(
             engine.current(nth_cloth(0))[i].position[0]
@@ -270,7 +268,7 @@ fn the_velocity_limit_is_half_the_distance_per_iteration() {
     let run = |cloth: &ClothDesc| {
         let mut engine = ReferenceEngine::new();
         engine.add(cloth.clone()).unwrap();
-        engine.step(&Frame { dt: 1.0 / 300.0 }).unwrap();
+        engine.step(1.0 / 300.0).unwrap();
         [
             engine.current(nth_cloth(0))[0].position[0],
             engine.current(nth_cloth(0))[1].position[1],

@@ -1,7 +1,7 @@
 //! Settings of self collision: thickness, refusals, changes during the simulation.
 
 use poplin::cook::{CookOptions, cook};
-use poplin::model::{ClothDesc, Frame, Mesh, Particle};
+use poplin::model::{ClothDesc, Mesh, Particle};
 use poplin_cpu::{HostCloth, ReferenceEngine};
 use poplin_host::Engine as _;
 use poplin_layout::Stage;
@@ -70,20 +70,20 @@ fn changed_settings_apply_from_the_next_frame() {
         let rows = Particle::rows(engine.current(nth_cloth(0)));
         distance(&rows[0], &rows[1])
     };
-    engine.step(&Frame::default()).unwrap();
+    engine.step(1.0 / 60.0).unwrap();
     assert_eq!(gap(&engine), f64::from(0.04f32));
     let host = engine.cloth_mut(nth_cloth(0)).unwrap();
-    let mut config = host.cloth().config.clone();
+    let mut config = host.desc().config.clone();
     config.self_collision.distance = Some(0.1);
     host.set_config(config).unwrap();
     host.set_self_collision_indices(&[1]).unwrap();
-    engine.step(&Frame::default()).unwrap();
+    engine.step(1.0 / 60.0).unwrap();
     assert_eq!(gap(&engine), f64::from(0.04f32));
     engine.cloth_mut(nth_cloth(0)).unwrap().set_self_collision_indices(&[]).unwrap();
     engine.cloth_mut(nth_cloth(0)).unwrap().set_rest_positions(&[[0.0; 3]; 2]).unwrap();
-    engine.step(&Frame::default()).unwrap();
+    engine.step(1.0 / 60.0).unwrap();
     assert_eq!(gap(&engine), f64::from(0.04f32));
     engine.cloth_mut(nth_cloth(0)).unwrap().set_rest_positions(&[[0.0; 3], [1.0; 3]]).unwrap();
-    engine.step(&Frame::default()).unwrap();
+    engine.step(1.0 / 60.0).unwrap();
     assert!(gap(&engine) > 0.0999, "{}", gap(&engine));
 }

@@ -11,7 +11,7 @@ use glam::{DVec3, Vec3};
 use poplin::ParticleMotion;
 use poplin::cook::{CookOptions, cook};
 use poplin_host::Engine as _;
-use poplin_model::{ClothDesc, Collider, Frame, Mesh};
+use poplin_model::{ClothDesc, Collider, Mesh};
 use poplin_testkit::crossing_scene::CrossingScene;
 
 /// Thickness of every cloth \[m\].
@@ -75,7 +75,7 @@ impl World {
     /// Steps one frame and checks that nothing is crossed.
     #[track_caller]
     fn step(&mut self, frame: usize) {
-        self.scene.engine.step(&Frame::default()).unwrap();
+        self.scene.engine.step(1.0 / 60.0).unwrap();
         let crossings = self.scene.crossings();
         let report = self.scene.engine.triangle_contact().report;
         assert_eq!(crossings, 0, "crossings after frame {frame}: {report:?}");

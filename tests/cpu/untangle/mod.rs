@@ -9,7 +9,7 @@ mod stuck;
 use glam::{Quat, Vec3};
 use poplin::cook::{CookOptions, cook};
 use poplin_host::Engine as _;
-use poplin_model::{ClothDesc, Collider, ContactReport, Frame, Mesh};
+use poplin_model::{ClothDesc, Collider, ContactReport, Mesh};
 use poplin_testkit::compare::same_bits;
 use poplin_testkit::crossing_scene::{CrossingScene, weightless};
 
@@ -61,7 +61,7 @@ impl World {
     }
 
     fn step(&mut self) {
-        self.scene.engine.step(&Frame::default()).unwrap();
+        self.scene.engine.step(1.0 / 60.0).unwrap();
     }
 }
 

@@ -101,7 +101,7 @@ fn a_sheet_in_a_ball_comes_out_of_it() {
     let ball = Sphere { center: [0.0, 0.1, 0.0], radius: 0.1 };
     let mut world = sunk(0.3, ball.into());
     comes_free(&mut world);
-    let triangles = &world.scene.engine.cloth(world.scene.ids[0]).unwrap().cloth().fabric.triangles;
+    let triangles = &world.scene.engine.cloth(world.scene.ids[0]).unwrap().desc().fabric.triangles;
     let at = world.positions();
     let nearest = triangles.iter().map(|it| {
         let corners = it.map(|corner| at[corner as usize].as_dvec3().to_array());

@@ -8,7 +8,7 @@ mod widths;
 use poplin_cpu::{LaneEngine, Workers};
 use poplin_host::{Engine as _, FramePart};
 use poplin_layout::{Feedback, StageMask};
-use poplin_model::{ClothDesc, Frame, Particle};
+use poplin_model::{ClothDesc, Particle};
 use poplin_testkit::inputs::equip_with_masses;
 
 /// Current and previous particles, and the feedback.
@@ -16,15 +16,15 @@ type Outcome = (Vec<[f32; 4]>, Vec<[f32; 4]>, Feedback);
 
 fn run<W: Workers + Default + Clone + Send + Sync>(
     cloth: &ClothDesc,
-    frames: &[Frame],
+    frames: &[f32],
     stages: StageMask,
     workers: &mut impl Workers<Kept = W::Kept>,
 ) -> Outcome {
     let mut engine = LaneEngine::<W>::new();
     let id = engine.add(cloth.clone()).unwrap();
     equip_with_masses(engine.cloth_mut(id).unwrap());
-    for frame in frames {
-        engine.begin_frame(frame).unwrap();
+    for &dt in frames {
+        engine.begin_frame(dt).unwrap();
         engine.run_part(id, &FramePart { stages, ..FramePart::WHOLE }, workers).unwrap();
     }
     let [current, previous] = [engine.current(id), engine.previous(id)].map(Particle::rows);
@@ -34,7 +34,6 @@ fn run<W: Workers + Default + Clone + Send + Sync>(
 /// Thread counts that loops are split over.
 const THREADS: [usize; 4] = [1, 2, 3, 7];
 
-const ONE_ITERATION: Frame = Frame { dt: 1.0 / 300.0 };
+const ONE_ITERATION: f32 = 1.0 / 300.0;
 
-const SOME: [Frame; 3] =
-    [Frame { dt: 1.0 / 60.0 }, Frame { dt: 1.0 / 50.0 }, Frame { dt: 1.0 / 60.0 }];
+const SOME: [f32; 3] = [1.0 / 60.0, 1.0 / 50.0, 1.0 / 60.0];

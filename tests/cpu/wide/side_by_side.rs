@@ -5,7 +5,7 @@ use poplin_cpu::{LaneEngine, Team, Workers};
 use poplin_host::{ClothId, Engine as _, FramePart};
 use poplin_layout::{MAX_COORDINATE, STAGES, StageMask};
 use poplin_measure::shape_arrays::{ArrayBody, ShapeArrays, cuboid};
-use poplin_model::{ClothDesc, FiberSolver, Frame, Particle, Pose};
+use poplin_model::{ClothDesc, FiberSolver, Particle, Pose};
 use poplin_testkit::compare::same_bits;
 use poplin_testkit::inputs::{cloths, equip_with_masses, equip_with_masses_by_seed, inputs_of};
 use poplin_testkit::rng::Rng;
@@ -50,13 +50,13 @@ fn copies<W: Workers + Default + Clone + Send + Sync>(
 fn assert_same_side_by_side(
     what: &str,
     cloth: &ClothDesc,
-    frames: &[Frame],
+    frames: &[f32],
     part: &FramePart,
 ) -> usize {
     let count = 18;
     let (mut mirror, ids) = copies::<Team>(cloth, count);
-    for frame in frames {
-        mirror.begin_frame(frame).unwrap();
+    for &dt in frames {
+        mirror.begin_frame(dt).unwrap();
         for &id in &ids {
             mirror.run_part(id, part, &mut Team::single()).unwrap();
         }
@@ -65,8 +65,8 @@ fn assert_same_side_by_side(
     for mut team in WideTeam::all() {
         let what = format!("{what}, {}", team.describe());
         let (mut wide, ids) = copies::<WideTeam>(cloth, count);
-        for frame in frames {
-            wide.begin_frame(frame).unwrap();
+        for &dt in frames {
+            wide.begin_frame(dt).unwrap();
             largest = largest.max(wide.run_alike(part, &mut team));
         }
         for (copy, &id) in ids.iter().enumerate() {
@@ -175,7 +175,7 @@ fn assert_same_together(cloths: &[ClothDesc]) {
             let fabric = cloths[0].fabric.clone();
             engine.add(ClothDesc { fabric, ..cloth.clone() }).unwrap();
         }
-        engine.begin_frame(&ONE_ITERATION).unwrap();
+        engine.begin_frame(ONE_ITERATION).unwrap();
         engine
     }
     let mut mirror = all::<Team>(cloths);
@@ -222,9 +222,9 @@ fn particles_beyond_the_bounds_of_a_capsule_match_the_mirror() {
 fn many_cloths_have_the_mirrors_bits() {
     let mut wide = of_many::<WideTeam>();
     let mut mirror = of_many::<Team>();
-    for frame in &SOME {
-        wide.step(frame).unwrap();
-        mirror.step(frame).unwrap();
+    for dt in SOME {
+        wide.step(dt).unwrap();
+        mirror.step(dt).unwrap();
     }
     let [got, expected] = [wide.state().unwrap(), mirror.state().unwrap()];
     for (&id, &same) in wide.ids().iter().zip(mirror.ids()) {
@@ -243,7 +243,7 @@ fn of_many<W: Workers + Default + Clone + Send + Sync>() -> LaneEngine<W> {
         for &id in &first {
             let id = if copy == 0 { id } else { engine.clone_cloth(id, 1).unwrap()[0] };
             let host = engine.cloth_mut(id).unwrap();
-            let seed = host.cloth().particle_count() + 15 * copy;
+            let seed = host.desc().particle_count() + 15 * copy;
             equip_with_masses_by_seed(host, seed as u64);
         }
     }
@@ -260,12 +260,12 @@ fn cloths_that_share_a_worker_have_the_bits_of_cloths_alone() {
             let id = together.add(cloth).unwrap();
             equip_with_masses(together.cloth_mut(id).unwrap());
         }
-        SOME.iter().for_each(|frame| together.step(frame).unwrap());
+        SOME.into_iter().for_each(|dt| together.step(dt).unwrap());
         for (&id, (name, cloth)) in together.ids().iter().zip(cloths()) {
             let mut engine = CpuEngine::new();
             let alone = engine.add(cloth).unwrap();
             equip_with_masses(engine.cloth_mut(alone).unwrap());
-            SOME.iter().for_each(|frame| engine.step(frame).unwrap());
+            SOME.into_iter().for_each(|dt| engine.step(dt).unwrap());
             same_bits(&name, together.current(id), engine.current(alone)).unwrap();
             assert_eq!(together.body_impulses(id), engine.body_impulses(alone), "{name}");
         }
@@ -278,7 +278,7 @@ fn cloths_cooked_apart_from_one_mesh_are_simulated_side_by_side() {
     let ids = [(); 3].map(|()| engine.add(hanging_sheet(8, 8)).unwrap());
     engine.add(hanging_sheet(8, 9)).unwrap();
     let run = |engine: &mut CpuEngine| {
-        engine.begin_frame(&SOME[0]).unwrap();
+        engine.begin_frame(SOME[0]).unwrap();
         engine.run_alike(&FramePart::WHOLE, &mut WideTeam::default())
     };
     assert_eq!(run(&mut engine), 3);

@@ -49,7 +49,7 @@ fn only_large_cloths_that_idle_threads_wait_for_are_split() {
         for &size in sizes {
             engine.add(hanging_sheet(size, size)).unwrap();
         }
-        pool.install(|| engine.step(&SOME[0])).unwrap();
+        pool.install(|| engine.step(SOME[0])).unwrap();
         let mut parts = std::mem::take(&mut *PARTS.lock().unwrap());
         parts.sort_unstable();
         parts
@@ -67,13 +67,13 @@ fn a_large_cloth_has_the_mirrors_bits_on_any_count_of_threads() {
     let mut sheet = hanging_sheet(72, 72);
     sheet.config.thickness = 0.02;
     let id = mirror.add(sheet.clone()).unwrap();
-    SOME.iter().for_each(|frame| mirror.step(frame).unwrap());
+    SOME.into_iter().for_each(|dt| mirror.step(dt).unwrap());
     for threads in THREADS {
         let pool = ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         let mut wide = CpuEngine::new();
         let same = wide.add(sheet.clone()).unwrap();
         // The step is started from outside the pool's threads.
-        SOME.iter().for_each(|frame| pool.install(|| wide.step(frame)).unwrap());
+        SOME.into_iter().for_each(|dt| pool.install(|| wide.step(dt)).unwrap());
         let what = format!("{threads} threads");
         same_bits(&what, wide.current(same), mirror.current(id)).unwrap();
     }
@@ -88,7 +88,7 @@ fn a_small_cloth_takes_little_memory() {
         cloth.config.self_collision.distance = distance;
         let id = engine.add(cloth).unwrap();
         engine.clone_cloth(id, COPIES as usize - 1).unwrap();
-        engine.step(&SOME[0]).unwrap();
+        engine.step(SOME[0]).unwrap();
         // 256 particles with two rows of 16 bytes take 8 KiB.
         let bytes = engine.memory_bytes() / COPIES;
         assert!((8 * 1024..11 * 1024).contains(&bytes), "{name}: {bytes} bytes a cloth");

@@ -6,7 +6,7 @@ use poplin_cpu::{CpuEngine, WideTeam};
 use poplin_cpu::{LaneOrder, Team};
 use poplin_host::{Engine as _, FramePart};
 use poplin_layout::{STAGES, StageMask};
-use poplin_model::{ClothDesc, Fabric, FiberSolver, Frame, Particle, Phase, PhaseKind};
+use poplin_model::{ClothDesc, Fabric, FiberSolver, Particle, Phase, PhaseKind};
 use poplin_testkit::compare::same_bits;
 use poplin_testkit::inputs::{cloths, equip_with_masses, implicit_cloths_among_shapes, inputs_of};
 use poplin_testkit::rng::Rng;
@@ -15,7 +15,7 @@ use rayon::ThreadPoolBuilder;
 use super::{ONE_ITERATION, Outcome, SOME, THREADS, run};
 
 /// Runs at the largest width, with every loop split into as many parts as there are threads.
-fn run_split(cloth: &ClothDesc, frames: &[Frame], stages: StageMask, threads: usize) -> Outcome {
+fn run_split(cloth: &ClothDesc, frames: &[f32], stages: StageMask, threads: usize) -> Outcome {
     let pool = ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
     pool.install(|| {
         let mut engine = CpuEngine::new();
@@ -23,8 +23,8 @@ fn run_split(cloth: &ClothDesc, frames: &[Frame], stages: StageMask, threads: us
         let id = engine.add(cloth.clone()).unwrap();
         equip_with_masses(engine.cloth_mut(id).unwrap());
         let mut team = WideTeam::default();
-        for frame in frames {
-            engine.begin_frame(frame).unwrap();
+        for &dt in frames {
+            engine.begin_frame(dt).unwrap();
             let part = FramePart { stages, ..FramePart::WHOLE };
             engine.run_part_split(id, &part, &mut team).unwrap();
         }
@@ -41,7 +41,7 @@ fn assert_outcome(what: &str, got: &Outcome, expected: &Outcome) {
 }
 
 #[track_caller]
-fn assert_same(what: &str, cloth: &ClothDesc, frames: &[Frame], stages: StageMask) {
+fn assert_same(what: &str, cloth: &ClothDesc, frames: &[f32], stages: StageMask) {
     let expected = run::<Team>(cloth, frames, stages, &mut Team::single());
     for mut team in WideTeam::all() {
         let what = format!("{what}, {}", team.describe());

@@ -11,7 +11,7 @@ mod stretch;
 
 use bending::cantilever_rows;
 use poplin::cook::{CookOptions, Tethers, cook};
-use poplin::model::{ClothConfig, ClothDesc, Frame, Mesh, Phases, Solver, Xpbd, XpbdPhase};
+use poplin::model::{ClothConfig, ClothDesc, Mesh, Phases, Solver, Xpbd, XpbdPhase};
 use poplin::{Backend, Simulation, State};
 use poplin_testkit::beams::{G, SIGMA, damping, strip};
 use poplin_testkit::generated::{assert_block, markdown_table};
@@ -21,7 +21,7 @@ fn run(cloth: ClothDesc, dt: f64, seconds: f64) -> State {
     let mut simulation = Simulation::new(Backend::Cpu).unwrap();
     simulation.add(cloth).unwrap();
     for _ in 0..(seconds / dt).round() as u32 {
-        simulation.step(&Frame { dt: dt as f32 }).unwrap();
+        simulation.step(dt as f32).unwrap();
     }
     simulation.state().unwrap()
 }

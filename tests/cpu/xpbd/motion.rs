@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use poplin::model::{
-    Bend, ClothConfig, ClothDesc, Fabric, Frame, Particle, Phase, PhaseKind, Phases, Xpbd,
-    XpbdPhase,
+    Bend, ClothConfig, ClothDesc, Fabric, Particle, Phase, PhaseKind, Phases, Xpbd, XpbdPhase,
 };
 use poplin::{Backend, Simulation, State};
 use poplin_testkit::beams::G;
@@ -27,7 +26,7 @@ fn worst_of_oscillation(
     simulation.add(cloth).unwrap();
     let mut worst = 0.0f64;
     for frame in 1..=120 {
-        simulation.step(&Frame { dt: dt as f32 }).unwrap();
+        simulation.step(dt as f32).unwrap();
         let t = f64::from(frame) * dt;
         // x(t) = exp(-r t) (cos(w t) + r / w sin(w t)), at rest at t = 0.
         let expected = (-rate * t).exp() * ((omega * t).cos() + rate / omega * (omega * t).sin());
@@ -133,7 +132,7 @@ fn a_free_sheet_keeps_its_momentum_and_its_spin() {
     let mut simulation = Simulation::new(Backend::Cpu).unwrap();
     simulation.add(thrown_sheet(h)).unwrap();
     let start = momenta(&simulation.state().unwrap());
-    (0..60).for_each(|_| simulation.step(&Frame { dt: dt as f32 }).unwrap());
+    (0..60).for_each(|_| simulation.step(dt as f32).unwrap());
     let end = momenta(&simulation.state().unwrap());
     let length = |v: [f64; 3]| v.iter().map(|x| x * x).sum::<f64>().sqrt();
     let mass = 0.2;

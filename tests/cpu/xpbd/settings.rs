@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use poplin::model::{ClothConfig, Frame, ModelError, Particle, Solver};
+use poplin::model::{ClothConfig, ModelError, Particle, Solver};
 use poplin::{Backend, Simulation};
 
 use super::{FINE, thrown_sheet};
@@ -34,11 +34,11 @@ fn settings_that_do_not_fit_the_fabric_are_refused() {
 fn the_solver_of_a_cloth_can_change_between_frames() {
     let mut simulation = Simulation::new(Backend::Cpu).unwrap();
     let id = simulation.add(thrown_sheet(1.0 / 600.0)).unwrap();
-    simulation.step(&Frame::default()).unwrap();
+    simulation.step(1.0 / 60.0).unwrap();
     for solver in [Solver::default(), Solver::xpbd(FINE)] {
         let config = ClothConfig { solver, ..ClothConfig::default() };
         simulation.cloth_mut(id).unwrap().set_config(config).unwrap();
-        simulation.step(&Frame::default()).unwrap();
+        simulation.step(1.0 / 60.0).unwrap();
     }
     let state = simulation.state().unwrap();
     assert!(Particle::rows(state.current(id)).iter().flatten().all(|x| x.is_finite()));

@@ -16,9 +16,9 @@ pub(super) fn run_on_gpu(gpu: &mut Headless, setup: &Setup) -> Vec<ClothId> {
     gpu.clear();
     gpu.engine_mut().set_cloth_contact_solver(setup.settings).unwrap();
     let ids: Vec<_> = setup.cloths.iter().map(|cloth| gpu.add(cloth.clone()).unwrap()).collect();
-    for (index, frame) in setup.frames.iter().enumerate() {
+    for (index, &dt) in setup.frames.iter().enumerate() {
         move_space(gpu.engine_mut().cloth_mut(ids[ids.len() - 1]).unwrap(), index);
-        gpu.step(frame).unwrap();
+        gpu.step(dt).unwrap();
     }
     ids
 }

@@ -4,7 +4,7 @@ use poplin_cpu::ReferenceEngine;
 use poplin_gpu::EngineOptions;
 use poplin_host::Engine as _;
 use poplin_measure::separation::between;
-use poplin_model::{ClothContactSolver, ClothDesc, Frame, Pose};
+use poplin_model::{ClothContactSolver, ClothDesc, Pose};
 use poplin_testkit::adapter::devices;
 use poplin_testkit::compare::same_bits;
 use poplin_testkit::nth_cloth;
@@ -70,7 +70,7 @@ fn nothing_changes_where_nothing_can_collide() {
         name: "off",
         cloths: cloths(distances),
         settings,
-        frames: vec![Frame::default(); 3],
+        frames: vec![1.0 / 60.0; 3],
     };
     let on = ClothContactSolver { friction: 1.0, ..ClothContactSolver::default() };
     let off = ClothContactSolver { stiffness: 0.0, ..ClothContactSolver::default() };
@@ -108,7 +108,7 @@ fn a_pair_gives_the_same_bits_alone_in_a_batch_and_again() {
         let mut engine = ReferenceEngine::new();
         engine.set_cloth_contact_solver(settings).unwrap();
         cloths.into_iter().for_each(|cloth| assert!(engine.add(cloth).is_ok()));
-        (0..6).for_each(|_| engine.step(&Frame::default()).unwrap());
+        (0..6).for_each(|_| engine.step(1.0 / 60.0).unwrap());
         engine
     };
     let (alone, crowd) = (run(pair()), run(batch.clone()));
@@ -125,7 +125,7 @@ fn a_pair_gives_the_same_bits_alone_in_a_batch_and_again() {
     for (mut gpu, rounding) in devices(&EngineOptions::default()) {
         gpu.engine_mut().set_cloth_contact_solver(settings).unwrap();
         let ids: Vec<_> = batch.iter().map(|cloth| gpu.add(cloth.clone()).unwrap()).collect();
-        (0..6).for_each(|_| gpu.step(&Frame::default()).unwrap());
+        (0..6).for_each(|_| gpu.step(1.0 / 60.0).unwrap());
         let snapshot = gpu.state().unwrap();
         for (cloth, &id) in ids[..2].iter().enumerate() {
             let mirror = alone.current(nth_cloth(cloth));
@@ -142,7 +142,7 @@ fn the_order_of_adding_does_not_matter() {
         let mut engine = ReferenceEngine::new();
         engine.set_cloth_contact_solver(settings).unwrap();
         cloths.into_iter().for_each(|cloth| assert!(engine.add(cloth).is_ok()));
-        (0..5).for_each(|_| engine.step(&Frame::default()).unwrap());
+        (0..5).for_each(|_| engine.step(1.0 / 60.0).unwrap());
         engine
     };
     let (forward, reversed) = (run(cloths.clone()), run(cloths.into_iter().rev().collect()));
@@ -166,9 +166,9 @@ fn a_moving_cloth_wakes_a_sleeping_one_when_it_touches_it() {
     setup.cloths.iter().for_each(|cloth| assert!(engine.add(cloth.clone()).is_ok()));
     let mut slept = 0;
     let mut touched = None;
-    for (index, frame) in setup.frames.iter().enumerate() {
+    for (index, &dt) in setup.frames.iter().enumerate() {
         let before = engine.current(nth_cloth(0)).to_vec();
-        engine.step(frame).unwrap();
+        engine.step(dt).unwrap();
         if engine.feedback(nth_cloth(0)).is_asleep != 0 {
             slept += 1;
             same_bits("the sleeping sheet", engine.current(nth_cloth(0)), &before).unwrap();

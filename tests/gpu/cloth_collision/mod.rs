@@ -10,13 +10,13 @@ mod mirror;
 use poplin_cook::{CookOptions, cook};
 use poplin_cpu::{LaneEngine, ReferenceEngine, Team, Workers};
 use poplin_host::Engine as _;
-use poplin_model::{ClothContactSolver, ClothDesc, Frame, Mesh, Particle, Pose};
+use poplin_model::{ClothContactSolver, ClothDesc, Mesh, Particle, Pose};
 use poplin_testkit::nth_cloth;
 use poplin_testkit::rng::Rng;
 use poplin_testkit::scenes::loose_particles;
 
 /// Frame of a single iteration.
-const STEP: Frame = Frame { dt: 1.0 / 300.0 };
+const STEP: f32 = 1.0 / 300.0;
 
 /// Loose particles without forces.
 fn cloud(particles: Vec<[f32; 4]>, distance: f32) -> ClothDesc {
@@ -62,7 +62,7 @@ struct Setup {
     name: &'static str,
     cloths: Vec<ClothDesc>,
     settings: ClothContactSolver,
-    frames: Vec<Frame>,
+    frames: Vec<f32>,
 }
 
 /// A sheet that is asleep when another one falls on it.
@@ -72,7 +72,7 @@ fn sleepers() -> Setup {
     cloths[0].config.sleep.threshold = 0.05;
     cloths[0].config.sleep.after_count = 2;
     let settings = ClothContactSolver { friction: 0.3, ..ClothContactSolver::default() };
-    Setup { name: "sleepers", cloths, settings, frames: vec![Frame::default(); 20] }
+    Setup { name: "sleepers", cloths, settings, frames: vec![1.0 / 60.0; 20] }
 }
 
 fn on_mirror(setup: &Setup) -> ReferenceEngine {
@@ -84,9 +84,9 @@ fn on_workers<W: Workers + Clone + Send + Sync>(setup: &Setup, workers: W) -> La
     let mut engine = LaneEngine::with_workers(workers);
     engine.set_cloth_contact_solver(setup.settings).unwrap();
     setup.cloths.iter().for_each(|cloth| assert!(engine.add(cloth.clone()).is_ok()));
-    for (index, frame) in setup.frames.iter().enumerate() {
+    for (index, &dt) in setup.frames.iter().enumerate() {
         move_space(engine.cloth_mut(nth_cloth(setup.cloths.len() - 1)).unwrap(), index);
-        engine.step(frame).unwrap();
+        engine.step(dt).unwrap();
     }
     engine
 }

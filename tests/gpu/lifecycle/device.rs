@@ -7,7 +7,7 @@ use poplin_cpu::ReferenceEngine;
 use poplin_gpu::{Engine, EngineOptions, Headless, Readback, wgpu};
 use poplin_host::Cloths;
 use poplin_measure::shape_arrays::ShapeArrays;
-use poplin_model::{ClothDesc, Fabric, Frame, Particle};
+use poplin_model::{ClothDesc, Fabric, Particle};
 use poplin_testkit::adapter::{backends, headless};
 use poplin_testkit::scenes::hanging_sheet;
 
@@ -45,7 +45,7 @@ fn recorded_frames_keep_working_when_cloths_come_and_go() {
             let ids: Vec<_> =
                 [6, 7, 8, 5].map(|side| engine.add(hanging_sheet(side, side)).unwrap()).into();
             let mut first = device.create_command_encoder(&Default::default());
-            engine.encode_frame(&mut first, &Frame { dt: 1.0 / 50.0 }).unwrap();
+            engine.encode_frame(&mut first, 1.0 / 50.0).unwrap();
             let first = first.finish();
             let mut waiting = Some(first);
             if !submit_late {
@@ -53,7 +53,7 @@ fn recorded_frames_keep_working_when_cloths_come_and_go() {
             }
             change(&mut engine, &ids);
             let mut second = device.create_command_encoder(&Default::default());
-            engine.encode_frame(&mut second, &Frame::default()).unwrap();
+            engine.encode_frame(&mut second, 1.0 / 60.0).unwrap();
             queue.submit(waiting.into_iter().chain([second.finish()]));
             let mut readback = Readback::new();
             let mut encoder = device.create_command_encoder(&Default::default());
@@ -120,7 +120,7 @@ fn a_simulation_runs_on_the_applications_device() {
     assert_eq!(bytemuck::cast_slice::<u8, Particle>(&bytes)[..36], *expected.current(id));
     let mut encoder = gpu.device().create_command_encoder(&Default::default());
     let engine = simulation.gpu_mut().unwrap().engine_mut();
-    engine.encode_frame(&mut encoder, &Frame::default()).unwrap();
+    engine.encode_frame(&mut encoder, 1.0 / 60.0).unwrap();
     simulation.gpu().unwrap().queue().submit([encoder.finish()]);
     assert_eq!(simulation.read(id).unwrap().iteration_total(id), 15);
     assert!(Simulation::new(Backend::Cpu).unwrap().gpu().is_none());

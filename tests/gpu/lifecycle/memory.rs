@@ -7,7 +7,7 @@ use poplin_cpu::ReferenceEngine;
 use poplin_gpu::{Engine, EngineOptions, wgpu};
 use poplin_host::Engine as _;
 use poplin_measure::shape_arrays::ShapeArrays;
-use poplin_model::{ClothDesc, Fabric, Frame};
+use poplin_model::{ClothDesc, Fabric};
 use poplin_testkit::adapter::noop_device;
 use poplin_testkit::rng::Rng;
 use poplin_testkit::scenes::hanging_sheet;
@@ -76,7 +76,7 @@ fn memory_stays_bounded_over_10k_rounds_on_the_gpu() {
         let set = engine.cloth_mut(newest).unwrap().colliders_mut();
         ShapeArrays { spheres, ..ShapeArrays::default() }.reach(set).unwrap();
         let mut encoder = engine.device().create_command_encoder(&Default::default());
-        engine.encode_frame(&mut encoder, &Frame::default()).unwrap();
+        engine.encode_frame(&mut encoder, 1.0 / 60.0).unwrap();
         encoder.finish();
     };
     let curve = rounds(
@@ -97,7 +97,7 @@ fn memory_stays_bounded_over_10k_rounds_on_the_cpu() {
     let curve = rounds(
         &mut engine,
         |engine, cloth| engine.add(cloth).unwrap(),
-        |engine, _, _| engine.step(&Frame { dt: 1.0 / 300.0 }).unwrap(),
+        |engine, _, _| engine.step(1.0 / 300.0).unwrap(),
         |engine, id| engine.remove(id).unwrap(),
         ReferenceEngine::memory_bytes,
     );
@@ -116,7 +116,7 @@ fn four_thousand_copies_of_a_garment_store_its_fabric_once() {
     assert_eq!((engine.ids().len(), engine.fabric_bytes()), (4_096, fabric_bytes));
     assert_eq!(engine.particle_count(), 4_096 * 144);
     let mut encoder = engine.device().create_command_encoder(&Default::default());
-    engine.encode_frame(&mut encoder, &Frame::default()).unwrap();
+    engine.encode_frame(&mut encoder, 1.0 / 60.0).unwrap();
     ids.into_iter().for_each(|id| engine.remove(id).unwrap());
     assert_eq!(engine.fabric_bytes(), fabric_bytes);
     engine.clear();

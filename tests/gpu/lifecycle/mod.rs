@@ -7,12 +7,11 @@ mod reuse;
 mod state;
 
 use poplin::{ClothId, ClothState, Simulation, State};
-use poplin_model::Frame;
 use poplin_testkit::compare::same_bits;
 use poplin_testkit::scenes::{equip, random_cloth};
 
 fn run(simulation: &mut Simulation, frames: usize) {
-    (0..frames).for_each(|_| simulation.step(&Frame::default()).unwrap());
+    (0..frames).for_each(|_| simulation.step(1.0 / 60.0).unwrap());
 }
 
 /// Checks that a cloth has the same particles and counters, bit by bit, in both states;

@@ -4,7 +4,7 @@ use poplin::{ClothState, Error, NoSuchCloth, ParticleMotion, Simulation};
 use poplin_cpu::ReferenceEngine;
 use poplin_gpu::EngineOptions;
 use poplin_host::Engine as _;
-use poplin_model::{ClothContactSolver, Frame, Particle};
+use poplin_model::{ClothContactSolver, Particle};
 use poplin_testkit::adapter::{Rounding, backends, devices};
 use poplin_testkit::compare::{close, same_bits};
 use poplin_testkit::scenes::{equip, hanging_sheet, loose_particles, random_cloth};
@@ -84,9 +84,9 @@ fn reused_memory_leaves_no_trace() {
             let fresh_ids: Vec<_> = seeds.iter().map(|&seed| equipped(&mut fresh, seed)).collect();
             for frame in 0..3 {
                 // No time passes in the first frame: impulses of an earlier cloth would show.
-                let frame = Frame { dt: frame as f32 / 60.0 };
-                used.step(&frame).unwrap();
-                fresh.step(&frame).unwrap();
+                let dt = frame as f32 / 60.0;
+                used.step(dt).unwrap();
+                fresh.step(dt).unwrap();
                 let (a, b) = (used.state().unwrap(), fresh.state().unwrap());
                 for (&id, &fresh_id) in ids[kept..].iter().zip(&fresh_ids) {
                     same_cloth(&format!("{backend:?}, {id}"), (&a, id), (&b, fresh_id));
@@ -166,7 +166,7 @@ fn play<E: poplin_host::Engine>(engine: &mut E, frame: u64) {
         3 => drop(engine.clone_cloth(ids[0], 2).unwrap()),
         _ => {}
     }
-    engine.step(&Frame::default()).unwrap();
+    engine.step(1.0 / 60.0).unwrap();
 }
 
 #[test]

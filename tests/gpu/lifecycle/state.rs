@@ -1,7 +1,7 @@
 //! Cloths reset, copied and set to given particles and velocities.
 
 use poplin::{Error, ParticleMotion, Simulation};
-use poplin_model::{ClothDesc, Frame, Particle};
+use poplin_model::{ClothDesc, Particle};
 use poplin_testkit::adapter::backends;
 use poplin_testkit::compare::same_bits;
 use poplin_testkit::scenes::{hanging_sheet, loose_particles};
@@ -16,10 +16,10 @@ fn a_reset_cloth_behaves_like_a_new_one() {
         let id = reset.add(hanging_sheet(6, 6)).unwrap();
         let moved = poplin::model::Pose { translation: [0.3, 0.0, 0.1], ..Default::default() };
         reset.cloth_mut(id).unwrap().set_pose(moved).unwrap();
-        let mut config = reset.cloth(id).unwrap().cloth().config.clone();
+        let mut config = reset.cloth(id).unwrap().desc().config.clone();
         config.damping = [0.2; 3];
         reset.cloth_mut(id).unwrap().set_config(config.clone()).unwrap();
-        reset.step(&Frame { dt: 1.0 / 30.0 }).unwrap();
+        reset.step(1.0 / 30.0).unwrap();
         run(&mut reset, 3);
         // Inputs written for the next frame are reset too.
         reset
@@ -32,8 +32,8 @@ fn a_reset_cloth_behaves_like_a_new_one() {
         same_cloth("at once", (&reset.state().unwrap(), id), (&fresh.state().unwrap(), fresh_id));
         assert_eq!(reset.cloth(id).unwrap().pose(), fresh.cloth(fresh_id).unwrap().pose());
         for _ in 0..3 {
-            reset.step(&Frame::default()).unwrap();
-            fresh.step(&Frame::default()).unwrap();
+            reset.step(1.0 / 60.0).unwrap();
+            fresh.step(1.0 / 60.0).unwrap();
         }
         same_cloth("later", (&reset.state().unwrap(), id), (&fresh.state().unwrap(), fresh_id));
     }
@@ -109,7 +109,7 @@ fn set_velocities_are_per_second_and_unfreeze_a_cloth() {
                 let far = [Particle::from([9e14, 0.0, 0.0, 1.0]); 9];
                 let motion = ParticleMotion::PreviousPositions(&[[8e14, 0.0, 0.0]; 9]);
                 simulation.set_particles(id, &far, motion).unwrap();
-                simulation.step(&Frame { dt }).unwrap();
+                simulation.step(dt).unwrap();
                 assert!(simulation.read(id).unwrap().fault_count(id) > 0, "{backend:?}");
             }
             let start: Vec<_> = (0..9).map(|k| [k as f32, 0.0, 1.0, 1.0]).collect();

@@ -57,7 +57,7 @@ fn allowances(
         (mirror.0.iter().map(of_roundings).collect(), mirror.1.iter().map(of_roundings).collect());
     for seed in 0..DISTURBED_RUNS {
         let cloth = disturbed(cloth, seed);
-        let (engine, index) = run_on_mirror(&cloth, &ONE_ITERATION, stages, &mut Team::single());
+        let (engine, index) = run_on_mirror(&cloth, ONE_ITERATION, stages, &mut Team::single());
         reports.push(engine.feedback(index));
         let other = state_of(&engine, index);
         // tolerance = max(FACTOR eps max(|x|, 1), SPREAD |x - x disturbed|)
@@ -86,11 +86,11 @@ pub(super) fn disagreements(
         equip_with_masses(gpu.engine_mut().cloth_mut(id).unwrap());
         ids.push(id);
     }
-    gpu.engine_mut().begin_frame(&ONE_ITERATION).unwrap();
+    gpu.engine_mut().begin_frame(ONE_ITERATION).unwrap();
     gpu.step_part(&FramePart { stages, ..FramePart::WHOLE }).unwrap();
     let snapshot = gpu.state().unwrap();
     let found = cloths.iter().zip(ids).filter_map(|((name, cloth), id)| {
-        let (engine, index) = run_on_mirror(cloth, &ONE_ITERATION, stages, &mut Team::single());
+        let (engine, index) = run_on_mirror(cloth, ONE_ITERATION, stages, &mut Team::single());
         let is_degenerate = name == "degenerate";
         let name = format!("{name}, {rounding:?}");
         let has_report = |expected: Feedback| snapshot.feedback(id) == expected;

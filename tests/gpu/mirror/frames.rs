@@ -4,7 +4,7 @@ use poplin_cpu::ReferenceEngine;
 use poplin_gpu::{EngineOptions, FramePart};
 use poplin_host::Engine as _;
 use poplin_layout::{Stage, StageMask};
-use poplin_model::{ClothDesc, Frame};
+use poplin_model::ClothDesc;
 use poplin_testkit::adapter::{devices, headless, roundings};
 use poplin_testkit::fused::fused_texts;
 use poplin_testkit::inputs::{cloths, implicit_cloths_among_shapes};
@@ -50,11 +50,11 @@ fn thirty_frames_agree() {
     let cloth = hanging_sheet(12, 12);
     let mut engine = ReferenceEngine::new();
     engine.add(cloth.clone()).unwrap();
-    (0..30).for_each(|_| engine.step(&Frame::default()).unwrap());
+    (0..30).for_each(|_| engine.step(1.0 / 60.0).unwrap());
     let (current, previous) = (engine.current(nth_cloth(0)), engine.previous(nth_cloth(0)));
     for (mut gpu, rounding) in devices(&EngineOptions::default()) {
         let id = gpu.add(cloth.clone()).unwrap();
-        (0..30).for_each(|_| gpu.step(&Frame::default()).unwrap());
+        (0..30).for_each(|_| gpu.step(1.0 / 60.0).unwrap());
         let snapshot = gpu.state().unwrap();
         rounding.agree("current", snapshot.current(id), current, FACTOR).unwrap();
         rounding.agree("previous", snapshot.previous(id), previous, FACTOR).unwrap();
@@ -76,7 +76,7 @@ fn fused_kernels_round_a_multiply_add_once() {
     let id = gpu.add(loose_particles(particles)).unwrap();
     let host = gpu.engine_mut().cloth_mut(id).unwrap();
     host.set_particle_accelerations(&accelerations).unwrap();
-    gpu.engine_mut().begin_frame(&ONE_ITERATION).unwrap();
+    gpu.engine_mut().begin_frame(ONE_ITERATION).unwrap();
     let stages = StageMask::only(Stage::Integrate);
     gpu.step_part(&FramePart { stages, ..FramePart::WHOLE }).unwrap();
     let state = gpu.state().unwrap();

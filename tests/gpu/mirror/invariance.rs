@@ -3,7 +3,7 @@
 use poplin_gpu::EngineOptions;
 use poplin_host::Engine as _;
 use poplin_layout::MemoryTier;
-use poplin_model::{ClothDesc, Frame, Particle};
+use poplin_model::{ClothDesc, Particle};
 use poplin_testkit::adapter::headless;
 use poplin_testkit::compare::same_bits;
 use poplin_testkit::scenes::{
@@ -18,7 +18,7 @@ fn in_tier(cloth: &ClothDesc, options: EngineOptions) -> Option<State> {
     let id = gpu.add(cloth.clone()).unwrap();
     equip(gpu.engine_mut().cloth_mut(id).unwrap(), seed_of(cloth));
     for _ in 0..3 {
-        gpu.step(&Frame::default()).unwrap();
+        gpu.step(1.0 / 60.0).unwrap();
     }
     let snapshot = gpu.state().unwrap();
     Some((
@@ -85,7 +85,7 @@ fn a_cloth_gives_the_same_bits_alone_and_in_a_batch() {
         equip(gpu.engine_mut().cloth_mut(*id).unwrap(), seed_of(cloth));
     }
     for _ in 0..2 {
-        gpu.step(&Frame::default()).unwrap();
+        gpu.step(1.0 / 60.0).unwrap();
     }
     let batch = gpu.state().unwrap();
     for index in [0, 5, 17, 37, 63] {
@@ -93,7 +93,7 @@ fn a_cloth_gives_the_same_bits_alone_and_in_a_batch() {
         let id = alone.add(cloths[index].clone()).unwrap();
         equip(alone.engine_mut().cloth_mut(id).unwrap(), seed_of(&cloths[index]));
         for _ in 0..2 {
-            alone.step(&Frame::default()).unwrap();
+            alone.step(1.0 / 60.0).unwrap();
         }
         same_bits(
             &format!("cloth {index}"),

@@ -2,7 +2,6 @@
 
 use poplin_cpu::{LaneOrder, Team};
 use poplin_layout::{StageMask, Task};
-use poplin_model::Frame;
 use poplin_testkit::compare::same_bits;
 use poplin_testkit::inputs::cloths;
 
@@ -12,7 +11,7 @@ use super::on_mirror;
 fn lane_orders_give_identical_bits() {
     for (name, cloth) in cloths() {
         let run = |lanes, order| {
-            on_mirror(&cloth, &Frame::default(), StageMask::ALL, &mut Team::new(lanes, order))
+            on_mirror(&cloth, 1.0 / 60.0, StageMask::ALL, &mut Team::new(lanes, order))
         };
         let single = run(1, LaneOrder::Forward);
         for lanes in [2, 7, 32, 256] {
@@ -39,7 +38,7 @@ fn races_without_barrier(work: Task) -> bool {
         let run = |order| {
             on_mirror(
                 cloth,
-                &Frame::default(),
+                1.0 / 60.0,
                 StageMask::ALL,
                 &mut Team::new(32, order).with_dropped_barrier(work),
             )

@@ -14,7 +14,7 @@ use poplin_cpu::{ReferenceEngine, Team};
 use poplin_gpu::{Compilation, EngineOptions, FramePart};
 use poplin_host::{ClothId, Engine as _};
 use poplin_layout::StageMask;
-use poplin_model::{ClothDesc, Frame, Particle};
+use poplin_model::{ClothDesc, Particle};
 use poplin_testkit::inputs::equip_with_masses;
 
 /// Tolerance of a real GPU after one stage, in epsilons: chains have up to 8 edges with about ten
@@ -33,21 +33,21 @@ fn seed_of(cloth: &ClothDesc) -> u64 {
 /// Runs `stages` of one frame on the mirror.
 fn run_on_mirror(
     cloth: &ClothDesc,
-    frame: &Frame,
+    dt: f32,
     stages: StageMask,
     team: &mut Team,
 ) -> (ReferenceEngine, ClothId) {
     let mut engine = ReferenceEngine::new();
     let id = engine.add(cloth.clone()).unwrap();
     equip_with_masses(engine.cloth_mut(id).unwrap());
-    engine.begin_frame(frame).unwrap();
+    engine.begin_frame(dt).unwrap();
     engine.run_part(id, &FramePart { stages, ..FramePart::WHOLE }, team).unwrap();
     (engine, id)
 }
 
 /// Returns the particles after [`run_on_mirror`].
-fn on_mirror(cloth: &ClothDesc, frame: &Frame, stages: StageMask, team: &mut Team) -> State {
-    let (engine, id) = run_on_mirror(cloth, frame, stages, team);
+fn on_mirror(cloth: &ClothDesc, dt: f32, stages: StageMask, team: &mut Team) -> State {
+    let (engine, id) = run_on_mirror(cloth, dt, stages, team);
     state_of(&engine, id)
 }
 
@@ -58,7 +58,7 @@ fn state_of(engine: &ReferenceEngine, id: ClothId) -> State {
 
 /// Frame of one iteration for every cloth of these tests: rounding differences of a real GPU cannot
 /// accumulate.
-const ONE_ITERATION: Frame = Frame { dt: 1.0 / 300.0 };
+const ONE_ITERATION: f32 = 1.0 / 300.0;
 
 /// Returns the options for runs of single stages.
 fn of_stages() -> EngineOptions {

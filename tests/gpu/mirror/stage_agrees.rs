@@ -81,8 +81,7 @@ fn every_stage_changes_its_inputs() {
         let stages = StageMask::only(row.stage);
         let is_changed = inputs_of(row.stage).iter().any(|(_, cloth)| {
             let states = [StageMask(0), stages].map(|stages| {
-                let (engine, id) =
-                    run_on_mirror(cloth, &ONE_ITERATION, stages, &mut Team::single());
+                let (engine, id) = run_on_mirror(cloth, ONE_ITERATION, stages, &mut Team::single());
                 let Feedback { sleep_time, sleep_pass_count, .. } = engine.feedback(id);
                 (
                     engine.current(id).to_vec(),

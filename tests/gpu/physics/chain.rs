@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use poplin::model::{ClothDesc, Fabric, FiberSolver, Frame, Phase, PhaseKind, Solver};
+use poplin::model::{ClothDesc, Fabric, FiberSolver, Phase, PhaseKind, Solver};
 use poplin::{Backend, Simulation};
 use poplin_testkit::nth_cloth;
 
@@ -59,7 +59,7 @@ fn period(backend: Backend, degrees: f64, frequency: f64) -> f64 {
     let h = 1.0 / frequency;
     let (mut last, mut count) = (f64::from(bob[0]), 0.0);
     loop {
-        simulation.step(&Frame { dt: h as f32 }).unwrap();
+        simulation.step(h as f32).unwrap();
         let x = f64::from(simulation.state().unwrap().current(nth_cloth(0))[1].position[0]);
         if x <= 0.0 {
             // Linear interpolation of the time at which x crosses 0.

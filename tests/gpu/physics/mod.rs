@@ -10,7 +10,7 @@ mod sheet;
 
 use chain::{catenary_rows, pendulum_rows, semi_implicit_rows};
 use poplin::gpu::EngineOptions;
-use poplin::model::{ClothDesc, Frame};
+use poplin::model::ClothDesc;
 use poplin::{Backend, Simulation, State};
 use poplin_testkit::adapter::headless;
 use poplin_testkit::generated::{assert_block, markdown_table};
@@ -75,7 +75,7 @@ fn run(backend: Backend, cloth: ClothDesc, dt: f64, seconds: f64) -> State {
     let mut simulation = Simulation::new(backend).unwrap();
     simulation.add(cloth).unwrap();
     for _ in 0..(seconds / dt).round() as u32 {
-        simulation.step(&Frame { dt: dt as f32 }).unwrap();
+        simulation.step(dt as f32).unwrap();
     }
     simulation.state().unwrap()
 }

@@ -1,7 +1,7 @@
 //! Free sheets: terminal speed, pressure, parabola and spin.
 
 use poplin::cook::{CookOptions, Tethers, cook};
-use poplin::model::{Air, ClothConfig, ClothDesc, Frame, Mesh, Particle, Solver};
+use poplin::model::{Air, ClothConfig, ClothDesc, Mesh, Particle, Solver};
 use poplin::{Backend, Simulation};
 use poplin_testkit::nth_cloth;
 
@@ -65,10 +65,10 @@ fn terminal_speed(backend: Backend, sigma: f64, frequency: f64) -> f64 {
     // Mean over the last half second: single displacements of `f32` positions are too coarse.
     let mut simulation = Simulation::new(backend).unwrap();
     simulation.add(cloth).unwrap();
-    let frame = Frame { dt: 1.0 / 30.0 };
-    (0..45).for_each(|_| simulation.step(&frame).unwrap());
+    let dt = 1.0 / 30.0;
+    (0..45).for_each(|_| simulation.step(dt).unwrap());
     let before = mean(Particle::rows(simulation.state().unwrap().current(nth_cloth(0))), 1);
-    (0..15).for_each(|_| simulation.step(&frame).unwrap());
+    (0..15).for_each(|_| simulation.step(dt).unwrap());
     (before - mean(Particle::rows(simulation.state().unwrap().current(nth_cloth(0))), 1)) / 0.5
 }
 

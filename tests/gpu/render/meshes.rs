@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use poplin_gpu::{EngineOptions, GpuError, Headless, RenderMeshes, wgpu};
 use poplin_host::Engine as _;
-use poplin_model::{Frame, RenderMesh};
+use poplin_model::RenderMesh;
 use poplin_testkit::adapter::headless;
 
 use super::{cut_mesh, error_of, particle_buffer, submit};
@@ -26,7 +26,7 @@ fn meshes_come_and_go_and_frames_between_allocate_nothing() {
         let engine = gpu.engine_mut();
         engine.encode_changes(&mut encoder);
         meshes.keep(&mut encoder, engine.particle_buffer()).unwrap();
-        engine.encode_frame(&mut encoder, &Frame { dt: 1.0 / 60.0 }).unwrap();
+        engine.encode_frame(&mut encoder, 1.0 / 60.0).unwrap();
         meshes.encode(&mut encoder, engine.particle_buffer(), 0.5).unwrap();
         gpu.queue().submit([encoder.finish()]);
     };

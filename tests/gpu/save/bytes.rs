@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use poplin::{Backend, ClothId, Error, SAVE_VERSION, SaveError, Simulation, Snapshot};
-use poplin_model::{Frame, ModelError};
+use poplin_model::ModelError;
 use poplin_testkit::rng::Rng;
 use poplin_testkit::scenes::{hanging_sheet, loose_particles};
 
@@ -25,7 +25,7 @@ fn a_shared_fabric_is_written_once() {
     let mut other = Simulation::new(Backend::Cpu).unwrap();
     let bytes = simulation.save().unwrap().to_bytes().unwrap();
     let ids = restore_bytes(&mut other, &bytes).unwrap();
-    let fabric = |id: ClothId| other.cloth(id).unwrap().cloth().fabric.clone();
+    let fabric = |id: ClothId| other.cloth(id).unwrap().desc().fabric.clone();
     assert!(Arc::ptr_eq(&fabric(ids[0]), &fabric(ids[1])));
 }
 
@@ -109,7 +109,7 @@ fn damaged_bytes_neither_panic_nor_take_much_memory() {
                     simulation.restore(&snapshot).unwrap();
                     // Some frames are refused because of frequencies that are too high.
                     for _ in 0..2 {
-                        let _ = simulation.step(&Frame { dt: 1.0 / 240.0 });
+                        let _ = simulation.step(1.0 / 240.0);
                     }
                     simulation.state().unwrap();
                     let _ = simulation.save().unwrap().to_bytes();

@@ -6,8 +6,8 @@ mod restore;
 
 use poplin::{Backend, ClothId, Error, Simulation, Snapshot, State};
 use poplin_model::{
-    ClothContactSolver, ClothDesc, Collider, ColliderId, Frame, InteractionGroups, Pose, RigidBody,
-    Shape, Sphere, TriangleMesh,
+    ClothContactSolver, ClothDesc, Collider, ColliderId, InteractionGroups, Pose, RigidBody, Shape,
+    Sphere, TriangleMesh,
 };
 use poplin_testkit::scenes::{
     equip, hanging_sheet, implicit_sheet, loose_particles, random_cloth, random_xpbd_cloth,
@@ -146,7 +146,7 @@ impl Scene {
         };
         let equipped = simulation.cloth_mut(ids[EQUIPPED]).unwrap();
         equipped.set_pose(pose).unwrap();
-        let count = equipped.cloth().particle_count();
+        let count = equipped.desc().particle_count();
         let sphere =
             |k: usize| Sphere { center: [0.1 * k as f32 - 1.0, 0.02 * t, 0.0], radius: 1.0 };
         equipped.set_motion_spheres(&(0..count).map(sphere).collect::<Vec<_>>()).unwrap();
@@ -156,15 +156,15 @@ impl Scene {
             equipped.set_particle_accelerations(&accelerations).unwrap();
         }
         let first = simulation.cloth_mut(ids[SHEETS.start]).unwrap();
-        let mut pin = first.cloth().particles[0];
+        let mut pin = first.desc().particles[0];
         pin.position[1] += 0.01 * t;
         first.write_particles(&[0], &[pin]).unwrap();
         first.set_pose(at([0.01 * t, 0.0, 0.0])).unwrap();
         if frame == SAVED - 1 {
-            let mut config = first.cloth().config.clone();
+            let mut config = first.desc().config.clone();
             config.air.wind_velocity = [3.0, 0.0, 1.0];
             first.set_config(config).unwrap();
-            let order: Vec<u32> = first.cloth().phase_order.iter().rev().copied().collect();
+            let order: Vec<u32> = first.desc().phase_order.iter().rev().copied().collect();
             first.set_phase_order(&order).unwrap();
         }
     }
@@ -174,9 +174,7 @@ impl Scene {
         let step = |frame| {
             self.drive(simulation, frame);
             // Frames have different lengths.
-            simulation
-                .step(&Frame { dt: if frame % 3 == 1 { 1.0 / 50.0 } else { 1.0 / 60.0 } })
-                .unwrap();
+            simulation.step(if frame % 3 == 1 { 1.0 / 50.0 } else { 1.0 / 60.0 }).unwrap();
             simulation.state().unwrap()
         };
         frames.map(step).collect()

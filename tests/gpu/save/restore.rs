@@ -4,7 +4,7 @@ use poplin::{Backend, ClothId, Feedback, Simulation, Snapshot, State};
 use poplin_gpu::{
     Compilation, Engine, EngineOptions, GpuError, PendingSnapshot, is_software, wgpu,
 };
-use poplin_model::{ClothContactSolver, Collider, ContactMode, Frame, RigidBody, Shape};
+use poplin_model::{ClothContactSolver, Collider, ContactMode, RigidBody, Shape};
 use poplin_testkit::adapter::{backends, headless, noop_device};
 use poplin_testkit::compare::same_bits;
 use poplin_testkit::scenes::{hanging_sheet, loose_particles};
@@ -100,7 +100,7 @@ fn a_cloth_asleep_near_a_body_sleeps_on_after_a_restore() {
     set.add(Collider { pose: at([0.0, 5.0, 2.0]), ..ball }).unwrap();
     let run = |simulation: &mut Simulation| -> Vec<State> {
         let step = |_| {
-            simulation.step(&Frame::default()).unwrap();
+            simulation.step(1.0 / 60.0).unwrap();
             simulation.state().unwrap()
         };
         (0..30).map(step).collect()
@@ -129,7 +129,7 @@ fn cloths_of_a_lost_device_continue_on_another_one() {
     let frame =
         |engine: &mut Engine, (device, queue): (&wgpu::Device, &wgpu::Queue), save: bool| {
             let mut encoder = device.create_command_encoder(&Default::default());
-            engine.encode_frame(&mut encoder, &Frame::default()).unwrap();
+            engine.encode_frame(&mut encoder, 1.0 / 60.0).unwrap();
             let pending = save.then(|| engine.encode_save(&mut encoder).unwrap());
             queue.submit([encoder.finish()]);
             pending
@@ -155,7 +155,7 @@ fn cloths_of_a_lost_device_continue_on_another_one() {
     let mut expected = Simulation::new(Backend::Cpu).unwrap();
     let id = expected.add(hanging_sheet(4, 4)).unwrap();
     expected.clone_cloth(id, 1).unwrap();
-    (0..7).for_each(|_| expected.step(&Frame::default()).unwrap());
+    (0..7).for_each(|_| expected.step(1.0 / 60.0).unwrap());
     let (device, queue) = (second.device(), second.queue());
     let mut engine = Engine::new(device, queue, options).unwrap();
     engine.restore(&snapshot).unwrap();
@@ -185,7 +185,7 @@ fn a_simulation_whose_device_is_lost_says_so() {
     }
     let mut other = Simulation::new(Backend::Cpu).unwrap();
     restore_bytes(&mut other, &bytes).unwrap();
-    other.step(&Frame::default()).unwrap();
+    other.step(1.0 / 60.0).unwrap();
 }
 
 #[test]

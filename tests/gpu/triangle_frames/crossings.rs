@@ -2,8 +2,8 @@
 
 use poplin_host::{Engine, ParticleMotion, Reading as _};
 use poplin_model::{
-    ClothContactSolver, ClothDesc, Collider, ContactPartner, Frame, Parallelepiped, Particle, Pose,
-    Shape, Sphere, TriangleMesh,
+    ClothContactSolver, ClothDesc, Collider, ContactPartner, Parallelepiped, Particle, Pose, Shape,
+    Sphere, TriangleMesh,
 };
 use poplin_testkit::adapter::Rounding;
 use poplin_testkit::crossing_scene::at;
@@ -62,7 +62,7 @@ fn counts_as_the_mirror(
             it.gpu.cloth_mut(first).unwrap().teleport_to(space).unwrap();
         }
         for frame in 1..=2 {
-            it.gpu.step(&FRAME).unwrap();
+            it.gpu.step(FRAME).unwrap();
             let state = it.gpu.state().unwrap();
             for (&id, expected) in it.cloths.iter().zip(it.start_reports(&state)) {
                 let found = state.contact_report(id);
@@ -116,7 +116,7 @@ fn cloth_that_crosses_nothing_it_collides_with_has_no_report() {
     let ball = Shape::from(Sphere { center: [-0.05, -0.02, 0.0], radius: 0.05 }).into();
     for (cloths, colliders) in [(&blind, [cuboid([0.01, -0.06, 0.013])]), (&apart, [ball])] {
         for mut it in twins(cloths, &colliders) {
-            both!(&mut it, |engine| engine.step(&FRAME).unwrap());
+            both!(&mut it, |engine| engine.step(FRAME).unwrap());
             if it.rounding == Rounding::AsMirror {
                 it.compare().unwrap();
             }
@@ -134,19 +134,19 @@ fn crossings_use_collider_poses_of_the_frame_that_is_read() {
     for mut it in twins(&[level(true)], &[cuboid([0.01, 0.1, 0.013])]) {
         let (id, hull) = (it.cloths[0], it.gpu.colliders().iter().next().unwrap().0);
         let read = |it: &mut Twins| it.gpu.read(id).unwrap().contact_report(id);
-        it.gpu.step(&FRAME).unwrap();
+        it.gpu.step(FRAME).unwrap();
         assert_eq!(read(&mut it).crossed, None);
         // Pins keep the sheet where it is.
         it.gpu.colliders_mut().set_pose(hull, at([0.0, -0.16, 0.0])).unwrap();
         assert_eq!(read(&mut it).crossed, None, "it has not moved yet");
-        it.gpu.step(&FRAME).unwrap();
+        it.gpu.step(FRAME).unwrap();
         let state = it.gpu.state().unwrap();
         let report = state.contact_report(id);
         assert_eq!(report.crossings, it.start_reports(&state)[0].start_crossings);
         assert!(report.crossings > 4, "{report:?}");
         it.gpu.colliders_mut().set_pose(hull, at([0.0, 0.2, 0.0])).unwrap();
-        it.gpu.step(&FRAME).unwrap();
-        it.gpu.step(&FRAME).unwrap();
+        it.gpu.step(FRAME).unwrap();
+        it.gpu.step(FRAME).unwrap();
         let after = read(&mut it);
         assert_eq!((after.crossings, after.crossed), (0, report.crossed));
         assert_eq!(after.crossed.map(|it| (it.first_frame, it.last_frame)), Some((2, 2)));
@@ -159,20 +159,20 @@ fn pending_reads_keep_their_frame_through_later_changes() {
         let [first, second] = [it.cloths[0], it.cloths[1]];
         let mut reads = Vec::new();
         for _ in 0..3 {
-            it.gpu.step(&FRAME).unwrap();
+            it.gpu.step(FRAME).unwrap();
             reads.push(it.gpu.begin_read(&[first]).unwrap());
         }
         it.gpu.remove(second).unwrap();
         reads.push(it.gpu.begin_read(&[first]).unwrap());
-        it.gpu.step(&FRAME).unwrap();
+        it.gpu.step(FRAME).unwrap();
         reads.push(it.gpu.begin_read(&[first]).unwrap());
         it.gpu.set_cloth_contact_solver(ClothContactSolver::default()).unwrap();
-        it.gpu.step(&FRAME).unwrap();
+        it.gpu.step(FRAME).unwrap();
         reads.push(it.gpu.begin_read(&[first]).unwrap());
         it.gpu.set_cloth_contact_solver(settings()).unwrap();
         it.gpu.reset(first).unwrap();
         reads.push(it.gpu.begin_read(&[first]).unwrap());
-        it.gpu.step(&FRAME).unwrap();
+        it.gpu.step(FRAME).unwrap();
         it.gpu.wait().unwrap();
         let mut poll = |k: usize| {
             let state = reads[k].poll().unwrap().expect("the device is idle");
@@ -202,14 +202,14 @@ fn set_particles_and_particle_contact_frames_are_not_counted() {
             (report.frames, report.crossed.map_or(0, |it| it.last_frame))
         };
         assert_eq!(read(&mut it), (0, 0), "before the first frame");
-        it.gpu.step(&FRAME).unwrap();
-        it.gpu.step(&Frame { dt: 0.0 }).unwrap();
+        it.gpu.step(FRAME).unwrap();
+        it.gpu.step(0.0).unwrap();
         assert_eq!(read(&mut it), (1, 1));
         it.gpu.set_cloth_contact_solver(ClothContactSolver::default()).unwrap();
-        it.gpu.step(&FRAME).unwrap();
+        it.gpu.step(FRAME).unwrap();
         assert_eq!(read(&mut it), (1, 1), "particle contact");
         it.gpu.set_cloth_contact_solver(settings()).unwrap();
-        it.gpu.step(&FRAME).unwrap();
+        it.gpu.step(FRAME).unwrap();
         let particles = it.gpu.state().unwrap().current(id).to_vec();
         let moved: Vec<_> = particles
             .iter()
@@ -221,7 +221,7 @@ fn set_particles_and_particle_contact_frames_are_not_counted() {
         it.gpu.set_particles(id, &moved, ParticleMotion::Rest).unwrap();
         let report = it.gpu.read(id).unwrap().contact_report(id);
         assert!(report.crossings > 4, "crossings after the last frame: {report:?}");
-        it.gpu.step(&FRAME).unwrap();
+        it.gpu.step(FRAME).unwrap();
         let report = it.gpu.read(id).unwrap().contact_report(id);
         assert_eq!((report.frames, report.crossings), (3, 0));
     }

@@ -11,7 +11,7 @@ use poplin_gpu::{EngineOptions, Headless};
 use poplin_host::{ClothId, Engine, ParticleMotion, State};
 use poplin_measure::entanglement::EntanglementCounter;
 use poplin_model::{
-    Capsule, ClothContactSolver, ClothDesc, Collider, ContactMode, ContactReport, Frame, Mesh,
+    Capsule, ClothContactSolver, ClothDesc, Collider, ContactMode, ContactReport, Mesh,
     Parallelepiped, Particle, Plane, Shape, Sphere, TriangleMesh, Trouble,
 };
 use poplin_testkit::adapter::{Rounding, devices};
@@ -20,7 +20,7 @@ use poplin_testkit::compare::same_bits;
 /// Thickness of every cloth \[m\].
 const THICKNESS: f32 = 0.02;
 /// Frame of four solver iterations at [`sheet`]'s 240 Hz.
-const FRAME: Frame = Frame { dt: 1.0 / 60.0 };
+const FRAME: f32 = 1.0 / 60.0;
 
 /// Returns a level sheet around a point; `is_pinned` pins one corner.
 fn sheet(center: [f32; 3], columns: u32, is_pinned: bool) -> ClothDesc {
@@ -122,10 +122,10 @@ impl Twins {
     }
 
     /// Runs some frames on both, then compares them.
-    fn run(&mut self, what: &'static str, frames: usize, frame: Frame) -> Result<(), String> {
+    fn run(&mut self, what: &'static str, frames: usize, dt: f32) -> Result<(), String> {
         self.what = what;
         for _ in 0..frames {
-            both!(self, |engine| engine.step(&frame).unwrap());
+            both!(self, |engine| engine.step(dt).unwrap());
         }
         self.compare()
     }
@@ -165,7 +165,7 @@ impl Twins {
         mirror.set_cloth_contact_solver(settings()).unwrap();
         let add = |&id: &ClothId| {
             let now = self.gpu.cloth(id).unwrap();
-            let new = mirror.add(now.cloth().clone()).unwrap();
+            let new = mirror.add(now.desc().clone()).unwrap();
             mirror.cloth_mut(new).unwrap().teleport_to(now.pose()).unwrap();
             mirror.set_particles(new, state.current(id), ParticleMotion::Rest).unwrap();
             new
@@ -174,7 +174,7 @@ impl Twins {
         for (_, collider) in self.gpu.colliders().iter() {
             mirror.colliders_mut().add(collider.clone()).unwrap();
         }
-        mirror.step(&FRAME).unwrap();
+        mirror.step(FRAME).unwrap();
         let state = mirror.state().unwrap();
         ids.iter().map(|&id| state.contact_report(id)).collect()
     }
@@ -186,7 +186,7 @@ impl Twins {
         for &id in &self.cloths {
             let base = rows.len() as u32;
             rows.extend(state.current(id).iter().map(|it| it.position));
-            let fabric = &self.gpu.cloth(id).unwrap().cloth().fabric;
+            let fabric = &self.gpu.cloth(id).unwrap().desc().fabric;
             triangles.extend(fabric.triangles.iter().map(|it| it.map(|corner| base + corner)));
             ends.push(rows.len());
         }

@@ -19,14 +19,14 @@ fn unlisted_pairs_are_reported_and_fit_in_the_next_frame() {
     });
     for mut it in twins(&[cloth], &[]) {
         let id = it.cloths[0];
-        it.gpu.step(&FRAME).unwrap();
+        it.gpu.step(FRAME).unwrap();
         let report = it.gpu.read(id).unwrap().contact_report(id);
         let trouble = report.unlisted.expect("the list is too short");
         assert_eq!((trouble.first_frame, trouble.last_frame), (1, 1));
         assert!(trouble.most_pairs > 32 * 81, "{trouble:?}");
         assert!((trouble.position_m[1] - 0.3).abs() < 0.1, "{trouble:?}");
-        it.gpu.step(&FRAME).unwrap();
-        it.gpu.step(&FRAME).unwrap();
+        it.gpu.step(FRAME).unwrap();
+        it.gpu.step(FRAME).unwrap();
         let after = it.gpu.read(id).unwrap().contact_report(id);
         assert_eq!(after.unlisted, Some(trouble), "the list has grown");
         assert_eq!(after.frames, 3);
@@ -38,10 +38,10 @@ fn unlisted_pairs_are_reported_and_fit_in_the_next_frame() {
 fn hurry(mut it: Twins) -> [Option<u32>; 2] {
     let ball = it.mirror.colliders().iter().next().unwrap().0;
     both!(&mut it, |engine| engine.colliders_mut().set_pose(ball, at([0.3, 0.6, 0.0])).unwrap());
-    both!(&mut it, |engine| engine.step(&FRAME).unwrap());
+    both!(&mut it, |engine| engine.step(FRAME).unwrap());
     // The pinned corner is in the path of the ball and cannot give way.
     both!(&mut it, |engine| engine.colliders_mut().set_pose(ball, at([0.15, -0.3, -0.1])).unwrap());
-    both!(&mut it, |engine| engine.step(&FRAME).unwrap());
+    both!(&mut it, |engine| engine.step(FRAME).unwrap());
     let id = it.cloths[0];
     let reports =
         [it.mirror.read(id).unwrap(), it.gpu.read(id).unwrap()].map(|it| it.contact_report(id));

@@ -7,7 +7,7 @@ use poplin_layout::{
     ClothParameters, ClothPlacement, FabricOffsets, Feedback, FrameArrays, PHASE_ROWS,
     SleepParameters, Stage, StageMask,
 };
-use poplin_model::{ContactReport, Frame};
+use poplin_model::ContactReport;
 
 #[cfg(feature = "testing")]
 use super::crew::Working;
@@ -52,14 +52,14 @@ pub(super) struct CpuCloth<K> {
 impl<K> CpuCloth<K> {
     /// Begins a frame. With `may_rest` a resting cloth is skipped; otherwise it sleeps in its
     /// kernel.
-    pub(super) fn begin_frame(&mut self, frame: &Frame, may_rest: bool) {
+    pub(super) fn begin_frame(&mut self, dt: f32, may_rest: bool) {
         self.arrays.clear();
         self.is_simulated = false;
         let current = &mut self.current;
         self.host.take_writes(|index, particle| current[index as usize] = particle.into());
         self.host.note_feedback(&self.feedback);
         if may_rest && self.host.is_resting() {
-            self.host.skip_frame(frame);
+            self.host.skip_frame(dt);
             return;
         }
         let input_len = self.host.input_len() as usize;
@@ -69,9 +69,9 @@ impl<K> CpuCloth<K> {
         self.host.take_inputs(|offset, values| {
             inputs[offset as usize..][..values.len()].copy_from_slice(values)
         });
-        self.is_simulated = self.host.iteration_count(frame) > 0;
+        self.is_simulated = self.host.iteration_count(dt) > 0;
         self.bodies = self.host.frame_bodies();
-        self.host.pack_frame(frame, &self.placement, &mut self.arrays);
+        self.host.pack_frame(dt, &self.placement, &mut self.arrays);
     }
 
     /// Impulses of the last frame on rigid bodies.

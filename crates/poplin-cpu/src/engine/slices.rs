@@ -2,7 +2,7 @@
 
 use poplin_host::takes_part;
 use poplin_layout::{ContactCloth, Stage, StageMask, TRIANGLE_SWEEPS};
-use poplin_model::{ContactMode, Frame};
+use poplin_model::ContactMode;
 use rayon::prelude::*;
 
 use super::LaneEngine;
@@ -13,18 +13,18 @@ use crate::triangle_contact::ClothInput;
 
 impl<W: Workers + Clone + Send + Sync> LaneEngine<W> {
     /// Finds the cloths that may collide in the next frame, and the times of collision.
-    pub(super) fn find_contacts(&mut self, frame: &Frame) {
+    pub(super) fn find_contacts(&mut self, dt: f32) {
         self.contacts.clear();
         let cloths = self.cloths.values().iter().enumerate();
         let mode = self.cloth_collision.contact;
         for (index, cloth) in cloths.filter(|(_, cloth)| takes_part(&cloth.host, mode)) {
-            self.contacts.add(index, &cloth.host, frame, &cloth.placement);
+            self.contacts.add(index, &cloth.host, dt, &cloth.placement);
         }
         self.contacts.finish(&self.cloth_collision);
     }
 
     /// Simulates a frame in slices, each followed by collision between cloths.
-    pub(super) fn step_in_slices(&mut self, frame: &Frame) {
+    pub(super) fn step_in_slices(&mut self, dt: f32) {
         let mode = self.cloth_collision.contact;
         let has_triangles = self.cloth_collision.contact == ContactMode::Triangles;
         if has_triangles {
@@ -50,10 +50,10 @@ impl<W: Workers + Clone + Send + Sync> LaneEngine<W> {
         self.cloths
             .values_mut()
             .par_iter_mut()
-            .for_each(|cloth| cloth.begin_frame(frame, !takes_part(&cloth.host, mode)));
+            .for_each(|cloth| cloth.begin_frame(dt, !takes_part(&cloth.host, mode)));
         let split = self.split();
         let Self { contacts, contact_memory, triangles, cloth_collision, crew, order, .. } = self;
-        let step = frame.dt / contacts.largest_count().max(1) as f32;
+        let step = dt / contacts.largest_count().max(1) as f32;
         // Triangle contact replaces self-collision of particles.
         let stages =
             if has_triangles { StageMask::ALL.without(Stage::SelfCollide) } else { StageMask::ALL };
@@ -61,7 +61,7 @@ impl<W: Workers + Clone + Send + Sync> LaneEngine<W> {
         for (slice, parameters) in contacts.parameters.iter().enumerate() {
             let slice = slice as u32;
             crew.simulate(cloths, order, split, stages, |cloth| {
-                let count = cloth.host.iteration_count(frame);
+                let count = cloth.host.iteration_count(dt);
                 let begin = if slice == 0 { 0 } else { contacts.slice_end(count, slice - 1) };
                 begin..contacts.slice_end(count, slice)
             });

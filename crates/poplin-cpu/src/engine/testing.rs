@@ -1,7 +1,7 @@
 //! Access to state and single parts of a frame, for tests.
 
 use poplin_host::{ClothId, FramePart, HostError, NoSuchCloth};
-use poplin_model::{Frame, ModelError, Particle};
+use poplin_model::{ModelError, Particle};
 
 use super::LaneEngine;
 use super::cloth::CpuCloth;
@@ -25,9 +25,9 @@ impl<W: Workers + Clone + Send + Sync> LaneEngine<W> {
     ///
     /// # Errors
     /// [`ModelError`] if the frame is out of range for a cloth; then no cloth's time advances.
-    pub fn begin_frame(&mut self, frame: &Frame) -> Result<(), ModelError> {
-        self.update_colliders(frame)?;
-        self.cloths.values_mut().iter_mut().for_each(|cloth| cloth.begin_frame(frame, true));
+    pub fn begin_frame(&mut self, dt: f32) -> Result<(), ModelError> {
+        self.update_colliders(dt)?;
+        self.cloths.values_mut().iter_mut().for_each(|cloth| cloth.begin_frame(dt, true));
         self.colliders.end_frame();
         Ok(())
     }
@@ -101,7 +101,7 @@ impl<W: Workers + Clone + Send + Sync> LaneEngine<W> {
             }
         }
         // Parallel parts of a loop rely on this, see `Parts`.
-        let masses = cloth.host.cloth().particles.iter().map(|particle| particle.inverse_mass);
+        let masses = cloth.host.desc().particles.iter().map(|particle| particle.inverse_mass);
         for (index, (mass, (a, b))) in masses.zip(current.iter().zip(previous)).enumerate() {
             let inverse_mass = a.inverse_mass.max(b.inverse_mass);
             if mass == 0.0 && inverse_mass > 0.0 {

@@ -207,14 +207,14 @@ impl Renderer {
     pub(crate) fn draw(&mut self, target: &TextureView, seconds: f64, camera: &Camera) -> Outcome {
         let steps = self.clock.advance(seconds);
         let mut encoder = self.device.create_command_encoder(&Default::default());
-        let dt = f64::from(self.clock.frame().dt);
+        let dt = f64::from(self.clock.dt());
         for _ in 0..steps.count {
             self.frames += 1;
             let pose = self.body.pose(self.frames as f64 * dt);
             for (worn, cloth, _) in &self.garments {
                 worn.follow(&pose, self.engine.cloth_mut(*cloth)?)?;
             }
-            self.meshes.encode_frame(&mut self.engine, &mut encoder, &self.clock.frame())?;
+            self.meshes.encode_frame(&mut self.engine, &mut encoder, self.clock.dt())?;
         }
         self.meshes.encode(&mut encoder, self.engine.particle_buffer(), steps.alpha)?;
         // Interpolates the body between the same two frames as the cloths.

@@ -12,7 +12,7 @@ mod mesh;
 use std::{sync::Arc, time::Instant};
 
 use poplin::gpu::wgpu::{CurrentSurfaceTexture::*, *};
-use poplin::model::Frame;
+use poplin::model::FixedStep;
 use poplin_io::picture::Image;
 use winit::event::{ElementState, MouseScrollDelta, WindowEvent};
 use winit::{application::ApplicationHandler, event_loop::*, window::*};
@@ -126,7 +126,7 @@ fn take_screenshot(path: &str, frames: u64, camera: &Camera) -> Outcome {
     let usage = TextureUsages::RENDER_ATTACHMENT | TextureUsages::COPY_SRC;
     let target = texture(&renderer.device, SIZE, 1, TextureFormat::Rgba8UnormSrgb, usage);
     for _ in 0..frames.max(1) {
-        renderer.draw(&target, Frame::default().dt.into(), camera)?;
+        renderer.draw(&target, FixedStep::default().dt().into(), camera)?;
     }
     let [width, height] = SIZE;
     let buffer = renderer.device.create_buffer(&BufferDescriptor {

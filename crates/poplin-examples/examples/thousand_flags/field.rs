@@ -119,7 +119,7 @@ impl Field {
     /// Sets a flag's wind to `strength` times its usual wind.
     fn blow(&mut self, flag: usize, strength: f32) -> Result<(), Box<dyn Error>> {
         let cloth = self.engine.cloth_mut(self.flags[flag])?;
-        let mut config = cloth.cloth().config.clone();
+        let mut config = cloth.desc().config.clone();
         config.air.wind_velocity = self.winds[flag].map(|speed| strength * speed);
         Ok(cloth.set_config(config)?)
     }
@@ -136,7 +136,7 @@ impl Field {
             }
         }
         self.frame += 1;
-        Ok(self.engine.encode_frame(encoder, &self.clock.frame())?)
+        Ok(self.engine.encode_frame(encoder, self.clock.dt())?)
     }
 
     /// Records the due frames of `seconds` and a picture.

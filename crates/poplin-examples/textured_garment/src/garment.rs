@@ -5,7 +5,7 @@ use std::{error::Error, sync::Arc};
 use poplin::Engine;
 use poplin::cook::{CookOptions, cook};
 use poplin::gpu::{Headless, HeadlessOptions, RenderMeshes};
-use poplin::model::{Air, Frame, Mesh};
+use poplin::model::{Air, Mesh};
 use wgpu::util::DeviceExt;
 use wgpu::*;
 
@@ -27,7 +27,7 @@ pub(crate) fn draw(side: u32) -> Result<Vec<u8>, Box<dyn Error>> {
     let mut headless = Headless::new(HeadlessOptions::default())?;
     let id = headless.add(cloth)?;
     for _ in 0..60 {
-        headless.step(&Frame::default())?;
+        headless.step(1.0 / 60.0)?;
     }
 
     let (device, queue, engine) = (headless.device(), headless.queue(), headless.engine());

@@ -65,14 +65,14 @@ impl Engine {
         let SnapshotCloth { mut host, current, previous, feedback } = cloth;
         // Lays out the inputs, on which scratch and stages depend.
         host.input_len();
-        let particle_count = host.cloth().particle_count() as u32;
+        let particle_count = host.desc().particle_count() as u32;
         self.check_tier(particle_count)?;
         let lanes = self.lane_choice.choose(&host)?;
 
         // All checks and allocations come first, so that a rejected cloth writes nothing.
         let parts = self.allocate(particle_count, host.scratch_len())?;
         let offsets = self
-            .acquire_fabric(&host.cloth().fabric)
+            .acquire_fabric(&host.desc().fabric)
             .inspect_err(|_| self.free_parts(parts.clone()))?;
         let placement = parts.placement(offsets);
         self.write_particles(&placement, &current, &previous);

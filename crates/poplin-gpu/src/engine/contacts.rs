@@ -11,7 +11,7 @@ use crate::pipelines::{kernel_pipeline, pipeline_layout};
 use bytemuck::cast_slice;
 use poplin_host::{ContactFrame, FramePart, collides};
 use poplin_layout::{CONTACT_LANES, ContactParameters, SCAN_BLOCK};
-use poplin_model::{ClothContactSolver, ContactMode, Frame};
+use poplin_model::{ClothContactSolver, ContactMode};
 use poplin_shaders::Kernel;
 
 /// Read-only flags of the contact kernels' storage bindings 1 to 8.
@@ -134,12 +134,12 @@ impl Contacts {
 
     /// Determines the cloths that may collide in the frame and the slices; call before the cloths
     /// pack the frame.
-    fn find(&mut self, cloths: &[Box<GpuCloth>], frame: &Frame) {
-        self.step = frame.dt;
+    fn find(&mut self, cloths: &[Box<GpuCloth>], dt: f32) {
+        self.step = dt;
         for (index, cloth) in
             cloths.iter().enumerate().filter(|(_, cloth)| cloth.takes_part && !cloth.is_waiting)
         {
-            self.frame.add(index, &cloth.host, frame, &cloth.placement);
+            self.frame.add(index, &cloth.host, dt, &cloth.placement);
         }
         self.frame.finish(&self.settings);
         // Step of the cloth with the most iterations.
@@ -327,17 +327,17 @@ impl Engine {
     }
 
     /// Determines the cloths that may collide in the frame, and prepares their contact.
-    pub(super) fn begin_contacts(&mut self, frame: &Frame) -> Result<(), GpuError> {
+    pub(super) fn begin_contacts(&mut self, dt: f32) -> Result<(), GpuError> {
         let Self { contacts, triangles, device, cloths, options, colliders, .. } = self;
         contacts.frame.clear();
         // Nothing moves in a frame of zero length, so the last recorded positions stay valid.
-        if frame.dt > 0.0 {
+        if dt > 0.0 {
             triangles.recorded.clear();
         }
         if self.participant_count == 0 {
             return Ok(());
         }
-        contacts.find(cloths.values(), frame);
+        contacts.find(cloths.values(), dt);
         if contacts.frame.slice_count() == 0 {
             return Ok(());
         }

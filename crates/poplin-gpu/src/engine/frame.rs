@@ -10,7 +10,6 @@ use crate::{Compilation, EngineOptions, GpuError};
 use bytemuck::cast_slice;
 use poplin_host::{FramePart, State, takes_part};
 use poplin_layout::{DispatchParameters, Stage, StageMask};
-use poplin_model::Frame;
 use poplin_shaders::OverrideValues;
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -25,8 +24,8 @@ pub(super) const PASS: wgpu::ComputePassDescriptor<'_> =
     wgpu::ComputePassDescriptor { label: Some("poplin.simulate_cloth"), timestamp_writes: None };
 
 impl Engine {
-    /// Records one frame of every cloth into the caller's encoder, without submitting or polling.
-    /// Constants are uploaded through the queue, so at most
+    /// Records one frame of `dt` seconds of every cloth (`0..=10`) into the caller's encoder,
+    /// without submitting or polling. Constants are uploaded through the queue, so at most
     /// [`EngineOptions::frames_per_submit`](crate::EngineOptions::frames_per_submit) frames may be
     /// recorded before a submission.
     ///
@@ -36,9 +35,9 @@ impl Engine {
     pub fn encode_frame(
         &mut self,
         encoder: &mut wgpu::CommandEncoder,
-        frame: &Frame,
+        dt: f32,
     ) -> Result<(), GpuError> {
-        self.begin_frame(frame)?;
+        self.begin_frame(dt)?;
         self.encode_begun(encoder)
     }
 
@@ -49,10 +48,10 @@ impl Engine {
     /// [`GpuError`] if the frame is out of range for a cloth or its phases need more loop trips
     /// than the driver runs (then no cloth's time advances), or if the device has no room for new
     /// inputs.
-    pub fn begin_frame(&mut self, frame: &Frame) -> Result<(), GpuError> {
+    pub fn begin_frame(&mut self, dt: f32) -> Result<(), GpuError> {
         // A different length or shared collider concerns every cloth.
         // As bits, so that NaN equals itself and -0 differs from 0.
-        let seen = (frame.dt.to_bits(), self.colliders.stamps());
+        let seen = (dt.to_bits(), self.colliders.stamps());
         let is_other = self.seen != Some(seen);
         if is_other {
             self.visits.add_all();
@@ -60,9 +59,9 @@ impl Engine {
         let mut visited = std::mem::take(&mut self.visited);
         self.visits.fill(self.cloths.len(), &mut visited);
         let result = self
-            .check(&visited, frame, is_other)
+            .check(&visited, dt, is_other)
             // No cloth's time advances before all checks have passed.
-            .and_then(|()| self.visit(&visited, frame, is_other));
+            .and_then(|()| self.visit(&visited, dt, is_other));
         self.visited = visited;
         if result.is_err() {
             self.visits.add_all();
@@ -75,7 +74,7 @@ impl Engine {
 
     /// Rejects an invalid frame before any cloth's time advances. Cloths with only changed inputs
     /// are skipped, unless the frame's length or the shared colliders differ from the last frame.
-    fn check(&mut self, visited: &[usize], frame: &Frame, is_other: bool) -> Result<(), GpuError> {
+    fn check(&mut self, visited: &[usize], dt: f32, is_other: bool) -> Result<(), GpuError> {
         let Self { cloths, colliders, participant_count, options, lane_choice, contacts, .. } =
             self;
         let is_strict = is_other || options.loop_limit.is_some();
@@ -84,9 +83,9 @@ impl Engine {
             if !is_strict && !cloth.host.needs_check(colliders) {
                 continue;
             }
-            cloth.host.validate_frame(frame)?;
+            cloth.host.validate_frame(dt)?;
             // The trips depend on the colliders.
-            cloth.host.update_colliders(colliders, &contacts.settings, frame.dt)?;
+            cloth.host.update_colliders(colliders, &contacts.settings, dt)?;
             cloth.has_new_plan |= cloth.host.take_new_plan();
             if cloth.has_new_plan {
                 lane_choice.renew(&mut cloth.lanes, &cloth.host)?;
@@ -98,25 +97,25 @@ impl Engine {
         Ok(())
     }
 
-    fn visit(&mut self, visited: &[usize], frame: &Frame, is_other: bool) -> Result<(), GpuError> {
+    fn visit(&mut self, visited: &[usize], dt: f32, is_other: bool) -> Result<(), GpuError> {
         self.rows.begin_frame();
-        self.note_waiting(visited, frame)?;
-        self.begin_contacts(frame)?;
+        self.note_waiting(visited, dt)?;
+        self.begin_contacts(dt)?;
         let is_sliced = self.contacts.frame.slice_count() > 0;
         // Cloths that have not settled add themselves again while they are packed.
         self.visits.restart();
-        self.timed_frames = self.timed_frames.wrapping_add(u32::from(frame.dt > 0.0));
+        self.timed_frames = self.timed_frames.wrapping_add(u32::from(dt > 0.0));
         let mut slow = std::mem::take(&mut self.slow);
         slow.clear();
         if is_other {
             slow.extend_from_slice(visited);
         } else {
             // What the fast path cannot handle ends up in `slow`.
-            self.pack_quick(visited, frame, &mut slow)?;
+            self.pack_quick(visited, dt, &mut slow)?;
         }
         for &index in &slow {
-            self.take_inputs(index, frame)?;
-            self.pack(index, frame, is_sliced)?;
+            self.take_inputs(index, dt)?;
+            self.pack(index, dt, is_sliced)?;
         }
         self.slow = slow;
         self.list_active()?;
@@ -126,7 +125,7 @@ impl Engine {
     }
 
     /// Marks the visited cloths that wait for pipelines compiled in the background.
-    fn note_waiting(&mut self, visited: &[usize], frame: &Frame) -> Result<(), GpuError> {
+    fn note_waiting(&mut self, visited: &[usize], dt: f32) -> Result<(), GpuError> {
         if self.options.compilation != Compilation::Background {
             return Ok(());
         }
@@ -134,7 +133,7 @@ impl Engine {
         for &index in visited {
             if self.cloths.values()[index].has_new_plan {
                 // The cloth may now need a different pipeline.
-                self.take_inputs(index, frame)?;
+                self.take_inputs(index, dt)?;
             }
             let cloth = &mut self.cloths.values_mut()[index];
             let is_ready = self.pipelines.is_ready(&cloth.bucket);
@@ -145,24 +144,24 @@ impl Engine {
     }
 
     /// Packs the changes of a cloth's frame; a resting cloth leaves the dispatch list.
-    fn pack(&mut self, index: usize, frame: &Frame, is_sliced: bool) -> Result<(), GpuError> {
+    fn pack(&mut self, index: usize, dt: f32, is_sliced: bool) -> Result<(), GpuError> {
         let cloth = &mut *self.cloths.values_mut()[index];
         // Time does not advance for a waiting cloth.
-        let frame = if cloth.is_waiting { &Frame { dt: 0.0 } } else { frame };
+        let dt = if cloth.is_waiting { 0.0 } else { dt };
         let slot = cloth.placement.cloth;
         // Cloths that collide may wake one another, so they stay dispatched and sleep in their
         // kernel.
         if cloth.host.is_resting() && !(is_sliced && cloth.takes_part) {
             // The clock continues, so that the cloth wakes with the right step.
-            cloth.host.rest(frame);
+            cloth.host.rest(dt);
             cloth.impulse_rows = 0..0;
             if cloth.rest_begin.is_none() {
-                cloth.rest_begin = Some(self.timed_frames.wrapping_sub(u32::from(frame.dt > 0.0)));
+                cloth.rest_begin = Some(self.timed_frames.wrapping_sub(u32::from(dt > 0.0)));
                 mark_stale(&mut self.buckets, &cloth.bucket);
             }
         } else {
             if let Some(begin) = cloth.rest_begin.take() {
-                let before = self.timed_frames.wrapping_sub(u32::from(frame.dt > 0.0));
+                let before = self.timed_frames.wrapping_sub(u32::from(dt > 0.0));
                 // Frames since the cloth left the dispatch list, without this one.
                 cloth.host.count_skipped(before.wrapping_sub(begin));
                 mark_stale(&mut self.buckets, &cloth.bucket);
@@ -170,7 +169,7 @@ impl Engine {
             cloth.impulse_bodies = cloth.host.frame_bodies();
             let mut parameters = cloth.parameters;
             let is_new =
-                cloth.host.update_frame(frame, &cloth.placement, &mut parameters, &mut self.arrays);
+                cloth.host.update_frame(dt, &cloth.placement, &mut parameters, &mut self.arrays);
             if is_new {
                 let rows = &self.arrays.frame_pool;
                 let range = &mut cloth.parts.frame;
@@ -194,7 +193,7 @@ impl Engine {
             *known = parameters;
             let (begin, rows) = (cloth.placement.scratch_begin, cloth.host.body_rows());
             // A frame of zero length has no impulses.
-            let is_simulated = cloth.host.iteration_count(frame) > 0;
+            let is_simulated = cloth.host.iteration_count(dt) > 0;
             cloth.impulse_rows =
                 if is_simulated { begin + rows.start..begin + rows.end } else { 0..0 };
         }
@@ -207,9 +206,9 @@ impl Engine {
 
     /// Collects a cloth's particle writes and changed inputs for the next recorded part, and moves
     /// the cloth to the bucket of its stages.
-    fn take_inputs(&mut self, index: usize, frame: &Frame) -> Result<(), GpuError> {
+    fn take_inputs(&mut self, index: usize, dt: f32) -> Result<(), GpuError> {
         let cloth = &mut *self.cloths.values_mut()[index];
-        cloth.host.update_colliders(&self.colliders, &self.contacts.settings, frame.dt)?;
+        cloth.host.update_colliders(&self.colliders, &self.contacts.settings, dt)?;
         cloth.has_new_plan |= cloth.host.take_new_plan();
         if cloth.has_new_plan {
             let (input_len, scratch_len) = (cloth.host.input_len(), cloth.host.scratch_len());

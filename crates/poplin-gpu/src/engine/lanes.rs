@@ -15,13 +15,13 @@ pub(super) struct Lanes {
 
 impl Lanes {
     fn new(count: u32, host: &HostCloth) -> Self {
-        let loops = LoopTrips::new(&host.cloth().fabric, count);
-        Self { count, trips: loops.of(&host.cloth().phase_order, host), loops }
+        let loops = LoopTrips::new(&host.desc().fabric, count);
+        Self { count, trips: loops.of(&host.desc().phase_order, host), loops }
     }
 
     /// Counts the trips again after phases or colliders have changed.
     pub(super) fn count_trips(&mut self, host: &HostCloth) {
-        self.trips = self.loops.of(&host.cloth().phase_order, host);
+        self.trips = self.loops.of(&host.desc().phase_order, host);
     }
 }
 
@@ -49,7 +49,7 @@ impl LaneChoice {
             Some(_) => most,
             None if self.is_software => LANE_COUNTS[0],
             None => {
-                let particle_count = host.cloth().particle_count() as u32;
+                let particle_count = host.desc().particle_count() as u32;
                 choose_lane_count(host.fiber_width(), particle_count, self.limits)
             }
         };

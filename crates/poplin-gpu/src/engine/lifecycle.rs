@@ -21,7 +21,7 @@ impl Engine {
     /// [`GpuError`] if there is no such cloth or no room for all copies; then nothing is added.
     pub fn clone_cloth(&mut self, id: ClothId, count: usize) -> Result<Vec<ClothId>, GpuError> {
         let source = self.cloths.get(id)?;
-        let (source_placement, fabric) = (source.placement, source.host.cloth().fabric.clone());
+        let (source_placement, fabric) = (source.placement, source.host.desc().fabric.clone());
         // All ranges are allocated before the first copy is added, so that a failure changes
         // nothing.
         let scratch_len = source.parts.scratch.end - source.parts.scratch.start;
@@ -87,7 +87,7 @@ impl Engine {
         let rows = PARAMETER_ROWS * slot..PARAMETER_ROWS * (slot + 1);
         self.rows.remove(RowTarget::Parameters, &rows);
         self.free_parts(cloth.parts);
-        if let Some((_, range)) = self.fabrics.release(&cloth.host.cloth().fabric) {
+        if let Some((_, range)) = self.fabrics.release(&cloth.host.desc().fabric) {
             self.fabric_pool.free(range);
         }
         Ok(())

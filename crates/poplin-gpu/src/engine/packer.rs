@@ -7,7 +7,7 @@ use crate::GpuError;
 use bytemuck::cast_slice;
 use poplin_host::MovedSpheres;
 use poplin_layout::{ClothParameters, ColliderParameters, SleepParameters};
-use poplin_model::{ClothContactSolver, ColliderSet, Frame};
+use poplin_model::{ClothContactSolver, ColliderSet};
 use std::mem::offset_of;
 
 /// Number of rows of a cloth's parameters.
@@ -56,7 +56,7 @@ pub(super) fn packers(threads: usize) -> Vec<Packer> {
 struct Scene<'a> {
     colliders: &'a ColliderSet,
     contact: &'a ClothContactSolver,
-    frame: &'a Frame,
+    dt: f32,
 }
 
 /// Consecutive cloths, and the visited ones among them.
@@ -84,7 +84,7 @@ impl Engine {
     pub(super) fn pack_quick(
         &mut self,
         visited: &[usize],
-        frame: &Frame,
+        dt: f32,
         slow: &mut Vec<usize>,
     ) -> Result<(), GpuError> {
         // Few cloths are packed by the caller's thread only.
@@ -94,8 +94,7 @@ impl Engine {
         // The first packer appends to the engine's own rows.
         std::mem::swap(&mut packers[0].rows, &mut self.rows);
         let part = Part { cloths: self.cloths.values_mut(), first: 0, visited };
-        let result =
-            pack_parts(packers, part, Scene { colliders: &self.colliders, contact, frame });
+        let result = pack_parts(packers, part, Scene { colliders: &self.colliders, contact, dt });
         std::mem::swap(&mut packers[0].rows, &mut self.rows);
         for packer in packers {
             // In the order of packers, hence of cloths: the result does not depend on scheduling.
@@ -162,8 +161,8 @@ impl Packer {
             changed |= SPHERE_ROW;
         } else if host.has_moving_colliders() {
             let mut moved = *parameters;
-            let Scene { colliders, contact, frame } = scene;
-            if !host.move_colliders(colliders, contact, frame, placement, &mut moved, upload)? {
+            let Scene { colliders, contact, dt } = scene;
+            if !host.move_colliders(colliders, contact, dt, placement, &mut moved, upload)? {
                 return Ok(false);
             }
             changed |= changed_rows(parameters, &moved);

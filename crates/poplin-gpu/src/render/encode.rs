@@ -4,7 +4,6 @@ use std::ops::Range;
 
 use bytemuck::cast_slice;
 use poplin_layout::{NO_OFFSET, RENDER_LANES, RenderInstance, RenderParameters};
-use poplin_model::Frame;
 
 use super::RenderMeshes;
 use crate::binding::{UNIFORM_STRIDE, bind_group, push_uniform};
@@ -27,12 +26,12 @@ impl RenderMeshes {
         &mut self,
         engine: &mut Engine,
         encoder: &mut wgpu::CommandEncoder,
-        frame: &Frame,
+        dt: f32,
     ) -> Result<(), GpuError> {
         // First, so that added particles are on the device before they are kept.
         engine.encode_changes(encoder);
         self.keep(encoder, engine.particle_buffer())?;
-        engine.encode_frame(encoder, frame)
+        engine.encode_frame(encoder, dt)
     }
 
     /// Records a copy of the present particles, which alpha 0 then draws. Call it before every

@@ -3,7 +3,7 @@
 use poplin_layout::{
     ClothParameters, ClothPlacement, FrameArrays, FrameSteps, pack_cloth_parameters,
 };
-use poplin_model::{ClothContactSolver, ColliderSet, Frame, ModelError};
+use poplin_model::{ClothContactSolver, ColliderSet, ModelError};
 
 use super::{HostCloth, MovedSpheres};
 use crate::live::ChangeScope;
@@ -11,17 +11,12 @@ use crate::{Cloth, InterpolatedArray, motion_constants};
 
 impl HostCloth {
     /// Divides the next frame into iterations and appends this cloth's constants to `arrays`.
-    pub fn pack_frame(
-        &mut self,
-        frame: &Frame,
-        placement: &ClothPlacement,
-        arrays: &mut FrameArrays,
-    ) {
+    pub fn pack_frame(&mut self, dt: f32, placement: &ClothPlacement, arrays: &mut FrameArrays) {
         // Asked before packing, which advances the local space.
         let was_still = self.live.motion.is_settled();
         // Advances the clock, so it must be called once per frame.
-        let steps = self.begin_frame(frame);
-        self.pack_constants(frame, placement, steps, was_still, arrays);
+        let steps = self.begin_frame(dt);
+        self.pack_constants(dt, placement, steps, was_still, arrays);
         self.end_frame(steps.is_some(), was_still);
     }
 
@@ -30,13 +25,13 @@ impl HostCloth {
     /// empty and the rows of the last frame stay valid.
     pub fn update_frame(
         &mut self,
-        frame: &Frame,
+        dt: f32,
         placement: &ClothPlacement,
         parameters: &mut ClothParameters,
         arrays: &mut FrameArrays,
     ) -> bool {
         let was_still = self.live.motion.is_settled();
-        let steps = self.begin_frame(frame);
+        let steps = self.begin_frame(dt);
         // Constants are equal if settings, steps and pose are, and the space was at rest in both
         // frames.
         let is_new = self.has_new_constants
@@ -45,7 +40,7 @@ impl HostCloth {
             || self.packed_for != Some((steps, self.live.pose()));
         arrays.clear();
         if is_new {
-            self.pack_constants(frame, placement, steps, was_still, arrays);
+            self.pack_constants(dt, placement, steps, was_still, arrays);
             parameters.clone_from(&arrays.cloth_parameters[0]);
         } else {
             parameters.set_inputs(&self.inputs(placement, steps.as_ref()));
@@ -105,14 +100,14 @@ impl HostCloth {
         &mut self,
         world: &ColliderSet,
         contact: &ClothContactSolver,
-        frame: &Frame,
+        dt: f32,
         placement: &ClothPlacement,
         parameters: &mut ClothParameters,
         mut upload: impl FnMut(u32, &[[u32; 4]]),
     ) -> Result<bool, ModelError> {
         if std::mem::replace(&mut self.live.changes, ChangeScope::Nothing) == ChangeScope::Colliders
         {
-            self.update_colliders(world, contact, frame.dt)?;
+            self.update_colliders(world, contact, dt)?;
             if self.live.colliders.has_new_lists() {
                 return Ok(false);
             }
@@ -153,7 +148,7 @@ impl HostCloth {
     }
 
     /// Divides the frame into iterations; raises the wake count of a woken cloth.
-    fn begin_frame(&mut self, frame: &Frame) -> Option<FrameSteps> {
+    fn begin_frame(&mut self, dt: f32) -> Option<FrameSteps> {
         // A cloth that has just lost the ability to sleep is woken once more.
         let can_sleep = self.live.cloth.config.sleep.threshold > 0.0;
         self.can_sleep |= can_sleep;
@@ -161,20 +156,20 @@ impl HostCloth {
             self.wake();
         }
         self.can_sleep = can_sleep;
-        self.live.clock.begin_frame(frame.dt, &self.live.cloth.config)
+        self.live.clock.begin_frame(dt, &self.live.cloth.config)
     }
 
     /// Packs parameters and rows, and advances the local space.
     fn pack_constants(
         &mut self,
-        frame: &Frame,
+        dt: f32,
         placement: &ClothPlacement,
         steps: Option<FrameSteps>,
         was_still: bool,
         arrays: &mut FrameArrays,
     ) {
         // A frame of zero length leaves the local space where it is.
-        let velocities = steps.map(|_| self.live.motion.advance(frame.dt));
+        let velocities = steps.map(|_| self.live.motion.advance(dt));
         let motion = steps.as_ref().zip(velocities.as_ref()).map(|(steps, velocities)| {
             motion_constants(&self.live.cloth.config, steps, velocities)
         });

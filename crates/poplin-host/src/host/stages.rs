@@ -119,7 +119,7 @@ impl HostCloth {
         let stages = self.stages();
         let has_rows = stages.intersects(StageMask::WHOLE_FIBERS);
         MemoryNeeds {
-            particle_count: self.cloth().particle_count() as u32,
+            particle_count: self.desc().particle_count() as u32,
             member_count: stages.contains(Stage::SelfCollide).then(|| self.self_collision_count()),
             row_len: if has_rows { 2 * fiber_row_count } else { 0 },
         }

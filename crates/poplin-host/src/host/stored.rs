@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use poplin_layout::Feedback;
 use poplin_model::{
-    ClothConfig, ClothContactSolver, ClothDesc, ColliderSet, Fabric, Frame, InteractionGroups,
-    ModelError, Particle, Pose, StoredColliders,
+    ClothConfig, ClothContactSolver, ClothDesc, ColliderSet, Fabric, InteractionGroups, ModelError,
+    Particle, Pose, StoredColliders, check_dt,
 };
 use serde::{Deserialize, Serialize};
 
@@ -119,20 +119,20 @@ impl StoredCloth {
             colliders: self.colliders.try_into()?,
             collider_groups: self.collider_groups,
         })?;
-        let count = host.cloth().particle_count();
+        let count = host.desc().particle_count();
         self.clock.validate()?;
         self.motion.validate()?;
         self.motion_spheres.validate("motion_spheres", count)?;
         self.separation_spheres.validate("separation_spheres", count)?;
         for (index, particle) in &self.writes {
-            host.cloth().validate_write(&[*index], &[*particle])?;
+            host.desc().validate_write(&[*index], &[*particle])?;
         }
-        host.cloth().validate_write(&self.last_write.0, &self.last_write.1)?;
-        Frame { dt: self.collider_dt }.validate()?;
+        host.desc().validate_write(&self.last_write.0, &self.last_write.1)?;
+        check_dt(self.collider_dt)?;
         // Everything is validated before the first field is set.
         let feedback: Feedback = bytemuck::cast(self.feedback);
         check_counters(&feedback)?;
-        let previous = check_state(host.cloth(), &self.current, &self.previous)?;
+        let previous = check_state(host.desc(), &self.current, &self.previous)?;
 
         (host.live.clock, host.can_sleep) = (self.clock, self.can_sleep);
         (host.wake_count, host.skipped_frames) = (self.wake_count, self.skipped_frames);

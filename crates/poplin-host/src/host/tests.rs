@@ -12,12 +12,12 @@ fn next_mesh_step(host: &mut HostCloth) -> f32 {
         particle_count: 1,
         scratch_begin: 0,
         input_begin: 0,
-        fabric: pack_fabric(&host.cloth().fabric, &mut Vec::new()),
+        fabric: pack_fabric(&host.desc().fabric, &mut Vec::new()),
     };
     let mut arrays = FrameArrays::default();
     host.update_colliders(&ColliderSet::new(), &ClothContactSolver::default(), 0.1).unwrap();
     host.input_len();
-    host.pack_frame(&Frame { dt: 0.1 }, &placement, &mut arrays);
+    host.pack_frame(0.1, &placement, &mut arrays);
     arrays.cloth_parameters[0].colliders.mesh_step
 }
 

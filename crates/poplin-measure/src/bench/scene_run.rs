@@ -1,7 +1,7 @@
 //! Simulation of a setup, frame by frame.
 
 use poplin::{ClothId, Error, Simulation, SimulationOptions};
-use poplin_model::{ColliderId, Frame};
+use poplin_model::ColliderId;
 
 use super::{FRAME_RATE, Scene, Setup};
 
@@ -57,7 +57,7 @@ impl SceneRun {
                 }
             }
         }
-        self.simulation.step(&Frame { dt: 1.0 / FRAME_RATE as f32 })?;
+        self.simulation.step(1.0 / FRAME_RATE as f32)?;
         self.simulation.wait()
     }
 

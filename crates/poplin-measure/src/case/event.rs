@@ -137,7 +137,7 @@ impl Event {
     /// [`CaseError::Unsupported`] if the setting is not implemented, [`CaseError::Model`] if the
     /// cloth rejects the value.
     pub fn apply(&self, host: &mut Cloth, shapes: &mut ShapeArrays) -> Result<(), CaseError> {
-        let mut config = host.cloth().config.clone();
+        let mut config = host.desc().config.clone();
         match self.set.as_str() {
             "gravity" => config.gravity = self.array("value")?,
             "damping" => config.damping = self.array("value")?,

@@ -3,7 +3,7 @@
 use std::error::Error;
 use std::time::Instant;
 
-use poplin::model::{Frame, Particle, Placement, Rigid, Shape};
+use poplin::model::{Particle, Placement, Rigid, Shape};
 use poplin::{Engine as _, ParticleMotion};
 use poplin_io::picture::{ContactSheet, Image, Surface, cloth_color};
 use poplin_measure::depth::DepthField;
@@ -121,7 +121,7 @@ impl Run {
             }
         }
         let begin = Instant::now();
-        self.world.engine.step(&Frame { dt: 1.0 / FRAME_RATE })?;
+        self.world.engine.step(1.0 / FRAME_RATE)?;
         self.times.push(begin.elapsed().as_secs_f64() * 1e3);
         self.judge(frame, time)
     }

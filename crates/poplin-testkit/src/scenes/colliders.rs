@@ -14,12 +14,12 @@ use crate::rng::Rng;
 /// Panics if the cloth rejects an input, which would be a bug of this function.
 pub fn equip(host: &mut Cloth, seed: u64) {
     let mut rng = Rng::new(seed ^ 0xE9);
-    let count = host.cloth().particle_count();
+    let count = host.desc().particle_count();
     let mut spheres = |low: f32| -> Vec<Sphere> {
         let mut sphere = || Sphere { center: rng.point(-1.0, 1.0), radius: rng.range(low, 0.6) };
         (0..count).map(|_| sphere()).collect()
     };
-    let family = host.cloth().particle_count() % 4;
+    let family = host.desc().particle_count() % 4;
     if family < 2 {
         let [first, second] = [spheres(-0.2), spheres(-0.2)];
         host.set_motion_spheres(&first).expect("motion spheres are valid");
