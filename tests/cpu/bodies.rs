@@ -3,6 +3,7 @@
 use poplin::{Backend, ClothId, Simulation};
 use poplin_cook::{CookOptions, Tethers, cook};
 use poplin_cpu::{ReferenceEngine, Team};
+use poplin_geometry::Rng;
 use poplin_host::Engine as _;
 use poplin_host::FramePart;
 use poplin_layout::{Stage, StageMask};
@@ -12,7 +13,6 @@ use poplin_model::{
     Particle, Pose, RigidBody, Shape,
 };
 use poplin_testkit::adapter::backends;
-use poplin_testkit::rng::Rng;
 
 /// A free sheet of 12 x 12 particles, 1 m wide, of 0.5 kg, in the plane y = 0, without gravity.
 fn sheet(pins: Vec<u32>) -> ClothDesc {

@@ -3,6 +3,7 @@
 use poplin::{Backend, ClothId, Simulation};
 use poplin_cook::{CookOptions, Tethers, cook};
 use poplin_cpu::{ReferenceEngine, Team};
+use poplin_geometry::Rng;
 use poplin_gpu::EngineOptions;
 use poplin_host::{Engine as _, FramePart};
 use poplin_layout::{Stage, StageMask};
@@ -12,7 +13,6 @@ use poplin_model::{
 };
 use poplin_testkit::adapter::{backends, headless};
 use poplin_testkit::nth_cloth;
-use poplin_testkit::rng::Rng;
 
 /// Free sheet of 1 m x 1 m in the plane y = 0.
 fn sheet() -> ClothDesc {

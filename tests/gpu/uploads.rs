@@ -4,12 +4,12 @@
 use std::collections::HashMap;
 
 use poplin_cpu::CpuEngine;
+use poplin_geometry::Rng;
 use poplin_gpu::{ClothId, Engine, EngineOptions, FramePart, wgpu};
 use poplin_host::{Cloth, Engine as _, HoldId};
 use poplin_model::{ClothDesc, ColliderId, Particle, Pose, Shape, Sphere};
 use poplin_testkit::adapter::{devices, noop_device};
 use poplin_testkit::compare::same_bits;
-use poplin_testkit::rng::Rng;
 use poplin_testkit::scenes::hanging_sheet;
 
 /// Engine with an image of its buffers, as far as rows were written to them.

@@ -240,13 +240,9 @@ mod tests {
                 .map(|&k| 1 + most_by_trying(&without(k), fits));
             with.max().unwrap_or(0).max(most_by_trying(others, fits))
         }
-        let mut state = 1u32;
+        let mut rng = poplin_geometry::Rng::new(1);
         for _ in 0..300 {
-            let mut angles = Vec::new();
-            for _ in 0..2 + state % 7 {
-                state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-                angles.push((state >> 8) as i32 % 360);
-            }
+            let angles: Vec<_> = (0..2 + rng.below(7)).map(|_| rng.below(360) as i32).collect();
             let ends = at(&angles);
             let fits = |a: usize, b: usize| -ends[a].dot(ends[b]) >= 0.8_f64.cos() - 1e-6;
             let all: Vec<usize> = (0..angles.len()).collect();

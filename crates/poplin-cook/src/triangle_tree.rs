@@ -236,21 +236,10 @@ impl Nearest {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use poplin_geometry::Rng;
 
-    /// Random numbers in -1..1 (Vigna's splitmix64).
-    struct Rng(u64);
-
-    impl Rng {
-        fn next(&mut self) -> f64 {
-            self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-            let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-            let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-            ((mixed ^ (mixed >> 31)) >> 11) as f64 / (1u64 << 52) as f64 - 1.0
-        }
-
-        fn point(&mut self, size: f64) -> DVec3 {
-            DVec3::from_array(std::array::from_fn(|_| size * self.next()))
-        }
+    fn random_point(rng: &mut Rng, size: f64) -> DVec3 {
+        DVec3::from(rng.point_f64(-size, size))
     }
 
     /// An octahedron with outward-facing triangles.
@@ -267,9 +256,9 @@ mod tests {
 
     #[test]
     fn depth_in_an_octahedron_is_distance_to_nearest_side() {
-        let (tree, mut rng) = (octahedron(), Rng(5));
+        let (tree, mut rng) = (octahedron(), Rng::new(5));
         for _ in 0..2000 {
-            let point = rng.point(1.0);
+            let point = random_point(&mut rng, 1.0);
             let sum = point.abs().element_sum();
             let depth = tree.depth(point).unwrap();
             assert_eq!(depth > 0.0, sum < 1.0, "{point}");
@@ -292,8 +281,8 @@ mod tests {
 
     #[test]
     fn tree_search_matches_brute_force() {
-        let mut rng = Rng(11);
-        let mut position = |size: f64| rng.point(size);
+        let mut rng = Rng::new(11);
+        let mut position = |size: f64| random_point(&mut rng, size);
         let triangles: Vec<_> = (0..300)
             .map(|_| (position(1.0), [position(0.1), position(0.1), position(0.1)]))
             .collect();

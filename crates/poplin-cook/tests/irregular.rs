@@ -6,23 +6,8 @@ use std::f32::consts::{FRAC_PI_4, TAU};
 
 use glam::Vec3;
 use poplin_cook::{CookOptions, Cooked, cook};
+use poplin_geometry::Rng;
 use poplin_model::{Mesh, PhaseKind};
-
-/// Pseudo-random generator (SplitMix64; Steele, Lea & Flood, 2014).
-struct Rng(u64);
-
-impl Rng {
-    fn unit(&mut self) -> f32 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((z ^ (z >> 31)) >> 40) as f32 / (1u64 << 24) as f32
-    }
-
-    fn below(&mut self, limit: u32) -> u32 {
-        (self.unit() * limit as f32) as u32 % limit
-    }
-}
 
 /// Irregular triangles over a parameter plane, mapped to space at the end.
 struct Patch {
@@ -197,7 +182,7 @@ fn crossed(rng: &mut Rng) -> Mesh {
 /// Checks cooked meshes of every kind with a few pins.
 fn for_meshes(check: impl Fn(&str, &CookOptions, &Cooked)) {
     for seed in 0..12 {
-        let mut rng = Rng(seed);
+        let mut rng = Rng::new(seed);
         let (jitter, flips) = (rng.unit() * 0.6, rng.unit() * 0.4);
         let meshes = [
             ("sheet", sheet(20, 25, jitter, flips, &mut rng)),
@@ -350,7 +335,7 @@ fn fibers_of_a_set_share_no_moving_particle() {
 #[test]
 fn stretch_fibers_follow_their_direction() {
     for seed in 0..10 {
-        let mut rng = Rng(seed);
+        let mut rng = Rng::new(seed);
         let mesh = sheet(40, 40, 0.6, 0.1, &mut rng);
         let cooked =
             cook(&mesh, &CookOptions { max_fiber_length: Some(1024), ..CookOptions::default() })
@@ -392,7 +377,7 @@ fn longest_fibers_of_an_irregular_garment_average_8_edges() {
     for seed in 0..4 {
         // Two thirds of the vertices have six edges, the rest mostly five or seven: similar to
         // garments from a modelling tool.
-        let mesh = garment(90, 70, 0.2, 0.04, &mut Rng(seed));
+        let mesh = garment(90, 70, 0.2, 0.04, &mut Rng::new(seed));
         let pins = (0..90).collect();
         let report = cook(&mesh, &CookOptions { pins, ..CookOptions::default() }).unwrap().report;
         assert_eq!(report.stretch_coverage(), 1.0);
@@ -409,7 +394,7 @@ fn longest_fibers_of_an_irregular_garment_average_8_edges() {
 #[test]
 fn vertical_fibers_of_a_rough_sheet_average_5_edges() {
     for seed in 0..4 {
-        let mut rng = Rng(seed);
+        let mut rng = Rng::new(seed);
         let report =
             cook(&sheet(60, 60, 0.4, 0.05, &mut rng), &CookOptions::default()).unwrap().report;
         let vertical =

@@ -1,28 +1,8 @@
 //! Invariants of cooking on random meshes: soups of faces, crumpled grids, and grids with holes.
 
 use poplin_cook::{CookOptions, Cooked, Direction, Tethers, Weld, cook};
+use poplin_geometry::Rng;
 use poplin_model::Mesh;
-
-/// Pseudo-random generator (SplitMix64; Steele, Lea & Flood, 2014), so that a failing seed can be
-/// run again.
-struct Rng(u64);
-
-impl Rng {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    fn below(&mut self, limit: u32) -> u32 {
-        (self.next() % u64::from(limit)) as u32
-    }
-
-    fn unit(&mut self) -> f32 {
-        (self.next() >> 40) as f32 / (1u64 << 24) as f32
-    }
-}
 
 /// Faces between random vertices, some of them coincident, which do not form a surface.
 fn soup(rng: &mut Rng) -> Mesh {
@@ -86,7 +66,7 @@ fn options(rng: &mut Rng, mesh: &Mesh) -> CookOptions {
 }
 
 fn cook_random(seed: u64) -> Option<(Mesh, CookOptions, Cooked)> {
-    let mut rng = Rng(seed);
+    let mut rng = Rng::new(seed);
     let mesh = if seed.is_multiple_of(2) { soup(&mut rng) } else { crumpled(&mut rng) };
     let options = options(&mut rng, &mesh);
     // A soup may lose every face, and a grid may consist of holes; both cases are errors.

@@ -29,10 +29,9 @@ fn tilted(mut mesh: Mesh) -> Mesh {
 
 /// Moves every vertex by up to 30 % of the spacing along each axis, from a fixed sequence.
 fn crumpled(mut mesh: Mesh) -> Mesh {
-    let mut state = 1u32;
+    let mut rng = poplin_geometry::Rng::new(1);
     for coordinate in mesh.positions.as_flattened_mut() {
-        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-        *coordinate += 0.3 * SPACING[0] as f32 * (state as f32 / 2f32.powi(31) - 1.0);
+        *coordinate += 0.3 * SPACING[0] as f32 * rng.range(-1.0, 1.0);
     }
     mesh
 }

@@ -4,6 +4,7 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::ops::Range;
 
+use poplin_geometry::Rng;
 use poplin_layout::{Feedback, StageMask, Task};
 
 use crate::ClothMemory;
@@ -251,10 +252,10 @@ impl Team {
             LaneOrder::Forward => {}
             LaneOrder::Reversed => lanes.reverse(),
             LaneOrder::Shuffled(seed) => {
-                let mut state = seed ^ self.interval.wrapping_mul(0x9E37_79B9_7F4A_7C15);
+                let mut rng = Rng::new(seed ^ self.interval.wrapping_mul(0x9E37_79B9_7F4A_7C15));
                 for i in (1..lanes.len()).rev() {
                     // Fisher-Yates shuffle.
-                    lanes.swap(i, (split_mix(&mut state) % (i as u64 + 1)) as usize);
+                    lanes.swap(i, rng.index(i + 1));
                 }
             }
         }
@@ -289,13 +290,4 @@ impl Workers for Team {
         self.interval += 1;
         self.pending.clear();
     }
-}
-
-/// SplitMix64 (Steele, Lea, Flood, 2014).
-fn split_mix(state: &mut u64) -> u64 {
-    *state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
-    let mut z = *state;
-    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    z ^ (z >> 31)
 }

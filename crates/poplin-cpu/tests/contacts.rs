@@ -6,9 +6,10 @@
 
 mod common;
 
-use common::{Rng, loose};
+use common::loose;
 use poplin_cpu::WideTeam;
 use poplin_cpu::{LaneEngine, ReferenceEngine};
+use poplin_geometry::Rng;
 use poplin_host::{ClothId, Engine, HostError, ParticleMotion, Ready};
 use poplin_model::{ClothContactSolver, ClothDesc, Pose};
 
@@ -21,7 +22,7 @@ const FRAMES: usize = 24;
 /// pinned.
 fn cloud(rng: &mut Rng, count: usize, center: [f32; 3], size: f32) -> ClothDesc {
     let mut particle = |k: usize| {
-        let [x, y, z] = rng.point(size);
+        let [x, y, z] = rng.point(-size, size);
         let w = if k % 11 == 4 { 0.0 } else { 1.0 + (k % 5) as f32 };
         [center[0] + x, center[1] + y, center[2] + z, w]
     };
@@ -50,7 +51,7 @@ type Edit = fn(&mut Subject, usize, &mut Rng);
 
 /// State and report of every cloth after each frame.
 fn run_frames(engine: &mut Subject, edit: Edit) -> Vec<Vec<[u32; 4]>> {
-    let mut rng = Rng(3);
+    let mut rng = Rng::new(3);
     let settings = ClothContactSolver { friction: 0.3, ..ClothContactSolver::default() };
     engine.set_cloth_contact_solver(settings).unwrap();
     for cloth in clouds(&mut rng) {
@@ -149,7 +150,7 @@ fn place_slab(engine: &mut Subject, height: f32) {
 #[test]
 fn lists_follow_common_and_separate_motion() {
     assert_same("moved", |engine, frame, rng| {
-        let step = rng.point(0.4 * DISTANCE);
+        let step = rng.point(-0.4 * DISTANCE, 0.4 * DISTANCE);
         for index in 0..5 {
             // All cloths together, then one of them on its own; once beyond 65,536 cells and back.
             let own = if frame < 6 && frame == index { 0.3 * DISTANCE } else { 0.0 };
@@ -167,7 +168,7 @@ fn contacts_far_from_the_origin_match_the_reference() {
         if frame % 3 == 0 {
             for index in 0..5 {
                 let middle = [900.0, -1000.0, 0.0];
-                let offset = rng.point(DISTANCE);
+                let offset = rng.point(-DISTANCE, DISTANCE);
                 set(engine, index, |k, _| {
                     let steps =
                         [k % 6, k / 6 % 6, k / 36].map(|step| 0.999 * DISTANCE * step as f32);

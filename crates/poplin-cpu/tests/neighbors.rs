@@ -6,9 +6,10 @@
 
 mod common;
 
-use common::{Rng, loose};
+use common::loose;
 use poplin_cpu::{CpuEngine, WideTeam};
 use poplin_cpu::{LaneEngine, ReferenceEngine, Team, Workers};
+use poplin_geometry::Rng;
 use poplin_host::{ClothId, Engine as _, FramePart, ParticleMotion};
 use poplin_model::{ClothDesc, Particle};
 
@@ -37,7 +38,7 @@ fn square() -> ClothDesc {
 /// point.
 fn crumple(particles: &mut [Particle], rng: &mut Rng, size: f32) {
     for particle in particles.iter_mut() {
-        particle.position = rng.point(size);
+        particle.position = rng.point(-size, size);
     }
     let one = particles[3].position;
     particles[30..34].iter_mut().for_each(|particle| particle.position = one);
@@ -70,11 +71,11 @@ impl<W: Workers + Default + Clone + Send + Sync> Run<W> {
     fn new(team: W) -> Self {
         let mut engine = LaneEngine::new();
         let id = engine.add(square()).unwrap();
-        Self { engine, id, team, rng: Rng(3) }
+        Self { engine, id, team, rng: Rng::new(3) }
     }
 
     fn step(&mut self, edit: Edit, frame: usize) -> Vec<[u32; 4]> {
-        let mut rng = std::mem::replace(&mut self.rng, Rng(0));
+        let mut rng = std::mem::replace(&mut self.rng, Rng::new(0));
         edit(self, frame, &mut rng);
         self.rng = rng;
         self.engine.begin_frame(1.0 / 60.0).unwrap();
@@ -288,7 +289,7 @@ fn whole_steps_match_the_reference() {
     let (mut wide, mut mirror) = (CpuEngine::new(), ReferenceEngine::new());
     let ids = [wide.add(square()).unwrap(), mirror.add(square()).unwrap()];
     let mut particles = wide.current(ids[0]).to_vec();
-    crumple(&mut particles, &mut Rng(8), 4.0 * DISTANCE);
+    crumple(&mut particles, &mut Rng::new(8), 4.0 * DISTANCE);
     wide.set_particles(ids[0], &particles, ParticleMotion::Rest).unwrap();
     mirror.set_particles(ids[1], &particles, ParticleMotion::Rest).unwrap();
     for _ in 0..FRAMES {

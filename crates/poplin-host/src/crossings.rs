@@ -256,11 +256,7 @@ mod tests {
     /// Random bodies of loose and joined triangles: cloths that collide with each other or not, and
     /// a collider that meets all.
     fn bodies() -> (Vec<TriangleBody>, Vec<Vec3>) {
-        let mut seed = 7u32;
-        let mut random = move || {
-            seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-            (seed >> 8) as f32 / (1 << 24) as f32
-        };
+        let mut rng = poplin_geometry::Rng::new(7);
         let (mut bodies, mut at) = (Vec::new(), Vec::new());
         for (count, [group, mask], is_cloth) in
             [(90, [1, 2], true), (70, [2, 1], true), (60, [4, 4], true), (40, [0, 0], false)]
@@ -268,7 +264,7 @@ mod tests {
             let mut rest: Vec<Vec3> = Vec::new();
             for k in 0..count {
                 let near = if k % 5 == 0 { Vec3::splat(0.5) } else { rest[k - 1] };
-                rest.push(near + Vec3::from_array([(); 3].map(|()| 0.8 * random() - 0.4)));
+                rest.push(near + Vec3::from(rng.point(-0.4, 0.4)));
             }
             let triangles: Vec<[u32; 3]> =
                 (0..count as u32 - 2).map(|k| [k, k + 1, k + 2]).collect();

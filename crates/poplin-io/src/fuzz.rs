@@ -3,26 +3,14 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 
+use poplin_geometry::Rng;
+
 /// Time limit of one file.
 const LONGEST: Duration = Duration::from_secs(10);
 
-/// Seeded random numbers (xorshift64; Marsaglia, "Xorshift RNGs", 2003).
-#[derive(Debug)]
-pub(crate) struct Random(u64);
-
-impl Random {
-    /// Returns a number below `bound`, which is above 0.
-    pub(crate) fn below(&mut self, bound: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 % bound as u64) as usize
-    }
-}
-
 /// Damages a file in one to six places: changed bytes and words, removed or repeated pieces, a
 /// truncated end.
-pub(crate) fn mutate(bytes: &mut Vec<u8>, random: &mut Random) {
+pub(crate) fn mutate(bytes: &mut Vec<u8>, random: &mut Rng) {
     const ALPHABET: &[u8] = b"0123456789-+./ \n\r\t\"{}[],:#\\\0\xff\x80\x7fvfetnaixsoldulp=";
     const NUMBERS: &[&[u8]] = &[
         b"0",
@@ -45,16 +33,16 @@ pub(crate) fn mutate(bytes: &mut Vec<u8>, random: &mut Random) {
         b"\0\0\0\0",
         b"\x01\0\0\0",
     ];
-    for _ in 0..1 + random.below(6) {
+    for _ in 0..1 + random.index(6) {
         if bytes.is_empty() {
             return;
         }
-        let at = random.below(bytes.len());
-        let until = at + random.below(bytes.len() - at + 1).min(64);
-        match random.below(8) {
-            0 => bytes[at] = ALPHABET[random.below(ALPHABET.len())],
-            1 => bytes[at] ^= 1 << random.below(8),
-            2 => bytes.insert(at, ALPHABET[random.below(ALPHABET.len())]),
+        let at = random.index(bytes.len());
+        let until = at + random.index(bytes.len() - at + 1).min(64);
+        match random.index(8) {
+            0 => bytes[at] = ALPHABET[random.index(ALPHABET.len())],
+            1 => bytes[at] ^= 1 << random.index(8),
+            2 => bytes.insert(at, ALPHABET[random.index(ALPHABET.len())]),
             3 => drop(bytes.remove(at)),
             4 => drop(bytes.drain(at..until)),
             5 => {
@@ -62,16 +50,16 @@ pub(crate) fn mutate(bytes: &mut Vec<u8>, random: &mut Random) {
                 bytes.splice(at..at, piece);
             }
             6 => {
-                let number = NUMBERS[random.below(NUMBERS.len())];
+                let number = NUMBERS[random.index(NUMBERS.len())];
                 // Replaces the next number of a text, or as many bytes.
                 let is_digit = |byte: &u8| byte.is_ascii_digit() || b"-.+eE".contains(byte);
                 let next = bytes[at..].iter().position(u8::is_ascii_digit).unwrap_or(0);
-                let at = at + if random.below(2) == 0 { next } else { 0 };
+                let at = at + if random.index(2) == 0 { next } else { 0 };
                 let digits = bytes[at..].iter().take_while(|byte| is_digit(byte)).count();
                 let length = if digits > 0 { digits } else { number.len().min(bytes.len() - at) };
                 bytes.splice(at..at + length, number.iter().copied());
             }
-            _ if random.below(8) == 0 => bytes.truncate(at),
+            _ if random.index(8) == 0 => bytes.truncate(at),
             _ => {}
         }
     }
@@ -90,7 +78,7 @@ pub(crate) fn run(samples: &[Vec<u8>], count: usize, read: impl Fn(&[u8]) -> boo
     // The nightly run damages ten times as many files.
     let factor = if std::env::var_os("POPLIN_NIGHTLY").is_some() { 10 } else { 1 };
     let count = stated_count.parse().unwrap_or(factor * count);
-    let mut random = Random(0x9e37_79b9_7f4a_7c15 ^ seed.parse().unwrap_or(1_u64));
+    let mut random = Rng::new(seed.parse().unwrap_or(1));
     samples.iter().enumerate().for_each(|(k, bytes)| assert!(read(bytes), "sample {k} is refused"));
     let mut taken = 0;
     for k in 0..count {

@@ -28,7 +28,6 @@ mod polygon;
 pub mod scene;
 #[cfg(test)]
 mod scratch;
-mod split_mix;
 mod stl;
 mod text;
 mod weld;

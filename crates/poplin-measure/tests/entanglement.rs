@@ -1,9 +1,9 @@
 //! Close pairs and crossings against known counts, and against brute force over all pairs in
 //! integers.
 
+use poplin_geometry::Rng;
 use poplin_measure::entanglement::{Entanglement, EntanglementCounter};
 use poplin_model::Mesh;
-use poplin_testkit::rng::Rng;
 
 /// Triangle in the plane `y = 0` whose interior contains (1, 0, 1).
 const FLAT: [[f32; 3]; 3] = [[0.0, 0.0, 0.0], [4.0, 0.0, 0.0], [0.0, 0.0, 4.0]];

@@ -102,9 +102,9 @@ mod tests {
         let dt = f64::from(clock.dt());
         // Sums of integer nanoseconds are exact.
         let (mut nanoseconds, mut frames, mut dropped, mut alpha) = (0u64, 0u64, 0.0, 0.0);
-        let mut random = 1u64;
+        let mut rng = poplin_geometry::Rng::new(1);
         for _ in 0..1_000_000 {
-            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            let random = rng.next_u64();
             // 0 to 34 ms, occasionally up to 268 ms.
             let passed = (random >> 39) * if random >> 32 & 15 == 0 { 8 } else { 1 };
             nanoseconds += passed;

@@ -17,7 +17,7 @@ use poplin_oracle::implicit::{
 
 use crate::beams::{G, GREENHILL, SIGMA, bowed, damping, edge_on_end, strip};
 use crate::nth_cloth;
-use crate::rng::Rng;
+use poplin_geometry::Rng;
 
 /// Frame rate of all measurements without one of their own [1/s].
 const FRAME_RATE: f64 = 60.0;

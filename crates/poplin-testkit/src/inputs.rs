@@ -4,12 +4,12 @@ use poplin_host::Cloth;
 use poplin_layout::Stage;
 use poplin_model::{ClothDesc, Particle};
 
-use crate::rng::Rng;
 use crate::scenes::{
     degenerate_cloth, degenerate_implicit_cloth, degenerate_xpbd_cloth, equip, hanging_sheet,
     implicit_sheet, loose_particles, random_cloth, random_implicit_cloth, random_ropes,
     random_xpbd_cloth,
 };
+use poplin_geometry::Rng;
 
 /// Random and degenerate cloths with their names.
 pub fn cloths() -> Vec<(String, ClothDesc)> {

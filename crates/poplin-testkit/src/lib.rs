@@ -10,7 +10,6 @@ pub mod generated;
 mod ids;
 pub mod implicit;
 pub mod inputs;
-pub mod rng;
 pub mod scenes;
 pub mod skip;
 pub mod triangles;

@@ -3,7 +3,7 @@
 use glam::{Quat, Vec3};
 use poplin_cpu::triangle_contact::Surface;
 
-use crate::rng::Rng;
+use poplin_geometry::Rng;
 
 /// Random power of ten, `10^exponent` with the exponent in `low..high`.
 pub fn power(rng: &mut Rng, low: f32, high: f32) -> f32 {

@@ -1,13 +1,13 @@
 //! Continuous collision along the paths of particles and shapes.
 
 use poplin_cpu::{ReferenceEngine, Team};
+use poplin_geometry::Rng;
 use poplin_host::{Engine as _, FramePart};
 use poplin_layout::{Stage, StageMask};
 use poplin_measure::shape_arrays::ShapeArrays;
 use poplin_model::{Particle, Shape};
 use poplin_oracle::{RoundConeTouch, keep_outside, sweep_side, sweep_sphere, touch_round_cone};
 use poplin_testkit::nth_cloth;
-use poplin_testkit::rng::Rng;
 
 use super::{
     FACTOR, Judged, after, after_stage, assert_near, cloud, distance, plus, random_particles,

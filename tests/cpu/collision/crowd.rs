@@ -1,13 +1,13 @@
 //! Hundreds of shapes and large meshes: the trees find the contacts that trying all shapes finds.
 
 use poplin_cpu::{ReferenceEngine, Team};
+use poplin_geometry::Rng;
 use poplin_host::{Engine as _, FramePart};
 use poplin_layout::{Stage, StageMask};
 use poplin_measure::shape_arrays::ShapeArrays;
 use poplin_model::Particle;
 use poplin_oracle::{Sphere, nearest_triangle, touch_shapes};
 use poplin_testkit::nth_cloth;
-use poplin_testkit::rng::Rng;
 
 use super::{
     FACTOR, Judged, after, after_stage, assert_near, bumpy_sphere, capsules_of, cloud, distance,

@@ -1,10 +1,10 @@
 //! Coulomb friction against shapes, and the mass scale of pushed particles.
 
+use poplin_geometry::Rng;
 use poplin_layout::{Stage, StageMask};
 use poplin_measure::shape_arrays::{ShapeArrays, cuboid};
 use poplin_model::{Collider, Pose, Shape};
 use poplin_oracle::{Sphere, coulomb, leave_convex, touch_shapes, weigh_pushed};
-use poplin_testkit::rng::Rng;
 
 use super::{
     FACTOR, Judged, Vec3, after, after_stage, assert_near, capsules_of, cloud, distance, dot,

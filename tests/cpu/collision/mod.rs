@@ -13,13 +13,13 @@ mod virtual_particles;
 use std::sync::Arc;
 
 use poplin_cpu::{ReferenceEngine, Team};
+use poplin_geometry::Rng;
 use poplin_host::{Cloth, Engine as _, FramePart};
 use poplin_layout::{Stage, StageMask};
 use poplin_measure::shape_arrays::ShapeArrays;
 use poplin_model::{ClothDesc, Fabric, Particle, Phase, PhaseKind};
 use poplin_oracle::{Sphere, touch_round_cone};
 use poplin_testkit::nth_cloth;
-use poplin_testkit::rng::Rng;
 
 /// Allowed error in units of `f32::EPSILON * scale`: about ten roundings at that scale.
 const FACTOR: f64 = 32.0;

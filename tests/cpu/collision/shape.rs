@@ -1,5 +1,6 @@
 //! One kind of shape at a time: pushes out of random spheres, capsules, convexes, boxes and meshes.
 
+use poplin_geometry::Rng;
 use poplin_layout::Stage;
 use poplin_measure::shape_arrays::ShapeArrays;
 use poplin_model::Parallelepiped;
@@ -7,7 +8,6 @@ use poplin_oracle::{
     WayOut, keep_outside, leave_convex, leave_parallelepiped, nearest_triangle, touch_round_cone,
     touch_shapes,
 };
-use poplin_testkit::rng::Rng;
 
 use super::{
     Judged, after_stage, assert_near, capsules_of, cloud, cross, distance, dot, length, minus,

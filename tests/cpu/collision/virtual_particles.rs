@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
+use poplin_geometry::Rng;
 use poplin_layout::{Stage, StageMask};
 use poplin_measure::shape_arrays::ShapeArrays;
 use poplin_model::{ClothDesc, VirtualParticle};
 use poplin_oracle::{coulomb, keep_outside, weigh_pushed};
-use poplin_testkit::rng::Rng;
 
 use super::{
     FACTOR, Judged, Vec3, after, after_stage, assert_near, cloud, distance, length, minus, plus,

@@ -4,9 +4,9 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use poplin::model::{BendModel, ClothDesc, Implicit, Particle, StretchModel};
+use poplin_geometry::Rng;
 use poplin_testkit::implicit::{positions, report, sheet, simulate, simulation, solved};
 use poplin_testkit::nth_cloth;
-use poplin_testkit::rng::Rng;
 
 /// Fraction of the triangle edges whose strain exceeds 5 %.
 ///

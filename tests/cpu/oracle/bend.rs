@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
+use poplin_geometry::Rng;
 use poplin_layout::Stage;
 use poplin_model::{Bend, ClothDesc, Fabric, Particle, Xpbd};
 use poplin_oracle::{BendStep, bend_angle, bend_gradient, solve_bend};
-use poplin_testkit::rng::Rng;
 
 use super::{STEP, after_stage, assert_near, hinge, length, minus, wide};
 

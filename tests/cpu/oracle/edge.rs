@@ -1,9 +1,9 @@
 //! Gauss-Seidel over the edges of a chain against the distance constraint.
 
+use poplin_geometry::Rng;
 use poplin_layout::{Stage, effective_stiffness, stiffness_to_log2};
 use poplin_model::{FiberSolver, PbdPhase};
 use poplin_oracle::{SoftRange, project_distance};
-use poplin_testkit::rng::Rng;
 
 use super::{after_stage, assert_near, chain, pbd, random_particle, wide};
 

@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use bytemuck::cast_slice;
 use poplin_cpu::HostCloth;
+use poplin_geometry::Rng;
 use poplin_layout::{Stage, effective_stiffness, stiffness_to_log2};
 use poplin_model::{ClothDesc, FiberSolver, PbdPhase, Phase, PhaseKind, Solver, XpbdPhase};
 use poplin_oracle::{Chain, ChainSolution, SoftRange, solve_chain};
-use poplin_testkit::rng::Rng;
 use poplin_testkit::scenes::random_ropes;
 
 use super::{

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use poplin_cook::{CookOptions, cook};
+use poplin_geometry::Rng;
 use poplin_layout::Stage;
 use poplin_model::{BendModel, ClothDesc, Implicit, Mesh, Preconditioner, StretchModel};
 use poplin_oracle::implicit::{MinimizeOptions, Mixing, Objective, minimize};
 use poplin_testkit::implicit::implicit_oracle;
-use poplin_testkit::rng::Rng;
 
 use super::{STEP, after_stage};
 

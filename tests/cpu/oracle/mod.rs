@@ -11,6 +11,7 @@ mod wind;
 use std::sync::Arc;
 
 use poplin_cpu::{ReferenceEngine, Team};
+use poplin_geometry::Rng;
 use poplin_host::{Cloth, Engine as _, FramePart};
 use poplin_layout::{Stage, StageMask};
 use poplin_model::{
@@ -18,7 +19,6 @@ use poplin_model::{
     Solver, Xpbd, XpbdPhase,
 };
 use poplin_testkit::nth_cloth;
-use poplin_testkit::rng::Rng;
 
 /// Allowed error in units of `f32::EPSILON * scale`: about ten roundings at that scale.
 const FACTOR: f64 = 32.0;

@@ -1,8 +1,8 @@
 //! Momentum and angular momentum of free edges, fibers and bends.
 
+use poplin_geometry::Rng;
 use poplin_layout::Stage;
 use poplin_model::FiberSolver;
-use poplin_testkit::rng::Rng;
 
 use super::{
     after_stage, chain, compliant_chain, hinge, length, minus, random_particle, stiff_chain, wide,

@@ -4,10 +4,10 @@
 use std::sync::Arc;
 
 use bytemuck::cast_slice;
+use poplin_geometry::Rng;
 use poplin_layout::{Stage, effective_stiffness, stiffness_to_log2};
 use poplin_model::Sphere;
 use poplin_oracle::{constrain_to_anchors, integrate, keep_inside, keep_outside};
-use poplin_testkit::rng::Rng;
 
 use super::{
     after_stage, after_stage_with, assert_near, chain, length, minus, random_particle, wide,

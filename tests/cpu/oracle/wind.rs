@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
+use poplin_geometry::Rng;
 use poplin_layout::{Stage, effective_stiffness, stiffness_to_log2};
 use poplin_model::{ClothDesc, Pose};
 use poplin_oracle::{Air, air_impulse};
-use poplin_testkit::rng::Rng;
 
 use super::{
     after_stage, after_stage_with, assert_near, chain, length, minus, random_particle, rotated,

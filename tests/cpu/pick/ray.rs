@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use poplin::{Backend, Ray, Simulation, State, pick_triangles};
+use poplin_geometry::Rng;
 use poplin_model::{ClothDesc, Mesh, Particle, Pose};
-use poplin_testkit::rng::Rng;
 use poplin_testkit::scenes::loose_particles;
 
 use super::distance;

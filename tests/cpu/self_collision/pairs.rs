@@ -3,11 +3,11 @@
 
 use poplin::model::{ClothDesc, Particle, SELF_COLLISION_REST_FRACTION};
 use poplin_cpu::{ReferenceEngine, Team, bucket_of_cell};
+use poplin_geometry::Rng;
 use poplin_host::{Engine as _, FramePart};
 use poplin_layout::{MIN_GRID_CELLS, Stage, StageMask, effective_stiffness, stiffness_to_log2};
 use poplin_oracle::{Apartness, Member, push_apart};
 use poplin_testkit::nth_cloth;
-use poplin_testkit::rng::Rng;
 use poplin_testkit::scenes::loose_particles as loose;
 
 use super::{apart, distance, wide};

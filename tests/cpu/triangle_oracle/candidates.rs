@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use glam::Vec3;
 use poplin_cpu::triangle_contact::{Body, Kind, Role, Surface, TriangleContact};
+use poplin_geometry::Rng;
 use poplin_model::ContactReport;
-use poplin_testkit::rng::Rng;
 use poplin_testkit::triangles::{point, power, random_sheet};
 use rayon::prelude::*;
 

@@ -2,8 +2,8 @@
 
 use glam::Vec3;
 use poplin_cpu::triangle_contact::{Closest, Path, Ranges, Reach, Tree, edge_edge, vertex_face};
+use poplin_geometry::Rng;
 use poplin_oracle::{point_triangle, segment_segment};
-use poplin_testkit::rng::Rng;
 use poplin_testkit::triangles::{point, random_edge_edge, random_triangles, random_vertex_face};
 
 use super::wide;

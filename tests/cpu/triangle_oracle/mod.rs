@@ -9,10 +9,10 @@ use std::sync::Arc;
 
 use glam::{Quat, Vec3};
 use poplin_cpu::triangle_contact::{Body, Kind, Role, Surface, TriangleContact};
+use poplin_geometry::Rng;
 use poplin_layout::TRIANGLE_REST;
 use poplin_measure::entanglement::EntanglementCounter;
 use poplin_oracle::{NearPairs, near_pairs, point_triangle, segment_segment};
-use poplin_testkit::rng::Rng;
 use poplin_testkit::triangles::{
     direction, point, power, random_sheet, random_triangles, rotation,
 };

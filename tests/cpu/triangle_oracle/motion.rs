@@ -2,7 +2,7 @@
 
 use glam::Vec3;
 use poplin_cpu::triangle_contact::Surface;
-use poplin_testkit::rng::Rng;
+use poplin_geometry::Rng;
 use poplin_testkit::triangles::{point, power, random_sheet};
 use rayon::prelude::*;
 

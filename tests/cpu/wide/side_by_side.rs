@@ -2,13 +2,13 @@
 
 use poplin_cpu::{CpuEngine, WideTeam};
 use poplin_cpu::{LaneEngine, Team, Workers};
+use poplin_geometry::Rng;
 use poplin_host::{ClothId, Engine as _, FramePart};
 use poplin_layout::{MAX_COORDINATE, STAGES, StageMask};
 use poplin_measure::shape_arrays::{ArrayBody, ShapeArrays, cuboid};
 use poplin_model::{ClothDesc, FiberSolver, Particle, Pose};
 use poplin_testkit::compare::same_bits;
 use poplin_testkit::inputs::{cloths, equip_with_masses, equip_with_masses_by_seed, inputs_of};
-use poplin_testkit::rng::Rng;
 use poplin_testkit::scenes::{hanging_sheet, loose_particles};
 use rayon::ThreadPoolBuilder;
 

@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use poplin_cpu::{CpuEngine, WideTeam};
 use poplin_cpu::{LaneOrder, Team};
+use poplin_geometry::Rng;
 use poplin_host::{Engine as _, FramePart};
 use poplin_layout::{STAGES, StageMask};
 use poplin_model::{ClothDesc, Fabric, FiberSolver, Particle, Phase, PhaseKind};
 use poplin_testkit::compare::same_bits;
 use poplin_testkit::inputs::{cloths, equip_with_masses, implicit_cloths_among_shapes, inputs_of};
-use poplin_testkit::rng::Rng;
 use rayon::ThreadPoolBuilder;
 
 use super::{ONE_ITERATION, Outcome, SOME, THREADS, run};

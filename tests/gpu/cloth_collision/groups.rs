@@ -1,6 +1,7 @@
 //! Collision groups, many cloths, batches, sleep and refused settings.
 
 use poplin_cpu::ReferenceEngine;
+use poplin_geometry::Rng;
 use poplin_gpu::EngineOptions;
 use poplin_host::Engine as _;
 use poplin_measure::separation::between;
@@ -8,7 +9,6 @@ use poplin_model::{ClothContactSolver, ClothDesc, Pose};
 use poplin_testkit::adapter::devices;
 use poplin_testkit::compare::same_bits;
 use poplin_testkit::nth_cloth;
-use poplin_testkit::rng::Rng;
 
 use super::compare::{run_on_gpu, wrong, wrong_in_first_pass};
 use super::{STEP, Setup, all, cloud, on_mirror, random_cloud, sheet, sleepers};

@@ -1,10 +1,10 @@
 //! The CPU twin against all pairs in `f64`; momentum and local spaces.
 
 use poplin_cpu::ReferenceEngine;
+use poplin_geometry::Rng;
 use poplin_host::Engine as _;
 use poplin_model::{ClothContactSolver, ClothDesc, Particle, Pose};
 use poplin_testkit::nth_cloth;
-use poplin_testkit::rng::Rng;
 
 use super::all_pairs::{Oracle, Point, Rows};
 use super::{STEP, Setup, all, cloud, move_space, on_mirror, random_cloud, rotation, sheet};

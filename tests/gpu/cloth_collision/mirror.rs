@@ -1,10 +1,10 @@
 //! Kernels and the CPU backend against the CPU twin, pass by pass and over frames.
 
 use poplin_cpu::WideTeam;
+use poplin_geometry::Rng;
 use poplin_model::{ClothContactSolver, ClothDesc, Pose};
 use poplin_testkit::compare::same_bits;
 use poplin_testkit::nth_cloth;
-use poplin_testkit::rng::Rng;
 
 use super::compare::{wrong, wrong_in_first_pass, wrong_in_frames};
 use super::{STEP, Setup, cloud, on_mirror, on_workers, random_cloud, rotation, sheet, sleepers};

@@ -9,10 +9,10 @@ mod mirror;
 
 use poplin_cook::{CookOptions, cook};
 use poplin_cpu::{LaneEngine, ReferenceEngine, Team, Workers};
+use poplin_geometry::Rng;
 use poplin_host::Engine as _;
 use poplin_model::{ClothContactSolver, ClothDesc, Mesh, Particle, Pose};
 use poplin_testkit::nth_cloth;
-use poplin_testkit::rng::Rng;
 use poplin_testkit::scenes::loose_particles;
 
 /// Frame of a single iteration.

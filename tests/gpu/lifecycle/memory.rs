@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use poplin::ClothId;
 use poplin_cpu::ReferenceEngine;
+use poplin_geometry::Rng;
 use poplin_gpu::{Engine, EngineOptions, wgpu};
 use poplin_host::Engine as _;
 use poplin_measure::shape_arrays::ShapeArrays;
 use poplin_model::{ClothDesc, Fabric};
 use poplin_testkit::adapter::noop_device;
-use poplin_testkit::rng::Rng;
 use poplin_testkit::scenes::hanging_sheet;
 
 /// Engine on a device that computes nothing, but validates and allocates everything.

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use poplin_cpu::Team;
+use poplin_geometry::Rng;
 use poplin_gpu::{EngineOptions, FramePart};
 use poplin_host::Engine as _;
 use poplin_layout::{Feedback, Stage, StageMask};
@@ -10,7 +11,6 @@ use poplin_model::{ClothDesc, Particle};
 use poplin_testkit::adapter::{Rounding, headless};
 use poplin_testkit::compare::{same_bits, within};
 use poplin_testkit::inputs::equip_with_masses;
-use poplin_testkit::rng::Rng;
 
 use super::{FACTOR, ONE_ITERATION, State, run_on_mirror, state_of};
 

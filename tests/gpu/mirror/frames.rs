@@ -1,6 +1,7 @@
 //! Whole iterations and frames: the kernel agrees with the mirror.
 
 use poplin_cpu::ReferenceEngine;
+use poplin_geometry::Rng;
 use poplin_gpu::{EngineOptions, FramePart};
 use poplin_host::Engine as _;
 use poplin_layout::{Stage, StageMask};
@@ -9,7 +10,6 @@ use poplin_testkit::adapter::{devices, headless, roundings};
 use poplin_testkit::fused::fused_texts;
 use poplin_testkit::inputs::{cloths, implicit_cloths_among_shapes};
 use poplin_testkit::nth_cloth;
-use poplin_testkit::rng::Rng;
 use poplin_testkit::scenes::{hanging_sheet, loose_particles};
 
 use super::comparison::disagreements;

@@ -6,9 +6,9 @@ mod vertices;
 
 use bytemuck::cast_slice;
 use poplin::cook::{CookOptions, Cooked, RenderMeshOptions, SkinOptions, cook};
+use poplin_geometry::Rng;
 use poplin_gpu::{GpuError, Headless, wgpu};
 use poplin_model::{CornerUvs, Mesh, Particle, RenderMesh};
-use poplin_testkit::rng::Rng;
 
 /// Returns a buffer of particles that the application owns.
 fn particle_buffer(gpu: &Headless, particles: &[Particle]) -> wgpu::Buffer {

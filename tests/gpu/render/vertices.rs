@@ -6,12 +6,12 @@ use bytemuck::cast_slice;
 use glam::Vec3;
 use poplin::cook::{CookOptions, RenderMeshOptions, SkinOptions, cook};
 use poplin_cpu::{DrawnParticles, render_vertices};
+use poplin_geometry::Rng;
 use poplin_gpu::{EngineOptions, Headless, RenderMeshes};
 use poplin_host::Engine as _;
 use poplin_model::{Corners, Mesh, Particle, RenderMesh, RenderVertex, VertexBinding};
 use poplin_shaders::{Kernel, compose};
 use poplin_testkit::adapter::headless;
-use poplin_testkit::rng::Rng;
 
 use super::{cooked, cut_mesh, moved, particle_buffer, skinned_mesh, submit};
 

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use poplin::{Backend, ClothId, Error, SAVE_VERSION, SaveError, Simulation, Snapshot};
+use poplin_geometry::Rng;
 use poplin_model::ModelError;
-use poplin_testkit::rng::Rng;
 use poplin_testkit::scenes::{hanging_sheet, loose_particles};
 
 use super::{Scene, restore_bytes, saved, sleeper, tetrahedron};

@@ -4,10 +4,10 @@ use bytemuck::{NoUninit, Zeroable, cast_slice, pod_collect_to_vec};
 use glam::{Mat3, Vec3};
 use poplin_cpu::contact::ContactBody;
 use poplin_cpu::triangle_contact::{Body, Role, TriangleContact};
+use poplin_geometry::Rng;
 use poplin_gpu::{EngineOptions, Headless, TriangleRounds, wgpu};
 use poplin_layout::{ContactCloth, Feedback, TriangleBodies, TriangleRound};
 use poplin_testkit::adapter::headless;
-use poplin_testkit::rng::Rng;
 use poplin_testkit::triangles::{point, rotation};
 
 use super::differ;

@@ -2,13 +2,13 @@
 
 use glam::Vec3;
 use poplin_cpu::triangle_contact::{Candidate, Kind, TriangleContact};
+use poplin_geometry::Rng;
 use poplin_gpu::{EngineOptions, Headless, TriangleRounds, wgpu};
 use poplin_layout::{
     NO_OFFSET, TRIANGLE_AIMS, TRIANGLE_BLOCKS, TRIANGLE_CARRIES, TRIANGLE_MOVES, TRIANGLE_STARTS,
     TRIANGLE_STEPS, TRIANGLE_TARGETS, TriangleBodies, TrianglePair, TriangleRound,
 };
 use poplin_testkit::adapter::Rounding;
-use poplin_testkit::rng::Rng;
 use poplin_testkit::triangles::{direction, point, power, random_edge_edge, random_vertex_face};
 
 use super::scene::{random_moves, random_scene, sum};

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use glam::Vec3;
 use poplin_cpu::triangle_contact::{Body, Role, Surface, TriangleContact};
-use poplin_testkit::rng::Rng;
+use poplin_geometry::Rng;
 use poplin_testkit::triangles::{
     direction, point, power, random_sheet, random_triangles, rotation,
 };

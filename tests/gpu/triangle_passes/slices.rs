@@ -1,13 +1,13 @@
 //! Whole slices on the GPU and in the mirror: search, rounds, carried velocities.
 
 use poplin_cpu::triangle_contact::Role;
+use poplin_geometry::Rng;
 use poplin_gpu::{EngineOptions, Headless, TriangleProgress, TriangleRounds, wgpu};
 use poplin_layout::{
     TRIANGLE_BLOCKS, TRIANGLE_CARRIES, TRIANGLE_MAX_LATE_ROUNDS, TRIANGLE_MAX_ROUNDS,
     TRIANGLE_STARTS, TRIANGLE_TARGETS, TriangleBodies, TriangleRound,
 };
 use poplin_testkit::adapter::{Rounding, headless};
-use poplin_testkit::rng::Rng;
 
 use super::scene::{random_moves, random_scene, sum};
 use super::{STEP, crossings, devices, differ, faces_of, pushing, starts};

@@ -105,14 +105,13 @@ fn trees_bound_moving_shapes_and_are_kept_within_their_slack() {
     let (mut host, mut set) = (HostColliders::default(), ColliderSet::new());
     let ids = [Shape::sphere(0.1), Shape::capsule(0.4, [0.1, 0.2]), Shape::sphere(0.3)]
         .map(|shape| set.add(shape).unwrap());
-    let (mut positions, mut kept, mut seed) = ([[0.0_f32; 3]; 3], 0, 7_u32);
+    let (mut positions, mut kept, mut rng) = ([[0.0_f32; 3]; 3], 0, poplin_geometry::Rng::new(7));
     for frame in 0..600 {
         // Slow, at rest, then fast with jumps.
         let speed = [0.005, 0.0, 0.2][frame / 40 % 3];
         for (id, position) in ids.into_iter().zip(&mut positions) {
             for x in position.iter_mut() {
-                seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-                *x += speed * ((seed >> 8) as f32 / 8_388_608.0 - 1.0);
+                *x += rng.range(-speed, speed);
             }
             let is_jump = frame % 40 == 20;
             position[0] += f32::from(u8::from(is_jump));

@@ -375,11 +375,8 @@ mod tests {
 
     #[test]
     fn random_surfaces_draw_without_panic() {
-        let mut random = 7_u32;
-        let mut next = move || {
-            random = random.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-            f32::from_bits(random)
-        };
+        let mut random = poplin_geometry::Rng::new(7);
+        let mut next = move || f32::from_bits(random.next_u64() as u32);
         for _ in 0..40 {
             let positions = (0..12).map(|_| [next(), next(), next()]).collect();
             sheet_of(

@@ -1,9 +1,8 @@
 //! Random values of a sweep. Each follows from its index only.
 
+use poplin_geometry::split_mix;
 use schemars::JsonSchema;
 use serde::Deserialize;
-
-use crate::split_mix::split_mix;
 
 /// Distribution of random numbers.
 #[derive(Debug, Clone, Copy, PartialEq)]

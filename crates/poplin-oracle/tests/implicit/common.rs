@@ -27,25 +27,6 @@ pub(crate) fn length(a: [f64; 3]) -> f64 {
     dot(a, a).sqrt()
 }
 
-/// SplitMix64 (Steele, Lea, Flood, 2014).
-pub(crate) struct Rng(pub(crate) u64);
-
-impl Rng {
-    /// Returns a number in -1..1.
-    pub(crate) fn unit(&mut self) -> f64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        ((z ^ (z >> 31)) >> 11) as f64 / (1u64 << 52) as f64 - 1.0
-    }
-
-    /// Returns a point within `size` of the origin along each axis.
-    pub(crate) fn point(&mut self, size: f64) -> [f64; 3] {
-        [0; 3].map(|_| size * self.unit())
-    }
-}
-
 #[track_caller]
 pub(crate) fn assert_near(what: &str, got: f64, expected: f64, allowed: f64) {
     assert!((got - expected).abs() <= allowed, "{what}: {got} against {expected} +- {allowed}");

@@ -1,6 +1,8 @@
 //! Energies, one element or one deformed sheet at a time.
 
-use super::common::{Rng, assert_near, cross, dot, length, minus};
+use poplin_geometry::Rng;
+
+use super::common::{assert_near, cross, dot, length, minus};
 use poplin_oracle::bend_angle;
 use poplin_oracle::implicit::{
     BendModel, Diagonals, Element, FaceAngle, GridSheet, ImplicitCloth, Isometric, Law,
@@ -31,11 +33,11 @@ fn laws() -> Vec<Law> {
 /// Flat, random and folded shapes, none exactly at rest: there a spring that is softer in
 /// compression has a kink.
 fn shapes() -> Vec<[[f64; 3]; 4]> {
-    let mut rng = Rng(5);
+    let mut rng = Rng::new(5);
     let mut shapes = vec![FLAT.map(|x| x.map(|x| 1.05 * x))];
     shapes.extend((0..30).map(|_| {
         FLAT.map(|x| {
-            let shift = rng.point(0.4);
+            let shift = rng.point_f64(-0.4, 0.4);
             [0, 1, 2].map(|k| x[k] + shift[k])
         })
     }));
@@ -99,13 +101,13 @@ fn forces_and_torques_sum_to_0() {
 
 #[test]
 fn products_with_the_hessian_are_symmetric_and_never_negative() {
-    let mut rng = Rng(9);
+    let mut rng = Rng::new(9);
     let inner = |a: [[f64; 3]; 4], b: [[f64; 3]; 4]| -> f64 {
         a.iter().zip(b).map(|(&a, b)| dot(a, b)).sum()
     };
     for law in damped_laws() {
         for x in shapes() {
-            let [a, b] = [(); 2].map(|()| [(); 4].map(|()| rng.point(1.0)));
+            let [a, b] = [(); 2].map(|()| [(); 4].map(|()| rng.point_f64(-1.0, 1.0)));
             let (ha, hb) = (law.hessian_product(x, a), law.hessian_product(x, b));
             let scale = inner(ha, ha).sqrt() + inner(hb, hb).sqrt();
             assert!((inner(ha, b) - inner(hb, a)).abs() <= 1e-12 * scale, "{law:?} at {x:?}");
@@ -116,7 +118,7 @@ fn products_with_the_hessian_are_symmetric_and_never_negative() {
 
 #[test]
 fn without_stress_the_hessian_is_the_difference_of_gradients() {
-    let mut rng = Rng(10);
+    let mut rng = Rng::new(10);
     for law in laws() {
         // Without force the terms that the positive semi-definite part drops are 0.
         let mut x = FLAT;
@@ -132,7 +134,7 @@ fn without_stress_the_hessian_is_the_difference_of_gradients() {
         if matches!(law, Law::Spring(spring) if spring.compression < 1.0) {
             continue;
         }
-        let v = [(); 4].map(|()| rng.point(1.0));
+        let v = [(); 4].map(|()| rng.point_f64(-1.0, 1.0));
         let step = 1e-5;
         let at = |factor: f64| {
             let mut x = x;

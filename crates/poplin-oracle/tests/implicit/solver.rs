@@ -1,6 +1,8 @@
 //! Convergence of the solvers, and methods that fail to converge.
 
-use super::common::{G, Rng, assert_near, fixed, hung_sheet, length, minus};
+use poplin_geometry::Rng;
+
+use super::common::{G, assert_near, fixed, hung_sheet, length, minus};
 use poplin_oracle::implicit::{
     BendModel, ContactPlane, Element, GridSheet, ImplicitCloth, ImplicitSettings,
     ImplicitSimulation, Law, MinimizeOptions, Minimum, Mixing, NewtonMinimum, Objective, Outcome,
@@ -72,11 +74,13 @@ fn fletcher_reeves_misses_where_polak_ribiere_plus_does_not() {
         // A level sheet with velocities of up to 10 m/s, and one with every particle off by up to
         // an edge.
         let [mut fast, mut shaken] = [(); 2].map(|()| hung_sheet(16, 1000.0));
-        let mut rng = Rng(seed);
-        fast.set_velocities(|i| if i == 0 || i == 15 { [0.0; 3] } else { rng.point(10.0) });
-        let mut rng = Rng(seed);
+        let mut rng = Rng::new(seed);
+        fast.set_velocities(
+            |i| if i == 0 || i == 15 { [0.0; 3] } else { rng.point_f64(-10.0, 10.0) },
+        );
+        let mut rng = Rng::new(seed);
         for x in &mut shaken.positions {
-            let shift = rng.point(1.0 / 15.0);
+            let shift = rng.point_f64(-1.0 / 15.0, 1.0 / 15.0);
             (0..3).for_each(|k| x[k] += shift[k]);
         }
         for (state, rate) in [(&fast, 90.0), (&fast, 120.0), (&shaken, 120.0)] {
@@ -159,8 +163,9 @@ fn f32_suffices_for_displacements_but_not_for_positions() {
 fn the_residual_is_the_gradient_of_the_objective() {
     let grid = GridSheet::square(4);
     let (rest, triangles) = (grid.positions(), grid.triangles());
-    let mut rng = Rng(4);
-    let mut inverse_masses: Vec<f64> = (0..16).map(|_| 30.0 + 20.0 * rng.unit()).collect();
+    let mut rng = Rng::new(4);
+    let mut inverse_masses: Vec<f64> =
+        (0..16).map(|_| 30.0 + 20.0 * rng.range_f64(-1.0, 1.0)).collect();
     inverse_masses[0] = 0.0;
     let cloth = ImplicitCloth {
         inverse_masses,
@@ -169,11 +174,12 @@ fn the_residual_is_the_gradient_of_the_objective() {
         stretch_damping: 0.01,
         bend_damping: 0.02,
     };
-    let push = |_| ContactPlane::from_push(rng.point(0.1), rng.point(0.5), 80.0);
+    let push =
+        |_| ContactPlane::from_push(rng.point_f64(-0.1, 0.1), rng.point_f64(-0.5, 0.5), 80.0);
     let planes: Vec<_> = (0..16).map(push).collect();
     let [previous, prediction, u] = [1.0, 0.1, 0.1].map(|size| {
         let shift = |x: &[f64; 3]| {
-            let shift = rng.point(0.1);
+            let shift = rng.point_f64(-0.1, 0.1);
             [0, 1, 2].map(|k| if size == 1.0 { x[k] + shift[k] } else { shift[k] })
         };
         rest.iter().map(shift).collect::<Vec<_>>()
@@ -207,9 +213,9 @@ fn step_with_bends(reach: f64, lags_bends: bool) -> Minimum {
     cloth.bends = of_rigidity(1.0);
     cloth.bends = of_rigidity((reach / (h * cloth.bend_rate(&rest))).powi(2));
     assert_near("h omega_b", h * cloth.bend_rate(&rest), reach, 1e-9);
-    let mut rng = Rng(8);
+    let mut rng = Rng::new(8);
     let mut state = ImplicitSimulation::new(cloth, &rest, rest.clone());
-    state.set_velocities(|i| if i == 0 || i == 7 { [0.0; 3] } else { rng.point(0.3) });
+    state.set_velocities(|i| if i == 0 || i == 7 { [0.0; 3] } else { rng.point_f64(-0.3, 0.3) });
     assert_eq!(state.minimize_options(h, true).lags_bends, reach <= 1.0);
     let prediction = state.prediction(h);
     let objective = Objective::new(&state.cloth, &state.positions, &prediction, h, &[]);
@@ -255,8 +261,8 @@ fn where_energies_are_quadratic_the_recurrence_is_the_residual() {
         stretch: bends(&rest, &triangles, 0.5, BendModel::Isometric),
         ..ImplicitCloth::default()
     };
-    let mut rng = Rng(2);
-    let prediction: Vec<_> = (0..64).map(|_| rng.point(0.02)).collect();
+    let mut rng = Rng::new(2);
+    let prediction: Vec<_> = (0..64).map(|_| rng.point_f64(-0.02, 0.02)).collect();
     let objective = Objective::new(&cloth, &rest, &prediction, 0.02, &[]);
     let state = ImplicitSimulation::new(cloth.clone(), &rest, rest.clone());
     let run = |interval| {
@@ -333,9 +339,9 @@ fn newton_converges_from_a_shaken_sheet() {
     let fibers = GridSheet::square(16).fibers();
     for seed in 0..5 {
         let mut state = hung_sheet(16, 1000.0);
-        let mut rng = Rng(seed);
+        let mut rng = Rng::new(seed);
         for x in &mut state.positions {
-            let shift = rng.point(1.0 / 15.0);
+            let shift = rng.point_f64(-1.0 / 15.0, 1.0 / 15.0);
             (0..3).for_each(|k| x[k] += shift[k]);
         }
         let found = newton(&state, 1.0 / 60.0, 0.01, Preconditioner::Fibers(&fibers));
@@ -405,10 +411,10 @@ fn assert_survives(
 #[test]
 fn a_sheet_survives_what_is_thrown_at_it() {
     for (index, sheet) in small_sheets(1000.0).into_iter().enumerate() {
-        let mut rng = Rng(21);
+        let mut rng = Rng::new(21);
         let mut shaken = sheet.clone();
         for x in &mut shaken.positions {
-            let shift = rng.point(1.0 / 7.0);
+            let shift = rng.point_f64(-1.0 / 7.0, 1.0 / 7.0);
             (0..3).for_each(|k| x[k] += shift[k]);
         }
         assert_survives(&format!("{index}, shaken"), shaken, 1.0 / 60.0, 40, 4.0, 12.0);
@@ -420,7 +426,9 @@ fn a_sheet_survives_what_is_thrown_at_it() {
         }
         assert_survives(&format!("{index}, in a point"), point, 1.0 / 60.0, 40, 4.0, 12.0);
         let mut noisy = sheet.clone();
-        noisy.set_velocities(|i| if i == 0 || i == 7 { [0.0; 3] } else { rng.point(50.0) });
+        noisy.set_velocities(
+            |i| if i == 0 || i == 7 { [0.0; 3] } else { rng.point_f64(-50.0, 50.0) },
+        );
         assert_survives(&format!("{index}, 50 m/s"), noisy, 1.0 / 60.0, 40, 4.0, 12.0);
         let mut drawn = sheet.clone();
         drawn.set_velocities(|i| if i == 0 || i == 7 { [0.0, 0.0, 10.0] } else { [0.0; 3] });

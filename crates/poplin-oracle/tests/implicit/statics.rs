@@ -1,6 +1,8 @@
 //! Shapes at rest.
 
-use super::common::{G, Rng, SIGMA, assert_near, dot, fixed, length, minus, settle};
+use poplin_geometry::Rng;
+
+use super::common::{G, SIGMA, assert_near, dot, fixed, length, minus, settle};
 use poplin_oracle::implicit::{
     BendModel, ContactPlane, Diagonals, Element, GridSheet, ImplicitCloth, ImplicitSimulation,
     MinimizeOptions, Mixing, Objective, Outcome, bends, minimize, stretch_shear, trisprings,
@@ -64,11 +66,11 @@ fn a_hanging_strip_of_trisprings_narrows_by_its_poisson_ratio() {
 #[test]
 fn an_irregular_patch_held_by_an_affine_border_is_affine() {
     let grid = GridSheet::square(7);
-    let mut rng = Rng(3);
+    let mut rng = Rng::new(3);
     let is_inside = |i: usize| (1..6).contains(&(i % 7)) && (1..6).contains(&(i / 7));
     let coordinates: Vec<_> = (0..49)
         .zip(grid.coordinates())
-        .map(|(i, x)| if is_inside(i) { x.map(|x| x + 0.05 * rng.unit()) } else { x })
+        .map(|(i, x)| if is_inside(i) { x.map(|x| x + 0.05 * rng.range_f64(-1.0, 1.0)) } else { x })
         .collect();
     let rest: Vec<_> = coordinates.iter().map(|&[u, v]| [u, v, 0.0]).collect();
     let affine = |[u, v]: [f64; 2]| [1.1 * u + 0.2 * v, -0.05 * u + 1.2 * v, 0.1 * u];
@@ -87,7 +89,7 @@ fn an_irregular_patch_held_by_an_affine_border_is_affine() {
         // The inner particles start off their solution.
         let start: Vec<_> = (0..49)
             .map(|i| {
-                let shift = if is_inside(i) { rng.point(0.02) } else { [0.0; 3] };
+                let shift = if is_inside(i) { rng.point_f64(-0.02, 0.02) } else { [0.0; 3] };
                 let x = affine(coordinates[i]);
                 [0, 1, 2].map(|k| x[k] + shift[k])
             })

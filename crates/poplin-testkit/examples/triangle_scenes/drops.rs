@@ -7,8 +7,8 @@ use std::path::Path;
 
 use poplin::cook::CookOptions;
 use poplin::model::{Capsule, ClothDesc, Collider, Mesh, Plane, Shape, Sphere, TriangleMesh};
+use poplin_geometry::Rng;
 use poplin_testkit::crossing_scene::{at, floor, spike};
-use poplin_testkit::rng::Rng;
 
 use crate::scene::{
     Kind, Other, Scene, ball, cuboid, distance, each, moved, of_mesh, set, sheet, upright,

@@ -4,7 +4,7 @@ use poplin::Cloth;
 use poplin_measure::shape_arrays::{ArrayBody, ShapeArrays};
 use poplin_model::{Parallelepiped, Pose, RigidBody, Sphere};
 
-use crate::rng::Rng;
+use poplin_geometry::Rng;
 
 /// Sets the inputs of a simulated cloth by its family (see [`super::random_cloth`]) and a seed:
 /// motion and separation spheres with a target, moving colliders of all kinds, and a moving and

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use poplin_model::{Bend, ClothDesc, Phases, VirtualParticle, Wing, XpbdPhase};
 
 use super::random::{random_fabric, use_implicit, use_xpbd};
-use crate::rng::Rng;
+use poplin_geometry::Rng;
 
 /// Creates a cloth with degenerate states that every stage must survive: coincident particles, zero
 /// rest lengths, huge and tiny masses, far-away particles, a fiber with only pins, empty sets.

@@ -7,7 +7,7 @@ use poplin_model::{
     Phases, Preconditioner, StretchModel, VirtualParticle, Wing, Xpbd, XpbdPhase,
 };
 
-use crate::rng::Rng;
+use poplin_geometry::Rng;
 
 /// Creates a cloth of random chains over random particles: pins, accelerations, stiffness per edge,
 /// soft ranges, several tethers, non-default settings. The same seed gives the same cloth.

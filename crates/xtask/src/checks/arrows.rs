@@ -6,20 +6,25 @@ use std::process::Command;
 /// Allowed direct dependencies per crate, among workspace crates and watched libraries.
 const ALLOWED: &[(&str, &[&str])] = &[
     ("poplin-model", &[]),
-    ("poplin-cook", &["poplin-model"]),
+    ("poplin-geometry", &[]),
+    ("poplin-cook", &["poplin-geometry", "poplin-model"]),
     ("poplin-layout", &["poplin-model"]),
     ("poplin-shaders", &["poplin-layout", "naga"]),
-    ("poplin-host", &["poplin-model", "poplin-layout"]),
-    ("poplin-cpu", &["poplin-host", "poplin-layout", "poplin-model"]),
+    ("poplin-host", &["poplin-model", "poplin-layout", "poplin-geometry"]),
+    ("poplin-cpu", &["poplin-geometry", "poplin-host", "poplin-layout", "poplin-model"]),
     ("poplin-oracle", &[]),
     ("poplin-gpu", &["poplin-model", "poplin-layout", "poplin-host", "poplin-shaders", "wgpu"]),
     ("poplin", &["poplin-model", "poplin-cook", "poplin-host", "poplin-gpu", "poplin-cpu"]),
-    ("poplin-io", &["poplin-cook", "poplin-model"]),
-    ("poplin-measure", &["poplin", "poplin-host", "poplin-layout", "poplin-model"]),
+    ("poplin-io", &["poplin-cook", "poplin-geometry", "poplin-model"]),
+    (
+        "poplin-measure",
+        &["poplin", "poplin-geometry", "poplin-host", "poplin-layout", "poplin-model"],
+    ),
     (
         "poplin-testkit",
         &[
             "poplin",
+            "poplin-geometry",
             "poplin-model",
             "poplin-cook",
             "poplin-layout",
@@ -50,6 +55,7 @@ const NEVER: &[(&str, &[&str])] = &[
     ("poplin-cpu", &["poplin-shaders", "poplin-gpu", "wgpu", "naga"]),
     ("poplin-gpu", &["poplin-cpu", "poplin-oracle"]),
     ("poplin-model", &["wgpu", "naga"]),
+    ("poplin-geometry", &["poplin-model", "wgpu", "naga"]),
     ("poplin-cook", &["wgpu", "naga"]),
     ("poplin-layout", &["wgpu", "naga", "poplin-host"]),
     ("poplin-host", &["wgpu", "naga"]),
