@@ -61,7 +61,6 @@ mod tethers;
 mod thread;
 mod topology;
 mod triangle_shapes;
-mod triangle_tree;
 mod virtual_particles;
 mod weld;
 
@@ -75,4 +74,3 @@ pub use render_mesh::RenderMeshOptions;
 pub use report::{CookReport, PhaseReport};
 pub use skin::{Skin, SkinOptions, SkinReport};
 pub use solids::{Contact, Solids};
-pub use triangle_tree::{NearestTriangle, TriangleTree};

@@ -1,13 +1,13 @@
 //! Skinning: a fine mesh that follows a coarse cloth.
 
 use glam::{DMat3, DVec3};
+use poplin_geometry::{NearestTriangle, TriangleTree};
 use poplin_model::{Corners, Mesh, RenderMesh, VertexBinding};
 
 use crate::grain::vertex_normals;
 use crate::options::check_option;
 use crate::render_mesh::Drawn;
 use crate::surface::Surface;
-use crate::triangle_tree::{NearestTriangle, TriangleTree};
 use crate::{CookError, Cooked, RenderMeshOptions, Weld};
 
 /// Distance ratio beyond which a vertex is bound to a triangle that faces away instead of to one

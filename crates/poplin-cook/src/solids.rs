@@ -1,11 +1,10 @@
 //! Penetration depth of points in shapes.
 
 use glam::{DQuat, DVec3};
+use poplin_geometry::TriangleTree;
 use poplin_model::{
     ColliderSet, Parallelepiped, Particle, Placement, Plane, Pose, Rigid, Shape, Sphere,
 };
-
-use crate::TriangleTree;
 
 /// Shapes for depth queries in double precision.
 #[derive(Debug)]

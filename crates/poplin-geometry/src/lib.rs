@@ -2,6 +2,16 @@
 //!
 //! Each algorithm has one implementation here, which every other crate uses. Lengths are in meters.
 
+mod bounds;
+mod box_tree;
+mod closest;
+mod crossing;
 mod rng;
+mod triangle_tree;
 
+pub use bounds::Bounds;
+pub use box_tree::BoxTree;
+pub use closest::closest_on_triangle;
+pub use crossing::{FaceTree, crossing_point, properly_intersect};
 pub use rng::{Rng, split_mix};
+pub use triangle_tree::{NearestTriangle, TriangleTree};

@@ -2,35 +2,15 @@
 
 use std::ops::Range;
 
-use glam::{Vec3, Vec3A};
-use poplin_layout::TRIANGLE_CHILDREN;
+use glam::Vec3;
+use poplin_geometry::{Bounds, FaceTree};
 use poplin_model::{ContactPartner, ContactReport, Trouble};
 use rayon::prelude::*;
 
-use crate::crossing::properly_intersect;
 use crate::triangle_scene::TriangleBody;
 
 /// Number of edges that one task tests.
 const BLOCK: usize = 512;
-/// Number of children of a tree node.
-const FAN: usize = TRIANGLE_CHILDREN as usize;
-
-/// Point where an edge passes through a face \[m\], and its parameter on the edge: 0 at the first
-/// end, 1 at the second.
-pub fn crossing_point(ends: [Vec3; 2], corners: [Vec3; 3]) -> Option<(Vec3, f32)> {
-    let wide = |v: Vec3| v.as_dvec3().to_array();
-    if !properly_intersect(ends.map(wide), corners.map(wide)) {
-        return None;
-    }
-    let ([a, b], [x, y, z]) = (ends, corners);
-    let normal = (y - x).as_dvec3().cross((z - x).as_dvec3());
-    let (above, below) = (normal.dot((a - x).as_dvec3()), normal.dot((b - x).as_dvec3()));
-    // t = d_a / (d_a - d_b) for signed distances d_a, d_b of the ends; not finite for degenerate
-    // faces.
-    let along = (above / (above - below)).clamp(0.0, 1.0) as f32;
-    let along = if along.is_finite() { along } else { 0.5 };
-    Some((a + (b - a) * along, along))
-}
 
 /// Kind of partner that cloth `index` has in a pair of bodies that includes it.
 pub fn contact_partner(
@@ -74,79 +54,6 @@ pub fn report_crossings(
     }
 }
 
-/// Axis-aligned bounding box.
-#[derive(Debug, Clone, Copy)]
-struct Bounds {
-    low: Vec3A,
-    high: Vec3A,
-}
-
-impl Bounds {
-    /// Empty box.
-    const NOTHING: Self = Self { low: Vec3A::INFINITY, high: Vec3A::NEG_INFINITY };
-
-    /// Bounding box of some points.
-    fn of(points: impl Iterator<Item = Vec3>) -> Self {
-        points.map(Vec3A::from).fold(Self::NOTHING, |all, at| all.with(&Self { low: at, high: at }))
-    }
-
-    /// Union of two boxes.
-    fn with(&self, other: &Self) -> Self {
-        Self { low: self.low.min(other.low), high: self.high.max(other.high) }
-    }
-
-    /// Tests whether two boxes overlap.
-    fn meets(&self, other: &Self) -> bool {
-        (self.low.cmple(other.high) & other.low.cmple(self.high)).all()
-    }
-}
-
-/// Bounding boxes of the faces of a surface and of the nodes of their tree: one list per level,
-/// faces first, the root last.
-struct FaceTree(Vec<Vec<Bounds>>);
-
-impl FaceTree {
-    /// Builds the tree of a body from the positions of all rows.
-    fn new(body: &TriangleBody, at: &[Vec3]) -> Self {
-        let rows = &at[body.rows.clone()];
-        let around = |face: &[u32; 3]| Bounds::of(face.iter().map(|&corner| rows[corner as usize]));
-        // The faces are already in tree order.
-        let mut levels = vec![body.surface.faces.iter().map(around).collect::<Vec<_>>()];
-        while let Some(below) = levels.last().filter(|level| level.len() > 1) {
-            let union = |nodes: &[Bounds]| nodes.iter().fold(Bounds::NOTHING, |a, b| a.with(b));
-            levels.push(below.chunks(FAN).map(union).collect());
-        }
-        Self(levels)
-    }
-
-    /// Visits the faces whose boxes meet a box, in order.
-    fn visit(&self, bounds: &Bounds, found: &mut impl FnMut(u32)) {
-        self.descend(self.0.len() - 1, 0..1, bounds, found);
-    }
-
-    /// Visits the faces below some nodes of a level.
-    fn descend(
-        &self,
-        level: usize,
-        nodes: Range<usize>,
-        bounds: &Bounds,
-        found: &mut impl FnMut(u32),
-    ) {
-        for (node, around) in nodes.clone().zip(&self.0[level][nodes]) {
-            if !around.meets(bounds) {
-                continue;
-            }
-            if level == 0 {
-                found(node as u32);
-            } else {
-                // Children of node j are FAN j .. FAN (j + 1) on the level below.
-                let end = (FAN * (node + 1)).min(self.0[level - 1].len());
-                self.descend(level - 1, FAN * node..end, bounds, found);
-            }
-        }
-    }
-}
-
 /// Pairs of bodies that may have crossed, in ascending order: bodies that collide and whose boxes
 /// overlap, and bodies that collide with themselves. Bodies without face area are skipped.
 fn touching_pairs(
@@ -156,7 +63,7 @@ fn touching_pairs(
 ) -> Vec<[u32; 2]> {
     let around = |body: &TriangleBody| {
         let rows = &at[body.rows.clone()];
-        Bounds::of(body.surface.vertices.iter().map(|&[vertex]| rows[vertex as usize]))
+        Bounds::of(body.surface.vertices.iter().map(|&[vertex]| rows[vertex as usize].as_dvec3()))
     };
     // Body counts are small, so all pairs of boxes are tested.
     let solid = (0..).zip(bodies).filter(|(_, body)| !body.surface.is_round());
@@ -168,7 +75,9 @@ fn touching_pairs(
             pairs.push([a, a]);
         }
         for &(b, second, second_bounds) in &solid[k + 1..] {
-            if first_bounds.meets(&second_bounds) && first.wants(a, second, b) && is_wanted([a, b])
+            if first_bounds.touches(&second_bounds)
+                && first.wants(a, second, b)
+                && is_wanted([a, b])
             {
                 pairs.push([a, b]);
             }
@@ -192,7 +101,11 @@ pub fn find_crossings(
     let trees: Vec<Option<FaceTree>> = bodies
         .par_iter()
         .zip(&is_met)
-        .map(|(body, is_met)| is_met.then(|| FaceTree::new(body, at)))
+        .map(|(body, is_met)| {
+            let row = |local: u32| at[body.rows.start + local as usize];
+            // The faces are already in the order of a tree.
+            is_met.then(|| FaceTree::in_order(body.surface.faces.iter().map(|it| it.map(row))))
+        })
         .collect();
     let mut tasks: Vec<([u32; 2], usize, Range<usize>)> = Vec::new();
     for pair in pairs {
@@ -229,18 +142,14 @@ fn edges_through(
 ) -> Vec<Vec3> {
     let mut all = Vec::new();
     let is_own = std::ptr::eq(own, other);
-    let row = |body: &TriangleBody, local: u32| at[body.rows.start + local as usize];
     for edge in &own.surface.edges[edges] {
-        let ends = edge.map(|end| row(own, end));
-        tree.visit(&Bounds::of(ends.into_iter()), &mut |face| {
+        // Faces that share a vertex with the edge touch it by construction.
+        let is_apart = |face: u32| {
             let corners = &other.surface.faces[face as usize];
-            // Faces that share a vertex with the edge touch it by construction.
-            if is_own && corners.iter().any(|corner| edge.contains(corner)) {
-                return;
-            }
-            let crossing = crossing_point(ends, corners.map(|corner| row(other, corner)));
-            all.extend(crossing.map(|(at, _)| at));
-        });
+            !is_own || !corners.iter().any(|corner| edge.contains(corner))
+        };
+        let ends = edge.map(|end| at[own.rows.start + end as usize]);
+        tree.visit_crossings(ends, is_apart, |_, at, _| all.push(at));
     }
     all
 }
@@ -251,12 +160,13 @@ mod tests {
     use crate::surface::Surface;
     use crate::triangle_scene::Role;
     use glam::Vec3Swizzles as _;
+    use poplin_geometry::{Rng, crossing_point};
     use std::sync::Arc;
 
     /// Random bodies of loose and joined triangles: cloths that collide with each other or not, and
     /// a collider that meets all.
     fn bodies() -> (Vec<TriangleBody>, Vec<Vec3>) {
-        let mut rng = poplin_geometry::Rng::new(7);
+        let mut rng = Rng::new(7);
         let (mut bodies, mut at) = (Vec::new(), Vec::new());
         for (count, [group, mask], is_cloth) in
             [(90, [1, 2], true), (70, [2, 1], true), (60, [4, 4], true), (40, [0, 0], false)]

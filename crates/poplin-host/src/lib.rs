@@ -11,7 +11,6 @@ mod clock;
 mod cloths;
 mod colliders;
 mod contacts;
-mod crossing;
 mod crossings;
 mod engine;
 mod frame_motion;
@@ -40,8 +39,7 @@ pub use colliders::{BodyRef, ClothImpulses, FrameBodies};
 pub use contacts::{
     ContactFrame, ContactLens, collides, collides_by_triangles, in_world, takes_part,
 };
-pub use crossing::properly_intersect;
-pub use crossings::{contact_partner, crossing_point, find_crossings, report_crossings};
+pub use crossings::{contact_partner, find_crossings, report_crossings};
 pub use engine::{Engine, HostError, Reading, Ready};
 pub use frame_motion::{FrameMotion, FrameVelocities, motion_constants};
 pub use holds::HoldId;

@@ -3,9 +3,8 @@
 //! Both counts depend only on positions, not on thickness, history or order. Pairs, edges and
 //! triangles with a coordinate that is not finite do not count.
 
-use poplin_host::properly_intersect;
-
-use crate::box_tree::{Bounds, BoxTree};
+use glam::{DVec3, Vec3};
+use poplin_geometry::{Bounds, BoxTree, FaceTree};
 
 /// Result of [`EntanglementCounter::measure`].
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -23,7 +22,7 @@ pub struct Entanglement {
 #[derive(Debug, Clone)]
 pub struct EntanglementCounter {
     /// Rest positions \[m\], shape `[particle_count]`.
-    rest: Vec<[f64; 3]>,
+    rest: Vec<DVec3>,
     /// Index of the cloth of each particle, shape `[particle_count]`.
     cloths: Vec<usize>,
     /// Corners of each triangle.
@@ -56,7 +55,7 @@ impl EntanglementCounter {
         edges.sort_unstable();
         edges.dedup();
         Self {
-            rest: rest.iter().map(wide).collect(),
+            rest: rest.iter().map(|it| point(it).as_dvec3()).collect(),
             cloths: (0..rest.len())
                 .map(|particle| cloth_ends.partition_point(|&end| end <= particle))
                 .collect(),
@@ -97,20 +96,17 @@ impl EntanglementCounter {
         distance: f64,
         neighbour_distance: f64,
     ) -> (usize, f64) {
-        let points = self.points(positions);
+        let points: Vec<DVec3> = self.points(positions).map(|it| it.as_dvec3()).collect();
         if distance.is_nan() || distance <= 0.0 {
             return (0, f64::INFINITY);
         }
-        let boxes = || {
-            (0..)
-                .zip(&points)
-                .filter_map(|(particle, &point)| Some((particle, Bounds::of([point])?)))
-        };
-        let tree = BoxTree::new(boxes());
+        let finite = (0..).zip(&points).filter(|(_, point)| point.is_finite());
+        let boxes = finite.map(|(particle, &point)| (Bounds::of([point]), particle));
+        let tree = BoxTree::new(boxes.clone(), |bounds, _| bounds.low);
         let (mut count, mut nearest) = (0, f64::INFINITY);
-        for (a, bounds) in boxes() {
-            tree.visit(&bounds.grown(distance), |b| {
-                let square = square_distance(points[a as usize], points[b as usize]);
+        for (bounds, a) in boxes {
+            tree.visit(&bounds.grown(distance), |&b: &u32| {
+                let square = points[a as usize].distance_squared(points[b as usize]);
                 if a < b
                     // Each pair is visited twice: count it once, from its lower index.
                     && square < distance * distance
@@ -138,31 +134,26 @@ impl EntanglementCounter {
     /// Panics if the number of positions differs from that of the rest positions.
     #[must_use]
     pub fn crossings<const N: usize>(&self, positions: &[[f32; N]]) -> usize {
-        let points = self.points(positions);
+        let points: Vec<Vec3> = self.points(positions).collect();
         let at = |particle: u32| points[particle as usize];
-        // Triangles with coincident corners cross nothing; a collapsed cloth has many of them.
-        let has_extent = |[a, b, c]: [[f64; 3]; 3]| a != b && b != c && c != a;
-        let triangles =
-            (0..).zip(&self.triangles).filter(|(_, corners)| has_extent(corners.map(at)));
-        let boxes = triangles.filter_map(|(i, corners)| Some((i, Bounds::of(corners.map(at))?)));
-        let tree = BoxTree::new(boxes);
+        let tree = FaceTree::new(self.triangles.iter().map(|corners| corners.map(at)));
         let mut count = 0;
-        for edge in self.edges.iter().filter(|&&[a, b]| at(a) != at(b)) {
-            let Some(bounds) = Bounds::of(edge.map(at)) else { continue };
-            tree.visit(&bounds, |triangle| {
-                let corners = &self.triangles[triangle as usize];
-                // The exact signs reject a common particle as well, but zeros take longest to
-                // decide.
-                let apart = !edge.iter().any(|end| corners.contains(end));
-                count += usize::from(apart && properly_intersect(edge.map(at), corners.map(at)));
-            });
+        for edge in &self.edges {
+            // The exact signs reject a common particle as well, but zeros take longest to decide.
+            let is_apart = |triangle: u32| {
+                !edge.iter().any(|end| self.triangles[triangle as usize].contains(end))
+            };
+            tree.visit_crossings(edge.map(at), is_apart, |_, _, _| count += 1);
         }
         count
     }
 
-    fn points<const N: usize>(&self, positions: &[[f32; N]]) -> Vec<[f64; 3]> {
+    fn points<'a, const N: usize>(
+        &self,
+        positions: &'a [[f32; N]],
+    ) -> impl Iterator<Item = Vec3> + use<'a, N> {
         assert_eq!(positions.len(), self.rest.len(), "positions and rest positions");
-        positions.iter().map(wide).collect()
+        positions.iter().map(point)
     }
 
     fn are_neighbours(&self, a: u32, b: u32, distance: f64) -> bool {
@@ -170,15 +161,11 @@ impl EntanglementCounter {
         let is_one_cloth = self.cloths[a] == self.cloths[b];
         is_one_cloth
             && distance > 0.0
-            && square_distance(self.rest[a], self.rest[b]) < distance * distance
+            && self.rest[a].distance_squared(self.rest[b]) < distance * distance
     }
 }
 
-fn wide<const N: usize>(position: &[f32; N]) -> [f64; 3] {
+fn point<const N: usize>(position: &[f32; N]) -> Vec3 {
     const { assert!(N >= 3, "a position has three coordinates") };
-    std::array::from_fn(|k| f64::from(position[k]))
-}
-
-fn square_distance(a: [f64; 3], b: [f64; 3]) -> f64 {
-    (0..3).map(|k| (a[k] - b[k]) * (a[k] - b[k])).sum()
+    Vec3::new(position[0], position[1], position[2])
 }

@@ -2,7 +2,6 @@
 //! cases, and benchmark workloads. The command line, the tests and the benches share this crate.
 
 pub mod bench;
-mod box_tree;
 pub mod case;
 pub mod conform;
 pub mod depth;

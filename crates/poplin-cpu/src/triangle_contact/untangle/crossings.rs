@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use poplin_host::crossing_point;
+use poplin_geometry::crossing_point;
 use rayon::prelude::*;
 
 use super::{BLOCK, Crossing};

@@ -1,6 +1,6 @@
 //! Crossings that pins and colliders force, which no pair of the response contains.
 
-use poplin_host::properly_intersect;
+use poplin_geometry::properly_intersect;
 use rayon::prelude::*;
 
 use super::BLOCK;

@@ -1,32 +1,16 @@
-//! Bounding volume hierarchy over triangles, for nearest-triangle queries.
+//! Nearest-triangle queries.
 
 use glam::DVec3;
 
-/// Largest number of triangles in a leaf.
-const LEAF_SIZE: usize = 4;
+use crate::{Bounds, BoxTree, closest_on_triangle};
 
 /// Relative difference of squared distances that counts as a tie, such as a shared corner found
 /// from several triangles.
 const TIE: f64 = 1e-9;
 
-/// A bounding volume hierarchy over the triangles that have an area.
+/// Tree over the triangles that have an area.
 #[derive(Debug)]
-pub struct TriangleTree {
-    /// Nodes in depth-first order: the first child follows its parent.
-    nodes: Vec<Node>,
-    triangles: Vec<Triangle>,
-}
-
-#[derive(Debug)]
-struct Node {
-    low: DVec3,
-    high: DVec3,
-    /// Range of the triangles below the node.
-    begin: usize,
-    end: usize,
-    /// Index of the second child; 0 for a leaf.
-    second: usize,
-}
+pub struct TriangleTree(BoxTree<Triangle>);
 
 #[derive(Debug, Clone, Copy)]
 struct Triangle {
@@ -61,34 +45,9 @@ impl TriangleTree {
         let usable = (0..).zip(triangles).filter_map(|(index, corners)| {
             let [a, b, c] = corners;
             let normal = (b - a).cross(c - a).try_normalize()?;
-            Some(Triangle { index, corners, normal })
+            Some((Bounds::of(corners), Triangle { index, corners, normal }))
         });
-        let mut tree = Self { nodes: Vec::new(), triangles: usable.collect() };
-        if !tree.triangles.is_empty() {
-            tree.build(0, tree.triangles.len());
-        }
-        tree
-    }
-
-    fn build(&mut self, begin: usize, end: usize) {
-        let range = &mut self.triangles[begin..end];
-        let all = range.iter().flat_map(|triangle| triangle.corners);
-        let [low, high] = all
-            .fold([DVec3::INFINITY, DVec3::NEG_INFINITY], |[low, high], corner| {
-                [low.min(corner), high.max(corner)]
-            });
-        let node = self.nodes.len();
-        self.nodes.push(Node { low, high, begin, end, second: 0 });
-        if end - begin <= LEAF_SIZE {
-            return;
-        }
-        // Median split along the longest axis.
-        let axis = (high - low).max_position();
-        let middle = (end - begin) / 2;
-        range.select_nth_unstable_by(middle, |a, b| a.center()[axis].total_cmp(&b.center()[axis]));
-        self.build(begin, begin + middle);
-        self.nodes[node].second = self.nodes.len();
-        self.build(begin + middle, end);
+        Self(BoxTree::new(usable, |_, triangle| triangle.corners.iter().sum::<DVec3>() / 3.0))
     }
 
     /// Distance of a point behind its nearest triangle \[m\], negative in front of it; `None`
@@ -99,7 +58,7 @@ impl TriangleTree {
     /// other planes may lie far outside their triangles.
     pub fn depth(&self, point: DVec3) -> Option<f64> {
         let mut nearest = Nearest { square: f64::INFINITY, height: 0.0 };
-        self.search(point, |triangle| {
+        self.0.visit_near(point, |triangle| {
             nearest.consider(triangle, point);
             // Ties must stay reachable, so the search radius includes them.
             nearest.square * (1.0 + TIE)
@@ -118,9 +77,9 @@ impl TriangleTree {
         accepts: impl Fn(DVec3) -> bool,
     ) -> Option<NearestTriangle> {
         let mut nearest: Option<NearestTriangle> = None;
-        self.search(point, |triangle| {
+        self.0.visit_near(point, |triangle| {
             if accepts(triangle.normal) {
-                let foot = triangle.nearest_to(point);
+                let foot = closest_on_triangle(point, triangle.corners);
                 let found = NearestTriangle {
                     triangle: triangle.index,
                     point: foot,
@@ -139,87 +98,11 @@ impl TriangleTree {
         });
         nearest
     }
-
-    /// Calls `consider` for the triangles of every leaf that is not farther than the squared
-    /// distance that it returned last.
-    fn search(&self, point: DVec3, mut consider: impl FnMut(&Triangle) -> f64) {
-        let mut limit = f64::INFINITY;
-        let mut stack = Vec::with_capacity(64);
-        stack.extend((!self.nodes.is_empty()).then_some(0));
-        while let Some(index) = stack.pop() {
-            let node: &Node = &self.nodes[index];
-            if node.square_distance(point) > limit {
-                continue;
-            }
-            if node.second == 0 {
-                for triangle in &self.triangles[node.begin..node.end] {
-                    limit = consider(triangle);
-                }
-            } else {
-                // The nearer child goes on top of the stack.
-                let mut children = [node.second, index + 1];
-                if self.nodes[children[0]].square_distance(point)
-                    < self.nodes[children[1]].square_distance(point)
-                {
-                    children.reverse();
-                }
-                stack.extend(children);
-            }
-        }
-    }
-}
-
-impl Node {
-    fn square_distance(&self, point: DVec3) -> f64 {
-        point.distance_squared(point.clamp(self.low, self.high))
-    }
-}
-
-impl Triangle {
-    fn center(&self) -> DVec3 {
-        self.corners.iter().sum::<DVec3>() / 3.0
-    }
-
-    /// Nearest point of the triangle to `p` (Ericson, "Real-Time Collision Detection", 2005,
-    /// 5.1.5).
-    fn nearest_to(&self, p: DVec3) -> DVec3 {
-        let [a, b, c] = self.corners;
-        let (ab, ac) = (b - a, c - a);
-        let [ap, bp, cp] = [a, b, c].map(|corner| p - corner);
-        // Voronoi regions: corners a and b, side ab, corner c, sides ac and bc, then the interior.
-        let (d1, d2) = (ab.dot(ap), ac.dot(ap));
-        if d1 <= 0.0 && d2 <= 0.0 {
-            return a;
-        }
-        let (d3, d4) = (ab.dot(bp), ac.dot(bp));
-        if d3 >= 0.0 && d4 <= d3 {
-            return b;
-        }
-        // Unnormalised barycentric weight of c; not positive on the outer side of ab.
-        let of_c = d1 * d4 - d3 * d2;
-        if of_c <= 0.0 && d1 >= 0.0 && d3 <= 0.0 {
-            return a + ab * (d1 / (d1 - d3));
-        }
-        let (d5, d6) = (ab.dot(cp), ac.dot(cp));
-        if d6 >= 0.0 && d5 <= d6 {
-            return c;
-        }
-        let of_b = d5 * d2 - d1 * d6;
-        if of_b <= 0.0 && d2 >= 0.0 && d6 <= 0.0 {
-            return a + ac * (d2 / (d2 - d6));
-        }
-        let of_a = d3 * d6 - d5 * d4;
-        if of_a <= 0.0 && d4 >= d3 && d5 >= d6 {
-            return b + (c - b) * ((d4 - d3) / ((d4 - d3) + (d5 - d6)));
-        }
-        let sum = of_a + of_b + of_c;
-        a + ab * (of_b / sum) + ac * (of_c / sum)
-    }
 }
 
 impl Nearest {
     fn consider(&mut self, triangle: &Triangle, point: DVec3) {
-        let square = point.distance_squared(triangle.nearest_to(point));
+        let square = point.distance_squared(closest_on_triangle(point, triangle.corners));
         if square > self.square * (1.0 + TIE) {
             return;
         }
@@ -236,7 +119,7 @@ impl Nearest {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use poplin_geometry::Rng;
+    use crate::Rng;
 
     fn random_point(rng: &mut Rng, size: f64) -> DVec3 {
         DVec3::from(rng.point_f64(-size, size))
@@ -292,7 +175,10 @@ mod tests {
         for _ in 0..500 {
             let point = position(1.5);
             let mut nearest = Nearest { square: f64::INFINITY, height: 0.0 };
-            tree.triangles.iter().for_each(|triangle| nearest.consider(triangle, point));
+            tree.0.visit_near(point, |triangle| {
+                nearest.consider(triangle, point);
+                f64::INFINITY
+            });
             assert!((tree.depth(point).unwrap().abs() - nearest.square.sqrt()).abs() < 1e-12);
         }
     }
