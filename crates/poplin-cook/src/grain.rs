@@ -1,6 +1,7 @@
 //! Vertical direction at each face and vertex of the surface.
 
 use glam::DVec3;
+use poplin_geometry::wide;
 use poplin_model::Mesh;
 
 use crate::mass::area_vector;
@@ -21,7 +22,7 @@ const UPRIGHT_MARGIN: f64 = 1e-3;
 /// and columns. Texture directions are the gradient of v (mean over the two triangles of a quad);
 /// faces with constant v fall back to gravity.
 pub(crate) fn face_verticals(surface: &Surface, mesh: &Mesh, options: &CookOptions) -> Vec<DVec3> {
-    let gravity = glam::Vec3::from(options.gravity).as_dvec3().normalize_or_zero();
+    let gravity = wide(options.gravity).normalize_or_zero();
     surface
         .faces
         .iter()

@@ -62,7 +62,6 @@ mod thread;
 mod topology;
 mod triangle_shapes;
 mod virtual_particles;
-mod weld;
 
 pub use choices::{Direction, Tethers, VirtualParticles, Weld};
 pub use cook::{Cooked, cook};

@@ -1,7 +1,7 @@
 //! Skinning: a fine mesh that follows a coarse cloth.
 
 use glam::{DMat3, DVec3};
-use poplin_geometry::{NearestTriangle, TriangleTree};
+use poplin_geometry::{Bounds, NearestTriangle, TriangleTree, wide};
 use poplin_model::{Corners, Mesh, RenderMesh, VertexBinding};
 
 use crate::grain::vertex_normals;
@@ -85,11 +85,8 @@ impl Cooked {
         let normals = vertex_normals(&fine);
         let mut report = SkinReport::default();
         let mut furthest = None;
-        let size = fine
-            .positions
-            .iter()
-            .fold([DVec3::INFINITY, DVec3::NEG_INFINITY], |[l, h], p| [l.min(*p), h.max(*p)]);
-        let tolerance = 1e-3 * (size[1] - size[0]).length();
+        let size = Bounds::of(fine.positions.iter().copied()).size();
+        let tolerance = 1e-3 * size.length();
         let bindings: Vec<VertexBinding> = fine
             .positions
             .iter()
@@ -137,11 +134,8 @@ struct Cloth<'a> {
 impl<'a> Cloth<'a> {
     fn new(cooked: &'a Cooked) -> Self {
         let triangles = cooked.fabric.triangles.as_slice();
-        let positions: Vec<DVec3> = cooked
-            .particles
-            .iter()
-            .map(|particle| glam::Vec3::from(particle.position).as_dvec3())
-            .collect();
+        let positions: Vec<DVec3> =
+            cooked.particles.iter().map(|particle| wide(particle.position)).collect();
         let corners = |triangle: &[u32; 3]| triangle.map(|particle| positions[particle as usize]);
         let mut normals = vec![DVec3::ZERO; positions.len()];
         let mut longest_side: f64 = 0.0;

@@ -1,7 +1,7 @@
 //! Penetration depth of points in shapes.
 
 use glam::{DQuat, DVec3};
-use poplin_geometry::TriangleTree;
+use poplin_geometry::{TriangleTree, wide};
 use poplin_model::{
     ColliderSet, Parallelepiped, Particle, Placement, Plane, Pose, Rigid, Shape, Sphere,
 };
@@ -46,7 +46,7 @@ impl Solids {
                 Shape::Convex(planes) => convexes.push(planes.to_vec()),
                 Shape::Parallelepiped(shape) => boxes.extend(Slabs::new(shape)),
                 Shape::TriangleMesh(mesh) => {
-                    let position = |corner: u32| vector(mesh.vertices[corner as usize]);
+                    let position = |corner: u32| wide(mesh.vertices[corner as usize]);
                     triangles.extend(mesh.triangles.iter().map(|corners| corners.map(position)));
                 }
             }
@@ -69,7 +69,7 @@ impl Solids {
     pub fn contacts(&self, pose: Pose, particles: &[Particle], reach: f32) -> Vec<Contact> {
         let rotation = DQuat::from_array(pose.rotation.map(f64::from)).normalize();
         let contact = |(particle, &Particle { position, inverse_mass }): (u32, &Particle)| {
-            let point = rotation * vector(position) + vector(pose.translation);
+            let point = rotation * wide(position) + wide(pose.translation);
             if inverse_mass <= 0.0 || !point.is_finite() {
                 return None;
             }
@@ -97,7 +97,7 @@ impl Solids {
     pub fn depth(&self, point: [f64; 3]) -> f64 {
         let point = DVec3::from(point);
         let capsules = self.capsules.iter().map(|ends| capsule_depth(point, *ends));
-        let plane_depth = |plane: &Plane| f64::from(plane.offset) - vector(plane.normal).dot(point);
+        let plane_depth = |plane: &Plane| f64::from(plane.offset) - wide(plane.normal).dot(point);
         let convexes = self
             .convexes
             .iter()
@@ -114,7 +114,7 @@ impl Solids {
 /// Depth of a point in the convex hull of two spheres.
 fn capsule_depth(point: DVec3, ends: [Sphere; 2]) -> f64 {
     let [(a, from_radius), (b, to_radius)] =
-        ends.map(|end| (vector(end.center), f64::from(end.radius)));
+        ends.map(|end| (wide(end.center), f64::from(end.radius)));
     if ends[0] == ends[1] {
         return from_radius - point.distance(a);
     }
@@ -139,7 +139,7 @@ fn capsule_depth(point: DVec3, ends: [Sphere; 2]) -> f64 {
 impl Slabs {
     /// Returns `None` for a flat box, which has no volume.
     fn new(shape: &Parallelepiped) -> Option<Self> {
-        let [corner, a, b, c] = shape.rows().map(vector);
+        let [corner, a, b, c] = shape.rows().map(wide);
         let side = |edge: DVec3, [u, v]: [DVec3; 2]| {
             let normal = u.cross(v).try_normalize()?;
             let width = normal.dot(edge);
@@ -155,10 +155,6 @@ impl Slabs {
         };
         self.sides.iter().map(of_side).fold(f64::INFINITY, f64::min)
     }
-}
-
-fn vector(value: [f32; 3]) -> DVec3 {
-    DVec3::from(value.map(f64::from))
 }
 
 #[cfg(test)]

@@ -1,9 +1,9 @@
 //! Cleaned mesh: welded, without degenerate or duplicate faces and unused vertices.
 
 use glam::DVec3;
+use poplin_geometry::{Bounds, weld_vertices, wide};
 use poplin_model::{Mesh, halves_of_quad};
 
-use crate::weld::{weld_tolerance, weld_vertices};
 use crate::{CookError, Weld};
 
 /// Largest number of faces of a mesh, so that the number of corners fits in `u32`.
@@ -78,8 +78,7 @@ impl Surface {
         if count > MAX_FACES {
             return Err(CookError::TooManyFaces { count, limit: MAX_FACES });
         }
-        let vertices: Vec<DVec3> =
-            mesh.positions.iter().map(|&p| glam::Vec3::from(p).as_dvec3()).collect();
+        let vertices: Vec<DVec3> = mesh.positions.iter().copied().map(wide).collect();
         let corners = mesh.quads.as_flattened().iter().chain(mesh.triangles.as_flattened());
         let tolerance = weld_tolerance(corners.map(|&corner| vertices[corner as usize]), weld);
         let representative = weld_vertices(&vertices, tolerance);
@@ -194,6 +193,18 @@ fn clean_face(
                 || has_area(at(1), at(2), at(3))
                 || has_area(at(3), at(0), at(1)));
     has_area.then_some(Face { particles: welded, vertices: kept, corner_count: count })
+}
+
+/// Distance \[m\] within which vertices are welded, or `None` for no welding. `corners` are those
+/// of all faces, since unused vertices do not count for the size of the mesh.
+fn weld_tolerance(corners: impl Iterator<Item = DVec3>, weld: Weld) -> Option<f64> {
+    match weld {
+        Weld::Off => None,
+        Weld::Distance(distance) => Some(distance.into()),
+        Weld::Relative(part) => {
+            Some(Bounds::of(corners).size().max(DVec3::ZERO).length() * f64::from(part))
+        }
+    }
 }
 
 /// True if the triangle is not degenerate.

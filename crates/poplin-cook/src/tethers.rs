@@ -1,6 +1,7 @@
 //! Tethers: largest distance of each particle from the pins.
 
 use glam::DVec3;
+use poplin_geometry::Bounds;
 
 use crate::geodesic::{March, Path};
 use crate::surface::Surface;
@@ -122,11 +123,9 @@ fn geodesic(surface: &Surface, topology: &Topology, island: &[u32], limit: usize
 /// lower index.
 fn euclidean(positions: &[DVec3], mut pins: Vec<u32>) -> TetherTable {
     let at = |vertex: u32| positions[vertex as usize];
-    let low = pins.iter().fold(DVec3::INFINITY, |low, &pin| low.min(at(pin)));
-    let high = pins.iter().fold(DVec3::NEG_INFINITY, |high, &pin| high.max(at(pin)));
     // Sorted along their longest axis, pins near a particle are adjacent: search outwards from its
     // position.
-    let axis = (high - low).max_position();
+    let axis = Bounds::of(pins.iter().map(|&pin| at(pin))).size().max_position();
     let coordinate = |vertex: u32| at(vertex)[axis];
     pins.sort_by(|&a, &b| coordinate(a).total_cmp(&coordinate(b)));
     let mut table = TetherTable { per_particle: 1, ..TetherTable::default() };

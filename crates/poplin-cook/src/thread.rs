@@ -1,6 +1,7 @@
 //! Construction of the fibers of each phase from edges.
 
 use glam::DVec3;
+use poplin_geometry::wide;
 use poplin_model::PhaseKind;
 
 use crate::CookOptions;
@@ -39,7 +40,7 @@ pub(crate) fn thread_fibers(
         cut(given_length
             .unwrap_or_else(|| best_length(&cut(UNCUT), ground.inverse_masses, Cuts::AreFree)))
     };
-    let up = -glam::Vec3::from(options.gravity).as_dvec3();
+    let up = -wide(options.gravity);
     let price = |edge: u32| 2.0 * GRAIN_PRICE * edges.courses[edge as usize].1.abs();
     let mut chains = Chains::link(&edges.stretch, ground, max_turn, price);
     // Before chains are split into runs, since lengthening works on whole chains.

@@ -8,6 +8,8 @@ mod closest;
 mod crossing;
 mod rng;
 mod triangle_tree;
+mod vector;
+mod weld;
 
 pub use bounds::Bounds;
 pub use box_tree::BoxTree;
@@ -15,3 +17,5 @@ pub use closest::closest_on_triangle;
 pub use crossing::{FaceTree, crossing_point, properly_intersect};
 pub use rng::{Rng, split_mix};
 pub use triangle_tree::{NearestTriangle, TriangleTree};
+pub use vector::wide;
+pub use weld::{Spots, first_at_positions, is_closed, weld_triangles, weld_vertices};

@@ -3,6 +3,7 @@
 
 use bytemuck::Zeroable;
 use glam::{DMat3, DQuat, DVec3, Vec3};
+use poplin_geometry::wide;
 use poplin_layout::{ClothPlacement, ContactCloth, ContactParameters, SCAN_BLOCK};
 use poplin_model::{ClothContactSolver, ContactMode, Pose};
 
@@ -256,7 +257,7 @@ impl Member {
 /// Axes and origin of a local space at a fraction of its path over the frame.
 fn pose_at(start: &Pose, target: &Pose, fraction: f64) -> (DMat3, DVec3) {
     let rotation = |pose: &Pose| DQuat::from_array(pose.rotation.map(f64::from)).normalize();
-    let origin = |pose: &Pose| DVec3::from_array(pose.translation.map(f64::from));
+    let origin = |pose: &Pose| wide(pose.translation);
     // Exact at the end, without the rounding of slerp.
     if start == target || fraction >= 1.0 {
         return (DMat3::from_quat(rotation(target)), origin(target));

@@ -2,6 +2,7 @@
 //! the host so that both backends get the same values.
 
 use glam::{DMat3, DQuat, DVec3};
+use poplin_geometry::wide;
 use poplin_layout::{
     FrameSteps, MotionConstants, RotationConstants, effective_stiffness, stiffness_to_log2,
 };
@@ -130,7 +131,7 @@ impl FrameMotion {
         let rotation = quaternion(self.current);
         let (last_velocity, last_spin) = (self.velocity, self.spin);
         if !self.keep_velocity {
-            let translation = |pose: Pose| DVec3::from_array(pose.translation.map(f64::from));
+            let translation = |pose: Pose| wide(pose.translation);
             self.velocity = (translation(self.target) - translation(self.current)) / dt;
             self.spin = if self.target.rotation == self.current.rotation {
                 DVec3::ZERO
@@ -190,12 +191,8 @@ fn scaled_fraction(x: DVec3, scale: DVec3) -> f64 {
     scaled / (guarded(x) * scaled).sqrt()
 }
 
-fn widen(values: [f32; 3]) -> DVec3 {
-    DVec3::from_array(values.map(f64::from))
-}
-
 fn effective(values: [f32; 3], exponent: f32) -> DVec3 {
-    widen(values.map(|value| effective_stiffness(stiffness_to_log2(value), exponent)))
+    wide(values.map(|value| effective_stiffness(stiffness_to_log2(value), exponent)))
 }
 
 /// Constants of one frame. With v and v0 the velocities of the local space in this and the last
@@ -219,11 +216,11 @@ pub fn motion_constants(
     let alpha = (n + 1.0) / (2.0 * n);
     let drag = effective(config.inertia.linear_drag, exponent);
     // Displacements per iteration, hence the factor h.
-    let jump = widen(config.inertia.linear) * h * (frame.last_velocity - frame.velocity);
-    let gravity = widen(config.gravity) * f64::from(steps.gravity_scale);
+    let jump = wide(config.inertia.linear) * h * (frame.last_velocity - frame.velocity);
+    let gravity = wide(config.gravity) * f64::from(steps.gravity_scale);
     let bias = to_local * (alpha * jump + gravity - drag * h * frame.velocity);
     let previous_bias = to_local * ((1.0 - alpha) * jump);
-    let wind = to_local * (h * (frame.velocity - widen(config.air.wind_velocity)));
+    let wind = to_local * (h * (frame.velocity - wide(config.air.wind_velocity)));
     // Without rotation the kernel skips the matrices.
     let rotates = frame.spin != DVec3::ZERO || frame.last_spin != DVec3::ZERO;
     let rotation = rotates.then(|| rotation_constants(config, steps, frame, kept));
@@ -247,9 +244,9 @@ fn rotation_constants(
     let double = DMat3::from_quat(half_angle_exp(-h * last_spin) * step_rotation);
 
     let drag = scaled_fraction(spin, effective(config.inertia.angular_drag, exponent));
-    let inertia = scaled_fraction(spin - last_spin, widen(config.inertia.angular)) / n;
+    let inertia = scaled_fraction(spin - last_spin, wide(config.inertia.angular)) / n;
     let centrifugal =
-        (2.0 * n - 1.0) / n * scaled_fraction(spin, widen(config.inertia.centrifugal)) - inertia;
+        (2.0 * n - 1.0) / n * scaled_fraction(spin, wide(config.inertia.centrifugal)) - inertia;
 
     // Mean rotation m of the local space in a step; centrifugal force is m x (m x r) = m (m . r) -
     // r (m . m).
@@ -264,7 +261,7 @@ fn rotation_constants(
     let square = centrifugal * mean.dot(mean);
     // Matrices on previous and current positions; the first iteration scales by the step ratio.
     let factors = |ratio: f64| {
-        let scale = widen(kept) * ratio;
+        let scale = wide(kept) * ratio;
         let columns = |values: DVec3| DMat3::from_diagonal(values);
         let of_previous = columns(DVec3::splat(square)) - outer - cross
             + rotation * columns(DVec3::splat(inertia) - scale)

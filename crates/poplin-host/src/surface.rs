@@ -1,11 +1,9 @@
 //! Surfaces of the bodies in triangle contact.
 
 use glam::{DMat3, DVec3, Vec3};
+use poplin_geometry::{is_closed, weld_triangles, wide};
 use poplin_layout::TRIANGLE_CHILDREN;
 use poplin_model::{Parallelepiped, Plane, Shape};
-
-use crate::colliders::is_closed;
-use crate::weld::welded;
 
 /// Topology of a surface: vertices, edges and faces. A sphere is a vertex with a radius; a capsule
 /// is an edge plus a face without area, against which vertices collide. Each list is in the order
@@ -92,7 +90,7 @@ impl Surface {
         };
         let all = 0..faces.len() as u32;
         let beyond = all.map(|face| [0, 1, 2].map(|k| corner_beyond(face, k))).collect();
-        let is_closed = is_closed(&welded(&rest, &faces));
+        let is_closed = is_closed(&weld_triangles(rest.iter().map(|it| it.as_dvec3()), &faces));
         let order = tree_order(&edges, &rest);
         let (edges, wings) = (picked(&edges, &order), picked(&wings, &order));
         let vertices = picked(&vertices, &tree_order(&vertices, &rest));
@@ -123,7 +121,7 @@ impl Surface {
 /// Builds the surface of a convex shape in its own space. Corners are intersections of three planes
 /// that lie behind all other planes.
 fn convex_surface(planes: &[Plane]) -> Surface {
-    let normal = |k: usize| Vec3::from(planes[k].normal).as_dvec3();
+    let normal = |k: usize| wide(planes[k].normal);
     let offset = |k: usize| f64::from(planes[k].offset);
     let mut corners: Vec<DVec3> = Vec::new();
     let mut sides = vec![Vec::new(); planes.len()];

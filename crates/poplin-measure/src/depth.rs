@@ -2,6 +2,7 @@
 
 use glam::{DQuat, DVec3};
 use poplin::cook::Solids;
+use poplin_geometry::wide;
 use poplin_model::{Particle, Pose, Shape};
 use serde::Serialize;
 
@@ -79,7 +80,7 @@ impl DepthField {
         let rotation = DQuat::from_array(pose.rotation.map(f64::from)).normalize();
         let mut depth = Depth::default();
         for &Particle { position, inverse_mass } in particles {
-            let point = rotation * vector(position) + vector(pose.translation);
+            let point = rotation * wide(position) + wide(pose.translation);
             if inverse_mass <= 0.0 || !point.is_finite() {
                 continue;
             }
@@ -101,7 +102,7 @@ impl DepthField {
     ) -> TriangleDepth {
         let mut depth = TriangleDepth::default();
         for triangle in triangles {
-            let corners = triangle.map(|corner| vector(points[corner as usize]));
+            let corners = triangle.map(|corner| wide(points[corner as usize]));
             if !corners.iter().all(|corner| corner.is_finite()) {
                 continue;
             }
@@ -133,10 +134,6 @@ impl DepthField {
             self.search(part, quarterings - 1, deepest);
         }
     }
-}
-
-fn vector(value: [f32; 3]) -> DVec3 {
-    DVec3::from(value.map(f64::from))
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use glam::{DMat3, DVec3};
+use poplin_geometry::wide;
 use poplin_model::{
     BodyId, Capsule, ColliderMotion, ColliderSet, InteractionGroups, Placement, Plane, Pose, Rigid,
     RigidBody, Shape, ShapeKind,
@@ -118,13 +119,12 @@ impl<'a> View<'a> {
         let (Some([into_local, _]), Some(motion)) = (self.into_local, self.motion) else {
             return *body;
         };
-        let widen = |v: [f32; 3]| DVec3::from(v.map(f64::from));
         let narrow = |v: DVec3| v.as_vec3().to_array();
         let dt = f64::from(motion.dt);
-        let origin = widen(motion.start.translation);
-        let center = widen(body.center);
+        let origin = wide(motion.start.translation);
+        let center = wide(body.center);
         let (velocity, spin) = if dt > 0.0 {
-            let shift = widen(motion.target.translation) - origin;
+            let shift = wide(motion.target.translation) - origin;
             (shift / dt, angular_velocity(motion.start, motion.target, dt))
         } else {
             (DVec3::ZERO, DVec3::ZERO)
@@ -139,8 +139,8 @@ impl<'a> View<'a> {
         let inertia = (rotation * inertia * rotation.transpose()).to_cols_array_2d();
         RigidBody {
             center: narrow(rotate(center - origin)),
-            velocity: narrow(rotate(widen(body.velocity) - carried)),
-            angular_velocity: narrow(rotate(widen(body.angular_velocity) - spin)),
+            velocity: narrow(rotate(wide(body.velocity) - carried)),
+            angular_velocity: narrow(rotate(wide(body.angular_velocity) - spin)),
             inverse_inertia: inertia.map(|row| row.map(|x| x as f32)),
             ..*body
         }

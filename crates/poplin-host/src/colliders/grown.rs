@@ -1,9 +1,8 @@
 //! Shapes of rigid bodies, expanded by the distance that cloth keeps from them.
 
 use glam::Vec3;
+use poplin_geometry::{first_at_positions, wide};
 use poplin_model::{Capsule, Parallelepiped, Plane, Shape, Sphere, TriangleMesh};
-
-use crate::weld::first_in_spots;
 
 /// Ratio of a box's height to its edge length below which the box counts as flat along that edge.
 const FLAT: f32 = 1e-6;
@@ -49,7 +48,7 @@ fn grown_box(it: &Parallelepiped, margin: f32) -> Parallelepiped {
 /// the triangles move out by the margin. Vertices at equal positions, for example along texture
 /// seams, stay together.
 fn grown_mesh(it: &TriangleMesh, margin: f32) -> TriangleMesh {
-    let firsts = first_in_spots(it.vertices.iter().copied().map(Vec3::from));
+    let firsts = first_at_positions(it.vertices.iter().copied().map(wide));
     let faces = it.triangles.iter().map(|corners| {
         let at = corners.map(|corner| Vec3::from(it.vertices[corner as usize]));
         let normal = (at[1] - at[0]).cross(at[2] - at[0]).normalize_or_zero();

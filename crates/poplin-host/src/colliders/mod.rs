@@ -218,15 +218,3 @@ impl HostColliders {
         }
     }
 }
-
-/// Returns true if every edge of the triangles is shared with exactly one other triangle, in the
-/// opposite direction.
-pub(crate) fn is_closed(triangles: &[[u32; 3]]) -> bool {
-    let edges = triangles.iter().flat_map(|&[a, b, c]| [[a, b], [b, c], [c, a]]);
-    let mut forward: Vec<_> = edges.collect();
-    let mut backward: Vec<_> = forward.iter().map(|&[a, b]| [b, a]).collect();
-    forward.sort_unstable();
-    backward.sort_unstable();
-    // Every directed edge occurs once, and so does its reverse.
-    !forward.is_empty() && forward == backward && forward.windows(2).all(|pair| pair[0] != pair[1])
-}

@@ -2,15 +2,6 @@ use super::refit::bounds_of_paths;
 use super::*;
 use poplin_model::{Capsule, Collider, ModelError, Pose, RigidBody, Shape, Sphere, TriangleMesh};
 
-#[test]
-fn is_closed_rejects_open_and_doubled_meshes() {
-    let tetrahedron = [[0, 2, 1], [0, 1, 3], [1, 2, 3], [2, 0, 3]];
-    assert!(is_closed(&tetrahedron));
-    assert!(!is_closed(&tetrahedron[1..]));
-    assert!(!is_closed(&[[0, 1, 2], [0, 2, 1], [0, 1, 2], [0, 2, 1]]));
-    assert!(!is_closed(&[]));
-}
-
 fn updated(host: &mut HostColliders, own: &ColliderSet) {
     let pose = Pose::default();
     let motion = SpaceMotion { start: pose, target: pose, dt: 0.1 };

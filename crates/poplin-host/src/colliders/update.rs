@@ -1,12 +1,13 @@
 //! Update of the collider arrays to the changes of the collider sets.
 
+use poplin_geometry::is_closed;
 use poplin_model::{
     ColliderSet, ColliderStamps, InteractionGroups, ModelError, Pose, Rigid, ShapeKind,
 };
 
 use super::arrays::{Bodies, Boxes, Flat, Mesh, Owner, Round, View};
 use super::sources::SourceStamps;
-use super::{Halves, HostColliders, SpaceMotion, is_closed};
+use super::{Halves, HostColliders, SpaceMotion};
 use crate::InterpolatedArray;
 
 impl HostColliders {
