@@ -54,10 +54,7 @@ fn vertices(criterion: &mut Criterion) {
 }
 
 /// Adds the cloth to an engine.
-fn on<E: poplin_host::Engine>(mut engine: E, cloth: &ClothDesc) -> (E, poplin_host::ClothId)
-where
-    E::Error: std::fmt::Debug,
-{
+fn on<E: poplin_host::Engine>(mut engine: E, cloth: &ClothDesc) -> (E, poplin_host::ClothId) {
     let id = engine.add(cloth.clone()).expect("the cloth is valid");
     (engine, id)
 }

@@ -13,7 +13,7 @@ use poplin_model::ClothDesc;
 /// Frames until the sheets hang at rest.
 const SETTLING: u32 = 60;
 
-fn frames<W: Workers + Clone + Send + Sync>(
+fn frames<W: Workers + Clone + Send + Sync + 'static>(
     criterion: &mut Criterion,
     name: &str,
     (cloth, count): (&ClothDesc, usize),

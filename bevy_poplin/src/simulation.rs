@@ -8,7 +8,7 @@ use bevy::render::Extract;
 use bevy::render::mesh::allocator::MeshAllocator;
 use bevy::render::renderer::{RenderContext, RenderDevice, RenderQueue};
 use poplin::ClothId;
-use poplin::gpu::{Engine, EngineOptions, GpuError, RenderId, RenderMeshes, RenderOptions, wgpu};
+use poplin::gpu::{Engine, EngineOptions, Error, RenderId, RenderMeshes, RenderOptions, wgpu};
 use poplin::model::{Collider, ColliderId, FixedStep, ModelError};
 
 use crate::cloth::{FollowingMesh, Source};
@@ -66,7 +66,7 @@ impl ClothSimulation {
         device: &wgpu::Device,
         queue: &wgpu::Queue,
         PoplinPlugin { clock, engine }: &PoplinPlugin,
-    ) -> Result<Self, GpuError> {
+    ) -> Result<Self, Error> {
         let options =
             EngineOptions { frames_per_submit: clock.max_steps() as usize, ..engine.clone() };
         let render_options = RenderOptions {
@@ -115,7 +115,7 @@ impl ClothSimulation {
         component: &Cloth,
         motion: &Motion,
         mesh: AssetId<Mesh>,
-    ) -> Result<SimulatedCloth, GpuError> {
+    ) -> Result<SimulatedCloth, Error> {
         let Cloth { config, source } = component;
         let cloth = poplin::model::ClothDesc {
             config: config.clone(),
@@ -148,7 +148,7 @@ impl ClothSimulation {
     }
 
     /// Removes a cloth and its render mesh.
-    fn remove(&mut self, cloth: Option<SimulatedCloth>) -> Result<(), GpuError> {
+    fn remove(&mut self, cloth: Option<SimulatedCloth>) -> Result<(), Error> {
         if let Some(SimulatedCloth { id, render_id, .. }) = cloth {
             self.meshes.remove(render_id)?;
             self.engine.remove(id)?;
@@ -162,7 +162,7 @@ impl ClothSimulation {
         cloth: &Ref<Cloth>,
         mesh: AssetId<Mesh>,
         transform: &GlobalTransform,
-    ) -> Result<(), GpuError> {
+    ) -> Result<(), Error> {
         let (pose, seen) = (pose(transform), self.extraction);
         if let Some(entry) = self.cloths.get_mut(&entity)
             && Arc::ptr_eq(&entry.source, &cloth.source)
@@ -176,7 +176,7 @@ impl ClothSimulation {
                 }
             }
             if entry.simulated.is_some() || !cloth.is_changed() {
-                return moved.map_err(GpuError::from);
+                return moved.map_err(Error::from);
             }
         }
         let old = self.cloths.remove(&entity);
@@ -227,7 +227,7 @@ impl ClothSimulation {
     }
 
     /// Removes cloths and colliders whose entities this extraction did not find.
-    fn remove_unseen(&mut self) -> Result<(), GpuError> {
+    fn remove_unseen(&mut self) -> Result<(), Error> {
         let seen = self.extraction;
         let cloths: Vec<_> = self.cloths.extract_if(|_, entry| entry.seen != seen).collect();
         let colliders: Vec<_> = self.colliders.extract_if(|_, entry| entry.seen != seen).collect();
@@ -247,7 +247,7 @@ impl ClothSimulation {
         &mut self,
         encoder: &mut wgpu::CommandEncoder,
         allocator: &MeshAllocator,
-    ) -> Result<(), GpuError> {
+    ) -> Result<(), Error> {
         let Self { engine, meshes, cloths, colliders, clock, .. } = self;
         let steps = clock.advance(std::mem::take(&mut self.seconds));
         for step in 1..=steps.count {

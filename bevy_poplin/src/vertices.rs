@@ -2,7 +2,7 @@
 
 use bevy::prelude::*;
 use bevy::render::mesh::allocator::MeshBufferSlice;
-use poplin::gpu::{GpuError, RenderId, RenderMeshes, wgpu};
+use poplin::gpu::{Error, RenderId, RenderMeshes, wgpu};
 
 use crate::cloth::Source;
 
@@ -96,7 +96,7 @@ impl MeshVertices {
         source: &Source,
         meshes: &RenderMeshes,
         id: RenderId,
-    ) -> Result<Self, GpuError> {
+    ) -> Result<Self, Error> {
         let contents = source.bevy_mesh().create_packed_vertex_buffer_data();
         let vertices = meshes.vertex_range(id)?;
         let tangents = meshes.tangent_range(id)?;
@@ -104,7 +104,7 @@ impl MeshVertices {
         let limits = device.limits();
         let limit = limits.max_buffer_size.min(limits.max_storage_buffer_binding_size);
         if bytes > limit {
-            return Err(GpuError::TooLarge { buffer: "bevy_poplin.vertices", bytes, limit });
+            return Err(Error::TooLarge { buffer: "bevy_poplin.vertices", bytes, limit });
         }
         let stride = (bytes / u64::from(count)) as u32;
         let parameters = [

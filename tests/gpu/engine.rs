@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use poplin_cpu::ReferenceEngine;
 use poplin_gpu::{
-    CanaryReport, Compilation, Engine, EngineOptions, GpuError, Headless, Readback, Subnormals,
+    CanaryReport, Compilation, Engine, EngineOptions, Error, Headless, Readback, Subnormals,
     WrongValue, run_canaries, run_canary_texts, wgpu,
 };
 use poplin_host::{Cloth, Engine as _, HostCloth, LoopTrips, ParticleMotion};
@@ -419,19 +419,19 @@ fn cloths_beyond_a_limit_are_refused_and_change_nothing() {
     };
     let error = resident.add(large.clone()).unwrap_err();
     assert!(
-        matches!(error, GpuError::TooLarge { buffer: "workgroup memory", bytes: 115_200, .. }),
+        matches!(error, Error::TooLarge { buffer: "workgroup memory", bytes: 115_200, .. }),
         "{error}"
     );
     let mut short: Headless =
         headless(EngineOptions { loop_limit: Some(100), ..Default::default() }).unwrap();
     let error = short.add(large).unwrap_err();
-    assert!(matches!(error, GpuError::LoopTooLong { limit: 100, .. }), "{error}");
+    assert!(matches!(error, Error::LoopTooLong { limit: 100, .. }), "{error}");
     assert_eq!((resident.engine().cloth_count(), short.engine().cloth_count()), (0, 0));
     short.step(1.0 / 60.0).unwrap();
     assert!(short.engine().cloth(nth_cloth(0)).is_err());
     let mut bad = random_cloth(1, 30);
     bad.particles[3].position[1] = f32::NAN;
-    assert!(matches!(resident.add(bad), Err(GpuError::Model(_))));
+    assert!(matches!(resident.add(bad), Err(Error::Model(_))));
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use anyhow::anyhow;
-use poplin::gpu::{GpuError, WantedAdapter};
+use poplin::WantedAdapter;
 use thiserror::Error;
 
 /// End of a command that did its work.
@@ -52,13 +52,10 @@ impl<T, E: Into<anyhow::Error>> OrFail<T> for Result<T, E> {
 impl From<poplin::Error> for Failure {
     fn from(error: poplin::Error) -> Self {
         match error {
-            poplin::Error::Gpu(error) if misnamed(&error).is_some() => {
-                Self::BadInput(anyhow!(gpu_message(&error)))
-            }
+            error if misnamed(&error).is_some() => Self::BadInput(anyhow!(gpu_message(&error))),
             poplin::Error::Model(_)
-            | poplin::Error::Gpu(GpuError::TooLarge { .. } | GpuError::LoopTooLong { .. }) => {
-                Self::BadInput(error.into())
-            }
+            | poplin::Error::TooLarge { .. }
+            | poplin::Error::LoopTooLong { .. } => Self::BadInput(error.into()),
             error => Self::Failed(error.into()),
         }
     }
@@ -75,13 +72,13 @@ pub(crate) fn no_view() -> Failure {
 
 /// Returns the message of a GPU error. If adapters exist but none has the requested name, lists
 /// them instead of asking for a driver.
-pub(crate) fn gpu_message(error: &GpuError) -> String {
+pub(crate) fn gpu_message(error: &poplin::Error) -> String {
     misnamed(error).unwrap_or_else(|| error.to_string())
 }
 
 /// Returns the message for a requested adapter name that no adapter has.
-fn misnamed(error: &GpuError) -> Option<String> {
-    let GpuError::NoAdapter { wanted: WantedAdapter::Named { name, present } } = error else {
+fn misnamed(error: &poplin::Error) -> Option<String> {
+    let poplin::Error::NoAdapter { wanted: WantedAdapter::Named { name, present } } = error else {
         return None;
     };
     let list: Vec<_> = present.iter().map(|name| format!("`{name}`")).collect();
@@ -144,11 +141,8 @@ mod tests {
 
     #[test]
     fn gpu_limits_are_bad_input() {
-        let failure = poplin::Error::Gpu(GpuError::LoopTooLong { trips: 2, limit: 1 }).into();
+        let failure = poplin::Error::LoopTooLong { trips: 2, limit: 1 }.into();
         assert!(matches!(failure, Failure::BadInput(_)), "{failure}");
-        assert!(matches!(
-            poplin::Error::Gpu(GpuError::NoSuchRenderMesh).into(),
-            Failure::Failed(_)
-        ));
+        assert!(matches!(poplin::Error::NoSuchRenderMesh.into(), Failure::Failed(_)));
     }
 }

@@ -13,8 +13,8 @@ use std::sync::{Arc, Mutex};
 
 use bytemuck::cast_vec;
 use poplin_host::{
-    Cloth, ClothId, ClothImpulses, Cloths, ContactFrame, Engine, FrameBodies, FramePart, HostCloth,
-    HostError, NoSuchCloth, ParticleMotion, Ready, SharedFabrics, Snapshot, SnapshotCloth, State,
+    Cloth, ClothId, ClothImpulses, Cloths, ContactFrame, Engine, Error, FrameBodies, FramePart,
+    HostCloth, NoSuchCloth, ParticleMotion, Reading, SharedFabrics, Snapshot, SnapshotCloth, State,
     StatePart,
 };
 use poplin_layout::{ClothPlacement, Feedback, FrameArrays, NO_OFFSET, StageMask, pack_fabric};
@@ -83,7 +83,7 @@ impl<W: Workers> LaneEngine<W> {
     }
 }
 
-impl<W: Workers + Clone + Send + Sync> fmt::Debug for LaneEngine<W> {
+impl<W: Workers + Clone + Send + Sync + 'static> fmt::Debug for LaneEngine<W> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("LaneEngine")
             .field("cloth_count", &self.cloths.len())
@@ -217,11 +217,8 @@ impl<W: Workers + Clone + Send + Sync> LaneEngine<W> {
     }
 }
 
-impl<W: Workers + Clone + Send + Sync> Engine for LaneEngine<W> {
-    type Error = HostError;
-    type Reading = Ready;
-
-    fn add(&mut self, cloth: ClothDesc) -> Result<ClothId, HostError> {
+impl<W: Workers + Clone + Send + Sync + 'static> Engine for LaneEngine<W> {
+    fn add(&mut self, cloth: ClothDesc) -> Result<ClothId, Error> {
         let host = HostCloth::new(cloth)?;
         Ok(self.insert(SnapshotCloth {
             current: host.initial_current().to_vec(),
@@ -231,7 +228,7 @@ impl<W: Workers + Clone + Send + Sync> Engine for LaneEngine<W> {
         }))
     }
 
-    fn clone_cloth(&mut self, id: ClothId, count: usize) -> Result<Vec<ClothId>, HostError> {
+    fn clone_cloth(&mut self, id: ClothId, count: usize) -> Result<Vec<ClothId>, Error> {
         let fabric = self.cloths.get(id)?.host.desc().fabric.clone();
         let copy = |_| {
             self.acquire_fabric(&fabric);
@@ -250,7 +247,7 @@ impl<W: Workers + Clone + Send + Sync> Engine for LaneEngine<W> {
         (0..count).map(copy).collect()
     }
 
-    fn remove(&mut self, id: ClothId) -> Result<(), HostError> {
+    fn remove(&mut self, id: ClothId) -> Result<(), Error> {
         let cloth = self.cloths.remove(id)?;
         self.crew.dismiss();
         self.fabrics.release(&cloth.host.desc().fabric);
@@ -264,7 +261,7 @@ impl<W: Workers + Clone + Send + Sync> Engine for LaneEngine<W> {
         self.triangles.forget();
     }
 
-    fn reset(&mut self, id: ClothId) -> Result<(), HostError> {
+    fn reset(&mut self, id: ClothId) -> Result<(), Error> {
         let cloth = self.cloths.get_mut(id)?;
         cloth.host.reset();
         cloth.current.copy_from_slice(Particle::rows(cloth.host.initial_current()));
@@ -281,7 +278,7 @@ impl<W: Workers + Clone + Send + Sync> Engine for LaneEngine<W> {
         id: ClothId,
         particles: &[Particle],
         motion: ParticleMotion<'_>,
-    ) -> Result<(), HostError> {
+    ) -> Result<(), Error> {
         let cloth = self.cloths.get_mut(id)?;
         cloth.previous = cast_vec(cloth.host.set_particles(particles, motion)?);
         cloth.current.copy_from_slice(Particle::rows(particles));
@@ -290,7 +287,7 @@ impl<W: Workers + Clone + Send + Sync> Engine for LaneEngine<W> {
         Ok(())
     }
 
-    fn step(&mut self, dt: f32) -> Result<(), HostError> {
+    fn step(&mut self, dt: f32) -> Result<(), Error> {
         self.update_colliders(dt)?;
         self.find_contacts(dt);
         self.crew.ready(self.cloths.values());
@@ -308,19 +305,19 @@ impl<W: Workers + Clone + Send + Sync> Engine for LaneEngine<W> {
         Ok(())
     }
 
-    fn wait(&mut self) -> Result<(), HostError> {
+    fn wait(&mut self) -> Result<(), Error> {
         Ok(())
     }
 
-    fn begin_read(&mut self, ids: &[ClothId]) -> Result<Ready, HostError> {
-        Ok(Ready::new(self.state_of(ids)?))
+    fn begin_read(&mut self, ids: &[ClothId]) -> Result<Reading, Error> {
+        Ok(self.state_of(ids)?.into())
     }
 
-    fn read(&mut self, id: ClothId) -> Result<State, HostError> {
+    fn read(&mut self, id: ClothId) -> Result<State, Error> {
         Ok(self.state_of(&[id])?)
     }
 
-    fn state(&mut self) -> Result<State, HostError> {
+    fn state(&mut self) -> Result<State, Error> {
         Ok(self.state_of(self.cloths.ids())?)
     }
 
@@ -328,11 +325,11 @@ impl<W: Workers + Clone + Send + Sync> Engine for LaneEngine<W> {
         self.cloths.ids()
     }
 
-    fn cloth(&self, id: ClothId) -> Result<&Cloth, NoSuchCloth> {
+    fn cloth(&self, id: ClothId) -> Result<&Cloth, Error> {
         Ok(self.cloths.get(id)?.host.live())
     }
 
-    fn cloth_mut(&mut self, id: ClothId) -> Result<&mut Cloth, NoSuchCloth> {
+    fn cloth_mut(&mut self, id: ClothId) -> Result<&mut Cloth, Error> {
         Ok(self.cloths.get_mut(id)?.host.live_mut())
     }
 
@@ -350,13 +347,13 @@ impl<W: Workers + Clone + Send + Sync> Engine for LaneEngine<W> {
 
     /// Sets the solver of collision between cloths. A frame simulated in parts
     /// ([`ReferenceEngine::run_part`]) skips this collision.
-    fn set_cloth_contact_solver(&mut self, settings: ClothContactSolver) -> Result<(), HostError> {
+    fn set_cloth_contact_solver(&mut self, settings: ClothContactSolver) -> Result<(), Error> {
         settings.validate()?;
         self.cloth_collision = settings;
         Ok(())
     }
 
-    fn save(&mut self) -> Result<Snapshot, HostError> {
+    fn save(&mut self) -> Result<Snapshot, Error> {
         let cloth = |cloth: &CpuCloth<W::Kept>| SnapshotCloth {
             host: cloth.host.copy(),
             current: Particle::from_rows(&cloth.current).to_vec(),
@@ -368,7 +365,7 @@ impl<W: Workers + Clone + Send + Sync> Engine for LaneEngine<W> {
             .with_multipliers(self.triangles.multipliers()))
     }
 
-    fn restore(&mut self, snapshot: &Snapshot) -> Result<Vec<ClothId>, HostError> {
+    fn restore(&mut self, snapshot: &Snapshot) -> Result<Vec<ClothId>, Error> {
         self.clear();
         self.colliders = snapshot.colliders().clone();
         self.cloth_collision = snapshot.cloth_contact_solver();

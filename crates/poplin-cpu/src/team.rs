@@ -134,7 +134,7 @@ pub trait Workers {
 
     /// Implementation of the passes of collision between cloths; [`ContactMemory`] without a SIMD
     /// form.
-    type Contacts: ContactPasses<Self>;
+    type Contacts: ContactPasses<Self> + Send + Sync;
 
     /// Prepares for self-collision in a part of a frame. Does nothing by default.
     fn open_grid(&mut self, _: &mut ClothMemory<'_>) {}

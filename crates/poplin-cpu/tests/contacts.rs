@@ -10,7 +10,7 @@ use common::loose;
 use poplin_cpu::WideTeam;
 use poplin_cpu::{LaneEngine, ReferenceEngine};
 use poplin_geometry::Rng;
-use poplin_host::{ClothId, Engine, HostError, ParticleMotion, Ready};
+use poplin_host::{ClothId, Engine, ParticleMotion};
 use poplin_model::{ClothContactSolver, ClothDesc, Pose};
 
 /// Distance kept between the cloths \[m\].
@@ -44,7 +44,7 @@ fn clouds(rng: &mut Rng) -> Vec<ClothDesc> {
 }
 
 /// CPU engine.
-type Subject = dyn Engine<Error = HostError, Reading = Ready>;
+type Subject = dyn Engine;
 
 /// Change made to an engine before a frame.
 type Edit = fn(&mut Subject, usize, &mut Rng);

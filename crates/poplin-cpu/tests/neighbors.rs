@@ -67,7 +67,7 @@ struct Run<W: Workers> {
     rng: Rng,
 }
 
-impl<W: Workers + Default + Clone + Send + Sync> Run<W> {
+impl<W: Workers + Default + Clone + Send + Sync + 'static> Run<W> {
     fn new(team: W) -> Self {
         let mut engine = LaneEngine::new();
         let id = engine.add(square()).unwrap();
@@ -85,7 +85,7 @@ impl<W: Workers + Default + Clone + Send + Sync> Run<W> {
     }
 }
 
-impl<W: Workers + Default + Clone + Send + Sync> Subject for Run<W> {
+impl<W: Workers + Default + Clone + Send + Sync + 'static> Subject for Run<W> {
     fn particles(&self) -> Vec<Particle> {
         self.engine.current(self.id).to_vec()
     }

@@ -3,7 +3,7 @@
 use poplin_shaders::{Kernel, compose};
 
 use crate::headless::read_buffer;
-use crate::{GpuError, WrongValue};
+use crate::{Error, WrongValue};
 
 /// Results of the canaries on a device.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,14 +41,14 @@ impl CanaryReport {
     /// are split.
     ///
     /// # Errors
-    /// [`GpuError::CanaryFailed`] with the expected and the actual value.
-    pub fn check(&self, adapter: &str) -> Result<(), GpuError> {
+    /// [`Error::CanaryFailed`] with the expected and the actual value.
+    pub fn check(&self, adapter: &str) -> Result<(), Error> {
         for (canary, verdict) in
             [("NaN", &self.nan), ("barrier", &self.barrier), ("index", &self.indices)]
         {
             if let Err(source) = *verdict {
                 let adapter = adapter.to_owned();
-                return Err(GpuError::CanaryFailed { adapter, canary, source });
+                return Err(Error::CanaryFailed { adapter, canary, source });
             }
         }
         Ok(())
@@ -64,8 +64,8 @@ const LOOP_TRIPS: [u32; 2] = [10, 10_000];
 /// Runs the canaries and waits for them (about 0.1 s on a software adapter).
 ///
 /// # Errors
-/// [`GpuError`] if the device is lost or does not answer.
-pub fn run_canaries(device: &wgpu::Device, queue: &wgpu::Queue) -> Result<CanaryReport, GpuError> {
+/// [`Error`] if the device is lost or does not answer.
+pub fn run_canaries(device: &wgpu::Device, queue: &wgpu::Queue) -> Result<CanaryReport, Error> {
     run_canary_texts(device, queue, |_, text| text)
 }
 
@@ -79,7 +79,7 @@ pub fn run_canary_texts(
     device: &wgpu::Device,
     queue: &wgpu::Queue,
     change: impl Fn(Kernel, String) -> String,
-) -> Result<CanaryReport, GpuError> {
+) -> Result<CanaryReport, Error> {
     let run = |kernel: Kernel, input: &[u32], output_count, constants: &[(&str, f64)]| {
         let composed =
             compose(&kernel.path()).expect("the embedded canary composes; a test checks it");
@@ -153,7 +153,7 @@ fn run_text(
     input: &[u32],
     output_count: usize,
     constants: &[(&str, f64)],
-) -> Result<Vec<u32>, GpuError> {
+) -> Result<Vec<u32>, Error> {
     let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
         label: Some(name),
         source: wgpu::ShaderSource::Wgsl(text.into()),

@@ -6,7 +6,7 @@ use poplin_layout::{DebugLine, DebugParameters, NO_OFFSET};
 use poplin_model::{ColliderSet, Fabric, Parallelepiped, Particle, Pose, Shape, Sphere};
 use poplin_shaders::compose;
 
-use crate::GpuError;
+use crate::Error;
 use crate::growable::GrowableBuffer;
 
 /// Number of segments of a circle.
@@ -308,12 +308,12 @@ impl DebugPass {
     /// Creates a pass for targets of this kind.
     ///
     /// # Errors
-    /// [`GpuError::Target`] if this device cannot draw into such a target.
+    /// [`Error::Target`] if this device cannot draw into such a target.
     pub fn new(
         device: &wgpu::Device,
         queue: &wgpu::Queue,
         target: &DebugTarget,
-    ) -> Result<Self, GpuError> {
+    ) -> Result<Self, Error> {
         check_target(device, target)?;
         let text = compose("draw/debug_lines")
             .expect("the embedded shaders compose; a test checks it")
@@ -392,8 +392,8 @@ impl DebugPass {
     /// Replaces the lines of a list, before the next submission.
     ///
     /// # Errors
-    /// [`GpuError::TooLarge`] if the device cannot bind so long a list; the list keeps its lines.
-    pub fn set(&self, list: &mut DebugList, lines: &DebugLines) -> Result<(), GpuError> {
+    /// [`Error::TooLarge`] if the device cannot bind so long a list; the list keeps its lines.
+    pub fn set(&self, list: &mut DebugList, lines: &DebugLines) -> Result<(), Error> {
         if list.lines.upload(&self.device, &self.queue, cast_slice(&lines.lines))? {
             list.bind_group = None;
         }
@@ -412,7 +412,7 @@ impl DebugPass {
     /// Draw each list once per submission, as its uniform is overwritten.
     ///
     /// # Errors
-    /// [`GpuError::ShortBuffer`] if the buffer does not hold the particles of the lines; nothing is
+    /// [`Error::ShortBuffer`] if the buffer does not hold the particles of the lines; nothing is
     /// drawn.
     pub fn draw(
         &self,
@@ -420,14 +420,14 @@ impl DebugPass {
         list: &mut DebugList,
         particles: &wgpu::Buffer,
         view: &DebugView,
-    ) -> Result<(), GpuError> {
+    ) -> Result<(), Error> {
         if list.line_count == 0 {
             return Ok(());
         }
         let needed = 16 * (u64::from(view.particle_begin) + u64::from(list.particle_end));
         if particles.size() < needed {
             let (buffer, bytes) = ("the buffer of particles", particles.size());
-            return Err(GpuError::ShortBuffer { buffer, bytes, needed });
+            return Err(Error::ShortBuffer { buffer, bytes, needed });
         }
         let [clip_x, clip_y, clip_z, clip_w] = view.clip_from_local;
         let parameters = DebugParameters {
@@ -465,9 +465,10 @@ impl DebugPass {
     }
 }
 
-fn check_target(device: &wgpu::Device, target: &DebugTarget) -> Result<(), GpuError> {
+fn check_target(device: &wgpu::Device, target: &DebugTarget) -> Result<(), Error> {
     let refuse = |format: wgpu::TextureFormat, why: &'static str| {
-        Err(GpuError::Target { format, sample_count: target.sample_count, why })
+        let format = format!("{format:?}");
+        Err(Error::Target { format, sample_count: target.sample_count, why })
     };
     let format = target.format;
     let is_float = matches!(

@@ -1,6 +1,6 @@
 //! Storage buffer that grows.
 
-use crate::GpuError;
+use crate::Error;
 
 /// Buffer with spare capacity. Lengths are bytes.
 #[derive(Debug)]
@@ -42,10 +42,10 @@ impl GrowableBuffer {
     }
 
     /// Rejects a length that the device cannot bind.
-    pub(crate) fn check(&self, device: &wgpu::Device, len: u64) -> Result<(), GpuError> {
+    pub(crate) fn check(&self, device: &wgpu::Device, len: u64) -> Result<(), Error> {
         let limit = Self::limit(device);
         if len > limit {
-            Err(GpuError::TooLarge { buffer: self.name, bytes: len, limit })
+            Err(Error::TooLarge { buffer: self.name, bytes: len, limit })
         } else {
             Ok(())
         }
@@ -69,7 +69,7 @@ impl GrowableBuffer {
         device: &wgpu::Device,
         queue: &wgpu::Queue,
         bytes: &[u8],
-    ) -> Result<bool, GpuError> {
+    ) -> Result<bool, Error> {
         self.check(device, bytes.len() as u64)?;
         let is_replaced = self.grow(device, bytes.len() as u64);
         queue.write_buffer(&self.buffer, 0, bytes);

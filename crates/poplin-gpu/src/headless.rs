@@ -1,17 +1,19 @@
 //! An engine with its own device, for batch work and tests.
 
+use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use poplin_host::{Cloth, ClothId, NoSuchCloth, ParticleMotion, Snapshot, State};
+use poplin_host::{Cloth, ClothId, ParticleMotion, Reading, Snapshot, State, Transfer};
 use poplin_model::{ClothContactSolver, ClothDesc, ColliderSet, Particle};
 
 use crate::adapters::{is_software, list_adapters, may_have_gpu};
 use crate::canary::{CanaryReport, run_canaries};
+use crate::readback::{NO_ANSWER, unread};
 use crate::timer::{self, Timer};
 use crate::{
-    Compilation, Engine, EngineOptions, GpuError, Readback, ReadbackError, WantedAdapter,
-    required_features, required_limits,
+    Compilation, Engine, EngineOptions, Error, Readback, WantedAdapter, required_features,
+    required_limits,
 };
 
 /// Longest wait for the GPU.
@@ -62,13 +64,13 @@ impl Headless {
     /// Chooses the best adapter, runs the canaries on it and creates an engine.
     ///
     /// # Errors
-    /// [`GpuError`] if there is no such adapter, it creates no device, or it fails a canary.
-    pub fn new(options: HeadlessOptions) -> Result<Self, GpuError> {
+    /// [`Error`] if there is no such adapter, it creates no device, or it fails a canary.
+    pub fn new(options: HeadlessOptions) -> Result<Self, Error> {
         let adapter = Self::choose_adapter(&options)?;
         Self::with_adapter(&adapter, options)
     }
 
-    fn choose_adapter(options: &HeadlessOptions) -> Result<wgpu::Adapter, GpuError> {
+    fn choose_adapter(options: &HeadlessOptions) -> Result<wgpu::Adapter, Error> {
         let wanted_name = options.adapter_name.as_deref().map(str::to_lowercase);
         let fits = |adapter: &wgpu::Adapter| {
             let info = adapter.get_info();
@@ -79,7 +81,7 @@ impl Headless {
         // Without a GPU device file, listing adapters would only start drivers in vain.
         let is_hopeless = options.real_gpu_only && !may_have_gpu();
         let adapters = if is_hopeless { Vec::new() } else { list_adapters() };
-        adapters.into_iter().find(fits).ok_or_else(|| GpuError::NoAdapter {
+        adapters.into_iter().find(fits).ok_or_else(|| Error::NoAdapter {
             wanted: match (&options.adapter_name, options.real_gpu_only) {
                 (Some(name), _) => WantedAdapter::Named {
                     name: name.clone(),
@@ -97,11 +99,8 @@ impl Headless {
     /// Creates a device and an engine on a given adapter.
     ///
     /// # Errors
-    /// [`GpuError`] if the adapter creates no device or fails a canary.
-    pub fn with_adapter(
-        adapter: &wgpu::Adapter,
-        options: HeadlessOptions,
-    ) -> Result<Self, GpuError> {
+    /// [`Error`] if the adapter creates no device or fails a canary.
+    pub fn with_adapter(adapter: &wgpu::Adapter, options: HeadlessOptions) -> Result<Self, Error> {
         let info = adapter.get_info();
         let limits =
             if options.default_limits { wgpu::Limits::default() } else { required_limits(adapter) };
@@ -111,8 +110,10 @@ impl Headless {
             required_limits: limits,
             ..Default::default()
         };
-        let (device, queue) = pollster::block_on(adapter.request_device(&descriptor))
-            .map_err(|source| GpuError::NoDevice { adapter: info.name.clone(), source })?;
+        let (device, queue) =
+            pollster::block_on(adapter.request_device(&descriptor)).map_err(|source| {
+                Error::NoDevice { adapter: info.name.clone(), source: Arc::new(source) }
+            })?;
         let errors = Arc::new(Mutex::new(Vec::new()));
         let sink = errors.clone();
         // wgpu reports errors asynchronously; the next call of check_errors returns them.
@@ -129,12 +130,12 @@ impl Headless {
     /// Errors of the device go to the application's own handler.
     ///
     /// # Errors
-    /// [`GpuError`] if the device is below WebGPU's default limits or fails a canary.
+    /// [`Error`] if the device is below WebGPU's default limits or fails a canary.
     pub fn with_device(
         device: &wgpu::Device,
         queue: &wgpu::Queue,
         options: EngineOptions,
-    ) -> Result<Self, GpuError> {
+    ) -> Result<Self, Error> {
         let (device, queue, info) = (device.clone(), queue.clone(), device.adapter_info());
         Self::with_errors(device, queue, options, info, Arc::default())
     }
@@ -145,7 +146,7 @@ impl Headless {
         mut options: EngineOptions,
         info: wgpu::AdapterInfo,
         errors: Arc<Mutex<Vec<Arc<wgpu::Error>>>>,
-    ) -> Result<Self, GpuError> {
+    ) -> Result<Self, Error> {
         let canaries = run_canaries(&device, &queue)?;
         canaries.check(&info.name)?;
         if let Some(limit) = canaries.engine_loop_limit() {
@@ -202,8 +203,8 @@ impl Headless {
     /// requests).
     ///
     /// # Errors
-    /// [`GpuError`] if the device is lost or does not answer.
-    pub fn frame_time(&self) -> Result<Option<Duration>, GpuError> {
+    /// [`Error`] if the device is lost or does not answer.
+    pub fn frame_time(&self) -> Result<Option<Duration>, Error> {
         self.timer.as_ref().map_or(Ok(None), |timer| timer.read(&self.device, &self.queue))
     }
 
@@ -212,8 +213,8 @@ impl Headless {
     /// without timestamps, like [`Headless::frame_time`].
     ///
     /// # Errors
-    /// [`GpuError`] if the device has no such memory, is lost or does not answer.
-    pub fn copy_rate(&self) -> Result<Option<f64>, GpuError> {
+    /// [`Error`] if the device has no such memory, is lost or does not answer.
+    pub fn copy_rate(&self) -> Result<Option<f64>, Error> {
         let timer = Timer::new(&self.device, &self.queue);
         let rate = timer.map(|mut timer| timer.copy_rate(&self.device, &self.queue)).transpose()?;
         self.check_errors().map(|()| rate)
@@ -223,8 +224,8 @@ impl Headless {
     /// Submits a part of a frame begun with [`Engine::begin_frame`].
     ///
     /// # Errors
-    /// [`GpuError`] if the device reported an error.
-    pub fn step_part(&mut self, part: &crate::FramePart) -> Result<(), GpuError> {
+    /// [`Error`] if the device reported an error.
+    pub fn step_part(&mut self, part: &crate::FramePart) -> Result<(), Error> {
         let mut encoder = self.encoder();
         self.engine.encode_part(&mut encoder, part)?;
         self.queue.submit([encoder.finish()]);
@@ -238,11 +239,7 @@ impl Headless {
     }
 
     /// Submits a copy of some cloths' state to a staging buffer and requests its mapping.
-    fn submit_readback(
-        &mut self,
-        readback: &mut Readback,
-        ids: &[ClothId],
-    ) -> Result<(), GpuError> {
+    fn submit_readback(&mut self, readback: &mut Readback, ids: &[ClothId]) -> Result<(), Error> {
         let mut encoder = self.encoder();
         readback.encode(&mut self.engine, ids, &mut encoder)?;
         self.queue.submit([encoder.finish()]);
@@ -250,7 +247,7 @@ impl Headless {
         self.check_errors()
     }
 
-    fn read_now(&mut self, ids: &[ClothId]) -> Result<State, GpuError> {
+    fn read_now(&mut self, ids: &[ClothId]) -> Result<State, Error> {
         // Taken out, as encoding borrows the engine mutably.
         let mut readback = std::mem::take(&mut self.readback);
         self.submit_readback(&mut readback, ids)?;
@@ -266,32 +263,29 @@ impl Headless {
     /// Waits for everything submitted and reads a buffer of the engine; for tests.
     ///
     /// # Errors
-    /// [`GpuError`] if the device is lost or does not answer.
-    pub fn read_buffer(&self, buffer: &wgpu::Buffer) -> Result<Vec<u8>, GpuError> {
+    /// [`Error`] if the device is lost or does not answer.
+    pub fn read_buffer(&self, buffer: &wgpu::Buffer) -> Result<Vec<u8>, Error> {
         read_buffer(&self.device, &self.queue, buffer)
     }
 
-    fn check_errors(&self) -> Result<(), GpuError> {
+    fn check_errors(&self) -> Result<(), Error> {
         let Ok(mut errors) = self.errors.lock() else { return Ok(()) };
-        if errors.is_empty() { Ok(()) } else { Err(GpuError::Device(errors.remove(0))) }
+        if errors.is_empty() { Ok(()) } else { Err(Error::Device(errors.remove(0))) }
     }
 }
 
 impl poplin_host::Engine for Headless {
-    type Error = GpuError;
-    type Reading = Reading;
-
-    fn add(&mut self, cloth: ClothDesc) -> Result<ClothId, GpuError> {
+    fn add(&mut self, cloth: ClothDesc) -> Result<ClothId, Error> {
         let id = self.engine.add(cloth)?;
         self.check_errors().map(|()| id)
     }
 
-    fn clone_cloth(&mut self, id: ClothId, count: usize) -> Result<Vec<ClothId>, GpuError> {
+    fn clone_cloth(&mut self, id: ClothId, count: usize) -> Result<Vec<ClothId>, Error> {
         let ids = self.engine.clone_cloth(id, count)?;
         self.check_errors().map(|()| ids)
     }
 
-    fn remove(&mut self, id: ClothId) -> Result<(), GpuError> {
+    fn remove(&mut self, id: ClothId) -> Result<(), Error> {
         self.engine.remove(id)
     }
 
@@ -299,7 +293,7 @@ impl poplin_host::Engine for Headless {
         self.engine.clear();
     }
 
-    fn reset(&mut self, id: ClothId) -> Result<(), GpuError> {
+    fn reset(&mut self, id: ClothId) -> Result<(), Error> {
         self.engine.reset(id)
     }
 
@@ -308,12 +302,12 @@ impl poplin_host::Engine for Headless {
         id: ClothId,
         particles: &[Particle],
         motion: ParticleMotion<'_>,
-    ) -> Result<(), GpuError> {
+    ) -> Result<(), Error> {
         self.engine.set_particles(id, particles, motion)
     }
 
     /// Submits one frame of every cloth, without waiting for it.
-    fn step(&mut self, dt: f32) -> Result<(), GpuError> {
+    fn step(&mut self, dt: f32) -> Result<(), Error> {
         let mut encoder = self.encoder();
         if let Some(timer) = &self.timer {
             timer.start(&mut encoder);
@@ -327,22 +321,22 @@ impl poplin_host::Engine for Headless {
     }
 
     /// Waits for up to two minutes.
-    fn wait(&mut self) -> Result<(), GpuError> {
+    fn wait(&mut self) -> Result<(), Error> {
         wait(&self.device)?;
         self.check_errors()
     }
 
-    fn begin_read(&mut self, ids: &[ClothId]) -> Result<Reading, GpuError> {
+    fn begin_read(&mut self, ids: &[ClothId]) -> Result<Reading, Error> {
         let mut readback = Readback::new();
         self.submit_readback(&mut readback, ids)?;
-        Ok(Reading { device: self.device.clone(), readback })
+        Ok(Reading::new(ReadbackTransfer { device: self.device.clone(), readback }))
     }
 
-    fn read(&mut self, id: ClothId) -> Result<State, GpuError> {
+    fn read(&mut self, id: ClothId) -> Result<State, Error> {
         self.read_now(&[id])
     }
 
-    fn state(&mut self) -> Result<State, GpuError> {
+    fn state(&mut self) -> Result<State, Error> {
         let ids = self.engine.ids().to_vec();
         self.read_now(&ids)
     }
@@ -351,12 +345,12 @@ impl poplin_host::Engine for Headless {
         self.engine.ids()
     }
 
-    fn cloth(&self, id: ClothId) -> Result<&Cloth, NoSuchCloth> {
-        self.engine.cloth(id)
+    fn cloth(&self, id: ClothId) -> Result<&Cloth, Error> {
+        Ok(self.engine.cloth(id)?)
     }
 
-    fn cloth_mut(&mut self, id: ClothId) -> Result<&mut Cloth, NoSuchCloth> {
-        self.engine.cloth_mut(id)
+    fn cloth_mut(&mut self, id: ClothId) -> Result<&mut Cloth, Error> {
+        Ok(self.engine.cloth_mut(id)?)
     }
 
     fn colliders(&self) -> &ColliderSet {
@@ -371,11 +365,11 @@ impl poplin_host::Engine for Headless {
         self.engine.cloth_contact_solver()
     }
 
-    fn set_cloth_contact_solver(&mut self, settings: ClothContactSolver) -> Result<(), GpuError> {
+    fn set_cloth_contact_solver(&mut self, settings: ClothContactSolver) -> Result<(), Error> {
         self.engine.set_cloth_contact_solver(settings)
     }
 
-    fn save(&mut self) -> Result<Snapshot, GpuError> {
+    fn save(&mut self) -> Result<Snapshot, Error> {
         let mut encoder = self.encoder();
         let mut pending = self.engine.encode_save(&mut encoder)?;
         self.queue.submit([encoder.finish()]);
@@ -384,7 +378,7 @@ impl poplin_host::Engine for Headless {
         pollster::block_on(pending.receive())
     }
 
-    fn restore(&mut self, snapshot: &Snapshot) -> Result<Vec<ClothId>, GpuError> {
+    fn restore(&mut self, snapshot: &Snapshot) -> Result<Vec<ClothId>, Error> {
         let ids = self.engine.restore(snapshot)?;
         self.check_errors().map(|()| ids)
     }
@@ -396,29 +390,27 @@ impl poplin_host::Engine for Headless {
 
 /// State in transfer from the device.
 #[derive(Debug)]
-pub struct Reading {
+struct ReadbackTransfer {
     device: wgpu::Device,
     readback: Readback,
 }
 
-impl poplin_host::Reading for Reading {
-    type Error = GpuError;
-
-    fn poll(&mut self) -> Result<Option<State>, GpuError> {
-        self.device.poll(wgpu::PollType::Poll).map_err(|error| GpuError::Poll(Arc::new(error)))?;
+impl Transfer for ReadbackTransfer {
+    fn poll(&mut self) -> Result<Option<State>, Error> {
+        self.device.poll(wgpu::PollType::Poll).map_err(|error| Error::Poll(Arc::new(error)))?;
         self.readback.poll()
     }
 
-    async fn receive(mut self) -> Result<State, GpuError> {
-        self.readback.read().await
+    fn receive(mut self: Box<Self>) -> Pin<Box<dyn Future<Output = Result<State, Error>> + Send>> {
+        Box::pin(async move { self.readback.read().await })
     }
 }
 
-fn wait(device: &wgpu::Device) -> Result<(), GpuError> {
+fn wait(device: &wgpu::Device) -> Result<(), Error> {
     match device.poll(wgpu::PollType::Wait { submission_index: None, timeout: Some(WAIT) }) {
         Ok(_) => Ok(()),
-        Err(wgpu::PollError::Timeout) => Err(GpuError::Timeout { seconds: WAIT.as_secs() }),
-        Err(error) => Err(GpuError::Poll(Arc::new(error))),
+        Err(wgpu::PollError::Timeout) => Err(Error::Timeout { seconds: WAIT.as_secs() }),
+        Err(error) => Err(Error::Poll(Arc::new(error))),
     }
 }
 
@@ -427,7 +419,7 @@ pub(crate) fn read_buffer(
     device: &wgpu::Device,
     queue: &wgpu::Queue,
     buffer: &wgpu::Buffer,
-) -> Result<Vec<u8>, GpuError> {
+) -> Result<Vec<u8>, Error> {
     // Storage buffers cannot be mapped, so the contents go through a staging buffer.
     let staging = device.create_buffer(&wgpu::BufferDescriptor {
         label: Some("poplin.staging"),
@@ -447,7 +439,7 @@ pub(crate) fn read_buffer(
     });
     wait(device)?;
     let mapped = result.lock().ok().and_then(|mut result| result.take());
-    mapped.ok_or(ReadbackError::NoAnswer)?.map_err(ReadbackError::from)?;
-    let view = staging.get_mapped_range(..).map_err(ReadbackError::from)?;
+    mapped.ok_or_else(|| unread(NO_ANSWER))?.map_err(unread)?;
+    let view = staging.get_mapped_range(..).map_err(unread)?;
     Ok(view.to_vec())
 }

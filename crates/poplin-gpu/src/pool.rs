@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use poplin_host::Ranges;
 
-use crate::GpuError;
+use crate::Error;
 use crate::growable::GrowableBuffer;
 
 /// `COUNT` buffers of the same length whose elements are allocated in ranges and reused.
@@ -42,9 +42,9 @@ impl<const COUNT: usize> Pool<COUNT> {
         &mut self,
         device: &wgpu::Device,
         len: u32,
-    ) -> Result<Range<u32>, GpuError> {
+    ) -> Result<Range<u32>, Error> {
         let bytes = self.element_bytes;
-        let range = self.ranges.allocate(len).map_err(|full| GpuError::TooLarge {
+        let range = self.ranges.allocate(len).map_err(|full| Error::TooLarge {
             buffer: self.buffers[0].name(),
             bytes: full.needed.saturating_mul(bytes),
             limit: u64::from(full.limit) * bytes,
@@ -63,7 +63,7 @@ impl<const COUNT: usize> Pool<COUNT> {
         device: &wgpu::Device,
         range: &mut Range<u32>,
         len: u32,
-    ) -> Result<bool, GpuError> {
+    ) -> Result<bool, Error> {
         if len <= range.end - range.start {
             return Ok(false);
         }

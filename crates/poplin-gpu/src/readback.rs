@@ -3,6 +3,7 @@
 use std::mem::offset_of;
 use std::ops::Range;
 use std::pin::pin;
+use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 use futures_intrusive::channel::shared::{OneshotReceiver, oneshot_channel};
@@ -16,7 +17,7 @@ use poplin_model::{ContactPartner, ContactReport, Particle, Trouble};
 
 use crate::crossings::{CrossingLog, CrossingScene, Crossings};
 use crate::engine::{FEEDBACK_BYTES, REPORT_BYTES};
-use crate::{Engine, GpuError, ReadbackError};
+use crate::{Engine, Error};
 
 /// Reusable staging buffer for the state of cloths.
 ///
@@ -92,6 +93,14 @@ impl Sections {
     }
 }
 
+/// Cause of a failed read-back: the device was dropped or did not answer.
+pub(crate) const NO_ANSWER: &str = "the device did not answer";
+
+/// Error of a failed read-back.
+pub(crate) fn unread(cause: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Error {
+    Error::Readback(Arc::from(cause.into()))
+}
+
 fn member(engine: &Engine, id: ClothId) -> Result<Member, NoSuchCloth> {
     let (impulse_rows, bodies, skipped_frames) = engine.last_frame(id)?;
     Ok(Member {
@@ -154,14 +163,14 @@ impl Readback {
     /// arrived.
     ///
     /// # Errors
-    /// [`GpuError::NoSuchCloth`]; [`GpuError::TooLarge`] if the device cannot create a buffer of
+    /// [`Error::NoSuchCloth`]; [`Error::TooLarge`] if the device cannot create a buffer of
     /// that size.
     pub fn encode(
         &mut self,
         engine: &mut Engine,
         ids: &[ClothId],
         encoder: &mut wgpu::CommandEncoder,
-    ) -> Result<(), GpuError> {
+    ) -> Result<(), Error> {
         self.members = ids.iter().map(|&id| member(engine, id)).collect::<Result<_, _>>()?;
         // A snapshot has no reports.
         self.crossings = engine.crossing_scene().filter(|_| self.multipliers.is_none());
@@ -174,7 +183,7 @@ impl Readback {
         let limit = engine.device().limits().max_buffer_size;
         if sections.total() > limit {
             let bytes = sections.total();
-            return Err(GpuError::TooLarge { buffer: "read-back", bytes, limit });
+            return Err(Error::TooLarge { buffer: "read-back", bytes, limit });
         }
         let size = sections.total().max(16);
         // A buffer that is being mapped cannot be a copy target, and a much larger one wastes
@@ -258,8 +267,8 @@ impl Readback {
     /// never blocks.
     ///
     /// # Errors
-    /// [`GpuError::Readback`] if the device was lost.
-    pub fn poll(&mut self) -> Result<Option<State>, GpuError> {
+    /// [`Error::Readback`] if the device was lost.
+    pub fn poll(&mut self) -> Result<Option<State>, Error> {
         let reading = pin!(self.read());
         match reading.poll(&mut Context::from_waker(Waker::noop())) {
             Poll::Ready(result) => result.map(Some),
@@ -271,24 +280,24 @@ impl Readback {
     /// The future may be dropped and created again.
     ///
     /// # Errors
-    /// [`GpuError::Readback`] if the device was lost.
-    pub async fn read(&mut self) -> Result<State, GpuError> {
+    /// [`Error::Readback`] if the device was lost.
+    pub async fn read(&mut self) -> Result<State, Error> {
         self.request();
         if let Some(mapping) = &self.mapping {
-            let result = mapping.receive().await.ok_or(ReadbackError::NoAnswer)?;
+            let result = mapping.receive().await.ok_or_else(|| unread(NO_ANSWER))?;
             // Cleared only after the answer, so that a dropped future can be created again.
             self.mapping = None;
-            result.map_err(ReadbackError::from)?;
+            result.map_err(unread)?;
         }
         self.take()
     }
 
     /// Reads the state from the mapped buffer and unmaps it.
-    fn take(&mut self) -> Result<State, GpuError> {
+    fn take(&mut self) -> Result<State, Error> {
         let Some(staging) = &self.staging else { return Ok(State::default()) };
         let sections = self.sections();
         let state = {
-            let view = staging.get_mapped_range(..).map_err(ReadbackError::from)?;
+            let view = staging.get_mapped_range(..).map_err(unread)?;
             // Without multipliers on the device those of the snapshot stay.
             if let Some((multipliers, 1..)) = &mut self.multipliers {
                 let begin = (sections.total() - sections.multipliers) as usize;

@@ -19,7 +19,7 @@ use crate::growable::GrowableBuffer;
 use crate::pipelines::{kernel_pipeline, pipeline_layout};
 use crate::pool::Pool;
 use crate::requirements::check_device;
-use crate::{EngineOptions, GpuError};
+use crate::{EngineOptions, Error};
 
 /// Read-only flags of the kernels' storage bindings 1 to 8.
 const STORAGE_READ_ONLY: [bool; 8] = [true, true, true, true, true, false, false, false];
@@ -72,14 +72,14 @@ struct Instance {
 /// limits. Every frame:
 ///
 /// ```no_run
-/// # use poplin_gpu::{Engine, GpuError, RenderMeshes, wgpu};
+/// # use poplin_gpu::{Engine, Error, RenderMeshes, wgpu};
 /// # fn frame(
 /// #     engine: &mut Engine,
 /// #     meshes: &mut RenderMeshes,
 /// #     encoder: &mut wgpu::CommandEncoder,
 /// #     steps: u32,
 /// #     alpha: f32,
-/// # ) -> Result<(), GpuError> {
+/// # ) -> Result<(), Error> {
 /// for _ in 0..steps {
 ///     meshes.encode_frame(engine, encoder, 1.0 / 60.0)?;
 /// }
@@ -159,12 +159,12 @@ impl RenderMeshes {
     /// Creates an empty set of meshes and compiles three small kernels.
     ///
     /// # Errors
-    /// [`GpuError::LimitTooLow`] if the device is below WebGPU's default limits.
+    /// [`Error::LimitTooLow`] if the device is below WebGPU's default limits.
     pub fn new(
         device: &wgpu::Device,
         queue: &wgpu::Queue,
         options: RenderOptions,
-    ) -> Result<Self, GpuError> {
+    ) -> Result<Self, Error> {
         let RenderOptions { usages, pipeline_cache } = options;
         Self::with_engine_options(
             device,
@@ -184,7 +184,7 @@ impl RenderMeshes {
         device: &wgpu::Device,
         queue: &wgpu::Queue,
         options: &EngineOptions,
-    ) -> Result<Self, GpuError> {
+    ) -> Result<Self, Error> {
         Self::with_engine_options(device, queue, wgpu::BufferUsages::empty(), options)
     }
 
@@ -193,7 +193,7 @@ impl RenderMeshes {
         queue: &wgpu::Queue,
         usages: wgpu::BufferUsages,
         options: &EngineOptions,
-    ) -> Result<Self, GpuError> {
+    ) -> Result<Self, Error> {
         check_device(&device.limits())?;
         let layout = bind_group_layout(device, "poplin.render.layout", &STORAGE_READ_ONLY);
         let whole = pipeline_layout(device, "poplin.render.pipeline_layout", &layout);

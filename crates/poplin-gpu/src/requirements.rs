@@ -2,7 +2,7 @@
 
 use poplin_host::TierLimits;
 
-use crate::GpuError;
+use crate::Error;
 
 /// Features to request from the adapter: none, the kernels run on WebGPU's baseline.
 pub fn required_features(_adapter: &wgpu::Adapter) -> wgpu::Features {
@@ -39,7 +39,7 @@ pub fn tier_limits(limits: &wgpu::Limits) -> TierLimits {
 }
 
 /// Rejects a device below the requirements of the kernels.
-pub(crate) fn check_device(limits: &wgpu::Limits) -> Result<(), GpuError> {
+pub(crate) fn check_device(limits: &wgpu::Limits) -> Result<(), Error> {
     let needed = [
         (
             "max_storage_buffers_per_shader_stage",
@@ -63,7 +63,7 @@ pub(crate) fn check_device(limits: &wgpu::Limits) -> Result<(), GpuError> {
         ),
     ];
     match needed.into_iter().find(|&(_, value, needed)| value < needed) {
-        Some((limit, value, needed)) => Err(GpuError::LimitTooLow { limit, value, needed }),
+        Some((limit, value, needed)) => Err(Error::LimitTooLow { limit, value, needed }),
         None => Ok(()),
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::GpuError;
+use crate::Error;
 use crate::headless::read_buffer;
 
 /// Device features required for timestamps.
@@ -51,7 +51,7 @@ impl Timer {
         &mut self,
         device: &wgpu::Device,
         queue: &wgpu::Queue,
-    ) -> Result<f64, GpuError> {
+    ) -> Result<f64, Error> {
         let [from, to] =
             [wgpu::BufferUsages::COPY_SRC, wgpu::BufferUsages::COPY_DST].map(|usage| {
                 device.create_buffer(&wgpu::BufferDescriptor {
@@ -95,7 +95,7 @@ impl Timer {
         &self,
         device: &wgpu::Device,
         queue: &wgpu::Queue,
-    ) -> Result<Option<Duration>, GpuError> {
+    ) -> Result<Option<Duration>, Error> {
         if !self.is_set {
             return Ok(None);
         }

@@ -11,7 +11,7 @@ use crate::headless::read_buffer;
 use crate::triangles::{
     BEGINS, FOUND, HELD, LISTS, MOVES, PAIRS, Passes, ROWS, SLOTS, TriangleBuffers, TriangleKernels,
 };
-use crate::{EngineOptions, GpuError};
+use crate::{EngineOptions, Error};
 
 /// Prefix sums of a list of counts, including the total, from the per-block sums of the scan.
 fn scanned(words: &[u32], len: u32, count: usize) -> Vec<u32> {
@@ -65,7 +65,7 @@ impl TriangleRounds {
     /// smaller step only if `max_rounds` exceeds 2.
     ///
     /// # Errors
-    /// [`GpuError::TooLarge`] if the device cannot bind a buffer.
+    /// [`Error::TooLarge`] if the device cannot bind a buffer.
     pub fn upload(
         &mut self,
         device: &wgpu::Device,
@@ -74,7 +74,7 @@ impl TriangleRounds {
         bodies: &TriangleBodies,
         capacity: usize,
         max_rounds: u32,
-    ) -> Result<(), GpuError> {
+    ) -> Result<(), Error> {
         let round = TriangleRound { begins: Vec::new(), ..round.clone() };
         let buffers = TriangleBuffers::new(device, &round, bodies, capacity, 0)?;
         self.uniforms.upload(device, queue, &buffers.uniforms(max_rounds, &[]))?;
@@ -164,12 +164,12 @@ impl TriangleRounds {
     /// Reads the progress of the recorded rounds, once they have run.
     ///
     /// # Errors
-    /// [`GpuError`] if the device is lost or does not answer.
+    /// [`Error`] if the device is lost or does not answer.
     pub fn progress(
         &self,
         device: &wgpu::Device,
         queue: &wgpu::Queue,
-    ) -> Result<TriangleProgress, GpuError> {
+    ) -> Result<TriangleProgress, Error> {
         let bytes = read_buffer(device, queue, &self.buffers().storage[LISTS])?;
         let state = state_of(&pod_collect_to_vec(&bytes));
         let lack = state.unlisted_count.0;
@@ -183,13 +183,13 @@ impl TriangleRounds {
     /// Reads the uploaded round as the recorded passes have changed it, once they have run.
     ///
     /// # Errors
-    /// [`GpuError`] if the device is lost or does not answer.
+    /// [`Error`] if the device is lost or does not answer.
     pub fn read(
         &self,
         device: &wgpu::Device,
         queue: &wgpu::Queue,
         uploaded: &TriangleRound,
-    ) -> Result<TriangleRound, GpuError> {
+    ) -> Result<TriangleRound, Error> {
         let read = |index: usize| read_buffer(device, queue, &self.buffers().storage[index]);
         let words = |index: usize| read(index).map(|bytes| pod_collect_to_vec::<u8, u32>(&bytes));
         let it = &self.buffers().parameters;

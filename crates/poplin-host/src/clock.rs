@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use poplin_layout::FrameSteps;
 #[cfg(feature = "save")]
 use poplin_model::ModelError;
-use poplin_model::{ClothConfig, Solver, check_dt};
+use poplin_model::{ClothConfig, Solver};
 
 /// Largest number of iterations of one frame, so that a mistyped frequency does not look like a
 /// hang.
@@ -126,7 +126,7 @@ impl FrameClock {
     /// [`ModelError`] if a step is not a valid frame length.
     #[cfg(feature = "save")]
     pub(crate) fn validate(&self) -> Result<(), ModelError> {
-        self.past_steps.iter().chain(&self.last_step).try_for_each(|&dt| check_dt(dt))
+        self.past_steps.iter().chain(&self.last_step).try_for_each(|&dt| poplin_model::check_dt(dt))
     }
 
     /// Sets the last step \[s\] to the one over which new displacements were computed from

@@ -13,6 +13,7 @@ mod colliders;
 mod contacts;
 mod crossings;
 mod engine;
+mod error;
 mod frame_motion;
 mod holds;
 mod host;
@@ -21,6 +22,7 @@ mod live;
 mod part;
 mod particle_motion;
 mod ranges;
+mod reading;
 #[cfg(feature = "save")]
 mod save;
 mod self_collision;
@@ -39,7 +41,8 @@ pub use contacts::{
     ContactFrame, ContactLens, collides, collides_by_triangles, in_world, takes_part,
 };
 pub use crossings::{contact_partner, find_crossings, report_crossings};
-pub use engine::{Engine, HostError, Reading, Ready};
+pub use engine::Engine;
+pub use error::{Cause, Error, WantedAdapter, WrongValue};
 pub use frame_motion::{FrameMotion, FrameVelocities, motion_constants};
 pub use holds::HoldId;
 pub use host::{HostCloth, MovedSpheres};
@@ -49,6 +52,7 @@ pub use part::FramePart;
 pub use particle_motion::ParticleMotion;
 pub use poplin_layout::Feedback;
 pub use ranges::{Full, Ranges};
+pub use reading::{Reading, Transfer};
 #[cfg(feature = "save")]
 pub use save::{SAVE_VERSION, SaveError};
 pub use shared::{Shared, SharedFabrics};

@@ -153,12 +153,9 @@ enum Runner {
 }
 
 /// Adds the cloths of a case and returns the first one, which stage files describe.
-fn add<E: Engine>(engine: &mut E, case: &Case) -> Result<ClothId, CaseError>
-where
-    Error: From<E::Error>,
-{
+fn add(engine: &mut dyn Engine, case: &Case) -> Result<ClothId, CaseError> {
     for cloth in case.cloths()? {
-        engine.add(cloth).map_err(Error::from)?;
+        engine.add(cloth)?;
     }
     let unsupported = || CaseError::Unsupported("stages of a case without cloths".to_owned());
     engine.ids().first().copied().ok_or_else(unsupported)
@@ -190,10 +187,9 @@ impl Runner {
 
     fn cloth_mut(&mut self) -> Result<&mut Cloth, CaseError> {
         Ok(match self {
-            Self::Cpu(engine, id) => engine.cloth_mut(*id),
-            Self::Gpu(headless, id) => headless.cloth_mut(*id),
-        }
-        .map_err(Error::from)?)
+            Self::Cpu(engine, id) => engine.cloth_mut(*id)?,
+            Self::Gpu(headless, id) => headless.cloth_mut(*id)?,
+        })
     }
 
     fn begin_frame(&mut self, dt: f32) -> Result<(), CaseError> {
@@ -216,7 +212,7 @@ impl Runner {
 
     fn state(&mut self) -> Result<State, CaseError> {
         let (state, id) = match self {
-            Self::Cpu(engine, id) => (engine.read(*id).map_err(Error::from)?, *id),
+            Self::Cpu(engine, id) => (engine.read(*id)?, *id),
             Self::Gpu(headless, id) => (headless.read(*id)?, *id),
         };
         Ok((state.current(id).to_vec(), state.previous(id).to_vec()))
@@ -224,9 +220,7 @@ impl Runner {
 
     fn set_state(&mut self, current: &[Particle], previous: &[Particle]) -> Result<(), CaseError> {
         match self {
-            Self::Cpu(engine, id) => {
-                engine.set_state(*id, current, previous).map_err(Error::from)?
-            }
+            Self::Cpu(engine, id) => engine.set_state(*id, current, previous)?,
             Self::Gpu(headless, id) => headless.engine_mut().set_state(*id, current, previous)?,
         }
         Ok(())

@@ -70,7 +70,7 @@ pub(crate) struct Lined<'a> {
 impl Lines {
     /// Creates a line pass for this kind of target.
     pub(crate) fn new(gpu: &Gpu, target: &DebugTarget) -> Result<Self, ViewError> {
-        let debug = DebugPass::new(&gpu.device, &gpu.queue, target).map_err(poplin::Error::from)?;
+        let debug = DebugPass::new(&gpu.device, &gpu.queue, target)?;
         Ok(Self { debug, cloths: Vec::new() })
     }
 
@@ -112,7 +112,7 @@ impl Lines {
             gpu.queue.write_buffer(&drawn.particles, 0, bytemuck::cast_slice(cloth.particles));
             drawn.world_from_local = cloth.world_from_local;
             let lines = lines_of(layers, show, solids.as_ref(), &cloth)?;
-            self.debug.set(&mut drawn.list, &lines).map_err(poplin::Error::from)?;
+            self.debug.set(&mut drawn.list, &lines)?;
         }
         self.cloths.truncate(count);
         Ok(())
@@ -127,7 +127,7 @@ impl Lines {
         for ClothLines { particles, list, world_from_local } in &mut self.cloths {
             let clip_from_local = (clip_from_world * *world_from_local).to_cols_array_2d();
             let view = DebugView { clip_from_local, particle_begin: 0, strain_limit: 1.0 };
-            self.debug.draw(pass, list, particles, &view).map_err(poplin::Error::from)?;
+            self.debug.draw(pass, list, particles, &view)?;
         }
         Ok(())
     }

@@ -2,7 +2,6 @@
 
 use poplin::NoSuchCloth;
 use poplin::cook::CookError;
-use poplin::gpu::GpuError;
 use poplin::gpu::wgpu;
 use poplin::model::ModelError;
 use thiserror::Error;
@@ -27,7 +26,7 @@ pub enum WebError {
     Model(#[from] ModelError),
     /// The engine failed.
     #[error(transparent)]
-    Gpu(#[from] GpuError),
+    Engine(#[from] poplin::Error),
     /// The scene has lost its cloth.
     #[error(transparent)]
     Cloth(#[from] NoSuchCloth),

@@ -65,20 +65,16 @@
 
 mod backend;
 mod drag;
-mod error;
 mod grab;
 #[cfg(all(feature = "cpu", feature = "gpu"))]
 pub mod guide;
 mod pick;
-mod reading;
 mod simulation;
 
 pub use backend::{Backend, BackendChoice};
 pub use drag::{Drag, Sight};
-pub use error::Error;
 pub use grab::{Grab, GrabOptions};
 pub use pick::{Hit, Ray, TriangleHit, pick_cloth, pick_triangles};
-pub use reading::Reading;
 pub use simulation::{Simulation, SimulationOptions};
 
 #[doc(inline)]
@@ -90,8 +86,8 @@ pub use poplin_cpu as cpu;
 #[doc(inline)]
 pub use poplin_gpu as gpu;
 pub use poplin_host::{
-    Cloth, ClothId, ClothState, Engine, Feedback, HoldId, HostError, NoSuchCloth, ParticleMotion,
-    Snapshot, State,
+    Cause, Cloth, ClothId, ClothState, Engine, Error, Feedback, HoldId, NoSuchCloth,
+    ParticleMotion, Reading, Snapshot, State, Transfer, WantedAdapter, WrongValue,
 };
 #[cfg(feature = "save")]
 pub use poplin_host::{SAVE_VERSION, SaveError};

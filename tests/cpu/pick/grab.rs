@@ -324,7 +324,7 @@ fn a_grab_holds_with_motion_spheres_switched_off() {
 }
 
 /// Particles after each frame of a sheet that is grabbed, moved and released.
-fn held_sheet<E: Engine>(engine: &mut E) -> Vec<Vec<Particle>> {
+fn held_sheet(engine: &mut dyn Engine) -> Vec<Vec<Particle>> {
     let id = engine.add(hanging_sheet(4, 4)).unwrap();
     let state = engine.read(id).unwrap();
     let options = GrabOptions { radius: 0.4, ..GrabOptions::default() };

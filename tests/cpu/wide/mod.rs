@@ -14,7 +14,7 @@ use poplin_testkit::inputs::equip_with_masses;
 /// Current and previous particles, and the feedback.
 type Outcome = (Vec<[f32; 4]>, Vec<[f32; 4]>, Feedback);
 
-fn run<W: Workers + Default + Clone + Send + Sync>(
+fn run<W: Workers + Default + Clone + Send + Sync + 'static>(
     cloth: &ClothDesc,
     frames: &[f32],
     stages: StageMask,

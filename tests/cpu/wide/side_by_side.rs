@@ -15,7 +15,7 @@ use rayon::ThreadPoolBuilder;
 use super::{ONE_ITERATION, SOME};
 
 /// Copies of a cloth in different states; some start with a fault.
-fn copies<W: Workers + Default + Clone + Send + Sync>(
+fn copies<W: Workers + Default + Clone + Send + Sync + 'static>(
     cloth: &ClothDesc,
     count: usize,
 ) -> (LaneEngine<W>, Vec<ClothId>) {
@@ -168,7 +168,9 @@ fn among_shapes(k: usize) -> ClothDesc {
 /// Compares one iteration of cloths that share a fabric, but not their shapes, with the twin.
 #[track_caller]
 fn assert_same_together(cloths: &[ClothDesc]) {
-    fn all<W: Workers + Default + Clone + Send + Sync>(cloths: &[ClothDesc]) -> LaneEngine<W> {
+    fn all<W: Workers + Default + Clone + Send + Sync + 'static>(
+        cloths: &[ClothDesc],
+    ) -> LaneEngine<W> {
         let mut engine = LaneEngine::<W>::new();
         for cloth in cloths {
             // Cloths are solved side by side only if they share their fabric.
@@ -236,7 +238,7 @@ fn many_cloths_have_the_mirrors_bits() {
 
 /// Builds cloths of many fabrics, with the five of each interleaved, so that they must be sorted
 /// into batches.
-fn of_many<W: Workers + Default + Clone + Send + Sync>() -> LaneEngine<W> {
+fn of_many<W: Workers + Default + Clone + Send + Sync + 'static>() -> LaneEngine<W> {
     let mut engine = LaneEngine::<W>::new();
     let first: Vec<_> = cloths().into_iter().map(|(_, cloth)| engine.add(cloth).unwrap()).collect();
     for copy in 0..5 {

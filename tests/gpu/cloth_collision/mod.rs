@@ -80,7 +80,10 @@ fn on_mirror(setup: &Setup) -> ReferenceEngine {
 }
 
 /// Runs a setup on the CPU with these workers.
-fn on_workers<W: Workers + Clone + Send + Sync>(setup: &Setup, workers: W) -> LaneEngine<W> {
+fn on_workers<W: Workers + Clone + Send + Sync + 'static>(
+    setup: &Setup,
+    workers: W,
+) -> LaneEngine<W> {
     let mut engine = LaneEngine::with_workers(workers);
     engine.set_cloth_contact_solver(setup.settings).unwrap();
     setup.cloths.iter().for_each(|cloth| assert!(engine.add(cloth.clone()).is_ok()));

@@ -3,7 +3,7 @@
 use poplin::{ClothState, Error, NoSuchCloth, ParticleMotion, Simulation};
 use poplin_cpu::ReferenceEngine;
 use poplin_gpu::EngineOptions;
-use poplin_host::Engine as _;
+use poplin_host::Engine;
 use poplin_model::{ClothContactSolver, Particle};
 use poplin_testkit::adapter::{Rounding, backends, devices};
 use poplin_testkit::compare::{close, same_bits};
@@ -156,7 +156,7 @@ fn colliding_cloths_have_the_same_bits_in_reused_memory() {
 
 /// Adds, removes, resets or copies a cloth in each frame; all are of one family ([`random_cloth`]),
 /// with bodies. No contact of these seeds is so close that rounding decides it.
-fn play<E: poplin_host::Engine>(engine: &mut E, frame: u64) {
+fn play(engine: &mut dyn Engine, frame: u64) {
     let id = engine.add(random_cloth(12 + frame, 24 + 4 * (frame as u32 * 7 % 5))).unwrap();
     equip(engine.cloth_mut(id).unwrap(), frame);
     let ids = engine.ids().to_vec();

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use poplin_gpu::{EngineOptions, GpuError, Headless, RenderMeshes, wgpu};
+use poplin_gpu::{EngineOptions, Error, Headless, RenderMeshes, wgpu};
 use poplin_host::Engine as _;
 use poplin_model::RenderMesh;
 use poplin_testkit::adapter::headless;
@@ -52,8 +52,8 @@ fn meshes_come_and_go_and_frames_between_allocate_nothing() {
     assert_eq!((meshes.memory_bytes(), gpu.memory_bytes()), memory);
 
     meshes.remove(ids[1]).unwrap();
-    assert!(matches!(meshes.remove(ids[1]), Err(GpuError::NoSuchRenderMesh)));
-    assert!(matches!(meshes.vertex_range(ids[1]), Err(GpuError::NoSuchRenderMesh)));
+    assert!(matches!(meshes.remove(ids[1]), Err(Error::NoSuchRenderMesh)));
+    assert!(matches!(meshes.vertex_range(ids[1]), Err(Error::NoSuchRenderMesh)));
     let again = meshes.add_with_tangents(&mesh, range(&gpu, 1)).unwrap();
     assert_ne!(again, ids[1]);
     frame(&mut gpu, &mut meshes);

@@ -7,7 +7,7 @@ mod vertices;
 use bytemuck::cast_slice;
 use poplin::cook::{CookOptions, Cooked, RenderMeshOptions, SkinOptions, cook};
 use poplin_geometry::Rng;
-use poplin_gpu::{GpuError, Headless, wgpu};
+use poplin_gpu::{Error, Headless, wgpu};
 use poplin_model::{CornerUvs, Mesh, Particle, RenderMesh};
 
 /// Returns a buffer of particles that the application owns.
@@ -31,7 +31,7 @@ fn submit(gpu: &Headless, record: impl FnOnce(&mut wgpu::CommandEncoder)) {
 }
 
 /// Returns the message of an error.
-fn error_of<T: std::fmt::Debug>(result: Result<T, GpuError>) -> String {
+fn error_of<T: std::fmt::Debug>(result: Result<T, Error>) -> String {
     result.unwrap_err().to_string()
 }
 

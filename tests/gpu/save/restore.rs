@@ -1,9 +1,7 @@
 //! Restored snapshots on both backends, and devices that are lost or too small.
 
 use poplin::{Backend, ClothId, Feedback, Simulation, Snapshot, State};
-use poplin_gpu::{
-    Compilation, Engine, EngineOptions, GpuError, PendingSnapshot, is_software, wgpu,
-};
+use poplin_gpu::{Compilation, Engine, EngineOptions, Error, PendingSnapshot, is_software, wgpu};
 use poplin_model::{ClothContactSolver, Collider, ContactMode, RigidBody, Shape};
 use poplin_testkit::adapter::{backends, headless, noop_device};
 use poplin_testkit::compare::same_bits;
@@ -149,7 +147,7 @@ fn cloths_of_a_lost_device_continue_on_another_one() {
     device.destroy();
     let mut late = frame(&mut engine, (&device, &queue), true).unwrap();
     let error = late.poll().unwrap_err();
-    assert!(matches!(error, GpuError::Readback(_)), "{error:?}");
+    assert!(matches!(error, Error::Readback(_)), "{error:?}");
     assert!(error.to_string().contains("the device may be lost"), "{error}");
 
     let mut expected = Simulation::new(Backend::Cpu).unwrap();
@@ -205,6 +203,6 @@ fn a_restore_without_room_on_the_device_changes_nothing() {
     let id = engine.add(hanging_sheet(4, 4)).unwrap();
     let particles = engine.particle_count();
     let result = engine.restore(&snapshot);
-    assert!(matches!(result, Err(GpuError::TooLarge { .. })), "{result:?}");
+    assert!(matches!(result, Err(Error::TooLarge { .. })), "{result:?}");
     assert_eq!((engine.ids(), engine.particle_count()), (&[id][..], particles));
 }

@@ -1,6 +1,6 @@
 //! Counts of edges through triangles in reports, as the mirror counts them.
 
-use poplin_host::{Engine, ParticleMotion, Reading as _};
+use poplin_host::{Engine, ParticleMotion};
 use poplin_model::{
     ClothContactSolver, ClothDesc, Collider, ContactPartner, Parallelepiped, Particle, Pose, Shape,
     Sphere, TriangleMesh,

@@ -1,6 +1,6 @@
 //! Access to state and single parts of a frame, for tests.
 
-use poplin_host::{ClothId, FramePart, HostError, NoSuchCloth};
+use poplin_host::{ClothId, Error, FramePart, NoSuchCloth};
 use poplin_model::{ModelError, Particle};
 
 use super::LaneEngine;
@@ -81,13 +81,13 @@ impl<W: Workers + Clone + Send + Sync> LaneEngine<W> {
     /// Replaces the whole state of a cloth, for tests that start from a given state.
     ///
     /// # Errors
-    /// [`HostError`] if there is no such cloth, a length is wrong or a pinned particle gets mass.
+    /// [`Error`] if there is no such cloth, a length is wrong or a pinned particle gets mass.
     pub fn set_state(
         &mut self,
         id: ClothId,
         current: &[Particle],
         previous: &[Particle],
-    ) -> Result<(), HostError> {
+    ) -> Result<(), Error> {
         let cloth = self.cloths.get_mut(id)?;
         let expected = cloth.current.len();
         for len in [current.len(), previous.len()] {

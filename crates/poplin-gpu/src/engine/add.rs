@@ -4,7 +4,7 @@ use super::changes::Target;
 use super::frame::restricted;
 use super::triangles::REPORT_BYTES;
 use super::{Engine, FEEDBACK_BYTES, GpuCloth};
-use crate::GpuError;
+use crate::Error;
 use crate::crossings::CrossingLog;
 use bytemuck::{Zeroable, bytes_of, cast_slice};
 use poplin_host::{
@@ -48,8 +48,8 @@ impl Engine {
     /// or [`Engine::encode_changes`], was submitted; frames recorded before stay valid.
     ///
     /// # Errors
-    /// [`GpuError`] if the cloth is not valid or too large for the device; nothing is added.
-    pub fn add(&mut self, cloth: ClothDesc) -> Result<ClothId, GpuError> {
+    /// [`Error`] if the cloth is not valid or too large for the device; nothing is added.
+    pub fn add(&mut self, cloth: ClothDesc) -> Result<ClothId, Error> {
         let mut host = HostCloth::new(cloth)?;
         host.update_colliders(&self.colliders, &self.contacts.settings, 0.0)?;
         self.add_as(SnapshotCloth {
@@ -61,7 +61,7 @@ impl Engine {
     }
 
     /// Adds a cloth with its particles and report.
-    pub(super) fn add_as(&mut self, cloth: SnapshotCloth) -> Result<ClothId, GpuError> {
+    pub(super) fn add_as(&mut self, cloth: SnapshotCloth) -> Result<ClothId, Error> {
         let SnapshotCloth { mut host, current, previous, feedback } = cloth;
         // Lays out the inputs, on which scratch and stages depend.
         host.input_len();
@@ -115,7 +115,7 @@ impl Engine {
         &mut self,
         particle_count: u32,
         scratch_len: u32,
-    ) -> Result<Parts, GpuError> {
+    ) -> Result<Parts, Error> {
         let mut parts = Parts::default();
         let result = self.fill(&mut parts, particle_count, scratch_len);
         if result.is_err() {
@@ -124,7 +124,7 @@ impl Engine {
         result.map(|()| parts)
     }
 
-    fn fill(&mut self, parts: &mut Parts, particles: u32, scratch: u32) -> Result<(), GpuError> {
+    fn fill(&mut self, parts: &mut Parts, particles: u32, scratch: u32) -> Result<(), Error> {
         parts.particles = self.particles.allocate(&self.device, particles)?;
         parts.scratch = self.scratch.allocate(&self.device, scratch)?;
         parts.feedback = self.feedback.allocate(&self.device, 1)?;
@@ -147,10 +147,7 @@ impl Engine {
     }
 
     /// Adds a user of a fabric, which is uploaded for its first user.
-    pub(super) fn acquire_fabric(
-        &mut self,
-        fabric: &Arc<Fabric>,
-    ) -> Result<FabricOffsets, GpuError> {
+    pub(super) fn acquire_fabric(&mut self, fabric: &Arc<Fabric>) -> Result<FabricOffsets, Error> {
         let Self { fabrics, fabric_pool, changes, device, .. } = self;
         let pack = || {
             let mut packed = Vec::new();
@@ -187,10 +184,10 @@ impl Engine {
     }
 
     /// Rejects a cloth that does not fit into a forced tier.
-    fn check_tier(&self, particle_count: u32) -> Result<(), GpuError> {
+    fn check_tier(&self, particle_count: u32) -> Result<(), Error> {
         let Some(tier) = self.options.tier else { return Ok(()) };
         match self.tier_limits.particles_in(tier) {
-            Some(capacity) if particle_count > capacity => Err(GpuError::TooLarge {
+            Some(capacity) if particle_count > capacity => Err(Error::TooLarge {
                 buffer: "workgroup memory",
                 bytes: u64::from(particle_count) * u64::from(tier.bytes_per_particle()),
                 limit: u64::from(self.tier_limits.workgroup_bytes),

@@ -3,7 +3,7 @@
 
 use super::frame::{PASS, Run, push_dispatches};
 use super::{Bucket, Engine, EngineOptions, GpuCloth};
-use crate::GpuError;
+use crate::Error;
 use crate::binding::{UNIFORM_STRIDE, bind_group, bind_group_layout, push_uniform};
 use crate::compilation::Made;
 use crate::growable::GrowableBuffer;
@@ -151,11 +151,11 @@ impl Contacts {
         &mut self,
         device: &wgpu::Device,
         options: &EngineOptions,
-    ) -> Result<bool, GpuError> {
+    ) -> Result<bool, Error> {
         // One lane tests a cloth against all others.
         let trips = self.frame.indices().len() as u64;
         if let Some(limit) = options.loop_limit.filter(|&limit| trips > limit) {
-            return Err(GpuError::LoopTooLong { trips, limit });
+            return Err(Error::LoopTooLong { trips, limit });
         }
         self.prepare(device, options);
         let lens = self.frame.lens();
@@ -223,11 +223,8 @@ impl Engine {
     /// has no such collisions.
     ///
     /// # Errors
-    /// [`GpuError::Model`] if a field is out of range; the old settings stay.
-    pub fn set_cloth_contact_solver(
-        &mut self,
-        settings: ClothContactSolver,
-    ) -> Result<(), GpuError> {
+    /// [`Error::Model`] if a field is out of range; the old settings stay.
+    pub fn set_cloth_contact_solver(&mut self, settings: ClothContactSolver) -> Result<(), Error> {
         settings.validate()?;
         let old = std::mem::replace(&mut self.contacts.settings, settings);
         if old.contact != settings.contact || collides(&old) != collides(&settings) {
@@ -252,7 +249,7 @@ impl Engine {
     pub(super) fn encode_slices(
         &mut self,
         encoder: &mut wgpu::CommandEncoder,
-    ) -> Result<(), GpuError> {
+    ) -> Result<(), Error> {
         self.encode_changes(encoder);
         let slice_count = self.contacts.frame.slice_count();
         let mut dispatches = std::mem::take(&mut self.dispatches);
@@ -327,7 +324,7 @@ impl Engine {
     }
 
     /// Determines the cloths that may collide in the frame, and prepares their contact.
-    pub(super) fn begin_contacts(&mut self, dt: f32) -> Result<(), GpuError> {
+    pub(super) fn begin_contacts(&mut self, dt: f32) -> Result<(), Error> {
         let Self { contacts, triangles, device, cloths, options, colliders, .. } = self;
         contacts.frame.clear();
         // Nothing moves in a frame of zero length, so the last recorded positions stay valid.
@@ -379,7 +376,7 @@ impl Engine {
     }
 
     /// Uploads the inputs of the contact kernels and binds them.
-    fn upload_contacts(&mut self) -> Result<(), GpuError> {
+    fn upload_contacts(&mut self) -> Result<(), Error> {
         let Self { contacts, particles, feedback, .. } = self;
         contacts.uniforms.clear();
         for slice in &contacts.frame.parameters {
@@ -420,10 +417,7 @@ impl Engine {
     }
 
     /// Records the begun frame: in slices if cloths may collide, otherwise in one piece.
-    pub(super) fn encode_begun(
-        &mut self,
-        encoder: &mut wgpu::CommandEncoder,
-    ) -> Result<(), GpuError> {
+    pub(super) fn encode_begun(&mut self, encoder: &mut wgpu::CommandEncoder) -> Result<(), Error> {
         if self.contacts.frame.slice_count() > 0 {
             self.encode_slices(encoder)
         } else {

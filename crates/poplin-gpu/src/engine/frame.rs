@@ -6,7 +6,7 @@ use super::rows::RowTarget;
 use super::{Bucket, Dispatch, Engine};
 use crate::binding::{UNIFORM_STRIDE, bind_group, push_uniform};
 use crate::growable::GrowableBuffer;
-use crate::{Compilation, EngineOptions, GpuError};
+use crate::{Compilation, EngineOptions, Error};
 use bytemuck::cast_slice;
 use poplin_host::{FramePart, State, takes_part};
 use poplin_layout::{DispatchParameters, Stage, StageMask};
@@ -30,13 +30,13 @@ impl Engine {
     /// recorded before a submission.
     ///
     /// # Errors
-    /// [`GpuError`] if the frame is out of range for a cloth; then nothing is recorded and no
+    /// [`Error`] if the frame is out of range for a cloth; then nothing is recorded and no
     /// cloth's time advances.
     pub fn encode_frame(
         &mut self,
         encoder: &mut wgpu::CommandEncoder,
         dt: f32,
-    ) -> Result<(), GpuError> {
+    ) -> Result<(), Error> {
         self.begin_frame(dt)?;
         self.encode_begun(encoder)
     }
@@ -45,10 +45,10 @@ impl Engine {
     /// records it. Unchanged cloths cost no time if the frame is as long as the last one.
     ///
     /// # Errors
-    /// [`GpuError`] if the frame is out of range for a cloth or its phases need more loop trips
+    /// [`Error`] if the frame is out of range for a cloth or its phases need more loop trips
     /// than the driver runs (then no cloth's time advances), or if the device has no room for new
     /// inputs.
-    pub fn begin_frame(&mut self, dt: f32) -> Result<(), GpuError> {
+    pub fn begin_frame(&mut self, dt: f32) -> Result<(), Error> {
         // A different length or shared collider concerns every cloth.
         // As bits, so that NaN equals itself and -0 differs from 0.
         let seen = (dt.to_bits(), self.colliders.stamps());
@@ -74,7 +74,7 @@ impl Engine {
 
     /// Rejects an invalid frame before any cloth's time advances. Cloths with only changed inputs
     /// are skipped, unless the frame's length or the shared colliders differ from the last frame.
-    fn check(&mut self, visited: &[usize], dt: f32, is_other: bool) -> Result<(), GpuError> {
+    fn check(&mut self, visited: &[usize], dt: f32, is_other: bool) -> Result<(), Error> {
         let Self { cloths, colliders, participant_count, options, lane_choice, contacts, .. } =
             self;
         let is_strict = is_other || options.loop_limit.is_some();
@@ -97,7 +97,7 @@ impl Engine {
         Ok(())
     }
 
-    fn visit(&mut self, visited: &[usize], dt: f32, is_other: bool) -> Result<(), GpuError> {
+    fn visit(&mut self, visited: &[usize], dt: f32, is_other: bool) -> Result<(), Error> {
         self.rows.begin_frame();
         self.note_waiting(visited, dt)?;
         self.begin_contacts(dt)?;
@@ -125,7 +125,7 @@ impl Engine {
     }
 
     /// Marks the visited cloths that wait for pipelines compiled in the background.
-    fn note_waiting(&mut self, visited: &[usize], dt: f32) -> Result<(), GpuError> {
+    fn note_waiting(&mut self, visited: &[usize], dt: f32) -> Result<(), Error> {
         if self.options.compilation != Compilation::Background {
             return Ok(());
         }
@@ -144,7 +144,7 @@ impl Engine {
     }
 
     /// Packs the changes of a cloth's frame; a resting cloth leaves the dispatch list.
-    fn pack(&mut self, index: usize, dt: f32, is_sliced: bool) -> Result<(), GpuError> {
+    fn pack(&mut self, index: usize, dt: f32, is_sliced: bool) -> Result<(), Error> {
         let cloth = &mut *self.cloths.values_mut()[index];
         // Time does not advance for a waiting cloth.
         let dt = if cloth.is_waiting { 0.0 } else { dt };
@@ -206,7 +206,7 @@ impl Engine {
 
     /// Collects a cloth's particle writes and changed inputs for the next recorded part, and moves
     /// the cloth to the bucket of its stages.
-    fn take_inputs(&mut self, index: usize, dt: f32) -> Result<(), GpuError> {
+    fn take_inputs(&mut self, index: usize, dt: f32) -> Result<(), Error> {
         let cloth = &mut *self.cloths.values_mut()[index];
         cloth.host.update_colliders(&self.colliders, &self.contacts.settings, dt)?;
         cloth.has_new_plan |= cloth.host.take_new_plan();
@@ -241,7 +241,7 @@ impl Engine {
     }
 
     /// Updates the lists of dispatched cloths.
-    fn list_active(&mut self) -> Result<(), GpuError> {
+    fn list_active(&mut self) -> Result<(), Error> {
         let Self { buckets, cloths, fabric_pool, changes, device, listed, .. } = self;
         for bucket in buckets.values_mut().filter(|bucket| bucket.is_stale) {
             listed.clear();
@@ -291,12 +291,12 @@ impl Engine {
     /// Records a part of the begun frame.
     ///
     /// # Errors
-    /// [`GpuError::TooLarge`] if the frame's constants exceed what the device binds.
+    /// [`Error::TooLarge`] if the frame's constants exceed what the device binds.
     pub fn encode_part(
         &mut self,
         encoder: &mut wgpu::CommandEncoder,
         part: &FramePart,
-    ) -> Result<(), GpuError> {
+    ) -> Result<(), Error> {
         self.encode_changes(encoder);
         let mut dispatches = std::mem::take(&mut self.dispatches);
         dispatches.clear();
@@ -311,7 +311,7 @@ impl Engine {
         &mut self,
         encoder: &mut wgpu::CommandEncoder,
         dispatches: &[Dispatch],
-    ) -> Result<(), GpuError> {
+    ) -> Result<(), Error> {
         if dispatches.is_empty() && self.rows.is_empty() {
             return Ok(());
         }
@@ -386,7 +386,7 @@ impl Engine {
     }
 
     /// Uploads uniforms and rows; returns the number of rows.
-    pub(super) fn upload(&mut self) -> Result<usize, GpuError> {
+    pub(super) fn upload(&mut self) -> Result<usize, Error> {
         self.uploaded_bytes = self.dispatch_bytes.len() as u64;
         let slot = &mut self.slots[self.next_slot];
         let device = &self.device;

@@ -1,7 +1,7 @@
 //! Choice of the lane count of a cloth's workgroup.
 
 use super::EngineOptions;
-use crate::GpuError;
+use crate::Error;
 use poplin_host::{HostCloth, LANE_COUNTS, LoopTrips, TierLimits, choose_lane_count};
 
 /// Lane count of a cloth, and the loop trips that result from it.
@@ -43,7 +43,7 @@ impl LaneChoice {
 
     /// Chooses the lanes of a cloth: as many as its widest set keeps busy (32 if lanes run one
     /// after another), or more until its loops stay within the driver's limit.
-    pub(super) fn choose(&self, host: &HostCloth) -> Result<Lanes, GpuError> {
+    pub(super) fn choose(&self, host: &HostCloth) -> Result<Lanes, Error> {
         let most = self.forced.unwrap_or(u32::MAX).min(self.limits.invocations);
         let fewest = match self.forced {
             Some(_) => most,
@@ -66,7 +66,7 @@ impl LaneChoice {
 
     /// Updates the lanes of a cloth after its phases, settings or colliders have changed: more
     /// lanes if its loops would be too long.
-    pub(super) fn renew(&self, lanes: &mut Lanes, host: &HostCloth) -> Result<(), GpuError> {
+    pub(super) fn renew(&self, lanes: &mut Lanes, host: &HostCloth) -> Result<(), Error> {
         lanes.count_trips(host);
         if self.check(lanes).is_err() {
             *lanes = self.choose(host)?;
@@ -74,8 +74,8 @@ impl LaneChoice {
         Ok(())
     }
 
-    fn check(&self, lanes: &Lanes) -> Result<(), GpuError> {
+    fn check(&self, lanes: &Lanes) -> Result<(), Error> {
         let (trips, limit) = (lanes.trips, self.loop_limit);
-        if trips > limit { Err(GpuError::LoopTooLong { trips, limit }) } else { Ok(()) }
+        if trips > limit { Err(Error::LoopTooLong { trips, limit }) } else { Ok(()) }
     }
 }

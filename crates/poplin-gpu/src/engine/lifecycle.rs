@@ -5,7 +5,7 @@ use super::frame::mark_stale;
 use super::packer::PARAMETER_ROWS;
 use super::rows::RowTarget;
 use super::{Engine, FEEDBACK_BYTES, GpuCloth};
-use crate::GpuError;
+use crate::Error;
 use crate::crossings::CrossingLog;
 use bytemuck::{Zeroable, bytes_of};
 use poplin_host::{ClothId, FrameBodies, ParticleMotion};
@@ -18,8 +18,8 @@ impl Engine {
     /// the CPU.
     ///
     /// # Errors
-    /// [`GpuError`] if there is no such cloth or no room for all copies; then nothing is added.
-    pub fn clone_cloth(&mut self, id: ClothId, count: usize) -> Result<Vec<ClothId>, GpuError> {
+    /// [`Error`] if there is no such cloth or no room for all copies; then nothing is added.
+    pub fn clone_cloth(&mut self, id: ClothId, count: usize) -> Result<Vec<ClothId>, Error> {
         let source = self.cloths.get(id)?;
         let (source_placement, fabric) = (source.placement, source.host.desc().fabric.clone());
         // All ranges are allocated before the first copy is added, so that a failure changes
@@ -72,8 +72,8 @@ impl Engine {
     /// ([`Engine::begin_frame`]) is dropped.
     ///
     /// # Errors
-    /// [`GpuError::NoSuchCloth`].
-    pub fn remove(&mut self, id: ClothId) -> Result<(), GpuError> {
+    /// [`Error::NoSuchCloth`].
+    pub fn remove(&mut self, id: ClothId) -> Result<(), Error> {
         let index = self.cloths.index(id)?;
         let cloth = self.cloths.remove(id)?;
         self.leave_bucket(index);
@@ -116,8 +116,8 @@ impl Engine {
     /// as they were set last.
     ///
     /// # Errors
-    /// [`GpuError::NoSuchCloth`].
-    pub fn reset(&mut self, id: ClothId) -> Result<(), GpuError> {
+    /// [`Error::NoSuchCloth`].
+    pub fn reset(&mut self, id: ClothId) -> Result<(), Error> {
         let index = self.cloths.index(id)?;
         self.visits.add(index);
         let cloth = &mut self.cloths.values_mut()[index];
@@ -143,14 +143,14 @@ impl Engine {
     /// [`poplin_host::Engine::set_particles`].
     ///
     /// # Errors
-    /// [`GpuError`] if there is no such cloth, or a length or value is out of range; then nothing
+    /// [`Error`] if there is no such cloth, or a length or value is out of range; then nothing
     /// changes.
     pub fn set_particles(
         &mut self,
         id: ClothId,
         particles: &[Particle],
         motion: ParticleMotion<'_>,
-    ) -> Result<(), GpuError> {
+    ) -> Result<(), Error> {
         let index = self.cloths.index(id)?;
         self.visits.add(index);
         let cloth = &mut self.cloths.values_mut()[index];

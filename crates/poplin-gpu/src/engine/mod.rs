@@ -16,7 +16,7 @@ mod testing;
 mod triangles;
 mod visits;
 
-use crate::GpuError;
+use crate::Error;
 use crate::adapters::is_software;
 use crate::crossings::CrossingLog;
 use crate::growable::GrowableBuffer;
@@ -213,12 +213,12 @@ impl Engine {
     /// device; WebGPU's default limits suffice.
     ///
     /// # Errors
-    /// [`GpuError::LimitTooLow`] if the device is below the default limits.
+    /// [`Error::LimitTooLow`] if the device is below the default limits.
     pub fn new(
         device: &wgpu::Device,
         queue: &wgpu::Queue,
         options: EngineOptions,
-    ) -> Result<Self, GpuError> {
+    ) -> Result<Self, Error> {
         check_device(&device.limits())?;
         let tier_limits = tier_limits(&device.limits());
         let is_software = is_software(&device.adapter_info());

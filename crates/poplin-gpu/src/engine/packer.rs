@@ -3,7 +3,7 @@
 
 use super::rows::{RowTarget, Rows};
 use super::{Engine, GpuCloth};
-use crate::GpuError;
+use crate::Error;
 use bytemuck::cast_slice;
 use poplin_host::MovedSpheres;
 use poplin_layout::{ClothParameters, ColliderParameters, SleepParameters};
@@ -86,7 +86,7 @@ impl Engine {
         visited: &[usize],
         dt: f32,
         slow: &mut Vec<usize>,
-    ) -> Result<(), GpuError> {
+    ) -> Result<(), Error> {
         // Few cloths are packed by the caller's thread only.
         let count = (visited.len() / MIN_CLOTHS).clamp(1, self.packers.len());
         let packers = &mut self.packers[..count];
@@ -107,7 +107,7 @@ impl Engine {
 }
 
 /// Packs a part with one thread per packer, including the caller's.
-fn pack_parts(packers: &mut [Packer], part: Part<'_>, scene: Scene<'_>) -> Result<(), GpuError> {
+fn pack_parts(packers: &mut [Packer], part: Part<'_>, scene: Scene<'_>) -> Result<(), Error> {
     let (own, others) = packers.split_first_mut().expect("there is a packer for the caller");
     if others.is_empty() {
         return own.pack(part, scene);
@@ -125,7 +125,7 @@ fn pack_parts(packers: &mut [Packer], part: Part<'_>, scene: Scene<'_>) -> Resul
 }
 
 impl Packer {
-    fn pack(&mut self, part: Part<'_>, scene: Scene<'_>) -> Result<(), GpuError> {
+    fn pack(&mut self, part: Part<'_>, scene: Scene<'_>) -> Result<(), Error> {
         let Part { cloths, first, visited } = part;
         for block in visited.chunks(BLOCK) {
             fetch(cloths, first, block);
@@ -143,7 +143,7 @@ impl Packer {
 
     /// Packs the writes and moved colliders of a quick cloth. Returns false, without packing
     /// anything, for any other cloth.
-    fn pack_cloth(&mut self, cloth: &mut GpuCloth, scene: Scene<'_>) -> Result<bool, GpuError> {
+    fn pack_cloth(&mut self, cloth: &mut GpuCloth, scene: Scene<'_>) -> Result<bool, Error> {
         if !cloth.is_quick() {
             return Ok(false);
         }

@@ -1,7 +1,7 @@
 //! Rows that a frame writes to the device: the changes since the last frame.
 
 use super::Engine;
-use crate::GpuError;
+use crate::Error;
 use crate::binding::{bind_group, bind_group_layout};
 use crate::growable::GrowableBuffer;
 use crate::pipelines::{kernel_pipeline, pipeline_layout};
@@ -162,7 +162,7 @@ impl RowSlot {
 
 impl Engine {
     /// Uploads the waiting rows to the buffers of the next slot; returns their number.
-    pub(super) fn upload_rows(&mut self) -> Result<usize, GpuError> {
+    pub(super) fn upload_rows(&mut self) -> Result<usize, Error> {
         self.rows.settle();
         let count = self.rows.len();
         if count == 0 {

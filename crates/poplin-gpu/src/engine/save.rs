@@ -1,7 +1,7 @@
 //! Saving and restoring of cloths with their state on the device.
 
 use super::Engine;
-use crate::{GpuError, Readback};
+use crate::{Error, Readback};
 use poplin_host::{ClothId, HostCloth, Snapshot, SnapshotCloth, State};
 use poplin_model::{ClothContactSolver, ColliderSet};
 
@@ -19,8 +19,8 @@ impl PendingSnapshot {
     /// and only once; never blocks.
     ///
     /// # Errors
-    /// [`GpuError::Readback`] if the device was lost.
-    pub fn poll(&mut self) -> Result<Option<Snapshot>, GpuError> {
+    /// [`Error::Readback`] if the device was lost.
+    pub fn poll(&mut self) -> Result<Option<Snapshot>, Error> {
         Ok(self.readback.poll()?.map(|state| self.with(&state)))
     }
 
@@ -28,8 +28,8 @@ impl PendingSnapshot {
     /// call it instead of [`PendingSnapshot::poll`], not after it.
     ///
     /// # Errors
-    /// [`GpuError::Readback`] if the device was lost.
-    pub async fn receive(mut self) -> Result<Snapshot, GpuError> {
+    /// [`Error::Readback`] if the device was lost.
+    pub async fn receive(mut self) -> Result<Snapshot, Error> {
         let state = self.readback.read().await?;
         Ok(self.with(&state))
     }
@@ -58,11 +58,11 @@ impl Engine {
     /// not call it between [`Engine::begin_frame`] and [`Engine::encode_part`].
     ///
     /// # Errors
-    /// [`GpuError::TooLarge`] if the device cannot create a buffer for the copy.
+    /// [`Error::TooLarge`] if the device cannot create a buffer for the copy.
     pub fn encode_save(
         &mut self,
         encoder: &mut wgpu::CommandEncoder,
-    ) -> Result<PendingSnapshot, GpuError> {
+    ) -> Result<PendingSnapshot, Error> {
         let mut readback = Readback::new().with_multipliers(self);
         let ids = self.cloths.ids().to_vec();
         readback.encode(self, &ids, encoder)?;
@@ -79,8 +79,8 @@ impl Engine {
     /// those of a snapshot, from the next recorded frame on; see [`poplin_host::Engine::restore`].
     ///
     /// # Errors
-    /// [`GpuError`] if there is no room for the new cloths beside the old ones; nothing changes.
-    pub fn restore(&mut self, snapshot: &Snapshot) -> Result<Vec<ClothId>, GpuError> {
+    /// [`Error`] if there is no room for the new cloths beside the old ones; nothing changes.
+    pub fn restore(&mut self, snapshot: &Snapshot) -> Result<Vec<ClothId>, Error> {
         // New cloths are added before the old ones are removed, so that a failure changes nothing.
         let old = self.cloths.ids().to_vec();
         let mut new = Vec::with_capacity(snapshot.cloths().len());

@@ -3,7 +3,7 @@
 use poplin_host::ClothId;
 
 use super::Engine;
-use crate::GpuError;
+use crate::Error;
 
 impl Engine {
     /// Makes the next frame visit every cloth and pack all of it, for tests that compare both
@@ -25,13 +25,13 @@ impl Engine {
     /// Replaces the whole state of a cloth, for tests that start from a chosen state.
     ///
     /// # Errors
-    /// [`GpuError`] if there is no such cloth or a length is wrong.
+    /// [`Error`] if there is no such cloth or a length is wrong.
     pub fn set_state(
         &mut self,
         id: ClothId,
         current: &[poplin_model::Particle],
         previous: &[poplin_model::Particle],
-    ) -> Result<(), GpuError> {
+    ) -> Result<(), Error> {
         let placement = self.cloths.get(id)?.placement;
         let expected = placement.particle_count as usize;
         for len in [current.len(), previous.len()] {

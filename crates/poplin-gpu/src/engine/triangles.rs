@@ -1,7 +1,7 @@
 //! Triangle contact: uploads of a frame, and the passes of its slices.
 
 use super::{Engine, EngineOptions, GpuCloth};
-use crate::GpuError;
+use crate::Error;
 use crate::compilation::Made;
 use crate::crossings::CrossingScene;
 use crate::growable::GrowableBuffer;
@@ -178,7 +178,7 @@ impl Triangles {
         &mut self,
         device: &wgpu::Device,
         encoder: &mut wgpu::CommandEncoder,
-    ) -> Result<bool, GpuError> {
+    ) -> Result<bool, Error> {
         let capacity = self.capacity();
         // Values and bodies are baked into the buffers, so any change of the scene replaces them.
         let fits = |buffers: &TriangleBuffers| buffers.parameters.capacity as usize == capacity;
@@ -287,7 +287,7 @@ impl Engine {
         encoder: &mut wgpu::CommandEncoder,
         settings: &ClothContactSolver,
         step: f32,
-    ) -> Result<TriangleFrame, GpuError> {
+    ) -> Result<TriangleFrame, Error> {
         let Self { triangles, contacts, cloths, device, queue, slots, next_slot, .. } = self;
         let is_renamed = triangles.prepare(device, encoder)?;
         let slices = triangles.slices(&contacts.frame, step);

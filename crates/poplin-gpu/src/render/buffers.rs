@@ -3,14 +3,14 @@
 use std::ops::Range;
 
 use super::{Instance, RenderId, RenderMeshes, SharedMesh};
-use crate::GpuError;
+use crate::Error;
 use crate::growable::GrowableBuffer;
 use crate::pool::Pool;
 
 impl RenderMeshes {
-    fn instance(&self, id: RenderId) -> Result<(&Instance, &SharedMesh), GpuError> {
-        let instance = self.instances.get(&id).ok_or(GpuError::NoSuchRenderMesh)?;
-        let mesh = self.meshes.get(&instance.mesh).ok_or(GpuError::NoSuchRenderMesh)?;
+    fn instance(&self, id: RenderId) -> Result<(&Instance, &SharedMesh), Error> {
+        let instance = self.instances.get(&id).ok_or(Error::NoSuchRenderMesh)?;
+        let mesh = self.meshes.get(&instance.mesh).ok_or(Error::NoSuchRenderMesh)?;
         Ok((instance, mesh))
     }
 
@@ -23,8 +23,8 @@ impl RenderMeshes {
     /// Range of a mesh's vertices in [`RenderMeshes::vertex_buffer`].
     ///
     /// # Errors
-    /// [`GpuError::NoSuchRenderMesh`].
-    pub fn vertex_range(&self, id: RenderId) -> Result<Range<u32>, GpuError> {
+    /// [`Error::NoSuchRenderMesh`].
+    pub fn vertex_range(&self, id: RenderId) -> Result<Range<u32>, Error> {
         self.instance(id).map(|(instance, _)| instance.vertices.clone())
     }
 
@@ -36,16 +36,16 @@ impl RenderMeshes {
     /// Range of a mesh's tangents in [`RenderMeshes::tangent_buffer`], if it has any.
     ///
     /// # Errors
-    /// [`GpuError::NoSuchRenderMesh`].
-    pub fn tangent_range(&self, id: RenderId) -> Result<Option<Range<u32>>, GpuError> {
+    /// [`Error::NoSuchRenderMesh`].
+    pub fn tangent_range(&self, id: RenderId) -> Result<Option<Range<u32>>, Error> {
         self.instance(id).map(|(instance, _)| instance.tangents.clone())
     }
 
     /// Buffer of a mesh's triangle indices, `u32`, from 0 for each mesh, and their number.
     ///
     /// # Errors
-    /// [`GpuError::NoSuchRenderMesh`].
-    pub fn index_buffer(&self, id: RenderId) -> Result<(&wgpu::Buffer, u32), GpuError> {
+    /// [`Error::NoSuchRenderMesh`].
+    pub fn index_buffer(&self, id: RenderId) -> Result<(&wgpu::Buffer, u32), Error> {
         let (instance, mesh) = self.instance(id)?;
         Ok((&mesh.indices, 3 * instance.mesh.triangles.len() as u32))
     }
@@ -53,8 +53,8 @@ impl RenderMeshes {
     /// Buffer of a mesh's texture coordinates, `[f32; 2]` per vertex, if it has any.
     ///
     /// # Errors
-    /// [`GpuError::NoSuchRenderMesh`].
-    pub fn uv_buffer(&self, id: RenderId) -> Result<Option<&wgpu::Buffer>, GpuError> {
+    /// [`Error::NoSuchRenderMesh`].
+    pub fn uv_buffer(&self, id: RenderId) -> Result<Option<&wgpu::Buffer>, Error> {
         self.instance(id).map(|(_, mesh)| mesh.uvs.as_ref())
     }
 
@@ -63,13 +63,13 @@ impl RenderMeshes {
     /// may omit either of the last two.
     ///
     /// # Errors
-    /// [`GpuError::NoSuchRenderMesh`].
+    /// [`Error::NoSuchRenderMesh`].
     pub fn draw(
         &self,
         pass: &mut wgpu::RenderPass<'_>,
         id: RenderId,
         instances: Range<u32>,
-    ) -> Result<(), GpuError> {
+    ) -> Result<(), Error> {
         let (instance, mesh) = self.instance(id)?;
         let part = |range: &Range<u32>, bytes: u64| {
             u64::from(range.start) * bytes..u64::from(range.end) * bytes

@@ -7,7 +7,7 @@ use poplin_layout::{NO_OFFSET, RENDER_LANES, RenderInstance, RenderParameters};
 
 use super::RenderMeshes;
 use crate::binding::{UNIFORM_STRIDE, bind_group, push_uniform};
-use crate::{Engine, GpuError};
+use crate::{Engine, Error};
 
 /// Size of a particle \[bytes\].
 const PARTICLE_BYTES: u64 = 16;
@@ -27,7 +27,7 @@ impl RenderMeshes {
         engine: &mut Engine,
         encoder: &mut wgpu::CommandEncoder,
         dt: f32,
-    ) -> Result<(), GpuError> {
+    ) -> Result<(), Error> {
         // First, so that added particles are on the device before they are kept.
         engine.encode_changes(encoder);
         self.keep(encoder, engine.particle_buffer())?;
@@ -38,13 +38,13 @@ impl RenderMeshes {
     /// frame, as [`RenderMeshes::encode_frame`] does; without interpolation it is not needed.
     ///
     /// # Errors
-    /// [`GpuError::ShortBuffer`] if the buffer does not hold the particles of all meshes,
-    /// [`GpuError::TooLarge`].
+    /// [`Error::ShortBuffer`] if the buffer does not hold the particles of all meshes,
+    /// [`Error::TooLarge`].
     pub fn keep(
         &mut self,
         encoder: &mut wgpu::CommandEncoder,
         particles: &wgpu::Buffer,
-    ) -> Result<(), GpuError> {
+    ) -> Result<(), Error> {
         let len = self.check_particles(particles)?;
         if len > 0 {
             self.kept.check(&self.device, len)?;
@@ -68,7 +68,7 @@ impl RenderMeshes {
         encoder: &mut wgpu::CommandEncoder,
         particles: &wgpu::Buffer,
         alpha: f32,
-    ) -> Result<(), GpuError> {
+    ) -> Result<(), Error> {
         if self.check_particles(particles)? == 0 {
             return Ok(());
         }
@@ -120,16 +120,16 @@ impl RenderMeshes {
     }
 
     /// Required length of the buffer of particles for all meshes \[bytes\].
-    fn check_particles(&self, particles: &wgpu::Buffer) -> Result<u64, GpuError> {
+    fn check_particles(&self, particles: &wgpu::Buffer) -> Result<u64, Error> {
         let needed = PARTICLE_BYTES * u64::from(self.particle_end);
         if particles.size() < needed {
             let (buffer, bytes) = ("the buffer of particles", particles.size());
-            return Err(GpuError::ShortBuffer { buffer, bytes, needed });
+            return Err(Error::ShortBuffer { buffer, bytes, needed });
         }
         Ok(needed)
     }
 
-    fn upload_instances(&mut self) -> Result<(), GpuError> {
+    fn upload_instances(&mut self) -> Result<(), Error> {
         let mut packed = Vec::with_capacity(self.instances.len());
         let mut chunks: [Vec<[u32; 2]>; 2] = Default::default();
         for (index, instance) in (0..).zip(self.instances.values()) {

@@ -8,7 +8,7 @@ use poplin_layout::pack_render_mesh;
 use poplin_model::{ModelError, RenderMesh};
 
 use super::{Instance, RenderId, RenderMeshes, SharedMesh};
-use crate::GpuError;
+use crate::Error;
 
 impl RenderMeshes {
     /// Adds a render mesh of the cloth with these particles ([`crate::Engine::particle_range`]).
@@ -16,13 +16,13 @@ impl RenderMeshes {
     /// the cloth is removed: its particles will be reused for other cloths.
     ///
     /// # Errors
-    /// [`GpuError`] if the mesh is not valid, has a different number of particles, or is too large
+    /// [`Error`] if the mesh is not valid, has a different number of particles, or is too large
     /// for the device; then nothing is added.
     pub fn add(
         &mut self,
         mesh: &Arc<RenderMesh>,
         particles: Range<u32>,
-    ) -> Result<RenderId, GpuError> {
+    ) -> Result<RenderId, Error> {
         self.add_with(mesh, particles, false)
     }
 
@@ -34,7 +34,7 @@ impl RenderMeshes {
         &mut self,
         mesh: &Arc<RenderMesh>,
         particles: Range<u32>,
-    ) -> Result<RenderId, GpuError> {
+    ) -> Result<RenderId, Error> {
         self.add_with(mesh, particles, true)
     }
 
@@ -43,7 +43,7 @@ impl RenderMeshes {
         mesh: &Arc<RenderMesh>,
         particles: Range<u32>,
         has_tangents: bool,
-    ) -> Result<RenderId, GpuError> {
+    ) -> Result<RenderId, Error> {
         let (len, expected) = (particles.len(), mesh.particle_count as usize);
         if len != expected {
             return Err(ModelError::Length { what: "render particles", len, expected }.into());
@@ -72,7 +72,7 @@ impl RenderMeshes {
         mesh: &Arc<RenderMesh>,
         particles: Range<u32>,
         has_tangents: bool,
-    ) -> Result<Instance, GpuError> {
+    ) -> Result<Instance, Error> {
         let count = mesh.vertex_count() as u32;
         let mut instance = Instance {
             mesh: mesh.clone(),
@@ -81,7 +81,7 @@ impl RenderMeshes {
             tangents: None,
             normals: None,
         };
-        let mut fill = || -> Result<(), GpuError> {
+        let mut fill = || -> Result<(), Error> {
             if has_tangents {
                 instance.tangents = Some(self.tangents.allocate(&self.device, count)?);
             }
@@ -108,10 +108,10 @@ impl RenderMeshes {
     }
 
     /// Adds a user of a mesh, which is uploaded for the first user.
-    fn acquire(&mut self, mesh: &Arc<RenderMesh>) -> Result<(), GpuError> {
+    fn acquire(&mut self, mesh: &Arc<RenderMesh>) -> Result<(), Error> {
         let Self { meshes, words, word_ranges, word_buffer, device, queue, usages, .. } = self;
         let mut is_replaced = false;
-        let pack = || -> Result<SharedMesh, GpuError> {
+        let pack = || -> Result<SharedMesh, Error> {
             mesh.validate()?;
             let mut packed_words = Vec::new();
             let packed = pack_render_mesh(mesh, &mut packed_words);
@@ -119,7 +119,7 @@ impl RenderMeshes {
             word_buffer.check(device, bytes)?;
             let range = word_ranges.allocate(packed_words.len() as u32).map_err(|full| {
                 let (bytes, limit) = (4 * full.needed, 4 * u64::from(full.limit));
-                GpuError::TooLarge { buffer: word_buffer.name(), bytes, limit }
+                Error::TooLarge { buffer: word_buffer.name(), bytes, limit }
             })?;
             let (begin, end) = (range.start as usize, range.end as usize);
             words.resize(words.len().max(end), 0);
@@ -166,9 +166,9 @@ impl RenderMeshes {
     /// Removes a render mesh; its part of the buffers is reused for meshes added later.
     ///
     /// # Errors
-    /// [`GpuError::NoSuchRenderMesh`].
-    pub fn remove(&mut self, id: RenderId) -> Result<(), GpuError> {
-        let instance = self.instances.remove(&id).ok_or(GpuError::NoSuchRenderMesh)?;
+    /// [`Error::NoSuchRenderMesh`].
+    pub fn remove(&mut self, id: RenderId) -> Result<(), Error> {
+        let instance = self.instances.remove(&id).ok_or(Error::NoSuchRenderMesh)?;
         self.free(&instance);
         self.release(&instance.mesh);
         let ends = self.instances.values().map(|instance| instance.particles.end);

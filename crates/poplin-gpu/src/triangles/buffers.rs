@@ -11,7 +11,7 @@ use poplin_layout::{
 use wgpu::util::DeviceExt;
 
 use super::{HELD, LEVELS, LISTS, SCANS};
-use crate::GpuError;
+use crate::Error;
 use crate::binding::push_uniform;
 use crate::growable::GrowableBuffer;
 
@@ -63,14 +63,14 @@ impl TriangleBuffers {
     /// and given candidates, with capacity for `capacity` candidates and `held_count` multipliers.
     ///
     /// # Errors
-    /// [`GpuError::TooLarge`] if the device cannot bind one.
+    /// [`Error::TooLarge`] if the device cannot bind one.
     pub(crate) fn new(
         device: &wgpu::Device,
         round: &TriangleRound,
         bodies: &TriangleBodies,
         capacity: usize,
         held_count: usize,
-    ) -> Result<Self, GpuError> {
+    ) -> Result<Self, Error> {
         let (row_count, capacity) = (round.rows.len(), capacity.max(round.candidates.len()));
         let [slot_len, begin_len] = [capacity, row_count].map(scan_len);
         let query_len = scan_len(bodies.query_count as usize);
@@ -136,7 +136,7 @@ impl TriangleBuffers {
         for (name, (bytes, len)) in NAMES.into_iter().zip(contents) {
             let bytes = bytes.len().max(len) as u64;
             if bytes > limit {
-                return Err(GpuError::TooLarge { buffer: name, bytes, limit });
+                return Err(Error::TooLarge { buffer: name, bytes, limit });
             }
         }
         let mut contents = NAMES.into_iter().zip(contents);

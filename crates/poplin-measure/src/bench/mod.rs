@@ -13,7 +13,7 @@ mod workload;
 
 use std::time::{Duration, Instant};
 
-use poplin::gpu::{GpuError, Headless};
+use poplin::gpu::Headless;
 use poplin::{ClothId, Error, SimulationOptions, State};
 use poplin_model::{ClothDesc, Particle, Pose, Shape};
 use serde::Serialize;
@@ -220,7 +220,7 @@ fn time(setup: &Setup, options: &SimulationOptions, frames: u32) -> Result<Durat
 }
 
 impl GpuFrame {
-    fn of(gpu: &Headless, median: Duration) -> Result<Self, GpuError> {
+    fn of(gpu: &Headless, median: Duration) -> Result<Self, Error> {
         let engine = gpu.engine();
         // Reads and writes of the current and the previous state.
         let bytes = 4 * size_of::<Particle>() as u64 * u64::from(engine.particle_count());

@@ -37,9 +37,6 @@ pub enum CaseError {
     /// The simulation rejected the case.
     #[error(transparent)]
     Simulation(#[from] poplin::Error),
-    /// The GPU rejected the case.
-    #[error(transparent)]
-    Gpu(#[from] poplin::gpu::GpuError),
     /// The case is not valid.
     #[error(transparent)]
     Model(#[from] poplin_model::ModelError),

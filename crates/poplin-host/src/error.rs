@@ -1,20 +1,40 @@
-//! Errors of the GPU backend.
+//! Error of an engine.
 
 use std::fmt;
 use std::sync::Arc;
 
-use poplin_host::NoSuchCloth;
 use poplin_model::ModelError;
 use thiserror::Error;
 
-/// Error of a GPU operation. Each message names the object, the value and the limit.
+use crate::NoSuchCloth;
+
+/// Error of another library, for example of wgpu.
+pub type Cause = Arc<dyn std::error::Error + Send + Sync>;
+
+/// Rejected input, or failure of a simulation. Each message names the object, the value and the
+/// limit. The causes of GPU errors are those of wgpu.
 #[derive(Debug, Clone, Error)]
 #[non_exhaustive]
-pub enum GpuError {
-    /// User data that was rejected before it reached the GPU.
+pub enum Error {
+    /// Rejected user data.
     #[error(transparent)]
     Model(#[from] ModelError),
-    /// No adapter of the requested kind.
+    /// Handle without a cloth.
+    #[error(transparent)]
+    NoSuchCloth(#[from] NoSuchCloth),
+    /// Backend that is not compiled in.
+    #[error("this build has no {backend} backend: enable the cargo feature `{feature}` of poplin")]
+    NotBuilt {
+        /// Name of the backend.
+        backend: &'static str,
+        /// Cargo feature of the backend.
+        feature: &'static str,
+    },
+    /// Bytes that are no snapshot, or a snapshot that could not be written.
+    #[cfg(feature = "save")]
+    #[error(transparent)]
+    Save(#[from] crate::SaveError),
+    /// No GPU adapter of the requested kind.
     #[error(
         "no GPU adapter found ({wanted}); install a Vulkan, Metal or DX12 driver, on Debian or Ubuntu without a GPU: apt install mesa-vulkan-drivers"
     )]
@@ -22,15 +42,15 @@ pub enum GpuError {
         /// Requested adapter.
         wanted: WantedAdapter,
     },
-    /// Adapter that could not create a device.
+    /// GPU adapter that could not create a device.
     #[error("adapter {adapter} cannot create a device: {source}")]
     NoDevice {
         /// Name of the adapter.
         adapter: String,
-        /// Error of wgpu.
-        source: wgpu::RequestDeviceError,
+        /// Reason.
+        source: Cause,
     },
-    /// Device below WebGPU's default limits.
+    /// GPU device below WebGPU's default limits.
     #[error("{limit} is {value} on this device; poplin needs at least {needed}")]
     LimitTooLow {
         /// Name of the limit in wgpu.
@@ -40,7 +60,7 @@ pub enum GpuError {
         /// Value that poplin needs.
         needed: u64,
     },
-    /// Buffer beyond the size that the device binds.
+    /// GPU buffer beyond the size that the device binds.
     #[error("{buffer} needs {bytes} bytes; this device binds at most {limit}")]
     TooLarge {
         /// Name of the buffer.
@@ -50,7 +70,7 @@ pub enum GpuError {
         /// Limit of the device \[bytes\].
         limit: u64,
     },
-    /// Cloth whose iteration needs more loop trips than the driver runs.
+    /// Cloth whose iteration needs more loop trips than the GPU driver runs.
     #[error(
         "one iteration of the cloth needs {trips} loop trips per lane; this driver stops at {limit}"
     )]
@@ -60,7 +80,7 @@ pub enum GpuError {
         /// Trips that the driver runs.
         limit: u64,
     },
-    /// Adapter that computed a wrong result in a canary kernel and cannot be trusted.
+    /// GPU adapter that computed a wrong result in a canary kernel and cannot be trusted.
     #[error("adapter {adapter} failed the {canary} canary: {source}")]
     CanaryFailed {
         /// Name of the adapter.
@@ -70,38 +90,35 @@ pub enum GpuError {
         /// Expected and actual value.
         source: WrongValue,
     },
-    /// Error that wgpu reported asynchronously.
+    /// Error that the GPU device reported asynchronously.
     #[error("GPU error: {0}")]
-    Device(#[source] Arc<wgpu::Error>),
-    /// Failed wait for the device.
+    Device(#[source] Cause),
+    /// Failed wait for the GPU device.
     #[error("waiting for the GPU failed: {0}")]
-    Poll(#[source] Arc<wgpu::PollError>),
-    /// Device that did not finish in time.
+    Poll(#[source] Cause),
+    /// GPU device that did not finish in time.
     #[error("the GPU did not finish within {seconds} s")]
     Timeout {
         /// Length of the wait \[s\].
         seconds: u64,
     },
-    /// Buffer that could not be read back.
-    #[error("read-back failed: {0}")]
-    Readback(#[from] ReadbackError),
-    /// Handle without a cloth.
-    #[error(transparent)]
-    NoSuchCloth(#[from] NoSuchCloth),
+    /// GPU buffer that could not be read back.
+    #[error("read-back failed: {0}; the device may be lost")]
+    Readback(#[source] Cause),
     /// Handle of a removed render mesh.
     #[error("no such render mesh: it was removed")]
     NoSuchRenderMesh,
     /// Render target that lines cannot be drawn into.
-    #[error("cannot draw into {format:?} with {sample_count} samples: {why}")]
+    #[error("cannot draw into {format} with {sample_count} samples: {why}")]
     Target {
-        /// Format of the target.
-        format: wgpu::TextureFormat,
+        /// Format of the target, in wgpu's notation.
+        format: String,
         /// Sample count of the target.
         sample_count: u32,
         /// Reason.
         why: &'static str,
     },
-    /// Buffer of the application that is too short.
+    /// GPU buffer of the application that is too short.
     #[error("{buffer} has {bytes} bytes; it needs {needed}")]
     ShortBuffer {
         /// Name of the buffer.
@@ -113,7 +130,7 @@ pub enum GpuError {
     },
 }
 
-/// Kind of adapter that was requested.
+/// Kind of GPU adapter that was requested.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum WantedAdapter {
@@ -154,19 +171,4 @@ pub struct WrongValue {
     pub expected: u32,
     /// Actual bits.
     pub actual: u32,
-}
-
-/// Error of reading back a buffer.
-#[derive(Debug, Clone, Error)]
-#[non_exhaustive]
-pub enum ReadbackError {
-    /// Buffer that could not be mapped because the device was lost.
-    #[error("{0}; the device may be lost")]
-    NotMapped(#[from] wgpu::BufferAsyncError),
-    /// Mapped bytes that could not be accessed.
-    #[error("{0}")]
-    NoRange(#[from] wgpu::MapRangeError),
-    /// Device that was dropped or did not answer.
-    #[error("the device did not answer")]
-    NoAnswer,
 }
