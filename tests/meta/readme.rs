@@ -68,10 +68,10 @@ fn the_scenes_are_scenes() {
     for (path, page) in pages() {
         for text in code_blocks(&page, "toml") {
             if text.starts_with("scene = ") {
-                assert!(poplin_io::scene::Sweep::parse(text, &path).unwrap().job_count() > 1);
+                assert!(poplin_scene::Sweep::parse(text, &path).unwrap().job_count() > 1);
                 continue;
             }
-            let scene = poplin_io::scene::Scene::parse(text, &path).unwrap();
+            let scene = poplin_scene::Scene::parse(text, &path).unwrap();
             scene.build_cloth(0).unwrap();
             scene.build_colliders().unwrap();
             count += 1;

@@ -15,10 +15,10 @@ use std::sync::Arc;
 
 use glam::{DMat3, DQuat, DVec3};
 use poplin::State;
-use poplin_io::scene::{BuiltBody, BuiltCollider, SceneError};
 use poplin_model::{
     BodyId, Collider, ColliderId, ColliderSet, ModelError, Rigid, RigidBody, Shape, Solver,
 };
+use poplin_scene::{BuiltBody, BuiltCollider, SceneError};
 use serde::Serialize;
 
 use crate::failure::{Failure, OrFail};

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
 use anyhow::anyhow;
-use poplin_io::scene::{
+use poplin_scene::{
     ColliderShape, Location, Scene, SceneCheck, SceneError, Shape, Sweep, SweepError, SweepJobs,
 };
 use serde::Serialize;

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use glam::Vec3;
-use poplin_io::scene::{BuiltCollider, ColliderShape, PlaneShape, SceneCollider};
 use poplin_measure::depth::DepthField;
 use poplin_model::{ContactMode, Mesh, Particle, Pose, Shape};
+use poplin_scene::{BuiltCollider, ColliderShape, PlaneShape, SceneCollider};
 
 use crate::args::{Ground, PositionArgs};
 use crate::failure::{Failure, OrFail};

@@ -1,7 +1,7 @@
 //! Cooking of a mesh from memory, for other programs.
 
-use poplin_io::scene::{BuiltCloth, PinRule, SceneCloth};
 use poplin_model::{ClothDesc, InteractionGroups, Mesh};
+use poplin_scene::{BuiltCloth, PinRule, SceneCloth};
 use serde_json::Value;
 
 use crate::cook::CookSummary;

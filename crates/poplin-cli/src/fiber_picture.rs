@@ -3,9 +3,8 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use poplin_io::IoError;
-use poplin_io::picture::{ContactSheet, Line, Surface, View, line_color};
 use poplin_model::{Fabric, PhaseKind};
+use poplin_picture::{ContactSheet, Line, PictureError, Surface, View, line_color};
 
 use crate::job_cloth::JobCloth;
 use crate::output::{counted, grouped};
@@ -22,7 +21,10 @@ const CLOTH: [u8; 3] = [224, 222, 218];
 
 /// Draws the fibers of the first copy of every cloth at its start, one column per phase: upper row
 /// from the front, lower row from the back.
-pub(crate) fn write_fiber_picture(path: &Path, job_cloths: &[JobCloth]) -> Result<(), IoError> {
+pub(crate) fn write_fiber_picture(
+    path: &Path,
+    job_cloths: &[JobCloth],
+) -> Result<(), PictureError> {
     let has = |kind: &PhaseKind| {
         job_cloths
             .iter()

@@ -6,14 +6,14 @@ use std::sync::Arc;
 use anyhow::anyhow;
 use poplin::{Backend, ClothId, Simulation, SimulationOptions, State};
 use poplin_cook::CookOptions;
-use poplin_io::picture::View;
-use poplin_io::scene::{
-    BuiltCloth, BuiltCollider, ColliderShape, DEFAULT_PERTURBATION, PinRule, Scene, SceneCloth,
-    SceneCollider, Shape, Transform,
-};
 use poplin_io::{FRAME_FORMATS, FrameFormat, MeshFile, load_mesh};
 use poplin_model::{
     Chosen, ClothConfig, ClothContactSolver, Contact, ContactMode, Pbd, PbdPhase, Phases,
+};
+use poplin_picture::View;
+use poplin_scene::{
+    BuiltCloth, BuiltCollider, ColliderShape, DEFAULT_PERTURBATION, PinRule, Scene, SceneCloth,
+    SceneCollider, Shape, Transform,
 };
 
 use crate::args::{CookArgs, PositionArgs, RunArgs};

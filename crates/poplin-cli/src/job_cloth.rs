@@ -7,14 +7,14 @@ use anyhow::{Context, anyhow};
 use glam::Vec3;
 use poplin_cook::{CookOptions, CookReport};
 use poplin_io::TwistedFaces;
-use poplin_io::scene::{
-    BuiltCloth, BuiltCollider, LocalFrame, MovingPins, SceneCloth, Shape, VertexAcceleration, Wind,
-    groups_of_cloth,
-};
 use poplin_measure::depth::{Depth, DepthField};
 use poplin_model::{
     ClothDesc, ColliderId, Contact, Fabric, MAX_COORDINATE, Material, Mesh, Particle, Pose,
     Shape as SolidShape, SolverChoice, Sphere,
+};
+use poplin_scene::{
+    BuiltCloth, BuiltCollider, LocalFrame, MovingPins, SceneCloth, Shape, VertexAcceleration, Wind,
+    groups_of_cloth,
 };
 
 use crate::bodies::ColliderPoses;
@@ -433,7 +433,7 @@ fn described(scene: &SceneCloth) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use poplin_io::scene::Scene;
+    use poplin_scene::Scene;
 
     /// Cooks a sheet with a collider; `frame` and `keys` are TOML lines of the sheet and the
     /// collider.

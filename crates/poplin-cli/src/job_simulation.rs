@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use poplin::{Backend, BackendChoice, ClothId, Simulation, State};
-use poplin_io::scene::{BuiltCollider, Wind};
 use poplin_model::{ColliderId, ContactMode, ContactReport, Particle};
+use poplin_scene::{BuiltCollider, Wind};
 
 use crate::bodies::{Bodies, ColliderPoses};
 use crate::failure::{Failure, OrFail};

@@ -1,7 +1,7 @@
 //! `poplin scenes`: shipped scenes, and the keys of scene files.
 
 use anyhow::anyhow;
-use poplin_io::scene::{SceneKey, keys_like, scene_keys, scene_schema};
+use poplin_scene::{SceneKey, keys_like, scene_keys, scene_schema};
 use textwrap::Options;
 
 use crate::args::ScenesArgs;

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::anyhow;
-use poplin_io::scene::Scene;
+use poplin_scene::Scene;
 
 use crate::failure::{Failure, OrFail};
 
@@ -79,7 +79,7 @@ pub(crate) fn scene_text(name: &Path) -> Result<String, Failure> {
             "{path} is a mesh, not a scene: try `poplin run --mesh {path} --pin top:3%`"
         )));
     }
-    poplin_io::scene::read_scene_text(name).or_bad_input()
+    poplin_scene::read_scene_text(name).or_bad_input()
 }
 
 /// Tests whether the file name has the extension of a mesh format.

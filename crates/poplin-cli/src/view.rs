@@ -6,9 +6,9 @@ use std::time::Instant;
 
 use anyhow::{Context, anyhow};
 use poplin::{Simulation, SimulationOptions};
-use poplin_io::picture::View;
-use poplin_io::scene::{PinRule, Scene};
 use poplin_model::Shape;
+use poplin_picture::View;
+use poplin_scene::{PinRule, Scene};
 use poplin_view::{LineLayers, Scenes, Screenshot, Show, ShowError, ShownCloth, open_window};
 
 use crate::args::{Layer, PictureArgs, ViewArgs};

@@ -1,4 +1,4 @@
-//! Errors of mesh files, point caches and pictures.
+//! Errors of mesh files and point caches.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -226,46 +226,6 @@ pub enum IoError {
         /// Known names.
         known: String,
     },
-    /// A contact sheet with a size out of range.
-    #[error(
-        "a contact sheet of {columns} x {rows} tiles of {tile_size} pixels is outside 1..={max_tiles} tiles per side and {min_tile}..={max_tile} pixels"
-    )]
-    SheetSize {
-        /// Tiles in a row.
-        columns: u32,
-        /// Rows of tiles.
-        rows: u32,
-        /// Side of a tile in pixels.
-        tile_size: u32,
-        /// Maximum number of tiles per side.
-        max_tiles: u32,
-        /// Minimum side of a tile in pixels.
-        min_tile: u32,
-        /// Maximum side of a tile in pixels.
-        max_tile: u32,
-    },
-    /// More moments than the contact sheet has tiles.
-    #[error("the contact sheet is full: it has {capacity} tiles")]
-    SheetFull {
-        /// Number of tiles.
-        capacity: usize,
-    },
-    /// The PNG encoder rejected the picture.
-    #[error("cannot write {}: {source}", path.display())]
-    Png {
-        /// The file.
-        path: PathBuf,
-        /// Error of the encoder.
-        source: png::EncodingError,
-    },
-    /// A picture that cannot be read.
-    #[error("cannot read {}: {reason}", path.display())]
-    PngRead {
-        /// The file.
-        path: PathBuf,
-        /// Cause of the error.
-        reason: String,
-    },
 }
 
 impl IoError {
@@ -287,12 +247,12 @@ impl IoError {
     }
 
     /// Returns a closure for `map_err` that adds the path to a read error.
-    pub(crate) fn read(path: &Path) -> impl FnOnce(std::io::Error) -> Self {
+    pub fn read(path: &Path) -> impl FnOnce(std::io::Error) -> Self {
         move |source| Self::Read { path: path.to_path_buf(), source }
     }
 
     /// Returns a closure for `map_err` that adds the path to an open error.
-    pub(crate) fn open(path: &Path) -> impl FnOnce(std::io::Error) -> Self {
+    pub fn open(path: &Path) -> impl FnOnce(std::io::Error) -> Self {
         move |source| Self::Open { path: path.to_path_buf(), source }
     }
 }

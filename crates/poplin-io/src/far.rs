@@ -11,7 +11,7 @@ pub const MAX_RESOLUTION: f32 = 1e-3;
 /// `f32`. The origin is 0 along each axis unless the mesh's center is farther from the world's
 /// origin than the mesh's own size, and `f32` resolves no more than [`MAX_RESOLUTION`] of its mean
 /// edge there.
-pub(crate) fn origin_of(mesh: &Mesh, positions: &[DVec3]) -> DVec3 {
+pub fn origin_of(mesh: &Mesh, positions: &[DVec3]) -> DVec3 {
     let faces = mesh.quads.iter().map(|it| &it[..]).chain(mesh.triangles.iter().map(|it| &it[..]));
     let [mut low, mut high] = [DVec3::INFINITY, DVec3::NEG_INFINITY];
     let (mut sum, mut count) = (0.0, 0.0);

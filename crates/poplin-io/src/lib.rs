@@ -1,13 +1,11 @@
-//! Files of the poplin cloth engine: reading of meshes, writing of frames and contact sheets, and
-//! scene files.
+//! Files of the poplin cloth engine: reading of meshes, writing of frames.
 //!
 //! - [`load_mesh`] reads meshes in every format of [`MESH_FORMATS`]; [`read_obj`] and [`write_obj`]
 //!   exchange OBJ files with modelling tools.
 //! - [`FRAME_FORMATS`] lists the formats of simulated frames; each creates a [`FrameSink`].
 //! - [`PointCacheWriter`] streams a simulation to a cache that Blender and other programs play
 //!   back; [`PointCache`] reads it.
-//! - [`picture`] draws moments of a simulation into a PNG without a GPU.
-//! - [`scene`] reads TOML scene files: cloths, pins, settings, colliders, animation.
+//! - [`load_animated_mesh`] and [`CacheMotion`] read meshes that move vertex by vertex.
 //!
 //! Units are SI. All files are checked: errors name the file, the line, byte or field, and the
 //! limit.
@@ -16,30 +14,27 @@ mod array_file;
 mod error;
 mod far;
 mod frames;
-#[cfg(test)]
-mod fuzz;
 mod gltf;
 mod mesh_file;
 mod normals;
 mod obj;
-pub mod picture;
 mod ply;
 mod polygon;
-pub mod scene;
-#[cfg(test)]
-mod scratch;
 mod stl;
 mod text;
 mod weld;
 
 pub use array_file::{ArrayFile, Precision};
 pub use error::{FilePosition, IoError};
-pub use far::MAX_RESOLUTION;
+pub use far::{MAX_RESOLUTION, origin_of};
 pub use frames::{
-    CreateFrameSink, FRAME_FORMATS, FrameFormat, FrameSink, FrameSource, PointCache,
+    CacheMotion, CreateFrameSink, FRAME_FORMATS, FrameFormat, FrameSink, FrameSource, PointCache,
     PointCacheWriter, remove_frames,
 };
-pub use gltf::AnimationChoice;
-pub use mesh_file::{MAX_MESH_FILE, MESH_FORMATS, MeshFile, MeshFormat, TwistedFaces, load_mesh};
+pub use gltf::{AnimationChoice, load_animated_mesh};
+pub use mesh_file::{
+    MAX_MESH_FILE, MESH_FORMATS, MeshFile, MeshFormat, TwistedFaces, VertexMotion, load_mesh,
+    other_files_of_mesh,
+};
 pub use normals::vertex_normals;
 pub use obj::{read_obj, write_joined_obj, write_obj};

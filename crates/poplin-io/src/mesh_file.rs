@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::{BufReader, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use glam::DVec3;
 use poplin_model::Mesh;
@@ -38,7 +38,7 @@ impl MeshFormat {
     }
 
     /// Tests whether the format is glTF, as text or binary.
-    pub(crate) fn is_gltf(self) -> bool {
+    pub fn is_gltf(self) -> bool {
         [gltf::GLTF, gltf::GLB].iter().any(|gltf| gltf.extension == self.extension)
     }
 }
@@ -81,13 +81,16 @@ pub(crate) struct Parsed {
     pub(crate) twisted: TwistedFaces,
 }
 
-/// Motion of the vertices of a mesh.
-pub(crate) trait VertexMotion: std::fmt::Debug + Send + Sync {
+/// Motion of the vertices of a mesh, from an animation or a point cache.
+pub trait VertexMotion: std::fmt::Debug + Send + Sync {
     /// Times of the first and the last known pose \[s\].
     fn span(&self) -> [f64; 2];
 
     /// Returns the positions of all vertices at a time \[s\]; held before the first pose and after
     /// the last.
+    ///
+    /// # Errors
+    /// [`IoError`] if the file can no longer be read.
     fn positions(&self, time: f64) -> Result<Vec<DVec3>, IoError>;
 }
 
@@ -113,6 +116,15 @@ pub fn load_mesh(path: impl AsRef<Path>) -> Result<MeshFile, IoError> {
     let path = path.as_ref();
     let format = MeshFormat::of(path).unwrap_or(obj::MESH_FORMAT);
     (format.read)(path).map(MeshFile::from)
+}
+
+/// Lists the files beside a mesh file with the rest of it: the buffers of a glTF file; empty if it
+/// has none or is damaged.
+pub fn other_files_of_mesh(path: &Path) -> Vec<PathBuf> {
+    match MeshFormat::of(path) {
+        Some(format) if format.is_gltf() => gltf::buffer_files(path),
+        _ => Vec::new(),
+    }
 }
 
 impl From<Parsed> for MeshFile {

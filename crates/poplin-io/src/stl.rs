@@ -174,7 +174,7 @@ impl Builder<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fuzz;
+    use poplin_testkit::fuzz;
 
     fn read(bytes: &[u8]) -> Result<Mesh, IoError> {
         parse(bytes, Path::new("test.stl")).map(|parsed| parsed.mesh)

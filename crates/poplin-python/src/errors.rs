@@ -45,7 +45,7 @@ impl<T> OrRaise<T> for Result<T, poplin::model::ModelError> {
     }
 }
 
-impl<T> OrRaise<T> for Result<T, poplin_io::scene::KeysError> {
+impl<T> OrRaise<T> for Result<T, poplin_scene::KeysError> {
     fn or_raise(self) -> PyResult<T> {
         self.map_err(|error| PyValueError::new_err(error.to_string()))
     }

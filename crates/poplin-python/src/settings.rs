@@ -2,7 +2,7 @@
 //! `[cloth_contact_solver]`.
 
 use poplin::model::{ClothConfig, ClothContactSolver};
-use poplin_io::scene::{SceneCloth, contact_solver_of_keys};
+use poplin_scene::{SceneCloth, contact_solver_of_keys};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use serde_json::{Map, Value};

@@ -8,7 +8,7 @@ use std::sync::{Mutex, PoisonError};
 use poplin::model::{Collider, Particle, Pose, TriangleMesh, check_dt};
 use poplin::{ClothId, ParticleMotion, Ray, Snapshot};
 use poplin_cli::simulation_options;
-use poplin_io::scene::{SceneCollider, close_surface};
+use poplin_scene::{SceneCollider, close_surface};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};

@@ -14,8 +14,8 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use plotters::prelude::*;
-use poplin_io::scene::{Gust, Wind};
 use poplin_model::{Air, ClothDesc, Implicit};
+use poplin_scene::{Gust, Wind};
 use poplin_testkit::beams::G;
 use poplin_testkit::implicit::{
     energies, implicit_oracle, positions, report, sheet, simulation, solved,

@@ -13,8 +13,8 @@ use std::path::Path;
 use std::time::Instant;
 
 use poplin::State;
-use poplin_io::picture::{ContactSheet, Surface, cloth_color};
 use poplin_model::{BendModel, ClothDesc, Implicit, Plane, Sphere, StretchModel};
+use poplin_picture::{ContactSheet, Surface, cloth_color};
 use poplin_testkit::beams::{GREENHILL, sheet_on_end};
 use poplin_testkit::implicit::{beam, column, positions, report, sheet, simulation, solved};
 

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use glam::{DVec3, Mat4, Quat, Vec3};
 use poplin::{ClothId, State};
-use poplin_io::picture::studio;
-use poplin_io::picture::{Surface, View, cloth_color};
 use poplin_measure::strain::{Strain, StretchEdges};
 use poplin_model::{Fabric, Particle, Pose, RenderMesh, RenderVertex, Shape};
+use poplin_picture::studio;
+use poplin_picture::{Surface, View, cloth_color};
 
 use crate::body::{Body, Kind};
 use crate::lines::Lined;

@@ -45,7 +45,7 @@ pub enum ViewError {
     },
     /// A picture could not be written.
     #[error(transparent)]
-    Picture(#[from] poplin_io::IoError),
+    Picture(#[from] poplin_picture::PictureError),
     /// The simulation failed.
     #[error(transparent)]
     Simulation(#[from] poplin::Error),

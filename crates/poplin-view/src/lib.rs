@@ -28,7 +28,7 @@ pub use error::ViewError;
 pub use gpu::Gpu;
 pub use lines::LineLayers;
 pub use picture::Screenshot;
-pub use poplin_io::picture::Orbit;
+pub use poplin_picture::Orbit;
 pub use show::{Scenes, Show, ShowError, ShownCloth};
 pub use viewer::{FORMAT, Viewer};
 pub use window::open_window;

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc;
 use std::time::Duration;
 
-use poplin_io::picture::Image;
+use poplin_picture::Image;
 
 use crate::viewer::FORMAT;
 use crate::{Gpu, LineLayers, Scenes, ViewError, Viewer};

@@ -4,9 +4,9 @@ use std::error::Error;
 use std::path::Path;
 
 use poplin::{ClothId, Simulation};
-use poplin_io::picture::View;
-use poplin_io::scene::Wind;
 use poplin_model::Shape;
+use poplin_picture::View;
+use poplin_scene::Wind;
 
 /// Error of a scene.
 pub type ShowError = Box<dyn Error + Send + Sync>;

@@ -3,8 +3,8 @@
 use std::ops::RangeInclusive;
 
 use egui::{CollapsingHeader, ComboBox, Slider, Ui};
-use poplin_io::scene::Wind;
 use poplin_model::{ClothConfig, PhaseKind, Solver};
+use poplin_scene::Wind;
 
 use crate::{Show, ViewError};
 

@@ -4,7 +4,7 @@ use bytemuck::{Pod, Zeroable};
 use glam::camera::rh::proj::directx::orthographic;
 use glam::camera::rh::view::look_to_mat4;
 use glam::{DVec3, Mat4, Vec3};
-use poplin_io::picture::studio;
+use poplin_picture::studio;
 
 use crate::Orbit;
 

@@ -7,7 +7,7 @@ use egui::{Event, PointerButton, Pos2, RawInput, Rect};
 use poplin::cook::{CookOptions, cook};
 use poplin::model::{Mesh, Plane, Shape};
 use poplin::{Backend, Simulation};
-use poplin_io::picture::{Image, View};
+use poplin_picture::{Image, View};
 use poplin_testkit::skip::{is_gpu_off, skip};
 use poplin_view::{
     FORMAT, Gpu, LineLayers, Scenes, Screenshot, Show, ShowError, ShownCloth, ViewError, Viewer,

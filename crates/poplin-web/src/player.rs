@@ -11,7 +11,7 @@ use poplin::gpu::{
 };
 use poplin::model::{FixedStep, Particle, Pose};
 use poplin::{ClothId, Drag, Sight, pick_cloth};
-use poplin_io::picture::Orbit;
+use poplin_picture::Orbit;
 
 use crate::renderer::{Picture, Renderer};
 use crate::{FRAME_RATE, Scene, WebError};

@@ -7,8 +7,8 @@ use glam::{DVec3, Mat4, Quat, Vec3};
 use poplin::gpu::wgpu::util::DeviceExt;
 use poplin::gpu::{RenderId, RenderMeshes, wgpu};
 use poplin::model::{Pose, RenderVertex, Shape};
-use poplin_io::picture::studio::{self, to_linear};
-use poplin_io::picture::{Orbit, Surface, cloth_color};
+use poplin_picture::studio::{self, to_linear};
+use poplin_picture::{Orbit, Surface, cloth_color};
 
 use crate::{Scene, WebError};
 

@@ -8,8 +8,8 @@ use poplin::model::{
     Capsule, ClothDesc, Mesh, ModelError, Plane, Pose, RenderMesh, SelfCollision, Shape, Sphere,
     Xpbd,
 };
-use poplin_io::picture::View;
-use poplin_io::scene::{Gust, Wind};
+use poplin_picture::View;
+use poplin_scene::{Gust, Wind};
 
 use crate::WebError;
 

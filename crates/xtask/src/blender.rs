@@ -92,7 +92,7 @@ fn character(scripts: &Path, folder: &Path, python: &Path) -> Result<(), String>
     let [scene, played] =
         ["scene.toml", "played.pc2"].map(|name| folder.join(name).display().to_string());
     let play = ["--example", "play_collider", "--", &scene, &played];
-    let arguments = ["run", "--release", "--quiet", "--package", "poplin-io"];
+    let arguments = ["run", "--release", "--quiet", "--package", "poplin-scene"];
     if !cargo_with(&[&arguments[..], &play].concat(), &[], |_| ())? {
         return Err("it does not play".to_owned());
     }

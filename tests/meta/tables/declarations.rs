@@ -3,11 +3,11 @@
 use poplin::Backend;
 use poplin_host::TierLimits;
 use poplin_io::FRAME_FORMATS;
-use poplin_io::scene::{scene_keys, scene_schema, sweep_schema};
 use poplin_layout::MemoryTier;
 use poplin_measure::case::Case;
 use poplin_measure::conform::run_case;
 use poplin_model::Material;
+use poplin_scene::{scene_keys, scene_schema, sweep_schema};
 use poplin_testkit::generated::{assert_file, markdown_table, root};
 
 use super::{assert_guide, entries, escaped};

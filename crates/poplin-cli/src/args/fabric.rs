@@ -8,7 +8,7 @@ use poplin::model::{
     Preconditioner, Solver, StretchModel, Xpbd, XpbdPhase,
 };
 use poplin_cook::{Direction, Tethers};
-use poplin_io::scene::SceneCloth;
+use poplin_scene::SceneCloth;
 
 use crate::failure::Failure;
 

@@ -15,9 +15,9 @@ use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 use poplin::SimulationOptions;
 use poplin::gpu::HeadlessOptions;
 use poplin_io::FrameFormat;
-use poplin_io::scene::PinRule;
 use poplin_measure::bench::Workload;
 use poplin_model::ContactMode;
+use poplin_scene::PinRule;
 
 use crate::batch::Part;
 pub(crate) use fabric::{FabricArgs, SolverArgs};

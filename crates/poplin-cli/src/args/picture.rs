@@ -2,7 +2,7 @@
 
 use anyhow::anyhow;
 use clap::{Args, ValueEnum};
-use poplin_io::picture::View;
+use poplin_picture::View;
 
 use super::ranges::{degrees, whole};
 use crate::failure::Failure;

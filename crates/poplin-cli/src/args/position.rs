@@ -1,7 +1,7 @@
 //! Options for the position of the mesh of `--mesh` and of its collider.
 
 use clap::Args;
-use poplin_io::scene::Transform;
+use poplin_scene::Transform;
 
 use super::ranges::{ground, scale, vector};
 

@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 
 use glam::{Quat, Vec3};
 use poplin::{ClothId, State};
-use poplin_io::scene::{ArrayKind, SweepOutput};
 use poplin_io::{ArrayFile, FrameSink, FrameSource, IoError, vertex_normals, write_joined_obj};
 use poplin_model::{Particle, Pose};
+use poplin_scene::{ArrayKind, SweepOutput};
 
 use super::overview;
 use crate::args::PictureArgs;
@@ -159,7 +159,7 @@ impl Artifacts {
         self,
         job: &Job,
         job_cloths: &[JobCloth],
-        colliders: &[std::sync::Arc<poplin_io::scene::BuiltCollider>],
+        colliders: &[std::sync::Arc<poplin_scene::BuiltCollider>],
     ) -> Result<Vec<String>, Failure> {
         let mut names = Vec::new();
         let vertices = self.vertices;

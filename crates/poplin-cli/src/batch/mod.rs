@@ -17,8 +17,8 @@ use std::time::Instant;
 use anyhow::{Context, anyhow};
 use indicatif::{ProgressBar, ProgressStyle};
 use poplin::SimulationOptions;
-use poplin_io::scene::{Sweep, SweepJobs};
 use poplin_measure::table::Table;
+use poplin_scene::{Sweep, SweepJobs};
 use rayon::prelude::*;
 
 use crate::args::{BatchArgs, ValueError};

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use poplin_io::picture::{Image, MosaicTile};
-use poplin_io::scene::SweepOutput;
+use poplin_picture::{Image, MosaicTile};
+use poplin_scene::SweepOutput;
 
 use super::store::{Status, Store, job_name};
 use crate::args::PictureArgs;

@@ -3,8 +3,8 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use poplin_io::scene::{BuiltCollider, Scene, SweepJobs};
 use poplin_model::ContactMode;
+use poplin_scene::{BuiltCollider, Scene, SweepJobs};
 
 use crate::cook_cache::CookCache;
 use crate::failure::{Failure, OrFail};

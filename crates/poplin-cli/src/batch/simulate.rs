@@ -22,7 +22,7 @@ use crate::job_simulation::JobSimulation;
 use crate::output::counted;
 use crate::run::record::{Findings, poses};
 use crate::run::warning::Warning;
-use poplin_io::scene::SweepOutput;
+use poplin_scene::SweepOutput;
 
 /// Finished job of a group.
 pub(super) struct Ended {

@@ -5,9 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
-use poplin_io::IoError;
-use poplin_io::picture::{ContactSheet, Reel, ReelLook, Surface, View, cloth_color};
-use poplin_io::scene::BuiltCollider;
+use poplin_picture::{ContactSheet, PictureError, Reel, ReelLook, Surface, View, cloth_color};
+use poplin_scene::BuiltCollider;
 
 use super::copy_count;
 use crate::args::{PictureArgs, PictureKind};
@@ -99,7 +98,7 @@ impl PictureFrames {
         picture: &PictureArgs,
         view: Option<View>,
         folder: &Path,
-    ) -> Result<Self, IoError> {
+    ) -> Result<Self, PictureError> {
         let mut budget = DRAWN_VERTICES;
         let drawn = job_cloths.iter().map(|job_cloth| {
             let fitting = (budget / job_cloth.mesh.positions.len().max(1)).min(DRAWN_COPIES);
@@ -152,7 +151,7 @@ impl PictureFrames {
         job_cloths: &[JobCloth],
         vertices: &[Vec<[f32; 3]>],
         collider_poses: &ColliderPoses,
-    ) -> Result<(), IoError> {
+    ) -> Result<(), PictureError> {
         let is_left_out = match &self.reel {
             // `keep` is called again for the last frame, and for unplanned frames.
             Some((_, frames)) => {

@@ -13,7 +13,7 @@ use std::{sync::Arc, time::Instant};
 
 use poplin::gpu::wgpu::{CurrentSurfaceTexture::*, *};
 use poplin::model::FixedStep;
-use poplin_io::picture::Image;
+use poplin_picture::Image;
 use winit::event::{ElementState, MouseScrollDelta, WindowEvent};
 use winit::{application::ApplicationHandler, event_loop::*, window::*};
 

@@ -50,7 +50,7 @@ impl Times {
 /// Point cache whose file is opened again for each sample that is not in memory: thousands of
 /// caches would exceed the limit of open files.
 #[derive(Debug)]
-pub(crate) struct CacheMotion {
+pub struct CacheMotion {
     path: PathBuf,
     vertex_count: usize,
     times: Times,
@@ -61,20 +61,23 @@ pub(crate) struct CacheMotion {
     kept: Mutex<Vec<(usize, Sample)>>,
 }
 
-/// Returns true for the name of an MDD cache, false for PC2, and `None` for other names.
-pub(crate) fn is_mdd(path: &Path) -> Option<bool> {
-    let extension = path.extension()?.to_str()?;
-    let is = |known: &str| extension.eq_ignore_ascii_case(known);
-    (is("mdd") || is("pc2")).then(|| is("mdd"))
-}
-
 impl CacheMotion {
+    /// Returns true for the name of an MDD cache, false for PC2, and `None` for other names.
+    pub fn is_mdd(path: &Path) -> Option<bool> {
+        let extension = path.extension()?.to_str()?;
+        let is = |known: &str| extension.eq_ignore_ascii_case(known);
+        (is("mdd") || is("pc2")).then(|| is("mdd"))
+    }
+
     /// Opens a cache and checks its whole content. `rate` is the frames per second of a PC2 cache
     /// \[1/s\].
-    pub(crate) fn open(path: &Path, rate: f64) -> Result<Self, IoError> {
+    ///
+    /// # Errors
+    /// [`IoError`] if the file cannot be read, is damaged or has no samples.
+    pub fn open(path: &Path, rate: f64) -> Result<Self, IoError> {
         let mut file = File::open(path).map_err(IoError::open(path))?;
         let length = file.metadata().map_err(IoError::read(path))?.len();
-        let cache = match is_mdd(path) {
+        let cache = match Self::is_mdd(path) {
             Some(true) => Self::open_mdd(path, &file, length)?,
             _ => Self::open_pc2(path, &mut file, length, rate)?,
         };
@@ -122,7 +125,7 @@ impl CacheMotion {
     }
 
     /// Number of vertices of each sample.
-    pub(crate) fn vertex_count(&self) -> usize {
+    pub fn vertex_count(&self) -> usize {
         self.vertex_count
     }
 
@@ -218,9 +221,10 @@ impl VertexMotion for CacheMotion {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scratch::Scratch;
-    use crate::{FRAME_FORMATS, FrameSource, PointCacheWriter, fuzz};
+    use crate::{FRAME_FORMATS, FrameSource, PointCacheWriter};
     use poplin_model::Mesh;
+    use poplin_testkit::Scratch;
+    use poplin_testkit::fuzz;
 
     /// Vertex 0 moves along x and vertex 1 up, by the square of `frame`.
     fn frame(k: usize) -> [[f32; 3]; 2] {

@@ -1,6 +1,6 @@
 //! Writing of simulated frames, in every format of [`FRAME_FORMATS`].
 
-pub(crate) mod cache_motion;
+mod cache_motion;
 mod format;
 mod glb;
 mod mdd;
@@ -14,9 +14,9 @@ mod spool;
 mod tests;
 mod usd;
 
+pub use cache_motion::CacheMotion;
 pub use format::{CreateFrameSink, FRAME_FORMATS, FrameFormat, FrameSink};
 pub use point_cache::{PointCache, PointCacheWriter};
 pub use sequence::remove_frames;
 pub use source::FrameSource;
 pub(crate) use source::faces;
-pub(crate) use spool::{Temporary, triples};

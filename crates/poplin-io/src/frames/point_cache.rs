@@ -11,7 +11,8 @@ use std::path::{Path, PathBuf};
 
 use poplin_model::MAX_PARTICLES;
 
-use super::{FrameFormat, FrameSink, triples};
+use super::spool::triples;
+use super::{FrameFormat, FrameSink};
 use crate::IoError;
 
 /// PC2 entry of the format table.
@@ -279,7 +280,7 @@ pub(super) fn check_field(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scratch::Scratch;
+    use poplin_testkit::Scratch;
 
     const FRAMES: [[[f32; 3]; 2]; 3] = [
         [[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]],

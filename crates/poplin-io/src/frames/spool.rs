@@ -116,7 +116,7 @@ impl FrameSink for Spool {
 }
 
 /// Decodes positions from little-endian bytes.
-pub(crate) fn triples(bytes: &[u8]) -> impl Iterator<Item = [f32; 3]> {
+pub(super) fn triples(bytes: &[u8]) -> impl Iterator<Item = [f32; 3]> {
     let (words, _) = bytes.as_chunks::<4>();
     let (triples, _) = words.as_chunks::<3>();
     triples.iter().map(|triple| triple.map(f32::from_le_bytes))
@@ -156,7 +156,7 @@ pub(super) fn write_whole(
 
 /// Hidden file next to another file, removed unless it is renamed.
 #[derive(Debug)]
-pub(crate) struct Temporary {
+pub(super) struct Temporary {
     file: File,
     path: PathBuf,
     /// Number of appended bytes.
@@ -164,7 +164,7 @@ pub(crate) struct Temporary {
 }
 
 impl Temporary {
-    pub(crate) fn create(of: &Path, extension: &str) -> Result<Self, IoError> {
+    pub(super) fn create(of: &Path, extension: &str) -> Result<Self, IoError> {
         // In the same folder, so that the rename stays on one file system.
         let name = of.file_name().unwrap_or_default().to_string_lossy();
         let path = of.with_file_name(format!(".{name}.{extension}"));
@@ -173,14 +173,9 @@ impl Temporary {
         Ok(Self { file: file.map_err(IoError::write(&path))?, path, length: 0 })
     }
 
-    /// File, open for reading and writing.
-    pub(crate) fn file(&self) -> &File {
-        &self.file
-    }
-
     /// Appends positions, to be read with [`triples`]; a failed append is overwritten by the next
     /// one.
-    pub(crate) fn append<'a>(
+    pub(super) fn append<'a>(
         &mut self,
         positions: impl IntoIterator<Item = &'a [f32; 3]>,
     ) -> io::Result<()> {
@@ -194,7 +189,7 @@ impl Temporary {
     }
 
     /// Renames the file to `path`, once it is on the disk.
-    pub(crate) fn rename(self, path: &Path) -> Result<(), IoError> {
+    pub(super) fn rename(self, path: &Path) -> Result<(), IoError> {
         let renamed = self.file.sync_all().and_then(|()| std::fs::rename(&self.path, path));
         renamed.map_err(IoError::write(path))
     }

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use poplin_model::Mesh;
 
 use super::*;
-use crate::scratch::Scratch;
 use crate::{IoError, load_mesh, read_obj};
+use poplin_testkit::Scratch;
 
 fn format(name: &str) -> FrameFormat {
     name.parse().unwrap()

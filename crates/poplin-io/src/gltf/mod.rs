@@ -36,7 +36,7 @@ use self::json::Json;
 use self::nodes::Nodes;
 use self::rig::{Part, Rig, Skin};
 use crate::IoError;
-use crate::mesh_file::{MeshFormat, Parsed, TwistedFaces, VertexMotion, read_bytes};
+use crate::mesh_file::{MeshFile, MeshFormat, Parsed, TwistedFaces, VertexMotion, read_bytes};
 use crate::obj::MAX_FACES;
 use crate::weld::Weld;
 
@@ -122,13 +122,17 @@ pub(crate) fn buffer_files(path: &Path) -> Vec<PathBuf> {
     found().unwrap_or_default()
 }
 
-/// Reads a mesh at rest, and the motion of its vertices in one animation of the file.
-pub(crate) fn load_animated(
+/// Reads a mesh of a glTF file at rest, and the motion of its vertices in one animation of the
+/// file.
+///
+/// # Errors
+/// Same as [`load_mesh`](crate::load_mesh), also if there is no such animation.
+pub fn load_animated_mesh(
     path: &Path,
     choice: &AnimationChoice,
-) -> Result<(Parsed, Box<dyn VertexMotion>), IoError> {
+) -> Result<(MeshFile, Box<dyn VertexMotion>), IoError> {
     let (parsed, rig) = parse(read_bytes(path)?, path, Some(choice))?;
-    Ok((parsed, Box::new(rig)))
+    Ok((parsed.into(), Box::new(rig)))
 }
 
 fn check_asset(root: &Json<'_>) -> Result<(), IoError> {

@@ -6,7 +6,8 @@ use serde_json::json;
 use super::accessor::FLOAT;
 use super::test_file::File;
 use super::*;
-use crate::{FRAME_FORMATS, FrameSource, fuzz};
+use crate::{FRAME_FORMATS, FrameSource};
+use poplin_testkit::fuzz;
 
 /// Vertices of an upright cylinder 2 m high, rings from the bottom up, and its triangles.
 fn cylinder() -> (Vec<[f32; 3]>, Vec<[u16; 3]>) {

@@ -3,7 +3,8 @@
 use poplin_model::halves_of_quad;
 
 use super::*;
-use crate::{FRAME_FORMATS, FrameSource, fuzz};
+use crate::{FRAME_FORMATS, FrameSource};
+use poplin_testkit::fuzz;
 
 fn read(bytes: &[u8]) -> Result<Mesh, IoError> {
     parse(bytes.to_vec(), Path::new("test.glb"), None).map(|(parsed, _)| parsed.mesh)

@@ -7,7 +7,8 @@ use poplin_model::{CornerUvs, Mesh};
 use super::parser::parse_obj;
 use super::{read_obj, write_joined_obj, write_obj, write_text};
 use crate::mesh_file::TwistedFaces;
-use crate::{IoError, fuzz, load_mesh};
+use crate::{IoError, load_mesh};
+use poplin_testkit::fuzz;
 
 fn parse(text: impl AsRef<[u8]>) -> Result<Mesh, IoError> {
     parse_obj(text.as_ref(), Path::new("test.obj")).map(|parsed| parsed.mesh)

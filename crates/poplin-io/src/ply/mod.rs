@@ -255,7 +255,7 @@ impl Reader<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fuzz;
+    use poplin_testkit::fuzz;
 
     fn read(bytes: &[u8]) -> Result<Mesh, IoError> {
         parse(bytes, Path::new("test.ply")).map(|parsed| parsed.mesh)

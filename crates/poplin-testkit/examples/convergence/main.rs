@@ -19,7 +19,8 @@ mod table;
 use std::error::Error;
 use std::path::PathBuf;
 
-use poplin_io::{read_obj, scene::PinRule};
+use poplin_io::read_obj;
+use poplin_scene::PinRule;
 use poplin_testkit::fibers::{Pins, WHOLE, hanging_chain, hanging_mesh, hanging_sheet};
 
 use crate::hanging::Named;

@@ -28,7 +28,7 @@ use std::env::var;
 use std::error::Error;
 use std::path::PathBuf;
 
-use poplin_io::picture::{Image, MosaicTile};
+use poplin_picture::{Image, MosaicTile};
 
 use crate::run::{HEAD, Options, run};
 use crate::scene::{Kind, Other, Scene};

@@ -5,9 +5,9 @@ use std::time::Instant;
 
 use poplin::model::{Particle, Placement, Rigid, Shape};
 use poplin::{Engine as _, ParticleMotion};
-use poplin_io::picture::{ContactSheet, Image, Surface, cloth_color};
 use poplin_measure::depth::DepthField;
 use poplin_measure::metrics::stretch_strain;
+use poplin_picture::{ContactSheet, Image, Surface, cloth_color};
 use poplin_testkit::crossing_scene::CrossingScene;
 
 use crate::scene::Scene;

@@ -4,7 +4,7 @@ use poplin::cook::{CookOptions, cook};
 use poplin::model::{
     ClothDesc, Collider, Implicit, Mesh, Parallelepiped, Pose, Shape, Solver, Sphere,
 };
-use poplin_io::picture::View;
+use poplin_picture::View;
 
 /// Solver iterations per second of PBD [1/s].
 const FREQUENCY: f32 = 600.0;

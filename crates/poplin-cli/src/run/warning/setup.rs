@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use poplin_io::scene::BuiltCollider;
 use poplin_io::{MAX_RESOLUTION, TwistedFaces};
 use poplin_model::{ContactMode, Shape};
+use poplin_scene::BuiltCollider;
 
 use super::Warning;
 use crate::choices::mean_edge;

@@ -1,0 +1,347 @@
+//! Rigid bodies of a scene, and mass properties of their shapes.
+
+use glam::{DMat3, DVec3};
+use poplin_model::{Capsule, Shape};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use poplin_picture::convex_polygons;
+
+/// Rigid body: a collider that cloths and gravity move. It passes through all other colliders and
+/// bodies.
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SceneBody {
+    /// Mass \[kg\], `1e-9..=1e9`.
+    pub mass: f32,
+    /// Moments of inertia about the center of mass [kg m^2], `1e-15..=1e15`, around the world's
+    /// axes in the start pose (default: those of its shape as a solid of uniform density).
+    pub inertia: Option<[f32; 3]>,
+    /// Center of mass at the start, in the world \[m\] (default: that of its shape as a solid of
+    /// uniform density).
+    pub center: Option<[f32; 3]>,
+    /// Velocity of the center of mass at the start [m/s], each `-10000..=10000` (default 0).
+    #[serde(default)]
+    pub velocity: [f32; 3],
+    /// Angular velocity at the start [degrees/s] around the world's axes, each `-36000..=36000`
+    /// (default 0).
+    #[serde(default)]
+    pub angular_velocity: [f32; 3],
+    /// Restitution: ratio of the speed of separation of cloth and body to their speed of approach,
+    /// `0..=1` (default 0).
+    #[serde(default)]
+    pub restitution: f32,
+    /// Acceleration of the body, world axes [m/s^2], each `-1e6..=1e6` (default 0, -9.81, 0).
+    #[serde(default = "earth")]
+    pub gravity: [f32; 3],
+}
+
+fn earth() -> [f32; 3] {
+    [0.0, -9.81, 0.0]
+}
+
+/// Rigid body in its start pose.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct BuiltBody {
+    /// Keys of the body in the scene.
+    pub scene: SceneBody,
+    /// Center of mass in the world \[m\].
+    pub center: DVec3,
+    /// Inertia about the center of mass, world axes [kg m^2], symmetric and invertible.
+    pub inertia: DMat3,
+}
+
+impl BuiltBody {
+    /// Creates the body of a shape in its start pose; `None` if the shape has no volume, or its
+    /// inertia has no inverse.
+    pub(super) fn new(scene: SceneBody, shape: &Shape) -> Option<Self> {
+        let mass = f64::from(scene.mass);
+        let solid = match (scene.center, scene.inertia) {
+            (Some(_), Some(_)) => None,
+            _ => Some(Solid::of(shape)?),
+        };
+        let center = match (scene.center, &solid) {
+            (None, Some(solid)) => solid.center,
+            (stated, _) => DVec3::from(stated?.map(f64::from)),
+        };
+        let inertia = match (scene.inertia, &solid) {
+            (None, Some(solid)) => {
+                // Parallel axis theorem: I += m (r^2 1 - r r^T), as a stated center may differ from
+                // the shape's.
+                let arm = center - solid.center;
+                // outer = arm arm^T
+                let outer = DMat3::from_cols(arm * arm.x, arm * arm.y, arm * arm.z);
+                let shift = DMat3::from_diagonal(DVec3::splat(arm.length_squared())) - outer;
+                (solid.inertia + shift) * mass
+            }
+            (stated, _) => DMat3::from_diagonal(DVec3::from(stated?.map(f64::from))),
+        };
+        let is_sound = center.is_finite() && inertia.inverse().is_finite();
+        is_sound.then_some(Self { scene, center, inertia })
+    }
+}
+
+/// Mass properties of a solid of uniform density.
+#[derive(Debug, Clone, Copy)]
+struct Solid {
+    /// Center of mass \[m\].
+    center: DVec3,
+    /// Inertia about the center for a mass of 1 kg \[m^2\].
+    inertia: DMat3,
+}
+
+impl Solid {
+    fn of(shape: &Shape) -> Option<Self> {
+        match shape {
+            Shape::Sphere(sphere) => {
+                let (center, radius) = (wide(sphere.center), f64::from(sphere.radius));
+                // I / m = 2/5 r^2
+                let moment = 0.4 * radius * radius;
+                Some(Self { center, inertia: DMat3::from_diagonal(DVec3::splat(moment)) })
+            }
+            Shape::Capsule(capsule) => Self::of_capsule(capsule),
+            Shape::Plane(_) => None,
+            Shape::Parallelepiped(shape) => {
+                let corner = wide(shape.corner);
+                let edges = shape.edges.map(wide);
+                // A box is a cube [0, 1]^3 under a linear map: the mean of x x^T over it is known.
+                let center = corner + (edges[0] + edges[1] + edges[2]) * 0.5;
+                let second = edges.map(|edge| outer(edge, edge) * (1.0 / 12.0));
+                let second = second[0] + second[1] + second[2];
+                Some(Self { center, inertia: inertia_of(second) })
+            }
+            Shape::Convex(planes) => {
+                let polygons = convex_polygons(planes)?;
+                let fan = |polygon: &Vec<DVec3>| -> Vec<[DVec3; 3]> {
+                    let rest = polygon.get(1..).unwrap_or(&[]);
+                    rest.windows(2).map(|pair| [polygon[0], pair[0], pair[1]]).collect()
+                };
+                Self::of_triangles(&polygons.iter().flat_map(fan).collect::<Vec<_>>())
+            }
+            Shape::TriangleMesh(mesh) => {
+                let corner = |&vertex: &u32| mesh.vertices.get(vertex as usize).copied().map(wide);
+                let triangles = mesh
+                    .triangles
+                    .iter()
+                    .map(|[a, b, c]| Some([corner(a)?, corner(b)?, corner(c)?]));
+                Self::of_triangles(&triangles.collect::<Option<Vec<_>>>()?)
+            }
+        }
+    }
+
+    /// Solid enclosed by a closed surface, its front outside: a sum over the tetrahedra from one
+    /// point to each triangle.
+    fn of_triangles(triangles: &[[DVec3; 3]]) -> Option<Self> {
+        let origin = triangles.first()?[0];
+        let (mut volume, mut first, mut second) = (0.0, DVec3::ZERO, DMat3::ZERO);
+        for triangle in triangles {
+            let [a, b, c] = triangle.map(|corner| corner - origin);
+            // Six times the volume; the mean of x x^T over a tetrahedron with a corner at 0 is
+            // (aa + bb + cc + (a + b + c)(a + b + c)) / 20.
+            let six = a.dot(b.cross(c));
+            let sum = a + b + c;
+            volume += six / 6.0;
+            first += sum * (six / 24.0);
+            let squares = outer(a, a) + outer(b, b) + outer(c, c) + outer(sum, sum);
+            second += squares * (six / 120.0);
+        }
+        if volume.is_nan() || volume <= 0.0 {
+            return None;
+        }
+        // first and second are the integrals of x and of x x^T about the first corner.
+        let mean = first / volume;
+        Some(Self {
+            center: origin + mean,
+            inertia: inertia_of(second * volume.recip() - outer(mean, mean)),
+        })
+    }
+
+    /// Hull of two balls: two caps and a cone between them. The integrands are polynomials of
+    /// degree 4 at most in the position along the axis, so that three-point Gauss quadrature is
+    /// exact.
+    fn of_capsule(capsule: &Capsule) -> Option<Self> {
+        let [a, b] = capsule.ends.map(|end| (wide(end.center), f64::from(end.radius)));
+        let ([from, small], [to, large]) = match a.1 <= b.1 {
+            true => ([a.0, DVec3::splat(a.1)], [b.0, DVec3::splat(b.1)]),
+            false => ([b.0, DVec3::splat(b.1)], [a.0, DVec3::splat(a.1)]),
+        };
+        let (small, large) = (small.x, large.x);
+        let length = (to - from).length();
+        // A ball inside the other adds nothing.
+        if length <= large - small {
+            return Self::of(&Shape::from(poplin_model::Sphere {
+                center: to.as_vec3().to_array(),
+                radius: large as f32,
+            }));
+        }
+        let axis = (to - from) / length;
+        // The tangent cone touches both balls where sin = (R - r) / length.
+        let sine = (large - small) / length;
+        let cosine = (1.0 - sine * sine).sqrt();
+        let [near, far] = [-small * sine, length - large * sine];
+        let ball = |radius: f64, center: f64| move |z: f64| radius * radius - (z - center).powi(2);
+        let cone = |z: f64| {
+            (cosine * small
+                + (z - near) * (large - small) * cosine / (far - near).max(f64::MIN_POSITIVE))
+            .powi(2)
+        };
+        let mut sums = [0.0; 4];
+        let mut add = |[begin, end]: [f64; 2], square: &dyn Fn(f64) -> f64| {
+            let (middle, half) = (0.5 * (begin + end), 0.5 * (end - begin));
+            for (position, weight) in
+                [(-0.6f64.sqrt(), 5.0 / 9.0), (0.0, 8.0 / 9.0), (0.6f64.sqrt(), 5.0 / 9.0)]
+            {
+                let z = middle + half * position;
+                let (weight, square) = (weight * half, square(z));
+                // Volume, and moments of z, z^2 and of the distance from the axis squared, over pi.
+                let terms = [square, z * square, z * z * square, 0.5 * square * square];
+                sums.iter_mut().zip(terms).for_each(|(sum, term)| *sum += weight * term);
+            }
+        };
+        add([-small, near], &ball(small, 0.0));
+        add([near, far], &cone);
+        add([far, length + large], &ball(large, length));
+        let [volume, first, second, around] = sums;
+        if volume.is_nan() || volume <= 0.0 {
+            return None;
+        }
+        let mean = first / volume;
+        let (along, around) = (second / volume - mean * mean, around / volume);
+        // Each of the two directions across the axis has half of the mean squared distance from it.
+        let across = DMat3::IDENTITY - outer(axis, axis);
+        let second = outer(axis, axis) * along + across * (0.5 * around);
+        Some(Self { center: from + axis * mean, inertia: inertia_of(second) })
+    }
+}
+
+/// Inertia for a mean `S` of `x x^T` about the center: `tr(S) 1 - S`.
+fn inertia_of(second: DMat3) -> DMat3 {
+    let trace = second.x_axis.x + second.y_axis.y + second.z_axis.z;
+    DMat3::from_diagonal(DVec3::splat(trace)) - second
+}
+
+fn outer(a: DVec3, b: DVec3) -> DMat3 {
+    DMat3::from_cols(a * b.x, a * b.y, a * b.z)
+}
+
+fn wide(v: [f32; 3]) -> DVec3 {
+    DVec3::from(v.map(f64::from))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use poplin_model::{Parallelepiped, Placement, Plane, Rigid, Sphere, TriangleMesh};
+
+    /// Computes center and inertia of 1 kg of a solid by the midpoints of a fine grid.
+    fn counted(low: f64, high: f64, is_inside: impl Fn(DVec3) -> bool) -> (DVec3, DMat3) {
+        let count = 60;
+        let step = (high - low) / f64::from(count);
+        let at = |k: i32| low + (f64::from(k) + 0.5) * step;
+        let (mut volume, mut first, mut second) = (0.0, DVec3::ZERO, DMat3::ZERO);
+        for (i, j, k) in (0..count)
+            .flat_map(|i| (0..count).flat_map(move |j| (0..count).map(move |k| (i, j, k))))
+        {
+            let x = DVec3::new(at(i), at(j), at(k));
+            if is_inside(x) {
+                volume += 1.0;
+                first += x;
+                second += outer(x, x);
+            }
+        }
+        let mean = first / volume;
+        (mean, inertia_of(second * (1.0 / volume) - outer(mean, mean)))
+    }
+
+    fn assert_near(solid: Solid, (center, inertia): (DVec3, DMat3), error: f64, what: &str) {
+        assert!(
+            (solid.center - center).length() < error,
+            "{what}: {} is not {center}",
+            solid.center
+        );
+        let difference = solid.inertia - inertia;
+        let largest = difference.to_cols_array().map(f64::abs).into_iter().fold(0.0, f64::max);
+        assert!(largest < error, "{what}: {} is not {inertia}", solid.inertia);
+    }
+
+    #[test]
+    fn capsule_mass_properties_match_a_voxel_count() {
+        for radii in [[0.3, 0.3], [0.2, 0.5], [0.6, 0.1], [0.9, 0.1]] {
+            let centers = [[-0.2, 0.1, 0.0], [0.3, -0.2, 0.3]];
+            let [a, b] = std::array::from_fn(|k| Sphere { center: centers[k], radius: radii[k] });
+            let solid = Solid::of(&Capsule { ends: [a, b] }.into()).unwrap();
+            // A point is in the hull if it is in the ball at the best position between the ends.
+            let is_inside = |x: DVec3| {
+                (0..=100).any(|step| {
+                    let t = f64::from(step) / 100.0;
+                    let center = wide(a.center).lerp(wide(b.center), t);
+                    let radius = f64::from(a.radius) + t * f64::from(b.radius - a.radius);
+                    x.distance_squared(center) <= radius * radius
+                })
+            };
+            let reach = f64::from(radii[0].max(radii[1])) + 0.3;
+            assert_near(solid, counted(-reach, reach, is_inside), 2e-3, &format!("{radii:?}"));
+        }
+    }
+
+    #[test]
+    fn boxes_agree_as_edges_as_planes_and_as_triangles() {
+        let shape = Parallelepiped {
+            corner: [-0.1, -0.2, -0.3],
+            edges: [[0.2, 0.0, 0.0], [0.0, 0.4, 0.0], [0.0, 0.0, 0.6]],
+        };
+        let of_box = Solid::of(&shape.into()).unwrap();
+        let moments = DVec3::new(0.16 + 0.36, 0.04 + 0.36, 0.04 + 0.16) / 12.0;
+        let expected = (DVec3::ZERO, DMat3::from_diagonal(moments));
+        assert_near(of_box, expected, 1e-7, "edges");
+        let plane = |axis: usize, sign: f32| {
+            let mut normal = [0.0; 3];
+            normal[axis] = sign;
+            Plane { normal, offset: 0.1 * (axis + 1) as f32 }
+        };
+        let planes = (0..3).flat_map(|axis| [plane(axis, 1.0), plane(axis, -1.0)]).collect();
+        let of_planes = Solid::of(&Shape::Convex(planes)).unwrap();
+        assert_near(of_planes, expected, 1e-6, "planes");
+        let corner = |k: u32| {
+            let bit = |axis: u32| if k >> axis & 1 == 1 { 0.1 } else { -0.1 };
+            [bit(0), 2.0 * bit(1), 3.0 * bit(2)]
+        };
+        let sides =
+            [[0, 2, 3, 1], [4, 5, 7, 6], [0, 1, 5, 4], [2, 6, 7, 3], [0, 4, 6, 2], [1, 3, 7, 5]];
+        let triangles: Vec<_> =
+            sides.iter().flat_map(|&[a, b, c, d]| [[a, b, c], [a, c, d]]).collect();
+        let mesh =
+            TriangleMesh { vertices: (0..8).map(corner).collect(), triangles: triangles.into() };
+        assert_near(Solid::of(&mesh.into()).unwrap(), expected, 1e-7, "triangles");
+    }
+
+    #[test]
+    fn shapes_without_volume_need_a_stated_center_and_inertia() {
+        let body = SceneBody {
+            mass: 1.0,
+            inertia: None,
+            center: None,
+            velocity: [0.0; 3],
+            angular_velocity: [0.0; 3],
+            restitution: 0.0,
+            gravity: earth(),
+        };
+        let half_space = Plane { normal: [0.0, 1.0, 0.0], offset: 0.0 };
+        for shape in [half_space.into(), Shape::Convex(vec![half_space].into())] {
+            assert_eq!(BuiltBody::new(body, &shape), None, "{shape:?}");
+            let stated = SceneBody { inertia: Some([1.0; 3]), center: Some([0.0; 3]), ..body };
+            assert!(BuiltBody::new(stated, &shape).is_some());
+        }
+    }
+
+    #[test]
+    fn a_polygonal_cylinder_has_nearly_the_inertia_of_a_round_one() {
+        let rotation = glam::DQuat::from_rotation_z(0.5 * std::f64::consts::PI);
+        let at = Placement::new(1.0, Rigid { translation: DVec3::X, rotation });
+        let shape = Shape::cylinder(0.5, [0.2, 0.2], 64).transformed(&at);
+        let (square, length) = (0.04, 1.0);
+        let [around, across] = [square / 2.0, square / 4.0 + length / 12.0];
+        let expected = (DVec3::X, DMat3::from_diagonal(DVec3::new(around, across, across)));
+        assert_near(Solid::of(&shape).unwrap(), expected, 2e-4, "cylinder");
+    }
+}

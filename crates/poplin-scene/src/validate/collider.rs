@@ -1,0 +1,195 @@
+//! Range checks of colliders and rigid bodies.
+
+use super::{
+    MAX_ACCELERATION, MAX_LENGTH, MAX_ROTATION, MAX_SPEED, MIN_LENGTH, empty, validate_frame_keys,
+    validate_mesh, validate_transform,
+};
+use crate::build_collider::plane;
+use crate::file::nearest;
+use crate::locate::{Source, shortest};
+use crate::{
+    ColliderShape, MeshMotion, MotionSource, PlaneShape, SceneBody, SceneCloth, SceneCollider,
+    SceneError,
+};
+use poplin_io::CacheMotion;
+use poplin_io::MeshFormat;
+use poplin_picture::is_empty_convex;
+
+fn validate_body(body: &SceneBody, collider: &SceneCollider, field: &str, source: &Source<'_>) {
+    let at = |name: &str| format!("{field}.body.{name}");
+    source.check_range(&at("mass"), shortest(body.mass), [1e-9, 1e9], "kg");
+    for moment in body.inertia.into_iter().flatten() {
+        source.check_range(&at("inertia"), shortest(moment), [1e-15, 1e15], "kg m^2");
+    }
+    if let Some(center) = body.center {
+        source.check_vector(&at("center"), center, MAX_LENGTH, "m");
+    }
+    source.check_vector(&at("velocity"), body.velocity, MAX_SPEED, "m/s");
+    let spin = body.angular_velocity;
+    source.check_vector(&at("angular_velocity"), spin, MAX_ROTATION, "degrees/s");
+    source.check_vector(&at("gravity"), body.gravity, MAX_ACCELERATION, "m/s^2");
+    source.check_range(&at("restitution"), shortest(body.restitution), [0.0, 1.0], "");
+    let reason = match &collider.shape {
+        _ if !collider.keys.is_empty() => {
+            Some("cannot have `keys` beside it: cloths and gravity move a rigid body")
+        }
+        _ if collider.motion.is_some() => {
+            Some("cannot have `animation` or `cache` beside it: a rigid body keeps its shape")
+        }
+        ColliderShape::Plane(_) => Some("needs a shape with a volume; a plane is unbounded"),
+        ColliderShape::Mesh(_) if collider.is_open => {
+            Some("needs a shape with a volume; an `open` mesh has none")
+        }
+        _ => None,
+    };
+    if let Some(reason) = reason {
+        let field = format!("{field}.body");
+        let at = source.location(&field);
+        source.refuse(SceneError::Body { at, field, reason });
+    }
+}
+
+/// Reports a collider out of range, or with an unknown cloth.
+pub(crate) fn validate_collider(
+    collider: &SceneCollider,
+    cloths: &[SceneCloth],
+    field: &str,
+    source: &Source<'_>,
+) {
+    validate_collider_shape(&collider.shape, field, source);
+    if let Some(motion) = &collider.motion {
+        validate_motion(motion, &collider.shape, field, source);
+    }
+    validate_transform(&collider.transform, &format!("{field}.transform"), source);
+    validate_frame_keys(&collider.keys, field, source);
+    if let Some(body) = &collider.body {
+        validate_body(body, collider, field, source);
+    }
+    let friction = shortest(collider.friction);
+    source.check_range(&format!("{field}.friction"), friction, [0.0, 100.0], "");
+    if collider.cloths.as_ref().is_some_and(Vec::is_empty) {
+        source.refuse(empty(source, &format!("{field}.cloths"), "cloth"));
+    }
+    for (index, name) in collider.cloths.iter().flatten().enumerate() {
+        if cloths.iter().all(|cloth| cloth.name != *name) {
+            let known: Vec<String> = cloths.iter().map(|cloth| cloth.name.clone()).collect();
+            let at = source.location(&format!("{field}.cloths[{index}]"));
+            let (name, suggestion) = (name.as_str().into(), nearest(name, &known));
+            source.refuse(SceneError::Unknown {
+                at,
+                kind: "cloth",
+                name,
+                table: "[[collider]]".into(),
+                suggestion,
+                known,
+            });
+        }
+    }
+}
+
+fn validate_collider_shape(shape: &ColliderShape, field: &str, source: &Source<'_>) {
+    let at = |name: &str| format!("{field}.{name}");
+    let length = |name: &str, value: f32| {
+        source.check_range(&at(name), shortest(value), [MIN_LENGTH, MAX_LENGTH], "m")
+    };
+    let position =
+        |name: &str, value: [f32; 3]| source.check_vector(&at(name), value, MAX_LENGTH, "m");
+    match shape {
+        ColliderShape::Sphere(sphere) => {
+            length("sphere.radius", sphere.radius);
+            position("sphere.center", sphere.center);
+        }
+        ColliderShape::Capsule(capsule) => {
+            // Equal radii are most likely stated as `radius`.
+            let is_even = capsule.radii[0] == capsule.radii[1];
+            let radii = if is_even { "capsule.radius" } else { "capsule.radii" };
+            capsule.radii.iter().for_each(|&radius| length(radii, radius));
+            position("capsule.from", capsule.from);
+            position("capsule.to", capsule.to);
+        }
+        ColliderShape::Plane(plane) => validate_plane(plane, &at("plane"), source),
+        ColliderShape::Box(shape) => {
+            shape.size.iter().for_each(|&side| length("box.size", side));
+            position("box.center", shape.center);
+        }
+        ColliderShape::Cylinder(shape) => {
+            length("cylinder.height", shape.height);
+            length("cylinder.radius", shape.radius);
+            let top = shortest(shape.top_radius.unwrap_or(0.0));
+            source.check_range(&at("cylinder.top_radius"), top, [0.0, MAX_LENGTH], "m");
+            source.check_range(&at("cylinder.sides"), shape.sides, [3.0, 1024.0], "");
+            position("cylinder.center", shape.center);
+        }
+        ColliderShape::Convex(planes) if planes.is_empty() => {
+            source.refuse(empty(source, &at("convex.planes"), "plane"));
+        }
+        ColliderShape::Convex(planes) => {
+            let before = source.fault_count();
+            for (index, plane) in planes.iter().enumerate() {
+                validate_plane(plane, &at(&format!("convex.planes[{index}]")), source);
+            }
+            let (field, count) = (at("convex.planes"), planes.len());
+            // Only valid planes can be intersected.
+            let are_planes = source.fault_count() == before;
+            if are_planes && is_empty_convex(&planes.iter().map(plane).collect::<Vec<_>>()) {
+                let at = source.location(&field);
+                source.refuse(SceneError::EmptyConvex { at, field, count });
+            }
+        }
+        ColliderShape::Mesh(mesh) => validate_mesh(mesh, &at("mesh"), source),
+    }
+}
+
+/// Reports a mesh motion that is out of range, or whose file has the wrong type.
+fn validate_motion(motion: &MeshMotion, shape: &ColliderShape, field: &str, source: &Source<'_>) {
+    let lone = |key: &str, needed| {
+        let field = format!("{field}.{key}");
+        source.refuse(SceneError::Lone { at: source.location(&field), field, needed });
+    };
+    let ColliderShape::Mesh(mesh) = shape else {
+        return lone("mesh", "the file with its motion");
+    };
+    match &motion.source {
+        MotionSource::Animation(_) => {
+            if !MeshFormat::of(mesh).is_some_and(MeshFormat::is_gltf) {
+                lone("animation", "a `mesh` in glTF or GLB");
+            }
+        }
+        MotionSource::Cache { path, rate } => {
+            let at_cache = format!("{field}.cache");
+            validate_mesh(path, &at_cache, source);
+            match CacheMotion::is_mdd(path) {
+                None => lone("cache", "a file named *.pc2 or *.mdd"),
+                // MDD files have their own times.
+                Some(true) if source.states(&format!("{field}.cache_rate")) => {
+                    lone("cache_rate", "a PC2 cache; MDD stores times in seconds");
+                }
+                Some(_) => {}
+            }
+            let at_rate = format!("{field}.cache_rate");
+            source.check_range(&at_rate, shortest(*rate), [0.1, 1e4], "1/s");
+        }
+    }
+    if let Some(start) = motion.start {
+        source.check_range(&format!("{field}.start"), shortest(start), [-1e6, 1e6], "s");
+    }
+    source.check_range(&format!("{field}.speed"), shortest(motion.speed), [1e-3, 1e3], "");
+}
+
+fn validate_plane(plane: &PlaneShape, field: &str, source: &Source<'_>) {
+    let at_normal = format!("{field}.normal");
+    source.check_vector(&at_normal, plane.normal, MAX_LENGTH, "");
+    source.check_range(
+        &format!("{field}.offset"),
+        shortest(plane.offset),
+        [-MAX_LENGTH, MAX_LENGTH],
+        "m",
+    );
+    if plane.normal == [0.0; 3] {
+        source.refuse(SceneError::NoNormal {
+            at: source.location(&at_normal),
+            field: at_normal,
+            normal: plane.normal,
+        });
+    }
+}
