@@ -1,3 +1,4 @@
+// Written by `cargo xtask generate` from crates/poplin-layout: change the declaration there.
 #import state/shared
 #import state/counters
 #import stage/integrate
@@ -66,13 +67,13 @@ fn simulate_cloth(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_in
         rotation_columns = cloth.rotation_begin + select(6u, 0u, k == 0u);
         if ((STAGES & STAGES_OF_SHAPES) != 0u) {
             if (is_alive) {
-                let shape_end = prepared_count();
-                for (var shape = lane; shape < shape_end; shape += LANES) {
+                let end = prepared_count();
+                for (var shape = lane; shape < end; shape += LANES) {
                     prepare_shape(shape);
                 }
             }
             workgroupBarrier();
-            storageBarrier(); // shapes -> particles
+            storageBarrier();
         }
         if ((STAGES & STAGE_INTEGRATE) != 0u) {
             if (is_alive) {
@@ -81,7 +82,7 @@ fn simulate_cloth(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_in
                 }
             }
             workgroupBarrier();
-            storageBarrier(); // integrate -> next stage
+            storageBarrier();
             is_alive = is_alive && atomicLoad(&shared_fault_count) == 0u;
         }
         if ((STAGES & STAGE_WIND) != 0u) {
@@ -91,14 +92,14 @@ fn simulate_cloth(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_in
                 }
             }
             workgroupBarrier();
-            storageBarrier(); // triangles -> particles
+            storageBarrier();
             if (is_alive) {
                 for (var i = lane; i < particle_count; i += LANES) {
                     gather_wind(i);
                 }
             }
             workgroupBarrier();
-            storageBarrier(); // wind -> motion
+            storageBarrier();
         }
         if ((STAGES & STAGE_MOTION) != 0u) {
             if (is_alive) {
@@ -106,7 +107,7 @@ fn simulate_cloth(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_in
                     constrain_motion(i);
                 }
             }
-            if (CURRENT_SHARED) { workgroupBarrier(); } else { storageBarrier(); } // motion -> anchors
+            if (CURRENT_SHARED) { workgroupBarrier(); } else { storageBarrier(); }
         }
         if ((STAGES & STAGE_TETHER) != 0u) {
             if (is_alive) {
@@ -115,13 +116,13 @@ fn simulate_cloth(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_in
                 }
             }
             workgroupBarrier();
-            storageBarrier(); // anchors -> tethers
+            storageBarrier();
             if (is_alive) {
                 for (var i = lane; i < particle_count; i += LANES) {
                     constrain_tethers(i);
                 }
             }
-            if (CURRENT_SHARED) { workgroupBarrier(); } else { storageBarrier(); } // tethers -> fabric
+            if (CURRENT_SHARED) { workgroupBarrier(); } else { storageBarrier(); }
         }
         if ((STAGES & STAGE_IMPLICIT) != 0u) {
             set_halvings(min(next_halvings, frame_pool[phases + 5u].x));
@@ -131,31 +132,39 @@ fn simulate_cloth(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_in
                 }
             }
             workgroupBarrier();
-            storageBarrier(); // predictions -> elements
+            storageBarrier();
             let evaluation_end = frame_pool[phases + 4u].w;
             let chain_passes = select(0u, 1u, frame_pool[phases + 4u].x == PRECONDITIONER_FIBERS);
             // Chains are factored at the first evaluation and at some checks, solved at each.
             var factor_passes = 1u;
             for (var evaluation = 0u; evaluation < evaluation_end; evaluation++) {
+                // A cloth with a fault leaves at once.
+                if (lane == 0u) {
+                    shared_is_done = 1u;
+                }
                 if (is_alive) {
-                    let probed_count = select(0u, particle_count, probes_contacts());
-                    for (var i = lane; i < probed_count; i += LANES) {
+                    let end = select(0u, particle_count, probes_contacts());
+                    for (var i = lane; i < end; i += LANES) {
                         probe_contacts(i);
                     }
-                    if ((STAGES & IMPLICIT_TRIANGLES) != 0u) {
-                        let stretched_count = select(cloth.fabric.triangle_count, 0u, stretches_springs());
-                        for (var t = lane; t < stretched_count; t += LANES) {
+                }
+                if ((STAGES & IMPLICIT_TRIANGLES) != 0u) {
+                    if (is_alive) {
+                        let end = select(cloth.fabric.triangle_count, 0u, stretches_springs());
+                        for (var t = lane; t < end; t += LANES) {
                             stretch_triangle(t);
                         }
                     }
-                    if ((STAGES & IMPLICIT_BENDS) != 0u) {
-                        let taken_count = select(0u, bend_count(), takes_bends() && !bends_springs());
-                        for (var bend = lane; bend < taken_count; bend += LANES) {
+                }
+                if ((STAGES & IMPLICIT_BENDS) != 0u) {
+                    if (is_alive) {
+                        let end = select(0u, bend_count(), takes_bends() && !bends_springs());
+                        for (var bend = lane; bend < end; bend += LANES) {
                             fold_bend(bend);
                         }
                     }
                 }
-                storageBarrier(); // elements -> residuals
+                storageBarrier();
                 if ((STAGES & IMPLICIT_CHAINS) != 0u) {
                     for (var chain_pass = 0u; chain_pass < chain_passes; chain_pass++) {
                         if (is_alive) {
@@ -163,31 +172,31 @@ fn simulate_cloth(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_in
                                 find_residual(i);
                             }
                         }
-                        storageBarrier(); // residuals -> chains
+                        storageBarrier();
                         for (var factor_pass = 0u; factor_pass < factor_passes; factor_pass++) {
-                            if (is_alive) {
-                                if ((STAGES & IMPLICIT_TRIANGLES) != 0u) {
-                                    let stretched_count = select(cloth.fabric.triangle_count, 0u, stretches_springs());
-                                    for (var t = lane; t < stretched_count; t += LANES) {
+                            if ((STAGES & IMPLICIT_TRIANGLES) != 0u) {
+                                if (is_alive) {
+                                    let end = select(cloth.fabric.triangle_count, 0u, stretches_springs());
+                                    for (var t = lane; t < end; t += LANES) {
                                         direct_triangle(t);
                                     }
                                 }
                             }
-                            storageBarrier(); // directions -> factors
+                            storageBarrier();
                             if (is_alive) {
-                                let chain_count = chain_end();
-                                for (var chain = lane; chain < chain_count; chain += LANES) {
+                                let end = chain_end();
+                                for (var chain = lane; chain < end; chain += LANES) {
                                     factor_chain(chain);
                                 }
                             }
                         }
                         if (is_alive) {
-                            let chain_count = chain_end();
-                            for (var chain = lane; chain < chain_count; chain += LANES) {
+                            let end = chain_end();
+                            for (var chain = lane; chain < end; chain += LANES) {
                                 solve_chain(chain);
                             }
                         }
-                        storageBarrier(); // chains -> sums
+                        storageBarrier();
                     }
                 }
                 if (is_alive) {
@@ -195,20 +204,17 @@ fn simulate_cloth(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_in
                         sum_part(part);
                     }
                 }
-                storageBarrier(); // parts -> sums
+                storageBarrier();
                 if (is_alive) {
                     for (var sum = lane; sum < SOLVE_SUMS; sum += LANES) {
                         sum_parts(sum);
                     }
                 }
-                storageBarrier(); // sums -> step
-                if (lane == 0u) {
-                    shared_is_done = 1u;
-                    if (is_alive) {
-                        choose_step(0u);
-                    }
+                storageBarrier();
+                if (is_alive && lane == 0u) {
+                    choose_step(0u);
                 }
-                storageBarrier(); // step -> particles
+                storageBarrier();
                 // See `shared_is_done`: 1 ends the solve, bit 0 asks for new factors, the rest is
                 // the halving.
                 let verdict = workgroupUniformLoad(&shared_is_done);
@@ -223,7 +229,7 @@ fn simulate_cloth(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_in
                     }
                 }
                 workgroupBarrier();
-                storageBarrier(); // trials -> elements
+                storageBarrier();
             }
             if (is_alive) {
                 for (var i = lane; i < particle_count; i += LANES) {
@@ -237,32 +243,32 @@ fn simulate_cloth(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_in
                 let phase = load_phase(constants);
                 let sets = frame_pool[constants + 1u];
                 let solver = frame_pool[constants + 2u];
-                // Passes of cyclic reduction: one builds the rows, each other one reduces them.
-                let step_count = select(0u, solver.z + 1u, solver.x == SOLVER_CYCLIC_REDUCTION);
-                let solve_count = select(0u, 1u, solver.x == SOLVER_SEMI_IMPLICIT);
                 for (var set_index = sets.x; set_index < sets.y; set_index++) {
                     let fiber_begin = fabric_pool[set_begin + set_index];
                     let fiber_end = fabric_pool[set_begin + set_index + 1u];
                     let edges = vec2<u32>(fabric_pool[cloth.fabric.fiber_begin + fiber_begin], fabric_pool[cloth.fabric.fiber_begin + fiber_end]);
                     if ((STAGES & STAGE_CYCLIC_REDUCTION) != 0u) {
+                        // One step builds the rows, each of the others reduces them.
+                        let step_count = select(0u, solver.z + 1u, solver.x == SOLVER_CYCLIC_REDUCTION);
                         for (var step = 0u; step < step_count; step++) {
-                            if (is_alive) {
+                            if (is_alive && solver.x == SOLVER_CYCLIC_REDUCTION) {
                                 for (var edge = edges.x + lane; edge < edges.y; edge += LANES) {
                                     if (step == 0u) {
                                         build_row(edge, edges.x, phase);
-                                    } else {
+                                    }
+                                    if (step > 0u) {
                                         reduce_row(edge, step - 1u, edges, phase);
                                     }
                                 }
                             }
-                            if (ROWS_SHARED) { workgroupBarrier(); } else { storageBarrier(); } // rows -> next rows
+                            if (ROWS_SHARED) { workgroupBarrier(); } else { storageBarrier(); }
                         }
-                        if (is_alive && step_count > 0u) {
+                        if (is_alive && solver.x == SOLVER_CYCLIC_REDUCTION) {
                             for (var edge = edges.x + lane; edge < edges.y; edge += LANES) {
                                 move_edge(edge, edges.x, phase);
                             }
                         }
-                        if (ROWS_APART) { storageBarrier(); } // pulls -> rows of the next set
+                        if (ROWS_APART) { storageBarrier(); }
                     }
                     if ((STAGES & STAGE_GAUSS_SEIDEL) != 0u) {
                         if (is_alive && solver.x == SOLVER_GAUSS_SEIDEL) {
@@ -272,40 +278,41 @@ fn simulate_cloth(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_in
                         }
                     }
                     if ((STAGES & STAGE_SEMI_IMPLICIT) != 0u) {
+                        let solve_count = select(0u, 1u, solver.x == SOLVER_SEMI_IMPLICIT);
                         for (var solve = 0u; solve < solve_count; solve++) {
-                            if (is_alive) {
+                            if (is_alive && solver.x == SOLVER_SEMI_IMPLICIT) {
                                 for (var edge = edges.x + lane; edge < edges.y; edge += LANES) {
                                     build_equation(edge, edges.x, phase);
                                 }
                             }
-                            if (ROWS_SHARED) { workgroupBarrier(); } else { storageBarrier(); } // equations -> fibers
-                            if (is_alive) {
+                            if (ROWS_SHARED) { workgroupBarrier(); } else { storageBarrier(); }
+                            if (is_alive && solver.x == SOLVER_SEMI_IMPLICIT) {
                                 for (var fiber = fiber_begin + lane; fiber < fiber_end; fiber += LANES) {
                                     solve_fiber(fiber, edges.x);
                                 }
                             }
-                            if (ROWS_SHARED) { workgroupBarrier(); } else { storageBarrier(); } // fibers -> pulls
-                            if (is_alive) {
+                            if (ROWS_SHARED) { workgroupBarrier(); } else { storageBarrier(); }
+                            if (is_alive && solver.x == SOLVER_SEMI_IMPLICIT) {
                                 for (var edge = edges.x + lane; edge < edges.y; edge += LANES) {
                                     push_edge(edge, edges.x);
                                 }
                             }
-                            if (ROWS_APART) { storageBarrier(); } // pulls -> rows of the next set
+                            if (ROWS_APART) { storageBarrier(); }
                         }
                     }
-                    if (CURRENT_SHARED) { workgroupBarrier(); } else { storageBarrier(); } // set -> next set
+                    if (CURRENT_SHARED) { workgroupBarrier(); } else { storageBarrier(); }
                 }
             }
         }
         if ((STAGES & STAGE_BEND) != 0u) {
             for (var bends = bend_begin; bends < bend_end; bends++) {
-                let end = fabric_pool[bends + 1u];
                 if (is_alive) {
+                    let end = fabric_pool[bends + 1u];
                     for (var bend = fabric_pool[bends] + lane; bend < end; bend += LANES) {
                         solve_bend(bend);
                     }
                 }
-                if (CURRENT_SHARED) { workgroupBarrier(); } else { storageBarrier(); } // bends -> next bends
+                if (CURRENT_SHARED) { workgroupBarrier(); } else { storageBarrier(); }
             }
         }
         if ((STAGES & STAGE_SEPARATION) != 0u) {
@@ -316,43 +323,62 @@ fn simulate_cloth(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_in
             }
         }
         if ((STAGES & STAGE_SELF_COLLIDE) != 0u) {
-            let member_count = select(0u, cloth_parameters[cloth_slot].self_collision.member_count, is_busy && is_alive);
-            for (var cell = lane; cell < GRID_CELLS; cell += LANES) {
-                clear_cell(cell);
+            if (is_alive) {
+                for (var cell = lane; cell < GRID_CELLS; cell += LANES) {
+                    clear_cell(cell);
+                }
             }
             workgroupBarrier();
-            storageBarrier(); // particles and empty buckets -> counts
-            for (var k = lane; k < member_count; k += LANES) {
-                count_member(k);
-            }
-            workgroupBarrier(); // counts -> sums
-            for (var part = lane; part < GRID_PARTS; part += LANES) {
-                sum_cells(part);
-            }
-            workgroupBarrier(); // sums -> offsets
-            for (var part = lane; part < GRID_PARTS; part += LANES) {
-                scan_cells(part);
-            }
-            workgroupBarrier(); // offsets -> buckets
-            for (var k = lane; k < member_count; k += LANES) {
-                scatter_member(k);
+            storageBarrier();
+            if (is_alive) {
+                let end = cloth_parameters[cloth_slot].self_collision.member_count;
+                for (var member = lane; member < end; member += LANES) {
+                    count_member(member);
+                }
             }
             workgroupBarrier();
-            storageBarrier(); // buckets -> sorted buckets
-            for (var slot = lane; slot < member_count; slot += LANES) {
-                sort_member(slot);
+            if (is_alive) {
+                for (var part = lane; part < GRID_PARTS; part += LANES) {
+                    sum_cells(part);
+                }
             }
-            storageBarrier(); // sorted buckets -> contacts
-            for (var slot = lane; slot < member_count; slot += LANES) {
-                count_contacts(slot);
+            workgroupBarrier();
+            if (is_alive) {
+                for (var part = lane; part < GRID_PARTS; part += LANES) {
+                    scan_cells(part);
+                }
             }
-            storageBarrier(); // contacts -> pushes
-            for (var slot = lane; slot < member_count; slot += LANES) {
-                push_apart(slot);
+            workgroupBarrier();
+            if (is_alive) {
+                let end = cloth_parameters[cloth_slot].self_collision.member_count;
+                for (var member = lane; member < end; member += LANES) {
+                    scatter_member(member);
+                }
             }
-            if (CURRENT_SHARED) { workgroupBarrier(); } else { storageBarrier(); } // pushes -> shapes
+            workgroupBarrier();
+            storageBarrier();
+            if (is_alive) {
+                let end = cloth_parameters[cloth_slot].self_collision.member_count;
+                for (var member = lane; member < end; member += LANES) {
+                    sort_member(member);
+                }
+            }
+            storageBarrier();
+            if (is_alive) {
+                let end = cloth_parameters[cloth_slot].self_collision.member_count;
+                for (var member = lane; member < end; member += LANES) {
+                    count_contacts(member);
+                }
+            }
+            storageBarrier();
+            if (is_alive) {
+                let end = cloth_parameters[cloth_slot].self_collision.member_count;
+                for (var member = lane; member < end; member += LANES) {
+                    push_apart(member);
+                }
+            }
+            if (CURRENT_SHARED) { workgroupBarrier(); } else { storageBarrier(); }
         }
-        // These stages only read and write their own particle, so no barrier is between them.
         if (is_alive) {
             for (var i = lane; i < particle_count; i += LANES) {
                 if ((STAGES & STAGE_COLLIDE_CONVEX) != 0u) {
@@ -379,33 +405,35 @@ fn simulate_cloth(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_in
             // The first visit sums the mass that hits each body, the second exchanges impulses.
             for (var visit = 0u; visit < 2u; visit++) {
                 workgroupBarrier();
-                storageBarrier(); // particles and bodies -> chunks
+                storageBarrier();
                 if (is_alive) {
-                    for (var c = lane; c * CHUNK < particle_count; c += LANES) {
-                        visit_chunk(c, visit == 0u);
+                    let end = (particle_count + CHUNK - 1u) / CHUNK;
+                    for (var chunk = lane; chunk < end; chunk += LANES) {
+                        visit_chunk(chunk, visit == 0u);
                     }
                 }
                 workgroupBarrier();
-                storageBarrier(); // chunks -> bodies
+                storageBarrier();
                 if (is_alive) {
-                    for (var b = lane; b < cloth_parameters[cloth_slot].colliders.body_count; b += LANES) {
-                        sum_chunks(b, visit == 0u);
+                    let end = cloth_parameters[cloth_slot].colliders.body_count;
+                    for (var body = lane; body < end; body += LANES) {
+                        sum_chunks(body, visit == 0u);
                     }
                 }
             }
         }
         if ((STAGES & STAGE_VIRTUAL_PARTICLES) != 0u) {
             workgroupBarrier();
-            storageBarrier(); // particles -> bundles
+            storageBarrier();
             for (var bundles = virtual_begin; bundles < virtual_end; bundles++) {
-                let bundle_end = fabric_pool[bundles + 1u];
                 if (is_alive) {
-                    for (var bundle = fabric_pool[bundles] + lane; bundle < bundle_end; bundle += LANES) {
+                    let end = fabric_pool[bundles + 1u];
+                    for (var bundle = fabric_pool[bundles] + lane; bundle < end; bundle += LANES) {
                         collide_bundle(bundle);
                     }
                 }
                 workgroupBarrier();
-                storageBarrier(); // bundles -> next bundles
+                storageBarrier();
             }
         }
         if ((STAGES & STAGE_LIMIT_SPEED) != 0u) {
@@ -416,17 +444,18 @@ fn simulate_cloth(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_in
             }
         }
         if ((STAGES & STAGE_SLEEP) != 0u) {
-            if (is_alive && is_sleep_test(shared_sleep_time)) {
-                for (var i = lane; i < particle_count; i += LANES) {
+            if (is_alive) {
+                let end = select(0u, particle_count, is_sleep_test(shared_sleep_time));
+                for (var i = lane; i < end; i += LANES) {
                     test_rest(i);
                 }
             }
-            workgroupBarrier(); // test -> count
+            workgroupBarrier();
             if (is_alive && lane == 0u) {
-                count_sleep();
+                count_sleep(0u);
             }
         }
-        if (CURRENT_SHARED) { workgroupBarrier(); } else { workgroupBarrier(); storageBarrier(); } // iteration -> next iteration
+        if (CURRENT_SHARED) { workgroupBarrier(); } else { workgroupBarrier(); storageBarrier(); }
         ran += u32(is_alive);
     }
 

@@ -15,7 +15,7 @@ fn is_sleep_test(sleep_time: u32) -> bool {
 }
 
 /// Advances the sleep time by one iteration and evaluates the test if this iteration had one.
-fn count_sleep() {
+fn count_sleep(_item: u32) {
     let sleep_time = shared_sleep_time + cloth_parameters[cloth_slot].sleep.step;
     if (sleep_time >= cloth_parameters[cloth_slot].sleep.interval) {
         shared_sleep_pass_count = select(0u, shared_sleep_pass_count + 1u, atomicLoad(&shared_restless) == 0u);

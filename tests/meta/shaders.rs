@@ -296,7 +296,10 @@ fn every_shader_file_is_embedded() {
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("shaders");
     for folder in ["lib", "state", "stage", "contact", "render", "draw", "kernel"] {
         for name in shader_files(&root, folder) {
-            assert!(source(&name).is_some(), "{name} is not in SOURCES");
+            assert!(
+                source(&name).is_some(),
+                "{name} is not in SOURCES: run `cargo xtask generate`"
+            );
         }
     }
 }

@@ -15,6 +15,7 @@ mod frame_pool;
 mod gpu_struct;
 mod implicit;
 mod iterations;
+mod kernel_text;
 mod memory_tier;
 mod motion;
 mod phases;
@@ -22,6 +23,7 @@ mod render;
 mod round_state;
 mod schedule;
 mod sleep;
+mod stage_mask;
 mod stages;
 mod step_scale;
 mod tethers;
@@ -81,7 +83,8 @@ pub use schedule::{
     schedule_events,
 };
 pub use sleep::SleepParameters;
-pub use stages::{Memory, Oracle, STAGE_SETS, STAGES, Stage, StageMask, StageRow, TASKS, Task};
+pub use stage_mask::{STAGE_SETS, StageMask};
+pub use stages::{Memory, Oracle, STAGES, Stage, StageRow, TASKS, Task};
 pub use step_scale::StepScale;
 pub use tethers::TetherParameters;
 pub use triangle_types::{

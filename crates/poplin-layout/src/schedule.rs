@@ -1,8 +1,8 @@
 //! Schedule of one iteration: the functions that the lanes of a workgroup run over ranges of items,
 //! and the barriers between them.
 //!
-//! The CPU reference executes this schedule; a test compares it with the control flow that naga
-//! parses from `shaders/kernel/simulate_cloth.wgsl`.
+//! The CPU executes this schedule, and the loops of `shaders/kernel/simulate_cloth.wgsl` are
+//! written from it; a test compares it with the control flow that naga parses from that kernel.
 
 use poplin_model::FiberSolver;
 

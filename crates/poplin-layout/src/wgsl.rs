@@ -1,10 +1,11 @@
-//! Generated WGSL declarations of shared structs and constants. They are committed for readers;
-//! `cargo xtask generate` writes them again, and a test compares them.
+//! Generated WGSL: shared structs and constants, and the kernel of the schedule. The files are
+//! committed for readers; `cargo xtask generate` writes them again, and a test compares them.
 
 use std::fmt::Write as _;
 
 use crate::{
     ConstantDescription, ConstantValue, STAGE_SETS, STAGES, StageMask, StageRow, StructDescription,
+    kernel_text,
 };
 
 /// First line of a generated file.
@@ -47,6 +48,7 @@ pub fn generated_shaders() -> Vec<(&'static str, String)> {
     let mut files = vec![
         ("state/constants", file(&constant_imports, constants(&others))),
         (STAGE_FILE, file(&[], stage_bits())),
+        ("kernel/simulate_cloth", file(&[], kernel_text::simulate_cloth())),
         ("state/types", file(&struct_imports, structs(&in_file(None)))),
         ("contact/types", file(&[], structs(crate::CONTACT_STRUCTS))),
         ("contact/triangle_types", file(&[], structs(crate::TRIANGLE_STRUCTS))),
@@ -108,10 +110,11 @@ fn constants(descriptions: &[ConstantDescription]) -> String {
 fn stage_bits() -> String {
     let mut text = String::new();
     for StageRow { stage, name, .. } in STAGES {
-        let (constant, bits) = (name.to_uppercase(), StageMask::only(*stage).0);
+        let mask = StageMask::only(*stage);
+        let (constant, bits) = (mask.constant(), mask.0);
         let _ = writeln!(
             text,
-            "\n/// Bit of the stage `{name}` in `STAGES`.\nconst STAGE_{constant}: u32 = {bits:#x}u;"
+            "\n/// Bit of the stage `{name}` in `STAGES`.\nconst {constant}: u32 = {bits:#x}u;"
         );
     }
     for (name, doc, mask) in STAGE_SETS {

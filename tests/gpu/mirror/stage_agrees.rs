@@ -9,49 +9,17 @@ use super::comparison::disagreements;
 use super::damage::assert_seen;
 use super::{ONE_ITERATION, of_stages, run_on_mirror};
 
-/// Declares one test per stage, so that they run in parallel: their kernels compile for seconds to
-/// minutes on a software adapter.
+/// Declares one test per stage of the table, so that they run in parallel: their kernels compile for
+/// seconds to minutes on a software adapter.
 macro_rules! stage_tests {
-    ($($name:ident => $stage:ident,)+) => {
+    ($($(#[$doc:meta])+ $stage:ident { name: $name:ident, $($rest:tt)* })+ kernel: $kernel:tt) => {
         $(#[test]
         fn $name() {
             assert_stage_agrees(Stage::$stage);
         })+
-
-        /// Stages with a test.
-        const TESTED_STAGES: &[Stage] = &[$(Stage::$stage),+];
     };
 }
-
-stage_tests! {
-    integrate => Integrate,
-    wind => Wind,
-    motion => Motion,
-    tether => Tether,
-    implicit => Implicit,
-    gauss_seidel => GaussSeidel,
-    semi_implicit => SemiImplicit,
-    cyclic_reduction => CyclicReduction,
-    bend => Bend,
-    separation => Separation,
-    self_collide => SelfCollide,
-    collide_convex => CollideConvex,
-    collide_box => CollideBox,
-    collide_triangle => CollideTriangle,
-    mass => Mass,
-    collide_shape => CollideShape,
-    collide_continuous => CollideContinuous,
-    collide_body => CollideBody,
-    virtual_particles => VirtualParticles,
-    limit_speed => LimitSpeed,
-    sleep => Sleep,
-}
-
-#[test]
-fn every_stage_has_a_test() {
-    let stages: Vec<_> = STAGES.iter().map(|row| row.stage).collect();
-    assert_eq!(TESTED_STAGES, stages);
-}
+poplin_layout::stage_table!(stage_tests);
 
 /// Compares one stage with the mirror on all its inputs, for each rounding.
 fn assert_stage_agrees(stage: Stage) {
