@@ -24,6 +24,7 @@ mod round_state;
 mod schedule;
 mod sleep;
 mod stage_mask;
+mod stage_table;
 mod stages;
 mod step_scale;
 mod tethers;
@@ -78,12 +79,10 @@ pub use render::{
     DebugLine, DebugParameters, RENDER_STRUCTS, RenderInstance, RenderParameters, pack_render_mesh,
 };
 pub use round_state::{Atomic, RoundState};
-pub use schedule::{
-    Barrier, Fence, ITERATION, Items, Location, Repeat, SIMULATION, ScheduleEvent, Step,
-    schedule_events,
-};
+pub use schedule::{Barrier, Fence, Items, Location, Repeat, ScheduleEvent, Step, schedule_events};
 pub use sleep::SleepParameters;
 pub use stage_mask::{STAGE_SETS, StageMask};
+pub use stage_table::{ITERATION, SIMULATION};
 pub use stages::{Memory, Oracle, STAGES, Stage, StageRow, TASKS, Task};
 pub use step_scale::StepScale;
 pub use tethers::TetherParameters;

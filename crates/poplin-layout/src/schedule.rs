@@ -1,12 +1,12 @@
-//! Schedule of one iteration: the functions that the lanes of a workgroup run over ranges of items,
-//! and the barriers between them.
+//! Steps of a schedule: the functions that the lanes of a workgroup run over ranges of items, and
+//! the barriers between them.
 //!
-//! The CPU executes this schedule, and the loops of `shaders/kernel/simulate_cloth.wgsl` are
+//! The CPU executes [`crate::ITERATION`], and the loops of `shaders/kernel/simulate_cloth.wgsl` are
 //! written from it; a test compares it with the control flow that naga parses from that kernel.
 
 use poplin_model::FiberSolver;
 
-use crate::{Stage, StageMask, Task};
+use crate::{StageMask, Task};
 
 /// Memory that a barrier synchronises.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -60,34 +60,6 @@ impl Barrier {
     pub const fn always(fence: Fence) -> Self {
         Self { location: Location::Current, shared: fence, streamed: fence }
     }
-}
-
-/// No fence.
-const NOTHING: Fence = Fence { workgroup: false, storage: false };
-/// Workgroup memory only.
-const WORKGROUP: Fence = Fence { workgroup: true, storage: false };
-/// Storage only.
-const STORAGE: Fence = Fence { workgroup: false, storage: true };
-/// Workgroup memory and storage.
-const BOTH: Fence = Fence { workgroup: true, storage: true };
-
-/// Barrier for data that is in workgroup memory in every tier.
-const FOR_WORKGROUP: Step = Step::Barrier(Barrier::always(WORKGROUP));
-/// Barrier for rows of scratch.
-const FOR_SCRATCH: Step = Step::Barrier(Barrier::always(STORAGE));
-/// Barrier for current particles.
-const FOR_CURRENT: Step = by(Location::Current, WORKGROUP, STORAGE);
-/// Barrier for fiber rows.
-const FOR_ROWS: Step = by(Location::Rows, WORKGROUP, STORAGE);
-/// Barrier for fiber rows before [`FOR_CURRENT`], which covers them if both are in the same memory.
-const FOR_ROWS_APART: Step = by(Location::RowsApart, STORAGE, NOTHING);
-/// Barrier for all memory.
-const FOR_ALL: Step = Step::Barrier(Barrier::always(BOTH));
-/// Barrier for particles and counters, at the end of an iteration.
-const FOR_ITERATION: Step = by(Location::Current, WORKGROUP, BOTH);
-
-const fn by(location: Location, shared: Fence, streamed: Fence) -> Step {
-    Step::Barrier(Barrier { location, shared, streamed })
 }
 
 /// Ranges of items, of which each lane processes every `LANES`-th.
@@ -183,224 +155,6 @@ pub enum Step {
     StopAtFault,
 }
 
-/// Steps of one stage.
-const fn stage(stage: Stage, steps: &'static [Step]) -> Step {
-    Step::Stages(StageMask::only(stage), steps)
-}
-
-/// Preconditions the residuals of an implicit solve by its chains.
-const SOLVE_CHAINS: &[Step] = &[
-    Step::Work(Items::Particles, &[Task::FindResidual]),
-    FOR_SCRATCH,
-    Step::Repeat(
-        Repeat::Factors,
-        &[
-            Step::Stages(
-                StageMask::TRIANGLES,
-                &[Step::Work(Items::StretchedTriangles, &[Task::DirectTriangle])],
-            ),
-            FOR_SCRATCH,
-            Step::Work(Items::Chains, &[Task::FactorChain]),
-        ],
-    ),
-    Step::Work(Items::Chains, &[Task::SolveChain]),
-    FOR_SCRATCH,
-];
-
-/// The steps of one iteration.
-pub const ITERATION: &[Step] = {
-    use Items::*;
-    use Task::*;
-    &[
-        Step::Stages(StageMask::SHAPES, &[Step::Work(Shapes, &[PrepareShape]), FOR_ALL]),
-        stage(
-            Stage::Integrate,
-            &[Step::Work(Particles, &[IntegrateParticle]), FOR_ALL, Step::StopAtFault],
-        ),
-        stage(
-            Stage::Wind,
-            &[
-                Step::Work(Triangles, &[BlowTriangle]),
-                FOR_ALL,
-                Step::Work(Particles, &[GatherWind]),
-                FOR_ALL,
-            ],
-        ),
-        stage(Stage::Motion, &[Step::Work(Particles, &[ConstrainMotion]), FOR_CURRENT]),
-        stage(
-            Stage::Tether,
-            &[
-                Step::Work(Anchors, &[GatherAnchor]),
-                FOR_ALL,
-                Step::Work(Particles, &[ConstrainTethers]),
-                FOR_CURRENT,
-            ],
-        ),
-        stage(
-            Stage::Implicit,
-            &[
-                Step::Work(Particles, &[BeginSolve]),
-                FOR_ALL,
-                Step::Repeat(
-                    Repeat::Evaluations,
-                    &[
-                        Step::Work(ProbedParticles, &[ProbeContacts]),
-                        Step::Stages(
-                            StageMask::TRIANGLES,
-                            &[Step::Work(StretchedTriangles, &[StretchTriangle])],
-                        ),
-                        Step::Stages(StageMask::BENDS, &[Step::Work(TakenBends, &[FoldBend])]),
-                        FOR_SCRATCH,
-                        Step::Stages(
-                            StageMask::CHAINS,
-                            &[Step::Repeat(Repeat::Chains, SOLVE_CHAINS)],
-                        ),
-                        Step::Work(SolveParts, &[SumPart]),
-                        FOR_SCRATCH,
-                        Step::Work(SolveSums, &[SumParts]),
-                        FOR_SCRATCH,
-                        Step::Work(One, &[ChooseStep]),
-                        FOR_SCRATCH,
-                        Step::LeaveIfSolved,
-                        Step::Work(Particles, &[TakeStep]),
-                        FOR_ALL,
-                    ],
-                ),
-                // Stages after it read other particles only after their first barrier, except
-                // fibers and bends, which belong to other solvers.
-                Step::Work(Particles, &[EndSolve]),
-            ],
-        ),
-        Step::Stages(
-            StageMask::FIBERS,
-            &[Step::Repeat(Repeat::Phases, &[Step::Repeat(Repeat::FiberSets, FIBER_SET)])],
-        ),
-        stage(
-            Stage::Bend,
-            &[Step::Repeat(Repeat::BendSets, &[Step::Work(Bends, &[SolveBend]), FOR_CURRENT])],
-        ),
-        stage(Stage::Separation, &[Step::Work(Particles, &[ConstrainSeparation])]),
-        stage(Stage::SelfCollide, SELF_COLLISION),
-        // None of these functions reads another particle, so that they need no barrier between
-        // them.
-        Step::Work(
-            Particles,
-            &[
-                CollideConvex,
-                CollideBox,
-                CollideTriangle,
-                RestoreMass,
-                CollideShape,
-                CollideContinuous,
-            ],
-        ),
-        stage(
-            Stage::CollideBody,
-            &[Step::Repeat(
-                Repeat::BodyVisits,
-                &[
-                    FOR_ALL,
-                    Step::Work(Chunks, &[VisitChunk]),
-                    FOR_ALL,
-                    Step::Work(Bodies, &[SumChunks]),
-                ],
-            )],
-        ),
-        stage(
-            Stage::VirtualParticles,
-            &[
-                FOR_ALL,
-                Step::Repeat(Repeat::BundleSets, &[Step::Work(Bundles, &[CollideBundle]), FOR_ALL]),
-            ],
-        ),
-        stage(Stage::LimitSpeed, &[Step::Work(Particles, &[LimitSpeed])]),
-        stage(
-            Stage::Sleep,
-            &[
-                Step::Work(TestedParticles, &[TestRest]),
-                FOR_WORKGROUP,
-                Step::Work(One, &[CountSleep]),
-            ],
-        ),
-        FOR_ITERATION,
-    ]
-};
-
-/// Steps of one set of fibers; only the solver of its phase has items.
-const FIBER_SET: &[Step] = {
-    use Task::*;
-    &[
-        stage(
-            Stage::CyclicReduction,
-            &[
-                Step::Repeat(
-                    Repeat::ReductionSteps,
-                    &[
-                        Step::Work(
-                            Items::Edges(FiberSolver::CyclicReduction),
-                            &[BuildRow, ReduceRow],
-                        ),
-                        FOR_ROWS,
-                    ],
-                ),
-                Step::Work(Items::Edges(FiberSolver::CyclicReduction), &[MoveEdge]),
-                FOR_ROWS_APART,
-            ],
-        ),
-        stage(
-            Stage::GaussSeidel,
-            &[Step::Work(Items::Fibers(FiberSolver::GaussSeidel), &[ProjectFiber])],
-        ),
-        stage(
-            Stage::SemiImplicit,
-            &[Step::Repeat(
-                Repeat::WholeFibers,
-                &[
-                    Step::Work(Items::Edges(FiberSolver::SemiImplicit), &[BuildEquation]),
-                    FOR_ROWS,
-                    Step::Work(Items::Fibers(FiberSolver::SemiImplicit), &[SolveFiber]),
-                    FOR_ROWS,
-                    Step::Work(Items::Edges(FiberSolver::SemiImplicit), &[PushEdge]),
-                    FOR_ROWS_APART,
-                ],
-            )],
-        ),
-        FOR_CURRENT,
-    ]
-};
-
-/// Self collision: a counting sort into the grid, then contacts, then pushes.
-const SELF_COLLISION: &[Step] = {
-    use Items::{CellParts, Cells, Members};
-    use Task::*;
-    &[
-        Step::Work(Cells, &[ClearCell]),
-        FOR_ALL,
-        Step::Work(Members, &[CountMember]),
-        FOR_WORKGROUP,
-        Step::Work(CellParts, &[SumCells]),
-        FOR_WORKGROUP,
-        Step::Work(CellParts, &[ScanCells]),
-        FOR_WORKGROUP,
-        Step::Work(Members, &[ScatterMember]),
-        FOR_ALL,
-        Step::Work(Members, &[SortMember]),
-        FOR_SCRATCH,
-        Step::Work(Members, &[CountContacts]),
-        FOR_SCRATCH,
-        Step::Work(Members, &[PushApart]),
-        FOR_CURRENT,
-    ]
-};
-
-/// Steps of the kernel `simulate_cloth`.
-pub const SIMULATION: &[Step] = &[
-    Step::Work(Items::Particles, &[Task::FetchParticle]),
-    FOR_WORKGROUP,
-    Step::Repeat(Repeat::Iterations, ITERATION),
-    Step::Work(Items::Particles, &[Task::FlushParticle]),
-];
-
 /// A schedule in textual order, which can also be parsed from a kernel.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ScheduleEvent {
@@ -462,7 +216,7 @@ pub fn schedule_events(steps: &[Step]) -> Vec<ScheduleEvent> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::TASKS;
+    use crate::{ITERATION, TASKS};
 
     #[test]
     fn every_function_of_every_stage_is_scheduled_once() {

@@ -8,9 +8,9 @@
 //! Rust confines to one thread, since concurrent use of a cell is a data race. Sharing them is
 //! sound here because no part uses a row that another part writes:
 //!
-//! 1. A part runs the tasks of one loop, all of them [`is_splittable`], for its own items. A
-//!    [`Post`] ends when all parts that were taken are done, so parts only run beside parts of the
-//!    same loop.
+//! 1. A part runs the tasks of one loop, all of them splittable ([`Task::is_splittable`]), for its
+//!    own items. A [`Post`] ends when all parts that were taken are done, so parts only run beside
+//!    parts of the same loop.
 //! 2. Of two items of such a loop, neither writes a row that the other reads or writes. The
 //!    schedule promises this to the lanes of a GPU. By task:
 //!    - Tasks of particles only write `current`, `previous` and the mesh memory (`scratch`) of
@@ -46,58 +46,6 @@ use poplin_layout::Task;
 
 use crate::wide::lanes::MAX_LANES;
 use crate::wide::team::{WideTeam, run_items};
-
-/// Tests whether items of a task may run on several threads at once. The other tasks count in
-/// memory that all items share, or have few items.
-fn is_splittable(task: Task) -> bool {
-    match task {
-        Task::IntegrateParticle
-        | Task::GatherWind
-        | Task::ConstrainMotion
-        | Task::ConstrainTethers
-        | Task::ConstrainSeparation
-        | Task::CollideConvex
-        | Task::CollideBox
-        | Task::CollideTriangle
-        | Task::RestoreMass
-        | Task::CollideShape
-        | Task::CollideContinuous
-        | Task::VisitChunk
-        | Task::LimitSpeed
-        | Task::TestRest => true,
-        Task::BlowTriangle | Task::GatherAnchor | Task::BuildRow | Task::ReduceRow => true,
-        Task::ProjectFiber | Task::SolveFiber | Task::SolveBend | Task::CollideBundle => true,
-        // A closed fiber begins and ends at one particle: two items would write it.
-        Task::MoveEdge => false,
-        // `SolveFiber` does their work.
-        Task::BuildEquation | Task::PushEdge => false,
-        // Self collision works on neighbor lists of the whole cloth.
-        Task::ClearCell
-        | Task::CountMember
-        | Task::SumCells
-        | Task::ScanCells
-        | Task::ScatterMember
-        | Task::SortMember
-        | Task::CountContacts
-        | Task::PushApart => false,
-        Task::ProbeContacts => true,
-        // An implicit solve sums gradients at particles in a fixed order.
-        Task::BeginSolve
-        | Task::StretchTriangle
-        | Task::FoldBend
-        | Task::FindResidual
-        | Task::DirectTriangle
-        | Task::FactorChain
-        | Task::SolveChain
-        | Task::SumPart
-        | Task::TakeStep
-        | Task::EndSolve => false,
-        Task::SumParts | Task::ChooseStep => false,
-        Task::CountSleep => false,
-        Task::PrepareShape | Task::SumChunks => false,
-        Task::FetchParticle | Task::FlushParticle => false,
-    }
-}
 
 /// Largest number of parts of a loop: each one is a bit of [`Desk::open`].
 const MAX_PARTS: usize = 64;
@@ -350,7 +298,7 @@ impl Threads {
     ) -> bool {
         let thread_count = self.count;
         let part_count = part_count(useful, thread_count);
-        if thread_count == 1 || part_count == 1 || !work.tasks().all(is_splittable) {
+        if thread_count == 1 || part_count == 1 || !work.tasks().all(Task::is_splittable) {
             return false;
         }
         let posted = Loop { level, work, memory, part_count, thread_count };
