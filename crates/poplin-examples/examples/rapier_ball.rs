@@ -8,9 +8,8 @@
 
 #![expect(clippy::print_stdout, reason = "output of an example")]
 
-use poplin::cook::{CookOptions, cook};
-use poplin::model::{Collider, Mesh, Pose, RigidBody, Shape, Solver};
-use poplin::{Backend, Simulation};
+use poplin::model::RigidBody;
+use poplin::prelude::*;
 use rapier3d::prelude::*;
 
 const RADIUS: f32 = 0.15;

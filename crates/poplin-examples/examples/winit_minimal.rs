@@ -8,10 +8,9 @@
 
 use std::{error::Error, sync::Arc, time::Instant};
 
-use poplin::cook::{CookOptions, cook};
 use poplin::gpu::wgpu::{CurrentSurfaceTexture::*, *};
 use poplin::gpu::{Engine, RenderMeshes, required_limits};
-use poplin::model::{Air, FixedStep, Mesh};
+use poplin::prelude::*;
 use winit::{application::ApplicationHandler, event::WindowEvent, event_loop::*, window::*};
 
 type Outcome<T = ()> = Result<T, Box<dyn Error>>;

@@ -1,3 +1,5 @@
+//! Internal crate of [poplin](https://docs.rs/poplin), no API of its own: depend on `poplin`.
+//!
 //! Host side of poplin, shared by both backends: per-cloth state kept between frames, and frame
 //! planning.
 //!

@@ -1,3 +1,5 @@
+//! Internal crate of [poplin](https://docs.rs/poplin), no API of its own: depend on `poplin`.
+//!
 //! Packs poplin cloths into flat GPU buffers, shared by both backends: plain values in, rows out.
 //!
 //! Structs and constants shared with the shaders are declared only here; [`generated_shaders`]

@@ -1,3 +1,5 @@
+//! Internal crate of [poplin](https://docs.rs/poplin), no API of its own: depend on `poplin`.
+//!
 //! The WGSL kernels of poplin: embedded, composed from small files, validated and reflected with
 //! naga, and linted.
 //!

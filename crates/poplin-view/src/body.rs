@@ -2,7 +2,7 @@
 
 use bytemuck::{Pod, Zeroable};
 use glam::{Mat4, Vec3};
-use poplin_model::RenderVertex;
+use poplin::model::RenderVertex;
 use wgpu::util::DeviceExt;
 
 /// Per-instance vertex data, `Instance` of `view.wgsl`.

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use glam::{DVec3, Mat4, Quat, Vec3};
+use poplin::model::{Fabric, Particle, Pose, RenderMesh, RenderVertex, Shape};
 use poplin::{ClothId, State};
 use poplin_measure::strain::{Strain, StretchEdges};
-use poplin_model::{Fabric, Particle, Pose, RenderMesh, RenderVertex, Shape};
 use poplin_picture::studio;
 use poplin_picture::{Surface, View, cloth_color};
 

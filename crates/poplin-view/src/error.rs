@@ -51,7 +51,7 @@ pub enum ViewError {
     Simulation(#[from] poplin::Error),
     /// A setting was rejected.
     #[error(transparent)]
-    Setting(#[from] poplin_model::ModelError),
+    Setting(#[from] poplin::model::ModelError),
     /// The scene reports an error.
     #[error(transparent)]
     Show(#[from] Box<dyn Error + Send + Sync>),

@@ -4,7 +4,7 @@ use glam::Mat4;
 use poplin::ClothId;
 use poplin::cook::Solids;
 use poplin::gpu::{DebugLines, DebugList, DebugPass, DebugTarget, DebugView};
-use poplin_model::{Particle, Shape, Sphere};
+use poplin::model::{Particle, Shape, Sphere};
 
 use crate::{Gpu, Show, ViewError};
 
@@ -156,7 +156,7 @@ fn lines_of(
     if layers.spheres {
         // Skips points (radius 0) and unlimited spheres (maximum radius).
         let has_radius =
-            |sphere: &&Sphere| sphere.radius > 0.0 && sphere.radius < poplin_model::MAX_COORDINATE;
+            |sphere: &&Sphere| sphere.radius > 0.0 && sphere.radius < poplin::model::MAX_COORDINATE;
         let spheres =
             |spheres: &[Sphere]| -> Vec<_> { spheres.iter().filter(has_radius).copied().collect() };
         lines.spheres(&spheres(live.motion_spheres()), MOTION_COLOR);

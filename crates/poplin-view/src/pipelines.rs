@@ -1,6 +1,6 @@
 //! Render pipelines.
 
-use poplin_model::RenderVertex;
+use poplin::model::RenderVertex;
 
 use crate::body::Instance;
 use crate::renderer::Dot;

@@ -3,7 +3,7 @@
 //! The rest of the viewer uses only the layout of [`RenderVertex`], and not its last components.
 
 use poplin::cpu::render_vertices;
-use poplin_model::{ModelError, Particle, RenderMesh, RenderVertex};
+use poplin::model::{ModelError, Particle, RenderMesh, RenderVertex};
 
 /// Writes positions and normals of the particles of a cloth to `vertices`.
 pub(crate) fn fill(

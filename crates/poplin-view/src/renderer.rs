@@ -3,7 +3,7 @@
 use bytemuck::{Pod, Zeroable};
 use glam::{Mat4, Vec3};
 use poplin::gpu::DebugTarget;
-use poplin_model::{ModelError, RenderVertex};
+use poplin::model::{ModelError, RenderVertex};
 
 use crate::body::{Body, Instance, Kind};
 use crate::lines::Lines;

@@ -3,8 +3,8 @@
 use std::error::Error;
 use std::path::Path;
 
+use poplin::model::Shape;
 use poplin::{ClothId, Simulation};
-use poplin_model::Shape;
 use poplin_picture::View;
 use poplin_scene::Wind;
 

@@ -1,7 +1,7 @@
 //! Strain at each particle, for colours.
 
+use poplin::model::Particle;
 use poplin_measure::strain::StretchEdges;
-use poplin_model::Particle;
 
 /// Writes for each particle the signed strain of its incident edge that is farthest from 0.
 pub(crate) fn fill(strains: &mut Vec<f32>, edges: &StretchEdges, particles: &[Particle]) {

@@ -3,7 +3,7 @@
 use std::ops::RangeInclusive;
 
 use egui::{CollapsingHeader, ComboBox, Slider, Ui};
-use poplin_model::{ClothConfig, PhaseKind, Solver};
+use poplin::model::{ClothConfig, PhaseKind, Solver};
 use poplin_scene::Wind;
 
 use crate::{Show, ViewError};

@@ -4,9 +4,7 @@
 //! [`Simulation`] runs cloths headless on the chosen backend:
 //!
 //! ```
-//! use poplin::cook::{CookOptions, cook};
-//! use poplin::model::Mesh;
-//! use poplin::{Backend, Simulation};
+//! use poplin::prelude::*;
 //!
 //! // A 1 m x 1 m sheet of 16 x 16 particles, pinned at two corners.
 //! let options = CookOptions { pins: vec![0, 15], ..CookOptions::default() };
@@ -33,6 +31,7 @@
 //! - The [`guide`]: [scene files and the command](guide::scenes), [how it
 //!   works](guide::architecture), [solvers and materials](guide::solvers), [every
 //!   setting](guide::keys), [limits](guide::limits), [words](guide::glossary).
+//! - [`prelude`]: the names that most programs need.
 //! - [`model`]: the input types. A [`model::Mesh`] is cooked into a [`model::Fabric`], which a
 //!   [`model::ClothDesc`] combines with particles, settings ([`model::ClothConfig`]) and colliders.
 //! - [`cook`]: from mesh to fabric.
@@ -52,7 +51,6 @@
 //!
 //! Off by default: `serde` implements `Serialize` and `Deserialize` for settings; `testing` exposes
 //! test hooks and is not part of the API.
-
 #![cfg_attr(
     not(any(feature = "cpu", feature = "gpu")),
     expect(
@@ -64,11 +62,14 @@
 )]
 
 mod backend;
+#[cfg(feature = "cpu")]
+pub mod cpu;
 mod drag;
 mod grab;
 #[cfg(all(feature = "cpu", feature = "gpu"))]
 pub mod guide;
 mod pick;
+pub mod prelude;
 mod simulation;
 
 pub use backend::{Backend, BackendChoice};
@@ -79,9 +80,6 @@ pub use simulation::{Simulation, SimulationOptions};
 
 #[doc(inline)]
 pub use poplin_cook as cook;
-#[cfg(feature = "cpu")]
-#[doc(inline)]
-pub use poplin_cpu as cpu;
 #[cfg(feature = "gpu")]
 #[doc(inline)]
 pub use poplin_gpu as gpu;

@@ -6,11 +6,8 @@ use std::f32::consts::TAU;
 use std::sync::Arc;
 
 use glam::{Affine3A, Vec3, vec3};
-use poplin::Cloth;
-use poplin::cook::{CookOptions, cook};
-use poplin::model::{
-    Air, Capsule, ClothDesc, ColliderId, Inertia, Mesh, ModelError, Pose, RenderMesh, Sphere, Xpbd,
-};
+use poplin::model::{ColliderId, Inertia, ModelError, RenderMesh, Xpbd};
+use poplin::prelude::*;
 
 use super::body::{BONES, Body, BodyPose, HIPS, SPINE, THIGH, TORSO, TRUNK, Weights};
 

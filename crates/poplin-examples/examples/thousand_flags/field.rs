@@ -2,11 +2,10 @@
 
 use std::error::Error;
 
-use poplin::cook::{CookOptions, cook};
 use poplin::gpu::wgpu::util::{BufferInitDescriptor, DeviceExt};
 use poplin::gpu::wgpu::*;
-use poplin::gpu::{ClothId, Engine, EngineOptions};
-use poplin::model::{Air, FixedStep, Mesh};
+use poplin::gpu::{Engine, EngineOptions};
+use poplin::prelude::*;
 
 /// Number of particle columns of a flag.
 const COLUMNS: u32 = 13;

@@ -2,10 +2,8 @@
 
 use std::{error::Error, sync::Arc};
 
-use poplin::Engine;
-use poplin::cook::{CookOptions, cook};
 use poplin::gpu::{Headless, HeadlessOptions, RenderMeshes};
-use poplin::model::{Air, Mesh};
+use poplin::prelude::*;
 use wgpu::util::DeviceExt;
 use wgpu::*;
 

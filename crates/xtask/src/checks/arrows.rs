@@ -43,10 +43,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "naga",
         ],
     ),
-    (
-        "poplin-view",
-        &["poplin", "poplin-model", "poplin-picture", "poplin-scene", "poplin-measure", "wgpu"],
-    ),
+    ("poplin-view", &["poplin", "poplin-picture", "poplin-scene", "poplin-measure", "wgpu"]),
     (
         "poplin-cli",
         &[
@@ -60,7 +57,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "poplin-view",
         ],
     ),
-    ("poplin-python", &["poplin", "poplin-cli", "poplin-io", "poplin-model", "poplin-scene"]),
+    ("poplin-python", &["poplin", "poplin-cli", "poplin-io", "poplin-scene"]),
     ("poplin-gpu-stats", &["poplin-host", "poplin-layout", "poplin-shaders", "naga"]),
     ("poplin-web", &["poplin", "poplin-picture", "poplin-scene", "poplin-shaders"]),
     ("poplin-examples", &[]),
