@@ -1,6 +1,7 @@
 //! Area and mass of each particle.
 
 use glam::DVec3;
+use poplin_geometry::triangle_area;
 use poplin_model::MAX_COORDINATE;
 
 use crate::surface::{Face, Surface};
@@ -62,9 +63,8 @@ impl Masses {
 fn particle_areas(surface: &Surface) -> Vec<f64> {
     let mut areas = vec![0.0; surface.positions.len()];
     let mut add = |corners: [u32; 3], part: f64| {
-        let [a, b, c] = corners.map(|corner| surface.positions[corner as usize]);
         // Lumped mass: each corner receives a third.
-        let third = part / 3.0 * triangle_area(a, b, c);
+        let third = part / 3.0 * triangle_area(corners.map(|it| surface.positions[it as usize]));
         corners.iter().for_each(|&corner| areas[corner as usize] += third);
     };
     for face in &surface.faces {
@@ -76,10 +76,6 @@ fn particle_areas(surface: &Surface) -> Vec<f64> {
         }
     }
     areas
-}
-
-fn triangle_area(a: DVec3, b: DVec3, c: DVec3) -> f64 {
-    0.5 * (b - a).cross(c - a).length()
 }
 
 /// Stiffness of each particle as `log2(1 - stiffness)`: the smallest of the mesh vertices welded

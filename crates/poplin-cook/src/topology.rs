@@ -1,5 +1,7 @@
 //! Adjacency of faces, edges and vertices.
 
+use poplin_geometry::Sets;
+
 use crate::CookError;
 use crate::csr::Csr;
 use crate::surface::{Face, Surface};
@@ -102,24 +104,15 @@ pub(crate) fn connected_parts(
     edges: &[[u32; 2]],
     member: impl Fn(u32) -> bool,
 ) -> (Vec<u32>, usize) {
-    let mut parent: Vec<u32> = (0..vertex_count as u32).collect();
-    // Union-find with path halving.
-    let find = |parent: &mut [u32], mut vertex: u32| {
-        while parent[vertex as usize] != vertex {
-            parent[vertex as usize] = parent[parent[vertex as usize] as usize];
-            vertex = parent[vertex as usize];
-        }
-        vertex
-    };
+    let mut sets = Sets::new(vertex_count);
     for &[a, b] in edges.iter().filter(|&&[a, b]| member(a) && member(b)) {
-        let (a, b) = (find(&mut parent, a), find(&mut parent, b));
-        // The lower root wins, so that a root is the first vertex of its component.
-        parent[a.max(b) as usize] = a.min(b);
+        sets.join(a, b);
     }
     let mut part = vec![u32::MAX; vertex_count];
     let mut count = 0;
     for vertex in (0..vertex_count as u32).filter(|&vertex| member(vertex)) {
-        let root = find(&mut parent, vertex);
+        // A root is the first vertex of its component.
+        let root = sets.root(vertex);
         if root == vertex {
             part[vertex as usize] = count;
             count += 1;

@@ -1,6 +1,7 @@
 //! Distribution of additional collision points on triangles.
 
 use glam::DVec3;
+use poplin_geometry::triangle_area;
 use poplin_model::VirtualParticle;
 
 use crate::surface::{Surface, has_area};
@@ -26,11 +27,7 @@ pub(crate) fn spread_virtual_particles(
         let is_pinned = corners.iter().all(|&corner| inverse_masses[corner as usize] == 0.0);
         let [a, b, c] = corners.map(|corner| surface.positions[corner as usize]);
         let is_usable = !is_pinned && has_area(a, b, c);
-        if is_usable {
-            points_of_area(choice, 0.5 * (b - a).cross(c - a).length(), &mut carry)
-        } else {
-            0
-        }
+        if is_usable { points_of_area(choice, triangle_area([a, b, c]), &mut carry) } else { 0 }
     };
     let counts: Vec<u32> = surface.triangles().map(count).collect();
     let total = counts.iter().map(|&count| count as usize).sum();

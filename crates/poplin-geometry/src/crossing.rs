@@ -55,7 +55,8 @@ impl FaceTree {
         Self(BoxTree::new(solid(faces), |bounds, _| bounds.center()))
     }
 
-    /// As [`FaceTree::new`], for faces already ordered by location; they are visited in that order.
+    /// Builds the tree of faces that are already ordered by location, and visits them in that
+    /// order. Otherwise as [`FaceTree::new`].
     pub fn in_order(faces: impl IntoIterator<Item = [Vec3; 3]>) -> Self {
         Self(BoxTree::in_order(solid(faces)))
     }

@@ -1,7 +1,7 @@
 //! Surfaces of the bodies in triangle contact.
 
 use glam::{DMat3, DVec3, Vec3};
-use poplin_geometry::{is_closed, weld_triangles, wide};
+use poplin_geometry::{edges_of, is_closed, weld_triangles, wide};
 use poplin_layout::TRIANGLE_CHILDREN;
 use poplin_model::{Parallelepiped, Plane, Shape};
 
@@ -45,11 +45,8 @@ impl Surface {
         let has_three = |&&[a, b, c]: &&[u32; 3]| a != b && b != c && c != a;
         let faces: Vec<[u32; 3]> = triangles.iter().filter(has_three).copied().collect();
         let faces = picked(&faces, &tree_order(&faces, &rest));
-        // Undirected edges, each once, sorted for the binary searches below.
-        let sides = faces.iter().flat_map(|&[a, b, c]| [[a, b], [b, c], [c, a]]);
-        let mut edges: Vec<[u32; 2]> = sides.map(|[a, b]| [a.min(b), a.max(b)]).collect();
-        edges.sort_unstable();
-        edges.dedup();
+        // Sorted for the binary searches below.
+        let edges = edges_of(&faces);
         let mut vertices: Vec<[u32; 1]> = faces.iter().flatten().map(|&corner| [corner]).collect();
         vertices.sort_unstable();
         vertices.dedup();

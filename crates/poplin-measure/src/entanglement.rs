@@ -4,7 +4,7 @@
 //! triangles with a coordinate that is not finite do not count.
 
 use glam::{DVec3, Vec3};
-use poplin_geometry::{Bounds, BoxTree, FaceTree};
+use poplin_geometry::{Bounds, BoxTree, FaceTree, edges_of};
 
 /// Result of [`EntanglementCounter::measure`].
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -49,18 +49,13 @@ impl EntanglementCounter {
             cloth_ends.is_sorted() && cloth_ends.last().is_none_or(|&end| end <= rest.len()),
             "cloth ends must ascend and not exceed the particle count"
         );
-        let sides = triangles.iter().flat_map(|&[a, b, c]| [[a, b], [b, c], [c, a]]);
-        let mut edges: Vec<_> =
-            sides.filter(|[a, b]| a != b).map(|[a, b]| [a.min(b), a.max(b)]).collect();
-        edges.sort_unstable();
-        edges.dedup();
         Self {
             rest: rest.iter().map(|it| point(it).as_dvec3()).collect(),
             cloths: (0..rest.len())
                 .map(|particle| cloth_ends.partition_point(|&end| end <= particle))
                 .collect(),
             triangles: triangles.to_vec(),
-            edges,
+            edges: edges_of(triangles),
         }
     }
 

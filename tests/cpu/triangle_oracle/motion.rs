@@ -2,7 +2,7 @@
 
 use glam::Vec3;
 use poplin_cpu::triangle_contact::Surface;
-use poplin_geometry::Rng;
+use poplin_geometry::{Rng, solid_angle};
 use poplin_testkit::triangles::{point, power, random_sheet};
 use rayon::prelude::*;
 
@@ -39,18 +39,11 @@ fn random_motion_crosses_nothing() {
     assert!(moves > 700_000, "only {moves} moves of rows");
 }
 
-/// Winding number of a closed surface around a point: 1 inside, 0 outside (van Oosterom and
-/// Strackee, 1983).
+/// Winding number of a closed surface around a point: 1 inside, 0 outside.
 fn winding(point: Vec3, positions: &[Vec3], triangles: &[[u32; 3]]) -> f64 {
-    let solid_angle = |corners: &[u32; 3]| {
-        let [a, b, c] =
-            corners.map(|corner| positions[corner as usize].as_dvec3() - point.as_dvec3());
-        let [x, y, z] = [a, b, c].map(|corner| corner.length());
-        // tan(omega / 2) = a . (b x c) / (|a||b||c| + (a . b)|c| + (b . c)|a| + (c . a)|b|).
-        let below = x * y * z + a.dot(b) * z + b.dot(c) * x + c.dot(a) * y;
-        2.0 * a.dot(b.cross(c)).atan2(below)
-    };
-    triangles.iter().map(solid_angle).sum::<f64>() / (4.0 * std::f64::consts::PI)
+    let corner = |corner: u32| positions[corner as usize].as_dvec3() - point.as_dvec3();
+    let angles = triangles.iter().map(|corners| solid_angle(corners.map(corner)));
+    angles.sum::<f64>() / (4.0 * std::f64::consts::PI)
 }
 
 #[test]

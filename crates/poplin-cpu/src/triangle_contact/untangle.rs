@@ -17,7 +17,6 @@ mod forced;
 mod moves;
 mod regions;
 mod report;
-mod sets;
 
 use glam::Vec3;
 use rayon::prelude::*;

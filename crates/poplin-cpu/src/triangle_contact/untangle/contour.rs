@@ -1,10 +1,10 @@
 //! Minimization of the length of intersection contours: Volino and Magnenat-Thalmann 2006.
 
 use glam::Vec3;
+use poplin_geometry::Sets;
 use poplin_host::{NO_FACE, Surface};
 use rayon::prelude::*;
 
-use super::sets::Sets;
 use super::{Crossing, Tangle};
 use crate::triangle_contact::memory::TriangleContact;
 

@@ -1,9 +1,9 @@
 //! Regions of a body that lie on the wrong side of an intersection contour, or inside a collider.
 
-use glam::{DVec3, Vec3};
+use glam::Vec3;
+use poplin_geometry::{Sets, six_volumes, solid_angle};
 use poplin_host::Surface;
 
-use super::sets::sets_of;
 use super::{Crossing, Tangle, tangle_between};
 use crate::triangle_contact::memory::TriangleContact;
 use crate::triangle_contact::pairs::BodyPair;
@@ -179,26 +179,30 @@ impl TriangleContact {
     }
 }
 
+/// Returns the components of a surface without the edges of `cut`, which are sorted.
+fn sets_of(surface: &Surface, cut: &[u32]) -> Sets {
+    let mut sets = Sets::new(surface.rest.len());
+    let mut cut = cut.iter().peekable();
+    for (index, &[a, b]) in (0..).zip(&surface.edges) {
+        if cut.next_if(|&&edge| edge == index).is_none() {
+            sets.join(a, b);
+        }
+    }
+    sets
+}
+
 /// Returns six times the signed volume enclosed by the faces of a surface \[m^3\].
 fn volume(surface: &Surface, at: &[Vec3]) -> f64 {
     let corner = |index: u32| at[index as usize].as_dvec3();
-    // 6 V = sum a . (b x c) over faces
-    surface.faces.iter().map(|it| corner(it[0]).dot(corner(it[1]).cross(corner(it[2])))).sum()
+    six_volumes(surface.faces.iter().map(|it| it.map(corner)))
 }
 
-/// Tests whether a point lies inside a closed surface, by the solid angle of its faces (Van
-/// Oosterom, Strackee 1983, The Solid Angle of a Plane Triangle).
+/// Tests whether a point lies inside a closed surface, by the solid angle of its faces.
 fn is_inside(surface: &Surface, at: &[Vec3], point: Vec3) -> bool {
     let corner = |index: u32| (at[index as usize] - point).as_dvec3();
-    let each = |it: &[u32; 3]| {
-        let [a, b, c] = it.map(corner);
-        let [x, y, z] = [a, b, c].map(DVec3::length);
-        // tan(angle / 2) = a . (b x c) / (|a||b||c| + (a.b)|c| + (b.c)|a| + (c.a)|b|)
-        let cosine = x * y * z + a.dot(b) * z + b.dot(c) * x + c.dot(a) * y;
-        2.0 * a.dot(b.cross(c)).atan2(cosine)
-    };
+    let angles = surface.faces.iter().map(|it| solid_angle(it.map(corner)));
     // The angles sum to 4 pi inside and to 0 outside.
-    surface.faces.iter().map(each).sum::<f64>().abs() > std::f64::consts::TAU
+    angles.sum::<f64>().abs() > std::f64::consts::TAU
 }
 
 /// Labels the regions of a cloth on the wrong side; 0 elsewhere. Crossing a cut edge changes sides.
