@@ -16,7 +16,6 @@ mod far;
 mod frames;
 mod gltf;
 mod mesh_file;
-mod normals;
 mod obj;
 mod ply;
 mod polygon;
@@ -36,5 +35,5 @@ pub use mesh_file::{
     MAX_MESH_FILE, MESH_FORMATS, MeshFile, MeshFormat, TwistedFaces, VertexMotion, load_mesh,
     other_files_of_mesh,
 };
-pub use normals::vertex_normals;
 pub use obj::{read_obj, write_joined_obj, write_obj};
+pub use poplin_geometry::vertex_normals;

@@ -3,6 +3,7 @@
 use std::str::FromStr;
 
 use glam::DVec3;
+use poplin_geometry::wide;
 
 use super::Surface;
 use super::surface::is_drawable;
@@ -269,7 +270,7 @@ pub(super) fn drawn_points(surfaces: &[Surface]) -> Vec<DVec3> {
             .iter()
             .zip(is_drawn)
             .filter(|(position, is_drawn)| *is_drawn && is_drawable(**position));
-        points.extend(drawn.map(|(position, _)| DVec3::from(position.map(f64::from))));
+        points.extend(drawn.map(|(position, _)| wide(*position)));
     }
     points
 }

@@ -1,6 +1,7 @@
 //! Curved rendering of coarse triangles: Phong tessellation (Boubekeur and Alexa, 2008).
 
 use glam::{DVec3, Vec2};
+use poplin_geometry::wide;
 
 use super::raster::Corner;
 use super::visibility::Visibility;
@@ -19,7 +20,7 @@ const MAX_PIECES: u32 = 4;
 /// different numbers would leave gaps.
 pub(super) fn pieces(surface: &Surface, camera: &Camera, size: usize) -> u32 {
     let pixel = |vertex: usize| {
-        let view = camera.to_view(DVec3::from(surface.positions[vertex].map(f64::from)));
+        let view = camera.to_view(wide(surface.positions[vertex]));
         (view.z > camera.near).then(|| Camera::to_pixel(view, size as f64))
     };
     let (mut sum, mut count) = (0.0, 0u32);

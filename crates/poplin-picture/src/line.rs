@@ -1,6 +1,7 @@
 //! Lines on surfaces.
 
 use glam::{DVec3, Vec2, Vec3};
+use poplin_geometry::wide;
 
 use super::Color;
 use super::camera::{Camera, TAN_HALF_FIELD};
@@ -37,8 +38,7 @@ pub(super) fn draw_line(canvas: &mut Canvas, line: &Line, camera: &Camera, sampl
         if !pair.iter().all(|&point| is_drawable(point)) {
             continue;
         }
-        let [a, b] =
-            [pair[0], pair[1]].map(|point| camera.to_view(DVec3::from(point.map(f64::from))));
+        let [a, b] = [pair[0], pair[1]].map(|point| camera.to_view(wide(point)));
         let begin = if index == 0 { a.lerp(b, GAP) } else { a };
         let end = if index + 1 == segment_count { b.lerp(a, GAP) } else { b };
         let [first, second, third, fourth] =

@@ -1,6 +1,7 @@
 //! Soft shadow on the ground.
 
 use glam::DVec3;
+use poplin_geometry::wide;
 
 use super::Surface;
 use super::raster::fill_triangle;
@@ -27,9 +28,7 @@ impl Shadow {
         let mut cover = vec![0.0_f32; SIZE * SIZE];
         for surface in surfaces {
             for triangle in surface.drawable_triangles() {
-                let corners = triangle.map(|vertex| {
-                    (DVec3::from(surface.positions[vertex].map(f64::from)) - low) / cell
-                });
+                let corners = triangle.map(|vertex| (wide(surface.positions[vertex]) - low) / cell);
                 let height = corners.iter().map(|corner| corner.y).sum::<f64>() / 3.0 * cell;
                 // Exponential fade with height.
                 let strength = (-(height / radius).max(0.0) * 1.2).exp() as f32;

@@ -1,6 +1,7 @@
 //! Surfaces of colliders.
 
 use glam::{DVec3, Vec3};
+use poplin_geometry::{Bounds, wide};
 use poplin_model::{Parallelepiped, Shape, Sphere};
 
 use super::Surface;
@@ -82,7 +83,7 @@ struct Plane {
 
 impl Plane {
     fn new(plane: &poplin_model::Plane) -> Self {
-        let normal = DVec3::from(plane.normal.map(f64::from));
+        let normal = wide(plane.normal);
         Self { normal, distance: -f64::from(plane.offset) }
     }
 
@@ -105,8 +106,7 @@ struct Solid {
 impl Solid {
     /// Adds the hull of two balls as rings around their axis.
     fn add_capsule(&mut self, ends: [Sphere; 2]) {
-        let [mut from, mut to] =
-            ends.map(|end| (DVec3::from(end.center.map(f64::from)), f64::from(end.radius)));
+        let [mut from, mut to] = ends.map(|end| (wide(end.center), f64::from(end.radius)));
         let length = from.0.distance(to.0);
         if length <= (from.1 - to.1).abs() {
             // One ball contains the other.
@@ -230,10 +230,7 @@ pub fn is_empty_convex(planes: &[poplin_model::Plane]) -> bool {
 pub fn convex_polygons(planes: &[poplin_model::Plane]) -> Option<Vec<Vec<DVec3>>> {
     let planes: Vec<_> = planes.iter().map(Plane::new).collect();
     let reach = far_reach(&planes);
-    let [mut low, mut high] = [DVec3::INFINITY, DVec3::NEG_INFINITY];
-    for corner in convex_sides(&planes, [-reach, reach]).flatten() {
-        (low, high) = (low.min(corner), high.max(corner));
-    }
+    let Bounds { low, high } = Bounds::of(convex_sides(&planes, [-reach, reach]).flatten());
     let has_end = low.cmpgt(-reach).all() && high.cmplt(reach).all() && low.cmplt(high).all();
     // Computed again in a smaller box: corners are as precise as the box is small.
     let margin = (high - low) * 0.1;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use glam::DVec3;
 
 use super::Color;
-use poplin_io::vertex_normals;
+use poplin_geometry::vertex_normals;
 
 /// Triangle surface in one colour.
 #[derive(Debug, Clone)]

@@ -1,6 +1,7 @@
 //! Rendering of one moment into a square of pixels.
 
-use glam::{DVec3, Vec3};
+use glam::Vec3;
+use poplin_geometry::wide;
 
 use super::background::Ground;
 use super::color::to_srgb;
@@ -41,7 +42,7 @@ pub(super) fn draw_tile(
     {
         let distance = if index < solid_begin { 1.0 } else { SOLID_DISTANCE };
         let corner = |vertex: usize| Corner {
-            view: camera.to_view(DVec3::from(surface.positions[vertex].map(f64::from))) * distance,
+            view: camera.to_view(wide(surface.positions[vertex])) * distance,
             normal: camera.to_axes(normals[vertex]).as_vec3(),
             visibility: visibility[vertex],
         };

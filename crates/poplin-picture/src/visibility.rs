@@ -2,6 +2,7 @@
 //! show folds.
 
 use glam::{DVec3, Vec2};
+use poplin_geometry::wide;
 
 use super::camera::Camera;
 use super::raster::fill_triangle;
@@ -80,7 +81,7 @@ fn for_each_side(
 ) {
     for (index, (surface, normals)) in surfaces.iter().zip(normals).enumerate() {
         for (vertex, (position, &normal)) in surface.positions.iter().zip(normals).enumerate() {
-            let position = DVec3::from(position.map(f64::from));
+            let position = wide(*position);
             visit(index, vertex, 0, position, normal);
             visit(index, vertex, 1, position, -normal);
         }
@@ -123,11 +124,8 @@ impl DepthMap {
             heights,
         };
         for surface in surfaces {
-            let projected: Vec<_> = surface
-                .positions
-                .iter()
-                .map(|p| map.project(DVec3::from(p.map(f64::from))))
-                .collect();
+            let projected: Vec<_> =
+                surface.positions.iter().map(|p| map.project(wide(*p))).collect();
             for triangle in surface.drawable_triangles() {
                 let corners = triangle.map(|vertex| projected[vertex]);
                 let heights = &mut map.heights;

@@ -1,6 +1,7 @@
 //! Pins that move by keyframes.
 
 use glam::DVec3;
+use poplin_geometry::wide;
 use poplin_model::Rigid;
 
 use super::frame::rigid_at;
@@ -35,10 +36,7 @@ impl MovingPins {
     /// linearly and the pins rotate at a constant rate around one axis, on circles about the pivot;
     /// before the first key and after the last the pose is held.
     pub fn motion(&self, time: f64) -> PinMotion {
-        PinMotion {
-            pivot: DVec3::from(self.pivot.map(f64::from)),
-            rigid: rigid_at(&self.keys, time),
-        }
+        PinMotion { pivot: wide(self.pivot), rigid: rigid_at(&self.keys, time) }
     }
 }
 
@@ -53,7 +51,7 @@ impl PinMotion {
     /// Returns the position of a pin that starts at `start`, both in the local space \[m\].
     pub fn apply(&self, start: [f32; 3]) -> [f32; 3] {
         let Rigid { translation, rotation } = self.rigid;
-        let start = DVec3::from(start.map(f64::from));
+        let start = wide(start);
         (self.pivot + rotation * (start - self.pivot) + translation).as_vec3().to_array()
     }
 }

@@ -1,6 +1,7 @@
 //! Builds the mesh and the pins of a scene's cloth.
 
 use glam::DVec3;
+use poplin_geometry::wide;
 use poplin_model::{Mesh, Sphere};
 
 use super::animation::MovingPins;
@@ -132,7 +133,7 @@ impl Scene {
             transform.apply_to(&mut file);
             // Scene positions are relative to the world's origin, so far-away meshes lose precision
             // here.
-            let moved = |p: [f32; 3]| DVec3::from(p.map(f64::from)) + DVec3::from(file.origin);
+            let moved = |p: [f32; 3]| wide(p) + DVec3::from(file.origin);
             file.mesh.positions.iter_mut().for_each(|p| *p = moved(*p).as_vec3().to_array());
         }
         let MeshFile { mesh, twisted, .. } = file;
@@ -164,8 +165,7 @@ impl Scene {
 
 /// Returns the center of the bounding box of some vertices \[m\]; 0 without vertices.
 fn middle(vertices: &[u32], positions: &[[f32; 3]]) -> [f32; 3] {
-    let corners =
-        vertices.iter().map(|&vertex| DVec3::from(positions[vertex as usize].map(f64::from)));
+    let corners = vertices.iter().map(|&vertex| wide(positions[vertex as usize]));
     let ends = corners.fold(None, |ends: Option<[DVec3; 2]>, corner| {
         let [low, high] = ends.unwrap_or([corner; 2]);
         Some([low.min(corner), high.max(corner)])

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use glam::{DQuat, DVec3};
+use poplin_geometry::wide;
 use poplin_model::{
     Capsule, Collider, InteractionGroups, Parallelepiped, Placement, Plane, Rigid, Shape, Sphere,
     TriangleMesh,
@@ -218,7 +219,7 @@ fn placement(transform: &Transform, from: [f64; 3], origin: [f64; 3]) -> Placeme
     let (scale, rotation) = (f64::from(transform.scale), transform.precise_rotation());
     // x_world = R s (x + from) + t - origin, so that small and large terms add in double precision.
     let from = rotation * (DVec3::from(from) * scale);
-    let translation = from + vector(transform.translation) - DVec3::from(origin);
+    let translation = from + wide(transform.translation) - DVec3::from(origin);
     Placement::new(scale, Rigid { translation, rotation })
 }
 
@@ -247,7 +248,7 @@ impl ColliderShape {
             }
             Self::Cylinder(shape) => {
                 let radii = [shape.radius, shape.top_radius.unwrap_or(shape.radius)];
-                let translation = vector(shape.center);
+                let translation = wide(shape.center);
                 Shape::cylinder(0.5 * shape.height, radii, shape.sides).transformed(
                     &Placement::new(1.0, Rigid { translation, rotation: DQuat::IDENTITY }),
                 )
@@ -338,12 +339,8 @@ const MAX_GROUPS: usize = 32;
 
 /// Returns a plane with its normal normalized.
 pub(super) fn plane(shape: &PlaneShape) -> Plane {
-    let normal = vector(shape.normal).normalize_or_zero().as_vec3().to_array();
+    let normal = wide(shape.normal).normalize_or_zero().as_vec3().to_array();
     Plane { normal, offset: shape.offset }
-}
-
-fn vector(value: [f32; 3]) -> DVec3 {
-    DVec3::from(value.map(f64::from))
 }
 
 #[cfg(test)]

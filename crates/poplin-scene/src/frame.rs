@@ -1,6 +1,7 @@
 //! Local space of a cloth, moved by keyframes.
 
 use glam::{DQuat, DVec3, EulerRot};
+use poplin_geometry::wide;
 use poplin_model::{Pose, Rigid};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -62,9 +63,7 @@ pub(super) fn rigid_at(keys: &[FrameKey], time: f64) -> Rigid {
     let next = keys.partition_point(|key| f64::from(key.time) <= time);
     match (keys.get(next.wrapping_sub(1)), keys.get(next)) {
         (Some(before), Some(after)) => between(before, after, time),
-        (Some(key), None) | (None, Some(key)) => {
-            rigid(DVec3::from(key.translation.map(f64::from)), key.quaternion())
-        }
+        (Some(key), None) | (None, Some(key)) => rigid(wide(key.translation), key.quaternion()),
         (None, None) => rigid(DVec3::ZERO, DQuat::IDENTITY),
     }
 }
@@ -72,7 +71,7 @@ pub(super) fn rigid_at(keys: &[FrameKey], time: f64) -> Rigid {
 fn between(before: &FrameKey, after: &FrameKey, time: f64) -> Rigid {
     let [begin, end] = [before.time, after.time].map(f64::from);
     let fraction = (time - begin) / (end - begin);
-    let [from, to] = [before, after].map(|key| DVec3::from(key.translation.map(f64::from)));
+    let [from, to] = [before, after].map(|key| wide(key.translation));
     let rotation = if before.rotation == after.rotation {
         // Bit-identical at all times, so that a space at rest lets its cloth sleep.
         before.quaternion()

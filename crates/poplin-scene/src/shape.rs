@@ -4,6 +4,7 @@ use std::f32::consts::TAU;
 use std::path::PathBuf;
 
 use glam::{DQuat, DVec3, EulerRot, Quat, Vec3};
+use poplin_geometry::wide;
 use poplin_model::Mesh;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -107,11 +108,9 @@ impl Transform {
     /// origin in either.
     pub fn apply_to(&self, file: &mut MeshFile) {
         let (from, rotation) = (DVec3::from(file.origin), self.precise_rotation());
-        let translation = DVec3::from(self.translation.map(f64::from));
-        let moved = |p: &[f32; 3]| {
-            rotation * ((DVec3::from(p.map(f64::from)) + from) * f64::from(self.scale))
-                + translation
-        };
+        let translation = wide(self.translation);
+        let moved =
+            |p: &[f32; 3]| rotation * ((wide(*p) + from) * f64::from(self.scale)) + translation;
         let world: Vec<_> = file.mesh.positions.iter().map(moved).collect();
         let origin = origin_of(&file.mesh, &world);
         let positions = &mut file.mesh.positions;

@@ -1,11 +1,11 @@
 //! Motion and separation spheres of cloth vertices, and accelerations of vertices.
 
+use poplin_geometry::vertex_normals;
 use poplin_model::{Mesh, Sphere};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::pin::{PinRule, Side};
-use poplin_io::vertex_normals;
 
 /// Motion or separation spheres of some vertices of a cloth. They are fixed to its local space.
 #[derive(Debug, Clone, PartialEq)]

@@ -9,7 +9,7 @@
 //! correctly rounded: a scene has bit-identical wind on every machine.
 
 use glam::DVec3;
-use poplin_geometry::split_mix;
+use poplin_geometry::{split_mix, wide};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -59,7 +59,7 @@ impl Wind {
         if self.gust.strength == 0.0 {
             return self.velocity;
         }
-        let mean = DVec3::from(self.velocity.map(f64::from));
+        let mean = wide(self.velocity);
         (mean + self.gust.at(mean, time)).to_array().map(|component| component as f32)
     }
 }

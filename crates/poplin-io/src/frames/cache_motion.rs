@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use glam::DVec3;
+use poplin_geometry::wide;
 use poplin_model::MAX_COORDINATE;
 
 use super::point_cache::{Header, POSITION_LENGTH, check_counts, check_field};
@@ -205,16 +206,15 @@ impl VertexMotion for CacheMotion {
     }
 
     fn positions(&self, time: f64) -> Result<Vec<DVec3>, IoError> {
-        let wide = |p: &[f32; 3]| DVec3::from(p.map(f64::from));
         let after = first_after(time, self.times.count(), |sample| self.times.at(sample));
         let before = after.saturating_sub(1);
         let from = self.sample(before)?;
         if after == 0 || after == self.times.count() || self.times.at(before) == time {
-            return Ok(from.iter().map(wide).collect());
+            return Ok(from.iter().copied().map(wide).collect());
         }
         let to = self.sample(after)?;
         let t = (time - self.times.at(before)) / (self.times.at(after) - self.times.at(before));
-        Ok(from.iter().zip(to.iter()).map(|(a, b)| wide(a).lerp(wide(b), t)).collect())
+        Ok(from.iter().zip(to.iter()).map(|(a, b)| wide(*a).lerp(wide(*b), t)).collect())
     }
 }
 

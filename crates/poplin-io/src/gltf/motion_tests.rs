@@ -1,6 +1,7 @@
 //! Tests of animations: skins, nodes and morph targets against formulas.
 
 use glam::{DQuat, DVec3};
+use poplin_geometry::wide;
 use serde_json::json;
 
 use super::accessor::FLOAT;
@@ -294,7 +295,7 @@ fn written_glb_frames_play_back() {
     std::fs::remove_file(path).unwrap();
     let (_, rig) = load(&bytes, "simulation").unwrap();
     for k in 0..4 {
-        let expected: Vec<_> = frame(k).iter().map(|p| DVec3::from(p.map(f64::from))).collect();
+        let expected: Vec<_> = frame(k).iter().copied().map(wide).collect();
         assert_near(&rig.positions(k as f64 / 10.0).unwrap(), &expected, &format!("frame {k}"));
     }
 }

@@ -16,7 +16,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("poplin-gpu", &["poplin-model", "poplin-layout", "poplin-host", "poplin-shaders", "wgpu"]),
     ("poplin", &["poplin-model", "poplin-cook", "poplin-host", "poplin-gpu", "poplin-cpu"]),
     ("poplin-io", &["poplin-geometry", "poplin-model"]),
-    ("poplin-picture", &["poplin-geometry", "poplin-io", "poplin-model"]),
+    ("poplin-picture", &["poplin-geometry", "poplin-model"]),
     (
         "poplin-scene",
         &["poplin-cook", "poplin-geometry", "poplin-io", "poplin-model", "poplin-picture"],

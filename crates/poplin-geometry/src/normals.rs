@@ -2,13 +2,15 @@
 
 use glam::DVec3;
 
+use crate::wide;
+
 /// Computes area-weighted unit normals of vertices; zero for a vertex without a triangle of
 /// positive area. Triangles whose normal is not finite are ignored.
 pub fn vertex_normals(
     positions: &[[f32; 3]],
     triangles: impl IntoIterator<Item = [u32; 3]>,
 ) -> Vec<DVec3> {
-    let position = |vertex: u32| DVec3::from(positions[vertex as usize].map(f64::from));
+    let position = |vertex: u32| wide(positions[vertex as usize]);
     let mut normals = vec![DVec3::ZERO; positions.len()];
     for triangle in triangles {
         let [a, b, c] = triangle.map(position);
