@@ -1,7 +1,8 @@
 //! Rigid bodies of a scene, and mass properties of their shapes.
 
 use glam::{DMat3, DVec3};
-use poplin_model::{Capsule, Shape};
+use poplin_geometry::{MassProperties, outer, wide};
+use poplin_model::Shape;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -58,180 +59,60 @@ impl BuiltBody {
         let mass = f64::from(scene.mass);
         let solid = match (scene.center, scene.inertia) {
             (Some(_), Some(_)) => None,
-            _ => Some(Solid::of(shape)?),
+            _ => Some(solid_of(shape)?),
         };
         let center = match (scene.center, &solid) {
             (None, Some(solid)) => solid.center,
-            (stated, _) => DVec3::from(stated?.map(f64::from)),
+            (stated, _) => wide(stated?),
         };
         let inertia = match (scene.inertia, &solid) {
             (None, Some(solid)) => {
                 // Parallel axis theorem: I += m (r^2 1 - r r^T), as a stated center may differ from
                 // the shape's.
                 let arm = center - solid.center;
-                // outer = arm arm^T
-                let outer = DMat3::from_cols(arm * arm.x, arm * arm.y, arm * arm.z);
-                let shift = DMat3::from_diagonal(DVec3::splat(arm.length_squared())) - outer;
+                let shift =
+                    DMat3::from_diagonal(DVec3::splat(arm.length_squared())) - outer(arm, arm);
                 (solid.inertia + shift) * mass
             }
-            (stated, _) => DMat3::from_diagonal(DVec3::from(stated?.map(f64::from))),
+            (stated, _) => DMat3::from_diagonal(wide(stated?)),
         };
         let is_sound = center.is_finite() && inertia.inverse().is_finite();
         is_sound.then_some(Self { scene, center, inertia })
     }
 }
 
-/// Mass properties of a solid of uniform density.
-#[derive(Debug, Clone, Copy)]
-struct Solid {
-    /// Center of mass \[m\].
-    center: DVec3,
-    /// Inertia about the center for a mass of 1 kg \[m^2\].
-    inertia: DMat3,
-}
-
-impl Solid {
-    fn of(shape: &Shape) -> Option<Self> {
-        match shape {
-            Shape::Sphere(sphere) => {
-                let (center, radius) = (wide(sphere.center), f64::from(sphere.radius));
-                // I / m = 2/5 r^2
-                let moment = 0.4 * radius * radius;
-                Some(Self { center, inertia: DMat3::from_diagonal(DVec3::splat(moment)) })
-            }
-            Shape::Capsule(capsule) => Self::of_capsule(capsule),
-            Shape::Plane(_) => None,
-            Shape::Parallelepiped(shape) => {
-                let corner = wide(shape.corner);
-                let edges = shape.edges.map(wide);
-                // A box is a cube [0, 1]^3 under a linear map: the mean of x x^T over it is known.
-                let center = corner + (edges[0] + edges[1] + edges[2]) * 0.5;
-                let second = edges.map(|edge| outer(edge, edge) * (1.0 / 12.0));
-                let second = second[0] + second[1] + second[2];
-                Some(Self { center, inertia: inertia_of(second) })
-            }
-            Shape::Convex(planes) => {
-                let polygons = convex_polygons(planes)?;
-                let fan = |polygon: &Vec<DVec3>| -> Vec<[DVec3; 3]> {
-                    let rest = polygon.get(1..).unwrap_or(&[]);
-                    rest.windows(2).map(|pair| [polygon[0], pair[0], pair[1]]).collect()
-                };
-                Self::of_triangles(&polygons.iter().flat_map(fan).collect::<Vec<_>>())
-            }
-            Shape::TriangleMesh(mesh) => {
-                let corner = |&vertex: &u32| mesh.vertices.get(vertex as usize).copied().map(wide);
-                let triangles = mesh
-                    .triangles
-                    .iter()
-                    .map(|[a, b, c]| Some([corner(a)?, corner(b)?, corner(c)?]));
-                Self::of_triangles(&triangles.collect::<Option<Vec<_>>>()?)
-            }
+/// Mass properties of a shape as a solid; `None` if it has no volume.
+fn solid_of(shape: &Shape) -> Option<MassProperties> {
+    match shape {
+        Shape::Sphere(ball) => Some(MassProperties::of_ball(wide(ball.center), ball.radius.into())),
+        Shape::Capsule(capsule) => MassProperties::of_round_cone(
+            capsule.ends.map(|end| (wide(end.center), f64::from(end.radius))),
+        ),
+        Shape::Plane(_) => None,
+        Shape::Parallelepiped(it) => {
+            Some(MassProperties::of_parallelepiped(wide(it.corner), it.edges.map(wide)))
+        }
+        Shape::Convex(planes) => {
+            let polygons = convex_polygons(planes)?;
+            let fan = |polygon: &Vec<DVec3>| -> Vec<[DVec3; 3]> {
+                let rest = polygon.get(1..).unwrap_or(&[]);
+                rest.windows(2).map(|pair| [polygon[0], pair[0], pair[1]]).collect()
+            };
+            MassProperties::of_triangles(&polygons.iter().flat_map(fan).collect::<Vec<_>>())
+        }
+        Shape::TriangleMesh(mesh) => {
+            let corner = |&vertex: &u32| mesh.vertices.get(vertex as usize).copied().map(wide);
+            let triangles =
+                mesh.triangles.iter().map(|[a, b, c]| Some([corner(a)?, corner(b)?, corner(c)?]));
+            MassProperties::of_triangles(&triangles.collect::<Option<Vec<_>>>()?)
         }
     }
-
-    /// Solid enclosed by a closed surface, its front outside: a sum over the tetrahedra from one
-    /// point to each triangle.
-    fn of_triangles(triangles: &[[DVec3; 3]]) -> Option<Self> {
-        let origin = triangles.first()?[0];
-        let (mut volume, mut first, mut second) = (0.0, DVec3::ZERO, DMat3::ZERO);
-        for triangle in triangles {
-            let [a, b, c] = triangle.map(|corner| corner - origin);
-            // Six times the volume; the mean of x x^T over a tetrahedron with a corner at 0 is
-            // (aa + bb + cc + (a + b + c)(a + b + c)) / 20.
-            let six = a.dot(b.cross(c));
-            let sum = a + b + c;
-            volume += six / 6.0;
-            first += sum * (six / 24.0);
-            let squares = outer(a, a) + outer(b, b) + outer(c, c) + outer(sum, sum);
-            second += squares * (six / 120.0);
-        }
-        if volume.is_nan() || volume <= 0.0 {
-            return None;
-        }
-        // first and second are the integrals of x and of x x^T about the first corner.
-        let mean = first / volume;
-        Some(Self {
-            center: origin + mean,
-            inertia: inertia_of(second * volume.recip() - outer(mean, mean)),
-        })
-    }
-
-    /// Hull of two balls: two caps and a cone between them. The integrands are polynomials of
-    /// degree 4 at most in the position along the axis, so that three-point Gauss quadrature is
-    /// exact.
-    fn of_capsule(capsule: &Capsule) -> Option<Self> {
-        let [a, b] = capsule.ends.map(|end| (wide(end.center), f64::from(end.radius)));
-        let ([from, small], [to, large]) = match a.1 <= b.1 {
-            true => ([a.0, DVec3::splat(a.1)], [b.0, DVec3::splat(b.1)]),
-            false => ([b.0, DVec3::splat(b.1)], [a.0, DVec3::splat(a.1)]),
-        };
-        let (small, large) = (small.x, large.x);
-        let length = (to - from).length();
-        // A ball inside the other adds nothing.
-        if length <= large - small {
-            return Self::of(&Shape::from(poplin_model::Sphere {
-                center: to.as_vec3().to_array(),
-                radius: large as f32,
-            }));
-        }
-        let axis = (to - from) / length;
-        // The tangent cone touches both balls where sin = (R - r) / length.
-        let sine = (large - small) / length;
-        let cosine = (1.0 - sine * sine).sqrt();
-        let [near, far] = [-small * sine, length - large * sine];
-        let ball = |radius: f64, center: f64| move |z: f64| radius * radius - (z - center).powi(2);
-        let cone = |z: f64| {
-            (cosine * small
-                + (z - near) * (large - small) * cosine / (far - near).max(f64::MIN_POSITIVE))
-            .powi(2)
-        };
-        let mut sums = [0.0; 4];
-        let mut add = |[begin, end]: [f64; 2], square: &dyn Fn(f64) -> f64| {
-            let (middle, half) = (0.5 * (begin + end), 0.5 * (end - begin));
-            for (position, weight) in
-                [(-0.6f64.sqrt(), 5.0 / 9.0), (0.0, 8.0 / 9.0), (0.6f64.sqrt(), 5.0 / 9.0)]
-            {
-                let z = middle + half * position;
-                let (weight, square) = (weight * half, square(z));
-                // Volume, and moments of z, z^2 and of the distance from the axis squared, over pi.
-                let terms = [square, z * square, z * z * square, 0.5 * square * square];
-                sums.iter_mut().zip(terms).for_each(|(sum, term)| *sum += weight * term);
-            }
-        };
-        add([-small, near], &ball(small, 0.0));
-        add([near, far], &cone);
-        add([far, length + large], &ball(large, length));
-        let [volume, first, second, around] = sums;
-        if volume.is_nan() || volume <= 0.0 {
-            return None;
-        }
-        let mean = first / volume;
-        let (along, around) = (second / volume - mean * mean, around / volume);
-        // Each of the two directions across the axis has half of the mean squared distance from it.
-        let across = DMat3::IDENTITY - outer(axis, axis);
-        let second = outer(axis, axis) * along + across * (0.5 * around);
-        Some(Self { center: from + axis * mean, inertia: inertia_of(second) })
-    }
-}
-
-/// Inertia for a mean `S` of `x x^T` about the center: `tr(S) 1 - S`.
-fn inertia_of(second: DMat3) -> DMat3 {
-    let trace = second.x_axis.x + second.y_axis.y + second.z_axis.z;
-    DMat3::from_diagonal(DVec3::splat(trace)) - second
-}
-
-fn outer(a: DVec3, b: DVec3) -> DMat3 {
-    DMat3::from_cols(a * b.x, a * b.y, a * b.z)
-}
-
-fn wide(v: [f32; 3]) -> DVec3 {
-    DVec3::from(v.map(f64::from))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use poplin_model::{Parallelepiped, Placement, Plane, Rigid, Sphere, TriangleMesh};
+    use poplin_model::{Capsule, Parallelepiped, Placement, Plane, Rigid, Sphere, TriangleMesh};
 
     /// Computes center and inertia of 1 kg of a solid by the midpoints of a fine grid.
     fn counted(low: f64, high: f64, is_inside: impl Fn(DVec3) -> bool) -> (DVec3, DMat3) {
@@ -249,11 +130,16 @@ mod tests {
                 second += outer(x, x);
             }
         }
-        let mean = first / volume;
-        (mean, inertia_of(second * (1.0 / volume) - outer(mean, mean)))
+        let counted = MassProperties::of_integrals(DVec3::ZERO, volume, first, second).unwrap();
+        (counted.center, counted.inertia)
     }
 
-    fn assert_near(solid: Solid, (center, inertia): (DVec3, DMat3), error: f64, what: &str) {
+    fn assert_near(
+        solid: MassProperties,
+        (center, inertia): (DVec3, DMat3),
+        error: f64,
+        what: &str,
+    ) {
         assert!(
             (solid.center - center).length() < error,
             "{what}: {} is not {center}",
@@ -269,7 +155,7 @@ mod tests {
         for radii in [[0.3, 0.3], [0.2, 0.5], [0.6, 0.1], [0.9, 0.1]] {
             let centers = [[-0.2, 0.1, 0.0], [0.3, -0.2, 0.3]];
             let [a, b] = std::array::from_fn(|k| Sphere { center: centers[k], radius: radii[k] });
-            let solid = Solid::of(&Capsule { ends: [a, b] }.into()).unwrap();
+            let solid = solid_of(&Capsule { ends: [a, b] }.into()).unwrap();
             // A point is in the hull if it is in the ball at the best position between the ends.
             let is_inside = |x: DVec3| {
                 (0..=100).any(|step| {
@@ -290,7 +176,7 @@ mod tests {
             corner: [-0.1, -0.2, -0.3],
             edges: [[0.2, 0.0, 0.0], [0.0, 0.4, 0.0], [0.0, 0.0, 0.6]],
         };
-        let of_box = Solid::of(&shape.into()).unwrap();
+        let of_box = solid_of(&shape.into()).unwrap();
         let moments = DVec3::new(0.16 + 0.36, 0.04 + 0.36, 0.04 + 0.16) / 12.0;
         let expected = (DVec3::ZERO, DMat3::from_diagonal(moments));
         assert_near(of_box, expected, 1e-7, "edges");
@@ -300,7 +186,7 @@ mod tests {
             Plane { normal, offset: 0.1 * (axis + 1) as f32 }
         };
         let planes = (0..3).flat_map(|axis| [plane(axis, 1.0), plane(axis, -1.0)]).collect();
-        let of_planes = Solid::of(&Shape::Convex(planes)).unwrap();
+        let of_planes = solid_of(&Shape::Convex(planes)).unwrap();
         assert_near(of_planes, expected, 1e-6, "planes");
         let corner = |k: u32| {
             let bit = |axis: u32| if k >> axis & 1 == 1 { 0.1 } else { -0.1 };
@@ -312,7 +198,7 @@ mod tests {
             sides.iter().flat_map(|&[a, b, c, d]| [[a, b, c], [a, c, d]]).collect();
         let mesh =
             TriangleMesh { vertices: (0..8).map(corner).collect(), triangles: triangles.into() };
-        assert_near(Solid::of(&mesh.into()).unwrap(), expected, 1e-7, "triangles");
+        assert_near(solid_of(&mesh.into()).unwrap(), expected, 1e-7, "triangles");
     }
 
     #[test]
@@ -342,6 +228,6 @@ mod tests {
         let (square, length) = (0.04, 1.0);
         let [around, across] = [square / 2.0, square / 4.0 + length / 12.0];
         let expected = (DVec3::X, DMat3::from_diagonal(DVec3::new(around, across, across)));
-        assert_near(Solid::of(&shape).unwrap(), expected, 2e-4, "cylinder");
+        assert_near(solid_of(&shape).unwrap(), expected, 2e-4, "cylinder");
     }
 }
