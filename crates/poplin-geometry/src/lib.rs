@@ -1,9 +1,11 @@
-//! Geometry of poplin. An internal crate without a stable API.
+//! Internal crate of [poplin](https://docs.rs/poplin), no API of its own: depend on `poplin`.
 //!
-//! Each algorithm has one implementation here, which every other crate uses. Lengths are in meters.
+//! Geometry that several crates need: each algorithm has one implementation here. Lengths are in
+//! meters.
 
 mod bounds;
 mod box_tree;
+mod closed_surface;
 mod closest;
 mod crossing;
 mod mass;
@@ -17,6 +19,7 @@ mod weld;
 
 pub use bounds::Bounds;
 pub use box_tree::BoxTree;
+pub use closed_surface::{ClosedSurface, OpenSurface, Repairs, close_surface};
 pub use closest::closest_on_triangle;
 pub use crossing::{FaceTree, crossing_point, properly_intersect};
 pub use mass::{MassProperties, outer};
