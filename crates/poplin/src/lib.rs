@@ -51,15 +51,6 @@
 //!
 //! Off by default: `serde` implements `Serialize` and `Deserialize` for settings; `testing` exposes
 //! test hooks and is not part of the API.
-#![cfg_attr(
-    not(any(feature = "cpu", feature = "gpu")),
-    expect(
-        unused_variables,
-        unused_imports,
-        dead_code,
-        reason = "a build without backends runs nothing"
-    )
-)]
 
 mod backend;
 #[cfg(feature = "cpu")]

@@ -1,6 +1,5 @@
 //! One interface over both backends.
 
-use std::any::Any;
 use std::ops::{Deref, DerefMut};
 
 #[cfg(feature = "cpu")]
@@ -160,13 +159,13 @@ impl Simulation {
     /// The GPU backend: device, queue, particle buffer and buffer ranges; `None` on the CPU.
     #[cfg(feature = "gpu")]
     pub fn gpu(&self) -> Option<&Headless> {
-        (&*self.engine as &dyn Any).downcast_ref()
+        (&*self.engine as &dyn std::any::Any).downcast_ref()
     }
 
     /// The GPU backend, for recording frames into the application's own encoder; `None` on the CPU.
     #[cfg(feature = "gpu")]
     pub fn gpu_mut(&mut self) -> Option<&mut Headless> {
-        (&mut *self.engine as &mut dyn Any).downcast_mut()
+        (&mut *self.engine as &mut dyn std::any::Any).downcast_mut()
     }
 
     /// Returns the first hit of a world-space ray, with the cloths as they were when `state` was
