@@ -9,8 +9,8 @@ use super::comparison::disagreements;
 use super::damage::assert_seen;
 use super::{ONE_ITERATION, of_stages, run_on_mirror};
 
-/// Declares one test per stage of the table, so that they run in parallel: their kernels compile for
-/// seconds to minutes on a software adapter.
+/// Declares one test per stage of the table, so that they run in parallel: their kernels compile
+/// for seconds to minutes on a software adapter.
 macro_rules! stage_tests {
     ($($(#[$doc:meta])+ $stage:ident { name: $name:ident, $($rest:tt)* })+ kernel: $kernel:tt) => {
         $(#[test]
