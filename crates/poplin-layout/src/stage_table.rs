@@ -1,8 +1,8 @@
 //! Stages of one iteration: the table, and the schedule of their functions.
 //!
-//! The table is the source of the enum, the bits of the mask, the shader constants, the twin of each
-//! function, the per-stage test of the GPU against the CPU, and the table in the documentation. The
-//! loops of the kernel are written from the schedule.
+//! The table is the source of the enum, the bits of the mask, the shader constants, the twin of
+//! each function, the per-stage test of the GPU against the CPU, and the table in the
+//! documentation. The loops of the kernel are written from the schedule.
 
 use poplin_model::FiberSolver;
 
@@ -178,7 +178,8 @@ macro_rules! stage_table {
                     ("contact", "weigh_pushed"),
                 ]),
             }
-            /// Spheres and capsules along the path of the particle; replaces [`Stage::CollideShape`].
+            /// Spheres and capsules along the path of the particle; replaces
+            /// [`Stage::CollideShape`].
             CollideContinuous {
                 name: collide_continuous,
                 tasks: [CollideContinuous = collide_continuous [splits]],
