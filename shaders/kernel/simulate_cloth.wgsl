@@ -137,11 +137,11 @@ fn simulate_cloth(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_in
             let chain_passes = select(0u, 1u, frame_pool[phases + 4u].x == PRECONDITIONER_FIBERS);
             // Chains are factored at the first evaluation and at some checks, solved at each.
             var factor_passes = 1u;
+            // A cloth with a fault leaves at once: it chooses no step.
+            if (lane == 0u) {
+                shared_is_done = 1u;
+            }
             for (var evaluation = 0u; evaluation < evaluation_end; evaluation++) {
-                // A cloth with a fault leaves at once.
-                if (lane == 0u) {
-                    shared_is_done = 1u;
-                }
                 if (is_alive) {
                     let end = select(0u, particle_count, probes_contacts());
                     for (var i = lane; i < end; i += LANES) {
@@ -243,15 +243,16 @@ fn simulate_cloth(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_in
                 let phase = load_phase(constants);
                 let sets = frame_pool[constants + 1u];
                 let solver = frame_pool[constants + 2u];
+                // Passes of cyclic reduction: one builds the rows, each of the others reduces them.
+                let step_count = select(0u, solver.z + 1u, solver.x == SOLVER_CYCLIC_REDUCTION);
+                let solve_count = select(0u, 1u, solver.x == SOLVER_SEMI_IMPLICIT);
                 for (var set_index = sets.x; set_index < sets.y; set_index++) {
                     let fiber_begin = fabric_pool[set_begin + set_index];
                     let fiber_end = fabric_pool[set_begin + set_index + 1u];
                     let edges = vec2<u32>(fabric_pool[cloth.fabric.fiber_begin + fiber_begin], fabric_pool[cloth.fabric.fiber_begin + fiber_end]);
                     if ((STAGES & STAGE_CYCLIC_REDUCTION) != 0u) {
-                        // One step builds the rows, each of the others reduces them.
-                        let step_count = select(0u, solver.z + 1u, solver.x == SOLVER_CYCLIC_REDUCTION);
                         for (var step = 0u; step < step_count; step++) {
-                            if (is_alive && solver.x == SOLVER_CYCLIC_REDUCTION) {
+                            if (is_alive) {
                                 for (var edge = edges.x + lane; edge < edges.y; edge += LANES) {
                                     if (step == 0u) {
                                         build_row(edge, edges.x, phase);
@@ -278,21 +279,20 @@ fn simulate_cloth(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_in
                         }
                     }
                     if ((STAGES & STAGE_SEMI_IMPLICIT) != 0u) {
-                        let solve_count = select(0u, 1u, solver.x == SOLVER_SEMI_IMPLICIT);
                         for (var solve = 0u; solve < solve_count; solve++) {
-                            if (is_alive && solver.x == SOLVER_SEMI_IMPLICIT) {
+                            if (is_alive) {
                                 for (var edge = edges.x + lane; edge < edges.y; edge += LANES) {
                                     build_equation(edge, edges.x, phase);
                                 }
                             }
                             if (ROWS_SHARED) { workgroupBarrier(); } else { storageBarrier(); }
-                            if (is_alive && solver.x == SOLVER_SEMI_IMPLICIT) {
+                            if (is_alive) {
                                 for (var fiber = fiber_begin + lane; fiber < fiber_end; fiber += LANES) {
                                     solve_fiber(fiber, edges.x);
                                 }
                             }
                             if (ROWS_SHARED) { workgroupBarrier(); } else { storageBarrier(); }
-                            if (is_alive && solver.x == SOLVER_SEMI_IMPLICIT) {
+                            if (is_alive) {
                                 for (var edge = edges.x + lane; edge < edges.y; edge += LANES) {
                                     push_edge(edge, edges.x);
                                 }

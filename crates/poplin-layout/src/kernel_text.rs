@@ -22,7 +22,7 @@ const LEAVE_IF_SOLVED: &str = "
 /// Returns the text of the kernel.
 pub(crate) fn simulate_cloth() -> String {
     let imports = STAGES.iter().map(|row| format!("#import stage/{}\n", row.name));
-    let mut loops = Lines { text: String::new(), depth: 1 };
+    let mut loops = Lines { text: String::new(), depth: 1, solver: None };
     loops.push_steps(&[Step::Repeat(Repeat::Iterations, ITERATION)]);
     FRAME
         .replace("// <stages>\n", &imports.collect::<String>())
@@ -33,6 +33,8 @@ pub(crate) fn simulate_cloth() -> String {
 struct Lines {
     text: String,
     depth: usize,
+    /// Fiber solver of which the innermost loop has repetitions; others have none.
+    solver: Option<FiberSolver>,
 }
 
 impl Lines {
@@ -62,7 +64,13 @@ impl Lines {
                 }
                 Step::Repeat(repeat, steps) => {
                     self.push(head(*repeat));
+                    self.solver = match repeat {
+                        Repeat::ReductionSteps => Some(FiberSolver::CyclicReduction),
+                        Repeat::WholeFibers => Some(FiberSolver::SemiImplicit),
+                        _ => None,
+                    };
                     self.push_steps(steps);
+                    self.solver = None;
                     if *repeat == Repeat::Iterations {
                         self.push("ran += u32(is_alive);");
                     }
@@ -83,7 +91,7 @@ impl Lines {
         let Range { item, begin, end } = Range::of(items);
         match items {
             Items::One => self.push("if (is_alive && lane == 0u) {"),
-            Items::Fibers(solver) | Items::Edges(solver) => {
+            Items::Fibers(solver) | Items::Edges(solver) if self.solver != Some(solver) => {
                 let solver = match solver {
                     FiberSolver::GaussSeidel => "SOLVER_GAUSS_SEIDEL",
                     FiberSolver::SemiImplicit => "SOLVER_SEMI_IMPLICIT",
@@ -211,6 +219,9 @@ fn head(repeat: Repeat) -> &'static str {
                 let phase = load_phase(constants);
                 let sets = frame_pool[constants + 1u];
                 let solver = frame_pool[constants + 2u];
+                // Passes of cyclic reduction: one builds the rows, each of the others reduces them.
+                let step_count = select(0u, solver.z + 1u, solver.x == SOLVER_CYCLIC_REDUCTION);
+                let solve_count = select(0u, 1u, solver.x == SOLVER_SEMI_IMPLICIT);
             "
         }
         Repeat::FiberSets => {
@@ -222,17 +233,10 @@ fn head(repeat: Repeat) -> &'static str {
             "
         }
         Repeat::ReductionSteps => {
-            "
-            // One step builds the rows, each of the others reduces them.
-            let step_count = select(0u, solver.z + 1u, solver.x == SOLVER_CYCLIC_REDUCTION);
-            for (var step = 0u; step < step_count; step++) {
-            "
+            "for (var step = 0u; step < step_count; step++) {"
         }
         Repeat::WholeFibers => {
-            "
-            let solve_count = select(0u, 1u, solver.x == SOLVER_SEMI_IMPLICIT);
-            for (var solve = 0u; solve < solve_count; solve++) {
-            "
+            "for (var solve = 0u; solve < solve_count; solve++) {"
         }
         Repeat::BendSets => "for (var bends = bend_begin; bends < bend_end; bends++) {",
         Repeat::BodyVisits => {
@@ -250,11 +254,11 @@ fn head(repeat: Repeat) -> &'static str {
             let chain_passes = select(0u, 1u, frame_pool[phases + 4u].x == PRECONDITIONER_FIBERS);
             // Chains are factored at the first evaluation and at some checks, solved at each.
             var factor_passes = 1u;
+            // A cloth with a fault leaves at once: it chooses no step.
+            if (lane == 0u) {
+                shared_is_done = 1u;
+            }
             for (var evaluation = 0u; evaluation < evaluation_end; evaluation++) {
-                // A cloth with a fault leaves at once.
-                if (lane == 0u) {
-                    shared_is_done = 1u;
-                }
             "
         }
         Repeat::Chains => "for (var chain_pass = 0u; chain_pass < chain_passes; chain_pass++) {",
@@ -270,7 +274,7 @@ mod tests {
 
     #[test]
     fn indents_blocks_by_their_braces() {
-        let mut lines = Lines { text: String::new(), depth: 1 };
+        let mut lines = Lines { text: String::new(), depth: 1, solver: None };
         lines.push("if (a) {\nfor (;;) {\n  b();\n\n}\n}");
         assert_eq!(
             lines.text,
