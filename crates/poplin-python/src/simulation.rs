@@ -358,7 +358,7 @@ impl Simulation {
                     vertices: mesh.positions.into(),
                 };
                 let closed = || {
-                    close_surface(&mesh).map(|(mesh, _)| mesh).map_err(|surface| {
+                    close_surface(&mesh).map(|(mesh, ..)| mesh).map_err(|surface| {
                         PyValueError::new_err(format!(
                             "the mesh of the collider is not closed: {surface}; close it, make it a solid, or pass open=True, which \
                              treats everything behind a triangle as inside"

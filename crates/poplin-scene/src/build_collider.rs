@@ -13,7 +13,7 @@ use super::collider::acts_on;
 use super::frame::rigid_at;
 use super::locate::Source;
 use super::mesh_motion::MovingMesh;
-use super::surface::{OpenSurface, Repairs, mended};
+use super::surface::{OpenSurface, Repairs, close_surface};
 use super::validate::validate_collider;
 use super::{
     BuiltBody, ColliderShape, FrameKey, PlaneShape, Scene, SceneCollider, SceneError, Transform,
@@ -185,7 +185,7 @@ impl SceneCollider {
                     let (name, path) = (self.name.clone(), path.clone());
                     SceneError::OpenCollider { name, path, surface }
                 };
-                mended(&mesh)
+                close_surface(&mesh)
                     .map(|(mesh, repairs, holes)| (mesh.into(), repairs, holes))
                     .map_err(open)
             }

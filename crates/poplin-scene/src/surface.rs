@@ -4,20 +4,14 @@ pub use poplin_geometry::{OpenSurface, Repairs};
 use poplin_model::TriangleMesh;
 
 /// Orients all triangles of each connected part consistently and outwards, and fills small holes.
+/// Also returns the boundary vertices of each filled hole, whose center vertices follow all others.
 ///
 /// Vertices at equal positions count as one. A closed part that faces inwards and lies within the
 /// bounding box of another part is a cavity and stays one.
 ///
 /// # Errors
 /// [`OpenSurface`] if the repaired triangles still enclose no volume.
-pub fn close_surface(mesh: &TriangleMesh) -> Result<(TriangleMesh, Repairs), OpenSurface> {
-    let (mesh, repairs, _) = mended(mesh)?;
-    Ok((mesh, repairs))
-}
-
-/// Repairs a surface, and also returns the boundary vertices of each filled hole, whose center
-/// vertices follow all others.
-pub(super) fn mended(
+pub fn close_surface(
     mesh: &TriangleMesh,
 ) -> Result<(TriangleMesh, Repairs, Vec<Vec<u32>>), OpenSurface> {
     let closed = poplin_geometry::close_surface(&mesh.vertices, &mesh.triangles)?;
