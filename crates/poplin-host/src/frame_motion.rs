@@ -22,7 +22,7 @@ pub struct FrameMotion {
 }
 
 /// Velocities of the local space in one frame, and in the one before it.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct FrameVelocities {
     /// Rotation of the local space before this frame's change.
     pub rotation: DQuat,

@@ -12,18 +12,20 @@ use std::sync::OnceLock;
 
 use poplin_layout::{Feedback, FrameSteps, solve_scratch_len, stage_scratch_len};
 use poplin_model::{
-    ClothContactSolver, ClothDesc, ColliderSet, ModelError, Particle, Pose, Solver, check_dt,
+    ClothContactSolver, ClothDesc, ColliderSet, ModelError, Particle, Solver, check_dt,
 };
 
 #[cfg(feature = "save")]
 pub(crate) use stored::StoredCloth;
 
 use crate::clock::iteration_count;
-use crate::colliders::{FrameBodies, Halves, SpaceMotion};
+use crate::colliders::{ColliderChange, FrameBodies, Halves, SpaceMotion};
 use crate::contacts::collides_by_triangles;
 use crate::live::ChangeScope;
 use crate::self_collision::member_count;
-use crate::{Cloth, FrameClock, FrameMotion, MAX_ITERATIONS_PER_FRAME, ParticleMotion};
+use crate::{
+    Cloth, FrameClock, FrameMotion, FrameVelocities, MAX_ITERATIONS_PER_FRAME, ParticleMotion,
+};
 use stages::WholeFibers;
 
 /// Scratch memory of [`HostCloth::move_spheres`], shared by all cloths so that it stays in the
@@ -40,9 +42,6 @@ pub struct HostCloth {
     sleep_pass_count: u32,
     wake_count: u32,
     skipped_frames: u32,
-    is_settled: bool,
-    /// True if the cloth is settled, apart from its colliders.
-    is_still: bool,
     /// True if the cloth could sleep in the last frame; wakings are counted only then.
     can_sleep: bool,
     /// Lengths of the inputs \[vec4\]: per particle, self collision, colliders.
@@ -53,13 +52,27 @@ pub struct HostCloth {
     stage_scratch_lens: [u32; 2],
     /// Solvability of each phase's fibers as a whole; computed on first use.
     whole_fibers: OnceLock<Vec<WholeFibers>>,
-    /// True if settings have changed since the constants were packed.
-    has_new_constants: bool,
-    /// True if the packed constants are of a local space at rest in their frame and the frame
-    /// before.
-    has_still_constants: bool,
-    /// Steps of the frame and the pose at its end for which the constants were packed.
-    packed_for: Option<(Option<FrameSteps>, Pose)>,
+    /// Plan of the frame whose constants were packed last; `None` if these are lost.
+    last_plan: Option<FramePlan>,
+}
+
+/// Everything on which the packed constants of a frame depend. Equal plans have equal constants.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct FramePlan {
+    /// Revision of the settings, [`Cloth::revision`].
+    revision: u32,
+    /// First vec4 of the cloth's scratch.
+    scratch_begin: u32,
+    /// Division into iterations and velocities of the local space; `None` in a frame that
+    /// simulates nothing.
+    timing: Option<(FrameSteps, FrameVelocities)>,
+}
+
+impl FramePlan {
+    /// Division into iterations; `None` if nothing is simulated.
+    fn steps(&self) -> Option<&FrameSteps> {
+        self.timing.as_ref().map(|(steps, _)| steps)
+    }
 }
 
 impl HostCloth {
@@ -79,11 +92,7 @@ impl HostCloth {
             sleep_pass_count: 0,
             wake_count: 0,
             skipped_frames: 0,
-            has_new_constants: true,
-            has_still_constants: false,
-            packed_for: None,
-            is_settled: false,
-            is_still: false,
+            last_plan: None,
             can_sleep: false,
             live: Cloth::new(cloth),
         })
@@ -99,7 +108,7 @@ impl HostCloth {
         copy.live.changes = ChangeScope::Anything;
         // The scratch is not copied, so the nearest triangles are unknown.
         copy.live.colliders.forget_nearby();
-        (copy.live.has_new_plan, copy.is_settled, copy.is_still) = (true, false, false);
+        copy.last_plan = None;
         copy.live.forget_holds();
         copy
     }
@@ -126,7 +135,7 @@ impl HostCloth {
         self.live.motion = FrameMotion::new(self.live.cloth.pose);
         self.live.forget_writes();
         (self.sleep_pass_count, self.skipped_frames) = (0, 0);
-        self.live.has_new_plan = true;
+        self.live.replan();
     }
 
     /// Sets new particles like [`Engine::set_particles`](crate::Engine::set_particles); returns the
@@ -165,22 +174,24 @@ impl HostCloth {
     ) -> Result<(), ModelError> {
         // Colliders of the world move relative to the local space, which may move itself.
         let motion = SpaceMotion { start: self.live.pose(), target: self.live.target_pose(), dt };
-        let Cloth { cloth, colliders, is_woken, .. } = &mut self.live;
+        let Cloth { cloth, colliders, .. } = &mut self.live;
         let margin = 0.5 * cloth.config.thickness;
         let body_margin = if collides_by_triangles(contact) { margin } else { 0.0 };
         let (own, groups) = (&cloth.colliders, cloth.collider_groups);
-        *is_woken |= colliders.update(own, world, groups, motion, body_margin)?;
+        let change = colliders.update(own, world, groups, motion, body_margin)?;
+        self.live.is_woken |= change > ColliderChange::Nothing;
+        if change == ColliderChange::Lists {
+            self.live.replan();
+        }
         Ok(())
     }
 
-    /// True if the next frame may be rejected, supposing that it is as long as the last one:
-    /// settings or the set of colliders have changed.
-    pub fn needs_check(&self, world: &ColliderSet) -> bool {
-        let Cloth { cloth, colliders, has_new_plan, changes, .. } = &self.live;
-        let groups = cloth.collider_groups;
-        *has_new_plan
-            || (*changes != ChangeScope::Nothing
-                && colliders.has_other_members(&cloth.colliders, world, groups))
+    /// True if the members of the cloth's own set or of `world` may have changed, so that
+    /// [`HostCloth::update_colliders`] may fail.
+    pub fn has_other_colliders(&self, world: &ColliderSet) -> bool {
+        let Cloth { cloth, colliders, changes, .. } = &self.live;
+        *changes != ChangeScope::Nothing
+            && colliders.has_other_members(&cloth.colliders, world, cloth.collider_groups)
     }
 
     /// Bodies whose impulses the next frame reports.
@@ -277,8 +288,8 @@ impl HostCloth {
     /// then true if more frames of this length change nothing.
     pub fn rest(&mut self, dt: f32) {
         self.live.clock.begin_frame(dt, &self.live.cloth.config);
-        self.is_settled = self.live.clock.is_settled();
-        self.is_still = false;
+        let is_settled = self.live.clock.is_settled();
+        self.live.changes = if is_settled { ChangeScope::Nothing } else { ChangeScope::Anything };
     }
 
     /// Adds frames in which the cloth was not dispatched.
@@ -305,24 +316,25 @@ impl HostCloth {
         (self.wake_count, self.sleep_pass_count) = (self.wake_count.wrapping_add(1), 0);
     }
 
-    /// True if another frame without changes would repeat the last one: same parameters, no new
-    /// input.
+    /// True if the next frame repeats the last one unless something changes: same parameters, no
+    /// new input.
     pub fn is_settled(&self) -> bool {
-        self.is_settled
+        self.live.changes == ChangeScope::Nothing
     }
 
-    /// Returns true if [`HostCloth::update_colliders`] or the user has changed counts, stages,
-    /// layouts or constants since the last call; if false, everything derived from them stays
-    /// valid.
-    pub fn take_new_plan(&mut self) -> bool {
-        let is_new =
-            std::mem::take(&mut self.live.has_new_plan) | self.live.colliders.take_new_lists();
-        self.has_new_constants |= is_new;
-        is_new
+    /// Makes [`HostCloth::is_quick`] false for the next frame.
+    pub fn expect_changes(&mut self) {
+        self.live.changes = ChangeScope::Anything;
+    }
+
+    /// Revision of counts, stages, layouts and constants: while it stays the same, everything
+    /// derived from them stays valid.
+    pub fn revision(&self) -> u32 {
+        self.live.revision
     }
 
     /// Makes the next frame pack all rows, as those of the last frame are lost.
     pub fn forget_constants(&mut self) {
-        self.has_new_constants = true;
+        self.last_plan = None;
     }
 }

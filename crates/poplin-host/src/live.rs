@@ -20,8 +20,9 @@ use crate::{FrameClock, FrameMotion, HoldId, InterpolatedArray};
 pub struct Cloth {
     pub(crate) changes: ChangeScope,
     pub(crate) is_woken: bool,
-    /// True if a change affects more than the contents of inputs: stages, layouts or constants.
-    pub(crate) has_new_plan: bool,
+    /// Number of changes that affect more than the contents of inputs: stages, layouts or
+    /// constants.
+    pub(crate) revision: u32,
     pub(crate) writes: Vec<(u32, Particle)>,
     pub(crate) last_write: (Vec<u32>, Vec<Particle>),
     pub(crate) colliders: HostColliders,
@@ -35,12 +36,13 @@ pub struct Cloth {
     pub(crate) clock: FrameClock,
 }
 
-/// Scope of the changes since the last frame, besides particles.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// Scope of what the next frame changes, besides particles: motion that ends with the last frame,
+/// and changes since.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum ChangeScope {
     /// No change.
     Nothing,
-    /// Only the cloth's own colliders.
+    /// Only colliders.
     Colliders,
     /// Possibly everything.
     Anything,
@@ -61,7 +63,7 @@ impl Cloth {
             writes: Vec::new(),
             last_write: (Vec::new(), Vec::new()),
             is_woken: false,
-            has_new_plan: true,
+            revision: 0,
             clock: FrameClock::default(),
             cloth,
         }
@@ -69,12 +71,23 @@ impl Cloth {
 
     /// Discards holds and writes for the next frame, and wakes the cloth.
     pub(crate) fn forget_writes(&mut self) {
-        self.changes = ChangeScope::Anything;
+        self.change(true);
         self.forget_holds();
         self.writes.clear();
         self.last_write.0.clear();
         self.last_write.1.clear();
-        self.is_woken = true;
+    }
+
+    /// Notes a change of anything; one with an effect wakes the cloth.
+    fn change(&mut self, has_effect: bool) {
+        self.changes = ChangeScope::Anything;
+        self.is_woken |= has_effect;
+    }
+
+    /// Notes a change of stages, layouts or constants.
+    pub(crate) fn replan(&mut self) {
+        self.change(false);
+        self.revision = self.revision.wrapping_add(1);
     }
 
     /// Releases all holds.
@@ -89,7 +102,7 @@ impl Cloth {
     fn end_holds(&mut self) {
         // They were not uploaded while holds were merged into another array.
         self.motion_spheres.mark_all();
-        self.has_new_plan = true;
+        self.replan();
     }
 
     /// User's own motion spheres and their settings; `None` if they have no effect.
@@ -150,10 +163,9 @@ impl Cloth {
     /// [`ModelError`] if a field is out of range, or the settings do not fit the fabric; the old
     /// settings stay.
     pub fn set_config(&mut self, config: ClothConfig) -> Result<(), ModelError> {
-        self.changes = ChangeScope::Anything;
         self.cloth.validate_config(&config)?;
-        self.is_woken |= config != self.cloth.config;
-        self.has_new_plan = true;
+        self.change(config != self.cloth.config);
+        self.replan();
         let distances = |config: &ClothConfig| {
             (config.thickness, config.self_collision.distance, config.cloth_collision.distance)
         };
@@ -170,11 +182,10 @@ impl Cloth {
     /// # Errors
     /// [`ModelError`] if a phase does not exist; the old order stays.
     pub fn set_phase_order(&mut self, order: &[u32]) -> Result<(), ModelError> {
-        self.changes = ChangeScope::Anything;
         self.cloth.validate_phase_order(order)?;
-        self.is_woken |= order != self.cloth.phase_order;
+        self.change(order != self.cloth.phase_order);
+        self.replan();
         self.cloth.phase_order = order.to_vec();
-        self.has_new_plan = true;
         Ok(())
     }
 
@@ -188,7 +199,6 @@ impl Cloth {
         &mut self,
         accelerations: &[[f32; 3]],
     ) -> Result<(), ModelError> {
-        self.changes = ChangeScope::Anything;
         self.check_length("particle_accelerations", accelerations.len())?;
         // Validation reads the cloth, so the new values are set first and restored on error.
         let old = std::mem::replace(&mut self.cloth.particle_accelerations, accelerations.to_vec());
@@ -196,9 +206,11 @@ impl Cloth {
             self.cloth.particle_accelerations = old;
             return Err(error);
         }
-        self.is_woken |= old != self.cloth.particle_accelerations;
+        self.change(old != self.cloth.particle_accelerations);
         // Only the presence of accelerations affects the layout, not their values.
-        self.has_new_plan |= old.is_empty() != accelerations.is_empty();
+        if old.is_empty() != accelerations.is_empty() {
+            self.replan();
+        }
         self.accelerations_changed = true;
         Ok(())
     }
@@ -211,11 +223,8 @@ impl Cloth {
     /// [`ModelError`] if the length differs from the particle count or a value is not finite; the
     /// old ones stay.
     pub fn set_motion_spheres(&mut self, spheres: &[Sphere]) -> Result<(), ModelError> {
-        self.changes = ChangeScope::Anything;
         self.check_spheres("motion_spheres", spheres)?;
-        let was_set = self.motion_spheres.is_set();
-        self.is_woken |= self.motion_spheres.set(cast_slice(spheres));
-        self.has_new_plan |= was_set != self.motion_spheres.is_set();
+        self.set_spheres(|cloth| &mut cloth.motion_spheres, spheres);
         Ok(())
     }
 
@@ -250,9 +259,10 @@ impl Cloth {
             return Err(ModelError::IndexOutOfRange { what, position, index, count });
         }
         poplin_model::check_finite::<4>(what, cast_slice(spheres))?;
-        self.changes = ChangeScope::Anything;
-        self.is_woken = true;
-        self.has_new_plan |= self.holds.is_empty();
+        self.change(true);
+        if self.holds.is_empty() {
+            self.replan();
+        }
         Ok(self.holds.add(particles, cast_slice(spheres)))
     }
 
@@ -264,8 +274,7 @@ impl Cloth {
     pub fn move_hold(&mut self, hold: HoldId, spheres: &[Sphere]) -> Result<(), ModelError> {
         poplin_model::check_finite::<4>("held particles", cast_slice(spheres))?;
         if self.holds.lead(hold, cast_slice(spheres))? {
-            self.changes = ChangeScope::Anything;
-            self.is_woken = true;
+            self.change(true);
         }
         Ok(())
     }
@@ -274,8 +283,7 @@ impl Cloth {
     /// ended.
     pub fn release(&mut self, hold: HoldId) {
         if self.holds.remove(hold) {
-            self.changes = ChangeScope::Anything;
-            self.is_woken = true;
+            self.change(true);
             if self.holds.is_empty() {
                 self.end_holds();
             }
@@ -289,11 +297,8 @@ impl Cloth {
     /// [`ModelError`] if the length differs from the particle count or a value is not finite; the
     /// old ones stay.
     pub fn set_separation_spheres(&mut self, spheres: &[Sphere]) -> Result<(), ModelError> {
-        self.changes = ChangeScope::Anything;
         self.check_spheres("separation_spheres", spheres)?;
-        let was_set = self.separation_spheres.is_set();
-        self.is_woken |= self.separation_spheres.set(cast_slice(spheres));
-        self.has_new_plan |= was_set != self.separation_spheres.is_set();
+        self.set_spheres(|cloth| &mut cloth.separation_spheres, spheres);
         Ok(())
     }
 
@@ -309,12 +314,11 @@ impl Cloth {
     /// [`ModelError`] if the length differs from the particle count or a value is not finite; the
     /// old ones stay.
     pub fn set_rest_positions(&mut self, positions: &[[f32; 3]]) -> Result<(), ModelError> {
-        self.changes = ChangeScope::Anything;
         self.check_length("rest_positions", positions.len())?;
         poplin_model::check_finite("rest_positions", positions)?;
-        self.is_woken |= positions != self.cloth.rest_positions;
+        self.change(positions != self.cloth.rest_positions);
+        self.replan();
         self.cloth.rest_positions = positions.to_vec();
-        self.has_new_plan = true;
         self.self_collision.update(&self.cloth);
         Ok(())
     }
@@ -324,11 +328,10 @@ impl Cloth {
     /// # Errors
     /// [`ModelError`] if an index is out of range or repeated; the old ones stay.
     pub fn set_self_collision_indices(&mut self, indices: &[u32]) -> Result<(), ModelError> {
-        self.changes = ChangeScope::Anything;
         self.cloth.validate_self_collision_indices(indices)?;
-        self.is_woken |= indices != self.cloth.self_collision_indices;
+        self.change(indices != self.cloth.self_collision_indices);
+        self.replan();
         self.cloth.self_collision_indices = indices.to_vec();
-        self.has_new_plan = true;
         self.self_collision.update(&self.cloth);
         Ok(())
     }
@@ -340,16 +343,13 @@ impl Cloth {
 
     /// Colliders of the cloth's own set, to add, move and remove colliders.
     pub fn colliders_mut(&mut self) -> &mut ColliderSet {
-        // Never narrows a wider scope.
-        if self.changes == ChangeScope::Nothing {
-            self.changes = ChangeScope::Colliders;
-        }
+        self.changes = self.changes.max(ChangeScope::Colliders);
         &mut self.cloth.colliders
     }
 
     /// Sets the interaction groups that decide which colliders the cloth meets.
     pub fn set_collider_groups(&mut self, groups: InteractionGroups) {
-        self.changes = ChangeScope::Anything;
+        self.change(false);
         self.cloth.collider_groups = groups;
     }
 
@@ -386,7 +386,7 @@ impl Cloth {
     /// # Errors
     /// [`ModelError`] if the pose is not valid; the old target stays.
     pub fn set_pose(&mut self, pose: Pose) -> Result<(), ModelError> {
-        self.changes = ChangeScope::Anything;
+        self.change(false);
         self.motion.set_target(pose)
     }
 
@@ -395,7 +395,7 @@ impl Cloth {
     /// # Errors
     /// [`ModelError`] if the result is not finite.
     pub fn teleport(&mut self, delta: [f32; 3]) -> Result<(), ModelError> {
-        self.changes = ChangeScope::Anything;
+        self.change(false);
         self.motion.teleport(delta)
     }
 
@@ -404,25 +404,39 @@ impl Cloth {
     /// # Errors
     /// [`ModelError`] if the pose is not valid.
     pub fn teleport_to(&mut self, pose: Pose) -> Result<(), ModelError> {
-        self.changes = ChangeScope::Anything;
+        self.change(false);
         self.motion.teleport_to(pose)
     }
 
     /// Keeps the local space's last velocities for the next frame, whatever the poses are.
     pub fn ignore_velocity_discontinuity(&mut self) {
-        self.changes = ChangeScope::Anything;
+        self.change(false);
         self.motion.ignore_velocity_discontinuity();
     }
 
     /// Moves the local space to its target at once, where it loses all velocity.
     pub fn clear_inertia(&mut self) {
-        self.changes = ChangeScope::Anything;
+        self.change(false);
         self.motion.clear_inertia();
     }
 
     /// Wakes the cloth if it sleeps.
     pub fn wake(&mut self) {
         self.is_woken = true;
+    }
+
+    /// Sets an array of spheres; its presence affects the layout.
+    fn set_spheres(
+        &mut self,
+        of: impl Fn(&mut Self) -> &mut InterpolatedArray,
+        spheres: &[Sphere],
+    ) {
+        let was_set = of(self).is_set();
+        let is_changed = of(self).set(cast_slice(spheres));
+        self.change(is_changed);
+        if was_set == spheres.is_empty() {
+            self.replan();
+        }
     }
 
     fn check_length(&self, what: &'static str, len: usize) -> Result<(), ModelError> {

@@ -6,7 +6,7 @@ use super::triangles::REPORT_BYTES;
 use super::{Engine, FEEDBACK_BYTES, GpuCloth};
 use crate::Error;
 use crate::crossings::CrossingLog;
-use bytemuck::{Zeroable, bytes_of, cast_slice};
+use bytemuck::{bytes_of, cast_slice};
 use poplin_host::{
     ClothId, FrameBodies, HostCloth, SnapshotCloth, collides_by_triangles, takes_part,
 };
@@ -81,7 +81,7 @@ impl Engine {
         Ok(self.insert(GpuCloth {
             host,
             placement,
-            parameters: Zeroable::zeroed(),
+            parameters: None,
             parts,
             impulse_rows: 0..0,
             impulse_bodies: FrameBodies::default(),
@@ -89,10 +89,8 @@ impl Engine {
             bucket,
             rest_begin: None,
             takes_part: false,
-            has_new_plan: true,
-            is_uploaded: false,
             is_waiting: false,
-            has_other_time: false,
+            planned: None,
             crossings: CrossingLog::default(),
         }))
     }
@@ -229,11 +227,11 @@ impl Engine {
     /// Moves a cloth whose overrides may have changed to the bucket of `values`.
     pub(super) fn change_bucket(&mut self, cloth: usize, values: OverrideValues) {
         let old = std::mem::replace(&mut self.cloths.values_mut()[cloth].bucket, values);
+        if old == values {
+            return;
+        }
         if let Some(bucket) = self.buckets.get_mut(&old) {
             bucket.is_stale = true;
-            if old == values {
-                return;
-            }
             if let Ok(position) = bucket.cloths.binary_search(&cloth) {
                 bucket.cloths.remove(position);
             }

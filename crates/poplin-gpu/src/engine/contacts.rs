@@ -229,7 +229,7 @@ impl Engine {
         let old = std::mem::replace(&mut self.contacts.settings, settings);
         if old.contact != settings.contact || collides(&old) != collides(&settings) {
             // Different cloths may take part and need different pipelines.
-            self.cloths.values_mut().iter_mut().for_each(|cloth| cloth.has_new_plan = true);
+            self.cloths.values_mut().iter_mut().for_each(|cloth| cloth.planned = None);
             self.seen = None;
             if !self.cloths.is_empty() {
                 self.request_contact();

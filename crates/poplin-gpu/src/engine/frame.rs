@@ -7,7 +7,7 @@ use super::{Bucket, Dispatch, Engine};
 use crate::binding::{UNIFORM_STRIDE, bind_group, push_uniform};
 use crate::growable::GrowableBuffer;
 use crate::{Compilation, EngineOptions, Error};
-use bytemuck::cast_slice;
+use bytemuck::{Zeroable, cast_slice};
 use poplin_host::{FramePart, State, takes_part};
 use poplin_layout::{DispatchParameters, Stage, StageMask};
 use poplin_shaders::OverrideValues;
@@ -64,7 +64,8 @@ impl Engine {
             .and_then(|()| self.visit(&visited, dt, is_other));
         self.visited = visited;
         if result.is_err() {
-            self.visits.add_all();
+            // Buckets may already have changed.
+            self.drop_begun_frame();
             self.seen = None;
         } else {
             self.seen = Some(seen);
@@ -75,31 +76,56 @@ impl Engine {
     /// Rejects an invalid frame before any cloth's time advances. Cloths with only changed inputs
     /// are skipped, unless the frame's length or the shared colliders differ from the last frame.
     fn check(&mut self, visited: &[usize], dt: f32, is_other: bool) -> Result<(), Error> {
-        let Self { cloths, colliders, participant_count, options, lane_choice, contacts, .. } =
-            self;
-        let is_strict = is_other || options.loop_limit.is_some();
+        let is_strict = is_other || self.options.loop_limit.is_some();
         for &index in visited {
-            let cloth = &mut *cloths.values_mut()[index];
-            if !is_strict && !cloth.host.needs_check(colliders) {
-                continue;
-            }
-            cloth.host.validate_frame(dt)?;
-            // The trips depend on the colliders.
-            cloth.host.update_colliders(colliders, &contacts.settings, dt)?;
-            cloth.has_new_plan |= cloth.host.take_new_plan();
-            if cloth.has_new_plan {
-                lane_choice.renew(&mut cloth.lanes, &cloth.host)?;
-                *participant_count -= usize::from(cloth.takes_part);
-                cloth.takes_part = takes_part(&cloth.host, contacts.settings.contact);
-                *participant_count += usize::from(cloth.takes_part);
+            let cloth = &self.cloths.values()[index];
+            if is_strict
+                || cloth.planned != Some(cloth.host.revision())
+                || cloth.host.has_other_colliders(&self.colliders)
+            {
+                cloth.host.validate_frame(dt)?;
+                self.plan(index, dt)?;
             }
         }
         Ok(())
     }
 
+    /// Applies the changes of a cloth's colliders. If its revision is not the planned one, updates
+    /// its lanes, the ranges of its inputs and scratch, and its bucket.
+    fn plan(&mut self, index: usize, dt: f32) -> Result<(), Error> {
+        let cloth = &mut *self.cloths.values_mut()[index];
+        cloth.host.update_colliders(&self.colliders, &self.contacts.settings, dt)?;
+        let revision = Some(cloth.host.revision());
+        if cloth.planned == revision {
+            return Ok(());
+        }
+        let trips = cloth.lanes.trips;
+        self.lane_choice.renew(&mut cloth.lanes, &cloth.host)?;
+        if trips != cloth.lanes.trips {
+            mark_stale(&mut self.buckets, &cloth.bucket);
+        }
+        self.participant_count -= usize::from(cloth.takes_part);
+        cloth.takes_part = takes_part(&cloth.host, self.contacts.settings.contact);
+        self.participant_count += usize::from(cloth.takes_part);
+        let (input_len, scratch_len) = (cloth.host.input_len(), cloth.host.scratch_len());
+        let (parts, placement) = (&mut cloth.parts, &mut cloth.placement);
+        if self.input_pool.enlarge(&self.device, &mut parts.inputs, input_len)? {
+            // A new range has no contents: take_inputs passes on everything again.
+            placement.input_begin = parts.inputs.start;
+        }
+        if self.scratch.enlarge(&self.device, &mut parts.scratch, scratch_len)? {
+            placement.scratch_begin = parts.scratch.start;
+        }
+        cloth.planned = revision;
+        let cloth = &self.cloths.values()[index];
+        let values = self.override_values(&cloth.host, &cloth.placement.fabric, cloth.lanes.count);
+        self.change_bucket(index, values);
+        Ok(())
+    }
+
     fn visit(&mut self, visited: &[usize], dt: f32, is_other: bool) -> Result<(), Error> {
         self.rows.begin_frame();
-        self.note_waiting(visited, dt)?;
+        self.note_waiting(visited);
         self.begin_contacts(dt)?;
         let is_sliced = self.contacts.frame.slice_count() > 0;
         // Cloths that have not settled add themselves again while they are packed.
@@ -114,7 +140,8 @@ impl Engine {
             self.pack_quick(visited, dt, &mut slow)?;
         }
         for &index in &slow {
-            self.take_inputs(index, dt)?;
+            self.plan(index, dt)?;
+            self.take_inputs(index);
             self.pack(index, dt, is_sliced)?;
         }
         self.slow = slow;
@@ -125,22 +152,20 @@ impl Engine {
     }
 
     /// Marks the visited cloths that wait for pipelines compiled in the background.
-    fn note_waiting(&mut self, visited: &[usize], dt: f32) -> Result<(), Error> {
+    fn note_waiting(&mut self, visited: &[usize]) {
         if self.options.compilation != Compilation::Background {
-            return Ok(());
+            return;
         }
         let is_contact_ready = self.is_contact_ready();
         for &index in visited {
-            if self.cloths.values()[index].has_new_plan {
-                // The cloth may now need a different pipeline.
-                self.take_inputs(index, dt)?;
-            }
             let cloth = &mut self.cloths.values_mut()[index];
             let is_ready = self.pipelines.is_ready(&cloth.bucket);
-            cloth.is_waiting = !is_ready || cloth.takes_part && !is_contact_ready;
-            cloth.has_other_time |= cloth.is_waiting;
+            let is_waiting = !is_ready || cloth.takes_part && !is_contact_ready;
+            if std::mem::replace(&mut cloth.is_waiting, is_waiting) || is_waiting {
+                // Its frame is not as long as the last one.
+                cloth.host.expect_changes();
+            }
         }
-        Ok(())
     }
 
     /// Packs the changes of a cloth's frame; a resting cloth leaves the dispatch list.
@@ -167,7 +192,8 @@ impl Engine {
                 mark_stale(&mut self.buckets, &cloth.bucket);
             }
             cloth.impulse_bodies = cloth.host.frame_bodies();
-            let mut parameters = cloth.parameters;
+            let known = cloth.parameters;
+            let mut parameters = known.unwrap_or(Zeroable::zeroed());
             let is_new =
                 cloth.host.update_frame(dt, &cloth.placement, &mut parameters, &mut self.arrays);
             if is_new {
@@ -181,46 +207,29 @@ impl Engine {
                 // Offsets in packed rows are relative to their begin.
                 parameters = parameters.moved_by(range.start);
             }
-            let known = &mut cloth.parameters;
-            if known.iteration_count != parameters.iteration_count {
+            if known.is_none_or(|known| known.iteration_count != parameters.iteration_count) {
                 mark_stale(&mut self.buckets, &cloth.bucket);
             }
-            let is_uploaded = std::mem::replace(&mut cloth.is_uploaded, true);
             // Only changed rows are uploaded, except for the first time.
             let all = (1 << PARAMETER_ROWS) - 1;
-            let changed = if is_uploaded { changed_rows(known, &parameters) } else { all };
+            let changed = known.map_or(all, |known| changed_rows(&known, &parameters));
             push_rows(&mut self.rows, slot, &parameters, changed);
-            *known = parameters;
+            cloth.parameters = Some(parameters);
             let (begin, rows) = (cloth.placement.scratch_begin, cloth.host.body_rows());
             // A frame of zero length has no impulses.
             let is_simulated = cloth.host.iteration_count(dt) > 0;
             cloth.impulse_rows =
                 if is_simulated { begin + rows.start..begin + rows.end } else { 0..0 };
         }
-        cloth.has_other_time = cloth.is_waiting;
         if cloth.is_waiting || cloth.takes_part || !cloth.host.is_settled() {
             self.visits.add(index);
         }
         Ok(())
     }
 
-    /// Collects a cloth's particle writes and changed inputs for the next recorded part, and moves
-    /// the cloth to the bucket of its stages.
-    fn take_inputs(&mut self, index: usize, dt: f32) -> Result<(), Error> {
+    /// Collects a cloth's particle writes and changed inputs for the next recorded part.
+    fn take_inputs(&mut self, index: usize) {
         let cloth = &mut *self.cloths.values_mut()[index];
-        cloth.host.update_colliders(&self.colliders, &self.contacts.settings, dt)?;
-        cloth.has_new_plan |= cloth.host.take_new_plan();
-        if cloth.has_new_plan {
-            let (input_len, scratch_len) = (cloth.host.input_len(), cloth.host.scratch_len());
-            let (parts, placement) = (&mut cloth.parts, &mut cloth.placement);
-            if self.input_pool.enlarge(&self.device, &mut parts.inputs, input_len)? {
-                // A new range has no contents: take_inputs passes on everything again.
-                placement.input_begin = parts.inputs.start;
-            }
-            if self.scratch.enlarge(&self.device, &mut parts.scratch, scratch_len)? {
-                placement.scratch_begin = parts.scratch.start;
-            }
-        }
         let rows = &mut self.rows;
         let particles = cloth.placement.particle_begin;
         cloth.host.take_writes(|particle, value| {
@@ -230,14 +239,6 @@ impl Engine {
         cloth
             .host
             .take_inputs(|offset, values| rows.extend(RowTarget::Inputs, inputs + offset, values));
-        if std::mem::take(&mut cloth.has_new_plan) {
-            cloth.lanes.count_trips(&cloth.host);
-            let cloth = &self.cloths.values()[index];
-            let values =
-                self.override_values(&cloth.host, &cloth.placement.fabric, cloth.lanes.count);
-            self.change_bucket(index, values);
-        }
-        Ok(())
     }
 
     /// Updates the lists of dispatched cloths.
@@ -250,7 +251,7 @@ impl Engine {
             for &index in &bucket.cloths {
                 let cloth = &cloths.values()[index];
                 if cloth.rest_begin.is_none() {
-                    let iteration_count = cloth.parameters.iteration_count;
+                    let iteration_count = cloth.parameters.map_or(0, |it| it.iteration_count);
                     listed.push(cloth.placement.cloth);
                     bucket.iteration_counts.push(iteration_count);
                     bucket.iteration_count = bucket.iteration_count.max(iteration_count);

@@ -7,7 +7,7 @@ use super::rows::RowTarget;
 use super::{Engine, FEEDBACK_BYTES, GpuCloth};
 use crate::Error;
 use crate::crossings::CrossingLog;
-use bytemuck::{Zeroable, bytes_of};
+use bytemuck::bytes_of;
 use poplin_host::{ClothId, FrameBodies, ParticleMotion};
 use poplin_layout::{ClothPlacement, Feedback, NO_OFFSET};
 use poplin_model::Particle;
@@ -45,17 +45,15 @@ impl Engine {
             let cloth = GpuCloth {
                 host: source.copied_host(self.timed_frames),
                 placement: *placement,
-                parameters: Zeroable::zeroed(),
+                parameters: None,
                 parts,
                 impulse_rows: 0..0,
                 impulse_bodies: FrameBodies::default(),
                 lanes: source.lanes.clone(),
                 rest_begin: None,
                 takes_part: false,
-                has_new_plan: true,
-                is_uploaded: false,
                 is_waiting: false,
-                has_other_time: false,
+                planned: None,
                 crossings: CrossingLog::default(),
                 ..*source
             };

@@ -45,21 +45,16 @@ pub(crate) use triangles::REPORT_BYTES;
 #[repr(C)]
 struct GpuCloth {
     placement: ClothPlacement,
-    /// Parameters on the device, once all pending rows are written.
-    parameters: ClothParameters,
+    /// Parameters on the device, once all pending rows are written; `None` before the first frame.
+    parameters: Option<ClothParameters>,
     /// Value of `timed_frames` when the cloth began to rest; `None` if it does not rest.
     rest_begin: Option<u32>,
     /// True if the cloth takes part in collision between cloths.
     takes_part: bool,
-    /// True if counts, stages or layouts have changed and the plan is not yet updated.
-    has_new_plan: bool,
-    /// True if the device has the parameters.
-    is_uploaded: bool,
     /// True if the cloth stands still in this frame because its pipeline is not compiled yet.
     is_waiting: bool,
-    /// True if the cloth waits or waited in the last frame, so that the device has a different
-    /// frame length for it.
-    has_other_time: bool,
+    /// [`HostCloth::revision`] for which ranges, lanes, bucket and `takes_part` were planned.
+    planned: Option<u32>,
     host: HostCloth,
     parts: add::Parts,
     /// Rows of the last frame's impulses on bodies in `scratch` \[vec4\].
@@ -76,8 +71,7 @@ impl GpuCloth {
     /// last one.
     fn is_quick(&self) -> bool {
         // Resting and colliding cloths need decisions that only the full path makes.
-        let is_plain = self.rest_begin.is_none() && !self.takes_part && !self.has_new_plan;
-        is_plain && self.is_uploaded && !self.has_other_time && self.host.is_quick()
+        self.rest_begin.is_none() && !self.takes_part && self.host.is_quick()
     }
 
     /// Number of frames in which the cloth was not dispatched, given the present count of timed

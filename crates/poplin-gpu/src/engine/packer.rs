@@ -147,7 +147,9 @@ impl Packer {
         if !cloth.is_quick() {
             return Ok(false);
         }
-        let GpuCloth { placement, parameters, host, .. } = cloth;
+        let GpuCloth { placement, parameters: Some(parameters), host, .. } = cloth else {
+            return Ok(false);
+        };
         let Self { rows, moved_spheres, .. } = self;
         let inputs = placement.input_begin;
         let mut upload = |offset, values: &[[u32; 4]]| {
@@ -187,8 +189,8 @@ fn fetch(cloths: &[Box<GpuCloth>], first: usize, block: &[usize]) {
     let moving =
         || block.iter().map(|k| &cloths[k - first]).filter(|it| it.host.has_moving_colliders());
     // Two passes: the first loads the lists' addresses, the second their contents.
-    let heads =
-        moving().fold(0, |sum, it| sum ^ it.host.fetch() ^ it.parameters.colliders.sphere_start);
+    let start = |it: &GpuCloth| it.parameters.as_ref().map_or(0, |it| it.colliders.sphere_start);
+    let heads = moving().fold(0, |sum, it| sum ^ it.host.fetch() ^ start(it));
     std::hint::black_box(moving().fold(heads, |sum, it| sum ^ it.host.fetch_lists()));
 }
 

@@ -30,6 +30,7 @@ use tree::{Bounds, Tree};
 pub use arrays::BodyRef;
 pub(crate) use arrays::SpaceMotion;
 pub use impulses::{ClothImpulses, FrameBodies};
+pub(crate) use update::ColliderChange;
 
 /// Displacement larger than the clearance of any particle \[m\].
 const JUMP: f32 = 1e30;
@@ -40,7 +41,7 @@ const JUMP: f32 = 1e30;
 #[repr(C)]
 pub(crate) struct HostColliders {
     spheres: InterpolatedArray,
-    /// Remaining motion of the spheres before the trees must be refitted \[m\].
+    /// Remaining motion of the spheres before the trees must be refitted \[m\]; below 0: now.
     shape_slack: f32,
     /// True if nothing but spheres of the cloth's own set moves, or could move while the set keeps
     /// its members.
@@ -84,13 +85,6 @@ pub(crate) struct HostColliders {
     is_mesh_closed: bool,
     /// True until a frame has searched the mesh without memory of an earlier one.
     has_new_mesh: bool,
-    needs_lists: bool,
-    needs_shape_trees: bool,
-    needs_triangle_tree: bool,
-    needs_refit: bool,
-    /// True if lists or triangles have changed since [`Self::take_new_lists`], and with them counts
-    /// and the length of the inputs.
-    has_new_lists: bool,
     /// Rows reserved for each part; a longer part needs a new layout of the inputs.
     capacities: [u32; PART_COUNT],
 }
@@ -190,16 +184,6 @@ impl HostColliders {
     #[cfg(feature = "save")]
     pub(crate) fn last_dt(&self) -> f32 {
         self.seen.map_or(0.0, |seen| seen.motion.dt)
-    }
-
-    /// True if lists or triangles have changed since [`Self::take_new_lists`].
-    pub(crate) fn has_new_lists(&self) -> bool {
-        self.has_new_lists
-    }
-
-    /// Returns true if lists or triangles have changed since the last call.
-    pub(crate) fn take_new_lists(&mut self) -> bool {
-        std::mem::take(&mut self.has_new_lists)
     }
 
     /// True if the next frame has the same offsets if nothing changes; call before

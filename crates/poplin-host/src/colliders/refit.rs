@@ -35,34 +35,23 @@ pub(super) fn bounds_of_paths(
 }
 
 impl HostColliders {
-    /// Updates lists and trees.
-    pub(super) fn derive(&mut self) {
-        let has_new_lists = std::mem::take(&mut self.needs_lists);
-        if has_new_lists {
-            self.make_lists();
-        }
-        self.has_new_lists |= has_new_lists | self.needs_triangle_tree;
-        // New lists renumber the items, so that the trees must be rebuilt.
-        if std::mem::take(&mut self.needs_shape_trees) || has_new_lists {
-            self.fit_shape_trees(has_new_lists);
-        }
-        let needs_tree = std::mem::take(&mut self.needs_triangle_tree);
-        if std::mem::take(&mut self.needs_refit) || needs_tree {
-            // A box bounds the whole path of a triangle, so the tree holds for every iteration.
-            let bounds = |corners: &[u32; 3]| bounds_of_paths(&self.vertices, corners, |_| 0.0);
-            self.bounds.clear();
-            self.bounds.extend(self.triangles.iter().map(bounds));
-            self.triangle_tree.follow(&self.bounds, needs_tree);
-            self.triangle_tree_rows.fit(&self.triangle_tree);
-        }
+    /// Refits the tree of the mesh, or rebuilds it for new triangles.
+    pub(super) fn fit_triangle_tree(&mut self, has_new_triangles: bool) {
+        // A box bounds the whole path of a triangle, so the tree holds for every iteration.
+        let bounds = |corners: &[u32; 3]| bounds_of_paths(&self.vertices, corners, |_| 0.0);
+        self.bounds.clear();
+        self.bounds.extend(self.triangles.iter().map(bounds));
+        self.triangle_tree.follow(&self.bounds, has_new_triangles);
+        self.triangle_tree_rows.fit(&self.triangle_tree);
     }
 
-    /// Reduces the slack by the motion of the spheres; returns true if it is used up.
-    pub(super) fn outgrow_trees(&mut self, change: PathChange) -> bool {
-        if change.is_any() {
+    /// Reduces the slack by the motion of the spheres; below 0 the trees must be refitted.
+    pub(super) fn outgrow_trees(&mut self, change: PathChange) {
+        if change.is_jump {
+            self.shape_slack = f32::NEG_INFINITY;
+        } else if change.is_motion {
             self.shape_slack -= self.spheres.drift();
         }
-        change.is_jump || self.shape_slack < 0.0
     }
 
     /// Refits the trees of spheres and capsules, or rebuilds them for new lists.

@@ -5,16 +5,35 @@ use poplin_model::{
     ColliderSet, ColliderStamps, InteractionGroups, ModelError, Pose, Rigid, ShapeKind,
 };
 
-use super::arrays::{Bodies, Boxes, Flat, Mesh, Owner, Round, View};
+use super::arrays::{Bodies, Boxes, Flat, Mesh, Round, View};
 use super::sources::SourceStamps;
 use super::{Halves, HostColliders, SpaceMotion};
 use crate::InterpolatedArray;
 
+/// Extent of a change of the colliders that a cloth meets; each includes the ones before it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum ColliderChange {
+    Nothing,
+    /// Contents of the arrays and trees.
+    Contents,
+    /// Lists, and thus stages and the lengths of inputs and scratch.
+    Lists,
+}
+
+impl ColliderChange {
+    fn contents(is_changed: bool) -> Self {
+        if is_changed { Self::Contents } else { Self::Nothing }
+    }
+
+    fn lists(is_changed: bool) -> Self {
+        if is_changed { Self::Lists } else { Self::Nothing }
+    }
+}
+
 impl HostColliders {
     /// Applies the changes of the cloth's own set, the simulation's set and the motion of the local
-    /// space, then updates lists and trees. Call this first in a frame. Returns true if anything
-    /// changed for this cloth. `body_margin` is the distance that rigid bodies keep from the cloth
-    /// beyond their shapes \[m\].
+    /// space, then updates lists and trees. `body_margin` is the distance that rigid bodies keep
+    /// from the cloth beyond their shapes \[m\].
     pub(crate) fn update(
         &mut self,
         own: &ColliderSet,
@@ -22,44 +41,51 @@ impl HostColliders {
         groups: InteractionGroups,
         motion: SpaceMotion,
         body_margin: f32,
-    ) -> Result<bool, ModelError> {
+    ) -> Result<ColliderChange, ModelError> {
         let seen =
             SourceStamps { own: own.stamps(), world: world.stamps(), groups, motion, body_margin };
         if self.seen == Some(seen) {
-            return Ok(false);
+            return Ok(ColliderChange::Nothing);
         }
         // A stamp changes with every edit of a set, so equal stamps mean an unchanged set.
         let views = [View::of_own(own, groups), View::of_world(world, groups, motion)];
         let last = self.seen;
         let is_other = |kind| last.is_none_or(|last| last.has_other_shapes(&seen, kind));
-        let mut is_changed = false;
+        let mut change = ColliderChange::Nothing;
         if last.is_none_or(|last| last.has_other_bodies(&seen)) {
             let bodies = Bodies::of(&views, body_margin);
             if is_other(ShapeKind::Mesh) {
                 // An invalid mesh returns here, before anything is changed.
-                is_changed |= self.set_mesh(Mesh::of(&views, &bodies))?;
+                change = self.set_mesh(Mesh::of(&views, &bodies))?;
             }
-            is_changed |= self.set_bodies(bodies);
+            change = change.max(self.set_bodies(bodies));
         } else if is_other(ShapeKind::Mesh) {
-            is_changed |= self.set_mesh(Mesh::of(&views, &self.bodies))?;
+            change = self.set_mesh(Mesh::of(&views, &self.bodies))?;
         }
         if is_other(ShapeKind::Round) {
             // The previous buffers are filled again: no allocation per frame.
             let mut round = std::mem::take(&mut self.round);
             round.collect(&views, &self.bodies);
-            is_changed |= self.set_round(&mut round);
+            change = change.max(self.set_round(&mut round));
             self.round = round;
         }
         if is_other(ShapeKind::Flat) {
-            is_changed |= self.set_flat(Flat::of(&views, &self.bodies));
+            change = change.max(self.set_flat(Flat::of(&views, &self.bodies)));
         }
         if is_other(ShapeKind::Box) {
-            is_changed |= self.set_boxes(Boxes::of(&views, &self.bodies));
+            change = change.max(self.set_boxes(Boxes::of(&views, &self.bodies)));
         }
         self.seen = Some(seen);
         self.to_world =
             (motion.start != Pose::default()).then(|| Rigid::new(motion.start).rotation);
-        self.derive();
+        let has_new_lists = change == ColliderChange::Lists;
+        if has_new_lists {
+            self.make_lists();
+        }
+        // New lists renumber the items, so that the trees must be rebuilt.
+        if has_new_lists || self.shape_slack < 0.0 {
+            self.fit_shape_trees(has_new_lists);
+        }
         let others = [&self.planes, &self.boxes, &self.vertices];
         // Preconditions of move_spheres for the next frames.
         self.has_only_own_spheres = own.len() == self.sphere_owners.len()
@@ -68,19 +94,18 @@ impl HostColliders {
             && !self.has_new_mesh
             && !others.into_iter().any(InterpolatedArray::has_target)
             && views[0].has_only_spheres();
-        Ok(is_changed)
+        Ok(change)
     }
 
     /// Fast path of [`HostColliders::update`] for a frame in which only spheres of the cloth's own
     /// set have moved and the cloth meets nothing else. Returns `None`, with nothing changed, in
-    /// any other case; otherwise true if anything changed for the cloth. `halves` is scratch
-    /// memory.
+    /// any other case. `halves` is scratch memory.
     pub(crate) fn move_spheres(
         &mut self,
         own: &ColliderSet,
         groups: InteractionGroups,
         halves: &mut Halves,
-    ) -> Option<bool> {
+    ) -> Option<ColliderChange> {
         let (stamps, seen) = (own.stamps(), &mut self.seen.as_mut()?.own);
         // Equal stamps but for those of shapes: no member, group or body has changed.
         let same_but_spheres = ColliderStamps { kinds: seen.kinds, ..stamps } == *seen;
@@ -92,87 +117,76 @@ impl HostColliders {
         View::of_own(own, groups).collect_spheres(halves);
         let [start, target] = &*halves;
         let change = self.spheres.lead(start, target);
-        if self.outgrow_trees(change) {
+        self.outgrow_trees(change);
+        if self.shape_slack < 0.0 {
             self.fit_shape_trees(false);
         }
-        Some(change.is_any())
+        Some(ColliderChange::contents(change.is_any()))
     }
 
     /// Sets spheres and capsules, and swaps the previous lists into `round`.
-    fn set_round(&mut self, round: &mut Round) -> bool {
+    fn set_round(&mut self, round: &mut Round) -> ColliderChange {
         let [start, target] = &round.spheres;
         let change = self.spheres.lead(start, target);
-        self.needs_shape_trees |= self.outgrow_trees(change);
-        let mut is_changed = change.is_any();
-        if self.capsules != round.capsules {
+        self.outgrow_trees(change);
+        let has_new_lists = self.capsules != round.capsules
+            || self.sphere_owners != round.sphere_owners
+            || self.capsule_owners != round.capsule_owners;
+        if has_new_lists {
             std::mem::swap(&mut self.capsules, &mut round.capsules);
+            std::mem::swap(&mut self.sphere_owners, &mut round.sphere_owners);
+            std::mem::swap(&mut self.capsule_owners, &mut round.capsule_owners);
             let rows = self.capsules.iter().map(|&[a, b]| [a, b, 0, 0]);
             self.capsule_rows.set(rows.collect());
-            self.needs_lists = true;
-            is_changed = true;
         }
-        is_changed |= self.set_owners(|own| &mut own.sphere_owners, &mut round.sphere_owners);
-        is_changed | self.set_owners(|own| &mut own.capsule_owners, &mut round.capsule_owners)
+        ColliderChange::contents(change.is_any()).max(ColliderChange::lists(has_new_lists))
     }
 
-    /// Replaces the owners of the shapes of a kind.
-    fn set_owners(
-        &mut self,
-        of: impl Fn(&mut Self) -> &mut Vec<Owner>,
-        owners: &mut Vec<Owner>,
-    ) -> bool {
-        let is_changed = of(self) != owners;
-        std::mem::swap(of(self), owners);
-        self.needs_lists |= is_changed;
-        is_changed
+    fn set_flat(&mut self, flat: Flat) -> ColliderChange {
+        let Flat { planes: [start, target], convexes, convex_owners } = flat;
+        let change = ColliderChange::contents(self.planes.lead(&start, &target).is_any());
+        let has_new_lists = (&self.convexes, &self.convex_owners) != (&convexes, &convex_owners);
+        (self.convexes, self.convex_owners) = (convexes, convex_owners);
+        change.max(ColliderChange::lists(has_new_lists))
     }
 
-    fn set_flat(&mut self, flat: Flat) -> bool {
-        let Flat { planes: [start, target], convexes, mut convex_owners } = flat;
-        let mut is_changed = self.planes.lead(&start, &target).is_any();
-        if self.convexes != convexes {
-            self.convexes = convexes;
-            self.needs_lists = true;
-            is_changed = true;
-        }
-        is_changed | self.set_owners(|own| &mut own.convex_owners, &mut convex_owners)
+    fn set_boxes(&mut self, boxes: Boxes) -> ColliderChange {
+        let Boxes { rows: [start, target], owners } = boxes;
+        let change = ColliderChange::contents(self.boxes.lead(&start, &target).is_any());
+        let has_new_lists = self.box_owners != owners;
+        self.box_owners = owners;
+        change.max(ColliderChange::lists(has_new_lists))
     }
 
-    fn set_boxes(&mut self, boxes: Boxes) -> bool {
-        let Boxes { rows: [start, target], mut owners } = boxes;
-        let is_changed = self.boxes.lead(&start, &target).is_any();
-        is_changed | self.set_owners(|own| &mut own.box_owners, &mut owners)
-    }
-
-    fn set_mesh(&mut self, mut mesh: Mesh) -> Result<bool, ModelError> {
+    fn set_mesh(&mut self, mut mesh: Mesh) -> Result<ColliderChange, ModelError> {
         if mesh.owners.iter().any(|owner| owner.body != mesh.owners[0].body) {
             // The kernel has one mesh, which belongs to one body or to none.
             return Err(ModelError::MeshesOfBodies);
         }
-        let has_new_triangles = !mesh.has_triangles_of(&self.mesh);
+        let [start, target] = std::mem::take(&mut mesh.vertices);
+        // Another mesh may have the same triangles and more vertices that none of them uses.
+        let has_new_triangles =
+            !mesh.has_triangles_of(&self.mesh) || self.vertices.start().len() != start.len();
         if has_new_triangles {
             self.triangles = mesh.triangles();
             self.triangle_rows.set(self.triangles.iter().map(|&[a, b, c]| [a, b, c, 0]).collect());
             self.is_mesh_closed = is_closed(&self.triangles);
-            self.needs_triangle_tree = true;
-            self.has_new_mesh = true;
         }
-        let [start, target] = std::mem::take(&mut mesh.vertices);
         let change = self.vertices.lead(&start, &target);
-        // After a jump the nearest triangles of the last frame are of no use.
-        self.has_new_mesh |= change.is_jump;
-        self.needs_refit |= change.is_any();
-        let has_new_owners = mesh.owners != self.mesh.owners;
-        self.needs_lists |= has_new_owners | has_new_triangles;
+        // New triangles, or after a jump: those nearest in the last frame are of no use.
+        self.has_new_mesh |= has_new_triangles | change.is_jump;
+        if has_new_triangles || change.is_any() {
+            self.fit_triangle_tree(has_new_triangles);
+        }
+        let has_new_lists = has_new_triangles || mesh.owners != self.mesh.owners;
         self.mesh = mesh;
-        Ok(has_new_triangles | change.is_any() | has_new_owners)
+        Ok(ColliderChange::contents(change.is_any()).max(ColliderChange::lists(has_new_lists)))
     }
 
     /// Replaces the bodies. Any difference counts as a change: a moving body keeps the cloth awake.
-    fn set_bodies(&mut self, bodies: Bodies) -> bool {
-        let is_changed = self.bodies != bodies;
+    fn set_bodies(&mut self, bodies: Bodies) -> ColliderChange {
+        let has_new_lists = self.bodies != bodies;
         self.bodies = bodies;
-        self.needs_lists |= is_changed;
-        is_changed
+        ColliderChange::lists(has_new_lists)
     }
 }

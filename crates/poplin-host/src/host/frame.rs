@@ -1,23 +1,19 @@
 //! Packing of a cloth's frame: in full, as changes only, or as moved colliders only.
 
-use poplin_layout::{
-    ClothParameters, ClothPlacement, FrameArrays, FrameSteps, pack_cloth_parameters,
-};
+use poplin_layout::{ClothParameters, ClothPlacement, FrameArrays, pack_cloth_parameters};
 use poplin_model::{ClothContactSolver, ColliderSet, ModelError};
 
-use super::{HostCloth, MovedSpheres};
+use super::{FramePlan, HostCloth, MovedSpheres};
+use crate::colliders::ColliderChange;
 use crate::live::ChangeScope;
 use crate::{Cloth, InterpolatedArray, motion_constants};
 
 impl HostCloth {
     /// Divides the next frame into iterations and appends this cloth's constants to `arrays`.
     pub fn pack_frame(&mut self, dt: f32, placement: &ClothPlacement, arrays: &mut FrameArrays) {
-        // Asked before packing, which advances the local space.
-        let was_still = self.live.motion.is_settled();
-        // Advances the clock, so it must be called once per frame.
-        let steps = self.begin_frame(dt);
-        self.pack_constants(dt, placement, steps, was_still, arrays);
-        self.end_frame(steps.is_some(), was_still);
+        let (plan, was_still) = self.begin_frame(dt, placement);
+        self.pack_constants(placement, &plan, arrays);
+        self.end_frame(&plan, was_still);
     }
 
     /// Like [`HostCloth::pack_frame`] for an engine that keeps `parameters` and rows of the last
@@ -30,22 +26,17 @@ impl HostCloth {
         parameters: &mut ClothParameters,
         arrays: &mut FrameArrays,
     ) -> bool {
-        let was_still = self.live.motion.is_settled();
-        let steps = self.begin_frame(dt);
-        // Constants are equal if settings, steps and pose are, and the space was at rest in both
-        // frames.
-        let is_new = self.has_new_constants
-            || !was_still
-            || !self.has_still_constants
-            || self.packed_for != Some((steps, self.live.pose()));
+        let last_plan = self.last_plan;
+        let (plan, was_still) = self.begin_frame(dt, placement);
+        let is_new = last_plan != Some(plan);
         arrays.clear();
         if is_new {
-            self.pack_constants(dt, placement, steps, was_still, arrays);
+            self.pack_constants(placement, &plan, arrays);
             parameters.clone_from(&arrays.cloth_parameters[0]);
         } else {
-            parameters.set_inputs(&self.inputs(placement, steps.as_ref()));
+            parameters.set_inputs(&self.inputs(placement, plan.steps()));
         }
-        self.end_frame(steps.is_some(), was_still);
+        self.end_frame(&plan, was_still);
         is_new
     }
 
@@ -54,16 +45,13 @@ impl HostCloth {
     /// [`HostCloth::move_colliders`] replaces [`HostCloth::update_colliders`],
     /// [`HostCloth::take_inputs`] and [`HostCloth::update_frame`].
     pub fn is_quick(&self) -> bool {
-        self.is_still
-            && !self.live.has_new_plan
-            && self.live.changes != ChangeScope::Anything
-            // After passed rest tests the cloth may come to rest, which only the full path handles.
-            && self.sleep_pass_count == 0
+        // After passed rest tests the cloth may come to rest, which only the full path handles.
+        self.live.changes != ChangeScope::Anything && self.sleep_pass_count == 0
     }
 
     /// True if a quick cloth has colliders that move, or moved in the last frame.
     pub fn has_moving_colliders(&self) -> bool {
-        !self.is_settled || self.live.changes == ChangeScope::Colliders
+        self.live.changes == ChangeScope::Colliders
     }
 
     /// Uploads the moved spheres of a quick cloth, like [`HostCloth::take_inputs`], if nothing else
@@ -81,18 +69,20 @@ impl HostCloth {
             return None;
         }
         // Returns without having changed anything if the fast path does not apply.
-        *is_woken |=
+        let change =
             colliders.move_spheres(&cloth.colliders, cloth.collider_groups, &mut memory.0)?;
-        *changes = ChangeScope::Nothing;
+        *is_woken |= change > ColliderChange::Nothing;
         colliders.take_moved_spheres(|offset, values| upload(begin + offset, values));
-        self.is_settled = !colliders.has_moving_spheres();
+        if !colliders.has_moving_spheres() {
+            *changes = ChangeScope::Nothing;
+        }
         cloth.colliders.end_frame();
         Some(colliders.end_spheres().map(|row| begin + row))
     }
 
     /// Uploads the moved colliders of a quick cloth and updates `parameters` except for the wake
-    /// count ([`HostCloth::take_wake`]). Returns false if the cloth is not quick after all: then
-    /// only [`HostCloth::update_colliders`] was done.
+    /// count ([`HostCloth::take_wake`]). Returns false if the cloth is no longer quick: then only
+    /// [`HostCloth::update_colliders`] was done.
     ///
     /// # Errors
     /// As [`HostCloth::update_colliders`].
@@ -105,31 +95,26 @@ impl HostCloth {
         parameters: &mut ClothParameters,
         mut upload: impl FnMut(u32, &[[u32; 4]]),
     ) -> Result<bool, ModelError> {
-        if std::mem::replace(&mut self.live.changes, ChangeScope::Nothing) == ChangeScope::Colliders
-        {
-            self.update_colliders(world, contact, dt)?;
-            if self.live.colliders.has_new_lists() {
-                return Ok(false);
-            }
-            let begin = self.input_begins()[2];
-            self.live.colliders.take_changed(|offset, values| upload(begin + offset, values));
-            self.is_settled = false;
+        self.update_colliders(world, contact, dt)?;
+        if !self.is_quick() {
+            return Ok(false);
         }
-        if !self.is_settled {
-            // A quick frame is as long as the last one, so its steps still hold.
-            let steps = self.packed_for.and_then(|(steps, _)| steps);
-            let input_begin = placement.input_begin.wrapping_add(self.input_begins()[2]);
-            parameters.colliders = self.live.colliders.frame(
-                &self.live.cloth.config,
-                steps.as_ref(),
-                placement.particle_count,
-                input_begin,
-                self.stage_scratch_len(),
-            );
-            self.is_settled = self.live.colliders.is_settled();
-            self.live.colliders.end_frame(steps.is_some());
-            self.live.cloth.colliders.end_frame();
+        let begin = self.input_begins()[2];
+        self.live.colliders.take_changed(|offset, values| upload(begin + offset, values));
+        // A quick frame is as long as the last one, so its steps still hold.
+        let steps = self.last_plan.as_ref().and_then(FramePlan::steps);
+        parameters.colliders = self.live.colliders.frame(
+            &self.live.cloth.config,
+            steps,
+            placement.particle_count,
+            placement.input_begin.wrapping_add(begin),
+            self.stage_scratch_len(),
+        );
+        if self.live.colliders.is_settled() {
+            self.live.changes = ChangeScope::Nothing;
         }
+        self.live.colliders.end_frame(steps.is_some());
+        self.live.cloth.colliders.end_frame();
         Ok(true)
     }
 
@@ -147,8 +132,9 @@ impl HostCloth {
         write ^ cloth.colliders.fetch() ^ colliders.fetch_lists()
     }
 
-    /// Divides the frame into iterations; raises the wake count of a woken cloth.
-    fn begin_frame(&mut self, dt: f32) -> Option<FrameSteps> {
+    /// Advances clock and local space, and raises the wake count of a woken cloth. Returns the plan
+    /// of the frame, and true if the local space was at rest before it.
+    fn begin_frame(&mut self, dt: f32, placement: &ClothPlacement) -> (FramePlan, bool) {
         // A cloth that has just lost the ability to sleep is woken once more.
         let can_sleep = self.live.cloth.config.sleep.threshold > 0.0;
         self.can_sleep |= can_sleep;
@@ -156,29 +142,34 @@ impl HostCloth {
             self.wake();
         }
         self.can_sleep = can_sleep;
-        self.live.clock.begin_frame(dt, &self.live.cloth.config)
+        let Cloth { clock, motion, cloth, revision, .. } = &mut self.live;
+        let was_still = motion.is_settled();
+        let steps = clock.begin_frame(dt, &cloth.config);
+        let plan = FramePlan {
+            revision: *revision,
+            scratch_begin: placement.scratch_begin,
+            // A frame of zero length leaves the local space where it is.
+            timing: steps.map(|steps| (steps, motion.advance(dt))),
+        };
+        (plan, was_still)
     }
 
-    /// Packs parameters and rows, and advances the local space.
+    /// Packs parameters and rows.
     fn pack_constants(
-        &mut self,
-        dt: f32,
+        &self,
         placement: &ClothPlacement,
-        steps: Option<FrameSteps>,
-        was_still: bool,
+        plan: &FramePlan,
         arrays: &mut FrameArrays,
     ) {
-        // A frame of zero length leaves the local space where it is.
-        let velocities = steps.map(|_| self.live.motion.advance(dt));
-        let motion = steps.as_ref().zip(velocities.as_ref()).map(|(steps, velocities)| {
+        let motion = plan.timing.as_ref().map(|(steps, velocities)| {
             motion_constants(&self.live.cloth.config, steps, velocities)
         });
         pack_cloth_parameters(
             &self.live.cloth,
             self.solved_phases(),
             placement,
-            &self.inputs(placement, steps.as_ref()),
-            steps.as_ref().zip(motion.as_ref()),
+            &self.inputs(placement, plan.steps()),
+            plan.steps().zip(motion.as_ref()),
             arrays,
         );
         if let Some(parameters) =
@@ -191,23 +182,26 @@ impl HostCloth {
                 motion.stiffness = 1.0;
             }
         }
-        (self.has_new_constants, self.has_still_constants) = (false, was_still);
-        self.packed_for = Some((steps, self.live.pose()));
     }
 
-    /// Ends the frame: targets become starts.
-    fn end_frame(&mut self, is_simulated: bool, was_still: bool) {
+    /// Ends the frame: targets become starts. If the local space was at rest before the frame, it
+    /// now is in two frames, the next one included.
+    fn end_frame(&mut self, plan: &FramePlan, was_still: bool) {
+        self.last_plan = Some(*plan);
         let live = &mut self.live;
         let arrays = [&live.motion_spheres, live.holds.spheres(), &live.separation_spheres];
-        live.changes = ChangeScope::Nothing;
-        self.is_still = live.clock.is_settled()
-            && was_still
-            && !arrays.into_iter().any(InterpolatedArray::has_target);
-        self.is_settled = self.is_still && live.colliders.is_settled();
+        let moves = arrays.into_iter().any(InterpolatedArray::has_target);
+        live.changes = if !live.clock.is_settled() || !was_still || moves {
+            ChangeScope::Anything
+        } else if !live.colliders.is_settled() {
+            ChangeScope::Colliders
+        } else {
+            ChangeScope::Nothing
+        };
         live.motion_spheres.end_frame();
         live.holds.end_frame();
         live.separation_spheres.end_frame();
-        live.colliders.end_frame(is_simulated);
+        live.colliders.end_frame(plan.timing.is_some());
         live.cloth.colliders.end_frame();
     }
 }
