@@ -139,7 +139,7 @@ impl<W: Workers + Clone + Send + Sync> LaneEngine<W> {
         cloths
             .values_mut()
             .par_iter_mut()
-            .try_for_each(|cloth| cloth.host.update_colliders(colliders, contact, dt))
+            .try_for_each(|cloth| cloth.host.plan(colliders, contact, dt))
     }
 
     /// Position \[m\] and working inverse mass [1/kg] of every particle; empty for an unknown

@@ -113,10 +113,11 @@ impl Holds {
         &mut self.spheres
     }
 
-    pub(crate) fn end_frame(&mut self) {
-        self.spheres.end_frame();
+    /// Ends the frame: targets become starts. Returns true if any differed.
+    pub(crate) fn end_frame(&mut self) -> bool {
         for hold in &mut self.list {
             hold.start.copy_from_slice(&hold.target);
         }
+        self.spheres.end_frame()
     }
 }

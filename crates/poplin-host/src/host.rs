@@ -46,6 +46,8 @@ pub struct HostCloth {
     can_sleep: bool,
     /// Lengths of the inputs \[vec4\]: per particle, self collision, colliders.
     input_lens: [u32; 3],
+    /// Revision of the settings for which the inputs were laid out.
+    laid_out: Option<u32>,
     live: Cloth,
     /// Scratch of the stages before the colliders, and additional scratch of an implicit solve
     /// \[vec4\].
@@ -84,6 +86,7 @@ impl HostCloth {
         cloth.validate()?;
         Ok(Self {
             input_lens: [0; 3],
+            laid_out: None,
             stage_scratch_lens: [
                 stage_scratch_len(&cloth.fabric),
                 solve_scratch_len(&cloth.fabric),
@@ -102,9 +105,6 @@ impl HostCloth {
     #[must_use]
     pub fn copy(&self) -> Self {
         let mut copy = self.clone();
-        // Lengths of 0 make the next input_len lay out, and thus upload, everything.
-        copy.input_lens = [0; 3];
-        copy.live.accelerations_changed = true;
         copy.live.changes = ChangeScope::Anything;
         // The scratch is not copied, so the nearest triangles are unknown.
         copy.live.colliders.forget_nearby();
@@ -135,7 +135,7 @@ impl HostCloth {
         self.live.motion = FrameMotion::new(self.live.cloth.pose);
         self.live.forget_writes();
         (self.sleep_pass_count, self.skipped_frames) = (0, 0);
-        self.live.replan();
+        self.live.replan(false);
     }
 
     /// Sets new particles like [`Engine::set_particles`](crate::Engine::set_particles); returns the
@@ -160,13 +160,14 @@ impl HostCloth {
         Ok(previous)
     }
 
-    /// Applies changes of the cloth's own colliders and of the engine's colliders `world` for a
-    /// frame of `dt` seconds. Call this first in a frame. With triangle contact, which keeps half
-    /// the thickness from colliders, rigid bodies meet particles at that distance.
+    /// Plans a frame of `dt` seconds: applies changes of the cloth's own colliders and of the
+    /// engine's colliders `world`, and lays out the inputs. With triangle contact, which keeps half
+    /// the thickness from colliders, rigid bodies meet particles at that distance. Planning again
+    /// without changes does nothing.
     ///
     /// # Errors
     /// [`ModelError::MeshesOfBodies`]; the cloth then keeps its previous colliders.
-    pub fn update_colliders(
+    pub fn plan(
         &mut self,
         world: &ColliderSet,
         contact: &ClothContactSolver,
@@ -181,13 +182,14 @@ impl HostCloth {
         let change = colliders.update(own, world, groups, motion, body_margin)?;
         self.live.is_woken |= change > ColliderChange::Nothing;
         if change == ColliderChange::Lists {
-            self.live.replan();
+            self.live.replan(false);
         }
+        self.lay_out();
         Ok(())
     }
 
     /// True if the members of the cloth's own set or of `world` may have changed, so that
-    /// [`HostCloth::update_colliders`] may fail.
+    /// [`HostCloth::plan`] may fail.
     pub fn has_other_colliders(&self, world: &ColliderSet) -> bool {
         let Cloth { cloth, colliders, changes, .. } = &self.live;
         *changes != ChangeScope::Nothing
@@ -322,7 +324,7 @@ impl HostCloth {
         self.live.changes == ChangeScope::Nothing
     }
 
-    /// Makes [`HostCloth::is_quick`] false for the next frame.
+    /// Makes the next frame take the full path, [`HostCloth::is_quick`].
     pub fn expect_changes(&mut self) {
         self.live.changes = ChangeScope::Anything;
     }

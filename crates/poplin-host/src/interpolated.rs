@@ -3,6 +3,8 @@
 #[cfg(feature = "save")]
 use poplin_model::{ModelError, check_finite};
 
+use crate::uploaded::Uploaded;
+
 /// Array that is interpolated over a frame. The first array ever set is the start, without
 /// interpolation; every later one is the target at which the frame ends and from which the next
 /// frame starts.
@@ -12,9 +14,8 @@ pub struct InterpolatedArray {
     halves: [Vec<[f32; 4]>; 2],
     start: usize,
     has_target: bool,
-    /// Halves with changes that have not been uploaded.
     #[cfg_attr(feature = "save", serde(skip))]
-    changed: [bool; 2],
+    uploaded: [Uploaded; 2],
 }
 
 /// Change of an array's path over the next frame.
@@ -48,11 +49,7 @@ impl InterpolatedArray {
         }
         if values.len() != self.halves[self.start].len() {
             // A different length leaves nothing to interpolate from.
-            *self = Self {
-                halves: [values.to_vec(), Vec::new()],
-                changed: [true, false],
-                ..Self::default()
-            };
+            *self = Self { halves: [values.to_vec(), Vec::new()], ..Self::default() };
             return true;
         }
         // The target goes to the other half; end_frame swaps them.
@@ -61,7 +58,7 @@ impl InterpolatedArray {
             || (self.has_target && self.halves[1 - self.start] != values);
         self.has_target = true;
         values.clone_into(&mut self.halves[half]);
-        self.mark(half);
+        self.uploaded[half].forget();
         is_changed
     }
 
@@ -96,7 +93,7 @@ impl InterpolatedArray {
             change.is_jump = self.set(start);
         } else if self.start() != start {
             start.clone_into(&mut self.halves[self.start]);
-            self.mark(self.start);
+            self.uploaded[self.start].forget();
             change.is_jump = true;
         }
         if start != target {
@@ -106,17 +103,13 @@ impl InterpolatedArray {
             // The half may still have these values from an earlier frame.
             if self.halves[half] != target {
                 target.clone_into(&mut self.halves[half]);
-                self.mark(half);
+                self.uploaded[half].forget();
             }
         } else {
             // Without motion one half is enough: start and target share it.
             change.is_motion = std::mem::take(&mut self.has_target);
         }
         change
-    }
-
-    fn mark(&mut self, half: usize) {
-        self.changed[half] = true;
     }
 
     /// Values at the start of the next frame.
@@ -153,9 +146,9 @@ impl InterpolatedArray {
         self.start().iter().zip(self.target()).map(of_sphere).fold(0.0, f32::max)
     }
 
-    /// Marks both halves for the next upload.
-    pub fn mark_all(&mut self) {
-        self.changed = [0, 1].map(|half| !self.halves[half].is_empty());
+    /// Makes the next [`InterpolatedArray::take_changed`] upload both halves.
+    pub fn forget_uploads(&mut self) {
+        self.uploaded = Default::default();
     }
 
     /// Offsets of start and target of this frame in the concatenated halves.
@@ -165,19 +158,24 @@ impl InterpolatedArray {
         [start, if self.has_target { (1 - self.start as u32) * len } else { start }]
     }
 
-    /// Ends the frame: the target becomes the start.
-    pub fn end_frame(&mut self) {
-        if std::mem::take(&mut self.has_target) {
+    /// Ends the frame: the target becomes the start. Returns true if there was a target.
+    pub fn end_frame(&mut self) -> bool {
+        let has_moved = std::mem::take(&mut self.has_target);
+        if has_moved {
             self.start = 1 - self.start;
         }
+        has_moved
     }
 
-    /// Uploads each half that changed since the last call, with its offset.
-    pub fn take_changed(&mut self, mut upload: impl FnMut(u32, &[[f32; 4]])) {
-        let changed = std::mem::take(&mut self.changed);
-        for half in (0..2).filter(|&half| changed[half]) {
-            let values = &self.halves[half];
-            upload((half * values.len()) as u32, values);
+    /// Uploads each half that changed or moved since the last call, with its address; the halves
+    /// begin at the address `begin`.
+    pub fn take_changed(&mut self, begin: u32, mut upload: impl FnMut(u32, &[[f32; 4]])) {
+        let mut address = begin;
+        for (values, uploaded) in self.halves.iter().zip(&mut self.uploaded) {
+            if !values.is_empty() && uploaded.move_to(address) {
+                upload(address, values);
+            }
+            address = address.wrapping_add(values.len() as u32);
         }
     }
 }
@@ -222,14 +220,16 @@ mod tests {
     }
 
     #[test]
-    fn only_changed_halves_are_uploaded() {
+    fn only_changed_and_moved_halves_are_uploaded() {
         let mut array = InterpolatedArray::default();
         array.set(&[[1.0; 4]]);
         array.end_frame();
         array.set(&[[2.0; 4]]);
         let mut seen = Vec::new();
-        array.take_changed(|offset, values| seen.push((offset, values[0][0])));
+        array.take_changed(0, |address, values| seen.push((address, values[0][0])));
         assert_eq!(seen, [(0, 1.0), (1, 2.0)]);
-        array.take_changed(|_, _| panic!("nothing has changed"));
+        array.take_changed(0, |_, _| panic!("nothing has changed"));
+        array.take_changed(5, |address, values| seen.push((address, values[0][0])));
+        assert_eq!(seen[2..], [(5, 1.0), (6, 2.0)]);
     }
 }

@@ -35,6 +35,7 @@ mod surface;
 mod tier;
 mod triangle_packing;
 mod triangle_scene;
+mod uploaded;
 
 pub use clock::{FrameClock, MAX_ITERATIONS_PER_FRAME, average_step};
 pub use cloths::{ClothId, Cloths, NoSuchCloth};

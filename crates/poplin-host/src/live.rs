@@ -9,6 +9,7 @@ use poplin_model::{
 use crate::colliders::HostColliders;
 use crate::holds::Holds;
 use crate::self_collision::HostSelfCollision;
+use crate::uploaded::Uploaded;
 use crate::{FrameClock, FrameMotion, HoldId, InterpolatedArray};
 
 /// Settings, inputs and pose of a cloth in simulation. Changes act from the next frame on; one that
@@ -32,7 +33,7 @@ pub struct Cloth {
     pub(crate) holds: Holds,
     pub(crate) separation_spheres: InterpolatedArray,
     pub(crate) self_collision: HostSelfCollision,
-    pub(crate) accelerations_changed: bool,
+    pub(crate) uploaded_accelerations: Uploaded,
     pub(crate) clock: FrameClock,
 }
 
@@ -59,7 +60,7 @@ impl Cloth {
             separation_spheres: InterpolatedArray::default(),
             colliders: HostColliders::default(),
             self_collision: HostSelfCollision::new(&cloth),
-            accelerations_changed: !cloth.particle_accelerations.is_empty(),
+            uploaded_accelerations: Uploaded::default(),
             writes: Vec::new(),
             last_write: (Vec::new(), Vec::new()),
             is_woken: false,
@@ -84,9 +85,9 @@ impl Cloth {
         self.is_woken |= has_effect;
     }
 
-    /// Notes a change of stages, layouts or constants.
-    pub(crate) fn replan(&mut self) {
-        self.change(false);
+    /// Notes a change of stages, layouts or constants; one with an effect wakes the cloth.
+    pub(crate) fn replan(&mut self, has_effect: bool) {
+        self.change(has_effect);
         self.revision = self.revision.wrapping_add(1);
     }
 
@@ -100,9 +101,9 @@ impl Cloth {
 
     /// Switches back to the user's own motion spheres.
     fn end_holds(&mut self) {
-        // They were not uploaded while holds were merged into another array.
-        self.motion_spheres.mark_all();
-        self.replan();
+        // The merged array was uploaded to the same rows.
+        self.motion_spheres.forget_uploads();
+        self.replan(false);
     }
 
     /// User's own motion spheres and their settings; `None` if they have no effect.
@@ -164,8 +165,7 @@ impl Cloth {
     /// settings stay.
     pub fn set_config(&mut self, config: ClothConfig) -> Result<(), ModelError> {
         self.cloth.validate_config(&config)?;
-        self.change(config != self.cloth.config);
-        self.replan();
+        self.replan(config != self.cloth.config);
         let distances = |config: &ClothConfig| {
             (config.thickness, config.self_collision.distance, config.cloth_collision.distance)
         };
@@ -183,8 +183,7 @@ impl Cloth {
     /// [`ModelError`] if a phase does not exist; the old order stays.
     pub fn set_phase_order(&mut self, order: &[u32]) -> Result<(), ModelError> {
         self.cloth.validate_phase_order(order)?;
-        self.change(order != self.cloth.phase_order);
-        self.replan();
+        self.replan(order != self.cloth.phase_order);
         self.cloth.phase_order = order.to_vec();
         Ok(())
     }
@@ -209,9 +208,9 @@ impl Cloth {
         self.change(old != self.cloth.particle_accelerations);
         // Only the presence of accelerations affects the layout, not their values.
         if old.is_empty() != accelerations.is_empty() {
-            self.replan();
+            self.replan(false);
         }
-        self.accelerations_changed = true;
+        self.uploaded_accelerations.forget();
         Ok(())
     }
 
@@ -261,7 +260,7 @@ impl Cloth {
         poplin_model::check_finite::<4>(what, cast_slice(spheres))?;
         self.change(true);
         if self.holds.is_empty() {
-            self.replan();
+            self.replan(false);
         }
         Ok(self.holds.add(particles, cast_slice(spheres)))
     }
@@ -316,8 +315,7 @@ impl Cloth {
     pub fn set_rest_positions(&mut self, positions: &[[f32; 3]]) -> Result<(), ModelError> {
         self.check_length("rest_positions", positions.len())?;
         poplin_model::check_finite("rest_positions", positions)?;
-        self.change(positions != self.cloth.rest_positions);
-        self.replan();
+        self.replan(positions != self.cloth.rest_positions);
         self.cloth.rest_positions = positions.to_vec();
         self.self_collision.update(&self.cloth);
         Ok(())
@@ -329,8 +327,7 @@ impl Cloth {
     /// [`ModelError`] if an index is out of range or repeated; the old ones stay.
     pub fn set_self_collision_indices(&mut self, indices: &[u32]) -> Result<(), ModelError> {
         self.cloth.validate_self_collision_indices(indices)?;
-        self.change(indices != self.cloth.self_collision_indices);
-        self.replan();
+        self.replan(indices != self.cloth.self_collision_indices);
         self.cloth.self_collision_indices = indices.to_vec();
         self.self_collision.update(&self.cloth);
         Ok(())
@@ -435,7 +432,7 @@ impl Cloth {
         let is_changed = of(self).set(cast_slice(spheres));
         self.change(is_changed);
         if was_set == spheres.is_empty() {
-            self.replan();
+            self.replan(false);
         }
     }
 

@@ -6,6 +6,8 @@ use poplin_layout::{
 };
 use poplin_model::ClothDesc;
 
+use crate::uploaded::Uploaded;
+
 /// Scratch rows per participating particle \[vec4\]: the particle, its index, its contacts.
 const ROWS: u32 = 3;
 
@@ -24,28 +26,24 @@ pub(crate) struct HostSelfCollision {
     cloth_distance: f32,
     /// Length of its part of the inputs \[vec4\]; never shrinks, so that parts keep their offsets.
     input_len: u32,
-    is_changed: bool,
+    uploaded: Uploaded,
 }
 
 impl HostSelfCollision {
     pub(crate) fn new(cloth: &ClothDesc) -> Self {
         let [distance, cloth_distance] = cloth.contact_distances();
-        Self { distance, cloth_distance, input_len: 0, is_changed: true }
+        Self { distance, cloth_distance, input_len: 0, uploaded: Uploaded::default() }
     }
 
     /// Updates to changed settings, rest positions or participating particles.
     pub(crate) fn update(&mut self, cloth: &ClothDesc) {
         [self.distance, self.cloth_distance] = cloth.contact_distances();
-        self.is_changed = true;
+        self.uploaded.forget();
     }
 
     /// Distance kept from other cloths \[m\]; 0 if there is none.
     pub(crate) fn cloth_distance(&self) -> f32 {
         self.cloth_distance
-    }
-
-    pub(crate) fn mark_all(&mut self) {
-        self.is_changed = true;
     }
 
     pub(crate) fn is_on(&self) -> bool {
@@ -73,13 +71,14 @@ impl HostSelfCollision {
         if self.is_on() { 8 + 2 * 9 * 6 } else { 0 }
     }
 
-    /// Uploads the part's rows if they have changed.
+    /// Uploads the part's rows to the address `begin` if they have changed or moved.
     pub(crate) fn take_changed(
         &mut self,
         cloth: &ClothDesc,
+        begin: u32,
         mut upload: impl FnMut(u32, &[[u32; 4]]),
     ) {
-        if !self.is_on() || !std::mem::take(&mut self.is_changed) {
+        if !self.is_on() || !self.uploaded.move_to(begin) {
             return;
         }
         let at_rest = |i: usize| {
@@ -91,7 +90,7 @@ impl HostSelfCollision {
             .collect();
         let row = |chunk: &[u32]| std::array::from_fn(|k| chunk.get(k).copied().unwrap_or(0));
         rows.extend(cloth.self_collision_indices.chunks(PER_ROW).map(row));
-        upload(0, &rows);
+        upload(begin, &rows);
     }
 
     /// Constants of a frame; the part begins at `input_begin` in `input_pool` and at

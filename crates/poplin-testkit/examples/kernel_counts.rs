@@ -74,8 +74,7 @@ impl Workers for Counter {
 
 fn count(name: &str, adapter: &str, mut cloth: ClothDesc, limits: TierLimits) {
     cloth.choose_solver(Chosen::ALL).expect("the cloth is valid");
-    let mut host = HostCloth::new(cloth.clone()).expect("the cloth is valid");
-    host.input_len();
+    let host = HostCloth::new(cloth.clone()).expect("the cloth is valid");
     let particle_count = cloth.particle_count() as u32;
     let lane_count = choose_lane_count(host.fiber_width(), particle_count, limits);
     let row_count = pack_fabric(&cloth.fabric, &mut Vec::new()).fiber_row_count;

@@ -66,8 +66,8 @@ impl<K> CpuCloth<K> {
         self.inputs.resize(input_len.max(self.inputs.len()), [0; 4]);
         self.remembered.resize(self.host.kept_rows().len().max(self.remembered.len()), [0; 4]);
         let inputs = &mut self.inputs;
-        self.host.take_inputs(|offset, values| {
-            inputs[offset as usize..][..values.len()].copy_from_slice(values)
+        self.host.take_inputs(self.placement.input_begin, |address, values| {
+            inputs[address as usize..][..values.len()].copy_from_slice(values)
         });
         self.is_simulated = self.host.iteration_count(dt) > 0;
         self.bodies = self.host.frame_bodies();

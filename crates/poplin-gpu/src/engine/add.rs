@@ -51,7 +51,7 @@ impl Engine {
     /// [`Error`] if the cloth is not valid or too large for the device; nothing is added.
     pub fn add(&mut self, cloth: ClothDesc) -> Result<ClothId, Error> {
         let mut host = HostCloth::new(cloth)?;
-        host.update_colliders(&self.colliders, &self.contacts.settings, 0.0)?;
+        host.plan(&self.colliders, &self.contacts.settings, 0.0)?;
         self.add_as(SnapshotCloth {
             current: host.initial_current().to_vec(),
             previous: host.initial_previous(),
@@ -62,9 +62,7 @@ impl Engine {
 
     /// Adds a cloth with its particles and report.
     pub(super) fn add_as(&mut self, cloth: SnapshotCloth) -> Result<ClothId, Error> {
-        let SnapshotCloth { mut host, current, previous, feedback } = cloth;
-        // Lays out the inputs, on which scratch and stages depend.
-        host.input_len();
+        let SnapshotCloth { host, current, previous, feedback } = cloth;
         let particle_count = host.desc().particle_count() as u32;
         self.check_tier(particle_count)?;
         let lanes = self.lane_choice.choose(&host)?;

@@ -94,7 +94,7 @@ impl Engine {
     /// its lanes, the ranges of its inputs and scratch, and its bucket.
     fn plan(&mut self, index: usize, dt: f32) -> Result<(), Error> {
         let cloth = &mut *self.cloths.values_mut()[index];
-        cloth.host.update_colliders(&self.colliders, &self.contacts.settings, dt)?;
+        cloth.host.plan(&self.colliders, &self.contacts.settings, dt)?;
         let revision = Some(cloth.host.revision());
         if cloth.planned == revision {
             return Ok(());
@@ -110,7 +110,6 @@ impl Engine {
         let (input_len, scratch_len) = (cloth.host.input_len(), cloth.host.scratch_len());
         let (parts, placement) = (&mut cloth.parts, &mut cloth.placement);
         if self.input_pool.enlarge(&self.device, &mut parts.inputs, input_len)? {
-            // A new range has no contents: take_inputs passes on everything again.
             placement.input_begin = parts.inputs.start;
         }
         if self.scratch.enlarge(&self.device, &mut parts.scratch, scratch_len)? {
@@ -238,7 +237,7 @@ impl Engine {
         let inputs = cloth.placement.input_begin;
         cloth
             .host
-            .take_inputs(|offset, values| rows.extend(RowTarget::Inputs, inputs + offset, values));
+            .take_inputs(inputs, |address, values| rows.extend(RowTarget::Inputs, address, values));
     }
 
     /// Updates the lists of dispatched cloths.

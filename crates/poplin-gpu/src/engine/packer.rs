@@ -152,14 +152,14 @@ impl Packer {
         };
         let Self { rows, moved_spheres, .. } = self;
         let inputs = placement.input_begin;
-        let mut upload = |offset, values: &[[u32; 4]]| {
-            rows.extend(RowTarget::Inputs, inputs + offset, values);
+        let mut upload = |address, values: &[[u32; 4]]| {
+            rows.extend(RowTarget::Inputs, address, values);
         };
         let mut changed = 0;
-        if let Some(offsets) = host.move_spheres(moved_spheres, &mut upload) {
+        if let Some(spheres) = host.move_spheres(inputs, moved_spheres, &mut upload) {
             let colliders = &mut parameters.colliders;
             // Start and target swap halves every frame; nothing else of the parameters has changed.
-            [colliders.sphere_start, colliders.sphere_target] = offsets.map(|row| inputs + row);
+            [colliders.sphere_start, colliders.sphere_target] = spheres;
             changed |= SPHERE_ROW;
         } else if host.has_moving_colliders() {
             let mut moved = *parameters;

@@ -8,24 +8,34 @@ use poplin_layout::{
 use super::HostColliders;
 use super::tree::Tree;
 use crate::InterpolatedArray;
+use crate::uploaded::Uploaded;
 
-/// Rows that change rarely (floats as their bits), with a flag for a pending upload.
+/// Rows that change rarely, floats as their bits.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Rows {
     pub(super) rows: Vec<[u32; 4]>,
-    pub(super) is_changed: bool,
+    pub(super) uploaded: Uploaded,
 }
 
 impl Rows {
     pub(super) fn set(&mut self, rows: Vec<[u32; 4]>) {
-        self.is_changed |= rows != self.rows;
-        self.rows = rows;
+        if rows != self.rows {
+            self.rows = rows;
+            self.uploaded.forget();
+        }
     }
 
     /// Packs a refitted tree.
     pub(super) fn fit(&mut self, tree: &Tree) {
         tree.rows(&mut self.rows);
-        self.is_changed = true;
+        self.uploaded.forget();
+    }
+
+    /// Uploads the rows to the address `begin` if they have changed or moved.
+    fn take_changed(&mut self, begin: u32, mut upload: impl FnMut(u32, &[[u32; 4]])) {
+        if !self.rows.is_empty() && self.uploaded.move_to(begin) {
+            upload(begin, &self.rows);
+        }
     }
 }
 
@@ -67,7 +77,7 @@ impl HostColliders {
         lens.map(|len| len as u32)
     }
 
-    /// Length of the inputs \[vec4\]; a longer result than before means a new layout of all parts.
+    /// Lays out the parts and returns the length of the inputs \[vec4\].
     pub(crate) fn input_len(&mut self) -> u32 {
         let lens = self.lens();
         if lens.iter().zip(&self.capacities).any(|(len, capacity)| len > capacity) {
@@ -77,32 +87,8 @@ impl HostColliders {
                 if len <= capacity { capacity } else { len.max(2 * capacity) }
             };
             self.capacities = std::array::from_fn(|part| room(lens[part], self.capacities[part]));
-            self.mark_all();
         }
         self.capacities.iter().sum()
-    }
-
-    /// Marks every part for the next upload.
-    pub(crate) fn mark_all(&mut self) {
-        for array in [&mut self.spheres, &mut self.planes, &mut self.boxes, &mut self.vertices] {
-            array.mark_all();
-        }
-        for rows in self.static_rows() {
-            rows.is_changed = true;
-        }
-    }
-
-    /// Parts after the interpolated arrays, in order.
-    fn static_rows(&mut self) -> [&mut Rows; PART_COUNT - 4] {
-        [
-            &mut self.capsule_rows,
-            &mut self.triangle_rows,
-            &mut self.sphere_tree_rows,
-            &mut self.capsule_tree_rows,
-            &mut self.triangle_tree_rows,
-            &mut self.index_rows,
-            &mut self.body_rows,
-        ]
     }
 
     pub(super) fn begins(&self) -> [u32; PART_COUNT] {
@@ -114,28 +100,41 @@ impl HostColliders {
         })
     }
 
-    /// Uploads every changed part with its offset in the colliders' inputs \[vec4\].
-    pub(crate) fn take_changed(&mut self, mut upload: impl FnMut(u32, &[[u32; 4]])) {
-        let begins = self.begins();
+    /// Uploads every changed or moved part with its address; the inputs of the colliders begin at
+    /// the address `begin`.
+    pub(crate) fn take_changed(&mut self, begin: u32, mut upload: impl FnMut(u32, &[[u32; 4]])) {
+        let begins = self.begins().map(|part| begin.wrapping_add(part));
         let arrays = [&mut self.spheres, &mut self.planes, &mut self.boxes, &mut self.vertices];
         for (array, begin) in arrays.into_iter().zip(begins) {
-            array.take_changed(|offset, rows| upload(begin + offset, cast_slice(rows)));
+            array.take_changed(begin, |address, rows| upload(address, cast_slice(rows)));
         }
-        for (rows, begin) in self.static_rows().into_iter().zip(&begins[Part::Capsules as usize..])
-        {
-            if std::mem::take(&mut rows.is_changed) && !rows.rows.is_empty() {
-                upload(*begin, &rows.rows);
-            }
+        let others = [
+            &mut self.capsule_rows,
+            &mut self.triangle_rows,
+            &mut self.sphere_tree_rows,
+            &mut self.capsule_tree_rows,
+            &mut self.triangle_tree_rows,
+            &mut self.index_rows,
+            &mut self.body_rows,
+        ];
+        for (rows, begin) in others.into_iter().zip(&begins[Part::Capsules as usize..]) {
+            rows.take_changed(*begin, &mut upload);
         }
     }
 
     /// Uploads the changes of [`HostColliders::move_spheres`], like
     /// [`HostColliders::take_changed`].
-    pub(crate) fn take_moved_spheres(&mut self, mut upload: impl FnMut(u32, &[[u32; 4]])) {
+    pub(crate) fn take_moved_spheres(
+        &mut self,
+        begin: u32,
+        mut upload: impl FnMut(u32, &[[u32; 4]]),
+    ) {
         const { assert!(Part::Spheres as u32 == 0, "spheres are the first part") };
-        self.spheres.take_changed(|offset, rows| upload(offset, cast_slice(rows)));
-        if std::mem::take(&mut self.sphere_tree_rows.is_changed) {
-            upload(self.begins()[Part::SphereTree as usize], &self.sphere_tree_rows.rows);
+        self.spheres.take_changed(begin, |address, rows| upload(address, cast_slice(rows)));
+        // Adding up the begin of the tree is left out while the tree is kept.
+        if self.sphere_tree_rows.uploaded.is_nowhere() {
+            let begin = begin + self.begins()[Part::SphereTree as usize];
+            self.sphere_tree_rows.take_changed(begin, upload);
         }
     }
 

@@ -94,28 +94,23 @@ fn pad([x, y, z]: [f32; 3]) -> [f32; 4] {
 }
 
 impl HostColliders {
-    /// Ends a frame in which only spheres moved and returns the offsets of their starts and targets
-    /// in the colliders' inputs.
-    pub(crate) fn end_spheres(&mut self) -> [u32; 2] {
-        let offsets = self.spheres.offsets();
-        self.spheres.end_frame();
-        offsets
+    /// Ends a frame in which only spheres moved. Returns the offsets of their starts and targets in
+    /// the colliders' inputs, and true if they differ.
+    pub(crate) fn end_spheres(&mut self) -> ([u32; 2], bool) {
+        (self.spheres.offsets(), self.spheres.end_frame())
     }
 
     /// See [`crate::HostCloth::fetch`].
     pub(crate) fn fetch(&self) -> u32 {
         let seen = self.seen.map_or(0, |seen| seen.own.members ^ seen.world.bodies);
-        seen as u32 ^ self.shape_slack.to_bits() ^ u32::from(self.sphere_tree_rows.is_changed)
+        seen as u32
+            ^ self.shape_slack.to_bits()
+            ^ u32::from(self.sphere_tree_rows.uploaded.is_nowhere())
     }
 
     /// See [`crate::HostCloth::fetch_lists`].
     pub(crate) fn fetch_lists(&self) -> u32 {
         self.spheres.fetch()
-    }
-
-    /// True if spheres move over the next frame.
-    pub(crate) fn has_moving_spheres(&self) -> bool {
-        self.spheres.has_target()
     }
 
     /// True if members or groups differ from those of the last frame, so that the next frame may be
@@ -186,19 +181,15 @@ impl HostColliders {
         self.seen.map_or(0.0, |seen| seen.motion.dt)
     }
 
-    /// True if the next frame has the same offsets if nothing changes; call before
-    /// [`Self::end_frame`].
-    pub(crate) fn is_settled(&self) -> bool {
-        let arrays = [&self.spheres, &self.planes, &self.boxes, &self.vertices];
-        !self.has_new_mesh && !arrays.into_iter().any(InterpolatedArray::has_target)
-    }
-
-    /// Ends the frame: targets become starts.
-    pub(crate) fn end_frame(&mut self, is_simulated: bool) {
+    /// Ends the frame: targets become starts. Returns true if the parameters of the next frame are
+    /// different even if nothing changes.
+    pub(crate) fn end_frame(&mut self, is_simulated: bool) -> bool {
+        let mut has_moved = self.has_new_mesh;
         // A frame of zero length did not search the mesh, so the search is still due.
         self.has_new_mesh &= !is_simulated;
         for array in [&mut self.spheres, &mut self.planes, &mut self.boxes, &mut self.vertices] {
-            array.end_frame();
+            has_moved |= array.end_frame();
         }
+        has_moved
     }
 }

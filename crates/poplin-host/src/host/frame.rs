@@ -6,7 +6,7 @@ use poplin_model::{ClothContactSolver, ColliderSet, ModelError};
 use super::{FramePlan, HostCloth, MovedSpheres};
 use crate::colliders::ColliderChange;
 use crate::live::ChangeScope;
-use crate::{Cloth, InterpolatedArray, motion_constants};
+use crate::{Cloth, motion_constants};
 
 impl HostCloth {
     /// Divides the next frame into iterations and appends this cloth's constants to `arrays`.
@@ -42,8 +42,7 @@ impl HostCloth {
 
     /// True if only particles were written and colliders moved since the last frame, supposing that
     /// the next frame is as long and the simulation's colliders have not moved: then
-    /// [`HostCloth::move_colliders`] replaces [`HostCloth::update_colliders`],
-    /// [`HostCloth::take_inputs`] and [`HostCloth::update_frame`].
+    /// [`HostCloth::move_colliders`] replaces [`HostCloth::plan`], [`HostCloth::take_inputs`] and [`HostCloth::update_frame`].
     pub fn is_quick(&self) -> bool {
         // After passed rest tests the cloth may come to rest, which only the full path handles.
         self.live.changes != ChangeScope::Anything && self.sleep_pass_count == 0
@@ -55,15 +54,16 @@ impl HostCloth {
     }
 
     /// Uploads the moved spheres of a quick cloth, like [`HostCloth::take_inputs`], if nothing else
-    /// has moved. Returns the begins of the spheres at the frame's start and end, relative to the
-    /// inputs; `None`, with nothing done, for any other cloth.
+    /// has moved. Returns the addresses of the spheres at the frame's start and end; `None`, with
+    /// nothing done, for any other cloth.
     pub fn move_spheres(
         &mut self,
+        input_begin: u32,
         memory: &mut MovedSpheres,
-        mut upload: impl FnMut(u32, &[[u32; 4]]),
+        upload: impl FnMut(u32, &[[u32; 4]]),
     ) -> Option<[u32; 2]> {
         // The colliders' part of the inputs.
-        let begin = self.input_begins()[2];
+        let begin = input_begin.wrapping_add(self.input_begins()[2]);
         let Cloth { cloth, colliders, is_woken, changes, .. } = &mut self.live;
         if *changes != ChangeScope::Colliders {
             return None;
@@ -72,20 +72,21 @@ impl HostCloth {
         let change =
             colliders.move_spheres(&cloth.colliders, cloth.collider_groups, &mut memory.0)?;
         *is_woken |= change > ColliderChange::Nothing;
-        colliders.take_moved_spheres(|offset, values| upload(begin + offset, values));
-        if !colliders.has_moving_spheres() {
+        colliders.take_moved_spheres(begin, upload);
+        cloth.colliders.end_frame();
+        let (offsets, has_moved) = colliders.end_spheres();
+        if !has_moved {
             *changes = ChangeScope::Nothing;
         }
-        cloth.colliders.end_frame();
-        Some(colliders.end_spheres().map(|row| begin + row))
+        Some(offsets.map(|row| begin + row))
     }
 
     /// Uploads the moved colliders of a quick cloth and updates `parameters` except for the wake
     /// count ([`HostCloth::take_wake`]). Returns false if the cloth is no longer quick: then only
-    /// [`HostCloth::update_colliders`] was done.
+    /// [`HostCloth::plan`] was done.
     ///
     /// # Errors
-    /// As [`HostCloth::update_colliders`].
+    /// As [`HostCloth::plan`].
     pub fn move_colliders(
         &mut self,
         world: &ColliderSet,
@@ -93,27 +94,26 @@ impl HostCloth {
         dt: f32,
         placement: &ClothPlacement,
         parameters: &mut ClothParameters,
-        mut upload: impl FnMut(u32, &[[u32; 4]]),
+        upload: impl FnMut(u32, &[[u32; 4]]),
     ) -> Result<bool, ModelError> {
-        self.update_colliders(world, contact, dt)?;
+        self.plan(world, contact, dt)?;
         if !self.is_quick() {
             return Ok(false);
         }
-        let begin = self.input_begins()[2];
-        self.live.colliders.take_changed(|offset, values| upload(begin + offset, values));
+        let begin = placement.input_begin.wrapping_add(self.input_begins()[2]);
+        self.live.colliders.take_changed(begin, upload);
         // A quick frame is as long as the last one, so its steps still hold.
         let steps = self.last_plan.as_ref().and_then(FramePlan::steps);
         parameters.colliders = self.live.colliders.frame(
             &self.live.cloth.config,
             steps,
             placement.particle_count,
-            placement.input_begin.wrapping_add(begin),
+            begin,
             self.stage_scratch_len(),
         );
-        if self.live.colliders.is_settled() {
+        if !self.live.colliders.end_frame(steps.is_some()) {
             self.live.changes = ChangeScope::Nothing;
         }
-        self.live.colliders.end_frame(steps.is_some());
         self.live.cloth.colliders.end_frame();
         Ok(true)
     }
@@ -189,19 +189,17 @@ impl HostCloth {
     fn end_frame(&mut self, plan: &FramePlan, was_still: bool) {
         self.last_plan = Some(*plan);
         let live = &mut self.live;
-        let arrays = [&live.motion_spheres, live.holds.spheres(), &live.separation_spheres];
-        let moves = arrays.into_iter().any(InterpolatedArray::has_target);
-        live.changes = if !live.clock.is_settled() || !was_still || moves {
+        let has_moved = live.motion_spheres.end_frame()
+            | live.holds.end_frame()
+            | live.separation_spheres.end_frame();
+        let have_colliders_moved = live.colliders.end_frame(plan.timing.is_some());
+        live.cloth.colliders.end_frame();
+        live.changes = if !live.clock.is_settled() || !was_still || has_moved {
             ChangeScope::Anything
-        } else if !live.colliders.is_settled() {
+        } else if have_colliders_moved {
             ChangeScope::Colliders
         } else {
             ChangeScope::Nothing
         };
-        live.motion_spheres.end_frame();
-        live.holds.end_frame();
-        live.separation_spheres.end_frame();
-        live.colliders.end_frame(plan.timing.is_some());
-        live.cloth.colliders.end_frame();
     }
 }

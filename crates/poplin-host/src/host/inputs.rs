@@ -44,11 +44,12 @@ impl HostCloth {
             || !self.live.cloth.particle_accelerations.is_empty()
     }
 
-    /// Lays out the inputs and returns their length in `input_pool` \[vec4\]; call after
-    /// [`HostCloth::update_colliders`]. A longer result than in the last frame means a new layout:
-    /// then [`HostCloth::take_inputs`] uploads everything again.
-    pub fn input_len(&mut self) -> u32 {
-        let before = self.input_lens;
+    /// Lays out the inputs if their lengths may have changed.
+    pub(super) fn lay_out(&mut self) {
+        let revision = Some(self.live.revision);
+        if std::mem::replace(&mut self.laid_out, revision) == revision {
+            return;
+        }
         // Once laid out, the part is kept, so that setting and clearing inputs moves nothing.
         if self.has_particle_inputs() {
             self.input_lens[0] =
@@ -56,15 +57,10 @@ impl HostCloth {
         }
         self.input_lens[1] = self.live.self_collision.input_len(&self.live.cloth);
         self.input_lens[2] = self.live.colliders.input_len();
-        // Every part may have moved.
-        if self.input_lens != before {
-            self.live.accelerations_changed = true;
-            self.live.motion_spheres.mark_all();
-            self.live.holds.spheres_mut().mark_all();
-            self.live.separation_spheres.mark_all();
-            self.live.self_collision.mark_all();
-            self.live.colliders.mark_all();
-        }
+    }
+
+    /// Length of the inputs in `input_pool` \[vec4\].
+    pub fn input_len(&self) -> u32 {
         self.input_lens.iter().sum()
     }
 
@@ -96,7 +92,7 @@ impl HostCloth {
         begin..if keeps { end } else { begin }
     }
 
-    /// Length of the scratch of the cloth \[vec4\]; call after [`HostCloth::input_len`].
+    /// Length of the scratch of the cloth \[vec4\].
     pub fn scratch_len(&self) -> u32 {
         self.scratch_begins()[1] + self.live.self_collision.scratch_len(&self.live.cloth)
     }
@@ -109,33 +105,27 @@ impl HostCloth {
         begin..begin + BODY_ROWS * self.live.colliders.body_count()
     }
 
-    /// Uploads each changed part of the inputs (floats as their bits) with its offset in the
-    /// cloth's part of `input_pool` \[vec4\].
-    pub fn take_inputs(&mut self, mut upload: impl FnMut(u32, &[[u32; 4]])) {
+    /// Uploads each changed or moved part of the inputs (floats as their bits) with its address in
+    /// `input_pool` \[vec4\]; the cloth's part begins at `input_begin`.
+    pub fn take_inputs(&mut self, input_begin: u32, mut upload: impl FnMut(u32, &[[u32; 4]])) {
         let slots = ParticleSlots { particle_count: self.live.cloth.particle_count() as u32 };
-        if std::mem::take(&mut self.live.accelerations_changed) {
-            let packed: Vec<_> = self
-                .live
-                .cloth
-                .particle_accelerations
-                .iter()
-                .map(|&[x, y, z]| [x, y, z, 0.0])
-                .collect();
-            if !packed.is_empty() {
-                upload(slots.accelerations(), cast_slice(&packed));
-            }
-        }
-        self.live
-            .merge_spheres()
-            .take_changed(|offset, values| upload(slots.motion() + offset, cast_slice(values)));
-        self.live
-            .separation_spheres
-            .take_changed(|offset, values| upload(slots.separation() + offset, cast_slice(values)));
         let [_, own, colliders] = self.input_begins();
-        self.live
-            .self_collision
-            .take_changed(&self.live.cloth, |offset, values| upload(own + offset, values));
-        self.live.colliders.take_changed(|offset, values| upload(colliders + offset, values));
+        let at = |offset| input_begin.wrapping_add(offset);
+        let live = &mut self.live;
+        let begin = at(slots.accelerations());
+        let accelerations = &live.cloth.particle_accelerations;
+        if !accelerations.is_empty() && live.uploaded_accelerations.move_to(begin) {
+            let packed: Vec<_> = accelerations.iter().map(|&[x, y, z]| [x, y, z, 0.0]).collect();
+            upload(begin, cast_slice(&packed));
+        }
+        live.merge_spheres().take_changed(at(slots.motion()), |address, values| {
+            upload(address, cast_slice(values));
+        });
+        live.separation_spheres.take_changed(at(slots.separation()), |address, values| {
+            upload(address, cast_slice(values));
+        });
+        live.self_collision.take_changed(&live.cloth, at(own), &mut upload);
+        live.colliders.take_changed(at(colliders), upload);
     }
 
     /// Passes on the last write to each particle since the last call.

@@ -47,7 +47,7 @@ impl HostCloth {
         widths.max().unwrap_or(0) as u32
     }
 
-    /// Stages that this cloth needs in its kernel; call after [`HostCloth::input_len`].
+    /// Stages that this cloth needs in its kernel.
     pub fn stages(&self) -> StageMask {
         let needed = STAGES.iter().map(|row| row.stage).filter(|stage| self.needs(*stage));
         needed.fold(self.implicit_parts(), StageMask::with)

@@ -64,7 +64,7 @@ impl StoredCloth {
         // cloth would be lost.
         let mut host = host.clone();
         let collider_dt = host.live.colliders.last_dt();
-        host.update_colliders(world, contact, collider_dt)?;
+        host.plan(world, contact, collider_dt)?;
         let HostCloth { live, can_sleep, wake_count, skipped_frames, .. } = host;
         let Cloth { cloth, clock, motion, motion_spheres, separation_spheres, .. } = live;
         Ok(Self {
@@ -144,7 +144,7 @@ impl StoredCloth {
         live.separation_spheres = self.separation_spheres;
         (live.writes, live.last_write) = (self.writes, self.last_write);
         // Rebuilds lists and trees; set_trees then restores the trees of the time of saving.
-        host.update_colliders(world, contact, self.collider_dt)?;
+        host.plan(world, contact, self.collider_dt)?;
         host.live.colliders.set_trees(self.trees)?;
         // Restoring the colliders has marked the cloth as woken, although they are unchanged.
         host.live.is_woken = self.is_woken;

@@ -15,8 +15,7 @@ fn next_mesh_step(host: &mut HostCloth) -> f32 {
         fabric: pack_fabric(&host.desc().fabric, &mut Vec::new()),
     };
     let mut arrays = FrameArrays::default();
-    host.update_colliders(&ColliderSet::new(), &ClothContactSolver::default(), 0.1).unwrap();
-    host.input_len();
+    host.plan(&ColliderSet::new(), &ClothContactSolver::default(), 0.1).unwrap();
     host.pack_frame(0.1, &placement, &mut arrays);
     arrays.cloth_parameters[0].colliders.mesh_step
 }
