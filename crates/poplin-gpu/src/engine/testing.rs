@@ -10,6 +10,7 @@ impl Engine {
     /// paths.
     pub fn forget_frame(&mut self) {
         self.seen = None;
+        self.cloths.values_mut().iter_mut().for_each(|cloth| cloth.host.forget_constants());
     }
 
     /// Rows of the begun frame that wait to be written, as address and value; for tests.

@@ -42,7 +42,8 @@ impl HostCloth {
 
     /// True if only particles were written and colliders moved since the last frame, supposing that
     /// the next frame is as long and the simulation's colliders have not moved: then
-    /// [`HostCloth::move_colliders`] replaces [`HostCloth::plan`], [`HostCloth::take_inputs`] and [`HostCloth::update_frame`].
+    /// [`HostCloth::move_colliders`] replaces [`HostCloth::plan`], [`HostCloth::take_inputs`] and
+    /// [`HostCloth::update_frame`].
     pub fn is_quick(&self) -> bool {
         // After passed rest tests the cloth may come to rest, which only the full path handles.
         self.live.changes != ChangeScope::Anything && self.sleep_pass_count == 0
