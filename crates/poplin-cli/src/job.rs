@@ -5,14 +5,13 @@ use std::sync::Arc;
 
 use anyhow::anyhow;
 use poplin::{Backend, ClothId, Simulation, SimulationOptions, State};
-use poplin_cook::CookOptions;
 use poplin_io::{FRAME_FORMATS, FrameFormat, MeshFile, load_mesh};
 use poplin_model::{
     Chosen, ClothConfig, ClothContactSolver, Contact, ContactMode, Pbd, PbdPhase, Phases,
 };
 use poplin_picture::View;
 use poplin_scene::{
-    BuiltCloth, BuiltCollider, ColliderShape, DEFAULT_PERTURBATION, PinRule, Scene, SceneCloth,
+    BaseSettings, BuiltCloth, BuiltCollider, ColliderShape, PinRule, Scene, SceneCloth,
     SceneCollider, Shape, Transform,
 };
 
@@ -68,12 +67,7 @@ const DEFAULT_FRAME_RATE: f32 = 60.0;
 impl Job {
     /// Builds the job of `poplin run`.
     pub(crate) fn of_run(args: &RunArgs) -> Result<Self, Failure> {
-        let change = |cloth: &mut SceneCloth| {
-            args.fabric.apply(cloth);
-            args.solver.apply(cloth)?;
-            args.fabric.drop_bends(cloth, args.solver.bending_rigidity);
-            Ok(())
-        };
+        let change = |cloth: &mut SceneCloth| args.fabric.apply(cloth, Some(&args.solver));
         let mut job = match (&args.scene, &args.mesh) {
             (Some(_), _) if args.collider.is_some() => {
                 return bad_input(
@@ -162,11 +156,7 @@ impl Job {
 
     /// Builds the job of `poplin cook`.
     pub(crate) fn of_cook(args: &CookArgs) -> Result<Self, Failure> {
-        let change = |cloth: &mut SceneCloth| {
-            args.fabric.apply(cloth);
-            args.fabric.drop_bends(cloth, None);
-            Ok(())
-        };
+        let change = |cloth: &mut SceneCloth| args.fabric.apply(cloth, None);
         if shipped::is_mesh(&args.file) {
             Self::of_cooked_mesh(&args.file, &args.pins, change)
         } else {
@@ -353,34 +343,16 @@ fn mesh_collider(
 fn mesh_cloth(path: &Path) -> SceneCloth {
     let soft = |stiffness| PbdPhase { stiffness, ..PbdPhase::default() };
     let phases = Phases { shearing: soft(0.9), bending: soft(0.5), ..Phases::default() };
-    SceneCloth {
-        name: stem(path),
-        shape: Shape::Mesh(path.to_path_buf()),
-        transform: Transform::default(),
-        pins: Vec::new(),
-        animated_pins: Vec::new(),
-        motion_spheres: Vec::new(),
-        separation_spheres: Vec::new(),
-        accelerations: Vec::new(),
-        frame: None,
-        wind: None,
-        config: ClothConfig {
-            damping: [0.2; 3],
-            solver: Pbd { frequency: 2000.0, phases, ..Pbd::default() }.into(),
-            contact: Contact { friction: 0.4, ..Contact::default() },
-            ..ClothConfig::default()
-        },
-        without_bends: false,
-        material: None,
-        // Irregular triangles need more iterations than the size of the cloth suggests: fixed
-        // frequency.
-        chosen: Chosen { stiffness_frequency: true, ..Chosen::NONE },
-        fabric: CookOptions::default(),
-        phase_order: Vec::new(),
-        count: 1,
-        spacing: [0.0; 3],
-        perturbation: DEFAULT_PERTURBATION,
-    }
+    let config = ClothConfig {
+        damping: [0.2; 3],
+        solver: Pbd { frequency: 2000.0, phases, ..Pbd::default() }.into(),
+        contact: Contact { friction: 0.4, ..Contact::default() },
+        ..ClothConfig::default()
+    };
+    // Irregular triangles need more iterations than the size of the cloth suggests: fixed
+    // frequency.
+    let chosen = Chosen { stiffness_frequency: true, ..Chosen::NONE };
+    SceneCloth::new(stem(path), Shape::Mesh(path.to_path_buf()), BaseSettings { config, chosen })
 }
 
 fn stem(path: &Path) -> String {

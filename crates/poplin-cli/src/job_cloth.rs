@@ -9,7 +9,7 @@ use poplin_cook::{CookOptions, CookReport};
 use poplin_io::TwistedFaces;
 use poplin_measure::depth::{Depth, DepthField};
 use poplin_model::{
-    ClothDesc, ColliderId, Contact, Fabric, MAX_COORDINATE, Material, Mesh, Particle, Pose,
+    ClothDesc, ColliderId, Fabric, MAX_COORDINATE, Material, Mesh, Particle, Pose,
     Shape as SolidShape, SolverChoice, Sphere,
 };
 use poplin_scene::{
@@ -129,9 +129,7 @@ impl JobCloth {
             };
             cloth.phase_order = scene.phase_order.iter().flat_map(|&kind| of_kind(kind)).collect();
         }
-        if let Some(material) = &scene.material {
-            cloth.set_membrane(material);
-        }
+        scene.set_membrane(&mut cloth);
         let solver_choice = cloth.choose_solver(scene.chosen);
         log::debug!("settings of `{}`: {:#?}", scene.name, cloth.config);
         let moving = built
@@ -182,11 +180,10 @@ impl JobCloth {
         };
         job_cloth.cloth.particle_accelerations = job_cloth.accelerations_at(0.0);
         job_cloth.start_depth = job_cloth.depth_at_start()?;
-        let speed = &mut job_cloth.cloth.config.contact.depenetration_speed;
         if job_cloth.start_depth.particles_inside > 0
-            && *speed == Contact::default().depenetration_speed
+            && !scene.stated.states("contact.depenetration_speed")
         {
-            *speed = GENTLE_SPEED;
+            job_cloth.cloth.config.contact.depenetration_speed = GENTLE_SPEED;
         }
         job_cloth.cloth.validate().or_bad_input()?;
         Ok(job_cloth)
@@ -473,5 +470,27 @@ mod tests {
         let moved = job_cloth("", KEYS).shapes_in(&at(0.5)).unwrap();
         let center = [0.0, 1.0, 0.0];
         assert_eq!(moved, [poplin_model::Sphere { center, radius: 1.0 }.into()]);
+    }
+
+    #[test]
+    fn a_stated_compliance_of_zero_stays_beside_a_material() {
+        let phases = |lines: &str| {
+            let job_cloth = job_cloth(&format!("material = 'silk'\n{lines}"), "");
+            job_cloth.cloth.config.solver.as_xpbd().unwrap().phases.clone()
+        };
+        let silk = phases("").shearing;
+        assert!(silk.compliance > 0.0 && silk.damping > 0.0);
+        let stated = phases("solver.xpbd.phases.shearing.compliance = 0");
+        assert_eq!((stated.shearing.compliance, stated.shearing.damping), (0.0, 0.0));
+        assert!(stated.vertical.compliance > 0.0);
+        let undamped = phases("solver.xpbd.phases.shearing.damping = 0").shearing;
+        assert_eq!((undamped.compliance, undamped.damping), (silk.compliance, 0.0));
+    }
+
+    #[test]
+    fn a_stated_depenetration_speed_is_kept_inside_a_collider() {
+        let speed = |lines| job_cloth(lines, "").cloth.config.contact.depenetration_speed;
+        assert_eq!(speed(""), GENTLE_SPEED);
+        assert_eq!(speed("contact.depenetration_speed = 1e6"), 1e6);
     }
 }

@@ -1,6 +1,6 @@
 //! Materials by name: measured densities, stiffnesses and friction.
 
-use crate::{ClothConfig, ClothDesc, Contact, Implicit, PhaseKind, Solver, Xpbd};
+use crate::{ClothConfig, ClothDesc, PhaseKind, Solver, Xpbd};
 
 /// Properties of a cloth material, in units independent of mesh and step.
 ///
@@ -118,52 +118,37 @@ impl Material {
         Self::ALL.into_iter().find(|material| material.name == name)
     }
 
-    /// Fills in the properties of this material where settings have their defaults: friction with
-    /// colliders, thickness, and the solver, which becomes [`Xpbd`] with this bending rigidity.
-    /// Settings with other values are kept, including the solver: [`crate::Implicit`] receives all
-    /// stiffnesses and the bending damping; [`crate::Pbd`] has no stiffness in N/m.
+    /// Sets the properties of this material: friction with colliders, thickness, and the stiffness
+    /// and bending damping of [`Xpbd`] or of [`crate::Implicit`], whose other settings stay.
+    /// [`crate::Pbd`] has no stiffness in N/m and becomes [`Xpbd`]. Change single values afterwards.
     ///
     /// The density is used in cooking; the stretch and shear compliance of XPBD is set after the
     /// cloth is cooked ([`ClothDesc::set_membrane`]).
-    pub fn fill(&self, config: &mut ClothConfig) {
-        let default = ClothConfig::default();
-        if config.contact.friction == Contact::default().friction {
-            config.contact.friction = self.friction;
-        }
-        if config.thickness == default.thickness {
-            config.thickness = self.thickness;
-        }
-        if config.solver == default.solver {
+    pub fn apply(&self, config: &mut ClothConfig) {
+        config.contact.friction = self.friction;
+        config.thickness = self.thickness;
+        if config.solver.as_pbd().is_some() {
             config.solver = Xpbd::default().into();
         }
-        if let Solver::Xpbd(xpbd) = &mut config.solver {
-            if xpbd.bending_rigidity == 0.0 {
+        match &mut config.solver {
+            Solver::Pbd(_) => {}
+            Solver::Xpbd(xpbd) => {
                 xpbd.bending_rigidity = self.bending;
+                xpbd.bending_damping = self.damping_time * self.bending;
             }
-            if xpbd.bending_damping == 0.0 {
-                xpbd.bending_damping = self.damping_time * xpbd.bending_rigidity;
-            }
-        }
-        if let Solver::Implicit(implicit) = &mut config.solver {
-            let plain = Implicit::default();
-            let fill = |value: &mut f32, default: f32, own: f32| {
-                if *value == default {
-                    *value = own;
-                }
-            };
-            if implicit.stretch_stiffness == plain.stretch_stiffness {
+            Solver::Implicit(implicit) => {
                 implicit.stretch_stiffness = self.stretch;
+                implicit.shear_stiffness = self.shear;
+                implicit.bending_rigidity = self.bending;
+                implicit.bending_damping = self.damping_time;
             }
-            fill(&mut implicit.shear_stiffness, plain.shear_stiffness, self.shear);
-            fill(&mut implicit.bending_rigidity, plain.bending_rigidity, self.bending);
-            fill(&mut implicit.bending_damping, plain.bending_damping, self.damping_time);
         }
     }
 }
 
 impl ClothDesc {
-    /// Sets the compliance of [`Xpbd`] edges to that of a membrane of this material, independent of
-    /// the mesh, for each phase whose compliance is 0.
+    /// Sets compliance and damping of [`Xpbd`] edges to those of a membrane of this material,
+    /// independent of the mesh. Change single values afterwards.
     ///
     /// A strain e along the warp has the energy `K e^2 / 2` per area, and each edge of a phase
     /// `(e L)^2 / (2 c)`, so that the compliance is `c = sum(L^2) / (K A)` for a cloth of area A;
@@ -195,9 +180,9 @@ impl ClothDesc {
         ] {
             // c = sum(L^2) / (K A), with 4 G for K in shear
             let compliance = (squares / (stiffness * area)) as f32;
-            if phase.compliance == 0.0 && compliance.is_finite() {
+            if compliance.is_finite() {
                 phase.compliance = compliance.min(1e9);
-                if compliance > 0.0 && phase.damping == 0.0 {
+                if compliance > 0.0 {
                     // Viscosity = damping time times stiffness.
                     phase.damping = (damping_time / compliance).min(1e9);
                 }
@@ -231,21 +216,19 @@ fn beside_shear([first, second]: [f64; 2], shear: f64) -> [f64; 2] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Pbd;
 
     #[test]
-    fn fill_keeps_explicit_settings() {
-        let mut config = ClothConfig { thickness: 0.02, ..ClothConfig::default() };
+    fn apply_keeps_numerical_settings() {
+        let mut config = ClothConfig::default();
         config.contact.friction = 0.7;
         config.solver = Xpbd { substeps: 7, bending_rigidity: 3e-5, ..Xpbd::default() }.into();
-        Material::SILK.fill(&mut config);
+        Material::SILK.apply(&mut config);
         let xpbd = config.solver.as_xpbd().unwrap();
-        assert_eq!((config.thickness, config.contact.friction), (0.02, 0.7));
-        assert_eq!((xpbd.substeps, xpbd.bending_rigidity), (7, 3e-5));
-        let mut config = ClothConfig { solver: Solver::pbd(600.0), ..ClothConfig::default() };
-        Material::SILK.fill(&mut config);
-        assert_eq!(config.solver.as_pbd().map(|Pbd { frequency, .. }| *frequency), Some(600.0));
         assert_eq!((config.thickness, config.contact.friction), (0.2e-3, 0.2));
+        assert_eq!((xpbd.substeps, xpbd.bending_rigidity), (7, Material::SILK.bending));
+        let mut config = ClothConfig { solver: Solver::pbd(600.0), ..ClothConfig::default() };
+        Material::SILK.apply(&mut config);
+        assert_eq!(config.solver.bending_rigidity(), Material::SILK.bending);
     }
 
     #[test]
@@ -253,11 +236,11 @@ mod tests {
         for material in Material::ALL {
             assert_eq!(Material::named(material.name), Some(material));
             let mut config = ClothConfig::default();
-            material.fill(&mut config);
+            material.apply(&mut config);
             config.validate().unwrap();
             assert_eq!(config.solver.bending_rigidity(), material.bending);
             let mut config = ClothConfig { solver: Solver::implicit(3), ..ClothConfig::default() };
-            material.fill(&mut config);
+            material.apply(&mut config);
             config.validate().unwrap();
             let implicit = config.solver.as_implicit().unwrap();
             assert_eq!((implicit.substeps, implicit.stretch_stiffness), (3, material.stretch));

@@ -8,7 +8,7 @@ use std::sync::{Mutex, PoisonError};
 use poplin::model::{Collider, Particle, Pose, TriangleMesh, check_dt};
 use poplin::{ClothId, ParticleMotion, Ray, Snapshot};
 use poplin_cli::simulation_options;
-use poplin_scene::{SceneCollider, close_surface};
+use poplin_scene::{SceneCollider, close_surface, contact_solver_of_keys};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
@@ -18,7 +18,7 @@ use crate::cooked::{Cooked, MeshBytes, mesh_of};
 use crate::errors::OrRaise;
 use crate::json::{to_keys, to_python, to_value};
 use crate::process;
-use crate::settings::{SettingChanges, changed_contact_solver};
+use crate::settings::changes;
 use crate::signals::Signals;
 use crate::state::StateRead;
 use pinned::{PinnedSimulation, row};
@@ -93,11 +93,11 @@ impl Simulation {
         poses: &[u8],
     ) -> PyResult<Bound<'py, PyBytes>> {
         let poses: Vec<PoseRow> = rows(poses);
-        let changes = SettingChanges::new(keys)?;
+        let changes = changes(keys)?;
         let cooked = cooked.get();
         let ids = self.with(py, |inner| {
             let mut cloth = cooked.cloth().clone();
-            cloth.config = changes.applied_to(&cloth.config)?;
+            cloth.config = changes.over(&cloth.config).or_raise()?;
             let mut ids = Vec::with_capacity(poses.len());
             for pose in poses {
                 let copy = poplin::model::ClothDesc { pose: pose_of(pose), ..cloth.clone() };
@@ -189,13 +189,13 @@ impl Simulation {
 
     /// Changes settings of cloths; changes none after an error.
     fn set_settings(&self, py: Python<'_>, ids: &[u8], keys: &str) -> PyResult<()> {
-        let (ids, changes) = (ids_of(ids), SettingChanges::new(keys)?);
+        let (ids, changes) = (ids_of(ids), changes(keys)?);
         self.with(py, |inner| {
             inner.check(&ids)?;
             let mut changed = Vec::with_capacity(ids.len());
             for &id in &ids {
                 let cloth = inner.live(id)?.desc();
-                let config = changes.applied_to(&cloth.config)?;
+                let config = changes.over(&cloth.config).or_raise()?;
                 cloth.validate_config(&config).or_raise()?;
                 changed.push(config);
             }
@@ -216,7 +216,7 @@ impl Simulation {
     fn set_cloth_contact_solver(&self, py: Python<'_>, keys: &str) -> PyResult<()> {
         self.with(py, |inner| {
             let settings = inner.simulation.cloth_contact_solver();
-            let changed = changed_contact_solver(settings, keys)?;
+            let changed = contact_solver_of_keys(&settings, &to_keys(keys)?).or_raise()?;
             inner.simulation.set_cloth_contact_solver(changed).or_raise()
         })
     }

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 import time
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -61,6 +62,31 @@ def test_positions_are_those_of_the_command(tmp_path, simulation):
         vertices = simulation.positions(cloth)[cooked.vertex_to_particle]
         assert vertices.tobytes() == frames[frame].astype(np.float32).tobytes(), frame
         simulation.step()
+
+
+def test_values_stated_at_their_default_win_over_a_material(simulation):
+    settings = {"material": "silk", "contact": {"friction": 0}, "solver": {"xpbd": {"bending_rigidity": 0}}}
+    cooked = poplin.cook(poplin.grid(4, 4, 1.0, 1.0), settings=settings)
+    assert cooked.settings["contact"]["friction"] == 0
+    assert cooked.settings["solver"]["xpbd"]["bending_rigidity"] == 0
+    assert cooked.settings["thickness"] == pytest.approx(0.2e-3)
+    cloth = simulation.add(cooked, {"thickness": 0, "max_speed": 3})
+    assert (simulation.settings(cloth)["thickness"], simulation.settings(cloth)["max_speed"]) == (0, 3)
+    simulation.set_settings(cloth, {"max_speed": None, "contact": {"friction": 0.5}})
+    settings = simulation.settings(cloth)
+    assert (settings["max_speed"], settings["contact"]["friction"], settings["thickness"]) == (None, 0.5, 0)
+
+
+def test_cooking_warns_of_doubtful_cloth():
+    with pytest.warns(poplin.PoplinWarning, match="1.41 mm across") as caught:
+        cooked = poplin.cook(poplin.grid(4, 4, 0.001, 0.001))
+    [warning] = [it.message for it in caught]
+    assert (warning.kind, warning.limit) == ("odd_size", pytest.approx(0.01))
+    assert warning.value == pytest.approx(0.001 * 2**0.5)
+    assert cooked.warnings == [warning.record] and warning.record["size_m"] == warning.value
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert poplin.cook(poplin.grid(4, 4, 1.0, 1.0)).warnings == []
 
 
 def test_arrays_have_their_shapes_and_share_memory(simulation, sheet):

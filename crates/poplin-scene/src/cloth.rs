@@ -4,8 +4,8 @@ use poplin_cook::CookOptions;
 use poplin_model::{Chosen, ClothConfig, ClothContactSolver, Material, PhaseKind};
 
 use super::{
-    AnimatedPins, LocalFrame, PinRule, SceneAcceleration, SceneCollider, SceneSpheres, Shape,
-    Transform, Wind,
+    AnimatedPins, BaseSettings, LocalFrame, PinRule, SceneAcceleration, SceneCollider,
+    SceneSpheres, Settings, Shape, Transform, Wind,
 };
 use poplin_io::FrameFormat;
 use poplin_picture::View;
@@ -64,14 +64,17 @@ pub struct SceneCloth {
     /// Wind: that of the cloth, else of the scene; `None` is the steady wind
     /// `config.air.wind_velocity`.
     pub wind: Option<Wind>,
+    /// Lowest layer of settings.
+    pub base: BaseSettings,
+    /// Settings that the file, or an option over it, states. The fields below follow from `base`,
+    /// the material and these ([`Self::state`]).
+    pub stated: Settings,
     /// Settings; their groups are tables of the cloth, `[cloth.air]`.
     pub config: ClothConfig,
-    /// Material, if the file states one. `config` and `fabric` already have its values where the
-    /// file states nothing else; the edges get theirs once the cloth is cooked
-    /// ([`poplin_model::ClothDesc::set_membrane`]).
+    /// Material, if one is stated. `config` and `fabric` already have its values where nothing else
+    /// is stated; the edges get theirs once the cloth is cooked ([`Self::set_membrane`]).
     pub material: Option<Material>,
-    /// True if the file states `fabric.bends = false`; a bending rigidity that is not stated is
-    /// then 0.
+    /// True if `fabric.bends = false` is stated; the bending rigidity is then 0.
     pub without_bends: bool,
     /// Settings to choose automatically once the cloth is cooked
     /// ([`poplin_model::ClothDesc::choose_solver`]): if `solver.pbd.frequency` is not stated, that
@@ -96,6 +99,33 @@ pub struct SceneCloth {
 }
 
 impl SceneCloth {
+    /// Creates a cloth that states nothing: no pins, at rest, with the settings `base`.
+    pub fn new(name: String, shape: Shape, base: BaseSettings) -> Self {
+        Self {
+            name,
+            shape,
+            transform: Transform::default(),
+            pins: Vec::new(),
+            animated_pins: Vec::new(),
+            motion_spheres: Vec::new(),
+            separation_spheres: Vec::new(),
+            accelerations: Vec::new(),
+            frame: None,
+            wind: None,
+            config: base.config.clone(),
+            chosen: base.chosen,
+            base,
+            stated: Settings::default(),
+            material: None,
+            without_bends: false,
+            fabric: CookOptions::default(),
+            phase_order: Vec::new(),
+            count: 1,
+            spacing: [0.0; 3],
+            perturbation: DEFAULT_PERTURBATION,
+        }
+    }
+
     /// Displacement \[m\] of the copy `index`, from 0.
     pub fn copy_offset(&self, index: u32) -> [f32; 3] {
         self.spacing.map(|step| step * index as f32)

@@ -86,6 +86,7 @@ impl Default for CameraFile {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "Cloth")]
+#[expect(dead_code, reason = "settings are checked here and read from the table of the cloth")]
 struct ClothFile {
     /// Name of the cloth and of its files, unique in the scene (default `cloth 0`, `cloth 1`, ...).
     name: Option<String>,
@@ -99,8 +100,7 @@ struct ClothFile {
     #[serde(default)]
     transform: Transform,
     /// Material with measured values (default none): sets density, stretch, shear, bending,
-    /// damping, friction and thickness unless the cloth states them; a compliance of 0 counts as
-    /// not stated. Stretch, shear and bending need `solver.xpbd`, the default beside a material, or
+    /// damping, friction and thickness unless the cloth states them. Stretch, shear and bending need `solver.xpbd`, the default beside a material, or
     /// `solver.implicit`.
     material: Option<MaterialName>,
     /// Mass per area [kg/m^2], `1e-9..=1e9` (default: that of the material, else 0.2, a light
@@ -197,8 +197,8 @@ struct ClothFile {
     perturbation: Option<f32>,
 }
 
-/// Name of a material.
-struct MaterialName(Material);
+/// Name of a material, checked.
+struct MaterialName;
 
 impl JsonSchema for MaterialName {
     fn schema_name() -> Cow<'static, str> {
@@ -215,7 +215,7 @@ impl<'de> Deserialize<'de> for MaterialName {
         const NAMES: [&str; Material::ALL.len()] = names();
         let name = String::deserialize(deserializer)?;
         let material = Material::named(&name);
-        material.map(Self).ok_or_else(|| de::Error::unknown_variant(&name, &NAMES))
+        material.map(|_| Self).ok_or_else(|| de::Error::unknown_variant(&name, &NAMES))
     }
 }
 

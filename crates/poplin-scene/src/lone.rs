@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use thiserror::Error;
 use toml::Table;
 
-use super::{BuiltCloth, Scene, SceneCloth, SceneCollider, SceneError};
+use super::{BuiltCloth, Scene, SceneCloth, SceneCollider, SceneError, Settings};
 
 /// File name of the generated text; not shown in messages.
 const NAME: &str = "keys";
@@ -18,6 +18,18 @@ const MOVERS: [&str; 4] = ["keys", "body", "animation", "cache"];
 #[error("{message}")]
 pub struct KeysError {
     message: String,
+}
+
+impl From<toml::de::Error> for KeysError {
+    fn from(error: toml::de::Error) -> Self {
+        Self { message: error.message().to_owned() }
+    }
+}
+
+impl From<toml::ser::Error> for KeysError {
+    fn from(error: toml::ser::Error) -> Self {
+        Self { message: error.to_string() }
+    }
 }
 
 impl From<SceneError> for KeysError {
@@ -69,14 +81,18 @@ impl SceneCollider {
     }
 }
 
-/// Creates a contact solver from keys of `[cloth_contact_solver]`.
+/// Returns the contact solver `under` with keys of `[cloth_contact_solver]`.
 ///
 /// # Errors
 /// [`KeysError`] for a fault that a scene file would have.
-pub fn contact_solver_of_keys(keys: &Map<String, Value>) -> Result<ClothContactSolver, KeysError> {
+pub fn contact_solver_of_keys(
+    under: &ClothContactSolver,
+    keys: &Map<String, Value>,
+) -> Result<ClothContactSolver, KeysError> {
     let cloth = vec![with_shape(Map::new())].into();
-    let scene = parsed([("cloth", cloth), ("cloth_contact_solver", keys.clone().into())])?;
-    Ok(scene.cloth_contact_solver)
+    // Faults of the keys are worded like those of a scene file.
+    parsed([("cloth", cloth), ("cloth_contact_solver", keys.clone().into())])?;
+    Settings::of_keys(keys).over(under)
 }
 
 /// Adds a placeholder shape to the keys of a cloth.
@@ -95,7 +111,7 @@ fn parsed<const N: usize>(tables: [(&str, Value); N]) -> Result<Scene, KeysError
 }
 
 /// Converts JSON to TOML; null, which TOML lacks, becomes `None`.
-fn stated(value: Value) -> Option<toml::Value> {
+pub(super) fn stated(value: Value) -> Option<toml::Value> {
     Some(match value {
         Value::Null => return None,
         Value::Bool(value) => value.into(),
@@ -140,7 +156,10 @@ mod tests {
             iterations: 4,
             ..ClothContactSolver::default()
         };
-        assert_eq!(contact_solver_of_keys(&keys(json)).unwrap(), expected);
+        assert_eq!(
+            contact_solver_of_keys(&ClothContactSolver::default(), &keys(json)).unwrap(),
+            expected
+        );
     }
 
     #[test]
@@ -148,7 +167,11 @@ mod tests {
         let cloth = |json| SceneCloth::of_keys(&keys(json)).unwrap_err().to_string();
         let mesh = |json| BuiltCloth::of_keys(&keys(json)).unwrap_err().to_string();
         let collider = |json| SceneCollider::of_keys(&keys(json)).unwrap_err().to_string();
-        let solver = |json| contact_solver_of_keys(&keys(json)).unwrap_err().to_string();
+        let solver = |json| {
+            contact_solver_of_keys(&ClothContactSolver::default(), &keys(json))
+                .unwrap_err()
+                .to_string()
+        };
         let said = [
             solver(serde_json::json!({ "contct": "triangles" })),
             solver(serde_json::json!({ "iterations": 65 })),

@@ -4,8 +4,8 @@
 use std::ops::Range;
 
 use serde::Deserialize;
-use toml::Spanned;
 use toml::de::{DeArray, DeTable, DeValue, Deserializer};
+use toml::{Spanned, Table};
 
 use super::SceneError;
 use super::file::{SceneFile, toml_error};
@@ -85,9 +85,16 @@ struct StandIn {
     kind: usize,
 }
 
-/// Reads the file with stand-ins for unreadable values; reports those values and returns them as
-/// [`Damaged`].
-pub(super) fn read_file(source: &Source<'_>) -> (SceneFile, Damaged) {
+/// Tables of the cloths, as stated.
+#[derive(Deserialize)]
+struct ClothTables {
+    #[serde(default)]
+    cloth: Vec<Table>,
+}
+
+/// Reads the file and the tables of its cloths, with stand-ins for unreadable values; reports those
+/// values and returns them as [`Damaged`].
+pub(super) fn read_file(source: &Source<'_>) -> (SceneFile, Vec<Table>, Damaged) {
     let (document, errors) = source.document();
     let mut damaged = Damaged::default();
     // Syntax errors: their whole table counts as unreadable.
@@ -103,7 +110,10 @@ pub(super) fn read_file(source: &Source<'_>) -> (SceneFile, Damaged) {
     let rounds = (MAX_WORK / source.text().len().max(1)).max(MIN_ROUNDS);
     for _ in 0..rounds {
         let error = match SceneFile::deserialize(Deserializer::from(root.clone())) {
-            Ok(file) => return (file, damaged),
+            Ok(file) => {
+                let cloths = ClothTables::deserialize(Deserializer::from(root));
+                return (file, cloths.map_or(Vec::new(), |tables| tables.cloth), damaged);
+            }
             Err(error) => error,
         };
         // Spans of stand-ins are past the end of any text; a fault without a span is that of the
@@ -162,7 +172,7 @@ pub(super) fn read_file(source: &Source<'_>) -> (SceneFile, Damaged) {
         }
     }
     damaged.is_lost = true;
-    (SceneFile::default(), damaged)
+    (SceneFile::default(), Vec::new(), damaged)
 }
 
 /// Extracts the name from serde's "missing field `name`".

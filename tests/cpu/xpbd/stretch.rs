@@ -48,7 +48,7 @@ fn hung_strain(material: &Material, side: u32, load: f64) -> [f64; 2] {
     };
     let mut cloth =
         cook(&Mesh::grid(side, side, length as f32, length as f32), &options).unwrap().into_cloth();
-    material.fill(&mut cloth.config);
+    material.apply(&mut cloth.config);
     cloth.set_membrane(material);
     cloth.config.thickness = 0.0;
     // Grids are in the plane of x and z.

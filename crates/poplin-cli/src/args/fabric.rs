@@ -3,14 +3,11 @@
 use anyhow::anyhow;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
-use poplin::model::{
-    BendModel, Chosen, ClothConfig, ContactMode, FiberSolver, Implicit, Material, Pbd, PbdPhase,
-    Preconditioner, Solver, StretchModel, Xpbd, XpbdPhase,
-};
+use poplin::model::{BendModel, ContactMode, FiberSolver, Material, Preconditioner, StretchModel};
 use poplin_cook::{Direction, Tethers};
-use poplin_scene::SceneCloth;
+use poplin_scene::{SceneCloth, Settings};
 
-use crate::failure::Failure;
+use crate::failure::{Failure, OrFail};
 
 use super::ranges::{
     density, fraction, friction, max_fiber_length, perturbation, rigidity, solver_frequency,
@@ -63,7 +60,7 @@ pub(crate) struct SolverArgs {
     substeps: Option<u32>,
     /// Bending rigidity with xpbd and implicit [N m], 0 to 1e6; 0 = off [default: 1e-5, cotton]
     #[arg(long, value_name = "RIGIDITY", value_parser = rigidity, allow_negative_numbers = true)]
-    pub(crate) bending_rigidity: Option<f32>,
+    bending_rigidity: Option<f32>,
     /// Stretch and shear model of implicit [default: stretch-shear]
     #[arg(long, value_parser = stretch(), value_name = "MODEL")]
     stretch: Option<StretchModel>,
@@ -211,48 +208,56 @@ fn preconditioner() -> impl TypedValueParser<Value = Preconditioner> {
 }
 
 impl FabricArgs {
-    /// Overrides the cloth's settings with the options that were passed.
-    pub(crate) fn apply(&self, cloth: &mut SceneCloth) {
+    /// States the options that were passed, over what the cloth states.
+    ///
+    /// # Errors
+    /// [`Failure::BadInput`] for an option of a different solver than that of the cloth.
+    pub(crate) fn apply(
+        &self,
+        cloth: &mut SceneCloth,
+        solver: Option<&SolverArgs>,
+    ) -> Result<(), Failure> {
         if let Some(material) = self.material {
-            use_material(cloth, material);
+            cloth.use_material(material).or_bad_input()?;
         }
-        let fabric = &mut cloth.fabric;
-        fabric.density = self.density.unwrap_or(fabric.density);
-        fabric.max_fiber_length = self.max_fiber_length.or(fabric.max_fiber_length);
-        fabric.bending &= !self.no_bending;
-        fabric.tethers = self.tethers.unwrap_or(fabric.tethers);
-        fabric.direction = self.direction.unwrap_or(fabric.direction);
+        if let Some(kind) = solver.and_then(|options| options.solver) {
+            cloth.use_solver(kind.name()).or_bad_input()?;
+        }
+        let solver_name = cloth.config.solver.name();
+        let mut options = Settings::default();
+        options.set_some("density", self.density);
+        options.set_some("fabric.max_fiber_length", self.max_fiber_length);
+        options.set_some("fabric.tethers", self.tethers.map(Tethers::name));
+        options.set_some("fabric.direction", self.direction.map(Direction::name));
+        if self.no_bending {
+            options.set("fabric.bending", false);
+            if solver_name != "pbd" {
+                options.set(&format!("solver.{solver_name}.bending_rigidity"), 0.0);
+            }
+        }
+        match solver {
+            Some(solver) => solver.apply(cloth, options),
+            None => cloth.state(&options).or_bad_input(),
+        }
     }
+}
 
-    /// Resets a bending rigidity that no option states, if --no-bending or `fabric.bends = false`
-    /// excludes bends.
-    pub(crate) fn drop_bends(&self, cloth: &mut SceneCloth, stated_rigidity: Option<f32>) {
-        let without_bends = self.no_bending || cloth.without_bends;
-        if without_bends && stated_rigidity.is_none() {
-            cloth.config.solver.set_bending_rigidity(0.0);
+impl SolverKind {
+    /// Name in scene files.
+    fn name(self) -> &'static str {
+        match self {
+            Self::Pbd => "pbd",
+            Self::Xpbd => "xpbd",
+            Self::Implicit => "implicit",
         }
     }
 }
 
 impl SolverArgs {
-    /// Overrides the cloth's settings with the options that were passed.
-    ///
-    /// # Errors
-    /// [`Failure::BadInput`] for an option of a different solver than that of the cloth.
-    pub(crate) fn apply(&self, cloth: &mut SceneCloth) -> Result<(), Failure> {
-        match self.solver {
-            Some(SolverKind::Pbd) => use_pbd(cloth),
-            Some(SolverKind::Xpbd) => use_xpbd(cloth),
-            Some(SolverKind::Implicit) => use_implicit(cloth),
-            None => {}
-        }
-        if self.solver_frequency.is_some() {
-            cloth.chosen = Chosen::NONE;
-        }
-        cloth.chosen.fiber_solver &= self.fiber_solver.is_none();
-        let config = &mut cloth.config;
-        let name = config.solver.name();
-        let options = [
+    /// States the options that were passed, beside those of the fabric.
+    fn apply(&self, cloth: &mut SceneCloth, mut options: Settings) -> Result<(), Failure> {
+        let name = cloth.config.solver.name();
+        let passed = [
             (self.solver_frequency.is_some(), "--solver-frequency", &["pbd"][..]),
             (self.fiber_solver.is_some(), "--fiber-solver", &["pbd", "xpbd"]),
             (self.substeps.is_some(), "--substeps", &["xpbd", "implicit"]),
@@ -263,7 +268,7 @@ impl SolverArgs {
             (self.max_iterations.is_some(), "--max-iterations", &["implicit"]),
             (self.max_halvings.is_some(), "--max-halvings", &["implicit"]),
         ];
-        for (is_passed, option, needed) in options {
+        for (is_passed, option, needed) in passed {
             if is_passed && !needed.contains(&name) {
                 return Err(Failure::BadInput(anyhow!(
                     "{option} needs the solver {}, but cloth `{}` uses {name}",
@@ -272,110 +277,93 @@ impl SolverArgs {
                 )));
             }
         }
-        if let Some(rigidity) = self.bending_rigidity {
-            config.solver.set_bending_rigidity(rigidity);
-        }
-        match &mut config.solver {
-            Solver::Pbd(pbd) => pbd.frequency = self.solver_frequency.unwrap_or(pbd.frequency),
-            Solver::Xpbd(xpbd) => xpbd.substeps = self.substeps.unwrap_or(xpbd.substeps),
-            Solver::Implicit(implicit) => {
-                implicit.substeps = self.substeps.unwrap_or(implicit.substeps);
-                implicit.stretch = self.stretch.unwrap_or(implicit.stretch);
-                implicit.bend = self.bend.unwrap_or(implicit.bend);
-                implicit.preconditioner = self.preconditioner.unwrap_or(implicit.preconditioner);
-                implicit.max_iterations = self.max_iterations.unwrap_or(implicit.max_iterations);
-                implicit.max_halvings = self.max_halvings.unwrap_or(implicit.max_halvings);
-            }
-        }
-        if let Some(fiber_solver) = self.fiber_solver {
-            config.solver.set_fiber_solver(fiber_solver);
+        let key = |key: &str| format!("solver.{name}.{key}");
+        options.set_some(&key("frequency"), self.solver_frequency);
+        options.set_some(&key("substeps"), self.substeps);
+        options.set_some(&key("stretch"), self.stretch.map(StretchModel::name));
+        options.set_some(&key("bend"), self.bend.map(BendModel::name));
+        options.set_some(&key("preconditioner"), self.preconditioner.map(Preconditioner::name));
+        options.set_some(&key("max_iterations"), self.max_iterations);
+        options.set_some(&key("max_halvings"), self.max_halvings);
+        options.set_some(&key("bending_rigidity"), self.bending_rigidity);
+        if self.bending_rigidity.is_some() {
+            options.reset("fabric.bends");
         }
         // Two-ring edges are rigid: beside them a bending rigidity has no effect.
         if self.bending_rigidity.is_some_and(|rigidity| rigidity > 0.0) {
-            cloth.fabric.bending = false;
+            options.set("fabric.bending", false);
         }
-        config.damping = self.damping.map_or(config.damping, |fraction| [fraction; 3]);
-        config.contact.friction = self.friction.unwrap_or(config.contact.friction);
-        config.thickness = self.thickness.unwrap_or(config.thickness);
-        cloth.perturbation = self.perturbation.unwrap_or(cloth.perturbation);
+        options.set_some("damping", self.damping.map(|fraction| vec![fraction; 3]));
+        options.set_some("contact.friction", self.friction);
+        options.set_some("thickness", self.thickness);
+        options.set_some("perturbation", self.perturbation);
+        cloth.state(&options).or_bad_input()?;
+        // `mixed` is no value of a key.
+        if let Some(fiber_solver) = self.fiber_solver {
+            cloth.config.solver.set_fiber_solver(fiber_solver);
+            cloth.chosen.fiber_solver = false;
+        }
         Ok(())
     }
 }
 
-/// Replaces the values that a material sets with those of `material`; the numerical settings of
-/// XPBD and of the implicit solver stay.
-fn use_material(cloth: &mut SceneCloth, material: Material) {
-    let SceneCloth { config, fabric, .. } = cloth;
-    fabric.density = material.density;
-    fabric.bending = false;
-    let default = ClothConfig::default();
-    config.contact.friction = default.contact.friction;
-    config.thickness = default.thickness;
-    config.solver = match &config.solver {
-        Solver::Pbd(_) => default.solver,
-        Solver::Xpbd(xpbd) => Solver::xpbd(xpbd.substeps),
-        Solver::Implicit(implicit) => Implicit {
-            stretch_stiffness: Implicit::default().stretch_stiffness,
-            shear_stiffness: Implicit::default().shear_stiffness,
-            bending_rigidity: Implicit::default().bending_rigidity,
-            bending_damping: Implicit::default().bending_damping,
-            ..implicit.clone()
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+    use poplin_scene::Scene;
+
+    #[derive(Parser)]
+    struct Options {
+        #[command(flatten)]
+        fabric: FabricArgs,
+        #[command(flatten)]
+        solver: SolverArgs,
+    }
+
+    /// Applies options to a cloth with these lines in its scene.
+    fn cloth(lines: &str, options: &[&str]) -> SceneCloth {
+        let sheet = "[[cloth]]\ngrid = { columns = 3, rows = 3, width = 1, height = 1 }";
+        let scene = Scene::parse(&format!("{sheet}\n{lines}"), "scene.toml").unwrap();
+        let mut cloth = scene.cloths[0].clone();
+        let options = Options::parse_from([&["options"], options].concat());
+        options.fabric.apply(&mut cloth, Some(&options.solver)).unwrap();
+        cloth
+    }
+
+    #[test]
+    fn options_at_their_default_replace_a_material() {
+        let options = ["--material", "silk", "--friction", "0", "--thickness", "0"];
+        let config = cloth("", &options).config;
+        assert_eq!((config.contact.friction, config.thickness), (0.0, 0.0));
+        assert_eq!(config.solver.bending_rigidity(), Material::SILK.bending);
+        let config = cloth("material = 'silk'", &["--bending-rigidity", "0"]).config;
+        assert_eq!(config.solver.bending_rigidity(), 0.0);
+        assert_eq!(config.contact.friction, Material::SILK.friction);
+    }
+
+    #[test]
+    fn values_of_a_scene_survive_another_solver() {
+        let stated = "material = 'silk'\ncontact.friction = 0\nsolver.pbd.frequency = 300";
+        for (solver, options) in
+            [("xpbd", &["--substeps", "7"]), ("implicit", &["--substeps", "2"])]
+        {
+            let cloth = cloth(stated, &[&["--solver", solver], &options[..]].concat());
+            assert_eq!((cloth.config.solver.name(), cloth.config.contact.friction), (solver, 0.0));
+            assert_eq!(cloth.config.solver.bending_rigidity(), Material::SILK.bending);
+            assert!(!cloth.fabric.bending, "two-ring edges beside bends");
         }
-        .into(),
-    };
-    material.fill(config);
-    cloth.material = Some(material);
-}
+    }
 
-/// Switches to default PBD; fiber solvers stay.
-fn use_pbd(cloth: &mut SceneCloth) {
-    if let Solver::Implicit(_) = &cloth.config.solver {
-        cloth.config.solver = Pbd::default().into();
-    }
-    if let Solver::Xpbd(xpbd) = &cloth.config.solver {
-        let phase = |phase: &XpbdPhase| PbdPhase {
-            fiber_solver: phase.fiber_solver,
-            ..PbdPhase::default()
-        };
-        let phases = xpbd.phases.map(phase);
-        cloth.config.solver = Pbd { phases, ..Pbd::default() }.into();
-    }
-}
-
-/// Switches to XPBD with the rigidity of cotton, and from two-ring edges to bends; fiber solvers
-/// stay.
-fn use_xpbd(cloth: &mut SceneCloth) {
-    if let Solver::Implicit(Implicit { bending_rigidity, .. }) = cloth.config.solver {
-        cloth.config.solver = Xpbd { bending_rigidity, ..Xpbd::default() }.into();
-        fill_solver(cloth);
-    }
-    if let Solver::Pbd(pbd) = &cloth.config.solver {
-        let phase = |phase: &PbdPhase| XpbdPhase {
-            fiber_solver: phase.fiber_solver,
-            ..XpbdPhase::default()
-        };
-        let phases = pbd.phases.map(phase);
-        cloth.config.solver = Xpbd { bending_rigidity: 1e-5, phases, ..Xpbd::default() }.into();
-        cloth.fabric.bending = false;
-    }
-}
-
-/// Switches to the implicit solver, with the stiffnesses of the material if there is one, and from
-/// two-ring edges to bends.
-fn use_implicit(cloth: &mut SceneCloth) {
-    if cloth.config.solver.as_implicit().is_none() {
-        cloth.config.solver = Implicit::default().into();
-        fill_solver(cloth);
-        if cloth.config.solver.bending_rigidity() == 0.0 {
-            cloth.config.solver.set_bending_rigidity(1e-5);
+    #[test]
+    fn a_solver_without_a_material_bends_like_cotton() {
+        for solver in ["xpbd", "implicit"] {
+            let cloth = cloth("solver.pbd.frequency = 300", &["--solver", solver]);
+            assert_eq!(cloth.config.solver.bending_rigidity(), 1e-5);
         }
-        cloth.fabric.bending = false;
-    }
-}
-
-/// Sets the stiffnesses of the cloth's material, if it has one.
-fn fill_solver(cloth: &mut SceneCloth) {
-    if let Some(material) = cloth.material {
-        material.fill(&mut cloth.config);
+        let stated = "solver.xpbd.phases.shearing.fiber_solver = 'gauss_seidel'";
+        let pbd = cloth(stated, &["--solver", "pbd"]).config.solver;
+        let shearing = &pbd.as_pbd().unwrap().phases.shearing;
+        assert_eq!(shearing.fiber_solver, Some(FiberSolver::GaussSeidel));
     }
 }

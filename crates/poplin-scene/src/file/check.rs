@@ -104,7 +104,7 @@ pub struct SceneCheck {
 /// Reads and checks a whole scene, and collects all faults.
 fn check(text: &str, path: &Path) -> SceneCheck {
     let source = Source::new(text, path);
-    let (file, damaged) = read_file(&source);
+    let (file, mut stated, damaged) = read_file(&source);
     // Faults of reading are kept apart: they explain some of the faults of validation below.
     let unread = source.take_faults();
     let stem = source.path().file_stem().unwrap_or_default().to_string_lossy().into_owned();
@@ -115,7 +115,8 @@ fn check(text: &str, path: &Path) -> SceneCheck {
     let mut cloths: Vec<SceneCloth> = Vec::with_capacity(file.cloth.len());
     for (index, cloth) in file.cloth.into_iter().enumerate() {
         let (field, before) = (format!("cloth[{index}]"), source.fault_count());
-        let cloth = cloth.convert(index, file.wind, &source);
+        let stated = stated.get_mut(index).map(std::mem::take).unwrap_or_default();
+        let cloth = cloth.convert(index, file.wind, stated, &source);
         validate_cloth(&cloth, &field, &source);
         if source.fault_count() == before && !damaged.has(&field) {
             sound_cloths.push(index);

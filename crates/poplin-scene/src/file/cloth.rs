@@ -1,26 +1,26 @@
 //! Conversion of `[[cloth]]` to a [`SceneCloth`].
 
-use poplin_cook::CookOptions;
-use poplin_model::{Chosen, ClothConfig};
+use toml::Table;
 
 use super::choice::{beside, one_or_two, present, refuse_shape};
 use super::rules::parse_rules;
 use super::{
-    AccelerationFile, AnimatedPinsFile, ClothFile, MaterialName, MotionSpheresFile,
-    SeparationSpheresFile,
+    AccelerationFile, AnimatedPinsFile, ClothFile, MotionSpheresFile, SeparationSpheresFile,
 };
 use crate::locate::Source;
 use crate::moved::refuse_keys_of_the_cloth;
 use crate::{
-    AccelerationKey, AnimatedPins, DEFAULT_PERTURBATION, GridPlane, GridShape, SceneAcceleration,
-    SceneCloth, SceneError, SceneSpheres, Shape, Wind,
+    AccelerationKey, AnimatedPins, BaseSettings, GridPlane, GridShape, SceneAcceleration,
+    SceneCloth, SceneError, SceneSpheres, Settings, Shape, Wind,
 };
 
 impl ClothFile {
+    /// Converts the cloth; `stated` is its table.
     pub(super) fn convert(
         self,
         index: usize,
         scene_wind: Option<Wind>,
+        stated: Table,
         source: &Source<'_>,
     ) -> SceneCloth {
         let field = format!("cloth[{index}]");
@@ -57,99 +57,8 @@ impl ClothFile {
         });
         let accelerations = accelerations.collect();
         refuse_keys_of_the_cloth(&self.fabric, &format!("{field}.fabric"), source);
-        let material = self.material.map(|MaterialName(material)| material);
-        let density = self.density.or(material.map(|material| material.density));
-        let density = density.unwrap_or(self.fabric.density);
-        let default = ClothConfig::default();
-        // A stated PBD frequency is an explicit choice of solver settings: nothing is chosen
-        // automatically.
-        let chosen = if source.states(&format!("{field}.solver.pbd.frequency")) {
-            Chosen::NONE
-        } else {
-            Chosen { stiffness_frequency: self.stiffness_frequency.is_none(), ..Chosen::ALL }
-        };
-        let mut config = ClothConfig {
-            gravity: self.gravity.unwrap_or(default.gravity),
-            damping: self.damping.unwrap_or(default.damping),
-            stiffness_frequency: self.stiffness_frequency.unwrap_or(default.stiffness_frequency),
-            thickness: self.thickness.unwrap_or(default.thickness),
-            max_speed: self.max_speed,
-            solver: self.solver,
-            tethers: self.tethers,
-            air: self.air,
-            inertia: self.inertia,
-            motion: self.motion,
-            contact: self.contact,
-            self_collision: self.self_collision,
-            cloth_collision: self.cloth_collision,
-            sleep: self.sleep,
-        };
-        if let Some(material) = &material {
-            // `fill` only replaces defaults, so a stated value equal to its default is restored
-            // afterwards.
-            let stated = config.clone();
-            material.fill(&mut config);
-            let states = |key: &str| source.states(&format!("{field}.{key}"));
-            if states("thickness") {
-                config.thickness = stated.thickness;
-            }
-            if states("contact.friction") {
-                config.contact.friction = stated.contact.friction;
-            }
-            if states("solver.pbd") {
-                config.solver = stated.solver.clone();
-            }
-            if let (Some(filled), Some(stated)) =
-                (config.solver.as_xpbd_mut(), stated.solver.as_xpbd())
-            {
-                if states("solver.xpbd.bending_rigidity") {
-                    filled.bending_rigidity = stated.bending_rigidity;
-                }
-                if states("solver.xpbd.bending_damping") {
-                    filled.bending_damping = stated.bending_damping;
-                }
-            }
-            if let (Some(filled), Some(stated)) =
-                (config.solver.as_implicit_mut(), stated.solver.as_implicit())
-            {
-                if states("solver.implicit.stretch_stiffness") {
-                    filled.stretch_stiffness = stated.stretch_stiffness;
-                }
-                if states("solver.implicit.shear_stiffness") {
-                    filled.shear_stiffness = stated.shear_stiffness;
-                }
-                if states("solver.implicit.bending_rigidity") {
-                    filled.bending_rigidity = stated.bending_rigidity;
-                }
-                if states("solver.implicit.bending_damping") {
-                    filled.bending_damping = stated.bending_damping;
-                }
-            }
-        }
-        let mut fabric = CookOptions { density, ..self.fabric };
-        let bends = format!("{field}.fabric.bends");
-        let without_bends = !fabric.bends && source.states(&bends);
-        let stated_rigidity = format!("{field}.solver.{}.bending_rigidity", config.solver.name());
-        if without_bends
-            && config.solver.bending_rigidity() > 0.0
-            && source.states(&stated_rigidity)
-        {
-            let (at, bends) = (source.location(&bends), bends.clone());
-            source.refuse(SceneError::NoBends { at, bends, rigidity: stated_rigidity });
-        }
-        // Bending elements [N m] replace two-ring edges, which would be redundant beside
-        // inextensible edges.
-        if config.solver.bending_rigidity() > 0.0
-            && !source.states(&format!("{field}.fabric.bending"))
-        {
-            fabric.bending = false;
-        }
-        if without_bends {
-            config.solver.set_bending_rigidity(0.0);
-        }
-        SceneCloth {
-            name: self.name.unwrap_or_else(|| format!("cloth {index}")),
-            shape,
+        let name = self.name.unwrap_or_else(|| format!("cloth {index}"));
+        let mut cloth = SceneCloth {
             transform: self.transform,
             pins: parse_rules(self.pins, &format!("{field}.pins"), source),
             animated_pins,
@@ -158,16 +67,24 @@ impl ClothFile {
             accelerations,
             frame: self.frame,
             wind: self.wind.or(scene_wind),
-            config,
-            chosen,
-            fabric,
-            without_bends,
-            material,
+            stated: Settings::of_table(stated),
             phase_order: self.phase_order,
             count: self.count,
             spacing: self.spacing,
-            perturbation: self.perturbation.unwrap_or(DEFAULT_PERTURBATION),
+            ..SceneCloth::new(name, shape, BaseSettings::default())
+        };
+        if let Err(error) = cloth.settle() {
+            let (at, message) = (source.location(&field), error.to_string());
+            source.refuse(SceneError::Syntax { at, message });
         }
+        let rigidity = format!("solver.{}.bending_rigidity", cloth.config.solver.name());
+        let has_rigidity = cloth.stated.number(&rigidity).is_some_and(|rigidity| rigidity > 0.0);
+        if cloth.without_bends && has_rigidity {
+            let (bends, rigidity) =
+                (format!("{field}.fabric.bends"), format!("{field}.{rigidity}"));
+            source.refuse(SceneError::NoBends { at: source.location(&bends), bends, rigidity });
+        }
+        cloth
     }
 }
 
