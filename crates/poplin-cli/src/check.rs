@@ -248,20 +248,20 @@ fn findings_of_scene(check: &SceneCheck) -> Vec<Finding> {
         let warnings = Warning::before_run(job_cloth, contact, scene.frames, scene.frame_rate);
         findings.extend(warnings.map(|warning| Finding {
             is_error: false,
-            at: Some(scene.location(&format!("cloth[{index}].{}", warning.key()))),
-            message: warning.to_string(),
+            at: Some(scene.location(&format!("cloth[{index}].{}", warning.key))),
+            message: warning.text,
         }));
     }
     let job_cloths: Vec<_> = job_cloths.into_iter().map(|(_, job_cloth)| job_cloth).collect();
     findings.extend(Warning::of_mode(&job_cloths, &colliders, contact).map(|warning| Finding {
         is_error: false,
         at: Some(scene.location("cloth_contact_solver.contact")),
-        message: warning.to_string(),
+        message: warning.text,
     }));
     findings.extend(Warning::of_colliders(&job_cloths, &colliders).map(|warning| Finding {
         is_error: false,
         at: Some(scene.location("collider")),
-        message: warning.to_string(),
+        message: warning.text,
     }));
     findings.sort_by_key(|finding| finding.at.as_ref().map(|at| at.span.start));
     findings

@@ -1,6 +1,6 @@
 //! Cooking of a mesh from memory, for other programs.
 
-use poplin_model::{ClothDesc, InteractionGroups, Mesh};
+use poplin_model::{ClothDesc, ContactMode, InteractionGroups, Mesh};
 use poplin_scene::{BuiltCloth, PinRule, SceneCloth};
 use serde_json::Value;
 
@@ -8,6 +8,7 @@ use crate::cook::CookSummary;
 use crate::cook_cache::CookCache;
 use crate::failure::{Failure, OrFail};
 use crate::job_cloth::JobCloth;
+use crate::run::warning::Warning;
 
 /// Mesh cooked as a cloth.
 #[derive(Debug, Clone)]
@@ -18,6 +19,8 @@ pub struct CookedCloth {
     pub vertex_to_particle: Vec<Option<u32>>,
     /// Cooking report in the format of `poplin cook --json`.
     pub report: Value,
+    /// Reasons to doubt its behavior, known before it is simulated.
+    pub warnings: Vec<Warning>,
 }
 
 /// Cooks a mesh with the settings of a scene's cloth, whose own shape and motion are ignored.
@@ -39,8 +42,10 @@ pub fn cook_cloth(
     let built = BuiltCloth { mesh, pinned, ..BuiltCloth::default() };
     let job_cloth = JobCloth::cook(scene, built, &[], &CookCache::default())?;
     let report = serde_json::to_value(CookSummary::new(&job_cloth)).or_failed()?;
+    // Without a motion, frames do not matter.
+    let warnings = Warning::before_run(&job_cloth, ContactMode::Particles, 0, 60.0).collect();
     let JobCloth { mut cloth, vertex_to_particle, .. } = job_cloth;
     // Colliders that are added later act on the cloth too.
     cloth.collider_groups = InteractionGroups::default();
-    Ok(CookedCloth { cloth, vertex_to_particle, report })
+    Ok(CookedCloth { cloth, vertex_to_particle, report, warnings })
 }

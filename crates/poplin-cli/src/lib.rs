@@ -38,6 +38,7 @@ pub use batch::{Batch, BatchOptions, Part, run_batch, sweep_jobs};
 pub use cook_cloth::{CookedCloth, cook_cloth};
 pub use failure::Failure;
 use failure::OrFail;
+pub use run::warning::Warning;
 
 /// Runs a command line, whose first word is the name of the program. Returns the exit code: 0, 1
 /// for a failure, 2 for bad input, 130 if interrupted.

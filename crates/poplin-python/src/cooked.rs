@@ -10,7 +10,7 @@ use pyo3::types::PyBytes;
 
 use crate::arrays::{bytes, rows};
 use crate::errors::OrRaise;
-use crate::json::{to_keys, to_python};
+use crate::json::{to_keys, to_python, to_value};
 
 /// Cooked cloth, before it is added to a simulation.
 #[pyclass(frozen, module = "poplin._poplin")]
@@ -70,6 +70,11 @@ impl Cooked {
     /// Returns the cooking report.
     fn report<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         to_python(py, &self.0.report)
+    }
+
+    /// Returns the warnings as a list of dicts.
+    fn warnings<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        to_python(py, &to_value(&self.0.warnings)?)
     }
 
     /// Returns the settings as a dict.

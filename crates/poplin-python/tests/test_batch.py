@@ -45,6 +45,17 @@ def test_a_batch_has_the_results_of_the_command(tmp_path):
     assert poplin.batch(sweep, tmp_path / "a", resume=True, backend="cpu").ran == 0
 
 
+def test_warnings_are_records(tmp_path):
+    sweep = write(tmp_path)
+    scene = tmp_path / "scene.toml"
+    scene.write_text(scene.read_text().replace("[[cloth]]", "[[cloth]]\nmax_speed = 0"))
+    result = poplin.batch(sweep, tmp_path / "out", backend="cpu")
+    assert result.doubtful == [0, 1, 2]
+    found = [(record["job"], record["kind"], record["subject"]) for record in result.warnings]
+    assert found == [(job, "no_speed", "sheet") for job in range(3)]
+    assert poplin.batch(sweep, tmp_path / "out", resume=True, backend="cpu").warnings == result.warnings
+
+
 def test_parts_of_a_sweep_share_a_folder(tmp_path):
     sweep, out = write(tmp_path), tmp_path / "out"
     assert poplin.batch(sweep, out, jobs=(0, 1), backend="cpu").done == 1

@@ -6,6 +6,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::store::Status;
+use crate::run::warning::Warning;
 
 /// Row of a finished job. Units are in the names.
 #[derive(Debug, Serialize)]
@@ -38,7 +39,7 @@ pub(super) struct JobResult {
     pub(super) collider_depth: Option<Depth>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) tangle: Option<Tangle>,
-    pub(super) warnings: Vec<String>,
+    pub(super) warnings: Vec<Warning>,
     /// 64-bit FNV-1a hash of positions and inverse masses after the last frame.
     pub(super) particle_hash: String,
     pub(super) files: Vec<String>,

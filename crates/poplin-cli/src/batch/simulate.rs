@@ -272,7 +272,6 @@ impl Running<'_> {
                 job.cloth_contact_solver.contact,
             ))
             .chain(Warning::of_colliders(self.job_cloths, &self.member.colliders))
-            .map(|warning| warning.to_string())
             .collect();
         let mut result = JobResult {
             frames: job.frames,

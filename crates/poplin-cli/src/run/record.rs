@@ -12,7 +12,7 @@ use poplin_model::{ContactReport, ImplicitReport, Particle, Pose};
 
 use super::files::ClothFiles;
 use super::picture_frames::PictureFrames;
-use super::warning::{MAX_SQUASH, MAX_STRETCH, MAX_USUAL_STRETCH, Overstretch, Warning};
+use super::warning::{MAX_STRETCH, Overstretch, Warning};
 use crate::args::PictureArgs;
 use crate::bodies::ColliderPoses;
 use crate::failure::{Failure, OrFail};
@@ -290,31 +290,22 @@ impl Findings {
         frames: u32,
         backend: &str,
     ) -> impl Iterator<Item = Warning> {
-        let cloth = || job_cloth.name.clone();
-        let stretch = self.overstretch;
-        let overstretched =
-            stretch.map(|stretch| Warning::Overstretched { cloth: cloth(), stretch });
-        let is_stretchy = self.last_strain.p99.min(self.last_strain.longest) > MAX_USUAL_STRETCH;
         // Mean over copies: they sleep for about equally many frames.
         let awake = f64::from(frames) - self.slept_frames as f64 / job_cloth.offsets.len() as f64;
         let iterations = (f64::from(self.iterations) / awake.max(1.0)) as f32;
-        let stretchy = is_stretchy.then(|| Warning::Stretchy {
-            cloth: cloth(),
-            p99_strain: self.last_strain.p99,
-            frequency_hz: iterations * job.frame_rate,
-        });
-        let Strain { p99: p99_strain, shortest: shortest_strain, .. } = self.last_strain;
-        let is_squashed = p99_strain.min(-shortest_strain) > MAX_SQUASH;
-        let squashed =
-            is_squashed.then(|| Warning::Squashed { cloth: cloth(), p99_strain, shortest_strain });
-        let stretchy = stretchy.into_iter().chain(squashed);
+        let of_strain = Warning::of_strain(
+            &job_cloth.name,
+            self.overstretch,
+            self.last_strain,
+            iterations * job.frame_rate,
+        );
         let of_step = Warning::of_step(job_cloth, job.frame_rate, iterations)
             .chain(Warning::of_solves(job_cloth, &self.implicit));
         let contact = job.cloth_contact_solver.contact;
         let start = Warning::of_start(job_cloth, contact).into_iter();
         let of_motion = Warning::of_motion(job.frames, job.frame_rate, job_cloth);
         let crossed = Warning::of_contact(job_cloth, &self.contact, backend);
-        let doubts = start.chain(crossed).chain(overstretched).chain(stretchy).chain(of_step);
+        let doubts = start.chain(crossed).chain(of_strain).chain(of_step);
         doubts.chain(Warning::of_mesh(job_cloth, contact)).chain(of_motion)
     }
 

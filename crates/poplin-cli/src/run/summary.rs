@@ -89,7 +89,7 @@ pub(super) struct Summary {
     /// Automatic choices.
     choices: Vec<String>,
     /// Reasons to doubt the result.
-    warnings: Vec<WarningSummary>,
+    warnings: Vec<Warning>,
     cloths: Vec<ClothSummary>,
     files: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -108,14 +108,6 @@ pub(super) fn files_in(folder: &Path) -> Vec<String> {
         .filter(|summary| summary["format"] == FORMAT)
         .and_then(|summary| serde_json::from_value(summary["files"].clone()).ok())
         .unwrap_or_default()
-}
-
-/// Warning as data and as a message.
-#[derive(Debug, Serialize)]
-struct WarningSummary {
-    #[serde(flatten)]
-    warning: Warning,
-    message: String,
 }
 
 /// Statistics of the time of a frame \[ms\].
@@ -233,7 +225,6 @@ impl Summary {
                     job.cloth_contact_solver.contact,
                 ))
                 .chain(Warning::of_colliders(&job.cloths, &job.colliders))
-                .map(|warning| WarningSummary { message: warning.to_string(), warning })
                 .collect(),
             cloths: job
                 .cloths
@@ -372,7 +363,7 @@ impl Summary {
     /// Prints the warnings to stderr. Returns true if there are any.
     pub(super) fn warn(&self) -> bool {
         let shown = self.warnings.iter().take(MAX_LINES);
-        shown.for_each(|warning| warn(&warning.message));
+        shown.for_each(|warning| warn(&warning.text));
         if self.warnings.len() > MAX_LINES {
             let more = counted(self.warnings.len() - MAX_LINES, "more warning");
             warn(&format!("{more}, in {FILE_NAME}"));

@@ -367,7 +367,7 @@ fn cloth_that_starts_crossed_is_untangled_on_the_cpu_first() {
             .as_array()
             .unwrap()
             .iter()
-            .any(|it| it.as_str().unwrap().contains("cross"))
+            .any(|it| it["text"].as_str().unwrap().contains("cross"))
     };
     assert!(warning(&gpu, 0) && !warning(&gpu, 1), "{:?}", gpu[&0]["warnings"]);
 }

@@ -27,7 +27,10 @@ fn warns_of_cloth_that_starts_inside_a_collider() {
     let expected = 0.2 - 1.0 / 6.0;
     assert_eq!(warning["particles_inside"], 2);
     assert!((warning["deepest_m"].as_f64().unwrap() - expected).abs() < 1e-6, "{warning}");
-    assert!(ended.stderr.contains(warning["message"].as_str().unwrap()), "{}", ended.stderr);
+    assert!(ended.stderr.contains(warning["text"].as_str().unwrap()), "{}", ended.stderr);
+    // The record beside its details.
+    assert_eq!((&warning["subject"], &warning["limit"]), (&"sheet".into(), &0.0.into()));
+    assert!((warning["value"].as_f64().unwrap() - expected).abs() < 1e-6, "{warning}");
     run(&bench, &scene, &["--strict"]).says(1, &["2 of 19 free particles, up to 33.3 mm deep"]);
 }
 
@@ -43,7 +46,8 @@ fn warns_of_overstretched_edges_with_position_and_frame() {
     let scene = format!("{SHEET}{pulled}{keys}").replace("frames = 10", "frames = 30");
     run(&bench, &scene, &[]).succeeds();
     let warning = warning(&bench);
-    assert_eq!(warning["kind"], "overstretched");
+    assert_eq!((&warning["kind"], &warning["limit"]), (&"overstretched".into(), &0.5.into()));
+    assert_eq!(warning["value"], warning["longest_strain"]);
     let at = |key: &str| warning[key].as_u64().unwrap();
     // Pulled from frame 1 to 6; then the sheet swings, and hangs at rest at the end.
     assert!((1..=6).contains(&at("first_frame")) && at("frame") >= at("first_frame"), "{warning}");
@@ -436,6 +440,8 @@ fn warns_of_triangle_contact_without_thickness() {
     let frames = ["--frames", "1"];
     run(&bench, &thin, &frames).says(0, &[said]);
     assert_eq!(warning(&bench)["kind"], "idle_contact");
+    let record = warning(&bench);
+    assert_eq!((&record["subject"], &record["value"]), (&"".into(), &serde_json::Value::Null));
     let checked = bench.poplin(&["check", "scene.toml"]).succeeds().stdout.clone();
     assert!(checked.contains(said) && checked.contains("scene.toml:3:1"), "{checked}");
     // One cloth with a thickness is enough.

@@ -14,6 +14,7 @@ Units are SI throughout: metres, seconds, kilograms. Gravity points along -y by 
 from ._batch import BatchResult, batch, sweep_jobs
 from ._mesh import Cooked, Mesh, cook, grid, load_mesh, tube
 from ._simulation import Backend, ContactReport, Hit, Simulation, State, Trouble
+from ._warnings import PoplinWarning
 
 __all__ = [
     "Backend",
@@ -22,6 +23,7 @@ __all__ = [
     "Cooked",
     "Hit",
     "Mesh",
+    "PoplinWarning",
     "Simulation",
     "State",
     "Trouble",

@@ -2,10 +2,32 @@
 
 from __future__ import annotations
 
+import json
 import os
+from collections.abc import Iterable
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from . import _poplin
+
+MANIFESTS = "manifest-*.jsonl"
+"""Pattern of the manifests in a folder of results."""
+
+
+def rows_of(manifests: Iterable[Path]) -> dict[int, dict[str, Any]]:
+    """Returns the rows of manifests by job. Ignores an incomplete last row."""
+    rows = {}
+    for path in manifests:
+        for line in path.read_bytes().splitlines(keepends=True):
+            if line.endswith(b"\n"):
+                row = json.loads(line)
+                rows[row["job"]] = row
+    return rows
+
+
+def warnings_of(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Returns the warnings of rows, each with its `job`."""
+    return [{"job": row["job"], **warning} for row in rows for warning in row.get("warnings", [])]
 
 
 class BatchResult(NamedTuple):
@@ -20,9 +42,11 @@ class BatchResult(NamedTuple):
     failed: list[int]
     """Failed jobs in rising order; the manifests in the folder hold their errors."""
     doubtful: list[int]
-    """Jobs with warnings in rising order; the manifests in the folder hold the warnings."""
+    """Jobs with warnings in rising order."""
     seconds: float
     """Duration of this call [s]."""
+    warnings: list[dict[str, Any]]
+    """Warnings of the doubtful jobs, each with its `job` and the fields of `PoplinWarning`."""
 
 
 def sweep_jobs(sweep: str | os.PathLike[str]) -> list[dict[str, Any]]:
@@ -57,4 +81,6 @@ def batch(
     Raises ValueError for bad input, such as a folder with results of another sweep, RuntimeError if the folder cannot be
     written or the backend fails, BlockingIOError if another process writes the same part of the sweep.
     """
-    return BatchResult(**_poplin.batch(sweep, out, jobs, shard, resume, backend, adapter))
+    done = _poplin.batch(sweep, out, jobs, shard, resume, backend, adapter)
+    rows = rows_of(Path(out).glob(MANIFESTS)) if done["doubtful"] else {}
+    return BatchResult(**done, warnings=warnings_of(rows[job] for job in done["doubtful"]))

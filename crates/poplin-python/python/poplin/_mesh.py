@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from typing import Any, Literal, Mapping, Sequence
 
 import numpy as np
@@ -10,6 +11,7 @@ import numpy.typing as npt
 
 from . import _poplin
 from ._arrays import Floats, Ints, floats, indices, text
+from ._warnings import PoplinWarning
 
 Bytes4 = Sequence[bytes]
 
@@ -150,6 +152,8 @@ class Cooked:
     """Pinned particles in rising order."""
     report: dict[str, Any]
     """Cooking report: counts, area [m^2], mass [kg], in the format of `poplin cook --json`."""
+    warnings: list[dict[str, Any]]
+    """Warnings of cooking, with the fields of `PoplinWarning`."""
 
     def __init__(self, native: _poplin.Cooked) -> None:
         self._native = native
@@ -159,6 +163,7 @@ class Cooked:
         self.vertex_to_particle = np.frombuffer(native.vertex_to_particle(), np.int32)
         self.pinned = np.flatnonzero(self.particles[:, 3] == 0).astype(np.uint32)
         self.report = native.report()
+        self.warnings = native.warnings()
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -182,7 +187,8 @@ def cook(
         changed later, such as `solver`, `damping`, `contact`, `thickness`, `air`. Settings that depend on the cloth and
         are not stated, such as the solver's frequency, are chosen from the cloth.
 
-    Releases the interpreter's lock. Raises ValueError if mesh, pins or settings are not valid.
+    Releases the interpreter's lock. Raises ValueError if mesh, pins or settings are not valid. Warns with `PoplinWarning`
+    of settings without effect and of a mesh that is damaged, does not fit its settings or has an unusual size.
     """
     keys = dict(settings or {})
     for key, instead in _ELSEWHERE.items():
@@ -199,4 +205,7 @@ def cook(
             pinned = indices("pins", listed, None)
     if pinned.size and int(pinned.max()) >= len(mesh.points):
         raise ValueError(f"pins: no vertex {pinned.max()}: the mesh has {len(mesh.points)} points")
-    return Cooked(_poplin.Cooked(mesh._bytes(), pinned.tobytes(), text(keys)))
+    cooked = Cooked(_poplin.Cooked(mesh._bytes(), pinned.tobytes(), text(keys)))
+    for record in cooked.warnings:
+        warnings.warn(PoplinWarning(record), stacklevel=2)
+    return cooked

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from . import _poplin
-from ._batch import batch
+from ._batch import MANIFESTS, batch, rows_of, warnings_of
 
 __all__ = ["Result", "run"]
 
@@ -35,9 +35,6 @@ MAX_PARTS = 1024
 
 PERIOD = 0.5
 """Time between checks whether another writer of the same part has ended [s]."""
-
-MANIFESTS = "manifest-*.jsonl"
-"""Pattern of the manifests of a folder."""
 
 MARK = "ray.json"
 """File that stores the part size of a folder: {"batch_size": N}."""
@@ -67,6 +64,11 @@ class Result:
     def doubtful(self) -> list[int]:
         """Jobs with warnings in rising order; their rows hold the warnings."""
         return [row["job"] for row in self.rows if row.get("warnings")]
+
+    @property
+    def warnings(self) -> list[dict[str, Any]]:
+        """Warnings of all jobs, each with its `job` and the fields of `poplin.PoplinWarning`."""
+        return warnings_of(self.rows)
 
     def files(self, job: int) -> Files:
         """Returns the files of a job by name: arrays (.npy), shape [frame, vertex, 3], read-only; others as bytes.
@@ -118,7 +120,7 @@ def run(
         backend = "gpu" if num_gpus > 0 else "cpu"
     count = _poplin.sweep_job_count(sweep)
     folder = None if out is None else Path(out).absolute()
-    rows = {} if folder is None else _rows(folder.glob(MANIFESTS))
+    rows = {} if folder is None else rows_of(folder.glob(MANIFESTS))
     known = len(rows)
     if not ray.is_initialized():
         ray.init(address=address)
@@ -161,7 +163,7 @@ def run(
                 progress(len(rows), count)
     if folder is not None and len(rows) < count:
         # Another writer finished them meanwhile.
-        rows = _rows(folder.glob(MANIFESTS))
+        rows = rows_of(folder.glob(MANIFESTS))
     missing = [job for job in range(count) if job not in rows]
     if missing:
         raise RuntimeError(f"{len(missing)} jobs of {sweep} have no row, the first is job {missing[0]}: run the sweep again")
@@ -241,23 +243,12 @@ def _run_part(
                 # Locked by a task of a dead driver or of a lost machine; the lock ends with its process.
                 time.sleep(PERIOD)
         mark = json.loads((folder / "sweep.json").read_text(encoding="utf-8"))
-        rows = _rows([folder / f"manifest-jobs-{begin}-{end}.jsonl"])
+        rows = rows_of([folder / f"manifest-jobs-{begin}-{end}.jsonl"])
         files = [] if out else [_files(folder, rows[job], whole=True) for job in range(begin, end)]
         return (mark, rows), files
     finally:
         if out is None:
             shutil.rmtree(folder, ignore_errors=True)
-
-
-def _rows(manifests: Iterable[Path]) -> dict[int, dict[str, Any]]:
-    """Returns the rows of manifests by job. Ignores an incomplete last row."""
-    rows = {}
-    for path in manifests:
-        for line in path.read_bytes().splitlines(keepends=True):
-            if line.endswith(b"\n"):
-                row = json.loads(line)
-                rows[row["job"]] = row
-    return rows
 
 
 def _files(folder: Path, row: dict[str, Any], whole: bool = False) -> Files:
