@@ -6,12 +6,13 @@ use std::path::Path;
 use anyhow::{Context, anyhow};
 use poplin::Simulation;
 use poplin_measure::bench::{Effort, Row, Workload, measure, table};
+use poplin_run::{Failure, OrFail, counted};
 use serde::Serialize;
 use tempfile::NamedTempFile;
 
 use crate::args::BenchArgs;
-use crate::failure::{Exit, Failure, OrFail, complain};
-use crate::output::{counted, say};
+use crate::failure::{Exit, complain};
+use crate::output::say;
 
 /// Measurements, with machine and settings.
 #[derive(Serialize)]
@@ -44,7 +45,7 @@ struct Output<'a> {
 
 /// Runs workloads one after another and prints a table for each.
 pub(crate) fn bench(args: &BenchArgs) -> Result<Exit, Failure> {
-    let options = args.backend.options().or_bad_input()?;
+    let options = args.backend.options()?;
     if let Some(threads) = args.threads {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads as usize);
         pool.build_global().or_failed()?;

@@ -9,9 +9,10 @@ use poplin_measure::case::{Case, CaseError};
 use poplin_measure::conform::{CaseVerdict, SnapshotVerdict, run_case};
 use poplin_measure::stage_case::StageCase;
 use poplin_measure::stage_runner::{StageVerdict, run_stages};
+use poplin_run::{Failure, OrFail, gpu_message};
 
 use crate::args::{ConformArgs, ConformBackend};
-use crate::failure::{Exit, Failure, OrFail, complain, gpu_message};
+use crate::failure::{Exit, complain};
 use crate::info::canary_line;
 use crate::output::say;
 

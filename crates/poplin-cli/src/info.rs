@@ -4,9 +4,10 @@ use poplin::gpu::{
     AdapterReport, Headless, HeadlessOptions, WrongValue, is_software, list_adapters, wgpu,
 };
 use poplin::{Backend, Simulation};
+use poplin_run::{Failure, grouped};
 
-use crate::failure::{Exit, Failure};
-use crate::output::{grouped, say};
+use crate::failure::Exit;
+use crate::output::say;
 
 /// Lists adapters with limits, tiers and canary results, then the choice of `--backend auto`.
 pub(crate) fn info() -> Result<Exit, Failure> {

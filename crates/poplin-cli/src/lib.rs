@@ -6,39 +6,24 @@
 mod args;
 mod batch;
 mod bench;
-mod bodies;
 mod check;
-mod choices;
 mod conform;
 mod cook;
-mod cook_cache;
-mod cook_cloth;
 mod failure;
-mod fiber_picture;
 mod info;
-mod job;
-mod job_cloth;
-mod job_simulation;
+mod interrupt;
 mod logging;
-mod memory;
 mod output;
 mod run;
 mod scenes;
-mod shipped;
 #[cfg(feature = "view")]
 mod view;
 
 use std::ffi::OsString;
 
 use clap::Parser;
-use poplin::SimulationOptions;
 
-use args::{BackendArgs, Cli, Command};
-pub use batch::{Batch, BatchOptions, Part, run_batch, sweep_jobs};
-pub use cook_cloth::{CookedCloth, cook_cloth};
-pub use failure::Failure;
-use failure::OrFail;
-pub use run::warning::Warning;
+use args::{Cli, Command};
 
 /// Runs a command line, whose first word is the name of the program. Returns the exit code: 0, 1
 /// for a failure, 2 for bad input, 130 if interrupted.
@@ -67,15 +52,4 @@ pub fn command(words: impl IntoIterator<Item = OsString>) -> u8 {
         Command::Bench(args) => bench::bench(args),
     };
     failure::exit_code(ended.and_then(output::check))
-}
-
-/// Parses the values of the options `--backend` (`auto`, `gpu`, `cpu`) and `--adapter`.
-///
-/// # Errors
-/// [`Failure::BadInput`] if there is no such backend, or an adapter is named for the CPU.
-pub fn simulation_options(
-    backend: &str,
-    adapter: Option<String>,
-) -> Result<SimulationOptions, Failure> {
-    BackendArgs::named(backend, adapter).and_then(|args| args.options()).or_bad_input()
 }

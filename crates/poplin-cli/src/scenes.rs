@@ -1,13 +1,13 @@
 //! `poplin scenes`: shipped scenes, and the keys of scene files.
 
 use anyhow::anyhow;
+use poplin_run::{Failure, shipped};
 use poplin_scene::{SceneKey, keys_like, scene_keys, scene_schema};
 use textwrap::Options;
 
 use crate::args::ScenesArgs;
-use crate::failure::{Exit, Failure};
+use crate::failure::Exit;
 use crate::output::say;
-use crate::shipped;
 
 /// Width of a line \[characters\].
 const WIDTH: usize = 100;

@@ -8,17 +8,15 @@ use anyhow::{Context, anyhow};
 use poplin::{Simulation, SimulationOptions};
 use poplin_model::Shape;
 use poplin_picture::View;
+use poplin_run::{
+    Failure, Job, JobSimulation, MeshJob, OrFail, PictureOptions, Recording, joined_frames, shipped,
+};
 use poplin_scene::{PinRule, Scene};
 use poplin_view::{LineLayers, Scenes, Screenshot, Show, ShowError, ShownCloth, open_window};
 
-use crate::args::{Layer, PictureArgs, ViewArgs};
-use crate::bodies;
-use crate::failure::{Exit, Failure, OrFail};
-use crate::job::Job;
-use crate::job_simulation::JobSimulation;
+use crate::args::{Layer, ViewArgs};
+use crate::failure::{Exit, not_held};
 use crate::output::say;
-use crate::run::Recording;
-use crate::shipped;
 
 /// Width and height of a picture without a window \[pixels\].
 const SIZE: [u32; 2] = [1280, 800];
@@ -28,7 +26,7 @@ const FRAMES: u32 = 60;
 
 /// Shows a scene until its window is closed, or writes a picture of it.
 pub(crate) fn view(args: &ViewArgs) -> Result<Exit, Failure> {
-    let options = args.backend.options().or_bad_input()?;
+    let options = args.backend.options()?;
     let scene = args.mesh.as_ref().or(args.scene.as_ref()).ok_or_else(|| {
         let names = shipped::names();
         Failure::BadInput(anyhow!(
@@ -66,10 +64,10 @@ pub(crate) fn view(args: &ViewArgs) -> Result<Exit, Failure> {
 
 /// Builds the job of a shipped scene, a scene file or a mesh.
 fn open(scene: &Path, pins: &[PinRule]) -> Result<Job, Failure> {
-    if shipped::is_mesh(scene) {
-        Job::of_hung_mesh(scene, pins)
-    } else {
-        Job::of_shown_scene(scene)
+    match shipped::is_mesh(scene) {
+        true if pins.is_empty() => Err(not_held(scene)),
+        true => Job::of_mesh(&MeshJob::new(scene, pins), |_| Ok(())),
+        false => Job::of_scene(scene, None, |_| Ok(())),
     }
 }
 
@@ -185,7 +183,7 @@ impl Show for ViewedJob {
 
     fn record(&mut self) -> Result<(), ShowError> {
         self.reset()?;
-        let picture = PictureArgs::default();
+        let picture = PictureOptions::default();
         let mut recording =
             Recording::begin(self.job.clone(), None, &picture).map_err(to_show_error)?;
         recording.record(0, &mut self.running).map_err(to_show_error)?;
@@ -215,7 +213,7 @@ impl Show for ViewedJob {
             let stated = self.job.scene.as_ref().and_then(|scene| scene.cloths.get(tuned.len()));
             if let (Some(config), Some(stated)) = (&mut config, stated) {
                 let steps = self.job.steps;
-                bodies::joined_frames(&mut config.solver, &stated.config.solver, steps);
+                joined_frames(&mut config.solver, &stated.config.solver, steps);
             }
             tuned.push(config.map(|config| (config, cloth.wind)));
         }

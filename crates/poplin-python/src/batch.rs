@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use poplin_cli::{BatchOptions, Part, run_batch, simulation_options};
+use poplin_run::{BatchOptions, Part, run_batch, simulation_options};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
@@ -14,13 +14,13 @@ use crate::signals::Signals;
 /// Returns the number of jobs of a sweep.
 #[pyfunction]
 pub(crate) fn sweep_job_count(py: Python<'_>, sweep: PathBuf) -> PyResult<usize> {
-    py.detach(|| poplin_cli::sweep_jobs(&sweep)).or_raise().map(|jobs| jobs.count())
+    py.detach(|| poplin_run::sweep_jobs(&sweep)).or_raise().map(|jobs| jobs.count())
 }
 
 /// Returns the varied keys of every job with their values.
 #[pyfunction]
 pub(crate) fn sweep_jobs<'py>(py: Python<'py>, sweep: PathBuf) -> PyResult<Bound<'py, PyList>> {
-    let jobs = py.detach(|| poplin_cli::sweep_jobs(&sweep)).or_raise()?;
+    let jobs = py.detach(|| poplin_run::sweep_jobs(&sweep)).or_raise()?;
     let list = PyList::empty(py);
     for job in 0..jobs.count() {
         list.append(crate::json::to_python(py, &jobs.parameters(job).into())?)?;

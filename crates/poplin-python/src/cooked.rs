@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use poplin::model::{ClothDesc, Mesh};
-use poplin_cli::{CookedCloth, cook_cloth};
+use poplin_run::{CookedCloth, cook_cloth};
 use poplin_scene::{BuiltCloth, SceneCloth};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;

@@ -2,7 +2,7 @@
 //! that the caller can fix, `BlockingIOError` if another process is doing the work, else
 //! `RuntimeError`.
 
-use poplin_cli::Failure;
+use poplin_run::Failure;
 use pyo3::exceptions::{PyBlockingIOError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 

@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 
 use poplin::model::{Collider, Particle, Pose, TriangleMesh, check_dt};
 use poplin::{ClothId, ParticleMotion, Ray, Snapshot};
-use poplin_cli::simulation_options;
+use poplin_run::simulation_options;
 use poplin_scene::{SceneCollider, close_surface, contact_solver_of_keys};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;

@@ -5,7 +5,7 @@ use poplin_testkit::fuzz;
 
 #[test]
 fn mutated_scenes_never_panic() {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../poplin-cli/scenes");
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../poplin-run/scenes");
     let samples = ["flag", "legs", "cape", "curtain", "ball", "meshes/walk"].map(|name| {
         let text = std::fs::read_to_string(format!("{folder}/{name}.toml")).unwrap();
         // The figure's path is relative to its scene, not to the parsed one.

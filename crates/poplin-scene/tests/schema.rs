@@ -34,7 +34,7 @@ fn beside(path: &str) -> PathBuf {
 fn every_shipped_scene_is_valid() {
     let schema = Schema::new(scene_schema());
     let mut count = 0;
-    for entry in beside("poplin-cli/scenes").read_dir().unwrap() {
+    for entry in beside("poplin-run/scenes").read_dir().unwrap() {
         let path = entry.unwrap().path();
         if path.extension().is_some_and(|extension| extension == "toml") {
             let text = std::fs::read_to_string(&path).unwrap();

@@ -8,7 +8,7 @@ use serde_json::json;
 use crate::run::{root, say};
 
 /// Path of the figure.
-const PATH: &str = "crates/poplin-cli/scenes/meshes/figure.glb";
+const PATH: &str = "crates/poplin-run/scenes/meshes/figure.glb";
 
 /// Cell size of the grid on which the surface is extracted \[m\].
 const CELL: f64 = 0.028;

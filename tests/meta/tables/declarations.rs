@@ -85,7 +85,7 @@ fn table_of_scene_keys() {
 }
 
 /// Folder of the schemas for editors.
-const SCHEMAS: &str = "crates/poplin-cli/scenes";
+const SCHEMAS: &str = "crates/poplin-run/scenes";
 
 #[test]
 fn table_of_schemas() {

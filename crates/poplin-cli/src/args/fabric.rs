@@ -7,7 +7,7 @@ use poplin::model::{BendModel, ContactMode, FiberSolver, Material, Preconditione
 use poplin_cook::{Direction, Tethers};
 use poplin_scene::{SceneCloth, Settings};
 
-use crate::failure::{Failure, OrFail};
+use poplin_run::{Failure, OrFail};
 
 use super::ranges::{
     density, fraction, friction, max_fiber_length, perturbation, rigidity, solver_frequency,

@@ -3,7 +3,7 @@
 use poplin_io::{FRAME_FORMATS, FrameFormat};
 use poplin_measure::bench::Workload;
 
-use crate::shipped;
+use poplin_run::shipped;
 
 /// Below `poplin --help`.
 pub(super) const POPLIN: &str = "\

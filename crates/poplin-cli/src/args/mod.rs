@@ -13,18 +13,16 @@ use std::path::PathBuf;
 
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 use poplin::SimulationOptions;
-use poplin::gpu::HeadlessOptions;
 use poplin_io::FrameFormat;
 use poplin_measure::bench::Workload;
 use poplin_model::ContactMode;
+use poplin_run::{Failure, Part, simulation_options};
 use poplin_scene::PinRule;
 
-use crate::batch::Part;
 pub(crate) use fabric::{FabricArgs, SolverArgs};
-pub(crate) use picture::{PictureArgs, PictureKind};
-pub(crate) use position::{Ground, PositionArgs};
-pub(crate) use ranges::ValueError;
-use ranges::{drag, frame_rate, jobs, shard, whole, workload};
+pub(crate) use picture::PictureArgs;
+pub(crate) use position::PositionArgs;
+use ranges::{drag, frame_rate, whole, workload};
 pub(crate) use wind::WindArgs;
 
 /// GPU compute cloth: simulates, cooks and checks cloth from the command line.
@@ -123,25 +121,6 @@ impl RunArgs {
     }
 }
 
-#[cfg(feature = "view")]
-impl RunArgs {
-    /// Returns the arguments of `poplin run --mesh FILE --pin RULE ..`.
-    pub(crate) fn of_hung_mesh(path: &std::path::Path, pins: &[PinRule]) -> Self {
-        let mut mesh = std::ffi::OsString::from("--mesh=");
-        mesh.push(path);
-        let words = ["poplin", "run"].map(std::ffi::OsString::from);
-        let words = words.into_iter().chain([mesh]);
-        match Cli::try_parse_from(words).map(|cli| cli.command) {
-            Ok(Command::Run(mut args)) => {
-                args.pins = pins.to_vec();
-                *args
-            }
-            // Only the path varies, and everything after `=` is one word: parsing cannot fail.
-            other => unreachable!("{other:?}"),
-        }
-    }
-}
-
 /// Arguments of `poplin batch`.
 #[derive(Debug, Args)]
 pub(crate) struct BatchArgs {
@@ -170,10 +149,10 @@ pub(crate) struct BatchArgs {
 #[derive(Debug, Args)]
 pub(crate) struct PartArgs {
     /// Only jobs A to B - 1, counted from 0
-    #[arg(long, value_name = "A..B", value_parser = jobs, conflicts_with = "shard")]
+    #[arg(long, value_name = "A..B", value_parser = Part::range, conflicts_with = "shard")]
     jobs: Option<Part>,
     /// Only jobs whose index modulo N is I, `0..N`
-    #[arg(long, value_name = "I/N", value_parser = shard)]
+    #[arg(long, value_name = "I/N", value_parser = Part::shard)]
     shard: Option<Part>,
 }
 
@@ -351,23 +330,13 @@ enum Backend {
 }
 
 impl BackendArgs {
-    /// Builds the options from the words of --backend and --adapter.
-    pub(crate) fn named(backend: &str, adapter: Option<String>) -> Result<Self, ValueError> {
-        let unknown = |_| ValueError::NoSuchBackend { name: backend.to_owned() };
-        let backend = Backend::from_str(backend, false).map_err(unknown)?;
-        Ok(Self { backend: Some(backend).filter(|it| *it != Backend::Auto), adapter })
-    }
-
     /// Returns the options of the simulation. A named adapter implies the GPU.
-    pub(crate) fn options(&self) -> Result<SimulationOptions, ValueError> {
-        let backend = match (self.backend, &self.adapter) {
-            (Some(Backend::Cpu), Some(_)) => return Err(ValueError::AdapterOnCpu),
-            (Some(Backend::Cpu), None) => poplin::Backend::Cpu,
-            (Some(Backend::Gpu), _) | (_, Some(_)) => poplin::Backend::Gpu,
-            (Some(Backend::Auto) | None, None) => poplin::Backend::Auto,
+    pub(crate) fn options(&self) -> Result<SimulationOptions, Failure> {
+        let backend = match self.backend {
+            Some(Backend::Cpu) => "cpu",
+            Some(Backend::Gpu) => "gpu",
+            Some(Backend::Auto) | None => "auto",
         };
-        let gpu =
-            HeadlessOptions { adapter_name: self.adapter.clone(), ..HeadlessOptions::default() };
-        Ok(SimulationOptions { backend, gpu })
+        simulation_options(backend, self.adapter.clone())
     }
 }

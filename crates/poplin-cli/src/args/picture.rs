@@ -3,17 +3,17 @@
 use anyhow::anyhow;
 use clap::{Args, ValueEnum};
 use poplin_picture::View;
+use poplin_run::{Failure, PictureOptions};
 
 use super::ranges::{degrees, whole};
-use crate::failure::Failure;
 
 /// Options of the picture of a run.
-#[derive(Debug, Default, Args)]
+#[derive(Debug, Args)]
 #[command(next_help_heading = "Picture")]
 pub(crate) struct PictureArgs {
     /// Picture to draw
     #[arg(long, value_enum, default_value_t = PictureKind::Sheet)]
-    pub(crate) picture: PictureKind,
+    picture: PictureKind,
     /// Side of the picture, or of a tile of the sheet, in pixels, 32 to 2048 [default: 400; 1024
     /// with last]
     #[arg(long, value_name = "PIXELS", value_parser = whole(32..=2048), allow_negative_numbers = true)]
@@ -21,7 +21,7 @@ pub(crate) struct PictureArgs {
     /// View: front, side, top, or AZIMUTH,ELEVATION in degrees [default: the scene's, or chosen
     /// from the cloth]
     #[arg(long, value_name = "VIEW", allow_hyphen_values = true)]
-    pub(crate) camera: Option<View>,
+    camera: Option<View>,
     /// Rotation of the camera around the scene over an animation, in degrees, -3600 to 3600; 360 is
     /// one revolution [default: 0]
     #[arg(long, value_name = "DEGREES", value_parser = degrees, allow_negative_numbers = true)]
@@ -34,7 +34,7 @@ pub(crate) struct PictureArgs {
 
 /// Kinds of pictures.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum PictureKind {
+enum PictureKind {
     /// No picture: halves the time of a short run
     None,
     /// The last frame, picture.png
@@ -46,24 +46,7 @@ pub(crate) enum PictureKind {
     Sheet,
 }
 
-impl PictureKind {
-    /// Returns the name of its file, if there is one.
-    pub(crate) fn file(self) -> Option<&'static str> {
-        match self {
-            Self::None => None,
-            Self::Last => Some("picture.png"),
-            Self::Animation => Some("animation.png"),
-            Self::Sheet => Some("contact-sheet.png"),
-        }
-    }
-}
-
 impl PictureArgs {
-    /// Returns options for a picture of only the last frame, of `size` pixels a side.
-    pub(crate) fn of_last_frame(size: u32) -> Self {
-        Self { picture: PictureKind::Last, picture_size: Some(size), ..Self::default() }
-    }
-
     /// Rejects options of an animation for any other kind of picture.
     pub(crate) fn check(&self) -> Result<(), Failure> {
         let stated =
@@ -76,18 +59,19 @@ impl PictureArgs {
         }
     }
 
-    /// Returns the rotation of the camera over an animation \[degrees\].
-    pub(crate) fn orbit(&self) -> f64 {
-        self.orbit.unwrap_or(0.0).into()
-    }
-
-    /// Returns the pictures per second of an animation [1/s].
-    pub(crate) fn rate(&self) -> u32 {
-        self.picture_rate.unwrap_or(25)
-    }
-
-    /// Returns the side of the picture, or of a tile of the sheet \[pixels\].
-    pub(crate) fn size(&self) -> u32 {
-        self.picture_size.unwrap_or(if self.picture == PictureKind::Last { 1024 } else { 400 })
+    /// Returns the options as those of a job.
+    pub(crate) fn options(&self) -> PictureOptions {
+        PictureOptions {
+            kind: match self.picture {
+                PictureKind::None => poplin_run::PictureKind::None,
+                PictureKind::Last => poplin_run::PictureKind::Last,
+                PictureKind::Animation => poplin_run::PictureKind::Animation,
+                PictureKind::Sheet => poplin_run::PictureKind::Sheet,
+            },
+            size: self.picture_size,
+            view: self.camera,
+            orbit: self.orbit.unwrap_or(0.0).into(),
+            rate: self.picture_rate,
+        }
     }
 }

@@ -1,12 +1,13 @@
 //! Options for the position of the mesh of `--mesh` and of its collider.
 
 use clap::Args;
+use poplin_run::Ground;
 use poplin_scene::Transform;
 
 use super::ranges::{ground, scale, vector};
 
 /// Positions of mesh, collider and floor.
-#[derive(Debug, Default, Args)]
+#[derive(Debug, Args)]
 #[command(next_help_heading = "Position (of --mesh and --collider)")]
 pub(crate) struct PositionArgs {
     /// Displacement of the mesh in metres [default: above the collider, if much of the mesh would
@@ -38,15 +39,6 @@ pub(crate) struct PositionArgs {
     /// collider]
     #[arg(long, value_name = "HEIGHT", value_parser = ground, allow_hyphen_values = true)]
     pub(crate) ground: Option<Ground>,
-}
-
-/// Floor option.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum Ground {
-    /// No floor.
-    None,
-    /// Height of the floor \[m\].
-    At(f64),
 }
 
 impl PositionArgs {

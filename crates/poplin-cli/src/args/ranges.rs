@@ -7,8 +7,7 @@ use poplin_measure::bench::Workload;
 use poplin_model::MAX_COORDINATE;
 use thiserror::Error;
 
-use super::position::Ground;
-use crate::batch::Part;
+use poplin_run::Ground;
 
 /// Error of an option value.
 #[derive(Debug, Clone, PartialEq, Error)]
@@ -46,12 +45,6 @@ pub(crate) enum ValueError {
         /// Unit with a leading space, or empty.
         unit: &'static str,
     },
-    /// Not a range of jobs.
-    #[error("not a range of jobs such as `0..100`, first and one past the last")]
-    NotARange,
-    /// Not a shard.
-    #[error("not a shard such as `0/4`, counted from 0: one of `0/4`, `1/4`, `2/4`, `3/4`")]
-    NotAShard,
     /// Value that cooking rejects.
     #[error(transparent)]
     Option(#[from] CookError),
@@ -61,31 +54,6 @@ pub(crate) enum ValueError {
         /// The name.
         name: String,
     },
-    /// No backend has this name.
-    #[error("there is no backend `{name}`; there are auto, gpu, cpu")]
-    NoSuchBackend {
-        /// The name.
-        name: String,
-    },
-    /// GPU adapter named for the CPU backend.
-    #[error("--adapter names a GPU adapter and cannot be combined with --backend cpu")]
-    AdapterOnCpu,
-}
-
-/// Parses a range of jobs, `A..B`.
-pub(crate) fn jobs(text: &str) -> Result<Part, ValueError> {
-    let (begin, end) = text.split_once("..").ok_or(ValueError::NotARange)?;
-    let number = |text: &str| text.trim().parse::<usize>().map_err(|_| ValueError::NotARange);
-    let (begin, end) = (number(begin)?, number(end)?);
-    if begin < end { Ok(Part::Jobs { begin, end }) } else { Err(ValueError::NotARange) }
-}
-
-/// Parses one of several equal parts, `I/N`.
-pub(crate) fn shard(text: &str) -> Result<Part, ValueError> {
-    let (index, count) = text.split_once('/').ok_or(ValueError::NotAShard)?;
-    let number = |text: &str| text.trim().parse::<usize>().map_err(|_| ValueError::NotAShard);
-    let (index, count) = (number(index)?, number(count)?);
-    if index < count { Ok(Part::Shard { index, count }) } else { Err(ValueError::NotAShard) }
 }
 
 fn number(text: &str) -> Result<f32, ValueError> {

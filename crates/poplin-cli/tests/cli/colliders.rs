@@ -104,7 +104,10 @@ fn a_mesh_falls_on_a_body_without_pins() {
 #[test]
 fn the_scene_of_shirt_and_bunny_loads_its_meshes() {
     let bench = Bench::new("bunny");
-    bench.write("scene.toml", include_str!("../../scenes/meshes/shirt-over-bunny.toml"));
+    bench.write(
+        "scene.toml",
+        include_str!("../../../poplin-run/scenes/meshes/shirt-over-bunny.toml"),
+    );
     bench.poplin(&["run", "scene.toml"]).says(2, &["cloth[0].mesh", "no file", "unisex_shirt.obj"]);
     bench.write("unisex_shirt.obj", SQUARE);
     bench.write("bunny.obj", TETRAHEDRON);
@@ -250,8 +253,8 @@ fn a_collider_moved_by_a_cache_pushes_cloth_in_runs_and_sweeps() {
 #[test]
 fn the_figure_of_the_guide_walks_in_its_skirt() {
     let bench = Bench::new("figure");
-    bench.write("walk.toml", include_str!("../../scenes/meshes/walk.toml"));
-    let figure = include_bytes!("../../scenes/meshes/figure.glb");
+    bench.write("walk.toml", include_str!("../../../poplin-run/scenes/meshes/walk.toml"));
+    let figure = include_bytes!("../../../poplin-run/scenes/meshes/figure.glb");
     std::fs::write(bench.path("figure.glb"), figure).unwrap();
     let ended = bench.poplin(&[
         "run",

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use poplin_scene::{Scene, SceneError};
 
 fn shipped() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../poplin-cli/scenes")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../poplin-run/scenes")
 }
 
 fn parse(text: &str) -> Result<Scene, SceneError> {

@@ -45,7 +45,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ),
     ("poplin-view", &["poplin", "poplin-picture", "poplin-scene", "poplin-measure", "wgpu"]),
     (
-        "poplin-cli",
+        "poplin-run",
         &[
             "poplin",
             "poplin-model",
@@ -54,10 +54,23 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "poplin-measure",
             "poplin-picture",
             "poplin-scene",
+        ],
+    ),
+    (
+        "poplin-cli",
+        &[
+            "poplin",
+            "poplin-model",
+            "poplin-cook",
+            "poplin-io",
+            "poplin-measure",
+            "poplin-picture",
+            "poplin-run",
+            "poplin-scene",
             "poplin-view",
         ],
     ),
-    ("poplin-python", &["poplin", "poplin-cli", "poplin-io", "poplin-scene"]),
+    ("poplin-python", &["poplin", "poplin-cli", "poplin-io", "poplin-run", "poplin-scene"]),
     ("poplin-gpu-stats", &["poplin-host", "poplin-layout", "poplin-shaders", "naga"]),
     ("poplin-web", &["poplin", "poplin-picture", "poplin-scene", "poplin-shaders"]),
     ("poplin-examples", &[]),
@@ -79,6 +92,7 @@ const NEVER: &[(&str, &[&str])] = &[
     ("poplin-measure", &["poplin-testkit"]),
     ("poplin-view", &["poplin-testkit"]),
     ("poplin-cli", &["poplin-testkit"]),
+    ("poplin-run", &["poplin-testkit", "poplin-cli"]),
 ];
 
 /// Tests for a workspace crate or a library whose use is restricted.

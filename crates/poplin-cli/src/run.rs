@@ -1,0 +1,211 @@
+//! `poplin run`: simulates a job and writes the results.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Instant;
+
+use anyhow::anyhow;
+use indicatif::{ProgressBar, ProgressStyle};
+use poplin_model::Shape;
+use poplin_run::{
+    Failure, Job, JobSimulation, MeshJob, Recorded, Recording, counted, frame_bytes, grouped,
+    shipped,
+};
+use poplin_scene::SceneCloth;
+
+use crate::args::RunArgs;
+use crate::failure::{Exit, complain, has_own_pins, not_held, warn};
+use crate::interrupt::Interrupt;
+use crate::output::say;
+
+/// Most file names on one output line.
+const MAX_NAMES: usize = 16;
+
+/// Size of the frame files above which it is announced \[bytes\].
+const LARGE: u64 = 1_000_000_000;
+
+/// Simulates, then writes caches, meshes, the picture and the summary.
+pub(crate) fn run(args: &RunArgs) -> Result<Exit, Failure> {
+    let begin = Instant::now();
+    let options = args.backend.options()?;
+    args.picture.check()?;
+    let job = job(args)?;
+    log::info!("read and cooked in {:.2} s", begin.elapsed().as_secs_f64());
+    for collider in &job.colliders {
+        log::info!("collider `{}`: {}", collider.name, kind(&collider.shape));
+    }
+    let job = Arc::new(job);
+    let mut running = JobSimulation::untangling(job.simulation(options)?, &job)?;
+    let choice = running.simulation.backend();
+    log::info!("{} backend on {}: {}", choice.backend.name(), choice.adapter, choice.reason);
+    // All input is validated before anything is written.
+    let mut recording =
+        Recording::begin(job.clone(), args.out.as_deref(), &args.picture.options())?;
+    let bytes = frame_bytes(&job);
+    if bytes > LARGE {
+        let (gigabytes, frames) = (bytes as f64 / 1e9, grouped(job.frames as usize + 1));
+        say!("size   {gigabytes:.1} GB: {frames} frames; --no-cache writes none");
+    }
+    let interrupt = Interrupt::watch();
+    let is_interrupted = simulate(&job, &mut running, &mut recording, &interrupt)?;
+    let Recorded { summary, folder, stale, fault } =
+        recording.end(&mut running, is_interrupted, begin.elapsed())?;
+    summary.lines(&folder).iter().for_each(|line| say!("{line}"));
+    if !stale.is_empty() {
+        let names =
+            if stale.len() > MAX_NAMES { counted(stale.len(), "file") } else { stale.join(", ") };
+        say!("removed files of the previous run: {names}");
+    }
+    // Returned only now, after everything that can be written is written.
+    fault?;
+    summary.fault_lines().iter().for_each(|line| complain(line));
+    let warnings = summary.warning_lines();
+    warnings.iter().for_each(|line| warn(line));
+    let is_refused = !warnings.is_empty() && args.strict;
+    Ok(match (summary.is_faulty() || is_refused, is_interrupted) {
+        (_, true) => Exit::Interrupted,
+        (true, false) => Exit::Failure,
+        (false, false) => Exit::Success,
+    })
+}
+
+/// Simulates and records all frames, or until Ctrl-C. Returns true after Ctrl-C.
+fn simulate(
+    job: &Job,
+    running: &mut JobSimulation,
+    recording: &mut Recording,
+    interrupt: &Interrupt,
+) -> Result<bool, Failure> {
+    let progress = progress_bar(job.frames);
+    let mut is_interrupted = false;
+    recording.record(0, running)?;
+    for frame in 1..=job.frames {
+        let begin = Instant::now();
+        running.advance(job, frame)?;
+        recording.count(begin.elapsed());
+        log::debug!("frame {frame}: {:.2} ms", begin.elapsed().as_secs_f64() * 1e3);
+        is_interrupted = interrupt.is_asked() && frame < job.frames;
+        if frame == job.frames || is_interrupted || recording.needs(frame) {
+            recording.record(frame, running)?;
+        }
+        progress.inc(1);
+        if is_interrupted {
+            break;
+        }
+    }
+    progress.finish_and_clear();
+    Ok(is_interrupted)
+}
+
+/// Describes a shape for display.
+fn kind(shape: &Shape) -> String {
+    match shape {
+        Shape::Sphere(_) => "sphere".into(),
+        Shape::Capsule(_) => "capsule".into(),
+        Shape::Plane(_) => "plane".into(),
+        Shape::Parallelepiped(_) => "box".into(),
+        Shape::Convex(planes) => format!("convex of {}", counted(planes.len(), "plane")),
+        Shape::TriangleMesh(mesh) => {
+            format!("mesh of {}", counted(mesh.triangles.len(), "triangle"))
+        }
+    }
+}
+
+/// Creates a progress bar on stderr, hidden unless that is a terminal.
+fn progress_bar(frames: u32) -> ProgressBar {
+    let template = "{bar:40} frame {pos}/{len}, {per_sec}, {eta} left";
+    let style =
+        ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
+    ProgressBar::new(u64::from(frames)).with_style(style)
+}
+
+/// Builds the job.
+fn job(args: &RunArgs) -> Result<Job, Failure> {
+    let change = |cloth: &mut SceneCloth| args.fabric.apply(cloth, Some(&args.solver));
+    let mut job = match (&args.scene, &args.mesh) {
+        (Some(_), _) if args.collider.is_some() => {
+            return bad_input("--collider needs --mesh; a scene has `[[collider]]` tables".into());
+        }
+        (Some(_), _) if args.wind.stated().is_some() => {
+            return bad_input(format!(
+                "{} needs --mesh; a scene has `[wind]`, and its cloths `air = {{ drag = ..., lift = ... }}`",
+                args.wind.stated().unwrap_or_default()
+            ));
+        }
+        (Some(scene), _) => match args.position.stated() {
+            Some(option) => {
+                return bad_input(format!(
+                    "{option} needs --mesh; the cloths and colliders of a scene have `transform = {{ translation = \
+                     ..., rotation = ..., scale = ... }}`"
+                ));
+            }
+            None if !args.pins.is_empty() => return Err(has_own_pins(scene)),
+            None => Job::of_scene(scene, args.frame_rate, change)?,
+        },
+        (None, Some(mesh)) if args.pins.is_empty() && args.collider.is_none() => {
+            return Err(not_held(mesh));
+        }
+        (None, Some(mesh)) => match args.position.stated_of_collider() {
+            Some(option) if args.collider.is_none() => {
+                return bad_input(format!("{option} needs --collider"));
+            }
+            _ => Job::of_mesh(&mesh_job(mesh, args)?, change)?,
+        },
+        (None, None) => {
+            return bad_input(format!(
+                "no scene to run: pass a TOML file or a shipped scene ({}), for example `poplin run flag`, \
+                 or a mesh with pins, for example `poplin run --mesh shirt.obj --pin top:3%`",
+                shipped::names()
+            ));
+        }
+    };
+    job.frames = args.frames.unwrap_or(job.frames);
+    if args.solver.contact.is_some() {
+        job.cloth_contact_solver.contact = args.contact();
+    }
+    job.frame_rate = args.frame_rate.unwrap_or(job.frame_rate);
+    if args.no_cache || !args.formats.is_empty() {
+        job.formats.clone_from(&args.formats);
+    }
+    // A repeated format is one file: two sinks would overwrite each other.
+    let mut known = Vec::new();
+    job.formats.retain(|format| {
+        let is_new = !known.contains(format);
+        known.push(*format);
+        is_new
+    });
+    Ok(job)
+}
+
+/// Returns what the options say about a mesh.
+fn mesh_job<'a>(path: &'a Path, args: &'a RunArgs) -> Result<MeshJob<'a>, Failure> {
+    let position = &args.position;
+    let (air, choice) = match args.wind.stated() {
+        None => (None, None),
+        Some(_) => {
+            let Some((air, line)) = args.wind.air() else {
+                return bad_input(
+                    "--wind has no effect with --drag 0 and --lift 0: omit one, or raise it".into(),
+                );
+            };
+            (Some(air), line)
+        }
+    };
+    Ok(MeshJob {
+        transform: position.transform(),
+        is_placed: position.translate.is_some() || position.allow_inside,
+        collider: args.collider.as_deref(),
+        collider_transform: position.collider_transform(),
+        is_collider_open: position.open_collider,
+        ground: position.ground,
+        air,
+        has_thickness: args.solver.thickness.is_some(),
+        contact: args.contact(),
+        choices: choice.into_iter().collect(),
+        ..MeshJob::new(path, &args.pins)
+    })
+}
+
+fn bad_input<T>(message: String) -> Result<T, Failure> {
+    Err(Failure::BadInput(anyhow!(message)))
+}

@@ -1,0 +1,258 @@
+//! Rigid bodies of a job: their motion, and the poses of colliders over time.
+//!
+//! The engine returns the impulse of the cloths on a body in a step ([`RigidBody`]). This module
+//! integrates the motion by semi-implicit Euler: gravity changes the velocity at the start of a
+//! step, the body moves with that velocity, and the impulses of the cloths are added at the end.
+//! The body rotates by its angular momentum, which only cloths change. Bodies pass through other
+//! colliders and bodies.
+//!
+//! A body that cloth stops still moves until the end of the step, and the cloth that it stretches
+//! throws it back: at 60 steps per second a ball of 0.5 kg that falls 0.4 m onto a sheet bounces
+//! 2.8 m above its start, at 120 0.5 m, at 480 it stays below. Frames are therefore split into
+//! steps.
+
+use std::sync::Arc;
+
+use glam::{DMat3, DQuat, DVec3};
+use poplin::State;
+use poplin_model::{
+    BodyId, Collider, ColliderId, ColliderSet, ModelError, Rigid, RigidBody, Shape, Solver,
+};
+use poplin_scene::{BuiltBody, BuiltCollider, SceneError};
+use serde::Serialize;
+
+use crate::failure::{Failure, OrFail};
+
+/// Minimum number of steps per second with rigid bodies [1/s].
+const STEP_RATE: f32 = 480.0;
+
+/// Returns the number of steps per frame with these colliders.
+pub(crate) fn steps(colliders: &[Arc<BuiltCollider>], frame_rate: f32) -> u32 {
+    let has_bodies = colliders.iter().any(|collider| collider.body.is_some());
+    if has_bodies { (STEP_RATE / frame_rate).ceil().max(1.0) as u32 } else { 1 }
+}
+
+/// Divides the iterations per frame of a solver among the steps of the frame, rounded up.
+pub(crate) fn split_frames(solver: &mut Solver, steps: u32) {
+    if let Some(xpbd) = solver.as_xpbd_mut() {
+        xpbd.substeps = xpbd.substeps.div_ceil(steps);
+    }
+    if let Some(implicit) = solver.as_implicit_mut() {
+        implicit.substeps = implicit.substeps.div_ceil(steps);
+    }
+}
+
+/// Converts iterations per step back to iterations per frame: the inverse of [`split_frames`].
+/// Returns the stated number where it was not tuned since.
+pub fn joined_frames(tuned: &mut Solver, stated: &Solver, steps: u32) {
+    let joined = |tuned: u32, stated: Option<u32>| match stated {
+        Some(stated) if stated.div_ceil(steps) == tuned => stated,
+        _ => tuned.saturating_mul(steps),
+    };
+    if let Some(xpbd) = tuned.as_xpbd_mut() {
+        xpbd.substeps = joined(xpbd.substeps, stated.as_xpbd().map(|xpbd| xpbd.substeps));
+    }
+    if let Some(implicit) = tuned.as_implicit_mut() {
+        let stated = stated.as_implicit().map(|implicit| implicit.substeps);
+        implicit.substeps = joined(implicit.substeps, stated);
+    }
+}
+
+/// Rigid bodies of a simulation.
+#[derive(Debug, Default)]
+pub(crate) struct Bodies(Vec<Body>);
+
+/// Rigid body in simulation.
+#[derive(Debug)]
+struct Body {
+    collider: Arc<BuiltCollider>,
+    /// Mass, inertia and initial motion.
+    built: BuiltBody,
+    id: BodyId,
+    collider_id: ColliderId,
+    now: Motion,
+    /// Motion at the end of the prepared step, without the impulses of cloths in it.
+    ahead: Motion,
+    /// Number of contacts with particles, summed over iterations.
+    contact_count: u64,
+}
+
+/// Position and velocity of a body.
+#[derive(Debug, Clone, Copy)]
+struct Motion {
+    /// Center of mass \[m\].
+    center: DVec3,
+    /// Rotation relative to the start.
+    rotation: DQuat,
+    /// Velocity of the center of mass [m/s].
+    velocity: DVec3,
+    /// Angular momentum about it [kg m^2/s].
+    spin: DVec3,
+}
+
+/// Final state of a body, for the summary.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct BodySummary {
+    pub(crate) collider: String,
+    /// Center of mass in world space.
+    pub(crate) center_m: [f64; 3],
+    pub(crate) velocity_m_per_s: [f64; 3],
+    pub(crate) angular_velocity_deg_per_s: [f64; 3],
+    /// Number of contacts with particles, summed over iterations.
+    pub(crate) contacts: u64,
+}
+
+impl Bodies {
+    /// Adds a collider and its body to a set, at their start.
+    pub(crate) fn add(
+        &mut self,
+        collider: &Arc<BuiltCollider>,
+        built: BuiltBody,
+        set: &mut ColliderSet,
+    ) -> Result<ColliderId, Failure> {
+        let wide = |v: [f32; 3]| DVec3::from(v.map(f64::from));
+        let angular_velocity = wide(built.scene.angular_velocity.map(f32::to_radians));
+        let now = Motion {
+            center: built.center,
+            rotation: DQuat::IDENTITY,
+            velocity: wide(built.scene.velocity),
+            spin: built.inertia * angular_velocity,
+        };
+        let id = set.add_body(now.rigid_body(&built)).or_bad_input()?;
+        let at_start = collider.collider_at(0.0).or_bad_input()?;
+        let collider_id = set.add(Collider { body: Some(id), ..at_start }).or_bad_input()?;
+        let collider = collider.clone();
+        self.0.push(Body { collider, built, id, collider_id, now, ahead: now, contact_count: 0 });
+        Ok(collider_id)
+    }
+
+    /// Tests whether there are no bodies.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Moves all bodies over the next step of `dt` seconds by semi-implicit Euler.
+    pub(crate) fn advance(&mut self, set: &mut ColliderSet, dt: f64) -> Result<(), ModelError> {
+        for body in &mut self.0 {
+            // v += g dt;  x += v dt;  R = exp(omega dt) R
+            let gravity = DVec3::from(body.built.scene.gravity.map(f64::from));
+            let begin = Motion { velocity: body.now.velocity + gravity * dt, ..body.now };
+            let angular_velocity = begin.angular_velocity(&body.built);
+            body.ahead = Motion {
+                center: begin.center + begin.velocity * dt,
+                rotation: (DQuat::from_scaled_axis(angular_velocity * dt) * begin.rotation)
+                    .normalize(),
+                ..begin
+            };
+            set.set_body(body.id, begin.rigid_body(&body.built))?;
+            let shape = body.collider.shape_moved(body.ahead.rigid(&body.built));
+            set.set_shape(body.collider_id, shape)?;
+        }
+        Ok(())
+    }
+
+    /// Adds the impulses of cloths in the last step to the velocities of the bodies.
+    pub(crate) fn apply_impulses(&mut self, state: &State) {
+        for body in &mut self.0 {
+            let impulse = state.body_impulse(body.id);
+            let [linear, angular] =
+                [impulse.linear, impulse.angular].map(|it| DVec3::from(it.map(f64::from)));
+            body.now = body.ahead;
+            body.now.velocity += linear / f64::from(body.built.scene.mass);
+            body.now.spin += angular;
+            body.contact_count += u64::from(impulse.contact_count);
+        }
+    }
+
+    /// Returns the poses of colliders at a time \[s\], with the current poses of bodies.
+    pub(crate) fn collider_poses(&self, time: f64) -> ColliderPoses {
+        let moved = |body: &Body| (body.collider.clone(), body.now.rigid(&body.built));
+        ColliderPoses { time, bodies: self.0.iter().map(moved).collect() }
+    }
+
+    /// Returns the final state of each body.
+    pub(crate) fn summaries(&self) -> impl Iterator<Item = BodySummary> {
+        self.0.iter().map(|body| {
+            let spin = body.now.angular_velocity(&body.built);
+            BodySummary {
+                collider: body.collider.name.clone(),
+                center_m: body.now.center.to_array(),
+                velocity_m_per_s: body.now.velocity.to_array(),
+                angular_velocity_deg_per_s: spin.to_array().map(f64::to_degrees),
+                contacts: body.contact_count,
+            }
+        })
+    }
+}
+
+impl Motion {
+    /// Returns the inverse world-space inertia [1/(kg m^2)]: `R I^-1 R^T`.
+    fn inverse_inertia(&self, built: &BuiltBody) -> DMat3 {
+        let rotation = DMat3::from_quat(self.rotation);
+        rotation * built.inertia.inverse() * rotation.transpose()
+    }
+
+    fn angular_velocity(&self, built: &BuiltBody) -> DVec3 {
+        self.inverse_inertia(built) * self.spin
+    }
+
+    /// Returns the body for contact with cloths.
+    fn rigid_body(&self, built: &BuiltBody) -> RigidBody {
+        let narrow = |v: DVec3| v.as_vec3().to_array();
+        RigidBody {
+            inverse_mass: built.scene.mass.recip(),
+            // The matrix is symmetric, so columns can be passed as rows.
+            inverse_inertia: self
+                .inverse_inertia(built)
+                .to_cols_array_2d()
+                .map(|row| row.map(|x| x as f32)),
+            center: narrow(self.center),
+            velocity: narrow(self.velocity),
+            angular_velocity: narrow(self.angular_velocity(built)),
+            restitution: built.scene.restitution,
+        }
+    }
+
+    /// Returns the rigid motion of the shape from its start: `x -> c + R (x - c0)`.
+    fn rigid(&self, built: &BuiltBody) -> Rigid {
+        Rigid { translation: self.center - self.rotation * built.center, rotation: self.rotation }
+    }
+}
+
+/// Poses of colliders at one time.
+#[derive(Debug, Clone)]
+pub struct ColliderPoses {
+    time: f64,
+    bodies: Vec<(Arc<BuiltCollider>, Rigid)>,
+}
+
+impl ColliderPoses {
+    /// Returns the poses before the first frame.
+    pub(crate) fn start() -> Self {
+        Self { time: 0.0, bodies: Vec::new() }
+    }
+
+    /// Returns the world-space shape of a collider.
+    ///
+    /// # Errors
+    /// Same as [`BuiltCollider::shape_at`].
+    pub(crate) fn shape(&self, collider: &BuiltCollider) -> Result<Shape, SceneError> {
+        let is_it =
+            |(known, _): &&(Arc<BuiltCollider>, Rigid)| std::ptr::eq(known.as_ref(), collider);
+        match self.bodies.iter().find(is_it) {
+            Some((_, rigid)) => Ok(collider.shape_moved(*rigid)),
+            None => collider.shape_at(self.time),
+        }
+    }
+
+    /// Returns the world-space shapes of colliders.
+    ///
+    /// # Errors
+    /// Same as [`BuiltCollider::shape_at`].
+    ///
+    /// # Errors
+    /// [`SceneError`] if a point cache can no longer be read.
+    pub fn shapes(&self, colliders: &[Arc<BuiltCollider>]) -> Result<Vec<Shape>, SceneError> {
+        colliders.iter().map(|collider| self.shape(collider)).collect()
+    }
+}

@@ -1,0 +1,147 @@
+//! Warnings about the solver step: its length, its frequency and its convergence.
+
+use poplin_model::{Implicit, ImplicitReport};
+
+use super::Warning;
+use crate::job_cloth::{JobCloth, mean_rest_length};
+use crate::numbers::{counted, grouped};
+
+/// Largest fraction of unconverged implicit steps that is not reported.
+const MAX_UNCONVERGED: f64 = 0.1;
+
+/// Largest relative deviation from the requested frequency that is not reported.
+const MAX_RATE_ERROR: f32 = 0.1;
+
+impl Warning {
+    /// Warns of a step that is too long for the cloth, or of a frequency other than requested,
+    /// given frames per second and iterations per frame.
+    pub(in crate::run) fn of_step(
+        job_cloth: &JobCloth,
+        frame_rate: f32,
+        iterations: f32,
+    ) -> impl Iterator<Item = Self> {
+        let name = &job_cloth.name;
+        let config = &job_cloth.cloth.config;
+        let frequency_hz = frame_rate * iterations;
+        let step_s = frequency_hz.recip();
+        let gravity = config.gravity.iter().map(|value| value * value).sum::<f32>().sqrt();
+        // Displacement by gravity in one step: g dt^2.
+        let (fall_m, mean_edge_m) =
+            (gravity * step_s * step_s, mean_rest_length(&job_cloth.cloth.fabric));
+        let is_long = iterations > 0.0 && mean_edge_m > 0.0 && fall_m > mean_edge_m;
+        let long = is_long.then(|| {
+            let text = format!(
+                "cloth `{name}` has a step of {:.1} ms, in which gravity moves it by {:.1} mm, more \
+                 than its mean edge of {:.1} mm; raise the frequency or the frame rate",
+                1e3 * step_s,
+                1e3 * fall_m,
+                1e3 * mean_edge_m
+            );
+            Self::of_cloth("long_step", name, text)
+                .beyond(fall_m, mean_edge_m)
+                .detail("step_s", step_s)
+                .detail("fall_m", fall_m)
+                .detail("mean_edge_m", mean_edge_m)
+        });
+        let soft = Self::of_bends(job_cloth, frame_rate, step_s);
+        let asked = config.solver.as_pbd().map(|pbd| pbd.frequency);
+        let other = asked
+            .filter(|asked| iterations > 0.0 && (frequency_hz / asked - 1.0).abs() > MAX_RATE_ERROR)
+            .map(|asked_hz| {
+                let text = format!(
+                    "cloth `{name}` is solved {frequency_hz:.0} times per second instead of \
+                     {asked_hz:.0}, because a frame has whole iterations, so its stiffness differs; \
+                     set a multiple of the frame rate"
+                );
+                Self::of_cloth("other_frequency", name, text)
+                    .beyond(frequency_hz, asked_hz)
+                    .detail("asked_hz", asked_hz)
+                    .detail("frequency_hz", frequency_hz)
+            });
+        long.into_iter().chain(other).chain(soft)
+    }
+
+    /// Warns of a step in which XPBD bends are softer than their rigidity B.
+    ///
+    /// The longest step that keeps the rigidity is `a^2 sqrt(sigma / (16 B))` (`tests/cpu/xpbd`),
+    /// with the mean stretch edge `a` and `sigma a^2`, the mean mass of the free particles.
+    fn of_bends(job_cloth: &JobCloth, frame_rate: f32, step_s: f32) -> Option<Self> {
+        let rigidity = job_cloth.cloth.config.solver.as_xpbd()?.bending_rigidity;
+        let fabric = &job_cloth.cloth.fabric;
+        let free = job_cloth.cloth.particles.iter().filter(|particle| !particle.is_pinned());
+        let (mass, count) = free.fold((0.0, 0.0f32), |(mass, count), particle| {
+            (mass + particle.inverse_mass.recip(), count + 1.0)
+        });
+        let edges = fabric.edge_kinds().into_iter().zip(&fabric.rest_lengths);
+        let (length, edge_count) = edges
+            .filter(|(kind, _)| kind.is_stretch())
+            .fold((0.0, 0.0f32), |(sum, count), (_, length)| (sum + length, count + 1.0));
+        let longest_step_s = length / edge_count * (mass / (16.0 * rigidity * count)).sqrt();
+        let is_soft = !fabric.bends.is_empty()
+            && rigidity > 0.0
+            && longest_step_s > 0.0
+            && step_s > longest_step_s;
+        let substeps = (longest_step_s * frame_rate).recip().ceil() as u32;
+        let name = &job_cloth.name;
+        is_soft.then(|| {
+            let text = format!(
+                "cloth `{name}` bends more easily than its rigidity states: its mesh needs a step \
+                 of at most {:.2} ms, and has {:.2} ms; use {substeps} substeps, a coarser mesh or a \
+                 lower rigidity",
+                1e3 * longest_step_s,
+                1e3 * step_s
+            );
+            Self::of_cloth("soft_bends", name, text)
+                .beyond(step_s, longest_step_s)
+                .detail("step_s", step_s)
+                .detail("longest_step_s", longest_step_s)
+                .detail("substeps", substeps)
+        })
+    }
+
+    /// Warns of implicit steps that did not converge or had no finite solution.
+    pub(in crate::run) fn of_solves(
+        job_cloth: &JobCloth,
+        report: &ImplicitReport,
+    ) -> impl Iterator<Item = Self> + use<> {
+        let name = &job_cloth.name;
+        let ImplicitReport { steps, unconverged, held, .. } = *report;
+        let solver = job_cloth.cloth.config.solver.as_implicit();
+        let most = MAX_UNCONVERGED * f64::from(steps);
+        let unsolved = solver.filter(|_| f64::from(unconverged) > most).map(|solver| {
+            let Implicit { max_iterations, max_halvings, .. } = *solver;
+            let (halved, more) = match max_halvings {
+                0 => (String::new(), "halving of such steps (--max-halvings 6), "),
+                count => (format!(", halved up to {}", counted(count as usize, "time")), ""),
+            };
+            let text = format!(
+                "cloth `{name}` is softer than its stiffness states: {} of its {} steps do not \
+                 converge in {max_iterations} iterations{halved}; use {more}more substeps \
+                 (--substeps), more iterations (--max-iterations), a coarser mesh or a lower \
+                 stiffness",
+                grouped(unconverged as usize),
+                grouped(steps as usize),
+            );
+            Self::of_cloth("unconverged", name, text)
+                .beyond(unconverged as f32, most as f32)
+                .detail("steps", steps)
+                .detail("unconverged", unconverged)
+                .detail("max_iterations", max_iterations)
+                .detail("max_halvings", max_halvings)
+        });
+        let held = (held > 0).then(|| {
+            let text = format!(
+                "cloth `{name}` does not move in {} of its {} steps, in which its solver finds no \
+                 finite solution; check for pins and colliders that jump, and for masses or \
+                 stiffnesses that differ by many orders of magnitude",
+                grouped(held as usize),
+                grouped(steps as usize),
+            );
+            Self::of_cloth("held", name, text)
+                .beyond(held as f32, 0.0)
+                .detail("steps", steps)
+                .detail("held", held)
+        });
+        unsolved.into_iter().chain(held)
+    }
+}

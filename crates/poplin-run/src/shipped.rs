@@ -1,0 +1,112 @@
+//! Scenes that come with poplin.
+
+use std::path::Path;
+
+use anyhow::anyhow;
+use poplin_scene::Scene;
+
+use crate::failure::{Failure, OrFail};
+
+/// Names and texts of the shipped scenes.
+const SCENES: [(&str, &str); 12] = [
+    ("flag", include_str!("../scenes/flag.toml")),
+    ("curtain", include_str!("../scenes/curtain.toml")),
+    ("cape", include_str!("../scenes/cape.toml")),
+    ("skirt", include_str!("../scenes/skirt.toml")),
+    ("drape", include_str!("../scenes/drape.toml")),
+    ("ball", include_str!("../scenes/ball.toml")),
+    ("legs", include_str!("../scenes/legs.toml")),
+    ("layers", include_str!("../scenes/layers.toml")),
+    ("dress", include_str!("../scenes/dress.toml")),
+    ("tablecloth", include_str!("../scenes/tablecloth.toml")),
+    ("catch", include_str!("../scenes/catch.toml")),
+    ("handkerchiefs", include_str!("../scenes/handkerchiefs.toml")),
+];
+
+/// Returns the names of shipped scenes for messages: `flag, curtain, ...`.
+pub fn names() -> String {
+    SCENES.map(|(name, _)| name).join(", ")
+}
+
+/// Returns the text of the shipped scene of this name.
+///
+/// # Errors
+/// [`Failure::BadInput`] if there is none.
+pub fn text(name: &str) -> Result<&'static str, Failure> {
+    let found = SCENES.into_iter().find(|(shipped, _)| *shipped == name);
+    found.map(|(_, text)| text).ok_or_else(|| {
+        Failure::BadInput(anyhow!("there is no shipped scene `{name}`; available: {}", names()))
+    })
+}
+
+/// Returns the name of every shipped scene and the first sentence of its comment.
+pub fn list() -> impl Iterator<Item = (&'static str, String)> {
+    SCENES.into_iter().map(|(name, text)| {
+        let comment = text.lines().map_while(|line| line.strip_prefix('#')).map(str::trim);
+        let comment = comment.collect::<Vec<_>>().join(" ");
+        let sentence = comment.split_once(". ").map_or(comment.as_str(), |(first, _)| first);
+        (name, sentence.trim_end_matches('.').to_owned())
+    })
+}
+
+/// Loads a scene file or a shipped scene. A file takes precedence.
+///
+/// # Errors
+/// [`Failure::BadInput`] if it cannot be read or is not valid.
+pub fn load_scene(name: &Path) -> Result<Scene, Failure> {
+    let path = if shipped(name).is_some() { name.with_extension("toml") } else { name.into() };
+    Scene::parse(&scene_text(name)?, path).or_bad_input()
+}
+
+/// Returns the text of a shipped scene, unless a file of this name exists.
+fn shipped(name: &Path) -> Option<&'static str> {
+    let found = SCENES.into_iter().find(|(shipped, _)| name == Path::new(shipped));
+    found.filter(|_| !name.is_file()).map(|(_, text)| text)
+}
+
+/// Reads the text of a scene file or shipped scene, like [`load_scene`].
+///
+/// # Errors
+/// [`Failure::BadInput`] if it cannot be read.
+pub fn scene_text(name: &Path) -> Result<String, Failure> {
+    if let Some(text) = shipped(name) {
+        return Ok(text.to_owned());
+    }
+    if !name.is_file() {
+        let is_bare_name = name.extension().is_none() && name.components().count() == 1;
+        if is_bare_name {
+            let name = name.display();
+            return Err(Failure::BadInput(anyhow!(
+                "there is no scene file `{name}` and no shipped scene `{name}`; available: {}",
+                names()
+            )));
+        }
+    }
+    if is_mesh(name) {
+        let path = name.display();
+        return Err(Failure::BadInput(anyhow!(
+            "{path} is a mesh, not a scene: try `poplin run --mesh {path} --pin top:3%`"
+        )));
+    }
+    poplin_scene::read_scene_text(name).or_bad_input()
+}
+
+/// Tests whether the file name has the extension of a mesh format.
+pub fn is_mesh(path: &Path) -> bool {
+    poplin_io::MeshFormat::of(path).is_some()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_shipped_scene_is_valid_and_builds() {
+        for (name, _) in SCENES {
+            let scene = load_scene(Path::new(name)).unwrap();
+            assert!(!scene.cloths.is_empty());
+            scene.build_cloth(0).unwrap();
+            scene.build_colliders().unwrap();
+        }
+    }
+}
