@@ -30,8 +30,8 @@ impl Image {
     /// Reads an RGB picture as written by [`Image::write_png`].
     ///
     /// # Errors
-    /// [`PictureError::Open`] if the file is missing, [`PictureError::PngRead`] if it is damaged, not 8-bit
-    /// RGB, or has more than 4096 pixels along a side.
+    /// [`PictureError::Open`] if the file is missing, [`PictureError::PngRead`] if it is damaged,
+    /// not 8-bit RGB, or has more than 4096 pixels along a side.
     pub fn read_png(path: impl AsRef<Path>) -> Result<Self, PictureError> {
         let path = path.as_ref();
         let file = File::open(path).map_err(PictureError::open(path))?;

@@ -72,8 +72,8 @@ impl Reel {
     /// time.
     ///
     /// # Errors
-    /// [`PictureError::Write`] if the disk is full, [`PictureError::MomentLength`] for a different vertex
-    /// count.
+    /// [`PictureError::Write`] if the disk is full, [`PictureError::MomentLength`] for a different
+    /// vertex count.
     pub fn push(&mut self, parts: Vec<Vec<[f32; 3]>>) -> Result<(), PictureError> {
         let counts: Vec<_> = parts.iter().map(Vec::len).collect();
         if self.moment_count == 0 {
@@ -106,8 +106,9 @@ impl Reel {
     /// label and the colliders, in the world \[m\], of a moment.
     ///
     /// # Errors
-    /// Errors of `scene`, [`PictureError::SheetSize`] for a size out of range, [`PictureError::NoMoments`]
-    /// without a moment, [`PictureError::Write`] or [`PictureError::Png`] if the file cannot be written.
+    /// Errors of `scene`, [`PictureError::SheetSize`] for a size out of range,
+    /// [`PictureError::NoMoments`] without a moment, [`PictureError::Write`] or
+    /// [`PictureError::Png`] if the file cannot be written.
     pub fn write<E: From<PictureError>>(
         self,
         look: ReelLook,

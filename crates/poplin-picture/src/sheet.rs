@@ -90,7 +90,8 @@ impl Image {
     /// Writes the picture as an sRGB PNG.
     ///
     /// # Errors
-    /// [`PictureError::Write`] if the file cannot be created, [`PictureError::Png`] if it cannot be written.
+    /// [`PictureError::Write`] if the file cannot be created, [`PictureError::Png`] if it cannot
+    /// be written.
     pub fn write_png(&self, path: impl AsRef<Path>) -> Result<(), PictureError> {
         let path = path.as_ref();
         let file = File::create(path).map_err(PictureError::write(path))?;

@@ -29,7 +29,7 @@ pub struct Finding {
     pub is_error: bool,
     /// Location; `None` for a file that cannot be read.
     pub at: Option<Location>,
-    /// What is wrong, with the limit.
+    /// Text that says what is wrong, with the limit.
     pub message: String,
 }
 

@@ -19,8 +19,8 @@ pub struct Scene {
     pub frames: u32,
     /// Frames per second [1/s], `0.1..=10_000` (default 60).
     pub frame_rate: f32,
-    /// Formats in which the frames are written, of [`FRAME_FORMATS`](poplin_io::FRAME_FORMATS) (default
-    /// `pc2`).
+    /// Formats in which the frames are written, of [`FRAME_FORMATS`](poplin_io::FRAME_FORMATS)
+    /// (default `pc2`).
     pub formats: Vec<FrameFormat>,
     /// Camera direction of pictures (default: chosen by [`View::fitting`]).
     pub view: Option<View>,
