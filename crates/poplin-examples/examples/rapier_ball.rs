@@ -8,7 +8,7 @@
 
 #![expect(clippy::print_stdout, reason = "output of an example")]
 
-use poplin::model::RigidBody;
+use poplin::model::{Collider, Pose, RigidBody, Shape};
 use poplin::prelude::*;
 use rapier3d::prelude::*;
 

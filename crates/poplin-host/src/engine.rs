@@ -51,8 +51,8 @@ pub trait Engine: Any + fmt::Debug + Send + Sync {
     /// 0. Earlier [`Cloth::write_particles`] of the next frame are discarded.
     ///
     /// # Errors
-    /// [`Error::NoSuchCloth`], or [`Error::Model`] if a length or value is out of range; then nothing
-    /// changes.
+    /// [`Error::NoSuchCloth`], or [`Error::Model`] if a length or value is out of range; then
+    /// nothing changes.
     fn set_particles(
         &mut self,
         id: ClothId,

@@ -18,13 +18,13 @@ enum Source {
 
 /// Transfer of a state from a device.
 pub trait Transfer: fmt::Debug + Send + Sync {
-    /// As [`Reading::poll`].
+    /// Polls as [`Reading::poll`] does.
     ///
     /// # Errors
     /// If the device failed.
     fn poll(&mut self) -> Result<Option<State>, Error>;
 
-    /// As [`Reading::receive`].
+    /// Waits as [`Reading::receive`] does.
     fn receive(self: Box<Self>) -> Pin<Box<dyn Future<Output = Result<State, Error>> + Send>>;
 }
 

@@ -120,7 +120,8 @@ impl Material {
 
     /// Sets the properties of this material: friction with colliders, thickness, and the stiffness
     /// and bending damping of [`Xpbd`] or of [`crate::Implicit`], whose other settings stay.
-    /// [`crate::Pbd`] has no stiffness in N/m and becomes [`Xpbd`]. Change single values afterwards.
+    /// [`crate::Pbd`] has no stiffness in N/m and becomes [`Xpbd`]. Change single values
+    /// afterwards.
     ///
     /// The density is used in cooking; the stretch and shear compliance of XPBD is set after the
     /// cloth is cooked ([`ClothDesc::set_membrane`]).

@@ -100,8 +100,8 @@ struct ClothFile {
     #[serde(default)]
     transform: Transform,
     /// Material with measured values (default none): sets density, stretch, shear, bending,
-    /// damping, friction and thickness unless the cloth states them. Stretch, shear and bending need `solver.xpbd`, the default beside a material, or
-    /// `solver.implicit`.
+    /// damping, friction and thickness unless the cloth states them. Stretch, shear and bending
+    /// need `solver.xpbd`, the default beside a material, or `solver.implicit`.
     material: Option<MaterialName>,
     /// Mass per area [kg/m^2], `1e-9..=1e9` (default: that of the material, else 0.2, a light
     /// cotton).

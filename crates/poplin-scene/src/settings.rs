@@ -17,7 +17,7 @@ const CHOICES: [&str; 3] = ["solver", "virtual_particles", "weld"];
 /// Bending rigidity of a cloth that an option gives a solver with bends [N m]: that of cotton.
 const RIGIDITY: f32 = 1e-5;
 
-/// What a material sets and an option `--material` therefore replaces.
+/// Settings that a material sets, which an option `--material` therefore replaces.
 const SET_BY_MATERIAL: [&str; 12] = [
     "density",
     "thickness",
@@ -184,7 +184,7 @@ pub fn is_live_setting(key: &str) -> bool {
 pub struct BaseSettings {
     /// Settings.
     pub config: ClothConfig,
-    /// What is chosen from the cloth if no layer states a frequency of [`poplin_model::Pbd`].
+    /// Settings chosen from the cloth if no layer states a frequency of [`poplin_model::Pbd`].
     pub chosen: Chosen,
 }
 

@@ -67,8 +67,8 @@ impl Drag {
         std::array::from_fn(|k| point[k] + self.offset[k])
     }
 
-    /// Moves the particle with the pointer over the next frame of `dt` seconds; returns false if the cloth was
-    /// reset and no longer holds it. `particles` are the particles as read last.
+    /// Moves the particle with the pointer over the next frame of `dt` seconds; returns false if
+    /// the cloth was reset and no longer holds it. `particles` are the particles as read last.
     ///
     /// # Errors
     /// See [`Grab::move_to`] and [`Grab::apply`], except for [`ModelError::StaleHandle`].

@@ -132,9 +132,9 @@ impl Grab {
         Ok(())
     }
 
-    /// Moves the particle over the next frame of `dt` seconds; call it before every frame, after the pose of the
-    /// cloth is set. `particles` are all particles of the cloth as read last, or an empty slice if
-    /// nothing was read.
+    /// Moves the particle over the next frame of `dt` seconds; call it before every frame, after
+    /// the pose of the cloth is set. `particles` are all particles of the cloth as read last, or an
+    /// empty slice if nothing was read.
     ///
     /// # Errors
     /// [`ModelError::StaleHandle`] if a reset or [`set_particles`](crate::Engine::set_particles)

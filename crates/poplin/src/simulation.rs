@@ -33,14 +33,19 @@ impl From<Backend> for SimulationOptions {
 /// Cloths on one backend. It is used like an [`Engine`], whose methods add, step, read, change and
 /// remove cloths; the trait need not be imported.
 ///
-/// | task | methods of [`Engine`] |
-/// |---|---|
-/// | cloths | [`add`](Engine::add), [`clone_cloth`](Engine::clone_cloth), [`remove`](Engine::remove), [`clear`](Engine::clear), [`reset`](Engine::reset), [`ids`](Engine::ids) |
-/// | simulate | [`step`](Engine::step), [`wait`](Engine::wait) |
-/// | results | [`read`](Engine::read), [`state`](Engine::state), [`begin_read`](Engine::begin_read) |
-/// | settings and inputs | [`cloth`](Engine::cloth), [`cloth_mut`](Engine::cloth_mut), [`set_particles`](Engine::set_particles) |
-/// | colliders and contact | [`colliders`](Engine::colliders), [`colliders_mut`](Engine::colliders_mut), [`cloth_contact_solver`](Engine::cloth_contact_solver), [`set_cloth_contact_solver`](Engine::set_cloth_contact_solver) |
-/// | snapshots, memory | [`save`](Engine::save), [`restore`](Engine::restore), [`memory_bytes`](Engine::memory_bytes) |
+/// - Cloths: [`add`](Engine::add), [`clone_cloth`](Engine::clone_cloth),
+///   [`remove`](Engine::remove), [`clear`](Engine::clear), [`reset`](Engine::reset), [`ids`](Engine::ids).
+/// - Frames: [`step`](Engine::step), [`wait`](Engine::wait).
+/// - Results: [`read`](Engine::read), [`state`](Engine::state),
+///   [`begin_read`](Engine::begin_read).
+/// - Settings and inputs: [`cloth`](Engine::cloth), [`cloth_mut`](Engine::cloth_mut),
+///   [`set_particles`](Engine::set_particles).
+/// - Colliders and contact: [`colliders`](Engine::colliders),
+///   [`colliders_mut`](Engine::colliders_mut),
+///   [`cloth_contact_solver`](Engine::cloth_contact_solver),
+///   [`set_cloth_contact_solver`](Engine::set_cloth_contact_solver).
+/// - Snapshots and memory: [`save`](Engine::save), [`restore`](Engine::restore),
+///   [`memory_bytes`](Engine::memory_bytes).
 #[derive(Debug)]
 pub struct Simulation {
     engine: Box<dyn Engine>,
