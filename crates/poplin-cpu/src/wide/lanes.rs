@@ -1,29 +1,363 @@
-//! Transposition between particle rows (one particle each) and lane columns (one coordinate each).
+//! Numbers in one or several lanes. A stage is written once, generic over [`Real`]: one lane is
+//! the twin of a kernel, 4, 8 or 16 lanes are the CPU backend, with the same bits.
 //!
 //! No closure over vectors is passed to `map`, `fold` or `then`, here and in the stages: these
 //! functions are compiled without the closure's target features, so the closure would be called in
 //! every round instead of being inlined.
 
-use fearless_simd::{f32x4, f32x8, f32x16, prelude::*};
+use std::fmt::Debug;
+use std::ops::{Add, AddAssign, BitAnd, BitOr, Div, Mul, Neg, Not, Sub, SubAssign};
+
+use fearless_simd::{f32x4, f32x8, f32x16, mask32x4, mask32x8, mask32x16, prelude::*};
+
+use super::transpose::{
+    columns_4, columns_8, columns_16, gathered_4, gathered_8, gathered_16, rows_4, rows_8, rows_16,
+};
 
 /// Largest number of lanes of a vector.
 pub(crate) const MAX_LANES: usize = 16;
 
-/// Vector of `f32` that holds one coordinate of a particle per lane.
-pub(crate) trait Lanes<S: Simd>: SimdFloat<S, Element = f32> {
+/// Number, or one number per lane.
+pub(crate) trait Real:
+    Copy
+    + Debug
+    + Neg<Output = Self>
+    + Add<Output = Self>
+    + Sub<Output = Self>
+    + Mul<Output = Self>
+    + Div<Output = Self>
+    + AddAssign
+    + SubAssign
+{
+    /// Proof that the instruction set is there; `()` for one lane.
+    type Token: Copy;
+    /// Result of a comparison, per lane.
+    type Mask: LaneMask<Self>;
+
+    /// Number of lanes.
+    const LEN: usize;
+
+    /// Broadcasts `value` to all lanes.
+    fn splat(simd: Self::Token, value: f32) -> Self;
+    /// Loads one number per lane.
+    fn from_slice(simd: Self::Token, values: &[f32]) -> Self;
+    /// Computes one number per lane.
+    fn from_fn(simd: Self::Token, value: impl FnMut(usize) -> f32) -> Self;
+    /// Stores one number per lane.
+    fn store_slice(self, values: &mut [f32]);
+    /// Square root.
+    fn sqrt(self) -> Self;
+    /// Magnitude.
+    fn abs(self) -> Self;
+    /// Tests for NaN.
+    fn is_nan(self) -> Self::Mask;
+    /// Tests for equality.
+    fn simd_eq(self, other: Self) -> Self::Mask;
+    /// Tests for less than; false if either is NaN.
+    fn simd_lt(self, other: Self) -> Self::Mask;
+    /// Tests for less than or equal; false if either is NaN.
+    fn simd_le(self, other: Self) -> Self::Mask;
+    /// Tests for greater than or equal; false if either is NaN.
+    fn simd_ge(self, other: Self) -> Self::Mask;
+    /// Smallest number of all lanes, NaN ignored.
+    fn reduce_min(self) -> f32;
+    /// Largest number of all lanes, NaN ignored.
+    fn reduce_max(self) -> f32;
+
     /// Transposes the first `LEN` rows into four columns.
-    fn columns(simd: S, rows: &[[f32; 4]]) -> [Self; 4];
+    fn columns(simd: Self::Token, rows: &[[f32; 4]]) -> [Self; 4];
 
     /// Gathers the rows at `indices` and transposes them into four columns.
-    fn gathered(simd: S, rows: &[[f32; 4]], indices: &[u32; MAX_LANES]) -> [Self; 4];
+    fn gathered(simd: Self::Token, rows: &[[f32; 4]], indices: &[u32; MAX_LANES]) -> [Self; 4];
 
     /// Transposes four columns back and writes one row per lane.
     fn rows(columns: [Self; 4], rows: &mut [[f32; 4]]);
+
+    /// Adds `row` to `sum`.
+    fn add_row(simd: Self::Token, sum: &mut [f32; 4], row: &[f32; 4]);
+
+    /// Subtracts `row` from `sum`.
+    fn subtract_row(simd: Self::Token, sum: &mut [f32; 4], row: &[f32; 4]);
 }
+
+/// One truth value per lane of `V`.
+pub(crate) trait LaneMask<V: Real>:
+    Copy + BitAnd<Output = Self> + BitOr<Output = Self> + Not<Output = Self>
+{
+    /// Sets the lanes whose bit is set.
+    fn from_bitmask(simd: V::Token, bits: u64) -> Self;
+    /// Bit mask of the set lanes.
+    fn to_bitmask(self) -> u64;
+    /// Tests whether any lane is set.
+    fn any_true(self) -> bool;
+    /// Tests whether all lanes are set.
+    fn all_true(self) -> bool;
+    /// Returns `first` where the mask is set, `second` elsewhere.
+    fn select(self, first: V, second: V) -> V;
+}
+
+impl Real for f32 {
+    type Token = ();
+    type Mask = bool;
+
+    const LEN: usize = 1;
+
+    #[inline(always)]
+    fn splat((): (), value: f32) -> Self {
+        value
+    }
+
+    #[inline(always)]
+    fn from_slice((): (), values: &[f32]) -> Self {
+        values[0]
+    }
+
+    #[inline(always)]
+    fn from_fn((): (), mut value: impl FnMut(usize) -> f32) -> Self {
+        value(0)
+    }
+
+    #[inline(always)]
+    fn store_slice(self, values: &mut [f32]) {
+        values[0] = self;
+    }
+
+    #[inline(always)]
+    fn sqrt(self) -> Self {
+        f32::sqrt(self)
+    }
+
+    #[inline(always)]
+    fn abs(self) -> Self {
+        f32::abs(self)
+    }
+
+    #[inline(always)]
+    fn is_nan(self) -> bool {
+        f32::is_nan(self)
+    }
+
+    #[inline(always)]
+    fn simd_eq(self, other: Self) -> bool {
+        self == other
+    }
+
+    #[inline(always)]
+    fn simd_lt(self, other: Self) -> bool {
+        self < other
+    }
+
+    #[inline(always)]
+    fn simd_le(self, other: Self) -> bool {
+        self <= other
+    }
+
+    #[inline(always)]
+    fn simd_ge(self, other: Self) -> bool {
+        self >= other
+    }
+
+    #[inline(always)]
+    fn reduce_min(self) -> f32 {
+        self
+    }
+
+    #[inline(always)]
+    fn reduce_max(self) -> f32 {
+        self
+    }
+
+    #[inline(always)]
+    fn columns((): (), rows: &[[f32; 4]]) -> [Self; 4] {
+        rows[0]
+    }
+
+    #[inline(always)]
+    fn gathered((): (), rows: &[[f32; 4]], indices: &[u32; MAX_LANES]) -> [Self; 4] {
+        rows[indices[0] as usize]
+    }
+
+    #[inline(always)]
+    fn rows(columns: [Self; 4], rows: &mut [[f32; 4]]) {
+        rows[0] = columns;
+    }
+
+    #[inline(always)]
+    fn add_row((): (), sum: &mut [f32; 4], row: &[f32; 4]) {
+        *sum = [sum[0] + row[0], sum[1] + row[1], sum[2] + row[2], sum[3] + row[3]];
+    }
+
+    #[inline(always)]
+    fn subtract_row((): (), sum: &mut [f32; 4], row: &[f32; 4]) {
+        *sum = [sum[0] - row[0], sum[1] - row[1], sum[2] - row[2], sum[3] - row[3]];
+    }
+}
+
+impl LaneMask<f32> for bool {
+    #[inline(always)]
+    fn from_bitmask((): (), bits: u64) -> Self {
+        bits & 1 != 0
+    }
+
+    #[inline(always)]
+    fn to_bitmask(self) -> u64 {
+        u64::from(self)
+    }
+
+    #[inline(always)]
+    fn any_true(self) -> bool {
+        self
+    }
+
+    #[inline(always)]
+    fn all_true(self) -> bool {
+        self
+    }
+
+    #[inline(always)]
+    fn select(self, first: f32, second: f32) -> f32 {
+        if self { first } else { second }
+    }
+}
+
+/// Implements [`Real`] for a vector of `fearless_simd`, except for the transpositions.
+macro_rules! impl_real {
+    ($vector:ident, $mask:ident, $len:literal, $columns:ident, $gathered:ident, $rows:ident) => {
+        impl<S: Simd> Real for $vector<S> {
+            type Token = S;
+            type Mask = $mask<S>;
+
+            const LEN: usize = $len;
+
+            #[inline(always)]
+            fn splat(simd: S, value: f32) -> Self {
+                <Self as SimdBase<S>>::splat(simd, value)
+            }
+
+            #[inline(always)]
+            fn from_slice(simd: S, values: &[f32]) -> Self {
+                <Self as SimdBase<S>>::from_slice(simd, values)
+            }
+
+            #[inline(always)]
+            fn from_fn(simd: S, value: impl FnMut(usize) -> f32) -> Self {
+                <Self as SimdBase<S>>::from_fn(simd, value)
+            }
+
+            #[inline(always)]
+            fn store_slice(self, values: &mut [f32]) {
+                SimdBase::store_slice(&self, values);
+            }
+
+            #[inline(always)]
+            fn sqrt(self) -> Self {
+                SimdFloat::sqrt(self)
+            }
+
+            #[inline(always)]
+            fn abs(self) -> Self {
+                SimdBase::abs(self)
+            }
+
+            #[inline(always)]
+            fn is_nan(self) -> Self::Mask {
+                SimdFloat::is_nan(self)
+            }
+
+            #[inline(always)]
+            fn simd_eq(self, other: Self) -> Self::Mask {
+                SimdBase::simd_eq(self, other)
+            }
+
+            #[inline(always)]
+            fn simd_lt(self, other: Self) -> Self::Mask {
+                SimdBase::simd_lt(self, other)
+            }
+
+            #[inline(always)]
+            fn simd_le(self, other: Self) -> Self::Mask {
+                SimdBase::simd_le(self, other)
+            }
+
+            #[inline(always)]
+            fn simd_ge(self, other: Self) -> Self::Mask {
+                SimdBase::simd_ge(self, other)
+            }
+
+            #[inline(always)]
+            fn reduce_min(self) -> f32 {
+                self.reduce_min_precise()
+            }
+
+            #[inline(always)]
+            fn reduce_max(self) -> f32 {
+                self.reduce_max_precise()
+            }
+
+            #[inline(always)]
+            fn columns(simd: S, rows: &[[f32; 4]]) -> [Self; 4] {
+                $columns(simd, rows)
+            }
+
+            #[inline(always)]
+            fn gathered(simd: S, rows: &[[f32; 4]], indices: &[u32; MAX_LANES]) -> [Self; 4] {
+                $gathered(simd, rows, indices)
+            }
+
+            #[inline(always)]
+            fn rows(columns: [Self; 4], rows: &mut [[f32; 4]]) {
+                $rows(columns, rows);
+            }
+
+            #[inline(always)]
+            fn add_row(simd: S, sum: &mut [f32; 4], row: &[f32; 4]) {
+                let total = f32x4::simd_from(simd, *sum) + f32x4::simd_from(simd, *row);
+                *sum = total.into();
+            }
+
+            #[inline(always)]
+            fn subtract_row(simd: S, sum: &mut [f32; 4], row: &[f32; 4]) {
+                let rest = f32x4::simd_from(simd, *sum) - f32x4::simd_from(simd, *row);
+                *sum = rest.into();
+            }
+        }
+
+        impl<S: Simd> LaneMask<$vector<S>> for $mask<S> {
+            #[inline(always)]
+            fn from_bitmask(simd: S, bits: u64) -> Self {
+                <Self as SimdMask<S>>::from_bitmask(simd, bits)
+            }
+
+            #[inline(always)]
+            fn to_bitmask(self) -> u64 {
+                SimdMask::to_bitmask(self)
+            }
+
+            #[inline(always)]
+            fn any_true(self) -> bool {
+                SimdMask::any_true(self)
+            }
+
+            #[inline(always)]
+            fn all_true(self) -> bool {
+                SimdMask::all_true(self)
+            }
+
+            #[inline(always)]
+            fn select(self, first: $vector<S>, second: $vector<S>) -> $vector<S> {
+                Select::select(self, first, second)
+            }
+        }
+    };
+}
+
+impl_real!(f32x4, mask32x4, 4, columns_4, gathered_4, rows_4);
+impl_real!(f32x8, mask32x8, 8, columns_8, gathered_8, rows_8);
+impl_real!(f32x16, mask32x16, 16, columns_16, gathered_16, rows_16);
 
 /// Gathers one row per lane from `row(lane)` and transposes the rows into columns.
 #[inline(always)]
-pub(crate) fn gather<S: Simd, V: Lanes<S>>(simd: S, row: impl Fn(usize) -> [f32; 4]) -> [V; 4] {
+pub(crate) fn gather<V: Real>(simd: V::Token, row: impl Fn(usize) -> [f32; 4]) -> [V; 4] {
     let mut rows = [[0.0; 4]; MAX_LANES];
     for (lane, slot) in rows.iter_mut().enumerate().take(V::LEN) {
         *slot = row(lane);
@@ -33,10 +367,7 @@ pub(crate) fn gather<S: Simd, V: Lanes<S>>(simd: S, row: impl Fn(usize) -> [f32;
 
 /// Transposes columns into rows and calls `store(lane, row)` for every lane.
 #[inline(always)]
-pub(crate) fn scatter<S: Simd, V: Lanes<S>>(
-    columns: [V; 4],
-    mut store: impl FnMut(usize, [f32; 4]),
-) {
+pub(crate) fn scatter<V: Real>(columns: [V; 4], mut store: impl FnMut(usize, [f32; 4])) {
     let mut rows = [[0.0; 4]; MAX_LANES];
     V::rows(columns, &mut rows);
     for (lane, row) in rows.into_iter().enumerate().take(V::LEN) {
@@ -44,166 +375,10 @@ pub(crate) fn scatter<S: Simd, V: Lanes<S>>(
     }
 }
 
-/// Transposes a 4 x 4 matrix.
-#[inline(always)]
-fn transpose<S: Simd>([a, b, c, d]: [f32x4<S>; 4]) -> [f32x4<S>; 4] {
-    let (ac, bd) = (a.zip_low(c), b.zip_low(d));
-    let (ac_high, bd_high) = (a.zip_high(c), b.zip_high(d));
-    [ac.zip_low(bd), ac.zip_high(bd), ac_high.zip_low(bd_high), ac_high.zip_high(bd_high)]
-}
-
-impl<S: Simd> Lanes<S> for f32x4<S> {
-    #[inline(always)]
-    fn columns(simd: S, rows: &[[f32; 4]]) -> [Self; 4] {
-        transpose([
-            Self::from_slice(simd, &rows[0]),
-            Self::from_slice(simd, &rows[1]),
-            Self::from_slice(simd, &rows[2]),
-            Self::from_slice(simd, &rows[3]),
-        ])
-    }
-
-    #[inline(always)]
-    fn gathered(simd: S, rows: &[[f32; 4]], indices: &[u32; MAX_LANES]) -> [Self; 4] {
-        transpose([
-            Self::from_slice(simd, &rows[indices[0] as usize]),
-            Self::from_slice(simd, &rows[indices[1] as usize]),
-            Self::from_slice(simd, &rows[indices[2] as usize]),
-            Self::from_slice(simd, &rows[indices[3] as usize]),
-        ])
-    }
-
-    #[inline(always)]
-    fn rows(columns: [Self; 4], rows: &mut [[f32; 4]]) {
-        let [a, b, c, d] = transpose(columns);
-        a.store_slice(&mut rows[0]);
-        b.store_slice(&mut rows[1]);
-        c.store_slice(&mut rows[2]);
-        d.store_slice(&mut rows[3]);
-    }
-}
-
-/// Interleaves the low halves and the high halves of every group of four lanes, like `unpcklps` and
-/// `unpckhps`: one instruction each, since AVX2 works within 128-bit halves.
-#[inline(always)]
-fn unpack<S: Simd>(simd: S, a: f32x8<S>, b: f32x8<S>) -> [f32x8<S>; 2] {
-    let (first, second) = simd.interleave_f32x8(a, b);
-    let ((low, high), (low_of_second, high_of_second)) =
-        (simd.split_f32x8(first), simd.split_f32x8(second));
-    [simd.combine_f32x4(low, low_of_second), simd.combine_f32x4(high, high_of_second)]
-}
-
-/// Concatenation of two rows.
-#[inline(always)]
-fn two_rows<S: Simd>(simd: S, rows: &[[f32; 4]], first: usize, second: usize) -> f32x8<S> {
-    let (first, second) = (&rows[first], &rows[second]);
-    simd.combine_f32x4(f32x4::from_slice(simd, first), f32x4::from_slice(simd, second))
-}
-
-/// Columns of eight rows that are loaded in pairs: rows 0 and 4, 1 and 5, 2 and 6, 3 and 7.
-#[inline(always)]
-fn columns_of_pairs<S: Simd>(simd: S, [a, b, c, d]: [f32x8<S>; 4]) -> [f32x8<S>; 4] {
-    // Two rounds of unpacking transpose both 4 x 4 halves at once.
-    let ([xy, zw], [xy_odd, zw_odd]) = (unpack(simd, a, c), unpack(simd, b, d));
-    let ([x, y], [z, w]) = (unpack(simd, xy, xy_odd), unpack(simd, zw, zw_odd));
-    [x, y, z, w]
-}
-
-impl<S: Simd> Lanes<S> for f32x8<S> {
-    #[inline(always)]
-    fn columns(simd: S, rows: &[[f32; 4]]) -> [Self; 4] {
-        let (a, b) = (two_rows(simd, rows, 0, 4), two_rows(simd, rows, 1, 5));
-        let (c, d) = (two_rows(simd, rows, 2, 6), two_rows(simd, rows, 3, 7));
-        columns_of_pairs(simd, [a, b, c, d])
-    }
-
-    #[inline(always)]
-    fn gathered(simd: S, rows: &[[f32; 4]], indices: &[u32; MAX_LANES]) -> [Self; 4] {
-        let at = indices.map(|index| index as usize);
-        let (a, b) = (two_rows(simd, rows, at[0], at[4]), two_rows(simd, rows, at[1], at[5]));
-        let (c, d) = (two_rows(simd, rows, at[2], at[6]), two_rows(simd, rows, at[3], at[7]));
-        columns_of_pairs(simd, [a, b, c, d])
-    }
-
-    #[inline(always)]
-    fn rows([x, y, z, w]: [Self; 4], rows: &mut [[f32; 4]]) {
-        let simd = x.token();
-        let ([xz, xz_odd], [yw, yw_odd]) = (unpack(simd, x, z), unpack(simd, y, w));
-        let ([a, b], [c, d]) = (unpack(simd, xz, yw), unpack(simd, xz_odd, yw_odd));
-        let (low, high) = rows.split_at_mut(4);
-        let (first, second) = simd.split_f32x8(a);
-        first.store_slice(&mut low[0]);
-        second.store_slice(&mut high[0]);
-        let (first, second) = simd.split_f32x8(b);
-        first.store_slice(&mut low[1]);
-        second.store_slice(&mut high[1]);
-        let (first, second) = simd.split_f32x8(c);
-        first.store_slice(&mut low[2]);
-        second.store_slice(&mut high[2]);
-        let (first, second) = simd.split_f32x8(d);
-        first.store_slice(&mut low[3]);
-        second.store_slice(&mut high[3]);
-    }
-}
-
-/// Concatenation of four rows.
-#[inline(always)]
-fn four_rows<S: Simd>(simd: S, rows: &[[f32; 4]], [a, b, c, d]: [usize; 4]) -> f32x16<S> {
-    simd.combine_f32x8(two_rows(simd, rows, a, b), two_rows(simd, rows, c, d))
-}
-
-/// Columns of sixteen rows that are loaded in groups of four consecutive rows.
-#[inline(always)]
-fn columns_of_fours<S: Simd>(simd: S, [a, b, c, d]: [f32x16<S>; 4]) -> [f32x16<S>; 4] {
-    // Each round separates even from odd elements: xyzw... -> xz, yw -> x, y, z, w.
-    let (xz, yw) = simd.deinterleave_f32x16(a, b);
-    let (xz_high, yw_high) = simd.deinterleave_f32x16(c, d);
-    let (x, z) = simd.deinterleave_f32x16(xz, xz_high);
-    let (y, w) = simd.deinterleave_f32x16(yw, yw_high);
-    [x, y, z, w]
-}
-
-impl<S: Simd> Lanes<S> for f32x16<S> {
-    #[inline(always)]
-    fn columns(simd: S, rows: &[[f32; 4]]) -> [Self; 4] {
-        let a = four_rows(simd, rows, [0, 1, 2, 3]);
-        let b = four_rows(simd, rows, [4, 5, 6, 7]);
-        let c = four_rows(simd, rows, [8, 9, 10, 11]);
-        let d = four_rows(simd, rows, [12, 13, 14, 15]);
-        columns_of_fours(simd, [a, b, c, d])
-    }
-
-    #[inline(always)]
-    fn gathered(simd: S, rows: &[[f32; 4]], indices: &[u32; MAX_LANES]) -> [Self; 4] {
-        let at = indices.map(|index| index as usize);
-        let a = four_rows(simd, rows, [at[0], at[1], at[2], at[3]]);
-        let b = four_rows(simd, rows, [at[4], at[5], at[6], at[7]]);
-        let c = four_rows(simd, rows, [at[8], at[9], at[10], at[11]]);
-        let d = four_rows(simd, rows, [at[12], at[13], at[14], at[15]]);
-        columns_of_fours(simd, [a, b, c, d])
-    }
-
-    #[inline(always)]
-    fn rows([x, y, z, w]: [Self; 4], rows: &mut [[f32; 4]]) {
-        let simd = x.token();
-        // The inverse of `columns_of_fours`.
-        let (xz, xz_high) = simd.interleave_f32x16(x, z);
-        let (yw, yw_high) = simd.interleave_f32x16(y, w);
-        let (a, b) = simd.interleave_f32x16(xz, yw);
-        let (c, d) = simd.interleave_f32x16(xz_high, yw_high);
-        // Each result holds four consecutive rows.
-        let rows = rows.as_flattened_mut();
-        a.store_slice(&mut rows[..16]);
-        b.store_slice(&mut rows[16..32]);
-        c.store_slice(&mut rows[32..48]);
-        d.store_slice(&mut rows[48..64]);
-    }
-}
-
 /// Lane-wise minimum with the rules of `f32::min`: if one operand is NaN, the other one; of equal
 /// operands, the first.
 #[inline(always)]
-pub(crate) fn min<S: Simd, V: Lanes<S>>(a: V, b: V) -> V {
+pub(crate) fn min<V: Real>(a: V, b: V) -> V {
     // A NaN in `b` fails the comparison and selects `a`.
     (b.simd_lt(a) | a.is_nan()).select(b, a)
 }
@@ -211,6 +386,6 @@ pub(crate) fn min<S: Simd, V: Lanes<S>>(a: V, b: V) -> V {
 /// Lane-wise maximum with the rules of `f32::max`: if one operand is NaN, the other one; of equal
 /// operands, the first.
 #[inline(always)]
-pub(crate) fn max<S: Simd, V: Lanes<S>>(a: V, b: V) -> V {
+pub(crate) fn max<V: Real>(a: V, b: V) -> V {
     (a.simd_lt(b) | a.is_nan()).select(b, a)
 }

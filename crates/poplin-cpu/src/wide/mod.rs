@@ -9,6 +9,7 @@ mod near;
 mod split;
 mod stage;
 mod team;
+mod transpose;
 mod vector;
 
 pub use contact::ContactLists;

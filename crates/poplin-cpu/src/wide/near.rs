@@ -5,10 +5,10 @@
 //! are therefore compared within regions of space, where points move almost alike.
 
 use crate::bucket_of_cell;
-use fearless_simd::{f32x4, prelude::*};
+use fearless_simd::{Simd, f32x4};
 use poplin_layout::SELF_MAX_CELL;
 
-use crate::wide::lanes::{Lanes, MAX_LANES};
+use crate::wide::lanes::{LaneMask as _, MAX_LANES, Real};
 use crate::wide::vector::Vec3;
 
 /// Adding this constant (1.5 * 2^23) rounds a float of up to 22 bits to an integer, which the
@@ -114,9 +114,9 @@ impl Grid {
 
     /// Appends the slots within `reach` of a point; `reach` is at most that of [`Self::fill`].
     #[inline(always)]
-    pub(crate) fn find<S: Simd, V: Lanes<S>>(
+    pub(crate) fn find<V: Real>(
         &self,
-        simd: S,
+        simd: V::Token,
         point: &[f32; 4],
         reach: f32,
         found: &mut Vec<u32>,
@@ -124,7 +124,7 @@ impl Grid {
         let mask = self.bucket_count - 1;
         let splat = |value: f32| V::splat(simd, value);
         let most = splat(reach * reach);
-        let position = Vec3::<S, V>::new(splat(point[0]), splat(point[1]), splat(point[2]));
+        let position = Vec3::<V>::new(splat(point[0]), splat(point[1]), splat(point[2]));
         let center = bucket_of_cell(self.cell(point), self.bucket_count);
         for row in 0..9 {
             // The hash is linear, and cells along x follow one another: 9 rows of 3 buckets cover
@@ -328,8 +328,8 @@ impl Watch {
                 region = own;
             }
             let displacement = f32x4::from_slice(simd, now) - f32x4::from_slice(simd, before);
-            low = low.min_precise(displacement);
-            high = high.max_precise(displacement);
+            low = simd.min_precise_f32x4(low, displacement);
+            high = simd.max_precise_f32x4(high, displacement);
         }
         let row = &mut displacements[region as usize];
         low.store_slice(&mut row[0]);

@@ -242,9 +242,9 @@ macro_rules! in_lanes {
             use fearless_simd::{SimdBase, f32x4, f32x8, f32x16};
             match S::f32s::LEN {
                 // The branch is constant for each `S` and disappears when inlined.
-                16.. => $($stage)::+::<S, f32x16<S>>(simd, memory, items $(, $rows)?),
-                8.. => $($stage)::+::<S, f32x8<S>>(simd, memory, items $(, $rows)?),
-                _ => $($stage)::+::<S, f32x4<S>>(simd, memory, items $(, $rows)?),
+                16.. => $($stage)::+::<f32x16<S>>(simd, memory, items $(, $rows)?),
+                8.. => $($stage)::+::<f32x8<S>>(simd, memory, items $(, $rows)?),
+                _ => $($stage)::+::<f32x4<S>>(simd, memory, items $(, $rows)?),
             }
         }
         fearless_simd::dispatch!($level, simd => native(simd, $memory, $items $(, $rows)?))

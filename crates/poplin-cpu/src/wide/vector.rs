@@ -2,21 +2,20 @@
 
 use std::marker::PhantomData;
 
-use fearless_simd::prelude::*;
 use poplin_layout::EPSILON;
 
-use crate::wide::lanes::Lanes;
+use crate::wide::lanes::{LaneMask as _, Real};
 
 /// One 3D vector per lane.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Vec3<S: Simd, V: Lanes<S>> {
+pub(crate) struct Vec3<V: Real> {
     pub(crate) x: V,
     pub(crate) y: V,
     pub(crate) z: V,
-    simd: PhantomData<S>,
+    simd: PhantomData<V>,
 }
 
-impl<S: Simd, V: Lanes<S>> Vec3<S, V> {
+impl<V: Real> Vec3<V> {
     #[inline(always)]
     pub(crate) fn new(x: V, y: V, z: V) -> Self {
         Self { x, y, z, simd: PhantomData }
@@ -29,7 +28,7 @@ impl<S: Simd, V: Lanes<S>> Vec3<S, V> {
     }
 
     #[inline(always)]
-    pub(crate) fn splat(simd: S, [x, y, z]: [f32; 3]) -> Self {
+    pub(crate) fn splat(simd: V::Token, [x, y, z]: [f32; 3]) -> Self {
         Self::new(V::splat(simd, x), V::splat(simd, y), V::splat(simd, z))
     }
 
@@ -86,7 +85,7 @@ impl<S: Simd, V: Lanes<S>> Vec3<S, V> {
 
     /// Squared length plus `EPSILON`, so that its root is a safe divisor: `EPSILON + |d|^2`.
     #[inline(always)]
-    pub(crate) fn guarded_square(self, simd: S) -> V {
+    pub(crate) fn guarded_square(self, simd: V::Token) -> V {
         V::splat(simd, EPSILON) + self.x * self.x + self.y * self.y + self.z * self.z
     }
 

@@ -1,8 +1,6 @@
 //! State of a batch as columns, one coordinate of one particle in every cloth per vector.
 
-use fearless_simd::prelude::*;
-
-use crate::wide::lanes::Lanes;
+use crate::wide::lanes::{LaneMask as _, Real};
 
 /// State of a batch, shape `[particle_count, 4, lanes]`: three coordinates and the inverse mass of
 /// a particle, each with one cloth per lane.
@@ -32,7 +30,7 @@ impl Columns {
 
 /// Loads the four vectors of particle `i`.
 #[inline(always)]
-pub(super) fn load<S: Simd, V: Lanes<S>>(simd: S, columns: &[f32], i: u32) -> [V; 4] {
+pub(super) fn load<V: Real>(simd: V::Token, columns: &[f32], i: u32) -> [V; 4] {
     let columns = &columns[4 * V::LEN * i as usize..][..4 * V::LEN];
     [
         V::from_slice(simd, &columns[..V::LEN]),
@@ -44,14 +42,14 @@ pub(super) fn load<S: Simd, V: Lanes<S>>(simd: S, columns: &[f32], i: u32) -> [V
 
 /// Stores the four vectors of particle `i`.
 #[inline(always)]
-pub(super) fn store<S: Simd, V: Lanes<S>>(columns: &mut [f32], i: u32, particles: [V; 4]) {
+pub(super) fn store<V: Real>(columns: &mut [f32], i: u32, particles: [V; 4]) {
     store_position(columns, i, particles);
     particles[3].store_slice(&mut columns[4 * V::LEN * i as usize..][3 * V::LEN..4 * V::LEN]);
 }
 
 /// Stores the three coordinates of particle `i` and leaves its inverse mass.
 #[inline(always)]
-pub(super) fn store_position<S: Simd, V: Lanes<S>>(columns: &mut [f32], i: u32, particles: [V; 4]) {
+pub(super) fn store_position<V: Real>(columns: &mut [f32], i: u32, particles: [V; 4]) {
     let columns = &mut columns[4 * V::LEN * i as usize..][..3 * V::LEN];
     let [x, y, z, _] = particles;
     x.store_slice(&mut columns[..V::LEN]);
@@ -61,7 +59,7 @@ pub(super) fn store_position<S: Simd, V: Lanes<S>>(columns: &mut [f32], i: u32, 
 
 /// Selects `new` where the mask is set, else `old`.
 #[inline(always)]
-pub(super) fn select<S: Simd, V: Lanes<S>>(mask: V::Mask, new: [V; 4], old: [V; 4]) -> [V; 4] {
+pub(super) fn select<V: Real>(mask: V::Mask, new: [V; 4], old: [V; 4]) -> [V; 4] {
     [
         mask.select(new[0], old[0]),
         mask.select(new[1], old[1]),
@@ -72,8 +70,8 @@ pub(super) fn select<S: Simd, V: Lanes<S>>(mask: V::Mask, new: [V; 4], old: [V; 
 
 /// Stores the vectors of particle `i` in the lanes where the mask is set.
 #[inline(always)]
-pub(super) fn store_some<S: Simd, V: Lanes<S>>(
-    simd: S,
+pub(super) fn store_some<V: Real>(
+    simd: V::Token,
     columns: &mut [f32],
     i: u32,
     particles: [V; 4],

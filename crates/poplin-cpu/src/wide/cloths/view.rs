@@ -3,12 +3,11 @@
 use std::ops::Range;
 
 use crate::{ClothMemory, Member};
-use fearless_simd::prelude::*;
 use poplin_layout::IterationConstants;
 
 use super::columns::{Columns, load, select, store, store_position, store_some};
 use super::{Batch, in_lanes_of};
-use crate::wide::lanes::{Lanes, gather, scatter};
+use crate::wide::lanes::{LaneMask as _, Real, gather, scatter};
 use crate::wide::stage::fibers::FiberLanes;
 use crate::wide::stage::particles::{self, Particles};
 use crate::wide::stage::shapes::Colliding;
@@ -32,7 +31,7 @@ impl View<'_, '_, '_, '_> {
 }
 
 /// Particle blocks of a batch: the same particle of every cloth.
-impl<S: Simd, V: Lanes<S>> Particles<S, V> for View<'_, '_, '_, '_> {
+impl<V: Real> Particles<V> for View<'_, '_, '_, '_> {
     type Block = u32;
 
     #[inline(always)]
@@ -51,12 +50,12 @@ impl<S: Simd, V: Lanes<S>> Particles<S, V> for View<'_, '_, '_, '_> {
     }
 
     #[inline(always)]
-    fn constant(&self, simd: S, constant: fn(&IterationConstants) -> [f32; 4]) -> Vec3<S, V> {
+    fn constant(&self, simd: V::Token, constant: fn(&IterationConstants) -> [f32; 4]) -> Vec3<V> {
         Vec3::xyz(gather(simd, |lane| constant(&self.cloth(lane).iteration)))
     }
 
     #[inline(always)]
-    fn matrix(&self, simd: S, begin: u32) -> [Vec3<S, V>; 3] {
+    fn matrix(&self, simd: V::Token, begin: u32) -> [Vec3<V>; 3] {
         let column = |lane: usize, k: u32| {
             let [x, y, z] = self.cloth(lane).frame_column(begin + k);
             [x, y, z, 0.0]
@@ -69,12 +68,12 @@ impl<S: Simd, V: Lanes<S>> Particles<S, V> for View<'_, '_, '_, '_> {
     }
 
     #[inline(always)]
-    fn current(&self, simd: S, i: u32) -> [V; 4] {
+    fn current(&self, simd: V::Token, i: u32) -> [V; 4] {
         load(simd, &self.batch.columns.current, i)
     }
 
     #[inline(always)]
-    fn previous(&self, simd: S, i: u32) -> [V; 4] {
+    fn previous(&self, simd: V::Token, i: u32) -> [V; 4] {
         load(simd, &self.batch.columns.previous, i)
     }
 
@@ -93,53 +92,53 @@ impl<S: Simd, V: Lanes<S>> Particles<S, V> for View<'_, '_, '_, '_> {
     fn set_inertia(&mut self, _: u32, _: [V; 4]) {}
 
     #[inline(always)]
-    fn set_some(&mut self, simd: S, i: u32, particles: [V; 4], mask: V::Mask) {
+    fn set_some(&mut self, simd: V::Token, i: u32, particles: [V; 4], mask: V::Mask) {
         store_some(simd, &mut self.batch.columns.current, i, particles, mask);
     }
 
     #[inline(always)]
-    fn set_some_previous(&mut self, simd: S, i: u32, particles: [V; 4], mask: V::Mask) {
+    fn set_some_previous(&mut self, simd: V::Token, i: u32, particles: [V; 4], mask: V::Mask) {
         store_some(simd, &mut self.batch.columns.previous, i, particles, mask);
     }
 
     #[inline(always)]
-    fn collision(&self, simd: S) -> [V; 4] {
+    fn collision(&self, simd: V::Token) -> [V; 4] {
         gather(simd, |lane| particles::collision_of(self.cloth(lane)))
     }
 
     /// Does nothing for a batch: cloths with the implicit solver are simulated one by one.
     #[inline(always)]
-    fn planes(&self, _: S, _: Self::Block) -> Option<[V; 4]> {
+    fn planes(&self, _: V::Token, _: Self::Block) -> Option<[V; 4]> {
         None
     }
 
     #[inline(always)]
-    fn depenetration_step(&self, simd: S) -> V {
+    fn depenetration_step(&self, simd: V::Token) -> V {
         V::from_fn(simd, |lane| self.cloth(lane).cloth.colliders.depenetration_step)
     }
 
     #[inline(always)]
-    fn iteration_fraction(&self, simd: S) -> V {
+    fn iteration_fraction(&self, simd: V::Token) -> V {
         V::from_fn(simd, |lane| self.cloth(lane).cloth.colliders.iteration_fraction)
     }
 
     #[inline(always)]
-    fn input(&self, simd: S, begin: u32, i: u32) -> [V; 4] {
+    fn input(&self, simd: V::Token, begin: u32, i: u32) -> [V; 4] {
         gather(simd, |lane| self.cloth(lane).input_row(begin + i))
     }
 
     #[inline(always)]
-    fn interpolated(&self, simd: S, [start, target]: [u32; 2], i: u32) -> [V; 4] {
+    fn interpolated(&self, simd: V::Token, [start, target]: [u32; 2], i: u32) -> [V; 4] {
         gather(simd, |lane| self.cloth(lane).load_interpolated(start, target, i))
     }
 
     #[inline(always)]
-    fn fabric(&self, simd: S, begin: u32, i: u32) -> V {
+    fn fabric(&self, simd: V::Token, begin: u32, i: u32) -> V {
         V::splat(simd, self.lead.fabric_f32(begin + i))
     }
 
     #[inline(always)]
-    fn anchors(&self, simd: S, begin: u32, i: u32) -> Vec3<S, V> {
+    fn anchors(&self, simd: V::Token, begin: u32, i: u32) -> Vec3<V> {
         Vec3::xyz(load(simd, &self.batch.columns.anchors, self.lead.fabric(begin + i)))
     }
 
@@ -154,7 +153,7 @@ impl<S: Simd, V: Lanes<S>> Particles<S, V> for View<'_, '_, '_, '_> {
 
 /// Collider tables with one value per lane: every cloth has its own shapes, and all of them are
 /// tested.
-impl<S: Simd, V: Lanes<S>> Colliding<S, V> for View<'_, '_, '_, '_> {
+impl<V: Real> Colliding<V> for View<'_, '_, '_, '_> {
     const LANES: usize = V::LEN;
 
     type Bounds = ();
@@ -165,7 +164,7 @@ impl<S: Simd, V: Lanes<S>> Colliding<S, V> for View<'_, '_, '_, '_> {
     }
 
     #[inline(always)]
-    fn number(simd: S, table: &[f32], k: usize) -> V {
+    fn number(simd: V::Token, table: &[f32], k: usize) -> V {
         V::from_slice(simd, &table[k * V::LEN..][..V::LEN])
     }
 
@@ -175,7 +174,7 @@ impl<S: Simd, V: Lanes<S>> Colliding<S, V> for View<'_, '_, '_, '_> {
     }
 
     #[inline(always)]
-    fn bounds(_: Vec3<S, V>) {}
+    fn bounds(_: Vec3<V>) {}
 
     #[inline(always)]
     fn next(&self, _: [u32; 2], count: usize, node: &mut u32, (): &()) -> Option<usize> {
@@ -216,7 +215,7 @@ impl<'a, 'm> Fiber<'a, 'm> {
     }
 }
 
-impl<S: Simd, V: Lanes<S>> FiberLanes<S, V> for Fiber<'_, '_> {
+impl<V: Real> FiberLanes<V> for Fiber<'_, '_> {
     type Particles = u32;
 
     #[inline(always)]
@@ -235,17 +234,17 @@ impl<S: Simd, V: Lanes<S>> FiberLanes<S, V> for Fiber<'_, '_> {
     }
 
     #[inline(always)]
-    fn current(&self, simd: S, i: u32) -> [V; 4] {
+    fn current(&self, simd: V::Token, i: u32) -> [V; 4] {
         load(simd, &self.columns.current, i)
     }
 
     #[inline(always)]
-    fn previous(&self, simd: S, i: u32) -> [V; 4] {
+    fn previous(&self, simd: V::Token, i: u32) -> [V; 4] {
         load(simd, &self.columns.previous, i)
     }
 
     #[inline(always)]
-    fn rest_lengths(&self, simd: S, k: u32) -> V {
+    fn rest_lengths(&self, simd: V::Token, k: u32) -> V {
         V::splat(simd, self.lead.fabric_f32(self.edges + k))
     }
 
@@ -260,12 +259,12 @@ impl<S: Simd, V: Lanes<S>> FiberLanes<S, V> for Fiber<'_, '_> {
     }
 
     #[inline(always)]
-    fn keep_one(&self, _: S, _: u32, new: V, _: V) -> V {
+    fn keep_one(&self, _: V::Token, _: u32, new: V, _: V) -> V {
         new
     }
 
     #[inline(always)]
-    fn store_massive(&mut self, simd: S, values: [V; 4], i: u32, _: u64) {
+    fn store_massive(&mut self, simd: V::Token, values: [V; 4], i: u32, _: u64) {
         // Particles without mass are shared between fibers of a set: read only.
         let is_massive = V::splat(simd, 0.0).simd_lt(values[3]);
         if is_massive.all_true() {
@@ -279,8 +278,8 @@ impl<S: Simd, V: Lanes<S>> FiberLanes<S, V> for Fiber<'_, '_> {
 
 /// Wide form of `crate::stage::gauss_seidel` with one cloth per lane.
 #[inline(always)]
-pub(crate) fn project_fibers<S: Simd, V: Lanes<S>>(
-    simd: S,
+pub(crate) fn project_fibers<V: Real>(
+    simd: V::Token,
     view: &mut View<'_, '_, '_, '_>,
     items: Range<u32>,
 ) {
@@ -288,15 +287,15 @@ pub(crate) fn project_fibers<S: Simd, V: Lanes<S>>(
     for fiber in items {
         let columns = &mut view.batch.columns;
         let mut fiber = Fiber::new(columns, view.lead, fiber, view.batch.alive);
-        gauss_seidel::project::<S, V, _>(simd, &phase, &mut fiber);
+        gauss_seidel::project::<V, _>(simd, &phase, &mut fiber);
     }
 }
 
 /// Wide form of `crate::stage::semi_implicit` with one cloth per lane. `rows` is scratch
 /// memory.
 #[inline(always)]
-pub(crate) fn solve_fibers<S: Simd, V: Lanes<S>>(
-    simd: S,
+pub(crate) fn solve_fibers<V: Real>(
+    simd: V::Token,
     view: &mut View<'_, '_, '_, '_>,
     items: Range<u32>,
     rows: &mut Vec<f32>,
@@ -305,14 +304,14 @@ pub(crate) fn solve_fibers<S: Simd, V: Lanes<S>>(
     for fiber in items {
         let columns = &mut view.batch.columns;
         let mut fiber = Fiber::new(columns, view.lead, fiber, view.batch.alive);
-        semi_implicit::solve::<S, V, _>(simd, &phase, &mut fiber, rows);
+        semi_implicit::solve::<V, _>(simd, &phase, &mut fiber, rows);
     }
 }
 
 /// Copies the anchors of tethers, so that all tethers read positions of the start of the stage.
 #[inline(always)]
-pub(crate) fn gather_anchors<S: Simd, V: Lanes<S>>(
-    simd: S,
+pub(crate) fn gather_anchors<V: Real>(
+    simd: V::Token,
     view: &mut View<'_, '_, '_, '_>,
     items: Range<u32>,
 ) {
@@ -321,14 +320,14 @@ pub(crate) fn gather_anchors<S: Simd, V: Lanes<S>>(
     anchors.resize(needed.max(anchors.len()), 0.0);
     for slot in items {
         let anchor = view.lead.fabric(view.lead.cloth.fabric.anchor_begin + slot);
-        store(anchors, slot, load::<S, V>(simd, current, anchor));
+        store(anchors, slot, load::<V>(simd, current, anchor));
     }
 }
 
 /// Copies the state of every cloth from rows to columns.
 #[inline(always)]
-pub(crate) fn read_rows<S: Simd, V: Lanes<S>>(
-    simd: S,
+pub(crate) fn read_rows<V: Real>(
+    simd: V::Token,
     view: &mut View<'_, '_, '_, '_>,
     items: Range<u32>,
 ) {
@@ -347,19 +346,19 @@ pub(crate) fn read_rows<S: Simd, V: Lanes<S>>(
 
 /// Copies the state of every cloth that is still simulated from columns to rows.
 #[inline(always)]
-pub(crate) fn write_rows<S: Simd, V: Lanes<S>>(
-    simd: S,
+pub(crate) fn write_rows<V: Real>(
+    simd: V::Token,
     view: &mut View<'_, '_, '_, '_>,
     items: Range<u32>,
 ) {
     let Batch { members, columns, alive } = &mut *view.batch;
     for i in items {
-        scatter::<S, V>(load(simd, &columns.current, i), |lane, row| {
+        scatter::<V>(load(simd, &columns.current, i), |lane, row| {
             if *alive >> lane & 1 != 0 {
                 members[lane].memory.store_current(i, row);
             }
         });
-        scatter::<S, V>(load(simd, &columns.previous, i), |lane, row| {
+        scatter::<V>(load(simd, &columns.previous, i), |lane, row| {
             if *alive >> lane & 1 != 0 {
                 members[lane].memory.store_previous(i, row);
             }

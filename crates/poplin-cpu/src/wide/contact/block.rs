@@ -3,11 +3,10 @@
 use std::ops::Range;
 
 use crate::contact::{ContactMemory, wants};
-use fearless_simd::{f32x4, prelude::*};
 use poplin_layout::{ContactCloth, ContactParameters, MIN_SQUARE};
 
 use super::rows::{Rows, square_between};
-use crate::wide::lanes::{Lanes, MAX_LANES, gather};
+use crate::wide::lanes::{MAX_LANES, Real, gather};
 use crate::wide::near::{Grid, sort_few};
 use crate::wide::vector::Vec3;
 
@@ -58,7 +57,7 @@ pub(super) struct Search<'a> {
 
 /// Lists the candidates of a range of rows.
 #[inline(always)]
-pub(super) fn list<S: Simd, V: Lanes<S>>(simd: S, search: &mut Search<'_>, indices: Range<u32>) {
+pub(super) fn list<V: Real>(simd: V::Token, search: &mut Search<'_>, indices: Range<u32>) {
     let &mut Search { shared: Shared { cloths, mirror, rows, .. }, grid, margin, .. } = search;
     let block = &mut *search.block;
     block.ends.clear();
@@ -67,7 +66,7 @@ pub(super) fn list<S: Simd, V: Lanes<S>>(simd: S, search: &mut Search<'_>, indic
         let index = index as usize;
         let (own, radius) = (&rows.now[index], rows.motions[index][3]);
         block.found.clear();
-        grid.find::<S, V>(simd, own, radius + mirror.widest + margin, &mut block.found);
+        grid.find::<V>(simd, own, radius + mirror.widest + margin, &mut block.found);
         for &slot in &block.found {
             let other = grid.points()[slot as usize];
             if wants(cloths, rows.slots[index], rows.slots[other as usize]) {
@@ -161,7 +160,7 @@ impl Block {
 /// Computes the pushes of all contacts of a block and sums them per row, from row `indices.start`
 /// on, in the local space of each cloth.
 #[inline(always)]
-pub(super) fn push<S: Simd, V: Lanes<S>>(simd: S, pass: &mut Pass<'_>, indices: Range<u32>) {
+pub(super) fn push<V: Real>(simd: V::Token, pass: &mut Pass<'_>, indices: Range<u32>) {
     let Shared { parameters, cloths, rows: Rows { slots, now, motions, .. }, .. } = pass.shared;
     let (counts, block) = (pass.counts, &mut *pass.block);
     let splat = |value: f32| V::splat(simd, value);
@@ -180,7 +179,7 @@ pub(super) fn push<S: Simd, V: Lanes<S>>(simd: S, pass: &mut Pass<'_>, indices: 
             contacts[lane] = counts[i].max(counts[j]).max(1) as f32;
         }
         let [aside, contacts] = [aside, contacts].map(|row| V::from_slice(simd, &row[..V::LEN]));
-        let delta = Vec3::<S, V>::xyz(own).sub(Vec3::xyz(other));
+        let delta = Vec3::<V>::xyz(own).sub(Vec3::xyz(other));
         let square = delta.dot(delta);
         let length = square.sqrt();
         // push = stiffness overlap n w_a / (w_a + w_b) / contacts
@@ -203,11 +202,12 @@ pub(super) fn push<S: Simd, V: Lanes<S>>(simd: S, pass: &mut Pass<'_>, indices: 
     for ((index, &end), sum) in rows {
         let contacts = listed..end as usize;
         listed = end as usize;
-        let mut push = f32x4::splat(simd, 0.0);
+        let mut push = [0.0; 4];
         for (own, drag) in block.pushes[contacts.clone()].iter().zip(&block.drags[contacts]) {
-            push = push + f32x4::from_slice(simd, own) + f32x4::from_slice(simd, drag);
+            V::add_row(simd, &mut push, own);
+            V::add_row(simd, &mut push, drag);
         }
-        push.store_slice(sum);
+        *sum = push;
         let cloth = &cloths[slots[index as usize] as usize];
         // The inverse of a rotation is its transpose: dot products with the axes.
         let along = |axis: &[f32; 4]| axis[0] * sum[0] + axis[1] * sum[1] + axis[2] * sum[2];

@@ -1,25 +1,23 @@
 //! Wide form of `crate::colliders`: accumulates the collider contacts of one particle
 //! per lane and resolves them.
 
-use fearless_simd::prelude::*;
-
 use super::particles::Particles;
-use crate::wide::lanes::{Lanes, max, min};
+use crate::wide::lanes::{LaneMask as _, Real, max, min};
 use crate::wide::vector::Vec3;
 
 /// Accumulated collider contacts of one particle per lane in one stage.
-pub(super) struct Contacts<S: Simd, V: Lanes<S>> {
-    pub(super) push: Vec3<S, V>,
+pub(super) struct Contacts<V: Real> {
+    pub(super) push: Vec3<V>,
     count: V,
-    travel: Vec3<S, V>,
+    travel: Vec3<V>,
     approach: V,
     friction_factor: V,
 }
 
-impl<S: Simd, V: Lanes<S>> Contacts<S, V> {
+impl<V: Real> Contacts<V> {
     /// Returns no contacts.
     #[inline(always)]
-    pub(super) fn new(simd: S) -> Self {
+    pub(super) fn new(simd: V::Token) -> Self {
         let (zero, nothing) = (V::splat(simd, 0.0), Vec3::splat(simd, [0.0; 3]));
         Self { push: nothing, count: zero, travel: nothing, approach: zero, friction_factor: zero }
     }
@@ -29,10 +27,10 @@ impl<S: Simd, V: Lanes<S>> Contacts<S, V> {
     #[inline(always)]
     pub(super) fn add(
         &mut self,
-        simd: S,
+        simd: V::Token,
         mask: V::Mask,
-        exit: Vec3<S, V>,
-        travel: Vec3<S, V>,
+        exit: Vec3<V>,
+        travel: Vec3<V>,
         friction_factor: V,
     ) {
         self.push = self.push.add(exit).or(mask, self.push);
@@ -58,7 +56,7 @@ impl<S: Simd, V: Lanes<S>> Contacts<S, V> {
     /// Fractions of the mean push: applied in this iteration, and applied without changing
     /// velocity.
     #[inline(always)]
-    fn push_fractions(&self, simd: S, displacement: Vec3<S, V>, limit: V) -> [V; 2] {
+    fn push_fractions(&self, simd: V::Token, displacement: Vec3<V>, limit: V) -> [V; 2] {
         let (zero, one) = (V::splat(simd, 0.0), V::splat(simd, 1.0));
         let push = self.push.div(self.count);
         let length = push.dot(push).sqrt();
@@ -75,11 +73,11 @@ impl<S: Simd, V: Lanes<S>> Contacts<S, V> {
     #[inline(always)]
     fn slide(
         &self,
-        simd: S,
-        sum: Vec3<S, V>,
-        displacement: Vec3<S, V>,
+        simd: V::Token,
+        sum: Vec3<V>,
+        displacement: Vec3<V>,
         [friction, slop]: [V; 2],
-    ) -> Vec3<S, V> {
+    ) -> Vec3<V> {
         let (zero, one) = (V::splat(simd, 0.0), V::splat(simd, 1.0));
         let relative = displacement.sub(self.travel.div(self.count));
         let push_square = sum.dot(sum);
@@ -99,9 +97,9 @@ impl<S: Simd, V: Lanes<S>> Contacts<S, V> {
     /// Moves particles out of the colliders that they touch and applies friction. With
     /// `scales_mass`, the inverse mass of pushed particles is reduced.
     #[inline(always)]
-    pub(super) fn resolve<P: Particles<S, V>>(
+    pub(super) fn resolve<P: Particles<V>>(
         &self,
-        simd: S,
+        simd: V::Token,
         particles: &mut P,
         block: P::Block,
         [x, y, z, w]: [V; 4],

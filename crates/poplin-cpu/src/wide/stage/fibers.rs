@@ -6,12 +6,11 @@ use std::marker::PhantomData;
 use std::ops::Range;
 
 use crate::ClothMemory;
-use fearless_simd::prelude::*;
 
-use crate::wide::lanes::{Lanes, MAX_LANES, gather, scatter};
+use crate::wide::lanes::{LaneMask as _, MAX_LANES, Real, gather, scatter};
 
 /// Fibers as seen by the stages that solve them, one per lane.
-pub(crate) trait FiberLanes<S: Simd, V: Lanes<S>> {
+pub(crate) trait FiberLanes<V: Real> {
     /// One particle index per lane.
     type Particles: Copy;
 
@@ -26,13 +25,13 @@ pub(crate) trait FiberLanes<S: Simd, V: Lanes<S>> {
     fn first(&self) -> Self::Particles;
 
     /// Current positions and inverse masses.
-    fn current(&self, simd: S, particles: Self::Particles) -> [V; 4];
+    fn current(&self, simd: V::Token, particles: Self::Particles) -> [V; 4];
 
     /// Previous positions and inverse masses.
-    fn previous(&self, simd: S, particles: Self::Particles) -> [V; 4];
+    fn previous(&self, simd: V::Token, particles: Self::Particles) -> [V; 4];
 
     /// Rest lengths of edge `k` \[m\], 0 in lanes without it.
-    fn rest_lengths(&self, simd: S, k: u32) -> V;
+    fn rest_lengths(&self, simd: V::Token, k: u32) -> V;
 
     /// Bit mask of the lanes with a fiber.
     fn bits(&self) -> u64;
@@ -41,15 +40,21 @@ pub(crate) trait FiberLanes<S: Simd, V: Lanes<S>> {
     fn bits_of(&self, k: u32) -> u64;
 
     /// Selects `new` in lanes with an edge `k`, `old` in the others.
-    fn keep_one(&self, simd: S, k: u32, new: V, old: V) -> V;
+    fn keep_one(&self, simd: V::Token, k: u32, new: V, old: V) -> V;
 
     /// Stores the particles with mass in the lanes whose bit is set. Particles without mass may be
     /// shared with other fibers of the set: they are read, never written.
-    fn store_massive(&mut self, simd: S, values: [V; 4], particles: Self::Particles, bits: u64);
+    fn store_massive(
+        &mut self,
+        simd: V::Token,
+        values: [V; 4],
+        particles: Self::Particles,
+        bits: u64,
+    );
 
     /// Applies [`Self::keep_one`] to four values.
     #[inline(always)]
-    fn keep(&self, simd: S, k: u32, new: [V; 4], old: [V; 4]) -> [V; 4] {
+    fn keep(&self, simd: V::Token, k: u32, new: [V; 4], old: [V; 4]) -> [V; 4] {
         [
             self.keep_one(simd, k, new[0], old[0]),
             self.keep_one(simd, k, new[1], old[1]),
@@ -80,9 +85,9 @@ pub(super) struct Fibers<'a, 'm, V> {
 impl<'a, 'm, V> Fibers<'a, 'm, V> {
     /// Takes the first fibers of `items`, one per lane.
     #[inline(always)]
-    pub(super) fn new<S: Simd>(memory: &'a mut ClothMemory<'m>, items: Range<u32>) -> Self
+    pub(super) fn new(memory: &'a mut ClothMemory<'m>, items: Range<u32>) -> Self
     where
-        V: Lanes<S>,
+        V: Real,
     {
         let count = V::LEN.min((items.end - items.start) as usize);
         let fabric = memory.cloth.fabric;
@@ -116,7 +121,7 @@ impl<'a, 'm, V> Fibers<'a, 'm, V> {
     }
 }
 
-impl<S: Simd, V: Lanes<S>> FiberLanes<S, V> for Fibers<'_, '_, V> {
+impl<V: Real> FiberLanes<V> for Fibers<'_, '_, V> {
     type Particles = [u32; MAX_LANES];
 
     #[inline(always)]
@@ -145,17 +150,17 @@ impl<S: Simd, V: Lanes<S>> FiberLanes<S, V> for Fibers<'_, '_, V> {
     }
 
     #[inline(always)]
-    fn current(&self, simd: S, particles: [u32; MAX_LANES]) -> [V; 4] {
+    fn current(&self, simd: V::Token, particles: [u32; MAX_LANES]) -> [V; 4] {
         load_current(simd, self.memory, |lane| particles[lane])
     }
 
     #[inline(always)]
-    fn previous(&self, simd: S, particles: [u32; MAX_LANES]) -> [V; 4] {
+    fn previous(&self, simd: V::Token, particles: [u32; MAX_LANES]) -> [V; 4] {
         gather(simd, |lane| self.memory.load_previous(particles[lane]))
     }
 
     #[inline(always)]
-    fn rest_lengths(&self, simd: S, k: u32) -> V {
+    fn rest_lengths(&self, simd: V::Token, k: u32) -> V {
         let mut lengths = [0.0; MAX_LANES];
         for (lane, length) in lengths.iter_mut().enumerate().take(V::LEN) {
             if self.is_even || k < self.lengths[lane] {
@@ -180,15 +185,21 @@ impl<S: Simd, V: Lanes<S>> FiberLanes<S, V> for Fibers<'_, '_, V> {
     }
 
     #[inline(always)]
-    fn keep_one(&self, simd: S, k: u32, new: V, old: V) -> V {
+    fn keep_one(&self, simd: V::Token, k: u32, new: V, old: V) -> V {
         if self.is_even {
             return new;
         }
-        V::Mask::from_bitmask(simd, FiberLanes::<S, V>::bits_of(self, k)).select(new, old)
+        V::Mask::from_bitmask(simd, FiberLanes::<V>::bits_of(self, k)).select(new, old)
     }
 
     #[inline(always)]
-    fn store_massive(&mut self, simd: S, values: [V; 4], particles: [u32; MAX_LANES], bits: u64) {
+    fn store_massive(
+        &mut self,
+        simd: V::Token,
+        values: [V; 4],
+        particles: [u32; MAX_LANES],
+        bits: u64,
+    ) {
         store_massive(simd, self.memory, values, |lane| particles[lane], bits);
     }
 }
@@ -196,7 +207,7 @@ impl<S: Simd, V: Lanes<S>> FiberLanes<S, V> for Fibers<'_, '_, V> {
 /// Rows of all lanes as one slice if their indices are consecutive, as those of neighboring fibers
 /// often are.
 #[inline(always)]
-fn rows_of_run<'a, S: Simd, V: Lanes<S>>(
+fn rows_of_run<'a, V: Real>(
     memory: &ClothMemory<'a>,
     index: &impl Fn(usize) -> u32,
 ) -> Option<&'a [Cell<[f32; 4]>]> {
@@ -214,12 +225,12 @@ fn rows_of_run<'a, S: Simd, V: Lanes<S>>(
 
 /// Loads current particles of one cloth.
 #[inline(always)]
-pub(super) fn load_current<S: Simd, V: Lanes<S>>(
-    simd: S,
+pub(super) fn load_current<V: Real>(
+    simd: V::Token,
     memory: &ClothMemory<'_>,
     index: impl Fn(usize) -> u32,
 ) -> [V; 4] {
-    match rows_of_run::<S, V>(memory, &index) {
+    match rows_of_run::<V>(memory, &index) {
         Some(rows) => gather(simd, |lane| rows[lane].get()),
         None => gather(simd, |lane| memory.load_current(index(lane))),
     }
@@ -227,8 +238,8 @@ pub(super) fn load_current<S: Simd, V: Lanes<S>>(
 
 /// Stores particles of one cloth as [`FiberLanes::store_massive`] does.
 #[inline(always)]
-pub(super) fn store_massive<S: Simd, V: Lanes<S>>(
-    simd: S,
+pub(super) fn store_massive<V: Real>(
+    simd: V::Token,
     memory: &mut ClothMemory<'_>,
     particles: [V; 4],
     index: impl Fn(usize) -> u32,
@@ -237,7 +248,7 @@ pub(super) fn store_massive<S: Simd, V: Lanes<S>>(
     let bits = V::splat(simd, 0.0).simd_lt(particles[3]).to_bitmask() & bits;
     // All lanes write: consecutive rows need no index lookup.
     if bits == (1 << V::LEN) - 1 {
-        match rows_of_run::<S, V>(memory, &index) {
+        match rows_of_run::<V>(memory, &index) {
             Some(rows) => scatter(particles, |lane, row| rows[lane].set(row)),
             None => scatter(particles, |lane, row| memory.store_current(index(lane), row)),
         }

@@ -4,25 +4,24 @@ use std::ops::Range;
 
 use crate::ClothMemory;
 use bytemuck::cast_slice;
-use fearless_simd::prelude::*;
 use poplin_layout::{EPSILON, PhaseConstants};
 
 use super::fibers::{FiberLanes, Fibers, load_current, store_massive};
-use crate::wide::lanes::{Lanes, gather, max, min};
+use crate::wide::lanes::{LaneMask as _, Real, gather, max, min};
 use crate::wide::vector::Vec3;
 
 /// Solves the edges of fibers one after another; each one sees the corrections of the edges before
 /// it.
 #[inline(always)]
-pub(crate) fn project_fibers<S: Simd, V: Lanes<S>>(
-    simd: S,
+pub(crate) fn project_fibers<V: Real>(
+    simd: V::Token,
     memory: &mut ClothMemory<'_>,
     items: Range<u32>,
 ) {
     let mut begin = items.start;
     while begin < items.end {
-        match single_edges::<S, V>(memory, begin..items.end) {
-            Some(edges) => project_edges::<S, V>(simd, memory, &edges),
+        match single_edges::<V>(memory, begin..items.end) {
+            Some(edges) => project_edges::<V>(simd, memory, &edges),
             None => {
                 let phase = memory.registers.phase;
                 project(simd, &phase, &mut Fibers::<V>::new(memory, begin..items.end));
@@ -42,7 +41,7 @@ struct SingleEdges<'a> {
 
 /// Returns the first fibers of `items`, one per lane, if each has a single edge.
 #[inline(always)]
-fn single_edges<'a, S: Simd, V: Lanes<S>>(
+fn single_edges<'a, V: Real>(
     memory: &ClothMemory<'a>,
     items: Range<u32>,
 ) -> Option<SingleEdges<'a>> {
@@ -65,11 +64,7 @@ fn single_edges<'a, S: Simd, V: Lanes<S>>(
 
 /// Solves one edge per lane.
 #[inline(always)]
-fn project_edges<S: Simd, V: Lanes<S>>(
-    simd: S,
-    memory: &mut ClothMemory<'_>,
-    edges: &SingleEdges<'_>,
-) {
+fn project_edges<V: Real>(simd: V::Token, memory: &mut ClothMemory<'_>, edges: &SingleEdges<'_>) {
     let phase = memory.registers.phase;
     let vertices = edges.vertices;
     let pa = load_current(simd, memory, |lane| vertices[2 * lane]);
@@ -89,25 +84,20 @@ fn project_edges<S: Simd, V: Lanes<S>>(
 
 /// Displacement of the second particles relative to the first ones in this iteration.
 #[inline(always)]
-fn displacement_of<S: Simd, V: Lanes<S>>(
-    pa: [V; 4],
-    pb: [V; 4],
-    last_a: [V; 4],
-    last_b: [V; 4],
-) -> Vec3<S, V> {
+fn displacement_of<V: Real>(pa: [V; 4], pb: [V; 4], last_a: [V; 4], last_b: [V; 4]) -> Vec3<V> {
     Vec3::xyz(pb).sub(Vec3::xyz(last_b)).sub(Vec3::xyz(pa).sub(Vec3::xyz(last_a)))
 }
 
 /// Returns both particles after the correction of their edge. `displacement` is only read with
 /// compliance.
 #[inline(always)]
-fn correct<S: Simd, V: Lanes<S>>(
-    simd: S,
+fn correct<V: Real>(
+    simd: V::Token,
     phase: &PhaseConstants,
     pa: [V; 4],
     pb: [V; 4],
     rest_length: V,
-    displacement: Vec3<S, V>,
+    displacement: Vec3<V>,
 ) -> [[V; 4]; 2] {
     let splat = |value: f32| V::splat(simd, value);
     let (zero, epsilon) = (splat(0.0), splat(EPSILON));
@@ -136,8 +126,8 @@ fn correct<S: Simd, V: Lanes<S>>(
 
 /// Solves the edges of one fiber per lane.
 #[inline(always)]
-pub(crate) fn project<S: Simd, V: Lanes<S>, F: FiberLanes<S, V>>(
-    simd: S,
+pub(crate) fn project<V: Real, F: FiberLanes<V>>(
+    simd: V::Token,
     phase: &PhaseConstants,
     fibers: &mut F,
 ) {

@@ -2,18 +2,17 @@
 
 use std::ops::Range;
 
-use fearless_simd::prelude::*;
 use poplin_layout::{MAX_COORDINATE, NO_OFFSET, Stage};
 
 use super::particles::{Particles, blocks_of};
-use crate::wide::lanes::Lanes;
+use crate::wide::lanes::{LaneMask as _, Real};
 use crate::wide::vector::Vec3;
 
 /// Advances particles by one Verlet step.
 #[inline(always)]
-pub(crate) fn integrate_particles<S: Simd, V: Lanes<S>>(
-    simd: S,
-    particles: &mut impl Particles<S, V>,
+pub(crate) fn integrate_particles<V: Real>(
+    simd: V::Token,
+    particles: &mut impl Particles<V>,
     items: Range<u32>,
 ) {
     let splat = |value: f32| V::splat(simd, value);
@@ -78,7 +77,7 @@ pub(crate) fn integrate_particles<S: Simd, V: Lanes<S>>(
 
 /// Tests whether coordinates are in range; NaN is not.
 #[inline(always)]
-fn is_within<S: Simd, V: Lanes<S>>(simd: S, x: V) -> V::Mask {
+fn is_within<V: Real>(simd: V::Token, x: V) -> V::Mask {
     let most = V::splat(simd, MAX_COORDINATE);
     x.simd_le(most) & x.simd_ge(V::splat(simd, -MAX_COORDINATE))
 }

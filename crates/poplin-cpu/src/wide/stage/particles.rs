@@ -6,15 +6,14 @@ use std::ops::Range;
 
 use crate::ClothMemory;
 use crate::stage::implicit::solve_row;
-use fearless_simd::prelude::*;
 use poplin_layout::{IterationConstants, SOLVE_INERTIA, SOLVE_PLANES, Stage};
 
-use crate::wide::lanes::{Lanes, MAX_LANES, gather, max, scatter};
+use crate::wide::lanes::{LaneMask as _, MAX_LANES, Real, gather, max, scatter};
 use crate::wide::vector::Vec3;
 
 /// Particles as seen by the stages that move each one independently: blocks of one particle per
 /// lane.
-pub(crate) trait Particles<S: Simd, V: Lanes<S>> {
+pub(crate) trait Particles<V: Real> {
     /// Index of a block: one particle per lane.
     type Block: Copy;
 
@@ -28,16 +27,16 @@ pub(crate) trait Particles<S: Simd, V: Lanes<S>> {
     fn lead(&self) -> &ClothMemory<'_>;
 
     /// Constant of the running iteration.
-    fn constant(&self, simd: S, constant: fn(&IterationConstants) -> [f32; 4]) -> Vec3<S, V>;
+    fn constant(&self, simd: V::Token, constant: fn(&IterationConstants) -> [f32; 4]) -> Vec3<V>;
 
     /// 3 x 3 matrix whose columns begin at `begin` in the frame pool.
-    fn matrix(&self, simd: S, begin: u32) -> [Vec3<S, V>; 3];
+    fn matrix(&self, simd: V::Token, begin: u32) -> [Vec3<V>; 3];
 
     /// Current positions and inverse masses.
-    fn current(&self, simd: S, block: Self::Block) -> [V; 4];
+    fn current(&self, simd: V::Token, block: Self::Block) -> [V; 4];
 
     /// Previous positions and inverse masses.
-    fn previous(&self, simd: S, block: Self::Block) -> [V; 4];
+    fn previous(&self, simd: V::Token, block: Self::Block) -> [V; 4];
 
     /// Writes current particles.
     fn set_current(&mut self, block: Self::Block, particles: [V; 4]);
@@ -49,36 +48,42 @@ pub(crate) trait Particles<S: Simd, V: Lanes<S>> {
     fn set_inertia(&mut self, block: Self::Block, moves: [V; 4]);
 
     /// Writes current particles where the mask is set.
-    fn set_some(&mut self, simd: S, block: Self::Block, particles: [V; 4], mask: V::Mask);
+    fn set_some(&mut self, simd: V::Token, block: Self::Block, particles: [V; 4], mask: V::Mask);
 
     /// Writes previous particles where the mask is set.
-    fn set_some_previous(&mut self, simd: S, block: Self::Block, particles: [V; 4], mask: V::Mask);
+    fn set_some_previous(
+        &mut self,
+        simd: V::Token,
+        block: Self::Block,
+        particles: [V; 4],
+        mask: V::Mask,
+    );
 
     /// Friction of colliders, its slop, 1 if friction holds positions (else 0), and the mass scale.
-    fn collision(&self, simd: S) -> [V; 4];
+    fn collision(&self, simd: V::Token) -> [V; 4];
 
     /// Contact planes of an implicit solve and the distances they have pushed; `None` for other
     /// solvers.
-    fn planes(&self, simd: S, block: Self::Block) -> Option<[V; 4]>;
+    fn planes(&self, simd: V::Token, block: Self::Block) -> Option<[V; 4]>;
 
     /// Largest distance per iteration by which a particle leaves a collider it was in before \[m\].
-    fn depenetration_step(&self, simd: S) -> V;
+    fn depenetration_step(&self, simd: V::Token) -> V;
 
     /// Inverse number of iterations of the frame.
-    fn iteration_fraction(&self, simd: S) -> V;
+    fn iteration_fraction(&self, simd: V::Token) -> V;
 
     /// Rows of a per-particle input.
-    fn input(&self, simd: S, begin: u32, block: Self::Block) -> [V; 4];
+    fn input(&self, simd: V::Token, begin: u32, block: Self::Block) -> [V; 4];
 
     /// Rows of a per-particle input that moves over the frame, interpolated to the running
     /// iteration.
-    fn interpolated(&self, simd: S, range: [u32; 2], block: Self::Block) -> [V; 4];
+    fn interpolated(&self, simd: V::Token, range: [u32; 2], block: Self::Block) -> [V; 4];
 
     /// Per-particle floats of the fabric.
-    fn fabric(&self, simd: S, begin: u32, block: Self::Block) -> V;
+    fn fabric(&self, simd: V::Token, begin: u32, block: Self::Block) -> V;
 
     /// Anchor positions copied by [`gather_anchors`], looked up by fabric entries.
-    fn anchors(&self, simd: S, begin: u32, block: Self::Block) -> Vec3<S, V>;
+    fn anchors(&self, simd: V::Token, begin: u32, block: Self::Block) -> Vec3<V>;
 
     /// Counts particles that would leave the range of coordinates.
     fn report_faults(&mut self, block: Self::Block, bits: u64);
@@ -86,10 +91,10 @@ pub(crate) trait Particles<S: Simd, V: Lanes<S>> {
 
 /// Splits items into the blocks of `P`.
 #[inline(always)]
-pub(super) fn blocks_of<S: Simd, V: Lanes<S>, P: Particles<S, V>>(
+pub(super) fn blocks_of<V: Real, P: Particles<V>>(
     _: &P,
     items: Range<u32>,
-) -> impl Iterator<Item = P::Block> + use<S, V, P> {
+) -> impl Iterator<Item = P::Block> + use<V, P> {
     P::blocks(items)
 }
 
@@ -103,7 +108,7 @@ pub(crate) struct Block<V> {
 
 /// Splits items into blocks of consecutive items.
 #[inline(always)]
-pub(super) fn blocks<V: Lanes<S>, S: Simd>(items: Range<u32>) -> impl Iterator<Item = Block<V>> {
+pub(super) fn blocks<V: Real>(items: Range<u32>) -> impl Iterator<Item = Block<V>> {
     let end = items.end;
     items.step_by(V::LEN).map(move |begin| Block {
         begin,
@@ -133,9 +138,9 @@ impl<V> Block<V> {
 
     /// Loads the rows of the items.
     #[inline(always)]
-    pub(super) fn load<S: Simd>(&self, simd: S, rows: &[Cell<[f32; 4]>]) -> [V; 4]
+    pub(super) fn load(&self, simd: V::Token, rows: &[Cell<[f32; 4]>]) -> [V; 4]
     where
-        V: Lanes<S>,
+        V: Real,
     {
         let rows = &rows[self.begin as usize..][..self.count];
         if self.count == V::LEN {
@@ -147,9 +152,9 @@ impl<V> Block<V> {
 
     /// Stores the rows of the items.
     #[inline(always)]
-    pub(super) fn store<S: Simd>(&self, rows: &[Cell<[f32; 4]>], columns: [V; 4])
+    pub(super) fn store(&self, rows: &[Cell<[f32; 4]>], columns: [V; 4])
     where
-        V: Lanes<S>,
+        V: Real,
     {
         let rows = &rows[self.begin as usize..][..self.count];
         // Full blocks need no clamping of lanes.
@@ -166,9 +171,9 @@ impl<V> Block<V> {
 
     /// Stores the rows of the items in lanes whose bit is set.
     #[inline(always)]
-    fn store_some<S: Simd>(&self, rows: &[Cell<[f32; 4]>], columns: [V; 4], bits: u64)
+    fn store_some(&self, rows: &[Cell<[f32; 4]>], columns: [V; 4], bits: u64)
     where
-        V: Lanes<S>,
+        V: Real,
     {
         // Padding lanes repeat the last item and must not write it.
         let bits = bits & self.bits();
@@ -191,7 +196,7 @@ pub(crate) fn collision_of(memory: &ClothMemory<'_>) -> [f32; 4] {
 }
 
 /// Particle blocks of one cloth: consecutive particles.
-impl<S: Simd, V: Lanes<S>> Particles<S, V> for ClothMemory<'_> {
+impl<V: Real> Particles<V> for ClothMemory<'_> {
     type Block = Block<V>;
 
     #[inline(always)]
@@ -210,13 +215,13 @@ impl<S: Simd, V: Lanes<S>> Particles<S, V> for ClothMemory<'_> {
     }
 
     #[inline(always)]
-    fn constant(&self, simd: S, constant: fn(&IterationConstants) -> [f32; 4]) -> Vec3<S, V> {
+    fn constant(&self, simd: V::Token, constant: fn(&IterationConstants) -> [f32; 4]) -> Vec3<V> {
         let [x, y, z, _] = constant(&self.iteration);
         Vec3::splat(simd, [x, y, z])
     }
 
     #[inline(always)]
-    fn matrix(&self, simd: S, begin: u32) -> [Vec3<S, V>; 3] {
+    fn matrix(&self, simd: V::Token, begin: u32) -> [Vec3<V>; 3] {
         [
             Vec3::splat(simd, self.frame_column(begin)),
             Vec3::splat(simd, self.frame_column(begin + 1)),
@@ -225,12 +230,12 @@ impl<S: Simd, V: Lanes<S>> Particles<S, V> for ClothMemory<'_> {
     }
 
     #[inline(always)]
-    fn current(&self, simd: S, block: Block<V>) -> [V; 4] {
+    fn current(&self, simd: V::Token, block: Block<V>) -> [V; 4] {
         block.load(simd, self.current)
     }
 
     #[inline(always)]
-    fn previous(&self, simd: S, block: Block<V>) -> [V; 4] {
+    fn previous(&self, simd: V::Token, block: Block<V>) -> [V; 4] {
         block.load(simd, self.previous)
     }
 
@@ -255,17 +260,23 @@ impl<S: Simd, V: Lanes<S>> Particles<S, V> for ClothMemory<'_> {
     }
 
     #[inline(always)]
-    fn set_some(&mut self, _: S, block: Block<V>, particles: [V; 4], mask: V::Mask) {
+    fn set_some(&mut self, _: V::Token, block: Block<V>, particles: [V; 4], mask: V::Mask) {
         block.store_some(self.current, particles, mask.to_bitmask());
     }
 
     #[inline(always)]
-    fn set_some_previous(&mut self, _: S, block: Block<V>, particles: [V; 4], mask: V::Mask) {
+    fn set_some_previous(
+        &mut self,
+        _: V::Token,
+        block: Block<V>,
+        particles: [V; 4],
+        mask: V::Mask,
+    ) {
         block.store_some(self.previous, particles, mask.to_bitmask());
     }
 
     #[inline(always)]
-    fn collision(&self, simd: S) -> [V; 4] {
+    fn collision(&self, simd: V::Token) -> [V; 4] {
         let [friction, slop, holds, mass_scale] = collision_of(self);
         [
             V::splat(simd, friction),
@@ -276,38 +287,38 @@ impl<S: Simd, V: Lanes<S>> Particles<S, V> for ClothMemory<'_> {
     }
 
     #[inline(always)]
-    fn planes(&self, simd: S, block: Block<V>) -> Option<[V; 4]> {
+    fn planes(&self, simd: V::Token, block: Block<V>) -> Option<[V; 4]> {
         let row = |lane| self.load_scratch(solve_row(self, SOLVE_PLANES, block.index(lane)));
         self.runs(Stage::Implicit).then(|| gather(simd, row))
     }
 
     #[inline(always)]
-    fn depenetration_step(&self, simd: S) -> V {
+    fn depenetration_step(&self, simd: V::Token) -> V {
         V::splat(simd, self.cloth.colliders.depenetration_step)
     }
 
     #[inline(always)]
-    fn iteration_fraction(&self, simd: S) -> V {
+    fn iteration_fraction(&self, simd: V::Token) -> V {
         V::splat(simd, self.cloth.colliders.iteration_fraction)
     }
 
     #[inline(always)]
-    fn input(&self, simd: S, begin: u32, block: Block<V>) -> [V; 4] {
+    fn input(&self, simd: V::Token, begin: u32, block: Block<V>) -> [V; 4] {
         gather(simd, |lane| self.input_row(begin + block.index(lane)))
     }
 
     #[inline(always)]
-    fn interpolated(&self, simd: S, [start, target]: [u32; 2], block: Block<V>) -> [V; 4] {
+    fn interpolated(&self, simd: V::Token, [start, target]: [u32; 2], block: Block<V>) -> [V; 4] {
         gather(simd, |lane| self.load_interpolated(start, target, block.index(lane)))
     }
 
     #[inline(always)]
-    fn fabric(&self, simd: S, begin: u32, block: Block<V>) -> V {
+    fn fabric(&self, simd: V::Token, begin: u32, block: Block<V>) -> V {
         V::from_fn(simd, |lane| self.fabric_f32(begin + block.index(lane)))
     }
 
     #[inline(always)]
-    fn anchors(&self, simd: S, begin: u32, block: Block<V>) -> Vec3<S, V> {
+    fn anchors(&self, simd: V::Token, begin: u32, block: Block<V>) -> Vec3<V> {
         Vec3::xyz(gather(simd, |lane| self.load_scratch(self.fabric(begin + block.index(lane)))))
     }
 
@@ -321,9 +332,9 @@ impl<S: Simd, V: Lanes<S>> Particles<S, V> for ClothMemory<'_> {
 
 /// Pulls particles into their motion spheres.
 #[inline(always)]
-pub(crate) fn constrain_motion<S: Simd, V: Lanes<S>>(
-    simd: S,
-    particles: &mut impl Particles<S, V>,
+pub(crate) fn constrain_motion<V: Real>(
+    simd: V::Token,
+    particles: &mut impl Particles<V>,
     items: Range<u32>,
 ) {
     let motion = particles.lead().cloth.motion;
@@ -346,9 +357,9 @@ pub(crate) fn constrain_motion<S: Simd, V: Lanes<S>>(
 
 /// Pushes particles out of their separation spheres.
 #[inline(always)]
-pub(crate) fn constrain_separation<S: Simd, V: Lanes<S>>(
-    simd: S,
-    particles: &mut impl Particles<S, V>,
+pub(crate) fn constrain_separation<V: Real>(
+    simd: V::Token,
+    particles: &mut impl Particles<V>,
     items: Range<u32>,
 ) {
     let separation = particles.lead().cloth.separation;
@@ -367,9 +378,9 @@ pub(crate) fn constrain_separation<S: Simd, V: Lanes<S>>(
 
 /// Limits the displacement of particles per iteration to `max_move`.
 #[inline(always)]
-pub(crate) fn limit_speed<S: Simd, V: Lanes<S>>(
-    simd: S,
-    particles: &mut impl Particles<S, V>,
+pub(crate) fn limit_speed<V: Real>(
+    simd: V::Token,
+    particles: &mut impl Particles<V>,
     items: Range<u32>,
 ) {
     let max_move = particles.lead().cloth.max_move;
@@ -388,9 +399,9 @@ pub(crate) fn limit_speed<S: Simd, V: Lanes<S>>(
 
 /// Restores the inverse masses of the user, which colliders scale during an iteration.
 #[inline(always)]
-pub(crate) fn restore_mass<S: Simd, V: Lanes<S>>(
-    simd: S,
-    particles: &mut impl Particles<S, V>,
+pub(crate) fn restore_mass<V: Real>(
+    simd: V::Token,
+    particles: &mut impl Particles<V>,
     items: Range<u32>,
 ) {
     for block in blocks_of(particles, items) {

@@ -13,10 +13,10 @@ use std::ops::Range;
 use crate::ClothMemory;
 use crate::stage::self_collide::{kept_square, load_member};
 use crate::stage::twin;
-use fearless_simd::{f32x4, prelude::*};
+use fearless_simd::Simd;
 use poplin_layout::{GRID_PARTS, MIN_DISTANCE, NO_OFFSET, RELAXATION, SELF_MAX_CELL, Task};
 
-use crate::wide::lanes::{Lanes, MAX_LANES, gather, max, min};
+use crate::wide::lanes::{LaneMask as _, MAX_LANES, Real, gather, max, min};
 use crate::wide::near::{Drift, Grid, Watch, cell_key, sort_few};
 use crate::wide::vector::Vec3;
 
@@ -104,7 +104,7 @@ impl Neighbors {
 
     /// Copies the current positions and returns how far particles have moved since the search.
     #[inline(always)]
-    fn follow<S: Simd>(&mut self, simd: S, memory: &ClothMemory<'_>) -> Drift {
+    fn follow(&mut self, simd: impl Simd, memory: &ClothMemory<'_>) -> Drift {
         for (now, &particle) in self.now.iter_mut().zip(&self.particles) {
             *now = memory.load_current(particle);
         }
@@ -114,12 +114,7 @@ impl Neighbors {
     /// Lists the pairs within the distance plus `margin`. Returns false if a particle is too far
     /// from the origin for that.
     #[inline(always)]
-    fn search<S: Simd, V: Lanes<S>>(
-        &mut self,
-        simd: S,
-        memory: &ClothMemory<'_>,
-        margin: f32,
-    ) -> bool {
+    fn search<V: Real>(&mut self, simd: V::Token, memory: &ClothMemory<'_>, margin: f32) -> bool {
         self.watch.end();
         self.members.clear();
         let members = 0..self.member_count;
@@ -137,20 +132,20 @@ impl Neighbors {
             self.watch.end();
             return false;
         }
-        self.list::<S, V>(simd, memory, margin);
+        self.list::<V>(simd, memory, margin);
         true
     }
 
     /// Builds the lists from the sorted slots.
     #[inline(always)]
-    fn list<S: Simd, V: Lanes<S>>(&mut self, simd: S, memory: &ClothMemory<'_>, margin: f32) {
+    fn list<V: Real>(&mut self, simd: V::Token, memory: &ClothMemory<'_>, margin: f32) {
         let reach = self.distance + margin;
         self.lists.clear();
         self.candidates.clear();
         for (slot, row) in self.now.iter().enumerate() {
             let first = self.candidates.len();
             self.found.clear();
-            self.grid.find::<S, V>(simd, row, reach, &mut self.found);
+            self.grid.find::<V>(simd, row, reach, &mut self.found);
             for &other in self.found.iter().filter(|&&other| other as usize != slot) {
                 let near = self.now[other as usize];
                 let between = [row[0] - near[0], row[1] - near[1], row[2] - near[2]];
@@ -220,7 +215,7 @@ impl Neighbors {
 
     /// Loads both particles of the contacts from `begin` on.
     #[inline(always)]
-    fn load<S: Simd, V: Lanes<S>>(&self, simd: S, begin: usize) -> [[V; 4]; 2] {
+    fn load<V: Real>(&self, simd: V::Token, begin: usize) -> [[V; 4]; 2] {
         [
             gather(simd, |lane| self.now[self.firsts[begin + lane] as usize]),
             gather(simd, |lane| self.now[self.seconds[begin + lane].slot as usize]),
@@ -229,9 +224,9 @@ impl Neighbors {
 
     /// Computes normals and distances of all contacts.
     #[inline(always)]
-    fn point<S: Simd, V: Lanes<S>>(&mut self, simd: S) {
+    fn point<V: Real>(&mut self, simd: V::Token) {
         for begin in (0..self.firsts.len()).step_by(V::LEN) {
-            let [a, b] = self.load::<S, V>(simd, begin);
+            let [a, b] = self.load::<V>(simd, begin);
             let between = Vec3::xyz(a).sub(Vec3::xyz(b));
             let length = between.dot(between).sqrt();
             // Coincident particles part along y, the one with the lower index upwards.
@@ -254,34 +249,33 @@ impl Neighbors {
 
     /// Sums the contact normals of every touched particle.
     #[inline(always)]
-    fn sum<S: Simd>(&mut self, simd: S) {
+    fn sum<V: Real>(&mut self, simd: V::Token) {
         self.sums.resize(self.now.len(), [0.0; 4]);
         let mut begin = 0;
         for &[slot, end] in &self.touched {
-            let mut sum = f32x4::splat(simd, 0.0);
+            let mut sum = [0.0; 4];
             for normal in &self.pushes[begin..end as usize] {
-                sum += f32x4::from_slice(simd, normal);
+                V::add_row(simd, &mut sum, normal);
             }
-            let row = &mut self.sums[slot as usize];
-            sum.store_slice(row);
-            row[3] = (end as usize - begin) as f32;
+            sum[3] = (end as usize - begin) as f32;
+            self.sums[slot as usize] = sum;
             begin = end as usize;
         }
     }
 
     /// Computes push and friction displacement of the first particle of every contact.
     #[inline(always)]
-    fn push<S: Simd, V: Lanes<S>>(&mut self, simd: S, memory: &ClothMemory<'_>) {
+    fn push<V: Real>(&mut self, simd: V::Token, memory: &ClothMemory<'_>) {
         let own = &memory.cloth.self_collision;
         let splat = |value: f32| V::splat(simd, value);
         let (half, one) = (splat(0.5), splat(1.0));
-        let along = |direction: Vec3<S, V>, contacts: [V; 4]| {
+        let along = |direction: Vec3<V>, contacts: [V; 4]| {
             // Half the number of contacts plus half of their sum along this normal: opposite
             // contacts do not share a push.
             max(half * contacts[3] + half * direction.dot(Vec3::xyz(contacts)), one)
         };
         for begin in (0..self.firsts.len()).step_by(V::LEN) {
-            let [a, b] = self.load::<S, V>(simd, begin);
+            let [a, b] = self.load::<V>(simd, begin);
             let first = |lane: usize| self.firsts[begin + lane] as usize;
             let second = |lane: usize| self.seconds[begin + lane].slot as usize;
             let previous = |slot: usize| memory.load_previous(self.particles[slot]);
@@ -317,7 +311,7 @@ impl Neighbors {
 
     /// Moves every touched particle.
     #[inline(always)]
-    fn apply<S: Simd>(&self, simd: S, memory: &mut ClothMemory<'_>) {
+    fn apply<V: Real>(&self, simd: V::Token, memory: &mut ClothMemory<'_>) {
         let mut begin = 0;
         for &[slot, end] in &self.touched {
             let contacts = begin..end as usize;
@@ -327,12 +321,12 @@ impl Neighbors {
             if w == 0.0 {
                 continue;
             }
-            let mut push = f32x4::splat(simd, 0.0);
+            let mut push = [0.0; 4];
             for (own, slide) in self.pushes[contacts.clone()].iter().zip(&self.slides[contacts]) {
-                push += f32x4::from_slice(simd, own);
-                push -= f32x4::from_slice(simd, slide);
+                V::add_row(simd, &mut push, own);
+                V::subtract_row(simd, &mut push, slide);
             }
-            (f32x4::from_slice(simd, &row) + push).store_slice(&mut row);
+            V::add_row(simd, &mut row, &push);
             row[3] = w;
             memory.store_current(self.particles[slot as usize], row);
         }
@@ -347,8 +341,8 @@ fn is_near(memory: &ClothMemory<'_>, farthest: f32) -> bool {
 
 /// Finds the contacts of all particles and sums their normals.
 #[inline(always)]
-pub(crate) fn count_contacts<S: Simd, V: Lanes<S>>(
-    simd: S,
+pub(crate) fn count_contacts<V: Real<Token: Simd>>(
+    simd: V::Token,
     memory: &mut ClothMemory<'_>,
     _: Range<u32>,
     neighbors: &mut Neighbors,
@@ -357,20 +351,20 @@ pub(crate) fn count_contacts<S: Simd, V: Lanes<S>>(
     let is_fit =
         drift.is_some_and(|drift| neighbors.watch.holds(&drift) && is_near(memory, drift.farthest));
     let margin = neighbors.watch.next_margin(neighbors.distance, drift.as_ref());
-    neighbors.is_plain = !is_fit && !neighbors.search::<S, V>(simd, memory, margin);
+    neighbors.is_plain = !is_fit && !neighbors.search::<V>(simd, memory, margin);
     if neighbors.is_plain {
         search_plainly(memory);
         return;
     }
     neighbors.touch(memory);
-    neighbors.point::<S, V>(simd);
-    neighbors.sum(simd);
+    neighbors.point::<V>(simd);
+    neighbors.sum::<V>(simd);
 }
 
 /// Pushes all touching particles apart.
 #[inline(always)]
-pub(crate) fn push_apart<S: Simd, V: Lanes<S>>(
-    simd: S,
+pub(crate) fn push_apart<V: Real>(
+    simd: V::Token,
     memory: &mut ClothMemory<'_>,
     items: Range<u32>,
     neighbors: &mut Neighbors,
@@ -379,8 +373,8 @@ pub(crate) fn push_apart<S: Simd, V: Lanes<S>>(
         items.for_each(|slot| twin(Task::PushApart)(memory, slot));
         return;
     }
-    neighbors.push::<S, V>(simd, memory);
-    neighbors.apply(simd, memory);
+    neighbors.push::<V>(simd, memory);
+    neighbors.apply::<V>(simd, memory);
 }
 
 /// Runs the search of the reference up to the contacts, for particles so far from the origin that

@@ -6,13 +6,12 @@
 use std::ops::Range;
 
 use crate::ClothMemory;
-use fearless_simd::prelude::*;
 use poplin_layout::{
     EPSILON, MIN_EDGE_SQUARE, MIN_HELD_FRACTION, MIN_PIVOT_FRACTION, PhaseConstants,
 };
 
 use super::fibers::{FiberLanes, Fibers};
-use crate::wide::lanes::{Lanes, min};
+use crate::wide::lanes::{LaneMask as _, Real, min};
 use crate::wide::vector::Vec3;
 
 /// Values per edge kept for the backward pass: ratio, value, direction, and the particle at its
@@ -21,12 +20,7 @@ const ROWS: usize = 9;
 
 /// Unit directions from `a` to `b`; 0 where the edge has no effect.
 #[inline(always)]
-fn edge_direction<S: Simd, V: Lanes<S>>(
-    simd: S,
-    pa: [V; 4],
-    pb: [V; 4],
-    rest_length: V,
-) -> Vec3<S, V> {
+fn edge_direction<V: Real>(simd: V::Token, pa: [V; 4], pb: [V; 4], rest_length: V) -> Vec3<V> {
     let zero = V::splat(simd, 0.0);
     let delta = Vec3::xyz(pb).sub(Vec3::xyz(pa));
     let square = delta.dot(delta);
@@ -38,13 +32,13 @@ fn edge_direction<S: Simd, V: Lanes<S>>(
 
 /// Diagonals and right-hand sides of the equations of edges.
 #[inline(always)]
-fn edge_equation<S: Simd, V: Lanes<S>>(
-    simd: S,
+fn edge_equation<V: Real>(
+    simd: V::Token,
     pa: [V; 4],
     pb: [V; 4],
-    displacement: Vec3<S, V>,
+    displacement: Vec3<V>,
     rest_length: V,
-    direction: Vec3<S, V>,
+    direction: Vec3<V>,
     phase: &PhaseConstants,
 ) -> [V; 2] {
     let splat = |value: f32| V::splat(simd, value);
@@ -73,8 +67,8 @@ fn edge_equation<S: Simd, V: Lanes<S>>(
 /// Solves all edges of each fiber as one system, with compliance and damping. `rows` is scratch
 /// memory.
 #[inline(always)]
-pub(crate) fn solve_fibers<S: Simd, V: Lanes<S>>(
-    simd: S,
+pub(crate) fn solve_fibers<V: Real>(
+    simd: V::Token,
     memory: &mut ClothMemory<'_>,
     items: Range<u32>,
     rows: &mut Vec<f32>,
@@ -89,14 +83,14 @@ pub(crate) fn solve_fibers<S: Simd, V: Lanes<S>>(
 
 /// Displacements of particles in this iteration.
 #[inline(always)]
-fn displacement_of<S: Simd, V: Lanes<S>>(p: [V; 4], last: [V; 4]) -> Vec3<S, V> {
+fn displacement_of<V: Real>(p: [V; 4], last: [V; 4]) -> Vec3<V> {
     Vec3::xyz(p).sub(Vec3::xyz(last))
 }
 
 /// Solves the system of one fiber per lane.
 #[inline(always)]
-pub(crate) fn solve<S: Simd, V: Lanes<S>, F: FiberLanes<S, V>>(
-    simd: S,
+pub(crate) fn solve<V: Real, F: FiberLanes<V>>(
+    simd: V::Token,
     phase: &PhaseConstants,
     fibers: &mut F,
     rows: &mut Vec<f32>,

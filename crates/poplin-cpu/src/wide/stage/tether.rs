@@ -2,17 +2,15 @@
 
 use std::ops::Range;
 
-use fearless_simd::prelude::*;
-
 use super::particles::{Particles, blocks_of};
-use crate::wide::lanes::{Lanes, max};
+use crate::wide::lanes::{Real, max};
 use crate::wide::vector::Vec3;
 
 /// Pulls particles back within the lengths of their tethers.
 #[inline(always)]
-pub(crate) fn constrain_tethers<S: Simd, V: Lanes<S>>(
-    simd: S,
-    particles: &mut impl Particles<S, V>,
+pub(crate) fn constrain_tethers<V: Real>(
+    simd: V::Token,
+    particles: &mut impl Particles<V>,
     items: Range<u32>,
 ) {
     let lead = particles.lead();

@@ -3,26 +3,25 @@
 use std::ops::Range;
 
 use crate::ClothMemory;
-use fearless_simd::prelude::*;
 use poplin_layout::{EPSILON, MIN_NORMAL_SQUARE, NO_OFFSET};
 
 use super::particles::{Particles, blocks};
-use crate::wide::lanes::{Lanes, gather, max, scatter};
+use crate::wide::lanes::{Real, gather, max, scatter};
 use crate::wide::vector::Vec3;
 
 /// Computes the impulses of air on triangles and stores them in scratch memory.
 #[inline(always)]
-pub(crate) fn blow_triangles<S: Simd, V: Lanes<S>>(
-    simd: S,
+pub(crate) fn blow_triangles<V: Real>(
+    simd: V::Token,
     memory: &mut ClothMemory<'_>,
     items: Range<u32>,
 ) {
     let [x, y, z, corner_count] = memory.iteration.wind;
-    let wind = Vec3::<S, V>::splat(simd, [x, y, z]);
+    let wind = Vec3::<V>::splat(simd, [x, y, z]);
     let splat = |value: f32| V::splat(simd, value);
     let (zero, corner_count) = (splat(0.0), splat(corner_count));
     let air = memory.cloth.air;
-    for block in blocks::<V, S>(items) {
+    for block in blocks::<V>(items) {
         let corner = |lane: usize, k: u32| {
             memory.fabric(memory.cloth.fabric.triangle_begin + 3 * block.index(lane) + k)
         };
@@ -38,8 +37,7 @@ pub(crate) fn blow_triangles<S: Simd, V: Lanes<S>>(
             now.sub(before).div(corner_count).add(wind)
         } else {
             let moved = wind.sub(before.div(corner_count));
-            let rotation =
-                Particles::<S, V>::matrix(memory, simd, memory.cloth.rotation_begin + 12);
+            let rotation = Particles::<V>::matrix(memory, simd, memory.cloth.rotation_begin + 12);
             now.div(corner_count).add(moved.transformed(rotation))
         };
         let normal = c2.sub(c0).cross(c1.sub(c0));

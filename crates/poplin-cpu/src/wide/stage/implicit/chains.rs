@@ -13,12 +13,11 @@ use std::ops::Range;
 
 use crate::ClothMemory;
 use crate::stage::implicit::{bend_rate, chain_begin, chain_end, link_particle};
-use fearless_simd::prelude::*;
 use poplin_layout::{MIN_DETERMINANT, NO_OFFSET, STRETCH_SPRINGS};
 
 use super::hessian::{corner_blocks, spring_blocks};
 use super::{PLANE, PREDICTION, Solve, nth_vector};
-use crate::wide::lanes::{Lanes, MAX_LANES, max, scatter};
+use crate::wide::lanes::{LaneMask as _, MAX_LANES, Real, max, scatter};
 use crate::wide::vector::Vec3;
 
 /// Lane vectors per link: three columns of `L_k`, diagonal and off-diagonal of `D_k^-1`, and the
@@ -58,7 +57,7 @@ struct ChainBlock {
 impl ChainBlock {
     /// Mask of the lanes whose chain has a link `k`.
     #[inline(always)]
-    fn has<S: Simd, V: Lanes<S>>(&self, simd: S, k: usize) -> V::Mask {
+    fn has<V: Real>(&self, simd: V::Token, k: usize) -> V::Mask {
         let flag = |lane: usize| if k < self.lens[lane] as usize { 1.0 } else { 0.0 };
         V::splat(simd, 0.0).simd_lt(V::from_fn(simd, flag))
     }
@@ -75,7 +74,7 @@ impl Chains {
     }
 
     /// Loads the chains of a cloth whose particle columns have `len` rows.
-    pub(super) fn load<S: Simd, V: Lanes<S>>(&mut self, memory: &ClothMemory<'_>, len: usize) {
+    pub(super) fn load<V: Real>(&mut self, memory: &ClothMemory<'_>, len: usize) {
         let count = memory.cloth.particle_count;
         self.blocks.clear();
         self.particles.clear();
@@ -119,7 +118,7 @@ impl Chains {
 
     /// Sum of the solutions of both chain families for the particles from `first` on.
     #[inline(always)]
-    pub(super) fn both<S: Simd, V: Lanes<S>>(&self, simd: S, first: usize) -> Vec3<S, V> {
+    pub(super) fn both<V: Real>(&self, simd: V::Token, first: usize) -> Vec3<V> {
         let [one, other] = &self.solved;
         let one = Vec3::xyz(V::columns(simd, &one[first..][..V::LEN]));
         one.add(Vec3::xyz(V::columns(simd, &other[first..][..V::LEN])))
@@ -127,18 +126,13 @@ impl Chains {
 
     /// Particles of link `k` of a block.
     #[inline(always)]
-    fn particles_of<S: Simd, V: Lanes<S>>(&self, block: &ChainBlock, k: usize) -> &[u32] {
+    fn particles_of<V: Real>(&self, block: &ChainBlock, k: usize) -> &[u32] {
         &self.particles[(block.begin + k) * V::LEN..][..V::LEN]
     }
 
     /// Loads the factors of link `k` of a block.
     #[inline(always)]
-    fn load_factors<S: Simd, V: Lanes<S>>(
-        &self,
-        simd: S,
-        block: &ChainBlock,
-        k: usize,
-    ) -> Factors<S, V> {
+    fn load_factors<V: Real>(&self, simd: V::Token, block: &ChainBlock, k: usize) -> Factors<V> {
         let factors = &self.factors[(block.begin + k) * FACTORS * V::LEN..][..FACTORS * V::LEN];
         Factors {
             lower: [
@@ -153,12 +147,7 @@ impl Chains {
     }
 
     #[inline(always)]
-    fn store_factors<S: Simd, V: Lanes<S>>(
-        &mut self,
-        block: &ChainBlock,
-        k: usize,
-        factors: Factors<S, V>,
-    ) {
+    fn store_factors<V: Real>(&mut self, block: &ChainBlock, k: usize, factors: Factors<V>) {
         let slots = &mut self.factors[(block.begin + k) * FACTORS * V::LEN..][..FACTORS * V::LEN];
         let Factors { lower: [l0, l1, l2], diagonal, beside, root } = factors;
         for (n, vector) in [l0, l1, l2, diagonal, beside].into_iter().enumerate() {
@@ -172,17 +161,17 @@ impl Chains {
 
 /// Factors of one link: the columns of `L_k`, the diagonal and off-diagonal (xy, xz, yz) of
 /// `D_k^-1`, and the root of the inverse mass.
-struct Factors<S: Simd, V: Lanes<S>> {
-    lower: [Vec3<S, V>; 3],
-    diagonal: Vec3<S, V>,
-    beside: Vec3<S, V>,
+struct Factors<V: Real> {
+    lower: [Vec3<V>; 3],
+    diagonal: Vec3<V>,
+    beside: Vec3<V>,
     root: V,
 }
 
 /// Solves all chains for the residuals of their particles, scaled to `M^1/2 r`.
 #[inline(always)]
-pub(crate) fn solve_chains<S: Simd, V: Lanes<S>>(
-    simd: S,
+pub(crate) fn solve_chains<V: Real>(
+    simd: V::Token,
     _: &mut ClothMemory<'_>,
     _: Range<u32>,
     solve: &mut Solve,
@@ -192,11 +181,11 @@ pub(crate) fn solve_chains<S: Simd, V: Lanes<S>>(
     let nothing = Vec3::splat(simd, [0.0; 3]);
     for number in 0..chains.blocks.len() {
         let block = chains.blocks[number];
-        let mut last: Vec3<S, V> = nothing;
+        let mut last: Vec3<V> = nothing;
         for k in 0..block.longest {
             let Factors { lower: [l0, l1, l2], root, .. } = chains.load_factors(simd, &block, k);
             let mut particles = [0; MAX_LANES];
-            particles[..V::LEN].copy_from_slice(chains.particles_of::<S, V>(&block, k));
+            particles[..V::LEN].copy_from_slice(chains.particles_of::<V>(&block, k));
             // Forward substitution: y_k = M^1/2 r_k - L_k y_{k-1}
             let residual = Vec3::xyz(V::gathered(simd, &chains.residuals, &particles));
             let value = residual.div(root).or(zero.simd_lt(root), nothing);
@@ -208,11 +197,11 @@ pub(crate) fn solve_chains<S: Simd, V: Lanes<S>>(
             last = value;
         }
         // Backward substitution: z_k = D_k^-1 y_k - L_{k+1}^T z_{k+1}
-        let mut carried: Vec3<S, V> = nothing;
+        let mut carried: Vec3<V> = nothing;
         for k in (0..block.longest).rev() {
             let Factors { lower: [l0, l1, l2], diagonal, beside, .. } =
                 chains.load_factors(simd, &block, k);
-            let Vec3 { x, y, z, .. }: Vec3<S, V> = nth_vector(simd, &chains.values, k);
+            let Vec3 { x, y, z, .. }: Vec3<V> = nth_vector(simd, &chains.values, k);
             let solved = Vec3::new(
                 diagonal.x * x + beside.x * y + beside.y * z,
                 beside.x * x + diagonal.y * y + beside.z * z,
@@ -229,15 +218,15 @@ pub(crate) fn solve_chains<S: Simd, V: Lanes<S>>(
             });
             // Chains that have not begun yet (they are shorter) carry nothing.
             let next = Vec3::new(l0.dot(solved), l1.dot(solved), l2.dot(solved));
-            carried = next.or(block.has::<S, V>(simd, k), nothing);
+            carried = next.or(block.has::<V>(simd, k), nothing);
         }
     }
 }
 
 /// Factors the block tridiagonal part of the system matrix along every chain.
 #[inline(always)]
-pub(crate) fn factor_chains<S: Simd, V: Lanes<S>>(
-    simd: S,
+pub(crate) fn factor_chains<V: Real>(
+    simd: V::Token,
     memory: &mut ClothMemory<'_>,
     _: Range<u32>,
     solve: &mut Solve,
@@ -245,8 +234,8 @@ pub(crate) fn factor_chains<S: Simd, V: Lanes<S>>(
     let constants = memory.load_implicit();
     let splat = |value: f32| V::splat(simd, value);
     let (zero, one) = (splat(0.0), splat(1.0));
-    let nothing: Vec3<S, V> = Vec3::splat(simd, [0.0; 3]);
-    let all_ones: Vec3<S, V> = Vec3::splat(simd, [1.0; 3]);
+    let nothing: Vec3<V> = Vec3::splat(simd, [0.0; 3]);
+    let all_ones: Vec3<V> = Vec3::splat(simd, [1.0; 3]);
     let step_square = splat(constants.step_square);
     for number in 0..solve.chains.blocks.len() {
         let block = solve.chains.blocks[number];
@@ -255,13 +244,13 @@ pub(crate) fn factor_chains<S: Simd, V: Lanes<S>>(
         let (mut diagonal, mut beside) = (nothing, nothing);
         for k in 0..block.longest {
             let mut particles = [0; MAX_LANES];
-            particles[..V::LEN].copy_from_slice(solve.chains.particles_of::<S, V>(&block, k));
+            particles[..V::LEN].copy_from_slice(solve.chains.particles_of::<V>(&block, k));
             let inverse_mass: V = solve.gather_column(simd, PREDICTION + 3, &particles);
             let root = max(inverse_mass, zero).sqrt();
             let (pivot, coupling) = if constants.stretch_model == STRETCH_SPRINGS {
-                spring_blocks::<S, V>(simd, memory, &particles, &previous)
+                spring_blocks::<V>(simd, memory, &particles, &previous)
             } else {
-                corner_blocks::<S, V>(simd, memory, &particles, &previous)
+                corner_blocks::<V>(simd, memory, &particles, &previous)
             };
             let plane = Vec3::new(
                 solve.gather_column(simd, PLANE, &particles),
@@ -306,7 +295,7 @@ pub(crate) fn factor_chains<S: Simd, V: Lanes<S>>(
             let plain = Vec3::new(one / plain.x, one / plain.y, one / plain.z);
             diagonal = cofactors.div(determinant).or(is_regular, plain);
             beside = minors.div(determinant).or(is_regular, nothing);
-            let has = block.has::<S, V>(simd, k);
+            let has = block.has::<V>(simd, k);
             solve.chains.store_factors(
                 &block,
                 k,
@@ -324,11 +313,11 @@ pub(crate) fn factor_chains<S: Simd, V: Lanes<S>>(
 }
 
 #[inline(always)]
-fn xxy<S: Simd, V: Lanes<S>>(v: Vec3<S, V>) -> Vec3<S, V> {
+fn xxy<V: Real>(v: Vec3<V>) -> Vec3<V> {
     Vec3::new(v.x, v.x, v.y)
 }
 
 #[inline(always)]
-fn yzz<S: Simd, V: Lanes<S>>(v: Vec3<S, V>) -> Vec3<S, V> {
+fn yzz<V: Real>(v: Vec3<V>) -> Vec3<V> {
     Vec3::new(v.y, v.z, v.z)
 }

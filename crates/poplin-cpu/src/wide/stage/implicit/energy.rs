@@ -3,19 +3,18 @@
 use crate::ClothMemory;
 use crate::math::ARCTAN;
 use crate::stage::implicit::{spring_end, spring_list, spring_rest, spring_stiffness};
-use fearless_simd::prelude::*;
 use poplin_layout::{
     BEND_FACE_ANGLE, BEND_ISOMETRIC, BEND_WORDS, ImplicitConstants, MIN_EDGE_SQUARE,
     MIN_HEIGHT_SQUARE, MIN_HINGE_SQUARE, MIN_NORMAL_SQUARE, PI, STRETCH_THREADS, TAU,
 };
 
-use crate::wide::lanes::{Lanes, MAX_LANES, gather, max, min};
+use crate::wide::lanes::{LaneMask as _, MAX_LANES, Real, gather, max, min};
 use crate::wide::stage::particles::Block;
 use crate::wide::vector::Vec3;
 
 /// Corner particles of a block of triangles.
 #[inline(always)]
-pub(super) fn corners_of<S: Simd, V: Lanes<S>>(
+pub(super) fn corners_of<V: Real>(
     memory: &ClothMemory<'_>,
     begin: u32,
     block: &Block<V>,
@@ -34,8 +33,8 @@ pub(super) fn corners_of<S: Simd, V: Lanes<S>>(
 
 /// Rest shapes of a block of triangles: corner weights of the derivatives by u and v, and area.
 #[inline(always)]
-pub(super) fn shapes_of<S: Simd, V: Lanes<S>>(
-    simd: S,
+pub(super) fn shapes_of<V: Real>(
+    simd: V::Token,
     memory: &ClothMemory<'_>,
     block: &Block<V>,
 ) -> [V; 5] {
@@ -61,11 +60,11 @@ pub(super) fn shapes_of<S: Simd, V: Lanes<S>>(
 
 /// Edges of triangles from their first corners: `last_p`, `last_q` one step ago and their changes
 /// `p`, `q` since \[m\].
-pub(super) struct Edges<S: Simd, V: Lanes<S>> {
-    pub(super) last_p: Vec3<S, V>,
-    pub(super) last_q: Vec3<S, V>,
-    pub(super) p: Vec3<S, V>,
-    pub(super) q: Vec3<S, V>,
+pub(super) struct Edges<V: Real> {
+    pub(super) last_p: Vec3<V>,
+    pub(super) last_q: Vec3<V>,
+    pub(super) p: Vec3<V>,
+    pub(super) q: Vec3<V>,
 }
 
 /// Stretch and shear gradients of triangles at their corners \[N\].
@@ -77,12 +76,12 @@ pub(super) struct Edges<S: Simd, V: Lanes<S>> {
 /// 2008). Damping resists changes since the last step: the rest shape is blended with the previous
 /// shape by `stretch_memory`.
 #[inline(always)]
-pub(super) fn stretch_gradients<S: Simd, V: Lanes<S>>(
-    simd: S,
+pub(super) fn stretch_gradients<V: Real>(
+    simd: V::Token,
     constants: &ImplicitConstants,
-    edges: Edges<S, V>,
+    edges: Edges<V>,
     [u_second, u_third, v_second, v_third, area]: [V; 5],
-) -> [Vec3<S, V>; 3] {
+) -> [Vec3<V>; 3] {
     let splat = |value: f32| V::splat(simd, value);
     let Edges { last_p, last_q, p, q } = edges;
     let (p, q) = (last_p.add(p), last_q.add(q));
@@ -132,7 +131,7 @@ pub(super) fn stretch_gradients<S: Simd, V: Lanes<S>>(
 
 /// Relative elongation: `1 - rest / |w|`, 0 for a `w` without length.
 #[inline(always)]
-pub(super) fn slack<S: Simd, V: Lanes<S>>(simd: S, w: Vec3<S, V>, rest: V) -> V {
+pub(super) fn slack<V: Real>(simd: V::Token, w: Vec3<V>, rest: V) -> V {
     let square = w.dot(w);
     let slack = V::splat(simd, 1.0) - rest / square.sqrt();
     V::splat(simd, MIN_EDGE_SQUARE).simd_lt(square).select(slack, V::splat(simd, 0.0))
@@ -140,20 +139,20 @@ pub(super) fn slack<S: Simd, V: Lanes<S>>(simd: S, w: Vec3<S, V>, rest: V) -> V 
 
 /// Twice the Green strain along `d`: `-1 + |d|^2`.
 #[inline(always)]
-fn excess_square<S: Simd, V: Lanes<S>>(simd: S, d: Vec3<S, V>) -> V {
+fn excess_square<V: Real>(simd: V::Token, d: Vec3<V>) -> V {
     V::splat(simd, -1.0) + d.x * d.x + d.y * d.y + d.z * d.z
 }
 
 /// Spring gradients of the particles from `first` on \[N\], one particle per lane. A spring of
 /// length `l` has the energy `k/2 (l - L)^2`.
 #[inline(always)]
-pub(super) fn spring_gradients<S: Simd, V: Lanes<S>>(
-    simd: S,
+pub(super) fn spring_gradients<V: Real>(
+    simd: V::Token,
     memory: &ClothMemory<'_>,
     constants: &ImplicitConstants,
     (first, len): (u32, usize),
     of_bends: bool,
-) -> Vec3<S, V> {
+) -> Vec3<V> {
     let splat = |value: f32| V::splat(simd, value);
     let (share, rest_fraction) = if of_bends {
         (constants.bend_memory, constants.bend_rest_fraction)
@@ -171,8 +170,8 @@ pub(super) fn spring_gradients<S: Simd, V: Lanes<S>>(
     }
     let words = list + memory.cloth.particle_count + 1;
     let own = |lane: usize| first + lane.min(len - 1) as u32;
-    let start: Vec3<S, V> = Vec3::xyz(gather(simd, |lane| memory.load_previous(own(lane))));
-    let moved: Vec3<S, V> = Vec3::xyz(gather(simd, |lane| memory.load_current(own(lane))));
+    let start: Vec3<V> = Vec3::xyz(gather(simd, |lane| memory.load_previous(own(lane))));
+    let moved: Vec3<V> = Vec3::xyz(gather(simd, |lane| memory.load_current(own(lane))));
     let zero = splat(0.0);
     let nothing = Vec3::splat(simd, [0.0; 3]);
     let mut sum = nothing;
@@ -208,26 +207,26 @@ pub(super) fn spring_gradients<S: Simd, V: Lanes<S>>(
 
 /// Normals and squared lengths of the two triangles at a shared edge.
 #[derive(Clone, Copy)]
-struct Fold<S: Simd, V: Lanes<S>> {
+struct Fold<V: Real> {
     is_usable: V::Mask,
-    normal_2: Vec3<S, V>,
-    normal_3: Vec3<S, V>,
+    normal_2: Vec3<V>,
+    normal_3: Vec3<V>,
     edge_square: V,
     squares: [V; 2],
 }
 
 /// Shared edge of two triangles and the sides from its first end to both opposite particles.
 #[derive(Clone, Copy)]
-struct Hinge<S: Simd, V: Lanes<S>> {
-    edge: Vec3<S, V>,
-    side_2: Vec3<S, V>,
-    side_3: Vec3<S, V>,
+struct Hinge<V: Real> {
+    edge: Vec3<V>,
+    side_2: Vec3<V>,
+    side_3: Vec3<V>,
 }
 
-impl<S: Simd, V: Lanes<S>> Hinge<S, V> {
+impl<V: Real> Hinge<V> {
     /// Differences of the rows of the four particles of each bend.
     #[inline(always)]
-    fn between(simd: S, rows: &[[f32; 4]], ends: &[[u32; MAX_LANES]; 4]) -> Self {
+    fn between(simd: V::Token, rows: &[[f32; 4]], ends: &[[u32; MAX_LANES]; 4]) -> Self {
         let first = Vec3::xyz(V::gathered(simd, rows, &ends[0]));
         Self {
             edge: Vec3::xyz(V::gathered(simd, rows, &ends[1])).sub(first),
@@ -239,13 +238,13 @@ impl<S: Simd, V: Lanes<S>> Hinge<S, V> {
     /// Weighted sum of the four particles (cotangent weights, relative to the first): `c_1 edge -
     /// side_2 / H_2 - side_3 / H_3`.
     #[inline(always)]
-    fn curvature(self, weight: V, [height_2, height_3]: [V; 2]) -> Vec3<S, V> {
+    fn curvature(self, weight: V, [height_2, height_3]: [V; 2]) -> Vec3<V> {
         let ahead = self.edge.mul(weight).sub(self.side_2.div(height_2));
         ahead.sub(self.side_3.div(height_3))
     }
 
     #[inline(always)]
-    fn fold(self, simd: S) -> Fold<S, V> {
+    fn fold(self, simd: V::Token) -> Fold<V> {
         let Self { edge, side_2, side_3 } = self;
         let normal_2 = edge.cross(side_2);
         let normal_3 = side_3.cross(edge);
@@ -260,14 +259,14 @@ impl<S: Simd, V: Lanes<S>> Hinge<S, V> {
 
 /// Tests whether the triangle on an edge has a usable height.
 #[inline(always)]
-fn has_height<S: Simd, V: Lanes<S>>(simd: S, hinge: V, side: V, normal: V) -> V::Mask {
+fn has_height<V: Real>(simd: V::Token, hinge: V, side: V, normal: V) -> V::Mask {
     V::splat(simd, MIN_NORMAL_SQUARE).simd_lt(normal)
         & (V::splat(simd, MIN_HEIGHT_SQUARE) * hinge * max(hinge, side)).simd_lt(normal)
 }
 
 /// Wide form of `crate::math::atan2_portable`.
 #[inline(always)]
-fn atan2<S: Simd, V: Lanes<S>>(simd: S, y: V, x: V) -> V {
+fn atan2<V: Real>(simd: V::Token, y: V, x: V) -> V {
     let splat = |value: f32| V::splat(simd, value);
     let (across, along) = (y.abs(), x.abs());
     let far = max(along, across);
@@ -290,10 +289,10 @@ fn atan2<S: Simd, V: Lanes<S>>(simd: S, y: V, x: V) -> V {
     far.simd_eq(splat(0.0)).select(splat(0.0), angle)
 }
 
-impl<S: Simd, V: Lanes<S>> Fold<S, V> {
+impl<V: Real> Fold<V> {
     /// Dihedral angle minus its rest value, wrapped to `-PI..PI` \[rad\].
     #[inline(always)]
-    fn angle_error(&self, simd: S, edge: Vec3<S, V>, rest: V) -> V {
+    fn angle_error(&self, simd: V::Token, edge: Vec3<V>, rest: V) -> V {
         let splat = |value: f32| V::splat(simd, value);
         let unit_2 = self.normal_2.div(self.squares[0].sqrt());
         let unit_3 = self.normal_3.div(self.squares[1].sqrt());
@@ -308,7 +307,7 @@ impl<S: Simd, V: Lanes<S>> Fold<S, V> {
     /// Distances of both opposite particles behind the plane of the other triangle, over their rest
     /// heights, minus the sine of the rest angle.
     #[inline(always)]
-    fn depth_errors(&self, hinge: Hinge<S, V>, heights: [V; 2], sine: V) -> [V; 2] {
+    fn depth_errors(&self, hinge: Hinge<V>, heights: [V; 2], sine: V) -> [V; 2] {
         // Normals point to the front: a negative dot product is a depth.
         let depth_2 = hinge.side_2.dot(self.normal_3) / self.squares[1].sqrt();
         let depth_3 = hinge.side_3.dot(self.normal_2) / self.squares[0].sqrt();
@@ -337,14 +336,14 @@ pub(super) fn bend_ends<V>(memory: &ClothMemory<'_>, block: &Block<V>) -> [[u32;
 /// `k/2 |sum c_i x_i|^2` with the cotangent weights of a flat rest shape (Bergou et al., "A
 /// Quadratic Bending Model for Inextensible Surfaces", 2006). Damping as in [`stretch_gradients`].
 #[inline(always)]
-pub(super) fn bend_gradients<S: Simd, V: Lanes<S>>(
-    simd: S,
+pub(super) fn bend_gradients<V: Real>(
+    simd: V::Token,
     memory: &ClothMemory<'_>,
     constants: &ImplicitConstants,
     block: &Block<V>,
     ends: &[[u32; MAX_LANES]; 4],
     [starts, trials]: [&[[f32; 4]]; 2],
-) -> [Vec3<S, V>; 4] {
+) -> [Vec3<V>; 4] {
     let splat = |value: f32| V::splat(simd, value);
     let nothing = Vec3::splat(simd, [0.0; 3]);
     let share = splat(constants.bend_memory);

@@ -6,32 +6,31 @@ use crate::ClothMemory;
 use crate::stage::implicit::{
     corner_row, spring_end, spring_list, spring_rest, spring_stiffness, springs_of,
 };
-use fearless_simd::prelude::*;
 use poplin_layout::{MIN_EDGE_SQUARE, NO_OFFSET, STRETCH_THREADS};
 
 use super::energy::{corners_of, shapes_of, slack};
 use super::{Solve, edges_of};
-use crate::wide::lanes::{Lanes, MAX_LANES, gather, max, scatter};
+use crate::wide::lanes::{LaneMask as _, MAX_LANES, Real, gather, max, scatter};
 use crate::wide::stage::particles::blocks;
 use crate::wide::vector::Vec3;
 
 /// Stores the factors of the triangle Hessians in scratch memory: `wu`, `wv` and the split of their
 /// stiffness into an isotropic part and one along the direction.
 #[inline(always)]
-pub(crate) fn direct_triangles<S: Simd, V: Lanes<S>>(
-    simd: S,
+pub(crate) fn direct_triangles<V: Real>(
+    simd: V::Token,
     memory: &mut ClothMemory<'_>,
     items: Range<u32>,
     solve: &mut Solve,
 ) {
     let rows = corner_row(memory, 0);
     let (zero, one) = (V::splat(simd, 0.0), V::splat(simd, 1.0));
-    for block in blocks::<V, S>(items) {
-        let corners = corners_of::<S, V>(memory, memory.cloth.fabric.triangle_begin, &block);
-        let [p, q] = edges_of::<S, V>(simd, &solve.trials, &corners);
+    for block in blocks::<V>(items) {
+        let corners = corners_of::<V>(memory, memory.cloth.fabric.triangle_begin, &block);
+        let [p, q] = edges_of::<V>(simd, &solve.trials, &corners);
         let [last_p, last_q] = solve.last_edges(simd, block.index(0));
         let (p, q) = (last_p.add(p), last_q.add(q));
-        let [u_second, u_third, v_second, v_third, _] = shapes_of::<S, V>(simd, memory, &block);
+        let [u_second, u_third, v_second, v_third, _] = shapes_of::<V>(simd, memory, &block);
         let wu = p.mul(u_second).add(q.mul(u_third));
         let wv = p.mul(v_second).add(q.mul(v_third));
         // Hessian of K/2 (|w| - 1)^2: K ((1 - 1/|w|) I + w w^T / |w|^3). The isotropic part is
@@ -55,27 +54,27 @@ pub(crate) fn direct_triangles<S: Simd, V: Lanes<S>>(
 
 /// Stiffness along `w` beyond the isotropic part: `(1 - all) / |w|^2`, 0 for a `w` without length.
 #[inline(always)]
-fn remainder_over_square<S: Simd, V: Lanes<S>>(simd: S, w: Vec3<S, V>, all: V) -> V {
+fn remainder_over_square<V: Real>(simd: V::Token, w: Vec3<V>, all: V) -> V {
     let square = w.dot(w);
     let remainder = (V::splat(simd, 1.0) - all) / square;
     V::splat(simd, MIN_EDGE_SQUARE).simd_lt(square).select(remainder, V::splat(simd, 0.0))
 }
 
 /// Symmetric 3 x 3 matrix: the diagonal, and the off-diagonal entries xy, xz, yz.
-pub(super) struct Symmetric<S: Simd, V: Lanes<S>> {
-    pub(super) diagonal: Vec3<S, V>,
-    pub(super) beside: Vec3<S, V>,
+pub(super) struct Symmetric<V: Real> {
+    pub(super) diagonal: Vec3<V>,
+    pub(super) beside: Vec3<V>,
 }
 
 /// Sums the triangle Hessians of the particles of all lanes: the block of each particle itself, and
 /// the block that couples it to the previous particle of its chain, as columns.
 #[inline(always)]
-pub(super) fn corner_blocks<S: Simd, V: Lanes<S>>(
-    simd: S,
+pub(super) fn corner_blocks<V: Real>(
+    simd: V::Token,
     memory: &ClothMemory<'_>,
     particles: &[u32; MAX_LANES],
     previous: &[u32; MAX_LANES],
-) -> (Symmetric<S, V>, [Vec3<S, V>; 3]) {
+) -> (Symmetric<V>, [Vec3<V>; 3]) {
     let constants = memory.load_implicit();
     let splat = |value: f32| V::splat(simd, value);
     let stiffness = if constants.stretch_model == STRETCH_THREADS {
@@ -93,7 +92,7 @@ pub(super) fn corner_blocks<S: Simd, V: Lanes<S>>(
         counts[lane] = memory.fabric(fabric.corner_begin + particles[lane] + 1) - begins[lane];
         most = most.max(counts[lane]);
     }
-    let nothing: Vec3<S, V> = Vec3::splat(simd, [0.0; 3]);
+    let nothing: Vec3<V> = Vec3::splat(simd, [0.0; 3]);
     let mut pivot = Symmetric { diagonal: nothing, beside: nothing };
     let mut coupling = [nothing; 3];
     let first_row = corner_row(memory, 0);
@@ -136,7 +135,7 @@ pub(super) fn corner_blocks<S: Simd, V: Lanes<S>>(
                 splat(stiffness[2]) * area,
             ],
         };
-        let weights_of_own = weights::<S, V>(simd, &shapes, &own);
+        let weights_of_own = weights::<V>(simd, &shapes, &own);
         // Diagonal block of the particle itself.
         let [x, y, z] = triangle.block(simd, weights_of_own, weights_of_own);
         pivot.diagonal = pivot.diagonal.add(Vec3::new(x.x, y.y, z.z));
@@ -155,7 +154,7 @@ pub(super) fn corner_blocks<S: Simd, V: Lanes<S>>(
             }
             if flags.iter().any(|flag| *flag > 0.0) {
                 let mask = splat(0.0).simd_lt(V::from_slice(simd, &flags[..V::LEN]));
-                let beyond = weights::<S, V>(simd, &shapes, &[other; MAX_LANES]);
+                let beyond = weights::<V>(simd, &shapes, &[other; MAX_LANES]);
                 let [x, y, z] = triangle.block(simd, weights_of_own, beyond);
                 coupling = [
                     coupling[0].add(x.or(mask, nothing)),
@@ -169,19 +168,19 @@ pub(super) fn corner_blocks<S: Simd, V: Lanes<S>>(
 }
 
 /// Factors of triangle Hessians, with stiffnesses times area.
-struct Directions<S: Simd, V: Lanes<S>> {
-    wu: Vec3<S, V>,
-    wv: Vec3<S, V>,
+struct Directions<V: Real> {
+    wu: Vec3<V>,
+    wv: Vec3<V>,
     all: [V; 2],
     remainders: [V; 2],
     stiffness: [V; 3],
 }
 
-impl<S: Simd, V: Lanes<S>> Directions<S, V> {
+impl<V: Real> Directions<V> {
     /// Columns of the Hessian block between two corners with the weights `a` and `b`, as
     /// `corner_block` of the reference computes it.
     #[inline(always)]
-    fn block(&self, simd: S, [a_u, a_v]: [V; 2], [b_u, b_v]: [V; 2]) -> [Vec3<S, V>; 3] {
+    fn block(&self, simd: V::Token, [a_u, a_v]: [V; 2], [b_u, b_v]: [V; 2]) -> [Vec3<V>; 3] {
         let Self { wu, wv, all: [all_u, all_v], remainders, stiffness } = *self;
         // A (Ku a_u b_u (all_u I + rest_u wu wu^T) + Kv a_v b_v (all_v I + rest_v wv wv^T) + G g_a
         // g_b^T) with g_a = a_u wv + a_v wu
@@ -202,8 +201,8 @@ impl<S: Simd, V: Lanes<S>> Directions<S, V> {
 
 /// Weights of one corner of each triangle in the derivatives by u and v.
 #[inline(always)]
-fn weights<S: Simd, V: Lanes<S>>(
-    simd: S,
+fn weights<V: Real>(
+    simd: V::Token,
     shapes: &[[f32; MAX_LANES]; 5],
     corners: &[u32; MAX_LANES],
 ) -> [V; 2] {
@@ -224,12 +223,12 @@ fn weights<S: Simd, V: Lanes<S>>(
 
 /// Sums the spring Hessians of the particles of all lanes, as [`corner_blocks`] does for triangles.
 #[inline(always)]
-pub(super) fn spring_blocks<S: Simd, V: Lanes<S>>(
-    simd: S,
+pub(super) fn spring_blocks<V: Real>(
+    simd: V::Token,
     memory: &ClothMemory<'_>,
     particles: &[u32; MAX_LANES],
     previous: &[u32; MAX_LANES],
-) -> (Symmetric<S, V>, [Vec3<S, V>; 3]) {
+) -> (Symmetric<V>, [Vec3<V>; 3]) {
     let constants = memory.load_implicit();
     let (zero, nothing) = (V::splat(simd, 0.0), Vec3::splat(simd, [0.0; 3]));
     let list = spring_list(memory, false);
@@ -252,8 +251,8 @@ pub(super) fn spring_blocks<S: Simd, V: Lanes<S>>(
         }
         let previous_of = |lane: usize, of: &[u32; MAX_LANES]| memory.load_previous(of[lane]);
         let current_of = |lane: usize, of: &[u32; MAX_LANES]| memory.load_current(of[lane]);
-        let start: Vec3<S, V> = Vec3::xyz(gather(simd, |lane| previous_of(lane, particles)));
-        let moved: Vec3<S, V> = Vec3::xyz(gather(simd, |lane| current_of(lane, particles)));
+        let start: Vec3<V> = Vec3::xyz(gather(simd, |lane| previous_of(lane, particles)));
+        let moved: Vec3<V> = Vec3::xyz(gather(simd, |lane| current_of(lane, particles)));
         let last = Vec3::xyz(gather(simd, |lane| previous_of(lane, &ends))).sub(start);
         let edge = last.add(Vec3::xyz(gather(simd, |lane| current_of(lane, &ends))).sub(moved));
         let all = max(slack(simd, edge, V::from_slice(simd, &rests[..V::LEN])), zero);

@@ -15,13 +15,12 @@ mod step;
 
 use crate::ClothMemory;
 use crate::stage::implicit::{is_preconditioned, solve_row};
-use fearless_simd::prelude::*;
 use poplin_layout::{SOLVE_PLANES, Task};
 
 use self::chains::Chains;
 use self::energy::corners_of;
 use super::particles::blocks;
-use crate::wide::lanes::{Lanes, MAX_LANES, gather, scatter};
+use crate::wide::lanes::{MAX_LANES, Real, gather, scatter};
 use crate::wide::vector::Vec3;
 
 pub(crate) use self::chains::{factor_chains, solve_chains};
@@ -90,13 +89,13 @@ impl Solve {
 
     /// Loads one column of the rows from `first` on.
     #[inline(always)]
-    fn column<S: Simd, V: Lanes<S>>(&self, simd: S, column: usize, first: usize) -> V {
+    fn column<V: Real>(&self, simd: V::Token, column: usize, first: usize) -> V {
         V::from_slice(simd, &self.columns[column * self.len + first..][..V::LEN])
     }
 
     /// Loads three consecutive columns of the rows from `first` on.
     #[inline(always)]
-    fn vector<S: Simd, V: Lanes<S>>(&self, simd: S, column: usize, first: usize) -> Vec3<S, V> {
+    fn vector<V: Real>(&self, simd: V::Token, column: usize, first: usize) -> Vec3<V> {
         Vec3::new(
             self.column(simd, column, first),
             self.column(simd, column + 1, first),
@@ -105,12 +104,12 @@ impl Solve {
     }
 
     #[inline(always)]
-    fn set_column<S: Simd, V: Lanes<S>>(&mut self, column: usize, first: usize, value: V) {
+    fn set_column<V: Real>(&mut self, column: usize, first: usize, value: V) {
         value.store_slice(&mut self.columns[column * self.len + first..][..V::LEN]);
     }
 
     #[inline(always)]
-    fn set_vector<S: Simd, V: Lanes<S>>(&mut self, column: usize, first: usize, value: Vec3<S, V>) {
+    fn set_vector<V: Real>(&mut self, column: usize, first: usize, value: Vec3<V>) {
         self.set_column(column, first, value.x);
         self.set_column(column + 1, first, value.y);
         self.set_column(column + 2, first, value.z);
@@ -118,9 +117,9 @@ impl Solve {
 
     /// Gathers the entries of `particles` from a column.
     #[inline(always)]
-    fn gather_column<S: Simd, V: Lanes<S>>(
+    fn gather_column<V: Real>(
         &self,
-        simd: S,
+        simd: V::Token,
         column: usize,
         particles: &[u32; MAX_LANES],
     ) -> V {
@@ -135,7 +134,7 @@ impl Solve {
     /// Loads what stays constant during a solve (previous positions, rest edges, chains), once per
     /// solve.
     #[inline(always)]
-    fn load<S: Simd, V: Lanes<S>>(&mut self, simd: S, memory: &ClothMemory<'_>) {
+    fn load<V: Real>(&mut self, simd: V::Token, memory: &ClothMemory<'_>) {
         if self.is_loaded {
             return;
         }
@@ -146,9 +145,9 @@ impl Solve {
             *row = before.get();
         }
         self.edges.clear();
-        for block in blocks::<V, S>(0..memory.cloth.fabric.triangle_count) {
-            let corners = corners_of::<S, V>(memory, memory.cloth.fabric.triangle_begin, &block);
-            let [p, q] = edges_of::<S, V>(simd, &self.starts, &corners);
+        for block in blocks::<V>(0..memory.cloth.fabric.triangle_count) {
+            let corners = corners_of::<V>(memory, memory.cloth.fabric.triangle_begin, &block);
+            let [p, q] = edges_of::<V>(simd, &self.starts, &corners);
             // The last block may have fewer triangles, but its edges fill whole vectors.
             let begin = self.edges.len();
             self.edges.resize(begin + 6 * V::LEN, 0.0);
@@ -158,13 +157,13 @@ impl Solve {
             }
         }
         if is_preconditioned(memory) {
-            self.chains.load::<S, V>(memory, self.len);
+            self.chains.load::<V>(memory, self.len);
         }
     }
 
     /// Copies the contact planes from rows to columns.
     #[inline(always)]
-    fn load_planes<S: Simd, V: Lanes<S>>(&mut self, simd: S, memory: &ClothMemory<'_>) {
+    fn load_planes<V: Real>(&mut self, simd: V::Token, memory: &ClothMemory<'_>) {
         let begin = solve_row(memory, SOLVE_PLANES, 0);
         let count = memory.cloth.particle_count as usize;
         for first in (0..count).step_by(V::LEN) {
@@ -177,7 +176,7 @@ impl Solve {
 
     /// Edges of a block of triangles one step ago.
     #[inline(always)]
-    fn last_edges<S: Simd, V: Lanes<S>>(&self, simd: S, first: u32) -> [Vec3<S, V>; 2] {
+    fn last_edges<V: Real>(&self, simd: V::Token, first: u32) -> [Vec3<V>; 2] {
         let edges = &self.edges[6 * first as usize..][..6 * V::LEN];
         [nth_vector(simd, edges, 0), nth_vector(simd, edges, 1)]
     }
@@ -185,8 +184,8 @@ impl Solve {
 
 /// Gathers the rows of the particles from `first` on, 0 beyond the last.
 #[inline(always)]
-fn rows_of<S: Simd, V: Lanes<S>>(
-    simd: S,
+fn rows_of<V: Real>(
+    simd: V::Token,
     first: usize,
     count: usize,
     row: impl Fn(u32) -> [f32; 4],
@@ -196,7 +195,7 @@ fn rows_of<S: Simd, V: Lanes<S>>(
 
 /// Stores the rows of a particle array in scratch memory.
 #[inline(always)]
-fn store_rows<S: Simd, V: Lanes<S>>(
+fn store_rows<V: Real>(
     memory: &mut ClothMemory<'_>,
     array: u32,
     first: usize,
@@ -212,7 +211,7 @@ fn store_rows<S: Simd, V: Lanes<S>>(
 
 /// Loads vector `k` of an array of vectors, three columns each.
 #[inline(always)]
-fn nth_vector<S: Simd, V: Lanes<S>>(simd: S, numbers: &[f32], k: usize) -> Vec3<S, V> {
+fn nth_vector<V: Real>(simd: V::Token, numbers: &[f32], k: usize) -> Vec3<V> {
     let numbers = &numbers[3 * k * V::LEN..][..3 * V::LEN];
     Vec3::new(
         V::from_slice(simd, &numbers[..V::LEN]),
@@ -223,11 +222,11 @@ fn nth_vector<S: Simd, V: Lanes<S>>(simd: S, numbers: &[f32], k: usize) -> Vec3<
 
 /// Edges of triangles from the first corner to the second and third.
 #[inline(always)]
-fn edges_of<S: Simd, V: Lanes<S>>(
-    simd: S,
+fn edges_of<V: Real>(
+    simd: V::Token,
     rows: &[[f32; 4]],
     corners: &[[u32; MAX_LANES]; 3],
-) -> [Vec3<S, V>; 2] {
+) -> [Vec3<V>; 2] {
     let first = Vec3::xyz(V::gathered(simd, rows, &corners[0]));
     let second = Vec3::xyz(V::gathered(simd, rows, &corners[1]));
     let third = Vec3::xyz(V::gathered(simd, rows, &corners[2]));

@@ -7,14 +7,13 @@ use crate::stage::implicit::{
     bend_rate, is_preconditioned, is_start, part_row, probes_contacts, rate_row, stretch_rate,
     takes_bends,
 };
-use fearless_simd::{f32x4, prelude::*};
 use poplin_layout::{BEND_SPRINGS, ImplicitConstants, SOLVE_PARTS, STRETCH_SPRINGS};
 
 use super::energy::{
     Edges, bend_ends, bend_gradients, corners_of, shapes_of, spring_gradients, stretch_gradients,
 };
 use super::{DIRECTION, MOVE, PLANE, PREDICTION, RESIDUAL, Solve, TRIAL, TRIAL_RESIDUAL, edges_of};
-use crate::wide::lanes::{Lanes, MAX_LANES, gather, max, scatter};
+use crate::wide::lanes::{LaneMask as _, MAX_LANES, Real, gather, max, scatter};
 use crate::wide::stage::particles::blocks;
 use crate::wide::vector::Vec3;
 
@@ -22,23 +21,23 @@ impl Solve {
     /// Residuals of the trial displacements of the particles from `first` on \[m\]:
     /// `r = y - u - h^2 w grad E(u)`, 0 for particles without inverse mass.
     #[inline(always)]
-    fn residuals<S: Simd, V: Lanes<S>>(
+    fn residuals<V: Real>(
         &mut self,
-        simd: S,
+        simd: V::Token,
         memory: &ClothMemory<'_>,
         constants: &ImplicitConstants,
         first: usize,
         takes_bends: bool,
-    ) -> Vec3<S, V> {
+    ) -> Vec3<V> {
         let zero = V::splat(simd, 0.0);
         // Padding rows have no springs: lanes beyond the last particle repeat it.
         let len = V::LEN.min((memory.cloth.particle_count as usize).saturating_sub(first));
         let particles = (first as u32, len.max(1));
         if takes_bends && constants.bend_model == BEND_SPRINGS && len > 0 {
-            let bend: Vec3<S, V> = spring_gradients(simd, memory, constants, particles, true);
+            let bend: Vec3<V> = spring_gradients(simd, memory, constants, particles, true);
             V::rows(bend.with(zero), &mut self.bends[first..][..V::LEN]);
         }
-        let stretch: Vec3<S, V> = if constants.stretch_model == STRETCH_SPRINGS && len > 0 {
+        let stretch: Vec3<V> = if constants.stretch_model == STRETCH_SPRINGS && len > 0 {
             spring_gradients(simd, memory, constants, particles, false)
         } else {
             Vec3::xyz(V::columns(simd, &self.stretch[first..][..V::LEN]))
@@ -49,7 +48,7 @@ impl Solve {
         let inverse_mass: V = self.column(simd, PREDICTION + 3, first);
         let normal = self.vector(simd, PLANE, first);
         // Contact: E = kc/2 max(0, o - n . u)^2, so that grad E = -kc depth n.
-        let depth = max(self.column::<S, V>(simd, PLANE + 3, first) - normal.dot(moved), zero);
+        let depth = max(self.column::<V>(simd, PLANE + 3, first) - normal.dot(moved), zero);
         let force = force.sub(normal.mul(V::splat(simd, constants.contact_stiffness) * depth));
         // r = y - u - h^2 w grad E
         let scale = V::splat(simd, constants.step_square) * inverse_mass;
@@ -61,11 +60,11 @@ impl Solve {
 
 /// Scatters the vectors of a block to the sums of their particles, lane by lane in ascending order.
 #[inline(always)]
-fn add_rows<S: Simd, V: Lanes<S>, const N: usize>(
-    simd: S,
+fn add_rows<V: Real, const N: usize>(
+    simd: V::Token,
     sums: &mut [[f32; 4]],
     particles: &[[u32; MAX_LANES]; N],
-    gradients: [Vec3<S, V>; N],
+    gradients: [Vec3<V>; N],
     len: usize,
 ) {
     let zero = V::splat(simd, 0.0);
@@ -76,28 +75,27 @@ fn add_rows<S: Simd, V: Lanes<S>, const N: usize>(
     for lane in 0..len {
         for k in 0..N {
             let sum = &mut sums[particles[k][lane] as usize];
-            let added = f32x4::from_slice(simd, sum) + f32x4::from_slice(simd, &rows[k][lane]);
-            added.store_slice(sum);
+            V::add_row(simd, sum, &rows[k][lane]);
         }
     }
 }
 
 /// Computes the stretch gradients of all particles from their triangles.
 #[inline(always)]
-pub(crate) fn stretch_triangles<S: Simd, V: Lanes<S>>(
-    simd: S,
+pub(crate) fn stretch_triangles<V: Real>(
+    simd: V::Token,
     memory: &mut ClothMemory<'_>,
     items: Range<u32>,
     solve: &mut Solve,
 ) {
-    solve.load::<S, V>(simd, memory);
+    solve.load::<V>(simd, memory);
     let constants = memory.load_implicit();
     solve.stretch.fill([0.0; 4]);
-    for block in blocks::<V, S>(items) {
-        let corners = corners_of::<S, V>(memory, memory.cloth.fabric.triangle_begin, &block);
-        let [p, q] = edges_of::<S, V>(simd, &solve.trials, &corners);
+    for block in blocks::<V>(items) {
+        let corners = corners_of::<V>(memory, memory.cloth.fabric.triangle_begin, &block);
+        let [p, q] = edges_of::<V>(simd, &solve.trials, &corners);
         let [last_p, last_q] = solve.last_edges(simd, block.index(0));
-        let shape = shapes_of::<S, V>(simd, memory, &block);
+        let shape = shapes_of::<V>(simd, memory, &block);
         let edges = Edges { last_p, last_q, p, q };
         let gradients = stretch_gradients(simd, &constants, edges, shape);
         add_rows(simd, &mut solve.stretch, &corners, gradients, block.len());
@@ -106,39 +104,39 @@ pub(crate) fn stretch_triangles<S: Simd, V: Lanes<S>>(
 
 /// Computes the bending gradients of all particles from their bends.
 #[inline(always)]
-pub(crate) fn fold_bends<S: Simd, V: Lanes<S>>(
-    simd: S,
+pub(crate) fn fold_bends<V: Real>(
+    simd: V::Token,
     memory: &mut ClothMemory<'_>,
     items: Range<u32>,
     solve: &mut Solve,
 ) {
-    solve.load::<S, V>(simd, memory);
+    solve.load::<V>(simd, memory);
     let constants = memory.load_implicit();
     solve.bends.fill([0.0; 4]);
-    for block in blocks::<V, S>(items) {
+    for block in blocks::<V>(items) {
         let ends = bend_ends(memory, &block);
         let rows: [&[_]; 2] = [&solve.starts, &solve.trials];
-        let gradients = bend_gradients::<S, V>(simd, memory, &constants, &block, &ends, rows);
+        let gradients = bend_gradients::<V>(simd, memory, &constants, &block, &ends, rows);
         add_rows(simd, &mut solve.bends, &ends, gradients, block.len());
     }
 }
 
 /// Computes the residuals of the trial displacements, as input of the chain preconditioner.
 #[inline(always)]
-pub(crate) fn find_residuals<S: Simd, V: Lanes<S>>(
-    simd: S,
+pub(crate) fn find_residuals<V: Real>(
+    simd: V::Token,
     memory: &mut ClothMemory<'_>,
     items: Range<u32>,
     solve: &mut Solve,
 ) {
-    solve.load::<S, V>(simd, memory);
+    solve.load::<V>(simd, memory);
     if probes_contacts(memory) {
-        solve.load_planes::<S, V>(simd, memory);
+        solve.load_planes::<V>(simd, memory);
     }
     let (takes, constants) = (takes_bends(memory), memory.load_implicit());
     let zero = V::splat(simd, 0.0);
     for first in (0..items.end as usize).step_by(V::LEN) {
-        let residual = solve.residuals::<S, V>(simd, memory, &constants, first, takes);
+        let residual = solve.residuals::<V>(simd, memory, &constants, first, takes);
         solve.set_vector(TRIAL_RESIDUAL, first, residual);
         V::rows(residual.with(zero), &mut solve.chains.residuals[first..][..V::LEN]);
     }
@@ -147,29 +145,29 @@ pub(crate) fn find_residuals<S: Simd, V: Lanes<S>>(
 /// Preconditions the residuals of the trial and computes their dot products, with as many partial
 /// sums as lanes.
 #[inline(always)]
-pub(crate) fn sum_parts<S: Simd, V: Lanes<S>>(
-    simd: S,
+pub(crate) fn sum_parts<V: Real>(
+    simd: V::Token,
     memory: &mut ClothMemory<'_>,
     items: Range<u32>,
     solve: &mut Solve,
 ) {
-    solve.load::<S, V>(simd, memory);
+    solve.load::<V>(simd, memory);
     let by_chains = is_preconditioned(memory);
     if !by_chains && probes_contacts(memory) {
-        solve.load_planes::<S, V>(simd, memory);
+        solve.load_planes::<V>(simd, memory);
     }
     let (takes, constants) = (takes_bends(memory), memory.load_implicit());
     let is_start = is_start(memory);
     let count = memory.cloth.particle_count as usize;
     let zero = V::splat(simd, 0.0);
-    for block in blocks::<V, S>(items) {
+    for block in blocks::<V>(items) {
         let (mut along, mut overlap, mut square_sum, mut longest) = (zero, zero, zero, zero);
         let mut rates = [zero; 4];
         // Part p sums the particles p, p + SOLVE_PARTS, ... in ascending order, as the reference
         // does.
         for first in (block.index(0) as usize..count).step_by(SOLVE_PARTS as usize) {
             let inverse_mass: V = solve.column(simd, PREDICTION + 3, first);
-            let (trial, conditioned): (Vec3<S, V>, Vec3<S, V>);
+            let (trial, conditioned): (Vec3<V>, Vec3<V>);
             if by_chains {
                 trial = solve.vector(simd, TRIAL_RESIDUAL, first);
                 // z = M^-1/2 (z_1 + z_2) / 2: the mean of the solutions of both chain families.
@@ -217,12 +215,12 @@ pub(crate) fn sum_parts<S: Simd, V: Lanes<S>>(
 /// Bounds on the squared frequencies of particles: stretch and contact [1/s^2], bending [1/s^2],
 /// and stretch times edge length [m/s^2].
 #[inline(always)]
-fn particle_rates<S: Simd, V: Lanes<S>>(
-    simd: S,
+fn particle_rates<V: Real>(
+    simd: V::Token,
     memory: &ClothMemory<'_>,
     constants: &ImplicitConstants,
     inverse_mass: V,
-    normal: Vec3<S, V>,
+    normal: Vec3<V>,
     particle: impl Fn(usize) -> u32,
 ) -> [V; 4] {
     let begin = rate_row(memory, 0);

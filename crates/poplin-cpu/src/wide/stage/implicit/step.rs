@@ -6,26 +6,25 @@ use crate::ClothMemory;
 use crate::stage::implicit::{
     bends_springs, is_start, probes_contacts, solve_row, solve_state, stretches_springs,
 };
-use fearless_simd::prelude::*;
 use poplin_layout::{SOLVE_INERTIA, SOLVE_PARTS, SOLVE_PLANES, SOLVE_START, Stage};
 
 use super::{
     COLUMNS, DIRECTION, MOVE, PLANE, PREDICTION, RESIDUAL, Solve, TRIAL, TRIAL_RESIDUAL, rows_of,
     store_rows,
 };
-use crate::wide::lanes::{Lanes, max, scatter};
+use crate::wide::lanes::{LaneMask as _, Real, max, scatter};
 use crate::wide::vector::Vec3;
 
 impl Solve {
     /// Starts a solve for the particles from `first` on at `prediction`, with the given inverse
     /// masses.
     #[inline(always)]
-    fn start_at<S: Simd, V: Lanes<S>>(
+    fn start_at<V: Real>(
         &mut self,
-        simd: S,
+        simd: V::Token,
         memory: &mut ClothMemory<'_>,
         first: usize,
-        prediction: Vec3<S, V>,
+        prediction: Vec3<V>,
         inverse_mass: V,
     ) {
         let (zero, count) = (V::splat(simd, 0.0), memory.cloth.particle_count as usize);
@@ -51,12 +50,7 @@ impl Solve {
     /// Displacements found by the solve for the particles from `first` on. If the solve ended
     /// without finite values (`is_held`), particles with mass stay and only pinned ones move.
     #[inline(always)]
-    fn solved_moves<S: Simd, V: Lanes<S>>(
-        &self,
-        simd: S,
-        is_held: bool,
-        first: usize,
-    ) -> Vec3<S, V> {
+    fn solved_moves<V: Real>(&self, simd: V::Token, is_held: bool, first: usize) -> Vec3<V> {
         let moves = self.vector(simd, MOVE, first);
         if !is_held {
             return moves;
@@ -70,8 +64,8 @@ impl Solve {
 /// Begins a step at the predicted positions. From here on, the current position of a particle is
 /// its displacement from the previous one.
 #[inline(always)]
-pub(crate) fn begin_solves<S: Simd, V: Lanes<S>>(
-    simd: S,
+pub(crate) fn begin_solves<V: Real>(
+    simd: V::Token,
     memory: &mut ClothMemory<'_>,
     items: Range<u32>,
     solve: &mut Solve,
@@ -118,7 +112,7 @@ pub(crate) fn begin_solves<S: Simd, V: Lanes<S>>(
 
 /// Begins the next fraction of a divided step, `ratio` times as long as the last solved one.
 #[inline(always)]
-fn begin_parts<S: Simd, V: Lanes<S>>(simd: S, memory: &mut ClothMemory<'_>, solve: &mut Solve) {
+fn begin_parts<V: Real>(simd: V::Token, memory: &mut ClothMemory<'_>, solve: &mut Solve) {
     let [taken, ratio, ..] = memory.load_scratch(solve_state(memory, 0));
     let is_held = memory.load_scratch(solve_state(memory, 3))[3] > 0.0;
     let count = memory.cloth.particle_count as usize;
@@ -126,7 +120,7 @@ fn begin_parts<S: Simd, V: Lanes<S>>(simd: S, memory: &mut ClothMemory<'_>, solv
     let (zero, ratio) = (V::splat(simd, 0.0), V::splat(simd, ratio));
     for first in (0..count).step_by(V::LEN) {
         let inverse_mass = solve.column(simd, PREDICTION + 3, first);
-        let prediction: Vec3<S, V> = solve.vector(simd, PREDICTION, first);
+        let prediction: Vec3<V> = solve.vector(simd, PREDICTION, first);
         let added = Vec3::xyz(rows_of(simd, first, count, |i| memory.load_scratch(inertias + i)));
         let mut inertia = prediction.sub(added);
         if taken > 0.0 {
@@ -144,12 +138,12 @@ fn begin_parts<S: Simd, V: Lanes<S>>(simd: S, memory: &mut ClothMemory<'_>, solv
 
 /// Adds `by` to the previous positions of the particles from `first` on.
 #[inline(always)]
-fn add_to_previous<S: Simd, V: Lanes<S>>(
-    simd: S,
+fn add_to_previous<V: Real>(
+    simd: V::Token,
     memory: &mut ClothMemory<'_>,
     first: usize,
     count: usize,
-    by: Vec3<S, V>,
+    by: Vec3<V>,
 ) {
     let [x, y, z, w]: [V; 4] = rows_of(simd, first, count, |i| memory.load_previous(i));
     scatter(Vec3::new(x, y, z).add(by).with(w), |lane, row| {
@@ -162,14 +156,14 @@ fn add_to_previous<S: Simd, V: Lanes<S>>(
 /// Applies a conjugate gradient step: updates displacements, residuals and directions and computes
 /// the next trial.
 #[inline(always)]
-pub(crate) fn take_steps<S: Simd, V: Lanes<S>>(
-    simd: S,
+pub(crate) fn take_steps<V: Real>(
+    simd: V::Token,
     memory: &mut ClothMemory<'_>,
     items: Range<u32>,
     solve: &mut Solve,
 ) {
     if is_start(memory) {
-        return begin_parts::<S, V>(simd, memory, solve);
+        return begin_parts::<V>(simd, memory, solve);
     }
     let splat = |value: f32| V::splat(simd, value);
     let [step, kept, taken, renewed] = memory.load_scratch(solve_state(memory, 0)).map(splat);
@@ -179,7 +173,7 @@ pub(crate) fn take_steps<S: Simd, V: Lanes<S>>(
     let has_springs = stretches_springs(memory) || bends_springs(memory);
     let is_read = has_springs || probes_contacts(memory);
     for first in (0..count).step_by(V::LEN) {
-        let direction: Vec3<S, V> = solve.vector(simd, DIRECTION, first);
+        let direction: Vec3<V> = solve.vector(simd, DIRECTION, first);
         let moved = solve.vector(simd, MOVE, first).add(direction.mul(step));
         // The residual is taken as linear along d: with f = step / trial, r <- (1 - f) r + f r1.
         let residual = solve.vector(simd, RESIDUAL, first).mul(kept);
@@ -203,8 +197,8 @@ pub(crate) fn take_steps<S: Simd, V: Lanes<S>>(
 
 /// Ends a step: moves particles by their solved displacements.
 #[inline(always)]
-pub(crate) fn end_solves<S: Simd, V: Lanes<S>>(
-    simd: S,
+pub(crate) fn end_solves<V: Real>(
+    simd: V::Token,
     memory: &mut ClothMemory<'_>,
     items: Range<u32>,
     solve: &mut Solve,
@@ -215,7 +209,7 @@ pub(crate) fn end_solves<S: Simd, V: Lanes<S>>(
     let count = items.end as usize;
     let splat = |value: f32| V::splat(simd, value);
     for first in (0..count).step_by(V::LEN) {
-        let moved: Vec3<S, V> = solve.solved_moves(simd, is_held, first);
+        let moved: Vec3<V> = solve.solved_moves(simd, is_held, first);
         let inverse_mass: V = solve.column(simd, PREDICTION + 3, first);
         let normal = solve.vector(simd, PLANE, first);
         let reach: V = solve.column(simd, PLANE + 3, first);

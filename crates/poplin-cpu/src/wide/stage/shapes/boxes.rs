@@ -4,10 +4,9 @@ use std::ops::Range;
 
 use crate::ClothMemory;
 use crate::math::xyz;
-use fearless_simd::prelude::*;
 
 use super::{Colliding, Row, friction_factor, join, write};
-use crate::wide::lanes::Lanes;
+use crate::wide::lanes::{LaneMask as _, Real};
 use crate::wide::stage::contacts::Contacts;
 use crate::wide::stage::particles::blocks_of;
 use crate::wide::vector::Vec3;
@@ -41,9 +40,9 @@ fn box_row(memory: &ClothMemory<'_>, k: u32) -> [f32; BOX_NUMBERS] {
 
 /// Pushes particles out of boxes. `table` is scratch memory.
 #[inline(always)]
-pub(crate) fn collide_boxes<S: Simd, V: Lanes<S>>(
-    simd: S,
-    particles: &mut impl Colliding<S, V>,
+pub(crate) fn collide_boxes<V: Real>(
+    simd: V::Token,
+    particles: &mut impl Colliding<V>,
     items: Range<u32>,
     table: &mut Vec<f32>,
 ) {
@@ -51,8 +50,8 @@ pub(crate) fn collide_boxes<S: Simd, V: Lanes<S>>(
 }
 
 #[inline(always)]
-fn push_out_of_boxes<S: Simd, V: Lanes<S>, P: Colliding<S, V>>(
-    simd: S,
+fn push_out_of_boxes<V: Real, P: Colliding<V>>(
+    simd: V::Token,
     particles: &mut P,
     items: Range<u32>,
     table: &mut Vec<f32>,

@@ -3,10 +3,9 @@
 use std::ops::Range;
 
 use crate::ClothMemory;
-use fearless_simd::prelude::*;
 
 use super::{Colliding, Row, friction_factor, join, write};
-use crate::wide::lanes::{Lanes, max};
+use crate::wide::lanes::{LaneMask as _, Real, max};
 use crate::wide::stage::contacts::Contacts;
 use crate::wide::stage::particles::blocks_of;
 use crate::wide::vector::Vec3;
@@ -37,10 +36,7 @@ fn planes(memory: &ClothMemory<'_>, k: u32) -> impl ExactSizeIterator<Item = [f3
 
 /// Tabulates the convexes of all lanes: their planes, then the friction factor. Returns the largest
 /// number of convexes in a lane and of planes in a convex.
-fn tabulate_convexes<S: Simd, V: Lanes<S>, P: Colliding<S, V>>(
-    particles: &P,
-    table: &mut Vec<f32>,
-) -> [usize; 2] {
+fn tabulate_convexes<V: Real, P: Colliding<V>>(particles: &P, table: &mut Vec<f32>) -> [usize; 2] {
     let (mut count, mut plane_count) = (0, 0);
     for lane in 0..P::LANES {
         let memory = particles.cloth(lane);
@@ -76,9 +72,9 @@ fn tabulate_convexes<S: Simd, V: Lanes<S>, P: Colliding<S, V>>(
 
 /// Pushes particles out of convexes. `table` is scratch memory.
 #[inline(always)]
-pub(crate) fn collide_convexes<S: Simd, V: Lanes<S>>(
-    simd: S,
-    particles: &mut impl Colliding<S, V>,
+pub(crate) fn collide_convexes<V: Real>(
+    simd: V::Token,
+    particles: &mut impl Colliding<V>,
     items: Range<u32>,
     table: &mut Vec<f32>,
 ) {
@@ -86,8 +82,8 @@ pub(crate) fn collide_convexes<S: Simd, V: Lanes<S>>(
 }
 
 #[inline(always)]
-fn push_out_of_convexes<S: Simd, V: Lanes<S>, P: Colliding<S, V>>(
-    simd: S,
+fn push_out_of_convexes<V: Real, P: Colliding<V>>(
+    simd: V::Token,
     particles: &mut P,
     items: Range<u32>,
     table: &mut Vec<f32>,
@@ -128,7 +124,7 @@ fn push_out_of_convexes<S: Simd, V: Lanes<S>, P: Colliding<S, V>>(
         if contacts.is_deep(limit).any_true() {
             for k in 0..count {
                 let convex = Row::<P>::new(table, k, PLANE_NUMBERS * plane_count + 1);
-                add_approach::<S, V, P>(simd, &convex, plane_count, x, &mut contacts);
+                add_approach::<V, P>(simd, &convex, plane_count, x, &mut contacts);
             }
         }
         contacts.resolve(simd, particles, block, current, false);
@@ -137,12 +133,12 @@ fn push_out_of_convexes<S: Simd, V: Lanes<S>, P: Colliding<S, V>>(
 
 /// Adds the advance of the nearest plane of a convex towards the particles inside.
 #[inline(always)]
-fn add_approach<S: Simd, V: Lanes<S>, P: Colliding<S, V>>(
-    simd: S,
+fn add_approach<V: Real, P: Colliding<V>>(
+    simd: V::Token,
     convex: &Row<'_, P>,
     plane_count: usize,
-    x: Vec3<S, V>,
-    contacts: &mut Contacts<S, V>,
+    x: Vec3<V>,
+    contacts: &mut Contacts<V>,
 ) {
     let zero = V::splat(simd, 0.0);
     let mut distance = V::splat(simd, -3.0e38);
@@ -150,7 +146,7 @@ fn add_approach<S: Simd, V: Lanes<S>, P: Colliding<S, V>>(
     for plane in 0..plane_count {
         let [height, height_before] = [0, 4].map(|part| {
             let begin = PLANE_NUMBERS * plane + part;
-            let normal: Vec3<S, V> = convex.vector(simd, begin);
+            let normal: Vec3<V> = convex.vector(simd, begin);
             normal.dot(x) + convex.number(simd, begin + 3)
         });
         let is_nearer = distance.simd_lt(height);

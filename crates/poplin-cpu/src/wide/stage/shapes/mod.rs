@@ -8,11 +8,10 @@ mod round;
 use std::marker::PhantomData;
 
 use crate::ClothMemory;
-use fearless_simd::prelude::*;
 use poplin_layout::NO_OFFSET;
 
 use super::particles::Particles;
-use crate::wide::lanes::Lanes;
+use crate::wide::lanes::Real;
 use crate::wide::vector::Vec3;
 
 pub(crate) use self::boxes::collide_boxes;
@@ -20,7 +19,7 @@ pub(crate) use self::convex::collide_convexes;
 pub(crate) use self::round::collide_shapes;
 
 /// Particles whose cloths collide with shapes.
-pub(crate) trait Colliding<S: Simd, V: Lanes<S>>: Particles<S, V> {
+pub(crate) trait Colliding<V: Real>: Particles<V> {
     /// Number of values per table entry: one per lane, or 1 if all lanes have the same colliders.
     const LANES: usize;
 
@@ -31,13 +30,13 @@ pub(crate) trait Colliding<S: Simd, V: Lanes<S>>: Particles<S, V> {
     fn cloth(&self, lane: usize) -> &ClothMemory<'_>;
 
     /// Loads entry `k` of the table.
-    fn number(simd: S, table: &[f32], k: usize) -> V;
+    fn number(simd: V::Token, table: &[f32], k: usize) -> V;
 
     /// Table row of the shape that is the `rank`-th leaf of its tree.
     fn row_of(item: u32, rank: usize) -> usize;
 
     /// Bounds of the particles in all lanes.
-    fn bounds(x: Vec3<S, V>) -> Self::Bounds;
+    fn bounds(x: Vec3<V>) -> Self::Bounds;
 
     /// Returns the table row of the next shape of a tree that may touch a particle, of `count`
     /// shapes. `node` is the state of the walk.
@@ -52,16 +51,16 @@ pub(crate) trait Colliding<S: Simd, V: Lanes<S>>: Particles<S, V> {
 
 /// Bounds of the positions in all lanes, NaN ignored.
 #[inline(always)]
-pub(crate) fn bounds_of<S: Simd, V: Lanes<S>>(x: Vec3<S, V>) -> [[f32; 3]; 2] {
+pub(crate) fn bounds_of<V: Real>(x: Vec3<V>) -> [[f32; 3]; 2] {
     let Vec3 { x, y, z, .. } = x;
-    let low = [x.reduce_min_precise(), y.reduce_min_precise(), z.reduce_min_precise()];
-    let high = [x.reduce_max_precise(), y.reduce_max_precise(), z.reduce_max_precise()];
+    let low = [x.reduce_min(), y.reduce_min(), z.reduce_min()];
+    let high = [x.reduce_max(), y.reduce_max(), z.reduce_max()];
     [low, high]
 }
 
 /// Collider tables with one value for all lanes, whose particles belong to one cloth; trees cull
 /// shapes.
-impl<S: Simd, V: Lanes<S>> Colliding<S, V> for ClothMemory<'_> {
+impl<V: Real> Colliding<V> for ClothMemory<'_> {
     const LANES: usize = 1;
 
     type Bounds = [[f32; 3]; 2];
@@ -72,7 +71,7 @@ impl<S: Simd, V: Lanes<S>> Colliding<S, V> for ClothMemory<'_> {
     }
 
     #[inline(always)]
-    fn number(simd: S, table: &[f32], k: usize) -> V {
+    fn number(simd: V::Token, table: &[f32], k: usize) -> V {
         V::splat(simd, table[k])
     }
 
@@ -83,7 +82,7 @@ impl<S: Simd, V: Lanes<S>> Colliding<S, V> for ClothMemory<'_> {
     }
 
     #[inline(always)]
-    fn bounds(x: Vec3<S, V>) -> [[f32; 3]; 2] {
+    fn bounds(x: Vec3<V>) -> [[f32; 3]; 2] {
         bounds_of(x)
     }
 
@@ -122,45 +121,45 @@ struct Row<'a, P> {
 impl<'a, P> Row<'a, P> {
     /// Returns row `k` of a table with `width` entries per row.
     #[inline(always)]
-    fn new<S: Simd, V: Lanes<S>>(table: &'a [f32], k: usize, width: usize) -> Self
+    fn new<V: Real>(table: &'a [f32], k: usize, width: usize) -> Self
     where
-        P: Colliding<S, V>,
+        P: Colliding<V>,
     {
         let len = width * P::LANES;
         Self { numbers: &table[k * len..][..len], particles: PhantomData }
     }
 
     #[inline(always)]
-    fn number<S: Simd, V: Lanes<S>>(&self, simd: S, k: usize) -> V
+    fn number<V: Real>(&self, simd: V::Token, k: usize) -> V
     where
-        P: Colliding<S, V>,
+        P: Colliding<V>,
     {
         P::number(simd, self.numbers, k)
     }
 
     /// Loads entries `k` to `k + 2`.
     #[inline(always)]
-    fn vector<S: Simd, V: Lanes<S>>(&self, simd: S, k: usize) -> Vec3<S, V>
+    fn vector<V: Real>(&self, simd: V::Token, k: usize) -> Vec3<V>
     where
-        P: Colliding<S, V>,
+        P: Colliding<V>,
     {
         Vec3::new(self.number(simd, k), self.number(simd, k + 1), self.number(simd, k + 2))
     }
 
     /// Bits of entry `k` in a lane.
     #[inline(always)]
-    fn bits<S: Simd, V: Lanes<S>>(&self, k: usize, lane: usize) -> u32
+    fn bits<V: Real>(&self, k: usize, lane: usize) -> u32
     where
-        P: Colliding<S, V>,
+        P: Colliding<V>,
     {
         self.numbers[k * P::LANES + lane.min(P::LANES - 1)].to_bits()
     }
 
     /// Tests whether `x` lies in the bounding box whose corners begin at entry `k`.
     #[inline(always)]
-    fn holds<S: Simd, V: Lanes<S>>(&self, simd: S, k: usize, x: Vec3<S, V>) -> V::Mask
+    fn holds<V: Real>(&self, simd: V::Token, k: usize, x: Vec3<V>) -> V::Mask
     where
-        P: Colliding<S, V>,
+        P: Colliding<V>,
     {
         let (low, high) = (self.vector(simd, k), self.vector(simd, k + 3));
         low.x.simd_le(x.x)

@@ -5,11 +5,10 @@ use std::ops::Range;
 use crate::ClothMemory;
 use crate::math::xyz;
 use crate::stage::collide_shape::is_sphere_covered;
-use fearless_simd::prelude::*;
 use poplin_layout::EPSILON;
 
 use super::{Colliding, Row, friction_factor, join, leaves, write};
-use crate::wide::lanes::{Lanes, MAX_LANES, max};
+use crate::wide::lanes::{LaneMask as _, MAX_LANES, Real, max};
 use crate::wide::stage::contacts::Contacts;
 use crate::wide::stage::particles::blocks_of;
 use crate::wide::vector::Vec3;
@@ -67,10 +66,7 @@ fn trees(memory: &ClothMemory<'_>) -> [[u32; 2]; 2] {
 }
 
 /// Tabulates the capsules and spheres of all lanes. Returns the largest number of each in a lane.
-fn tabulate<S: Simd, V: Lanes<S>, P: Colliding<S, V>>(
-    particles: &P,
-    table: &mut Vec<f32>,
-) -> [usize; 2] {
+fn tabulate<V: Real, P: Colliding<V>>(particles: &P, table: &mut Vec<f32>) -> [usize; 2] {
     let mut counts = [0; 2];
     for (kind, count) in counts.iter_mut().enumerate() {
         for lane in 0..P::LANES {
@@ -100,11 +96,11 @@ fn tabulate<S: Simd, V: Lanes<S>, P: Colliding<S, V>>(
 
 /// Adds the displacements of particles at `x` out of a capsule through its side.
 #[inline(always)]
-fn touch_capsule<S: Simd, V: Lanes<S>, P: Colliding<S, V>>(
-    simd: S,
+fn touch_capsule<V: Real, P: Colliding<V>>(
+    simd: V::Token,
     capsule: &Row<'_, P>,
-    x: Vec3<S, V>,
-    contacts: &mut Contacts<S, V>,
+    x: Vec3<V>,
+    contacts: &mut Contacts<V>,
 ) {
     let splat = |value: f32| V::splat(simd, value);
     let zero = splat(0.0);
@@ -145,12 +141,12 @@ const SPHERE_MARGIN: f32 = 1.0001;
 
 /// Adds the displacements of particles at `x` out of a sphere, unless a capsule covers them.
 #[inline(always)]
-fn touch_sphere<S: Simd, V: Lanes<S>, P: Colliding<S, V>>(
-    simd: S,
+fn touch_sphere<V: Real, P: Colliding<V>>(
+    simd: V::Token,
     particles: &P,
     sphere: &Row<'_, P>,
-    x: Vec3<S, V>,
-    contacts: &mut Contacts<S, V>,
+    x: Vec3<V>,
+    contacts: &mut Contacts<V>,
 ) {
     let d = x.sub(sphere.vector(simd, 0));
     let radius: V = sphere.number(simd, 3);
@@ -184,9 +180,9 @@ fn touch_sphere<S: Simd, V: Lanes<S>, P: Colliding<S, V>>(
 
 /// Pushes particles out of spheres and capsules. `table` is scratch memory.
 #[inline(always)]
-pub(crate) fn collide_shapes<S: Simd, V: Lanes<S>>(
-    simd: S,
-    particles: &mut impl Colliding<S, V>,
+pub(crate) fn collide_shapes<V: Real>(
+    simd: V::Token,
+    particles: &mut impl Colliding<V>,
     items: Range<u32>,
     table: &mut Vec<f32>,
 ) {
@@ -194,8 +190,8 @@ pub(crate) fn collide_shapes<S: Simd, V: Lanes<S>>(
 }
 
 #[inline(always)]
-fn push_out_of_shapes<S: Simd, V: Lanes<S>, P: Colliding<S, V>>(
-    simd: S,
+fn push_out_of_shapes<V: Real, P: Colliding<V>>(
+    simd: V::Token,
     particles: &mut P,
     items: Range<u32>,
     table: &mut Vec<f32>,
