@@ -14,15 +14,20 @@
 mod colliders;
 pub mod contact;
 pub mod engine;
+mod fibers;
 mod geometry;
 mod grid;
 pub mod kernel;
+mod lanes;
 pub mod math;
 pub mod memory;
+mod particles;
 mod render;
 pub mod stage;
 pub mod team;
+mod transpose;
 pub mod triangle_contact;
+mod vector;
 mod wide;
 
 pub use engine::{LaneEngine, ReferenceEngine, thread_count};

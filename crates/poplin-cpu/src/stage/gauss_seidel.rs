@@ -1,54 +1,157 @@
-//! Twin of `shaders/stage/gauss_seidel.wgsl`.
+//! Twin of `shaders/stage/gauss_seidel.wgsl`, one fiber per lane.
 
-use poplin_layout::{EPSILON, NO_OFFSET};
+use std::ops::Range;
 
 use crate::ClothMemory;
-use crate::math::{dot3, exp2_portable, guarded_square, particle as pack, xyz};
+use bytemuck::cast_slice;
+use poplin_layout::{EPSILON, NO_OFFSET, PhaseConstants};
 
-/// Solves the edges of one fiber in order, each with the updated positions.
-pub fn project_fiber(memory: &mut ClothMemory<'_>, fiber: u32) {
+use crate::fibers::{FiberLanes, Fibers, load_current, store_massive};
+use crate::lanes::{LaneMask as _, Real, gather, max, min};
+use crate::vector::Vec3;
+
+/// Solves the edges of fibers one after another; each one sees the corrections of the edges before
+/// it.
+#[inline(always)]
+pub(crate) fn project_fiber<V: Real>(
+    simd: V::Token,
+    memory: &mut ClothMemory<'_>,
+    items: Range<u32>,
+) {
+    let mut begin = items.start;
+    while begin < items.end {
+        match single_edges::<V>(memory, begin..items.end) {
+            Some(edges) => project_edges::<V>(simd, memory, &edges),
+            None => {
+                let phase = memory.registers.phase;
+                project(simd, &phase, &mut Fibers::<V>::new(memory, begin..items.end));
+            }
+        }
+        begin += V::LEN as u32;
+    }
+}
+
+/// Fibers of a single edge each, whose vertices and rest lengths are contiguous.
+struct SingleEdges<'a> {
+    /// First and second particle of each edge.
+    vertices: &'a [u32],
+    /// Bits of the rest lengths.
+    rest_lengths: &'a [u32],
+}
+
+/// Returns the first fibers of `items`, one per lane, if each has a single edge.
+#[inline(always)]
+fn single_edges<'a, V: Real>(
+    memory: &ClothMemory<'a>,
+    items: Range<u32>,
+) -> Option<SingleEdges<'a>> {
+    let (fabric, pool) = (&memory.cloth.fabric, memory.fabric_pool);
+    let has_stiffness = fabric.edge_stiffness_begin != NO_OFFSET;
+    if has_stiffness || ((items.end - items.start) as usize) < V::LEN {
+        return None;
+    }
+    let begins = &pool[(fabric.fiber_begin + items.start) as usize..][..=V::LEN];
+    // Nonzero if a fiber does not have exactly one edge.
+    let mut others = 0;
+    for lane in 0..V::LEN {
+        others |= (begins[lane + 1] - begins[lane]) ^ 1;
+    }
+    let first = |begin: u32| (begin + begins[0]) as usize;
+    (others == 0).then(|| SingleEdges {
+        vertices: &pool[first(fabric.vertex_begin + items.start)..][..2 * V::LEN],
+        rest_lengths: &pool[first(fabric.edge_begin)..][..V::LEN],
+    })
+}
+
+/// Solves one edge per lane.
+#[inline(always)]
+fn project_edges<V: Real>(simd: V::Token, memory: &mut ClothMemory<'_>, edges: &SingleEdges<'_>) {
     let phase = memory.registers.phase;
-    let edge_begin = memory.fabric(memory.cloth.fabric.fiber_begin + fiber);
-    let edge_end = memory.fabric(memory.cloth.fabric.fiber_begin + fiber + 1);
-    let vertices = memory.cloth.fabric.vertex_begin + fiber;
-    let mut a = memory.fabric(vertices + edge_begin);
-    let mut pa = memory.load_current(a);
-    for edge in edge_begin..edge_end {
-        let b = memory.fabric(vertices + edge + 1);
-        let mut pb = memory.load_current(b);
-        let rest_length = memory.rest_length_of(edge);
-        let mut stiffness = phase.stiffness;
-        if memory.cloth.fabric.edge_stiffness_begin != NO_OFFSET {
-            let log2_rest = memory.fabric_f32(memory.cloth.fabric.edge_stiffness_begin + edge);
-            stiffness = 1.0 - exp2_portable(log2_rest * memory.cloth.stiffness_exponent);
+    let vertices = edges.vertices;
+    let pa = load_current(simd, memory, |lane| vertices[2 * lane]);
+    let pb = load_current(simd, memory, |lane| vertices[2 * lane + 1]);
+    let rest_length = V::from_slice(simd, cast_slice(edges.rest_lengths));
+    let mut displacement = Vec3::splat(simd, [0.0; 3]);
+    if phase.compliance > 0.0 {
+        let last_a = gather(simd, |lane| memory.load_previous(vertices[2 * lane]));
+        let last_b = gather(simd, |lane| memory.load_previous(vertices[2 * lane + 1]));
+        displacement = displacement_of(pa, pb, last_a, last_b);
+    }
+    let stiffness = V::splat(simd, phase.stiffness);
+    let [moved_a, moved_b] =
+        correct(simd, &phase, [pa, pb], [rest_length, stiffness], displacement);
+    let bits = (1 << V::LEN) - 1;
+    store_massive(simd, memory, moved_a, |lane| vertices[2 * lane], bits);
+    store_massive(simd, memory, moved_b, |lane| vertices[2 * lane + 1], bits);
+}
+
+/// Displacement of the second particles relative to the first ones in this iteration.
+#[inline(always)]
+fn displacement_of<V: Real>(pa: [V; 4], pb: [V; 4], last_a: [V; 4], last_b: [V; 4]) -> Vec3<V> {
+    Vec3::xyz(pb).sub(Vec3::xyz(last_b)).sub(Vec3::xyz(pa).sub(Vec3::xyz(last_a)))
+}
+
+/// Returns both particles after the correction of their edge. `displacement` is only read with
+/// compliance.
+#[inline(always)]
+fn correct<V: Real>(
+    simd: V::Token,
+    phase: &PhaseConstants,
+    [pa, pb]: [[V; 4]; 2],
+    [rest_length, stiffness]: [V; 2],
+    displacement: Vec3<V>,
+) -> [[V; 4]; 2] {
+    let splat = |value: f32| V::splat(simd, value);
+    let (zero, epsilon) = (splat(0.0), splat(EPSILON));
+    let has_length = epsilon.simd_lt(rest_length);
+    // slack = 1 - L / |d|;  d * slack = d - L * d / |d|  (length error along d)
+    let delta = Vec3::xyz(pb).sub(Vec3::xyz(pa));
+    let square = delta.guarded_square(simd);
+    let mut error = has_length.select(splat(1.0) - rest_length / square.sqrt(), zero);
+    // The fraction `multiplier` of the error between both limits stays uncorrected.
+    error -=
+        splat(phase.multiplier) * max(splat(phase.compression), min(error, splat(phase.stretch)));
+    let mut weight = epsilon + pa[3] + pb[3];
+    if phase.compliance > 0.0 {
+        let damping = splat(phase.damping);
+        // XPBD (Macklin et al., 2016) with damping: compliance adds to the effective mass.
+        let damped = error + damping * (delta.dot(displacement) / square);
+        let heavier = weight + damping * (pa[3] + pb[3]) + splat(phase.compliance);
+        error = has_length.select(damped, error);
+        weight = has_length.select(heavier, weight);
+    }
+    let correction = error * stiffness / weight;
+    let moved_a = Vec3::xyz(pa).add(delta.mul(correction * pa[3])).with(pa[3]);
+    let moved_b = Vec3::xyz(pb).sub(delta.mul(correction * pb[3])).with(pb[3]);
+    [moved_a, moved_b]
+}
+
+/// Solves the edges of one fiber per lane.
+#[inline(always)]
+pub(crate) fn project<V: Real, F: FiberLanes<V>>(
+    simd: V::Token,
+    phase: &PhaseConstants,
+    fibers: &mut F,
+) {
+    let mut a = fibers.first();
+    let mut pa = fibers.current(simd, a);
+    for k in 0..fibers.longest() {
+        let b = fibers.particles(k, 1, a);
+        let pb = fibers.current(simd, b);
+        let rest_length = fibers.rest_lengths(simd, k);
+        let mut displacement = Vec3::splat(simd, [0.0; 3]);
+        if phase.compliance > 0.0 {
+            let (last_a, last_b) = (fibers.previous(simd, a), fibers.previous(simd, b));
+            displacement = displacement_of(pa, pb, last_a, last_b);
         }
-        let delta = xyz(pb) - xyz(pa);
-        let mut error = 0.0;
-        if rest_length > EPSILON {
-            // error = 1 - L / |d|
-            error = 1.0 - rest_length / guarded_square(delta).sqrt();
-        }
-        // Soft range: a fraction of the error within the limits stays.
-        error -= phase.multiplier * phase.compression.max(error.min(phase.stretch));
-        let mut weight = EPSILON + pa[3] + pb[3];
-        if phase.compliance > 0.0 && rest_length > EPSILON {
-            let displacement =
-                (xyz(pb) - xyz(memory.load_previous(b))) - (xyz(pa) - xyz(memory.load_previous(a)));
-            error += phase.damping * (dot3(delta, displacement) / guarded_square(delta));
-            weight = weight + phase.damping * (pa[3] + pb[3]) + phase.compliance;
-        }
-        let correction = error * stiffness / weight;
-        // An immovable particle may belong to other fibers of the set: it is read, never written.
-        if pa[3] > 0.0 {
-            memory.store_current(a, pack(xyz(pa) + delta * (correction * pa[3]), pa[3]));
-        }
-        if pb[3] > 0.0 {
-            pb = pack(xyz(pb) - delta * (correction * pb[3]), pb[3]);
-        }
+        let numbers = [rest_length, fibers.stiffness(simd, k, phase.stiffness)];
+        let [moved_a, moved_b] = correct(simd, phase, [pa, pb], numbers, displacement);
+        fibers.store_massive(simd, moved_a, a, fibers.bits_of(k));
+        // Particles without mass are shared: the next edge reads them unmoved.
+        let is_moved = V::splat(simd, 0.0).simd_lt(pb[3]);
+        let next = Vec3::xyz(moved_b).or(is_moved, Vec3::xyz(pb)).with(pb[3]);
+        pa = fibers.keep(simd, k, next, pa);
         a = b;
-        pa = pb;
     }
-    if pa[3] > 0.0 {
-        memory.store_current(a, pa);
-    }
+    fibers.store_massive(simd, pa, a, fibers.bits());
 }

@@ -1,55 +1,83 @@
 //! Twin of `shaders/stage/integrate.wgsl`.
 
-use glam::Vec3;
-use poplin_layout::{NO_OFFSET, SOLVE_INERTIA, Stage};
+use std::ops::Range;
 
-use super::implicit::solve_row;
-use crate::ClothMemory;
-use crate::math::{dot3, is_faulty, particle as pack, xyz};
+use poplin_layout::{MAX_COORDINATE, NO_OFFSET, Stage};
 
-/// Advances particle i by a Verlet step: x' = x + (x - x_previous) * s + bias (+ a h^2).
-pub fn integrate_particle(memory: &mut ClothMemory<'_>, i: u32) {
-    let mut particle = memory.load_current(i);
-    let before = memory.load_previous(i);
-    if particle[3] == 0.0 {
-        particle[3] = before[3];
-    }
-    if before[3] > 0.0 {
-        let iteration = memory.iteration;
-        let here = xyz(particle);
-        let mut inertia = (here - xyz(before)) * xyz(iteration.velocity_scale);
-        if memory.cloth.rotation_begin != NO_OFFSET {
-            let columns = memory.rotation_columns;
-            inertia = memory.multiply_columns(columns, xyz(before))
-                + memory.multiply_columns(columns + 3, here);
-        }
-        let mut position = here + inertia + xyz(iteration.bias);
-        if memory.cloth.acceleration_begin != NO_OFFSET {
-            let acceleration: Vec3 = xyz(memory.input_row(memory.cloth.acceleration_begin + i));
-            position += acceleration * memory.cloth.acceleration_scale;
-        }
-        // Self-collision limits the move, so that particles cannot pass one another.
-        let max_move = memory.cloth.self_collision.max_move;
-        let displacement = position - here;
-        let displacement_square = dot3(displacement, displacement);
-        if max_move > 0.0 && displacement_square > max_move * max_move {
-            let limit = max_move / displacement_square.sqrt();
-            position = here + displacement * limit;
-            inertia *= limit;
-        }
-        if memory.runs(Stage::Implicit) {
-            memory.store_scratch(solve_row(memory, SOLVE_INERTIA, i), pack(inertia, 0.0));
-        }
-        if is_faulty(position) {
-            memory.fault_count += 1;
-            memory.fault_particle = memory.fault_particle.min(i);
+use crate::lanes::{LaneMask as _, Real};
+use crate::particles::{Particles, blocks_of};
+use crate::vector::Vec3;
+
+/// Advances particles by one Verlet step.
+#[inline(always)]
+pub(crate) fn integrate_particle<V: Real>(
+    simd: V::Token,
+    particles: &mut impl Particles<V>,
+    items: Range<u32>,
+) {
+    let splat = |value: f32| V::splat(simd, value);
+    let bias = particles.constant(simd, |iteration| iteration.bias);
+    let previous_bias = particles.constant(simd, |iteration| iteration.previous_bias);
+    let velocity_scale = particles.constant(simd, |iteration| iteration.velocity_scale);
+    let zero = splat(0.0);
+    let lead = particles.lead();
+    let is_rotating = lead.cloth.rotation_begin != NO_OFFSET;
+    let columns = lead.rotation_columns;
+    let accelerations = lead.cloth.acceleration_begin;
+    let acceleration_scale = splat(lead.cloth.acceleration_scale);
+    let max_move = lead.cloth.self_collision.max_move;
+    let is_implicit = lead.runs(Stage::Implicit);
+    for block in blocks_of(particles, items) {
+        let particle = particles.current(simd, block);
+        let before = particles.previous(simd, block);
+        let (here, last) = (Vec3::xyz(particle), Vec3::xyz(before));
+        // A particle that a constraint pinned for one iteration gets its own mass back.
+        let w = particle[3].simd_eq(zero).select(before[3], particle[3]);
+        // x' = x + (x - x0) damping + bias; in a rotating frame both terms are matrix products.
+        let mut inertia = if is_rotating {
+            let of_last = last.transformed(particles.matrix(simd, columns));
+            let of_here = here.transformed(particles.matrix(simd, columns + 3));
+            of_last.add(of_here)
         } else {
-            memory.store_previous(i, pack(here + xyz(iteration.previous_bias), before[3]));
-            particle = pack(position, particle[3]);
+            here.sub(last).scale(velocity_scale)
+        };
+        let mut position = here.add(inertia).add(bias);
+        if accelerations != NO_OFFSET {
+            let rows = particles.input(simd, accelerations, block);
+            position = position.add(Vec3::xyz(rows).mul(acceleration_scale));
         }
-    } else {
-        // A pin that was moved by the user arrives without velocity.
-        memory.store_previous(i, pack(xyz(particle), 0.0));
+        if max_move > 0.0 {
+            let displacement = position.sub(here);
+            let square = displacement.dot(displacement);
+            // d <- d max_move / |d| where self collision could miss longer moves.
+            let limit = splat(max_move) / square.sqrt();
+            let is_limited = splat(max_move * max_move).simd_lt(square);
+            position = here.add(displacement.mul(limit)).or(is_limited, position);
+            inertia = inertia.mul(limit).or(is_limited, inertia);
+        }
+        if is_implicit {
+            particles.set_inertia(block, inertia.with(zero));
+        }
+        let is_free = zero.simd_lt(before[3]);
+        let is_sane =
+            is_within(simd, position.x) & is_within(simd, position.y) & is_within(simd, position.z);
+        // Particles that leave the range of coordinates stay where they are and count as faults.
+        let faulty = (is_free & !is_sane).to_bitmask() & particles.bits(block);
+        if faulty != 0 {
+            particles.report_faults(block, faulty);
+        }
+        let moves = is_free & is_sane;
+        let previous = here.add(previous_bias).or(moves, last.or(is_free, here));
+        // Pinned particles have arrived: their previous position is the current one.
+        let previous_w = is_free.select(before[3], zero);
+        particles.set_previous(block, previous.with(previous_w));
+        particles.set_current(block, position.or(moves, here).with(w));
     }
-    memory.store_current(i, particle);
+}
+
+/// Tests whether coordinates are in range; NaN is not.
+#[inline(always)]
+fn is_within<V: Real>(simd: V::Token, x: V) -> V::Mask {
+    let most = V::splat(simd, MAX_COORDINATE);
+    x.simd_le(most) & x.simd_ge(V::splat(simd, -MAX_COORDINATE))
 }

@@ -1,19 +1,28 @@
 //! Twin of `shaders/stage/limit_speed.wgsl`.
 
-use crate::ClothMemory;
-use crate::math::{dot3, particle as pack, xyz};
+use std::ops::Range;
 
-/// Limits the displacement of particle i in this iteration to the largest move.
-pub fn limit_speed(memory: &mut ClothMemory<'_>, i: u32) {
-    let particle = memory.load_current(i);
-    let before = xyz(memory.load_previous(i));
-    let displacement = xyz(particle) - before;
-    let square = dot3(displacement, displacement);
-    let max_move = memory.cloth.max_move;
-    if particle[3] > 0.0 && square > max_move * max_move {
-        memory.store_current(
-            i,
-            pack(before + displacement * (max_move / square.sqrt()), particle[3]),
-        );
+use crate::lanes::Real;
+use crate::particles::{Particles, blocks_of};
+use crate::vector::Vec3;
+
+/// Limits the displacement of particles per iteration to `max_move`.
+#[inline(always)]
+pub(crate) fn limit_speed<V: Real>(
+    simd: V::Token,
+    particles: &mut impl Particles<V>,
+    items: Range<u32>,
+) {
+    let max_move = particles.lead().cloth.max_move;
+    let splat = |value: f32| V::splat(simd, value);
+    for block in blocks_of(particles, items) {
+        let particle = particles.current(simd, block);
+        let before = Vec3::xyz(particles.previous(simd, block));
+        let displacement = Vec3::xyz(particle).sub(before);
+        let square = displacement.dot(displacement);
+        let is_fast = splat(0.0).simd_lt(particle[3]) & splat(max_move * max_move).simd_lt(square);
+        // x <- x0 + d max_move / |d|
+        let moved = before.add(displacement.mul(splat(max_move) / square.sqrt())).with(particle[3]);
+        particles.set_some(simd, block, moved, is_fast);
     }
 }

@@ -1,5 +1,6 @@
 //! Twins of `shaders/stage`, one file per algorithm, with the same functions in the same order of
-//! arithmetic.
+//! arithmetic. A function that is generic over [`Real`](crate::lanes::Real) is the twin in one lane
+//! and the CPU backend in several.
 
 pub mod bend;
 pub mod collide_body;
@@ -23,35 +24,74 @@ pub mod tether;
 pub mod virtual_particles;
 pub mod wind;
 
-use poplin_layout::{Task, stage_table};
+use poplin_layout::Task;
 
 use crate::colliders::prepare_shape;
 use crate::{ClothMemory, StageFunction};
 
-/// Declares [`twin`] from the table of stages.
-macro_rules! declare_twins {
-    (
-        $($(#[$doc:meta])+ $stage:ident {
-            name: $file:ident,
-            tasks: [$(
-                $task:ident = $function:ident $(($arguments:literal))? $([$splits:ident])?
-            ),+ $(,)?],
-            $($rest:tt)*
-        })+
-        kernel: $kernel:tt
-    ) => {
-        /// Returns the twin of a shader function.
-        pub fn twin(task: Task) -> StageFunction {
-            match task {
-                $($(Task::$task => $file::$function,)+)+
-                Task::PrepareShape => prepare_shape,
-                // The twin works directly on the buffers.
-                Task::FetchParticle | Task::FlushParticle => leave,
-            }
-        }
+/// Runs a stage in one lane, on one item.
+macro_rules! one_lane {
+    ($($stage:ident)::+) => {
+        |memory, i| $($stage)::+::<f32>((), memory, i..i + 1)
     };
 }
-stage_table!(declare_twins);
+
+/// Returns the twin of a shader function.
+pub fn twin(task: Task) -> StageFunction {
+    match task {
+        Task::IntegrateParticle => one_lane!(integrate::integrate_particle),
+        Task::BlowTriangle => one_lane!(wind::blow_triangle),
+        Task::GatherWind => wind::gather_wind,
+        Task::ConstrainMotion => one_lane!(motion::constrain_motion),
+        Task::GatherAnchor => |memory, slot| tether::gather_anchor(memory, slot..slot + 1),
+        Task::ConstrainTethers => one_lane!(tether::constrain_tethers),
+        Task::BeginSolve => implicit::begin_solve,
+        Task::ProbeContacts => implicit::probe_contacts,
+        Task::StretchTriangle => implicit::stretch_triangle,
+        Task::FoldBend => implicit::fold_bend,
+        Task::FindResidual => implicit::find_residual,
+        Task::DirectTriangle => implicit::direct_triangle,
+        Task::FactorChain => implicit::factor_chain,
+        Task::SolveChain => implicit::solve_chain,
+        Task::SumPart => implicit::sum_part,
+        Task::SumParts => implicit::sum_parts,
+        Task::ChooseStep => implicit::choose_step,
+        Task::TakeStep => implicit::take_step,
+        Task::EndSolve => implicit::end_solve,
+        Task::ProjectFiber => one_lane!(gauss_seidel::project_fiber),
+        Task::BuildEquation => semi_implicit::build_equation,
+        Task::SolveFiber => semi_implicit::solve_fiber,
+        Task::PushEdge => semi_implicit::push_edge,
+        Task::BuildRow => cyclic_reduction::build_row,
+        Task::ReduceRow => cyclic_reduction::reduce_row,
+        Task::MoveEdge => cyclic_reduction::move_edge,
+        Task::SolveBend => bend::solve_bend,
+        Task::ConstrainSeparation => one_lane!(separation::constrain_separation),
+        Task::ClearCell => self_collide::clear_cell,
+        Task::CountMember => self_collide::count_member,
+        Task::SumCells => self_collide::sum_cells,
+        Task::ScanCells => self_collide::scan_cells,
+        Task::ScatterMember => self_collide::scatter_member,
+        Task::SortMember => self_collide::sort_member,
+        Task::CountContacts => self_collide::count_contacts,
+        Task::PushApart => self_collide::push_apart,
+        Task::CollideConvex => collide_convex::collide_convex,
+        Task::CollideBox => collide_box::collide_box,
+        Task::CollideTriangle => collide_triangle::collide_triangle,
+        Task::RestoreMass => one_lane!(mass::restore_mass),
+        Task::CollideShape => collide_shape::collide_shape,
+        Task::CollideContinuous => collide_continuous::collide_continuous,
+        Task::VisitChunk => collide_body::visit_chunk,
+        Task::SumChunks => collide_body::sum_chunks,
+        Task::CollideBundle => virtual_particles::collide_bundle,
+        Task::LimitSpeed => one_lane!(limit_speed::limit_speed),
+        Task::TestRest => |memory, i| sleep::test_rest(memory, i..i + 1),
+        Task::CountSleep => sleep::count_sleep,
+        Task::PrepareShape => prepare_shape,
+        // The twin works directly on the buffers.
+        Task::FetchParticle | Task::FlushParticle => leave,
+    }
+}
 
 /// Does nothing.
 fn leave(_: &mut ClothMemory<'_>, _: u32) {}

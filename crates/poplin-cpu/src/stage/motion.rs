@@ -1,27 +1,32 @@
 //! Twin of `shaders/stage/motion.wgsl`.
 
-use crate::ClothMemory;
-use crate::math::{guarded_square, particle as pack, xyz};
+use std::ops::Range;
 
-/// Pulls particle i into its motion sphere, whatever its mass.
-pub fn constrain_motion(memory: &mut ClothMemory<'_>, i: u32) {
-    let sphere = memory.load_interpolated(
-        memory.cloth.motion.sphere_start,
-        memory.cloth.motion.sphere_target,
-        i,
-    );
-    let mut particle = memory.load_current(i);
-    let delta = xyz(sphere) - xyz(particle);
-    let radius = (sphere[3] * memory.cloth.motion.scale + memory.cloth.motion.bias).max(0.0);
-    // slack = 1 - r / |d|; above 0 outside
-    let slack = 1.0 - radius / guarded_square(delta).sqrt();
-    if slack > 0.0 {
-        if radius <= 0.0 {
-            particle[3] = 0.0;
-        }
-        memory.store_current(
-            i,
-            pack(xyz(particle) + delta * (slack * memory.cloth.motion.stiffness), particle[3]),
-        );
+use crate::lanes::{LaneMask as _, Real, max};
+use crate::particles::{Particles, blocks_of};
+use crate::vector::Vec3;
+
+/// Pulls particles into their motion spheres.
+#[inline(always)]
+pub(crate) fn constrain_motion<V: Real>(
+    simd: V::Token,
+    particles: &mut impl Particles<V>,
+    items: Range<u32>,
+) {
+    let motion = particles.lead().cloth.motion;
+    let splat = |value: f32| V::splat(simd, value);
+    let zero = splat(0.0);
+    for block in blocks_of(particles, items) {
+        let spheres = [motion.sphere_start, motion.sphere_target];
+        let sphere = particles.interpolated(simd, spheres, block);
+        let particle = particles.current(simd, block);
+        let delta = Vec3::xyz(sphere).sub(Vec3::xyz(particle));
+        // slack = 1 - r / |d|;  x + d slack lies on the sphere around the target.
+        let radius = max(sphere[3] * splat(motion.scale) + splat(motion.bias), zero);
+        let slack = splat(1.0) - radius / delta.guarded_square(simd).sqrt();
+        // A sphere of radius 0 pins the particle.
+        let w = radius.simd_le(zero).select(zero, particle[3]);
+        let moved = Vec3::xyz(particle).add(delta.mul(slack * splat(motion.stiffness))).with(w);
+        particles.set_some(simd, block, moved, zero.simd_lt(slack));
     }
 }

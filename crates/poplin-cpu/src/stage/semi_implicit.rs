@@ -1,52 +1,224 @@
 //! Twin of `shaders/stage/semi_implicit.wgsl`.
+//!
+//! The edges of a fiber are one symmetric tridiagonal system for their Lagrange multipliers, solved
+//! by elimination (forward pass) and substitution (backward pass). [`solve_fibers`] solves one fiber
+//! per lane; the other functions take the steps of the kernel one at a time.
 
-use glam::Vec3;
+use std::ops::Range;
+
 use poplin_layout::{
     END_OF_FIBER, EPSILON, MIN_EDGE_SQUARE, MIN_HELD_FRACTION, MIN_PIVOT_FRACTION, PARTICLE_MASK,
     PhaseConstants,
 };
 
 use crate::ClothMemory;
-use crate::math::{dot3, particle as pack, xyz};
+use crate::fibers::{FiberLanes, Fibers};
+use crate::lanes::{LaneMask as _, Real, min};
+use crate::vector::Vec3;
 
-/// Returns the direction from a to b; 0 for an inactive edge: without mass, length or rest length.
-pub(crate) fn edge_direction(pa: [f32; 4], pb: [f32; 4], rest_length: f32) -> Vec3 {
-    let delta = xyz(pb) - xyz(pa);
-    let square = dot3(delta, delta);
-    if pa[3] + pb[3] > 0.0 && rest_length > EPSILON && square > MIN_EDGE_SQUARE {
-        return delta / square.sqrt();
-    }
-    Vec3::ZERO
+/// Values per edge kept for the backward pass: ratio, value, direction, and the particle at its
+/// begin.
+const ROWS: usize = 9;
+
+/// Unit directions from `a` to `b`; 0 where the edge has no effect.
+#[inline(always)]
+pub(crate) fn edge_direction<V: Real>(
+    simd: V::Token,
+    pa: [V; 4],
+    pb: [V; 4],
+    rest_length: V,
+) -> Vec3<V> {
+    let zero = V::splat(simd, 0.0);
+    let delta = Vec3::xyz(pb).sub(Vec3::xyz(pa));
+    let square = delta.dot(delta);
+    let acts = zero.simd_lt(pa[3] + pb[3])
+        & V::splat(simd, EPSILON).simd_lt(rest_length)
+        & V::splat(simd, MIN_EDGE_SQUARE).simd_lt(square);
+    delta.div(square.sqrt()).or(acts, Vec3::splat(simd, [0.0; 3]))
 }
 
-/// Returns the diagonal and the right-hand side of the equation of an edge.
-pub(crate) fn edge_equation(
-    memory: &ClothMemory<'_>,
-    [a, b]: [u32; 2],
-    [pa, pb]: [[f32; 4]; 2],
-    rest_length: f32,
-    direction: Vec3,
+/// Diagonals and right-hand sides of the equations of edges.
+#[inline(always)]
+pub(crate) fn edge_equation<V: Real>(
+    simd: V::Token,
+    pa: [V; 4],
+    pb: [V; 4],
+    displacement: Vec3<V>,
+    rest_length: V,
+    direction: Vec3<V>,
     phase: &PhaseConstants,
-) -> [f32; 2] {
-    let length = dot3(direction, xyz(pb) - xyz(pa));
+) -> [V; 2] {
+    let splat = |value: f32| V::splat(simd, value);
+    let length = direction.dot(Vec3::xyz(pb).sub(Vec3::xyz(pa)));
     let mut error = length - rest_length;
-    // A_jj = compliance + (1 + damping) (w_a + w_b);  b_j = -stiffness C - damping grad C . dx
-    let mut diagonal = phase.compliance + (1.0 + phase.damping) * (pa[3] + pb[3]);
+    let masses = pa[3] + pb[3];
+    // (w_a + w_b) (1 + damping) + compliance on the diagonal.
+    let mut diagonal = splat(phase.compliance) + splat(1.0 + phase.damping) * masses;
     if phase.softness > 0.0 {
         let relative = error / length;
-        // Within the soft range the edge gives way; outside, a part of the limit's error stays.
-        if relative >= phase.compression && relative <= phase.stretch {
-            diagonal += phase.softness * (pa[3] + pb[3]);
-        } else {
-            error -= phase.multiplier
-                * (if relative > 0.0 { phase.stretch } else { phase.compression } * length);
+        let (compression, stretch) = (splat(phase.compression), splat(phase.stretch));
+        let is_soft = relative.simd_ge(compression) & relative.simd_le(stretch);
+        // Within both limits, softness adds to the diagonal. Beyond them, the fraction `multiplier`
+        // of the limit stays uncorrected.
+        let softer = diagonal + splat(phase.softness) * masses;
+        let limit = splat(0.0).simd_lt(relative).select(stretch, compression);
+        let beyond = error - splat(phase.multiplier) * (limit * length);
+        diagonal = is_soft.select(softer, diagonal);
+        error = is_soft.select(error, beyond);
+    }
+    let right =
+        splat(-phase.stiffness) * error - splat(phase.damping) * direction.dot(displacement);
+    [diagonal, right]
+}
+
+/// Forward pass of the elimination, before its next edge.
+struct Elimination<V: Real> {
+    last_direction: Vec3<V>,
+    last_pivot: V,
+    last_value: V,
+    /// A pin comes earlier in the fiber, with only rigid or compliant edges in between.
+    is_held: V::Mask,
+}
+
+impl<V: Real> Elimination<V> {
+    /// Begins at the first particle of a fiber.
+    #[inline(always)]
+    fn new(simd: V::Token, is_held: V::Mask) -> Self {
+        let [zero, one] = [V::splat(simd, 0.0), V::splat(simd, 1.0)];
+        let last_direction = Vec3::splat(simd, [0.0; 3]);
+        Self { last_direction, last_pivot: one, last_value: zero, is_held }
+    }
+
+    /// Eliminates the coupling of the next edge with the one before. Returns its ratio and value;
+    /// `factor` is -(1 + damping) w of its first particle.
+    #[inline(always)]
+    fn eliminate(
+        &mut self,
+        simd: V::Token,
+        direction: Vec3<V>,
+        [diagonal, factor, right]: [V; 3],
+        is_pin: V::Mask,
+        acts: V::Mask,
+    ) -> [V; 2] {
+        let splat = |value: f32| V::splat(simd, value);
+        let (zero, one) = (splat(0.0), splat(1.0));
+        // Neighbor edges couple through their shared particle: -(1 + damping) w_a n_{k-1} . n_k
+        let mut between = factor * self.last_direction.dot(direction);
+        let mut ratio = between / self.last_pivot;
+        // pivot_k = diagonal_k - between_k^2 / pivot_{k-1}
+        let taken = between * ratio;
+        let fraction =
+            (self.is_held & is_pin).select(splat(MIN_HELD_FRACTION), splat(MIN_PIVOT_FRACTION));
+        // Keeps the pivot at a fraction of its diagonal: straight fibers between two pins are
+        // nearly singular.
+        let most = diagonal - fraction * diagonal;
+        let is_too_much = most.simd_lt(taken);
+        // Rare, and divisions and roots dominate the cost of the forward pass.
+        if is_too_much.any_true() {
+            let shorter = between * (most / taken).sqrt();
+            between = is_too_much.select(shorter, between);
+            ratio = between / self.last_pivot;
         }
+        let pivot = diagonal - min(taken, most);
+        let ratio = acts.select(ratio, zero);
+        // value_k = (right_k - between_k value_{k-1}) / pivot_k
+        let value = acts.select((right - between * self.last_value) / pivot, zero);
+        self.is_held = is_pin | (self.is_held & acts);
+        self.last_direction = direction;
+        self.last_pivot = acts.select(pivot, one);
+        self.last_value = value;
+        [ratio, value]
     }
-    let mut displacement = Vec3::ZERO;
-    if phase.damping > 0.0 {
-        displacement = displacement_of(memory, pb, b) - displacement_of(memory, pa, a);
+}
+
+/// Solves all edges of each fiber as one system, with compliance and damping: the tasks
+/// [`build_equation`], [`solve_fiber`] and [`push_edge`] at once. `rows` is scratch memory.
+#[inline(always)]
+pub(crate) fn solve_fibers<V: Real>(
+    simd: V::Token,
+    memory: &mut ClothMemory<'_>,
+    items: Range<u32>,
+    rows: &mut Vec<f32>,
+) {
+    let phase = memory.registers.phase;
+    let mut begin = items.start;
+    while begin < items.end {
+        solve(simd, &phase, &mut Fibers::<V>::new(memory, begin..items.end), rows);
+        begin += V::LEN as u32;
     }
-    [diagonal, -phase.stiffness * error - phase.damping * dot3(direction, displacement)]
+}
+
+/// Displacements of particles in this iteration.
+#[inline(always)]
+fn displacement_of<V: Real>(p: [V; 4], last: [V; 4]) -> Vec3<V> {
+    Vec3::xyz(p).sub(Vec3::xyz(last))
+}
+
+/// Solves the system of one fiber per lane.
+#[inline(always)]
+pub(crate) fn solve<V: Real, F: FiberLanes<V>>(
+    simd: V::Token,
+    phase: &PhaseConstants,
+    fibers: &mut F,
+    rows: &mut Vec<f32>,
+) {
+    let splat = |value: f32| V::splat(simd, value);
+    let zero = splat(0.0);
+    let scale = splat(-(1.0 + phase.damping));
+    let len = ROWS * V::LEN;
+    if rows.len() < len * fibers.longest() as usize {
+        rows.resize(len * fibers.longest() as usize, 0.0);
+    }
+    let is_damped = phase.damping > 0.0;
+    let still = Vec3::splat(simd, [0.0; 3]);
+    let mut a = fibers.first();
+    let mut pa = fibers.current(simd, a);
+    let mut displacement_a =
+        if is_damped { displacement_of(pa, fibers.previous(simd, a)) } else { still };
+    let mut elimination = Elimination::new(simd, pa[3].simd_eq(zero));
+    for (k, rows) in (0..fibers.longest()).zip(rows.chunks_exact_mut(len)) {
+        let b = fibers.particles(k, 1, a);
+        let pb = fibers.current(simd, b);
+        let displacement_b =
+            if is_damped { displacement_of(pb, fibers.previous(simd, b)) } else { still };
+        let rest_length = fibers.rest_lengths(simd, k);
+        let direction = edge_direction(simd, pa, pb, rest_length);
+        let acts = zero.simd_lt(direction.dot(direction));
+        let displacement = displacement_b.sub(displacement_a);
+        let [diagonal, right] =
+            edge_equation(simd, pa, pb, displacement, rest_length, direction, phase);
+        let equation = [diagonal, scale * pa[3], right];
+        let is_pin = pb[3].simd_eq(zero);
+        let [ratio, value] = elimination.eliminate(simd, direction, equation, is_pin, acts);
+        let values =
+            [ratio, value, direction.x, direction.y, direction.z, pa[0], pa[1], pa[2], pa[3]];
+        for (value, row) in values.iter().zip(rows.chunks_exact_mut(V::LEN)) {
+            value.store_slice(row);
+        }
+        pa = fibers.keep(simd, k, pb, pa);
+        a = b;
+        displacement_a = displacement_b;
+    }
+
+    let (mut push, mut lambda, mut next_ratio) = (still, zero, zero);
+    for (k, rows) in (0..fibers.longest()).zip(rows.chunks_exact(len)).rev() {
+        let row = |index: usize| V::from_slice(simd, &rows[index * V::LEN..][..V::LEN]);
+        let direction = Vec3::new(row(2), row(3), row(4));
+        // lambda_k = value_k - ratio_{k+1} lambda_{k+1}
+        let new_lambda = row(1) - next_ratio * lambda;
+        let pull = direction.mul(new_lambda);
+        // dx_a = w_a (n_k lambda_k - n_{k-1} lambda_{k-1})
+        let moved = Vec3::xyz(pa).add(pull.sub(push).mul(pa[3])).with(pa[3]);
+        fibers.store_massive(simd, moved, a, fibers.bits_of(k));
+        a = fibers.particles(k, 0, a);
+        pa = fibers.keep(simd, k, [row(5), row(6), row(7), row(8)], pa);
+        let old = push.with(lambda);
+        let [x, y, z, kept] = fibers.keep(simd, k, pull.with(new_lambda), old);
+        (push, lambda) = (Vec3::new(x, y, z), kept);
+        next_ratio = fibers.keep_one(simd, k, row(0), next_ratio);
+    }
+    let moved = Vec3::xyz(pa).sub(push.mul(pa[3])).with(pa[3]);
+    fibers.store_massive(simd, moved, a, fibers.bits());
 }
 
 /// Returns the two particles of an edge, marked with `END_OF_FIBER` at the ends of the fiber.
@@ -66,18 +238,18 @@ pub fn build_equation(memory: &mut ClothMemory<'_>, edge: u32) {
     let ends = ends_of(memory, edge);
     let [pa, pb] = ends.map(|end| memory.load_current(end));
     let rest_length = memory.rest_length_of(edge);
-    let direction = edge_direction(pa, pb, rest_length);
+    let direction = edge_direction((), pa, pb, rest_length);
     let mut right = 0.0;
     let mut equation = [1.0, 0.0, f32::from(u8::from(pb[3] == 0.0)), 0.0];
-    if dot3(direction, direction) > 0.0 {
-        let [diagonal, value] =
-            edge_equation(memory, ends, [pa, pb], rest_length, direction, &phase);
+    if direction.dot(direction) > 0.0 {
+        let moved = displacement_between(memory, &phase, ends, [pa, pb]);
+        let [diagonal, value] = edge_equation((), pa, pb, moved, rest_length, direction, &phase);
         // Coupling with the edge before: -(1 + damping) w_a (n_before . n), multiplied by the
         // cosine in the solve.
         equation = [diagonal, -(1.0 + phase.damping) * pa[3], equation[2], 1.0];
         right = value;
     }
-    memory.store_scratch(edge - first, pack(direction, right));
+    memory.store_scratch(edge - first, direction.with(right));
     memory.store_scratch(edge - first + memory.cloth.fabric.fiber_row_count, equation);
 }
 
@@ -88,37 +260,14 @@ pub fn solve_fiber(memory: &mut ClothMemory<'_>, fiber: u32) {
     let edge_end = memory.fabric(fabric.fiber_begin + fiber + 1);
     let start = memory.load_current(memory.fabric(fabric.vertex_begin + fiber + edge_begin));
     let half = fabric.fiber_row_count;
-    let mut last_direction = Vec3::ZERO;
-    let mut last_pivot = 1.0;
-    let mut last_value = 0.0;
-    let mut is_held = start[3] == 0.0;
+    let mut elimination = Elimination::<f32>::new((), start[3] == 0.0);
     for row in edge_begin - first..edge_end - first {
         let built = memory.load_scratch(row);
         let [diagonal, factor, is_pin, acts] = memory.load_scratch(row + half);
-        let mut between = factor * dot3(last_direction, xyz(built));
-        let (is_pin, acts) = (is_pin != 0.0, acts != 0.0);
-        let mut ratio = 0.0;
-        let mut value = 0.0;
-        let mut pivot = 1.0;
-        if acts {
-            ratio = between / last_pivot;
-            // pivot = d - b^2 / pivot_before, kept above a fraction of the diagonal
-            let taken = between * ratio;
-            let fraction = if is_held && is_pin { MIN_HELD_FRACTION } else { MIN_PIVOT_FRACTION };
-            let most = diagonal - fraction * diagonal;
-            if taken > most {
-                between *= (most / taken).sqrt();
-                ratio = between / last_pivot;
-            }
-            pivot = diagonal - taken.min(most);
-            value = (built[3] - between * last_value) / pivot;
-        }
+        let (equation, is_pin) = ([diagonal, factor, built[3]], is_pin != 0.0);
+        let direction = Vec3::xyz(built);
+        let [ratio, value] = elimination.eliminate((), direction, equation, is_pin, acts != 0.0);
         memory.store_scratch(row + half, [ratio, value, 0.0, 0.0]);
-        // Held: a pin comes earlier in the fiber, with only rigid or compliant edges in between.
-        is_held = is_pin || (is_held && acts);
-        last_direction = xyz(built);
-        last_pivot = pivot;
-        last_value = value;
     }
     // Back substitution.
     let mut lambda = 0.0;
@@ -127,8 +276,8 @@ pub fn solve_fiber(memory: &mut ClothMemory<'_>, fiber: u32) {
         let [ratio, value, ..] = memory.load_scratch(row + half);
         lambda = value - next_ratio * lambda;
         next_ratio = ratio;
-        let direction = xyz(memory.load_scratch(row));
-        memory.store_scratch(row, pack(direction * lambda, 0.0));
+        let direction: Vec3<f32> = Vec3::xyz(memory.load_scratch(row));
+        memory.store_scratch(row, direction.mul(lambda).with(0.0));
     }
 }
 
@@ -138,18 +287,19 @@ pub(crate) fn pull_particles(memory: &mut ClothMemory<'_>, edge: u32, half: u32)
     let marked = load_ends(memory, edge);
     let [a, b] = marked.map(|end| end & PARTICLE_MASK);
     let row = half + edge - memory.registers.edges[0];
-    let pull = xyz(memory.load_scratch(row));
+    let pull = Vec3::xyz(memory.load_scratch(row));
     let is_last = marked[1] & END_OF_FIBER != 0;
-    let push = if is_last { Vec3::ZERO } else { xyz(memory.load_scratch(row + 1)) };
+    let push =
+        if is_last { Vec3::new(0.0, 0.0, 0.0) } else { Vec3::xyz(memory.load_scratch(row + 1)) };
     let pb = memory.load_current(b);
     // An immovable particle may belong to other fibers of the set: it is read, never written.
     if pb[3] > 0.0 {
-        memory.store_current(b, pack(xyz(pb) + (pull - push) * pb[3], pb[3]));
+        memory.store_current(b, Vec3::xyz(pb).add(pull.sub(push).mul(pb[3])).with(pb[3]));
     }
     if marked[0] & END_OF_FIBER != 0 {
         let pa = memory.load_current(a);
         if pa[3] > 0.0 {
-            memory.store_current(a, pack(xyz(pa) - pull * pa[3], pa[3]));
+            memory.store_current(a, Vec3::xyz(pa).sub(pull.mul(pa[3])).with(pa[3]));
         }
     }
 }
@@ -159,7 +309,18 @@ pub fn push_edge(memory: &mut ClothMemory<'_>, edge: u32) {
     pull_particles(memory, edge, 0);
 }
 
-/// Returns the displacement of particle i since the last step.
-fn displacement_of(memory: &ClothMemory<'_>, particle: [f32; 4], i: u32) -> Vec3 {
-    xyz(particle) - xyz(memory.load_previous(i))
+/// Displacement of the second particle of an edge relative to the first in this iteration; 0
+/// without damping, which alone needs it.
+pub(crate) fn displacement_between(
+    memory: &ClothMemory<'_>,
+    phase: &PhaseConstants,
+    [a, b]: [u32; 2],
+    [pa, pb]: [[f32; 4]; 2],
+) -> Vec3<f32> {
+    if phase.damping > 0.0 {
+        displacement_of(pb, memory.load_previous(b))
+            .sub(displacement_of(pa, memory.load_previous(a)))
+    } else {
+        Vec3::splat((), [0.0; 3])
+    }
 }

@@ -1,20 +1,28 @@
 //! Twin of `shaders/stage/separation.wgsl`.
 
-use crate::ClothMemory;
-use crate::math::{guarded_square, particle as pack, xyz};
+use std::ops::Range;
 
-/// Pushes particle i out of its separation sphere, whatever its mass.
-pub fn constrain_separation(memory: &mut ClothMemory<'_>, i: u32) {
-    let sphere = memory.load_interpolated(
-        memory.cloth.separation.sphere_start,
-        memory.cloth.separation.sphere_target,
-        i,
-    );
-    let particle = memory.load_current(i);
-    let delta = xyz(sphere) - xyz(particle);
-    // slack = 1 - r / |d|; below 0 inside
-    let slack = 1.0 - sphere[3] / guarded_square(delta).sqrt();
-    if slack < 0.0 {
-        memory.store_current(i, pack(xyz(particle) + delta * slack, particle[3]));
+use crate::lanes::Real;
+use crate::particles::{Particles, blocks_of};
+use crate::vector::Vec3;
+
+/// Pushes particles out of their separation spheres.
+#[inline(always)]
+pub(crate) fn constrain_separation<V: Real>(
+    simd: V::Token,
+    particles: &mut impl Particles<V>,
+    items: Range<u32>,
+) {
+    let separation = particles.lead().cloth.separation;
+    let splat = |value: f32| V::splat(simd, value);
+    for block in blocks_of(particles, items) {
+        let spheres = [separation.sphere_start, separation.sphere_target];
+        let sphere = particles.interpolated(simd, spheres, block);
+        let particle = particles.current(simd, block);
+        let delta = Vec3::xyz(sphere).sub(Vec3::xyz(particle));
+        // slack < 0 inside the sphere: the particle moves out along d.
+        let slack = splat(1.0) - sphere[3] / delta.guarded_square(simd).sqrt();
+        let moved = Vec3::xyz(particle).add(delta.mul(slack)).with(particle[3]);
+        particles.set_some(simd, block, moved, slack.simd_lt(splat(0.0)));
     }
 }

@@ -1,14 +1,19 @@
 //! Twin of `shaders/stage/sleep.wgsl`.
 
-use crate::ClothMemory;
-use crate::math::xyz;
+use std::ops::Range;
 
-/// Counts particle i as restless if it moved at least the rest distance in this iteration, on any
+use crate::ClothMemory;
+
+/// Counts particles as restless that moved at least the rest distance in this iteration, on any
 /// axis.
-pub fn test_rest(memory: &mut ClothMemory<'_>, i: u32) {
-    let moved = (xyz(memory.load_current(i)) - xyz(memory.load_previous(i))).abs();
-    if moved.x.max(moved.y.max(moved.z)) >= memory.cloth.sleep.distance {
-        memory.restless += 1;
+#[inline(always)]
+pub(crate) fn test_rest(memory: &mut ClothMemory<'_>, items: Range<u32>) {
+    let range = items.start as usize..items.end as usize;
+    let distance = memory.cloth.sleep.distance;
+    for (current, previous) in memory.current[range.clone()].iter().zip(&memory.previous[range]) {
+        let (current, previous) = (current.get(), previous.get());
+        let moved = |k: usize| (current[k] - previous[k]).abs();
+        memory.restless += u32::from(moved(0).max(moved(1).max(moved(2))) >= distance);
     }
 }
 

@@ -1,48 +1,70 @@
 //! Twin of `shaders/stage/wind.wgsl`.
 
-use glam::Vec3;
-use poplin_layout::{EPSILON, MIN_NORMAL_SQUARE, NO_OFFSET};
+use std::ops::Range;
 
 use crate::ClothMemory;
-use crate::math::{cross3, dot3, particle as pack, xyz};
+use poplin_layout::{EPSILON, MIN_NORMAL_SQUARE, NO_OFFSET};
 
-/// Writes the air impulse on triangle t to scratch, from positions before the stage.
-pub fn blow_triangle(memory: &mut ClothMemory<'_>, t: u32) {
-    let corners = memory.cloth.fabric.triangle_begin + 3 * t;
-    let [i0, i1, i2] = [0, 1, 2].map(|k| memory.fabric(corners + k));
-    let [c0, c1, c2] = [i0, i1, i2].map(|i| xyz(memory.load_current(i)));
-    let [p0, p1, p2] = [i0, i1, i2].map(|i| xyz(memory.load_previous(i)));
-    let now = c0 + c1 + c2;
-    let before = p0 + p1 + p2;
-    let wind = xyz(memory.iteration.wind);
-    let corner_count = memory.iteration.wind[3];
-    let mut d = (now - before) / corner_count + wind;
-    if memory.cloth.rotation_begin != NO_OFFSET {
-        d = now / corner_count
-            + memory
-                .multiply_columns(memory.cloth.rotation_begin + 12, wind - before / corner_count);
+use crate::lanes::{Real, gather, max, scatter};
+use crate::math::{particle as pack, xyz};
+use crate::particles::{Particles, blocks};
+use crate::vector::Vec3;
+
+/// Computes the impulses of air on triangles and stores them in scratch memory.
+#[inline(always)]
+pub(crate) fn blow_triangle<V: Real>(
+    simd: V::Token,
+    memory: &mut ClothMemory<'_>,
+    items: Range<u32>,
+) {
+    let [x, y, z, corner_count] = memory.iteration.wind;
+    let wind = Vec3::<V>::splat(simd, [x, y, z]);
+    let splat = |value: f32| V::splat(simd, value);
+    let (zero, corner_count) = (splat(0.0), splat(corner_count));
+    let air = memory.cloth.air;
+    for block in blocks::<V>(items) {
+        let corner = |lane: usize, k: u32| {
+            memory.fabric(memory.cloth.fabric.triangle_begin + 3 * block.index(lane) + k)
+        };
+        let current = |k: u32| Vec3::xyz(gather(simd, |lane| memory.load_current(corner(lane, k))));
+        let previous =
+            |k: u32| Vec3::xyz(gather(simd, |lane| memory.load_previous(corner(lane, k))));
+        let (c0, c1, c2) = (current(0), current(1), current(2));
+        let (p0, p1, p2) = (previous(0), previous(1), previous(2));
+        // d = mean(x) - mean(x0) + wind: displacement of the triangle relative to the air.
+        let now = c0.add(c1).add(c2);
+        let before = p0.add(p1).add(p2);
+        let d = if memory.cloth.rotation_begin == NO_OFFSET {
+            now.sub(before).div(corner_count).add(wind)
+        } else {
+            let moved = wind.sub(before.div(corner_count));
+            let rotation = Particles::<V>::matrix(memory, simd, memory.cloth.rotation_begin + 12);
+            now.div(corner_count).add(moved.transformed(rotation))
+        };
+        let normal = c2.sub(c0).cross(c1.sub(c0));
+        let (d_square, normal_square) = (d.dot(d), normal.dot(normal));
+        let blows =
+            d_square.simd_ge(splat(EPSILON)) & splat(MIN_NORMAL_SQUARE).simd_lt(normal_square);
+        let (speed, double_area) = (d_square.sqrt(), normal_square.sqrt());
+        let unit = normal.div(double_area);
+        let cosine = unit.dot(d) / speed;
+        // Angle of attack: cosine between flow and normal.
+        let sine = max(splat(1.0) - cosine * cosine, zero).sqrt();
+        let lift_direction = d.cross(unit).cross(d).div(speed);
+        // Drag acts along the flow, lift at right angles to it in the plane of flow and normal.
+        let drag = d.mul(splat(air.drag) * cosine.abs() * speed);
+        let lift = lift_direction.mul(splat(air.lift) * cosine * sine * speed);
+        let impulse = drag.add(lift).mul(splat(air.impulse_scale) * double_area);
+        let mut impulse = impulse.or(blows, Vec3::splat(simd, [0.0; 3]));
+        if air.pressure_scale != 0.0 {
+            impulse = impulse.add(normal.mul(splat(air.pressure_scale)));
+        }
+        scatter(impulse.with(zero), |lane, row| {
+            if block.bits() >> lane & 1 != 0 {
+                memory.store_scratch(block.index(lane), row);
+            }
+        });
     }
-    let normal = cross3(c2 - c0, c1 - c0);
-    let d_square = dot3(d, d);
-    let normal_square = dot3(normal, normal);
-    let mut impulse = Vec3::ZERO;
-    if d_square >= EPSILON && normal_square > MIN_NORMAL_SQUARE {
-        let cloth = &memory.cloth;
-        let speed = d_square.sqrt();
-        let double_area = normal_square.sqrt();
-        let unit = normal / double_area;
-        let cosine = dot3(unit, d) / speed;
-        let sine = (1.0 - cosine * cosine).max(0.0).sqrt();
-        let lift_direction = cross3(cross3(d, unit), d) / speed;
-        // Thin plate: drag along d, lift across it in the plane of d and the normal.
-        let drag = d * (cloth.air.drag * cosine.abs() * speed);
-        let lift = lift_direction * (cloth.air.lift * cosine * sine * speed);
-        impulse = (drag + lift) * (cloth.air.impulse_scale * double_area);
-    }
-    if memory.cloth.air.pressure_scale != 0.0 {
-        impulse += normal * memory.cloth.air.pressure_scale;
-    }
-    memory.store_scratch(t, pack(impulse, 0.0));
 }
 
 /// Moves particle i by the impulses of its incident triangles, in ascending order.
@@ -51,7 +73,7 @@ pub fn gather_wind(memory: &mut ClothMemory<'_>, i: u32) {
     let begin = memory.fabric(memory.cloth.fabric.corner_begin + i);
     let end = memory.fabric(memory.cloth.fabric.corner_begin + i + 1);
     let corners = memory.cloth.fabric.corner_begin + memory.cloth.particle_count + 1;
-    let mut impulse = Vec3::ZERO;
+    let mut impulse = glam::Vec3::ZERO;
     for k in begin..end {
         impulse += xyz(memory.load_scratch(memory.fabric(corners + k) / 3));
     }

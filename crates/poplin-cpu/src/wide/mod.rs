@@ -4,13 +4,10 @@
 
 mod cloths;
 mod contact;
-mod lanes;
 mod near;
 mod split;
 mod stage;
 mod team;
-mod transpose;
-mod vector;
 
 pub use contact::ContactLists;
 pub use stage::self_collide::Neighbors;

@@ -8,8 +8,8 @@ use crate::bucket_of_cell;
 use fearless_simd::{Simd, f32x4};
 use poplin_layout::SELF_MAX_CELL;
 
-use crate::wide::lanes::{LaneMask as _, MAX_LANES, Real};
-use crate::wide::vector::Vec3;
+use crate::lanes::{LaneMask as _, MAX_LANES, Real};
+use crate::vector::Vec3;
 
 /// Adding this constant (1.5 * 2^23) rounds a float of up to 22 bits to an integer, which the
 /// lowest bits of the sum then hold.

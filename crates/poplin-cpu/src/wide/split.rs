@@ -44,7 +44,7 @@ use crate::{ClothMemory, Counters, Work};
 use fearless_simd::Level;
 use poplin_layout::Task;
 
-use crate::wide::lanes::MAX_LANES;
+use crate::lanes::MAX_LANES;
 use crate::wide::team::{WideTeam, run_items};
 
 /// Largest number of parts of a loop: each one is a bit of [`Desk::open`].

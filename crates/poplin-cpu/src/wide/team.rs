@@ -2,17 +2,18 @@
 
 use std::ops::Range;
 
-use crate::stage::twin;
+use crate::stage::{
+    gauss_seidel, integrate, limit_speed, mass, motion, semi_implicit, separation, sleep, tether,
+    twin, wind,
+};
 use crate::{ClothMemory, Member, Parts, Work, Workers, simulate_in_order};
 use fearless_simd::{Level, dispatch, prelude::*};
-use poplin_layout::{NO_OFFSET, Stage, StageMask, Task};
+use poplin_layout::{Stage, StageMask, Task};
 
 use crate::wide::cloths::{self, Columns};
 use crate::wide::split::{Threads, with_threads};
 use crate::wide::stage::implicit::Solve;
-use crate::wide::stage::{
-    gauss_seidel, implicit, integrate, particles, self_collide, semi_implicit, shapes, tether, wind,
-};
+use crate::wide::stage::{implicit, self_collide, shapes};
 use crate::wide::{ContactLists, Neighbors};
 
 /// Fewest cloths of one fabric that are simulated side by side, one per lane.
@@ -319,25 +320,22 @@ fn run_wide(
         };
     }
     match task {
-        // Stiffness per edge is rare: only the reference version reads it.
-        Task::ProjectFiber if memory.cloth.fabric.edge_stiffness_begin == NO_OFFSET => {
-            wide!(gauss_seidel::project_fibers)
-        }
+        Task::ProjectFiber => wide!(gauss_seidel::project_fiber),
         // `SolveFiber` builds, solves and applies a whole fiber per lane.
         Task::BuildEquation | Task::PushEdge => {}
         Task::SolveFiber => wide!(semi_implicit::solve_fibers, rows),
-        Task::IntegrateParticle => wide!(integrate::integrate_particles),
-        Task::BlowTriangle => wide!(wind::blow_triangles),
-        Task::ConstrainMotion => wide!(particles::constrain_motion),
-        Task::ConstrainSeparation => wide!(particles::constrain_separation),
-        Task::GatherAnchor => particles::gather_anchors(memory, items),
+        Task::IntegrateParticle => wide!(integrate::integrate_particle),
+        Task::BlowTriangle => wide!(wind::blow_triangle),
+        Task::ConstrainMotion => wide!(motion::constrain_motion),
+        Task::ConstrainSeparation => wide!(separation::constrain_separation),
+        Task::GatherAnchor => tether::gather_anchor(memory, items),
         Task::ConstrainTethers => wide!(tether::constrain_tethers),
-        Task::RestoreMass => wide!(particles::restore_mass),
-        Task::LimitSpeed => wide!(particles::limit_speed),
+        Task::RestoreMass => wide!(mass::restore_mass),
+        Task::LimitSpeed => wide!(limit_speed::limit_speed),
         Task::CollideConvex => wide!(shapes::collide_convexes, rows),
         Task::CollideBox => wide!(shapes::collide_boxes, rows),
         Task::CollideShape => wide!(shapes::collide_shapes, rows),
-        Task::TestRest => particles::test_rest(memory, items),
+        Task::TestRest => sleep::test_rest(memory, items),
         _ => return false,
     }
     true

@@ -1,6 +1,6 @@
 //! State of a batch as columns, one coordinate of one particle in every cloth per vector.
 
-use crate::wide::lanes::{LaneMask as _, Real};
+use crate::lanes::{LaneMask as _, Real};
 
 /// State of a batch, shape `[particle_count, 4, lanes]`: three coordinates and the inverse mass of
 /// a particle, each with one cloth per lane.

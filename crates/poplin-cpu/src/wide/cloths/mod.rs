@@ -14,8 +14,9 @@ use poplin_layout::{NO_OFFSET, StageMask, Task};
 
 pub(crate) use self::columns::Columns;
 use self::view::{View, gather_anchors, project_fibers, read_rows, solve_fibers, write_rows};
-use crate::wide::lanes::MAX_LANES;
-use crate::wide::stage::{integrate, particles, shapes, tether};
+use crate::lanes::MAX_LANES;
+use crate::stage::{integrate, limit_speed, mass, motion, separation, tether};
+use crate::wide::stage::shapes;
 use crate::wide::team::in_lanes;
 use crate::wide::{Neighbors, WideTeam};
 
@@ -112,19 +113,19 @@ impl BatchWalk<'_, '_> {
             }};
         }
         match task {
-            // Stiffness per edge is rare: only the reference version reads it.
+            // Stiffness per edge is rare: a batch does not load it.
             Task::ProjectFiber if lead.cloth.fabric.edge_stiffness_begin == NO_OFFSET => {
                 side_by_side!(project_fibers)
             }
             Task::BuildEquation | Task::PushEdge => {}
             Task::SolveFiber => side_by_side!(solve_fibers, rows),
-            Task::IntegrateParticle => side_by_side!(integrate::integrate_particles),
-            Task::ConstrainMotion => side_by_side!(particles::constrain_motion),
-            Task::ConstrainSeparation => side_by_side!(particles::constrain_separation),
+            Task::IntegrateParticle => side_by_side!(integrate::integrate_particle),
+            Task::ConstrainMotion => side_by_side!(motion::constrain_motion),
+            Task::ConstrainSeparation => side_by_side!(separation::constrain_separation),
             Task::GatherAnchor => side_by_side!(gather_anchors),
             Task::ConstrainTethers => side_by_side!(tether::constrain_tethers),
-            Task::RestoreMass => side_by_side!(particles::restore_mass),
-            Task::LimitSpeed => side_by_side!(particles::limit_speed),
+            Task::RestoreMass => side_by_side!(mass::restore_mass),
+            Task::LimitSpeed => side_by_side!(limit_speed::limit_speed),
             Task::CollideConvex => side_by_side!(shapes::collide_convexes, rows),
             Task::CollideBox => side_by_side!(shapes::collide_boxes, rows),
             Task::CollideShape if self.has_few_shapes() => {

@@ -7,12 +7,12 @@ use poplin_layout::IterationConstants;
 
 use super::columns::{Columns, load, select, store, store_position, store_some};
 use super::{Batch, in_lanes_of};
-use crate::wide::lanes::{LaneMask as _, Real, gather, scatter};
-use crate::wide::stage::fibers::FiberLanes;
-use crate::wide::stage::particles::{self, Particles};
+use crate::fibers::FiberLanes;
+use crate::lanes::{LaneMask as _, Real, gather, scatter};
+use crate::particles::{self, Particles};
+use crate::stage::{gauss_seidel, semi_implicit};
+use crate::vector::Vec3;
 use crate::wide::stage::shapes::Colliding;
-use crate::wide::stage::{gauss_seidel, semi_implicit};
-use crate::wide::vector::Vec3;
 
 /// Batch as seen by stages. `lead` is the memory of the schedule walk, whose parameters and
 /// registers hold for all cloths.
@@ -248,6 +248,12 @@ impl<V: Real> FiberLanes<V> for Fiber<'_, '_> {
         V::splat(simd, self.lead.fabric_f32(self.edges + k))
     }
 
+    /// Cloths whose edges have stiffnesses of their own are solved one by one.
+    #[inline(always)]
+    fn stiffness(&self, simd: V::Token, _: u32, stiffness: f32) -> V {
+        V::splat(simd, stiffness)
+    }
+
     #[inline(always)]
     fn bits(&self) -> u64 {
         self.bits
@@ -276,7 +282,7 @@ impl<V: Real> FiberLanes<V> for Fiber<'_, '_> {
     }
 }
 
-/// Wide form of `crate::stage::gauss_seidel` with one cloth per lane.
+/// Runs [`gauss_seidel::project_fiber`] with one cloth per lane.
 #[inline(always)]
 pub(crate) fn project_fibers<V: Real>(
     simd: V::Token,
@@ -291,8 +297,7 @@ pub(crate) fn project_fibers<V: Real>(
     }
 }
 
-/// Wide form of `crate::stage::semi_implicit` with one cloth per lane. `rows` is scratch
-/// memory.
+/// Solves whole fibers with one cloth per lane. `rows` is scratch memory.
 #[inline(always)]
 pub(crate) fn solve_fibers<V: Real>(
     simd: V::Token,

@@ -6,9 +6,9 @@ use crate::contact::{ContactMemory, wants};
 use poplin_layout::{ContactCloth, ContactParameters, MIN_SQUARE};
 
 use super::rows::{Rows, square_between};
-use crate::wide::lanes::{MAX_LANES, Real, gather};
+use crate::lanes::{MAX_LANES, Real, gather};
+use crate::vector::Vec3;
 use crate::wide::near::{Grid, sort_few};
-use crate::wide::vector::Vec3;
 
 /// Candidate of a contact pair: the index of the other row among the followed rows, and the squared
 /// contact distance \[m^2\].

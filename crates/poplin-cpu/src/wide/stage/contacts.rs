@@ -1,9 +1,9 @@
 //! Wide form of `crate::colliders`: accumulates the collider contacts of one particle
 //! per lane and resolves them.
 
-use super::particles::Particles;
-use crate::wide::lanes::{LaneMask as _, Real, max, min};
-use crate::wide::vector::Vec3;
+use crate::lanes::{LaneMask as _, Real, max, min};
+use crate::particles::Particles;
+use crate::vector::Vec3;
 
 /// Accumulated collider contacts of one particle per lane in one stage.
 pub(super) struct Contacts<V: Real> {

@@ -16,9 +16,9 @@ use crate::stage::twin;
 use fearless_simd::Simd;
 use poplin_layout::{GRID_PARTS, MIN_DISTANCE, NO_OFFSET, RELAXATION, SELF_MAX_CELL, Task};
 
-use crate::wide::lanes::{LaneMask as _, MAX_LANES, Real, gather, max, min};
+use crate::lanes::{LaneMask as _, MAX_LANES, Real, gather, max, min};
+use crate::vector::Vec3;
 use crate::wide::near::{Drift, Grid, Watch, cell_key, sort_few};
-use crate::wide::vector::Vec3;
 
 /// Candidate of a contact pair: the slot of the other particle and the squared distance that both
 /// keep \[m^2\].

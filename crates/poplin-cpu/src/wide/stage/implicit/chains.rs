@@ -17,8 +17,8 @@ use poplin_layout::{MIN_DETERMINANT, NO_OFFSET, STRETCH_SPRINGS};
 
 use super::hessian::{corner_blocks, spring_blocks};
 use super::{PLANE, PREDICTION, Solve, nth_vector};
-use crate::wide::lanes::{LaneMask as _, MAX_LANES, Real, max, scatter};
-use crate::wide::vector::Vec3;
+use crate::lanes::{LaneMask as _, MAX_LANES, Real, max, scatter};
+use crate::vector::Vec3;
 
 /// Lane vectors per link: three columns of `L_k`, diagonal and off-diagonal of `D_k^-1`, and the
 /// root of the inverse mass.

@@ -8,9 +8,9 @@ use poplin_layout::{
     MIN_HEIGHT_SQUARE, MIN_HINGE_SQUARE, MIN_NORMAL_SQUARE, PI, STRETCH_THREADS, TAU,
 };
 
-use crate::wide::lanes::{LaneMask as _, MAX_LANES, Real, gather, max, min};
-use crate::wide::stage::particles::Block;
-use crate::wide::vector::Vec3;
+use crate::lanes::{LaneMask as _, MAX_LANES, Real, gather, max, min};
+use crate::particles::Block;
+use crate::vector::Vec3;
 
 /// Corner particles of a block of triangles.
 #[inline(always)]

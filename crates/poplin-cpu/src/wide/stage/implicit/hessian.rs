@@ -10,9 +10,9 @@ use poplin_layout::{MIN_EDGE_SQUARE, NO_OFFSET, STRETCH_THREADS};
 
 use super::energy::{corners_of, shapes_of, slack};
 use super::{Solve, edges_of};
-use crate::wide::lanes::{LaneMask as _, MAX_LANES, Real, gather, max, scatter};
-use crate::wide::stage::particles::blocks;
-use crate::wide::vector::Vec3;
+use crate::lanes::{LaneMask as _, MAX_LANES, Real, gather, max, scatter};
+use crate::particles::blocks;
+use crate::vector::Vec3;
 
 /// Stores the factors of the triangle Hessians in scratch memory: `wu`, `wv` and the split of their
 /// stiffness into an isotropic part and one along the direction.

@@ -19,9 +19,9 @@ use poplin_layout::{SOLVE_PLANES, Task};
 
 use self::chains::Chains;
 use self::energy::corners_of;
-use super::particles::blocks;
-use crate::wide::lanes::{MAX_LANES, Real, gather, scatter};
-use crate::wide::vector::Vec3;
+use crate::lanes::{MAX_LANES, Real, gather, scatter};
+use crate::particles::blocks;
+use crate::vector::Vec3;
 
 pub(crate) use self::chains::{factor_chains, solve_chains};
 pub(crate) use self::hessian::direct_triangles;

@@ -13,9 +13,9 @@ use super::energy::{
     Edges, bend_ends, bend_gradients, corners_of, shapes_of, spring_gradients, stretch_gradients,
 };
 use super::{DIRECTION, MOVE, PLANE, PREDICTION, RESIDUAL, Solve, TRIAL, TRIAL_RESIDUAL, edges_of};
-use crate::wide::lanes::{LaneMask as _, MAX_LANES, Real, gather, max, scatter};
-use crate::wide::stage::particles::blocks;
-use crate::wide::vector::Vec3;
+use crate::lanes::{LaneMask as _, MAX_LANES, Real, gather, max, scatter};
+use crate::particles::blocks;
+use crate::vector::Vec3;
 
 impl Solve {
     /// Residuals of the trial displacements of the particles from `first` on \[m\]:

@@ -12,8 +12,8 @@ use super::{
     COLUMNS, DIRECTION, MOVE, PLANE, PREDICTION, RESIDUAL, Solve, TRIAL, TRIAL_RESIDUAL, rows_of,
     store_rows,
 };
-use crate::wide::lanes::{LaneMask as _, Real, max, scatter};
-use crate::wide::vector::Vec3;
+use crate::lanes::{LaneMask as _, Real, max, scatter};
+use crate::vector::Vec3;
 
 impl Solve {
     /// Starts a solve for the particles from `first` on at `prediction`, with the given inverse

@@ -6,10 +6,10 @@ use crate::ClothMemory;
 use crate::math::xyz;
 
 use super::{Colliding, Row, friction_factor, join, write};
-use crate::wide::lanes::{LaneMask as _, Real};
+use crate::lanes::{LaneMask as _, Real};
+use crate::particles::blocks_of;
+use crate::vector::Vec3;
 use crate::wide::stage::contacts::Contacts;
-use crate::wide::stage::particles::blocks_of;
-use crate::wide::vector::Vec3;
 
 /// Entries of a box: corner, three faces, displacement of the corner and of three edges in this
 /// iteration, and friction factor.

@@ -5,10 +5,10 @@ use std::ops::Range;
 use crate::ClothMemory;
 
 use super::{Colliding, Row, friction_factor, join, write};
-use crate::wide::lanes::{LaneMask as _, Real, max};
+use crate::lanes::{LaneMask as _, Real, max};
+use crate::particles::blocks_of;
+use crate::vector::Vec3;
 use crate::wide::stage::contacts::Contacts;
-use crate::wide::stage::particles::blocks_of;
-use crate::wide::vector::Vec3;
 
 /// Entries of a plane: its current coefficients, then those of the previous iteration.
 const PLANE_NUMBERS: usize = 8;

@@ -10,9 +10,9 @@ use std::marker::PhantomData;
 use crate::ClothMemory;
 use poplin_layout::NO_OFFSET;
 
-use super::particles::Particles;
-use crate::wide::lanes::Real;
-use crate::wide::vector::Vec3;
+use crate::lanes::Real;
+use crate::particles::Particles;
+use crate::vector::Vec3;
 
 pub(crate) use self::boxes::collide_boxes;
 pub(crate) use self::convex::collide_convexes;

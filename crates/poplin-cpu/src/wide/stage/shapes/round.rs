@@ -8,10 +8,10 @@ use crate::stage::collide_shape::is_sphere_covered;
 use poplin_layout::EPSILON;
 
 use super::{Colliding, Row, friction_factor, join, leaves, write};
-use crate::wide::lanes::{LaneMask as _, MAX_LANES, Real, max};
+use crate::lanes::{LaneMask as _, MAX_LANES, Real, max};
+use crate::particles::blocks_of;
+use crate::vector::Vec3;
 use crate::wide::stage::contacts::Contacts;
-use crate::wide::stage::particles::blocks_of;
-use crate::wide::vector::Vec3;
 
 /// Entries of a capsule: center, axis, slope, radius, half length, squared cosine, displacement of
 /// its first end in this iteration, additional displacement of the second end, friction factor, and

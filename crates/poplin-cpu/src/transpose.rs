@@ -13,7 +13,7 @@ fn transpose<S: Simd>([a, b, c, d]: [f32x4<S>; 4]) -> [f32x4<S>; 4] {
 }
 
 #[inline(always)]
-pub(super) fn columns_4<S: Simd>(simd: S, rows: &[[f32; 4]]) -> [f32x4<S>; 4] {
+pub(crate) fn columns_4<S: Simd>(simd: S, rows: &[[f32; 4]]) -> [f32x4<S>; 4] {
     transpose([
         f32x4::from_slice(simd, &rows[0]),
         f32x4::from_slice(simd, &rows[1]),
@@ -23,7 +23,7 @@ pub(super) fn columns_4<S: Simd>(simd: S, rows: &[[f32; 4]]) -> [f32x4<S>; 4] {
 }
 
 #[inline(always)]
-pub(super) fn gathered_4<S: Simd>(
+pub(crate) fn gathered_4<S: Simd>(
     simd: S,
     rows: &[[f32; 4]],
     indices: &[u32; MAX_LANES],
@@ -37,7 +37,7 @@ pub(super) fn gathered_4<S: Simd>(
 }
 
 #[inline(always)]
-pub(super) fn rows_4<S: Simd>(columns: [f32x4<S>; 4], rows: &mut [[f32; 4]]) {
+pub(crate) fn rows_4<S: Simd>(columns: [f32x4<S>; 4], rows: &mut [[f32; 4]]) {
     let [a, b, c, d] = transpose(columns);
     a.store_slice(&mut rows[0]);
     b.store_slice(&mut rows[1]);
@@ -72,14 +72,14 @@ fn columns_of_pairs<S: Simd>(simd: S, [a, b, c, d]: [f32x8<S>; 4]) -> [f32x8<S>;
 }
 
 #[inline(always)]
-pub(super) fn columns_8<S: Simd>(simd: S, rows: &[[f32; 4]]) -> [f32x8<S>; 4] {
+pub(crate) fn columns_8<S: Simd>(simd: S, rows: &[[f32; 4]]) -> [f32x8<S>; 4] {
     let (a, b) = (two_rows(simd, rows, 0, 4), two_rows(simd, rows, 1, 5));
     let (c, d) = (two_rows(simd, rows, 2, 6), two_rows(simd, rows, 3, 7));
     columns_of_pairs(simd, [a, b, c, d])
 }
 
 #[inline(always)]
-pub(super) fn gathered_8<S: Simd>(
+pub(crate) fn gathered_8<S: Simd>(
     simd: S,
     rows: &[[f32; 4]],
     indices: &[u32; MAX_LANES],
@@ -91,7 +91,7 @@ pub(super) fn gathered_8<S: Simd>(
 }
 
 #[inline(always)]
-pub(super) fn rows_8<S: Simd>([x, y, z, w]: [f32x8<S>; 4], rows: &mut [[f32; 4]]) {
+pub(crate) fn rows_8<S: Simd>([x, y, z, w]: [f32x8<S>; 4], rows: &mut [[f32; 4]]) {
     let simd = x.token();
     let ([xz, xz_odd], [yw, yw_odd]) = (unpack(simd, x, z), unpack(simd, y, w));
     let ([a, b], [c, d]) = (unpack(simd, xz, yw), unpack(simd, xz_odd, yw_odd));
@@ -128,7 +128,7 @@ fn columns_of_fours<S: Simd>(simd: S, [a, b, c, d]: [f32x16<S>; 4]) -> [f32x16<S
 }
 
 #[inline(always)]
-pub(super) fn columns_16<S: Simd>(simd: S, rows: &[[f32; 4]]) -> [f32x16<S>; 4] {
+pub(crate) fn columns_16<S: Simd>(simd: S, rows: &[[f32; 4]]) -> [f32x16<S>; 4] {
     let a = four_rows(simd, rows, [0, 1, 2, 3]);
     let b = four_rows(simd, rows, [4, 5, 6, 7]);
     let c = four_rows(simd, rows, [8, 9, 10, 11]);
@@ -137,7 +137,7 @@ pub(super) fn columns_16<S: Simd>(simd: S, rows: &[[f32; 4]]) -> [f32x16<S>; 4] 
 }
 
 #[inline(always)]
-pub(super) fn gathered_16<S: Simd>(
+pub(crate) fn gathered_16<S: Simd>(
     simd: S,
     rows: &[[f32; 4]],
     indices: &[u32; MAX_LANES],
@@ -151,7 +151,7 @@ pub(super) fn gathered_16<S: Simd>(
 }
 
 #[inline(always)]
-pub(super) fn rows_16<S: Simd>([x, y, z, w]: [f32x16<S>; 4], rows: &mut [[f32; 4]]) {
+pub(crate) fn rows_16<S: Simd>([x, y, z, w]: [f32x16<S>; 4], rows: &mut [[f32; 4]]) {
     let simd = x.token();
     // The inverse of `columns_of_fours`.
     let (xz, xz_high) = simd.interleave_f32x16(x, z);

@@ -7,7 +7,10 @@ use std::ops::Range;
 
 use crate::ClothMemory;
 
-use crate::wide::lanes::{LaneMask as _, MAX_LANES, Real, gather, scatter};
+use poplin_layout::NO_OFFSET;
+
+use crate::lanes::{LaneMask as _, MAX_LANES, Real, gather, scatter};
+use crate::math::exp2_portable;
 
 /// Fibers as seen by the stages that solve them, one per lane.
 pub(crate) trait FiberLanes<V: Real> {
@@ -32,6 +35,9 @@ pub(crate) trait FiberLanes<V: Real> {
 
     /// Rest lengths of edge `k` \[m\], 0 in lanes without it.
     fn rest_lengths(&self, simd: V::Token, k: u32) -> V;
+
+    /// Stiffness of edge `k`; `stiffness` unless every edge has its own.
+    fn stiffness(&self, simd: V::Token, k: u32, stiffness: f32) -> V;
 
     /// Bit mask of the lanes with a fiber.
     fn bits(&self) -> u64;
@@ -65,7 +71,7 @@ pub(crate) trait FiberLanes<V: Real> {
 }
 
 /// Consecutive fibers of one cloth. Lanes beyond the last fiber repeat it without edges.
-pub(super) struct Fibers<'a, 'm, V> {
+pub(crate) struct Fibers<'a, 'm, V> {
     memory: &'a mut ClothMemory<'m>,
     /// First entry of each fiber's vertices in the fabric.
     vertices: [u32; MAX_LANES],
@@ -85,7 +91,7 @@ pub(super) struct Fibers<'a, 'm, V> {
 impl<'a, 'm, V> Fibers<'a, 'm, V> {
     /// Takes the first fibers of `items`, one per lane.
     #[inline(always)]
-    pub(super) fn new(memory: &'a mut ClothMemory<'m>, items: Range<u32>) -> Self
+    pub(crate) fn new(memory: &'a mut ClothMemory<'m>, items: Range<u32>) -> Self
     where
         V: Real,
     {
@@ -171,6 +177,23 @@ impl<V: Real> FiberLanes<V> for Fibers<'_, '_, V> {
     }
 
     #[inline(always)]
+    fn stiffness(&self, simd: V::Token, k: u32, stiffness: f32) -> V {
+        let fabric = &self.memory.cloth.fabric;
+        if fabric.edge_stiffness_begin == NO_OFFSET {
+            return V::splat(simd, stiffness);
+        }
+        let edges = fabric.edge_stiffness_begin.wrapping_sub(fabric.edge_begin);
+        let mut numbers = [0.0; MAX_LANES];
+        for (lane, number) in numbers.iter_mut().enumerate().take(V::LEN) {
+            if self.is_even || k < self.lengths[lane] {
+                let edge = edges.wrapping_add(self.edges[lane] + k);
+                *number = stiffness_of(self.memory, edge);
+            }
+        }
+        V::from_slice(simd, &numbers[..V::LEN])
+    }
+
+    #[inline(always)]
     fn bits(&self) -> u64 {
         (1 << self.count) - 1
     }
@@ -204,6 +227,11 @@ impl<V: Real> FiberLanes<V> for Fibers<'_, '_, V> {
     }
 }
 
+/// Stiffness of an edge from the logarithm of its rest fraction at entry `edge` of the fabric.
+pub(crate) fn stiffness_of(memory: &ClothMemory<'_>, edge: u32) -> f32 {
+    1.0 - exp2_portable(memory.fabric_f32(edge) * memory.cloth.stiffness_exponent)
+}
+
 /// Rows of all lanes as one slice if their indices are consecutive, as those of neighboring fibers
 /// often are.
 #[inline(always)]
@@ -225,7 +253,7 @@ fn rows_of_run<'a, V: Real>(
 
 /// Loads current particles of one cloth.
 #[inline(always)]
-pub(super) fn load_current<V: Real>(
+pub(crate) fn load_current<V: Real>(
     simd: V::Token,
     memory: &ClothMemory<'_>,
     index: impl Fn(usize) -> u32,
@@ -238,7 +266,7 @@ pub(super) fn load_current<V: Real>(
 
 /// Stores particles of one cloth as [`FiberLanes::store_massive`] does.
 #[inline(always)]
-pub(super) fn store_massive<V: Real>(
+pub(crate) fn store_massive<V: Real>(
     simd: V::Token,
     memory: &mut ClothMemory<'_>,
     particles: [V; 4],

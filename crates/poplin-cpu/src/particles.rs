@@ -1,4 +1,5 @@
-//! Stages that move each particle independently, one particle per lane.
+//! Access to one particle per lane: consecutive particles of one cloth, or the same particle of
+//! several cloths.
 
 use std::cell::Cell;
 use std::marker::PhantomData;
@@ -8,8 +9,8 @@ use crate::ClothMemory;
 use crate::stage::implicit::solve_row;
 use poplin_layout::{IterationConstants, SOLVE_INERTIA, SOLVE_PLANES, Stage};
 
-use crate::wide::lanes::{LaneMask as _, MAX_LANES, Real, gather, max, scatter};
-use crate::wide::vector::Vec3;
+use crate::lanes::{LaneMask as _, MAX_LANES, Real, gather, scatter};
+use crate::vector::Vec3;
 
 /// Particles as seen by the stages that move each one independently: blocks of one particle per
 /// lane.
@@ -91,7 +92,7 @@ pub(crate) trait Particles<V: Real> {
 
 /// Splits items into the blocks of `P`.
 #[inline(always)]
-pub(super) fn blocks_of<V: Real, P: Particles<V>>(
+pub(crate) fn blocks_of<V: Real, P: Particles<V>>(
     _: &P,
     items: Range<u32>,
 ) -> impl Iterator<Item = P::Block> + use<V, P> {
@@ -108,7 +109,7 @@ pub(crate) struct Block<V> {
 
 /// Splits items into blocks of consecutive items.
 #[inline(always)]
-pub(super) fn blocks<V: Real>(items: Range<u32>) -> impl Iterator<Item = Block<V>> {
+pub(crate) fn blocks<V: Real>(items: Range<u32>) -> impl Iterator<Item = Block<V>> {
     let end = items.end;
     items.step_by(V::LEN).map(move |begin| Block {
         begin,
@@ -120,25 +121,25 @@ pub(super) fn blocks<V: Real>(items: Range<u32>) -> impl Iterator<Item = Block<V
 impl<V> Block<V> {
     /// Item in a lane.
     #[inline(always)]
-    pub(super) fn index(&self, lane: usize) -> u32 {
+    pub(crate) fn index(&self, lane: usize) -> u32 {
         self.begin + lane.min(self.count - 1) as u32
     }
 
     /// Number of items.
     #[inline(always)]
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.count
     }
 
     /// Bit mask of the lanes with an item of their own.
     #[inline(always)]
-    pub(super) fn bits(&self) -> u64 {
+    pub(crate) fn bits(&self) -> u64 {
         (1 << self.count) - 1
     }
 
     /// Loads the rows of the items.
     #[inline(always)]
-    pub(super) fn load(&self, simd: V::Token, rows: &[Cell<[f32; 4]>]) -> [V; 4]
+    pub(crate) fn load(&self, simd: V::Token, rows: &[Cell<[f32; 4]>]) -> [V; 4]
     where
         V: Real,
     {
@@ -152,7 +153,7 @@ impl<V> Block<V> {
 
     /// Stores the rows of the items.
     #[inline(always)]
-    pub(super) fn store(&self, rows: &[Cell<[f32; 4]>], columns: [V; 4])
+    pub(crate) fn store(&self, rows: &[Cell<[f32; 4]>], columns: [V; 4])
     where
         V: Real,
     {
@@ -327,110 +328,6 @@ impl<V: Real> Particles<V> for ClothMemory<'_> {
         self.fault_count += bits.count_ones();
         let first = block.index(bits.trailing_zeros() as usize);
         self.fault_particle = self.fault_particle.min(first);
-    }
-}
-
-/// Pulls particles into their motion spheres.
-#[inline(always)]
-pub(crate) fn constrain_motion<V: Real>(
-    simd: V::Token,
-    particles: &mut impl Particles<V>,
-    items: Range<u32>,
-) {
-    let motion = particles.lead().cloth.motion;
-    let splat = |value: f32| V::splat(simd, value);
-    let zero = splat(0.0);
-    for block in blocks_of(particles, items) {
-        let spheres = [motion.sphere_start, motion.sphere_target];
-        let sphere = particles.interpolated(simd, spheres, block);
-        let particle = particles.current(simd, block);
-        let delta = Vec3::xyz(sphere).sub(Vec3::xyz(particle));
-        // slack = 1 - r / |d|;  x + d slack lies on the sphere around the target.
-        let radius = max(sphere[3] * splat(motion.scale) + splat(motion.bias), zero);
-        let slack = splat(1.0) - radius / delta.guarded_square(simd).sqrt();
-        // A sphere of radius 0 pins the particle.
-        let w = radius.simd_le(zero).select(zero, particle[3]);
-        let moved = Vec3::xyz(particle).add(delta.mul(slack * splat(motion.stiffness))).with(w);
-        particles.set_some(simd, block, moved, zero.simd_lt(slack));
-    }
-}
-
-/// Pushes particles out of their separation spheres.
-#[inline(always)]
-pub(crate) fn constrain_separation<V: Real>(
-    simd: V::Token,
-    particles: &mut impl Particles<V>,
-    items: Range<u32>,
-) {
-    let separation = particles.lead().cloth.separation;
-    let splat = |value: f32| V::splat(simd, value);
-    for block in blocks_of(particles, items) {
-        let spheres = [separation.sphere_start, separation.sphere_target];
-        let sphere = particles.interpolated(simd, spheres, block);
-        let particle = particles.current(simd, block);
-        let delta = Vec3::xyz(sphere).sub(Vec3::xyz(particle));
-        // slack < 0 inside the sphere: the particle moves out along d.
-        let slack = splat(1.0) - sphere[3] / delta.guarded_square(simd).sqrt();
-        let moved = Vec3::xyz(particle).add(delta.mul(slack)).with(particle[3]);
-        particles.set_some(simd, block, moved, slack.simd_lt(splat(0.0)));
-    }
-}
-
-/// Limits the displacement of particles per iteration to `max_move`.
-#[inline(always)]
-pub(crate) fn limit_speed<V: Real>(
-    simd: V::Token,
-    particles: &mut impl Particles<V>,
-    items: Range<u32>,
-) {
-    let max_move = particles.lead().cloth.max_move;
-    let splat = |value: f32| V::splat(simd, value);
-    for block in blocks_of(particles, items) {
-        let particle = particles.current(simd, block);
-        let before = Vec3::xyz(particles.previous(simd, block));
-        let displacement = Vec3::xyz(particle).sub(before);
-        let square = displacement.dot(displacement);
-        let is_fast = splat(0.0).simd_lt(particle[3]) & splat(max_move * max_move).simd_lt(square);
-        // x <- x0 + d max_move / |d|
-        let moved = before.add(displacement.mul(splat(max_move) / square.sqrt())).with(particle[3]);
-        particles.set_some(simd, block, moved, is_fast);
-    }
-}
-
-/// Restores the inverse masses of the user, which colliders scale during an iteration.
-#[inline(always)]
-pub(crate) fn restore_mass<V: Real>(
-    simd: V::Token,
-    particles: &mut impl Particles<V>,
-    items: Range<u32>,
-) {
-    for block in blocks_of(particles, items) {
-        let [x, y, z, w] = particles.current(simd, block);
-        let [.., own] = particles.previous(simd, block);
-        // Particles pinned in this iteration (w = 0) stay pinned.
-        let w = V::splat(simd, 0.0).simd_lt(w).select(own, w);
-        particles.set_current(block, [x, y, z, w]);
-    }
-}
-
-/// Counts particles that moved farther in this iteration than resting ones do.
-#[inline(always)]
-pub(crate) fn test_rest(memory: &mut ClothMemory<'_>, items: Range<u32>) {
-    let range = items.start as usize..items.end as usize;
-    let distance = memory.cloth.sleep.distance;
-    for (current, previous) in memory.current[range.clone()].iter().zip(&memory.previous[range]) {
-        let (current, previous) = (current.get(), previous.get());
-        let moved = |k: usize| (current[k] - previous[k]).abs();
-        memory.restless += u32::from(moved(0).max(moved(1).max(moved(2))) >= distance);
-    }
-}
-
-/// Copies tether anchors to scratch memory.
-#[inline(always)]
-pub(crate) fn gather_anchors(memory: &mut ClothMemory<'_>, items: Range<u32>) {
-    for slot in items {
-        let anchor = memory.fabric(memory.cloth.fabric.anchor_begin + slot);
-        memory.store_scratch(slot, memory.load_current(anchor));
     }
 }
 

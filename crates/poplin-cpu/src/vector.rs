@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 
 use poplin_layout::EPSILON;
 
-use crate::wide::lanes::{LaneMask as _, Real};
+use crate::lanes::{LaneMask as _, Real};
 
 /// One 3D vector per lane.
 #[derive(Debug, Clone, Copy)]
