@@ -3,6 +3,8 @@
 use glam::Vec3;
 use poplin_layout::{EPSILON, MAX_COORDINATE, PI};
 
+use crate::lanes::{LaneMask as _, Real, max, min};
+
 /// Dot product with the fixed order of additions of the shader.
 #[inline]
 pub fn dot3(a: Vec3, b: Vec3) -> f32 {
@@ -66,46 +68,29 @@ pub fn exp2_portable(x: f32) -> f32 {
     series * f32::from_bits(((whole as i32 + 127) as u32) << 23)
 }
 
-/// Magnitudes of the coefficients of [`atan2_portable`], the highest first; their signs alternate.
-pub const ARCTAN: [f32; 8] = [
-    0.002_866_225_8,
-    0.016_165_737,
-    0.042_909_615,
-    0.075_289_64,
-    0.106_562_64,
-    0.142_089,
-    0.199_935_51,
-    0.333_331_47,
-];
-
-/// Returns the angle of the point (x, y) in -PI..=PI, 0 at the origin; see the shader for the
-/// derivation.
-#[inline]
-pub fn atan2_portable(y: f32, x: f32) -> f32 {
-    let far = x.abs().max(y.abs());
-    if far == 0.0 {
-        return 0.0;
-    }
+/// Angles of the points (x, y) in -PI..=PI, 0 at the origin; see the shader for the derivation.
+#[inline(always)]
+pub(crate) fn atan2_portable<V: Real>(simd: V::Token, y: V, x: V) -> V {
+    let splat = |value: f32| V::splat(simd, value);
+    let (across, along) = (y.abs(), x.abs());
+    let far = max(along, across);
     // atan on 0..=1, then reflected into the octant of the point
-    let slope = x.abs().min(y.abs()) / far;
+    let slope = min(along, across) / far;
     let square = slope * slope;
-    let mut series = ARCTAN[0];
-    series = series * square - ARCTAN[1];
-    series = series * square + ARCTAN[2];
-    series = series * square - ARCTAN[3];
-    series = series * square + ARCTAN[4];
-    series = series * square - ARCTAN[5];
-    series = series * square + ARCTAN[6];
-    series = series * square - ARCTAN[7];
+    let mut series = splat(0.002_866_225_8);
+    series = series * square - splat(0.016_165_737);
+    series = series * square + splat(0.042_909_615);
+    series = series * square - splat(0.075_289_64);
+    series = series * square + splat(0.106_562_64);
+    series = series * square - splat(0.142_089);
+    series = series * square + splat(0.199_935_51);
+    series = series * square - splat(0.333_331_47);
     let cube = square * slope;
     let mut angle = slope + cube * series;
-    if y.abs() > x.abs() {
-        angle = 0.5 * PI - angle;
-    }
-    if x < 0.0 {
-        angle = PI - angle;
-    }
-    if y < 0.0 { -angle } else { angle }
+    angle = along.simd_lt(across).select(splat(0.5 * PI) - angle, angle);
+    angle = x.simd_lt(splat(0.0)).select(splat(PI) - angle, angle);
+    angle = y.simd_lt(splat(0.0)).select(-angle, angle);
+    far.simd_eq(splat(0.0)).select(splat(0.0), angle)
 }
 
 /// Position of a particle.
@@ -141,11 +126,15 @@ mod tests {
             let (exact_y, exact_x) =
                 (std::f64::consts::TAU * (f64::from(k) / 400_000.0 - 0.5)).sin_cos();
             let (y, x) = ((1e-3 * exact_y) as f32, (1e-3 * exact_x) as f32);
-            let error = (f64::from(atan2_portable(y, x)) - f64::from(y).atan2(f64::from(x))).abs();
+            let error =
+                (f64::from(atan2_portable((), y, x)) - f64::from(y).atan2(f64::from(x))).abs();
             assert!(error < 4e-7, "atan2({y}, {x}): {error:e}");
         }
         let corners = [(0.0, 0.0), (0.0, 1.0), (1.0, 0.0), (0.0, -1.0), (-1.0, 0.0)];
-        assert_eq!(corners.map(|(y, x)| atan2_portable(y, x)), [0.0, 0.0, 0.5 * PI, PI, -0.5 * PI]);
+        assert_eq!(
+            corners.map(|(y, x)| atan2_portable((), y, x)),
+            [0.0, 0.0, 0.5 * PI, PI, -0.5 * PI]
+        );
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 use std::ops::Range;
 
 use crate::ClothMemory;
-use crate::stage::implicit::solve_row;
+use crate::stage::implicit::{load_rows, store_rows};
 use poplin_layout::{IterationConstants, SOLVE_INERTIA, SOLVE_PLANES, Stage};
 
 use crate::lanes::{LaneMask as _, MAX_LANES, Real, gather, scatter};
@@ -111,14 +111,19 @@ pub(crate) struct Block<V> {
 #[inline(always)]
 pub(crate) fn blocks<V: Real>(items: Range<u32>) -> impl Iterator<Item = Block<V>> {
     let end = items.end;
-    items.step_by(V::LEN).map(move |begin| Block {
-        begin,
-        count: V::LEN.min((end - begin) as usize),
-        vector: PhantomData,
-    })
+    items.step_by(V::LEN).map(move |begin| Block::at(begin, end))
 }
 
 impl<V> Block<V> {
+    /// Items from `begin` on, before `end`.
+    #[inline(always)]
+    pub(crate) fn at(begin: u32, end: u32) -> Self
+    where
+        V: Real,
+    {
+        Self { begin, count: V::LEN.min((end - begin) as usize), vector: PhantomData }
+    }
+
     /// Item in a lane.
     #[inline(always)]
     pub(crate) fn index(&self, lane: usize) -> u32 {
@@ -252,12 +257,7 @@ impl<V: Real> Particles<V> for ClothMemory<'_> {
 
     #[inline(always)]
     fn set_inertia(&mut self, block: Self::Block, moves: [V; 4]) {
-        let begin = solve_row(self, SOLVE_INERTIA, 0);
-        scatter(moves, |lane, row| {
-            if lane < block.len() {
-                self.store_scratch(begin + block.index(lane), row);
-            }
-        });
+        store_rows(self, SOLVE_INERTIA, block, moves);
     }
 
     #[inline(always)]
@@ -289,8 +289,7 @@ impl<V: Real> Particles<V> for ClothMemory<'_> {
 
     #[inline(always)]
     fn planes(&self, simd: V::Token, block: Block<V>) -> Option<[V; 4]> {
-        let row = |lane| self.load_scratch(solve_row(self, SOLVE_PLANES, block.index(lane)));
-        self.runs(Stage::Implicit).then(|| gather(simd, row))
+        self.runs(Stage::Implicit).then(|| load_rows(simd, self, SOLVE_PLANES, block))
     }
 
     #[inline(always)]

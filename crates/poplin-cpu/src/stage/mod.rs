@@ -26,13 +26,14 @@ pub mod wind;
 
 use poplin_layout::Task;
 
+use self::implicit::ScratchRows;
 use crate::colliders::prepare_shape;
 use crate::{ClothMemory, StageFunction};
 
-/// Runs a stage in one lane, on one item.
+/// Runs a stage in one lane, on one item; `$storage` is an optional further argument.
 macro_rules! one_lane {
-    ($($stage:ident)::+) => {
-        |memory, i| $($stage)::+::<f32>((), memory, i..i + 1)
+    ($($stage:ident)::+ $(, $storage:expr)?) => {
+        |memory, i| $($stage)::+::<f32>((), memory, i..i + 1 $(, &mut $storage)?)
     };
 }
 
@@ -45,19 +46,19 @@ pub fn twin(task: Task) -> StageFunction {
         Task::ConstrainMotion => one_lane!(motion::constrain_motion),
         Task::GatherAnchor => |memory, slot| tether::gather_anchor(memory, slot..slot + 1),
         Task::ConstrainTethers => one_lane!(tether::constrain_tethers),
-        Task::BeginSolve => implicit::begin_solve,
+        Task::BeginSolve => one_lane!(implicit::begin_solve, ScratchRows),
         Task::ProbeContacts => implicit::probe_contacts,
-        Task::StretchTriangle => implicit::stretch_triangle,
-        Task::FoldBend => implicit::fold_bend,
-        Task::FindResidual => implicit::find_residual,
-        Task::DirectTriangle => implicit::direct_triangle,
-        Task::FactorChain => implicit::factor_chain,
-        Task::SolveChain => implicit::solve_chain,
-        Task::SumPart => implicit::sum_part,
+        Task::StretchTriangle => one_lane!(implicit::stretch_triangle, ScratchRows),
+        Task::FoldBend => one_lane!(implicit::fold_bend, ScratchRows),
+        Task::FindResidual => one_lane!(implicit::find_residual, ScratchRows),
+        Task::DirectTriangle => one_lane!(implicit::direct_triangle, ScratchRows),
+        Task::FactorChain => one_lane!(implicit::factor_chain, ScratchRows),
+        Task::SolveChain => one_lane!(implicit::solve_chain, ScratchRows),
+        Task::SumPart => one_lane!(implicit::sum_part, ScratchRows),
         Task::SumParts => implicit::sum_parts,
         Task::ChooseStep => implicit::choose_step,
-        Task::TakeStep => implicit::take_step,
-        Task::EndSolve => implicit::end_solve,
+        Task::TakeStep => one_lane!(implicit::take_step, ScratchRows),
+        Task::EndSolve => one_lane!(implicit::end_solve, ScratchRows),
         Task::ProjectFiber => one_lane!(gauss_seidel::project_fiber),
         Task::BuildEquation => semi_implicit::build_equation,
         Task::SolveFiber => semi_implicit::solve_fiber,

@@ -5,6 +5,7 @@
 mod cloths;
 mod contact;
 mod near;
+mod solve;
 mod split;
 mod stage;
 mod team;

@@ -3,17 +3,17 @@
 use std::ops::Range;
 
 use crate::stage::{
-    gauss_seidel, integrate, limit_speed, mass, motion, semi_implicit, separation, sleep, tether,
-    twin, wind,
+    gauss_seidel, implicit, integrate, limit_speed, mass, motion, semi_implicit, separation, sleep,
+    tether, twin, wind,
 };
 use crate::{ClothMemory, Member, Parts, Work, Workers, simulate_in_order};
 use fearless_simd::{Level, dispatch, prelude::*};
 use poplin_layout::{Stage, StageMask, Task};
 
 use crate::wide::cloths::{self, Columns};
+use crate::wide::solve::{Solve, is_of_solve};
 use crate::wide::split::{Threads, with_threads};
-use crate::wide::stage::implicit::Solve;
-use crate::wide::stage::{implicit, self_collide, shapes};
+use crate::wide::stage::{self_collide, shapes};
 use crate::wide::{ContactLists, Neighbors};
 
 /// Fewest cloths of one fabric that are simulated side by side, one per lane.
@@ -213,7 +213,7 @@ impl Workers for WideTeam {
             }
             return;
         }
-        if work.tasks().any(implicit::is_of_solve) {
+        if work.tasks().any(is_of_solve) {
             for task in work.tasks() {
                 run_solve(self.level, task, memory, work.items(), &mut self.solve);
             }
@@ -292,16 +292,16 @@ fn run_solve(
         };
     }
     match task {
-        Task::BeginSolve => wide!(implicit::begin_solves),
-        Task::StretchTriangle => wide!(implicit::stretch_triangles),
-        Task::FoldBend => wide!(implicit::fold_bends),
-        Task::FindResidual => wide!(implicit::find_residuals),
-        Task::DirectTriangle => wide!(implicit::direct_triangles),
-        Task::FactorChain => wide!(implicit::factor_chains),
-        Task::SolveChain => wide!(implicit::solve_chains),
-        Task::SumPart => wide!(implicit::sum_parts),
-        Task::TakeStep => wide!(implicit::take_steps),
-        Task::EndSolve => wide!(implicit::end_solves),
+        Task::BeginSolve => wide!(implicit::begin_solve),
+        Task::StretchTriangle => wide!(implicit::stretch_triangle),
+        Task::FoldBend => wide!(implicit::fold_bend),
+        Task::FindResidual => wide!(implicit::find_residual),
+        Task::DirectTriangle => wide!(implicit::direct_triangle),
+        Task::FactorChain => wide!(implicit::factor_chain),
+        Task::SolveChain => wide!(implicit::solve_chain),
+        Task::SumPart => wide!(implicit::sum_part),
+        Task::TakeStep => wide!(implicit::take_step),
+        Task::EndSolve => wide!(implicit::end_solve),
         _ => {}
     }
 }

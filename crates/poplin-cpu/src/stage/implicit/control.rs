@@ -5,7 +5,7 @@ use poplin_layout::{
     SOLVE_MAX, SOLVE_MAX_REACH, SOLVE_ROUNDING, SOLVE_START, SOLVE_SUMS, SOLVE_WORSE,
 };
 
-use super::add_sums;
+use super::residual::add_sums;
 use super::rows::{is_preconditioned, solve_state, sum_row};
 use crate::ClothMemory;
 
@@ -27,7 +27,7 @@ use crate::ClothMemory;
 /// A step that is not solved, or far from it, is taken back and halved. The next part is half as
 /// long if a part took more than three quarters of the iterations, and twice as long if two in a
 /// row took no more than three eighths. The very first step is divided by the rate of stretch.
-pub(super) fn choose_step(memory: &mut ClothMemory<'_>, _item: u32) {
+pub fn choose_step(memory: &mut ClothMemory<'_>, _item: u32) {
     let [sums, rates] = add_sums(memory, sum_row(memory, 0), SOLVE_SUMS);
     let state = |k| memory.load_scratch(solve_state(memory, k));
     let mode = state(1)[2];

@@ -1,159 +1,249 @@
 //! Bending energies of two triangles at an edge.
 
-use glam::{Vec2, Vec3, vec2};
-use poplin_layout::{BEND_FACE_ANGLE, BEND_ISOMETRIC, BEND_WORDS, MIN_HINGE_SQUARE, PI, TAU};
+use std::ops::Range;
 
-use super::rows::{bend_end_row, bends_springs, previous_edge, rate_row, trial_edge};
-use super::springs::spring_gradient;
+use poplin_layout::{
+    BEND_FACE_ANGLE, BEND_ISOMETRIC, BEND_WORDS, ImplicitConstants, MIN_HEIGHT_SQUARE,
+    MIN_HINGE_SQUARE, MIN_NORMAL_SQUARE, PI, TAU,
+};
+
+use super::storage::{Source, Storage};
 use crate::ClothMemory;
-use crate::math::{atan2_portable, cross3, dot3, particle as pack, xyz};
-use crate::stage::bend::has_height;
+use crate::lanes::{LaneMask as _, MAX_LANES, Real, max};
+use crate::math::atan2_portable;
+use crate::particles::{Block, blocks};
+use crate::vector::Vec3;
 
-/// Geometry of two triangles that share an edge.
-struct Fold {
-    /// Normal of the third particle's triangle \[m^2\].
-    normal_2: Vec3,
-    /// Normal of the fourth particle's triangle \[m^2\].
-    normal_3: Vec3,
+/// Edge that two triangles share, and the sides from its first end to the third and fourth
+/// particle.
+#[derive(Clone, Copy)]
+pub(crate) struct Hinge<V: Real> {
+    pub(crate) edge: Vec3<V>,
+    pub(crate) side_2: Vec3<V>,
+    pub(crate) side_3: Vec3<V>,
+}
+
+/// Normals and squared lengths of the two triangles at an edge.
+#[derive(Clone, Copy)]
+pub(crate) struct Fold<V: Real> {
+    /// Set if both triangles have a height.
+    pub(crate) is_usable: V::Mask,
+    /// Normals of the third and the fourth particle's triangle \[m^2\].
+    pub(crate) normal_2: Vec3<V>,
+    pub(crate) normal_3: Vec3<V>,
     /// Squared length of the edge \[m^2\].
-    edge_square: f32,
+    pub(crate) edge_square: V,
     /// Squared lengths of the normals \[m^4\].
-    squares: Vec2,
+    pub(crate) squares: [V; 2],
 }
 
-impl Fold {
-    /// Creates the fold from the edge and the sides from its first end to the third and fourth
-    /// particle; `None` if a triangle has no height.
-    fn new(edge: Vec3, side_2: Vec3, side_3: Vec3) -> Option<Self> {
-        let normal_2 = cross3(edge, side_2);
-        let normal_3 = cross3(side_3, edge);
-        let edge_square = dot3(edge, edge);
-        let squares = vec2(dot3(normal_2, normal_2), dot3(normal_3, normal_3));
-        let is_usable = edge_square > MIN_HINGE_SQUARE
-            && has_height(edge_square, dot3(side_2, side_2), squares.x)
-            && has_height(edge_square, dot3(side_3, side_3), squares.y);
-        is_usable.then_some(Self { normal_2, normal_3, edge_square, squares })
-    }
-
-    /// Returns the dihedral angle minus the rest angle \[rad\], in -PI..=PI.
-    fn angle_error(&self, edge: Vec3, rest: f32) -> f32 {
-        let unit_2 = self.normal_2 / self.squares.x.sqrt();
-        let unit_3 = self.normal_3 / self.squares.y.sqrt();
-        let angle = atan2_portable(
-            dot3(cross3(unit_2, unit_3), edge / self.edge_square.sqrt()),
-            dot3(unit_2, unit_3),
-        );
-        let mut error = angle - rest;
-        // Wraps the difference of two angles.
-        if error > PI {
-            error -= TAU;
-        } else if error <= -PI {
-            error += TAU;
+impl<V: Real> Hinge<V> {
+    /// Differences of the rows of the four particles of each bend.
+    #[inline(always)]
+    fn between(
+        simd: V::Token,
+        memory: &ClothMemory<'_>,
+        storage: &impl Storage<V>,
+        source: Source,
+        ends: &[[u32; MAX_LANES]; 4],
+    ) -> Self {
+        let first = Vec3::xyz(storage.gathered(simd, memory, source, &ends[0]));
+        Self {
+            edge: Vec3::xyz(storage.gathered(simd, memory, source, &ends[1])).sub(first),
+            side_2: Vec3::xyz(storage.gathered(simd, memory, source, &ends[2])).sub(first),
+            side_3: Vec3::xyz(storage.gathered(simd, memory, source, &ends[3])).sub(first),
         }
-        error
     }
 
-    /// Returns the depths of the third and fourth particle behind the plane of the other's
-    /// triangle, over their rest heights, minus the sine of the rest angle.
-    fn depth_errors(&self, side_2: Vec3, side_3: Vec3, heights: Vec2, sine: f32) -> Vec2 {
-        let depth_2 = dot3(side_2, self.normal_3) / self.squares.y.sqrt();
-        let depth_3 = dot3(side_3, self.normal_2) / self.squares.x.sqrt();
-        vec2(-depth_2 / heights.x - sine, -depth_3 / heights.y - sine)
+    /// Sum of the cotangent weights times the particles, relative to the first: `c_1 edge - side_2
+    /// / H_2 - side_3 / H_3`.
+    #[inline(always)]
+    fn curvature(self, weight: V, [height_2, height_3]: [V; 2]) -> Vec3<V> {
+        let ahead = self.edge.mul(weight).sub(self.side_2.div(height_2));
+        ahead.sub(self.side_3.div(height_3))
+    }
+
+    /// Normals of both triangles.
+    #[inline(always)]
+    pub(crate) fn fold(self, simd: V::Token) -> Fold<V> {
+        let Self { edge, side_2, side_3 } = self;
+        let normal_2 = edge.cross(side_2);
+        let normal_3 = side_3.cross(edge);
+        let edge_square = edge.dot(edge);
+        let squares = [normal_2.dot(normal_2), normal_3.dot(normal_3)];
+        let is_usable = V::splat(simd, MIN_HINGE_SQUARE).simd_lt(edge_square)
+            & has_height(simd, edge_square, side_2.dot(side_2), squares[0])
+            & has_height(simd, edge_square, side_3.dot(side_3), squares[1]);
+        Fold { is_usable, normal_2, normal_3, edge_square, squares }
     }
 }
 
-/// Writes the gradient of the energy of a bend at its four particles to scratch.
+/// Tests whether triangles have a usable height over an edge, from squared lengths of the edge and
+/// a side and of the normal.
+#[inline(always)]
+fn has_height<V: Real>(simd: V::Token, hinge: V, side: V, normal: V) -> V::Mask {
+    V::splat(simd, MIN_NORMAL_SQUARE).simd_lt(normal)
+        & (V::splat(simd, MIN_HEIGHT_SQUARE) * hinge * max(hinge, side)).simd_lt(normal)
+}
+
+impl<V: Real> Fold<V> {
+    /// Dihedral angles minus rest angles \[rad\], in -PI..=PI.
+    #[inline(always)]
+    pub(crate) fn angle_error(&self, simd: V::Token, edge: Vec3<V>, rest: V) -> V {
+        let splat = |value: f32| V::splat(simd, value);
+        let unit_2 = self.normal_2.div(self.squares[0].sqrt());
+        let unit_3 = self.normal_3.div(self.squares[1].sqrt());
+        let sine = unit_2.cross(unit_3).dot(edge.div(self.edge_square.sqrt()));
+        let error = atan2_portable(simd, sine, unit_2.dot(unit_3)) - rest;
+        // Wraps the difference of two angles.
+        let wrapped = error.simd_le(splat(-PI)).select(error + splat(TAU), error);
+        splat(PI).simd_lt(error).select(error - splat(TAU), wrapped)
+    }
+
+    /// Depths of the third and fourth particle behind the plane of the other's triangle, over their
+    /// rest heights, minus the sine of the rest angle.
+    #[inline(always)]
+    fn depth_errors(&self, hinge: Hinge<V>, heights: [V; 2], sine: V) -> [V; 2] {
+        let depth_2 = hinge.side_2.dot(self.normal_3) / self.squares[1].sqrt();
+        let depth_3 = hinge.side_3.dot(self.normal_2) / self.squares[0].sqrt();
+        [-depth_2 / heights[0] - sine, -depth_3 / heights[1] - sine]
+    }
+}
+
+/// Adds the gradients of the energy of bends at their four particles.
+#[inline(always)]
+pub(crate) fn fold_bend<V: Real>(
+    simd: V::Token,
+    memory: &mut ClothMemory<'_>,
+    items: Range<u32>,
+    storage: &mut impl Storage<V>,
+) {
+    let constants = memory.load_implicit();
+    storage.clear_gradients(true);
+    for block in blocks::<V>(items) {
+        let ends = bend_ends(memory, block);
+        let last = Hinge::between(simd, memory, storage, Source::Previous, &ends);
+        let moved = Hinge::between(simd, memory, storage, Source::Trial, &ends);
+        let gradients = bend_gradients(simd, memory, &constants, block, last, moved);
+        storage.add_gradients(simd, memory, block, &ends, gradients);
+    }
+}
+
+/// Particles of bends: both ends of the edge, then the third and fourth particle.
+#[inline(always)]
+fn bend_ends<V: Real>(memory: &ClothMemory<'_>, bends: Block<V>) -> [[u32; MAX_LANES]; 4] {
+    let begin = memory.cloth.fabric.bend_begin;
+    let mut ends = [[0; MAX_LANES]; 4];
+    for (k, ends) in (0..).zip(&mut ends) {
+        for (lane, end) in ends.iter_mut().enumerate().take(V::LEN) {
+            *end = memory.fabric(begin + BEND_WORDS * bends.index(lane) + k);
+        }
+    }
+    ends
+}
+
+/// Gradients of the energy of bends at their four particles \[N\], from the hinges one step ago and
+/// their changes since.
 ///
 /// Face angle: k/2 (angle - rest)^2. Plane projection: k/4 ((d2/H2 - sin rest)^2 + (d3/H3 - sin
 /// rest)^2), d the depth of the third and fourth particle behind the plane of the other's triangle,
 /// H their rest heights. Isometric: k/2 |sum c_i x_i|^2 with the cotangent weights c of a flat rest
 /// shape (Bergou et al. 2006, A Quadratic Bending Model for Inextensible Surfaces). Damping as in
-/// `stretch_triangle`.
-pub(super) fn fold_bend(memory: &mut ClothMemory<'_>, bend: u32) {
-    let row = memory.cloth.fabric.bend_begin + BEND_WORDS * bend;
-    let [i0, i1, i2, i3] = [0, 1, 2, 3].map(|k| memory.fabric(row + k));
-    let implicit = memory.load_implicit();
-    let stiffness = implicit.rigidity * memory.fabric_f32(row + 5);
-    let share = implicit.bend_memory;
-    let edge = trial_edge(memory, i0, i1);
-    let side_2 = trial_edge(memory, i0, i2);
-    let side_3 = trial_edge(memory, i0, i3);
-    let (mut gradient_1, mut gradient_2, mut gradient_3) = (Vec3::ZERO, Vec3::ZERO, Vec3::ZERO);
-    if implicit.bend_model == BEND_ISOMETRIC {
-        let heights = vec2(memory.fabric_f32(row + 6), memory.fabric_f32(row + 7));
-        let weight = memory.fabric_f32(row + 9);
-        // sum c_i x_i relative to the first particle: c_2 = -1/H2, c_3 = -1/H3
-        let mut curvature = edge * weight - side_2 / heights.x - side_3 / heights.y;
-        if share > 0.0 {
-            let last = previous_edge(memory, i0, i1) * weight
-                - previous_edge(memory, i0, i2) / heights.x
-                - previous_edge(memory, i0, i3) / heights.y;
-            curvature -= last * share;
-        }
-        let moment = curvature * stiffness;
-        gradient_1 = moment * weight;
-        gradient_2 = -moment / heights.x;
-        gradient_3 = -moment / heights.y;
-    } else if let Some(fold) = Fold::new(edge, side_2, side_3) {
-        let last_edge = previous_edge(memory, i0, i1);
-        let last_2 = previous_edge(memory, i0, i2);
-        let last_3 = previous_edge(memory, i0, i3);
-        let last = if share > 0.0 { Fold::new(last_edge, last_2, last_3) } else { None };
-        if implicit.bend_model == BEND_FACE_ANGLE {
-            let rest = memory.fabric_f32(row + 4);
-            let mut error = fold.angle_error(edge, rest);
-            if let Some(last) = last {
-                error -= last.angle_error(last_edge, rest) * share;
-            }
-            // d angle / dx_2 = -|e| n_2 / |n_2|^2, and likewise for x_3; the ends of the edge
-            // balance both.
-            let moment = stiffness * error * fold.edge_square.sqrt();
-            gradient_2 = fold.normal_2 * (-moment / fold.squares.x);
-            gradient_3 = fold.normal_3 * (-moment / fold.squares.y);
-            gradient_1 = gradient_2 * -(dot3(side_2, edge) / fold.edge_square)
-                - gradient_3 * (dot3(side_3, edge) / fold.edge_square);
-        } else {
-            let heights = vec2(memory.fabric_f32(row + 6), memory.fabric_f32(row + 7));
-            let sine = memory.fabric_f32(row + 8);
-            let mut errors = fold.depth_errors(side_2, side_3, heights, sine);
-            if let Some(last) = last {
-                errors -= last.depth_errors(last_2, last_3, heights, sine) * share;
-            }
-            // grad d_3 is -m/|m| at the fourth particle and m/|m| times the barycentric weights of
-            // its foot at the corners of the other triangle, m = normal_2; and likewise for d_2.
-            let force_2 = 0.5 * stiffness * errors.x / heights.x;
-            let force_3 = 0.5 * stiffness * errors.y / heights.y;
-            let push_2 = fold.normal_3 * (force_2 / fold.squares.y.sqrt());
-            let push_3 = fold.normal_2 * (force_3 / fold.squares.x.sqrt());
-            let at_2 = dot3(cross3(edge, side_3), fold.normal_2) / fold.squares.x;
-            let at_3 = -dot3(cross3(edge, side_2), fold.normal_3) / fold.squares.y;
-            let foot_3 = dot3(cross3(side_3, side_2), fold.normal_2) / fold.squares.x;
-            let foot_2 = -dot3(cross3(side_2, side_3), fold.normal_3) / fold.squares.y;
-            gradient_1 = push_3 * foot_3 + push_2 * foot_2;
-            gradient_2 = push_3 * at_2 - push_2;
-            gradient_3 = push_2 * at_3 - push_3;
+/// `stretch_gradients`.
+#[inline(always)]
+fn bend_gradients<V: Real>(
+    simd: V::Token,
+    memory: &ClothMemory<'_>,
+    constants: &ImplicitConstants,
+    bends: Block<V>,
+    last: Hinge<V>,
+    moved: Hinge<V>,
+) -> [Vec3<V>; 4] {
+    let splat = |value: f32| V::splat(simd, value);
+    let nothing = Vec3::splat(simd, [0.0; 3]);
+    let hinge = Hinge {
+        edge: last.edge.add(moved.edge),
+        side_2: last.side_2.add(moved.side_2),
+        side_3: last.side_3.add(moved.side_3),
+    };
+    let Hinge { edge, side_2, side_3 } = hinge;
+    // Words 4 to 9 of a bend: rest angle, stiffness factor, both rest heights, sine of the rest
+    // angle, weight of particle 1.
+    let mut words = [[0.0; MAX_LANES]; BEND_WORDS as usize - 4];
+    for lane in 0..V::LEN {
+        let row = (memory.cloth.fabric.bend_begin + BEND_WORDS * bends.index(lane)) as usize;
+        let numbers = &memory.fabric_pool[row..][..BEND_WORDS as usize];
+        for (slots, &number) in words.iter_mut().zip(&numbers[4..]) {
+            slots[lane] = f32::from_bits(number);
         }
     }
-    let first = bend_end_row(memory, 4 * bend);
-    memory.store_scratch(first, pack(-(gradient_1 + gradient_2 + gradient_3), 0.0));
-    memory.store_scratch(first + 1, pack(gradient_1, 0.0));
-    memory.store_scratch(first + 2, pack(gradient_2, 0.0));
-    memory.store_scratch(first + 3, pack(gradient_3, 0.0));
+    let number = |k: usize| V::from_slice(simd, &words[k - 4][..V::LEN]);
+    let stiffness = splat(constants.rigidity) * number(5);
+    let (share, has_memory) = (splat(constants.bend_memory), constants.bend_memory > 0.0);
+    if constants.bend_model == BEND_ISOMETRIC {
+        let (heights, weight) = ([number(6), number(7)], number(9));
+        let mut curvature = hinge.curvature(weight, heights);
+        if has_memory {
+            curvature = curvature.sub(last.curvature(weight, heights).mul(share));
+        }
+        // grad_i E = k c_i sum c_j x_j with c_2 = -1/H2, c_3 = -1/H3
+        let moment = curvature.mul(stiffness);
+        let [height_2, height_3] = heights;
+        let (gradient_2, gradient_3) = (moment.neg().div(height_2), moment.neg().div(height_3));
+        return balanced([moment.mul(weight), gradient_2, gradient_3]);
+    }
+    let fold = hinge.fold(simd);
+    let [square_2, square_3] = fold.squares;
+    let (gradient_1, gradient_2, gradient_3);
+    if constants.bend_model == BEND_FACE_ANGLE {
+        let rest = number(4);
+        let mut error = fold.angle_error(simd, edge, rest);
+        if has_memory {
+            let before = last.fold(simd);
+            let damped = error - before.angle_error(simd, last.edge, rest) * share;
+            error = before.is_usable.select(damped, error);
+        }
+        // d angle / dx_2 = -|e| n_2 / |n_2|^2, and likewise for x_3; the ends of the edge balance
+        // both.
+        let moment = stiffness * error * fold.edge_square.sqrt();
+        gradient_2 = fold.normal_2.mul(-moment / square_2);
+        gradient_3 = fold.normal_3.mul(-moment / square_3);
+        gradient_1 = gradient_2
+            .mul(-(side_2.dot(edge) / fold.edge_square))
+            .sub(gradient_3.mul(side_3.dot(edge) / fold.edge_square));
+    } else {
+        let (heights, sine) = ([number(6), number(7)], number(8));
+        let [mut error_2, mut error_3] = fold.depth_errors(hinge, heights, sine);
+        if has_memory {
+            let before = last.fold(simd);
+            let [before_2, before_3] = before.depth_errors(last, heights, sine);
+            error_2 = before.is_usable.select(error_2 - before_2 * share, error_2);
+            error_3 = before.is_usable.select(error_3 - before_3 * share, error_3);
+        }
+        // grad d_3 is -m/|m| at the fourth particle and m/|m| times the barycentric weights of its
+        // foot at the corners of the other triangle, m = normal_2; and likewise for d_2.
+        let half = splat(0.5);
+        let force_2 = half * stiffness * error_2 / heights[0];
+        let force_3 = half * stiffness * error_3 / heights[1];
+        let push_2 = fold.normal_3.mul(force_2 / square_3.sqrt());
+        let push_3 = fold.normal_2.mul(force_3 / square_2.sqrt());
+        let at_2 = edge.cross(side_3).dot(fold.normal_2) / square_2;
+        let at_3 = -edge.cross(side_2).dot(fold.normal_3) / square_3;
+        let foot_3 = side_3.cross(side_2).dot(fold.normal_2) / square_2;
+        let foot_2 = -side_2.cross(side_3).dot(fold.normal_3) / square_3;
+        gradient_1 = push_3.mul(foot_3).add(push_2.mul(foot_2));
+        gradient_2 = push_3.mul(at_2).sub(push_2);
+        gradient_3 = push_2.mul(at_3).sub(push_3);
+    }
+    balanced([
+        gradient_1.or(fold.is_usable, nothing),
+        gradient_2.or(fold.is_usable, nothing),
+        gradient_3.or(fold.is_usable, nothing),
+    ])
 }
 
-/// Returns the gradient of the energy of the bends of particle i \[N\], in ascending order, or of
-/// its springs.
-pub(super) fn bend_gradient(memory: &ClothMemory<'_>, i: u32) -> Vec3 {
-    if bends_springs(memory) {
-        return spring_gradient(memory, i, true);
-    }
-    let begins = rate_row(memory, memory.cloth.particle_count);
-    let begin = memory.fabric(begins + i);
-    let end = memory.fabric(begins + i + 1);
-    let ends = begins + memory.cloth.particle_count + 1;
-    let mut gradient = Vec3::ZERO;
-    for k in begin..end {
-        gradient += xyz(memory.load_scratch(bend_end_row(memory, memory.fabric(ends + k))));
-    }
-    gradient
+/// Adds the gradient of the first particle, which balances the others.
+#[inline(always)]
+fn balanced<V: Real>([one, two, three]: [Vec3<V>; 3]) -> [Vec3<V>; 4] {
+    [one.add(two).add(three).neg(), one, two, three]
 }

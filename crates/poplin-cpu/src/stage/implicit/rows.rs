@@ -1,6 +1,5 @@
 //! Rows of an implicit solve in `scratch` and its lists in `fabric_pool`.
 
-use glam::Vec3;
 use poplin_layout::{
     BEND_SPRINGS, PRECONDITIONER_FIBERS, SHAPE_WORDS, SOLVE_CHAIN_ROWS, SOLVE_CHECK, SOLVE_DONE,
     SOLVE_FACTOR_INTERVAL, SOLVE_PARTICLE_ARRAYS, SOLVE_PARTS, SOLVE_START, SOLVE_STATE_ROWS,
@@ -8,7 +7,8 @@ use poplin_layout::{
 };
 
 use crate::ClothMemory;
-use crate::math::xyz;
+use crate::lanes::{Real, gather, scatter};
+use crate::particles::Block;
 
 /// Row k of the state of the solve.
 pub fn solve_state(memory: &ClothMemory<'_>, k: u32) -> u32 {
@@ -16,7 +16,7 @@ pub fn solve_state(memory: &ClothMemory<'_>, k: u32) -> u32 {
 }
 
 /// First of the two rows of the sums of a part.
-pub fn part_row(memory: &ClothMemory<'_>, part: u32) -> u32 {
+pub(super) fn part_row(memory: &ClothMemory<'_>, part: u32) -> u32 {
     memory.load_implicit().solve_begin + SOLVE_STATE_ROWS + 2 * part
 }
 
@@ -31,7 +31,7 @@ pub fn solve_row(memory: &ClothMemory<'_>, array: u32, i: u32) -> u32 {
 }
 
 /// Row of a corner of a triangle: the gradient of its energy there \[N\].
-pub fn corner_row(memory: &ClothMemory<'_>, corner: u32) -> u32 {
+pub(super) fn corner_row(memory: &ClothMemory<'_>, corner: u32) -> u32 {
     solve_row(memory, SOLVE_PARTICLE_ARRAYS, corner)
 }
 
@@ -90,14 +90,9 @@ pub fn is_factored(memory: &ClothMemory<'_>) -> bool {
     mode == SOLVE_START || (mode == SOLVE_CHECK && iterations.is_multiple_of(SOLVE_FACTOR_INTERVAL))
 }
 
-/// True in the first evaluation of a solve.
-pub fn is_start(memory: &ClothMemory<'_>) -> bool {
-    memory.load_scratch(solve_state(memory, 1))[2] == SOLVE_START
-}
-
 /// Start of the rates of particle i in `fabric_pool`; the lists of bend ends follow those of the
 /// last particle.
-pub fn rate_row(memory: &ClothMemory<'_>, i: u32) -> u32 {
+pub(super) fn rate_row(memory: &ClothMemory<'_>, i: u32) -> u32 {
     let fabric = &memory.cloth.fabric;
     fabric.element_begin + SHAPE_WORDS * fabric.triangle_count + 4 * i
 }
@@ -133,20 +128,41 @@ pub fn is_solved(memory: &ClothMemory<'_>) -> bool {
     memory.load_scratch(solve_state(memory, 1))[2] == SOLVE_DONE
 }
 
-/// Edge from particle a to particle b in the trial \[m\].
-pub(super) fn trial_edge(memory: &ClothMemory<'_>, a: u32, b: u32) -> Vec3 {
-    // The previous edge plus a difference of displacements keeps more digits than a difference of
-    // positions.
-    previous_edge(memory, a, b) + (xyz(memory.load_current(b)) - xyz(memory.load_current(a)))
+/// Loads particles of an array of the solve.
+#[inline(always)]
+pub(crate) fn load_rows<V: Real>(
+    simd: V::Token,
+    memory: &ClothMemory<'_>,
+    array: u32,
+    block: Block<V>,
+) -> [V; 4] {
+    let begin = solve_row(memory, array, 0);
+    gather(simd, |lane| memory.load_scratch(begin + block.index(lane)))
 }
 
-/// Edge from particle a to particle b one step ago \[m\].
-pub(super) fn previous_edge(memory: &ClothMemory<'_>, a: u32, b: u32) -> Vec3 {
-    xyz(memory.load_previous(b)) - xyz(memory.load_previous(a))
+/// Stores particles of an array of the solve.
+#[inline(always)]
+pub(crate) fn store_rows<V: Real>(
+    memory: &mut ClothMemory<'_>,
+    array: u32,
+    block: Block<V>,
+    columns: [V; 4],
+) {
+    scatter_rows(memory, solve_row(memory, array, 0), 1, block, columns);
 }
 
-/// Value k of the rest shape of triangle t.
-pub(super) fn shape_value(memory: &ClothMemory<'_>, k: u32, t: u32) -> f32 {
-    let fabric = &memory.cloth.fabric;
-    memory.fabric_f32(fabric.element_begin + k * fabric.triangle_count + t)
+/// Stores the scratch rows of a block of items, `stride` rows apart; that of item 0 is `begin`.
+#[inline(always)]
+pub(super) fn scatter_rows<V: Real>(
+    memory: &mut ClothMemory<'_>,
+    begin: u32,
+    stride: u32,
+    block: Block<V>,
+    columns: [V; 4],
+) {
+    scatter(columns, |lane, row| {
+        if lane < block.len() {
+            memory.store_scratch(begin + stride * block.index(lane), row);
+        }
+    });
 }

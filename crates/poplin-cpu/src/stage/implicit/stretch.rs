@@ -1,14 +1,112 @@
 //! Stretch and shear of triangles.
 
-use glam::Vec3;
-use poplin_layout::{MIN_EDGE_SQUARE, STRETCH_THREADS};
+use std::ops::Range;
 
-use super::rows::{corner_row, previous_edge, stretches_springs, trial_edge};
-use super::springs::spring_gradient;
+use poplin_layout::{ImplicitConstants, MIN_EDGE_SQUARE, STRETCH_THREADS};
+
+use super::storage::{Source, Storage};
 use crate::ClothMemory;
-use crate::math::{dot3, particle as pack, xyz};
+use crate::lanes::{LaneMask as _, MAX_LANES, Real};
+use crate::particles::{Block, blocks};
+use crate::vector::Vec3;
 
-/// Writes the gradient of the energy of triangle t at its corners to scratch.
+/// Corner particles of triangles.
+#[inline(always)]
+pub(crate) fn corners_of<V: Real>(
+    memory: &ClothMemory<'_>,
+    triangles: Block<V>,
+) -> [[u32; MAX_LANES]; 3] {
+    let mut corners = [[0; MAX_LANES]; 3];
+    let first = (memory.cloth.fabric.triangle_begin + 3 * triangles.index(0)) as usize;
+    let particles = &memory.fabric_pool[first..][..3 * triangles.len()];
+    for lane in 0..V::LEN {
+        let triangle = &particles[3 * lane.min(triangles.len() - 1)..][..3];
+        for k in 0..3 {
+            corners[k][lane] = triangle[k];
+        }
+    }
+    corners
+}
+
+/// Rest shapes of triangles: weights of the second and third corner in the derivatives by u, those
+/// in the derivatives by v, and area.
+#[inline(always)]
+pub(super) fn shapes_of<V: Real>(
+    simd: V::Token,
+    memory: &ClothMemory<'_>,
+    triangles: Block<V>,
+) -> [V; 5] {
+    let fabric = &memory.cloth.fabric;
+    let begin = (fabric.element_begin + triangles.index(0)) as usize;
+    let numbers: &[f32] = bytemuck::cast_slice(memory.fabric_pool);
+    let mut shapes = [V::splat(simd, 0.0); 5];
+    for (k, shape) in shapes.iter_mut().enumerate() {
+        let first = begin + k * fabric.triangle_count as usize;
+        // The last block reads beyond its end: lanes without a triangle are not used.
+        if let Some(all) = numbers.get(first..first + V::LEN) {
+            *shape = V::from_slice(simd, all);
+        } else {
+            let mut padded = [0.0; MAX_LANES];
+            for (slot, number) in padded.iter_mut().zip(&numbers[first..][..triangles.len()]) {
+                *slot = *number;
+            }
+            *shape = V::from_slice(simd, &padded[..V::LEN]);
+        }
+    }
+    shapes
+}
+
+/// Edges of triangles from the first corner to the second and third, between the rows of `source`.
+#[inline(always)]
+pub(crate) fn edges_of<V: Real>(
+    simd: V::Token,
+    memory: &ClothMemory<'_>,
+    storage: &impl Storage<V>,
+    source: Source,
+    corners: &[[u32; MAX_LANES]; 3],
+) -> [Vec3<V>; 2] {
+    let first = Vec3::xyz(storage.gathered(simd, memory, source, &corners[0]));
+    let second = Vec3::xyz(storage.gathered(simd, memory, source, &corners[1]));
+    let third = Vec3::xyz(storage.gathered(simd, memory, source, &corners[2]));
+    [second.sub(first), third.sub(first)]
+}
+
+/// Edges of triangles from their first corners \[m\]: one step ago, and in the trial.
+#[inline(always)]
+pub(super) fn trial_edges<V: Real>(
+    simd: V::Token,
+    memory: &ClothMemory<'_>,
+    storage: &impl Storage<V>,
+    triangles: Block<V>,
+    corners: &[[u32; MAX_LANES]; 3],
+) -> [[Vec3<V>; 2]; 2] {
+    // The previous edge plus a difference of displacements keeps more digits than a difference of
+    // positions.
+    let [last_p, last_q] = storage.last_edges(simd, memory, triangles, corners);
+    let [p, q] = edges_of(simd, memory, storage, Source::Trial, corners);
+    [[last_p, last_q], [last_p.add(p), last_q.add(q)]]
+}
+
+/// Adds the gradients of the energy of triangles at their corners.
+#[inline(always)]
+pub(crate) fn stretch_triangle<V: Real>(
+    simd: V::Token,
+    memory: &mut ClothMemory<'_>,
+    items: Range<u32>,
+    storage: &mut impl Storage<V>,
+) {
+    let constants = memory.load_implicit();
+    storage.clear_gradients(false);
+    for block in blocks::<V>(items) {
+        let corners = corners_of(memory, block);
+        let edges = trial_edges(simd, memory, storage, block, &corners);
+        let shapes = shapes_of(simd, memory, block);
+        let gradients = stretch_gradients(simd, &constants, edges, shapes);
+        storage.add_gradients(simd, memory, block, &corners, gradients);
+    }
+}
+
+/// Gradients of the energy of triangles at their corners \[N\].
 ///
 /// With wu and wv the derivatives of position by the rest coordinates u and v, and A the area:
 /// threads: A/2 (Ku (|wu| - 1)^2 + Kv (|wv| - 1)^2 + G (wu . wv)^2), after Baraff, Witkin 1998,
@@ -18,80 +116,67 @@ use crate::math::{dot3, particle as pack, xyz};
 ///
 /// Damping resists the change of |wu|, |wv| and wu . wv, or of E, since the last step: stiffer by
 /// beta/h about a shape between the rest shape and the last one.
-pub(super) fn stretch_triangle(memory: &mut ClothMemory<'_>, t: u32) {
-    let corners = memory.cloth.fabric.triangle_begin + 3 * t;
-    let [i0, i1, i2] = [0, 1, 2].map(|k| memory.fabric(corners + k));
-    let fabric = &memory.cloth.fabric;
-    let [u_second, u_third, v_second, v_third, area] = [0, 1, 2, 3, 4]
-        .map(|k| memory.fabric_f32(fabric.element_begin + k * fabric.triangle_count + t));
-    let p = trial_edge(memory, i0, i1);
-    let q = trial_edge(memory, i0, i2);
-    let wu = p * u_second + q * u_third;
-    let wv = p * v_second + q * v_third;
-    let implicit = memory.load_implicit();
-    let share = implicit.stretch_memory;
-    let (mut last_u, mut last_v) = (Vec3::ZERO, Vec3::ZERO);
-    if share > 0.0 {
-        let last_p = previous_edge(memory, i0, i1);
-        let last_q = previous_edge(memory, i0, i2);
-        last_u = last_p * u_second + last_q * u_third;
-        last_v = last_p * v_second + last_q * v_third;
+#[inline(always)]
+fn stretch_gradients<V: Real>(
+    simd: V::Token,
+    constants: &ImplicitConstants,
+    [[last_p, last_q], [p, q]]: [[Vec3<V>; 2]; 2],
+    [u_second, u_third, v_second, v_third, area]: [V; 5],
+) -> [Vec3<V>; 3] {
+    let splat = |value: f32| V::splat(simd, value);
+    let wu = p.mul(u_second).add(q.mul(u_third));
+    let wv = p.mul(v_second).add(q.mul(v_third));
+    let (stiffness_u, stiffness_v) = (splat(constants.stiffness_u), splat(constants.stiffness_v));
+    let has_memory = constants.stretch_memory > 0.0;
+    let share = splat(constants.stretch_memory);
+    let nothing = Vec3::splat(simd, [0.0; 3]);
+    let (mut last_u, mut last_v) = (nothing, nothing);
+    if has_memory {
+        last_u = last_p.mul(u_second).add(last_q.mul(u_third));
+        last_v = last_p.mul(v_second).add(last_q.mul(v_third));
     }
-    let last_shear = dot3(last_u, last_v) * share;
+    let last_shear = last_u.dot(last_v) * share;
     let (pu, pv);
-    if implicit.stretch_model == STRETCH_THREADS {
-        let shear = implicit.shear_stiffness * (dot3(wu, wv) - last_shear);
-        let rest_u = implicit.rest_fraction + dot3(last_u, last_u).sqrt() * share;
-        let rest_v = implicit.rest_fraction + dot3(last_v, last_v).sqrt() * share;
-        // dE/dwu = Ku (1 - 1/|wu|) wu + G (wu . wv) wv, and likewise for wv
-        pu = wu * (implicit.stiffness_u * slack(wu, rest_u)) + wv * shear;
-        pv = wv * (implicit.stiffness_v * slack(wv, rest_v)) + wu * shear;
-    } else {
-        let mut strain_u = excess_square(wu);
-        let mut strain_v = excess_square(wv);
-        if share > 0.0 {
-            strain_u -= excess_square(last_u) * share;
-            strain_v -= excess_square(last_v) * share;
+    if constants.stretch_model == STRETCH_THREADS {
+        let shear = splat(constants.shear_stiffness) * (wu.dot(wv) - last_shear);
+        let rest = splat(constants.rest_fraction);
+        let (mut rest_u, mut rest_v) = (rest, rest);
+        if has_memory {
+            rest_u += last_u.dot(last_u).sqrt() * share;
+            rest_v += last_v.dot(last_v).sqrt() * share;
         }
-        // strain_u, strain_v are twice the Green strains.
-        let pressure = implicit.stiffness_u * 0.5 * (strain_u + strain_v);
-        let shear = implicit.stiffness_v * (dot3(wu, wv) - last_shear);
-        pu = wu * (implicit.stiffness_v * strain_u + pressure) + wv * shear;
-        pv = wv * (implicit.stiffness_v * strain_v + pressure) + wu * shear;
+        // dE/dwu = Ku (1 - 1/|wu|) wu + G (wu . wv) wv, and likewise for wv
+        pu = wu.mul(stiffness_u * slack(simd, wu, rest_u)).add(wv.mul(shear));
+        pv = wv.mul(stiffness_v * slack(simd, wv, rest_v)).add(wu.mul(shear));
+    } else {
+        let (mut strain_u, mut strain_v) = (excess_square(simd, wu), excess_square(simd, wv));
+        if has_memory {
+            strain_u -= excess_square(simd, last_u) * share;
+            strain_v -= excess_square(simd, last_v) * share;
+        }
+        // strain_u, strain_v are twice the Green strains; lambda is stiffness_u, mu stiffness_v.
+        let pressure = stiffness_u * splat(0.5) * (strain_u + strain_v);
+        let shear = stiffness_v * (wu.dot(wv) - last_shear);
+        pu = wu.mul(stiffness_v * strain_u + pressure).add(wv.mul(shear));
+        pv = wv.mul(stiffness_v * strain_v + pressure).add(wu.mul(shear));
     }
     // Chain rule: wu and wv are linear in the corners. The first corner balances the others.
-    let gradient_1 = pu * (u_second * area) + pv * (v_second * area);
-    let gradient_2 = pu * (u_third * area) + pv * (v_third * area);
-    let row = corner_row(memory, 3 * t);
-    memory.store_scratch(row, pack(-(gradient_1 + gradient_2), 0.0));
-    memory.store_scratch(row + 1, pack(gradient_1, 0.0));
-    memory.store_scratch(row + 2, pack(gradient_2, 0.0));
+    let second = pu.mul(u_second * area).add(pv.mul(v_second * area));
+    let third = pu.mul(u_third * area).add(pv.mul(v_third * area));
+    [second.add(third).neg(), second, third]
 }
 
-/// Returns |d|^2 - 1. The constant comes first: drivers move constants out of sums (Mesa does), and
-/// this order survives that.
-fn excess_square(d: Vec3) -> f32 {
-    -1.0 + d.x * d.x + d.y * d.y + d.z * d.z
+/// Twice the Green strain along `d`: |d|^2 - 1. The constant comes first: drivers move constants
+/// out of sums (Mesa does), and this order survives that.
+#[inline(always)]
+fn excess_square<V: Real>(simd: V::Token, d: Vec3<V>) -> V {
+    V::splat(simd, -1.0) + d.x * d.x + d.y * d.y + d.z * d.z
 }
 
-/// Returns 1 - rest/|w|; 0 for a zero vector.
-pub(super) fn slack(w: Vec3, rest: f32) -> f32 {
-    let square = dot3(w, w);
-    if square > MIN_EDGE_SQUARE { 1.0 - rest / square.sqrt() } else { 0.0 }
-}
-
-/// Returns the gradient of the energy of the triangles of particle i \[N\], in ascending order, or
-/// of its springs.
-pub(super) fn stretch_gradient(memory: &ClothMemory<'_>, i: u32) -> Vec3 {
-    if stretches_springs(memory) {
-        return spring_gradient(memory, i, false);
-    }
-    let begin = memory.fabric(memory.cloth.fabric.corner_begin + i);
-    let end = memory.fabric(memory.cloth.fabric.corner_begin + i + 1);
-    let corners = memory.cloth.fabric.corner_begin + memory.cloth.particle_count + 1;
-    let mut gradient = Vec3::ZERO;
-    for k in begin..end {
-        gradient += xyz(memory.load_scratch(corner_row(memory, memory.fabric(corners + k))));
-    }
-    gradient
+/// Relative elongation: 1 - rest/|w|; 0 for a zero vector.
+#[inline(always)]
+pub(super) fn slack<V: Real>(simd: V::Token, w: Vec3<V>, rest: V) -> V {
+    let square = w.dot(w);
+    let slack = V::splat(simd, 1.0) - rest / square.sqrt();
+    V::splat(simd, MIN_EDGE_SQUARE).simd_lt(square).select(slack, V::splat(simd, 0.0))
 }

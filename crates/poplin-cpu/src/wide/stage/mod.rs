@@ -1,6 +1,5 @@
 //! Wide (SIMD) forms of the stages, each over the items of one loop.
 
 pub(crate) mod contacts;
-pub(crate) mod implicit;
 pub(crate) mod self_collide;
 pub(crate) mod shapes;

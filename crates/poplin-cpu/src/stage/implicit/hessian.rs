@@ -2,57 +2,46 @@
 
 use std::ops::Range;
 
-use crate::ClothMemory;
-use crate::stage::implicit::{
-    corner_row, spring_end, spring_list, spring_rest, spring_stiffness, springs_of,
-};
-use poplin_layout::{MIN_EDGE_SQUARE, NO_OFFSET, STRETCH_THREADS};
+use poplin_layout::{ImplicitConstants, MIN_EDGE_SQUARE, NO_OFFSET, STRETCH_THREADS};
 
-use super::energy::{corners_of, shapes_of, slack};
-use super::{Solve, edges_of};
-use crate::lanes::{LaneMask as _, MAX_LANES, Real, gather, max, scatter};
+use super::rows::{corner_row, scatter_rows};
+use super::springs::{Spring, Springs};
+use super::storage::Storage;
+use super::stretch::{corners_of, shapes_of, slack, trial_edges};
+use crate::ClothMemory;
+use crate::lanes::{LaneMask as _, MAX_LANES, Real, max};
 use crate::particles::blocks;
 use crate::vector::Vec3;
 
-/// Stores the factors of the triangle Hessians in scratch memory: `wu`, `wv` and the split of their
-/// stiffness into an isotropic part and one along the direction.
+/// Writes the terms of the Hessians of triangles to the rows of their corners: derivatives by u and
+/// v of the trial, with the isotropic fraction of the stiffness along each, max(0, 1 - 1/|w|), and
+/// the rest over |w|^2.
 #[inline(always)]
-pub(crate) fn direct_triangles<V: Real>(
+pub(crate) fn direct_triangle<V: Real>(
     simd: V::Token,
     memory: &mut ClothMemory<'_>,
     items: Range<u32>,
-    solve: &mut Solve,
+    storage: &mut impl Storage<V>,
 ) {
-    let rows = corner_row(memory, 0);
     let (zero, one) = (V::splat(simd, 0.0), V::splat(simd, 1.0));
+    let row = corner_row(memory, 0);
     for block in blocks::<V>(items) {
-        let corners = corners_of::<V>(memory, memory.cloth.fabric.triangle_begin, &block);
-        let [p, q] = edges_of::<V>(simd, &solve.trials, &corners);
-        let [last_p, last_q] = solve.last_edges(simd, block.index(0));
-        let (p, q) = (last_p.add(p), last_q.add(q));
-        let [u_second, u_third, v_second, v_third, _] = shapes_of::<V>(simd, memory, &block);
+        let corners = corners_of(memory, block);
+        let [_, [p, q]] = trial_edges(simd, memory, storage, block, &corners);
+        let [u_second, u_third, v_second, v_third, _] = shapes_of(simd, memory, block);
         let wu = p.mul(u_second).add(q.mul(u_third));
         let wv = p.mul(v_second).add(q.mul(v_third));
-        // Hessian of K/2 (|w| - 1)^2: K ((1 - 1/|w|) I + w w^T / |w|^3). The isotropic part is
-        // clamped to 0, which keeps the matrix positive semi-definite in compression.
+        // Clamping at 0 keeps the Hessian positive semi-definite in compression.
         let (all_u, all_v) = (max(slack(simd, wu, one), zero), max(slack(simd, wv, one), zero));
-        let remainders = [
-            remainder_over_square(simd, wu, all_u),
-            remainder_over_square(simd, wv, all_v),
-            zero,
-            zero,
-        ];
-        for (k, columns) in (0..).zip([wu.with(all_u), wv.with(all_v), remainders]) {
-            scatter(columns, |lane, row| {
-                if lane < block.len() {
-                    memory.store_scratch(rows + 3 * block.index(lane) + k, row);
-                }
-            });
-        }
+        let rest_u = remainder_over_square(simd, wu, all_u);
+        let rest_v = remainder_over_square(simd, wv, all_v);
+        scatter_rows(memory, row, 3, block, wu.with(all_u));
+        scatter_rows(memory, row + 1, 3, block, wv.with(all_v));
+        scatter_rows(memory, row + 2, 3, block, [rest_u, rest_v, zero, zero]);
     }
 }
 
-/// Stiffness along `w` beyond the isotropic part: `(1 - all) / |w|^2`, 0 for a `w` without length.
+/// Stiffness along w beyond the isotropic part: (1 - all) / |w|^2; 0 for a zero vector.
 #[inline(always)]
 fn remainder_over_square<V: Real>(simd: V::Token, w: Vec3<V>, all: V) -> V {
     let square = w.dot(w);
@@ -66,21 +55,37 @@ pub(super) struct Symmetric<V: Real> {
     pub(super) beside: Vec3<V>,
 }
 
-/// Sums the triangle Hessians of the particles of all lanes: the block of each particle itself, and
-/// the block that couples it to the previous particle of its chain, as columns.
+impl<V: Real> Symmetric<V> {
+    #[inline(always)]
+    fn zero(simd: V::Token) -> Self {
+        let nothing = Vec3::splat(simd, [0.0; 3]);
+        Self { diagonal: nothing, beside: nothing }
+    }
+
+    /// Adds a matrix of columns.
+    #[inline(always)]
+    fn add(&mut self, [x, y, z]: [Vec3<V>; 3]) {
+        self.diagonal = self.diagonal.add(Vec3::new(x.x, y.y, z.z));
+        self.beside = self.beside.add(Vec3::new(y.x, z.x, z.y));
+    }
+}
+
+/// Sums of the Hessians of the triangles of particles: the block of each particle itself, and the
+/// columns of the block that couples it to the previous particle of its chain.
 #[inline(always)]
 pub(super) fn corner_blocks<V: Real>(
     simd: V::Token,
     memory: &ClothMemory<'_>,
+    constants: &ImplicitConstants,
     particles: &[u32; MAX_LANES],
     previous: &[u32; MAX_LANES],
 ) -> (Symmetric<V>, [Vec3<V>; 3]) {
-    let constants = memory.load_implicit();
     let splat = |value: f32| V::splat(simd, value);
+    // Stiffness along u and v and of shear [N/m]; of a trispring that of small strains without
+    // transverse contraction.
     let stiffness = if constants.stretch_model == STRETCH_THREADS {
         [constants.stiffness_u, constants.stiffness_v, constants.shear_stiffness]
     } else {
-        // Trispring at small strain: lambda + 2 mu along u and v, mu in shear.
         let along = constants.stiffness_u + 2.0 * constants.stiffness_v;
         [along, along, constants.stiffness_v]
     };
@@ -93,24 +98,20 @@ pub(super) fn corner_blocks<V: Real>(
         most = most.max(counts[lane]);
     }
     let nothing: Vec3<V> = Vec3::splat(simd, [0.0; 3]);
-    let mut pivot = Symmetric { diagonal: nothing, beside: nothing };
+    let mut pivot = Symmetric::zero(simd);
     let mut coupling = [nothing; 3];
     let first_row = corner_row(memory, 0);
     for c in 0..most {
+        // Lanes without a triangle get one of zero area and no stiffness.
         let mut triangles = [NO_OFFSET; MAX_LANES];
         let mut own = [0; MAX_LANES];
-        for lane in 0..V::LEN {
-            if c < counts[lane] {
-                let entry = memory.fabric(corners + begins[lane] + c);
-                (triangles[lane], own[lane]) = (entry / 3, entry % 3);
-            }
-        }
-        // Lanes without a triangle get one of zero area and no stiffness.
         let mut rows = [[[0.0; 4]; MAX_LANES]; 3];
         let mut shapes = [[0.0; MAX_LANES]; 5];
         for lane in 0..V::LEN {
-            let t = triangles[lane];
-            if t != NO_OFFSET {
+            if c < counts[lane] {
+                let entry = memory.fabric(corners + begins[lane] + c);
+                let t = entry / 3;
+                (triangles[lane], own[lane]) = (t, entry % 3);
                 for k in 0..3 {
                     rows[k as usize][lane] = memory.load_scratch(first_row + 3 * t + k);
                 }
@@ -136,12 +137,9 @@ pub(super) fn corner_blocks<V: Real>(
             ],
         };
         let weights_of_own = weights::<V>(simd, &shapes, &own);
-        // Diagonal block of the particle itself.
-        let [x, y, z] = triangle.block(simd, weights_of_own, weights_of_own);
-        pivot.diagonal = pivot.diagonal.add(Vec3::new(x.x, y.y, z.z));
-        pivot.beside = pivot.beside.add(Vec3::new(y.x, z.x, z.y));
+        pivot.add(triangle.block(simd, weights_of_own, weights_of_own));
         for other in 0..3 {
-            let mut flags = [0.0; MAX_LANES];
+            let mut flags = 0;
             for lane in 0..V::LEN {
                 let t = triangles[lane];
                 // Couples only if the triangle also contains the previous link.
@@ -149,11 +147,11 @@ pub(super) fn corner_blocks<V: Real>(
                 if is_there
                     && memory.fabric(fabric.triangle_begin + 3 * t + other) == previous[lane]
                 {
-                    flags[lane] = 1.0;
+                    flags |= 1 << lane;
                 }
             }
-            if flags.iter().any(|flag| *flag > 0.0) {
-                let mask = splat(0.0).simd_lt(V::from_slice(simd, &flags[..V::LEN]));
+            if flags != 0 {
+                let mask = V::Mask::from_bitmask(simd, flags);
                 let beyond = weights::<V>(simd, &shapes, &[other; MAX_LANES]);
                 let [x, y, z] = triangle.block(simd, weights_of_own, beyond);
                 coupling = [
@@ -167,7 +165,7 @@ pub(super) fn corner_blocks<V: Real>(
     (pivot, coupling)
 }
 
-/// Factors of triangle Hessians, with stiffnesses times area.
+/// Terms of the Hessians of triangles, with stiffnesses times area.
 struct Directions<V: Real> {
     wu: Vec3<V>,
     wv: Vec3<V>,
@@ -177,13 +175,12 @@ struct Directions<V: Real> {
 }
 
 impl<V: Real> Directions<V> {
-    /// Columns of the Hessian block between two corners with the weights `a` and `b`, as
-    /// `corner_block` of the reference computes it.
+    /// Columns of the Hessian between two corners with the weights `a` and `b`: along u A Ku au bu
+    /// (all I + rest w w^T), likewise along v, and of shear A G ga gb^T with g = cu wv + cv wu.
+    /// Positive semi-definite for equal corners.
     #[inline(always)]
     fn block(&self, simd: V::Token, [a_u, a_v]: [V; 2], [b_u, b_v]: [V; 2]) -> [Vec3<V>; 3] {
         let Self { wu, wv, all: [all_u, all_v], remainders, stiffness } = *self;
-        // A (Ku a_u b_u (all_u I + rest_u wu wu^T) + Kv a_v b_v (all_v I + rest_v wv wv^T) + G g_a
-        // g_b^T) with g_a = a_u wv + a_v wu
         let along_u = stiffness[0] * (a_u * b_u);
         let along_v = stiffness[1] * (a_v * b_v);
         let all = along_u * all_u + along_v * all_v;
@@ -221,54 +218,37 @@ fn weights<V: Real>(
     [V::from_slice(simd, &weights[0][..V::LEN]), V::from_slice(simd, &weights[1][..V::LEN])]
 }
 
-/// Sums the spring Hessians of the particles of all lanes, as [`corner_blocks`] does for triangles.
+/// Sums of the Hessians of the springs of particles, k (all I + rest d d^T) each, as
+/// [`corner_blocks`] has them for triangles.
 #[inline(always)]
 pub(super) fn spring_blocks<V: Real>(
     simd: V::Token,
     memory: &ClothMemory<'_>,
+    constants: &ImplicitConstants,
     particles: &[u32; MAX_LANES],
     previous: &[u32; MAX_LANES],
 ) -> (Symmetric<V>, [Vec3<V>; 3]) {
-    let constants = memory.load_implicit();
     let (zero, nothing) = (V::splat(simd, 0.0), Vec3::splat(simd, [0.0; 3]));
-    let list = spring_list(memory, false);
-    let mut pivot = Symmetric { diagonal: nothing, beside: nothing };
+    let springs = Springs::<V>::of(simd, memory, particles, false);
+    let mut pivot = Symmetric::zero(simd);
     let mut coupling = [nothing; 3];
-    let count_of = |lane: usize| springs_of(memory, list, particles[lane]).count();
-    let most = (0..V::LEN).map(count_of).max().unwrap_or(0);
-    for s in 0..most {
-        let (mut ends, mut rests, mut stiffnesses) =
-            (*particles, [0.0; MAX_LANES], [0.0; MAX_LANES]);
-        let mut flags = [0.0; MAX_LANES];
-        for lane in 0..V::LEN {
-            if let Some(spring) = springs_of(memory, list, particles[lane]).nth(s) {
-                ends[lane] = spring_end(memory, spring, particles[lane]);
-                rests[lane] = spring_rest(memory, spring);
-                stiffnesses[lane] = spring_stiffness(memory, &constants, spring);
-                // Only the spring to the previous link couples along the chain.
-                flags[lane] = if ends[lane] == previous[lane] { 1.0 } else { 0.0 };
-            }
-        }
-        let previous_of = |lane: usize, of: &[u32; MAX_LANES]| memory.load_previous(of[lane]);
-        let current_of = |lane: usize, of: &[u32; MAX_LANES]| memory.load_current(of[lane]);
-        let start: Vec3<V> = Vec3::xyz(gather(simd, |lane| previous_of(lane, particles)));
-        let moved: Vec3<V> = Vec3::xyz(gather(simd, |lane| current_of(lane, particles)));
-        let last = Vec3::xyz(gather(simd, |lane| previous_of(lane, &ends))).sub(start);
-        let edge = last.add(Vec3::xyz(gather(simd, |lane| current_of(lane, &ends))).sub(moved));
-        let all = max(slack(simd, edge, V::from_slice(simd, &rests[..V::LEN])), zero);
-        let stiffness = V::from_slice(simd, &stiffnesses[..V::LEN]);
+    for k in 0..springs.most {
+        let Spring { ends, edge, rest, stiffness, .. } = springs.nth(simd, memory, constants, k);
+        let all = max(slack(simd, edge, rest), zero);
         let along = edge.mul(stiffness * remainder_over_square(simd, edge, all));
         let beside = stiffness * all;
-        // k (all I + rest d d^T), positive semi-definite as `all` is clamped to 0.
-        let columns = [
+        let [x, y, z] = [
             Vec3::new(beside, zero, zero).add(along.mul(edge.x)),
             Vec3::new(zero, beside, zero).add(along.mul(edge.y)),
             Vec3::new(zero, zero, beside).add(along.mul(edge.z)),
         ];
-        let [x, y, z] = columns;
-        pivot.diagonal = pivot.diagonal.add(Vec3::new(x.x, y.y, z.z));
-        pivot.beside = pivot.beside.add(Vec3::new(y.x, z.x, z.y));
-        let mask = zero.simd_lt(V::from_slice(simd, &flags[..V::LEN]));
+        pivot.add([x, y, z]);
+        // Only the spring to the previous link couples along the chain.
+        let mut flags = 0;
+        for lane in 0..V::LEN {
+            flags |= u64::from(ends[lane] == previous[lane]) << lane;
+        }
+        let mask = V::Mask::from_bitmask(simd, flags);
         coupling = [
             coupling[0].sub(x.or(mask, nothing)),
             coupling[1].sub(y.or(mask, nothing)),

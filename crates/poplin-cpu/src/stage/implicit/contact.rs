@@ -1,0 +1,73 @@
+//! Contact planes of an implicit solve.
+
+use poplin_layout::{SOLVE_LINE, SOLVE_PLANE_DEPTH, SOLVE_PLANES, Stage, StageMask};
+
+use super::rows::{solve_row, solve_state};
+use crate::ClothMemory;
+use crate::colliders::Contacts;
+use crate::lanes::{Real, max};
+use crate::math::{dot3, particle as pack, xyz};
+use crate::stage::collide_box::touch_boxes;
+use crate::stage::collide_convex::touch_convexes;
+use crate::stage::collide_shape::touch_shapes;
+use crate::stage::collide_triangle::touch_mesh;
+use crate::vector::Vec3;
+
+/// Tests whether this evaluation searches for contacts: all but those of line searches.
+pub fn probes_contacts(memory: &ClothMemory<'_>) -> bool {
+    StageMask(memory.registers.stages).intersects(StageMask::PROBES)
+        && memory.load_scratch(solve_state(memory, 1))[2] != SOLVE_LINE
+}
+
+/// Tests the trial of particle i against all shapes. A particle inside is kept out by the plane of
+/// its mean exit, with the energy kc/2 max(0, o - n . u)^2.
+///
+/// A plane never moves a particle outwards that was behind it one step ago, except along with the
+/// shape: the stages after the solve do. It is kept while it explains half of the depth, so that
+/// rounding of positions does not disturb the solve.
+pub fn probe_contacts(memory: &mut ClothMemory<'_>, i: u32) {
+    let particle = memory.load_current(i);
+    if particle[3] > 0.0 {
+        let x = xyz(memory.load_previous(i)) + xyz(particle);
+        let mut contacts = Contacts::default();
+        if memory.runs(Stage::CollideConvex) {
+            touch_convexes(memory, x, &mut contacts);
+        }
+        if memory.runs(Stage::CollideBox) {
+            touch_boxes(memory, x, &mut contacts);
+        }
+        if memory.runs(Stage::CollideTriangle) {
+            touch_mesh(memory, i, x, &mut contacts);
+        }
+        if StageMask(memory.registers.stages).intersects(StageMask::SPHERES) {
+            touch_shapes(memory, x, &mut contacts);
+        }
+        if contacts.count > 0.0 {
+            let push = contacts.push / contacts.count;
+            let depth = dot3(push, push).sqrt();
+            let row = solve_row(memory, SOLVE_PLANES, i);
+            let plane = memory.load_scratch(row);
+            if depth > SOLVE_PLANE_DEPTH * plane_depth((), plane, Vec3::xyz(particle)) {
+                let normal = push / depth;
+                let advance = contacts.approach / contacts.count
+                    + dot3(contacts.travel, normal) / contacts.count;
+                // o = min(n . u + depth, advance of the shape since the last step)
+                let reach = (dot3(normal, xyz(particle)) + depth).min(advance.max(0.0));
+                memory.store_scratch(row, pack(normal, reach));
+            }
+        }
+    }
+}
+
+/// Depths behind contact planes of particles displaced by u \[m\]: max(0, o - n . u).
+#[inline(always)]
+pub(super) fn plane_depth<V: Real>(simd: V::Token, plane: [V; 4], u: Vec3<V>) -> V {
+    max(plane[3] - Vec3::xyz(plane).dot(u), V::splat(simd, 0.0))
+}
+
+/// Returns how far the contact plane of particle i has pushed it in the solve \[m\]; 0 if shapes
+/// push it to the other side.
+pub(crate) fn borne_push(memory: &ClothMemory<'_>, i: u32, push: glam::Vec3) -> f32 {
+    let plane = memory.load_scratch(solve_row(memory, SOLVE_PLANES, i));
+    if dot3(xyz(plane), push) > 0.0 { plane[3] } else { 0.0 }
+}
