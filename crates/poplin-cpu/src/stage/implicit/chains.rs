@@ -115,7 +115,8 @@ pub(crate) fn factor_chain<V: Real>(
     for chains in blocks::<V>(items) {
         let mut previous = [NO_OFFSET; MAX_LANES];
         let mut factors = none;
-        for k in 0..storage.longest(memory, chains) {
+        let lens = storage.lens(memory, chains);
+        for k in 0..longest::<V>(&lens) {
             let particles = storage.link(memory, chains, k);
             let (mut own, coupling) = if constants.stretch_model == STRETCH_SPRINGS {
                 spring_blocks::<V>(simd, memory, &constants, &particles, &previous)
@@ -132,7 +133,7 @@ pub(crate) fn factor_chain<V: Real>(
             own.beside = own.beside.add(xxy(held).scale(yzz(plane)));
             let [.., inverse_mass] = storage.gathered(simd, memory, Source::Trial, &particles);
             factors = factors.next(simd, own, coupling, inverse_mass, step_square);
-            let stored = factors.or(storage.has_link(simd, chains, k), none);
+            let stored = factors.or(has_link::<V>(simd, &lens, k), none);
             storage.store_factors(memory, chains, k, stored);
             previous = particles;
         }
@@ -151,7 +152,8 @@ pub(crate) fn solve_chain<V: Real>(
     let zero = V::splat(simd, 0.0);
     let nothing: Vec3<V> = Vec3::splat(simd, [0.0; 3]);
     for chains in blocks::<V>(items) {
-        let longest = storage.longest(memory, chains);
+        let lens = storage.lens(memory, chains);
+        let longest = longest::<V>(&lens);
         // Forward: y_k = M^-1/2 r_k - L_k y_{k-1}
         let mut last = nothing;
         for k in 0..longest {
@@ -177,9 +179,22 @@ pub(crate) fn solve_chain<V: Real>(
             storage.store_solution(simd, memory, chains, k, solved);
             // Chains that have not begun yet (they are shorter) carry nothing.
             let next = Vec3::new(l0.dot(solved), l1.dot(solved), l2.dot(solved));
-            carried = next.or(storage.has_link(simd, chains, k), nothing);
+            carried = next.or(has_link::<V>(simd, &lens, k), nothing);
         }
     }
+}
+
+/// Number of links of the longest chain.
+#[inline(always)]
+fn longest<V: Real>(lens: &[u32; MAX_LANES]) -> u32 {
+    lens[..V::LEN].iter().copied().max().unwrap_or(0)
+}
+
+/// Mask of the chains that have a link `k`.
+#[inline(always)]
+fn has_link<V: Real>(simd: V::Token, lens: &[u32; MAX_LANES], k: u32) -> V::Mask {
+    let flag = |lane: usize| if k < lens[lane] { 1.0 } else { 0.0 };
+    V::splat(simd, 0.0).simd_lt(V::from_fn(simd, flag))
 }
 
 #[inline(always)]

@@ -91,11 +91,8 @@ pub(crate) trait Storage<V: Real> {
         of_bends: bool,
     ) -> Vec3<V>;
 
-    /// Number of links of the longest of these chains.
-    fn longest(&self, memory: &ClothMemory<'_>, chains: Block<V>) -> u32;
-
-    /// Mask of the chains that have a link k.
-    fn has_link(&self, simd: V::Token, chains: Block<V>, k: u32) -> V::Mask;
+    /// Number of links of each chain, 0 without a chain.
+    fn lens(&self, memory: &ClothMemory<'_>, chains: Block<V>) -> [u32; MAX_LANES];
 
     /// Particles of link k of chains.
     fn link(&self, memory: &ClothMemory<'_>, chains: Block<V>, k: u32) -> [u32; MAX_LANES];
@@ -242,13 +239,9 @@ impl Storage<f32> for ScratchRows {
         sum
     }
 
-    fn longest(&self, memory: &ClothMemory<'_>, chains: Block<f32>) -> u32 {
-        let chain = chains.index(0);
-        chain_begin(memory, chain + 1) - chain_begin(memory, chain)
-    }
-
-    fn has_link(&self, (): (), _: Block<f32>, _: u32) -> bool {
-        true
+    fn lens(&self, memory: &ClothMemory<'_>, chains: Block<f32>) -> [u32; MAX_LANES] {
+        let [begin, end] = [0, 1].map(|next| chain_begin(memory, chains.index(0) + next));
+        [end - begin; MAX_LANES]
     }
 
     fn link(&self, memory: &ClothMemory<'_>, chains: Block<f32>, k: u32) -> [u32; MAX_LANES] {

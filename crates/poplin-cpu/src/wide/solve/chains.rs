@@ -1,15 +1,13 @@
 //! Chains of the preconditioner, one per lane.
 
-use super::{nth_vector, store_vector};
 use crate::ClothMemory;
-use crate::lanes::{MAX_LANES, Real, scatter};
+use crate::lanes::{MAX_LANES, Real};
 use crate::particles::Block;
-use crate::stage::implicit::{Factors, chain_begin, chain_end, link_particle};
-use crate::vector::Vec3;
+use crate::stage::implicit::{chain_begin, chain_end, link_particle};
 
 /// Lane vectors per link: three columns of `L_k`, diagonal and off-diagonal of `D_k^-1`, and the
 /// root of the inverse mass.
-const FACTORS: usize = 16;
+pub(super) const FACTORS: usize = 16;
 
 /// Chains of a cloth, grouped into blocks of one chain per lane.
 #[derive(Debug, Default)]
@@ -17,24 +15,24 @@ pub(super) struct Chains {
     blocks: Vec<ChainBlock>,
     /// Particle of each link of each lane, block after block; arbitrary beyond the end of a shorter
     /// chain.
-    particles: Vec<u32>,
+    pub(super) particles: Vec<u32>,
     /// Factors of the links, [`FACTORS`] vectors each.
-    factors: Vec<f32>,
+    pub(super) factors: Vec<f32>,
     /// Result `y` of the forward substitution of the current block: three vectors per link.
     pub(super) values: Vec<f32>,
     /// Solutions of the chains of both families, per particle.
-    solved: [Vec<[f32; 4]>; 2],
+    pub(super) solved: [Vec<[f32; 4]>; 2],
 }
 
 /// Chains of one block, one per lane.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ChainBlock {
     /// Number of links of each chain.
-    lens: [u32; MAX_LANES],
+    pub(super) lens: [u32; MAX_LANES],
     /// Family of each chain.
-    families: [usize; MAX_LANES],
+    pub(super) families: [usize; MAX_LANES],
     /// Number of links of the longest chain.
-    pub(super) longest: u32,
+    longest: u32,
     /// First link of the block, in links of the longest chains.
     begin: u32,
 }
@@ -90,82 +88,15 @@ impl Chains {
         }
     }
 
-    /// Sum of the solutions of both chain families for the particles from `first` on.
-    #[inline(always)]
-    pub(super) fn both<V: Real>(&self, simd: V::Token, first: usize) -> Vec3<V> {
-        let [one, other] = &self.solved;
-        let one = Vec3::xyz(V::columns(simd, &one[first..][..V::LEN]));
-        one.add(Vec3::xyz(V::columns(simd, &other[first..][..V::LEN])))
-    }
-
     /// Chains of a block.
     #[inline(always)]
     pub(super) fn block<V: Real>(&self, chains: Block<V>) -> &ChainBlock {
         &self.blocks[chains.index(0) as usize / V::LEN]
     }
 
-    /// Mask of the chains that have a link `k`.
+    /// Place of link `k` of a block among the links of all blocks.
     #[inline(always)]
-    pub(super) fn has_link<V: Real>(&self, simd: V::Token, chains: Block<V>, k: u32) -> V::Mask {
-        let lens = &self.block(chains).lens;
-        let flag = |lane: usize| if k < lens[lane] { 1.0 } else { 0.0 };
-        V::splat(simd, 0.0).simd_lt(V::from_fn(simd, flag))
-    }
-
-    /// Particles of link `k` of a block.
-    #[inline(always)]
-    pub(super) fn link<V: Real>(&self, chains: Block<V>, k: u32) -> [u32; MAX_LANES] {
-        let mut particles = [0; MAX_LANES];
-        let first = (self.block(chains).begin + k) as usize * V::LEN;
-        particles[..V::LEN].copy_from_slice(&self.particles[first..][..V::LEN]);
-        particles
-    }
-
-    /// Loads the factors of link `k` of a block.
-    #[inline(always)]
-    pub(super) fn factors<V: Real>(&self, simd: V::Token, chains: Block<V>, k: u32) -> Factors<V> {
-        let first = (self.block(chains).begin + k) as usize * FACTORS * V::LEN;
-        let slots = &self.factors[first..][..FACTORS * V::LEN];
-        Factors {
-            lower: [
-                nth_vector(simd, slots, 0),
-                nth_vector(simd, slots, 1),
-                nth_vector(simd, slots, 2),
-            ],
-            diagonal: nth_vector(simd, slots, 3),
-            beside: nth_vector(simd, slots, 4),
-            root: V::from_slice(simd, &slots[15 * V::LEN..]),
-        }
-    }
-
-    /// Stores the factors of link `k` of a block.
-    #[inline(always)]
-    pub(super) fn store_factors<V: Real>(&mut self, chains: Block<V>, k: u32, factors: Factors<V>) {
-        let first = (self.block(chains).begin + k) as usize * FACTORS * V::LEN;
-        let slots = &mut self.factors[first..][..FACTORS * V::LEN];
-        let Factors { lower: [l0, l1, l2], diagonal, beside, root } = factors;
-        for (n, vector) in [l0, l1, l2, diagonal, beside].into_iter().enumerate() {
-            store_vector(slots, n, vector);
-        }
-        root.store_slice(&mut slots[15 * V::LEN..]);
-    }
-
-    /// Stores the solutions at link `k` of a block, in the family of each chain.
-    #[inline(always)]
-    pub(super) fn store_solution<V: Real>(
-        &mut self,
-        simd: V::Token,
-        chains: Block<V>,
-        k: u32,
-        solution: Vec3<V>,
-    ) {
-        let particles = self.link(chains, k);
-        let block = *self.block(chains);
-        let all = &mut self.solved;
-        scatter(solution.with(V::splat(simd, 0.0)), |lane, row| {
-            if k < block.lens[lane] {
-                all[block.families[lane]][particles[lane] as usize] = row;
-            }
-        });
+    pub(super) fn place<V: Real>(&self, chains: Block<V>, k: u32) -> usize {
+        (self.block(chains).begin + k) as usize
     }
 }

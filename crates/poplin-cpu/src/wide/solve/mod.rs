@@ -10,9 +10,9 @@ mod chains;
 
 use poplin_layout::{SOLVE_FORCES, SOLVE_PARTS, SOLVE_TRIALS, StageMask, Task};
 
-use self::chains::Chains;
+use self::chains::{Chains, FACTORS};
 use crate::ClothMemory;
-use crate::lanes::{MAX_LANES, Real};
+use crate::lanes::{MAX_LANES, Real, scatter};
 use crate::particles::{Block, blocks};
 use crate::stage::implicit::{
     Factors, Source, Storage, bends_springs, corners_of, edges_of, is_preconditioned,
@@ -232,23 +232,29 @@ impl<V: Real> Storage<V> for Solve {
     }
 
     #[inline(always)]
-    fn longest(&self, _: &ClothMemory<'_>, chains: Block<V>) -> u32 {
-        self.chains.block(chains).longest
-    }
-
-    #[inline(always)]
-    fn has_link(&self, simd: V::Token, chains: Block<V>, k: u32) -> V::Mask {
-        self.chains.has_link(simd, chains, k)
+    fn lens(&self, _: &ClothMemory<'_>, chains: Block<V>) -> [u32; MAX_LANES] {
+        self.chains.block(chains).lens
     }
 
     #[inline(always)]
     fn link(&self, _: &ClothMemory<'_>, chains: Block<V>, k: u32) -> [u32; MAX_LANES] {
-        self.chains.link(chains, k)
+        let mut particles = [0; MAX_LANES];
+        let first = self.chains.place(chains, k) * V::LEN;
+        particles[..V::LEN].copy_from_slice(&self.chains.particles[first..][..V::LEN]);
+        particles
     }
 
     #[inline(always)]
     fn factors(&self, simd: V::Token, _: &ClothMemory<'_>, chains: Block<V>, k: u32) -> Factors<V> {
-        self.chains.factors(simd, chains, k)
+        let first = self.chains.place(chains, k) * FACTORS * V::LEN;
+        let slots = &self.chains.factors[first..][..FACTORS * V::LEN];
+        let vector = |n| nth_vector(simd, slots, n);
+        Factors {
+            lower: [vector(0), vector(1), vector(2)],
+            diagonal: vector(3),
+            beside: vector(4),
+            root: V::from_slice(simd, &slots[15 * V::LEN..]),
+        }
     }
 
     #[inline(always)]
@@ -259,7 +265,13 @@ impl<V: Real> Storage<V> for Solve {
         k: u32,
         factors: Factors<V>,
     ) {
-        self.chains.store_factors(chains, k, factors);
+        let first = self.chains.place(chains, k) * FACTORS * V::LEN;
+        let slots = &mut self.chains.factors[first..][..FACTORS * V::LEN];
+        let Factors { lower: [l0, l1, l2], diagonal, beside, root } = factors;
+        for (n, vector) in [l0, l1, l2, diagonal, beside].into_iter().enumerate() {
+            store_vector(slots, n, vector);
+        }
+        root.store_slice(&mut slots[15 * V::LEN..]);
     }
 
     #[inline(always)]
@@ -276,17 +288,27 @@ impl<V: Real> Storage<V> for Solve {
     fn store_solution(
         &mut self,
         simd: V::Token,
-        _: &mut ClothMemory<'_>,
+        memory: &mut ClothMemory<'_>,
         chains: Block<V>,
         k: u32,
         solution: Vec3<V>,
     ) {
-        self.chains.store_solution(simd, chains, k, solution);
+        let particles = self.link(memory, chains, k);
+        let block = *self.chains.block(chains);
+        let solved = &mut self.chains.solved;
+        scatter(solution.with(V::splat(simd, 0.0)), |lane, row| {
+            if k < block.lens[lane] {
+                solved[block.families[lane]][particles[lane] as usize] = row;
+            }
+        });
     }
 
     #[inline(always)]
     fn chain_sum(&self, simd: V::Token, _: &ClothMemory<'_>, block: Block<V>) -> Vec3<V> {
-        self.chains.both(simd, block.index(0) as usize)
+        let first = block.index(0) as usize;
+        let [one, other] = &self.chains.solved;
+        let one = Vec3::xyz(V::columns(simd, &one[first..][..V::LEN]));
+        one.add(Vec3::xyz(V::columns(simd, &other[first..][..V::LEN])))
     }
 }
 
