@@ -7,22 +7,24 @@ use poplin_layout::{
 
 use crate::ClothMemory;
 use crate::geometry::{Cone, cone_between};
-use crate::math::{cross3, dot3, guarded_square, particle as pack, xyz};
-use crate::stage::implicit::borne_push;
+use crate::lanes::{LaneMask as _, Real, max, min};
+use crate::math::{cross3, dot3, particle as pack, xyz};
+use crate::particles::Particles;
+use crate::vector::Vec3 as Lanes;
 
-/// Accumulated contacts of one particle with some shapes in one stage.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Contacts {
+/// Accumulated contacts of one particle per lane with some shapes in one stage.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Contacts<V: Real> {
     /// Sum of the exits \[m\].
-    pub(crate) push: Vec3,
+    pub(crate) push: Lanes<V>,
     /// Number of contacts.
-    pub(crate) count: f32,
+    pub(crate) count: V,
     /// Sum of the displacements of the shapes in this iteration \[m\].
-    pub(crate) travel: Vec3,
+    pub(crate) travel: Lanes<V>,
     /// Sum of the advances of planes towards the particle in this iteration \[m\].
-    pub(crate) approach: f32,
+    pub(crate) approach: V,
     /// Largest friction factor of the shapes.
-    pub(crate) friction_factor: f32,
+    pub(crate) friction_factor: V,
 }
 
 impl ClothMemory<'_> {
@@ -31,16 +33,11 @@ impl ClothMemory<'_> {
         StageMask(self.registers.stages).contains(stage)
     }
 
-    /// Adds the exit from a shape; indices count spheres, then capsules, convexes, boxes,
-    /// triangles.
+    /// Friction factor of a shape; indices count spheres, then capsules, convexes, boxes, triangles.
     #[inline]
-    pub(crate) fn add_contact(&self, contacts: &mut Contacts, shape: u32, exit: Vec3) {
+    pub(crate) fn friction_factor(&self, shape: u32) -> f32 {
         let begin = self.cloth.colliders.friction_factor_begin;
-        let factor =
-            if begin == NO_OFFSET { 1.0 } else { f32::from_bits(self.load_index(begin + shape)) };
-        contacts.push += exit;
-        contacts.count += 1.0;
-        contacts.friction_factor = contacts.friction_factor.max(factor);
+        if begin == NO_OFFSET { 1.0 } else { f32::from_bits(self.load_index(begin + shape)) }
     }
 
     /// Index of convex c among all shapes.
@@ -90,16 +87,8 @@ impl ClothMemory<'_> {
 
     /// Loads the cone whose three rows begin at `row`.
     #[inline]
-    pub fn load_cone(&self, row: u32) -> Cone {
-        let [first, second, third] = [0, 1, 2].map(|k| self.load_scratch(row + k));
-        Cone {
-            center: xyz(first),
-            half_length: first[3],
-            axis: xyz(second),
-            slope: second[3],
-            radius: third[0],
-            cosine_square: third[1],
-        }
+    pub(crate) fn load_cone(&self, row: u32) -> Cone<f32> {
+        Cone::of([0, 1, 2].map(|k| self.load_scratch(row + k)))
     }
 
     /// The two spheres of capsule c.
@@ -185,9 +174,7 @@ impl ClothMemory<'_> {
 fn prepare_cone(memory: &mut ClothMemory<'_>, c: u32, fraction: f32, row: u32) {
     let [a, b] = memory.capsule_ends(c);
     let cone = cone_between(memory.sphere_at(a, fraction), memory.sphere_at(b, fraction));
-    memory.store_scratch(row, pack(cone.center, cone.half_length));
-    memory.store_scratch(row + 1, pack(cone.axis, cone.slope));
-    memory.store_scratch(row + 2, [cone.radius, cone.cosine_square, 0.0, 0.0]);
+    (row..).zip(cone).for_each(|(row, numbers)| memory.store_scratch(row, numbers));
 }
 
 /// Stores the outward unit normal of a pair of box faces spanned by a and b, and the thickness
@@ -241,105 +228,151 @@ pub(crate) fn prepare_shape(memory: &mut ClothMemory<'_>, shape: u32) {
     }
 }
 
-/// Moves particle i, at position x, out of the shapes that it touches, and applies friction.
-pub(crate) fn resolve_contacts(
-    memory: &mut ClothMemory<'_>,
-    i: u32,
-    x: Vec3,
-    w: f32,
-    contacts: &Contacts,
-) {
-    if contacts.count > 0.0 {
-        let mut made = *contacts;
-        let push = contacts.push / contacts.count;
-        let mut position = x + push;
-        let has_friction = memory.cloth.colliders.friction > 0.0;
-        let is_deep = is_deep(memory, push);
-        if has_friction || is_deep {
-            let previous_particle = memory.load_previous(i);
-            let mut before = xyz(previous_particle);
-            let displacement = x - before;
-            if is_deep {
-                let [fraction, lost] = push_fractions(memory, displacement, contacts);
-                made.push *= fraction;
-                position = x + push * fraction;
+impl<V: Real> Contacts<V> {
+    /// Returns no contacts.
+    #[inline(always)]
+    pub(crate) fn new(simd: V::Token) -> Self {
+        let (zero, nothing) = (V::splat(simd, 0.0), Lanes::splat(simd, [0.0; 3]));
+        Self { push: nothing, count: zero, travel: nothing, approach: zero, friction_factor: zero }
+    }
+
+    /// Adds the exit from a shape that moved by `travel`, where the mask is set.
+    #[inline(always)]
+    pub(crate) fn add(
+        &mut self,
+        simd: V::Token,
+        mask: V::Mask,
+        exit: Lanes<V>,
+        travel: Lanes<V>,
+        friction_factor: V,
+    ) {
+        self.push = self.push.add(exit).or(mask, self.push);
+        self.count = mask.select(self.count + V::splat(simd, 1.0), self.count);
+        self.travel = self.travel.add(travel).or(mask, self.travel);
+        let largest = max(self.friction_factor, friction_factor);
+        self.friction_factor = mask.select(largest, self.friction_factor);
+    }
+
+    /// Mean exit \[m\].
+    #[inline(always)]
+    pub(crate) fn mean_push(&self) -> Lanes<V> {
+        self.push.div(self.count)
+    }
+
+    /// Tests whether the mean push exceeds the depenetration step of one iteration, `limit`.
+    #[inline(always)]
+    pub(crate) fn is_deep(&self, limit: V) -> V::Mask {
+        let push = self.mean_push();
+        (limit * limit).simd_lt(push.dot(push))
+    }
+
+    /// Returns the fraction of a deep push that this iteration applies, and the fraction that adds
+    /// no velocity.
+    #[inline(always)]
+    pub(crate) fn push_fractions(
+        &self,
+        simd: V::Token,
+        displacement: Lanes<V>,
+        limit: V,
+    ) -> [V; 2] {
+        let (zero, one) = (V::splat(simd, 0.0), V::splat(simd, 1.0));
+        let push = self.mean_push();
+        let length = push.dot(push).sqrt();
+        let relative = displacement.sub(self.travel.div(self.count));
+        // Speed of the particle into the shape, along the push. A particle leaves at once as far as
+        // it came in during this iteration, plus the limit.
+        let inward = self.approach / self.count - relative.dot(push) / length;
+        let allowed = max(inward, zero) + limit;
+        let is_long = allowed.simd_lt(length);
+        [is_long.select(allowed / length, one), is_long.select(limit / length, zero)]
+    }
+
+    /// Returns the part of the tangential displacement that friction removes from a particle that
+    /// moved by `displacement` in this iteration; `sum` is the sum of the applied pushes.
+    #[inline(always)]
+    pub(crate) fn friction_slide(
+        &self,
+        simd: V::Token,
+        sum: Lanes<V>,
+        displacement: Lanes<V>,
+        [friction, slop]: [V; 2],
+    ) -> Lanes<V> {
+        let (zero, one) = (V::splat(simd, 0.0), V::splat(simd, 1.0));
+        let relative = displacement.sub(self.travel.div(self.count));
+        let push_square = sum.dot(sum);
+        let slop_square = slop * slop;
+        // The slop regularizes both lengths, and keeps both directions defined for vanishing pushes
+        // and motions.
+        let normal_square = slop_square + push_square;
+        let along = relative.dot(sum) / normal_square;
+        // Tangential part: relative - n (relative . n)
+        let tangent = relative.sub(sum.mul(along));
+        let tangent_square = slop_square + tangent.dot(tangent);
+        let push = push_square / normal_square.sqrt() / self.count;
+        // |slide| <= friction |push| (Coulomb), and at most all of the tangential motion
+        let limit = friction * self.friction_factor * push / tangent_square.sqrt();
+        let is_held = zero.simd_lt(push_square) & zero.simd_lt(tangent_square);
+        tangent.mul(min(limit, one)).or(is_held, Lanes::splat(simd, [0.0; 3]))
+    }
+
+    /// Moves particles out of the shapes that they touch and applies friction. With `scales_mass`,
+    /// the inverse mass of pushed particles is reduced, so that their neighbours give way.
+    #[inline(always)]
+    pub(crate) fn resolve<P: Particles<V>>(
+        &self,
+        simd: V::Token,
+        particles: &mut P,
+        block: P::Block,
+        [x, y, z, w]: [V; 4],
+        scales_mass: bool,
+    ) {
+        let zero = V::splat(simd, 0.0);
+        let touches = zero.simd_lt(self.count);
+        if !touches.any_true() {
+            return;
+        }
+        let [friction, slop, holds, mass_scale] = particles.collision(simd);
+        let limit = particles.depenetration_step(simd);
+        let x = Lanes::new(x, y, z);
+        let push = self.mean_push();
+        let mut position = x.add(push);
+        let slides = touches & zero.simd_lt(friction);
+        let is_deep = touches & self.is_deep(limit);
+        if (slides | is_deep).any_true() {
+            let previous = particles.previous(simd, block);
+            let start = Lanes::xyz(previous);
+            let displacement = x.sub(start);
+            let (mut before, mut sum) = (start, self.push);
+            if is_deep.any_true() {
+                let [made, lost] = self.push_fractions(simd, displacement, limit);
+                position = x.add(push.mul(made)).or(is_deep, position);
                 // Moving the previous position along removes this part of the push from the
                 // velocity.
-                before += push * lost;
+                before = before.add(push.mul(lost)).or(is_deep, before);
+                sum = sum.mul(made).or(is_deep, sum);
             }
-            if has_friction {
-                if memory.runs(Stage::Implicit) {
-                    // The solve has borne a part of the contact force: friction acts on the sum.
-                    made.push *= 1.0 + borne_push(memory, i, push) / guarded_square(push).sqrt();
+            if slides.any_true() {
+                if let Some(plane) = particles.planes(simd, block) {
+                    // The contact plane of the implicit solve has already pushed, unless shapes
+                    // push to its other side: it adds to the normal force.
+                    let is_borne = zero.simd_lt(Lanes::xyz(plane).dot(push));
+                    let borne = is_borne.select(plane[3], zero);
+                    let length = push.guarded_square(simd).sqrt();
+                    sum = sum.mul(V::splat(simd, 1.0) + borne / length).or(touches, sum);
                 }
-                let slide = friction_slide(memory, displacement, &made);
+                let slide = self.friction_slide(simd, sum, displacement, [friction, slop]);
                 // Friction either holds the particle in place or only changes its velocity.
-                if memory.cloth.colliders.friction_holds != 0 {
-                    position -= slide;
-                } else {
-                    before += slide;
-                }
+                let is_held = zero.simd_lt(holds);
+                position = position.sub(slide).or(slides & is_held, position);
+                before = before.add(slide).or(slides & !is_held, before);
             }
-            if before != xyz(previous_particle) {
-                memory.store_previous(i, pack(before, previous_particle[3]));
-            }
+            particles.set_some_previous(simd, block, before.with(previous[3]), slides | is_deep);
         }
-        memory.store_current(i, pack(position, w));
+        let w = if scales_mass {
+            w / (V::splat(simd, 1.0) + mass_scale * self.push.dot(self.push))
+        } else {
+            w
+        };
+        particles.set_some(simd, block, position.with(w), touches);
     }
-}
-
-/// Tests whether a push exceeds the depenetration step of one iteration.
-pub(crate) fn is_deep(memory: &ClothMemory<'_>, push: Vec3) -> bool {
-    let limit = memory.cloth.colliders.depenetration_step;
-    dot3(push, push) > limit * limit
-}
-
-/// Returns the fraction of a deep push that this iteration applies, and the fraction that adds no
-/// velocity.
-pub(crate) fn push_fractions(
-    memory: &ClothMemory<'_>,
-    displacement: Vec3,
-    contacts: &Contacts,
-) -> [f32; 2] {
-    let push = contacts.push / contacts.count;
-    let length = dot3(push, push).sqrt();
-    let relative = displacement - contacts.travel / contacts.count;
-    // Speed of the particle into the shape, along the push.
-    let inward = contacts.approach / contacts.count - dot3(relative, push) / length;
-    let allowed = inward.max(0.0) + memory.cloth.colliders.depenetration_step;
-    if length > allowed {
-        [allowed / length, memory.cloth.colliders.depenetration_step / length]
-    } else {
-        [1.0, 0.0]
-    }
-}
-
-/// Returns the part of the tangential displacement that friction removes from a particle that moved
-/// by `displacement` in this iteration.
-pub(crate) fn friction_slide(
-    memory: &ClothMemory<'_>,
-    displacement: Vec3,
-    contacts: &Contacts,
-) -> Vec3 {
-    let relative = displacement - contacts.travel / contacts.count;
-    let push_square = dot3(contacts.push, contacts.push);
-    let mut slide = Vec3::ZERO;
-    if push_square > 0.0 {
-        let slop_square =
-            memory.cloth.colliders.friction_slop * memory.cloth.colliders.friction_slop;
-        // The slop regularizes both lengths.
-        let normal_square = slop_square + push_square;
-        let along = dot3(relative, contacts.push) / normal_square;
-        // The slop keeps both directions defined for vanishing pushes and motions.
-        let tangent = relative - contacts.push * along;
-        let tangent_square = slop_square + dot3(tangent, tangent);
-        if tangent_square > 0.0 {
-            let push = push_square / normal_square.sqrt() / contacts.count;
-            let friction = memory.cloth.colliders.friction * contacts.friction_factor;
-            // |slide| <= friction |push| (Coulomb), and at most all of the tangential motion
-            let limit = friction * push / tangent_square.sqrt();
-            slide = tangent * limit.min(1.0);
-        }
-    }
-    slide
 }

@@ -3,18 +3,32 @@
 use glam::{Vec2, Vec3};
 use poplin_layout::EPSILON;
 
-use crate::math::{dot3, guarded_square, xyz};
+use crate::lanes::{Real, max};
+use crate::math::{dot3, guarded_square, particle as pack, xyz};
+use crate::vector::Vec3 as Lanes;
 
-/// Lateral surface of a tapered capsule; fields as in the shader.
+/// Lateral surface of a tapered capsule, one per lane; fields as in the shader.
 #[derive(Debug, Clone, Copy)]
-#[expect(missing_docs, reason = "the fields are those of the shader's struct")]
-pub struct Cone {
-    pub center: Vec3,
-    pub half_length: f32,
-    pub axis: Vec3,
-    pub slope: f32,
-    pub radius: f32,
-    pub cosine_square: f32,
+pub(crate) struct Cone<V: Real> {
+    pub(crate) center: Lanes<V>,
+    pub(crate) half_length: V,
+    pub(crate) axis: Lanes<V>,
+    pub(crate) slope: V,
+    pub(crate) radius: V,
+    pub(crate) cosine_square: V,
+}
+
+/// Point beside the axis of a cone, one per lane.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Beside<V: Real> {
+    /// Displacement from the center of the cone \[m\].
+    pub(crate) d: Lanes<V>,
+    /// Position along the axis \[m\].
+    pub(crate) along: V,
+    /// Radius of the cone there \[m\].
+    pub(crate) radius: V,
+    /// Squared distance from the axis, guarded since its root is a divisor \[m^2\].
+    pub(crate) across_square: V,
 }
 
 /// Position of a point relative to a cone; the CONE constants of the shader.
@@ -27,78 +41,84 @@ pub(crate) enum Side {
     Inside,
 }
 
-/// Contact of a point with a cone.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct ConeTouch {
-    pub(crate) push: Vec3,
-    pub(crate) side: Side,
-    pub(crate) along: f32,
-}
-
-/// Returns the cone tangent to two spheres.
-pub(crate) fn cone_between(a: [f32; 4], b: [f32; 4]) -> Cone {
+/// Returns the rows of the cone tangent to two spheres: center and half length, axis and slope,
+/// radius and squared cosine.
+pub(crate) fn cone_between(a: [f32; 4], b: [f32; 4]) -> [[f32; 4]; 3] {
     let half_axis = (xyz(b) - xyz(a)) * 0.5;
     let growth = (b[3] - a[3]) * 0.5;
     let length_square = dot3(half_axis, half_axis);
     // The tangent line makes a right triangle with the axis: side^2 = half_axis^2 - growth^2.
     let side_square = length_square - growth * growth;
     let center = (xyz(b) + xyz(a)) * 0.5;
-    let mut cone = Cone {
-        center,
-        half_length: 0.0,
-        axis: Vec3::ZERO,
-        slope: 0.0,
-        radius: 0.0,
-        cosine_square: 0.0,
-    };
     // Otherwise one sphere contains the other, and there is no cone.
     if side_square > EPSILON * length_square {
         let half_length = length_square.sqrt();
         let side = side_square.sqrt();
         let sine = growth / half_length;
-        cone.half_length = half_length;
-        cone.axis = half_axis / half_length;
-        cone.slope = growth / side;
         // Radius at the middle: mean radius over the cosine of the slope.
-        cone.radius = (growth + a[3]) * half_length / side;
-        cone.cosine_square = 1.0 - sine * sine;
+        let radius = (growth + a[3]) * half_length / side;
+        [
+            pack(center, half_length),
+            pack(half_axis / half_length, growth / side),
+            [radius, 1.0 - sine * sine, 0.0, 0.0],
+        ]
+    } else {
+        [pack(center, 0.0), [0.0; 4], [0.0; 4]]
     }
-    cone
 }
 
-/// Returns the position of x relative to a cone and its shortest exit through the lateral surface.
-pub(crate) fn touch_cone(cone: &Cone, x: Vec3) -> ConeTouch {
-    let mut touch = ConeTouch { push: Vec3::ZERO, side: Side::Off, along: 0.0 };
-    if cone.half_length > 0.0 {
-        let d = x - cone.center;
-        let along = dot3(d, cone.axis);
-        // Cone surface: radius(along) = radius + slope * along, across = distance from the axis.
-        let radius = (along * cone.slope + cone.radius).max(0.0);
-        let across_square = (dot3(d, d) - along * along).max(EPSILON);
-        touch.side = Side::Outside;
-        touch.along = along;
-        if radius * radius > across_square {
-            let across = across_square.sqrt();
-            // The surface normal through x meets the axis at the foot.
-            let foot = along + cone.slope * across;
-            touch.side = Side::Inside;
-            if foot < -cone.half_length {
-                touch.side = Side::Before;
-            }
-            if foot > cone.half_length {
-                touch.side = Side::Beyond;
-            }
-            touch.push = (d - cone.axis * foot) * (cone.cosine_square * (radius / across - 1.0));
+impl<V: Real> Cone<V> {
+    /// Cone of the rows of [`cone_between`].
+    #[inline(always)]
+    pub(crate) fn of([first, second, third]: [[V; 4]; 3]) -> Self {
+        Self {
+            center: Lanes::xyz(first),
+            half_length: first[3],
+            axis: Lanes::xyz(second),
+            slope: second[3],
+            radius: third[0],
+            cosine_square: third[1],
         }
     }
-    touch
+
+    /// Returns the position of x beside the axis.
+    #[inline(always)]
+    pub(crate) fn beside(&self, simd: V::Token, x: Lanes<V>) -> Beside<V> {
+        let d = x.sub(self.center);
+        let along = d.dot(self.axis);
+        // Cone surface: radius(along) = radius + slope * along, across = distance from the axis.
+        let radius = max(along * self.slope + self.radius, V::splat(simd, 0.0));
+        let across_square = max(d.dot(d) - along * along, V::splat(simd, EPSILON));
+        Beside { d, along, radius, across_square }
+    }
 }
 
-/// Returns the position along the axis from which the lateral surface pushes x.
-pub(crate) fn foot_on_cone(cone: &Cone, x: Vec3) -> f32 {
-    let d = x - cone.center;
-    let along = dot3(d, cone.axis);
-    along + cone.slope * (dot3(d, d) - along * along).max(EPSILON).sqrt()
+impl Cone<f32> {
+    /// Returns the position along the axis from which the lateral surface pushes x.
+    pub(crate) fn foot(&self, x: Vec3) -> f32 {
+        let Beside { along, across_square, .. } = self.beside((), x.into());
+        along + self.slope * across_square.sqrt()
+    }
+
+    /// Returns the position of x relative to the cone.
+    pub(crate) fn side(&self, x: Vec3) -> Side {
+        let Beside { along, radius, across_square, .. } = self.beside((), x.into());
+        if !(self.half_length > 0.0) {
+            Side::Off
+        } else if radius * radius > across_square {
+            // The surface normal through x meets the axis at the foot.
+            let foot = along + self.slope * across_square.sqrt();
+            if foot > self.half_length {
+                Side::Beyond
+            } else if foot < -self.half_length {
+                Side::Before
+            } else {
+                Side::Inside
+            }
+        } else {
+            Side::Outside
+        }
+    }
 }
 
 /// Impact of a moving point on a moving sphere or cone within an iteration.

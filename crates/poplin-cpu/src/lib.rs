@@ -23,6 +23,7 @@ pub mod math;
 pub mod memory;
 mod particles;
 mod render;
+mod shapes;
 pub mod stage;
 pub mod team;
 mod transpose;
@@ -31,7 +32,6 @@ mod vector;
 mod wide;
 
 pub use engine::{LaneEngine, ReferenceEngine, thread_count};
-pub use geometry::Cone;
 pub use grid::bucket_of_cell;
 pub use memory::{ClothMemory, Counters};
 pub use poplin_host::{FramePart, HostCloth};

@@ -70,9 +70,6 @@ pub(crate) trait Particles<V: Real> {
     /// Largest distance per iteration by which a particle leaves a collider it was in before \[m\].
     fn depenetration_step(&self, simd: V::Token) -> V;
 
-    /// Inverse number of iterations of the frame.
-    fn iteration_fraction(&self, simd: V::Token) -> V;
-
     /// Rows of a per-particle input.
     fn input(&self, simd: V::Token, begin: u32, block: Self::Block) -> [V; 4];
 
@@ -295,11 +292,6 @@ impl<V: Real> Particles<V> for ClothMemory<'_> {
     #[inline(always)]
     fn depenetration_step(&self, simd: V::Token) -> V {
         V::splat(simd, self.cloth.colliders.depenetration_step)
-    }
-
-    #[inline(always)]
-    fn iteration_fraction(&self, simd: V::Token) -> V {
-        V::splat(simd, self.cloth.colliders.iteration_fraction)
     }
 
     #[inline(always)]

@@ -105,3 +105,17 @@ impl<V: Real> Vec3<V> {
         [self.x, self.y, self.z, w]
     }
 }
+
+impl From<glam::Vec3> for Vec3<f32> {
+    #[inline(always)]
+    fn from(glam::Vec3 { x, y, z }: glam::Vec3) -> Self {
+        Self::new(x, y, z)
+    }
+}
+
+impl From<Vec3<f32>> for glam::Vec3 {
+    #[inline(always)]
+    fn from(Vec3 { x, y, z, .. }: Vec3<f32>) -> Self {
+        Self::new(x, y, z)
+    }
+}

@@ -4,10 +4,11 @@ use glam::Vec3;
 use poplin_layout::{BODY_INPUT_ROWS, BODY_ROWS, CHUNK, CHUNK_ROWS, chunk_count};
 
 use crate::ClothMemory;
-use crate::colliders::{Contacts, is_deep, push_fractions};
+use crate::colliders::Contacts;
 use crate::math::{cross3, dot3, particle as pack, xyz};
+use crate::shapes::Shape;
 use crate::stage::collide_box::touch_box;
-use crate::stage::collide_convex::touch_convex;
+use crate::stage::collide_convex::{approach_convex, touch_convex};
 use crate::stage::collide_shape::{touch_capsule, touch_sphere};
 use crate::stage::collide_triangle::touch_mesh;
 
@@ -70,24 +71,27 @@ fn load_body(memory: &ClothMemory<'_>, b: u32) -> Body {
 }
 
 /// Collects the contacts of particle i with all shapes of body b.
-fn touch_body(memory: &mut ClothMemory<'_>, b: u32, i: u32, x: Vec3) -> Contacts {
+fn touch_body(memory: &mut ClothMemory<'_>, b: u32, i: u32, x: Vec3) -> Contacts<f32> {
     let round = body_lists(memory, b, 6);
     let flat = body_lists(memory, b, 7);
-    let mut contacts = Contacts::default();
+    let (mut contacts, at) = (Contacts::new(()), x.into());
     for k in flat[0]..flat[0] + flat[1] {
-        touch_convex(memory, memory.load_index(k), x, &mut contacts);
+        let convex = Shape::of(&*memory, memory.load_index(k));
+        if touch_convex((), &convex, at, &mut contacts) {
+            approach_convex((), &convex, at, &mut contacts);
+        }
     }
     for k in flat[2]..flat[2] + flat[3] {
-        touch_box(memory, memory.load_index(k), x, &mut contacts);
+        touch_box((), &Shape::of(&*memory, memory.load_index(k)), at, &mut contacts);
     }
     if body_input(memory, b, 2)[3] > 0.0 {
         touch_mesh(memory, i, x, &mut contacts);
     }
     for k in round[2]..round[2] + round[3] {
-        touch_capsule(memory, memory.load_index(k), x, &mut contacts);
+        touch_capsule((), &Shape::of(&*memory, memory.load_index(k)), at, &mut contacts);
     }
     for k in round[0]..round[0] + round[1] {
-        touch_sphere(memory, memory.load_index(k), x, &mut contacts);
+        touch_sphere((), &Shape::of(&*memory, memory.load_index(k)), at, &mut contacts);
     }
     contacts
 }
@@ -116,7 +120,7 @@ struct Meeting {
     i: u32,
     particle: [f32; 4],
     before: [f32; 4],
-    contacts: Contacts,
+    contacts: Contacts<f32>,
     normal: Vec3,
     velocity: Vec3,
     speed: f32,
@@ -134,9 +138,9 @@ pub fn visit_chunk(memory: &mut ClothMemory<'_>, c: u32) {
             let particle = memory.load_current(i);
             let before = memory.load_previous(i);
             let contacts = touch_body(memory, b, i, xyz(particle));
-            let push_square = dot3(contacts.push, contacts.push);
+            let push_square = contacts.push.dot(contacts.push);
             if push_square > 0.0 {
-                let normal = contacts.push / push_square.sqrt();
+                let normal = contacts.push.div(push_square.sqrt()).into();
                 let velocity = approach(memory, &body, xyz(particle), xyz(before));
                 let speed = dot3(velocity, normal);
                 if is_counting {
@@ -186,9 +190,11 @@ fn exchange(memory: &mut ClothMemory<'_>, body: &Body, meeting: &Meeting) -> Vec
         }
     }
     if particle[3] > 0.0 {
-        let mut push = contacts.push / contacts.count;
-        if is_deep(memory, push) {
-            push *= push_fractions(memory, velocity * memory.cloth.colliders.step, &contacts)[0];
+        let mut push = Vec3::from(contacts.mean_push());
+        let limit = memory.cloth.colliders.depenetration_step;
+        if contacts.is_deep(limit) {
+            let displacement = velocity * memory.cloth.colliders.step;
+            push *= contacts.push_fractions((), displacement.into(), limit)[0];
         }
         memory.store_current(i, pack(xyz(particle) + push, particle[3]));
         // The impulse changes the velocity: the previous position moves against it.

@@ -3,10 +3,12 @@
 use glam::Vec3;
 
 use crate::ClothMemory;
-use crate::colliders::{Contacts, resolve_contacts};
-use crate::geometry::{Side, find_impact, foot_on_cone, touch_cone};
+use crate::colliders::Contacts;
+use crate::geometry::{Side, find_impact};
 use crate::math::{cross3, dot3, guarded_square, particle as pack, xyz};
-use crate::stage::collide_shape::{scaled_mass, touch_capsule};
+use crate::particles::Block;
+use crate::shapes::Shape;
+use crate::stage::collide_shape::touch_capsule;
 
 /// Last four capsules that hit a particle on its path, with the ends beyond which it was pushed.
 #[derive(Debug, Clone, Copy, Default)]
@@ -21,7 +23,7 @@ struct Sweep {
     before: Vec3,
     end: Vec3,
     x: Vec3,
-    contacts: Contacts,
+    contacts: Contacts<f32>,
     hits: Hits,
 }
 
@@ -46,18 +48,17 @@ fn sweep_capsule(memory: &ClothMemory<'_>, c: u32, sweep: &mut Sweep) {
     if cone.half_length > 0.0 && old.half_length > 0.0 && is_in_reach(memory, a, b, sweep.end) {
         // Relative to the cone: e at the start, d at the end. Cross products with the axis are
         // distances from it.
-        let e = sweep.before - old.center;
-        let d = sweep.x - cone.center;
-        let radius_before = (dot3(e, old.axis) * old.slope + old.radius).max(0.0);
-        let radius_now = (dot3(d, cone.axis) * cone.slope + cone.radius).max(0.0);
+        let [at_start, at_end] =
+            [old.beside((), sweep.before.into()), cone.beside((), sweep.x.into())];
+        let [e, d, old_axis, axis] = [at_start.d, at_end.d, old.axis, cone.axis].map(Vec3::from);
         let impact =
-            find_impact(cross3(e, old.axis), cross3(d, cone.axis), radius_before, radius_now);
+            find_impact(cross3(e, old_axis), cross3(d, axis), at_start.radius, at_end.radius);
         if impact.is_hit {
             // Cone at the time of impact: axis, slope and the foot of the impact.
             let path = e - d;
             let position = e - path * impact.time;
-            let old_half_axis = old.axis * old.half_length;
-            let rotation = cone.axis * cone.half_length - old_half_axis;
+            let old_half_axis = old_axis * old.half_length;
+            let rotation = axis * cone.half_length - old_half_axis;
             let axis = old_half_axis + rotation * impact.time;
             let half_length = guarded_square(axis).sqrt();
             let slope = old.slope + (cone.slope - old.slope) * impact.time;
@@ -69,7 +70,7 @@ fn sweep_capsule(memory: &ClothMemory<'_>, c: u32, sweep: &mut Sweep) {
                 sweep.x += (path + rotation * foot) * impact.rest;
             }
             // Bits of the ends beyond which the side would push the point: 1 and 2.
-            let base = foot_on_cone(&cone, sweep.x);
+            let base = cone.foot(sweep.x);
             let own = u32::from(base < -cone.half_length) + 2 * u32::from(base > cone.half_length);
             let hits = &mut sweep.hits;
             // Ring buffer of the last four hits.
@@ -77,7 +78,7 @@ fn sweep_capsule(memory: &ClothMemory<'_>, c: u32, sweep: &mut Sweep) {
             hits.count += 1;
         }
     }
-    touch_capsule(memory, c, sweep.x, &mut sweep.contacts);
+    touch_capsule((), &Shape::of(memory, c), sweep.x.into(), &mut sweep.contacts);
 }
 
 /// Tests whether a capsule that ends in sphere s has handled the particle already.
@@ -91,8 +92,8 @@ fn is_sphere_passed(memory: &ClothMemory<'_>, s: u32, x: Vec3, hits: &Hits) -> b
     for k in capsules + memory.load_index(begins + s)..end {
         let capsule = memory.load_index(k);
         let own_bit = if memory.capsule_ends(capsule)[0] == s { 1 } else { 2 };
-        let mut is_done =
-            touch_cone(&memory.load_cone(memory.capsule_row(capsule)), x).side == Side::Outside;
+        let cone = memory.load_cone(memory.capsule_row(capsule));
+        let mut is_done = cone.side(x) == Side::Outside;
         for hit in &hits.capsules[..hit_count as usize] {
             if hit / 4 == capsule {
                 is_done = hit & own_bit == 0;
@@ -120,8 +121,8 @@ fn sweep_sphere(memory: &ClothMemory<'_>, s: u32, sweep: &mut Sweep) {
         }
         let slack = 1.0 - sphere[3] / guarded_square(d).sqrt();
         if slack < 0.0 {
-            memory.add_contact(&mut sweep.contacts, s, -d * slack);
-            sweep.contacts.travel += memory.sphere_move(s);
+            let (exit, travel) = ((-d * slack).into(), memory.sphere_move(s).into());
+            sweep.contacts.add((), true, exit, travel, memory.friction_factor(s));
         }
     }
 }
@@ -135,7 +136,7 @@ pub fn collide_continuous(memory: &mut ClothMemory<'_>, i: u32) {
         before,
         end: xyz(particle),
         x: xyz(particle),
-        contacts: Contacts::default(),
+        contacts: Contacts::new(()),
         hits: Hits::default(),
     };
     // Tree query with the box of the path.
@@ -173,6 +174,5 @@ pub fn collide_continuous(memory: &mut ClothMemory<'_>, i: u32) {
         memory.store_current(i, pack(sweep.x, particle[3]));
     }
     // Remaining overlap is resolved like a discrete contact.
-    let w = scaled_mass(memory, particle[3], sweep.contacts.push);
-    resolve_contacts(memory, i, sweep.x, w, &sweep.contacts);
+    sweep.contacts.resolve((), memory, Block::at(i, i + 1), pack(sweep.x, particle[3]), true);
 }

@@ -1,51 +1,139 @@
 //! Twin of `shaders/stage/collide_convex.wgsl`.
 
-use glam::Vec3;
+use std::ops::Range;
+
+use poplin_layout::ColliderParameters;
 
 use crate::ClothMemory;
-use crate::colliders::{Contacts, resolve_contacts};
-use crate::math::{dot3, xyz};
+use crate::colliders::Contacts;
+use crate::lanes::{LaneMask as _, Real, max};
+use crate::particles::blocks_of;
+use crate::shapes::{Colliding, Kind, Shape, Table, tabulate};
+use crate::vector::Vec3;
 
-/// Adds the exit of x through the nearest plane of convex c, if x is behind all of its planes.
-pub(crate) fn touch_convex(memory: &ClothMemory<'_>, c: u32, x: Vec3, contacts: &mut Contacts) {
-    let begins = memory.cloth.colliders.convex_plane_begin;
-    let planes = begins + memory.cloth.colliders.convex_count + 1;
-    let end = planes + memory.load_index(begins + c + 1);
-    let mut nearest = Vec3::ZERO;
-    let mut nearest_plane = 0;
-    let mut distance = -3.0e38;
-    for k in planes + memory.load_index(begins + c)..end {
-        let p = memory.load_index(k);
-        let plane = memory.load_scratch(memory.plane_row(p));
-        let height = dot3(xyz(plane), x) + plane[3];
-        if height > distance {
-            distance = height;
-            nearest = xyz(plane);
-            nearest_plane = p;
+/// Convexes, each an intersection of half-spaces: friction factor; then per plane its current
+/// coefficients and those of the previous iteration.
+#[derive(Debug, Default)]
+pub(crate) struct Convexes;
+
+impl Kind for Convexes {
+    const HAS_TREE: bool = false;
+
+    /// Plane that is never the nearest.
+    const FILLER: [f32; 4] = [0.0, 0.0, 0.0, -3.0e38];
+
+    #[inline(always)]
+    fn free(shapes: &ColliderParameters) -> [u32; 3] {
+        [shapes.free_convex_begin, 0, shapes.free_convex_count]
+    }
+
+    #[inline(always)]
+    fn row_count(memory: &ClothMemory<'_>, c: u32) -> usize {
+        let begin = memory.cloth.colliders.convex_plane_begin + c;
+        1 + 2 * (memory.load_index(begin + 1) - memory.load_index(begin)) as usize
+    }
+
+    #[inline(always)]
+    fn row(memory: &ClothMemory<'_>, c: u32, k: usize) -> [f32; 4] {
+        if k == 0 {
+            return [memory.friction_factor(memory.convex_shape(c)), 0.0, 0.0, 0.0];
+        }
+        let shapes = &memory.cloth.colliders;
+        let begins = shapes.convex_plane_begin;
+        let planes = begins + shapes.convex_count + 1 + memory.load_index(begins + c);
+        let p = memory.load_index(planes + (k as u32 - 1) / 2);
+        if k % 2 == 1 {
+            return memory.load_scratch(memory.plane_row(p));
+        }
+        let fraction_before = memory.iteration.bias[3];
+        memory.load_at(shapes.plane_start, shapes.plane_target, p, fraction_before)
+    }
+}
+
+/// Height of x over the plane in row `k`.
+#[inline(always)]
+fn height<V: Real>([a, b, c, offset]: [V; 4], x: Vec3<V>) -> V {
+    Vec3::new(a, b, c).dot(x) + offset
+}
+
+/// Adds the exit of x through the nearest plane of a convex, if x is behind all of its planes.
+/// Returns whether it is.
+#[inline(always)]
+pub(crate) fn touch_convex<V: Real, P: Colliding<V>>(
+    simd: V::Token,
+    convex: &Shape<'_, V, P, Convexes>,
+    x: Vec3<V>,
+    contacts: &mut Contacts<V>,
+) -> V::Mask {
+    let nothing = Vec3::splat(simd, [0.0; 3]);
+    let (mut distance, mut nearest) = (V::splat(simd, -3.0e38), nothing);
+    // True in every lane: no plane has been tested yet.
+    let mut is_in = distance.simd_lt(nothing.x);
+    for k in (1..convex.row_count()).step_by(2) {
+        let plane = convex.row(simd, k);
+        // Inside while every height is below 0; the plane with the largest one is nearest.
+        let height = height(plane, x);
+        let is_nearer = distance.simd_lt(height);
+        distance = is_nearer.select(height, distance);
+        nearest = Vec3::xyz(plane).or(is_nearer, nearest);
+        is_in = distance.simd_lt(nothing.x);
+        if !is_in.any_true() {
+            return is_in;
         }
     }
-    if distance < 0.0 {
-        memory.add_contact(contacts, memory.convex_shape(c), -nearest * distance);
-        let shapes = &memory.cloth.colliders;
-        let fraction_before = memory.iteration.bias[3];
-        let before =
-            memory.load_at(shapes.plane_start, shapes.plane_target, nearest_plane, fraction_before);
-        contacts.approach += (dot3(xyz(before), x) + before[3] - distance).max(0.0);
-    }
+    // exit = -n height
+    let exit = nearest.neg().mul(distance);
+    contacts.add(simd, is_in, exit, nothing, convex.row(simd, 0)[0]);
+    is_in
 }
 
-/// Adds the exits of x from all convexes without a rigid body.
-pub(crate) fn touch_convexes(memory: &ClothMemory<'_>, x: Vec3, contacts: &mut Contacts) {
-    let begin = memory.cloth.colliders.free_convex_begin;
-    for k in begin..begin + memory.cloth.colliders.free_convex_count {
-        touch_convex(memory, memory.load_index(k), x, contacts);
+/// Adds the advance of the nearest plane of a convex towards x in this iteration, if x is inside.
+/// Only deep pushes depend on it.
+#[inline(always)]
+pub(crate) fn approach_convex<V: Real, P: Colliding<V>>(
+    simd: V::Token,
+    convex: &Shape<'_, V, P, Convexes>,
+    x: Vec3<V>,
+    contacts: &mut Contacts<V>,
+) {
+    let zero = V::splat(simd, 0.0);
+    let mut distance = V::splat(simd, -3.0e38);
+    let mut distance_before = distance;
+    for k in (1..convex.row_count()).step_by(2) {
+        let (height, height_before) =
+            (height(convex.row(simd, k), x), height(convex.row(simd, k + 1), x));
+        let is_nearer = distance.simd_lt(height);
+        distance_before = is_nearer.select(height_before, distance_before);
+        distance = is_nearer.select(height, distance);
     }
+    let approach = contacts.approach + max(distance_before - distance, zero);
+    contacts.approach = distance.simd_lt(zero).select(approach, contacts.approach);
 }
 
-/// Pushes particle i out of the convexes.
-pub fn collide_convex(memory: &mut ClothMemory<'_>, i: u32) {
-    let particle = memory.load_current(i);
-    let mut contacts = Contacts::default();
-    touch_convexes(memory, xyz(particle), &mut contacts);
-    resolve_contacts(memory, i, xyz(particle), particle[3], &contacts);
+/// Pushes particles out of the convexes. `numbers` is scratch memory.
+#[inline(always)]
+pub(crate) fn collide_convex<V: Real>(
+    simd: V::Token,
+    particles: &mut impl Colliding<V>,
+    items: Range<u32>,
+    numbers: &mut Vec<f32>,
+) {
+    numbers.clear();
+    let count = tabulate::<V, _, Convexes>(particles, numbers);
+    let convexes = Table::<Convexes>::new(numbers, count);
+    let limit = particles.depenetration_step(simd);
+    for block in blocks_of(particles, items) {
+        let current = particles.current(simd, block);
+        let x = Vec3::xyz(current);
+        let mut contacts = Contacts::new(simd);
+        for place in 0..convexes.count(particles) {
+            touch_convex(simd, &convexes.shape(particles, place), x, &mut contacts);
+        }
+        if contacts.is_deep(limit).any_true() {
+            for place in 0..convexes.count(particles) {
+                approach_convex(simd, &convexes.shape(particles, place), x, &mut contacts);
+            }
+        }
+        contacts.resolve(simd, particles, block, current, false);
+    }
 }

@@ -4,9 +4,10 @@ use glam::{Vec2, Vec3};
 use poplin_layout::{MIN_NORMAL_SQUARE, NEARBY_ROWS};
 
 use crate::ClothMemory;
-use crate::colliders::{Contacts, resolve_contacts};
+use crate::colliders::Contacts;
 use crate::geometry::closest_on_triangle;
 use crate::math::{cross3, dot3, xyz};
+use crate::particles::Block;
 
 /// Position of a triangle relative to a point.
 #[derive(Debug, Clone, Copy)]
@@ -158,7 +159,12 @@ fn exit_triangle(
 }
 
 /// Adds the exit of x from the mesh: up to the plane of the nearest triangle, if x is behind it.
-pub(crate) fn touch_mesh(memory: &mut ClothMemory<'_>, i: u32, x: Vec3, contacts: &mut Contacts) {
+pub(crate) fn touch_mesh(
+    memory: &mut ClothMemory<'_>,
+    i: u32,
+    x: Vec3,
+    contacts: &mut Contacts<f32>,
+) {
     let tree = memory.cloth.colliders.triangle_tree_begin;
     let is_closed = memory.cloth.colliders.is_mesh_closed != 0;
     let mut nearby = load_nearby(memory, i);
@@ -173,8 +179,10 @@ pub(crate) fn touch_mesh(memory: &mut ClothMemory<'_>, i: u32, x: Vec3, contacts
         nearby.triangle = exit;
         nearby.clearance = if touch.height > 0.0 { 0.999 * touch.square.sqrt() } else { 0.0 };
         if touch.height < 0.0 {
-            memory.add_contact(contacts, memory.triangle_shape(exit), -touch.normal * touch.height);
-            contacts.travel += triangle_move(memory, exit, touch.barycentric);
+            let push = -touch.normal * touch.height;
+            let travel = triangle_move(memory, exit, touch.barycentric);
+            let factor = memory.friction_factor(memory.triangle_shape(exit));
+            contacts.add((), true, push.into(), travel.into(), factor);
         }
     }
     store_nearby(memory, i, &nearby);
@@ -194,7 +202,7 @@ fn vertex_move(memory: &ClothMemory<'_>, v: u32) -> Vec3 {
 /// Pushes particle i out of the mesh.
 pub fn collide_triangle(memory: &mut ClothMemory<'_>, i: u32) {
     let particle = memory.load_current(i);
-    let mut contacts = Contacts::default();
+    let mut contacts = Contacts::new(());
     touch_mesh(memory, i, xyz(particle), &mut contacts);
-    resolve_contacts(memory, i, xyz(particle), particle[3], &contacts);
+    contacts.resolve((), memory, Block::at(i, i + 1), particle, false);
 }

@@ -30,7 +30,6 @@ use crate::particles::{Block, blocks};
 use crate::vector::Vec3;
 
 pub(crate) use self::chains::{Factors, factor_chain, solve_chain};
-pub(crate) use self::contact::borne_push;
 pub use self::contact::{probe_contacts, probes_contacts};
 pub use self::control::choose_step;
 pub(crate) use self::fold::{Hinge, fold_bend};

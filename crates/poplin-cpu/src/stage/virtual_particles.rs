@@ -3,8 +3,9 @@
 use glam::Vec3;
 
 use crate::ClothMemory;
-use crate::colliders::{Contacts, friction_slide, is_deep, push_fractions};
+use crate::colliders::Contacts;
 use crate::math::{dot3, particle as pack, xyz};
+use crate::particles::collision_of;
 use crate::stage::collide_shape::touch_shapes;
 
 /// Pushes the virtual particles of a bundle out of spheres and capsules, one after another. Each is
@@ -23,18 +24,22 @@ pub fn collide_bundle(memory: &mut ClothMemory<'_>, bundle: u32) {
             before += xyz(memory.load_previous(corner)) * weight;
             weight_square += weight * weight;
         }
-        let mut contacts = Contacts::default();
-        touch_shapes(memory, x, &mut contacts);
+        let mut contacts = Contacts::new(());
+        touch_shapes((), memory, &Default::default(), x.into(), &mut contacts);
         if contacts.count > 0.0 {
-            let push = contacts.push / contacts.count;
+            let push = Vec3::from(contacts.mean_push());
             let mut fractions = [1.0, 0.0];
-            if is_deep(memory, push) {
-                fractions = push_fractions(memory, x - before, &contacts);
-                contacts.push *= fractions[0];
+            let mut sum = contacts.push;
+            let displacement = (x - before).into();
+            let limit = memory.cloth.colliders.depenetration_step;
+            if contacts.is_deep(limit) {
+                fractions = contacts.push_fractions((), displacement, limit);
+                sum = sum.mul(fractions[0]);
             }
             let mut slide = Vec3::ZERO;
-            if memory.cloth.colliders.friction > 0.0 {
-                slide = friction_slide(memory, x - before, &contacts);
+            let [friction, slop, ..] = collision_of(memory);
+            if friction > 0.0 {
+                slide = contacts.friction_slide((), sum, displacement, [friction, slop]).into();
             }
             // Mass scaling of a pushed particle: w / (1 + k |push|^2).
             let gain = memory.cloth.colliders.mass_scale * dot3(push, push);

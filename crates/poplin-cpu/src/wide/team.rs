@@ -3,8 +3,8 @@
 use std::ops::Range;
 
 use crate::stage::{
-    gauss_seidel, implicit, integrate, limit_speed, mass, motion, semi_implicit, separation, sleep,
-    tether, twin, wind,
+    collide_box, collide_convex, collide_shape, gauss_seidel, implicit, integrate, limit_speed,
+    mass, motion, semi_implicit, separation, sleep, tether, twin, wind,
 };
 use crate::{ClothMemory, Member, Parts, Work, Workers, simulate_in_order};
 use fearless_simd::{Level, dispatch, prelude::*};
@@ -13,7 +13,7 @@ use poplin_layout::{Stage, StageMask, Task};
 use crate::wide::cloths::{self, Columns};
 use crate::wide::solve::{Solve, is_of_solve};
 use crate::wide::split::{Threads, with_threads};
-use crate::wide::stage::{self_collide, shapes};
+use crate::wide::stage::self_collide;
 use crate::wide::{ContactLists, Neighbors};
 
 /// Fewest cloths of one fabric that are simulated side by side, one per lane.
@@ -332,9 +332,9 @@ fn run_wide(
         Task::ConstrainTethers => wide!(tether::constrain_tethers),
         Task::RestoreMass => wide!(mass::restore_mass),
         Task::LimitSpeed => wide!(limit_speed::limit_speed),
-        Task::CollideConvex => wide!(shapes::collide_convexes, rows),
-        Task::CollideBox => wide!(shapes::collide_boxes, rows),
-        Task::CollideShape => wide!(shapes::collide_shapes, rows),
+        Task::CollideConvex => wide!(collide_convex::collide_convex, rows),
+        Task::CollideBox => wide!(collide_box::collide_box, rows),
+        Task::CollideShape => wide!(collide_shape::collide_shape, rows),
         Task::TestRest => sleep::test_rest(memory, items),
         _ => return false,
     }

@@ -7,8 +7,9 @@ use crate::ClothMemory;
 use crate::colliders::Contacts;
 use crate::lanes::{Real, max};
 use crate::math::{dot3, particle as pack, xyz};
+use crate::shapes::Table;
 use crate::stage::collide_box::touch_boxes;
-use crate::stage::collide_convex::touch_convexes;
+use crate::stage::collide_convex::{approach_convex, touch_convex};
 use crate::stage::collide_shape::touch_shapes;
 use crate::stage::collide_triangle::touch_mesh;
 use crate::vector::Vec3;
@@ -29,28 +30,34 @@ pub fn probe_contacts(memory: &mut ClothMemory<'_>, i: u32) {
     let particle = memory.load_current(i);
     if particle[3] > 0.0 {
         let x = xyz(memory.load_previous(i)) + xyz(particle);
-        let mut contacts = Contacts::default();
+        let (mut contacts, at) = (Contacts::new(()), x.into());
         if memory.runs(Stage::CollideConvex) {
-            touch_convexes(memory, x, &mut contacts);
+            let convexes = Table::default();
+            for place in 0..convexes.count::<f32>(memory) {
+                let convex = convexes.shape(&*memory, place);
+                if touch_convex((), &convex, at, &mut contacts) {
+                    approach_convex((), &convex, at, &mut contacts);
+                }
+            }
         }
         if memory.runs(Stage::CollideBox) {
-            touch_boxes(memory, x, &mut contacts);
+            touch_boxes((), memory, &Table::default(), at, &mut contacts);
         }
         if memory.runs(Stage::CollideTriangle) {
             touch_mesh(memory, i, x, &mut contacts);
         }
         if StageMask(memory.registers.stages).intersects(StageMask::SPHERES) {
-            touch_shapes(memory, x, &mut contacts);
+            touch_shapes((), memory, &Default::default(), at, &mut contacts);
         }
         if contacts.count > 0.0 {
-            let push = contacts.push / contacts.count;
+            let push = glam::Vec3::from(contacts.mean_push());
             let depth = dot3(push, push).sqrt();
             let row = solve_row(memory, SOLVE_PLANES, i);
             let plane = memory.load_scratch(row);
             if depth > SOLVE_PLANE_DEPTH * plane_depth((), plane, Vec3::xyz(particle)) {
                 let normal = push / depth;
                 let advance = contacts.approach / contacts.count
-                    + dot3(contacts.travel, normal) / contacts.count;
+                    + dot3(contacts.travel.into(), normal) / contacts.count;
                 // o = min(n . u + depth, advance of the shape since the last step)
                 let reach = (dot3(normal, xyz(particle)) + depth).min(advance.max(0.0));
                 memory.store_scratch(row, pack(normal, reach));
@@ -63,11 +70,4 @@ pub fn probe_contacts(memory: &mut ClothMemory<'_>, i: u32) {
 #[inline(always)]
 pub(super) fn plane_depth<V: Real>(simd: V::Token, plane: [V; 4], u: Vec3<V>) -> V {
     max(plane[3] - Vec3::xyz(plane).dot(u), V::splat(simd, 0.0))
-}
-
-/// Returns how far the contact plane of particle i has pushed it in the solve \[m\]; 0 if shapes
-/// push it to the other side.
-pub(crate) fn borne_push(memory: &ClothMemory<'_>, i: u32, push: glam::Vec3) -> f32 {
-    let plane = memory.load_scratch(solve_row(memory, SOLVE_PLANES, i));
-    if dot3(xyz(plane), push) > 0.0 { plane[3] } else { 0.0 }
 }

@@ -15,8 +15,10 @@ use poplin_layout::{NO_OFFSET, StageMask, Task};
 pub(crate) use self::columns::Columns;
 use self::view::{View, gather_anchors, project_fibers, read_rows, solve_fibers, write_rows};
 use crate::lanes::MAX_LANES;
-use crate::stage::{integrate, limit_speed, mass, motion, separation, tether};
-use crate::wide::stage::shapes;
+use crate::stage::{
+    collide_box, collide_convex, collide_shape, integrate, limit_speed, mass, motion, separation,
+    tether,
+};
 use crate::wide::team::in_lanes;
 use crate::wide::{Neighbors, WideTeam};
 
@@ -126,10 +128,10 @@ impl BatchWalk<'_, '_> {
             Task::ConstrainTethers => side_by_side!(tether::constrain_tethers),
             Task::RestoreMass => side_by_side!(mass::restore_mass),
             Task::LimitSpeed => side_by_side!(limit_speed::limit_speed),
-            Task::CollideConvex => side_by_side!(shapes::collide_convexes, rows),
-            Task::CollideBox => side_by_side!(shapes::collide_boxes, rows),
+            Task::CollideConvex => side_by_side!(collide_convex::collide_convex, rows),
+            Task::CollideBox => side_by_side!(collide_box::collide_box, rows),
             Task::CollideShape if self.has_few_shapes() => {
-                side_by_side!(shapes::collide_shapes, rows)
+                side_by_side!(collide_shape::collide_shape, rows)
             }
             _ => return false,
         }

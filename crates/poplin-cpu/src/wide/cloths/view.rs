@@ -10,9 +10,9 @@ use super::{Batch, in_lanes_of};
 use crate::fibers::FiberLanes;
 use crate::lanes::{LaneMask as _, Real, gather, scatter};
 use crate::particles::{self, Particles};
+use crate::shapes::Colliding;
 use crate::stage::{gauss_seidel, semi_implicit};
 use crate::vector::Vec3;
-use crate::wide::stage::shapes::Colliding;
 
 /// Batch as seen by stages. `lead` is the memory of the schedule walk, whose parameters and
 /// registers hold for all cloths.
@@ -118,11 +118,6 @@ impl<V: Real> Particles<V> for View<'_, '_, '_, '_> {
     }
 
     #[inline(always)]
-    fn iteration_fraction(&self, simd: V::Token) -> V {
-        V::from_fn(simd, |lane| self.cloth(lane).cloth.colliders.iteration_fraction)
-    }
-
-    #[inline(always)]
     fn input(&self, simd: V::Token, begin: u32, i: u32) -> [V; 4] {
         gather(simd, |lane| self.cloth(lane).input_row(begin + i))
     }
@@ -169,12 +164,12 @@ impl<V: Real> Colliding<V> for View<'_, '_, '_, '_> {
     }
 
     #[inline(always)]
-    fn row_of(_: u32, rank: usize) -> usize {
+    fn place(_: u32, rank: usize) -> usize {
         rank
     }
 
     #[inline(always)]
-    fn bounds(_: Vec3<V>) {}
+    fn bounds(&self, _: Vec3<V>) {}
 
     #[inline(always)]
     fn next(&self, _: [u32; 2], count: usize, node: &mut u32, (): &()) -> Option<usize> {

@@ -1,5 +1,3 @@
 //! Wide (SIMD) forms of the stages, each over the items of one loop.
 
-pub(crate) mod contacts;
 pub(crate) mod self_collide;
-pub(crate) mod shapes;
