@@ -103,9 +103,8 @@ impl Cone<f32> {
     /// Returns the position of x relative to the cone.
     pub(crate) fn side(&self, x: Vec3) -> Side {
         let Beside { along, radius, across_square, .. } = self.beside((), x.into());
-        if !(self.half_length > 0.0) {
-            Side::Off
-        } else if radius * radius > across_square {
+        let is_there = self.half_length > 0.0;
+        if is_there && radius * radius > across_square {
             // The surface normal through x meets the axis at the foot.
             let foot = along + self.slope * across_square.sqrt();
             if foot > self.half_length {
@@ -115,8 +114,10 @@ impl Cone<f32> {
             } else {
                 Side::Inside
             }
-        } else {
+        } else if is_there {
             Side::Outside
+        } else {
+            Side::Off
         }
     }
 }
