@@ -33,7 +33,8 @@ impl ClothMemory<'_> {
         StageMask(self.registers.stages).contains(stage)
     }
 
-    /// Friction factor of a shape; indices count spheres, then capsules, convexes, boxes, triangles.
+    /// Friction factor of a shape. Indices count spheres, then capsules, convexes, boxes and
+    /// triangles.
     #[inline]
     pub(crate) fn friction_factor(&self, shape: u32) -> f32 {
         let begin = self.cloth.colliders.friction_factor_begin;
