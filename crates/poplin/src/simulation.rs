@@ -34,7 +34,8 @@ impl From<Backend> for SimulationOptions {
 /// remove cloths; the trait need not be imported.
 ///
 /// - Cloths: [`add`](Engine::add), [`clone_cloth`](Engine::clone_cloth),
-///   [`remove`](Engine::remove), [`clear`](Engine::clear), [`reset`](Engine::reset), [`ids`](Engine::ids).
+///   [`remove`](Engine::remove), [`clear`](Engine::clear), [`reset`](Engine::reset),
+///   [`ids`](Engine::ids).
 /// - Frames: [`step`](Engine::step), [`wait`](Engine::wait).
 /// - Results: [`read`](Engine::read), [`state`](Engine::state),
 ///   [`begin_read`](Engine::begin_read).
