@@ -1,15 +1,16 @@
 //! Internal crate of [poplin](https://docs.rs/poplin), no API of its own: depend on `poplin`.
 //!
 //! CPU backend. [`stage`] mirrors `shaders/stage` function by function with the same order of
-//! arithmetic on the same packed buffers, so both round alike. [`kernel`] runs these functions by
-//! the schedule of `poplin-layout`, which a test compares with the shader. [`Team`] runs the
-//! interval between two barriers lane by lane in any order: orders with different results reveal a
-//! race. [`WideTeam`] runs several items or cloths at a time, in SIMD lanes.
+//! arithmetic on the same packed buffers, so both round alike. A stage is written once, generic
+//! over the number of lanes: [`Team`] runs it in one lane, the twin of the kernel, and runs the
+//! items between two barriers in any order: orders with different results reveal a race.
+//! [`WideTeam`] runs it in SIMD lanes, over several items or cloths at a time. [`kernel`] walks the
+//! schedule of `poplin-layout`, from which the shader's loops are generated, too.
 //!
-//! Every wide stage performs the operations of its one-lane form in the same order in every lane,
-//! without fused multiply-add, so that results are bit-identical on every instruction set. A stage
-//! without a wide form runs item by item. SIMD comes from `fearless_simd`: SSE2, SSE4.2, AVX2 and
-//! AVX-512 are chosen at run time, NEON and WebAssembly's `simd128` at compile time.
+//! Every lane performs the same operations in the same order, without fused multiply-add, so that
+//! results are bit-identical on every instruction set. SIMD comes from `fearless_simd`: SSE2,
+//! SSE4.2, AVX2 and AVX-512 are chosen at run time, NEON and WebAssembly's `simd128` at compile
+//! time.
 
 mod colliders;
 pub mod contact;

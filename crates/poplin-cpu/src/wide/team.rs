@@ -11,9 +11,9 @@ use fearless_simd::{Level, dispatch, prelude::*};
 use poplin_layout::{Stage, StageMask, Task};
 
 use crate::wide::cloths::{self, Columns};
+use crate::wide::neighbors;
 use crate::wide::solve::{Solve, is_of_solve};
 use crate::wide::split::{Threads, with_threads};
-use crate::wide::stage::self_collide;
 use crate::wide::{ContactLists, Neighbors};
 
 /// Fewest cloths of one fabric that are simulated side by side, one per lane.
@@ -268,10 +268,10 @@ fn run_self_collision(
 ) {
     match task {
         Task::CountContacts => {
-            in_lanes!(level, self_collide::count_contacts, memory: ClothMemory<'_>, items, neighbors: Neighbors)
+            in_lanes!(level, neighbors::count_contacts, memory: ClothMemory<'_>, items, neighbors: Neighbors)
         }
         Task::PushApart => {
-            in_lanes!(level, self_collide::push_apart, memory: ClothMemory<'_>, items, neighbors: Neighbors)
+            in_lanes!(level, neighbors::push_apart, memory: ClothMemory<'_>, items, neighbors: Neighbors)
         }
         // The tasks that build the reference grid: neighbor lists replace it.
         _ => {}

@@ -1,3 +1,0 @@
-//! Wide (SIMD) forms of the stages, each over the items of one loop.
-
-pub(crate) mod self_collide;
