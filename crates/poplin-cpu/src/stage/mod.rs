@@ -1,5 +1,5 @@
 //! Twins of `shaders/stage`, one file per algorithm, with the same functions in the same order of
-//! arithmetic. A function that is generic over [`Real`](crate::lanes::Real) is the twin in one lane
+//! arithmetic. A function that is generic over `lanes::Real` is the twin in one lane
 //! and the CPU backend in several.
 
 pub mod bend;

@@ -1,7 +1,7 @@
 //! Twin of `shaders/stage/semi_implicit.wgsl`.
 //!
 //! The edges of a fiber are one symmetric tridiagonal system for their Lagrange multipliers, solved
-//! by elimination (forward pass) and substitution (backward pass). [`solve_fibers`] solves one
+//! by elimination (forward pass) and substitution (backward pass). `solve_fibers` solves one
 //! fiber per lane; the other functions take the steps of the kernel one at a time.
 
 use std::ops::Range;
