@@ -30,9 +30,12 @@ pub(crate) fn to_python<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'
     })
 }
 
-/// Serializes a value to JSON.
+/// Converts a value to JSON by its text, which has `f32` in their shortest form: 0.3 and not
+/// 0.30000001192092896.
 pub(crate) fn to_value(value: &impl Serialize) -> PyResult<Value> {
-    serde_json::to_value(value).map_err(|error| PyValueError::new_err(error.to_string()))
+    serde_json::to_string(value)
+        .and_then(|text| serde_json::from_str(&text))
+        .map_err(|error| PyValueError::new_err(error.to_string()))
 }
 
 /// Parses the keys of a JSON object from the Python half.
