@@ -247,9 +247,9 @@ impl<V: Real> Contacts<V> {
         travel: Lanes<V>,
         friction_factor: V,
     ) {
-        self.push = self.push.add(exit).or(mask, self.push);
+        self.push = (self.push + exit).or(mask, self.push);
         self.count = mask.select(self.count + V::splat(simd, 1.0), self.count);
-        self.travel = self.travel.add(travel).or(mask, self.travel);
+        self.travel = (self.travel + travel).or(mask, self.travel);
         let largest = max(self.friction_factor, friction_factor);
         self.friction_factor = mask.select(largest, self.friction_factor);
     }
@@ -257,7 +257,7 @@ impl<V: Real> Contacts<V> {
     /// Mean exit \[m\].
     #[inline(always)]
     pub(crate) fn mean_push(&self) -> Lanes<V> {
-        self.push.div(self.count)
+        self.push / self.count
     }
 
     /// Tests whether the mean push exceeds the depenetration step of one iteration, `limit`.
@@ -279,7 +279,7 @@ impl<V: Real> Contacts<V> {
         let (zero, one) = (V::splat(simd, 0.0), V::splat(simd, 1.0));
         let push = self.mean_push();
         let length = push.dot(push).sqrt();
-        let relative = displacement.sub(self.travel.div(self.count));
+        let relative = displacement - self.travel / self.count;
         // Speed of the particle into the shape, along the push. A particle leaves at once as far as
         // it came in during this iteration, plus the limit.
         let inward = self.approach / self.count - relative.dot(push) / length;
@@ -299,7 +299,7 @@ impl<V: Real> Contacts<V> {
         [friction, slop]: [V; 2],
     ) -> Lanes<V> {
         let (zero, one) = (V::splat(simd, 0.0), V::splat(simd, 1.0));
-        let relative = displacement.sub(self.travel.div(self.count));
+        let relative = displacement - self.travel / self.count;
         let push_square = sum.dot(sum);
         let slop_square = slop * slop;
         // The slop regularizes both lengths, and keeps both directions defined for vanishing pushes
@@ -307,13 +307,13 @@ impl<V: Real> Contacts<V> {
         let normal_square = slop_square + push_square;
         let along = relative.dot(sum) / normal_square;
         // Tangential part: relative - n (relative . n)
-        let tangent = relative.sub(sum.mul(along));
+        let tangent = relative - sum * along;
         let tangent_square = slop_square + tangent.dot(tangent);
         let push = push_square / normal_square.sqrt() / self.count;
         // |slide| <= friction |push| (Coulomb), and at most all of the tangential motion
         let limit = friction * self.friction_factor * push / tangent_square.sqrt();
         let is_held = zero.simd_lt(push_square) & zero.simd_lt(tangent_square);
-        tangent.mul(min(limit, one)).or(is_held, Lanes::splat(simd, [0.0; 3]))
+        (tangent * min(limit, one)).or(is_held, Lanes::splat(simd, [0.0; 3]))
     }
 
     /// Moves particles out of the shapes that they touch and applies friction. With `scales_mass`,
@@ -336,21 +336,21 @@ impl<V: Real> Contacts<V> {
         let limit = particles.depenetration_step(simd);
         let x = Lanes::new(x, y, z);
         let push = self.mean_push();
-        let mut position = x.add(push);
+        let mut position = x + push;
         let slides = touches & zero.simd_lt(friction);
         let is_deep = touches & self.is_deep(limit);
         if (slides | is_deep).any_true() {
             let previous = particles.previous(simd, block);
             let start = Lanes::xyz(previous);
-            let displacement = x.sub(start);
+            let displacement = x - start;
             let (mut before, mut sum) = (start, self.push);
             if is_deep.any_true() {
                 let [made, lost] = self.push_fractions(simd, displacement, limit);
-                position = x.add(push.mul(made)).or(is_deep, position);
+                position = (x + push * made).or(is_deep, position);
                 // Moving the previous position along removes this part of the push from the
                 // velocity.
-                before = before.add(push.mul(lost)).or(is_deep, before);
-                sum = sum.mul(made).or(is_deep, sum);
+                before = (before + push * lost).or(is_deep, before);
+                sum = (sum * made).or(is_deep, sum);
             }
             if slides.any_true() {
                 if let Some(plane) = particles.planes(simd, block) {
@@ -359,13 +359,13 @@ impl<V: Real> Contacts<V> {
                     let is_borne = zero.simd_lt(Lanes::xyz(plane).dot(push));
                     let borne = is_borne.select(plane[3], zero);
                     let length = push.guarded_square(simd).sqrt();
-                    sum = sum.mul(V::splat(simd, 1.0) + borne / length).or(touches, sum);
+                    sum = (sum * (V::splat(simd, 1.0) + borne / length)).or(touches, sum);
                 }
                 let slide = self.friction_slide(simd, sum, displacement, [friction, slop]);
                 // Friction either holds the particle in place or only changes its velocity.
                 let is_held = zero.simd_lt(holds);
-                position = position.sub(slide).or(slides & is_held, position);
-                before = before.add(slide).or(slides & !is_held, before);
+                position = (position - slide).or(slides & is_held, position);
+                before = (before + slide).or(slides & !is_held, before);
             }
             particles.set_some_previous(simd, block, before.with(previous[3]), slides | is_deep);
         }

@@ -84,7 +84,7 @@ impl<V: Real> Cone<V> {
     /// Returns the position of x beside the axis.
     #[inline(always)]
     pub(crate) fn beside(&self, simd: V::Token, x: Lanes<V>) -> Beside<V> {
-        let d = x.sub(self.center);
+        let d = x - self.center;
         let along = d.dot(self.axis);
         // Cone surface: radius(along) = radius + slope * along, across = distance from the axis.
         let radius = max(along * self.slope + self.radius, V::splat(simd, 0.0));

@@ -63,7 +63,7 @@ pub(crate) trait Colliding<V: Real>: Particles<V> {
 /// Bounds of the positions in all lanes, NaN ignored.
 #[inline(always)]
 pub(crate) fn bounds_of<V: Real>(x: Vec3<V>) -> [[f32; 3]; 2] {
-    let Vec3 { x, y, z, .. } = x;
+    let Vec3 { x, y, z } = x;
     let low = [x.reduce_min(), y.reduce_min(), z.reduce_min()];
     let high = [x.reduce_max(), y.reduce_max(), z.reduce_max()];
     [low, high]

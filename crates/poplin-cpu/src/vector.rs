@@ -1,6 +1,6 @@
 //! 3D vectors in SIMD lanes, with the functions of `crate::math`.
 
-use std::marker::PhantomData;
+use std::ops::{Add, Div, Mul, Neg, Sub};
 
 use poplin_layout::EPSILON;
 
@@ -12,13 +12,12 @@ pub(crate) struct Vec3<V: Real> {
     pub(crate) x: V,
     pub(crate) y: V,
     pub(crate) z: V,
-    simd: PhantomData<V>,
 }
 
 impl<V: Real> Vec3<V> {
     #[inline(always)]
     pub(crate) fn new(x: V, y: V, z: V) -> Self {
-        Self { x, y, z, simd: PhantomData }
+        Self { x, y, z }
     }
 
     /// Positions of particles, without their inverse masses.
@@ -32,35 +31,10 @@ impl<V: Real> Vec3<V> {
         Self::new(V::splat(simd, x), V::splat(simd, y), V::splat(simd, z))
     }
 
-    #[inline(always)]
-    pub(crate) fn add(self, other: Self) -> Self {
-        Self::new(self.x + other.x, self.y + other.y, self.z + other.z)
-    }
-
-    #[inline(always)]
-    pub(crate) fn sub(self, other: Self) -> Self {
-        Self::new(self.x - other.x, self.y - other.y, self.z - other.z)
-    }
-
-    #[inline(always)]
-    pub(crate) fn neg(self) -> Self {
-        Self::new(-self.x, -self.y, -self.z)
-    }
-
     /// Component-wise product.
     #[inline(always)]
     pub(crate) fn scale(self, other: Self) -> Self {
         Self::new(self.x * other.x, self.y * other.y, self.z * other.z)
-    }
-
-    #[inline(always)]
-    pub(crate) fn mul(self, factor: V) -> Self {
-        Self::new(self.x * factor, self.y * factor, self.z * factor)
-    }
-
-    #[inline(always)]
-    pub(crate) fn div(self, divisor: V) -> Self {
-        Self::new(self.x / divisor, self.y / divisor, self.z / divisor)
     }
 
     #[inline(always)]
@@ -80,7 +54,7 @@ impl<V: Real> Vec3<V> {
     /// Product of the matrix with columns `a`, `b`, `c` and this vector.
     #[inline(always)]
     pub(crate) fn transformed(self, [a, b, c]: [Self; 3]) -> Self {
-        a.mul(self.x).add(b.mul(self.y)).add(c.mul(self.z))
+        a * self.x + b * self.y + c * self.z
     }
 
     /// Squared length plus `EPSILON`, so that its root is a safe divisor: `EPSILON + |d|^2`.
@@ -106,6 +80,51 @@ impl<V: Real> Vec3<V> {
     }
 }
 
+impl<V: Real> Neg for Vec3<V> {
+    type Output = Self;
+
+    #[inline(always)]
+    fn neg(self) -> Self {
+        Self::new(-self.x, -self.y, -self.z)
+    }
+}
+
+impl<V: Real> Add for Vec3<V> {
+    type Output = Self;
+
+    #[inline(always)]
+    fn add(self, other: Self) -> Self {
+        Self::new(self.x + other.x, self.y + other.y, self.z + other.z)
+    }
+}
+
+impl<V: Real> Sub for Vec3<V> {
+    type Output = Self;
+
+    #[inline(always)]
+    fn sub(self, other: Self) -> Self {
+        Self::new(self.x - other.x, self.y - other.y, self.z - other.z)
+    }
+}
+
+impl<V: Real> Mul<V> for Vec3<V> {
+    type Output = Self;
+
+    #[inline(always)]
+    fn mul(self, factor: V) -> Self {
+        Self::new(self.x * factor, self.y * factor, self.z * factor)
+    }
+}
+
+impl<V: Real> Div<V> for Vec3<V> {
+    type Output = Self;
+
+    #[inline(always)]
+    fn div(self, divisor: V) -> Self {
+        Self::new(self.x / divisor, self.y / divisor, self.z / divisor)
+    }
+}
+
 impl From<glam::Vec3> for Vec3<f32> {
     #[inline(always)]
     fn from(glam::Vec3 { x, y, z }: glam::Vec3) -> Self {
@@ -115,7 +134,7 @@ impl From<glam::Vec3> for Vec3<f32> {
 
 impl From<Vec3<f32>> for glam::Vec3 {
     #[inline(always)]
-    fn from(Vec3 { x, y, z, .. }: Vec3<f32>) -> Self {
+    fn from(Vec3 { x, y, z }: Vec3<f32>) -> Self {
         Self::new(x, y, z)
     }
 }

@@ -140,7 +140,7 @@ pub fn visit_chunk(memory: &mut ClothMemory<'_>, c: u32) {
             let contacts = touch_body(memory, b, i, xyz(particle));
             let push_square = contacts.push.dot(contacts.push);
             if push_square > 0.0 {
-                let normal = contacts.push.div(push_square.sqrt()).into();
+                let normal = (contacts.push / push_square.sqrt()).into();
                 let velocity = approach(memory, &body, xyz(particle), xyz(before));
                 let speed = dot3(velocity, normal);
                 if is_counting {

@@ -57,7 +57,7 @@ pub(crate) fn touch_box<V: Real, P: Colliding<V>>(
     contacts: &mut Contacts<V>,
 ) {
     let zero = V::splat(simd, 0.0);
-    let d = x.sub(Vec3::xyz(shape.row(simd, 0)));
+    let d = x - Vec3::xyz(shape.row(simd, 0));
     let (mut distance, mut direction) = (V::splat(simd, -3.0e38), Vec3::splat(simd, [0.0; 3]));
     let mut fractions = [zero; 3];
     let mut is_in = distance.simd_lt(zero);
@@ -70,7 +70,7 @@ pub(crate) fn touch_box<V: Real, P: Colliding<V>>(
         let far_height = depth - thickness;
         let is_nearer = distance.simd_lt(-depth);
         distance = is_nearer.select(-depth, distance);
-        direction = normal.neg().or(is_nearer, direction);
+        direction = (-normal).or(is_nearer, direction);
         let is_nearer = distance.simd_lt(far_height);
         distance = is_nearer.select(far_height, distance);
         direction = normal.or(is_nearer, direction);
@@ -86,12 +86,12 @@ pub(crate) fn touch_box<V: Real, P: Colliding<V>>(
     let mut iteration_fraction = zero;
     for (k, fraction) in fractions.iter().enumerate() {
         let edge = shape.row(simd, 5 + k);
-        moved = moved.add(Vec3::xyz(edge).mul(*fraction));
+        moved = moved + Vec3::xyz(edge) * *fraction;
         iteration_fraction = edge[3];
     }
     // exit = -n distance, out through the nearest face
-    let exit = direction.neg().mul(distance);
-    contacts.add(simd, is_in, exit, moved.mul(iteration_fraction), corner[3]);
+    let exit = -direction * distance;
+    contacts.add(simd, is_in, exit, moved * iteration_fraction, corner[3]);
 }
 
 /// Adds the exits of x from all boxes without a rigid body.

@@ -82,7 +82,7 @@ pub(crate) fn touch_convex<V: Real, P: Colliding<V>>(
         }
     }
     // exit = -n height
-    let exit = nearest.neg().mul(distance);
+    let exit = -nearest * distance;
     contacts.add(simd, is_in, exit, nothing, convex.row(simd, 0)[0]);
     is_in
 }

@@ -100,11 +100,11 @@ pub(crate) fn touch_capsule<V: Real, P: Colliding<V>>(
         return;
     }
     // Out to the side, along the line from the foot to x.
-    let exit = d.sub(cone.axis.mul(foot)).mul(cone.cosine_square * (radius / across - splat(1.0)));
+    let exit = (d - cone.axis * foot) * (cone.cosine_square * (radius / across - splat(1.0)));
     // Displacement of the capsule at x, between those of both ends.
     let (first, more) = (capsule.row(simd, 3), capsule.row(simd, 4));
     let fraction = along * splat(0.5) + splat(0.5);
-    let travel = Lanes::xyz(first).add(Lanes::xyz(more).mul(fraction));
+    let travel = Lanes::xyz(first) + Lanes::xyz(more) * fraction;
     contacts.add(simd, is_in, exit, travel, first[3]);
 }
 
@@ -139,7 +139,7 @@ pub(crate) fn touch_sphere<V: Real, P: Colliding<V>>(
     contacts: &mut Contacts<V>,
 ) {
     let sphere = shape.row(simd, 0);
-    let (d, radius) = (x.sub(Lanes::xyz(sphere)), sphere[3]);
+    let (d, radius) = (x - Lanes::xyz(sphere), sphere[3]);
     let square = d.guarded_square(simd);
     if !square.simd_lt(radius * radius * V::splat(simd, SPHERE_MARGIN)).any_true() {
         return;
@@ -164,7 +164,7 @@ pub(crate) fn touch_sphere<V: Real, P: Colliding<V>>(
     }
     let moved = shape.row(simd, 1);
     let mask = V::Mask::from_bitmask(simd, uncovered);
-    contacts.add(simd, mask, d.neg().mul(slack), Lanes::xyz(moved), moved[3]);
+    contacts.add(simd, mask, -d * slack, Lanes::xyz(moved), moved[3]);
 }
 
 /// Adds the exits of x from all capsules and spheres without a rigid body.

@@ -18,7 +18,7 @@ fn store_cyclic(memory: &mut ClothMemory<'_>, edge: u32, round: u32, row: [f32; 
     let mut value = Vec3::splat((), row);
     if round == memory.registers.phase.round_count {
         let [pa, pb] = ends_of(memory, edge).map(|end| memory.load_current(end));
-        value = edge_direction((), pa, pb, memory.rest_length_of(edge)).mul(row[2]);
+        value = edge_direction((), pa, pb, memory.rest_length_of(edge)) * row[2];
     }
     let slot = cyclic_row(memory, edge, round);
     memory.store_scratch(slot, value.with(0.0));

@@ -88,7 +88,7 @@ fn project_edges<V: Real>(simd: V::Token, memory: &mut ClothMemory<'_>, edges: &
 /// Displacement of the second particles relative to the first ones in this iteration.
 #[inline(always)]
 fn displacement_of<V: Real>(pa: [V; 4], pb: [V; 4], last_a: [V; 4], last_b: [V; 4]) -> Vec3<V> {
-    Vec3::xyz(pb).sub(Vec3::xyz(last_b)).sub(Vec3::xyz(pa).sub(Vec3::xyz(last_a)))
+    Vec3::xyz(pb) - Vec3::xyz(last_b) - (Vec3::xyz(pa) - Vec3::xyz(last_a))
 }
 
 /// Returns both particles after the correction of their edge. `displacement` is only read with
@@ -105,7 +105,7 @@ fn correct<V: Real>(
     let (zero, epsilon) = (splat(0.0), splat(EPSILON));
     let has_length = epsilon.simd_lt(rest_length);
     // slack = 1 - L / |d|;  d * slack = d - L * d / |d|  (length error along d)
-    let delta = Vec3::xyz(pb).sub(Vec3::xyz(pa));
+    let delta = Vec3::xyz(pb) - Vec3::xyz(pa);
     let square = delta.guarded_square(simd);
     let mut error = has_length.select(splat(1.0) - rest_length / square.sqrt(), zero);
     // The fraction `multiplier` of the error between both limits stays uncorrected.
@@ -121,8 +121,8 @@ fn correct<V: Real>(
         weight = has_length.select(heavier, weight);
     }
     let correction = error * stiffness / weight;
-    let moved_a = Vec3::xyz(pa).add(delta.mul(correction * pa[3])).with(pa[3]);
-    let moved_b = Vec3::xyz(pb).sub(delta.mul(correction * pb[3])).with(pb[3]);
+    let moved_a = (Vec3::xyz(pa) + delta * (correction * pa[3])).with(pa[3]);
+    let moved_b = (Vec3::xyz(pb) - delta * (correction * pb[3])).with(pb[3]);
     [moved_a, moved_b]
 }
 

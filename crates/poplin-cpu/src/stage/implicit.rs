@@ -65,7 +65,7 @@ pub(crate) fn begin_solve<V: Real>(
     for block in blocks::<V>(items.clone()) {
         let [x, y, z, inverse_mass] = block.load(simd, memory.current);
         let before = Vec3::xyz(block.load(simd, memory.previous));
-        let predicted = Vec3::new(x, y, z).sub(before);
+        let predicted = Vec3::new(x, y, z) - before;
         let mut inertia = predicted;
         // Pinned particles follow their prediction; the others only move by inertia.
         if has_inertia {
@@ -73,10 +73,10 @@ pub(crate) fn begin_solve<V: Real>(
             inertia = own.or(zero.simd_lt(inverse_mass), predicted);
         }
         // Displacement by external acceleration scales with the square of the step.
-        let added = predicted.sub(inertia).mul(fraction * fraction);
+        let added = (predicted - inertia) * (fraction * fraction);
         store_rows(memory, SOLVE_INERTIA, block, added.with(zero));
         let start =
-            if constants.fraction < 1.0 { inertia.mul(fraction).add(added) } else { predicted };
+            if constants.fraction < 1.0 { inertia * fraction + added } else { predicted };
         start_at(simd, memory, storage, block, start.with(inverse_mass));
     }
     if items.start == 0 {
@@ -129,17 +129,17 @@ pub(crate) fn take_step<V: Real>(
     for block in blocks::<V>(items) {
         let direction = Vec3::xyz(storage.load(simd, memory, SOLVE_DIRECTIONS, block));
         let [x, y, z, mass] = storage.load(simd, memory, SOLVE_MOVES, block);
-        let moved = Vec3::new(x, y, z).add(direction.mul(step));
+        let moved = Vec3::new(x, y, z) + direction * step;
         // The residual is taken as linear along d: r = (1 - f) r + f r1;  d = z + beta d
-        let residual = Vec3::xyz(storage.load(simd, memory, SOLVE_RESIDUALS, block)).mul(kept);
+        let residual = Vec3::xyz(storage.load(simd, memory, SOLVE_RESIDUALS, block)) * kept;
         let tried = Vec3::xyz(storage.load(simd, memory, SOLVE_TRIALS, block));
-        let residual = residual.add(tried.mul(taken));
-        let next_direction = residual.mul(renewed).add(direction.mul(mixed));
+        let residual = residual + tried * taken;
+        let next_direction = residual * renewed + direction * mixed;
         let [.., inverse_mass] = storage.load(simd, memory, SOLVE_PREDICTIONS, block);
         storage.store(memory, SOLVE_MOVES, block, moved.with(mass));
         storage.store(memory, SOLVE_RESIDUALS, block, residual.with(zero));
         storage.store(memory, SOLVE_DIRECTIONS, block, next_direction.with(zero));
-        let next = moved.add(next_direction.mul(trial));
+        let next = moved + next_direction * trial;
         storage.store_trial(memory, block, next.with(inverse_mass));
     }
 }
@@ -159,15 +159,15 @@ fn begin_part<V: Real>(
     for block in blocks::<V>(items) {
         let [x, y, z, inverse_mass] = storage.load(simd, memory, SOLVE_PREDICTIONS, block);
         let added = Vec3::xyz(load_rows(simd, memory, SOLVE_INERTIA, block));
-        let mut inertia = Vec3::new(x, y, z).sub(added);
+        let mut inertia = Vec3::new(x, y, z) - added;
         if is_taken {
             inertia = solved_move(simd, memory, storage, block, inverse_mass);
             add_to_previous(simd, memory, block, inertia);
         }
         // Displacement by external acceleration scales with the square of the step.
-        let added = added.mul(ratio * ratio);
+        let added = added * (ratio * ratio);
         store_rows(memory, SOLVE_INERTIA, block, added.with(zero));
-        let start = inertia.mul(ratio).add(added);
+        let start = inertia * ratio + added;
         start_at(simd, memory, storage, block, start.with(inverse_mass));
     }
     storage.begin_part(simd, memory);
@@ -182,7 +182,7 @@ fn add_to_previous<V: Real>(
     by: Vec3<V>,
 ) {
     let [x, y, z, w] = block.load(simd, memory.previous);
-    block.store(memory.previous, Vec3::new(x, y, z).add(by).with(w));
+    block.store(memory.previous, (Vec3::new(x, y, z) + by).with(w));
 }
 
 /// Displacements of particles by the solve; 0 without a finite result, unless a particle is pinned.
@@ -225,8 +225,8 @@ pub(crate) fn end_solve<V: Real>(
         store_rows(memory, SOLVE_PLANES, block, Vec3::xyz(plane).with(push));
         let before = Vec3::xyz(block.load(simd, memory.previous));
         if constants.split > 1.0 {
-            add_to_previous(simd, memory, block, moved.mul(splat(constants.split - 1.0)).neg());
+            add_to_previous(simd, memory, block, -(moved * splat(constants.split - 1.0)));
         }
-        block.store(memory.current, before.add(moved).with(inverse_mass));
+        block.store(memory.current, (before + moved).with(inverse_mass));
     }
 }

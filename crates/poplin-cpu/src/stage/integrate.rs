@@ -37,23 +37,23 @@ pub(crate) fn integrate_particle<V: Real>(
         let mut inertia = if is_rotating {
             let of_last = last.transformed(particles.matrix(simd, columns));
             let of_here = here.transformed(particles.matrix(simd, columns + 3));
-            of_last.add(of_here)
+            of_last + of_here
         } else {
-            here.sub(last).scale(velocity_scale)
+            (here - last).scale(velocity_scale)
         };
-        let mut position = here.add(inertia).add(bias);
+        let mut position = here + inertia + bias;
         if accelerations != NO_OFFSET {
             let rows = particles.input(simd, accelerations, block);
-            position = position.add(Vec3::xyz(rows).mul(acceleration_scale));
+            position = position + Vec3::xyz(rows) * acceleration_scale;
         }
         if max_move > 0.0 {
-            let displacement = position.sub(here);
+            let displacement = position - here;
             let square = displacement.dot(displacement);
             // d <- d max_move / |d| where self collision could miss longer moves.
             let limit = splat(max_move) / square.sqrt();
             let is_limited = splat(max_move * max_move).simd_lt(square);
-            position = here.add(displacement.mul(limit)).or(is_limited, position);
-            inertia = inertia.mul(limit).or(is_limited, inertia);
+            position = (here + displacement * limit).or(is_limited, position);
+            inertia = (inertia * limit).or(is_limited, inertia);
         }
         if is_implicit {
             particles.set_inertia(block, inertia.with(zero));
@@ -67,7 +67,7 @@ pub(crate) fn integrate_particle<V: Real>(
             particles.report_faults(block, faulty);
         }
         let moves = is_free & is_sane;
-        let previous = here.add(previous_bias).or(moves, last.or(is_free, here));
+        let previous = (here + previous_bias).or(moves, last.or(is_free, here));
         // Pinned particles have arrived: their previous position is the current one.
         let previous_w = is_free.select(before[3], zero);
         particles.set_previous(block, previous.with(previous_w));

@@ -18,11 +18,11 @@ pub(crate) fn limit_speed<V: Real>(
     for block in blocks_of(particles, items) {
         let particle = particles.current(simd, block);
         let before = Vec3::xyz(particles.previous(simd, block));
-        let displacement = Vec3::xyz(particle).sub(before);
+        let displacement = Vec3::xyz(particle) - before;
         let square = displacement.dot(displacement);
         let is_fast = splat(0.0).simd_lt(particle[3]) & splat(max_move * max_move).simd_lt(square);
         // x <- x0 + d max_move / |d|
-        let moved = before.add(displacement.mul(splat(max_move) / square.sqrt())).with(particle[3]);
+        let moved = (before + displacement * (splat(max_move) / square.sqrt())).with(particle[3]);
         particles.set_some(simd, block, moved, is_fast);
     }
 }

@@ -20,13 +20,13 @@ pub(crate) fn constrain_motion<V: Real>(
         let spheres = [motion.sphere_start, motion.sphere_target];
         let sphere = particles.interpolated(simd, spheres, block);
         let particle = particles.current(simd, block);
-        let delta = Vec3::xyz(sphere).sub(Vec3::xyz(particle));
+        let delta = Vec3::xyz(sphere) - Vec3::xyz(particle);
         // slack = 1 - r / |d|;  x + d slack lies on the sphere around the target.
         let radius = max(sphere[3] * splat(motion.scale) + splat(motion.bias), zero);
         let slack = splat(1.0) - radius / delta.guarded_square(simd).sqrt();
         // A sphere of radius 0 pins the particle.
         let w = radius.simd_le(zero).select(zero, particle[3]);
-        let moved = Vec3::xyz(particle).add(delta.mul(slack * splat(motion.stiffness))).with(w);
+        let moved = (Vec3::xyz(particle) + delta * (slack * splat(motion.stiffness))).with(w);
         particles.set_some(simd, block, moved, zero.simd_lt(slack));
     }
 }

@@ -29,12 +29,12 @@ pub(crate) fn edge_direction<V: Real>(
     rest_length: V,
 ) -> Vec3<V> {
     let zero = V::splat(simd, 0.0);
-    let delta = Vec3::xyz(pb).sub(Vec3::xyz(pa));
+    let delta = Vec3::xyz(pb) - Vec3::xyz(pa);
     let square = delta.dot(delta);
     let acts = zero.simd_lt(pa[3] + pb[3])
         & V::splat(simd, EPSILON).simd_lt(rest_length)
         & V::splat(simd, MIN_EDGE_SQUARE).simd_lt(square);
-    delta.div(square.sqrt()).or(acts, Vec3::splat(simd, [0.0; 3]))
+    (delta / square.sqrt()).or(acts, Vec3::splat(simd, [0.0; 3]))
 }
 
 /// Diagonals and right-hand sides of the equations of edges.
@@ -49,7 +49,7 @@ pub(crate) fn edge_equation<V: Real>(
     phase: &PhaseConstants,
 ) -> [V; 2] {
     let splat = |value: f32| V::splat(simd, value);
-    let length = direction.dot(Vec3::xyz(pb).sub(Vec3::xyz(pa)));
+    let length = direction.dot(Vec3::xyz(pb) - Vec3::xyz(pa));
     let mut error = length - rest_length;
     let masses = pa[3] + pb[3];
     // (w_a + w_b) (1 + damping) + compliance on the diagonal.
@@ -151,7 +151,7 @@ pub(crate) fn solve_fibers<V: Real>(
 /// Displacements of particles in this iteration.
 #[inline(always)]
 fn displacement_of<V: Real>(p: [V; 4], last: [V; 4]) -> Vec3<V> {
-    Vec3::xyz(p).sub(Vec3::xyz(last))
+    Vec3::xyz(p) - Vec3::xyz(last)
 }
 
 /// Solves the system of one fiber per lane.
@@ -184,7 +184,7 @@ pub(crate) fn solve<V: Real, F: FiberLanes<V>>(
         let rest_length = fibers.rest_lengths(simd, k);
         let direction = edge_direction(simd, pa, pb, rest_length);
         let acts = zero.simd_lt(direction.dot(direction));
-        let displacement = displacement_b.sub(displacement_a);
+        let displacement = displacement_b - displacement_a;
         let [diagonal, right] =
             edge_equation(simd, pa, pb, displacement, rest_length, direction, phase);
         let equation = [diagonal, scale * pa[3], right];
@@ -206,9 +206,9 @@ pub(crate) fn solve<V: Real, F: FiberLanes<V>>(
         let direction = Vec3::new(row(2), row(3), row(4));
         // lambda_k = value_k - ratio_{k+1} lambda_{k+1}
         let new_lambda = row(1) - next_ratio * lambda;
-        let pull = direction.mul(new_lambda);
+        let pull = direction * new_lambda;
         // dx_a = w_a (n_k lambda_k - n_{k-1} lambda_{k-1})
-        let moved = Vec3::xyz(pa).add(pull.sub(push).mul(pa[3])).with(pa[3]);
+        let moved = (Vec3::xyz(pa) + (pull - push) * pa[3]).with(pa[3]);
         fibers.store_massive(simd, moved, a, fibers.bits_of(k));
         a = fibers.particles(k, 0, a);
         pa = fibers.keep(simd, k, [row(5), row(6), row(7), row(8)], pa);
@@ -217,7 +217,7 @@ pub(crate) fn solve<V: Real, F: FiberLanes<V>>(
         (push, lambda) = (Vec3::new(x, y, z), kept);
         next_ratio = fibers.keep_one(simd, k, row(0), next_ratio);
     }
-    let moved = Vec3::xyz(pa).sub(push.mul(pa[3])).with(pa[3]);
+    let moved = (Vec3::xyz(pa) - push * pa[3]).with(pa[3]);
     fibers.store_massive(simd, moved, a, fibers.bits());
 }
 
@@ -277,7 +277,7 @@ pub fn solve_fiber(memory: &mut ClothMemory<'_>, fiber: u32) {
         lambda = value - next_ratio * lambda;
         next_ratio = ratio;
         let direction: Vec3<f32> = Vec3::xyz(memory.load_scratch(row));
-        memory.store_scratch(row, direction.mul(lambda).with(0.0));
+        memory.store_scratch(row, (direction * lambda).with(0.0));
     }
 }
 
@@ -294,12 +294,12 @@ pub(crate) fn pull_particles(memory: &mut ClothMemory<'_>, edge: u32, half: u32)
     let pb = memory.load_current(b);
     // An immovable particle may belong to other fibers of the set: it is read, never written.
     if pb[3] > 0.0 {
-        memory.store_current(b, Vec3::xyz(pb).add(pull.sub(push).mul(pb[3])).with(pb[3]));
+        memory.store_current(b, (Vec3::xyz(pb) + (pull - push) * pb[3]).with(pb[3]));
     }
     if marked[0] & END_OF_FIBER != 0 {
         let pa = memory.load_current(a);
         if pa[3] > 0.0 {
-            memory.store_current(a, Vec3::xyz(pa).sub(pull.mul(pa[3])).with(pa[3]));
+            memory.store_current(a, (Vec3::xyz(pa) - pull * pa[3]).with(pa[3]));
         }
     }
 }
@@ -318,8 +318,7 @@ pub(crate) fn displacement_between(
     [pa, pb]: [[f32; 4]; 2],
 ) -> Vec3<f32> {
     if phase.damping > 0.0 {
-        displacement_of(pb, memory.load_previous(b))
-            .sub(displacement_of(pa, memory.load_previous(a)))
+        displacement_of(pb, memory.load_previous(b)) - displacement_of(pa, memory.load_previous(a))
     } else {
         Vec3::splat((), [0.0; 3])
     }

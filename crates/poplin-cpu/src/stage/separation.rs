@@ -19,10 +19,10 @@ pub(crate) fn constrain_separation<V: Real>(
         let spheres = [separation.sphere_start, separation.sphere_target];
         let sphere = particles.interpolated(simd, spheres, block);
         let particle = particles.current(simd, block);
-        let delta = Vec3::xyz(sphere).sub(Vec3::xyz(particle));
+        let delta = Vec3::xyz(sphere) - Vec3::xyz(particle);
         // slack < 0 inside the sphere: the particle moves out along d.
         let slack = splat(1.0) - sphere[3] / delta.guarded_square(simd).sqrt();
-        let moved = Vec3::xyz(particle).add(delta.mul(slack)).with(particle[3]);
+        let moved = (Vec3::xyz(particle) + delta * slack).with(particle[3]);
         particles.set_some(simd, block, moved, slack.simd_lt(splat(0.0)));
     }
 }

@@ -34,14 +34,14 @@ pub(crate) fn constrain_tethers<V: Real>(
         let mut offset = Vec3::splat(simd, [0.0; 3]);
         for k in 0..fabric.tethers_per_particle {
             let begin = fabric.tether_begin + k * particle_count;
-            let delta = particles.anchors(simd, begin, block).sub(here);
+            let delta = particles.anchors(simd, begin, block) - here;
             let length = particles.fabric(simd, begin + tether_count, block);
             // slack = 1 - L / |d|, only where the tether is taut
             let slack =
                 splat(1.0) - length * splat(tethers.scale) / delta.guarded_square(simd).sqrt();
-            offset = offset.add(delta.mul(max(slack, splat(0.0))));
+            offset = offset + delta * max(slack, splat(0.0));
         }
-        let moved = here.add(offset.mul(splat(tethers.stiffness))).with(particle[3]);
+        let moved = (here + offset * splat(tethers.stiffness)).with(particle[3]);
         particles.set_current(block, moved);
     }
 }

@@ -34,7 +34,7 @@ pub fn collide_bundle(memory: &mut ClothMemory<'_>, bundle: u32) {
             let limit = memory.cloth.colliders.depenetration_step;
             if contacts.is_deep(limit) {
                 fractions = contacts.push_fractions((), displacement, limit);
-                sum = sum.mul(fractions[0]);
+                sum = sum * fractions[0];
             }
             let mut slide = Vec3::ZERO;
             let [friction, slop, ..] = collision_of(memory);

@@ -32,32 +32,32 @@ pub(crate) fn blow_triangle<V: Real>(
         let (c0, c1, c2) = (current(0), current(1), current(2));
         let (p0, p1, p2) = (previous(0), previous(1), previous(2));
         // d = mean(x) - mean(x0) + wind: displacement of the triangle relative to the air.
-        let now = c0.add(c1).add(c2);
-        let before = p0.add(p1).add(p2);
+        let now = c0 + c1 + c2;
+        let before = p0 + p1 + p2;
         let d = if memory.cloth.rotation_begin == NO_OFFSET {
-            now.sub(before).div(corner_count).add(wind)
+            (now - before) / corner_count + wind
         } else {
-            let moved = wind.sub(before.div(corner_count));
+            let moved = wind - before / corner_count;
             let rotation = Particles::<V>::matrix(memory, simd, memory.cloth.rotation_begin + 12);
-            now.div(corner_count).add(moved.transformed(rotation))
+            now / corner_count + moved.transformed(rotation)
         };
-        let normal = c2.sub(c0).cross(c1.sub(c0));
+        let normal = (c2 - c0).cross(c1 - c0);
         let (d_square, normal_square) = (d.dot(d), normal.dot(normal));
         let blows =
             d_square.simd_ge(splat(EPSILON)) & splat(MIN_NORMAL_SQUARE).simd_lt(normal_square);
         let (speed, double_area) = (d_square.sqrt(), normal_square.sqrt());
-        let unit = normal.div(double_area);
+        let unit = normal / double_area;
         let cosine = unit.dot(d) / speed;
         // Angle of attack: cosine between flow and normal.
         let sine = max(splat(1.0) - cosine * cosine, zero).sqrt();
-        let lift_direction = d.cross(unit).cross(d).div(speed);
+        let lift_direction = d.cross(unit).cross(d) / speed;
         // Drag acts along the flow, lift at right angles to it in the plane of flow and normal.
-        let drag = d.mul(splat(air.drag) * cosine.abs() * speed);
-        let lift = lift_direction.mul(splat(air.lift) * cosine * sine * speed);
-        let impulse = drag.add(lift).mul(splat(air.impulse_scale) * double_area);
+        let drag = d * (splat(air.drag) * cosine.abs() * speed);
+        let lift = lift_direction * (splat(air.lift) * cosine * sine * speed);
+        let impulse = (drag + lift) * (splat(air.impulse_scale) * double_area);
         let mut impulse = impulse.or(blows, Vec3::splat(simd, [0.0; 3]));
         if air.pressure_scale != 0.0 {
-            impulse = impulse.add(normal.mul(splat(air.pressure_scale)));
+            impulse = impulse + normal * splat(air.pressure_scale);
         }
         scatter(impulse.with(zero), |lane, row| {
             if block.bits() >> lane & 1 != 0 {

@@ -142,7 +142,7 @@ impl Grid {
                 };
                 while begin < end {
                     let load = |k: usize| V::from_slice(simd, &self.columns[k][begin..][..V::LEN]);
-                    let between = position.sub(Vec3::new(load(0), load(1), load(2)));
+                    let between = position - Vec3::new(load(0), load(1), load(2));
                     let is_near = between.dot(between).simd_lt(most);
                     let count = V::LEN.min(end - begin);
                     // Lanes beyond the end of the row belong to other buckets.

@@ -227,7 +227,7 @@ impl Neighbors {
     fn point<V: Real>(&mut self, simd: V::Token) {
         for begin in (0..self.firsts.len()).step_by(V::LEN) {
             let [a, b] = self.load::<V>(simd, begin);
-            let between = Vec3::xyz(a).sub(Vec3::xyz(b));
+            let between = Vec3::xyz(a) - Vec3::xyz(b);
             let length = between.dot(between).sqrt();
             // Coincident particles part along y, the one with the lower index upwards.
             let is_apart = V::splat(simd, MIN_DISTANCE).simd_lt(length);
@@ -242,7 +242,7 @@ impl Neighbors {
             }
             let zero = V::splat(simd, 0.0);
             let aside = Vec3::new(zero, V::from_slice(simd, &aside[..V::LEN]), zero);
-            let normal = between.div(length).or(is_apart, aside);
+            let normal = (between / length).or(is_apart, aside);
             V::rows(normal.with(length), &mut self.pushes[begin..][..V::LEN]);
         }
     }
@@ -294,17 +294,17 @@ impl Neighbors {
             // push = stiffness (d - |ab|) n w_a / (w_a + w_b) RELAXATION / count, the last factor
             // at most 1.
             let weight = a[3] / (a[3] + b[3]);
-            let count = max(along(normal, own_contacts), along(normal.neg(), others));
+            let count = max(along(normal, own_contacts), along(-normal, others));
             let push_fraction = splat(own.stiffness) * weight * min(splat(RELAXATION) / count, one);
             let friction_fraction = splat(own.friction) * weight / max(own_contacts[3], others[3]);
-            let move_a = Vec3::xyz(a).sub(Vec3::xyz(last_a));
-            let move_b = Vec3::xyz(b).sub(Vec3::xyz(last_b));
-            let slip = move_a.sub(move_b);
+            let move_a = Vec3::xyz(a) - Vec3::xyz(last_a);
+            let move_b = Vec3::xyz(b) - Vec3::xyz(last_b);
+            let slip = move_a - move_b;
             // Tangential part of the relative motion, divided by the number of contacts.
-            let sideways = slip.sub(normal.mul(normal.dot(slip)));
-            let push = normal.mul((kept.sqrt() - length) * push_fraction);
+            let sideways = slip - normal * normal.dot(slip);
+            let push = normal * ((kept.sqrt() - length) * push_fraction);
             V::rows(push.with(length), rows);
-            let slide = sideways.mul(friction_fraction).with(length);
+            let slide = (sideways * friction_fraction).with(length);
             V::rows(slide, &mut self.slides[begin..][..V::LEN]);
         }
     }

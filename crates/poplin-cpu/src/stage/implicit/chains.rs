@@ -61,16 +61,16 @@ impl<V: Real> Factors<V> {
         // C_k = h^2 (w_k w_{k-1})^1/2 H_{k,k-1}
         let between = step_square * (root * self.root);
         let (c0, c1, c2) =
-            (coupling[0].mul(between), coupling[1].mul(between), coupling[2].mul(between));
+            (coupling[0] * between, coupling[1] * between, coupling[2] * between);
         // L_k = C_k D_{k-1}^-1
-        let l0 = c0.mul(diagonal.x).add(c1.mul(beside.x)).add(c2.mul(beside.y));
-        let l1 = c0.mul(beside.x).add(c1.mul(diagonal.y)).add(c2.mul(beside.z));
-        let l2 = c0.mul(beside.y).add(c1.mul(beside.z)).add(c2.mul(diagonal.z));
+        let l0 = c0 * diagonal.x + c1 * beside.x + c2 * beside.y;
+        let l1 = c0 * beside.x + c1 * diagonal.y + c2 * beside.z;
+        let l2 = c0 * beside.y + c1 * beside.z + c2 * diagonal.z;
         // D_k = B_k - L_k C_k^T: diagonal d, off-diagonal o.
-        let plain = all_ones.add(own.diagonal.mul(scale));
-        let d = plain.sub(l0.scale(c0).add(l1.scale(c1)).add(l2.scale(c2)));
-        let products = xxy(l0).scale(yzz(c0)).add(xxy(l1).scale(yzz(c1)));
-        let o = own.beside.mul(scale).sub(products.add(xxy(l2).scale(yzz(c2))));
+        let plain = all_ones + own.diagonal * scale;
+        let d = plain - (l0.scale(c0) + l1.scale(c1) + l2.scale(c2));
+        let products = xxy(l0).scale(yzz(c0)) + xxy(l1).scale(yzz(c1));
+        let o = own.beside * scale - (products + xxy(l2).scale(yzz(c2)));
         // D_k^-1 = adj(D_k) / det(D_k)
         let cofactors =
             Vec3::new(d.y * d.z - o.z * o.z, d.x * d.z - o.y * o.y, d.x * d.y - o.x * o.x);
@@ -81,8 +81,8 @@ impl<V: Real> Factors<V> {
         let plain = Vec3::new(one / plain.x, one / plain.y, one / plain.z);
         Self {
             lower: [l0, l1, l2],
-            diagonal: cofactors.div(determinant).or(is_regular, plain),
-            beside: minors.div(determinant).or(is_regular, nothing),
+            diagonal: (cofactors / determinant).or(is_regular, plain),
+            beside: (minors / determinant).or(is_regular, nothing),
             root,
         }
     }
@@ -126,11 +126,11 @@ pub(crate) fn factor_chain<V: Real>(
             let plane =
                 Vec3::xyz(gather(simd, |lane| memory.load_scratch(planes + particles[lane])));
             // Hessian of contact: kc n n^T
-            let held = plane.mul(V::splat(simd, constants.contact_stiffness));
+            let held = plane * V::splat(simd, constants.contact_stiffness);
             let bend = V::from_fn(simd, |lane| bend_rate(memory, particles[lane]));
             let bound = Vec3::new(bend, bend, bend);
-            own.diagonal = own.diagonal.add(held.scale(plane)).add(bound);
-            own.beside = own.beside.add(xxy(held).scale(yzz(plane)));
+            own.diagonal = own.diagonal + held.scale(plane) + bound;
+            own.beside = own.beside + xxy(held).scale(yzz(plane));
             let [.., inverse_mass] = storage.gathered(simd, memory, Source::Trial, &particles);
             factors = factors.next(simd, own, coupling, inverse_mass, step_square);
             let stored = factors.or(has_link::<V>(simd, &lens, k), none);
@@ -160,8 +160,8 @@ pub(crate) fn solve_chain<V: Real>(
             let Factors { lower, root, .. } = storage.factors(simd, memory, chains, k);
             let particles = storage.link(memory, chains, k);
             let residual = Vec3::xyz(storage.gathered(simd, memory, Source::Residual, &particles));
-            let value = residual.div(root).or(zero.simd_lt(root), nothing);
-            last = value.sub(last.transformed(lower));
+            let value = (residual / root).or(zero.simd_lt(root), nothing);
+            last = value - last.transformed(lower);
             storage.store_value(memory, chains, k, last);
         }
         // Backward: x_k = D_k^-1 y_k - L_{k+1}^T x_{k+1}
@@ -174,8 +174,7 @@ pub(crate) fn solve_chain<V: Real>(
                 diagonal.x * x + beside.x * y + beside.y * z,
                 beside.x * x + diagonal.y * y + beside.z * z,
                 beside.y * x + beside.z * y + diagonal.z * z,
-            )
-            .sub(carried);
+            ) - carried;
             storage.store_solution(simd, memory, chains, k, solved);
             // Chains that have not begun yet (they are shorter) carry nothing.
             let next = Vec3::new(l0.dot(solved), l1.dot(solved), l2.dot(solved));

@@ -49,9 +49,9 @@ impl<V: Real> Hinge<V> {
     ) -> Self {
         let first = Vec3::xyz(storage.gathered(simd, memory, source, &ends[0]));
         Self {
-            edge: Vec3::xyz(storage.gathered(simd, memory, source, &ends[1])).sub(first),
-            side_2: Vec3::xyz(storage.gathered(simd, memory, source, &ends[2])).sub(first),
-            side_3: Vec3::xyz(storage.gathered(simd, memory, source, &ends[3])).sub(first),
+            edge: Vec3::xyz(storage.gathered(simd, memory, source, &ends[1])) - first,
+            side_2: Vec3::xyz(storage.gathered(simd, memory, source, &ends[2])) - first,
+            side_3: Vec3::xyz(storage.gathered(simd, memory, source, &ends[3])) - first,
         }
     }
 
@@ -59,8 +59,8 @@ impl<V: Real> Hinge<V> {
     /// / H_2 - side_3 / H_3`.
     #[inline(always)]
     fn curvature(self, weight: V, [height_2, height_3]: [V; 2]) -> Vec3<V> {
-        let ahead = self.edge.mul(weight).sub(self.side_2.div(height_2));
-        ahead.sub(self.side_3.div(height_3))
+        let ahead = self.edge * weight - self.side_2 / height_2;
+        ahead - self.side_3 / height_3
     }
 
     /// Normals of both triangles.
@@ -91,9 +91,9 @@ impl<V: Real> Fold<V> {
     #[inline(always)]
     pub(crate) fn angle_error(&self, simd: V::Token, edge: Vec3<V>, rest: V) -> V {
         let splat = |value: f32| V::splat(simd, value);
-        let unit_2 = self.normal_2.div(self.squares[0].sqrt());
-        let unit_3 = self.normal_3.div(self.squares[1].sqrt());
-        let sine = unit_2.cross(unit_3).dot(edge.div(self.edge_square.sqrt()));
+        let unit_2 = self.normal_2 / self.squares[0].sqrt();
+        let unit_3 = self.normal_3 / self.squares[1].sqrt();
+        let sine = unit_2.cross(unit_3).dot(edge / self.edge_square.sqrt());
         let error = atan2_portable(simd, sine, unit_2.dot(unit_3)) - rest;
         // Wraps the difference of two angles.
         let wrapped = error.simd_le(splat(-PI)).select(error + splat(TAU), error);
@@ -162,9 +162,9 @@ fn bend_gradients<V: Real>(
     let splat = |value: f32| V::splat(simd, value);
     let nothing = Vec3::splat(simd, [0.0; 3]);
     let hinge = Hinge {
-        edge: last.edge.add(moved.edge),
-        side_2: last.side_2.add(moved.side_2),
-        side_3: last.side_3.add(moved.side_3),
+        edge: last.edge + moved.edge,
+        side_2: last.side_2 + moved.side_2,
+        side_3: last.side_3 + moved.side_3,
     };
     let Hinge { edge, side_2, side_3 } = hinge;
     // Words 4 to 9 of a bend: rest angle, stiffness factor, both rest heights, sine of the rest
@@ -184,13 +184,13 @@ fn bend_gradients<V: Real>(
         let (heights, weight) = ([number(6), number(7)], number(9));
         let mut curvature = hinge.curvature(weight, heights);
         if has_memory {
-            curvature = curvature.sub(last.curvature(weight, heights).mul(share));
+            curvature = curvature - last.curvature(weight, heights) * share;
         }
         // grad_i E = k c_i sum c_j x_j with c_2 = -1/H2, c_3 = -1/H3
-        let moment = curvature.mul(stiffness);
+        let moment = curvature * stiffness;
         let [height_2, height_3] = heights;
-        let (gradient_2, gradient_3) = (moment.neg().div(height_2), moment.neg().div(height_3));
-        return balanced([moment.mul(weight), gradient_2, gradient_3]);
+        let (gradient_2, gradient_3) = (-moment / height_2, -moment / height_3);
+        return balanced([moment * weight, gradient_2, gradient_3]);
     }
     let fold = hinge.fold(simd);
     let [square_2, square_3] = fold.squares;
@@ -206,11 +206,9 @@ fn bend_gradients<V: Real>(
         // d angle / dx_2 = -|e| n_2 / |n_2|^2, and likewise for x_3; the ends of the edge balance
         // both.
         let moment = stiffness * error * fold.edge_square.sqrt();
-        gradient_2 = fold.normal_2.mul(-moment / square_2);
-        gradient_3 = fold.normal_3.mul(-moment / square_3);
-        gradient_1 = gradient_2
-            .mul(-(side_2.dot(edge) / fold.edge_square))
-            .sub(gradient_3.mul(side_3.dot(edge) / fold.edge_square));
+        gradient_2 = fold.normal_2 * (-moment / square_2);
+        gradient_3 = fold.normal_3 * (-moment / square_3);
+        gradient_1 = gradient_2 * -(side_2.dot(edge) / fold.edge_square) - gradient_3 * (side_3.dot(edge) / fold.edge_square);
     } else {
         let (heights, sine) = ([number(6), number(7)], number(8));
         let [mut error_2, mut error_3] = fold.depth_errors(hinge, heights, sine);
@@ -225,15 +223,15 @@ fn bend_gradients<V: Real>(
         let half = splat(0.5);
         let force_2 = half * stiffness * error_2 / heights[0];
         let force_3 = half * stiffness * error_3 / heights[1];
-        let push_2 = fold.normal_3.mul(force_2 / square_3.sqrt());
-        let push_3 = fold.normal_2.mul(force_3 / square_2.sqrt());
+        let push_2 = fold.normal_3 * (force_2 / square_3.sqrt());
+        let push_3 = fold.normal_2 * (force_3 / square_2.sqrt());
         let at_2 = edge.cross(side_3).dot(fold.normal_2) / square_2;
         let at_3 = -edge.cross(side_2).dot(fold.normal_3) / square_3;
         let foot_3 = side_3.cross(side_2).dot(fold.normal_2) / square_2;
         let foot_2 = -side_2.cross(side_3).dot(fold.normal_3) / square_3;
-        gradient_1 = push_3.mul(foot_3).add(push_2.mul(foot_2));
-        gradient_2 = push_3.mul(at_2).sub(push_2);
-        gradient_3 = push_2.mul(at_3).sub(push_3);
+        gradient_1 = push_3 * foot_3 + push_2 * foot_2;
+        gradient_2 = push_3 * at_2 - push_2;
+        gradient_3 = push_2 * at_3 - push_3;
     }
     balanced([
         gradient_1.or(fold.is_usable, nothing),
@@ -245,5 +243,5 @@ fn bend_gradients<V: Real>(
 /// Adds the gradient of the first particle, which balances the others.
 #[inline(always)]
 fn balanced<V: Real>([one, two, three]: [Vec3<V>; 3]) -> [Vec3<V>; 4] {
-    [one.add(two).add(three).neg(), one, two, three]
+    [-(one + two + three), one, two, three]
 }

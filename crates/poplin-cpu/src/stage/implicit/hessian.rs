@@ -29,8 +29,8 @@ pub(crate) fn direct_triangle<V: Real>(
         let corners = corners_of(memory, block);
         let [_, [p, q]] = trial_edges(simd, memory, storage, block, &corners);
         let [u_second, u_third, v_second, v_third, _] = shapes_of(simd, memory, block);
-        let wu = p.mul(u_second).add(q.mul(u_third));
-        let wv = p.mul(v_second).add(q.mul(v_third));
+        let wu = p * u_second + q * u_third;
+        let wv = p * v_second + q * v_third;
         // Clamping at 0 keeps the Hessian positive semi-definite in compression.
         let (all_u, all_v) = (max(slack(simd, wu, one), zero), max(slack(simd, wv, one), zero));
         let rest_u = remainder_over_square(simd, wu, all_u);
@@ -65,8 +65,8 @@ impl<V: Real> Symmetric<V> {
     /// Adds a matrix of columns.
     #[inline(always)]
     fn add(&mut self, [x, y, z]: [Vec3<V>; 3]) {
-        self.diagonal = self.diagonal.add(Vec3::new(x.x, y.y, z.z));
-        self.beside = self.beside.add(Vec3::new(y.x, z.x, z.y));
+        self.diagonal = self.diagonal + Vec3::new(x.x, y.y, z.z);
+        self.beside = self.beside + Vec3::new(y.x, z.x, z.y);
     }
 }
 
@@ -155,9 +155,9 @@ pub(super) fn corner_blocks<V: Real>(
                 let beyond = weights::<V>(simd, &shapes, &[other; MAX_LANES]);
                 let [x, y, z] = triangle.block(simd, weights_of_own, beyond);
                 coupling = [
-                    coupling[0].add(x.or(mask, nothing)),
-                    coupling[1].add(y.or(mask, nothing)),
-                    coupling[2].add(z.or(mask, nothing)),
+                    coupling[0] + x.or(mask, nothing),
+                    coupling[1] + y.or(mask, nothing),
+                    coupling[2] + z.or(mask, nothing),
                 ];
             }
         }
@@ -184,15 +184,15 @@ impl<V: Real> Directions<V> {
         let along_u = stiffness[0] * (a_u * b_u);
         let along_v = stiffness[1] * (a_v * b_v);
         let all = along_u * all_u + along_v * all_v;
-        let in_u = wu.mul(along_u * remainders[0]);
-        let in_v = wv.mul(along_v * remainders[1]);
-        let ga = wv.mul(a_u).add(wu.mul(a_v)).mul(stiffness[2]);
-        let gb = wv.mul(b_u).add(wu.mul(b_v));
+        let in_u = wu * (along_u * remainders[0]);
+        let in_v = wv * (along_v * remainders[1]);
+        let ga = (wv * a_u + wu * a_v) * stiffness[2];
+        let gb = wv * b_u + wu * b_v;
         let zero = V::splat(simd, 0.0);
-        let x = Vec3::new(all, zero, zero).add(in_u.mul(wu.x)).add(in_v.mul(wv.x));
-        let y = Vec3::new(zero, all, zero).add(in_u.mul(wu.y)).add(in_v.mul(wv.y));
-        let z = Vec3::new(zero, zero, all).add(in_u.mul(wu.z)).add(in_v.mul(wv.z));
-        [x.add(ga.mul(gb.x)), y.add(ga.mul(gb.y)), z.add(ga.mul(gb.z))]
+        let x = Vec3::new(all, zero, zero) + in_u * wu.x + in_v * wv.x;
+        let y = Vec3::new(zero, all, zero) + in_u * wu.y + in_v * wv.y;
+        let z = Vec3::new(zero, zero, all) + in_u * wu.z + in_v * wv.z;
+        [x + ga * gb.x, y + ga * gb.y, z + ga * gb.z]
     }
 }
 
@@ -235,12 +235,12 @@ pub(super) fn spring_blocks<V: Real>(
     for k in 0..springs.most {
         let Spring { ends, edge, rest, stiffness, .. } = springs.nth(simd, memory, constants, k);
         let all = max(slack(simd, edge, rest), zero);
-        let along = edge.mul(stiffness * remainder_over_square(simd, edge, all));
+        let along = edge * (stiffness * remainder_over_square(simd, edge, all));
         let beside = stiffness * all;
         let [x, y, z] = [
-            Vec3::new(beside, zero, zero).add(along.mul(edge.x)),
-            Vec3::new(zero, beside, zero).add(along.mul(edge.y)),
-            Vec3::new(zero, zero, beside).add(along.mul(edge.z)),
+            Vec3::new(beside, zero, zero) + along * edge.x,
+            Vec3::new(zero, beside, zero) + along * edge.y,
+            Vec3::new(zero, zero, beside) + along * edge.z,
         ];
         pivot.add([x, y, z]);
         // Only the spring to the previous link couples along the chain.
@@ -250,9 +250,9 @@ pub(super) fn spring_blocks<V: Real>(
         }
         let mask = V::Mask::from_bitmask(simd, flags);
         coupling = [
-            coupling[0].sub(x.or(mask, nothing)),
-            coupling[1].sub(y.or(mask, nothing)),
-            coupling[2].sub(z.or(mask, nothing)),
+            coupling[0] - x.or(mask, nothing),
+            coupling[1] - y.or(mask, nothing),
+            coupling[2] - z.or(mask, nothing),
         ];
     }
     (pivot, coupling)

@@ -55,9 +55,9 @@ fn trial_residual<V: Real>(
     let moved = Vec3::xyz(storage.trial(simd, memory, block));
     // grad of kc/2 depth^2 = -kc depth n
     let pressure = V::splat(simd, constants.contact_stiffness) * plane_depth(simd, plane, moved);
-    let force = stretch.add(bend).sub(Vec3::xyz(plane).mul(pressure));
+    let force = stretch + bend - Vec3::xyz(plane) * pressure;
     let scale = V::splat(simd, constants.step_square) * inverse_mass;
-    Vec3::new(x, y, z).sub(moved).sub(force.mul(scale)).or(moves, nothing)
+    (Vec3::new(x, y, z) - moved - force * scale).or(moves, nothing)
 }
 
 /// Stores the residuals of the trials of particles for the chains.
@@ -102,7 +102,7 @@ pub(crate) fn sum_part<V: Real>(
                 // Mean of the solutions along both families of chains, back in displacements: z =
                 // sqrt(w) x.
                 let root = V::splat(simd, 0.5) * inverse_mass.sqrt();
-                conditioned = storage.chain_sum(simd, memory, block).mul(root);
+                conditioned = storage.chain_sum(simd, memory, block) * root;
             } else {
                 trial = trial_residual(simd, memory, storage, &constants, takes, block);
                 conditioned = trial;

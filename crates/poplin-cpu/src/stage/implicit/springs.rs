@@ -131,12 +131,12 @@ impl<'a, V: Real> Springs<'a, V> {
                 stiffnesses[lane] = spring_stiffness(memory, constants, spring);
             }
         }
-        let last = Vec3::xyz(gather(simd, |lane| memory.load_previous(ends[lane]))).sub(self.start);
+        let last = Vec3::xyz(gather(simd, |lane| memory.load_previous(ends[lane]))) - self.start;
         let now = Vec3::xyz(gather(simd, |lane| memory.load_current(ends[lane])));
         Spring {
             ends,
             last,
-            edge: last.add(now.sub(self.moved)),
+            edge: last + (now - self.moved),
             rest: V::from_slice(simd, &rests[..V::LEN]),
             stiffness: V::from_slice(simd, &stiffnesses[..V::LEN]),
         }
@@ -176,7 +176,7 @@ pub(super) fn spring_gradient<V: Real>(
             let softer = pull * splat(constants.compression);
             pull = pull.simd_lt(splat(0.0)).select(softer, pull);
         }
-        sum = sum.sub(edge.mul(pull));
+        sum = sum - edge * pull;
     }
     sum
 }

@@ -234,7 +234,7 @@ impl Storage<f32> for ScratchRows {
         let mut sum = Vec3::splat((), [0.0; 3]);
         for k in begin..end {
             let row = first_row + memory.fabric(begins + count + 1 + k);
-            sum = sum.add(Vec3::xyz(memory.load_scratch(row)));
+            sum = sum + Vec3::xyz(memory.load_scratch(row));
         }
         sum
     }
@@ -308,6 +308,6 @@ impl Storage<f32> for ScratchRows {
     fn chain_sum(&self, (): (), memory: &ClothMemory<'_>, block: Block<f32>) -> Vec3<f32> {
         let [first, second] = [0, memory.cloth.particle_count]
             .map(|family| memory.load_scratch(chain_value_row(memory, family + block.index(0))));
-        Vec3::xyz(first).add(Vec3::xyz(second))
+        Vec3::xyz(first) + Vec3::xyz(second)
     }
 }

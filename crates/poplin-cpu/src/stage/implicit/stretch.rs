@@ -68,7 +68,7 @@ pub(crate) fn edges_of<V: Real>(
     let first = Vec3::xyz(storage.gathered(simd, memory, source, &corners[0]));
     let second = Vec3::xyz(storage.gathered(simd, memory, source, &corners[1]));
     let third = Vec3::xyz(storage.gathered(simd, memory, source, &corners[2]));
-    [second.sub(first), third.sub(first)]
+    [second - first, third - first]
 }
 
 /// Edges of triangles from their first corners \[m\]: one step ago, and in the trial.
@@ -84,7 +84,7 @@ pub(super) fn trial_edges<V: Real>(
     // positions.
     let [last_p, last_q] = storage.last_edges(simd, memory, triangles, corners);
     let [p, q] = edges_of(simd, memory, storage, Source::Trial, corners);
-    [[last_p, last_q], [last_p.add(p), last_q.add(q)]]
+    [[last_p, last_q], [last_p + p, last_q + q]]
 }
 
 /// Adds the gradients of the energy of triangles at their corners.
@@ -124,16 +124,16 @@ fn stretch_gradients<V: Real>(
     [u_second, u_third, v_second, v_third, area]: [V; 5],
 ) -> [Vec3<V>; 3] {
     let splat = |value: f32| V::splat(simd, value);
-    let wu = p.mul(u_second).add(q.mul(u_third));
-    let wv = p.mul(v_second).add(q.mul(v_third));
+    let wu = p * u_second + q * u_third;
+    let wv = p * v_second + q * v_third;
     let (stiffness_u, stiffness_v) = (splat(constants.stiffness_u), splat(constants.stiffness_v));
     let has_memory = constants.stretch_memory > 0.0;
     let share = splat(constants.stretch_memory);
     let nothing = Vec3::splat(simd, [0.0; 3]);
     let (mut last_u, mut last_v) = (nothing, nothing);
     if has_memory {
-        last_u = last_p.mul(u_second).add(last_q.mul(u_third));
-        last_v = last_p.mul(v_second).add(last_q.mul(v_third));
+        last_u = last_p * u_second + last_q * u_third;
+        last_v = last_p * v_second + last_q * v_third;
     }
     let last_shear = last_u.dot(last_v) * share;
     let (pu, pv);
@@ -146,8 +146,8 @@ fn stretch_gradients<V: Real>(
             rest_v += last_v.dot(last_v).sqrt() * share;
         }
         // dE/dwu = Ku (1 - 1/|wu|) wu + G (wu . wv) wv, and likewise for wv
-        pu = wu.mul(stiffness_u * slack(simd, wu, rest_u)).add(wv.mul(shear));
-        pv = wv.mul(stiffness_v * slack(simd, wv, rest_v)).add(wu.mul(shear));
+        pu = wu * (stiffness_u * slack(simd, wu, rest_u)) + wv * shear;
+        pv = wv * (stiffness_v * slack(simd, wv, rest_v)) + wu * shear;
     } else {
         let (mut strain_u, mut strain_v) = (excess_square(simd, wu), excess_square(simd, wv));
         if has_memory {
@@ -157,13 +157,13 @@ fn stretch_gradients<V: Real>(
         // strain_u, strain_v are twice the Green strains; lambda is stiffness_u, mu stiffness_v.
         let pressure = stiffness_u * splat(0.5) * (strain_u + strain_v);
         let shear = stiffness_v * (wu.dot(wv) - last_shear);
-        pu = wu.mul(stiffness_v * strain_u + pressure).add(wv.mul(shear));
-        pv = wv.mul(stiffness_v * strain_v + pressure).add(wu.mul(shear));
+        pu = wu * (stiffness_v * strain_u + pressure) + wv * shear;
+        pv = wv * (stiffness_v * strain_v + pressure) + wu * shear;
     }
     // Chain rule: wu and wv are linear in the corners. The first corner balances the others.
-    let second = pu.mul(u_second * area).add(pv.mul(v_second * area));
-    let third = pu.mul(u_third * area).add(pv.mul(v_third * area));
-    [second.add(third).neg(), second, third]
+    let second = pu * (u_second * area) + pv * (v_second * area);
+    let third = pu * (u_third * area) + pv * (v_third * area);
+    [-(second + third), second, third]
 }
 
 /// Twice the Green strain along `d`: |d|^2 - 1. The constant comes first: drivers move constants

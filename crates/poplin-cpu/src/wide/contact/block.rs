@@ -179,7 +179,7 @@ pub(super) fn push<V: Real>(simd: V::Token, pass: &mut Pass<'_>, indices: Range<
             contacts[lane] = counts[i].max(counts[j]).max(1) as f32;
         }
         let [aside, contacts] = [aside, contacts].map(|row| V::from_slice(simd, &row[..V::LEN]));
-        let delta = Vec3::<V>::xyz(own).sub(Vec3::xyz(other));
+        let delta = Vec3::<V>::xyz(own) - Vec3::xyz(other);
         let square = delta.dot(delta);
         let length = square.sqrt();
         // push = stiffness overlap n w_a / (w_a + w_b) / contacts
@@ -187,13 +187,13 @@ pub(super) fn push<V: Real>(simd: V::Token, pass: &mut Pass<'_>, indices: Range<
         let is_apart = splat(MIN_SQUARE).simd_lt(square);
         // Coincident rows part along y, the one with the lower index upwards.
         let up = Vec3::new(splat(0.0), aside, splat(0.0));
-        let normal = delta.div(length).or(is_apart, up);
+        let normal = (delta / length).or(is_apart, up);
         let fraction = own[3] / (own[3] + other[3]) / contacts;
-        let relative = Vec3::xyz(other_motion).sub(Vec3::xyz(own_motion));
+        let relative = Vec3::xyz(other_motion) - Vec3::xyz(own_motion);
         // Friction removes a fraction of the tangential relative motion.
-        let along = relative.sub(normal.mul(relative.dot(normal)));
-        let push = normal.mul(splat(parameters.stiffness) * overlap * fraction);
-        let drag = along.mul(splat(parameters.friction) * fraction);
+        let along = relative - normal * relative.dot(normal);
+        let push = normal * (splat(parameters.stiffness) * overlap * fraction);
+        let drag = along * (splat(parameters.friction) * fraction);
         V::rows(push.with(length), &mut block.pushes[begin..][..V::LEN]);
         V::rows(drag.with(length), &mut block.drags[begin..][..V::LEN]);
     }

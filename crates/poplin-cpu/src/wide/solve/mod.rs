@@ -308,7 +308,7 @@ impl<V: Real> Storage<V> for Solve {
         let first = block.index(0) as usize;
         let [one, other] = &self.chains.solved;
         let one = Vec3::xyz(V::columns(simd, &one[first..][..V::LEN]));
-        one.add(Vec3::xyz(V::columns(simd, &other[first..][..V::LEN])))
+        one + Vec3::xyz(V::columns(simd, &other[first..][..V::LEN]))
     }
 }
 
