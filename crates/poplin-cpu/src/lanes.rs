@@ -18,13 +18,14 @@ use super::transpose::{
 pub(crate) const MAX_LANES: usize = 16;
 
 /// Number, or one number per lane.
-pub(crate) trait Real:
+pub trait Real:
     Copy
     + Debug
     + Neg<Output = Self>
     + Add<Output = Self>
     + Sub<Output = Self>
     + Mul<Output = Self>
+    + Mul<f32, Output = Self>
     + Div<Output = Self>
     + AddAssign
     + SubAssign
@@ -78,10 +79,38 @@ pub(crate) trait Real:
 
     /// Subtracts `row` from `sum`.
     fn subtract_row(simd: Self::Token, sum: &mut [f32; 4], row: &[f32; 4]);
+
+    /// Proof that came with this number.
+    fn token(self) -> Self::Token;
+
+    /// Broadcasts `value` to all lanes.
+    #[inline(always)]
+    fn all(self, value: f32) -> Self {
+        Self::splat(self.token(), value)
+    }
+
+    /// Clamps to 0..=1; NaN becomes 0, and 0 is positive.
+    #[inline(always)]
+    fn clamp_unit(self) -> Self {
+        let [zero, one] = [self.all(0.0), self.all(1.0)];
+        zero.simd_lt(self).select(self.lesser(one), zero)
+    }
+
+    /// Returns the smaller of both; `other` if either is NaN.
+    #[inline(always)]
+    fn lesser(self, other: Self) -> Self {
+        self.simd_lt(other).select(self, other)
+    }
+
+    /// Returns the larger of both; `other` if either is NaN.
+    #[inline(always)]
+    fn greater(self, other: Self) -> Self {
+        other.simd_lt(self).select(self, other)
+    }
 }
 
 /// One truth value per lane of `V`.
-pub(crate) trait LaneMask<V: Real>:
+pub trait LaneMask<V: Real>:
     Copy + BitAnd<Output = Self> + BitOr<Output = Self> + Not<Output = Self>
 {
     /// Sets the lanes whose bit is set.
@@ -181,6 +210,9 @@ impl Real for f32 {
     fn rows(columns: [Self; 4], rows: &mut [[f32; 4]]) {
         rows[0] = columns;
     }
+
+    #[inline(always)]
+    fn token(self) {}
 
     #[inline(always)]
     fn add_row((): (), sum: &mut [f32; 4], row: &[f32; 4]) {
@@ -307,6 +339,11 @@ macro_rules! impl_real {
             #[inline(always)]
             fn rows(columns: [Self; 4], rows: &mut [[f32; 4]]) {
                 $rows(columns, rows);
+            }
+
+            #[inline(always)]
+            fn token(self) -> S {
+                self.simd
             }
 
             #[inline(always)]

@@ -12,7 +12,8 @@ use glam::Vec3;
 
 use poplin_layout::TRIANGLE_SLIVER;
 
-use super::lanes::{Real, Vector};
+use super::lanes::Vector;
+use crate::lanes::{LaneMask as _, Real};
 
 /// Closest points of two simplices.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -40,7 +41,7 @@ fn on_segment<V: Vector>(p: V, a: V, b: V) -> V::Real {
     let zero = square.all(0.0);
     // t = clamp((p - a) . (b - a) / |b - a|^2, 0, 1); 0 for a collapsed segment
     let part = ((p - a).dot3(along) / square).clamp_unit();
-    Real::select(zero.is_less(square), part, zero)
+    zero.simd_lt(square).select(part, zero)
 }
 
 /// Returns the parameter of the point of a segment that is closest to `p`, and the squared
@@ -58,11 +59,11 @@ fn on_border<V: Vector>(p: V, [a, b, c]: [V; 3]) -> [V::Real; 3] {
     let ((s, at_s), (t, at_t)) = (on_side(p, a, b), on_side(p, b, c));
     let (u, at_u) = on_side(p, c, a);
     let (zero, one) = (s.all(0.0), s.all(1.0));
-    let is_first = at_s.is_at_most(at_t) & at_s.is_at_most(at_u);
-    let is_second = at_t.is_at_most(at_u);
-    let x = Real::select(is_first, one - s, Real::select(is_second, zero, u));
-    let y = Real::select(is_first, s, Real::select(is_second, one - t, zero));
-    let z = Real::select(is_first, zero, Real::select(is_second, t, one - u));
+    let is_first = at_s.simd_le(at_t) & at_s.simd_le(at_u);
+    let is_second = at_t.simd_le(at_u);
+    let x = is_first.select(one - s, is_second.select(zero, u));
+    let y = is_first.select(s, is_second.select(one - t, zero));
+    let z = is_first.select(zero, is_second.select(t, one - u));
     [x, y, z]
 }
 
@@ -79,17 +80,17 @@ pub fn vertex_face<V: Vector>(p: V, face: [V; 3]) -> ClosestOf<V> {
     // rounding is large relative to its area.
     for _ in 0..2 {
         let left = ap - (ab * v + ac * w);
-        v = v + normal.dot3(left.cross3(ac)) / square;
-        w = w + normal.dot3(ab.cross3(left)) / square;
+        v += normal.dot3(left.cross3(ac)) / square;
+        w += normal.dot3(ab.cross3(left)) / square;
     }
     // The interior of a sliver cannot be told from its border.
-    let is_wide = (ab.dot3(ab) * TRIANGLE_SLIVER * ac.dot3(ac)).is_less(square);
-    let is_inside = is_wide & zero.is_less(v) & zero.is_less(w) & (v + w).is_less(one);
+    let is_wide = (ab.dot3(ab) * TRIANGLE_SLIVER * ac.dot3(ac)).simd_lt(square);
+    let is_inside = is_wide & zero.simd_lt(v) & zero.simd_lt(w) & (v + w).simd_lt(one);
     let mut on_face = [one - v - w, v, w];
-    if !V::Real::is_all(is_inside) {
+    if !is_inside.all_true() {
         let on_border = on_border(p, face);
         for (own, border) in on_face.iter_mut().zip(on_border) {
-            *own = Real::select(is_inside, *own, border);
+            *own = is_inside.select(*own, border);
         }
     }
     let [x, y, z] = on_face;
@@ -108,12 +109,12 @@ pub fn edge_edge<V: Vector>(first: [V; 2], second: [V; 2]) -> ClosestOf<V> {
     // Solves a + s along + h normal = c + t across, with one refinement as above.
     for _ in 0..2 {
         let left = between + along * s - across * t;
-        s = s - normal.dot3(left.cross3(across)) / square;
-        t = t - normal.dot3(left.cross3(along)) / square;
+        s -= normal.dot3(left.cross3(across)) / square;
+        t -= normal.dot3(left.cross3(along)) / square;
     }
-    let is_wide = (along.dot3(along) * TRIANGLE_SLIVER * across.dot3(across)).is_less(square);
-    let is_inside = is_wide & zero.is_less(s) & s.is_less(one) & zero.is_less(t) & t.is_less(one);
-    if !V::Real::is_all(is_inside) {
+    let is_wide = (along.dot3(along) * TRIANGLE_SLIVER * across.dot3(across)).simd_lt(square);
+    let is_inside = is_wide & zero.simd_lt(s) & s.simd_lt(one) & zero.simd_lt(t) & t.simd_lt(one);
+    if !is_inside.all_true() {
         // An end of one edge is closest: the best of four projections.
         let ends = [
             (zero, on_segment(a, c, d)),
@@ -127,11 +128,11 @@ pub fn edge_edge<V: Vector>(first: [V; 2], second: [V; 2]) -> ClosestOf<V> {
         };
         let mut best = ends[0];
         for end in &ends[1..] {
-            let is_better = square(*end).is_less(square(best));
-            best = (Real::select(is_better, end.0, best.0), Real::select(is_better, end.1, best.1));
+            let is_better = square(*end).simd_lt(square(best));
+            best = (is_better.select(end.0, best.0), is_better.select(end.1, best.1));
         }
-        s = Real::select(is_inside, s, best.0);
-        t = Real::select(is_inside, t, best.1);
+        s = is_inside.select(s, best.0);
+        t = is_inside.select(t, best.1);
     }
     Closest {
         weights: [one - s, s, t - one, -t],
@@ -142,24 +143,25 @@ pub fn edge_edge<V: Vector>(first: [V; 2], second: [V; 2]) -> ClosestOf<V> {
 
 #[cfg(test)]
 mod tests {
-    use fearless_simd::{Level, dispatch, prelude::*};
+    use fearless_simd::{Level, Simd, dispatch};
+    use poplin_geometry::Rng;
 
     use super::*;
-    use crate::triangle_contact::lanes::{LANES, Wide};
+    use crate::triangle_contact::lanes::{LANES, Wide, load};
 
     /// Computes the closest points of eight pairs side by side, as vertex and face and as two
     /// edges, and returns them lane by lane.
     fn closest_of_all<S: Simd>(simd: S, pairs: &[[Vec3; 4]; LANES]) -> [Vec<Closest>; 2] {
         let corner = |k: usize| {
             let coordinate = |axis: usize| std::array::from_fn(|lane| pairs[lane][k][axis]);
-            Wide::load(simd, &[coordinate(0), coordinate(1), coordinate(2)])
+            load(simd, &[coordinate(0), coordinate(1), coordinate(2)])
         };
         let [a, b, c, d] = [corner(0), corner(1), corner(2), corner(3)];
         [vertex_face(a, [b, c, d]), edge_edge([a, b], [c, d])].map(|all: ClosestOf<Wide<S>>| {
             let inside = all.is_inside.to_bitmask();
             let of_lane = |lane: usize| Closest {
                 weights: all.weights.map(|weight| weight[lane]),
-                delta: Vec3::from(all.delta.0.map(|it| it[lane])),
+                delta: Vec3::from(all.delta.coordinates().map(|it| it[lane])),
                 is_inside: inside >> lane & 1 != 0,
             };
             (0..LANES).map(of_lane).collect()
@@ -173,14 +175,10 @@ mod tests {
 
     #[test]
     fn lanes_have_the_bits_of_one_pair() {
-        let mut state = 1_u32;
-        let mut next = || {
-            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-            (state >> 8) as f32 / (1 << 23) as f32 - 1.0
-        };
+        let mut rng = Rng::new(1);
         let mut inside = 0;
         for round in 0..4000 {
-            let mut point = || Vec3::new(next(), next(), next());
+            let mut point = || Vec3::from(rng.point(-1.0, 1.0));
             let mut pairs = [[Vec3::ZERO; 4]; LANES];
             for (lane, corners) in pairs.iter_mut().enumerate() {
                 *corners = std::array::from_fn(|_| point());

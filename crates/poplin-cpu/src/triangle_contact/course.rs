@@ -2,16 +2,17 @@
 //! [slab](super::slab) stays thicker than their reach. Boxes by themselves pass three to five times
 //! as many pairs.
 
-use fearless_simd::{f32x8, mask32x8, prelude::*};
+use fearless_simd::{Simd, f32x8};
 use glam::Vec3;
 use poplin_layout::TRIANGLE_EAGER;
 
-use super::lanes::{LANES, Real};
+use super::lanes::LANES;
 use super::pairs::{Candidate, Kind};
 use super::path::Reach;
 use super::slab::{
     ROUNDING, SideBySide, Sides, against, corners, out_of_reach, position, reaches, side_by_side,
 };
+use crate::lanes::Real;
 use crate::math::length3;
 
 /// Motion bound of a row for the lifetime of the lists. First row: position at their start and
@@ -115,7 +116,7 @@ pub(super) fn stays_apart<S: Simd>(
     span: &Span,
 ) -> u64 {
     let rest = f32x8::splat(simd, f32::INFINITY);
-    let is_face = mask32x8::splat(simd, kind == Kind::VertexFace);
+    let is_face = fearless_simd::SimdMask::splat(simd, kind == Kind::VertexFace);
     stays_far(simd, (*rows, rest, is_face), courses, span)
 }
 
@@ -155,23 +156,24 @@ fn stays_far<S: Simd>(
     // Largest relative move in one round.
     let moves = against(is_face, &steps) * f32x8::splat(simd, ROUNDING[0] * span.longest);
     // Rounding grows with the coordinates.
-    let size = sides.size + k.0[0].abs() + k.0[1].abs() + k.0[2].abs();
+    let size = sides.size + k.x.abs() + k.y.abs() + k.z.abs();
     out_of_reach(is_face, (between, normal), push, moves, &steps, size)
 }
 
 #[cfg(test)]
 mod tests {
     use fearless_simd::{Level, dispatch};
+    use poplin_geometry::Rng;
 
-    use super::super::slab::tests::{RESERVE, in_reach, next, pair};
+    use super::super::slab::tests::{RESERVE, in_reach, pair};
     use super::*;
 
     #[test]
     fn rejected_pairs_stay_out_of_reach() {
-        let mut state = 7;
+        let mut rng = Rng::new(7);
         let [mut left_out, mut all] = [0, 0];
         for round in 0..6000 {
-            let mut point = |size: f32| Vec3::from([0; 3].map(|_| size * next(&mut state)));
+            let mut point = |size: f32| Vec3::from(rng.point(-size, size));
             let speed = [0.0, 0.05, 0.6][round % 3];
             let anchors: Vec<Vec3> = (0..32).map(|_| point(1.0)).collect();
             let drift = point([0.0, 1.0][round / 8 % 2]);

@@ -1,17 +1,18 @@
 //! Narrow phase: distance, normal and weights of pairs at the start of a round, eight side by side.
 //! Twin of `shaders/contact/triangle_narrow.wgsl`.
 
-use fearless_simd::{Level, dispatch, f32x8, mask32x8, prelude::*};
+use fearless_simd::{Level, Simd, dispatch, f32x8, mask32x8};
 use glam::Vec3;
 use poplin_layout::{MIN_NORMAL_SQUARE, MIN_SQUARE, TRIANGLE_BORDER, TRIANGLE_EAGER};
 use rayon::prelude::*;
 
 use super::closest::{ClosestOf, Mask};
-use super::lanes::{LANES, Real, Vector, Wide, columns};
+use super::lanes::{LANES, Vector, Wide, columns, load};
 use super::memory::TriangleContact;
 use super::pairs::{Candidate, Kind, closest, first_count};
 use super::path::{Path, Reach};
 use super::solve::Pair;
+use crate::lanes::{LaneMask as _, Real};
 
 /// Number of pairs per task.
 const BLOCK: usize = 512;
@@ -44,8 +45,8 @@ fn mixed<V: Vector>(weights: &[V::Real; 4], field: [V; 4]) -> V {
 /// contact distance \[m\]; of [`TriangleContact::hard`], its solid portion.
 #[inline(always)]
 fn weighted<R: Real>(weights: &[R; 4], field: [R; 4]) -> R {
-    let [a, b] = [field[0] * weights[0].magnitude(), field[1] * weights[1].magnitude()];
-    let [c, d] = [field[2] * weights[2].magnitude(), field[3] * weights[3].magnitude()];
+    let [a, b] = [field[0] * weights[0].abs(), field[1] * weights[1].abs()];
+    let [c, d] = [field[2] * weights[2].abs(), field[3] * weights[3].abs()];
     a + b + c + d
 }
 
@@ -89,7 +90,7 @@ fn apart<V: Vector>(
     let square = delta.dot3(delta);
     let zero = square.all(0.0);
     let none = V::of([zero; 3]);
-    let length = square.square_root();
+    let length = square.sqrt();
     // In the interior of a face or of both edges, the cross product of the sides is as precise as
     // they are long; a small delta is not.
     let direction = delta / length;
@@ -97,12 +98,12 @@ fn apart<V: Vector>(
         Kind::VertexFace => (c - b).cross3(d - b),
         _ => (b - a).cross3(d - c),
     };
-    let cross = V::select(cross.dot3(direction).is_less(zero), -cross, cross);
+    let cross = V::select(cross.dot3(direction).simd_lt(zero), -cross, cross);
     // On a border: perpendicular to the edge that contains one of the closest points in its
     // interior.
     let [p, q, r, s] = closest.weights;
-    let [p, q] = [!p.is_equal(zero), !q.is_equal(zero)];
-    let [r, s] = [!r.is_equal(zero), !s.is_equal(zero)];
+    let [p, q] = [!p.simd_eq(zero), !q.simd_eq(zero)];
+    let [r, s] = [!r.simd_eq(zero), !s.simd_eq(zero)];
     let along = match kind {
         Kind::VertexFace => {
             let third = V::select(q & !r & s, d - b, none);
@@ -112,15 +113,15 @@ fn apart<V: Vector>(
         _ => V::select(p & q, b - a, V::select(r & s, d - c, none)),
     };
     let along_square = along.dot3(along);
-    let is_long = zero.is_less(along_square);
-    let part = V::Real::select(is_long, direction.dot3(along) / along_square, zero);
+    let is_long = zero.simd_lt(along_square);
+    let part = is_long.select(direction.dot3(along) / along_square, zero);
     // direction - along (direction . along) / |along|^2
     let normal = V::select(closest.is_inside, cross, direction - along * part);
     let normal_square = normal.dot3(normal);
-    let is_long = zero.all(MIN_NORMAL_SQUARE).is_less(normal_square);
-    let normal = V::select(is_long, normal / normal_square.square_root(), direction);
-    let touches = square.is_less(zero.all(MIN_SQUARE));
-    (V::select(touches, none, normal), V::Real::select(touches, zero, length))
+    let is_long = zero.all(MIN_NORMAL_SQUARE).simd_lt(normal_square);
+    let normal = V::select(is_long, normal / normal_square.sqrt(), direction);
+    let touches = square.simd_lt(zero.all(MIN_SQUARE));
+    (V::select(touches, none, normal), touches.select(zero, length))
 }
 
 impl TriangleContact {
@@ -154,9 +155,9 @@ impl TriangleContact {
     fn corners<S: Simd>(&self, simd: S, lanes: &[&Candidate; LANES]) -> Corners<S> {
         let zero = f32x8::splat(simd, 0.0);
         let mut corners = Corners {
-            at: [Wide([zero; 3]); 4],
-            step: [Wide([zero; 3]); 4],
-            may_hold: [zero.is_equal(zero); 4],
+            at: [Wide::new(zero, zero, zero); 4],
+            step: [Wide::new(zero, zero, zero); 4],
+            may_hold: [zero.simd_eq(zero); 4],
             radius: [zero; 4],
             hard: [zero; 4],
         };
@@ -171,10 +172,10 @@ impl TriangleContact {
             }
             let [x, y, z, _] = columns::<S, 2>(simd, points, 0, &rows);
             let [u, v, w, cross] = columns::<S, 2>(simd, points, 1, &rows);
-            (corners.at[k], corners.step[k]) = (Wide([x, y, z]), Wide([u, v, w]));
-            corners.may_hold[k] = zero.is_less(cross);
-            corners.radius[k] = f32x8::simd_from(simd, radius);
-            corners.hard[k] = f32x8::simd_from(simd, hard);
+            (corners.at[k], corners.step[k]) = (Wide::new(x, y, z), Wide::new(u, v, w));
+            corners.may_hold[k] = zero.simd_lt(cross);
+            corners.radius[k] = f32x8::from_slice(simd, &radius);
+            corners.hard[k] = f32x8::from_slice(simd, &hard);
         }
         corners
     }
@@ -187,7 +188,7 @@ impl TriangleContact {
             let plane = self.rest[pair.rows[1] as usize];
             (planes[0][lane], planes[1][lane], planes[2][lane]) = (plane.x, plane.y, plane.z);
         }
-        Wide::load(simd, &planes)
+        load(simd, &planes)
     }
 
     /// Returns the paths of corner `k` of eight pairs.
@@ -232,7 +233,7 @@ impl TriangleContact {
         for (rest, pair) in rest.iter_mut().zip(lanes) {
             *rest = pair.rest;
         }
-        let rest = f32x8::simd_from(simd, rest);
+        let rest = f32x8::from_slice(simd, &rest);
         let thickness = weighted(&weights, corners.radius).lesser(rest);
         let hard = weighted(&weights, corners.hard);
         let gap = distance - hard;
@@ -241,34 +242,34 @@ impl TriangleContact {
         let overlap = (thickness - distance).greater(zero);
 
         let first_count = first_count(kind);
-        let mut owns_feature = zero.is_equal(zero);
+        let mut owns_feature = zero.simd_eq(zero);
         let mut is_met = owns_feature;
         if kind != Kind::VertexPlane {
             let border = f32x8::splat(simd, TRIANGLE_BORDER);
             for weight in weights {
-                owns_feature &= border.is_less(weight.magnitude());
+                owns_feature &= border.simd_lt(weight.abs());
             }
             is_met = !self.misses(&corners, first_count);
         }
-        let [x, y, z] = normal.0;
+        let [x, y, z] = normal.coordinates();
         // A zero normal marks simplices that touch.
-        let touches = x.is_equal(zero) & y.is_equal(zero) & z.is_equal(zero);
+        let touches = x.simd_eq(zero) & y.simd_eq(zero) & z.simd_eq(zero);
         // Change of the distance in this round, without contact.
         let change = normal.dot3(mixed(&weights, corners.step));
         let near = f32x8::splat(simd, TRIANGLE_EAGER * self.reserve);
-        let is_near = zero.is_less(overlap) | (closing + change).is_less(near);
+        let is_near = zero.simd_lt(overlap) | (closing + change).simd_lt(near);
         // coming: motion of each corner towards the other side; a truncatable corner may also stay.
         let mut coming = [zero; 4];
         for (k, coming) in coming.iter_mut().enumerate() {
             let along = normal.dot3(corners.step[k]);
             *coming = if k < first_count { -along } else { along };
             // max(0, coming)
-            *coming = Real::select(corners.may_hold[k], coming.greater(zero), *coming);
+            *coming = corners.may_hold[k].select(coming.greater(zero), *coming);
         }
         let (first, second) = coming.split_at(first_count);
         let come = (greatest(first) + greatest(second)).greater(zero);
         // Each side may deviate from its move by the reserve.
-        let may_cross = gap.is_less(come + f32x8::splat(simd, 2.0 * self.reserve));
+        let may_cross = gap.simd_lt(come + f32x8::splat(simd, 2.0 * self.reserve));
         let (owns_feature, touches) =
             (owns_feature.to_bitmask() as u32, touches.to_bitmask() as u32);
         let (is_near, may_cross) = (is_near.to_bitmask() as u32, may_cross.to_bitmask() as u32);
@@ -278,8 +279,8 @@ impl TriangleContact {
             let is = |mask: u32| mask >> lane & 1 != 0;
             let candidate = lanes[lane];
             let weights = [weights[0][lane], weights[1][lane], weights[2][lane], weights[3][lane]];
-            let vector = |[x, y, z]: &[f32x8<S>; 3]| Vec3::new(x[lane], y[lane], z[lane]);
-            let delta = vector(&closest.delta.0);
+            let vector = |of: &Wide<S>| Vec3::new(of.x[lane], of.y[lane], of.z[lane]);
+            let delta = vector(&closest.delta);
             // Most pairs own their closest points by their weights; the others ask which face owns
             // the feature.
             let owns_feature =
@@ -291,7 +292,7 @@ impl TriangleContact {
                     rank: candidate.rank,
                     rows: candidate.rows,
                     weights,
-                    normal: vector(&normal.0),
+                    normal: vector(&normal),
                     gap: gap[lane],
                     closing: closing[lane],
                     hard: hard[lane],

@@ -26,9 +26,10 @@ mod solve;
 mod tree;
 mod untangle;
 
+pub use crate::lanes::{LaneMask, Real};
 pub use body::Body;
 pub use closest::{Closest, ClosestOf, edge_edge, vertex_face};
-pub use lanes::{Real, Vector};
+pub use lanes::Vector;
 pub use memory::{Report, TriangleContact};
 pub use pairs::{Candidate, Kind};
 #[cfg(feature = "testing")]

@@ -1,17 +1,18 @@
 //! Cheap filter of candidates for one round: rejects pairs that are separated by a
 //! [slab](super::slab) thicker than their reach.
 
-use fearless_simd::{Level, dispatch, f32x8, prelude::*};
+use fearless_simd::{Level, Simd, dispatch, f32x8};
 use glam::Vec3;
 
 use poplin_layout::TRIANGLE_EAGER;
 
-use super::lanes::{LANES, Real};
+use super::lanes::LANES;
 use super::pairs::{Candidate, Kind};
 use super::path::Reach;
 use super::slab::{
     ROUNDING, Sides, against, corners, out_of_reach, position, reaches, side_by_side,
 };
+use crate::lanes::Real;
 use crate::math::length3;
 
 /// Position of a row and its contact radius \[m\]; its move and its crossing radius \[m\]. The
@@ -115,15 +116,17 @@ fn far<S: Simd>(
 
 #[cfg(test)]
 mod tests {
-    use super::super::slab::tests::{RESERVE, in_reach, next, pair};
+    use poplin_geometry::Rng;
+
+    use super::super::slab::tests::{RESERVE, in_reach, pair};
     use super::*;
 
     #[test]
     fn rejected_pairs_are_out_of_reach_with_any_instructions() {
-        let mut state = 1;
+        let mut rng = Rng::new(1);
         let [mut left_out, mut far] = [0, 0];
         for round in 0..4000 {
-            let mut point_of = |size: f32| Vec3::from([0; 3].map(|_| size * next(&mut state)));
+            let mut point_of = |size: f32| Vec3::from(rng.point(-size, size));
             let origin = point_of([0.0, 1000.0][round % 2]);
             let step = [0.0, 0.1, 3.0][round % 3];
             let at: Vec<Vec3> = (0..32).map(|_| origin + point_of(1.0)).collect();

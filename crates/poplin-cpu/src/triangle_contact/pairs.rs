@@ -1,13 +1,14 @@
 //! Contact pairs: vertex-face, edge-edge and vertex-plane. Twin of
 //! `shaders/contact/triangle_pairs.wgsl`.
 
-use fearless_simd::{f32x8, prelude::*};
+use fearless_simd::{Simd, f32x8};
 use glam::Vec3;
 use poplin_layout::{NO_OFFSET, TRIANGLE_BEYOND, TRIANGLE_BORDER, TRIANGLE_REST};
 
 use super::closest::{Closest, ClosestOf, edge_edge, vertex_face};
-use super::lanes::{LANES, Real, Vector, Wide};
+use super::lanes::{LANES, Vector, load};
 use super::memory::TriangleContact;
+use crate::lanes::{LaneMask as _, Real};
 use crate::math::dot3;
 
 /// Kind of a pair.
@@ -105,7 +106,7 @@ pub(super) fn closest<V: Vector>(kind: Kind, [a, b, c, d]: [V; 4]) -> ClosestOf<
             let [x, ..] = delta.coordinates();
             let [zero, one] = [x.all(0.0), x.all(1.0)];
             let weights = [one, -one, zero, zero];
-            Closest { weights, delta, is_inside: zero.is_equal(zero) }
+            Closest { weights, delta, is_inside: zero.simd_eq(zero) }
         }
     }
 }
@@ -139,8 +140,8 @@ impl TriangleContact {
                 }
             }
             let [a, b, c, d] = &at;
-            let (first, second) = (Wide::load(simd, a), Wide::load(simd, b));
-            let (third, fourth) = (Wide::load(simd, c), Wide::load(simd, d));
+            let (first, second) = (load(simd, a), load(simd, b));
+            let (third, fourth) = (load(simd, c), load(simd, d));
             let [a, b, c, d] = &radius;
             let (p, q) = (f32x8::from_slice(simd, a), f32x8::from_slice(simd, b));
             let (r, s) = (f32x8::from_slice(simd, c), f32x8::from_slice(simd, d));
@@ -166,13 +167,13 @@ fn rest_distance<V: Vector>(kind: Kind, at: [V; 4], radius: [V::Real; 4]) -> V::
     };
     // The distance of the boxes is a cheap lower bound: most pairs need no closest points.
     let square = box_square(kind, at);
-    let is_far = thickness.is_less(square.square_root() * TRIANGLE_REST);
+    let is_far = thickness.simd_lt(square.sqrt() * TRIANGLE_REST);
     let far = p.all(f32::INFINITY);
-    if V::Real::is_all(is_far) {
+    if is_far.all_true() {
         return far;
     }
     let delta = closest(kind, at).delta;
-    V::Real::select(is_far, far, delta.dot3(delta).square_root() * TRIANGLE_REST)
+    is_far.select(far, delta.dot3(delta).sqrt() * TRIANGLE_REST)
 }
 
 /// Number of corners of the first simplex.
@@ -197,7 +198,7 @@ fn box_square<V: Vector>(kind: Kind, [a, b, c, d]: [V; 4]) -> V::Real {
         }
         // Gap of the two intervals along an axis.
         let between = (first_low - high).greater(low - first_high).greater(zero);
-        sum = sum + between * between;
+        sum += between * between;
     }
     sum
 }

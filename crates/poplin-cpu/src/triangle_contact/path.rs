@@ -9,7 +9,8 @@
 use glam::Vec3;
 use poplin_layout::{TRIANGLE_AXES, TRIANGLE_DIAGONAL};
 
-use super::lanes::{Real, Vector};
+use super::lanes::Vector;
+use crate::lanes::Real;
 
 /// Number of axes along which paths are compared: x, y, z and both diagonals of each coordinate
 /// plane.
@@ -87,8 +88,8 @@ impl Facing {
 /// Tests whether an axis separates two paths at their start and at their end.
 #[inline(always)]
 fn are_apart<R: Real>(ranges: &[R; SIDES], facing: &[R; SIDES]) -> R::Mask {
-    let [a, b] = [facing[0].is_less(ranges[0]), facing[1].is_less(ranges[1])];
-    let [c, d] = [facing[2].is_less(ranges[2]), facing[3].is_less(ranges[3])];
+    let [a, b] = [facing[0].simd_lt(ranges[0]), facing[1].simd_lt(ranges[1])];
+    let [c, d] = [facing[2].simd_lt(ranges[2]), facing[3].simd_lt(ranges[3])];
     // Above at both ends, or below at both ends.
     (a & b) | (c & d)
 }

@@ -1,7 +1,7 @@
 //! Response of a round: projected Jacobi on the contact pairs, eight side by side. Twin of
 //! `shaders/contact/triangle_solve.wgsl`.
 
-use fearless_simd::{Level, dispatch, f32x8, prelude::*};
+use fearless_simd::{Level, Simd, dispatch, f32x8};
 use glam::Vec3;
 use poplin_host::PairMultipliers;
 use poplin_layout::{
@@ -9,9 +9,10 @@ use poplin_layout::{
 };
 use rayon::prelude::*;
 
-use super::lanes::{LANES, Real, Vector, Wide, columns};
+use super::lanes::{LANES, Vector, Wide, columns, load};
 use super::memory::TriangleContact;
 use super::solve::{Pair, Work, mix};
+use crate::lanes::Real as _;
 use crate::math::{dot3, particle, xyz};
 
 /// Number of blocks per task.
@@ -64,13 +65,13 @@ impl Block {
     fn relax<S: Simd>(&mut self, simd: S, moves: &[[f32; 4]], changes: &mut [[f32; 4]]) {
         let zero = f32x8::splat(simd, 0.0);
         // relative = sum w dx over the corners: relative motion of the closest points.
-        let mut relative = Wide([zero; 3]);
+        let mut relative = Wide::new(zero, zero, zero);
         for k in 0..4 {
             let [x, y, z, _] = columns::<S, 1>(simd, moves, 0, &self.rows[k]);
-            let own = Wide([x, y, z]) * f32x8::from_slice(simd, &self.weights[k]);
+            let own = Wide::new(x, y, z) * f32x8::from_slice(simd, &self.weights[k]);
             relative = if k == 0 { own } else { relative + own };
         }
-        let (normal, old_drag) = (Wide::load(simd, &self.normal), Wide::load(simd, &self.drag));
+        let (normal, old_drag) = (load(simd, &self.normal), load(simd, &self.drag));
         let [closing, friction] =
             [&self.closing, &self.friction].map(|it| f32x8::from_slice(simd, it));
         let [part, old_push] = [&self.part, &self.push].map(|it| f32x8::from_slice(simd, it));
@@ -80,14 +81,15 @@ impl Block {
         // drag = drag - k (dx - n (n . dx)), clamped to |drag| <= friction push
         let slide = relative - normal * along;
         let drag = old_drag - slide * part;
-        let (length, most) = (drag.dot3(drag).square_root(), friction * push);
-        let drag = Wide::select(most.is_less(length), drag * (most / length), drag);
-        let [x, y, z] = (normal * (push - old_push) + drag - old_drag).0;
+        let (length, most) = (drag.dot3(drag).sqrt(), friction * push);
+        let drag = Wide::select(most.simd_lt(length), drag * (most / length), drag);
+        let change = normal * (push - old_push) + drag - old_drag;
+        let [x, y, z] = change.coordinates();
         for (lane, change) in changes.iter_mut().enumerate() {
             *change = [x[lane], y[lane], z[lane], 0.0];
         }
         push.store_slice(&mut self.push);
-        for (own, drag) in self.drag.iter_mut().zip(drag.0) {
+        for (own, drag) in self.drag.iter_mut().zip(drag.coordinates()) {
             drag.store_slice(own);
         }
     }

@@ -5,10 +5,11 @@
 //! closest points and rejects most pairs that no box axis separates. Margins cover all rounding, so
 //! a rejected pair is never in reach: lane count and instruction set change no bit of the result.
 
-use fearless_simd::{f32x8, mask32x8, prelude::*};
+use fearless_simd::{Simd, f32x8, mask32x8};
 
-use super::lanes::{LANES, Real, Vector, Wide, columns};
+use super::lanes::{LANES, Vector, Wide, columns};
 use super::pairs::{Candidate, Kind};
+use crate::lanes::{LaneMask as _, Real};
 
 /// Margins for rounding of the distance between closest points: a factor on the distance, and a
 /// fraction of the size of the pair.
@@ -53,12 +54,12 @@ pub(super) fn out_of_reach<S: Simd>(
     let zero = push.all(0.0);
     let cross = reaches(is_face, a[3].abs(), b[3].abs(), c[3].abs(), d[3].abs());
     let may_hold =
-        Real::greater(Real::greater(a[3], b[3]), Real::greater(c[3], d[3])).simd_gt(zero);
+        zero.simd_lt(Real::greater(Real::greater(a[3], b[3]), Real::greater(c[3], d[3])));
     let reach = Real::greater(push + moves, may_hold.select(cross, zero));
     let reach = reach + size * push.all(ROUNDING[1]);
     // between / |n| > reach, without the division
     let square = normal.dot3(normal) * (reach * reach);
-    (between.simd_gt(zero) & (between * between).simd_gt(square)).to_bitmask()
+    (zero.simd_lt(between) & square.simd_lt(between * between)).to_bitmask()
 }
 
 /// Returns the largest relative move of a corner of one side and a corner of the other, from the
@@ -76,7 +77,8 @@ pub(super) fn against<S: Simd>(is_face: mask32x8<S>, steps: &[[f32x8<S>; 4]; 4])
             Real::greater(with_second, Real::greater(c[k], d[k])) - Real::lesser(a[k], with_first);
         moves[k] = Real::greater(apart, against);
     }
-    Wide(moves).dot3(Wide(moves)).sqrt()
+    let moves = Wide::of(moves);
+    moves.dot3(moves).sqrt()
 }
 
 /// Corners of both simplices relative to the third corner.
@@ -94,12 +96,12 @@ pub(super) struct Sides<S: Simd> {
 impl<S: Simd> Sides<S> {
     #[inline(always)]
     pub(super) fn new(is_face: mask32x8<S>, [a, b, c, d]: [Wide<S>; 4]) -> Self {
-        let half = a.0[0].all(0.5);
+        let half = a.x.all(0.5);
         // Relative to corner c, which is 0 from here on.
         let (x, y, z) = (a - c, b - c, d - c);
         let mut size = half.all(0.0);
-        for k in 0..3 {
-            size += Real::greater(x.0[k].abs(), Real::greater(y.0[k].abs(), z.0[k].abs()));
+        for (x, y, z) in [(x.x, y.x, z.x), (x.y, y.y, z.y), (x.z, y.z, z.z)] {
+            size += Real::greater(x.abs(), Real::greater(y.abs(), z.abs()));
         }
         Self {
             first: [x, Wide::select(is_face, x, y)],
@@ -115,7 +117,7 @@ impl<S: Simd> Sides<S> {
     pub(super) fn direction(&self, is_face: mask32x8<S>) -> Wide<S> {
         let ([x, y], [z, w]) = (self.first, self.second);
         let zero = self.size.all(0.0);
-        let none = Wide([zero; 3]);
+        let none = Wide::new(zero, zero, zero);
         // Alternating projections approach the closest points of two lines; any direction gives a
         // valid bound.
         let on_second = project(self.middle, none, z);
@@ -139,7 +141,7 @@ impl<S: Simd> Sides<S> {
 /// Extracts the position from the first three columns.
 #[inline(always)]
 pub(super) fn position<S: Simd>([x, y, z, _]: [f32x8<S>; 4]) -> Wide<S> {
-    Wide([x, y, z])
+    Wide::new(x, y, z)
 }
 
 /// Returns the distance within which two simplices interact, from the radii of their corners.
@@ -188,12 +190,6 @@ pub(super) mod tests {
 
     /// Largest deviation of a row from its path \[m\].
     pub(crate) const RESERVE: f32 = 0.05;
-
-    /// Pseudorandom number in -1..1.
-    pub(crate) fn next(state: &mut u32) -> f32 {
-        *state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-        (*state >> 8) as f32 / (1 << 23) as f32 - 1.0
-    }
 
     /// Pair among 32 rows. Only pairs of one cloth have a rest distance.
     pub(crate) fn pair(k: u32, round: usize, hard: f32) -> Candidate {

@@ -7,7 +7,7 @@ use fearless_simd::{Level, dispatch, f32x8, mask32x8, prelude::*, u32x8};
 use poplin_layout::TRIANGLE_CHILDREN;
 use rayon::prelude::*;
 
-use super::lanes::{LANES, Real};
+use super::lanes::LANES;
 use super::path::{AXES, Facing, Path, SIDES, least_of};
 
 /// The children of a node are tested together, one per lane.
@@ -44,6 +44,8 @@ impl Node {
 
     /// Returns the union of all children.
     fn union(&self) -> Path {
+        use crate::lanes::Real as _;
+
         let mut sum = Path::NOTHING;
         for (sides, ranges) in self.ranges.iter().zip(&mut sum.ranges) {
             for ([a, b, c, d, e, f, g, h], range) in sides.iter().zip(ranges) {
