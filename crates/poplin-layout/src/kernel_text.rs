@@ -145,11 +145,7 @@ fn barrier_text(barrier: &Barrier) -> String {
 
 /// Condition of a call that only some repetitions make.
 fn condition(task: Task) -> Option<&'static str> {
-    match task {
-        Task::BuildRow => Some("step == 0u"),
-        Task::ReduceRow => Some("step > 0u"),
-        _ => None,
-    }
+    task.is_of_first_step().map(|is_first| if is_first { "step == 0u" } else { "step > 0u" })
 }
 
 /// Items of a loop in WGSL.

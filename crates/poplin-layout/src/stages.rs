@@ -118,6 +118,18 @@ macro_rules! declare_stages {
 
 crate::stage_table!(declare_stages);
 
+impl Task {
+    /// True for a function of the first step of a cyclic reduction only, false for one of the later
+    /// steps only; `None` for one that runs in every repetition of its loop.
+    pub const fn is_of_first_step(self) -> Option<bool> {
+        match self {
+            Self::BuildRow => Some(true),
+            Self::ReduceRow => Some(false),
+            _ => None,
+        }
+    }
+}
+
 impl Stage {
     /// Row of the stage in the table.
     pub const fn row(self) -> &'static StageRow {

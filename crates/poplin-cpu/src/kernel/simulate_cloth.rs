@@ -279,9 +279,6 @@ fn range_of(memory: &ClothMemory<'_>, items: Items) -> [u32; 2] {
 
 /// Tests whether a function runs in the current repetition.
 fn is_due(memory: &ClothMemory<'_>, task: Task) -> bool {
-    match task {
-        Task::BuildRow => memory.registers.reduction_step == 0,
-        Task::ReduceRow => memory.registers.reduction_step > 0,
-        _ => true,
-    }
+    let is_first_step = memory.registers.reduction_step == 0;
+    task.is_of_first_step().is_none_or(|is_first| is_first == is_first_step)
 }
