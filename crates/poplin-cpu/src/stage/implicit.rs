@@ -75,8 +75,7 @@ pub(crate) fn begin_solve<V: Real>(
         // Displacement by external acceleration scales with the square of the step.
         let added = (predicted - inertia) * (fraction * fraction);
         store_rows(memory, SOLVE_INERTIA, block, added.with(zero));
-        let start =
-            if constants.fraction < 1.0 { inertia * fraction + added } else { predicted };
+        let start = if constants.fraction < 1.0 { inertia * fraction + added } else { predicted };
         start_at(simd, memory, storage, block, start.with(inverse_mass));
     }
     if items.start == 0 {

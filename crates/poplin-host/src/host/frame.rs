@@ -87,7 +87,7 @@ impl HostCloth {
     /// [`HostCloth::plan`] was done.
     ///
     /// # Errors
-    /// As [`HostCloth::plan`].
+    /// Errors of [`HostCloth::plan`].
     pub fn move_colliders(
         &mut self,
         world: &ColliderSet,

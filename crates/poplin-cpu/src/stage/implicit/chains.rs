@@ -60,8 +60,7 @@ impl<V: Real> Factors<V> {
         let scale = step_square * inverse_mass;
         // C_k = h^2 (w_k w_{k-1})^1/2 H_{k,k-1}
         let between = step_square * (root * self.root);
-        let (c0, c1, c2) =
-            (coupling[0] * between, coupling[1] * between, coupling[2] * between);
+        let (c0, c1, c2) = (coupling[0] * between, coupling[1] * between, coupling[2] * between);
         // L_k = C_k D_{k-1}^-1
         let l0 = c0 * diagonal.x + c1 * beside.x + c2 * beside.y;
         let l1 = c0 * beside.x + c1 * diagonal.y + c2 * beside.z;

@@ -208,7 +208,8 @@ fn bend_gradients<V: Real>(
         let moment = stiffness * error * fold.edge_square.sqrt();
         gradient_2 = fold.normal_2 * (-moment / square_2);
         gradient_3 = fold.normal_3 * (-moment / square_3);
-        gradient_1 = gradient_2 * -(side_2.dot(edge) / fold.edge_square) - gradient_3 * (side_3.dot(edge) / fold.edge_square);
+        gradient_1 = gradient_2 * -(side_2.dot(edge) / fold.edge_square)
+            - gradient_3 * (side_3.dot(edge) / fold.edge_square);
     } else {
         let (heights, sine) = ([number(6), number(7)], number(8));
         let [mut error_2, mut error_3] = fold.depth_errors(hinge, heights, sine);
