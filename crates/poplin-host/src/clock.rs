@@ -7,23 +7,13 @@ use poplin_layout::FrameSteps;
 use poplin_model::ModelError;
 use poplin_model::{ClothConfig, Solver};
 
-/// Largest number of iterations of one frame, so that a mistyped frequency does not look like a
-/// hang.
-pub const MAX_ITERATIONS_PER_FRAME: u32 = 20_000;
-
 /// Number of iterations of a frame of `dt` seconds; 0 if nothing is simulated.
 pub(crate) fn iteration_count(dt: f32, config: &ClothConfig) -> u32 {
     // NaN simulates nothing, like 0.
     if dt.is_nan() || dt <= 0.0 {
         return 0;
     }
-    match &config.solver {
-        Solver::Pbd(pbd) => {
-            ((dt * pbd.frequency + 0.5).floor().max(1.0) as u32).min(MAX_ITERATIONS_PER_FRAME)
-        }
-        Solver::Xpbd(xpbd) => xpbd.substeps,
-        Solver::Implicit(implicit) => implicit.substeps,
-    }
+    config.solver.iteration_count(dt)
 }
 
 /// State of past frames by which the next frame is divided into iterations.
@@ -47,7 +37,7 @@ impl FrameClock {
     ///
     /// `n = max(1, floor(dt * frequency + 0.5))`, `h = dt / n`. Gravity uses the square of the
     /// [`average_step`] of the past, taken before this frame's steps enter it. With any other
-    /// solver than [`Solver::Pbd`] `n = substeps`, and gravity uses `h^2`.
+    /// solver than [`Solver::Pbd`] gravity uses `h^2`.
     pub fn begin_frame(&mut self, dt: f32, config: &ClothConfig) -> Option<FrameSteps> {
         let iteration_count = iteration_count(dt, config);
         if iteration_count == 0 {

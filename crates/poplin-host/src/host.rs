@@ -12,7 +12,7 @@ use std::sync::OnceLock;
 
 use poplin_layout::{Feedback, FrameSteps, solve_scratch_len, stage_scratch_len};
 use poplin_model::{
-    ClothContactSolver, ClothDesc, ColliderSet, ModelError, Particle, Solver, check_dt,
+    ClothContactSolver, ClothDesc, ColliderSet, MAX_SUBSTEPS, ModelError, Particle, check_dt,
 };
 
 #[cfg(feature = "save")]
@@ -23,9 +23,7 @@ use crate::colliders::{ColliderChange, FrameBodies, Halves, SpaceMotion};
 use crate::contacts::collides_by_triangles;
 use crate::live::ChangeScope;
 use crate::self_collision::member_count;
-use crate::{
-    Cloth, FrameClock, FrameMotion, FrameVelocities, MAX_ITERATIONS_PER_FRAME, ParticleMotion,
-};
+use crate::{Cloth, FrameClock, FrameMotion, FrameVelocities, ParticleMotion};
 use stages::WholeFibers;
 
 /// Scratch memory of [`HostCloth::move_spheres`], shared by all cloths so that it stays in the
@@ -219,24 +217,20 @@ impl HostCloth {
     /// Tests that the next frame is in range for this cloth, before any cloth is stepped.
     ///
     /// # Errors
-    /// [`ModelError`] if the frame is out of range or needs more than [`MAX_ITERATIONS_PER_FRAME`]
+    /// [`ModelError`] if the frame is out of range or needs more than [`MAX_SUBSTEPS`]
     /// iterations.
     pub fn validate_frame(&self, dt: f32) -> Result<(), ModelError> {
         check_dt(dt)?;
-        // The iteration counts of the other solvers are settings and have been validated.
-        let Solver::Pbd(pbd) = &self.live.cloth.config.solver else { return Ok(()) };
-        // Rounded like FrameClock::begin_frame.
-        let count = (dt * pbd.frequency + 0.5).floor() as usize;
-        let limit = MAX_ITERATIONS_PER_FRAME as usize;
+        // A number of iterations per frame is a setting and has been validated.
+        let Some(frequency) = self.live.cloth.config.solver.frequency() else { return Ok(()) };
+        // Rounded like Solver::iteration_count.
+        let count = (dt * frequency + 0.5).floor() as usize;
+        let limit = MAX_SUBSTEPS as usize;
         if count > limit {
-            Err(ModelError::TooMany {
-                what: "iterations of a frame (dt * solver.pbd.frequency)",
-                count,
-                limit,
-            })
-        } else {
-            Ok(())
+            let what = "iterations of a frame (dt * frequency of the solver)";
+            return Err(ModelError::TooMany { what, count, limit });
         }
+        Ok(())
     }
 
     /// Iterations of the next frame, 0 if it simulates nothing.

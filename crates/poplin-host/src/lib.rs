@@ -37,7 +37,7 @@ mod triangle_packing;
 mod triangle_scene;
 mod uploaded;
 
-pub use clock::{FrameClock, MAX_ITERATIONS_PER_FRAME, average_step};
+pub use clock::{FrameClock, average_step};
 pub use cloths::{ClothId, Cloths, NoSuchCloth};
 pub use colliders::{BodyRef, ClothImpulses, FrameBodies};
 pub use contacts::{

@@ -38,9 +38,9 @@ pub use collider_set::{
 };
 pub use config::{
     Air, BendModel, ClothCollision, ClothConfig, Contact, FiberSolver, Implicit, ImplicitReport,
-    Inertia, MAX_HALVINGS, MAX_SOLVER_ITERATIONS, MAX_SUBSTEPS, MotionConstraints, Pbd, PbdPhase,
-    Phases, Preconditioner, SELF_COLLISION_REST_FRACTION, SelfCollision, Sleep, Solver,
-    StretchModel, Tethers, Xpbd, XpbdPhase,
+    Inertia, MAX_FREQUENCY, MAX_HALVINGS, MAX_SOLVER_ITERATIONS, MAX_SUBSTEPS, MotionConstraints,
+    Pbd, PbdPhase, Phases, Preconditioner, SELF_COLLISION_REST_FRACTION, SelfCollision, Sleep,
+    Solver, StretchModel, Tethers, Xpbd, XpbdPhase,
 };
 pub use contact_report::{ContactPartner, ContactReport, Trouble};
 pub use error::{ModelError, check_finite, parse_name};

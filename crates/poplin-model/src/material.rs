@@ -118,10 +118,20 @@ impl Material {
         Self::ALL.into_iter().find(|material| material.name == name)
     }
 
+    /// Sets the iterations per second of [`Xpbd`] to 1,200, and the steps of [`crate::Implicit`] to
+    /// 240, unless the solver has a frequency: cloth of a material moves alike at any frame rate.
+    pub fn set_frequency(solver: &mut Solver) {
+        match solver {
+            Solver::Pbd(_) => {}
+            Solver::Xpbd(xpbd) => xpbd.frequency = xpbd.frequency.or(Some(1200.0)),
+            Solver::Implicit(implicit) => implicit.frequency = implicit.frequency.or(Some(240.0)),
+        }
+    }
+
     /// Sets the properties of this material: friction with colliders, thickness, and the stiffness
     /// and bending damping of [`Xpbd`] or of [`crate::Implicit`], whose other settings stay.
-    /// [`crate::Pbd`] has no stiffness in N/m and becomes [`Xpbd`]. Change single values
-    /// afterwards.
+    /// [`crate::Pbd`] has no stiffness in N/m and becomes [`Xpbd`] with the frequency of
+    /// [`Self::set_frequency`]. Change single values afterwards.
     ///
     /// The density is used in cooking; the stretch and shear compliance of XPBD is set after the
     /// cloth is cooked ([`ClothDesc::set_membrane`]).
@@ -130,6 +140,7 @@ impl Material {
         config.thickness = self.thickness;
         if config.solver.as_pbd().is_some() {
             config.solver = Xpbd::default().into();
+            Self::set_frequency(&mut config.solver);
         }
         match &mut config.solver {
             Solver::Pbd(_) => {}

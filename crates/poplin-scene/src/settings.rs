@@ -33,6 +33,9 @@ const SET_BY_MATERIAL: [&str; 12] = [
     "solver.implicit.bending_damping",
 ];
 
+/// Keys of a solver of which one layer states at most one: the one stated last decides.
+const RATES: [&str; 2] = ["substeps", "frequency"];
+
 /// Settings that one layer states, by the keys of `[[cloth]]`. A value counts as stated even if it
 /// equals the default.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -149,6 +152,9 @@ impl Settings {
 
 /// Merges a table over another, recursively.
 fn merge(under: &mut Table, over: Table) {
+    if RATES.iter().any(|&key| over.contains_key(key)) {
+        RATES.iter().for_each(|&key| drop(under.remove(key)));
+    }
     for (key, value) in over {
         match (under.get_mut(&key), value) {
             (Some(Value::Table(under)), Value::Table(over))
@@ -266,6 +272,7 @@ impl SceneCloth {
             if solver.is_some() && chosen.as_pbd().is_some() {
                 under.solver = chosen;
             }
+            Material::set_frequency(&mut under.solver);
         }
         let mut config = stated.only(is_live_setting).over(&under)?;
         let of_fabric = stated.get("fabric").and_then(Value::as_table).cloned();

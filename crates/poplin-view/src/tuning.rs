@@ -77,19 +77,33 @@ fn slide_powers(ui: &mut Ui, name: &str, value: &mut f32, range: RangeInclusive<
     }));
 }
 
+fn frequency(ui: &mut Ui, frequency: &mut f32) {
+    let most = MAX_FREQUENCY.max(*frequency);
+    let slider = Slider::new(frequency, 30.0..=most);
+    ui.add(slider.logarithmic(true).integer().text("iterations [1/s]"));
+}
+
+/// Lays out the iterations per second, or per frame without a frequency.
+fn steps(ui: &mut Ui, per_second: Option<&mut f32>, substeps: &mut u32) {
+    match per_second {
+        Some(per_second) => frequency(ui, per_second),
+        None => {
+            let most = MAX_SUBSTEPS.max(*substeps);
+            ui.add(Slider::new(substeps, 1..=most).text("iterations per frame"));
+        }
+    }
+}
+
 fn solver(ui: &mut Ui, solver: &mut Solver) {
     match solver {
         Solver::Pbd(pbd) => {
-            let most = MAX_FREQUENCY.max(pbd.frequency);
-            let frequency = Slider::new(&mut pbd.frequency, 30.0..=most);
-            ui.add(frequency.logarithmic(true).integer().text("iterations [1/s]"));
+            frequency(ui, &mut pbd.frequency);
             for kind in PhaseKind::ALL {
                 slide(ui, kind.name(), &mut pbd.phases.kind_mut(kind).stiffness, 0.0..=1.0);
             }
         }
         Solver::Xpbd(xpbd) => {
-            let most = MAX_SUBSTEPS.max(xpbd.substeps);
-            ui.add(Slider::new(&mut xpbd.substeps, 1..=most).text("substeps"));
+            steps(ui, xpbd.frequency.as_mut(), &mut xpbd.substeps);
             ui.weak("compliance [m/N]");
             for kind in PhaseKind::ALL {
                 let compliance = &mut xpbd.phases.kind_mut(kind).compliance;
@@ -98,8 +112,7 @@ fn solver(ui: &mut Ui, solver: &mut Solver) {
             slide_powers(ui, "bending [N m]", &mut xpbd.bending_rigidity, 0.0..=1e-2, 1e-7);
         }
         Solver::Implicit(implicit) => {
-            let most = MAX_SUBSTEPS.max(implicit.substeps);
-            ui.add(Slider::new(&mut implicit.substeps, 1..=most).text("steps"));
+            steps(ui, implicit.frequency.as_mut(), &mut implicit.substeps);
             for (name, value) in
                 ["warp [N/m]", "weft [N/m]"].iter().zip(&mut implicit.stretch_stiffness)
             {

@@ -44,8 +44,9 @@ pub(crate) struct FabricArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Solver (of every cloth; replaces what the scene says)")]
 pub(crate) struct SolverArgs {
-    /// Iterations per second of pbd [1/s], 1 to 10000; higher is stiffer and costs more [default:
-    /// chosen from the cloth; 2000 with --mesh]
+    /// Iterations per second [1/s], 1 to 10000; higher is more exact and costs more, and stiffer
+    /// with pbd [default: chosen from the cloth; 2000 with --mesh; 1200 with xpbd and 240 with
+    /// implicit and a material]
     #[arg(long, value_name = "RATE", value_parser = solver_frequency, allow_negative_numbers = true)]
     solver_frequency: Option<f32>,
     /// Fraction of the velocity lost per tenth of a second, 0 to 1 [default: 0; 0.2 with --mesh]
@@ -54,9 +55,10 @@ pub(crate) struct SolverArgs {
     /// Solver; changing to xpbd or implicit resets their stiffnesses to the defaults [default: pbd]
     #[arg(long, value_enum, value_name = "KIND")]
     solver: Option<SolverKind>,
-    /// Iterations per frame with xpbd, steps per frame with implicit, 1 to 20000 [default: 20; 4
-    /// with implicit]
-    #[arg(long, value_name = "COUNT", value_parser = whole(1..=20_000), allow_negative_numbers = true)]
+    /// Iterations per frame with xpbd, steps per frame with implicit, 1 to 20000, in place of
+    /// --solver-frequency [default: 20; 4 with implicit]
+    #[arg(long, value_name = "COUNT", value_parser = whole(1..=20_000), allow_negative_numbers = true,
+        conflicts_with = "solver_frequency")]
     substeps: Option<u32>,
     /// Bending rigidity with xpbd and implicit [N m], 0 to 1e6; 0 = off [default: 1e-5, cotton]
     #[arg(long, value_name = "RIGIDITY", value_parser = rigidity, allow_negative_numbers = true)]
@@ -258,8 +260,7 @@ impl SolverArgs {
     fn apply(&self, cloth: &mut SceneCloth, mut options: Settings) -> Result<(), Failure> {
         let name = cloth.config.solver.name();
         let passed = [
-            (self.solver_frequency.is_some(), "--solver-frequency", &["pbd"][..]),
-            (self.fiber_solver.is_some(), "--fiber-solver", &["pbd", "xpbd"]),
+            (self.fiber_solver.is_some(), "--fiber-solver", &["pbd", "xpbd"][..]),
             (self.substeps.is_some(), "--substeps", &["xpbd", "implicit"]),
             (self.bending_rigidity.is_some(), "--bending-rigidity", &["xpbd", "implicit"]),
             (self.stretch.is_some(), "--stretch", &["implicit"]),

@@ -63,6 +63,7 @@ fn a_scene_runs_with_either_solver() {
     };
     assert_eq!(run(&["--solver", "xpbd"]), 100);
     assert_eq!(run(&["--solver", "xpbd", "--substeps", "7", "--bending-rigidity", "0"]), 35);
+    assert_eq!(run(&["--solver", "xpbd", "--solver-frequency", "600"]), 50);
     assert_eq!(run(&["--solver", "pbd"]), 25);
     let solve = |options: &[&str]| {
         assert_eq!(run(&[&["--solver", "implicit"], options].concat()), 20);
@@ -76,10 +77,6 @@ fn a_scene_runs_with_either_solver() {
     assert!(by_fibers["iterations"].as_u64().unwrap() < by_mass, "{by_mass} {by_fibers}");
     assert_eq!(solve(&["--max-iterations", "2"])["unconverged"], 20);
     for (options, expected) in [
-        (
-            ["--solver", "xpbd", "--solver-frequency", "600"],
-            "--solver-frequency needs the solver pbd, but cloth `sheet` uses xpbd",
-        ),
         (
             ["--solver", "xpbd", "--stretch", "trispring"],
             "--stretch needs the solver implicit, but cloth `sheet` uses xpbd",
@@ -105,6 +102,40 @@ fn a_scene_runs_with_either_solver() {
         assert_eq!(refused.code, Some(2), "{}", refused.stderr);
         assert!(refused.stderr.contains(expected), "{}", refused.stderr);
     }
+}
+
+#[test]
+fn a_material_hangs_alike_at_any_frame_rate() {
+    let bench = Bench::new("frame_rates");
+    // Positions after half a second at 24 to 120 frames a second.
+    let hung = |solver: &str, options: &[&str]| {
+        [24, 60, 120].map(|rate| {
+            let frames = rate / 2;
+            let head = format!("frame_rate = {rate}\nframes = {frames}\n");
+            bench.write("towel.toml", &format!("{head}{TOWEL}material = \"cotton\"\n{solver}\n"));
+            let all = [&["run", "towel.toml", "--backend", "cpu", "--picture", "none"], options];
+            bench.poplin(&all.concat()).succeeds();
+            read_obj(bench.path("out/towel/towel.obj")).unwrap().positions
+        })
+    };
+    let farthest = |[slow, usual, fast]: [Vec<[f32; 3]>; 3]| {
+        let pairs = slow
+            .iter()
+            .zip(&usual)
+            .chain(usual.iter().zip(&fast))
+            .flat_map(|(a, b)| a.iter().zip(b).map(|(a, b)| (a - b).abs()));
+        pairs.fold(0.0, f32::max)
+    };
+    for (solver, substeps) in [("", "20"), ("solver.implicit = {}", "4")] {
+        let alike = farthest(hung(solver, &[]));
+        let apart = farthest(hung(solver, &["--substeps", substeps]));
+        assert!(alike < 1e-4 && apart > 3e-3, "{solver}: {alike} m apart, {apart} m by substeps");
+    }
+    let both = "solver.xpbd = { substeps = 20, frequency = 1200 }";
+    bench.write("towel.toml", &format!("{TOWEL}{both}\n"));
+    let refused = bench.poplin(&["run", "towel.toml"]);
+    let expected = "needs exactly one of `substeps` and `frequency`; it has";
+    assert!(refused.stderr.contains(expected), "{}", refused.stderr);
 }
 
 /// Coarse sheet.

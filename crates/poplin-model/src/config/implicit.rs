@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use super::xpbd::MAX_SUBSTEPS;
+use super::xpbd::{MAX_FREQUENCY, MAX_SUBSTEPS};
 use crate::error::{ModelError, check_range, parse_name};
 
 /// Largest number of iterations per step of [`Implicit`].
@@ -32,8 +32,13 @@ pub const MAX_HALVINGS: u32 = 8;
 )]
 pub struct Implicit {
     /// Steps per frame, whatever the length of the frame, `1..=20_000` (default 4). Contact with
-    /// colliders requires steps of at most 1/240 s.
+    /// colliders requires steps of at most 1/240 s. No effect with a [`Self::frequency`].
     pub substeps: u32,
+    /// Steps per second [1/s], `1..=100_000` (default: none, [`Self::substeps`] per frame): a frame
+    /// of `dt` seconds has `max(1, floor(dt * frequency + 0.5))`. Cloth then moves alike at all
+    /// frame rates of which the frequency is a multiple.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
+    pub frequency: Option<f32>,
     /// Model of the resistance to stretch and shear (default: threads).
     pub stretch: StretchModel,
     /// Membrane stiffness along warp (vertical) and weft (horizontal), force per width over strain
@@ -235,6 +240,7 @@ impl Default for Implicit {
     fn default() -> Self {
         Self {
             substeps: 4,
+            frequency: None,
             stretch: StretchModel::default(),
             stretch_stiffness: [1000.0; 2],
             shear_stiffness: 300.0,
@@ -259,6 +265,9 @@ impl Implicit {
     /// [`ModelError`] that names the first field out of range.
     pub fn validate(&self) -> Result<(), ModelError> {
         check_range("substeps", self.substeps as f32, 1.0, MAX_SUBSTEPS as f32)?;
+        if let Some(frequency) = self.frequency {
+            check_range("frequency", frequency, 1.0, MAX_FREQUENCY)?;
+        }
         for stiffness in self.stretch_stiffness {
             check_range("stretch_stiffness", stiffness, 0.0, 1e9)?;
         }

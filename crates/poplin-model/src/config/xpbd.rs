@@ -6,7 +6,11 @@ use crate::error::{Context, ModelError, check_range};
 /// Largest number of iterations per frame with [`Xpbd`], and of steps with [`crate::Implicit`].
 pub const MAX_SUBSTEPS: u32 = 20_000;
 
-/// Extended position-based dynamics with small steps: each frame is divided into `substeps`
+/// Largest number of iterations per second with [`Xpbd`], and of steps with [`crate::Implicit`]
+/// [1/s].
+pub const MAX_FREQUENCY: f32 = 1e5;
+
+/// Extended position-based dynamics with small steps: each frame is divided into
 /// iterations; the compliance of edges in m/N and the rigidity of bends in N m do not depend on the
 /// step. The edges of a fiber are solved together.
 ///
@@ -22,8 +26,14 @@ pub const MAX_SUBSTEPS: u32 = 20_000;
     serde(default, deny_unknown_fields)
 )]
 pub struct Xpbd {
-    /// Iterations per frame, whatever its length, `1..=20_000` (default 20).
+    /// Iterations per frame, whatever its length, `1..=20_000` (default 20). No effect with a
+    /// [`Self::frequency`].
     pub substeps: u32,
+    /// Iterations per second [1/s], `1..=100_000` (default: none, [`Self::substeps`] per frame): a
+    /// frame of `dt` seconds has `max(1, floor(dt * frequency + 0.5))`. Cloth then moves alike at
+    /// all frame rates of which the frequency is a multiple.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
+    pub frequency: Option<f32>,
     /// Bending rigidity B of the cloth [N m], `0..=1e6` (default 0 = off): the moment per width
     /// that bends it to a curvature of 1/m. Cotton has about 1e-5. Requires a fabric with
     /// [`crate::Fabric::bends`].
@@ -39,6 +49,7 @@ impl Default for Xpbd {
     fn default() -> Self {
         Self {
             substeps: 20,
+            frequency: None,
             bending_rigidity: 0.0,
             bending_damping: 0.0,
             phases: Phases::default(),
@@ -53,6 +64,9 @@ impl Xpbd {
     /// [`ModelError`] that names the first field out of range.
     pub fn validate(&self) -> Result<(), ModelError> {
         check_range("substeps", self.substeps as f32, 1.0, MAX_SUBSTEPS as f32)?;
+        if let Some(frequency) = self.frequency {
+            check_range("frequency", frequency, 1.0, MAX_FREQUENCY)?;
+        }
         check_range("bending_rigidity", self.bending_rigidity, 0.0, 1e6)?;
         check_range("bending_damping", self.bending_damping, 0.0, 1e6)?;
         self.phases.validate_each(XpbdPhase::validate).within("phases")

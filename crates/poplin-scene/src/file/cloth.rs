@@ -77,7 +77,13 @@ impl ClothFile {
             let (at, message) = (source.location(&field), error.to_string());
             source.refuse(SceneError::Syntax { at, message });
         }
-        let rigidity = format!("solver.{}.bending_rigidity", cloth.config.solver.name());
+        let solver = format!("solver.{}", cloth.config.solver.name());
+        let states = |key| cloth.stated.states(&format!("{solver}.{key}"));
+        if states("substeps") && states("frequency") {
+            let found = vec!["substeps", "frequency"];
+            refuse_shape(source, &format!("{field}.{solver}"), "`substeps` and `frequency`", found);
+        }
+        let rigidity = format!("{solver}.bending_rigidity");
         let has_rigidity = cloth.stated.number(&rigidity).is_some_and(|rigidity| rigidity > 0.0);
         if cloth.without_bends && has_rigidity {
             let (bends, rigidity) =

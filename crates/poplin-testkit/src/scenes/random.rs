@@ -197,6 +197,7 @@ pub(super) fn use_implicit(cloth: &mut ClothDesc, seed: u64) {
     let bend = BendModel::ALL[(seed % 4) as usize];
     cloth.config.solver = Implicit {
         substeps: 1,
+        frequency: None,
         stretch: StretchModel::ALL[(seed % 3) as usize],
         stretch_stiffness: [rng.range(10.0, 1e3), rng.range(10.0, 1e3)],
         shear_stiffness: rng.range(0.0, 300.0),

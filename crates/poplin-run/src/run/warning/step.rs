@@ -86,10 +86,11 @@ impl Warning {
         is_soft.then(|| {
             let text = format!(
                 "cloth `{name}` bends more easily than its rigidity states: its mesh needs a step \
-                 of at most {:.2} ms, and has {:.2} ms; use {substeps} substeps, a coarser mesh or a \
-                 lower rigidity",
+                 of at most {:.2} ms, and has {:.2} ms; use {substeps} substeps ({:.0} Hz), a coarser \
+                 mesh or a lower rigidity",
                 1e3 * longest_step_s,
-                1e3 * step_s
+                1e3 * step_s,
+                substeps as f32 * frame_rate
             );
             Self::of_cloth("soft_bends", name, text)
                 .beyond(step_s, longest_step_s)
@@ -116,8 +117,8 @@ impl Warning {
             };
             let text = format!(
                 "cloth `{name}` is softer than its stiffness states: {} of its {} steps do not \
-                 converge in {max_iterations} iterations{halved}; use {more}more substeps \
-                 (--substeps), more iterations (--max-iterations), a coarser mesh or a lower \
+                 converge in {max_iterations} iterations{halved}; use {more}shorter steps \
+                 (--solver-frequency), more iterations (--max-iterations), a coarser mesh or a lower \
                  stiffness",
                 grouped(unconverged as usize),
                 grouped(steps as usize),

@@ -90,7 +90,7 @@ impl Warning {
             let text = format!(
                 "cloth `{name}` is as stretchy as a knit: 99 % of its edges are within {:.1} % at \
                  the end; raise the iterations per second above {frequency_hz:.0} \
-                 (--solver-frequency, or --substeps with xpbd and implicit)",
+                 (--solver-frequency)",
                 100.0 * p99_strain,
             );
             Self::of_cloth("stretchy", name, text)
