@@ -177,36 +177,15 @@ fn fiber_solver() -> impl TypedValueParser<Value = MixedOr> {
 }
 
 fn stretch() -> impl TypedValueParser<Value = StretchModel> {
-    let help = |model| match model {
-        StretchModel::StretchShear => "Threads along warp and weft, and the angle between them",
-        StretchModel::Trispring => "Isotropic membrane that narrows under tension",
-        StretchModel::Springs => {
-            "Springs along edges; narrows under tension as far as shear is stiff"
-        }
-    };
-    named(StretchModel::ALL.map(|model| (model.name(), help(model)))).try_map(|name| name.parse())
+    named(StretchModel::ALL.map(|model| (model.name(), model.doc()))).try_map(|name| name.parse())
 }
 
 fn bend() -> impl TypedValueParser<Value = BendModel> {
-    let help = |model| match model {
-        BendModel::FaceAngle => "The angle between two triangles",
-        BendModel::PlaneProjection => {
-            "Distance of a corner from the plane of the adjacent triangle, up to 90 degrees"
-        }
-        BendModel::Isometric => "The mean curvature vector: cheap, for cloth that is flat at rest",
-        BendModel::Springs => "Springs along two-ring edges: no modulus, weak where cloth is flat",
-    };
-    named(BendModel::ALL.map(|model| (model.name(), help(model)))).try_map(|name| name.parse())
+    named(BendModel::ALL.map(|model| (model.name(), model.doc()))).try_map(|name| name.parse())
 }
 
 fn preconditioner() -> impl TypedValueParser<Value = Preconditioner> {
-    let help = |kind| match kind {
-        Preconditioner::Mass => "Cheap iterations; keeps momentum at any number of iterations",
-        Preconditioner::Fibers => {
-            "Solves whole chains of warp and weft: for fine, stiff sheets with soft shear"
-        }
-    };
-    named(Preconditioner::ALL.map(|kind| (kind.name(), help(kind)))).try_map(|name| name.parse())
+    named(Preconditioner::ALL.map(|kind| (kind.name(), kind.doc()))).try_map(|name| name.parse())
 }
 
 impl FabricArgs {

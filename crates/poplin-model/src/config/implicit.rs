@@ -171,6 +171,16 @@ impl Preconditioner {
             Self::Fibers => "fibers",
         }
     }
+
+    /// One-line description.
+    pub fn doc(self) -> &'static str {
+        match self {
+            Self::Mass => "Cheap iterations; keeps momentum at any number of iterations",
+            Self::Fibers => {
+                "Solves whole chains of warp and weft: for fine, stiff sheets with soft shear"
+            }
+        }
+    }
 }
 
 impl StretchModel {
@@ -183,6 +193,15 @@ impl StretchModel {
             Self::StretchShear => "stretch_shear",
             Self::Trispring => "trispring",
             Self::Springs => "springs",
+        }
+    }
+
+    /// One-line description.
+    pub fn doc(self) -> &'static str {
+        match self {
+            Self::StretchShear => "Threads along warp and weft, and the angle between them",
+            Self::Trispring => "Isotropic membrane that narrows under tension",
+            Self::Springs => "Springs along edges; narrows under tension as far as shear is stiff",
         }
     }
 }
@@ -208,6 +227,18 @@ impl BendModel {
             Self::PlaneProjection => "plane_projection",
             Self::Isometric => "isometric",
             Self::Springs => "springs",
+        }
+    }
+
+    /// One-line description.
+    pub fn doc(self) -> &'static str {
+        match self {
+            Self::FaceAngle => "The angle between two triangles",
+            Self::PlaneProjection => {
+                "Distance of a corner from the plane of the adjacent triangle, up to 90 degrees"
+            }
+            Self::Isometric => "The mean curvature vector: cheap, for cloth that is flat at rest",
+            Self::Springs => "Springs along two-ring edges: no modulus, weak where cloth is flat",
         }
     }
 }
