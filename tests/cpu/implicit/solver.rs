@@ -17,7 +17,7 @@ fn strips_and_beams_of_all_models_end_alike_on_both_backends() {
             let implicit = Implicit {
                 substeps: 2,
                 stretch: StretchModel::ALL[k % 3],
-                bend: BendModel::ALL[k % 4],
+                bend: BendModel::ALL[k % BendModel::ALL.len()],
                 bending_rigidity: 1e-2,
                 stretch_damping: damping,
                 bending_damping: damping,

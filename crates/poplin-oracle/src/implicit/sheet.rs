@@ -216,6 +216,11 @@ pub enum BendModel {
     Isometric,
 }
 
+impl BendModel {
+    /// All bend models.
+    pub const ALL: [Self; 3] = [Self::FaceAngle, Self::PlaneProjection, Self::Isometric];
+}
+
 /// Creates a bend at each edge of two triangles for a bending rigidity \[N m\]; flat at rest.
 ///
 /// `k = B |e| / H` with H the mean height of the triangles over the edge: the energy of a cylinder

@@ -103,9 +103,7 @@ fn thrown_sheet(model: usize, damping: f64) -> ImplicitSimulation {
         1 => stretch_shear(&grid.coordinates(), &triangles, [500.0; 2], 150.0),
         _ => trisprings(&rest, &triangles, 500.0, 0.3),
     };
-    let bend_model =
-        [BendModel::FaceAngle, BendModel::PlaneProjection, BendModel::Isometric][model];
-    let mut elements = bends(&rest, &triangles, 1e-3, bend_model);
+    let mut elements = bends(&rest, &triangles, 1e-3, BendModel::ALL[model]);
     elements.extend(grid.bend_springs(5.0));
     let cloth = ImplicitCloth {
         inverse_masses: masses.iter().map(|m| 1.0 / m).collect(),
@@ -265,7 +263,7 @@ fn a_fold_swings_alike_at_any_step_as_its_rigidity_says() {
     let grid = GridSheet::square(2);
     let rest = grid.positions();
     let rigidity = 0.5;
-    for model in [BendModel::FaceAngle, BendModel::PlaneProjection, BendModel::Isometric] {
+    for model in BendModel::ALL {
         let elements = bends(&rest, &grid.triangles(), rigidity, model);
         // One hinge along the diagonal of a square of 1 m: |e| = sqrt 2, both heights 1 / sqrt 2.
         let [Element { particles, .. }] = elements[..] else { panic!("{elements:?}") };

@@ -271,7 +271,7 @@ fn cylinder(model: BendModel, diagonals: Diagonals, angle: f64) -> f64 {
 #[test]
 fn cylinder_energy_is_half_rigidity_times_squared_curvature() {
     for diagonals in [Diagonals::Forward, Diagonals::Backward, Diagonals::Alternating] {
-        for model in [BendModel::FaceAngle, BendModel::PlaneProjection, BendModel::Isometric] {
+        for model in BendModel::ALL {
             let energy = cylinder(model, diagonals, 0.01);
             assert_near(&format!("{model:?}"), energy, 1.0, 5e-4);
         }

@@ -8,9 +8,6 @@ use poplin_oracle::implicit::{
     MinimizeOptions, Mixing, Objective, Outcome, bends, minimize, stretch_shear, trisprings,
 };
 
-const BEND_MODELS: [BendModel; 3] =
-    [BendModel::FaceAngle, BendModel::PlaneProjection, BendModel::Isometric];
-
 // ---- hanging strip ----
 
 /// Strip of 1 m and 41 rows, 0.1 m wide, K = 100 N/m, that hangs by its first row along y.
@@ -237,7 +234,7 @@ fn drop_in_motion(segments: usize, model: BendModel, substeps: u32) -> f64 {
 
 #[test]
 fn a_heavy_cantilever_drops_alike_at_any_step() {
-    for model in BEND_MODELS {
+    for model in BendModel::ALL {
         for segments in [10, 20] {
             let drops = [1, 4, 16].map(|substeps| drop_in_motion(segments, model, substeps));
             eprintln!("{model:?}, {segments} segments, 1, 4, 16 steps a frame: {drops:.4?}");
@@ -266,7 +263,7 @@ fn bow(segments: usize, model: BendModel, load: f64) -> f64 {
 
 #[test]
 fn a_strip_on_end_buckles_under_the_load_of_theory() {
-    for model in BEND_MODELS {
+    for model in BendModel::ALL {
         for segments in [20, 40] {
             let [below, above] = [0.95, 1.05].map(|f| bow(segments, model, f * BUCKLING));
             eprintln!("{model:?}, {segments} segments: {below:.3} below, {above:.1} above");

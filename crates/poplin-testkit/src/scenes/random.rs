@@ -194,7 +194,7 @@ pub fn random_implicit_cloth(seed: u64, particle_count: u32) -> ClothDesc {
 pub(super) fn use_implicit(cloth: &mut ClothDesc, seed: u64) {
     let mut rng = Rng::new(seed ^ 0x1B);
     let damping = if seed & 4 == 0 { 0.0 } else { 1e-3 };
-    let bend = BendModel::ALL[(seed % 4) as usize];
+    let bend = BendModel::ALL[seed as usize % BendModel::ALL.len()];
     cloth.config.solver = Implicit {
         substeps: 1,
         frequency: None,
