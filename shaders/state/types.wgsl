@@ -4,6 +4,9 @@
 
 /// One cloth in one frame: offsets of its data and constants of the whole frame.
 struct ClothParameters {
+    /// Colliders that it collides with; their first row has the begins of the spheres, which
+    /// change most often.
+    colliders: ColliderParameters,
     /// Slot in `feedback`.
     cloth: u32,
     /// First particle in `current` and `previous`.
@@ -47,10 +50,8 @@ struct ClothParameters {
     bending: BendingParameters,
     /// Parameters of its self collision.
     self_collision: SelfCollisionParameters,
-    /// Colliders that it collides with.
-    colliders: ColliderParameters,
     /// Fills the struct to a multiple of 16 bytes.
-    padding_0: u32,
+    padding: array<u32, 1>,
 }
 
 /// Offsets of a packed fabric in `fabric_pool`.

@@ -132,7 +132,7 @@ pub fn pack_cloth_parameters(
         bending: bending_parameters(&config.solver, &scale),
         self_collision: Zeroable::zeroed(),
         colliders: Zeroable::zeroed(),
-        padding_0: 0,
+        padding: Zeroable::zeroed(),
     };
     parameters.set_inputs(inputs);
     arrays.cloth_parameters.push(parameters);

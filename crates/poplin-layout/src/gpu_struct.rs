@@ -15,6 +15,18 @@ impl WgslType for f32 {
     const NAME: &'static str = "f32";
 }
 
+impl WgslType for [u32; 1] {
+    const NAME: &'static str = "array<u32, 1>";
+}
+
+impl WgslType for [u32; 2] {
+    const NAME: &'static str = "array<u32, 2>";
+}
+
+impl WgslType for [u32; 3] {
+    const NAME: &'static str = "array<u32, 3>";
+}
+
 impl WgslType for [u32; 4] {
     const NAME: &'static str = "vec4<u32>";
 }
@@ -70,8 +82,25 @@ pub enum ConstantValue {
 }
 
 /// Declares a `#[repr(C)]` struct and its `DESCRIPTION`. Members are `u32`, `f32`, four of either
-/// or another such struct.
+/// or another such struct. After `in rows`, one to four more words fill the last of its rows of
+/// 16 bytes.
 macro_rules! gpu_struct {
+    (
+        in rows
+        $(#[doc = $doc:literal])+
+        pub struct $name:ident {
+            $($(#[doc = $field_doc:literal])+ pub $field:ident: $type:ty,)+
+        }
+    ) => {
+        $crate::gpu_struct::gpu_struct! {
+            $(#[doc = $doc])+
+            pub struct $name {
+                $($(#[doc = $field_doc])+ pub $field: $type,)+
+                /// Fills the struct to a multiple of 16 bytes.
+                pub padding: [u32; 4 - (0 $(+ size_of::<$type>())+) / 4 % 4],
+            }
+        }
+    };
     (
         $(#[doc = $doc:literal])+
         pub struct $name:ident {

@@ -28,8 +28,12 @@ pub const SOLVER_STRUCTS: &[StructDescription] = &[
 ];
 
 gpu_struct! {
+    in rows
     /// One cloth in one frame: offsets of its data and constants of the whole frame.
     pub struct ClothParameters {
+        /// Colliders that it collides with; their first row has the begins of the spheres, which
+        /// change most often.
+        pub colliders: ColliderParameters,
         /// Slot in `feedback`.
         pub cloth: u32,
         /// First particle in `current` and `previous`.
@@ -73,10 +77,6 @@ gpu_struct! {
         pub bending: BendingParameters,
         /// Parameters of its self collision.
         pub self_collision: SelfCollisionParameters,
-        /// Colliders that it collides with.
-        pub colliders: ColliderParameters,
-        /// Fills the struct to a multiple of 16 bytes.
-        pub padding_0: u32,
     }
 }
 
