@@ -4,10 +4,7 @@ use std::sync::Arc;
 
 use glam::{DQuat, DVec3};
 use poplin_geometry::wide;
-use poplin_model::{
-    Capsule, Collider, InteractionGroups, Parallelepiped, Placement, Plane, Rigid, Shape, Sphere,
-    TriangleMesh,
-};
+use poplin_model::{Collider, InteractionGroups, Placement, Rigid, Shape, TriangleMesh};
 
 use super::collider::acts_on;
 use super::frame::rigid_at;
@@ -15,9 +12,7 @@ use super::locate::Source;
 use super::mesh_motion::MovingMesh;
 use super::surface::{OpenSurface, Repairs, close_surface};
 use super::validate::validate_collider;
-use super::{
-    BuiltBody, ColliderShape, FrameKey, PlaneShape, Scene, SceneCollider, SceneError, Transform,
-};
+use super::{BuiltBody, ColliderShape, FrameKey, Scene, SceneCollider, SceneError, Transform};
 use poplin_io::VertexMotion;
 use poplin_io::{IoError, MeshFile, TwistedFaces, load_mesh};
 
@@ -224,38 +219,14 @@ fn placement(transform: &Transform, from: [f64; 3], origin: [f64; 3]) -> Placeme
 }
 
 impl ColliderShape {
-    /// Returns the shape before its transform.
+    /// Returns the shape before its transform, with its mesh read.
     fn solid(&self) -> Result<Solid, SceneError> {
-        let shape = match self {
-            Self::Sphere(sphere) => Sphere { center: sphere.center, radius: sphere.radius }.into(),
-            Self::Capsule(capsule) => {
-                let [from, to] = capsule.radii;
-                let ends = [(capsule.from, from), (capsule.to, to)];
-                Capsule { ends: ends.map(|(center, radius)| Sphere { center, radius }) }.into()
+        match self.shape() {
+            Ok(shape) => {
+                Ok(Solid { shape, from: [0.0; 3], twisted: TwistedFaces::default(), motion: None })
             }
-            Self::Plane(shape) => plane(shape).into(),
-            Self::Convex(planes) => Shape::Convex(planes.iter().map(plane).collect()),
-            Self::Box(shape) => {
-                let half = shape.size.map(|length| 0.5 * length);
-                let corner: [f32; 3] = std::array::from_fn(|k| shape.center[k] - half[k]);
-                let mut edges = [[0.0; 3]; 3];
-                for (k, edge) in edges.iter_mut().enumerate() {
-                    // (center + half) - corner, not 2 half: the far faces are then exactly at
-                    // center + half.
-                    edge[k] = (shape.center[k] + half[k]) - corner[k];
-                }
-                Parallelepiped { corner, edges }.into()
-            }
-            Self::Cylinder(shape) => {
-                let radii = [shape.radius, shape.top_radius.unwrap_or(shape.radius)];
-                let translation = wide(shape.center);
-                Shape::cylinder(0.5 * shape.height, radii, shape.sides).transformed(
-                    &Placement::new(1.0, Rigid { translation, rotation: DQuat::IDENTITY }),
-                )
-            }
-            Self::Mesh(path) => return Ok(load_mesh(path)?.into()),
-        };
-        Ok(Solid { shape, from: [0.0; 3], twisted: TwistedFaces::default(), motion: None })
+            Err(path) => Ok(load_mesh(path)?.into()),
+        }
     }
 }
 
@@ -337,16 +308,11 @@ pub fn groups_of_cloth<'a>(
 /// Number of collision groups.
 const MAX_GROUPS: usize = 32;
 
-/// Returns a plane with its normal normalized.
-pub(super) fn plane(shape: &PlaneShape) -> Plane {
-    let normal = wide(shape.normal).normalize_or_zero().as_vec3().to_array();
-    Plane { normal, offset: shape.offset }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{BoxShape, CapsuleShape, SphereShape};
+    use crate::{BoxShape, CapsuleShape, PlaneShape, SphereShape};
+    use poplin_model::Sphere;
 
     fn collider(shape: ColliderShape) -> SceneCollider {
         SceneCollider::new("it", shape)

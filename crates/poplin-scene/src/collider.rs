@@ -1,11 +1,17 @@
 //! Shapes of a scene that cloths collide with.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use glam::DQuat;
+use poplin_geometry::wide;
+use poplin_model::{Capsule, Parallelepiped, Placement, Plane, Rigid, Shape, Sphere};
+use poplin_picture::is_empty_convex;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{FrameKey, MeshMotion, SceneBody, Transform};
+use super::locate::{Source, shortest};
+use super::validate::{MAX_LENGTH, MIN_LENGTH, empty, validate_mesh};
+use super::{FrameKey, MeshMotion, SceneBody, SceneError, Transform};
 
 /// One `[[collider]]` of a scene: a shape in the world, at rest or moving.
 #[derive(Debug, Clone, PartialEq)]
@@ -119,6 +125,95 @@ fn default_sides() -> u32 {
     32
 }
 
+impl ColliderShape {
+    /// Reports sizes out of range.
+    pub(super) fn validate(&self, field: &str, source: &Source<'_>) {
+        let at = |name: &str| format!("{field}.{name}");
+        let length = |name: &str, value: f32| {
+            source.check_range(&at(name), shortest(value), [MIN_LENGTH, MAX_LENGTH], "m")
+        };
+        let position =
+            |name: &str, value: [f32; 3]| source.check_vector(&at(name), value, MAX_LENGTH, "m");
+        match self {
+            Self::Sphere(sphere) => {
+                length("sphere.radius", sphere.radius);
+                position("sphere.center", sphere.center);
+            }
+            Self::Capsule(capsule) => {
+                // Equal radii are most likely stated as `radius`.
+                let is_even = capsule.radii[0] == capsule.radii[1];
+                let radii = if is_even { "capsule.radius" } else { "capsule.radii" };
+                capsule.radii.iter().for_each(|&radius| length(radii, radius));
+                position("capsule.from", capsule.from);
+                position("capsule.to", capsule.to);
+            }
+            Self::Plane(plane) => validate_plane(plane, &at("plane"), source),
+            Self::Box(shape) => {
+                shape.size.iter().for_each(|&side| length("box.size", side));
+                position("box.center", shape.center);
+            }
+            Self::Cylinder(shape) => {
+                length("cylinder.height", shape.height);
+                length("cylinder.radius", shape.radius);
+                let top = shortest(shape.top_radius.unwrap_or(0.0));
+                source.check_range(&at("cylinder.top_radius"), top, [0.0, MAX_LENGTH], "m");
+                source.check_range(&at("cylinder.sides"), shape.sides, [3.0, 1024.0], "");
+                position("cylinder.center", shape.center);
+            }
+            Self::Convex(planes) if planes.is_empty() => {
+                source.refuse(empty(source, &at("convex.planes"), "plane"));
+            }
+            Self::Convex(planes) => {
+                let before = source.fault_count();
+                for (index, plane) in planes.iter().enumerate() {
+                    validate_plane(plane, &at(&format!("convex.planes[{index}]")), source);
+                }
+                let (field, count) = (at("convex.planes"), planes.len());
+                // Only valid planes can be intersected.
+                let are_planes = source.fault_count() == before;
+                if are_planes && is_empty_convex(&planes.iter().map(plane).collect::<Vec<_>>()) {
+                    let at = source.location(&field);
+                    source.refuse(SceneError::EmptyConvex { at, field, count });
+                }
+            }
+            Self::Mesh(mesh) => validate_mesh(mesh, &at("mesh"), source),
+        }
+    }
+
+    /// Returns the shape before its transform, or else the path of its mesh.
+    pub(super) fn shape(&self) -> Result<Shape, &Path> {
+        Ok(match self {
+            Self::Sphere(sphere) => Sphere { center: sphere.center, radius: sphere.radius }.into(),
+            Self::Capsule(capsule) => {
+                let [from, to] = capsule.radii;
+                let ends = [(capsule.from, from), (capsule.to, to)];
+                Capsule { ends: ends.map(|(center, radius)| Sphere { center, radius }) }.into()
+            }
+            Self::Plane(shape) => plane(shape).into(),
+            Self::Convex(planes) => Shape::Convex(planes.iter().map(plane).collect()),
+            Self::Box(shape) => {
+                let half = shape.size.map(|length| 0.5 * length);
+                let corner: [f32; 3] = std::array::from_fn(|k| shape.center[k] - half[k]);
+                let mut edges = [[0.0; 3]; 3];
+                for (k, edge) in edges.iter_mut().enumerate() {
+                    // (center + half) - corner, not 2 half: the far faces are then exactly at
+                    // center + half.
+                    edge[k] = (shape.center[k] + half[k]) - corner[k];
+                }
+                Parallelepiped { corner, edges }.into()
+            }
+            Self::Cylinder(shape) => {
+                let radii = [shape.radius, shape.top_radius.unwrap_or(shape.radius)];
+                let translation = wide(shape.center);
+                Shape::cylinder(0.5 * shape.height, radii, shape.sides).transformed(
+                    &Placement::new(1.0, Rigid { translation, rotation: DQuat::IDENTITY }),
+                )
+            }
+            Self::Mesh(path) => return Err(path),
+        })
+    }
+}
+
 impl SceneCollider {
     /// Creates a collider at rest in the world that acts on all cloths.
     pub fn new(name: impl Into<String>, shape: ColliderShape) -> Self {
@@ -144,4 +239,28 @@ impl SceneCollider {
 /// Tests whether a list of cloth names includes `cloth`; `None` includes all.
 pub(super) fn acts_on(cloths: &Option<Vec<String>>, cloth: &str) -> bool {
     cloths.as_ref().is_none_or(|names| names.iter().any(|name| name == cloth))
+}
+
+/// Returns a plane with its normal normalized.
+fn plane(shape: &PlaneShape) -> Plane {
+    let normal = wide(shape.normal).normalize_or_zero().as_vec3().to_array();
+    Plane { normal, offset: shape.offset }
+}
+
+fn validate_plane(plane: &PlaneShape, field: &str, source: &Source<'_>) {
+    let at_normal = format!("{field}.normal");
+    source.check_vector(&at_normal, plane.normal, MAX_LENGTH, "");
+    source.check_range(
+        &format!("{field}.offset"),
+        shortest(plane.offset),
+        [-MAX_LENGTH, MAX_LENGTH],
+        "m",
+    );
+    if plane.normal == [0.0; 3] {
+        source.refuse(SceneError::NoNormal {
+            at: source.location(&at_normal),
+            field: at_normal,
+            normal: plane.normal,
+        });
+    }
 }

@@ -18,13 +18,10 @@ use poplin_model::{
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, de};
 
+use self::collider::ColliderFile;
 use self::rules::Rules;
-use super::mesh_motion::AnimationKey;
 use super::pin::Side;
-use super::{
-    AccelerationKey, BoxShape, CylinderShape, FrameKey, GridShape, LocalFrame, PlaneShape,
-    SceneBody, SphereShape, Transform, TubeShape, Wind,
-};
+use super::{AccelerationKey, FrameKey, GridShape, LocalFrame, Transform, TubeShape, Wind};
 use poplin_io::{FRAME_FORMATS, FrameFormat};
 use poplin_picture::View;
 
@@ -295,88 +292,6 @@ struct AccelerationFile {
     acceleration: Option<[f32; 3]>,
     /// Keyframes of the acceleration, at least one, rising in time; linear between them.
     keys: Option<Vec<AccelerationKey>>,
-}
-
-#[derive(Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-#[schemars(rename = "Collider")]
-struct ColliderFile {
-    /// Name (default `collider 0`, `collider 1`, ...).
-    name: Option<String>,
-    /// Ball.
-    sphere: Option<SphereShape>,
-    /// Capsule: the hull of two balls, its radius changing linearly between them. Exactly one of
-    /// `radius` and `radii` is needed.
-    capsule: Option<CapsuleFile>,
-    /// Half-space behind a plane, for example the ground.
-    plane: Option<PlaneShape>,
-    /// Rectangular box.
-    #[serde(rename = "box")]
-    cuboid: Option<BoxShape>,
-    /// Cylinder or cone.
-    cylinder: Option<CylinderShape>,
-    /// Convex polyhedron: the points behind all of several planes, each of them a face.
-    convex: Option<ConvexFile>,
-    /// Inside of a closed surface from a mesh file (OBJ, PLY, STL, glTF, GLB), its path relative to
-    /// the folder of the scene file.
-    mesh: Option<PathBuf>,
-    /// Animation of a glTF mesh by name or index: nodes, skins and morph targets (default none: the
-    /// mesh stays in its rest pose).
-    animation: Option<AnimationKey>,
-    /// Point cache (PC2, MDD) that moves the vertices of a mesh, with the same number of vertices;
-    /// its path is relative to the folder of the scene file (default none).
-    cache: Option<PathBuf>,
-    /// Frames per second of a PC2 cache [1/s], `0.1..=10_000` (default: `frame_rate`); MDD stores
-    /// times in seconds.
-    cache_rate: Option<f32>,
-    /// Start time of the animation or cache [s], `-1e6..=1e6` (default: the time of its first key
-    /// or sample).
-    start: Option<f32>,
-    /// Playback speed of the animation or cache, `0.001..=1000` (default 1).
-    speed: Option<f32>,
-    /// Repeats the animation or cache when it ends (default false: it holds its last pose).
-    #[serde(rename = "loop")]
-    is_looped: Option<bool>,
-    /// Pose before `keys` move the collider; in the world if there are none.
-    #[serde(default)]
-    transform: Transform,
-    /// Path of the body that the shape is fixed to, rising in time (default none: the shape is at
-    /// rest).
-    #[serde(default)]
-    keys: Vec<FrameKey>,
-    /// Rigid body: cloths and gravity move the collider (default none). It passes through all other
-    /// colliders and bodies.
-    body: Option<SceneBody>,
-    /// Factor on the friction of cloths that touch the collider, `0..=100` (default 1).
-    friction: Option<f32>,
-    /// Names of the cloths that collide with it, at least one (default: all).
-    cloths: Option<Vec<String>>,
-    /// Accepts a mesh that is not closed (default false): everything behind its nearest triangle
-    /// then counts as inside, at any distance.
-    #[serde(default)]
-    open: bool,
-}
-
-#[derive(Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-#[schemars(rename = "Capsule")]
-struct CapsuleFile {
-    /// Center of one end [m].
-    from: [f32; 3],
-    /// Center of the other end [m].
-    to: [f32; 3],
-    /// Radius of both ends [m], `1e-6..=1e6`.
-    radius: Option<f32>,
-    /// Radius at each end [m], `1e-6..=1e6`.
-    radii: Option<[f32; 2]>,
-}
-
-#[derive(Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-#[schemars(rename = "Convex")]
-struct ConvexFile {
-    /// Planes, at least one; their normals face outwards.
-    planes: Vec<PlaneShape>,
 }
 
 fn default_frames() -> u32 {

@@ -19,8 +19,8 @@ use super::{
 use poplin_picture::View;
 
 /// Maximum length and displacement of a scene \[m\]; beyond it, `f32` cannot resolve millimetres.
-const MAX_LENGTH: f64 = 1e6;
-const MIN_LENGTH: f64 = 1e-6;
+pub(crate) const MAX_LENGTH: f64 = 1e6;
+pub(crate) const MIN_LENGTH: f64 = 1e-6;
 
 /// Maximum wind speed, per axis [m/s].
 const MAX_WIND: f64 = 1000.0;
@@ -283,7 +283,7 @@ fn validate_frame_keys(keys: &[FrameKey], field: &str, source: &Source<'_>) {
     }
 }
 
-fn validate_mesh(mesh: &Path, field: &str, source: &Source<'_>) {
+pub(crate) fn validate_mesh(mesh: &Path, field: &str, source: &Source<'_>) {
     if !mesh.is_file() {
         let at = source.location(field);
         source.refuse(SceneError::MissingMesh { at, field: field.into(), mesh: mesh.into() });
@@ -314,7 +314,7 @@ fn refuse_second_wind(cloth: &SceneCloth, field: &str, source: &Source<'_>) {
     }
 }
 
-fn empty(source: &Source<'_>, field: &str, needed: &'static str) -> SceneError {
+pub(crate) fn empty(source: &Source<'_>, field: &str, needed: &'static str) -> SceneError {
     let at = source.location(field);
     SceneError::Empty { at, field: field.into(), needed }
 }

@@ -1,12 +1,99 @@
-//! Conversion of `[[collider]]` to a [`SceneCollider`].
+//! `[[collider]]` as serde reads it, and its conversion to a [`SceneCollider`].
+
+use std::path::PathBuf;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
 
 use super::choice::{beside, one_or_two, present, refuse_shape};
-use super::{CapsuleFile, ColliderFile};
 use crate::locate::Source;
 use crate::mesh_motion::AnimationKey;
 use crate::{
-    CapsuleShape, ColliderShape, MeshMotion, MotionSource, SceneCollider, SceneError, SphereShape,
+    BoxShape, CapsuleShape, ColliderShape, CylinderShape, FrameKey, MeshMotion, MotionSource,
+    PlaneShape, SceneBody, SceneCollider, SceneError, SphereShape, Transform,
 };
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "Collider")]
+pub(super) struct ColliderFile {
+    /// Name (default `collider 0`, `collider 1`, ...).
+    name: Option<String>,
+    /// Ball.
+    sphere: Option<SphereShape>,
+    /// Capsule: the hull of two balls, its radius changing linearly between them. Exactly one of
+    /// `radius` and `radii` is needed.
+    capsule: Option<CapsuleFile>,
+    /// Half-space behind a plane, for example the ground.
+    plane: Option<PlaneShape>,
+    /// Rectangular box.
+    #[serde(rename = "box")]
+    cuboid: Option<BoxShape>,
+    /// Cylinder or cone.
+    cylinder: Option<CylinderShape>,
+    /// Convex polyhedron: the points behind all of several planes, each of them a face.
+    convex: Option<ConvexFile>,
+    /// Inside of a closed surface from a mesh file (OBJ, PLY, STL, glTF, GLB), its path relative to
+    /// the folder of the scene file.
+    mesh: Option<PathBuf>,
+    /// Animation of a glTF mesh by name or index: nodes, skins and morph targets (default none: the
+    /// mesh stays in its rest pose).
+    animation: Option<AnimationKey>,
+    /// Point cache (PC2, MDD) that moves the vertices of a mesh, with the same number of vertices;
+    /// its path is relative to the folder of the scene file (default none).
+    cache: Option<PathBuf>,
+    /// Frames per second of a PC2 cache [1/s], `0.1..=10_000` (default: `frame_rate`); MDD stores
+    /// times in seconds.
+    cache_rate: Option<f32>,
+    /// Start time of the animation or cache [s], `-1e6..=1e6` (default: the time of its first key
+    /// or sample).
+    start: Option<f32>,
+    /// Playback speed of the animation or cache, `0.001..=1000` (default 1).
+    speed: Option<f32>,
+    /// Repeats the animation or cache when it ends (default false: it holds its last pose).
+    #[serde(rename = "loop")]
+    is_looped: Option<bool>,
+    /// Pose before `keys` move the collider; in the world if there are none.
+    #[serde(default)]
+    transform: Transform,
+    /// Path of the body that the shape is fixed to, rising in time (default none: the shape is at
+    /// rest).
+    #[serde(default)]
+    keys: Vec<FrameKey>,
+    /// Rigid body: cloths and gravity move the collider (default none). It passes through all other
+    /// colliders and bodies.
+    body: Option<SceneBody>,
+    /// Factor on the friction of cloths that touch the collider, `0..=100` (default 1).
+    friction: Option<f32>,
+    /// Names of the cloths that collide with it, at least one (default: all).
+    cloths: Option<Vec<String>>,
+    /// Accepts a mesh that is not closed (default false): everything behind its nearest triangle
+    /// then counts as inside, at any distance.
+    #[serde(default)]
+    open: bool,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "Capsule")]
+struct CapsuleFile {
+    /// Center of one end [m].
+    from: [f32; 3],
+    /// Center of the other end [m].
+    to: [f32; 3],
+    /// Radius of both ends [m], `1e-6..=1e6`.
+    radius: Option<f32>,
+    /// Radius at each end [m], `1e-6..=1e6`.
+    radii: Option<[f32; 2]>,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "Convex")]
+struct ConvexFile {
+    /// Planes, at least one; their normals face outwards.
+    planes: Vec<PlaneShape>,
+}
 
 impl ColliderFile {
     pub(super) fn convert(

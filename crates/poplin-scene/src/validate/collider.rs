@@ -1,19 +1,16 @@
 //! Range checks of colliders and rigid bodies.
 
 use super::{
-    MAX_ACCELERATION, MAX_LENGTH, MAX_ROTATION, MAX_SPEED, MIN_LENGTH, empty, validate_frame_keys,
+    MAX_ACCELERATION, MAX_LENGTH, MAX_ROTATION, MAX_SPEED, empty, validate_frame_keys,
     validate_mesh, validate_transform,
 };
-use crate::build_collider::plane;
 use crate::file::nearest;
 use crate::locate::{Source, shortest};
 use crate::{
-    ColliderShape, MeshMotion, MotionSource, PlaneShape, SceneBody, SceneCloth, SceneCollider,
-    SceneError,
+    ColliderShape, MeshMotion, MotionSource, SceneBody, SceneCloth, SceneCollider, SceneError,
 };
 use poplin_io::CacheMotion;
 use poplin_io::MeshFormat;
-use poplin_picture::is_empty_convex;
 
 fn validate_body(body: &SceneBody, collider: &SceneCollider, field: &str, source: &Source<'_>) {
     let at = |name: &str| format!("{field}.body.{name}");
@@ -56,7 +53,7 @@ pub(crate) fn validate_collider(
     field: &str,
     source: &Source<'_>,
 ) {
-    validate_collider_shape(&collider.shape, field, source);
+    collider.shape.validate(field, source);
     if let Some(motion) = &collider.motion {
         validate_motion(motion, &collider.shape, field, source);
     }
@@ -84,59 +81,6 @@ pub(crate) fn validate_collider(
                 known,
             });
         }
-    }
-}
-
-fn validate_collider_shape(shape: &ColliderShape, field: &str, source: &Source<'_>) {
-    let at = |name: &str| format!("{field}.{name}");
-    let length = |name: &str, value: f32| {
-        source.check_range(&at(name), shortest(value), [MIN_LENGTH, MAX_LENGTH], "m")
-    };
-    let position =
-        |name: &str, value: [f32; 3]| source.check_vector(&at(name), value, MAX_LENGTH, "m");
-    match shape {
-        ColliderShape::Sphere(sphere) => {
-            length("sphere.radius", sphere.radius);
-            position("sphere.center", sphere.center);
-        }
-        ColliderShape::Capsule(capsule) => {
-            // Equal radii are most likely stated as `radius`.
-            let is_even = capsule.radii[0] == capsule.radii[1];
-            let radii = if is_even { "capsule.radius" } else { "capsule.radii" };
-            capsule.radii.iter().for_each(|&radius| length(radii, radius));
-            position("capsule.from", capsule.from);
-            position("capsule.to", capsule.to);
-        }
-        ColliderShape::Plane(plane) => validate_plane(plane, &at("plane"), source),
-        ColliderShape::Box(shape) => {
-            shape.size.iter().for_each(|&side| length("box.size", side));
-            position("box.center", shape.center);
-        }
-        ColliderShape::Cylinder(shape) => {
-            length("cylinder.height", shape.height);
-            length("cylinder.radius", shape.radius);
-            let top = shortest(shape.top_radius.unwrap_or(0.0));
-            source.check_range(&at("cylinder.top_radius"), top, [0.0, MAX_LENGTH], "m");
-            source.check_range(&at("cylinder.sides"), shape.sides, [3.0, 1024.0], "");
-            position("cylinder.center", shape.center);
-        }
-        ColliderShape::Convex(planes) if planes.is_empty() => {
-            source.refuse(empty(source, &at("convex.planes"), "plane"));
-        }
-        ColliderShape::Convex(planes) => {
-            let before = source.fault_count();
-            for (index, plane) in planes.iter().enumerate() {
-                validate_plane(plane, &at(&format!("convex.planes[{index}]")), source);
-            }
-            let (field, count) = (at("convex.planes"), planes.len());
-            // Only valid planes can be intersected.
-            let are_planes = source.fault_count() == before;
-            if are_planes && is_empty_convex(&planes.iter().map(plane).collect::<Vec<_>>()) {
-                let at = source.location(&field);
-                source.refuse(SceneError::EmptyConvex { at, field, count });
-            }
-        }
-        ColliderShape::Mesh(mesh) => validate_mesh(mesh, &at("mesh"), source),
     }
 }
 
@@ -174,22 +118,4 @@ fn validate_motion(motion: &MeshMotion, shape: &ColliderShape, field: &str, sour
         source.check_range(&format!("{field}.start"), shortest(start), [-1e6, 1e6], "s");
     }
     source.check_range(&format!("{field}.speed"), shortest(motion.speed), [1e-3, 1e3], "");
-}
-
-fn validate_plane(plane: &PlaneShape, field: &str, source: &Source<'_>) {
-    let at_normal = format!("{field}.normal");
-    source.check_vector(&at_normal, plane.normal, MAX_LENGTH, "");
-    source.check_range(
-        &format!("{field}.offset"),
-        shortest(plane.offset),
-        [-MAX_LENGTH, MAX_LENGTH],
-        "m",
-    );
-    if plane.normal == [0.0; 3] {
-        source.refuse(SceneError::NoNormal {
-            at: source.location(&at_normal),
-            field: at_normal,
-            normal: plane.normal,
-        });
-    }
 }
