@@ -100,14 +100,11 @@ fn simulate(
 /// Describes a shape for display.
 fn kind(shape: &Shape) -> String {
     match shape {
-        Shape::Sphere(_) => "sphere".into(),
-        Shape::Capsule(_) => "capsule".into(),
-        Shape::Plane(_) => "plane".into(),
-        Shape::Parallelepiped(_) => "box".into(),
         Shape::Convex(planes) => format!("convex of {}", counted(planes.len(), "plane")),
         Shape::TriangleMesh(mesh) => {
             format!("mesh of {}", counted(mesh.triangles.len(), "triangle"))
         }
+        _ => shape.name().into(),
     }
 }
 

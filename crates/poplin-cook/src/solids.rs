@@ -45,7 +45,8 @@ impl Solids {
                 Shape::Plane(plane) => convexes.push(vec![*plane]),
                 Shape::Convex(planes) => convexes.push(planes.to_vec()),
                 Shape::Parallelepiped(shape) => boxes.extend(Slabs::new(shape)),
-                Shape::TriangleMesh(mesh) => {
+                _ => {
+                    let mesh = shape.mesh().unwrap_or_default();
                     let position = |corner: u32| wide(mesh.vertices[corner as usize]);
                     triangles.extend(mesh.triangles.iter().map(|corners| corners.map(position)));
                 }

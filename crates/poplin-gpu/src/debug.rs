@@ -200,7 +200,8 @@ impl DebugLines {
                     }
                 }
             }
-            Shape::TriangleMesh(mesh) => {
+            _ => {
+                let mesh = shape.mesh().unwrap_or_default();
                 for [a, b, c] in mesh.triangles.iter() {
                     for ends in [[a, b], [b, c], [c, a]] {
                         let [Some(from), Some(to)] =

@@ -3,7 +3,7 @@
 use glam::{DMat3, DVec3, Vec3};
 use poplin_geometry::{edges_of, is_closed, weld_triangles, wide};
 use poplin_layout::TRIANGLE_CHILDREN;
-use poplin_model::{Parallelepiped, Plane, Shape};
+use poplin_model::{Plane, Shape};
 
 /// Topology of a surface: vertices, edges and faces. A sphere is a vertex with a radius; a capsule
 /// is an edge plus a face without area, against which vertices collide. Each list is in the order
@@ -176,12 +176,9 @@ pub(crate) fn surface_of(shape: &Shape) -> Surface {
         Shape::Sphere(_) => Surface { rest: zeros(1), vertices: vec![[0]], ..Surface::default() },
         Shape::Capsule(_) => Surface::of_capsule([Vec3::ZERO; 2]),
         Shape::Plane(_) => Surface { rest: zeros(1), ..Surface::default() },
-        Shape::Parallelepiped(it) => {
-            let corners = it.corners().map(Vec3::from).to_vec();
-            Surface::of_triangles(corners, &Parallelepiped::TRIANGLES)
-        }
         Shape::Convex(planes) => convex_surface(planes),
-        Shape::TriangleMesh(mesh) => {
+        _ => {
+            let mesh = shape.mesh().unwrap_or_default();
             let rest = mesh.vertices.iter().map(|&vertex| Vec3::from(vertex)).collect();
             Surface::of_triangles(rest, &mesh.triangles)
         }

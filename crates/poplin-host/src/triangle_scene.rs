@@ -92,13 +92,18 @@ impl TriangleBody {
 /// Identity of a body's topology: equal keys have the same topology.
 #[derive(Debug, Clone, PartialEq)]
 enum Key {
-    Cloth { fabric: usize, particle_count: usize, rest: usize },
-    Ball,
-    Capsule,
-    Plane,
-    Box,
+    Cloth {
+        fabric: usize,
+        particle_count: usize,
+        rest: usize,
+    },
+    /// Shape of a kind with one topology.
+    Shape(std::mem::Discriminant<Shape>),
     Convex(usize),
-    Mesh { triangles: usize, vertex_count: usize },
+    Mesh {
+        triangles: usize,
+        vertex_count: usize,
+    },
 }
 
 /// Change of the scene since the last frame.
@@ -137,16 +142,13 @@ fn point(at: &Placement, p: [f32; 3]) -> Vec3 {
 
 fn key_of(shape: &Shape) -> Key {
     match shape {
-        Shape::Sphere(_) => Key::Ball,
-        Shape::Capsule(_) => Key::Capsule,
-        Shape::Plane(_) => Key::Plane,
-        Shape::Parallelepiped(_) => Key::Box,
         Shape::Convex(planes) => Key::Convex(planes.as_ptr() as usize),
         Shape::TriangleMesh(mesh) => Key::Mesh {
             // Shared data is compared by address: the scene is checked every frame.
             triangles: mesh.triangles.as_ptr() as usize,
             vertex_count: mesh.vertices.len(),
         },
+        _ => Key::Shape(std::mem::discriminant(shape)),
     }
 }
 
@@ -173,7 +175,8 @@ fn set_vertices(shape: &Shape, surface: &Surface, at: &Placement, rows: &mut [Ve
                 *row = point(at, corner.to_array());
             }
         }
-        Shape::TriangleMesh(mesh) => {
+        _ => {
+            let mesh = shape.mesh().unwrap_or_default();
             for (row, vertex) in rows.iter_mut().zip(mesh.vertices.iter()) {
                 *row = point(at, *vertex);
             }

@@ -8,10 +8,10 @@ mod stored;
 
 use std::sync::Arc;
 
-pub use collider::{BodyId, Collider, ColliderId, ColliderMotion, ShapeKind};
+pub use collider::{BodyId, Collider, ColliderId, ColliderMotion};
 use collider::{Entry, Start, check_friction};
 use sizes::Sizes;
-pub use sizes::{MAX_BODIES, MAX_SHAPES};
+pub use sizes::{MAX_BODIES, MAX_SHAPES, ShapeKind};
 pub use stamps::ColliderStamps;
 use stamps::next_stamp;
 #[cfg(feature = "serde")]

@@ -28,15 +28,16 @@ pub(super) fn collider_surface(shapes: &[Shape], reach: [DVec3; 2]) -> (Surface,
             Shape::Sphere(ball) => solid.add_capsule([*ball; 2]),
             Shape::Capsule(capsule) => solid.add_capsule(capsule.ends),
             Shape::Parallelepiped(shape) => solid.add_box(shape),
-            Shape::TriangleMesh(mesh) => {
+            Shape::Plane(plane) => convexes.push(vec![Plane::new(plane)]),
+            Shape::Convex(planes) => convexes.push(planes.iter().map(Plane::new).collect()),
+            _ => {
+                let mesh = shape.mesh().unwrap_or_default();
                 let first = solid.positions.len() as u32;
                 solid.positions.extend(mesh.vertices.iter());
                 // Saturating, so that an index out of range stays out of range.
                 let moved = |corners: &[u32; 3]| corners.map(|corner| corner.saturating_add(first));
                 solid.triangles.extend(mesh.triangles.iter().map(moved));
             }
-            Shape::Plane(plane) => convexes.push(vec![Plane::new(plane)]),
-            Shape::Convex(planes) => convexes.push(planes.iter().map(Plane::new).collect()),
         }
     }
     let mut endless = Vec::new();

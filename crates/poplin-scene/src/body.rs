@@ -100,7 +100,8 @@ fn solid_of(shape: &Shape) -> Option<MassProperties> {
             };
             MassProperties::of_triangles(&polygons.iter().flat_map(fan).collect::<Vec<_>>())
         }
-        Shape::TriangleMesh(mesh) => {
+        _ => {
+            let mesh = shape.mesh()?;
             let corner = |&vertex: &u32| mesh.vertices.get(vertex as usize).copied().map(wide);
             let triangles =
                 mesh.triangles.iter().map(|[a, b, c]| Some([corner(a)?, corner(b)?, corner(c)?]));

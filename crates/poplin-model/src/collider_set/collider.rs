@@ -54,35 +54,6 @@ impl<S: Into<Shape>> From<S> for Collider {
     }
 }
 
-/// Categories of shapes that are packed together; a changed shape causes all shapes of its kind to
-/// be packed again.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ShapeKind {
-    /// Spheres and capsules.
-    Round,
-    /// Planes and convexes.
-    Flat,
-    /// Boxes.
-    Box,
-    /// Triangle meshes.
-    Mesh,
-}
-
-impl ShapeKind {
-    /// All kinds.
-    pub const ALL: [Self; 4] = [Self::Round, Self::Flat, Self::Box, Self::Mesh];
-
-    /// Returns the kind of a shape.
-    pub fn of(shape: &Shape) -> Self {
-        match shape {
-            Shape::Sphere(_) | Shape::Capsule(_) => Self::Round,
-            Shape::Plane(_) | Shape::Convex(_) => Self::Flat,
-            Shape::Parallelepiped(_) => Self::Box,
-            Shape::TriangleMesh(_) => Self::Mesh,
-        }
-    }
-}
-
 /// Motion of a collider over the next frame.
 #[derive(Debug, Clone, Copy)]
 pub struct ColliderMotion<'a> {

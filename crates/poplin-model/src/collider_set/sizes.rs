@@ -1,4 +1,4 @@
-//! Limits of the size of a set of colliders.
+//! Kinds of shapes in a set of colliders, and limits of its size.
 
 use crate::error::ModelError;
 use crate::shape::check_count;
@@ -10,6 +10,35 @@ pub const MAX_SHAPES: usize = 1 << 16;
 
 /// Largest number of rigid bodies in a set.
 pub const MAX_BODIES: usize = 256;
+
+/// Categories of shapes that are packed together; a changed shape causes all shapes of its kind to
+/// be packed again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ShapeKind {
+    /// Spheres and capsules.
+    Round,
+    /// Planes and convexes.
+    Flat,
+    /// Boxes.
+    Box,
+    /// Triangle meshes.
+    Mesh,
+}
+
+impl ShapeKind {
+    /// All kinds.
+    pub const ALL: [Self; 4] = [Self::Round, Self::Flat, Self::Box, Self::Mesh];
+
+    /// Returns the kind of a shape.
+    pub fn of(shape: &Shape) -> Self {
+        match shape {
+            Shape::Sphere(_) | Shape::Capsule(_) => Self::Round,
+            Shape::Plane(_) | Shape::Convex(_) => Self::Flat,
+            Shape::Parallelepiped(_) => Self::Box,
+            Shape::TriangleMesh(_) => Self::Mesh,
+        }
+    }
+}
 
 /// Counts of everything that has a limit, in the order of [`Sizes::LIMITS`].
 #[derive(Debug, Clone, Copy, Default)]

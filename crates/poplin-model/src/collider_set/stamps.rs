@@ -10,7 +10,7 @@ pub struct ColliderStamps {
     /// groups, bodies and friction.
     pub members: u64,
     /// Stamp of the last motion of the shapes of each [`ShapeKind`](super::ShapeKind).
-    pub kinds: [u64; 4],
+    pub kinds: [u64; super::ShapeKind::ALL.len()],
     /// Stamp of the last change of the state of the bodies.
     pub bodies: u64,
 }
