@@ -112,19 +112,27 @@ fn solved_move(i: u32, inverse_mass: f32) -> vec3<f32> {
     return load_scratch(solve_row(SOLVE_MOVES, i)).xyz;
 }
 
-/// Moves particle i to its solved position. After a step in `split` parts the previous position is
-/// set back, so that the particle keeps the velocity of the last part over a whole step.
+/// Moves particle i to its solved position, less what friction takes off its slide along a contact
+/// plane. After a step in `split` parts the previous position is set back, so that the particle
+/// keeps the velocity of the last part over a whole step.
 fn end_solve(i: u32) {
-    let prediction = load_scratch(solve_row(SOLVE_PREDICTIONS, i));
-    let displacement = solved_move(i, prediction.w);
+    let inverse_mass = load_scratch(solve_row(SOLVE_PREDICTIONS, i)).w;
+    let displacement = solved_move(i, inverse_mass);
     let split = load_implicit().split;
-    let plane = load_scratch(solve_row(SOLVE_PLANES, i));
-    let strength = load_implicit().contact_stiffness * load_implicit().step_square * prediction.w;
-    // Push of the contact plane, for friction: kc w h^2 depth, h the whole step.
-    store_scratch(solve_row(SOLVE_PLANES, i), vec4<f32>(plane.xyz, strength * plane_depth(plane, displacement) * (split * split)));
-    let before = load_previous(i);
+    let start = load_previous(i);
+    var before = start.xyz;
     if (split > 1.0) {
-        store_previous(i, vec4<f32>(before.xyz - displacement * (split - 1.0), before.w));
+        before -= displacement * (split - 1.0);
     }
-    store_current(i, vec4<f32>(before.xyz + displacement, prediction.w));
+    var position = start.xyz + displacement;
+    if ((STAGES & STAGES_OF_PROBES) != 0u) {
+        let slide = plane_slide(i, displacement, inverse_mass);
+        if (cloth_parameters[cloth_slot].colliders.friction_holds != 0u) {
+            position -= slide;
+        } else {
+            before += slide;
+        }
+    }
+    store_previous(i, vec4<f32>(before, start.w));
+    store_current(i, vec4<f32>(position, inverse_mass));
 }

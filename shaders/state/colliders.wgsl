@@ -1,6 +1,5 @@
 #import lib/geometry
 #import state/shared
-#import state/solve
 
 /// Contacts of one particle with shapes in one stage.
 struct Contacts {
@@ -210,7 +209,7 @@ fn next_item(begin: u32, count: u32, node: ptr<function, u32>, low: vec3<f32>, h
 /// `friction * |push|`, times the factor of the shapes, off the tangential displacement relative to
 /// the shapes in this iteration, and never reverses it (Coulomb's law for positions, Mueller et
 /// al., "Position Based Dynamics", 2006, section 3.4). Pushes and displacements shorter than
-/// `friction_slop` count less. The push of an implicit solve counts too.
+/// `friction_slop` count less.
 fn resolve_contacts(i: u32, x: vec3<f32>, w: f32, contacts: Contacts) {
     if (contacts.count > 0.0) {
         let push = contacts.push / contacts.count;
@@ -230,10 +229,6 @@ fn resolve_contacts(i: u32, x: vec3<f32>, w: f32, contacts: Contacts) {
                 before += push * fractions.y;
             }
             if (has_friction) {
-                if ((STAGES & STAGE_IMPLICIT) != 0u) {
-                    // The solve has pushed already: friction scales with both pushes.
-                    made.push *= 1.0 + borne_push(i, push) / sqrt(guarded_square(push));
-                }
                 let slide = friction_slide(displacement, made);
                 if (cloth_parameters[cloth_slot].colliders.friction_holds != 0u) {
                     position -= slide;

@@ -33,9 +33,3 @@ fn sum_row(sum: u32) -> u32 {
 fn solve_row(array: u32, i: u32) -> u32 {
     return part_row(SOLVE_PARTS + SOLVE_SUMS) + array * cloth.particle_count + i;
 }
-
-/// Push of particle i by its contact plane in the solve, if shapes push it to the same side [m].
-fn borne_push(i: u32, push: vec3<f32>) -> f32 {
-    let plane = load_scratch(solve_row(SOLVE_PLANES, i));
-    return select(0.0, plane.w, dot3(plane.xyz, push) > 0.0);
-}

@@ -11,7 +11,7 @@ const SOLVE_SUMS: u32 = 16u;
 const SOLVE_STATE_ROWS: u32 = 7u;
 
 /// Number of arrays of an implicit solve with one row per particle.
-const SOLVE_PARTICLE_ARRAYS: u32 = 8u;
+const SOLVE_PARTICLE_ARRAYS: u32 = 9u;
 
 /// Array of displacements without internal forces [m]; w: inverse masses.
 const SOLVE_PREDICTIONS: u32 = 0u;
@@ -31,13 +31,16 @@ const SOLVE_DIRECTIONS: u32 = 4u;
 /// Array of bending gradients that are kept between checks [N].
 const SOLVE_FORCES: u32 = 5u;
 
-/// Array of contact planes: normals, w: largest displacements along them [m]; after the solve
-/// the pushes that they bore [m].
+/// Array of contact planes: normals, w: largest displacements along them [m].
 const SOLVE_PLANES: u32 = 6u;
 
 /// Array of displacements by inertia only [m]; during the solve their increment per step
 /// [m].
 const SOLVE_INERTIA: u32 = 7u;
+
+/// Array of displacements in this step of the shapes at contact planes [m]; w: factors of the
+/// shapes on friction.
+const SOLVE_TRAVELS: u32 = 8u;
 
 /// Squared rate times squared step, over the squared number of iterations, up to which the very
 /// first step is not halved: a sheet takes about 1.75 iterations per unit of the root of the

@@ -353,14 +353,6 @@ impl<V: Real> Contacts<V> {
                 sum = (sum * made).or(is_deep, sum);
             }
             if slides.any_true() {
-                if let Some(plane) = particles.planes(simd, block) {
-                    // The contact plane of the implicit solve has already pushed, unless shapes
-                    // push to its other side: it adds to the normal force.
-                    let is_borne = zero.simd_lt(Lanes::xyz(plane).dot(push));
-                    let borne = is_borne.select(plane[3], zero);
-                    let length = push.guarded_square(simd).sqrt();
-                    sum = (sum * (V::splat(simd, 1.0) + borne / length)).or(touches, sum);
-                }
                 let slide = self.friction_slide(simd, sum, displacement, [friction, slop]);
                 // Friction either holds the particle in place or only changes its velocity.
                 let is_held = zero.simd_lt(holds);

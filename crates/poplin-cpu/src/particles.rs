@@ -6,8 +6,8 @@ use std::marker::PhantomData;
 use std::ops::Range;
 
 use crate::ClothMemory;
-use crate::stage::implicit::{load_rows, store_rows};
-use poplin_layout::{IterationConstants, SOLVE_INERTIA, SOLVE_PLANES, Stage};
+use crate::stage::implicit::store_rows;
+use poplin_layout::{IterationConstants, SOLVE_INERTIA};
 
 use crate::lanes::{LaneMask as _, MAX_LANES, Real, gather, scatter};
 use crate::vector::Vec3;
@@ -62,10 +62,6 @@ pub(crate) trait Particles<V: Real> {
 
     /// Friction of colliders, its slop, 1 if friction holds positions (else 0), and the mass scale.
     fn collision(&self, simd: V::Token) -> [V; 4];
-
-    /// Contact planes of an implicit solve and the distances they have pushed; `None` for other
-    /// solvers.
-    fn planes(&self, simd: V::Token, block: Self::Block) -> Option<[V; 4]>;
 
     /// Largest distance per iteration by which a particle leaves a collider it was in before \[m\].
     fn depenetration_step(&self, simd: V::Token) -> V;
@@ -282,11 +278,6 @@ impl<V: Real> Particles<V> for ClothMemory<'_> {
             V::splat(simd, holds),
             V::splat(simd, mass_scale),
         ]
-    }
-
-    #[inline(always)]
-    fn planes(&self, simd: V::Token, block: Block<V>) -> Option<[V; 4]> {
-        self.runs(Stage::Implicit).then(|| load_rows(simd, self, SOLVE_PLANES, block))
     }
 
     #[inline(always)]

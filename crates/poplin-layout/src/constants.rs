@@ -123,7 +123,7 @@ shared_constants! {
     /// Number of rows of the state of an implicit solve.
     pub const SOLVE_STATE_ROWS: u32 = 7;
     /// Number of arrays of an implicit solve with one row per particle.
-    pub const SOLVE_PARTICLE_ARRAYS: u32 = 8;
+    pub const SOLVE_PARTICLE_ARRAYS: u32 = 9;
     /// Array of displacements without internal forces \[m\]; w: inverse masses.
     pub const SOLVE_PREDICTIONS: u32 = 0;
     /// Array of displacements \[m\]; w: masses.
@@ -136,12 +136,14 @@ shared_constants! {
     pub const SOLVE_DIRECTIONS: u32 = 4;
     /// Array of bending gradients that are kept between checks \[N\].
     pub const SOLVE_FORCES: u32 = 5;
-    /// Array of contact planes: normals, w: largest displacements along them \[m\]; after the solve
-    /// the pushes that they bore \[m\].
+    /// Array of contact planes: normals, w: largest displacements along them \[m\].
     pub const SOLVE_PLANES: u32 = 6;
     /// Array of displacements by inertia only \[m\]; during the solve their increment per step
     /// \[m\].
     pub const SOLVE_INERTIA: u32 = 7;
+    /// Array of displacements in this step of the shapes at contact planes \[m\]; w: factors of the
+    /// shapes on friction.
+    pub const SOLVE_TRAVELS: u32 = 8;
     /// Squared rate times squared step, over the squared number of iterations, up to which the very
     /// first step is not halved: a sheet takes about 1.75 iterations per unit of the root of the
     /// former.

@@ -50,9 +50,23 @@ fn probe_contacts(i: u32) {
                 // this step.
                 let reach = min(dot3(normal, particle.xyz) + depth, max(advance, 0.0));
                 store_scratch(solve_row(SOLVE_PLANES, i), vec4<f32>(normal, reach));
+                store_scratch(solve_row(SOLVE_TRAVELS, i), vec4<f32>(contacts.travel / contacts.count, contacts.friction_factor));
             }
         }
     }
+}
+
+/// Displacement that friction takes off particle i, which the solve has moved by `displacement` and
+/// pressed against its contact plane [m].
+///
+/// The push of the plane is kc w h^2 depth, h the whole step.
+fn plane_slide(i: u32, displacement: vec3<f32>, inverse_mass: f32) -> vec3<f32> {
+    let split = load_implicit().split;
+    let plane = load_scratch(solve_row(SOLVE_PLANES, i));
+    let travel = load_scratch(solve_row(SOLVE_TRAVELS, i));
+    let strength = load_implicit().contact_stiffness * load_implicit().step_square * inverse_mass;
+    let push = strength * plane_depth(plane, displacement) * (split * split);
+    return friction_slide(displacement * split, Contacts(plane.xyz * push, 1.0, travel.xyz, 0.0, travel.w));
 }
 
 /// Depth of a particle with displacement u behind its contact plane [m].

@@ -129,7 +129,7 @@ fn a_damaged_contact_of_an_implicit_solve_is_seen() {
     let cloths = simplest_first(implicit_cloths_among_shapes());
     for (from, to) in [
         ("force -= plane.xyz", "force += plane.xyz"),
-        ("1.0 + borne_push(i, push)", "borne_push(i, push)"),
+        ("plane.xyz * push, 1.0, travel.xyz", "plane.xyz, 1.0, travel.xyz"),
     ] {
         assert_seen(from, to, &cloths, few);
     }

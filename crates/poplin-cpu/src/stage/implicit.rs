@@ -20,10 +20,10 @@ use std::ops::Range;
 
 use poplin_layout::{
     SOLVE_DIRECTIONS, SOLVE_DONE, SOLVE_FORCES, SOLVE_INERTIA, SOLVE_MOVES, SOLVE_PLANES,
-    SOLVE_PREDICTIONS, SOLVE_RESIDUALS, SOLVE_START, SOLVE_TRIALS, Stage,
+    SOLVE_PREDICTIONS, SOLVE_RESIDUALS, SOLVE_START, SOLVE_TRIALS, Stage, StageMask,
 };
 
-use self::contact::plane_depth;
+use self::contact::plane_slide;
 use crate::ClothMemory;
 use crate::lanes::{LaneMask as _, Real};
 use crate::particles::{Block, blocks};
@@ -201,8 +201,9 @@ fn solved_move<V: Real>(
     Vec3::splat(simd, [0.0; 3]).or(V::splat(simd, 0.0).simd_lt(inverse_mass), moved)
 }
 
-/// Moves particles to the result of the solve. After a step in parts the previous position is set
-/// back, so that the velocity is that of the last part.
+/// Moves particles to the result of the solve, less what friction takes off their slide along
+/// contact planes. After a step in parts the previous position is set back, so that the velocity is
+/// that of the last part.
 #[inline(always)]
 pub(crate) fn end_solve<V: Real>(
     simd: V::Token,
@@ -211,21 +212,29 @@ pub(crate) fn end_solve<V: Real>(
     storage: &mut impl Storage<V>,
 ) {
     debug_assert_eq!(memory.load_scratch(solve_state(memory, 1))[2], SOLVE_DONE);
-    let constants = memory.load_implicit();
-    let splat = |value: f32| V::splat(simd, value);
-    let strength = splat(constants.contact_stiffness * constants.step_square);
-    let split_square = splat(constants.split * constants.split);
+    let split = memory.load_implicit().split;
+    let touches = StageMask(memory.registers.stages).intersects(StageMask::PROBES);
+    let holds = memory.cloth.colliders.friction_holds != 0;
     for block in blocks::<V>(items) {
         let [.., inverse_mass] = storage.load(simd, memory, SOLVE_PREDICTIONS, block);
         let moved = solved_move(simd, memory, storage, block, inverse_mass);
-        let plane = load_rows(simd, memory, SOLVE_PLANES, block);
-        // Displacement by the contact force: h^2 w kc depth, over all parts of the step.
-        let push = strength * inverse_mass * plane_depth(simd, plane, moved) * split_square;
-        store_rows(memory, SOLVE_PLANES, block, Vec3::xyz(plane).with(push));
-        let before = Vec3::xyz(block.load(simd, memory.previous));
-        if constants.split > 1.0 {
-            add_to_previous(simd, memory, block, -(moved * splat(constants.split - 1.0)));
+        let [x, y, z, w] = block.load(simd, memory.previous);
+        let start = Vec3::new(x, y, z);
+        let mut before = start;
+        if split > 1.0 {
+            before = before - moved * V::splat(simd, split - 1.0);
         }
-        block.store(memory.current, (before + moved).with(inverse_mass));
+        let mut position = start + moved;
+        if touches {
+            let slide = plane_slide(simd, memory, block, moved, inverse_mass);
+            // As in the collision stages: friction moves the particle back or only slows it down.
+            if holds {
+                position = position - slide;
+            } else {
+                before = before + slide;
+            }
+        }
+        block.store(memory.previous, before.with(w));
+        block.store(memory.current, position.with(inverse_mass));
     }
 }

@@ -1,12 +1,13 @@
 //! Contact planes of an implicit solve.
 
-use poplin_layout::{SOLVE_LINE, SOLVE_PLANE_DEPTH, SOLVE_PLANES, Stage, StageMask};
+use poplin_layout::{SOLVE_LINE, SOLVE_PLANE_DEPTH, SOLVE_PLANES, SOLVE_TRAVELS, Stage, StageMask};
 
-use super::rows::{solve_row, solve_state};
+use super::rows::{load_rows, solve_row, solve_state};
 use crate::ClothMemory;
 use crate::colliders::Contacts;
 use crate::lanes::{Real, max};
 use crate::math::{dot3, particle as pack, xyz};
+use crate::particles::Block;
 use crate::shapes::Table;
 use crate::stage::collide_box::touch_boxes;
 use crate::stage::collide_convex::{approach_convex, touch_convex};
@@ -61,9 +62,42 @@ pub fn probe_contacts(memory: &mut ClothMemory<'_>, i: u32) {
                 // o = min(n . u + depth, advance of the shape since the last step)
                 let reach = (dot3(normal, xyz(particle)) + depth).min(advance.max(0.0));
                 memory.store_scratch(row, pack(normal, reach));
+                let travel = glam::Vec3::from(contacts.travel) / contacts.count;
+                let row = solve_row(memory, SOLVE_TRAVELS, i);
+                memory.store_scratch(row, pack(travel, contacts.friction_factor));
             }
         }
     }
+}
+
+/// Displacements that friction takes off particles which the solve has moved and pressed against
+/// their contact planes \[m\].
+#[inline(always)]
+pub(super) fn plane_slide<V: Real>(
+    simd: V::Token,
+    memory: &ClothMemory<'_>,
+    block: Block<V>,
+    moved: Vec3<V>,
+    inverse_mass: V,
+) -> Vec3<V> {
+    let constants = memory.load_implicit();
+    let splat = |value: f32| V::splat(simd, value);
+    let [plane, travel] =
+        [SOLVE_PLANES, SOLVE_TRAVELS].map(|array| load_rows(simd, memory, array, block));
+    // Displacement by the contact force: h^2 w kc depth, over all parts of the step.
+    let strength = splat(constants.contact_stiffness * constants.step_square) * inverse_mass;
+    let push =
+        strength * plane_depth(simd, plane, moved) * splat(constants.split * constants.split);
+    let contacts = Contacts {
+        push: Vec3::xyz(plane) * push,
+        count: splat(1.0),
+        travel: Vec3::xyz(travel),
+        approach: splat(0.0),
+        friction_factor: travel[3],
+    };
+    let shapes = &memory.cloth.colliders;
+    let friction = [shapes.friction, shapes.friction_slop].map(splat);
+    contacts.friction_slide(simd, contacts.push, moved * splat(constants.split), friction)
 }
 
 /// Depths behind contact planes of particles displaced by u \[m\]: max(0, o - n . u).

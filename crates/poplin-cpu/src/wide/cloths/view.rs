@@ -87,7 +87,6 @@ impl<V: Real> Particles<V> for View<'_, '_, '_, '_> {
         store(&mut self.batch.columns.previous, i, particles);
     }
 
-    /// Does nothing for a batch: cloths with the implicit solver are simulated one by one.
     #[inline(always)]
     fn set_inertia(&mut self, _: u32, _: [V; 4]) {}
 
@@ -104,12 +103,6 @@ impl<V: Real> Particles<V> for View<'_, '_, '_, '_> {
     #[inline(always)]
     fn collision(&self, simd: V::Token) -> [V; 4] {
         gather(simd, |lane| particles::collision_of(self.cloth(lane)))
-    }
-
-    /// Does nothing for a batch: cloths with the implicit solver are simulated one by one.
-    #[inline(always)]
-    fn planes(&self, _: V::Token, _: Self::Block) -> Option<[V; 4]> {
-        None
     }
 
     #[inline(always)]
