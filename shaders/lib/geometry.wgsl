@@ -34,8 +34,8 @@ struct ConeTouch {
     push: vec3<f32>,
     /// One of the CONE constants.
     side: u32,
-    /// Position of the point along the axis [m].
-    along: f32,
+    /// Position along the axis from which the side pushes the point, if it is inside [m].
+    foot: f32,
 }
 
 /// Cone that touches two spheres.
@@ -66,15 +66,17 @@ fn touch_cone(cone: Cone, x: vec3<f32>) -> ConeTouch {
         let d = x - cone.center;
         let along = dot3(d, cone.axis);
         let radius = max(along * cone.slope + cone.radius, 0.0);
-        let across_square = max(dot3(d, d) - along * along, EPSILON);
+        // |d|^2 - along^2 would lose the digits of points far from the center.
+        let beside = d - cone.axis * along;
+        let across_square = max(dot3(beside, beside), EPSILON);
         touch.side = CONE_OUTSIDE;
-        touch.along = along;
         if (radius * radius > across_square) {
             let across = sqrt(across_square);
             // The exit is perpendicular to the side, so its foot on the axis is shifted by the
             // slope.
             let foot = along + cone.slope * across;
             touch.side = CONE_INSIDE;
+            touch.foot = foot;
             if (foot < -cone.half_length) {
                 touch.side = CONE_BEFORE;
             }
@@ -91,7 +93,8 @@ fn touch_cone(cone: Cone, x: vec3<f32>) -> ConeTouch {
 fn foot_on_cone(cone: Cone, x: vec3<f32>) -> f32 {
     let d = x - cone.center;
     let along = dot3(d, cone.axis);
-    return along + cone.slope * sqrt(max(dot3(d, d) - along * along, EPSILON));
+    let beside = d - cone.axis * along;
+    return along + cone.slope * sqrt(max(dot3(beside, beside), EPSILON));
 }
 
 /// Hit of a moving point and a moving sphere or cone within an iteration.

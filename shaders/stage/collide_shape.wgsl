@@ -2,20 +2,21 @@
 
 /// Adds the exit of x through the side of capsule c.
 fn touch_capsule(c: u32, x: vec3<f32>, contacts: ptr<function, Contacts>) {
-    let touch = touch_cone(load_cone(capsule_row(c)), x);
+    let cone = load_cone(capsule_row(c));
+    let touch = touch_cone(cone, x);
     if (touch.side == CONE_INSIDE) {
         add_contact(contacts, cloth_parameters[cloth_slot].colliders.sphere_count + c, touch.push);
-        (*contacts).travel += capsule_move(c, touch.along);
+        (*contacts).travel += capsule_move(c, touch.foot / cone.half_length * 0.5 + 0.5);
     }
 }
 
-/// Displacement of capsule c in this iteration at the position `along` its axis, interpolated
-/// between its spheres [m].
-fn capsule_move(c: u32, along: f32) -> vec3<f32> {
+/// Displacement of capsule c in this iteration at a fraction of its axis, interpolated between its
+/// spheres [m].
+fn capsule_move(c: u32, fraction: f32) -> vec3<f32> {
     let ends = capsule_ends(c);
     let a = sphere_move(ends.x);
     let b = sphere_move(ends.y);
-    return a + (b - a) * (along * 0.5 + 0.5);
+    return a + (b - a) * fraction;
 }
 
 /// Tests whether a capsule that ends in sphere s makes its test unnecessary for x: x is outside the

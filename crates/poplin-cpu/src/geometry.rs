@@ -88,7 +88,9 @@ impl<V: Real> Cone<V> {
         let along = d.dot(self.axis);
         // Cone surface: radius(along) = radius + slope * along, across = distance from the axis.
         let radius = max(along * self.slope + self.radius, V::splat(simd, 0.0));
-        let across_square = max(d.dot(d) - along * along, V::splat(simd, EPSILON));
+        // |d|^2 - along^2 would lose the digits of points far from the center.
+        let across = d - self.axis * along;
+        let across_square = max(across.dot(across), V::splat(simd, EPSILON));
         Beside { d, along, radius, across_square }
     }
 }

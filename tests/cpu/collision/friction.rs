@@ -4,12 +4,11 @@ use poplin_geometry::Rng;
 use poplin_layout::{Stage, StageMask};
 use poplin_measure::shape_arrays::{ShapeArrays, cuboid};
 use poplin_model::{Collider, Pose, Shape};
-use poplin_oracle::{Sphere, coulomb, leave_convex, touch_shapes, weigh_pushed};
+use poplin_oracle::{coulomb, leave_convex, touch_shapes, weigh_pushed};
 
 use super::{
-    FACTOR, Judged, Vec3, after, after_stage, assert_near, capsules_of, cloud, distance, dot,
-    length, minus, plus, random_particles, random_sphere, shape_scale, shifted, spheres_of, wide,
-    with_spheres,
+    FACTOR, Judged, after, after_stage, assert_near, capsules_of, cloud, distance, length, minus,
+    plus, random_particles, random_sphere, shape_scale, shifted, spheres_of, wide, with_spheres,
 };
 
 /// Shape that contains the origin and moves during the frame.
@@ -164,11 +163,13 @@ fn several_contacts_use_the_mean_push_and_the_largest_friction() {
             let count = found.touches.len();
             let moved = |sphere: usize| minus(now[sphere].0, before[sphere].0);
             // Mean displacement of the shapes in contact.
-            let shape_way = found.touches.iter().fold([0.0; 3], |sum, &(shape, ..)| {
+            let shape_way = found.touches.iter().fold([0.0; 3], |sum, &(shape, _, fraction)| {
                 let displacement = if shape < now.len() {
                     moved(shape)
                 } else {
-                    capsule_way(x, &now, moved(0), moved(1))
+                    // Between the displacements of both ends.
+                    let [a, b] = [moved(0), moved(1)];
+                    plus(a, minus(b, a).map(|x| x * fraction))
                 };
                 plus(sum, displacement.map(|x| x / count as f64))
             });
@@ -203,16 +204,6 @@ fn several_contacts_use_the_mean_push_and_the_largest_friction() {
         }
     }
     judged.assert_most("friction of several", 0.1);
-}
-
-/// Displacement of a capsule beside x, interpolated between the displacements of its ends at `y/2 +
-/// 1/2`, with y the position along the axis from the middle \[m\]. This is the formula of the
-/// reference cases; it is a fraction only for a capsule of 2 m.
-fn capsule_way(x: Vec3, spheres: &[Sphere], a: Vec3, b: Vec3) -> Vec3 {
-    let axis = minus(spheres[1].0, spheres[0].0);
-    let middle = plus(spheres[0].0, axis.map(|x| x / 2.0));
-    let fraction = dot(minus(x, middle), axis) / length(axis) / 2.0 + 0.5;
-    plus(a, minus(b, a).map(|x| x * fraction))
 }
 
 #[test]

@@ -101,9 +101,9 @@ pub(crate) fn touch_capsule<V: Real, P: Colliding<V>>(
     }
     // Out to the side, along the line from the foot to x.
     let exit = (d - cone.axis * foot) * (cone.cosine_square * (radius / across - splat(1.0)));
-    // Displacement of the capsule at x, between those of both ends.
+    // Displacement of the capsule at the foot, between those of both ends.
     let (first, more) = (capsule.row(simd, 3), capsule.row(simd, 4));
-    let fraction = along * splat(0.5) + splat(0.5);
+    let fraction = foot / half_length * splat(0.5) + splat(0.5);
     let travel = Lanes::xyz(first) + Lanes::xyz(more) * fraction;
     contacts.add(simd, is_in, exit, travel, first[3]);
 }
