@@ -7,6 +7,7 @@ mod collision;
 mod contact;
 mod defaults;
 mod fibers;
+mod friction;
 mod implicit;
 mod layers;
 mod oracle;

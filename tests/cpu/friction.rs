@@ -1,0 +1,229 @@
+//! Coulomb's law for every solver, kind of contact and kind of collider, from scene files as users
+//! write them: sheets on slopes, and a patch on a capsule that turns.
+
+use std::fmt::Write as _;
+
+use poplin::{Backend, Simulation};
+use poplin_run::{Job, JobSimulation};
+use poplin_testkit::Scratch;
+
+type Vec3 = [f64; 3];
+
+/// Coefficient of friction.
+const FRICTION: f64 = 0.5;
+/// Gravity of a default cloth \[m/s^2\].
+const GRAVITY: f64 = 9.81;
+/// Frames before the slide is measured, and in each of two periods in which it is.
+const FRAMES: [u32; 2] = [30, 30];
+/// Width of a sheet \[m\].
+const WIDTH: f64 = 0.2;
+/// Thickness of a sheet in triangle contact \[m\].
+const THICKNESS: f64 = 0.004;
+
+const PBD: &str = "[cloth.solver.pbd]\nfrequency = 600\n";
+const XPBD: &str = "[cloth.solver.xpbd]\nsubsteps = 10\n";
+const IMPLICIT: &str = "[cloth.solver.implicit]\nsubsteps = 4\n";
+
+/// Collider under a sheet, tilted about z; its surface contains the origin.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Ground {
+    Plane,
+    Box,
+    Convex,
+    Mesh,
+    /// Capsule of radius 0.5 m along the slope, under a strip of one column of quads.
+    Capsule,
+    /// Sphere of radius 5 m.
+    Sphere,
+}
+
+const GROUNDS: [Ground; 6] =
+    [Ground::Plane, Ground::Box, Ground::Convex, Ground::Mesh, Ground::Capsule, Ground::Sphere];
+
+/// Returns a point of the slope in the world.
+fn tilted([x, y, z]: Vec3, angle: f64) -> Vec3 {
+    let (sin, cos) = angle.sin_cos();
+    [cos * x + sin * y, cos * y - sin * x, z]
+}
+
+/// Corners and quads of the slab that boxes, convex polyhedra and meshes are: 4 m long and wide.
+fn slab(angle: f64) -> String {
+    let mut text = String::new();
+    for k in 0..8 {
+        let [x, y, z] = [(k & 1) as f64 * 4.0 - 2.0, (k >> 1 & 1) as f64 - 1.0, 0.0];
+        let [x, y, z] = tilted([x, y, z + (k >> 2) as f64 * 4.0 - 2.0], angle);
+        writeln!(text, "v {x} {y} {z}").unwrap();
+    }
+    for [a, b, c, d] in
+        [[1, 3, 4, 2], [5, 6, 8, 7], [1, 2, 6, 5], [3, 7, 8, 4], [1, 5, 7, 3], [2, 4, 8, 6]]
+    {
+        writeln!(text, "f {a} {b} {c}\nf {a} {c} {d}").unwrap();
+    }
+    text
+}
+
+impl Ground {
+    /// Returns the table of the collider.
+    fn collider(self, angle: f64) -> String {
+        let degrees = -angle.to_degrees();
+        let normal = tilted([0.0, 1.0, 0.0], angle);
+        let shape = match self {
+            Self::Plane => format!("plane = {{ normal = {normal:?}, offset = 0 }}"),
+            Self::Box => format!(
+                "box = {{ size = [4, 1, 4] }}\ntransform = {{ translation = {:?}, rotation = [0, 0, {degrees}] }}",
+                tilted([0.0, -0.5, 0.0], angle)
+            ),
+            Self::Convex => {
+                let mut planes = String::from("convex = { planes = [");
+                for axis in [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]] {
+                    for sign in [1.0, -1.0] {
+                        let normal = tilted(axis.map(|x| sign * x), angle);
+                        let offset = 2.0 * (1.0 - axis[1]) + 0.5 * axis[1] * (1.0 - sign);
+                        write!(planes, "{{ normal = {normal:?}, offset = {offset} }}, ").unwrap();
+                    }
+                }
+                planes + "] }"
+            }
+            Self::Mesh => String::from("mesh = \"slab.obj\""),
+            Self::Capsule => {
+                let [from, to] = [-1.0, 2.0].map(|x| tilted([x, -0.5, 0.0], angle));
+                format!("capsule = {{ from = {from:?}, to = {to:?}, radius = 0.5 }}")
+            }
+            Self::Sphere => {
+                format!("sphere = {{ radius = 5, center = {:?} }}", normal.map(|x| -5.0 * x))
+            }
+        };
+        format!("[[collider]]\n{shape}\n")
+    }
+}
+
+/// Runs a scene, and returns the mean position of its cloth at the start and after each frame.
+fn run(name: &str, text: &str, mesh: &str, frames: u32) -> Vec<Vec3> {
+    let folder = Scratch::new(name);
+    std::fs::write(folder.path("slab.obj"), mesh).unwrap();
+    let scene = folder.path("scene.toml");
+    std::fs::write(&scene, text).unwrap();
+    let job =
+        Job::of_scene(&scene, None, |_| Ok(())).unwrap_or_else(|error| panic!("{error}\n{text}"));
+    let mut running = JobSimulation::new(Simulation::new(Backend::Cpu).unwrap(), &job).unwrap();
+    let id = running.ids[0][0];
+    let mean = |running: &mut JobSimulation| {
+        let state = running.simulation.state().unwrap();
+        let (sum, count) = state.positions(id).fold(([0.0; 3], 0.0), |(sum, count), p| {
+            (std::array::from_fn(|k| sum[k] + f64::from(p[k])), count + 1.0)
+        });
+        sum.map(|x: f64| x / count)
+    };
+    let mut means = vec![mean(&mut running)];
+    for frame in 1..=frames {
+        running.advance(&job, frame).unwrap();
+        means.push(mean(&mut running));
+    }
+    means
+}
+
+/// Speed in both periods together \[m/s\], and acceleration from one to the other \[m/s^2\], of a
+/// sheet on a slope of `factor` times the steepest that friction holds.
+fn slide(ground: Ground, solver: &str, contact: &str, columns: u32, factor: f64) -> [f64; 2] {
+    let angle = (factor * FRICTION).atan();
+    let is_strip = ground == Ground::Capsule;
+    let rows = if is_strip { 2 } else { columns };
+    let depth = WIDTH * f64::from(rows - 1) / f64::from(columns - 1);
+    let thickness = if contact == "triangles" { THICKNESS } else { 0.0 };
+    let corner = tilted([-0.5 * WIDTH, 0.5 * thickness + 1e-5, -0.5 * depth], angle);
+    let bends = solver != PBD;
+    let text = format!(
+        "cloth_contact_solver = {{ contact = \"{contact}\" }}\n[[cloth]]\nname = \"sheet\"\n\
+         grid = {{ columns = {columns}, rows = {rows}, width = {WIDTH}, height = {depth}, plane = \"xz\" }}\n\
+         transform = {{ translation = {corner:?}, rotation = [0, 0, {}] }}\nthickness = {thickness}\n\
+         perturbation = 0\ncontact = {{ friction = {FRICTION} }}\n\
+         fabric = {{ tethers = \"none\", bends = {bends} }}\n{solver}{}",
+        -angle.to_degrees(),
+        ground.collider(angle)
+    );
+    let [settling, frames] = FRAMES;
+    let name = format!("slope-{ground:?}-{contact}-{columns}-{factor}-{}", solver.len());
+    let means = run(&name, &text, &slab(angle), settling + 2 * frames);
+    let down = tilted([1.0, 0.0, 0.0], angle);
+    let path = [0, 1, 2].map(|k| {
+        let mean = means[(settling + k * frames) as usize];
+        (0..3).map(|k| mean[k] * down[k]).sum::<f64>()
+    });
+    // Distances in two periods of t differ by a t^2.
+    let time = f64::from(frames) / 60.0;
+    [(path[2] - path[0]) / (2.0 * time), (path[2] - 2.0 * path[1] + path[0]) / (time * time)]
+}
+
+/// Checks a solver on grounds at two resolutions: held at 0.95 of the angle of friction, creeping
+/// by less than `creep` \[m/s\]; sliding at 1.05 by Coulomb's law within 2 %.
+fn check(solver: &str, contact: &str, grounds: &[Ground], creep: f64) {
+    for &ground in grounds {
+        for columns in [11, 21] {
+            let [held, _] = slide(ground, solver, contact, columns, 0.95);
+            let [_, acceleration] = slide(ground, solver, contact, columns, 1.05);
+            let (sin, cos) = (1.05 * FRICTION).atan().sin_cos();
+            let ratio = acceleration / (GRAVITY * (sin - FRICTION * cos));
+            let what = format!("{ground:?}, {columns} columns, {contact}");
+            eprintln!("{what}: creeps {:.3} um/s, slides {ratio:.4} of the law", 1e6 * held);
+            assert!(held.abs() < creep, "{what}: creeps {held} m/s");
+            // The slope of a sphere grows on the way down.
+            let most = if ground == Ground::Sphere { f64::INFINITY } else { 1.02 };
+            assert!((0.98..most).contains(&ratio), "{what}: {ratio} of Coulomb's law");
+        }
+    }
+}
+
+#[test]
+fn pbd_particles_hold_and_slide_on_every_collider() {
+    check(PBD, "particles", &GROUNDS, 5e-6);
+}
+
+#[test]
+fn xpbd_particles_hold_and_slide_on_every_collider() {
+    check(XPBD, "particles", &GROUNDS, 5e-6);
+}
+
+#[test]
+fn implicit_particles_hold_and_slide_on_every_collider() {
+    check(IMPLICIT, "particles", &GROUNDS, 5e-6);
+}
+
+#[test]
+fn pbd_triangles_hold_and_slide_on_all_but_spheres() {
+    check(PBD, "triangles", &GROUNDS[..5], 1e-5);
+}
+
+#[test]
+fn xpbd_triangles_hold_and_slide_on_all_but_spheres() {
+    check(XPBD, "triangles", &GROUNDS[..5], 1e-5);
+}
+
+#[test]
+fn implicit_triangles_hold_and_slide_on_all_but_spheres() {
+    check(IMPLICIT, "triangles", &GROUNDS[..5], 1e-5);
+}
+
+#[test]
+fn a_turning_capsule_of_any_length_carries_cloth_along() {
+    for half in [0.2, 0.5, 2.0] {
+        let place = 0.5 * half;
+        let text = format!(
+            "[[cloth]]\nname = \"patch\"\n\
+             grid = {{ columns = 5, rows = 5, width = 0.04, height = 0.04, plane = \"xz\" }}\n\
+             transform = {{ translation = [{}, 0.50001, -0.02] }}\nperturbation = 0\n\
+             contact = {{ friction = 0.8 }}\nfabric = {{ tethers = \"none\" }}\n{PBD}\
+             [[collider]]\ncapsule = {{ from = [-{half}, 0, 0], to = [{half}, 0, 0], radius = 0.5 }}\n\
+             keys = [{{ time = 0 }}, {{ time = 1, rotation = [0, 30, 0] }}]\n",
+            place - 0.02
+        );
+        let means = run(&format!("turn-{half}"), &text, "", 60);
+        let [x, _, z] = means[60];
+        let angle = (-z).atan2(x).to_degrees();
+        // Friction brings the patch to the speed v of the surface over a slip of v^2 / (2 mu g).
+        let turned = 30f64.to_radians();
+        let slip = (turned * place).powi(2) / (2.0 * 0.8 * GRAVITY);
+        let expected = (turned - slip / place).to_degrees();
+        eprintln!("half length {half} m: carried by {angle:.2} of {expected:.2} degrees");
+        assert!((angle - expected).abs() < 0.15, "half length {half} m: {angle} of {expected}");
+    }
+}
