@@ -97,6 +97,7 @@ fn thrown_sheet(h: f64) -> ClothDesc {
     let single = vec![(0, soft(1e-3)), (1, soft(1e-4))];
     cloth.config.solver = Solver::Xpbd(Xpbd {
         substeps: 10,
+        frequency: None,
         bending_rigidity: 1e-3,
         bending_damping: 1e-5,
         phases: Phases { single, ..Phases::default() },
