@@ -2,10 +2,12 @@
 
 use std::f64::consts::PI;
 
-use poplin_model::{Bend, FirstFitSets, Wing};
+use glam::DVec3;
+use poplin_model::{Bend, FirstFitSets, Wing, halves_of_quad};
 
+use crate::quadify::QuadPairs;
 use crate::surface::{Surface, has_area};
-use crate::topology::{key_pair, pair_key};
+use crate::topology::pair_key;
 
 /// Bends grouped in sets.
 #[derive(Debug, Clone, Default)]
@@ -16,24 +18,58 @@ pub(crate) struct Bends {
     pub(crate) set_ends: Vec<u32>,
 }
 
+/// Hinge: an edge and a third corner on either side of it.
+#[derive(Debug, Clone, Copy)]
+struct Hinge {
+    /// Ends of the edge, then the third corners.
+    particles: [u32; 4],
+    kind: HingeKind,
+}
+
+/// Position of a hinge in its cells.
+#[derive(Debug, Clone, Copy)]
+enum HingeKind {
+    /// Over the side of two cells, with a fraction of the rigidity there.
+    Side(f64),
+    /// Over a diagonal of a quad.
+    Diagonal,
+}
+
+/// Side of a cell.
+#[derive(Debug, Clone, Copy)]
+struct Side {
+    ends: [u32; 2],
+    /// Corners of the cell beside each end: two of a quad, the same one of a triangle.
+    corners: [u32; 2],
+}
+
 impl Bends {
-    /// Creates a bend for every pair of triangles at an edge where any particle moves: one at an
-    /// edge of two triangles; at an edge of more, one for each triangle and the next in mesh order.
-    /// Each goes to the first set that contains none of its moving particles, in the order of the
-    /// edges.
-    pub(crate) fn find(surface: &Surface, inverse_masses: &[f32]) -> Self {
-        let mut sides: Vec<(u64, u32, [u32; 3])> = Vec::new();
-        for (triangle, index) in surface.triangles().zip(0u32..) {
-            for k in 0..3 {
-                let corners = [triangle[k], triangle[(k + 1) % 3], triangle[(k + 2) % 3]];
-                sides.push((pair_key([corners[0], corners[1]]), index, corners));
-            }
-        }
-        // Sorted by edge: triangles that share an edge become adjacent.
-        sides.sort_unstable_by_key(|&(key, index, _)| (key, index));
-        let pairs = sides.windows(2).filter(|pair| pair[0].0 == pair[1].0);
-        let bends = pairs
-            .filter_map(|pair| bend(surface, inverse_masses, pair[0].0, pair[0].2, pair[1].2[2]));
+    /// Creates bends whose energy per area is `B/2 (k_ss^2 + k_tt^2 + 2 k_st^2)` on a mesh of
+    /// rectangles, for a curvature with the components k along the sides s and t: the energy of a
+    /// plate of rigidity B with Poisson's ratio 0, which has no grain.
+    ///
+    /// Cells are quads, pairs of triangles that form one ([`QuadPairs`]), and other triangles.
+    ///
+    /// - **Sides.** A triangle with its third corner beside one end of the edge and another with
+    ///   it beside the other end would fold by `(k_ss +- k_st) height`. Two triangles beside the
+    ///   same end fold by `k_ss height`, without k_st. So the edge between two quads has two
+    ///   hinges, one with the corners beside each end, each with half of the weight
+    ///   `length / mean height`: together `B/2 k_ss^2 length height`. The edge between two
+    ///   triangles has one hinge with the whole weight. At an edge of more cells, this holds for
+    ///   each cell and the next in mesh order.
+    /// - **Diagonals.** Of a cell a x b, each has the length `l = sqrt(a^2 + b^2)` and heights of
+    ///   `h = a b / l`, and folds by `k_st l`. Two hinges of the weight `h / l` have the energy
+    ///   `B/2 2 (h / l) (k_st l)^2 = B/2 2 k_st^2 a b`.
+    ///
+    /// A triangle with three pinned corners does not bend, so that the mean height counts only half
+    /// of the other: a sheet clamped by two rows of pins is as stiff there as elsewhere.
+    ///
+    /// Bends whose particles are all pinned or that have a degenerate triangle are skipped. Each
+    /// goes to the first set that contains none of its moving particles, in the order of the edges.
+    pub(crate) fn find(surface: &Surface, quad_pairs: &QuadPairs, inverse_masses: &[f32]) -> Self {
+        let bends = hinges(surface, quad_pairs)
+            .into_iter()
+            .filter_map(|hinge| bend(surface, inverse_masses, hinge));
         let mut sets: Vec<Vec<Bend>> = Vec::new();
         let mut assigner = FirstFitSets::new(inverse_masses.len());
         for bend in bends {
@@ -53,21 +89,79 @@ impl Bends {
     }
 }
 
-/// Creates the bend over the edge `a b` between the triangle `a b c` and the triangle with the far
-/// corner `d`; `None` if all particles are pinned or a triangle is degenerate.
-fn bend(
-    surface: &Surface,
-    inverse_masses: &[f32],
-    key: u64,
-    [a, b, c]: [u32; 3],
-    d: u32,
-) -> Option<Bend> {
-    debug_assert_eq!(key_pair(key), [a.min(b), a.max(b)]);
-    let particles = [a, b, c, d];
+/// Finds all hinges of a surface, in the order of their edges.
+fn hinges(surface: &Surface, quad_pairs: &QuadPairs) -> Vec<Hinge> {
+    let mut sides: Vec<(u64, Side)> = Vec::with_capacity(4 * surface.faces.len());
+    let mut hinges: Vec<(u64, Hinge)> = Vec::with_capacity(6 * surface.faces.len());
+    let mut add_triangle = |[a, b, c]: [u32; 3]| {
+        sides.extend(
+            [[a, b, c], [b, c, a], [c, a, b]]
+                .map(|[a, b, c]| (pair_key([a, b]), Side { ends: [a, b], corners: [c, c] })),
+        );
+    };
+    let mut quads: Vec<[u32; 4]> = Vec::new();
+    for (face, &is_paired) in surface.faces.iter().zip(&quad_pairs.is_paired) {
+        match *face.corners() {
+            [a, b, c, d] if is_flat(surface, [a, b, c, d]) => quads.push([a, b, c, d]),
+            [a, b, c, d] => halves_of_quad([a, b, c, d]).into_iter().for_each(&mut add_triangle),
+            [a, b, c] if !is_paired => add_triangle([a, b, c]),
+            _ => {}
+        }
+    }
+    quads.extend(quad_pairs.diagonals.iter().map(|&[[a, b], [c, d]]| [a, c, b, d]));
+    for [a, b, c, d] in quads {
+        sides.extend(
+            [[a, b, c, d], [b, c, d, a], [c, d, a, b], [d, a, b, c]]
+                .map(|[a, b, c, d]| (pair_key([a, b]), Side { ends: [a, b], corners: [d, c] })),
+        );
+        hinges.extend([[a, c, b, d], [b, d, a, c]].map(|particles| {
+            let key = pair_key([particles[0], particles[1]]);
+            (key, Hinge { particles, kind: HingeKind::Diagonal })
+        }));
+    }
+    // Stable: the cells at an edge become adjacent and stay in order.
+    sides.sort_by_key(|&(key, _)| key);
+    for pair in sides.windows(2).filter(|pair| pair[0].0 == pair[1].0) {
+        let [(key, first), (_, mut second)] = [pair[0], pair[1]];
+        if second.ends[0] != first.ends[0] {
+            second.corners.reverse();
+        }
+        let [a, b] = first.ends;
+        let [one, other] = [0, 1].map(|end| [a, b, first.corners[end], second.corners[end]]);
+        let mut push = |particles, part| {
+            hinges.push((key, Hinge { particles, kind: HingeKind::Side(part) }));
+        };
+        if one == other {
+            push(one, 1.0);
+        } else {
+            push(one, 0.5);
+            push(other, 0.5);
+        }
+    }
+    hinges.sort_by_key(|&(key, _)| key);
+    hinges.into_iter().map(|(_, hinge)| hinge).collect()
+}
+
+/// True if a quad is folded by less than a right angle along each of its diagonals. One with a
+/// reentrant corner is not.
+fn is_flat(surface: &Surface, quad: [u32; 4]) -> bool {
+    let [a, b, c, d] = quad.map(|particle| surface.positions[particle as usize]);
+    let is_flat_along = |a: DVec3, b: DVec3, c: DVec3, d: DVec3| {
+        let edge = b - a;
+        edge.cross(c - a).dot((d - a).cross(edge)) > 0.0
+    };
+    is_flat_along(a, c, b, d) && is_flat_along(b, d, a, c)
+}
+
+/// Creates the bend of a hinge; `None` if all particles are pinned or a triangle is degenerate.
+fn bend(surface: &Surface, inverse_masses: &[f32], hinge: Hinge) -> Option<Bend> {
+    let particles = hinge.particles;
+    let [a, b, c, d] = particles;
     let [pa, pb, pc, pd] = particles.map(|particle| surface.positions[particle as usize]);
+    let is_pinned = |particle: u32| inverse_masses[particle as usize] == 0.0;
     // Triangles folded onto each other share their far corner and have no hinge.
     let is_usable = c != d
-        && particles.iter().any(|&particle| inverse_masses[particle as usize] > 0.0)
+        && !particles.into_iter().all(is_pinned)
         && has_area(pa, pb, pc)
         && has_area(pa, pb, pd);
     if !is_usable {
@@ -79,16 +173,28 @@ fn bend(
     // Signed angle between the normals about the edge: atan2((m x n) . e / |e|, m . n)
     let angle = (m.cross(n).dot(edge) / length).atan2(m.dot(n)).clamp(-PI, PI);
     // |m| = length * height
-    let mean_height = 0.5 * (m.length() + n.length()) / length;
-    let wing = |normal: glam::DVec3, third: glam::DVec3| Wing {
-        height: (normal.length() / length) as f32,
+    let heights = [m.length() / length, n.length() / length];
+    let weight = match hinge.kind {
+        HingeKind::Side(part) => {
+            let bending = [c, d].map(|corner| ![a, b, corner].into_iter().all(is_pinned));
+            let mean_height: f64 = heights
+                .into_iter()
+                .zip(bending)
+                .map(|(height, bends)| 0.5 * height * f64::from(bends))
+                .sum();
+            part * length / mean_height
+        }
+        HingeKind::Diagonal => 0.5 * (heights[0] + heights[1]) / length,
+    };
+    let wing = |height: f64, third: DVec3| Wing {
+        height: height as f32,
         foot: ((third - pa).dot(edge) / edge.length_squared()) as f32,
     };
     Some(Bend {
         particles,
         rest_angle: angle as f32,
-        weight: (length / mean_height).min(1e9) as f32,
-        wings: [wing(m, pc), wing(n, pd)],
+        weight: weight.min(1e9) as f32,
+        wings: [wing(heights[0], pc), wing(heights[1], pd)],
     })
 }
 
@@ -96,23 +202,135 @@ fn bend(
 mod tests {
     use super::*;
     use crate::Weld;
+    use crate::topology::Topology;
     use poplin_model::Mesh;
 
     fn find(mesh: &Mesh, inverse_masses: &[f32]) -> Bends {
-        Bends::find(&Surface::new(mesh, Weld::Off).unwrap(), inverse_masses)
+        let surface = Surface::new(mesh, Weld::Off).unwrap();
+        let topology = Topology::new(&surface).unwrap();
+        Bends::find(&surface, &QuadPairs::find(&surface, &topology), inverse_masses)
     }
 
     #[test]
     fn grid_has_bends_at_inner_edges_and_diagonals() {
         let bends = find(&Mesh::grid(4, 3, 3.0, 4.0), &[1.0; 12]);
-        // 6 quads with diagonals; 3 inner edges across, 1 m each; 4 along, 2 m each.
-        assert_eq!(bends.bends.len(), 6 + 3 + 4);
+        // 6 quads with two diagonals; 3 inner edges across, 1 m each; 4 along, 2 m each.
+        assert_eq!(bends.bends.len(), 2 * (6 + 3 + 4));
         assert!(bends.bends.iter().all(|bend| bend.rest_angle == 0.0));
         let count = |weight: f32| {
             bends.bends.iter().filter(|bend| (bend.weight - weight).abs() < 1e-6).count()
         };
-        // Length over height: 1 m over 2 m, 2 m over 1 m, diagonals of sqrt(5) m over 2/sqrt(5) m.
-        assert_eq!((count(0.5), count(2.0), count(2.5)), (3, 4, 6));
+        // Half of length over height: 1 m over 2 m, 2 m over 1 m. Height over length: diagonals of
+        // sqrt(5) m under 2/sqrt(5) m.
+        assert_eq!((count(0.25), count(1.0), count(0.4)), (6, 8, 12));
+    }
+
+    /// Columns and rows of the cells of [`grid`].
+    const CELLS: [u32; 2] = [6, 5];
+
+    /// Grid of [`CELLS`] a m by b m; triangulated with all diagonals in one direction (1) or
+    /// in alternating ones (2).
+    fn grid([a, b]: [f64; 2], triangulation: u32) -> Mesh {
+        let [columns, rows] = CELLS;
+        let size = [a * f64::from(columns), b * f64::from(rows)].map(|size| size as f32);
+        let mut mesh = Mesh::grid(columns + 1, rows + 1, size[0], size[1]);
+        if triangulation > 0 {
+            for (cell, quad) in (0..).zip(&mut mesh.quads) {
+                let turn = (cell % columns + cell / columns) % triangulation;
+                quad.rotate_left(turn as usize);
+            }
+            (mesh.triangles, mesh.quads) = (mesh.triangulated(), Vec::new());
+        }
+        mesh
+    }
+
+    /// Energy of bends of rigidity 1 N m over a flat mesh that is bent to a height of `height` over
+    /// x and z \[J\].
+    fn energy(bends: &Bends, mesh: &Mesh, height: impl Fn(f64, f64) -> f64) -> f64 {
+        let at = |particle: u32| {
+            let [x, _, z] = mesh.positions[particle as usize].map(f64::from);
+            DVec3::new(x, height(x, z), z)
+        };
+        let of_bend = |bend: &Bend| {
+            let [a, b, c, d] = bend.particles.map(at);
+            let (m, n) = ((b - a).cross(c - a), (d - a).cross(b - a));
+            0.5 * f64::from(bend.weight) * m.angle_between(n).powi(2)
+        };
+        bends.bends.iter().map(of_bend).sum()
+    }
+
+    #[test]
+    fn energy_of_rectangles_is_that_of_a_plate_in_any_direction() {
+        let (sin, cos) = 0.3f64.sin_cos();
+        // k_ss, k_tt, k_st: cylinders along s, t, their bisector and 0.3 rad, a saddle either way,
+        // a sphere.
+        let curvatures = [
+            [1.0, 0.0, 0.0],
+            [0.0, 1.0, 0.0],
+            [0.5, 0.5, 0.5],
+            [cos * cos, sin * sin, sin * cos],
+            [1.0, -1.0, 0.0],
+            [0.0, 0.0, 1.0],
+            [1.0, 1.0, 0.0],
+        ]
+        .map(|components| components.map(|k| 1e-3 * k));
+        let [columns, rows] = CELLS.map(f64::from);
+        for sides in [[0.1, 0.1], [0.1, 0.2]] {
+            for triangulation in [0, 1, 2] {
+                let mesh = grid(sides, triangulation);
+                let bends = find(&mesh, &vec![1.0; mesh.positions.len()]);
+                for [ss, tt, st] in curvatures {
+                    let found =
+                        energy(&bends, &mesh, |x, z| 0.5 * (ss * x * x + tt * z * z) + st * x * z);
+                    // Half a cell at either end of a row or column has no curvature along it.
+                    let cells = ss * ss * (columns - 1.0) * rows
+                        + tt * tt * columns * (rows - 1.0)
+                        + 2.0 * st * st * columns * rows;
+                    let expected = 0.5 * cells * sides[0] * sides[1];
+                    assert!(
+                        (found / expected - 1.0).abs() < 1e-5,
+                        "{sides:?}, {triangulation}, {ss}, {tt}, {st}: {found}, {expected}"
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn sheet_between_pinned_rows_is_as_stiff_at_the_clamp() {
+        for triangulation in [0, 1, 2] {
+            let mesh = grid([0.1, 0.2], triangulation);
+            let across = CELLS[0] as usize + 1;
+            let mut inverse_masses = vec![1.0; mesh.positions.len()];
+            inverse_masses[..2 * across].fill(0.0);
+            let bends = find(&mesh, &inverse_masses);
+            // Curved from the second row on, where the sheet is clamped level.
+            let found = energy(&bends, &mesh, |_, z| 0.5e-3 * (z - 0.2).max(0.0).powi(2));
+            let rows = f64::from(CELLS[1]) - 1.0;
+            // Half of a cell at the free end has no curvature along it; that at the clamp folds by
+            // half of the angle of others over half of their length.
+            let expected = 0.5e-6 * 0.1 * f64::from(CELLS[0]) * 0.2 * (rows - 0.5);
+            assert!((found / expected - 1.0).abs() < 1e-5, "{triangulation}: {found}, {expected}");
+        }
+    }
+
+    #[test]
+    fn quads_beside_triangles_share_an_edge_and_reentrant_quads_are_triangles() {
+        let mut positions = vec![[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [1.0, 0.0, 1.0]];
+        positions.extend([[0.0, 0.0, 1.0], [0.5, 0.0, -1.0]]);
+        let mesh = Mesh {
+            positions,
+            triangles: vec![[0, 1, 4]],
+            quads: vec![[0, 1, 2, 3]],
+            ..Mesh::default()
+        };
+        let mut particles: Vec<_> =
+            find(&mesh, &[1.0; 5]).bends.iter().map(|bend| bend.particles).collect();
+        particles.sort_unstable();
+        assert_eq!(particles, [[0, 1, 4, 2], [0, 1, 4, 3], [0, 2, 1, 3], [1, 3, 0, 2]]);
+        let mut reentrant = Mesh { triangles: Vec::new(), ..mesh };
+        reentrant.positions[3] = [0.6, 0.0, 0.4];
+        assert_eq!(find(&reentrant, &[1.0; 5]).bends.len(), 1);
     }
 
     #[test]

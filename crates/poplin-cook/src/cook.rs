@@ -10,6 +10,7 @@ use crate::chains::Ground;
 use crate::edges::Edges;
 use crate::grain::{face_verticals, vertex_normals};
 use crate::mass::{Masses, particle_stiffness_log2};
+use crate::quadify::QuadPairs;
 use crate::report::PhaseReport;
 use crate::sets::color_fibers;
 use crate::surface::Surface;
@@ -57,18 +58,20 @@ pub fn cook(mesh: &Mesh, options: &CookOptions) -> Result<Cooked, CookError> {
     let topology = Topology::new(&surface)?;
     let mut report = describe(mesh, options, &surface, &topology, &masses);
 
+    let quad_pairs = QuadPairs::find(&surface, &topology);
+    let inverse_masses = &masses.inverse_masses;
     let mut fabric =
-        thread_fabric(mesh, options, &surface, &topology, &masses.inverse_masses, &mut report);
-    let tethers = TetherTable::find(&surface, &topology, &masses.inverse_masses, options);
+        thread_fabric(mesh, options, &surface, &topology, &quad_pairs, inverse_masses, &mut report);
+    let tethers = TetherTable::find(&surface, &topology, inverse_masses, options);
     (report.island_count, report.tethers_per_particle) =
         (tethers.island_count, tethers.per_particle as usize);
     fabric.tethers_per_particle = tethers.per_particle;
     (fabric.tether_anchors, fabric.tether_lengths) = (tethers.anchors, tethers.lengths);
     fabric.virtual_particles =
-        spread_virtual_particles(&surface, &masses.inverse_masses, options.virtual_particles)?;
+        spread_virtual_particles(&surface, inverse_masses, options.virtual_particles)?;
     report.virtual_particle_count = fabric.virtual_particles.len();
     if options.bends {
-        let found = Bends::find(&surface, &masses.inverse_masses);
+        let found = Bends::find(&surface, &quad_pairs, inverse_masses);
         (fabric.bends, fabric.bend_set_ends) = (found.bends, found.set_ends);
     }
     (report.bend_count, report.bend_set_count) = (fabric.bends.len(), fabric.bend_set_ends.len());
@@ -78,7 +81,7 @@ pub fn cook(mesh: &Mesh, options: &CookOptions) -> Result<Cooked, CookError> {
         position: mesh.positions[vertex as usize],
         inverse_mass,
     };
-    let particles = surface.particle_to_vertex.iter().zip(&masses.inverse_masses);
+    let particles = surface.particle_to_vertex.iter().zip(inverse_masses);
     let particles = particles.map(particle).collect();
     Ok(Cooked { fabric, particles, vertex_to_particle: surface.vertex_to_particle, report })
 }
@@ -90,12 +93,14 @@ fn thread_fabric(
     options: &CookOptions,
     surface: &Surface,
     topology: &Topology,
+    quad_pairs: &QuadPairs,
     inverse_masses: &[f32],
     report: &mut CookReport,
 ) -> Fabric {
     let verticals = face_verticals(surface, mesh, options);
     let normals = vertex_normals(surface);
-    let edges = Edges::find(surface, topology, &verticals, &normals, inverse_masses, options);
+    let edges =
+        Edges::find(surface, topology, quad_pairs, &verticals, &normals, inverse_masses, options);
     let mut fabric = Fabric {
         particle_count: surface.positions.len() as u32,
         set_fiber_begin: vec![0],

@@ -37,12 +37,12 @@ impl Edges {
     pub(crate) fn find(
         surface: &Surface,
         topology: &Topology,
+        quad_pairs: &QuadPairs,
         verticals: &[DVec3],
         normals: &[DVec3],
         inverse_masses: &[f32],
         options: &CookOptions,
     ) -> Self {
-        let quad_pairs = QuadPairs::find(surface, topology);
         let useful = |&[a, b]: &[u32; 2]| {
             let moves = inverse_masses[a as usize] > 0.0 || inverse_masses[b as usize] > 0.0;
             moves && surface.positions[a as usize] != surface.positions[b as usize]
@@ -70,7 +70,7 @@ impl Edges {
         shear.retain(|&key| !is_mesh_edge(&key_pair(key)));
         if options.bending {
             let mut bending =
-                bending_pairs(surface, topology, &quad_pairs, normals, options.quadify);
+                bending_pairs(surface, topology, quad_pairs, normals, options.quadify);
             bending.sort_unstable();
             bending.dedup();
             bending
