@@ -1,5 +1,6 @@
 //! Dihedral-angle constraints between triangles, in sets for parallel processing.
 
+use std::collections::HashMap;
 use std::f64::consts::PI;
 
 use glam::DVec3;
@@ -8,6 +9,9 @@ use poplin_model::{Bend, FirstFitSets, Wing, halves_of_quad};
 use crate::quadify::QuadPairs;
 use crate::surface::{Surface, has_area};
 use crate::topology::pair_key;
+
+/// Largest deviation from a rectangle at which two hinges count as one, relative to their edge.
+const SAME: f32 = 0.01;
 
 /// Bends grouped in sets.
 #[derive(Debug, Clone, Default)]
@@ -27,12 +31,48 @@ struct Hinge {
 }
 
 /// Position of a hinge in its cells.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 enum HingeKind {
-    /// Over the side of two cells, with a fraction of the rigidity there.
-    Side(f64),
-    /// Over a diagonal of a quad.
+    /// Over the side of two triangles.
+    Side,
+    /// Over a side, with both corners beside its first end: one of the two hinges there.
+    Line,
+    /// Over one of the two diagonals of a quad.
     Diagonal,
+}
+
+impl HingeKind {
+    /// Stiffness over the rigidity, given the length and the mean height of the triangles.
+    fn weight(self, length: f64, mean_height: f64) -> f64 {
+        match self {
+            Self::Side => length / mean_height,
+            Self::Line => 0.5 * length / mean_height,
+            Self::Diagonal => mean_height / length,
+        }
+    }
+
+    /// Key that a bend shares with the one that folds by the same angle, if there may be one: over
+    /// the other diagonal of a parallelogram, or over the side that continues this one across a
+    /// straight line.
+    fn twin_key(self, bend: &Bend) -> Option<[u32; 4]> {
+        let [a, _, c, d] = bend.particles;
+        let [foot_c, foot_d] = bend.wings.map(|wing| wing.foot);
+        let [height_c, height_d] = bend.wings.map(|wing| wing.height);
+        match self {
+            Self::Line if foot_c.abs().max(foot_d.abs()) < SAME => {
+                Some([a, c.min(d), c.max(d), u32::MAX])
+            }
+            Self::Diagonal
+                if (foot_c + foot_d - 1.0).abs() < SAME
+                    && (height_c - height_d).abs() < SAME * height_c =>
+            {
+                let mut key = bend.particles;
+                key.sort_unstable();
+                Some(key)
+            }
+            _ => None,
+        }
+    }
 }
 
 /// Side of a cell.
@@ -64,12 +104,23 @@ impl Bends {
     /// A triangle with three pinned corners does not bend, so that the mean height counts only half
     /// of the other: a sheet clamped by two rows of pins is as stiff there as elsewhere.
     ///
+    /// Both diagonals of a parallelogram fold by the same angle, as do the two hinges in line at a
+    /// vertex between four rectangles: one with the sum of their weights replaces both.
+    ///
     /// Bends whose particles are all pinned or that have a degenerate triangle are skipped. Each
     /// goes to the first set that contains none of its moving particles, in the order of the edges.
     pub(crate) fn find(surface: &Surface, quad_pairs: &QuadPairs, inverse_masses: &[f32]) -> Self {
-        let bends = hinges(surface, quad_pairs)
-            .into_iter()
-            .filter_map(|hinge| bend(surface, inverse_masses, hinge));
+        let mut bends: Vec<Bend> = Vec::new();
+        let mut first_of_twins: HashMap<[u32; 4], usize> = HashMap::new();
+        for hinge in hinges(surface, quad_pairs) {
+            let Some(bend) = bend(surface, inverse_masses, hinge) else { continue };
+            let twin = (hinge.kind.twin_key(&bend))
+                .map(|key| *first_of_twins.entry(key).or_insert(bends.len()));
+            match twin.and_then(|first| bends.get_mut(first)) {
+                Some(first) => first.weight += bend.weight,
+                None => bends.push(bend),
+            }
+        }
         let mut sets: Vec<Vec<Bend>> = Vec::new();
         let mut assigner = FirstFitSets::new(inverse_masses.len());
         for bend in bends {
@@ -127,15 +178,15 @@ fn hinges(surface: &Surface, quad_pairs: &QuadPairs) -> Vec<Hinge> {
             second.corners.reverse();
         }
         let [a, b] = first.ends;
-        let [one, other] = [0, 1].map(|end| [a, b, first.corners[end], second.corners[end]]);
-        let mut push = |particles, part| {
-            hinges.push((key, Hinge { particles, kind: HingeKind::Side(part) }));
+        let [one, other] = [0, 1].map(|end| [first.corners[end], second.corners[end]]);
+        let mut push = |[a, b]: [u32; 2], [c, d]: [u32; 2], kind| {
+            hinges.push((key, Hinge { particles: [a, b, c, d], kind }));
         };
         if one == other {
-            push(one, 1.0);
+            push([a, b], one, HingeKind::Side);
         } else {
-            push(one, 0.5);
-            push(other, 0.5);
+            push([a, b], one, HingeKind::Line);
+            push([b, a], other, HingeKind::Line);
         }
     }
     hinges.sort_by_key(|&(key, _)| key);
@@ -174,18 +225,11 @@ fn bend(surface: &Surface, inverse_masses: &[f32], hinge: Hinge) -> Option<Bend>
     let angle = (m.cross(n).dot(edge) / length).atan2(m.dot(n)).clamp(-PI, PI);
     // |m| = length * height
     let heights = [m.length() / length, n.length() / length];
-    let weight = match hinge.kind {
-        HingeKind::Side(part) => {
-            let bending = [c, d].map(|corner| ![a, b, corner].into_iter().all(is_pinned));
-            let mean_height: f64 = heights
-                .into_iter()
-                .zip(bending)
-                .map(|(height, bends)| 0.5 * height * f64::from(bends))
-                .sum();
-            part * length / mean_height
-        }
-        HingeKind::Diagonal => 0.5 * (heights[0] + heights[1]) / length,
-    };
+    let bending = [c, d].map(|corner| ![a, b, corner].into_iter().all(is_pinned));
+    let is_diagonal = hinge.kind == HingeKind::Diagonal;
+    let mean_height: f64 = (heights.into_iter().zip(bending))
+        .map(|(height, bends)| if bends || is_diagonal { 0.5 * height } else { 0.0 })
+        .sum();
     let wing = |height: f64, third: DVec3| Wing {
         height: height as f32,
         foot: ((third - pa).dot(edge) / edge.length_squared()) as f32,
@@ -193,7 +237,7 @@ fn bend(surface: &Surface, inverse_masses: &[f32], hinge: Hinge) -> Option<Bend>
     Some(Bend {
         particles,
         rest_angle: angle as f32,
-        weight: weight.min(1e9) as f32,
+        weight: hinge.kind.weight(length, mean_height).min(1e9) as f32,
         wings: [wing(heights[0], pc), wing(heights[1], pd)],
     })
 }
@@ -214,15 +258,15 @@ mod tests {
     #[test]
     fn grid_has_bends_at_inner_edges_and_diagonals() {
         let bends = find(&Mesh::grid(4, 3, 3.0, 4.0), &[1.0; 12]);
-        // 6 quads with two diagonals; 3 inner edges across, 1 m each; 4 along, 2 m each.
-        assert_eq!(bends.bends.len(), 2 * (6 + 3 + 4));
+        // 6 quads; 2 inner vertices in each of 3 rows, one in each of 4 columns.
+        assert_eq!(bends.bends.len(), 6 + 2 * 3 + 4);
         assert!(bends.bends.iter().all(|bend| bend.rest_angle == 0.0));
         let count = |weight: f32| {
             bends.bends.iter().filter(|bend| (bend.weight - weight).abs() < 1e-6).count()
         };
-        // Half of length over height: 1 m over 2 m, 2 m over 1 m. Height over length: diagonals of
-        // sqrt(5) m under 2/sqrt(5) m.
-        assert_eq!((count(0.25), count(1.0), count(0.4)), (6, 8, 12));
+        // Length over height: 2 m over 1 m in a row, 1 m over 2 m in a column, half of it in outer
+        // ones. Twice height over length: diagonals of sqrt(5) m under 2/sqrt(5) m.
+        assert_eq!([2.0, 1.0, 0.5, 0.25, 0.8].map(count), [2, 4, 2, 2, 6]);
     }
 
     /// Columns and rows of the cells of [`grid`].
@@ -327,7 +371,7 @@ mod tests {
         let mut particles: Vec<_> =
             find(&mesh, &[1.0; 5]).bends.iter().map(|bend| bend.particles).collect();
         particles.sort_unstable();
-        assert_eq!(particles, [[0, 1, 4, 2], [0, 1, 4, 3], [0, 2, 1, 3], [1, 3, 0, 2]]);
+        assert_eq!(particles, [[0, 1, 4, 3], [0, 2, 1, 3], [1, 0, 4, 2]]);
         let mut reentrant = Mesh { triangles: Vec::new(), ..mesh };
         reentrant.positions[3] = [0.6, 0.0, 0.4];
         assert_eq!(find(&reentrant, &[1.0; 5]).bends.len(), 1);

@@ -192,7 +192,7 @@ pub fn beam(load: f64, substeps: u32, bend: BendModel) -> Implicit {
 /// Relative drop of the tip of a strip of `segments` segments clamped level, after `frames` frames;
 /// as in `tests/cpu/xpbd`.
 pub fn cantilever(segments: u32, implicit: Implicit, frames: u32) -> Measured {
-    let edge = 1.0 / (f64::from(segments) + 0.5);
+    let edge = 1.0 / f64::from(segments);
     let mut cloth = strip(segments + 1, edge, |along, side| [along - edge - 0.5, 0.0, side], 2);
     cloth.config =
         ClothConfig { solver: implicit.into(), damping: damping(8.0), ..ClothConfig::default() };

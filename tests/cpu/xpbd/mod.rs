@@ -38,7 +38,9 @@ fn elongation(segments: u32, dt: f64, substeps: u32) -> f64 {
     let stiffness = SIGMA * G / STRAIN;
     let compliance = (edge / (stiffness * edge / 2.0)) as f32;
     let vertical = XpbdPhase { compliance, ..XpbdPhase::default() };
-    let phases = Phases { vertical, ..Phases::default() };
+    // A membrane without resistance to shear.
+    let shearing = XpbdPhase { compliance: 1e3, ..XpbdPhase::default() };
+    let phases = Phases { vertical, shearing, ..Phases::default() };
     cloth.config = ClothConfig {
         solver: Xpbd { substeps, phases, ..Xpbd::default() }.into(),
         damping: damping(8.0),
@@ -53,13 +55,9 @@ fn elongation(segments: u32, dt: f64, substeps: u32) -> f64 {
 const CANTILEVERS: [(f64, f64); 4] =
     [(1.0, 0.12347), (2.0, 0.23851), (5.0, 0.49591), (10.0, 0.70020)];
 
-/// Drop over length of a strip of `segments` segments clamped level, at rest.
-///
-/// A hinge represents half a segment on each side. The clamp holds two rows, and the beam begins
-/// half a segment behind the second one: its length is `segments + 1/2` edges. A clamp at the
-/// second row would make it half a segment too long, a first-order error.
+/// Drop over length of a strip of `segments` segments clamped level by two rows, at rest.
 fn cantilever(segments: u32, load: f64, substeps: u32) -> f64 {
-    let edge = 1.0 / (f64::from(segments) + 0.5);
+    let edge = 1.0 / f64::from(segments);
     let bending_rigidity = (SIGMA * G / load) as f32;
     // Centered at the origin, where `f32` positions are finest.
     let mut cloth = strip(segments + 1, edge, |along, side| [along - edge - 0.5, 0.0, side], 2);
