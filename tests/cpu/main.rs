@@ -1,6 +1,7 @@
 //! Tests of the CPU backend on cooked fabrics against physical laws, its scalar twin and `f64`
 //! oracles. No GPU is needed, except where a test compares both backends.
 
+mod bending;
 mod bodies;
 mod character;
 mod collision;

@@ -71,7 +71,8 @@ pub struct CookOptions {
     pub virtual_particles: VirtualParticles,
     /// True to create [`poplin_model::Fabric::bends`] (default false): dihedral-angle constraints,
     /// used by [`poplin_model::Xpbd`] and [`poplin_model::Implicit`] with a bending rigidity. They
-    /// take about 150 bytes per particle. Two-ring edges (`bending`) would resist folding as well;
+    /// take about 150 bytes per particle of a grid. On quads, and on triangles that form quads, all
+    /// directions bend alike. Two-ring edges (`bending`) would resist folding as well;
     /// turn them off with bends.
     pub bends: bool,
 }

@@ -82,12 +82,13 @@ pub struct Bend {
     pub particles: [u32; 4],
     /// Dihedral angle at rest \[rad\], `-pi..=pi`.
     pub rest_angle: f32,
-    /// Edge length divided by the mean height of the two triangles over it, `0..=1e9`.
+    /// Stiffness over the bending rigidity, `0..=1e9`.
     ///
-    /// With this weight, a regular grid of right triangles bent to a cylinder along its threads has
-    /// the energy `B/2 curvature^2` per area; its diagonals stay flat. Grinspun et al., "Discrete
-    /// Shells", 2003, use `3 |e|^2 / area` (area of both triangles) instead of `weight / 2`, which
-    /// is six times as much, and leave the scale to a constant.
+    /// If cooked: the length of the edge divided by the mean height of the triangles where it
+    /// separates triangles or two rows of quads, so that a cylinder has the energy
+    /// `B/2 curvature^2` per area; twice the height over the length for the diagonal of a quad.
+    /// Grinspun et al., "Discrete Shells", 2003, use `3 |e|^2 / area` (area of both triangles)
+    /// instead of `weight / 2`, which is six times as much, and leave the scale to a constant.
     pub weight: f32,
     /// Rest shapes of the two triangles, in the order of their third corners; used only by
     /// [`crate::Implicit`].

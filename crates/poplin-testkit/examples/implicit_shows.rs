@@ -15,7 +15,7 @@ use std::time::Instant;
 use poplin::State;
 use poplin_model::{BendModel, ClothDesc, Implicit, Plane, Sphere, StretchModel};
 use poplin_picture::{ContactSheet, Surface, cloth_color};
-use poplin_testkit::beams::{GREENHILL, sheet_on_end};
+use poplin_testkit::beams::{Cells, GREENHILL, sheet_on_end};
 use poplin_testkit::implicit::{beam, column, positions, report, sheet, simulation, solved};
 
 const FRAMES: u32 = 150;
@@ -125,7 +125,7 @@ fn columns(path: &Path) -> Result<(), Box<dyn Error>> {
     for part in parts {
         let implicit =
             Implicit { tolerance: 1e-4, ..beam(part * GREENHILL, 16, BendModel::FaceAngle) };
-        let cloth = column(sheet_on_end(20), implicit.into());
+        let cloth = column(sheet_on_end(Cells::Quads, 8, 20), implicit.into());
         let mut simulation = simulation(cloth.clone());
         for _ in 0..480 {
             simulation.step(1.0 / 60.0)?;

@@ -13,7 +13,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use poplin_model::{BendModel, Implicit, Solver, StretchModel, Xpbd};
-use poplin_testkit::beams::{G, GREENHILL, SIGMA, edge_on_end, sheet_on_end, strip_on_end};
+use poplin_testkit::beams::{Cells, G, GREENHILL, SIGMA, edge_on_end, sheet_on_end};
 use poplin_testkit::implicit::{
     Measured, beam, bow, cantilever, critical_load, elongation, energy_kept, hung_settings,
     shear_force, sheared_springs, spin_left, swing_error, width_ratio,
@@ -172,7 +172,8 @@ fn buckling() -> Csv {
     );
     let mut row =
         |name: &str, is_sheet: bool, segments: u32, steps: u32, solver: &dyn Fn(f64) -> Solver| {
-            let cloth = if is_sheet { sheet_on_end(segments) } else { strip_on_end(segments) };
+            let columns = if is_sheet { 8 } else { 1 };
+            let cloth = sheet_on_end(Cells::Quads, columns, segments);
             let critical = critical_load(&cloth, segments, solver);
             let edge = edge_on_end(segments);
             // Relative step at the theoretical load.

@@ -10,6 +10,24 @@ pub const G: f64 = 9.81;
 /// Mass per area of all strips [kg/m^2].
 pub const SIGMA: f64 = 0.2;
 
+/// Cells of a sheet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cells {
+    /// Quads.
+    Quads,
+    /// Triangles with all diagonals in one direction.
+    OneWay,
+    /// Triangles with all diagonals in the other direction.
+    OtherWay,
+    /// Triangles with diagonals in alternating directions.
+    Alternating,
+}
+
+impl Cells {
+    /// All kinds.
+    pub const ALL: [Self; 4] = [Self::Quads, Self::OneWay, Self::OtherWay, Self::Alternating];
+}
+
 /// Creates a strip of one column of quads, each `edge` m by `edge` m, with `segments` rows,
 /// starting at x = 0 or y = 0. Particles `2 i` and `2 i + 1` form row `i`.
 pub fn strip(
@@ -18,22 +36,34 @@ pub fn strip(
     position: impl Fn(f64, f64) -> [f64; 3],
     pinned_rows: u32,
 ) -> ClothDesc {
-    sheet(1, segments, edge, position, pinned_rows)
+    sheet(Cells::Quads, [1, segments], edge, position, pinned_rows)
 }
 
-/// Creates a sheet of square cells like a [`strip`], `columns` wide.
-fn sheet(
-    columns: u32,
-    segments: u32,
+/// Creates a sheet of square cells of `edge` m, given their columns and rows, and the position of
+/// each particle by its distances along and across.
+pub fn sheet(
+    cells: Cells,
+    [columns, rows]: [u32; 2],
     edge: f64,
     position: impl Fn(f64, f64) -> [f64; 3],
     pinned_rows: u32,
 ) -> ClothDesc {
-    let mut mesh = Mesh::grid(columns + 1, segments + 1, 1.0, 1.0);
+    let mut mesh = Mesh::grid(columns + 1, rows + 1, 1.0, 1.0);
     for (row, positions) in mesh.positions.chunks_mut(columns as usize + 1).enumerate() {
         for (column, place) in positions.iter_mut().enumerate() {
             *place = position(row as f64 * edge, column as f64 * edge).map(|x| x as f32);
         }
+    }
+    if cells != Cells::Quads {
+        for (cell, quad) in (0..).zip(&mut mesh.quads) {
+            let turns = match cells {
+                Cells::Quads | Cells::OneWay => 0,
+                Cells::OtherWay => 1,
+                Cells::Alternating => (cell % columns + cell / columns) % 2,
+            };
+            quad.rotate_left(turns as usize);
+        }
+        (mesh.triangles, mesh.quads) = (mesh.triangulated(), Vec::new());
     }
     let options = CookOptions {
         density: SIGMA as f32,
@@ -68,16 +98,12 @@ pub fn bowed(along: f64, edge: f64) -> f64 {
 
 /// Creates an upright strip with its two lowest rows clamped.
 pub fn strip_on_end(segments: u32) -> ClothDesc {
-    upright(1, segments)
+    sheet_on_end(Cells::Quads, 1, segments)
 }
 
-/// Creates an upright sheet of 8 columns with its two lowest rows clamped.
-pub fn sheet_on_end(segments: u32) -> ClothDesc {
-    upright(8, segments)
-}
-
-fn upright(columns: u32, segments: u32) -> ClothDesc {
+/// Creates an upright sheet of some columns with its two lowest rows clamped.
+pub fn sheet_on_end(cells: Cells, columns: u32, segments: u32) -> ClothDesc {
     let edge = edge_on_end(segments);
     let position = |along, side| [bowed(along, edge), along - edge - 0.5, side];
-    sheet(columns, segments + 1, edge, position, 2)
+    sheet(cells, [columns, segments + 1], edge, position, 2)
 }
