@@ -2,6 +2,7 @@
 //! m. They are cooked like those of a scene.
 
 use poplin_cook::{CookOptions, Tethers, cook};
+use poplin_geometry::Rng;
 use poplin_model::{ClothDesc, Mesh};
 
 /// Gravity [m/s^2].
@@ -21,11 +22,95 @@ pub enum Cells {
     OtherWay,
     /// Triangles with diagonals in alternating directions.
     Alternating,
+    /// Four triangles around the middle of each square.
+    Cross,
+    /// Triangles around particles in staggered rows, each a little off its place.
+    Irregular,
 }
 
 impl Cells {
-    /// All kinds.
-    pub const ALL: [Self; 4] = [Self::Quads, Self::OneWay, Self::OtherWay, Self::Alternating];
+    /// All kinds that consist of quads or can be paired to them.
+    pub const REGULAR: [Self; 4] = [Self::Quads, Self::OneWay, Self::OtherWay, Self::Alternating];
+
+    /// All kinds, without mirror images.
+    pub const ALL: [Self; 5] =
+        [Self::Quads, Self::OneWay, Self::Alternating, Self::Cross, Self::Irregular];
+
+    /// Description in tables.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Quads => "quads",
+            Self::OneWay => "triangles, diagonals one way",
+            Self::OtherWay => "triangles, diagonals the other way",
+            Self::Alternating => "triangles, diagonals alternate",
+            Self::Cross => "four triangles a square",
+            Self::Irregular => "irregular triangles",
+        }
+    }
+
+    /// Creates a sheet with edges of 1 m: x across, z along. Its last vertex is at the end of both.
+    fn mesh(self, columns: u32, rows: u32) -> Mesh {
+        let mut mesh = Mesh::grid(columns + 1, rows + 1, columns as f32, rows as f32);
+        match self {
+            Self::Quads => return mesh,
+            Self::Cross => return crossed(&mesh),
+            Self::Irregular => return staggered(columns, rows),
+            Self::OneWay => {}
+            Self::OtherWay => mesh.quads.iter_mut().for_each(|quad| quad.rotate_left(1)),
+            Self::Alternating => {
+                for (cell, quad) in (0..).zip(&mut mesh.quads) {
+                    quad.rotate_left((cell % columns + cell / columns) as usize % 2);
+                }
+            }
+        }
+        Mesh { triangles: mesh.triangulated(), positions: mesh.positions, ..Mesh::default() }
+    }
+}
+
+/// Divides each quad into four triangles around its middle.
+fn crossed(mesh: &Mesh) -> Mesh {
+    let count = mesh.quads.len() as u32;
+    let mut crossed = Mesh::default();
+    for (middle, quad) in (0..).zip(&mesh.quads) {
+        let corners = quad.map(|corner| mesh.positions[corner as usize]);
+        crossed.positions.push([0, 1, 2].map(|k| corners.iter().map(|p| p[k]).sum::<f32>() / 4.0));
+        let sides = (0..4).map(|k| [quad[k] + count, quad[(k + 1) % 4] + count, middle]);
+        crossed.triangles.extend(sides);
+    }
+    crossed.positions.extend(&mesh.positions);
+    crossed
+}
+
+/// Creates rows of vertices, every other one shifted by half an edge. Those inside, from the third
+/// row on, are up to a fifth of an edge off their places.
+fn staggered(columns: u32, rows: u32) -> Mesh {
+    let mut rng = Rng::new(7);
+    let mut mesh = Mesh::default();
+    let mut last: Vec<(f32, u32)> = Vec::new();
+    for row in 0..=rows {
+        let (width, shift) = (columns as f32, 0.5 * (row % 2) as f32);
+        let inner = (0..columns).map(|k| k as f32 + shift).filter(|&x| x > 0.0);
+        let mut next = Vec::new();
+        for x in std::iter::once(0.0).chain(inner).chain([width]) {
+            next.push((x, mesh.positions.len() as u32));
+            let is_inside = x > 0.0 && x < width && row > 1 && row < rows;
+            let [dx, _, dz] = if is_inside { rng.point(-0.2, 0.2) } else { [0.0; 3] };
+            mesh.positions.push([x + dx, 0.0, row as f32 + dz]);
+        }
+        let (mut i, mut k) = (0, 0);
+        while i + 1 < last.len() || !last.is_empty() && k + 1 < next.len() {
+            // The shorter of the two possible diagonals.
+            if k + 1 == next.len() || i + 1 < last.len() && last[i + 1].0 <= next[k + 1].0 {
+                mesh.triangles.push([last[i].1, last[i + 1].1, next[k].1]);
+                i += 1;
+            } else {
+                mesh.triangles.push([last[i].1, next[k + 1].1, next[k].1]);
+                k += 1;
+            }
+        }
+        last = next;
+    }
+    mesh
 }
 
 /// Creates a strip of one column of quads, each `edge` m by `edge` m, with `segments` rows,
@@ -39,8 +124,8 @@ pub fn strip(
     sheet(Cells::Quads, [1, segments], edge, position, pinned_rows)
 }
 
-/// Creates a sheet of square cells of `edge` m, given their columns and rows, and the position of
-/// each particle by its distances along and across.
+/// Creates a sheet of cells of `edge` m, given their columns and rows, and the position of each
+/// particle by its distances along and across.
 pub fn sheet(
     cells: Cells,
     [columns, rows]: [u32; 2],
@@ -48,26 +133,16 @@ pub fn sheet(
     position: impl Fn(f64, f64) -> [f64; 3],
     pinned_rows: u32,
 ) -> ClothDesc {
-    let mut mesh = Mesh::grid(columns + 1, rows + 1, 1.0, 1.0);
-    for (row, positions) in mesh.positions.chunks_mut(columns as usize + 1).enumerate() {
-        for (column, place) in positions.iter_mut().enumerate() {
-            *place = position(row as f64 * edge, column as f64 * edge).map(|x| x as f32);
-        }
-    }
-    if cells != Cells::Quads {
-        for (cell, quad) in (0..).zip(&mut mesh.quads) {
-            let turns = match cells {
-                Cells::Quads | Cells::OneWay => 0,
-                Cells::OtherWay => 1,
-                Cells::Alternating => (cell % columns + cell / columns) % 2,
-            };
-            quad.rotate_left(turns as usize);
-        }
-        (mesh.triangles, mesh.quads) = (mesh.triangulated(), Vec::new());
+    let mut mesh = cells.mesh(columns, rows);
+    let pins = (0..).zip(&mesh.positions).filter(|(_, place)| place[2] + 0.5 < pinned_rows as f32);
+    let pins = pins.map(|(vertex, _)| vertex).collect();
+    for place in &mut mesh.positions {
+        let [across, _, along] = place.map(|x| f64::from(x) * edge);
+        *place = position(along, across).map(|x| x as f32);
     }
     let options = CookOptions {
         density: SIGMA as f32,
-        pins: (0..pinned_rows * (columns + 1)).collect(),
+        pins,
         max_fiber_length: Some(1 << 20),
         bending: false,
         tethers: Tethers::None,
