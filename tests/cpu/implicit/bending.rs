@@ -24,7 +24,9 @@ fn a_heavy_cantilever_drops_alike_at_any_step_and_mesh() {
         let error = cantilever(segments, beam(load, substeps, bend), 100).value / expected - 1.0;
         let name = bend.name();
         eprintln!("{name}, {segments} segments, {substeps} steps: {:+.2} %", 100.0 * error);
-        assert!(error.abs() < 0.02, "{name}, {segments}, {substeps}: {error}");
+        // Of second order at the clamp, see `tests/cpu/xpbd`.
+        let at_clamp = f64::from(segments).powi(-2);
+        assert!((error - at_clamp).abs() < 0.02, "{name}, {segments}, {substeps}: {error}");
     }
 }
 
@@ -77,6 +79,6 @@ fn halved_steps_solve_a_cantilever_of_80_segments() {
         eprintln!("{max_halvings}: {found:?}");
         100.0 * (found.value / 0.70020 - 1.0)
     };
-    let (whole, halved) = (drop_error(0, 1000, 100), drop_error(6, 400, 100));
+    let (whole, halved) = (drop_error(0, 1000, 100), drop_error(6, 1000, 100));
     assert!(whole > 2.0 && halved.abs() < 2.0, "{whole}, {halved}");
 }
