@@ -108,7 +108,8 @@ impl Bends {
     /// vertex between four rectangles: one with the sum of their weights replaces both.
     ///
     /// Bends whose particles are all pinned or that have a degenerate triangle are skipped. Each
-    /// goes to the first set that contains none of its moving particles, in the order of [`hinges`].
+    /// goes to the first set that contains none of its moving particles, in the order of
+    /// [`hinges`].
     pub(crate) fn find(surface: &Surface, quad_pairs: &QuadPairs, inverse_masses: &[f32]) -> Self {
         let mut bends: Vec<Bend> = Vec::new();
         let mut first_of_twins: HashMap<[u32; 4], usize> = HashMap::new();
@@ -366,7 +367,7 @@ mod tests {
     }
 
     #[test]
-    fn quads_beside_triangles_share_an_edge_and_reentrant_quads_are_triangles() {
+    fn quads_share_edges_with_triangles_unless_reentrant() {
         let mut positions = vec![[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [1.0, 0.0, 1.0]];
         positions.extend([[0.0, 0.0, 1.0], [0.5, 0.0, -1.0]]);
         let mesh = Mesh {

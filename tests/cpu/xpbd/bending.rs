@@ -18,7 +18,8 @@ const CANTILEVER_MESHES: [(u32, u32, f64); 3] = [(5, 10, 0.025), (10, 20, 0.008)
 pub(super) fn cantilever_rows() -> Vec<(f64, u32, u32, f64, f64)> {
     let rows = CANTILEVERS.iter().flat_map(|&(load, expected)| {
         CANTILEVER_MESHES.map(|(segments, substeps, _)| {
-            // The longest step of bends is shorter at the lightest load, that is the stiffest strip.
+            // The longest step of bends is shorter at the lightest load, that of the stiffest
+            // strip.
             let substeps = if load < 2.0 && segments == 20 { 46 } else { substeps };
             (load, segments, substeps, expected, cantilever(segments, load, substeps))
         })
