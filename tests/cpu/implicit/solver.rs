@@ -74,7 +74,7 @@ fn swing(implicit: Implicit) -> State {
 
 #[test]
 fn unsolved_steps_are_halved() {
-    let few = Implicit { max_iterations: 24, ..Implicit::default() };
+    let few = Implicit { max_iterations: 32, ..Implicit::default() };
     for preconditioner in Preconditioner::ALL {
         let fixed = report(&swing(Implicit { preconditioner, ..few.clone() }));
         let halved = report(&swing(Implicit { preconditioner, max_halvings: 6, ..few.clone() }));
