@@ -51,7 +51,8 @@ fn a_heavy_cantilever_is_the_elastica() {
             row.3,
             row.4 / row.3 - 1.0
         );
-        // Rounding with 40 segments: +3.3 % at load 2, +2.8 % at 5, -0.7 % at 10.
+        // With 40 segments: +3.3 % at load 2, +2.8 % at 5, -0.7 % at 10. Probably rounding, as with
+        // smaller steps; not established.
         let fine = if row.0 < 10.0 { 0.05 } else { 0.02 };
         let allowed =
             CANTILEVER_MESHES.iter().find(|mesh| mesh.0 == row.1).map_or(fine, |mesh| mesh.2);
