@@ -37,7 +37,6 @@ pub struct Implicit {
     /// Steps per second [1/s], `1..=100_000` (default: none, [`Self::substeps`] per frame): a frame
     /// of `dt` seconds has `max(1, floor(dt * frequency + 0.5))`. Cloth then moves alike at all
     /// frame rates of which the frequency is a multiple.
-    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub frequency: Option<f32>,
     /// Model of the resistance to stretch and shear (default: threads).
     pub stretch: StretchModel,
