@@ -71,59 +71,74 @@ fn project_edges<V: Real>(simd: V::Token, memory: &mut ClothMemory<'_>, edges: &
     let pa = load_current(simd, memory, |lane| vertices[2 * lane]);
     let pb = load_current(simd, memory, |lane| vertices[2 * lane + 1]);
     let rest_length = V::from_slice(simd, cast_slice(edges.rest_lengths));
-    let mut displacement = Vec3::splat(simd, [0.0; 3]);
+    let mut edge = Edge::new(simd, &phase, [pa, pb], rest_length);
     if phase.compliance > 0.0 {
         let last_a = gather(simd, |lane| memory.load_previous(vertices[2 * lane]));
         let last_b = gather(simd, |lane| memory.load_previous(vertices[2 * lane + 1]));
-        displacement = displacement_of(pa, pb, last_a, last_b);
+        edge.comply(simd, &phase, [last_a, last_b]);
     }
-    let stiffness = V::splat(simd, phase.stiffness);
-    let [moved_a, moved_b] =
-        correct(simd, &phase, [pa, pb], [rest_length, stiffness], displacement);
+    let [moved_a, moved_b] = edge.moved(V::splat(simd, phase.stiffness));
     let bits = (1 << V::LEN) - 1;
     store_massive(simd, memory, moved_a, |lane| vertices[2 * lane], bits);
     store_massive(simd, memory, moved_b, |lane| vertices[2 * lane + 1], bits);
 }
 
-/// Displacement of the second particles relative to the first ones in this iteration.
-#[inline(always)]
-fn displacement_of<V: Real>(pa: [V; 4], pb: [V; 4], last_a: [V; 4], last_b: [V; 4]) -> Vec3<V> {
-    Vec3::xyz(pb) - Vec3::xyz(last_b) - (Vec3::xyz(pa) - Vec3::xyz(last_a))
+/// One edge per lane with what its correction needs.
+struct Edge<V: Real> {
+    /// Particles at both ends.
+    particles: [[V; 4]; 2],
+    /// Vector from the first particle to the second [m].
+    delta: Vec3<V>,
+    /// Guarded square of its length [m^2].
+    square: V,
+    /// Lanes whose edge has a rest length.
+    has_length: V::Mask,
+    /// Fraction of `delta` to correct.
+    error: V,
+    /// Sum of the inverse masses and of the compliance.
+    weight: V,
 }
 
-/// Returns both particles after the correction of their edge. `displacement` is only read with
-/// compliance.
-#[inline(always)]
-fn correct<V: Real>(
-    simd: V::Token,
-    phase: &PhaseConstants,
-    [pa, pb]: [[V; 4]; 2],
-    [rest_length, stiffness]: [V; 2],
-    displacement: Vec3<V>,
-) -> [[V; 4]; 2] {
-    let splat = |value: f32| V::splat(simd, value);
-    let (zero, epsilon) = (splat(0.0), splat(EPSILON));
-    let has_length = epsilon.simd_lt(rest_length);
-    // slack = 1 - L / |d|;  d * slack = d - L * d / |d|  (length error along d)
-    let delta = Vec3::xyz(pb) - Vec3::xyz(pa);
-    let square = delta.guarded_square(simd);
-    let mut error = has_length.select(splat(1.0) - rest_length / square.sqrt(), zero);
-    // The fraction `multiplier` of the error between both limits stays uncorrected.
-    error -=
-        splat(phase.multiplier) * max(splat(phase.compression), min(error, splat(phase.stretch)));
-    let mut weight = epsilon + pa[3] + pb[3];
-    if phase.compliance > 0.0 {
-        let damping = splat(phase.damping);
-        // XPBD (Macklin et al., 2016) with damping: compliance adds to the effective mass.
-        let damped = error + damping * (delta.dot(displacement) / square);
-        let heavier = weight + damping * (pa[3] + pb[3]) + splat(phase.compliance);
-        error = has_length.select(damped, error);
-        weight = has_length.select(heavier, weight);
+impl<V: Real> Edge<V> {
+    #[inline(always)]
+    fn new(simd: V::Token, phase: &PhaseConstants, [pa, pb]: [[V; 4]; 2], rest_length: V) -> Self {
+        let splat = |value: f32| V::splat(simd, value);
+        let (zero, epsilon) = (splat(0.0), splat(EPSILON));
+        let has_length = epsilon.simd_lt(rest_length);
+        // slack = 1 - L / |d|;  d * slack = d - L * d / |d|  (length error along d)
+        let delta = Vec3::xyz(pb) - Vec3::xyz(pa);
+        let square = delta.guarded_square(simd);
+        let slack = has_length.select(splat(1.0) - rest_length / square.sqrt(), zero);
+        // The fraction `multiplier` of the error between both limits stays uncorrected.
+        let limited = max(splat(phase.compression), min(slack, splat(phase.stretch)));
+        let error = slack - splat(phase.multiplier) * limited;
+        let weight = epsilon + pa[3] + pb[3];
+        Self { particles: [pa, pb], delta, square, has_length, error, weight }
     }
-    let correction = error * stiffness / weight;
-    let moved_a = (Vec3::xyz(pa) + delta * (correction * pa[3])).with(pa[3]);
-    let moved_b = (Vec3::xyz(pb) - delta * (correction * pb[3])).with(pb[3]);
-    [moved_a, moved_b]
+
+    /// XPBD (Macklin et al., 2016) with damping: compliance adds to the effective mass. `last` are
+    /// both particles at the begin of the iteration.
+    #[inline(always)]
+    fn comply(&mut self, simd: V::Token, phase: &PhaseConstants, last: [[V; 4]; 2]) {
+        let [[pa, pb], [last_a, last_b]] = [self.particles, last];
+        let damping = V::splat(simd, phase.damping);
+        let displacement = Vec3::xyz(pb) - Vec3::xyz(last_b) - (Vec3::xyz(pa) - Vec3::xyz(last_a));
+        let damped = self.error + damping * (self.delta.dot(displacement) / self.square);
+        let compliance = V::splat(simd, phase.compliance);
+        let heavier = self.weight + damping * (pa[3] + pb[3]) + compliance;
+        self.error = self.has_length.select(damped, self.error);
+        self.weight = self.has_length.select(heavier, self.weight);
+    }
+
+    /// Returns both particles after the correction.
+    #[inline(always)]
+    fn moved(self, stiffness: V) -> [[V; 4]; 2] {
+        let [pa, pb] = self.particles;
+        let correction = self.error * stiffness / self.weight;
+        let moved_a = (Vec3::xyz(pa) + self.delta * (correction * pa[3])).with(pa[3]);
+        let moved_b = (Vec3::xyz(pb) - self.delta * (correction * pb[3])).with(pb[3]);
+        [moved_a, moved_b]
+    }
 }
 
 /// Solves the edges of one fiber per lane.
@@ -138,14 +153,11 @@ pub(crate) fn project<V: Real, F: FiberLanes<V>>(
     for k in 0..fibers.longest() {
         let b = fibers.particles(k, 1, a);
         let pb = fibers.current(simd, b);
-        let rest_length = fibers.rest_lengths(simd, k);
-        let mut displacement = Vec3::splat(simd, [0.0; 3]);
+        let mut edge = Edge::new(simd, phase, [pa, pb], fibers.rest_lengths(simd, k));
         if phase.compliance > 0.0 {
-            let (last_a, last_b) = (fibers.previous(simd, a), fibers.previous(simd, b));
-            displacement = displacement_of(pa, pb, last_a, last_b);
+            edge.comply(simd, phase, [fibers.previous(simd, a), fibers.previous(simd, b)]);
         }
-        let numbers = [rest_length, fibers.stiffness(simd, k, phase.stiffness)];
-        let [moved_a, moved_b] = correct(simd, phase, [pa, pb], numbers, displacement);
+        let [moved_a, moved_b] = edge.moved(fibers.stiffness(simd, k, phase.stiffness));
         fibers.store_massive(simd, moved_a, a, fibers.bits_of(k));
         // Particles without mass are shared: the next edge reads them unmoved.
         let is_moved = V::splat(simd, 0.0).simd_lt(pb[3]);
