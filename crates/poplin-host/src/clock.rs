@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use poplin_layout::FrameSteps;
 #[cfg(feature = "save")]
 use poplin_model::ModelError;
-use poplin_model::{ClothConfig, Solver};
+use poplin_model::{ClothConfig, MAX_SUBSTEPS, Solver};
 
 /// Number of iterations of a frame of `dt` seconds; 0 if nothing is simulated.
 pub(crate) fn iteration_count(dt: f32, config: &ClothConfig) -> u32 {
@@ -13,7 +13,7 @@ pub(crate) fn iteration_count(dt: f32, config: &ClothConfig) -> u32 {
     if dt.is_nan() || dt <= 0.0 {
         return 0;
     }
-    config.solver.iteration_count(dt)
+    config.solver.iteration_count(dt).min(MAX_SUBSTEPS)
 }
 
 /// State of past frames by which the next frame is divided into iterations.

@@ -221,10 +221,7 @@ impl HostCloth {
     /// iterations.
     pub fn validate_frame(&self, dt: f32) -> Result<(), ModelError> {
         check_dt(dt)?;
-        // A number of iterations per frame is a setting and has been validated.
-        let Some(frequency) = self.live.cloth.config.solver.frequency() else { return Ok(()) };
-        // Rounded like Solver::iteration_count.
-        let count = (dt * frequency + 0.5).floor() as usize;
+        let count = self.live.cloth.config.solver.iteration_count(dt) as usize;
         let limit = MAX_SUBSTEPS as usize;
         if count > limit {
             let what = "iterations of a frame (dt * frequency of the solver)";

@@ -1,6 +1,6 @@
 //! Choice of the constraint solver.
 
-use super::{FiberSolver, Implicit, MAX_SUBSTEPS, Pbd, Xpbd};
+use super::{FiberSolver, Implicit, Pbd, Xpbd};
 use crate::PhaseKind;
 use crate::error::{Context, ModelError};
 
@@ -79,25 +79,15 @@ impl Solver {
         if let Self::Implicit(implicit) = self { Some(implicit) } else { None }
     }
 
-    /// Iterations or steps per second [1/s]; `None` if the solver has a number per frame.
-    pub fn frequency(&self) -> Option<f32> {
-        match self {
-            Self::Pbd(pbd) => Some(pbd.frequency),
-            Self::Xpbd(xpbd) => xpbd.frequency,
-            Self::Implicit(implicit) => implicit.frequency,
-        }
-    }
-
-    /// Number of iterations or steps of a frame of `dt` seconds, at least 1 and at most
-    /// [`MAX_SUBSTEPS`], so that a mistyped frequency does not look like a hang.
+    /// Number of iterations or steps of a frame of `dt` seconds, at least 1. Engines reject frames
+    /// of more than [`crate::MAX_SUBSTEPS`], so that a mistyped frequency does not look like a hang.
     pub fn iteration_count(&self, dt: f32) -> u32 {
         let of_frequency = |frequency: f32| (dt * frequency + 0.5).floor().max(1.0) as u32;
-        let count = match self {
+        match self {
             Self::Pbd(pbd) => of_frequency(pbd.frequency),
             Self::Xpbd(xpbd) => xpbd.frequency.map_or(xpbd.substeps, of_frequency),
             Self::Implicit(solver) => solver.frequency.map_or(solver.substeps, of_frequency),
-        };
-        count.min(MAX_SUBSTEPS)
+        }
     }
 
     /// Bending rigidity of the cloth [N m], 0 if off or not supported by the solver.
