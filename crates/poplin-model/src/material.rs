@@ -119,7 +119,8 @@ impl Material {
     }
 
     /// Sets the iterations per second of [`Xpbd`] to 1,200, and the steps of [`crate::Implicit`] to
-    /// 240, unless the solver has a frequency: cloth of a material moves alike at any frame rate.
+    /// 240, unless the solver has a frequency: cloth of a material moves alike at any frame rate of
+    /// which it is a multiple ([`Xpbd::frequency`]).
     pub fn set_frequency(solver: &mut Solver) {
         match solver {
             Solver::Pbd(_) => {}

@@ -36,7 +36,8 @@ pub struct Implicit {
     pub substeps: u32,
     /// Steps per second [1/s], `1..=100_000` (default: none, [`Self::substeps`] per frame): a frame
     /// of `dt` seconds has `max(1, floor(dt * frequency + 0.5))`. Cloth then moves alike at all
-    /// frame rates of which the frequency is a multiple.
+    /// frame rates of which the frequency is a multiple, except in contact of triangles, which is
+    /// planned per frame.
     pub frequency: Option<f32>,
     /// Model of the resistance to stretch and shear (default: threads).
     pub stretch: StretchModel,

@@ -31,7 +31,8 @@ pub struct Xpbd {
     pub substeps: u32,
     /// Iterations per second [1/s], `1..=100_000` (default: none, [`Self::substeps`] per frame): a
     /// frame of `dt` seconds has `max(1, floor(dt * frequency + 0.5))`. Cloth then moves alike at
-    /// all frame rates of which the frequency is a multiple.
+    /// all frame rates of which the frequency is a multiple, except in contact of triangles, which
+    /// is planned per frame.
     pub frequency: Option<f32>,
     /// Bending rigidity B of the cloth [N m], `0..=1e6` (default 0 = off): the moment per width
     /// that bends it to a curvature of 1/m. Cotton has about 1e-5. Requires a fabric with
