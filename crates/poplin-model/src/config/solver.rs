@@ -80,7 +80,7 @@ impl Solver {
     }
 
     /// Number of iterations or steps of a frame of `dt` seconds, at least 1. Engines reject frames
-    /// of more than [`crate::MAX_SUBSTEPS`], so that a mistyped frequency does not look like a hang.
+    /// of more than [`crate::MAX_SUBSTEPS`]: a mistyped frequency does not look like a hang.
     pub fn iteration_count(&self, dt: f32) -> u32 {
         let of_frequency = |frequency: f32| (dt * frequency + 0.5).floor().max(1.0) as u32;
         match self {
