@@ -66,11 +66,16 @@ fn solve_bend(bend: u32) {
         let mobility = p0.w * dot3(gradient_0, gradient_0) + p1.w * dot3(gradient_1, gradient_1)
             + p2.w * dot3(gradient_2, gradient_2) + p3.w * dot3(gradient_3, gradient_3);
         if (mobility > 0.0) {
-            let displacement = bend_displacement(row, 0u, p0, gradient_0) + bend_displacement(row, 1u, p1, gradient_1)
-                + bend_displacement(row, 2u, p2, gradient_2) + bend_displacement(row, 3u, p3, gradient_3);
             // The compliance in the input already contains h^2: 1/stiffness is alpha~.
-            let compliance = max(1.0 / stiffness - 0.5 * mobility, 0.0);
-            let lambda = (-error - cloth_parameters[cloth_slot].bending.damping * displacement) / (compliance + mobility + cloth_parameters[cloth_slot].bending.damping * mobility);
+            var weight = max(1.0 / stiffness - 0.5 * mobility, 0.0) + mobility;
+            let damping = cloth_parameters[cloth_slot].bending.damping;
+            if (damping > 0.0) {
+                let displacement = bend_displacement(row, 0u, p0, gradient_0) + bend_displacement(row, 1u, p1, gradient_1)
+                    + bend_displacement(row, 2u, p2, gradient_2) + bend_displacement(row, 3u, p3, gradient_3);
+                error += damping * displacement;
+                weight += damping * mobility;
+            }
+            let lambda = -error / weight;
             push_bend(row, p0, gradient_0 * lambda);
             push_bend(row + 1u, p1, gradient_1 * lambda);
             push_bend(row + 2u, p2, gradient_2 * lambda);

@@ -3,8 +3,8 @@
 use std::ops::Range;
 
 use crate::stage::{
-    collide_box, collide_convex, collide_shape, gauss_seidel, implicit, integrate, limit_speed,
-    mass, motion, semi_implicit, separation, sleep, tether, twin, wind,
+    bend, collide_box, collide_convex, collide_shape, gauss_seidel, implicit, integrate,
+    limit_speed, mass, motion, semi_implicit, separation, sleep, tether, twin, wind,
 };
 use crate::{ClothMemory, Member, Parts, Work, Workers, simulate_in_order};
 use fearless_simd::{Level, dispatch, prelude::*};
@@ -117,13 +117,11 @@ fn time_of(task: Task, memory: &ClothMemory<'_>) -> f32 {
             of_edge * edges as f32 / fibers.max(1) as f32
         }
         Task::ConstrainTethers => 4.0 * memory.cloth.fabric.tethers_per_particle as f32,
-        Task::CollideTriangle | Task::CollideContinuous | Task::SolveBend | Task::CollideBundle => {
-            40.0
-        }
+        Task::CollideTriangle | Task::CollideContinuous | Task::CollideBundle => 40.0,
         Task::VisitChunk => 1000.0,
         Task::BuildRow | Task::ReduceRow => 10.0,
         Task::BuildEquation | Task::PushEdge => 0.0,
-        Task::BlowTriangle | Task::GatherWind | Task::CollideShape => 10.0,
+        Task::BlowTriangle | Task::GatherWind | Task::CollideShape | Task::SolveBend => 10.0,
         Task::IntegrateParticle | Task::CollideConvex | Task::CollideBox => 4.0,
         _ => 2.0,
     }
@@ -324,6 +322,7 @@ fn run_wide(
         // `SolveFiber` builds, solves and applies a whole fiber per lane.
         Task::BuildEquation | Task::PushEdge => {}
         Task::SolveFiber => wide!(semi_implicit::solve_fibers, rows),
+        Task::SolveBend => wide!(bend::solve_bend),
         Task::IntegrateParticle => wide!(integrate::integrate_particle),
         Task::BlowTriangle => wide!(wind::blow_triangle),
         Task::ConstrainMotion => wide!(motion::constrain_motion),

@@ -131,7 +131,10 @@ pub(crate) fn fold_bend<V: Real>(
 
 /// Particles of bends: both ends of the edge, then the third and fourth particle.
 #[inline(always)]
-fn bend_ends<V: Real>(memory: &ClothMemory<'_>, bends: Block<V>) -> [[u32; MAX_LANES]; 4] {
+pub(crate) fn bend_ends<V: Real>(
+    memory: &ClothMemory<'_>,
+    bends: Block<V>,
+) -> [[u32; MAX_LANES]; 4] {
     let begin = memory.cloth.fabric.bend_begin;
     let mut ends = [[0; MAX_LANES]; 4];
     for (k, ends) in (0..).zip(&mut ends) {
