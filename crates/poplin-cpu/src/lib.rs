@@ -16,6 +16,7 @@ mod colliders;
 pub mod contact;
 pub mod engine;
 mod fibers;
+mod floats;
 mod geometry;
 mod grid;
 pub mod kernel;

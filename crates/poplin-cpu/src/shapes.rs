@@ -6,6 +6,7 @@ use std::marker::PhantomData;
 use poplin_layout::ColliderParameters;
 
 use crate::ClothMemory;
+use crate::floats::Floats;
 use crate::lanes::{LaneMask as _, Real};
 use crate::particles::Particles;
 use crate::vector::Vec3;
@@ -266,7 +267,7 @@ fn leaves<K: Kind>(memory: &ClothMemory<'_>) -> impl Iterator<Item = Leaf> {
 /// shapes in a lane. One lane reads memory instead.
 pub(crate) fn tabulate<V: Real, P: Colliding<V>, K: Kind>(
     particles: &P,
-    numbers: &mut Vec<f32>,
+    numbers: &mut Floats,
 ) -> usize {
     let (mut count, mut row_count) = (0, 0);
     if V::LEN == 1 {
@@ -282,7 +283,7 @@ pub(crate) fn tabulate<V: Real, P: Colliding<V>, K: Kind>(
     let len = row_count + if K::HAS_TREE { 2 } else { 0 };
     let begin = numbers.len();
     // Missing shapes are 0: they have no inside.
-    numbers.resize(begin + 4 * P::LANES * len * count, 0.0);
+    numbers.resize(begin + 4 * P::LANES * len * count);
     for lane in 0..P::LANES {
         let memory = particles.cloth(lane);
         for (rank, Leaf { node, place, shape }) in leaves::<K>(memory).enumerate() {

@@ -6,6 +6,7 @@ use poplin_layout::ColliderParameters;
 
 use crate::ClothMemory;
 use crate::colliders::Contacts;
+use crate::floats::Floats;
 use crate::lanes::{LaneMask as _, Real};
 use crate::math::{particle as pack, xyz};
 use crate::particles::blocks_of;
@@ -114,7 +115,7 @@ pub(crate) fn collide_box<V: Real>(
     simd: V::Token,
     particles: &mut impl Colliding<V>,
     items: Range<u32>,
-    numbers: &mut Vec<f32>,
+    numbers: &mut Floats,
 ) {
     numbers.clear();
     let count = tabulate::<V, _, Boxes>(particles, numbers);

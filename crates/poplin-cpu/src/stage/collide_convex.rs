@@ -6,6 +6,7 @@ use poplin_layout::ColliderParameters;
 
 use crate::ClothMemory;
 use crate::colliders::Contacts;
+use crate::floats::Floats;
 use crate::lanes::{LaneMask as _, Real, max};
 use crate::particles::blocks_of;
 use crate::shapes::{Colliding, Kind, Shape, Table, tabulate};
@@ -116,7 +117,7 @@ pub(crate) fn collide_convex<V: Real>(
     simd: V::Token,
     particles: &mut impl Colliding<V>,
     items: Range<u32>,
-    numbers: &mut Vec<f32>,
+    numbers: &mut Floats,
 ) {
     numbers.clear();
     let count = tabulate::<V, _, Convexes>(particles, numbers);

@@ -7,6 +7,7 @@ use poplin_layout::ColliderParameters;
 
 use crate::ClothMemory;
 use crate::colliders::Contacts;
+use crate::floats::Floats;
 use crate::geometry::{Beside, Cone, Side};
 use crate::lanes::{LaneMask as _, MAX_LANES, Real};
 use crate::math::particle as pack;
@@ -83,10 +84,15 @@ pub(crate) fn touch_capsule<V: Real, P: Colliding<V>>(
     contacts: &mut Contacts<V>,
 ) {
     let splat = |value: f32| V::splat(simd, value);
+    // The box comes first: it leaves out most capsules with comparisons alone.
+    let is_near = capsule.holds(simd, x);
+    if !is_near.any_true() {
+        return;
+    }
     let cone = Cone::of([capsule.row(simd, 0), capsule.row(simd, 1), capsule.row(simd, 2)]);
     let half_length = cone.half_length;
     let Beside { d, along, radius, across_square } = cone.beside(simd, x);
-    let is_in = splat(0.0).simd_lt(half_length) & across_square.simd_lt(radius * radius);
+    let is_in = is_near & splat(0.0).simd_lt(half_length) & across_square.simd_lt(radius * radius);
     if !is_in.any_true() {
         return;
     }
@@ -95,7 +101,7 @@ pub(crate) fn touch_capsule<V: Real, P: Colliding<V>>(
     let foot = along + cone.slope * across;
     // Beyond the ends, the end spheres push.
     let is_beyond = foot.simd_lt(-half_length) | half_length.simd_lt(foot);
-    let is_in = is_in & !is_beyond & capsule.holds(simd, x);
+    let is_in = is_in & !is_beyond;
     if !is_in.any_true() {
         return;
     }
@@ -193,7 +199,7 @@ pub(crate) fn collide_shape<V: Real>(
     simd: V::Token,
     particles: &mut impl Colliding<V>,
     items: Range<u32>,
-    numbers: &mut Vec<f32>,
+    numbers: &mut Floats,
 ) {
     numbers.clear();
     let capsule_count = tabulate::<V, _, Capsules>(particles, numbers);

@@ -28,6 +28,7 @@ use poplin_layout::Task;
 
 use self::implicit::ScratchRows;
 use crate::colliders::prepare_shape;
+use crate::floats::Floats;
 use crate::{ClothMemory, StageFunction};
 
 /// Runs a stage in one lane, on one item; `$storage` is an optional further argument.
@@ -76,11 +77,11 @@ pub fn twin(task: Task) -> StageFunction {
         Task::SortMember => self_collide::sort_member,
         Task::CountContacts => self_collide::count_contacts,
         Task::PushApart => self_collide::push_apart,
-        Task::CollideConvex => one_lane!(collide_convex::collide_convex, Vec::new()),
-        Task::CollideBox => one_lane!(collide_box::collide_box, Vec::new()),
+        Task::CollideConvex => one_lane!(collide_convex::collide_convex, Floats::default()),
+        Task::CollideBox => one_lane!(collide_box::collide_box, Floats::default()),
         Task::CollideTriangle => collide_triangle::collide_triangle,
         Task::RestoreMass => one_lane!(mass::restore_mass),
-        Task::CollideShape => one_lane!(collide_shape::collide_shape, Vec::new()),
+        Task::CollideShape => one_lane!(collide_shape::collide_shape, Floats::default()),
         Task::CollideContinuous => collide_continuous::collide_continuous,
         Task::VisitChunk => collide_body::visit_chunk,
         Task::SumChunks => collide_body::sum_chunks,

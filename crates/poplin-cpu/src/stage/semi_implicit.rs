@@ -13,6 +13,7 @@ use poplin_layout::{
 
 use crate::ClothMemory;
 use crate::fibers::{FiberLanes, Fibers};
+use crate::floats::Floats;
 use crate::lanes::{LaneMask as _, Real, min};
 use crate::vector::Vec3;
 
@@ -138,7 +139,7 @@ pub(crate) fn solve_fibers<V: Real>(
     simd: V::Token,
     memory: &mut ClothMemory<'_>,
     items: Range<u32>,
-    rows: &mut Vec<f32>,
+    rows: &mut Floats,
 ) {
     let phase = memory.registers.phase;
     let mut begin = items.start;
@@ -160,14 +161,14 @@ pub(crate) fn solve<V: Real, F: FiberLanes<V>>(
     simd: V::Token,
     phase: &PhaseConstants,
     fibers: &mut F,
-    rows: &mut Vec<f32>,
+    rows: &mut Floats,
 ) {
     let splat = |value: f32| V::splat(simd, value);
     let zero = splat(0.0);
     let scale = splat(-(1.0 + phase.damping));
     let len = ROWS * V::LEN;
     if rows.len() < len * fibers.longest() as usize {
-        rows.resize(len * fibers.longest() as usize, 0.0);
+        rows.resize(len * fibers.longest() as usize);
     }
     let is_damped = phase.damping > 0.0;
     let still = Vec3::splat(simd, [0.0; 3]);

@@ -44,6 +44,7 @@ use crate::{ClothMemory, Counters, Work};
 use fearless_simd::Level;
 use poplin_layout::Task;
 
+use crate::floats::Floats;
 use crate::lanes::MAX_LANES;
 use crate::wide::team::{WideTeam, run_items};
 
@@ -117,7 +118,7 @@ struct Desk {
     /// Sum of the counters of the parts of the posted loop.
     counters: Mutex<Option<Counters>>,
     /// Scratch memory of fiber solves, per thread.
-    rows: [Mutex<Vec<f32>>; MAX_PARTS],
+    rows: [Mutex<Floats>; MAX_PARTS],
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -251,7 +252,7 @@ impl Default for Threads {
             posted: AtomicPtr::new(ptr::null_mut()),
             is_closed: AtomicBool::new(false),
             counters: Mutex::default(),
-            rows: [const { Mutex::new(Vec::new()) }; MAX_PARTS],
+            rows: std::array::from_fn(|_| Mutex::default()),
         };
         Self { desk: Arc::new(desk), count: 1 }
     }
@@ -284,7 +285,7 @@ impl Threads {
 
     /// Size of the scratch memory \[bytes\].
     pub(crate) fn size(&self) -> usize {
-        self.desk.rows.iter().map(|rows| size_of::<f32>() * lock(rows).capacity()).sum()
+        self.desk.rows.iter().map(|rows| lock(rows).size()).sum()
     }
 
     /// Runs a loop in parts, of which at most `useful` are long enough. Returns false if the loop

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use crate::floats::Floats;
 use crate::stage::{
     bend, collide_box, collide_convex, collide_shape, gauss_seidel, implicit, integrate,
     limit_speed, mass, motion, semi_implicit, separation, sleep, tether, twin, wind,
@@ -25,7 +26,7 @@ const MIN_BATCH: usize = 2;
 pub struct WideTeam {
     pub(crate) level: Level,
     /// Scratch memory of fiber solves and collider tables.
-    pub(crate) rows: Vec<f32>,
+    pub(crate) rows: Floats,
     /// Threads that run the parts of split loops.
     pub(crate) threads: Threads,
     /// True if even loops too short to gain from it are split; tests set it.
@@ -56,7 +57,7 @@ impl WideTeam {
     fn new(level: Level) -> Self {
         Self {
             level,
-            rows: Vec::new(),
+            rows: Floats::default(),
             threads: Threads::default(),
             always_splits: false,
             columns: Columns::default(),
@@ -133,7 +134,7 @@ pub(crate) fn run_items(
     work: &Work,
     memory: &mut ClothMemory<'_>,
     items: Range<u32>,
-    rows: &mut Vec<f32>,
+    rows: &mut Floats,
 ) {
     for task in work.tasks() {
         if !run_wide(level, task, memory, items.clone(), rows) {
@@ -310,11 +311,11 @@ fn run_wide(
     task: Task,
     memory: &mut ClothMemory<'_>,
     items: Range<u32>,
-    rows: &mut Vec<f32>,
+    rows: &mut Floats,
 ) -> bool {
     macro_rules! wide {
         ($($stage:ident)::+ $(, $rows:ident)?) => {
-            in_lanes!(level, $($stage)::+, memory: ClothMemory<'_>, items $(, $rows: Vec<f32>)?)
+            in_lanes!(level, $($stage)::+, memory: ClothMemory<'_>, items $(, $rows: Floats)?)
         };
     }
     match task {

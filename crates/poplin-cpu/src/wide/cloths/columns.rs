@@ -1,15 +1,16 @@
 //! State of a batch as columns, one coordinate of one particle in every cloth per vector.
 
+use crate::floats::Floats;
 use crate::lanes::{LaneMask as _, Real};
 
 /// State of a batch, shape `[particle_count, 4, lanes]`: three coordinates and the inverse mass of
 /// a particle, each with one cloth per lane.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Columns {
-    pub(super) current: Vec<f32>,
-    pub(super) previous: Vec<f32>,
+    pub(super) current: Floats,
+    pub(super) previous: Floats,
     /// Positions of tether anchors, copied by `gather_anchors`.
-    pub(super) anchors: Vec<f32>,
+    pub(super) anchors: Floats,
 }
 
 impl Columns {
@@ -17,14 +18,14 @@ impl Columns {
     pub(crate) fn reserve(&mut self, particle_count: usize, lanes: usize) {
         let needed = 4 * lanes * particle_count;
         for columns in [&mut self.current, &mut self.previous, &mut self.anchors] {
-            columns.resize(needed.max(columns.len()), 0.0);
+            columns.resize(needed.max(columns.len()));
         }
     }
 
     /// Size of the columns \[bytes\].
     pub(crate) fn size(&self) -> usize {
-        let columns = [&self.current, &self.previous, &self.anchors].map(Vec::capacity);
-        size_of::<f32>() * columns.into_iter().sum::<usize>()
+        let columns = [&self.current, &self.previous, &self.anchors].map(Floats::size);
+        columns.into_iter().sum()
     }
 }
 

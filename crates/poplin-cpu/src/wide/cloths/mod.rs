@@ -7,6 +7,7 @@ mod view;
 use std::ops::Range;
 
 use crate::contact::ContactMemory;
+use crate::floats::Floats;
 use crate::kernel::{fetch_counters, flush_counters, run_iterations};
 use crate::memory::{Pools, State};
 use crate::{ClothMemory, Member, Work, Workers};
@@ -111,7 +112,7 @@ impl BatchWalk<'_, '_> {
                 let WideTeam { level, rows: _rows, .. } = &mut *self.team;
                 $(let $rows = _rows;)?
                 let view = &mut View { batch: &mut self.batch, lead };
-                in_lanes!(*level, $($stage)::+, view: View<'_, '_, '_, '_>, items $(, $rows: Vec<f32>)?)
+                in_lanes!(*level, $($stage)::+, view: View<'_, '_, '_, '_>, items $(, $rows: Floats)?)
             }};
         }
         match task {

@@ -8,6 +8,7 @@ use poplin_layout::IterationConstants;
 use super::columns::{Columns, load, select, store, store_position, store_some};
 use super::{Batch, in_lanes_of};
 use crate::fibers::FiberLanes;
+use crate::floats::Floats;
 use crate::lanes::{LaneMask as _, Real, gather, scatter};
 use crate::particles::{self, Particles};
 use crate::shapes::Colliding;
@@ -291,7 +292,7 @@ pub(crate) fn solve_fibers<V: Real>(
     simd: V::Token,
     view: &mut View<'_, '_, '_, '_>,
     items: Range<u32>,
-    rows: &mut Vec<f32>,
+    rows: &mut Floats,
 ) {
     let phase = view.lead.registers.phase;
     for fiber in items {
@@ -310,7 +311,7 @@ pub(crate) fn gather_anchors<V: Real>(
 ) {
     let Columns { current, anchors, .. } = &mut view.batch.columns;
     let needed = 4 * V::LEN * items.end as usize;
-    anchors.resize(needed.max(anchors.len()), 0.0);
+    anchors.resize(needed.max(anchors.len()));
     for slot in items {
         let anchor = view.lead.fabric(view.lead.cloth.fabric.anchor_begin + slot);
         store(anchors, slot, load::<V>(simd, current, anchor));

@@ -1,6 +1,7 @@
 //! Chains of the preconditioner, one per lane.
 
 use crate::ClothMemory;
+use crate::floats::Floats;
 use crate::lanes::{MAX_LANES, Real};
 use crate::particles::Block;
 use crate::stage::implicit::{chain_begin, chain_end, link_particle};
@@ -17,9 +18,9 @@ pub(super) struct Chains {
     /// chain.
     pub(super) particles: Vec<u32>,
     /// Factors of the links, [`FACTORS`] vectors each.
-    pub(super) factors: Vec<f32>,
+    pub(super) factors: Floats,
     /// Result `y` of the forward substitution of the current block: three vectors per link.
-    pub(super) values: Vec<f32>,
+    pub(super) values: Floats,
     /// Solutions of the chains of both families, per particle.
     pub(super) solved: [Vec<[f32; 4]>; 2],
 }
@@ -42,8 +43,9 @@ impl Chains {
     pub(super) fn size(&self) -> usize {
         let rows: usize = self.solved.iter().map(Vec::capacity).sum();
         size_of::<ChainBlock>() * self.blocks.capacity()
-            + size_of::<f32>()
-                * (self.particles.capacity() + self.factors.capacity() + self.values.capacity())
+            + size_of::<u32>() * self.particles.capacity()
+            + self.factors.size()
+            + self.values.size()
             + size_of::<[f32; 4]>() * rows
     }
 
@@ -79,9 +81,9 @@ impl Chains {
             begin += block.longest;
             self.blocks.push(block);
         }
-        self.factors.resize(FACTORS * V::LEN * begin as usize, 0.0);
+        self.factors.resize(FACTORS * V::LEN * begin as usize);
         let longest = self.blocks.iter().map(|block| block.longest).max().unwrap_or(0);
-        self.values.resize(3 * V::LEN * longest as usize, 0.0);
+        self.values.resize(3 * V::LEN * longest as usize);
         for solved in &mut self.solved {
             solved.clear();
             solved.resize(len, [0.0; 4]);

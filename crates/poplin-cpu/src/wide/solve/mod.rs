@@ -12,6 +12,7 @@ use poplin_layout::{SOLVE_FORCES, SOLVE_PARTS, SOLVE_TRIALS, StageMask, Task};
 
 use self::chains::{Chains, FACTORS};
 use crate::ClothMemory;
+use crate::floats::Floats;
 use crate::lanes::{MAX_LANES, Real, scatter};
 use crate::particles::{Block, blocks};
 use crate::stage::implicit::{
@@ -29,7 +30,7 @@ pub(crate) struct Solve {
     /// Rows of a column: the particle count, padded to a multiple of [`SOLVE_PARTS`].
     len: usize,
     /// Columns one after another, shape `[COLUMNS, len]`.
-    columns: Vec<f32>,
+    columns: Floats,
     /// Previous positions, trial displacements and trial residuals of particles, as rows \[m\].
     starts: Vec<[f32; 4]>,
     trials: Vec<[f32; 4]>,
@@ -40,7 +41,7 @@ pub(crate) struct Solve {
     bends: Vec<[f32; 4]>,
     /// Edges of each triangle from its first corner to the other two, one step ago \[m\]: six
     /// vectors per block.
-    edges: Vec<f32>,
+    edges: Floats,
     /// Contact probes and springs read the trial in the memory of the cloth.
     is_read: bool,
     /// Preconditioner: tridiagonal block factors along chains.
@@ -68,7 +69,8 @@ impl Solve {
     /// Size of the working memory \[bytes\].
     pub(crate) fn size(&self) -> usize {
         let rows = [&self.starts, &self.trials, &self.residuals, &self.stretch, &self.bends];
-        size_of::<f32>() * (self.columns.capacity() + self.edges.capacity())
+        self.columns.size()
+            + self.edges.size()
             + size_of::<[f32; 4]>() * rows.map(Vec::capacity).iter().sum::<usize>()
             + self.chains.size()
     }
@@ -85,7 +87,7 @@ impl<V: Real> Storage<V> for Solve {
     fn begin(&mut self, memory: &ClothMemory<'_>) {
         self.len = (memory.cloth.particle_count as usize).next_multiple_of(SOLVE_PARTS as usize);
         self.columns.clear();
-        self.columns.resize(COLUMNS * self.len, 0.0);
+        self.columns.resize(COLUMNS * self.len);
         let rows = [
             &mut self.starts,
             &mut self.trials,
@@ -113,7 +115,7 @@ impl<V: Real> Storage<V> for Solve {
             let edges: [Vec3<V>; 2] = edges_of(simd, memory, self, Source::Previous, &corners);
             // The last block may have fewer triangles, but its edges fill whole vectors.
             let begin = self.edges.len();
-            self.edges.resize(begin + 6 * V::LEN, 0.0);
+            self.edges.resize(begin + 6 * V::LEN);
             for (k, edge) in edges.into_iter().enumerate() {
                 store_vector(&mut self.edges[begin..], k, edge);
             }
