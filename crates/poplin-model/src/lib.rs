@@ -27,6 +27,7 @@ mod render_mesh;
 mod rigid_body;
 mod shape;
 mod solver_choice;
+mod view;
 
 pub use cloth::ClothDesc;
 pub use cloth_contact_solver::{ClothContactSolver, ContactMode};
@@ -59,6 +60,7 @@ pub use render_mesh::{Corners, MAX_RENDER_VERTICES, RenderMesh, RenderVertex, Ve
 pub use rigid_body::{BodyImpulse, RigidBody};
 pub use shape::{Capsule, Parallelepiped, Plane, Shape, Sphere, TriangleMesh};
 pub use solver_choice::{Chosen, Hold, SolverChoice};
+pub use view::{View, ViewError};
 
 /// Largest particle count of one cloth; keeps indices exact in `f32` and buffers addressable.
 pub const MAX_PARTICLES: usize = 1 << 24;

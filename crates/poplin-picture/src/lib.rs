@@ -33,13 +33,13 @@ mod temporary;
 mod tile;
 mod visibility;
 
-pub use camera::{Camera, View, ViewError};
+pub use camera::{Camera, fitting_view};
 pub use color::{Color, cloth_color, line_color};
 pub use error::PictureError;
 pub use line::Line;
 pub use mosaic::MosaicTile;
 pub use orbit::Orbit;
+pub use poplin_model::View;
 pub use reel::{Reel, ReelLook};
 pub use sheet::{ContactSheet, Image};
-pub use solid::{convex_polygons, is_empty_convex};
 pub use surface::Surface;

@@ -8,7 +8,7 @@ use glam::DVec3;
 use poplin_model::Shape;
 
 use super::background::{Ground, grid_spacing};
-use super::camera::{box_around, drawn_points, extremes, keep_near, reach_of};
+use super::camera::{box_around, drawn_points, extremes, keep_near, reach_of, view_of_box};
 use super::label::draw_text;
 use super::sheet::{INK, Image, MAX_TILE, MIN_TILE, SCENERY_REACH, SOLID_REACH};
 use super::solid::{collider_surface, floors};
@@ -28,7 +28,7 @@ const TICKS: f64 = 10_000.0;
 pub struct ReelLook {
     /// Side of the square pictures \[pixels\], `32..=2048`.
     pub size: u32,
-    /// Camera direction of the first picture (default [`View::fitting`]).
+    /// Camera direction of the first picture (default [`fitting_view`](crate::fitting_view)).
     pub view: Option<View>,
     /// Rotation of the camera around the vertical axis over one loop \[degrees\]; 0 is still, 360
     /// is one revolution to the left.
@@ -142,7 +142,7 @@ impl Reel {
         }
         let [middle, bottom] = [(low + high) * 0.5, DVec3::splat(floor.unwrap_or(low.y))];
         points.extend(floor.map(|_| DVec3::new(middle.x, bottom.y, middle.z)));
-        let view = look.view.unwrap_or_else(|| View::of_box([low, high]));
+        let view = look.view.unwrap_or_else(|| view_of_box([low, high]));
         let views: Vec<_> = (0..self.moment_count)
             .map(|k| {
                 let part = k as f64 / self.moment_count as f64;

@@ -10,7 +10,7 @@ use glam::DVec3;
 use poplin_model::Shape;
 
 use super::background::{Ground, grid_spacing};
-use super::camera::{box_around, framed_points};
+use super::camera::{box_around, fitting_view, framed_points};
 use super::label::{TEXT_HEIGHT, draw_text, text_width};
 use super::solid::{collider_surface, floors};
 use super::tile::draw_tile;
@@ -149,7 +149,7 @@ impl ContactSheet {
         Ok(Self { columns, rows, tile_size, view, labels, moments, colliders, lines })
     }
 
-    /// Sets the direction from which the moments are seen (default [`View::fitting`]).
+    /// Sets the direction from which the moments are seen (default [`fitting_view`]).
     #[must_use]
     pub fn with_view(self, view: View) -> Self {
         Self { view: Some(view), ..self }
@@ -263,7 +263,7 @@ impl ContactSheet {
     /// direction, at one floor. Each follows its moment, and may come as near as a fraction of the
     /// farthest camera's distance, so that cloth that shrinks or moves away remains visible.
     fn set_up(&self) -> (Vec<Surface>, Vec<Camera>) {
-        let view = self.view.unwrap_or_else(|| View::fitting(&self.moments));
+        let view = self.view.unwrap_or_else(|| fitting_view(&self.moments));
         let floor = self.colliders.iter().flat_map(|shapes| floors(shapes)).reduce(f64::max);
         let points = framed_points(&self.moments);
         let diagonal = |points: &Vec<DVec3>| {

@@ -1,8 +1,8 @@
 //! Surfaces of colliders.
 
 use glam::{DVec3, Vec3};
-use poplin_geometry::{Bounds, wide};
-use poplin_model::{Parallelepiped, Shape, Sphere};
+use poplin_geometry::{HalfSpace, clip_polygon, convex_sides, walls, wide};
+use poplin_model::{Parallelepiped, Plane, Shape, Sphere};
 
 use super::Surface;
 use super::studio::SOLID;
@@ -22,14 +22,14 @@ const LEVEL: f64 = 0.999;
 /// faces up is left out: the picture has its own floor.
 pub(super) fn collider_surface(shapes: &[Shape], reach: [DVec3; 2]) -> (Surface, Vec<DVec3>) {
     let mut solid = Solid::default();
-    let mut convexes: Vec<Vec<Plane>> = Vec::new();
+    let mut convexes: Vec<Vec<HalfSpace>> = Vec::new();
     for shape in shapes {
         match shape {
             Shape::Sphere(ball) => solid.add_capsule([*ball; 2]),
             Shape::Capsule(capsule) => solid.add_capsule(capsule.ends),
             Shape::Parallelepiped(shape) => solid.add_box(shape),
-            Shape::Plane(plane) => convexes.push(vec![Plane::new(plane)]),
-            Shape::Convex(planes) => convexes.push(planes.iter().map(Plane::new).collect()),
+            Shape::Plane(plane) => convexes.push(vec![half_space(plane)]),
+            Shape::Convex(planes) => convexes.push(planes.iter().map(half_space).collect()),
             _ => {
                 let mesh = shape.mesh().unwrap_or_default();
                 let first = solid.positions.len() as u32;
@@ -42,7 +42,7 @@ pub(super) fn collider_surface(shapes: &[Shape], reach: [DVec3; 2]) -> (Surface,
     }
     let mut endless = Vec::new();
     for planes in &convexes {
-        if matches!(planes[..], [plane] if plane.is_level()) {
+        if matches!(planes[..], [plane] if is_level(&plane)) {
             continue;
         }
         let polygons: Vec<_> = convex_sides(planes, reach).collect();
@@ -51,7 +51,9 @@ pub(super) fn collider_surface(shapes: &[Shape], reach: [DVec3; 2]) -> (Surface,
         if polygons.iter().flatten().all(is_inside) {
             polygons.iter().for_each(|polygon| solid.add_polygon(polygon));
         } else {
-            endless.extend(polygons.into_iter().map(|polygon| clip(&polygon, &walls(reach), 0.0)));
+            endless.extend(
+                polygons.into_iter().map(|polygon| clip_polygon(&polygon, &walls(reach), 0.0)),
+            );
         }
     }
     let framed = solid.positions.iter().map(|&position| Vec3::from(position).as_dvec3()).collect();
@@ -62,39 +64,27 @@ pub(super) fn collider_surface(shapes: &[Shape], reach: [DVec3; 2]) -> (Surface,
 /// Returns the heights of level planes that face up \[m\].
 pub(super) fn floors(shapes: &[Shape]) -> impl Iterator<Item = f64> {
     let lone = shapes.iter().filter_map(|shape| match shape {
-        Shape::Plane(plane) => Some(Plane::new(plane)),
+        Shape::Plane(plane) => Some(half_space(plane)),
         Shape::Convex(planes) => {
             if let [plane] = &planes[..] {
-                Some(Plane::new(plane))
+                Some(half_space(plane))
             } else {
                 None
             }
         }
         _ => None,
     });
-    lone.filter(Plane::is_level).map(|plane| -plane.distance)
+    lone.filter(is_level).map(|plane| -plane.distance)
 }
 
-/// Plane: the points with `normal . x + distance < 0` are behind it.
-#[derive(Debug, Clone, Copy)]
-struct Plane {
-    normal: DVec3,
-    distance: f64,
+/// Half space behind a plane.
+fn half_space(plane: &Plane) -> HalfSpace {
+    HalfSpace::new(plane.normal, plane.offset)
 }
 
-impl Plane {
-    fn new(plane: &poplin_model::Plane) -> Self {
-        let normal = wide(plane.normal);
-        Self { normal, distance: -f64::from(plane.offset) }
-    }
-
-    fn is_level(&self) -> bool {
-        self.normal.y > LEVEL
-    }
-
-    fn height(&self, point: DVec3) -> f64 {
-        self.normal.dot(point) + self.distance
-    }
+/// Tests whether a plane is level and faces up.
+fn is_level(plane: &HalfSpace) -> bool {
+    plane.normal.y > LEVEL
 }
 
 /// Surface that is being built.
@@ -194,82 +184,6 @@ impl Solid {
     }
 }
 
-/// Returns the face on each plane of a convex shape, cut far beyond the box `reach` where it is
-/// unbounded; fewer than three corners for a redundant plane.
-fn convex_sides(planes: &[Plane], reach: [DVec3; 2]) -> impl Iterator<Item = Vec<DVec3>> {
-    let [low, high] = reach;
-    let (middle, size) = ((low + high) * 0.5, (high - low).length());
-    // A large square on the plane, clipped by all other planes.
-    let side = move |(index, plane): (usize, &Plane)| {
-        let center = middle - plane.normal * plane.height(middle);
-        let (across, upward) = plane.normal.any_orthonormal_pair();
-        let corners = [[-1.0, -1.0], [1.0, -1.0], [1.0, 1.0], [-1.0, 1.0]];
-        let polygon = corners.map(|[x, y]| center + (across * x + upward * y) * size);
-        clip(&polygon, planes.iter().take(index).chain(&planes[index + 1..]), size * 1e-9)
-    };
-    planes.iter().enumerate().map(side)
-}
-
-/// Half extent of the box in which a convex shape is evaluated: ten thousand times the distance of
-/// its farthest plane from the origin.
-fn far_reach(planes: &[Plane]) -> DVec3 {
-    let farthest = planes.iter().map(|plane| plane.distance.abs()).fold(0.0, f64::max);
-    DVec3::splat(1e4 * if farthest > 0.0 { farthest } else { 1.0 })
-}
-
-/// Tests whether no point is behind all planes. Points farther away than ten thousand times the
-/// planes' distance from the origin are ignored.
-pub fn is_empty_convex(planes: &[poplin_model::Plane]) -> bool {
-    let planes: Vec<_> = planes.iter().map(Plane::new).collect();
-    let reach = far_reach(&planes);
-    convex_sides(&planes, [-reach, reach]).all(|side| side.len() < 3)
-}
-
-/// Returns the faces of a bounded convex shape, their corners counter-clockwise seen from outside;
-/// `None` if it is unbounded. Shapes that extend farther than ten thousand times their planes'
-/// distance from the origin count as unbounded.
-pub fn convex_polygons(planes: &[poplin_model::Plane]) -> Option<Vec<Vec<DVec3>>> {
-    let planes: Vec<_> = planes.iter().map(Plane::new).collect();
-    let reach = far_reach(&planes);
-    let Bounds { low, high } = Bounds::of(convex_sides(&planes, [-reach, reach]).flatten());
-    let has_end = low.cmpgt(-reach).all() && high.cmplt(reach).all() && low.cmplt(high).all();
-    // Computed again in a smaller box: corners are as precise as the box is small.
-    let margin = (high - low) * 0.1;
-    has_end.then(|| convex_sides(&planes, [low - margin, high + margin]).collect())
-}
-
-/// Planes of a box, their fronts outside.
-fn walls([low, high]: [DVec3; 2]) -> [Plane; 6] {
-    let wall = |normal: DVec3, point: DVec3| Plane { normal, distance: -normal.dot(point) };
-    let [x, y, z] = DVec3::AXES;
-    [wall(x, high), wall(y, high), wall(z, high), wall(-x, low), wall(-y, low), wall(-z, low)]
-}
-
-/// Clips a polygon to the points behind all planes (Sutherland and Hodgman, 1974).
-fn clip<'a>(
-    polygon: &[DVec3],
-    planes: impl IntoIterator<Item = &'a Plane>,
-    tolerance: f64,
-) -> Vec<DVec3> {
-    let mut polygon = polygon.to_vec();
-    for plane in planes {
-        let mut kept = Vec::with_capacity(polygon.len() + 1);
-        for (index, &a) in polygon.iter().enumerate() {
-            let b = polygon[(index + 1) % polygon.len()];
-            let [from, to] = [a, b].map(|point| plane.height(point));
-            if from <= tolerance {
-                kept.push(a);
-            }
-            if (from <= tolerance) != (to <= tolerance) {
-                // Intersection of the edge with the plane: height 0.
-                kept.push(a.lerp(b, from / (from - to)));
-            }
-        }
-        polygon = kept;
-    }
-    polygon
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -295,8 +209,8 @@ mod tests {
         Sphere { center: [1.0, y, 3.0], radius }
     }
 
-    fn plane(normal: [f32; 3], offset: f32) -> poplin_model::Plane {
-        poplin_model::Plane { normal, offset }
+    fn plane(normal: [f32; 3], offset: f32) -> Plane {
+        Plane { normal, offset }
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use poplin_model::{Fabric, PhaseKind};
-use poplin_picture::{ContactSheet, Line, PictureError, Surface, View, line_color};
+use poplin_picture::{ContactSheet, Line, PictureError, Surface, View, fitting_view, line_color};
 
 use crate::job_cloth::JobCloth;
 use crate::numbers::{counted, grouped};
@@ -45,7 +45,7 @@ pub fn write_fiber_picture(path: &Path, job_cloths: &[JobCloth]) -> Result<(), P
             .collect()
     };
     // Flat cloth is seen from above, hanging cloth from the side.
-    let flat = View::fitting(&[surfaces(&positions)]) == View::ABOVE;
+    let flat = fitting_view(&[surfaces(&positions)]) == View::ABOVE;
     sheet = sheet.with_view(if flat {
         View { azimuth: 0.0, elevation: 50.0 }
     } else {

@@ -1,12 +1,10 @@
 //! Rigid bodies of a scene, and mass properties of their shapes.
 
 use glam::{DMat3, DVec3};
-use poplin_geometry::{MassProperties, outer, wide};
+use poplin_geometry::{HalfSpace, MassProperties, convex_polygons, outer, wide};
 use poplin_model::Shape;
 use schemars::JsonSchema;
 use serde::Deserialize;
-
-use poplin_picture::convex_polygons;
 
 /// Rigid body: a collider that cloths and gravity move. It passes through all other colliders and
 /// bodies.
@@ -93,7 +91,8 @@ fn solid_of(shape: &Shape) -> Option<MassProperties> {
             Some(MassProperties::of_parallelepiped(wide(it.corner), it.edges.map(wide)))
         }
         Shape::Convex(planes) => {
-            let polygons = convex_polygons(planes)?;
+            let planes = planes.iter().map(|plane| HalfSpace::new(plane.normal, plane.offset));
+            let polygons = convex_polygons(&planes.collect::<Vec<_>>())?;
             let fan = |polygon: &Vec<DVec3>| -> Vec<[DVec3; 3]> {
                 let rest = polygon.get(1..).unwrap_or(&[]);
                 rest.windows(2).map(|pair| [polygon[0], pair[0], pair[1]]).collect()

@@ -8,7 +8,7 @@ use super::{
     SceneSpheres, Settings, Shape, Transform, Wind,
 };
 use poplin_io::FrameFormat;
-use poplin_picture::View;
+use poplin_model::View;
 
 /// A checked scene.
 #[derive(Debug, Clone, PartialEq)]
@@ -22,7 +22,7 @@ pub struct Scene {
     /// Formats in which the frames are written, of [`FRAME_FORMATS`](poplin_io::FRAME_FORMATS)
     /// (default `pc2`).
     pub formats: Vec<FrameFormat>,
-    /// Camera direction of pictures (default: chosen by [`View::fitting`]).
+    /// Camera direction of pictures (default: chosen by the picture).
     pub view: Option<View>,
     /// Cloths, at least one.
     pub cloths: Vec<SceneCloth>,

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use glam::DQuat;
 use poplin_geometry::wide;
+use poplin_geometry::{HalfSpace, is_empty_convex};
 use poplin_model::{Capsule, Parallelepiped, Placement, Plane, Rigid, Shape, Sphere};
-use poplin_picture::is_empty_convex;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -171,7 +171,9 @@ impl ColliderShape {
                 let (field, count) = (at("convex.planes"), planes.len());
                 // Only valid planes can be intersected.
                 let are_planes = source.fault_count() == before;
-                if are_planes && is_empty_convex(&planes.iter().map(plane).collect::<Vec<_>>()) {
+                let planes = planes.iter().map(plane);
+                let half_spaces = planes.map(|plane| HalfSpace::new(plane.normal, plane.offset));
+                if are_planes && is_empty_convex(&half_spaces.collect::<Vec<_>>()) {
                     let at = source.location(&field);
                     source.refuse(SceneError::EmptyConvex { at, field, count });
                 }

@@ -23,7 +23,7 @@ use self::rules::Rules;
 use super::pin::Side;
 use super::{AccelerationKey, FrameKey, GridShape, LocalFrame, Transform, TubeShape, Wind};
 use poplin_io::{FRAME_FORMATS, FrameFormat};
-use poplin_picture::View;
+use poplin_model::View;
 
 pub use self::check::{SceneCheck, read_scene_text};
 pub(super) use self::serde_error::{nearest, toml_error};

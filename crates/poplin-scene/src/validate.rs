@@ -16,7 +16,7 @@ use super::{
     AnimatedPins, ColliderShape, FrameKey, LocalFrame, MAX_SCENE_PARTICLES, Scene,
     SceneAcceleration, SceneCloth, SceneCollider, SceneError, SceneSpheres, Shape, Transform, Wind,
 };
-use poplin_picture::View;
+use poplin_model::View;
 
 /// Maximum length and displacement of a scene \[m\]; beyond it, `f32` cannot resolve millimetres.
 pub(crate) const MAX_LENGTH: f64 = 1e6;

@@ -7,7 +7,7 @@ use poplin::model::{Fabric, Particle, Pose, RenderMesh, RenderVertex, Shape};
 use poplin::{ClothId, State};
 use poplin_measure::strain::{Strain, StretchEdges};
 use poplin_picture::studio;
-use poplin_picture::{Surface, View, cloth_color};
+use poplin_picture::{Surface, View, cloth_color, fitting_view};
 
 use crate::body::{Body, Kind};
 use crate::lines::Lined;
@@ -104,7 +104,7 @@ impl DrawnScene {
             reach,
             framed,
             floor: floor.unwrap_or(framed[0].y),
-            view: show.view().unwrap_or_else(|| View::fitting(&[surfaces])),
+            view: show.view().unwrap_or_else(|| fitting_view(&[surfaces])),
             strain: Strain::default(),
         })
     }

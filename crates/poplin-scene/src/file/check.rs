@@ -9,7 +9,7 @@ use crate::mend::read_file;
 use crate::validate::{validate, validate_cloth, validate_collider, validate_wind};
 use crate::{Location, Scene, SceneCloth, SceneCollider, SceneError};
 use poplin_io::IoError;
-use poplin_picture::View;
+use poplin_model::View;
 
 /// Size limit of a scene file \[bytes\]; meshes are in files of their own.
 const MAX_SCENE_BYTES: usize = 16 << 20;

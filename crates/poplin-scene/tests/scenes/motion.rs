@@ -1,6 +1,6 @@
 //! Pins, keyframes, wind and camera.
 
-use poplin_picture::View;
+use poplin_model::View;
 
 use super::{message, parse, with};
 

@@ -17,10 +17,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("poplin", &["poplin-model", "poplin-cook", "poplin-host", "poplin-gpu", "poplin-cpu"]),
     ("poplin-io", &["poplin-geometry", "poplin-model"]),
     ("poplin-picture", &["poplin-geometry", "poplin-model"]),
-    (
-        "poplin-scene",
-        &["poplin-cook", "poplin-geometry", "poplin-io", "poplin-model", "poplin-picture"],
-    ),
+    ("poplin-scene", &["poplin-cook", "poplin-geometry", "poplin-io", "poplin-model"]),
     (
         "poplin-measure",
         &["poplin", "poplin-geometry", "poplin-host", "poplin-layout", "poplin-model"],
