@@ -7,7 +7,7 @@ use std::alloc::System;
 use std::sync::Mutex;
 
 use poplin_cpu::CpuEngine;
-use poplin_gpu::{Engine, EngineOptions, FramePart, wgpu};
+use poplin_gpu::{EngineOptions, FramePart, GpuEngine, wgpu};
 use poplin_host::Engine as _;
 use poplin_model::{ClothDesc, Particle, Pose, Shape};
 use poplin_testkit::adapter::noop_device;
@@ -86,7 +86,7 @@ impl log::Log for CreatedObjects {
 /// host allocations, growth of device memory \[bytes\], and the device objects created.
 fn count_on_gpu() -> (u64, u64, Vec<String>) {
     let (device, queue) = noop_device(wgpu::Limits::default());
-    let mut engine = Engine::new(&device, &queue, EngineOptions::default()).unwrap();
+    let mut engine = GpuEngine::new(&device, &queue, EngineOptions::default()).unwrap();
     let add = |_| {
         let id = engine.add(plain(8)).unwrap();
         let colliders = engine.cloth_mut(id).unwrap().colliders_mut();

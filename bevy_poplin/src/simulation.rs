@@ -8,7 +8,7 @@ use bevy::render::Extract;
 use bevy::render::mesh::allocator::MeshAllocator;
 use bevy::render::renderer::{RenderContext, RenderDevice, RenderQueue};
 use poplin::ClothId;
-use poplin::gpu::{Engine, EngineOptions, Error, RenderId, RenderMeshes, RenderOptions, wgpu};
+use poplin::gpu::{EngineOptions, Error, GpuEngine, RenderId, RenderMeshes, RenderOptions, wgpu};
 use poplin::model::{Collider, ColliderId, FixedStep, ModelError};
 
 use crate::cloth::{FollowingMesh, Source};
@@ -23,12 +23,12 @@ pub(crate) struct Options(pub(crate) PoplinPlugin);
 /// Engine and vertices of all cloths, a resource of the render world (`RenderApp`). It does not
 /// exist if the device lacks required limits.
 ///
-/// Change settings of all cloths together, such as [`Engine::set_cloth_contact_solver`], in a
+/// Change settings of all cloths together, such as [`GpuEngine::set_cloth_contact_solver`], in a
 /// system of the `ExtractSchedule`. Add and remove cloths only through entities, not in the engine.
 #[derive(Resource, Debug)]
 pub struct ClothSimulation {
     device: wgpu::Device,
-    engine: Engine,
+    engine: GpuEngine,
     meshes: RenderMeshes,
     interleave: Interleave,
     clock: FixedStep,
@@ -74,7 +74,7 @@ impl ClothSimulation {
             ..RenderOptions::default()
         };
         Ok(Self {
-            engine: Engine::new(device, queue, options)?,
+            engine: GpuEngine::new(device, queue, options)?,
             meshes: RenderMeshes::new(device, queue, render_options)?,
             interleave: Interleave::new(device),
             device: device.clone(),
@@ -88,12 +88,12 @@ impl ClothSimulation {
     }
 
     /// Returns the engine.
-    pub fn engine(&self) -> &Engine {
+    pub fn engine(&self) -> &GpuEngine {
         &self.engine
     }
 
     /// Returns the engine, to change settings of all cloths.
-    pub fn engine_mut(&mut self) -> &mut Engine {
+    pub fn engine_mut(&mut self) -> &mut GpuEngine {
         &mut self.engine
     }
 

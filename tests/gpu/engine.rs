@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use poplin_cpu::ReferenceEngine;
 use poplin_gpu::{
-    CanaryReport, Compilation, Engine, EngineOptions, Error, Headless, Readback, Subnormals,
+    CanaryReport, Compilation, EngineOptions, Error, GpuEngine, Headless, Readback, Subnormals,
     WrongValue, run_canaries, run_canary_texts, wgpu,
 };
 use poplin_host::{Cloth, Engine as _, HostCloth, LoopTrips, ParticleMotion};
@@ -28,7 +28,7 @@ fn device() -> Option<(wgpu::Device, wgpu::Queue)> {
     Some(pollster::block_on(request).unwrap())
 }
 
-fn read(device: &wgpu::Device, queue: &wgpu::Queue, engine: &mut Engine) -> poplin_gpu::State {
+fn read(device: &wgpu::Device, queue: &wgpu::Queue, engine: &mut GpuEngine) -> poplin_gpu::State {
     read_by(Readback::new(), device, queue, engine)
 }
 
@@ -36,7 +36,7 @@ fn read_by(
     mut readback: Readback,
     device: &wgpu::Device,
     queue: &wgpu::Queue,
-    engine: &mut Engine,
+    engine: &mut GpuEngine,
 ) -> poplin_gpu::State {
     let mut encoder = device.create_command_encoder(&Default::default());
     let ids = engine.ids().to_vec();
@@ -57,7 +57,7 @@ fn read_by(
     pollster::block_on(reading).unwrap()
 }
 
-fn step(device: &wgpu::Device, queue: &wgpu::Queue, engine: &mut Engine) {
+fn step(device: &wgpu::Device, queue: &wgpu::Queue, engine: &mut GpuEngine) {
     let mut encoder = device.create_command_encoder(&Default::default());
     engine.encode_frame(&mut encoder, 1.0 / 60.0).unwrap();
     queue.submit([encoder.finish()]);
@@ -69,7 +69,7 @@ fn colliding_cloths_continue_while_another_one_compiles() {
     let gate = Arc::new(Mutex::new(()));
     let (compilation, compile_gate) = (Compilation::Background, Some(gate.clone()));
     let options = EngineOptions { compilation, compile_gate, ..Default::default() };
-    let mut engine = Engine::new(&device, &queue, options).unwrap();
+    let mut engine = GpuEngine::new(&device, &queue, options).unwrap();
     let mut cloth = hanging_sheet(5, 5);
     cloth.config.cloth_collision.distance = Some(0.02);
     let first = [0, 1].map(|_| engine.add(cloth.clone()).unwrap());
@@ -78,7 +78,7 @@ fn colliding_cloths_continue_while_another_one_compiles() {
     cloth.colliders.add(Shape::sphere(0.1)).unwrap();
     let last = engine.add(cloth).unwrap();
     (0..4).for_each(|_| step(&device, &queue, &mut engine));
-    let count = |engine: &mut Engine| {
+    let count = |engine: &mut GpuEngine| {
         let state = read(&device, &queue, engine);
         [first[0], first[1], last].map(|id| state.feedback(id).iteration_total)
     };
@@ -93,7 +93,7 @@ fn colliding_cloths_continue_while_another_one_compiles() {
     let held = gate.lock().unwrap();
     let cuboid = Shape::cuboid([0.1; 3]);
     engine.cloth_mut(first[0]).unwrap().colliders_mut().add(cuboid).unwrap();
-    let particles = |engine: &mut Engine| {
+    let particles = |engine: &mut GpuEngine| {
         let state = read(&device, &queue, engine);
         first.map(|id| state.current(id).to_vec())
     };
@@ -132,7 +132,7 @@ fn a_device_with_a_clock_says_how_long_a_frame_took() {
 #[test]
 fn current_particles_are_read_alone() {
     let Some((device, queue)) = device() else { return };
-    let mut engine = Engine::new(&device, &queue, EngineOptions::default()).unwrap();
+    let mut engine = GpuEngine::new(&device, &queue, EngineOptions::default()).unwrap();
     let ids = [3, 5].map(|side| engine.add(hanging_sheet(side, side)).unwrap());
     (0..3).for_each(|_| step(&device, &queue, &mut engine));
     let whole = read(&device, &queue, &mut engine);
@@ -151,7 +151,7 @@ fn a_cloth_stands_still_until_its_pipeline_is_compiled() {
     let engine = |compilation| {
         let compile_gate = Some(gate.clone());
         let options = EngineOptions { compilation, compile_gate, ..Default::default() };
-        Engine::new(&device, &queue, options).unwrap()
+        GpuEngine::new(&device, &queue, options).unwrap()
     };
     let (mut early, mut late) = (engine(Compilation::WhenAdded), engine(Compilation::Background));
     let cloth = hanging_sheet(6, 6);
@@ -192,9 +192,12 @@ fn a_cloth_stands_still_until_its_pipeline_is_compiled() {
 fn default_limits_suffice_for_frames_recorded_together() {
     let Some((device, queue)) = device() else { return };
     let run = |frames_per_submit: usize| {
-        let mut engine =
-            Engine::new(&device, &queue, EngineOptions { frames_per_submit, ..Default::default() })
-                .unwrap();
+        let mut engine = GpuEngine::new(
+            &device,
+            &queue,
+            EngineOptions { frames_per_submit, ..Default::default() },
+        )
+        .unwrap();
         let id = engine.add(hanging_sheet(10, 10)).unwrap();
         for _ in 0..6 / frames_per_submit {
             let mut encoder = device.create_command_encoder(&Default::default());
@@ -216,7 +219,7 @@ fn all_frames_of_a_clock_fit_into_one_submission() {
     let count = FixedStep::default().advance(1.0).count;
     assert!(count > 1);
     let run = |per_submission: u32| {
-        let mut engine = Engine::new(&device, &queue, EngineOptions::default()).unwrap();
+        let mut engine = GpuEngine::new(&device, &queue, EngineOptions::default()).unwrap();
         let id = engine.add(hanging_sheet(6, 6)).unwrap();
         let numbers: Vec<_> = (0..2 * count).collect();
         for numbers in numbers.chunks(per_submission as usize) {
@@ -239,7 +242,7 @@ fn the_particle_buffer_is_a_vertex_and_a_storage_buffer() {
     let Some((device, queue)) = device() else { return };
     let options =
         EngineOptions { particle_usages: wgpu::BufferUsages::INDEX, ..Default::default() };
-    let mut engine = Engine::new(&device, &queue, options).unwrap();
+    let mut engine = GpuEngine::new(&device, &queue, options).unwrap();
     let first = engine.add(hanging_sheet(4, 4)).unwrap();
     let second = engine.add(hanging_sheet(5, 5)).unwrap();
     let usage = engine.particle_buffer().usage();
@@ -334,9 +337,9 @@ fn large_cloths_get_more_lanes_on_a_software_adapter() {
     let cloth = hanging_sheet(24, 24);
     let trips = trips_with_32_lanes(&cloth);
     let options = EngineOptions { loop_limit: Some(trips - 1), ..Default::default() };
-    Engine::new(&device, &queue, options.clone()).unwrap().add(cloth.clone()).unwrap();
+    GpuEngine::new(&device, &queue, options.clone()).unwrap().add(cloth.clone()).unwrap();
     let few = EngineOptions { lane_count: Some(32), ..options };
-    assert!(Engine::new(&device, &queue, few).unwrap().add(cloth).is_err());
+    assert!(GpuEngine::new(&device, &queue, few).unwrap().add(cloth).is_err());
 }
 
 #[test]

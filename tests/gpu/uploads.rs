@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use poplin_cpu::CpuEngine;
 use poplin_geometry::Rng;
-use poplin_gpu::{ClothId, Engine, EngineOptions, FramePart, wgpu};
+use poplin_gpu::{ClothId, EngineOptions, FramePart, GpuEngine, wgpu};
 use poplin_host::{Cloth, Engine as _, HoldId};
 use poplin_model::{ClothDesc, ColliderId, Particle, Pose, Shape, Sphere};
 use poplin_testkit::adapter::{devices, noop_device};
@@ -14,7 +14,7 @@ use poplin_testkit::scenes::hanging_sheet;
 
 /// Engine with an image of its buffers, as far as rows were written to them.
 struct Scene {
-    engine: Engine,
+    engine: GpuEngine,
     queue: wgpu::Queue,
     ids: Vec<ClothId>,
     colliders: Vec<Vec<ColliderId>>,
@@ -29,7 +29,7 @@ impl Scene {
     fn new(threads: usize) -> Self {
         let (device, queue) = noop_device(wgpu::Limits::default());
         let options = EngineOptions { threads, ..Default::default() };
-        let engine = Engine::new(&device, &queue, options).unwrap();
+        let engine = GpuEngine::new(&device, &queue, options).unwrap();
         Self {
             engine,
             queue,

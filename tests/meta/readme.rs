@@ -4,7 +4,7 @@
 use std::error::Error;
 
 use poplin::cook::{CookOptions, cook};
-use poplin::gpu::{Engine, EngineOptions, list_adapters, wgpu};
+use poplin::gpu::{EngineOptions, GpuEngine, list_adapters, wgpu};
 use poplin::model::Mesh;
 use poplin_testkit::generated::assert_block;
 
@@ -183,7 +183,7 @@ fn the_embedding_example_draws_the_cloth() -> Result<(), Box<dyn Error>> {
     // embedding begin
     // Once. WebGPU's default limits suffice; `required_limits(&adapter)` names those that make
     // cloths faster or larger.
-    let mut engine = Engine::new(&device, &queue, EngineOptions::default())?;
+    let mut engine = GpuEngine::new(&device, &queue, EngineOptions::default())?;
     let cloth = engine.add(cooked.into_cloth())?;
     let particles = engine.particle_range(cloth)?;
 

@@ -9,7 +9,7 @@
 use std::{error::Error, sync::Arc, time::Instant};
 
 use poplin::gpu::wgpu::{CurrentSurfaceTexture::*, *};
-use poplin::gpu::{Engine, RenderMeshes, required_limits};
+use poplin::gpu::{GpuEngine, RenderMeshes, required_limits};
 use poplin::prelude::*;
 use winit::{application::ApplicationHandler, event::WindowEvent, event_loop::*, window::*};
 
@@ -58,7 +58,7 @@ fn set_up(window: Arc<Window>, end: u64) -> Outcome<Draw> {
     cloth.config.damping = [0.05; 3];
     cloth.config.air =
         Air { wind_velocity: [7.0, 0.0, 1.0], drag: 0.04, lift: 0.04, ..Air::default() };
-    let mut engine = Engine::new(&device, &queue, Default::default())?;
+    let mut engine = GpuEngine::new(&device, &queue, Default::default())?;
     let flag = engine.add(cloth)?;
     let mut meshes = RenderMeshes::new(&device, &queue, Default::default())?;
     let drawn = meshes.add(&shown, engine.particle_range(flag)?)?;

@@ -18,8 +18,8 @@ pub enum Compilation {
     WhenNeeded,
     /// Compiles on background threads, as soon as a cloth is added or changed, so that nothing
     /// waits. A cloth stands still until its pipeline is ready;
-    /// [`Engine::is_compiling`](crate::Engine::is_compiling) reports it,
-    /// [`Engine::finish_compiling`](crate::Engine::finish_compiling) waits. Without threads, in a
+    /// [`GpuEngine::is_compiling`](crate::GpuEngine::is_compiling) reports it,
+    /// [`GpuEngine::finish_compiling`](crate::GpuEngine::finish_compiling) waits. Without threads, in a
     /// browser, the same as [`Compilation::WhenAdded`].
     Background,
 }

@@ -12,7 +12,7 @@ use crate::canary::{CanaryReport, run_canaries};
 use crate::readback::{NO_ANSWER, unread};
 use crate::timer::{self, Timer};
 use crate::{
-    Compilation, Engine, EngineOptions, Error, Readback, WantedAdapter, required_features,
+    Compilation, EngineOptions, Error, GpuEngine, Readback, WantedAdapter, required_features,
     required_limits,
 };
 
@@ -50,7 +50,7 @@ impl Default for HeadlessOptions {
 /// Engine with its own device: it submits, waits and reads back.
 #[derive(Debug)]
 pub struct Headless {
-    engine: Engine,
+    engine: GpuEngine,
     device: wgpu::Device,
     queue: wgpu::Queue,
     info: wgpu::AdapterInfo,
@@ -159,7 +159,7 @@ impl Headless {
             let chosen = options.loop_limit.unwrap_or(u64::MAX);
             options.loop_limit = Some(limit.min(chosen));
         }
-        let engine = Engine::new(&device, &queue, options)?;
+        let engine = GpuEngine::new(&device, &queue, options)?;
         let readback = Readback::new();
         let timer = Timer::new(&device, &queue);
         let headless = Self { engine, device, queue, info, canaries, errors, readback, timer };
@@ -168,12 +168,12 @@ impl Headless {
     }
 
     /// Engine, for reading settings and buffers.
-    pub fn engine(&self) -> &Engine {
+    pub fn engine(&self) -> &GpuEngine {
         &self.engine
     }
 
     /// Engine, for changing settings and writing inputs.
-    pub fn engine_mut(&mut self) -> &mut Engine {
+    pub fn engine_mut(&mut self) -> &mut GpuEngine {
         &mut self.engine
     }
 
@@ -221,7 +221,7 @@ impl Headless {
     }
 
     #[cfg(feature = "testing")]
-    /// Submits a part of a frame begun with [`Engine::begin_frame`].
+    /// Submits a part of a frame begun with [`GpuEngine::begin_frame`].
     ///
     /// # Errors
     /// [`Error`] if the device reported an error.

@@ -1,7 +1,7 @@
 //! GPU backend of poplin on wgpu: records a whole frame of all cloths into the caller's command
 //! encoder.
 //!
-//! [`Engine`] uses the application's device and queue, publishes its requirements
+//! [`GpuEngine`] uses the application's device and queue, publishes its requirements
 //! ([`required_limits`], [`required_features`]), and never submits, polls or blocks in a step. Its
 //! particle buffer is a vertex and a storage buffer, so a renderer draws it without a copy.
 //! [`Headless`] owns a device for batch work and tests.
@@ -31,7 +31,7 @@ pub use canary::run_canary_texts;
 pub use canary::{CanaryReport, Subnormals, run_canaries};
 pub use compilation::Compilation;
 pub use debug::{DebugLines, DebugList, DebugPass, DebugTarget, DebugView};
-pub use engine::{Engine, EngineOptions, PendingSnapshot};
+pub use engine::{EngineOptions, GpuEngine, PendingSnapshot};
 pub use headless::{Headless, HeadlessOptions};
 pub use poplin_host::{ClothId, Error, FramePart, Snapshot, State, WantedAdapter, WrongValue};
 pub use poplin_layout::MemoryTier;

@@ -17,7 +17,7 @@ use poplin_model::{ContactPartner, ContactReport, Particle, Trouble};
 
 use crate::crossings::{CrossingLog, CrossingScene, Crossings};
 use crate::engine::{FEEDBACK_BYTES, REPORT_BYTES};
-use crate::{Engine, Error};
+use crate::{Error, GpuEngine};
 
 /// Reusable staging buffer for the state of cloths.
 ///
@@ -101,7 +101,7 @@ pub(crate) fn unread(cause: impl Into<Box<dyn std::error::Error + Send + Sync>>)
     Error::Readback(Arc::from(cause.into()))
 }
 
-fn member(engine: &Engine, id: ClothId) -> Result<Member, NoSuchCloth> {
+fn member(engine: &GpuEngine, id: ClothId) -> Result<Member, NoSuchCloth> {
     let (impulse_rows, bodies, skipped_frames) = engine.last_frame(id)?;
     Ok(Member {
         id,
@@ -156,7 +156,7 @@ impl Readback {
     }
 
     /// Records the copy of the cloths' state at the time when the encoder runs, preceded by
-    /// [`Engine::encode_changes`]. The result of an earlier copy is lost unless it was read.
+    /// [`GpuEngine::encode_changes`]. The result of an earlier copy is lost unless it was read.
     ///
     /// After a frame with triangle contact the copy includes the particles of all cloths that the
     /// requested ones may cross. The crossings are counted on rayon's threads when the state has
@@ -167,7 +167,7 @@ impl Readback {
     /// that size.
     pub fn encode(
         &mut self,
-        engine: &mut Engine,
+        engine: &mut GpuEngine,
         ids: &[ClothId],
         encoder: &mut wgpu::CommandEncoder,
     ) -> Result<(), Error> {
@@ -237,7 +237,7 @@ impl Readback {
     }
 
     /// Adds the multipliers of triangle contact to the copy.
-    pub(crate) fn with_multipliers(mut self, engine: &Engine) -> Self {
+    pub(crate) fn with_multipliers(mut self, engine: &GpuEngine) -> Self {
         let (buffers, multipliers, step) = engine.multipliers();
         let on_device = buffers.map_or(0, |[_, held]| COUNT_BYTES + held.size());
         self.multipliers = Some((ContactMultipliers { step, ..multipliers.clone() }, on_device));

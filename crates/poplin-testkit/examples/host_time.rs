@@ -8,7 +8,7 @@
 
 use std::time::Instant;
 
-use poplin::gpu::{Engine, EngineOptions, FramePart, wgpu};
+use poplin::gpu::{EngineOptions, FramePart, GpuEngine, wgpu};
 use poplin_host::ClothId;
 use poplin_model::{ColliderId, Particle, Pose, Shape, Sphere};
 use poplin_testkit::adapter::noop_device;
@@ -47,7 +47,7 @@ impl ClothUpdate {
 }
 
 struct Scene {
-    engine: Engine,
+    engine: GpuEngine,
     device: wgpu::Device,
     queue: wgpu::Queue,
     cloths: Vec<(ClothId, Vec<ColliderId>)>,
@@ -62,7 +62,7 @@ impl Scene {
         };
         let (device, queue) = noop_device(limits);
         let mut engine =
-            Engine::new(&device, &queue, EngineOptions { threads, ..Default::default() })
+            GpuEngine::new(&device, &queue, EngineOptions { threads, ..Default::default() })
                 .expect("the scene is valid");
         let cloth = hanging_sheet(16, 16);
         let add = |_| {

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use glam::{DVec3, Quat};
 use poplin::gpu::{
-    Engine, EngineOptions, Readback, RenderId, RenderMeshes, RenderOptions, required_features,
+    EngineOptions, GpuEngine, Readback, RenderId, RenderMeshes, RenderOptions, required_features,
     required_limits, wgpu,
 };
 use poplin::model::{FixedStep, Particle, Pose};
@@ -34,7 +34,7 @@ pub struct Player {
     renderer: Renderer,
     size: [u32; 2],
     orbit: Orbit,
-    engine: Engine,
+    engine: GpuEngine,
     meshes: RenderMeshes,
     scene: Scene,
     cloth: ClothId,
@@ -90,7 +90,7 @@ impl Player {
         }));
         let options =
             EngineOptions { frames_per_submit: MAX_STEPS as usize, ..EngineOptions::default() };
-        let mut engine = Engine::new(&device, &queue, options)?;
+        let mut engine = GpuEngine::new(&device, &queue, options)?;
         let mut meshes = RenderMeshes::new(&device, &queue, RenderOptions::default())?;
         let scene = Scene::new(scene)?;
         let (cloth, drawn) = add(&mut engine, &mut meshes, &scene)?;
@@ -321,7 +321,7 @@ impl Player {
 
 /// Adds the cloth and the colliders of a scene to an empty engine.
 fn add(
-    engine: &mut Engine,
+    engine: &mut GpuEngine,
     meshes: &mut RenderMeshes,
     scene: &Scene,
 ) -> Result<(ClothId, RenderId), WebError> {

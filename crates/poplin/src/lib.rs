@@ -23,7 +23,7 @@
 //! `Cargo.toml` optimises only poplin and your other dependencies.
 //!
 //! A renderer on wgpu passes its device to [`Simulation::with_device`] and draws the particle
-//! buffer of [`Simulation::gpu`] without a copy, or uses [`gpu::Engine`], which records into the
+//! buffer of [`Simulation::gpu`] without a copy, or uses [`gpu::GpuEngine`], which records into the
 //! renderer's own encoder ([example](guide::embedding)).
 //!
 //! # Where to look

@@ -1,7 +1,7 @@
 //! Names that most programs need: `use poplin::prelude::*`.
 //!
 //! The trait [`Engine`](crate::Engine) comes without its name, which is left to
-//! [`gpu::Engine`](crate::gpu::Engine).
+//! [`gpu::GpuEngine`](crate::gpu::GpuEngine).
 
 pub use crate::cook::{CookOptions, cook};
 pub use crate::model::{

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use poplin::{Backend, ClothId, Error, NoSuchCloth, Reading, Simulation, State};
 use poplin_cpu::ReferenceEngine;
-use poplin_gpu::{Engine, EngineOptions, Headless, Readback, wgpu};
+use poplin_gpu::{EngineOptions, GpuEngine, Headless, Readback, wgpu};
 use poplin_host::Cloths;
 use poplin_measure::shape_arrays::ShapeArrays;
 use poplin_model::{ClothDesc, Fabric, Particle};
@@ -14,7 +14,7 @@ use poplin_testkit::scenes::hanging_sheet;
 use super::{run, same_cloth};
 
 /// Change made between two recorded frames.
-type Change = fn(&mut Engine, &[ClothId]);
+type Change = fn(&mut GpuEngine, &[ClothId]);
 
 #[test]
 fn recorded_frames_keep_working_when_cloths_come_and_go() {
@@ -41,7 +41,7 @@ fn recorded_frames_keep_working_when_cloths_come_and_go() {
     for (what, change) in [("nothing", (|_, _| {}) as Change)].into_iter().chain(changes) {
         let finish = |submit_late: bool| {
             let options = EngineOptions { frames_per_submit: 2, ..EngineOptions::default() };
-            let mut engine = Engine::new(device, queue, options).unwrap();
+            let mut engine = GpuEngine::new(device, queue, options).unwrap();
             let ids: Vec<_> =
                 [6, 7, 8, 5].map(|side| engine.add(hanging_sheet(side, side)).unwrap()).into();
             let mut first = device.create_command_encoder(&Default::default());
@@ -136,7 +136,7 @@ fn what_users_move_between_threads_may_be_moved() {
     send_and_sync::<NoSuchCloth>();
     send_and_sync::<Error>();
     send_and_sync::<ReferenceEngine>();
-    send_and_sync::<Engine>();
+    send_and_sync::<GpuEngine>();
     send_and_sync::<Headless>();
     send_and_sync::<Readback>();
     send_and_sync::<poplin::Cloth>();

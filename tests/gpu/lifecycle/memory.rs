@@ -5,7 +5,7 @@ use std::sync::Arc;
 use poplin::ClothId;
 use poplin_cpu::ReferenceEngine;
 use poplin_geometry::Rng;
-use poplin_gpu::{Engine, EngineOptions, wgpu};
+use poplin_gpu::{EngineOptions, GpuEngine, wgpu};
 use poplin_host::Engine as _;
 use poplin_measure::shape_arrays::ShapeArrays;
 use poplin_model::{ClothDesc, Fabric};
@@ -13,10 +13,10 @@ use poplin_testkit::adapter::noop_device;
 use poplin_testkit::scenes::hanging_sheet;
 
 /// Engine on a device that computes nothing, but validates and allocates everything.
-fn noop_engine() -> Engine {
+fn noop_engine() -> GpuEngine {
     let (device, queue) = noop_device(wgpu::Limits::default());
     let options = EngineOptions { lane_count: Some(64), ..EngineOptions::default() };
-    Engine::new(&device, &queue, options).unwrap()
+    GpuEngine::new(&device, &queue, options).unwrap()
 }
 
 /// Sheets of 2 x 2 to 8 x 8 particles, which share a kernel: the number of dispatches, whose
@@ -70,7 +70,7 @@ fn rounds<E>(
 #[test]
 fn memory_stays_bounded_over_10k_rounds_on_the_gpu() {
     let mut engine = noop_engine();
-    let step = |engine: &mut Engine, newest: ClothId, sphere_count: usize| {
+    let step = |engine: &mut GpuEngine, newest: ClothId, sphere_count: usize| {
         // Inputs of different lengths are added and removed with the cloths.
         let spheres = vec![[0.0, -9.0, 0.0, 0.1]; 1 + sphere_count];
         let set = engine.cloth_mut(newest).unwrap().colliders_mut();
@@ -84,7 +84,7 @@ fn memory_stays_bounded_over_10k_rounds_on_the_gpu() {
         |engine, cloth| engine.add(cloth).unwrap(),
         step,
         |engine, id| engine.remove(id).unwrap(),
-        Engine::memory_bytes,
+        GpuEngine::memory_bytes,
     );
     eprintln!("GPU: {curve:?} bytes after 100, 1,000, 10,000 rounds and when all cloths are gone");
     assert!(curve[1] <= curve[0] && curve[2] <= curve[0], "{curve:?}");

@@ -1,7 +1,9 @@
 //! Restored snapshots on both backends, and devices that are lost or too small.
 
 use poplin::{Backend, ClothId, Feedback, Simulation, Snapshot, State};
-use poplin_gpu::{Compilation, Engine, EngineOptions, Error, PendingSnapshot, is_software, wgpu};
+use poplin_gpu::{
+    Compilation, EngineOptions, Error, GpuEngine, PendingSnapshot, is_software, wgpu,
+};
 use poplin_model::{ClothContactSolver, Collider, ContactMode, RigidBody, Shape};
 use poplin_testkit::adapter::{backends, headless, noop_device};
 use poplin_testkit::compare::same_bits;
@@ -121,11 +123,11 @@ fn cloths_of_a_lost_device_continue_on_another_one() {
     let Some(first) = headless(options.clone()) else { return };
     let Some(second) = headless(options.clone()) else { return };
     let (device, queue) = (first.device().clone(), first.queue().clone());
-    let mut engine = Engine::new(&device, &queue, options.clone()).unwrap();
+    let mut engine = GpuEngine::new(&device, &queue, options.clone()).unwrap();
     let id = engine.add(hanging_sheet(4, 4)).unwrap();
     engine.clone_cloth(id, 1).unwrap();
     let frame =
-        |engine: &mut Engine, (device, queue): (&wgpu::Device, &wgpu::Queue), save: bool| {
+        |engine: &mut GpuEngine, (device, queue): (&wgpu::Device, &wgpu::Queue), save: bool| {
             let mut encoder = device.create_command_encoder(&Default::default());
             engine.encode_frame(&mut encoder, 1.0 / 60.0).unwrap();
             let pending = save.then(|| engine.encode_save(&mut encoder).unwrap());
@@ -155,7 +157,7 @@ fn cloths_of_a_lost_device_continue_on_another_one() {
     expected.clone_cloth(id, 1).unwrap();
     (0..7).for_each(|_| expected.step(1.0 / 60.0).unwrap());
     let (device, queue) = (second.device(), second.queue());
-    let mut engine = Engine::new(device, queue, options).unwrap();
+    let mut engine = GpuEngine::new(device, queue, options).unwrap();
     engine.restore(&snapshot).unwrap();
     (0..2).for_each(|_| drop(frame(&mut engine, (device, queue), false)));
     let pending = frame(&mut engine, (device, queue), true).unwrap();
@@ -199,7 +201,7 @@ fn a_restore_without_room_on_the_device_changes_nothing() {
         ..wgpu::Limits::default()
     };
     let (device, queue) = noop_device(limits);
-    let mut engine = Engine::new(&device, &queue, EngineOptions::default()).unwrap();
+    let mut engine = GpuEngine::new(&device, &queue, EngineOptions::default()).unwrap();
     let id = engine.add(hanging_sheet(4, 4)).unwrap();
     let particles = engine.particle_count();
     let result = engine.restore(&snapshot);

@@ -9,7 +9,7 @@ use glam::{Mat4, Quat, Vec3, vec3};
 use poplin::ClothId;
 use poplin::gpu::wgpu::util::{BufferInitDescriptor, DeviceExt};
 use poplin::gpu::wgpu::*;
-use poplin::gpu::{Engine, EngineOptions, RenderId, RenderMeshes, required_limits};
+use poplin::gpu::{EngineOptions, GpuEngine, RenderId, RenderMeshes, required_limits};
 use poplin::model::FixedStep;
 
 use crate::body::{BONES, Body, BodyPose};
@@ -49,7 +49,7 @@ pub(crate) struct Renderer {
     pub(crate) device: Device,
     pub(crate) queue: Queue,
     format: TextureFormat,
-    engine: Engine,
+    engine: GpuEngine,
     meshes: RenderMeshes,
     /// Attachment, cloth and render mesh of each garment.
     garments: Vec<(Worn, ClothId, RenderId)>,
@@ -85,7 +85,7 @@ impl Renderer {
         let body = Body::new();
         // Largest number of frames that the clock returns at once.
         let options = EngineOptions { frames_per_submit: 4, ..EngineOptions::default() };
-        let mut engine = Engine::new(&device, &queue, options)?;
+        let mut engine = GpuEngine::new(&device, &queue, options)?;
         let mut meshes = RenderMeshes::new(&device, &queue, Default::default())?;
         let mut garments = Vec::new();
         for garment in [cape(&body)?, skirt(&body)?] {

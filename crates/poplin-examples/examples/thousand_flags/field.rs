@@ -4,7 +4,7 @@ use std::error::Error;
 
 use poplin::gpu::wgpu::util::{BufferInitDescriptor, DeviceExt};
 use poplin::gpu::wgpu::*;
-use poplin::gpu::{Engine, EngineOptions};
+use poplin::gpu::{EngineOptions, GpuEngine};
 use poplin::prelude::*;
 
 /// Number of particle columns of a flag.
@@ -22,7 +22,7 @@ const SKY: Color = Color { r: 0.62, g: 0.74, b: 0.86, a: 1.0 };
 pub(crate) struct Field {
     device: Device,
     queue: Queue,
-    engine: Engine,
+    engine: GpuEngine,
     flags: Vec<ClothId>,
     /// Wind of each flag [m/s].
     winds: Vec<[f32; 3]>,
@@ -63,7 +63,7 @@ impl Field {
         cloth.config.air = Air { drag: 0.04, lift: 0.04, ..Air::default() };
 
         let fabric = cloth.fabric.clone();
-        let mut engine = Engine::new(device, queue, EngineOptions::default())?;
+        let mut engine = GpuEngine::new(device, queue, EngineOptions::default())?;
         let first = engine.add(cloth)?;
         let mut flags = vec![first];
         flags.extend(engine.clone_cloth(first, FIELD * FIELD - 1)?);

@@ -3,7 +3,7 @@
 use super::changes::Target;
 use super::frame::restricted;
 use super::triangles::REPORT_BYTES;
-use super::{Engine, FEEDBACK_BYTES, GpuCloth};
+use super::{FEEDBACK_BYTES, GpuCloth, GpuEngine};
 use crate::Error;
 use crate::crossings::CrossingLog;
 use bytemuck::{bytes_of, cast_slice};
@@ -43,9 +43,9 @@ impl Parts {
     }
 }
 
-impl Engine {
+impl GpuEngine {
     /// Adds a cloth after all others. Its particles are on the device once the next recorded frame,
-    /// or [`Engine::encode_changes`], was submitted; frames recorded before stay valid.
+    /// or [`GpuEngine::encode_changes`], was submitted; frames recorded before stay valid.
     ///
     /// # Errors
     /// [`Error`] if the cloth is not valid or too large for the device; nothing is added.

@@ -4,11 +4,11 @@ use std::ops::Range;
 
 use poplin_host::{ClothId, FrameBodies, NoSuchCloth};
 
-use super::{Engine, FrameSlot};
+use super::{FrameSlot, GpuEngine};
 use crate::crossings::{CrossingLog, CrossingScene};
 use crate::pool::Pool;
 
-impl Engine {
+impl GpuEngine {
     /// Size of the packed fabrics in use \[bytes\]; a fabric that many cloths share counts once.
     pub fn fabric_bytes(&self) -> u64 {
         let lists = self.buckets.values().map(|bucket| bucket.list.len() as u64).sum::<u64>();
@@ -39,26 +39,26 @@ impl Engine {
 
     /// Buffer of the particles of all cloths, 16 bytes each: position \[m\], working inverse mass
     /// [1/kg]. It is a vertex and storage buffer in which each cloth has its
-    /// [`Engine::particle_range`]. The buffer is replaced when an added cloth does not fit; the new
-    /// buffer has the contents once the next recorded frame, or [`Engine::encode_changes`], was
+    /// [`GpuEngine::particle_range`]. The buffer is replaced when an added cloth does not fit; the new
+    /// buffer has the contents once the next recorded frame, or [`GpuEngine::encode_changes`], was
     /// submitted.
     pub fn particle_buffer(&self) -> &wgpu::Buffer {
         self.particles.buffer(0)
     }
 
     /// Buffer of the positions one iteration ago and the user's inverse masses, laid out like
-    /// [`Engine::particle_buffer`].
+    /// [`GpuEngine::particle_buffer`].
     pub fn previous_particle_buffer(&self) -> &wgpu::Buffer {
         self.particles.buffer(1)
     }
 
     /// Buffer of counters and faults: a [`poplin_layout::Feedback`] in the slot of each cloth
-    /// ([`Engine::feedback_slot`]).
+    /// ([`GpuEngine::feedback_slot`]).
     pub fn feedback_buffer(&self) -> &wgpu::Buffer {
         self.feedback.buffer(0)
     }
 
-    /// Range of a cloth's particles in [`Engine::particle_buffer`], as indices. It stays the same
+    /// Range of a cloth's particles in [`GpuEngine::particle_buffer`], as indices. It stays the same
     /// until the cloth is removed.
     ///
     /// # Errors
@@ -67,7 +67,7 @@ impl Engine {
         self.cloths.get(id).map(|cloth| cloth.parts.particles.clone())
     }
 
-    /// Index of a cloth's report in [`Engine::feedback_buffer`]. It stays the same until the cloth
+    /// Index of a cloth's report in [`GpuEngine::feedback_buffer`]. It stays the same until the cloth
     /// is removed.
     ///
     /// # Errors

@@ -3,7 +3,7 @@
 //!
 //! Frames recorded earlier must keep their contents, so nothing is written through the queue.
 
-use super::{Engine, FEEDBACK_BYTES};
+use super::{FEEDBACK_BYTES, GpuEngine};
 use poplin_layout::ClothPlacement;
 use wgpu::util::DeviceExt;
 
@@ -69,9 +69,9 @@ impl PendingChanges {
     }
 }
 
-impl Engine {
+impl GpuEngine {
     /// Records pending changes of the device: new particles and fabrics, and the contents of
-    /// buffers that had to grow. [`Engine::encode_frame`] and
+    /// buffers that had to grow. [`GpuEngine::encode_frame`] and
     /// [`Readback::encode`](crate::Readback::encode) do this first; call it only to draw or copy an
     /// added cloth before its first frame.
     pub fn encode_changes(&mut self, encoder: &mut wgpu::CommandEncoder) {

@@ -2,7 +2,7 @@
 //! between them.
 
 use super::frame::{PASS, Run, push_dispatches};
-use super::{Bucket, Engine, EngineOptions, GpuCloth};
+use super::{Bucket, EngineOptions, GpuCloth, GpuEngine};
 use crate::Error;
 use crate::binding::{UNIFORM_STRIDE, bind_group, bind_group_layout, push_uniform};
 use crate::compilation::Made;
@@ -212,14 +212,14 @@ impl Contacts {
     }
 }
 
-impl Engine {
+impl GpuEngine {
     /// Settings of collision between cloths.
     pub fn cloth_contact_solver(&self) -> ClothContactSolver {
         self.contacts.settings
     }
 
     /// Sets collision between cloths from the next frame on. A cloth takes part if its
-    /// `cloth_collision.distance` is above 0; a frame recorded in parts ([`Engine::encode_part`])
+    /// `cloth_collision.distance` is above 0; a frame recorded in parts ([`GpuEngine::encode_part`])
     /// has no such collisions.
     ///
     /// # Errors

@@ -3,7 +3,7 @@
 use super::changes::Target;
 use super::packer::{PARAMETER_ROWS, changed_rows, push_rows};
 use super::rows::RowTarget;
-use super::{Bucket, Dispatch, Engine};
+use super::{Bucket, Dispatch, GpuEngine};
 use crate::binding::{UNIFORM_STRIDE, bind_group, push_uniform};
 use crate::growable::GrowableBuffer;
 use crate::{Compilation, EngineOptions, Error};
@@ -23,7 +23,7 @@ const MIN_LIST: u32 = 64;
 pub(super) const PASS: wgpu::ComputePassDescriptor<'_> =
     wgpu::ComputePassDescriptor { label: Some("poplin.simulate_cloth"), timestamp_writes: None };
 
-impl Engine {
+impl GpuEngine {
     /// Records one frame of `dt` seconds of every cloth (`0..=10`) into the caller's encoder,
     /// without submitting or polling. Constants are uploaded through the queue, so at most
     /// [`EngineOptions::frames_per_submit`](crate::EngineOptions::frames_per_submit) frames may be
@@ -41,7 +41,7 @@ impl Engine {
         self.encode_begun(encoder)
     }
 
-    /// Reads inputs, advances clocks and packs the frame's constants; [`Engine::encode_part`] then
+    /// Reads inputs, advances clocks and packs the frame's constants; [`GpuEngine::encode_part`] then
     /// records it. Unchanged cloths cost no time if the frame is as long as the last one.
     ///
     /// # Errors

@@ -4,7 +4,7 @@ use super::changes::Target;
 use super::frame::mark_stale;
 use super::packer::PARAMETER_ROWS;
 use super::rows::RowTarget;
-use super::{Engine, FEEDBACK_BYTES, GpuCloth};
+use super::{FEEDBACK_BYTES, GpuCloth, GpuEngine};
 use crate::Error;
 use crate::crossings::CrossingLog;
 use bytemuck::bytes_of;
@@ -12,7 +12,7 @@ use poplin_host::{ClothId, FrameBodies, ParticleMotion};
 use poplin_layout::{ClothPlacement, Feedback, NO_OFFSET};
 use poplin_model::Particle;
 
-impl Engine {
+impl GpuEngine {
     /// Adds copies of a cloth in its state after all frames recorded so far: particles, clock,
     /// counters, settings and inputs. The copies share its fabric, and no particle passes through
     /// the CPU.
@@ -67,7 +67,7 @@ impl Engine {
 
     /// Removes a cloth. Only commands recorded later reuse its ranges in the buffers, so frames
     /// recorded before stay valid; a frame that was begun but not recorded
-    /// ([`Engine::begin_frame`]) is dropped.
+    /// ([`GpuEngine::begin_frame`]) is dropped.
     ///
     /// # Errors
     /// [`Error::NoSuchCloth`].

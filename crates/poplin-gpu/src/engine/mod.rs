@@ -140,7 +140,7 @@ impl Bucket {
 pub(crate) const FEEDBACK_BYTES: u64 = size_of::<Feedback>() as u64;
 
 /// Simulates cloths on a device of the application.
-pub struct Engine {
+pub struct GpuEngine {
     device: wgpu::Device,
     queue: wgpu::Queue,
     options: EngineOptions,
@@ -191,9 +191,9 @@ pub struct Engine {
     triangles: triangles::Triangles,
 }
 
-impl fmt::Debug for Engine {
+impl fmt::Debug for GpuEngine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Engine")
+        f.debug_struct("GpuEngine")
             .field("cloth_count", &self.cloth_count())
             .field("particle_count", &self.particle_count())
             .field("memory_bytes", &self.memory_bytes())
@@ -202,7 +202,7 @@ impl fmt::Debug for Engine {
     }
 }
 
-impl Engine {
+impl GpuEngine {
     /// Creates an engine without cloths. Request [`crate::required_limits`] when creating the
     /// device; WebGPU's default limits suffice.
     ///

@@ -8,7 +8,7 @@ use poplin_shaders::Kernel;
 
 use crate::Compilation;
 
-/// Options of an [`crate::Engine`].
+/// Options of an [`crate::GpuEngine`].
 #[derive(Debug, Clone)]
 pub struct EngineOptions {
     /// Forces every cloth into this tier, which must fit; for tests and measurements. Default: the

@@ -2,7 +2,7 @@
 //! several threads.
 
 use super::rows::{RowTarget, Rows};
-use super::{Engine, GpuCloth};
+use super::{GpuCloth, GpuEngine};
 use crate::Error;
 use bytemuck::cast_slice;
 use poplin_host::MovedSpheres;
@@ -78,7 +78,7 @@ impl<'a> Part<'a> {
     }
 }
 
-impl Engine {
+impl GpuEngine {
     /// Packs the visited cloths with only new writes and moved colliders; the others are added to
     /// `slow`.
     pub(super) fn pack_quick(

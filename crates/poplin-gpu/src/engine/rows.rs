@@ -1,6 +1,6 @@
 //! Rows that a frame writes to the device: the changes since the last frame.
 
-use super::Engine;
+use super::GpuEngine;
 use crate::Error;
 use crate::binding::{bind_group, bind_group_layout};
 use crate::growable::GrowableBuffer;
@@ -160,7 +160,7 @@ impl RowSlot {
     }
 }
 
-impl Engine {
+impl GpuEngine {
     /// Uploads the waiting rows to the buffers of the next slot; returns their number.
     pub(super) fn upload_rows(&mut self) -> Result<usize, Error> {
         self.rows.settle();

@@ -1,11 +1,11 @@
 //! Saving and restoring of cloths with their state on the device.
 
-use super::Engine;
+use super::GpuEngine;
 use crate::{Error, Readback};
 use poplin_host::{ClothId, HostCloth, Snapshot, SnapshotCloth, State};
 use poplin_model::{ClothContactSolver, ColliderSet};
 
-/// Snapshot whose particles are in transfer from the device, see [`Engine::encode_save`].
+/// Snapshot whose particles are in transfer from the device, see [`GpuEngine::encode_save`].
 #[derive(Debug)]
 pub struct PendingSnapshot {
     readback: Readback,
@@ -52,10 +52,10 @@ impl PendingSnapshot {
     }
 }
 
-impl Engine {
+impl GpuEngine {
     /// Captures the full simulation state after all frames recorded so far, like
     /// [`poplin_host::Engine::save`]: the host's part now, the device's part by a recorded copy. Do
-    /// not call it between [`Engine::begin_frame`] and [`Engine::encode_part`].
+    /// not call it between [`GpuEngine::begin_frame`] and [`GpuEngine::encode_part`].
     ///
     /// # Errors
     /// [`Error::TooLarge`] if the device cannot create a buffer for the copy.

@@ -2,10 +2,10 @@
 
 use poplin_host::ClothId;
 
-use super::Engine;
+use super::GpuEngine;
 use crate::Error;
 
-impl Engine {
+impl GpuEngine {
     /// Makes the next frame visit every cloth and pack all of it, for tests that compare both
     /// paths.
     pub fn forget_frame(&mut self) {

@@ -1,6 +1,6 @@
 //! Triangle contact: uploads of a frame, and the passes of its slices.
 
-use super::{Engine, EngineOptions, GpuCloth};
+use super::{EngineOptions, GpuCloth, GpuEngine};
 use crate::Error;
 use crate::compilation::Made;
 use crate::crossings::CrossingScene;
@@ -280,7 +280,7 @@ impl Triangles {
     }
 }
 
-impl Engine {
+impl GpuEngine {
     /// Prepares the next slot and the buffers for triangle contact in the begun frame.
     pub(super) fn begin_triangles(
         &mut self,

@@ -7,7 +7,7 @@ use poplin_layout::{NO_OFFSET, RENDER_LANES, RenderInstance, RenderParameters};
 
 use super::RenderMeshes;
 use crate::binding::{UNIFORM_STRIDE, bind_group, push_uniform};
-use crate::{Engine, Error};
+use crate::{Error, GpuEngine};
 
 /// Size of a particle \[bytes\].
 const PARTICLE_BYTES: u64 = 16;
@@ -21,10 +21,10 @@ impl RenderMeshes {
     /// Several frames per submission need [`crate::EngineOptions::frames_per_submit`].
     ///
     /// # Errors
-    /// As [`crate::Engine::encode_frame`] and [`RenderMeshes::keep`].
+    /// As [`crate::GpuEngine::encode_frame`] and [`RenderMeshes::keep`].
     pub fn encode_frame(
         &mut self,
-        engine: &mut Engine,
+        engine: &mut GpuEngine,
         encoder: &mut wgpu::CommandEncoder,
         dt: f32,
     ) -> Result<(), Error> {

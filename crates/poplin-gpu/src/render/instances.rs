@@ -11,7 +11,7 @@ use super::{Instance, RenderId, RenderMeshes, SharedMesh};
 use crate::Error;
 
 impl RenderMeshes {
-    /// Adds a render mesh of the cloth with these particles ([`crate::Engine::particle_range`]).
+    /// Adds a render mesh of the cloth with these particles ([`crate::GpuEngine::particle_range`]).
     /// Cloths with the same `Arc` share its indices and texture coordinates. Remove the mesh when
     /// the cloth is removed: its particles will be reused for other cloths.
     ///
