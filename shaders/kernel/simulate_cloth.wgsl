@@ -9,6 +9,7 @@
 #import stage/gauss_seidel
 #import stage/semi_implicit
 #import stage/cyclic_reduction
+#import stage/yarn
 #import stage/bend
 #import stage/separation
 #import stage/self_collide
@@ -39,6 +40,8 @@ fn simulate_cloth(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_in
     let phase_begin = phases + PHASE_ROWS * min(dispatch_parameters.phase_begin, phase_count);
     let phase_end = phases + PHASE_ROWS * min(dispatch_parameters.phase_end, phase_count);
     let set_begin = cloth_parameters[cloth_index].fabric.set_begin;
+    let yarn_begin = cloth_parameters[cloth_index].fabric.yarn_set_begin;
+    let yarn_end = yarn_begin + cloth_parameters[cloth_index].fabric.yarn_set_count;
     let bend_begin = cloth_parameters[cloth_index].fabric.bend_set_begin;
     let bend_end = bend_begin + cloth_parameters[cloth_index].fabric.bend_set_count;
     let virtual_begin = cloth_parameters[cloth_index].fabric.virtual_set_begin;
@@ -302,6 +305,18 @@ fn simulate_cloth(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_in
                     }
                     if (CURRENT_SHARED) { workgroupBarrier(); } else { storageBarrier(); }
                 }
+            }
+        }
+        if ((STAGES & STAGE_YARN) != 0u) {
+            for (var yarns = yarn_begin; yarns < yarn_end; yarns++) {
+                if (is_alive) {
+                    let end = fabric_pool[yarns + 1u];
+                    for (var yarn = fabric_pool[yarns] + lane; yarn < end; yarn += LANES) {
+                        solve_yarn(yarn);
+                    }
+                }
+                workgroupBarrier();
+                storageBarrier();
             }
         }
         if ((STAGES & STAGE_BEND) != 0u) {

@@ -99,6 +99,21 @@ const MIN_BEND_STIFFNESS: f32 = 1e-30;
 /// Number of words of a bend in `fabric_pool`.
 const BEND_WORDS: u32 = 10u;
 
+/// Number of words of a yarn in `fabric_pool`.
+const YARN_WORDS: u32 = 4u;
+
+/// Number of words of a point of a yarn in `fabric_pool`.
+const YARN_POINT_WORDS: u32 = 7u;
+
+/// Kind of a yarn at 45 degrees to warp and weft.
+const YARN_SHEAR: u32 = 0u;
+
+/// Kind of a yarn along the weft.
+const YARN_WEFT: u32 = 1u;
+
+/// Kind of a yarn along the warp.
+const YARN_WARP: u32 = 2u;
+
 /// Number of values of a triangle's rest shape in `fabric_pool`.
 const SHAPE_WORDS: u32 = 5u;
 

@@ -48,6 +48,8 @@ struct ClothParameters {
     sleep: SleepParameters,
     /// Its resistance to bending.
     bending: BendingParameters,
+    /// Its resistance to stretch and shear by yarns.
+    yarns: YarnParameters,
     /// Parameters of its self collision.
     self_collision: SelfCollisionParameters,
     /// Fills the struct to a multiple of 16 bytes.
@@ -111,6 +113,16 @@ struct FabricOffsets {
     /// fourth particle [m], the sine of its rest angle, and the weight of its second particle
     /// in its mean curvature vector [1/m] (bit-cast f32).
     bend_begin: u32,
+    /// First yarn of each set, `[yarn_set_count + 1]`.
+    yarn_set_begin: u32,
+    /// Number of sets of yarns.
+    yarn_set_count: u32,
+    /// Each yarn: its first point, one past its last, its first row of scratch, its kind.
+    yarn_begin: u32,
+    /// Each point of a yarn: the ends of its edge, the weight of the second, the share of each,
+    /// the rest length of the segment that begins there [m], and that over the breadth
+    /// (bit-cast f32).
+    yarn_point_begin: u32,
 }
 
 /// Strength of tethers; their list is in `FabricOffsets`.
@@ -176,6 +188,19 @@ struct BendingParameters {
     rigidity: f32,
     /// Damping of bending over its rigidity and the iteration step.
     damping: f32,
+}
+
+/// Compliance and damping of yarns; their list is in `FabricOffsets`.
+struct YarnParameters {
+    /// Compliance of yarns along the warp: 1 over membrane stiffness and squared iteration step
+    /// [m/(N s^2)].
+    warp_compliance: f32,
+    /// Compliance of yarns along the weft.
+    weft_compliance: f32,
+    /// Compliance of yarns at 45 degrees to both.
+    shear_compliance: f32,
+    /// Damping time of yarns at 45 degrees over the iteration step.
+    shear_damping: f32,
 }
 
 /// Uniform of one dispatch: range of cloths, iterations and phases.

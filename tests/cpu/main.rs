@@ -19,3 +19,4 @@ mod triangle_oracle;
 mod untangle;
 mod wide;
 mod xpbd;
+mod yarns;

@@ -85,6 +85,26 @@ pub enum VirtualParticles {
     Spacing(f32),
 }
 
+/// Meshes that get yarns ([`poplin_model::Fabric::yarns`]), with which [`poplin_model::Xpbd`]
+/// resists stretch and shear alike on any triangles.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(rename_all = "snake_case")
+)]
+pub enum Yarns {
+    /// None (default): edges resist.
+    #[default]
+    None,
+    /// Meshes of which more than a tenth of the area is neither quads nor triangles that form
+    /// quads.
+    Irregular,
+    /// All.
+    All,
+}
+
 impl Direction {
     /// All directions.
     pub const ALL: [Self; 2] = [Self::Gravity, Self::Uv];

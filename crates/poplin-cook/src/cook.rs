@@ -9,7 +9,7 @@ use crate::breadths::edge_breadths;
 use crate::chains::Ground;
 use crate::edges::Edges;
 use crate::grain::{face_verticals, vertex_normals};
-use crate::mass::{Masses, particle_stiffness_log2};
+use crate::mass::{Masses, area_vector, particle_stiffness_log2};
 use crate::quadify::QuadPairs;
 use crate::report::PhaseReport;
 use crate::sets::color_fibers;
@@ -19,7 +19,11 @@ use crate::thread::thread_fibers;
 use crate::topology::Topology;
 use crate::triangle_shapes::triangle_shapes;
 use crate::virtual_particles::spread_virtual_particles;
-use crate::{CookError, CookOptions, CookReport};
+use crate::yarns::weave;
+use crate::{CookError, CookOptions, CookReport, Yarns};
+
+/// Largest fraction of the area in triangles that form no quads on a regular mesh.
+const MAX_LOOSE: f64 = 0.1;
 
 /// A cooked mesh.
 #[derive(Debug, Clone, PartialEq)]
@@ -74,6 +78,15 @@ pub fn cook(mesh: &Mesh, options: &CookOptions) -> Result<Cooked, CookError> {
         let found = Bends::find(&surface, &quad_pairs, inverse_masses);
         (fabric.bends, fabric.bend_set_ends) = (found.bends, found.set_ends);
     }
+    let weaves = match options.yarns {
+        Yarns::None => false,
+        Yarns::Irregular => is_irregular(&surface, &quad_pairs),
+        Yarns::All => true,
+    };
+    if weaves {
+        weave(&mut fabric, &surface.positions, inverse_masses);
+    }
+    (report.yarn_count, report.yarn_set_count) = (fabric.yarns.len(), fabric.yarn_set_ends.len());
     (report.bend_count, report.bend_set_count) = (fabric.bends.len(), fabric.bend_set_ends.len());
     fabric.validate()?;
 
@@ -84,6 +97,16 @@ pub fn cook(mesh: &Mesh, options: &CookOptions) -> Result<Cooked, CookError> {
     let particles = surface.particle_to_vertex.iter().zip(inverse_masses);
     let particles = particles.map(particle).collect();
     Ok(Cooked { fabric, particles, vertex_to_particle: surface.vertex_to_particle, report })
+}
+
+/// Tests whether more than [`MAX_LOOSE`] of the area consists of triangles that form no quads.
+fn is_irregular(surface: &Surface, quad_pairs: &QuadPairs) -> bool {
+    let faces = surface.faces.iter().zip(&quad_pairs.is_paired);
+    let (loose, all) = faces.fold((0.0, 0.0), |(loose, all), (face, &is_paired)| {
+        let area = area_vector(face, &surface.positions).length();
+        (if is_paired || face.is_quad() { loose } else { loose + area }, all + area)
+    });
+    loose > MAX_LOOSE * all
 }
 
 /// Builds everything except tethers: edges on fibers in sets, phases in the order of

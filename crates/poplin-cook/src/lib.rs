@@ -62,8 +62,9 @@ mod thread;
 mod topology;
 mod triangle_shapes;
 mod virtual_particles;
+mod yarns;
 
-pub use choices::{Direction, Tethers, VirtualParticles, Weld};
+pub use choices::{Direction, Tethers, VirtualParticles, Weld, Yarns};
 pub use cook::{Cooked, cook};
 pub use error::CookError;
 pub use geodesic::path_lengths;

@@ -4,7 +4,7 @@ use std::fmt::Display;
 
 use poplin_model::{MAX_COORDINATE, Mesh};
 
-use crate::{CookError, Direction, Tethers, VirtualParticles, Weld};
+use crate::{CookError, Direction, Tethers, VirtualParticles, Weld, Yarns};
 
 /// Options of [`crate::cook()`].
 #[derive(Debug, Clone, PartialEq)]
@@ -75,6 +75,8 @@ pub struct CookOptions {
     /// directions bend alike. Two-ring edges (`bending`) would resist folding as well;
     /// turn them off with bends.
     pub bends: bool,
+    /// Meshes that get yarns in place of edges for [`poplin_model::Xpbd::membrane`] (default none).
+    pub yarns: Yarns,
 }
 
 impl Default for CookOptions {
@@ -95,6 +97,7 @@ impl Default for CookOptions {
             vertex_stiffness: Vec::new(),
             virtual_particles: VirtualParticles::None,
             bends: false,
+            yarns: Yarns::None,
         }
     }
 }

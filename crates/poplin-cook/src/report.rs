@@ -101,6 +101,10 @@ pub struct CookReport {
     pub bend_count: usize,
     /// Number of sets of bends, each of which needs a barrier per iteration.
     pub bend_set_count: usize,
+    /// Number of yarns.
+    pub yarn_count: usize,
+    /// Number of sets of yarns, each of which needs a barrier per iteration.
+    pub yarn_set_count: usize,
 }
 
 impl CookReport {
@@ -217,6 +221,13 @@ impl fmt::Display for CookReport {
                 "bends",
                 self.bend_count.to_string(),
                 format!("angles between triangles, in {} sets", self.bend_set_count),
+            )?;
+        }
+        if self.yarn_count > 0 {
+            row(
+                "yarns",
+                self.yarn_count.to_string(),
+                format!("across triangles, in {} sets", self.yarn_set_count),
             )?;
         }
         self.write_phases(f)?;

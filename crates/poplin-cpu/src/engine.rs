@@ -17,13 +17,13 @@ use poplin_host::{
     HostCloth, NoSuchCloth, ParticleMotion, Reading, SharedFabrics, Snapshot, SnapshotCloth, State,
     StatePart,
 };
-use poplin_layout::{ClothPlacement, Feedback, FrameArrays, NO_OFFSET, StageMask, pack_fabric};
+use poplin_layout::{ClothPlacement, Feedback, NO_OFFSET, StageMask, pack_fabric};
 use poplin_model::{
     ClothContactSolver, ClothDesc, ColliderSet, ContactReport, Fabric, ModelError, Particle,
 };
 use rayon::prelude::*;
 
-use self::cloth::{CpuCloth, PackedFabric};
+use self::cloth::{CpuCloth, PackedFabric, arrays_of_one};
 use self::crew::{Crew, MIN_SPLIT_PARTICLES, Split};
 use crate::contact::{ContactBody, ContactPasses as _};
 use crate::triangle_contact::TriangleContact;
@@ -182,7 +182,7 @@ impl<W: Workers + Clone + Send + Sync> LaneEngine<W> {
             previous: cast_vec(previous),
             remembered: Vec::new(),
             kept: W::Kept::default(),
-            arrays: FrameArrays::default(),
+            arrays: arrays_of_one(),
             feedback,
             is_simulated: false,
             bodies: FrameBodies::default(),
@@ -238,7 +238,7 @@ impl<W: Workers + Clone + Send + Sync + 'static> Engine for LaneEngine<W> {
                 is_simulated: false,
                 inputs: Vec::new(),
                 kept: W::Kept::default(),
-                arrays: FrameArrays::default(),
+                arrays: arrays_of_one(),
                 contact: ContactReport::default(),
                 ..source.clone()
             };

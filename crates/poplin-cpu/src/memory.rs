@@ -40,6 +40,8 @@ pub struct Registers {
     pub edges: [u32; 2],
     /// Current step of cyclic reduction: 0 builds the rows, later ones reduce them.
     pub reduction_step: u32,
+    /// First yarn of the running set and one past its last.
+    pub yarns: [u32; 2],
     /// First bend of the running set and one past its last.
     pub bends: [u32; 2],
     /// First bundle of virtual particles of the running set and one past its last.

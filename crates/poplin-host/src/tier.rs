@@ -165,6 +165,8 @@ pub struct LoopTrips {
     /// Trips of each phase by cyclic reduction.
     per_cyclic_phase: Vec<u64>,
     bends: u64,
+    /// Yarns of a fabric with a membrane.
+    yarns: u64,
     /// Trips of one evaluation of an implicit solve.
     per_evaluation: u64,
     /// Trips of solving the chains of an implicit solve once.
@@ -208,6 +210,15 @@ impl LoopTrips {
             .zip(&fabric.bend_set_ends)
             .map(|(&begin, &end)| 1 + rounds(u64::from(end - begin)))
             .sum();
+        // Lanes wait for the longest yarn of a set, forward and back.
+        let begins = std::iter::once(&0).chain(&fabric.yarn_set_ends);
+        let yarns = begins
+            .zip(&fabric.yarn_set_ends)
+            .map(|(&begin, &end)| {
+                let lengths = (begin..end).map(|yarn| fabric.points_of_yarn(yarn as usize).len());
+                1 + rounds(u64::from(end - begin)) * 2 * lengths.max().unwrap_or(0) as u64
+            })
+            .sum();
         // Elements; partial sums over a particle's triangles and bends (about 6 and 12); their
         // totals; particles.
         let part_rounds = rounds(u64::from(SOLVE_PARTS));
@@ -228,6 +239,7 @@ impl LoopTrips {
             per_phase,
             per_cyclic_phase,
             bends,
+            yarns,
             per_evaluation,
             per_chains,
         }
@@ -256,7 +268,10 @@ impl LoopTrips {
         let phases = || phase_order.iter().map(of_phase).sum::<u64>();
         let constraints = match &host.desc().config.solver {
             Solver::Pbd(_) => phases(),
-            Solver::Xpbd(_) => phases() + self.bends,
+            Solver::Xpbd(xpbd) => {
+                let has_yarns = xpbd.membrane.is_some() && self.yarns > 0;
+                self.bends + if has_yarns { self.yarns } else { phases() }
+            }
             Solver::Implicit(implicit) => {
                 (self.per_evaluation + self.per_chain_pass(implicit))
                     * u64::from(max_evaluations(implicit))

@@ -90,6 +90,16 @@ shared_constants! {
 
     /// Number of words of a bend in `fabric_pool`.
     pub const BEND_WORDS: u32 = 10;
+    /// Number of words of a yarn in `fabric_pool`.
+    pub const YARN_WORDS: u32 = 4;
+    /// Number of words of a point of a yarn in `fabric_pool`.
+    pub const YARN_POINT_WORDS: u32 = 7;
+    /// Kind of a yarn at 45 degrees to warp and weft.
+    pub const YARN_SHEAR: u32 = 0;
+    /// Kind of a yarn along the weft.
+    pub const YARN_WEFT: u32 = 1;
+    /// Kind of a yarn along the warp.
+    pub const YARN_WARP: u32 = 2;
     /// Number of values of a triangle's rest shape in `fabric_pool`.
     pub const SHAPE_WORDS: u32 = 5;
     /// `ImplicitConstants.stretch_model`: threads and the angle between them.

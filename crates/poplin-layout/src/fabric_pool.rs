@@ -6,6 +6,7 @@ use poplin_model::{Bend, Fabric, FirstFitSets};
 use crate::chains::Chains;
 use crate::gpu_struct::gpu_struct;
 use crate::implicit::{TriangleShape, rates, spring_words};
+use crate::yarns::{yarn_point_words, yarn_rows, yarn_words};
 use crate::{BEND_WORDS, END_OF_FIBER, NO_OFFSET, SHAPE_WORDS};
 
 gpu_struct! {
@@ -66,15 +67,26 @@ gpu_struct! {
         /// fourth particle \[m\], the sine of its rest angle, and the weight of its second particle
         /// in its mean curvature vector [1/m] (bit-cast f32).
         pub bend_begin: u32,
+        /// First yarn of each set, `[yarn_set_count + 1]`.
+        pub yarn_set_begin: u32,
+        /// Number of sets of yarns.
+        pub yarn_set_count: u32,
+        /// Each yarn: its first point, one past its last, its first row of scratch, its kind.
+        pub yarn_begin: u32,
+        /// Each point of a yarn: the ends of its edge, the weight of the second, the share of each,
+        /// the rest length of the segment that begins there \[m\], and that over the breadth
+        /// (bit-cast f32).
+        pub yarn_point_begin: u32,
     }
 }
 
 impl Eq for FabricOffsets {}
 
-/// Number of vec4 of scratch for the stages of a fabric: tether anchors, wind impulses and fiber
-/// rows share the space, since they are not live at the same time.
+/// Number of vec4 of scratch for the stages of a fabric: tether anchors, wind impulses, fiber rows
+/// and yarn rows share the space, since they are not live at the same time.
 pub fn stage_scratch_len(fabric: &Fabric) -> u32 {
-    fiber_row_len(fabric).max(anchors(fabric).len().max(fabric.triangles.len()) as u32)
+    let rows = fiber_row_len(fabric).max(yarn_rows(fabric).1);
+    rows.max(anchors(fabric).len().max(fabric.triangles.len()) as u32)
 }
 
 /// Number of vec4 of the fiber rows, two for each edge of the largest set.
@@ -133,6 +145,9 @@ impl FabricOffsets {
             virtual_weight_begin: moved(self.virtual_weight_begin),
             bend_set_begin: moved(self.bend_set_begin),
             bend_begin: moved(self.bend_begin),
+            yarn_set_begin: moved(self.yarn_set_begin),
+            yarn_begin: moved(self.yarn_begin),
+            yarn_point_begin: moved(self.yarn_point_begin),
             ..self
         }
     }
@@ -211,6 +226,10 @@ pub fn pack_fabric(fabric: &Fabric, pool: &mut Vec<u32>) -> FabricOffsets {
     };
     let bend_rows: Vec<_> = fabric.bends.iter().map(bend_row).collect();
     let bend_begin = append(bend_rows.as_flattened());
+    let yarn_set_begin = append(&[0]);
+    append(&fabric.yarn_set_ends);
+    let yarn_begin = append(yarn_words(fabric).as_flattened());
+    let yarn_point_begin = append(yarn_point_words(fabric).as_flattened());
     FabricOffsets {
         set_begin,
         fiber_begin,
@@ -234,6 +253,10 @@ pub fn pack_fabric(fabric: &Fabric, pool: &mut Vec<u32>) -> FabricOffsets {
         bend_set_begin,
         bend_set_count: fabric.bend_set_ends.len() as u32,
         bend_begin,
+        yarn_set_begin,
+        yarn_set_count: fabric.yarn_set_ends.len() as u32,
+        yarn_begin,
+        yarn_point_begin,
     }
 }
 

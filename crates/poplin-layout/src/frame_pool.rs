@@ -12,6 +12,7 @@ use crate::motion::motion_parameters;
 use crate::phases::phase_constants;
 use crate::sleep::sleep_parameters;
 use crate::tethers::tether_parameters;
+use crate::yarns::yarn_parameters;
 use crate::{
     ClothParameters, FabricOffsets, FrameSteps, InputOffsets, MotionConstants, NO_OFFSET,
     PHASE_ROWS, RotationConstants, StepScale,
@@ -130,6 +131,7 @@ pub fn pack_cloth_parameters(
         separation: Zeroable::zeroed(),
         sleep: sleep_parameters(&config.sleep, &scale),
         bending: bending_parameters(&config.solver, &scale),
+        yarns: yarn_parameters(&config.solver, &scale),
         self_collision: Zeroable::zeroed(),
         colliders: Zeroable::zeroed(),
         padding: Zeroable::zeroed(),

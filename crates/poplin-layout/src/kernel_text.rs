@@ -170,6 +170,7 @@ impl Range {
             Items::Anchors => ("slot", "lane", "cloth.fabric.anchor_count"),
             Items::Fibers(_) => ("fiber", "fiber_begin + lane", "fiber_end"),
             Items::Edges(_) => ("edge", "edges.x + lane", "edges.y"),
+            Items::Yarns => ("yarn", "fabric_pool[yarns] + lane", "fabric_pool[yarns + 1u]"),
             Items::Bends => ("bend", "fabric_pool[bends] + lane", "fabric_pool[bends + 1u]"),
             Items::Cells => ("cell", "lane", "GRID_CELLS"),
             Items::CellParts => ("part", "lane", "GRID_PARTS"),
@@ -234,6 +235,7 @@ fn head(repeat: Repeat) -> &'static str {
         Repeat::WholeFibers => {
             "for (var solve = 0u; solve < solve_count; solve++) {"
         }
+        Repeat::YarnSets => "for (var yarns = yarn_begin; yarns < yarn_end; yarns++) {",
         Repeat::BendSets => "for (var bends = bend_begin; bends < bend_end; bends++) {",
         Repeat::BodyVisits => {
             "

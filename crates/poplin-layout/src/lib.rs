@@ -33,6 +33,7 @@ mod tethers;
 mod triangle_types;
 mod types;
 mod wgsl;
+mod yarns;
 
 pub mod pools {
     //! The storage buffers of the solver, at most eight per stage (the WebGPU default limit).
@@ -97,6 +98,7 @@ pub use types::{
     ScatterParameters, SelfCollisionParameters,
 };
 pub use wgsl::generated_shaders;
+pub use yarns::YarnParameters;
 
 /// Returns `log2(1 - stiffness)`, the stored form of every stiffness-like value in `0..=1`; -128
 /// for 1.

@@ -79,6 +79,8 @@ pub enum Items {
     Fibers(FiberSolver),
     /// Edges of the current set, likewise.
     Edges(FiberSolver),
+    /// Yarns of the current set.
+    Yarns,
     /// Bends of the current set.
     Bends,
     /// Buckets of the grid of self collision.
@@ -123,6 +125,8 @@ pub enum Repeat {
     ReductionSteps,
     /// Once for [`FiberSolver::SemiImplicit`], otherwise never.
     WholeFibers,
+    /// Each set of yarns.
+    YarnSets,
     /// Each set of bends.
     BendSets,
     /// Twice: counting contacts with bodies, then pushing.

@@ -18,6 +18,8 @@ fn simulate_cloth(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_in
     let phase_begin = phases + PHASE_ROWS * min(dispatch_parameters.phase_begin, phase_count);
     let phase_end = phases + PHASE_ROWS * min(dispatch_parameters.phase_end, phase_count);
     let set_begin = cloth_parameters[cloth_index].fabric.set_begin;
+    let yarn_begin = cloth_parameters[cloth_index].fabric.yarn_set_begin;
+    let yarn_end = yarn_begin + cloth_parameters[cloth_index].fabric.yarn_set_count;
     let bend_begin = cloth_parameters[cloth_index].fabric.bend_set_begin;
     let bend_end = bend_begin + cloth_parameters[cloth_index].fabric.bend_set_count;
     let virtual_begin = cloth_parameters[cloth_index].fabric.virtual_set_begin;

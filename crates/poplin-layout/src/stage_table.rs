@@ -104,6 +104,13 @@ macro_rules! stage_table {
                 writes: [Current, Scratch, Workgroup],
                 oracle: Oracle::Functions(&[("semi_implicit", "solve_chain")]),
             }
+            /// Yarns across the triangles of an irregular mesh, each as one system.
+            Yarn {
+                name: yarn,
+                tasks: [SolveYarn = solve_yarn [splits]],
+                writes: [Current, Scratch],
+                oracle: Oracle::Functions(&[("yarn", "solve_yarn")]),
+            }
             /// Dihedral angles between triangles.
             Bend {
                 name: bend,
@@ -342,6 +349,10 @@ pub const ITERATION: &[Step] = {
         Step::Stages(
             StageMask::FIBERS,
             &[Step::Repeat(Repeat::Phases, &[Step::Repeat(Repeat::FiberSets, FIBER_SET)])],
+        ),
+        stage(
+            Stage::Yarn,
+            &[Step::Repeat(Repeat::YarnSets, &[Step::Work(Yarns, &[SolveYarn]), FOR_ALL])],
         ),
         stage(
             Stage::Bend,

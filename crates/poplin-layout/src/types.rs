@@ -4,7 +4,7 @@ use crate::gpu_struct::gpu_struct;
 use crate::{
     AirParameters, BendingParameters, FabricOffsets, ImplicitConstants, IterationConstants,
     MotionParameters, NO_OFFSET, PhaseConstants, SeparationParameters, SleepParameters,
-    StructDescription, TetherParameters,
+    StructDescription, TetherParameters, YarnParameters,
 };
 
 /// Structs of the solver, in the order of `shaders/state/types.wgsl`.
@@ -17,6 +17,7 @@ pub const SOLVER_STRUCTS: &[StructDescription] = &[
     SeparationParameters::DESCRIPTION,
     SleepParameters::DESCRIPTION,
     BendingParameters::DESCRIPTION,
+    YarnParameters::DESCRIPTION,
     ColliderParameters::DESCRIPTION,
     SelfCollisionParameters::DESCRIPTION,
     IterationConstants::DESCRIPTION,
@@ -75,6 +76,8 @@ gpu_struct! {
         pub sleep: SleepParameters,
         /// Its resistance to bending.
         pub bending: BendingParameters,
+        /// Its resistance to stretch and shear by yarns.
+        pub yarns: YarnParameters,
         /// Parameters of its self collision.
         pub self_collision: SelfCollisionParameters,
     }

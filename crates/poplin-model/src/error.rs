@@ -145,6 +145,18 @@ pub enum ModelError {
         /// Their shared particle.
         particle: u32,
     },
+    /// Two yarns of one set that move the same particle, a data race.
+    #[error("yarn set {set}: yarns {first} and {second} both move particle {particle}")]
+    SharedYarnParticle {
+        /// The set.
+        set: usize,
+        /// One yarn.
+        first: usize,
+        /// The other yarn.
+        second: usize,
+        /// Their shared particle.
+        particle: u32,
+    },
     /// A stiffness per edge combined with a setting that does not support it.
     #[error(
         "the fabric has a stiffness per edge (edge_stiffness_log2), which {setting} does not support; use {needed}"

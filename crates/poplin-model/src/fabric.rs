@@ -95,6 +95,39 @@ pub struct Bend {
     pub wings: [Wing; 2],
 }
 
+/// Straight line of cloth across the triangles of an irregular mesh: it resists stretch along its
+/// course, as a fiber of edges does on a grid.
+///
+/// A segment between two of its points has the stiffness `K breadth / length` for a membrane
+/// stiffness K \[N/m\].
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Yarn {
+    /// Course: along the warp (vertical) or the weft (horizontal), or at 45 degrees to both
+    /// (shearing). Never bending.
+    pub kind: PhaseKind,
+    /// One past its last point in [`Fabric::yarn_points`]; it has at least two.
+    pub point_end: u32,
+    /// Width of cloth that it represents \[m\], above 0.
+    pub breadth: f32,
+}
+
+/// Point of a [`Yarn`] on an edge of the mesh.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct YarnPoint {
+    /// Ends of the edge.
+    pub particles: [u32; 2],
+    /// Position along the edge: 0 at the first end, 1 at the second.
+    pub weight: f32,
+    /// Weight of each end, times the sum of its weights in all points of the yarn, `0..=1e6`. With
+    /// these factors on the inverse masses the points of a yarn are at least as mobile as their
+    /// shared particles let them be, so that they can be solved as if they shared none.
+    pub shares: [f32; 2],
+    /// Distance to the next point at rest \[m\]; unused at the last point.
+    pub rest_length: f32,
+}
+
 /// Rest shape of a triangle over the edge of a [`Bend`].
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -161,6 +194,13 @@ pub struct Fabric {
     /// One past the last bend of each set. The bends of a set share no moving particle and run in
     /// parallel.
     pub bend_set_ends: Vec<u32>,
+    /// Yarns, set after set; used by [`crate::Xpbd`] with a membrane. May be empty.
+    pub yarns: Vec<Yarn>,
+    /// Points of all yarns, yarn after yarn.
+    pub yarn_points: Vec<YarnPoint>,
+    /// One past the last yarn of each set. The yarns of a set share no moving particle and run in
+    /// parallel.
+    pub yarn_set_ends: Vec<u32>,
 }
 
 impl Fabric {
@@ -230,8 +270,14 @@ impl Fabric {
         self.set_fiber_begin.windows(2).map(|w| (w[1] - w[0]) as usize).max().unwrap_or(0)
     }
 
-    /// Multiplies rest lengths, edge breadths, triangle shapes and wing heights by `factor`, for
-    /// cloth that shrinks or grows after cooking.
+    /// Range of the points of yarn `yarn`.
+    pub fn points_of_yarn(&self, yarn: usize) -> Range<usize> {
+        let begin = yarn.checked_sub(1).map_or(0, |before| self.yarns[before].point_end);
+        begin as usize..self.yarns[yarn].point_end as usize
+    }
+
+    /// Multiplies rest lengths, edge breadths, triangle shapes, wing heights and yarns by `factor`,
+    /// for cloth that shrinks or grows after cooking.
     pub fn scale_rest_lengths(&mut self, factor: f32) {
         let coordinates = self.triangle_shapes.as_flattened_mut();
         let wings = self.bends.iter_mut().flat_map(|bend| &mut bend.wings);
@@ -241,6 +287,8 @@ impl Fabric {
             .chain(&mut self.edge_breadths)
             .chain(coordinates)
             .chain(heights)
+            .chain(self.yarn_points.iter_mut().map(|point| &mut point.rest_length))
+            .chain(self.yarns.iter_mut().map(|yarn| &mut yarn.breadth))
             .for_each(|length| *length *= factor);
     }
 

@@ -39,13 +39,13 @@ pub use collider_set::{
 };
 pub use config::{
     Air, BendModel, ClothCollision, ClothConfig, Contact, FiberSolver, Implicit, ImplicitReport,
-    Inertia, MAX_FREQUENCY, MAX_HALVINGS, MAX_SOLVER_ITERATIONS, MAX_SUBSTEPS, MotionConstraints,
-    Pbd, PbdPhase, Phases, Preconditioner, SELF_COLLISION_REST_FRACTION, SelfCollision, Sleep,
-    Solver, StretchModel, Tethers, Xpbd, XpbdPhase,
+    Inertia, MAX_FREQUENCY, MAX_HALVINGS, MAX_SOLVER_ITERATIONS, MAX_SUBSTEPS, Membrane,
+    MotionConstraints, Pbd, PbdPhase, Phases, Preconditioner, SELF_COLLISION_REST_FRACTION,
+    SelfCollision, Sleep, Solver, StretchModel, Tethers, Xpbd, XpbdPhase,
 };
 pub use contact_report::{ContactPartner, ContactReport, Trouble};
 pub use error::{ModelError, check_finite, parse_name};
-pub use fabric::{Bend, Fabric, Phase, PhaseKind, VirtualParticle, Wing};
+pub use fabric::{Bend, Fabric, Phase, PhaseKind, VirtualParticle, Wing, Yarn, YarnPoint};
 pub use first_fit::FirstFitSets;
 pub use fixed_step::{FixedStep, Steps};
 pub use frame::check_dt;

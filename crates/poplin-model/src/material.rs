@@ -1,6 +1,6 @@
 //! Materials by name: measured densities, stiffnesses and friction.
 
-use crate::{ClothConfig, ClothDesc, PhaseKind, Solver, Xpbd};
+use crate::{ClothConfig, ClothDesc, Membrane, PhaseKind, Solver, Xpbd};
 
 /// Properties of a cloth material, in units independent of mesh and step.
 ///
@@ -169,7 +169,19 @@ impl ClothDesc {
     /// also resist stretch, and K is reduced accordingly, so that a strip with free sides, pulled
     /// along warp or weft, lengthens as the material specifies. Edges are treated as if they ran
     /// exactly along the direction of their phase. Does nothing with any other solver.
+    ///
+    /// A fabric with [`crate::Fabric::yarns`] gets [`Xpbd::membrane`] instead, unless it has one.
     pub fn set_membrane(&mut self, material: &Material) {
+        if let Some(xpbd) = self.config.solver.as_xpbd_mut()
+            && !self.fabric.yarns.is_empty()
+        {
+            xpbd.membrane.get_or_insert(Membrane {
+                stretch: material.stretch,
+                shear: material.shear,
+                shear_damping: material.damping_time,
+            });
+            return;
+        }
         let kinds = self.fabric.edge_kinds();
         let squares = |kind: PhaseKind| -> f64 {
             let of_kind = (0..kinds.len()).filter(|&edge| kinds[edge] == kind);
@@ -220,7 +232,7 @@ impl ClothDesc {
 /// Diagonals have the energy `G (e1 + e2)^2 / 2`, so that a strip with free sides has the stiffness
 /// `s1 - G^2 / s2` with `s = k + G`; both are as required for `s1 / s2 = K1 / K2`. At least a tenth
 /// is kept.
-fn beside_shear([first, second]: [f64; 2], shear: f64) -> [f64; 2] {
+pub(crate) fn beside_shear([first, second]: [f64; 2], shear: f64) -> [f64; 2] {
     // s = K f solves s1 - G^2 / s2 = K1 with f^2 - f = G^2 / (K1 K2)
     let factor = 0.5 * (1.0 + (1.0 + 4.0 * shear * shear / (first * second)).sqrt());
     [first, second].map(|stiffness| (stiffness * factor - shear).max(0.1 * stiffness))

@@ -17,6 +17,7 @@ mod triangle_contact;
 mod triangle_mesh;
 mod vector;
 mod wind;
+mod yarn;
 
 pub use bend::{BendStep, bend_angle, bend_gradient, solve_bend};
 pub use contact::{coulomb, weigh_pushed};
@@ -32,3 +33,4 @@ pub use tether::constrain_to_anchors;
 pub use triangle_contact::{NearPairs, near_pairs, point_triangle, segment_segment};
 pub use triangle_mesh::{NearTriangle, nearest_triangle};
 pub use wind::{Air, air_impulse};
+pub use yarn::{YarnStep, solve_yarn};

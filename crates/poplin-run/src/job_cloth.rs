@@ -418,6 +418,7 @@ fn cook_options(scene: &SceneCloth, pins: Vec<u32>) -> CookOptions {
         max_fiber_length: fabric.max_fiber_length.or(config.solver.is_xpbd().then_some(1024)),
         bends: fabric.bends || config.solver.needs_bends(),
         bending: fabric.bending || config.solver.needs_two_ring_edges(),
+        yarns: scene.yarns(),
         ..fabric.clone()
     }
 }

@@ -1,7 +1,7 @@
 //! Partial settings and their one merge: default, then material, then scene, then options; the last
 //! layer that states a value decides.
 
-use poplin_cook::CookOptions;
+use poplin_cook::{CookOptions, Yarns};
 use poplin_model::{Chosen, ClothConfig, ClothDesc, Material, Solver, Xpbd};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -304,6 +304,19 @@ impl SceneCloth {
         (self.chosen, self.without_bends) = (chosen, without_bends);
         self.perturbation = perturbation;
         Ok(())
+    }
+
+    /// Meshes that get yarns: those stated, else all for a membrane, and irregular ones for a
+    /// material, both with [`Xpbd`].
+    pub fn yarns(&self) -> Yarns {
+        if self.stated.states("fabric.yarns") {
+            return self.fabric.yarns;
+        }
+        match self.config.solver.as_xpbd() {
+            Some(xpbd) if xpbd.membrane.is_some() => Yarns::All,
+            Some(_) if self.material.is_some() => Yarns::Irregular,
+            _ => self.fabric.yarns,
+        }
     }
 
     /// Sets the compliance of [`Xpbd`] edges to that of the material, if the cloth has one, for

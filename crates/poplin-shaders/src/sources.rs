@@ -116,6 +116,7 @@ embed![
     "stage/tether",
     "stage/virtual_particles",
     "stage/wind",
+    "stage/yarn",
     "state/bindings",
     "state/collider_types",
     "state/colliders",

@@ -49,7 +49,7 @@ impl Cells {
     }
 
     /// Creates a sheet with edges of 1 m: x across, z along. Its last vertex is at the end of both.
-    fn mesh(self, columns: u32, rows: u32) -> Mesh {
+    pub fn mesh(self, columns: u32, rows: u32) -> Mesh {
         let mut mesh = Mesh::grid(columns + 1, rows + 1, columns as f32, rows as f32);
         match self {
             Self::Quads => return mesh,

@@ -7,7 +7,7 @@ use poplin_model::{ClothDesc, Particle};
 use crate::scenes::{
     degenerate_cloth, degenerate_implicit_cloth, degenerate_xpbd_cloth, equip, hanging_sheet,
     implicit_sheet, loose_particles, random_cloth, random_implicit_cloth, random_ropes,
-    random_xpbd_cloth,
+    random_xpbd_cloth, random_yarn_cloth,
 };
 use poplin_geometry::Rng;
 
@@ -20,6 +20,9 @@ pub fn cloths() -> Vec<(String, ClothDesc)> {
     cloths.push(("sheet".to_owned(), hanging_sheet(14, 13)));
     cloths.extend(
         (0..6).map(|seed| (format!("xpbd {seed}"), random_xpbd_cloth(seed, 22 + 4 * seed as u32))),
+    );
+    cloths.extend(
+        (0..3).map(|seed| (format!("yarns {seed}"), random_yarn_cloth(seed, 30 + 4 * seed as u32))),
     );
     cloths.push(("degenerate xpbd".to_owned(), degenerate_xpbd_cloth()));
     cloths.extend(

@@ -7,6 +7,7 @@ mod implicit_step;
 mod momentum;
 mod particle;
 mod wind;
+mod yarn;
 
 use std::sync::Arc;
 

@@ -99,6 +99,7 @@ fn thrown_sheet(h: f64) -> ClothDesc {
         bending_rigidity: 1e-3,
         bending_damping: 1e-5,
         phases: Phases { single, ..Phases::default() },
+        ..Xpbd::default()
     });
     cloth
 }

@@ -55,6 +55,8 @@ fn a_flipped_gradient_and_a_wrong_coupling_are_seen() {
             "normal_2 * (-edge_length / square_2)",
             "normal_2 * (edge_length / square_2)",
         ),
+        (Stage::Yarn, "(1.0 + damping) * last.w", "(1.0 + damping) * next.w"),
+        (Stage::Yarn, "impulse, 1.0 - weight", "impulse, weight"),
         (
             Stage::SemiImplicit,
             "values.x, -(1.0 + phase.damping)",

@@ -83,6 +83,7 @@ fn the_lane_order_check_sees_a_dropped_barrier() {
         Task::BuildRow,
         Task::ReduceRow,
         Task::MoveEdge,
+        Task::SolveYarn,
         Task::SolveBend,
         Task::VisitChunk,
         Task::SumChunks,

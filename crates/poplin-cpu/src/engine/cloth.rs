@@ -194,3 +194,8 @@ impl<K> CpuCloth<K> {
             && self.arrays.frame_pool.get(phases.clone()) == other.arrays.frame_pool.get(phases)
     }
 }
+
+/// Returns empty arrays for the frames of one cloth.
+pub(super) fn arrays_of_one() -> FrameArrays {
+    FrameArrays { cloth_parameters: Vec::with_capacity(1), ..FrameArrays::default() }
+}

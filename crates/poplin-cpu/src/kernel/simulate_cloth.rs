@@ -204,6 +204,7 @@ fn repeat_count(memory: &ClothMemory<'_>, repeat: Repeat) -> u32 {
         }
         Repeat::ReductionSteps => 0,
         Repeat::WholeFibers => u32::from(phase.fiber_solver == FiberSolver::SemiImplicit as u32),
+        Repeat::YarnSets => fabric.yarn_set_count,
         Repeat::BendSets => fabric.bend_set_count,
         Repeat::BodyVisits => 2,
         Repeat::BundleSets => fabric.virtual_set_count,
@@ -231,6 +232,7 @@ fn begin_repeat(memory: &mut ClothMemory<'_>, repeat: Repeat, k: u32) {
                 memory.registers.fibers.map(|fiber| memory.fabric(fabric.fiber_begin + fiber));
         }
         Repeat::ReductionSteps => memory.registers.reduction_step = k,
+        Repeat::YarnSets => memory.registers.yarns = range(memory, fabric.yarn_set_begin + k),
         Repeat::BendSets => memory.registers.bends = range(memory, fabric.bend_set_begin + k),
         Repeat::BodyVisits => memory.registers.is_counting = k == 0,
         Repeat::BundleSets => {
@@ -253,6 +255,7 @@ fn range_of(memory: &ClothMemory<'_>, items: Items) -> [u32; 2] {
         Items::Anchors => [0, cloth.fabric.anchor_count],
         Items::Fibers(solver) => by(solver, memory.registers.fibers),
         Items::Edges(solver) => by(solver, memory.registers.edges),
+        Items::Yarns => memory.registers.yarns,
         Items::Bends => memory.registers.bends,
         Items::Cells => [0, memory.cells.len() as u32],
         Items::CellParts => [0, GRID_PARTS],

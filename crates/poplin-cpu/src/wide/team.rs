@@ -119,7 +119,7 @@ fn time_of(task: Task, memory: &ClothMemory<'_>) -> f32 {
         }
         Task::ConstrainTethers => 4.0 * memory.cloth.fabric.tethers_per_particle as f32,
         Task::CollideTriangle | Task::CollideContinuous | Task::CollideBundle => 40.0,
-        Task::VisitChunk => 1000.0,
+        Task::VisitChunk | Task::SolveYarn => 1000.0,
         Task::BuildRow | Task::ReduceRow => 10.0,
         Task::BuildEquation | Task::PushEdge => 0.0,
         Task::BlowTriangle | Task::GatherWind | Task::CollideShape | Task::SolveBend => 10.0,

@@ -1,7 +1,9 @@
 //! Stages and fiber solvers that a cloth needs in its kernel.
 
 use poplin_layout::{STAGES, Stage, StageMask};
-use poplin_model::{BendModel, ClothDesc, FiberSolver, Phase, Preconditioner, StretchModel};
+use poplin_model::{
+    BendModel, ClothDesc, FiberSolver, Phase, PhaseKind, Preconditioner, StretchModel,
+};
 
 use super::HostCloth;
 use crate::MemoryNeeds;
@@ -32,10 +34,20 @@ impl HostCloth {
     /// Solved phases in order, each with its fiber solver.
     pub(super) fn solved_phases(&self) -> impl Iterator<Item = (u32, (FiberSolver, u32))> + Clone {
         let ClothDesc { fabric, config, phase_order, .. } = &self.live.cloth;
-        let is_solved =
-            |&index: &u32| config.solver.solves(index, fabric.phases[index as usize].kind);
+        let has_yarns = self.has_yarns();
+        let is_solved = move |&index: &u32| {
+            let kind = fabric.phases[index as usize].kind;
+            config.solver.solves(index, kind) && !(has_yarns && kind != PhaseKind::Bending)
+        };
         let phases = phase_order.iter().copied().filter(is_solved);
         phases.map(|phase| (phase, self.fiber_solver(phase)))
+    }
+
+    /// True if yarns resist stretch and shear in place of edges.
+    fn has_yarns(&self) -> bool {
+        let ClothDesc { fabric, config, .. } = &self.live.cloth;
+        let membrane = config.solver.as_xpbd().and_then(|xpbd| xpbd.membrane);
+        membrane.is_some() && !fabric.yarns.is_empty()
     }
 
     /// Number of lanes that the widest fiber set of the solved phases keeps busy.
@@ -87,6 +99,7 @@ impl HostCloth {
             Stage::SemiImplicit => has_fibers(FiberSolver::SemiImplicit),
             Stage::CyclicReduction => has_fibers(FiberSolver::CyclicReduction),
             Stage::Implicit => config.solver.as_implicit().is_some(),
+            Stage::Yarn => self.has_yarns(),
             Stage::Bend => {
                 // Only the XPBD solver has this stage; the implicit stage includes bending.
                 let rigidity = config.solver.as_xpbd().map_or(0.0, |xpbd| xpbd.bending_rigidity);

@@ -31,7 +31,7 @@ pub use self_collision::{SELF_COLLISION_REST_FRACTION, SelfCollision};
 pub use sleep::Sleep;
 pub use solver::Solver;
 pub use tethers::Tethers;
-pub use xpbd::{MAX_FREQUENCY, MAX_SUBSTEPS, Xpbd, XpbdPhase};
+pub use xpbd::{MAX_FREQUENCY, MAX_SUBSTEPS, Membrane, Xpbd, XpbdPhase};
 
 use crate::error::{Context, ModelError, check_finite, check_range};
 

@@ -41,8 +41,56 @@ pub struct Xpbd {
     /// Damping of bending [N m s], `0..=1e6` (default 0): the moment per width at a rate of change
     /// of curvature of 1/m per second. Acts only with a bending rigidity above 0.
     pub bending_damping: f32,
+    /// Resistance to stretch and shear of a fabric with [`crate::Fabric::yarns`], in place of that
+    /// of its edges (default: none, edges resist).
+    pub membrane: Option<Membrane>,
     /// Response of the edges of each phase (default: they do not stretch).
     pub phases: Phases<XpbdPhase>,
+}
+
+/// Membrane of a cloth in [`Xpbd`], independent of its mesh. Yarns along warp and weft, and at 45
+/// degrees to both, resist as the whole cloth does.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(default, deny_unknown_fields)
+)]
+pub struct Membrane {
+    /// Stiffness along warp (vertical) and weft (horizontal), force per width over strain [N/m],
+    /// each `1e-3..=1e9` (default 1000).
+    pub stretch: [f32; 2],
+    /// Shear stiffness, force per width over shear angle [N/m], `0..=1e9` (default 300; 0 = none).
+    pub shear: f32,
+    /// Damping time of shear \[s\], viscosity over stiffness, `0..=1e3` (default 0).
+    pub shear_damping: f32,
+}
+
+impl Default for Membrane {
+    fn default() -> Self {
+        Self { stretch: [1000.0; 2], shear: 300.0, shear_damping: 0.0 }
+    }
+}
+
+impl Membrane {
+    /// Checks the ranges given in the field docs.
+    ///
+    /// # Errors
+    /// [`ModelError`] that names the first field out of range.
+    pub fn validate(&self) -> Result<(), ModelError> {
+        let [warp, weft] = self.stretch;
+        check_range("stretch[0]", warp, 1e-3, 1e9)?;
+        check_range("stretch[1]", weft, 1e-3, 1e9)?;
+        check_range("shear", self.shear, 0.0, 1e9)?;
+        check_range("shear_damping", self.shear_damping, 0.0, 1e3)
+    }
+
+    /// Stiffness of the yarns along warp and weft [N/m]: the diagonal yarns add to the stiffness of
+    /// both, and narrow a strip that is pulled.
+    pub fn beside_shear(&self) -> [f64; 2] {
+        crate::material::beside_shear(self.stretch.map(f64::from), self.shear.into())
+    }
 }
 
 impl Default for Xpbd {
@@ -52,6 +100,7 @@ impl Default for Xpbd {
             frequency: None,
             bending_rigidity: 0.0,
             bending_damping: 0.0,
+            membrane: None,
             phases: Phases::default(),
         }
     }
@@ -69,6 +118,9 @@ impl Xpbd {
         }
         check_range("bending_rigidity", self.bending_rigidity, 0.0, 1e6)?;
         check_range("bending_damping", self.bending_damping, 0.0, 1e6)?;
+        if let Some(membrane) = &self.membrane {
+            membrane.validate().within("membrane")?;
+        }
         self.phases.validate_each(XpbdPhase::validate).within("phases")
     }
 }

@@ -1,6 +1,6 @@
 //! Validation of a fabric.
 
-use super::{Fabric, Wing};
+use super::{Fabric, PhaseKind, Wing, Yarn};
 use crate::error::{ModelError, check_indices, check_range};
 
 impl Fabric {
@@ -95,7 +95,8 @@ impl Fabric {
             let square = point.weights.iter().map(|weight| weight * weight).sum();
             check_range("sum of a virtual particle's squared weights", square, 1e-6, 192.0)?;
         }
-        self.validate_bends()
+        self.validate_bends()?;
+        self.validate_yarns()
     }
 
     fn validate_triangle_shapes(&self) -> Result<(), ModelError> {
@@ -137,12 +138,45 @@ impl Fabric {
         Ok(())
     }
 
-    /// Checks that the fibers, and the bends, of every set share no moving particle
+    fn validate_yarns(&self) -> Result<(), ModelError> {
+        let begins: Vec<u32> =
+            std::iter::once(0).chain(self.yarn_set_ends.iter().copied()).collect();
+        check_prefix_sums("fabric yarn_set_ends (with a leading 0)", &begins, self.yarns.len())?;
+        let total = self.yarn_points.len();
+        let mut begin = 0;
+        for (position, &Yarn { kind, point_end, breadth }) in self.yarns.iter().enumerate() {
+            if point_end < begin + 2 || point_end as usize > total || kind == PhaseKind::Bending {
+                let what = "fabric yarns (two points each, not bending)";
+                return Err(ModelError::PrefixSum { what, position, value: point_end, total });
+            }
+            check_range("fabric yarns breadth", breadth, 1e-9, crate::MAX_COORDINATE)?;
+            begin = point_end;
+        }
+        if begin as usize != total {
+            return Err(ModelError::Length {
+                what: "fabric yarn_points",
+                len: total,
+                expected: begin as usize,
+            });
+        }
+        let particles = self.yarn_points.iter().flat_map(|point| point.particles);
+        check_indices("fabric yarn_points particle", particles, self.particle_count as usize)?;
+        self.yarn_points.iter().try_for_each(|point| {
+            let [first, second] = point.shares;
+            check_range("fabric yarn_points weight", point.weight, 0.0, 1.0)?;
+            check_range("fabric yarn_points share", first, 0.0, 1e6)?;
+            check_range("fabric yarn_points share", second, 0.0, 1e6)?;
+            let length = point.rest_length;
+            check_range("fabric yarn_points rest_length", length, 0.0, crate::MAX_COORDINATE)
+        })
+    }
+
+    /// Checks that the fibers, the bends, and the yarns, of every set share no moving particle
     /// (`inverse_mass(particle) > 0`).
     ///
     /// # Errors
-    /// [`ModelError::SharedParticle`] or [`ModelError::SharedBendParticle`] for the first pair that
-    /// would race.
+    /// [`ModelError::SharedParticle`], [`ModelError::SharedBendParticle`] or
+    /// [`ModelError::SharedYarnParticle`] for the first pair that would race.
     pub fn validate_sets(&self, inverse_mass: impl Fn(u32) -> f32) -> Result<(), ModelError> {
         // Last set that used each particle, and the fiber that did.
         let mut owner = vec![(usize::MAX, 0usize); self.particle_count as usize];
@@ -187,6 +221,29 @@ impl Fabric {
                         });
                     }
                     owner[particle as usize] = (set, bend);
+                }
+            }
+            begin = end as usize;
+        }
+        // Again for yarns, which may visit a particle several times.
+        owner.fill((usize::MAX, 0));
+        let mut begin = 0;
+        for (set, &end) in self.yarn_set_ends.iter().enumerate() {
+            for yarn in begin..end as usize {
+                let points = &self.yarn_points[self.points_of_yarn(yarn)];
+                let particles = points.iter().flat_map(|point| point.particles);
+                for particle in particles.filter(|&particle| inverse_mass(particle) > 0.0) {
+                    let (last_set, first) = owner[particle as usize];
+                    if last_set == set && first != yarn {
+                        let second = yarn;
+                        return Err(ModelError::SharedYarnParticle {
+                            set,
+                            first,
+                            second,
+                            particle,
+                        });
+                    }
+                    owner[particle as usize] = (set, yarn);
                 }
             }
             begin = end as usize;

@@ -11,7 +11,9 @@ use poplin_model::{ClothDesc, Fabric, Implicit, Mesh};
 
 pub use self::colliders::{equip, random_colliders};
 pub use self::degenerate::{degenerate_cloth, degenerate_implicit_cloth, degenerate_xpbd_cloth};
-pub use self::random::{random_cloth, random_implicit_cloth, random_ropes, random_xpbd_cloth};
+pub use self::random::{
+    random_cloth, random_implicit_cloth, random_ropes, random_xpbd_cloth, random_yarn_cloth,
+};
 
 /// Creates a cooked sheet of `columns` x `rows` particles, 1 m wide, with two pinned corners and
 /// geodesic tethers.

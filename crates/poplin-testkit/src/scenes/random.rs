@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use poplin_model::{
-    Bend, BendModel, ClothDesc, Fabric, FiberSolver, Implicit, Pbd, PbdPhase, Phase, PhaseKind,
-    Phases, Preconditioner, StretchModel, VirtualParticle, Wing, Xpbd, XpbdPhase,
+    Bend, BendModel, ClothDesc, Fabric, FiberSolver, Implicit, Membrane, Pbd, PbdPhase, Phase,
+    PhaseKind, Phases, Preconditioner, StretchModel, VirtualParticle, Wing, Xpbd, XpbdPhase, Yarn,
+    YarnPoint,
 };
 
 use poplin_geometry::Rng;
@@ -158,6 +159,49 @@ pub fn random_xpbd_cloth(seed: u64, particle_count: u32) -> ClothDesc {
     let single = cloth.phase_order.iter().map(|&index| phase(index)).collect();
     let xpbd = use_xpbd(&mut cloth, Phases { single, ..Phases::default() });
     (xpbd.bending_rigidity, xpbd.bending_damping) = (rng.range(0.1, 1e3), [0.0, 1.0][rng.index(2)]);
+    cloth.validate().expect("random cloths are valid");
+    cloth
+}
+
+/// Creates the cloth of [`random_xpbd_cloth`] with random yarns of two to six points on the edges
+/// between four to eight particles, several in a set, and a membrane.
+///
+/// # Panics
+/// Panics if the cloth is not valid, which would be a bug of this function.
+pub fn random_yarn_cloth(seed: u64, particle_count: u32) -> ClothDesc {
+    let mut cloth = random_xpbd_cloth(seed, particle_count);
+    let mut rng = Rng::new(seed ^ 0xCA);
+    let fabric = Arc::make_mut(&mut cloth.fabric);
+    for set in 0..6 {
+        let kind = [PhaseKind::Shearing, PhaseKind::Horizontal, PhaseKind::Vertical][set % 3];
+        let mut order: Vec<u32> = (0..particle_count).collect();
+        for i in (1..order.len()).rev() {
+            order.swap(i, rng.index(i + 1));
+        }
+        let mut left = &order[..];
+        while left.len() >= 8 {
+            let (group, rest) = left.split_at(4 + rng.index(5));
+            left = rest;
+            for _ in 0..2 + rng.index(5) {
+                let first = rng.index(group.len());
+                let second = (first + 1 + rng.index(group.len() - 1)) % group.len();
+                fabric.yarn_points.push(YarnPoint {
+                    particles: [group[first], group[second]],
+                    weight: [0.0, rng.range(0.0, 1.0), 1.0][rng.index(3)],
+                    shares: [rng.range(0.1, 3.0), rng.range(0.1, 3.0)],
+                    rest_length: [0.0, rng.range(0.01, 1.0)][rng.index(2)],
+                });
+            }
+            let point_end = fabric.yarn_points.len() as u32;
+            fabric.yarns.push(Yarn { kind, point_end, breadth: rng.range(0.01, 1.0) });
+        }
+        fabric.yarn_set_ends.push(fabric.yarns.len() as u32);
+    }
+    let mut stiffness = || [1e-3, rng.range(1.0, 1e3), 1e6][rng.index(3)];
+    let (stretch, shear) = ([stiffness(), stiffness()], stiffness());
+    let shear_damping = [0.0, 0.01][rng.index(2)];
+    let xpbd = cloth.config.solver.as_xpbd_mut().expect("the cloth has XPBD");
+    xpbd.membrane = Some(Membrane { stretch, shear, shear_damping });
     cloth.validate().expect("random cloths are valid");
     cloth
 }

@@ -9,6 +9,14 @@ use crate::numbers::{counted, grouped};
 /// Largest fraction of unconverged implicit steps that is not reported.
 const MAX_UNCONVERGED: f64 = 0.1;
 
+/// Relative error of the stretch of a cloth with yarns, over the square of the distance that a wave
+/// of stretch travels in a step, as a fraction of the size of the cloth. `tests/cpu/yarns.rs` and
+/// the solvers page of the guide have the measurements.
+const STRETCH_ERROR: f32 = 0.6;
+
+/// Largest such error that is not reported.
+const MAX_STRETCH_ERROR: f32 = 0.1;
+
 /// Largest relative deviation from the requested frequency that is not reported.
 const MAX_RATE_ERROR: f32 = 0.1;
 
@@ -44,6 +52,7 @@ impl Warning {
                 .detail("mean_edge_m", mean_edge_m)
         });
         let soft = Self::of_bends(job_cloth, frame_rate, step_s);
+        let unsure = Self::of_membrane(job_cloth, frame_rate, step_s);
         let asked = config.solver.as_pbd().map(|pbd| pbd.frequency);
         let other = asked
             .filter(|asked| iterations > 0.0 && (frequency_hz / asked - 1.0).abs() > MAX_RATE_ERROR)
@@ -58,7 +67,7 @@ impl Warning {
                     .detail("asked_hz", asked_hz)
                     .detail("frequency_hz", frequency_hz)
             });
-        long.into_iter().chain(other).chain(soft)
+        long.into_iter().chain(other).chain(soft).chain(unsure)
     }
 
     /// Warns of a step in which XPBD bends are softer than their rigidity B.
@@ -94,6 +103,36 @@ impl Warning {
             );
             Self::of_cloth("soft_bends", name, text)
                 .beyond(step_s, longest_step_s)
+                .detail("step_s", step_s)
+                .detail("longest_step_s", longest_step_s)
+                .detail("substeps", substeps)
+        })
+    }
+
+    /// Warns of a step in which yarns do not have their stiffness K, since a wave of stretch, of
+    /// speed `sqrt(K / density)`, crosses too much of the cloth.
+    fn of_membrane(job_cloth: &JobCloth, frame_rate: f32, step_s: f32) -> Option<Self> {
+        let JobCloth { cloth, report, name, .. } = job_cloth;
+        let membrane = cloth.config.solver.as_xpbd()?.membrane?;
+        let [low, high] = job_cloth.bounds();
+        let density = (report.mass / report.area) as f32;
+        let stiffness = membrane.stretch[0].max(membrane.stretch[1]);
+        let travel_m = step_s * (stiffness / density).sqrt();
+        let size_m = (high - low).max_element();
+        let error = STRETCH_ERROR * (travel_m / size_m).powi(2);
+        let longest_step_s = step_s * (MAX_STRETCH_ERROR / error).sqrt();
+        let is_unsure = !cloth.fabric.yarns.is_empty() && error > MAX_STRETCH_ERROR;
+        is_unsure.then(|| {
+            let substeps = (longest_step_s * frame_rate).recip().ceil() as u32;
+            let text = format!(
+                "cloth `{name}` stretches up to {:.0} % more or less than its stiffness states: a \
+                 wave of stretch travels {travel_m:.2} m in a step, and the cloth has {size_m:.2} m; \
+                 use {substeps} substeps ({:.0} Hz), or solve it implicitly (--solver implicit)",
+                100.0 * error,
+                substeps as f32 * frame_rate
+            );
+            Self::of_cloth("unsure_stretch", name, text)
+                .beyond(error, MAX_STRETCH_ERROR)
                 .detail("step_s", step_s)
                 .detail("longest_step_s", longest_step_s)
                 .detail("substeps", substeps)
