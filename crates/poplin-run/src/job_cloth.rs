@@ -39,8 +39,10 @@ pub struct JobCloth {
     pub cloth: ClothDesc,
     /// Reasons for the solver's frequency, if it was chosen automatically.
     pub(crate) solver_choice: Option<SolverChoice>,
-    /// Animated pins.
+    /// Animated and released pins.
     pub(crate) moving: Vec<MovingParticles>,
+    /// Velocity of each particle at the start, axes of the local space [m/s]; empty if at rest.
+    pub(crate) velocities: Vec<[f32; 3]>,
     /// Motion sphere of each particle in local space; empty without any.
     pub(crate) motion_spheres: Vec<Sphere>,
     /// Separation sphere of each particle in local space; empty without any.
@@ -71,7 +73,7 @@ pub struct JobCloth {
     pub offsets: Vec<[f32; 3]>,
 }
 
-/// Pinned particles that move together.
+/// Pinned or held particles that move together.
 #[derive(Debug)]
 pub(crate) struct MovingParticles {
     /// Particles in rising order.
@@ -134,6 +136,7 @@ impl JobCloth {
         scene.set_membrane(&mut cloth);
         let solver_choice = cloth.choose_solver(scene.chosen);
         log::debug!("settings of `{}`: {:#?}", scene.name, cloth.config);
+        let velocities = scene.velocities(&cloth.particles);
         let moving = built
             .moving
             .into_iter()
@@ -165,6 +168,7 @@ impl JobCloth {
             cloth,
             solver_choice,
             moving,
+            velocities,
             motion_spheres,
             separation_spheres,
             accelerations,

@@ -3,13 +3,14 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use poplin::{Backend, BackendChoice, ClothId, Simulation, State};
-use poplin_model::{ColliderId, ContactMode, ContactReport, Particle};
+use poplin::{Backend, BackendChoice, ClothId, HoldId, ParticleMotion, Simulation, State};
+use poplin_model::{ColliderId, ContactMode, ContactReport, Particle, Sphere};
 use poplin_scene::{BuiltCollider, Wind};
 
 use crate::bodies::{Bodies, ColliderPoses};
 use crate::failure::{Failure, OrFail};
 use crate::job::Job;
+use crate::job_cloth::MovingParticles;
 use crate::numbers::counted;
 
 /// Simulation that contains the cloths, colliders and rigid bodies of a job.
@@ -21,6 +22,8 @@ pub struct JobSimulation {
     pub ids: Vec<Vec<ClothId>>,
     /// Time-dependent wind of each cloth, if it has one that acts on it.
     pub winds: Vec<Option<Wind>>,
+    /// Hold of the released pins of each cloth, by their index among its animated pins.
+    holds: HashMap<(ClothId, usize), HoldId>,
     /// Colliders of the job.
     colliders: Vec<ColliderId>,
     /// Rigid bodies among the colliders.
@@ -49,6 +52,7 @@ impl JobSimulation {
             simulation,
             ids,
             winds,
+            holds: HashMap::new(),
             colliders,
             bodies,
             step: 0,
@@ -153,11 +157,16 @@ impl JobSimulation {
         };
         self.colliders = job.colliders.iter().map(add).collect::<Result<_, _>>()?;
         self.ids.clear();
+        self.holds.clear();
         for job_cloth in &job.cloths {
             let copies =
                 (0..job_cloth.offsets.len()).map(|copy| self.simulation.add(job_cloth.copy(copy)));
             let copies = copies.collect::<Result<Vec<_>, _>>()?;
             for &id in &copies {
+                if !job_cloth.velocities.is_empty() {
+                    let motion = ParticleMotion::Velocities(&job_cloth.velocities);
+                    self.simulation.set_particles(id, &job_cloth.cloth.particles, motion)?;
+                }
                 let live = self.simulation.cloth_mut(id)?;
                 live.set_motion_spheres(&job_cloth.motion_spheres).map_err(poplin::Error::from)?;
                 live.set_separation_spheres(&job_cloth.separation_spheres)
@@ -215,7 +224,7 @@ impl JobSimulation {
         let rate = f64::from(job.frame_rate) * f64::from(job.steps);
         let [before, time] = [step - 1, step].map(|step| step as f64 / rate);
         self.step = step;
-        self.move_pins(job, time)?;
+        self.move_pins(job, before, time)?;
         self.move_frames(job, time)?;
         self.move_colliders(job, before, time)?;
         self.bodies
@@ -260,21 +269,42 @@ impl JobSimulation {
         &self.bodies
     }
 
-    /// Moves animated pins to their local positions at a time \[s\].
-    fn move_pins(&mut self, job: &Job, time: f64) -> Result<(), Failure> {
+    /// Moves animated pins to their local positions at time `to` \[s\], and lets released ones go.
+    fn move_pins(&mut self, job: &Job, from: f64, to: f64) -> Result<(), Failure> {
         for (job_cloth, ids) in job.cloths.iter().zip(&self.ids) {
-            for moving in &job_cloth.moving {
-                let motion = moving.path.motion(time);
-                let position = |&particle: &u32| {
-                    let start = job_cloth.cloth.particles[particle as usize].position;
-                    Particle { position: motion.apply(start), inverse_mass: 0.0 }
+            for (index, moving) in job_cloth.moving.iter().enumerate() {
+                let MovingParticles { particles, path } = moving;
+                let positions_at = |time| {
+                    let motion = path.motion(time);
+                    let particles = particles.iter();
+                    particles
+                        .map(move |&p| motion.apply(job_cloth.cloth.particles[p as usize].position))
                 };
-                let positions: Vec<_> = moving.particles.iter().map(position).collect();
+                let spheres_at = |time| -> Vec<_> {
+                    positions_at(time).map(|center| Sphere { center, radius: 0.0 }).collect()
+                };
                 for &id in ids {
-                    self.simulation
-                        .cloth_mut(id)?
-                        .write_particles(&moving.particles, &positions)
-                        .map_err(poplin::Error::from)?;
+                    let live = self.simulation.cloth_mut(id)?;
+                    let held = (id, index);
+                    if path.is_released(from, to) {
+                        if let Some(hold) = self.holds.remove(&held) {
+                            live.release(hold);
+                        }
+                    } else if path.release.is_some() {
+                        let hold = match self.holds.get(&held) {
+                            Some(&hold) => hold,
+                            None => {
+                                let spheres = spheres_at(from);
+                                live.hold(particles, &spheres).map_err(poplin::Error::from)?
+                            }
+                        };
+                        self.holds.insert(held, hold);
+                        live.move_hold(hold, &spheres_at(to)).map_err(poplin::Error::from)?;
+                    } else {
+                        let pin = |position| Particle { position, inverse_mass: 0.0 };
+                        let pins: Vec<_> = positions_at(to).map(pin).collect();
+                        live.write_particles(particles, &pins).map_err(poplin::Error::from)?;
+                    }
                 }
             }
         }

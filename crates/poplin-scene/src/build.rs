@@ -4,7 +4,7 @@ use glam::DVec3;
 use poplin_geometry::wide;
 use poplin_model::{Mesh, Sphere};
 
-use super::animation::MovingPins;
+use super::animation::{AnimatedPins, MovingPins};
 use super::locate::{Source, in_order};
 use super::spheres::{SphereKind, VertexAcceleration, spheres};
 use super::validate::{check_particles, validate_shape};
@@ -17,7 +17,7 @@ pub struct BuiltCloth {
     /// Mesh at its position in the local space; copy `k` is moved by
     /// [`super::SceneCloth::copy_offset`].
     pub mesh: Mesh,
-    /// All pinned vertices, static or moving, rising.
+    /// All pinned vertices, static or moving, rising; without those that are released.
     pub pinned: Vec<u32>,
     /// Moving pins. A vertex is in at most one of them.
     pub moving: Vec<MovingPins>,
@@ -91,6 +91,15 @@ impl Scene {
         for (position, animated) in cloth.animated_pins.iter().enumerate() {
             let field = format!("{field}.animated_pins[{position}]");
             let vertices = select(&animated.pins, &format!("{field}.pins"));
+            if animated.release.is_none() {
+                pinned.extend(&vertices);
+            } else if let Some(vertex) = vertices.iter().find(|vertex| pinned.contains(vertex)) {
+                let at = source.location(&field);
+                let message = format!(
+                    "{field}.release lets vertex {vertex} go, which other pins of the cloth hold"
+                );
+                source.refuse(SceneError::Syntax { at, message });
+            }
             // A vertex can follow only one animation.
             let mut moved_twice = None;
             for &vertex in &vertices {
@@ -102,7 +111,6 @@ impl Scene {
                 let at = source.location(&field);
                 source.refuse(SceneError::PinMovedTwice { at, field, vertex });
             }
-            pinned.extend(&vertices);
             moving.push(vertices);
         }
         pinned.sort_unstable();
@@ -145,7 +153,8 @@ impl Scene {
         mesh.validate().map_err(|source| IoError::Mesh { path, source })?;
         let moving = cloth.animated_pins.iter().zip(moving).map(|(animated, vertices)| {
             let pivot = animated.pivot.unwrap_or_else(|| middle(&vertices, &mesh.positions));
-            MovingPins { vertices, pivot, keys: animated.keys.clone() }
+            let AnimatedPins { keys, release, .. } = animated;
+            MovingPins { vertices, pivot, keys: keys.clone(), release: *release }
         });
         let moving = moving.collect();
         let motion_spheres = spheres(SphereKind::Motion, &cloth.motion_spheres, &motion, &mesh);

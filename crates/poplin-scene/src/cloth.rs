@@ -1,7 +1,9 @@
 //! Scenes as plain data.
 
+use glam::DVec3;
 use poplin_cook::CookOptions;
-use poplin_model::{Chosen, ClothConfig, ClothContactSolver, Material, PhaseKind};
+use poplin_geometry::wide;
+use poplin_model::{Chosen, ClothConfig, ClothContactSolver, Material, Particle, PhaseKind};
 
 use super::{
     AnimatedPins, BaseSettings, LocalFrame, PinRule, SceneAcceleration, SceneCollider,
@@ -59,6 +61,12 @@ pub struct SceneCloth {
     pub separation_spheres: Vec<SceneSpheres>,
     /// Accelerations of vertices in addition to gravity (default none).
     pub accelerations: Vec<SceneAcceleration>,
+    /// Velocity of the free vertices at the start, axes of the local space [m/s], each
+    /// `-10000..=10000` (default 0).
+    pub velocity: [f32; 3],
+    /// Angular velocity at the start about the center of mass of the free vertices, axes of the
+    /// local space [degrees/s], each `-36000..=36000` (default 0).
+    pub angular_velocity: [f32; 3],
     /// Path of the local space (default none: it is at the world's origin).
     pub frame: Option<LocalFrame>,
     /// Wind: that of the cloth, else of the scene; `None` is the steady wind
@@ -110,6 +118,8 @@ impl SceneCloth {
             motion_spheres: Vec::new(),
             separation_spheres: Vec::new(),
             accelerations: Vec::new(),
+            velocity: [0.0; 3],
+            angular_velocity: [0.0; 3],
             frame: None,
             wind: None,
             config: base.config.clone(),
@@ -124,6 +134,28 @@ impl SceneCloth {
             spacing: [0.0; 3],
             perturbation: DEFAULT_PERTURBATION,
         }
+    }
+
+    /// Returns the velocity of each particle at the start [m/s], `v + omega x (x - c)`, c the center
+    /// of mass of the free ones; 0 for pinned ones. Empty if the cloth starts at rest.
+    pub fn velocities(&self, particles: &[Particle]) -> Vec<[f32; 3]> {
+        if [self.velocity, self.angular_velocity] == [[0.0; 3]; 2] {
+            return Vec::new();
+        }
+        let free = particles.iter().filter(|particle| !particle.is_pinned());
+        let (moment, mass) = free.fold((DVec3::ZERO, 0.0), |(moment, mass), particle| {
+            let own = f64::from(particle.inverse_mass).recip();
+            (moment + wide(particle.position) * own, mass + own)
+        });
+        let velocity = |particle: &Particle| {
+            if particle.is_pinned() {
+                return [0.0; 3];
+            }
+            let arm = wide(particle.position) - moment / mass;
+            let spin = wide(self.angular_velocity.map(f32::to_radians));
+            (wide(self.velocity) + spin.cross(arm)).as_vec3().to_array()
+        };
+        particles.iter().map(velocity).collect()
     }
 
     /// Displacement \[m\] of the copy `index`, from 0.

@@ -108,7 +108,8 @@ struct ClothFile {
     /// `box:x0,y0,z0,x1,y1,z1`, `indices:0,5,7-12`, `all`, `none`.
     #[serde(default)]
     pins: Rules,
-    /// Pins that move and rotate along a path: `[[cloth.animated_pins]]` (default none).
+    /// Pins that move and rotate along a path, or are let go at a time:
+    /// `[[cloth.animated_pins]]` (default none).
     #[serde(default)]
     animated_pins: Vec<AnimatedPinsFile>,
     /// Spheres around rest positions that vertices may not leave: `[[cloth.motion_spheres]]`
@@ -122,6 +123,14 @@ struct ClothFile {
     /// Accelerations of vertices in addition to gravity: `[[cloth.accelerations]]` (default none).
     #[serde(default)]
     accelerations: Vec<AccelerationFile>,
+    /// Velocity of all free vertices at the start, axes of the local space [m/s], each
+    /// `-10000..=10000` (default 0).
+    #[serde(default)]
+    velocity: [f32; 3],
+    /// Angular velocity at the start about the center of mass of the free vertices, axes of the
+    /// local space [degrees/s], each `-36000..=36000` (default 0). It is added to `velocity`.
+    #[serde(default)]
+    angular_velocity: [f32; 3],
     /// Path of the local space, for example of the body that wears the cloth (default: the local
     /// space is the world). Pins move with it, and `inertia` sets how strongly its motion acts on
     /// the cloth. Each copy has its own local space, `spacing` apart.
@@ -238,8 +247,14 @@ struct AnimatedPinsFile {
     pivot: Option<[f32; 3]>,
     /// Poses relative to the start, at least one, rising in time, in the axes of the local space:
     /// rotated about the pivot, then moved. Between two keys the pivot moves linearly and the pins
-    /// rotate at a constant rate around one axis, by the smaller angle.
+    /// rotate at a constant rate around one axis, by the smaller angle. With `release`, the default
+    /// is to hold the pins at their start.
+    #[serde(default)]
     keys: Vec<FrameKey>,
+    /// Time at which the pins are let go, rounded to the nearest frame [s], `0..=1e6` (default:
+    /// never). They keep their velocity, and have their mass from the start: no tether is anchored
+    /// at them.
+    release: Option<f32>,
 }
 
 #[derive(Deserialize, JsonSchema)]

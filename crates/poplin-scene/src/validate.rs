@@ -25,13 +25,14 @@ pub(crate) const MIN_LENGTH: f64 = 1e-6;
 /// Maximum wind speed, per axis [m/s].
 const MAX_WIND: f64 = 1000.0;
 
-/// Maximum speed of a rigid body, per axis [m/s].
+/// Maximum speed of a rigid body, or of a cloth at the start, per axis [m/s].
 const MAX_SPEED: f64 = 1e4;
 
 /// Maximum acceleration, per axis [m/s^2].
 const MAX_ACCELERATION: f64 = 1e6;
 
-/// Maximum rotation of a local space \[degrees\]: a hundred revolutions.
+/// Maximum rotation of a local space \[degrees\], and maximum rotation per second: a hundred
+/// revolutions.
 const MAX_ROTATION: f64 = 36_000.0;
 
 /// Reports values out of range at the top of a scene, and faults across cloths and colliders.
@@ -122,6 +123,8 @@ pub(super) fn validate_cloth(cloth: &SceneCloth, field: &str, source: &Source<'_
     });
     source.check_range(&at("count"), cloth.count, [1.0, MAX_SCENE_PARTICLES as f64], "");
     source.check_vector(&at("spacing"), cloth.spacing, MAX_LENGTH, "m");
+    source.check_vector(&at("velocity"), cloth.velocity, MAX_SPEED, "m/s");
+    source.check_vector(&at("angular_velocity"), cloth.angular_velocity, MAX_ROTATION, "degrees/s");
     let perturbation = shortest(cloth.perturbation);
     source.check_range(&at("perturbation"), perturbation, [0.0, 0.1], "");
     for (index, animated) in cloth.animated_pins.iter().enumerate() {
@@ -208,7 +211,7 @@ pub(super) fn check_particles(
 }
 
 fn validate_animation(
-    AnimatedPins { pins, pivot, keys }: &AnimatedPins,
+    AnimatedPins { pins, pivot, keys, release }: &AnimatedPins,
     field: &str,
     source: &Source<'_>,
 ) {
@@ -218,8 +221,15 @@ fn validate_animation(
     if let Some(pivot) = *pivot {
         source.check_vector(&format!("{field}.pivot"), pivot, MAX_LENGTH, "m");
     }
-    if keys.is_empty() {
-        source.refuse(empty(source, &format!("{field}.keys"), "keyframe"));
+    match release {
+        None if keys.is_empty() => {
+            source.refuse(empty(source, &format!("{field}.keys"), "keyframe"));
+        }
+        None => {}
+        Some(release) => {
+            let field = format!("{field}.release");
+            source.check_range(&field, shortest(*release), [0.0, 1e6], "s");
+        }
     }
     validate_frame_keys(keys, field, source);
 }

@@ -82,7 +82,6 @@ fn all_missing_keys_are_found() {
             "2:8 missing field `width`",
             "2:8 missing field `height`",
             "3:1 missing field `pins`",
-            "3:1 missing field `keys`",
         ],
     );
 }

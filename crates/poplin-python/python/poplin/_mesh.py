@@ -27,7 +27,8 @@ _ELSEWHERE = {
     "spacing": "Simulation.add(translation=..)",
     "frame": "Simulation.set_pose()",
     "wind": "Simulation.set_wind()",
-    "animated_pins": "Simulation.set_pins()",
+    "animated_pins": "Simulation.set_pins() and release_pins()",
+    **dict.fromkeys(["velocity", "angular_velocity"], "Simulation.set_particles(velocities=..)"),
     **dict.fromkeys(["motion_spheres", "separation_spheres", "accelerations"], "a scene (python -m poplin run)"),
 }
 

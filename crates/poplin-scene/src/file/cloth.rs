@@ -39,8 +39,8 @@ impl ClothFile {
         let animated_pins =
             self.animated_pins.into_iter().enumerate().map(|(position, animated)| {
                 let field = format!("{field}.animated_pins[{position}].pins");
-                let AnimatedPinsFile { pins, pivot, keys } = animated;
-                AnimatedPins { pins: parse_rules(pins, &field, source), pivot, keys }
+                let AnimatedPinsFile { pins, pivot, keys, release } = animated;
+                AnimatedPins { pins: parse_rules(pins, &field, source), pivot, keys, release }
             });
         let animated_pins = animated_pins.collect();
         let motion_spheres = self.motion_spheres.into_iter().enumerate().map(|(position, file)| {
@@ -65,6 +65,8 @@ impl ClothFile {
             motion_spheres,
             separation_spheres,
             accelerations,
+            velocity: self.velocity,
+            angular_velocity: self.angular_velocity,
             frame: self.frame,
             wind: self.wind.or(scene_wind),
             stated: Settings::of_table(stated),

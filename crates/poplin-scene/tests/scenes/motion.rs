@@ -1,6 +1,6 @@
 //! Pins, keyframes, wind and camera.
 
-use poplin_model::View;
+use poplin_model::{Particle, View};
 
 use super::{message, parse, with};
 
@@ -104,7 +104,44 @@ fn keyframes_must_rise_in_time() {
         keys("")
             .contains("cloth[0].animated_pins[0].keys is empty; it needs at least one keyframe")
     );
+    assert!(
+        message(&with("animated_pins = [{ pins = 'all' }]"))
+            .contains("cloth[0].animated_pins[0].keys is empty; it needs at least one keyframe")
+    );
     assert!(keys(&key(-1.0)).contains("keys[0].time = -1 is outside 0..=1000000 s"));
+}
+
+#[test]
+fn released_pins_need_no_keyframes_and_are_not_pinned() {
+    let released = "animated_pins = [{ pins = 'top:0%', release = 0.5 }]";
+    let built = parse(&with(released)).unwrap().build_cloth(0).unwrap();
+    assert_eq!((built.pinned.len(), built.moving[0].vertices.len()), (0, 3));
+    assert_eq!(built.moving[0].motion(9.0).apply([1.0, 2.0, 3.0]), [1.0, 2.0, 3.0]);
+    assert!(
+        message(&with("animated_pins = [{ pins = 'all', release = -1 }]"))
+            .contains("cloth[0].animated_pins[0].release = -1 is outside 0..=1000000 s")
+    );
+    assert_eq!(
+        message(&with(&format!("pins = 'corner:top-left'\n{released}"))),
+        "scene.toml:4:18: cloth[0].animated_pins[0].release lets vertex 0 go, which other pins of the cloth hold"
+    );
+}
+
+#[test]
+fn a_cloth_turns_about_the_center_of_mass_of_its_free_vertices() {
+    let text = with("velocity = [1, 0, 0]\nangular_velocity = [0, 0, 90]");
+    let scene = parse(&text).unwrap();
+    let particle = |x, inverse_mass| Particle { position: [x, 0.0, 0.0], inverse_mass };
+    // 1 kg at 0 m and 0.5 kg at 3 m: center at 1 m.
+    let particles = [particle(0.0, 1.0), particle(3.0, 2.0), particle(5.0, 0.0)];
+    let velocities = scene.cloths[0].velocities(&particles);
+    let quarter = std::f32::consts::FRAC_PI_2;
+    assert_eq!(velocities, [[1.0, -quarter, 0.0], [1.0, 2.0 * quarter, 0.0], [0.0; 3]]);
+    assert_eq!(parse(&with("")).unwrap().cloths[0].velocities(&particles), [[0.0; 3]; 0]);
+    assert!(
+        message(&with("velocity = [0, 20000, 0]"))
+            .contains("cloth[0].velocity = 20000 is outside -10000..=10000 m/s")
+    );
 }
 
 #[test]
