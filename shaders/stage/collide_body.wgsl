@@ -193,7 +193,7 @@ fn exchange(
             let tangent = slide / slide_speed;
             // Impulse that stops the slide; friction is limited to the cone.
             let stop = slide_speed / (before.w + body_response(body, arm, tangent, split));
-            impulse -= tangent * min(cloth_parameters[cloth_slot].colliders.friction * contacts.friction_factor * strength, stop);
+            impulse -= tangent * min(cloth_parameters[cloth_slot].colliders.friction * friction_factor(contacts) * strength, stop);
         }
     }
     if (particle.w > 0.0) {

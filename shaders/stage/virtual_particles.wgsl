@@ -27,7 +27,8 @@ fn collide_bundle(bundle: u32) {
             var fractions = vec2<f32>(1.0, 0.0);
             if (is_deep(push)) {
                 fractions = push_fractions(x - before, contacts);
-                contacts.push *= fractions.x;
+                contacts.axis *= fractions.x;
+                contacts.grip *= fractions.x;
             }
             var slide = vec3<f32>(0.0);
             if (cloth_parameters[cloth_slot].colliders.friction > 0.0) {

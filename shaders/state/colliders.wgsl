@@ -12,13 +12,16 @@ struct Contacts {
     /// Sum of the distances that planes advanced towards the particle in this iteration, not
     /// included in `travel` [m].
     approach: f32,
-    /// Largest factor of the shapes on friction.
-    friction_factor: f32,
+    /// Sum of the exits, each turned to the side of those before it, so that opposite ones do not
+    /// cancel [m].
+    axis: vec3<f32>,
+    /// Sum of the lengths of the exits, each times the factor of its shape on friction [m].
+    grip: f32,
 }
 
 /// Contacts without any shape.
 fn no_contacts() -> Contacts {
-    return Contacts(vec3<f32>(0.0), 0.0, vec3<f32>(0.0), 0.0, 0.0);
+    return Contacts(vec3<f32>(0.0), 0.0, vec3<f32>(0.0), 0.0, vec3<f32>(0.0), 0.0);
 }
 
 /// Adds the exit from shape `shape` [m]; indices count spheres, then capsules, convexes, boxes,
@@ -30,7 +33,13 @@ fn add_contact(contacts: ptr<function, Contacts>, shape: u32, exit: vec3<f32>) {
     }
     (*contacts).push += exit;
     (*contacts).count += 1.0;
-    (*contacts).friction_factor = max((*contacts).friction_factor, factor);
+    (*contacts).axis += select(exit, -exit, dot3(exit, (*contacts).axis) < 0.0);
+    (*contacts).grip += sqrt(dot3(exit, exit)) * factor;
+}
+
+/// Friction of contacts relative to that of one contact with the exit `axis` and factor 1.
+fn friction_factor(contacts: Contacts) -> f32 {
+    return contacts.grip / sqrt(dot3(contacts.axis, contacts.axis));
 }
 
 /// Index of convex c among all shapes.
@@ -206,10 +215,11 @@ fn next_item(begin: u32, count: u32, node: ptr<function, u32>, low: vec3<f32>, h
 ///
 /// Friction moves the particle back by its slide, or its previous position forward: both take the
 /// slide off its velocity, but only the first holds the particle in place. It takes at most
-/// `friction * |push|`, times the factor of the shapes, off the tangential displacement relative to
-/// the shapes in this iteration, and never reverses it (Coulomb's law for positions, Mueller et
-/// al., "Position Based Dynamics", 2006, section 3.4). Pushes and displacements shorter than
-/// `friction_slop` count less.
+/// `friction * |push|` for each shape, its push the share of its exit in the mean, times its
+/// factor, off the tangential displacement relative to the shapes in this iteration, and never
+/// reverses it (Coulomb's law for positions, Mueller et al., "Position Based Dynamics", 2006,
+/// section 3.4): also a particle that two shapes pinch, whose pushes cancel, is held. Pushes and
+/// displacements shorter than `friction_slop` count less.
 fn resolve_contacts(i: u32, x: vec3<f32>, w: f32, contacts: Contacts) {
     if (contacts.count > 0.0) {
         let push = contacts.push / contacts.count;
@@ -224,7 +234,8 @@ fn resolve_contacts(i: u32, x: vec3<f32>, w: f32, contacts: Contacts) {
             if (is_far) {
                 // The part of the push that moves the previous position, too, leaves no velocity.
                 let fractions = push_fractions(displacement, contacts);
-                made.push *= fractions.x;
+                made.axis *= fractions.x;
+                made.grip *= fractions.x;
                 position = x + push * fractions.x;
                 before += push * fractions.y;
             }
@@ -274,19 +285,19 @@ fn push_fractions(displacement: vec3<f32>, contacts: Contacts) -> vec2<f32> {
 /// and is in contact [m].
 fn friction_slide(displacement: vec3<f32>, contacts: Contacts) -> vec3<f32> {
     let relative = displacement - contacts.travel / contacts.count;
-    let push_square = dot3(contacts.push, contacts.push);
+    let axis_square = dot3(contacts.axis, contacts.axis);
+    let grip_square = contacts.grip * contacts.grip;
     var slide = vec3<f32>(0.0);
-    if (push_square > 0.0) {
+    if (axis_square > 0.0 && grip_square > 0.0) {
         let slop_square = cloth_parameters[cloth_slot].colliders.friction_slop * cloth_parameters[cloth_slot].colliders.friction_slop;
         // tangent = v - (v . n) n,  with lengths softened by the slop: |p|^2 -> |p|^2 + slop^2
-        let normal_square = slop_square + push_square;
-        let along = dot3(relative, contacts.push) / normal_square;
-        let tangent = relative - contacts.push * along;
+        let along = dot3(relative, contacts.axis) / (slop_square + axis_square);
+        let tangent = relative - contacts.axis * along;
         let tangent_square = slop_square + dot3(tangent, tangent);
         if (tangent_square > 0.0) {
-            let push = push_square / sqrt(normal_square) / contacts.count;
-            // slide = tangent min(mu |push| / |tangent|, 1)
-            let limit = cloth_parameters[cloth_slot].colliders.friction * contacts.friction_factor * push / sqrt(tangent_square);
+            let push = grip_square / sqrt(slop_square + grip_square) / contacts.count;
+            // slide = tangent min(mu sum |push| / |tangent|, 1)
+            let limit = cloth_parameters[cloth_slot].colliders.friction * push / sqrt(tangent_square);
             slide = tangent * min(limit, 1.0);
         }
     }

@@ -7,12 +7,12 @@ use poplin::{Backend, Simulation};
 use poplin_run::{Job, JobSimulation};
 use poplin_testkit::Scratch;
 
-type Vec3 = [f64; 3];
+pub(super) type Vec3 = [f64; 3];
 
 /// Coefficient of friction.
 const FRICTION: f64 = 0.5;
 /// Gravity of a default cloth \[m/s^2\].
-const GRAVITY: f64 = 9.81;
+pub(super) const GRAVITY: f64 = 9.81;
 /// Frames before the slide is measured, and in each of two periods in which it is.
 const FRAMES: [u32; 2] = [30, 30];
 /// Width of a sheet \[m\].
@@ -20,9 +20,9 @@ const WIDTH: f64 = 0.2;
 /// Thickness of a sheet in triangle contact \[m\].
 const THICKNESS: f64 = 0.004;
 
-const PBD: &str = "[cloth.solver.pbd]\nfrequency = 600\n";
-const XPBD: &str = "[cloth.solver.xpbd]\nsubsteps = 10\n";
-const IMPLICIT: &str = "[cloth.solver.implicit]\nsubsteps = 4\n";
+pub(super) const PBD: &str = "[cloth.solver.pbd]\nfrequency = 600\n";
+pub(super) const XPBD: &str = "[cloth.solver.xpbd]\nsubsteps = 10\n";
+pub(super) const IMPLICIT: &str = "[cloth.solver.implicit]\nsubsteps = 4\n";
 
 /// Collider under a sheet, tilted about z; its surface contains the origin.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -98,7 +98,7 @@ impl Ground {
 }
 
 /// Runs a scene, and returns the mean position of its cloth at the start and after each frame.
-fn run(name: &str, text: &str, mesh: &str, frames: u32) -> Vec<Vec3> {
+pub(super) fn run(name: &str, text: &str, mesh: &str, frames: u32) -> Vec<Vec3> {
     let folder = Scratch::new(name);
     std::fs::write(folder.path("slab.obj"), mesh).unwrap();
     let scene = folder.path("scene.toml");

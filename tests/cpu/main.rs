@@ -9,6 +9,7 @@ mod contact;
 mod defaults;
 mod fibers;
 mod friction;
+mod hold;
 mod implicit;
 mod layers;
 mod oracle;

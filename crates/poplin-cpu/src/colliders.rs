@@ -23,8 +23,11 @@ pub(crate) struct Contacts<V: Real> {
     pub(crate) travel: Lanes<V>,
     /// Sum of the advances of planes towards the particle in this iteration \[m\].
     pub(crate) approach: V,
-    /// Largest friction factor of the shapes.
-    pub(crate) friction_factor: V,
+    /// Sum of the exits, each reversed if it opposes the sum so far: pushes of two shapes that pinch
+    /// a particle cancel, their friction does not \[m\].
+    pub(crate) axis: Lanes<V>,
+    /// Sum of the distances to the surfaces, each times the friction factor of the shape \[m\].
+    pub(crate) grip: V,
 }
 
 impl ClothMemory<'_> {
@@ -234,7 +237,8 @@ impl<V: Real> Contacts<V> {
     #[inline(always)]
     pub(crate) fn new(simd: V::Token) -> Self {
         let (zero, nothing) = (V::splat(simd, 0.0), Lanes::splat(simd, [0.0; 3]));
-        Self { push: nothing, count: zero, travel: nothing, approach: zero, friction_factor: zero }
+        let (push, travel, axis) = (nothing, nothing, nothing);
+        Self { push, count: zero, travel, approach: zero, axis, grip: zero }
     }
 
     /// Adds the exit from a shape that moved by `travel`, where the mask is set.
@@ -250,8 +254,23 @@ impl<V: Real> Contacts<V> {
         self.push = (self.push + exit).or(mask, self.push);
         self.count = mask.select(self.count + V::splat(simd, 1.0), self.count);
         self.travel = (self.travel + travel).or(mask, self.travel);
-        let largest = max(self.friction_factor, friction_factor);
-        self.friction_factor = mask.select(largest, self.friction_factor);
+        let opposes = exit.dot(self.axis).simd_lt(V::splat(simd, 0.0));
+        self.axis = (self.axis + (-exit).or(opposes, exit)).or(mask, self.axis);
+        let grip = self.grip + exit.dot(exit).sqrt() * friction_factor;
+        self.grip = mask.select(grip, self.grip);
+    }
+
+    /// Returns the friction factor for a normal force along the axis: more than that of the shapes
+    /// where their exits are not parallel, since each is pressed.
+    #[inline(always)]
+    pub(crate) fn friction_factor(&self) -> V {
+        self.grip / self.axis.dot(self.axis).sqrt()
+    }
+
+    /// Returns the contacts of which only a fraction of each push is applied, for friction.
+    #[inline(always)]
+    pub(crate) fn gripping(&self, fraction: V) -> Self {
+        Self { axis: self.axis * fraction, grip: self.grip * fraction, ..*self }
     }
 
     /// Mean exit \[m\].
@@ -289,30 +308,31 @@ impl<V: Real> Contacts<V> {
     }
 
     /// Returns the part of the tangential displacement that friction removes from a particle that
-    /// moved by `displacement` in this iteration; `sum` is the sum of the applied pushes.
+    /// moved by `displacement` in this iteration.
     #[inline(always)]
     pub(crate) fn friction_slide(
         &self,
         simd: V::Token,
-        sum: Lanes<V>,
         displacement: Lanes<V>,
         [friction, slop]: [V; 2],
     ) -> Lanes<V> {
         let (zero, one) = (V::splat(simd, 0.0), V::splat(simd, 1.0));
         let relative = displacement - self.travel / self.count;
-        let push_square = sum.dot(sum);
+        let axis_square = self.axis.dot(self.axis);
+        let grip_square = self.grip * self.grip;
         let slop_square = slop * slop;
-        // The slop regularizes both lengths, and keeps both directions defined for vanishing pushes
-        // and motions.
-        let normal_square = slop_square + push_square;
-        let along = relative.dot(sum) / normal_square;
+        // The slop regularizes lengths, and keeps directions defined for vanishing pushes and
+        // motions.
+        let along = relative.dot(self.axis) / (slop_square + axis_square);
         // Tangential part: relative - n (relative . n)
-        let tangent = relative - sum * along;
+        let tangent = relative - self.axis * along;
         let tangent_square = slop_square + tangent.dot(tangent);
-        let push = push_square / normal_square.sqrt() / self.count;
-        // |slide| <= friction |push| (Coulomb), and at most all of the tangential motion
-        let limit = friction * self.friction_factor * push / tangent_square.sqrt();
-        let is_held = zero.simd_lt(push_square) & zero.simd_lt(tangent_square);
+        let push = grip_square / (slop_square + grip_square).sqrt() / self.count;
+        // |slide| <= friction sum |push| (Coulomb, for each shape that presses), and at most all of
+        // the tangential motion
+        let limit = friction * push / tangent_square.sqrt();
+        let is_held =
+            zero.simd_lt(axis_square) & zero.simd_lt(grip_square) & zero.simd_lt(tangent_square);
         (tangent * min(limit, one)).or(is_held, Lanes::splat(simd, [0.0; 3]))
     }
 
@@ -343,17 +363,17 @@ impl<V: Real> Contacts<V> {
             let previous = particles.previous(simd, block);
             let start = Lanes::xyz(previous);
             let displacement = x - start;
-            let (mut before, mut sum) = (start, self.push);
+            let (mut before, mut gripping) = (start, *self);
             if is_deep.any_true() {
                 let [made, lost] = self.push_fractions(simd, displacement, limit);
                 position = (x + push * made).or(is_deep, position);
                 // Moving the previous position along removes this part of the push from the
                 // velocity.
                 before = (before + push * lost).or(is_deep, before);
-                sum = (sum * made).or(is_deep, sum);
+                gripping = self.gripping(is_deep.select(made, V::splat(simd, 1.0)));
             }
             if slides.any_true() {
-                let slide = self.friction_slide(simd, sum, displacement, [friction, slop]);
+                let slide = gripping.friction_slide(simd, displacement, [friction, slop]);
                 // Friction either holds the particle in place or only changes its velocity.
                 let is_held = zero.simd_lt(holds);
                 position = (position - slide).or(slides & is_held, position);

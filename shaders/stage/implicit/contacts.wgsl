@@ -50,7 +50,7 @@ fn probe_contacts(i: u32) {
                 // this step.
                 let reach = min(dot3(normal, particle.xyz) + depth, max(advance, 0.0));
                 store_scratch(solve_row(SOLVE_PLANES, i), vec4<f32>(normal, reach));
-                store_scratch(solve_row(SOLVE_TRAVELS, i), vec4<f32>(contacts.travel / contacts.count, contacts.friction_factor));
+                store_scratch(solve_row(SOLVE_TRAVELS, i), vec4<f32>(contacts.travel / contacts.count, friction_factor(contacts)));
             }
         }
     }
@@ -66,7 +66,8 @@ fn plane_slide(i: u32, displacement: vec3<f32>, inverse_mass: f32) -> vec3<f32> 
     let travel = load_scratch(solve_row(SOLVE_TRAVELS, i));
     let strength = load_implicit().contact_stiffness * load_implicit().step_square * inverse_mass;
     let push = strength * plane_depth(plane, displacement) * (split * split);
-    return friction_slide(displacement * split, Contacts(plane.xyz * push, 1.0, travel.xyz, 0.0, travel.w));
+    let contacts = Contacts(vec3<f32>(0.0), 1.0, travel.xyz, 0.0, plane.xyz * push, push * travel.w);
+    return friction_slide(displacement * split, contacts);
 }
 
 /// Depth of a particle with displacement u behind its contact plane [m].

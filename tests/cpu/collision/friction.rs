@@ -7,8 +7,9 @@ use poplin_model::{Collider, Pose, Shape};
 use poplin_oracle::{coulomb, leave_convex, touch_shapes, weigh_pushed};
 
 use super::{
-    FACTOR, Judged, after, after_stage, assert_near, capsules_of, cloud, distance, length, minus,
-    plus, random_particles, random_sphere, shape_scale, shifted, spheres_of, wide, with_spheres,
+    FACTOR, Judged, Vec3, after, after_stage, assert_near, capsules_of, cloud, distance, dot,
+    length, minus, plus, random_particles, random_sphere, shape_scale, shifted, spheres_of, wide,
+    with_spheres,
 };
 
 /// Shape that contains the origin and moves during the frame.
@@ -101,7 +102,7 @@ fn friction_is_coulombs_law_for_every_kind_of_moving_shape() {
             };
             assert_near(what, got.current[0], plus(wide(particle), push), 2.0);
             let sliding = minus(wide(particle), before.map(f64::from));
-            let slide = coulomb(sliding, shape_way, push, 1, friction.into());
+            let slide = coulomb(sliding, shape_way, &[(push, 1.0)], friction.into());
             assert_near(
                 &format!("{what} {round}, friction {friction}"),
                 got.previous[0],
@@ -111,7 +112,7 @@ fn friction_is_coulombs_law_for_every_kind_of_moving_shape() {
             assert_eq!(got.previous[0][3], particle[3], "the user's mass stays");
             // Without a limit friction stops all sliding: the particle stuck if it moved as far as
             // that.
-            let full = coulomb(sliding, shape_way, push, 1, 1e9);
+            let full = coulomb(sliding, shape_way, &[(push, 1.0)], 1e9);
             if length(full) - length(slide) < 1e-9 { stuck += 1 } else { slid += 1 }
         }
     }
@@ -119,8 +120,20 @@ fn friction_is_coulombs_law_for_every_kind_of_moving_shape() {
     assert!(stuck > 20 && slid > 20, "both must be tried: {stuck} {slid}");
 }
 
+/// Smallest cosine between two exits, either of them reversed if it opposes the first: below 0 the
+/// common axis depends on the order of the exits.
+fn alignment(exits: &[(Vec3, f64)]) -> f64 {
+    let aligned = exits.iter().map(|&(exit, _)| {
+        let sign = dot(exit, exits[0].0).signum();
+        exit.map(|x| sign * x / length(exit))
+    });
+    let aligned: Vec<_> = aligned.collect();
+    let cosines = aligned.iter().flat_map(|&a| aligned.iter().map(move |&b| dot(a, b)));
+    cosines.fold(1.0, f64::min)
+}
+
 #[test]
-fn several_contacts_use_the_mean_push_and_the_largest_friction() {
+fn several_contacts_add_their_frictions() {
     let mut rng = Rng::new(157);
     let mut judged = Judged::default();
     for round in 0..200 {
@@ -173,26 +186,22 @@ fn several_contacts_use_the_mean_push_and_the_largest_friction() {
                 };
                 plus(sum, displacement.map(|x| x / count as f64))
             });
-            let factor =
-                found.touches.iter().fold(0.0_f32, |most, &(shape, ..)| most.max(factor_of(shape)));
+            let exits = found.touches.iter();
+            let exits: Vec<_> =
+                exits.map(|&(shape, exit, _)| (exit, f64::from(factor_of(shape)))).collect();
             let previous = cloth.previous_positions[i].map(f64::from);
             let slide = coulomb(
                 minus(x, previous),
                 shape_way,
-                found.sum(),
-                count,
-                f64::from(cloth.config.contact.friction) * f64::from(factor),
+                &exits,
+                f64::from(cloth.config.contact.friction),
             );
-            // The direction of a small sum of large pushes is uncertain.
-            let longest = found.touches.iter().map(|touch| length(touch.1)).fold(0.0, f64::max);
-            let cancelling = longest / length(found.sum()).max(1e-30);
-            if judged.takes(if count > 0 && (cancelling > 20.0 || length(found.sum()) < 1e-3) {
-                0.0
-            } else {
-                found.clearance
-            }) {
+            let longest = exits.iter().map(|exit| length(exit.0)).fold(0.0, f64::max);
+            let is_clear = count == 0 || longest > 1e-3;
+            let clearance = found.clearance.min(alignment(&exits));
+            if judged.takes(if is_clear { clearance } else { 0.0 }) {
                 let scale = shape_scale(x, &now, &capsules)
-                    * if count > 0 { cancelling.max(1.0) + 1.0 / length(found.sum()) } else { 1.0 };
+                    * if count > 0 { 1.0 + 1.0 / longest } else { 1.0 };
                 assert_near(
                     &format!("round {round} particle {i}"),
                     got.previous[i],

@@ -109,8 +109,7 @@ fn friction_of_a_virtual_particle_moves_its_corners() {
         let slide = coulomb(
             minus(x, blend(old, weights)),
             sphere_way,
-            push,
-            1,
+            &[(push, 1.0)],
             cloth.config.contact.friction.into(),
         );
         let now = blend([got.previous[0], got.previous[1], got.previous[2]].map(wide), weights);

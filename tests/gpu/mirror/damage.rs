@@ -131,7 +131,7 @@ fn a_damaged_contact_of_an_implicit_solve_is_seen() {
     let cloths = simplest_first(implicit_cloths_among_shapes());
     for (from, to) in [
         ("force -= plane.xyz", "force += plane.xyz"),
-        ("plane.xyz * push, 1.0, travel.xyz", "plane.xyz, 1.0, travel.xyz"),
+        ("plane.xyz * push, push * travel.w", "plane.xyz * push, travel.w"),
     ] {
         assert_seen(from, to, &cloths, few);
     }

@@ -186,7 +186,7 @@ fn exchange(memory: &mut ClothMemory<'_>, body: &Body, meeting: &Meeting) -> Vec
             // Impulse that stops the sliding; Coulomb friction is at most this.
             let stop = slide_speed / (before[3] + body_response(body, arm, tangent, split));
             impulse -= tangent
-                * (memory.cloth.colliders.friction * contacts.friction_factor * strength).min(stop);
+                * (memory.cloth.colliders.friction * contacts.friction_factor() * strength).min(stop);
         }
     }
     if particle[3] > 0.0 {

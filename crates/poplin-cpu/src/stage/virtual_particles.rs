@@ -29,17 +29,16 @@ pub fn collide_bundle(memory: &mut ClothMemory<'_>, bundle: u32) {
         if contacts.count > 0.0 {
             let push = Vec3::from(contacts.mean_push());
             let mut fractions = [1.0, 0.0];
-            let mut sum = contacts.push;
             let displacement = (x - before).into();
             let limit = memory.cloth.colliders.depenetration_step;
             if contacts.is_deep(limit) {
                 fractions = contacts.push_fractions((), displacement, limit);
-                sum = sum * fractions[0];
+                contacts = contacts.gripping(fractions[0]);
             }
             let mut slide = Vec3::ZERO;
             let [friction, slop, ..] = collision_of(memory);
             if friction > 0.0 {
-                slide = contacts.friction_slide((), sum, displacement, [friction, slop]).into();
+                slide = contacts.friction_slide((), displacement, [friction, slop]).into();
             }
             // Mass scaling of a pushed particle: w / (1 + k |push|^2).
             let gain = memory.cloth.colliders.mass_scale * dot3(push, push);

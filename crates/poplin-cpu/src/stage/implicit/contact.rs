@@ -64,7 +64,7 @@ pub fn probe_contacts(memory: &mut ClothMemory<'_>, i: u32) {
                 memory.store_scratch(row, pack(normal, reach));
                 let travel = glam::Vec3::from(contacts.travel) / contacts.count;
                 let row = solve_row(memory, SOLVE_TRAVELS, i);
-                memory.store_scratch(row, pack(travel, contacts.friction_factor));
+                memory.store_scratch(row, pack(travel, contacts.friction_factor()));
             }
         }
     }
@@ -89,15 +89,16 @@ pub(super) fn plane_slide<V: Real>(
     let push =
         strength * plane_depth(simd, plane, moved) * splat(constants.split * constants.split);
     let contacts = Contacts {
-        push: Vec3::xyz(plane) * push,
+        push: Vec3::splat(simd, [0.0; 3]),
         count: splat(1.0),
         travel: Vec3::xyz(travel),
         approach: splat(0.0),
-        friction_factor: travel[3],
+        axis: Vec3::xyz(plane) * push,
+        grip: push * travel[3],
     };
     let shapes = &memory.cloth.colliders;
     let friction = [shapes.friction, shapes.friction_slop].map(splat);
-    contacts.friction_slide(simd, contacts.push, moved * splat(constants.split), friction)
+    contacts.friction_slide(simd, moved * splat(constants.split), friction)
 }
 
 /// Depths behind contact planes of particles displaced by u \[m\]: max(0, o - n . u).
