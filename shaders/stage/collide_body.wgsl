@@ -182,6 +182,7 @@ fn exchange(
     let split = body_split(body, before.w);
     let response = before.w + body_response(body, arm, normal, split);
     var impulse = vec3<f32>(0.0);
+    var drag = vec3<f32>(0.0);
     if (speed < 0.0 && response > 0.0) {
         // j = -(1 + e) (v . n) / (w + w_body)
         let strength = -(1.0 + body.restitution) * speed / response;
@@ -193,7 +194,7 @@ fn exchange(
             let tangent = slide / slide_speed;
             // Impulse that stops the slide; friction is limited to the cone.
             let stop = slide_speed / (before.w + body_response(body, arm, tangent, split));
-            impulse -= tangent * min(cloth_parameters[cloth_slot].colliders.friction * friction_factor(contacts) * strength, stop);
+            drag = tangent * min(cloth_parameters[cloth_slot].colliders.friction * friction_factor(contacts) * strength, stop);
         }
     }
     if (particle.w > 0.0) {
@@ -201,11 +202,20 @@ fn exchange(
         if (is_deep(push)) {
             push *= push_fractions(velocity * cloth_parameters[cloth_slot].colliders.step, contacts).x;
         }
-        store_current(i, vec4<f32>(particle.xyz + push, particle.w));
         // The push moves both positions, the impulse only the previous one: x_previous -= j w h.
-        store_previous(i, vec4<f32>(before.xyz + push - impulse * (before.w * cloth_parameters[cloth_slot].colliders.step), before.w));
+        // Friction that holds moves the particle back instead, with the same velocity.
+        let reach = before.w * cloth_parameters[cloth_slot].colliders.step;
+        var position = particle.xyz + push;
+        var start = before.xyz + push - impulse * reach;
+        if (cloth_parameters[cloth_slot].colliders.friction_holds != 0u) {
+            position -= drag * reach;
+        } else {
+            start += drag * reach;
+        }
+        store_current(i, vec4<f32>(position, particle.w));
+        store_previous(i, vec4<f32>(start, before.w));
     }
-    return impulse;
+    return impulse - drag;
 }
 
 /// Sums the results of all chunks for body b: first mass and pins, where the first iteration also

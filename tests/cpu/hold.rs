@@ -1,5 +1,9 @@
 //! Cloth that is pinched, let go or thrown, from scene files as users write them.
 
+use poplin::{Backend, Simulation};
+use poplin_run::{Job, JobSimulation};
+use poplin_testkit::Scratch;
+
 use crate::friction::{GRAVITY, IMPLICIT, PBD, Vec3, XPBD, run};
 
 /// Coefficient of friction.
@@ -70,6 +74,79 @@ fn two_boxes_hold_a_strip_by_coulombs_law_xpbd() {
 #[test]
 fn two_boxes_hold_a_strip_by_coulombs_law_implicit() {
     check(IMPLICIT, 1.0 / 240.0);
+}
+
+/// Fall of a strip in the second that begins half a second after it is let go \[m\], and force on
+/// the jaw that presses it over that of its drive. The force of the jaw is `factor` times what holds the strip, by friction on both faces.
+fn jaw(solver: &str, contact: &str, factor: f64) -> [f64; 2] {
+    let (density, width) = (0.75, 0.1);
+    let force = factor * density * width * LENGTH * GRAVITY / (2.0 * FRICTION);
+    let thickness = if contact == "triangles" { 0.004 } else { 0.0 };
+    let [anvil, start] = [-0.1 - 0.5 * thickness, 0.1001 + 0.5 * thickness];
+    let box_at = |z: f64| {
+        format!(
+            "[[collider]]\nbox = {{ size = [1, 0.2, 0.2] }}\n\
+             transform = {{ translation = [0, 0.05, {z}] }}\n"
+        )
+    };
+    let text = format!(
+        "cloth_contact_solver = {{ contact = \"{contact}\" }}\n[[cloth]]\nname = \"strip\"\n\
+         grid = {{ columns = 6, rows = 16, width = {width}, height = {LENGTH} }}\n\
+         animated_pins = [{{ pins = \"top:0%\", release = 0.5 }}]\nperturbation = 0\n\
+         density = {density}\nthickness = {thickness}\ncontact = {{ friction = {FRICTION} }}\n\
+         fabric = {{ tethers = \"none\" }}\n{solver}{}{}\
+         [collider.body]\nmass = 0.02\naxis = [0, 0, -1]\nforce = {force}\nmax_speed = 0.01\n",
+        box_at(anvil),
+        box_at(start)
+    );
+    let folder = Scratch::new(&format!("jaw-{contact}-{factor}-{}", solver.len()));
+    let scene = folder.path("scene.toml");
+    std::fs::write(&scene, &text).unwrap();
+    let job =
+        Job::of_scene(&scene, None, |_| Ok(())).unwrap_or_else(|error| panic!("{error}\n{text}"));
+    let mut running = JobSimulation::new(Simulation::new(Backend::Cpu).unwrap(), &job).unwrap();
+    let id = running.ids[0][0];
+    let mut heights = Vec::new();
+    let mut pressed = 0.0;
+    for frame in 1..=120 {
+        running.advance(&job, frame).unwrap();
+        let state = running.simulation.state().unwrap();
+        let (sum, count) = state
+            .positions(id)
+            .fold((0.0, 0.0), |(sum, count), p| (sum + f64::from(p[1]), count + 1.0));
+        heights.push(sum / count);
+        // Of the last of 8 steps of 1/480 s.
+        let impulses = state.body_impulses(id);
+        pressed = impulses.iter().map(|it| f64::from(it.linear[2])).sum::<f64>() * 480.0;
+    }
+    [heights[59] - heights[119], pressed / force]
+}
+
+/// Checks that a jaw grips with its force: a strip holds at 1.1 of what friction on both faces
+/// needs, creeping by less than `creep` [m/s], and falls at 0.95.
+fn check_jaw(solver: &str, contact: &str, creep: f64) {
+    let [held, pressed] = jaw(solver, contact, 1.1);
+    let [fallen, _] = jaw(solver, contact, 0.95);
+    eprintln!(
+        "{contact}: creeps {:.3} um/s at {pressed:.4} of the force, falls {fallen:.3} m",
+        1e6 * held
+    );
+    assert!(held.abs() < creep && (pressed - 1.0).abs() < 0.01, "{contact}: {held} m, {pressed}");
+    assert!(fallen > 0.05, "{contact}: falls {fallen} m");
+}
+
+#[test]
+fn a_jaw_grips_particles_with_its_force() {
+    for solver in [PBD, XPBD, IMPLICIT] {
+        check_jaw(solver, "particles", 5e-6);
+    }
+}
+
+#[test]
+fn a_jaw_grips_triangles_with_its_force() {
+    for solver in [PBD, XPBD, IMPLICIT] {
+        check_jaw(solver, "triangles", 1e-4);
+    }
 }
 
 #[test]

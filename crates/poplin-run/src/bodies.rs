@@ -75,6 +75,10 @@ struct Body {
     ahead: Motion,
     /// Number of contacts with particles, summed over iterations.
     contact_count: u64,
+    /// Impulse of cloths since the start of the frame \[N s\].
+    impulse: DVec3,
+    /// Mean force of cloths in the last frame \[N\].
+    force: DVec3,
 }
 
 /// Position and velocity of a body.
@@ -98,6 +102,8 @@ pub(crate) struct BodySummary {
     pub(crate) center_m: [f64; 3],
     pub(crate) velocity_m_per_s: [f64; 3],
     pub(crate) angular_velocity_deg_per_s: [f64; 3],
+    /// Mean force of cloths on the body in the last frame.
+    pub(crate) cloth_force_n: [f64; 3],
     /// Number of contacts with particles, summed over iterations.
     pub(crate) contacts: u64,
 }
@@ -122,7 +128,18 @@ impl Bodies {
         let at_start = collider.collider_at(0.0).or_bad_input()?;
         let collider_id = set.add(Collider { body: Some(id), ..at_start }).or_bad_input()?;
         let collider = collider.clone();
-        self.0.push(Body { collider, built, id, collider_id, now, ahead: now, contact_count: 0 });
+        let (impulse, force) = (DVec3::ZERO, DVec3::ZERO);
+        self.0.push(Body {
+            collider,
+            built,
+            id,
+            collider_id,
+            now,
+            ahead: now,
+            contact_count: 0,
+            impulse,
+            force,
+        });
         Ok(collider_id)
     }
 
@@ -135,8 +152,8 @@ impl Bodies {
     pub(crate) fn advance(&mut self, set: &mut ColliderSet, dt: f64) -> Result<(), ModelError> {
         for body in &mut self.0 {
             // v += g dt;  x += v dt;  R = exp(omega dt) R
-            let gravity = DVec3::from(body.built.scene.gravity.map(f64::from));
-            let begin = Motion { velocity: body.now.velocity + gravity * dt, ..body.now };
+            let velocity = body.built.accelerated(body.now.velocity, dt);
+            let begin = Motion { velocity, ..body.now };
             let angular_velocity = begin.angular_velocity(&body.built);
             body.ahead = Motion {
                 center: begin.center + begin.velocity * dt,
@@ -158,9 +175,19 @@ impl Bodies {
             let [linear, angular] =
                 [impulse.linear, impulse.angular].map(|it| DVec3::from(it.map(f64::from)));
             body.now = body.ahead;
-            body.now.velocity += linear / f64::from(body.built.scene.mass);
-            body.now.spin += angular;
+            body.now.velocity = body.built.struck(body.now.velocity, linear);
+            if body.built.axis.is_none() {
+                body.now.spin += angular;
+            }
+            body.impulse += linear;
             body.contact_count += u64::from(impulse.contact_count);
+        }
+    }
+
+    /// Ends a frame of `dt` seconds.
+    pub(crate) fn end_frame(&mut self, dt: f64) {
+        for body in &mut self.0 {
+            body.force = std::mem::take(&mut body.impulse) / dt;
         }
     }
 
@@ -174,11 +201,14 @@ impl Bodies {
     pub(crate) fn summaries(&self) -> impl Iterator<Item = BodySummary> {
         self.0.iter().map(|body| {
             let spin = body.now.angular_velocity(&body.built);
+            // On a rail the push of the next step follows first: at rest both cancel.
+            let on_rail = body.built.axis.map(|_| body.ahead.velocity);
             BodySummary {
                 collider: body.collider.name.clone(),
                 center_m: body.now.center.to_array(),
-                velocity_m_per_s: body.now.velocity.to_array(),
+                velocity_m_per_s: on_rail.unwrap_or(body.now.velocity).to_array(),
                 angular_velocity_deg_per_s: spin.to_array().map(f64::to_degrees),
+                cloth_force_n: body.force.to_array(),
                 contacts: body.contact_count,
             }
         })
@@ -199,13 +229,15 @@ impl Motion {
     /// Returns the body for contact with cloths.
     fn rigid_body(&self, built: &BuiltBody) -> RigidBody {
         let narrow = |v: DVec3| v.as_vec3().to_array();
+        // A body on a rail keeps its velocity within a step.
+        let (inverse_mass, inverse_inertia) = match built.axis {
+            Some(_) => (0.0, DMat3::ZERO),
+            None => (built.scene.mass.recip(), self.inverse_inertia(built)),
+        };
         RigidBody {
-            inverse_mass: built.scene.mass.recip(),
+            inverse_mass,
             // The matrix is symmetric, so columns can be passed as rows.
-            inverse_inertia: self
-                .inverse_inertia(built)
-                .to_cols_array_2d()
-                .map(|row| row.map(|x| x as f32)),
+            inverse_inertia: inverse_inertia.to_cols_array_2d().map(|row| row.map(|x| x as f32)),
             center: narrow(self.center),
             velocity: narrow(self.velocity),
             angular_velocity: narrow(self.angular_velocity(built)),

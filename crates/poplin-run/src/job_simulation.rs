@@ -247,6 +247,7 @@ impl JobSimulation {
             let dt = self.prepare_step(job, self.step + 1)?;
             self.simulate(dt)?;
         }
+        self.bodies.end_frame(f64::from(job.frame_rate).recip());
         Ok(())
     }
 

@@ -33,6 +33,21 @@ pub struct SceneBody {
     /// Acceleration of the body, world axes [m/s^2], each `-1e6..=1e6` (default 0, -9.81, 0).
     #[serde(default = "earth")]
     pub gravity: [f32; 3],
+    /// Direction of a rail, world axes, of any length but 0: the body moves along it only and does
+    /// not rotate, like the jaw of a gripper (default none: it is free).
+    pub axis: Option<[f32; 3]>,
+    /// Force along `axis` \[N\], `-1e9..=1e9` (default 0). In balance, cloth between the body
+    /// and a collider at rest carries it.
+    #[serde(default)]
+    pub force: f32,
+    /// Speed at which the drive no longer pushes along `axis` [m/s], `1e-6..=10000` (default 0.1):
+    /// its force falls from `force` at rest to 0, linearly. Lower values damp more.
+    #[serde(default = "default_max_speed")]
+    pub max_speed: f32,
+}
+
+fn default_max_speed() -> f32 {
+    0.1
 }
 
 fn earth() -> [f32; 3] {
@@ -48,12 +63,20 @@ pub struct BuiltBody {
     pub center: DVec3,
     /// Inertia about the center of mass, world axes [kg m^2], symmetric and invertible.
     pub inertia: DMat3,
+    /// Unit direction of the rail, if the body is on one.
+    pub axis: Option<DVec3>,
 }
 
 impl BuiltBody {
     /// Creates the body of a shape in its start pose; `None` if the shape has no volume, or its
     /// inertia has no inverse.
     pub(super) fn new(scene: SceneBody, shape: &Shape) -> Option<Self> {
+        if let Some(axis) = scene.axis {
+            // A body on a rail does not rotate.
+            let axis = wide(axis).try_normalize()?;
+            let (center, inertia) = (DVec3::ZERO, DMat3::IDENTITY);
+            return Some(Self { scene, center, inertia, axis: Some(axis) });
+        }
         let mass = f64::from(scene.mass);
         let solid = match (scene.center, scene.inertia) {
             (Some(_), Some(_)) => None,
@@ -75,7 +98,24 @@ impl BuiltBody {
             (stated, _) => DMat3::from_diagonal(wide(stated?)),
         };
         let is_sound = center.is_finite() && inertia.inverse().is_finite();
-        is_sound.then_some(Self { scene, center, inertia })
+        is_sound.then_some(Self { scene, center, inertia, axis: None })
+    }
+
+    /// Returns the velocity at the end of a step of `dt` seconds without contact, from that at its
+    /// start [m/s].
+    pub fn accelerated(&self, velocity: DVec3, dt: f64) -> DVec3 {
+        let gravity = wide(self.scene.gravity);
+        let Some(axis) = self.axis else { return velocity + gravity * dt };
+        // m dv/dt = F (1 - v / v_max) + m g . a, implicit in v
+        let push = f64::from(self.scene.force) / f64::from(self.scene.mass);
+        let speed = velocity.dot(axis) + (push + gravity.dot(axis)) * dt;
+        axis * (speed / (1.0 + push.abs() * dt / f64::from(self.scene.max_speed)))
+    }
+
+    /// Returns the velocity after an impulse \[N s\] [m/s].
+    pub fn struck(&self, velocity: DVec3, impulse: DVec3) -> DVec3 {
+        let velocity = velocity + impulse / f64::from(self.scene.mass);
+        self.axis.map_or(velocity, |axis| axis * velocity.dot(axis))
     }
 }
 
@@ -211,6 +251,9 @@ mod tests {
             angular_velocity: [0.0; 3],
             restitution: 0.0,
             gravity: earth(),
+            axis: None,
+            force: 0.0,
+            max_speed: default_max_speed(),
         };
         let half_space = Plane { normal: [0.0, 1.0, 0.0], offset: 0.0 };
         for shape in [half_space.into(), Shape::Convex(vec![half_space].into())] {
@@ -218,6 +261,23 @@ mod tests {
             let stated = SceneBody { inertia: Some([1.0; 3]), center: Some([0.0; 3]), ..body };
             assert!(BuiltBody::new(stated, &shape).is_some());
         }
+    }
+
+    #[test]
+    fn a_body_on_a_rail_ends_at_its_force_and_moves_along_its_axis_only() {
+        let text = "[[cloth]]\ngrid = { columns = 2, rows = 2, width = 1, height = 1 }\n[[collider]]\n\
+            sphere = { radius = 1 }\n[collider.body]\nmass = 0.5\ngravity = [0, 0, 0]\naxis = [0, 0, -2]\n\
+            force = 3\nmax_speed = 0.2\n";
+        let scene = crate::Scene::parse(text, "scene.toml").unwrap();
+        let body = scene.build_colliders().unwrap()[0].body.unwrap();
+        let dt = 1.0 / 480.0;
+        let mut velocity = DVec3::ZERO;
+        (0..2000).for_each(|_| velocity = body.accelerated(velocity, dt));
+        assert!((velocity - DVec3::new(0.0, 0.0, -0.2)).length() < 1e-7, "{velocity}");
+        // The impulse of 3 N over a step balances the force at rest.
+        let kicked = body.accelerated(DVec3::ZERO, dt);
+        let struck = body.struck(kicked, DVec3::new(7.0, 5.0, 0.5 * kicked.length()));
+        assert!(struck.length() < 1e-9, "{struck}");
     }
 
     #[test]

@@ -173,7 +173,7 @@ fn exchange(memory: &mut ClothMemory<'_>, body: &Body, meeting: &Meeting) -> Vec
     let arm = xyz(particle) - body.center;
     let split = body_split(body, before[3]);
     let response = before[3] + body_response(body, arm, normal, split);
-    let mut impulse = Vec3::ZERO;
+    let (mut impulse, mut drag) = (Vec3::ZERO, Vec3::ZERO);
     if speed < 0.0 && response > 0.0 {
         // j = -(1 + e) v_n / (w + w_body)
         let strength = -(1.0 + body.restitution) * speed / response;
@@ -185,8 +185,9 @@ fn exchange(memory: &mut ClothMemory<'_>, body: &Body, meeting: &Meeting) -> Vec
             let tangent = slide / slide_speed;
             // Impulse that stops the sliding; Coulomb friction is at most this.
             let stop = slide_speed / (before[3] + body_response(body, arm, tangent, split));
-            impulse -= tangent
-                * (memory.cloth.colliders.friction * contacts.friction_factor() * strength).min(stop);
+            drag = tangent
+                * (memory.cloth.colliders.friction * contacts.friction_factor() * strength)
+                    .min(stop);
         }
     }
     if particle[3] > 0.0 {
@@ -196,12 +197,20 @@ fn exchange(memory: &mut ClothMemory<'_>, body: &Body, meeting: &Meeting) -> Vec
             let displacement = velocity * memory.cloth.colliders.step;
             push *= contacts.push_fractions((), displacement.into(), limit)[0];
         }
-        memory.store_current(i, pack(xyz(particle) + push, particle[3]));
-        // The impulse changes the velocity: the previous position moves against it.
-        let recoil = impulse * (before[3] * memory.cloth.colliders.step);
-        memory.store_previous(i, pack(xyz(before) + push - recoil, before[3]));
+        // The impulse changes the velocity: the previous position moves against it. Friction that
+        // holds moves the particle back instead, so that it does not creep.
+        let reach = before[3] * memory.cloth.colliders.step;
+        let mut position = xyz(particle) + push;
+        let mut start = xyz(before) + push - impulse * reach;
+        if memory.cloth.colliders.friction_holds != 0 {
+            position -= drag * reach;
+        } else {
+            start += drag * reach;
+        }
+        memory.store_current(i, pack(position, particle[3]));
+        memory.store_previous(i, pack(start, before[3]));
     }
-    impulse
+    impulse - drag
 }
 
 /// Adds the sums of all chunks for body b.

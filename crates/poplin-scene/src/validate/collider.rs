@@ -26,7 +26,20 @@ fn validate_body(body: &SceneBody, collider: &SceneCollider, field: &str, source
     source.check_vector(&at("angular_velocity"), spin, MAX_ROTATION, "degrees/s");
     source.check_vector(&at("gravity"), body.gravity, MAX_ACCELERATION, "m/s^2");
     source.check_range(&at("restitution"), shortest(body.restitution), [0.0, 1.0], "");
+    source.check_range(&at("force"), shortest(body.force), [-1e9, 1e9], "N");
+    source.check_range(&at("max_speed"), shortest(body.max_speed), [1e-6, MAX_SPEED], "m/s");
+    if let Some(axis) = body.axis {
+        source.check_vector(&at("axis"), axis, MAX_LENGTH, "");
+    }
+    let is_turned = body.angular_velocity != [0.0; 3] || body.inertia.is_some();
     let reason = match &collider.shape {
+        _ if body.axis == Some([0.0; 3]) => Some("needs an `axis` longer than 0"),
+        _ if body.axis.is_none() && body.force != 0.0 => {
+            Some("needs an `axis`, along which `force` acts")
+        }
+        _ if body.axis.is_some() && is_turned => {
+            Some("cannot have `inertia` or `angular_velocity` on an `axis`: it does not rotate")
+        }
         _ if !collider.keys.is_empty() => {
             Some("cannot have `keys` beside it: cloths and gravity move a rigid body")
         }
