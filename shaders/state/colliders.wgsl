@@ -12,8 +12,7 @@ struct Contacts {
     /// Sum of the distances that planes advanced towards the particle in this iteration, not
     /// included in `travel` [m].
     approach: f32,
-    /// Sum of the exits, each turned to the side of those before it, so that opposite ones do not
-    /// cancel [m].
+    /// Sum of the exits, those that oppose the sum so far reversed [m].
     axis: vec3<f32>,
     /// Sum of the lengths of the exits, each times the factor of its shape on friction [m].
     grip: f32,
@@ -37,7 +36,7 @@ fn add_contact(contacts: ptr<function, Contacts>, shape: u32, exit: vec3<f32>) {
     (*contacts).grip += sqrt(dot3(exit, exit)) * factor;
 }
 
-/// Friction of contacts relative to that of one contact with the exit `axis` and factor 1.
+/// Friction of contacts over that of one contact with the exit `axis`.
 fn friction_factor(contacts: Contacts) -> f32 {
     return contacts.grip / sqrt(dot3(contacts.axis, contacts.axis));
 }
@@ -214,12 +213,10 @@ fn next_item(begin: u32, count: u32, node: ptr<function, u32>, low: vec3<f32>, h
 /// friction.
 ///
 /// Friction moves the particle back by its slide, or its previous position forward: both take the
-/// slide off its velocity, but only the first holds the particle in place. It takes at most
-/// `friction * |push|` for each shape, its push the share of its exit in the mean, times its
-/// factor, off the tangential displacement relative to the shapes in this iteration, and never
-/// reverses it (Coulomb's law for positions, Mueller et al., "Position Based Dynamics", 2006,
-/// section 3.4): also a particle that two shapes pinch, whose pushes cancel, is held. Pushes and
-/// displacements shorter than `friction_slop` count less.
+/// slide off its velocity, but only the first holds it. It takes at most `friction * |push|` of
+/// each shape, times its factor, off the tangential displacement relative to the shapes, also where
+/// pushes cancel (Coulomb's law for positions, Mueller et al., "Position Based Dynamics", 2006,
+/// section 3.4). Pushes and displacements shorter than `friction_slop` count less.
 fn resolve_contacts(i: u32, x: vec3<f32>, w: f32, contacts: Contacts) {
     if (contacts.count > 0.0) {
         let push = contacts.push / contacts.count;
@@ -281,8 +278,7 @@ fn push_fractions(displacement: vec3<f32>, contacts: Contacts) -> vec2<f32> {
     return fractions;
 }
 
-/// Displacement that friction takes off a particle which moved by `displacement` in this iteration
-/// and is in contact [m].
+/// Displacement that friction takes off a particle in contact that moved by `displacement` [m].
 fn friction_slide(displacement: vec3<f32>, contacts: Contacts) -> vec3<f32> {
     let relative = displacement - contacts.travel / contacts.count;
     let axis_square = dot3(contacts.axis, contacts.axis);
@@ -297,8 +293,7 @@ fn friction_slide(displacement: vec3<f32>, contacts: Contacts) -> vec3<f32> {
         if (tangent_square > 0.0) {
             let push = grip_square / sqrt(slop_square + grip_square) / contacts.count;
             // slide = tangent min(mu sum |push| / |tangent|, 1)
-            let limit = cloth_parameters[cloth_slot].colliders.friction * push / sqrt(tangent_square);
-            slide = tangent * min(limit, 1.0);
+            slide = tangent * min(cloth_parameters[cloth_slot].colliders.friction * push / sqrt(tangent_square), 1.0);
         }
     }
     return slide;

@@ -24,7 +24,7 @@ fn pinched(solver: &str, step: f64, rows: u32, factor: f64) -> Vec<Vec3> {
     let share = (f64::from(pinched) - 0.5) / f64::from(rows - 1);
     let overlap = factor * GRAVITY / share * 2.0 * step * step / FRICTION;
     let middle = 0.1 - edge * (f64::from(pinched) - 0.5);
-    let columns = (rows + 2) / 3;
+    let columns = rows.div_ceil(3);
     let mut text = format!(
         "[[cloth]]\nname = \"strip\"\n\
          grid = {{ columns = {columns}, rows = {rows}, width = 0.1, height = {LENGTH} }}\n\
@@ -77,7 +77,8 @@ fn two_boxes_hold_a_strip_by_coulombs_law_implicit() {
 }
 
 /// Fall of a strip in the second that begins half a second after it is let go \[m\], and force on
-/// the jaw that presses it over that of its drive. The force of the jaw is `factor` times what holds the strip, by friction on both faces.
+/// the jaw that presses it over that of its drive. The latter is `factor` times what holds the
+/// strip, by friction on both faces.
 fn jaw(solver: &str, contact: &str, factor: f64) -> [f64; 2] {
     let (density, width) = (0.75, 0.1);
     let force = factor * density * width * LENGTH * GRAVITY / (2.0 * FRICTION);

@@ -23,7 +23,7 @@ pub(crate) struct Contacts<V: Real> {
     pub(crate) travel: Lanes<V>,
     /// Sum of the advances of planes towards the particle in this iteration \[m\].
     pub(crate) approach: V,
-    /// Sum of the exits, each reversed if it opposes the sum so far: pushes of two shapes that pinch
+    /// Sum of the exits, those that oppose the sum so far reversed: pushes of two shapes that pinch
     /// a particle cancel, their friction does not \[m\].
     pub(crate) axis: Lanes<V>,
     /// Sum of the distances to the surfaces, each times the friction factor of the shape \[m\].

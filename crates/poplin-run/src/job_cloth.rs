@@ -137,11 +137,8 @@ impl JobCloth {
         let solver_choice = cloth.choose_solver(scene.chosen);
         log::debug!("settings of `{}`: {:#?}", scene.name, cloth.config);
         let velocities = scene.velocities(&cloth.particles);
-        let moving = built
-            .moving
-            .into_iter()
-            .map(|path| MovingParticles::new(path, &vertex_to_particle))
-            .collect();
+        let moving = built.moving.into_iter();
+        let moving = moving.map(|path| MovingParticles::new(path, &vertex_to_particle)).collect();
         let of_particles = |spheres: &[Option<Sphere>], none: Sphere| {
             spheres_of(spheres, none, &vertex_to_particle, cloth.particle_count())
         };

@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn a_body_on_a_rail_ends_at_its_force_and_moves_along_its_axis_only() {
+    fn a_body_on_a_rail_moves_along_its_axis_only() {
         let text = "[[cloth]]\ngrid = { columns = 2, rows = 2, width = 1, height = 1 }\n[[collider]]\n\
             sphere = { radius = 1 }\n[collider.body]\nmass = 0.5\ngravity = [0, 0, 0]\naxis = [0, 0, -2]\n\
             force = 3\nmax_speed = 0.2\n";

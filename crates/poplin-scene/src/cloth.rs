@@ -136,8 +136,8 @@ impl SceneCloth {
         }
     }
 
-    /// Returns the velocity of each particle at the start [m/s], `v + omega x (x - c)`, c the center
-    /// of mass of the free ones; 0 for pinned ones. Empty if the cloth starts at rest.
+    /// Returns the velocity of each particle at the start [m/s], `v + omega x (x - c)`, c the
+    /// center of mass of the free ones; 0 for pinned ones. Empty if the cloth starts at rest.
     pub fn velocities(&self, particles: &[Particle]) -> Vec<[f32; 3]> {
         if [self.velocity, self.angular_velocity] == [[0.0; 3]; 2] {
             return Vec::new();

@@ -1,7 +1,8 @@
-//! Writes the tables *hold* of the guide: how cloth is held by friction, and from which load on it slides.
+//! Writes the tables *hold* of the guide: how friction holds cloth, and at which load it slides.
 //!
-//! `cargo run --release -p poplin-run --example hold` runs the scene files beside this file with other values,
-//! XPBD and implicit, with contact of particles and of triangles, and prints the tables. They take five minutes.
+//! `cargo run --release -p poplin-run --example hold` runs the scene files beside this file with
+//! other values, XPBD and implicit, with contact of particles and of triangles, and prints the
+//! tables. They take a quarter of an hour.
 
 #![expect(clippy::print_stdout, reason = "the program prints tables")]
 
@@ -46,8 +47,9 @@ impl Row {
         format!("| {solver} | {} |", self.contact)
     }
 
-    /// Runs a scene with other values, `[before, after]` in its text. Returns the mean position of its
-    /// cloth at the start and after each frame, and the mean force on bodies in the last second \[N\].
+    /// Runs a scene with other values, `[before, after]` in its text. Returns the mean position of
+    /// its cloth at the start and after each frame, and the mean force on bodies in the last second
+    /// \[N\].
     fn run(
         self,
         scene: &str,
@@ -169,8 +171,8 @@ fn ramp() -> Result<(), Failure> {
     Ok(())
 }
 
-/// Tension over weight per length at the end of an arc that begins with `tension`, at which a strip begins
-/// to slide towards the end; angles from the top.
+/// Tension over weight per length at the end of an arc that begins with `tension`, at which a strip
+/// begins to slide towards the end \[m\]; angles from the top.
 fn tension(tension: f64, friction: f64, radius: f64, [begin, end]: [f64; 2]) -> f64 {
     let count = 2000;
     let step = (end - begin) / f64::from(count);
