@@ -19,8 +19,8 @@ pub enum Compilation {
     /// Compiles on background threads, as soon as a cloth is added or changed, so that nothing
     /// waits. A cloth stands still until its pipeline is ready;
     /// [`GpuEngine::is_compiling`](crate::GpuEngine::is_compiling) reports it,
-    /// [`GpuEngine::finish_compiling`](crate::GpuEngine::finish_compiling) waits. Without threads, in a
-    /// browser, the same as [`Compilation::WhenAdded`].
+    /// [`GpuEngine::finish_compiling`](crate::GpuEngine::finish_compiling) waits. Without threads,
+    /// in a browser, the same as [`Compilation::WhenAdded`].
     Background,
 }
 

@@ -279,7 +279,8 @@ pub struct DebugTarget {
 pub struct DebugView {
     /// Transform from the local space of the cloth to clip space, column by column.
     pub clip_from_local: [[f32; 4]; 4],
-    /// First particle of the cloth in the buffer of particles, [`crate::GpuEngine::particle_range`].
+    /// First particle of the cloth in the buffer of particles,
+    /// [`crate::GpuEngine::particle_range`].
     pub particle_begin: u32,
     /// Strain that is drawn red, above 0: 0.05 is 5 %.
     pub strain_limit: f32,

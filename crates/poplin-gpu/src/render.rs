@@ -66,10 +66,10 @@ struct Instance {
 /// Computes the vertices of render meshes from the particles of cloths: positions, normals and
 /// tangents, optionally interpolated between two frames.
 ///
-/// It reads any buffer of particles, [`crate::GpuEngine::particle_buffer`] or one that the application
-/// fills from the CPU backend. Like the engine it records into the application's encoder, submits
-/// nothing, waits for nothing, allocates only when a mesh is added, and runs with WebGPU's default
-/// limits. Every frame:
+/// It reads any buffer of particles, [`crate::GpuEngine::particle_buffer`] or one that the
+/// application fills from the CPU backend. Like the engine it records into the application's
+/// encoder, submits nothing, waits for nothing, allocates only when a mesh is added, and runs with
+/// WebGPU's default limits. Every frame:
 ///
 /// ```no_run
 /// # use poplin_gpu::{GpuEngine, Error, RenderMeshes, wgpu};

@@ -50,9 +50,10 @@ fn soft_xpbd(substeps: u32) -> Solver {
 
 #[test]
 fn a_sheet_that_falls_over_a_ball_does_not_get_entangled() {
-    let run = |thickness: f32, solver: Solver| {
+    let run = |friction: f32, thickness: f32, solver: Solver| {
         let name = solver.name();
         let mut cloth = over_a_ball(64);
+        cloth.config.contact.friction = friction;
         cloth.config.thickness = thickness;
         cloth.config.solver = solver;
         let rest: Vec<[f32; 3]> =
@@ -67,7 +68,7 @@ fn a_sheet_that_falls_over_a_ball_does_not_get_entangled() {
         let found = counter.measure(&end, 0.005, 0.023);
         let strain = stretch_strain(&fabric, simulation.state().unwrap().current(nth_cloth(0)));
         println!(
-            "{name}, thickness {thickness}: {found:?}, {:.0e} m deep, p99 {:.1} %",
+            "{name}, friction {friction}, thickness {thickness}: {found:?}, {:.0e} m deep, p99 {:.1} %",
             depth(&end),
             100.0 * strain.p99
         );
@@ -75,13 +76,15 @@ fn a_sheet_that_falls_over_a_ball_does_not_get_entangled() {
     };
     for solver in [Solver::pbd(1200.0), soft_xpbd(12)] {
         let name = solver.name();
-        let (found, depth, strain) = run(0.01, solver);
+        let (found, depth, strain) = run(0.3, 0.01, solver);
         assert_eq!((found.close_pairs, found.crossings), (0, 0), "{name}: {found:?}");
         assert!(depth < 1e-6, "{name}: {depth} m deep");
         assert!(strain < 0.03, "{name}: {strain}");
     }
-    // Control: without thickness it does get entangled.
-    let (found, ..) = run(0.0, Solver::pbd(1200.0));
+    // Control: without thickness it does get entangled, if friction does not hold it on the ball.
+    let (found, ..) = run(0.0, 0.01, Solver::pbd(1200.0));
+    assert_eq!((found.close_pairs, found.crossings), (0, 0), "{found:?}");
+    let (found, ..) = run(0.0, 0.0, Solver::pbd(1200.0));
     assert!(found.close_pairs > 0 && found.crossings > 20, "{found:?}");
 }
 

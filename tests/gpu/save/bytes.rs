@@ -62,7 +62,9 @@ fn bytes_that_are_no_snapshot_are_refused_by_name() {
         (good[..9].to_vec(), wrong_length(9, 22)),
         (
             with(6, newer as u8),
-            format!("the snapshot has version {newer}; this poplin reads only version 5"),
+            format!(
+                "the snapshot has version {newer}; this poplin reads only version {SAVE_VERSION}"
+            ),
         ),
         (good[..good.len() - 1].to_vec(), wrong_length(len - 1, len)),
         ([&good[..], &[0]].concat(), wrong_length(len + 1, len)),

@@ -68,7 +68,7 @@ pub fn twin(task: Task) -> StageFunction {
         Task::BuildRow => cyclic_reduction::build_row,
         Task::ReduceRow => cyclic_reduction::reduce_row,
         Task::MoveEdge => cyclic_reduction::move_edge,
-        Task::SolveYarn => yarn::solve_yarn,
+        Task::SolveYarn => one_lane!(yarn::solve_yarn),
         Task::SolveBend => one_lane!(bend::solve_bend),
         Task::ConstrainSeparation => one_lane!(separation::constrain_separation),
         Task::ClearCell => self_collide::clear_cell,

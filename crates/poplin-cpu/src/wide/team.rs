@@ -5,7 +5,7 @@ use std::ops::Range;
 use crate::floats::Floats;
 use crate::stage::{
     bend, collide_box, collide_convex, collide_shape, gauss_seidel, implicit, integrate,
-    limit_speed, mass, motion, semi_implicit, separation, sleep, tether, twin, wind,
+    limit_speed, mass, motion, semi_implicit, separation, sleep, tether, twin, wind, yarn,
 };
 use crate::{ClothMemory, Member, Parts, Work, Workers, simulate_in_order};
 use fearless_simd::{Level, dispatch, prelude::*};
@@ -119,7 +119,8 @@ fn time_of(task: Task, memory: &ClothMemory<'_>) -> f32 {
         }
         Task::ConstrainTethers => 4.0 * memory.cloth.fabric.tethers_per_particle as f32,
         Task::CollideTriangle | Task::CollideContinuous | Task::CollideBundle => 40.0,
-        Task::VisitChunk | Task::SolveYarn => 1000.0,
+        Task::VisitChunk => 1000.0,
+        Task::SolveYarn => 300.0,
         Task::BuildRow | Task::ReduceRow => 10.0,
         Task::BuildEquation | Task::PushEdge => 0.0,
         Task::BlowTriangle | Task::GatherWind | Task::CollideShape | Task::SolveBend => 10.0,
@@ -324,6 +325,7 @@ fn run_wide(
         Task::BuildEquation | Task::PushEdge => {}
         Task::SolveFiber => wide!(semi_implicit::solve_fibers, rows),
         Task::SolveBend => wide!(bend::solve_bend),
+        Task::SolveYarn => wide!(yarn::solve_yarn),
         Task::IntegrateParticle => wide!(integrate::integrate_particle),
         Task::BlowTriangle => wide!(wind::blow_triangle),
         Task::ConstrainMotion => wide!(motion::constrain_motion),

@@ -39,9 +39,9 @@ impl GpuEngine {
 
     /// Buffer of the particles of all cloths, 16 bytes each: position \[m\], working inverse mass
     /// [1/kg]. It is a vertex and storage buffer in which each cloth has its
-    /// [`GpuEngine::particle_range`]. The buffer is replaced when an added cloth does not fit; the new
-    /// buffer has the contents once the next recorded frame, or [`GpuEngine::encode_changes`], was
-    /// submitted.
+    /// [`GpuEngine::particle_range`]. The buffer is replaced when an added cloth does not fit; the
+    /// new buffer has the contents once the next recorded frame, or [`GpuEngine::encode_changes`],
+    /// was submitted.
     pub fn particle_buffer(&self) -> &wgpu::Buffer {
         self.particles.buffer(0)
     }
@@ -58,8 +58,8 @@ impl GpuEngine {
         self.feedback.buffer(0)
     }
 
-    /// Range of a cloth's particles in [`GpuEngine::particle_buffer`], as indices. It stays the same
-    /// until the cloth is removed.
+    /// Range of a cloth's particles in [`GpuEngine::particle_buffer`], as indices. It stays the
+    /// same until the cloth is removed.
     ///
     /// # Errors
     /// [`NoSuchCloth`].
@@ -67,8 +67,8 @@ impl GpuEngine {
         self.cloths.get(id).map(|cloth| cloth.parts.particles.clone())
     }
 
-    /// Index of a cloth's report in [`GpuEngine::feedback_buffer`]. It stays the same until the cloth
-    /// is removed.
+    /// Index of a cloth's report in [`GpuEngine::feedback_buffer`]. It stays the same until the
+    /// cloth is removed.
     ///
     /// # Errors
     /// [`NoSuchCloth`].

@@ -219,8 +219,8 @@ impl GpuEngine {
     }
 
     /// Sets collision between cloths from the next frame on. A cloth takes part if its
-    /// `cloth_collision.distance` is above 0; a frame recorded in parts ([`GpuEngine::encode_part`])
-    /// has no such collisions.
+    /// `cloth_collision.distance` is above 0; a frame recorded in parts
+    /// ([`GpuEngine::encode_part`]) has no such collisions.
     ///
     /// # Errors
     /// [`Error::Model`] if a field is out of range; the old settings stay.

@@ -41,8 +41,8 @@ impl GpuEngine {
         self.encode_begun(encoder)
     }
 
-    /// Reads inputs, advances clocks and packs the frame's constants; [`GpuEngine::encode_part`] then
-    /// records it. Unchanged cloths cost no time if the frame is as long as the last one.
+    /// Reads inputs, advances clocks and packs the frame's constants; [`GpuEngine::encode_part`]
+    /// then records it. Unchanged cloths cost no time if the frame is as long as the last one.
     ///
     /// # Errors
     /// [`Error`] if the frame is out of range for a cloth or its phases need more loop trips
