@@ -42,7 +42,7 @@ fn begin_solve(i: u32) {
         let has_bends = load_implicit().rigidity > 0.0;
         store_scratch(solve_state(1u), vec4<f32>(0.0, 0.0, SOLVE_START, select(0.0, 1.0, has_bends)));
         store_scratch(solve_state(3u), vec4<f32>(0.0));
-        store_scratch(solve_state(6u), vec4<f32>(0.0));
+        store_scratch(solve_state(6u), vec4<f32>(vec3<f32>(0.0), load_scratch(solve_state(6u)).w));
     }
 }
 

@@ -20,6 +20,7 @@ fn fetch_counters(is_frame_start: bool) {
     // The halving of the last frame's end is where this one starts.
     if ((STAGES & STAGE_IMPLICIT) != 0u) {
         store_scratch(solve_state(4u), vec4<f32>(0.0));
+        store_scratch(solve_state(6u), vec4<f32>(0.0));
         let halvings = min(report.implicit_halvings, load_implicit().max_halvings);
         let is_first = select(0.0, 1.0, report.implicit_steps == 0u);
         store_scratch(solve_state(5u), vec4<f32>(f32(halvings), f32(report.implicit_quick), 0.0, is_first));
@@ -48,6 +49,7 @@ fn flush_counters(iteration_count: u32) {
         feedback[cloth.cloth].implicit_iterations += counters.y;
         feedback[cloth.cloth].implicit_unconverged += counters.z;
         feedback[cloth.cloth].implicit_held += counters.w;
+        feedback[cloth.cloth].implicit_floored += u32(load_scratch(solve_state(6u)).w);
         let control = vec4<u32>(load_scratch(solve_state(5u)));
         feedback[cloth.cloth].implicit_rejections += control.z;
         feedback[cloth.cloth].implicit_halvings = control.x;

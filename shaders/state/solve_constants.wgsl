@@ -87,6 +87,10 @@ const SOLVE_EXHAUSTED: f32 = 1e-5;
 /// Relative rounding error of the terms of a force.
 const SOLVE_ROUNDING: f32 = 2.4e-7;
 
+/// Ratio of the squared residual of a solved step to the squared tolerance above which the step
+/// counts as floored.
+const SOLVE_FLOORED: f32 = 16.0;
+
 /// Largest product of squared rate and squared step.
 const SOLVE_MAX_REACH: f32 = 1e30;
 

@@ -165,6 +165,7 @@ impl State {
             iterations: feedback.implicit_iterations,
             unconverged: feedback.implicit_unconverged,
             held: feedback.implicit_held,
+            floored: feedback.implicit_floored,
             rejections: feedback.implicit_rejections,
             halvings: feedback.implicit_halvings,
         }

@@ -193,6 +193,9 @@ shared_constants! {
     pub const SOLVE_EXHAUSTED: f32 = 1.0e-5;
     /// Relative rounding error of the terms of a force.
     pub const SOLVE_ROUNDING: f32 = 2.4e-7;
+    /// Ratio of the squared residual of a solved step to the squared tolerance above which the step
+    /// counts as floored.
+    pub const SOLVE_FLOORED: f32 = 16.0;
     /// Largest product of squared rate and squared step.
     pub const SOLVE_MAX_REACH: f32 = 1.0e30;
     /// Largest sum of an implicit solve that counts as finite.

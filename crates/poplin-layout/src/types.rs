@@ -277,6 +277,8 @@ gpu_struct! {
         pub implicit_unconverged: u32,
         /// Implicit steps that moved nothing, because no finite solution was found.
         pub implicit_held: u32,
+        /// Implicit steps solved only to the rounding of f32, not to their tolerance.
+        pub implicit_floored: u32,
         /// Implicit steps that were rejected and halved.
         pub implicit_rejections: u32,
         /// Current number of halvings.

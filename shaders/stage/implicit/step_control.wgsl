@@ -50,6 +50,7 @@ fn choose_step(_item: u32) {
     let ticks = load_scratch(solve_state(6u)).x;
     let spent = load_scratch(solve_state(6u)).y;
     var start_square = load_scratch(solve_state(6u)).z;
+    let floored = load_scratch(solve_state(6u)).w;
     let most = f32(load_implicit().max_halvings);
     var next = halvings;
     var ratio = 1.0;
@@ -149,6 +150,8 @@ fn choose_step(_item: u32) {
         let taken_flag = select(0.0, 1.0, is_taken);
         let held = select(0.0, 1.0, is_taken && !is_sane);
         let unconverged = select(0.0, 1.0, is_taken && is_sane && !is_solved);
+        // Solved only because rounding raised the tolerance.
+        let is_floored = is_taken && is_solved && sums.w > SOLVE_FLOORED * load_implicit().tolerance * load_implicit().tolerance;
         let counters = load_scratch(solve_state(4u));
         store_scratch(solve_state(0u), vec4<f32>(taken_flag, ratio, 0.0, 0.0));
         store_scratch(solve_state(1u), vec4<f32>(0.0, 0.0, select(SOLVE_START, SOLVE_DONE, is_done), select(0.0, 1.0, has_bends)));
@@ -156,7 +159,7 @@ fn choose_step(_item: u32) {
         store_scratch(solve_state(3u), vec4<f32>(0.0, 0.0, 0.0, held));
         store_scratch(solve_state(4u), counters + vec4<f32>(taken_flag, iterations, unconverged, held));
         store_scratch(solve_state(5u), vec4<f32>(next, quick_steps, control.z + select(0.0, 1.0, is_rejected), 0.0));
-        store_scratch(solve_state(6u), vec4<f32>(ticks_done, spent + iterations, 0.0, 0.0));
+        store_scratch(solve_state(6u), vec4<f32>(ticks_done, spent + iterations, 0.0, floored + select(0.0, 1.0, is_floored)));
         // Encodes what the kernel reads; see `shared_is_done`.
         shared_is_done = select(2u * u32(next) + 3u, 1u, is_done);
     } else {
@@ -184,7 +187,7 @@ fn choose_step(_item: u32) {
             store_scratch(solve_state(2u), vec4<f32>(rr, descent, trial, first_trial));
         }
         store_scratch(solve_state(3u), vec4<f32>(iterations, tolerance_square, select(0.0, 1.0, holds_bends), 0.0));
-        store_scratch(solve_state(6u), vec4<f32>(ticks, spent, start_square, 0.0));
+        store_scratch(solve_state(6u), vec4<f32>(ticks, spent, start_square, floored));
         let factors = next_mode == SOLVE_CHECK && u32(iterations) % SOLVE_FACTOR_INTERVAL == 0u;
         shared_is_done = 2u * u32(halvings) + 2u + select(0u, 1u, factors);
     }

@@ -4,7 +4,9 @@ use poplin::gpu::EngineOptions;
 use poplin::model::{BendModel, ClothDesc, Implicit, Preconditioner, StretchModel};
 use poplin::{Engine as _, State};
 use poplin_testkit::adapter::devices;
-use poplin_testkit::implicit::{positions, report, sheet, simulate, solved, thrown};
+use poplin_testkit::implicit::{
+    hung, hung_settings, positions, report, sheet, simulate, solved, thrown,
+};
 use poplin_testkit::nth_cloth;
 
 #[test]
@@ -107,6 +109,22 @@ fn a_step_in_parts_moves_like_as_many_shorter_steps() {
     for k in [0, 1, 3] {
         assert!(distances[2] < 0.1 * distances[k], "{distances:?}");
     }
+}
+
+#[test]
+fn steps_that_end_at_rounding_are_counted() {
+    // 0.2 kg/m^2 in segments of 25 mm: rounding leaves 2 K / sigma / L times 2.4e-7.
+    let floored = |stiffness: f32, tolerance: f32| {
+        let stretch_stiffness = [stiffness; 2];
+        let settings = hung_settings(StretchModel::StretchShear, 4);
+        let found = report(&hung(Implicit { stretch_stiffness, tolerance, ..settings }, 5, 0.1));
+        assert_eq!((found.steps, found.unconverged), (720, 0), "{found:?}");
+        f64::from(found.floored) / f64::from(found.steps)
+    };
+    // 29 m/s^2 of 0.98 m/s^2, 0.19 of 0.98, 0.19 of 0.01.
+    let shares = [(3e5, 0.1), (2e3, 0.1), (2e3, 0.001)].map(|(k, tolerance)| floored(k, tolerance));
+    eprintln!("{shares:?}");
+    assert!(shares[0] > 0.9 && shares[1] == 0.0 && shares[2] > 0.9, "{shares:?}");
 }
 
 #[test]

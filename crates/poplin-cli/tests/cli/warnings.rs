@@ -99,6 +99,11 @@ fn warns_of_settings_and_motion_beyond_the_step() {
             "{SHEET}solver = {{ xpbd = {{ substeps = {substeps}, membrane = {{ stretch = [{stiffness}, {stiffness}] }} }} }}\n"
         )
     };
+    let implicit = |stiffness: f32| {
+        format!(
+            "{SHEET}solver = {{ implicit = {{ max_iterations = 400, stretch_stiffness = [{stiffness}, {stiffness}] }} }}\n"
+        )
+    };
     let far = |by: f32| format!("{SHEET}transform = {{ translation = [{by}, 0, 0] }}\n");
     for (kind, words, doubtful, sound) in [
         ("other_frequency", "60 times per second instead of 80", solver(80.0), solver(62.0)),
@@ -121,6 +126,7 @@ fn warns_of_settings_and_motion_beyond_the_step() {
             far(100.0),
         ),
         ("soft_bends", "needs a step of at most", bent(4, 10.0), bent(20, 1e-3)),
+        ("floored", "rounding to f32 leaves residuals", implicit(1e6), implicit(1e3)),
         ("unsure_stretch", "than its stiffness states", stretched(4, 1e5), stretched(20, 10.0)),
         (
             "long_step",

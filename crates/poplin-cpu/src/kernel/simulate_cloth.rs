@@ -38,6 +38,7 @@ pub fn fetch_counters(
     memory.fault_particle = report.fault_particle;
     if stages.contains(Stage::Implicit) {
         memory.store_scratch(solve_state(memory, 4), [0.0; 4]);
+        memory.store_scratch(solve_state(memory, 6), [0.0; 4]);
         let halvings = report.implicit_halvings.min(memory.load_implicit().max_halvings);
         let is_first = if report.implicit_steps == 0 { 1.0 } else { 0.0 };
         let control = [halvings as f32, report.implicit_quick as f32, 0.0, is_first];
@@ -67,11 +68,13 @@ pub fn flush_counters(
     if stages.contains(Stage::Implicit) {
         let [steps, iterations, unconverged, held] =
             memory.load_scratch(solve_state(memory, 4)).map(|count| count as u32);
+        let [.., floored] = memory.load_scratch(solve_state(memory, 6));
         for (count, more) in [
             (&mut report.implicit_steps, steps),
             (&mut report.implicit_iterations, iterations),
             (&mut report.implicit_unconverged, unconverged),
             (&mut report.implicit_held, held),
+            (&mut report.implicit_floored, floored as u32),
         ] {
             *count = count.wrapping_add(more);
         }

@@ -82,7 +82,8 @@ pub(crate) fn begin_solve<V: Real>(
         let takes = if constants.rigidity > 0.0 { 1.0 } else { 0.0 };
         memory.store_scratch(solve_state(memory, 1), [0.0, 0.0, SOLVE_START, takes]);
         memory.store_scratch(solve_state(memory, 3), [0.0; 4]);
-        memory.store_scratch(solve_state(memory, 6), [0.0; 4]);
+        let floored = memory.load_scratch(solve_state(memory, 6))[3];
+        memory.store_scratch(solve_state(memory, 6), [0.0, 0.0, 0.0, floored]);
     }
     storage.begin_part(simd, memory);
 }

@@ -68,8 +68,9 @@ pub struct Implicit {
     /// Preconditioner of the conjugate gradient method (default: mass).
     pub preconditioner: Preconditioner,
     /// Tolerance: residual acceleration of a particle in a solved step, as a fraction of gravity
-    /// (9.81 m/s^2 if gravity is 0), `1e-4..=0.9` (default 0.1). In stiff cloth of fine meshes the
-    /// solver relaxes it to what rounding to f32 permits.
+    /// (9.81 m/s^2 if gravity is 0), `1e-4..=0.9` (default 0.1). In stiff, light cloth of fine
+    /// meshes the solver relaxes it to what rounding to f32 permits, and [`ImplicitReport::floored`]
+    /// counts the steps.
     pub tolerance: f32,
     /// Iterations after which an unsolved step is halved, or accepted as it is after
     /// [`Self::max_halvings`], `1..=1000` (default 96). [`ImplicitReport`] counts both cases.
@@ -326,6 +327,9 @@ pub struct ImplicitReport {
     pub unconverged: u32,
     /// Steps that moved nothing, because no finite solution was found.
     pub held: u32,
+    /// Solved steps whose residual is above four times [`Implicit::tolerance`], as rounding to f32
+    /// permits no less.
+    pub floored: u32,
     /// Steps that were rejected and halved.
     pub rejections: u32,
     /// Current number of halvings.
@@ -341,6 +345,7 @@ impl ImplicitReport {
             iterations: self.iterations.saturating_add(other.iterations),
             unconverged: self.unconverged.saturating_add(other.unconverged),
             held: self.held.saturating_add(other.held),
+            floored: self.floored.saturating_add(other.floored),
             rejections: self.rejections.saturating_add(other.rejections),
             halvings: self.halvings.max(other.halvings),
         }

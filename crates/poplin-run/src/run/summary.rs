@@ -411,14 +411,23 @@ struct ImplicitSummary {
     iterations: u32,
     unconverged: u32,
     held: u32,
+    floored: u32,
     rejections: u32,
     halvings: u32,
 }
 
 impl ImplicitSummary {
     fn new(report: ImplicitReport) -> Self {
-        let ImplicitReport { steps, iterations, unconverged, held, rejections, halvings } = report;
-        Self { steps, iterations, unconverged, held, rejections, halvings }
+        let ImplicitReport {
+            steps,
+            iterations,
+            unconverged,
+            held,
+            floored,
+            rejections,
+            halvings,
+        } = report;
+        Self { steps, iterations, unconverged, held, floored, rejections, halvings }
     }
 }
 

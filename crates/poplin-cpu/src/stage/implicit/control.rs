@@ -1,8 +1,8 @@
 //! Step control of the conjugate gradients and of the parts of a step.
 
 use poplin_layout::{
-    SOLVE_CHECK, SOLVE_DONE, SOLVE_EXHAUSTED, SOLVE_FIRST_REACH, SOLVE_GROWTH, SOLVE_LINE,
-    SOLVE_MAX, SOLVE_MAX_REACH, SOLVE_ROUNDING, SOLVE_START, SOLVE_SUMS, SOLVE_WORSE,
+    SOLVE_CHECK, SOLVE_DONE, SOLVE_EXHAUSTED, SOLVE_FIRST_REACH, SOLVE_FLOORED, SOLVE_GROWTH,
+    SOLVE_LINE, SOLVE_MAX, SOLVE_MAX_REACH, SOLVE_ROUNDING, SOLVE_START, SOLVE_SUMS, SOLVE_WORSE,
 };
 
 use super::residual::add_sums;
@@ -45,7 +45,7 @@ pub fn choose_step(memory: &mut ClothMemory<'_>, _item: u32) {
     let [mut rd, mut overlap, mut rr, _] = sums;
     let mut trial = products[2];
     let [halvings, quick, rejections, is_first] = state(5);
-    let [ticks, spent, mut start_square, _] = state(6);
+    let [ticks, spent, mut start_square, floored] = state(6);
     let most = implicit.max_halvings as f32;
     let (mut next, mut ratio) = (halvings, 1.0f32);
     if mode == SOLVE_START {
@@ -129,6 +129,9 @@ pub fn choose_step(memory: &mut ClothMemory<'_>, _item: u32) {
         }
         let is_done = is_taken && ticks_done as u32 >= 1 << implicit.max_halvings;
         let is_held = is_taken && !is_sane;
+        // Solved only because rounding raised the tolerance.
+        let most_square = SOLVE_FLOORED * implicit.tolerance * implicit.tolerance;
+        let is_floored = is_taken && is_solved && sums[3] > most_square;
         let [steps, total, unconverged, held] = state(4);
         let rows = [
             [number(is_taken), ratio, 0.0, 0.0],
@@ -142,7 +145,7 @@ pub fn choose_step(memory: &mut ClothMemory<'_>, _item: u32) {
                 held + number(is_held),
             ],
             [next, quick_steps, rejections + number(is_rejected), 0.0],
-            [ticks_done, spent + iterations, 0.0, 0.0],
+            [ticks_done, spent + iterations, 0.0, floored + number(is_floored)],
         ];
         for (k, row) in (0..).zip(rows) {
             memory.store_scratch(solve_state(memory, k), row);
@@ -179,6 +182,6 @@ pub fn choose_step(memory: &mut ClothMemory<'_>, _item: u32) {
         }
         let next = [iterations, tolerance_square, number(holds_bends), 0.0];
         memory.store_scratch(solve_state(memory, 3), next);
-        memory.store_scratch(solve_state(memory, 6), [ticks, spent, start_square, 0.0]);
+        memory.store_scratch(solve_state(memory, 6), [ticks, spent, start_square, floored]);
     }
 }

@@ -145,7 +145,7 @@ impl Warning {
         report: &ImplicitReport,
     ) -> impl Iterator<Item = Self> + use<> {
         let name = &job_cloth.name;
-        let ImplicitReport { steps, unconverged, held, .. } = *report;
+        let ImplicitReport { steps, unconverged, held, floored, .. } = *report;
         let solver = job_cloth.cloth.config.solver.as_implicit();
         let most = MAX_UNCONVERGED * f64::from(steps);
         let unsolved = solver.filter(|_| f64::from(unconverged) > most).map(|solver| {
@@ -169,6 +169,21 @@ impl Warning {
                 .detail("max_iterations", max_iterations)
                 .detail("max_halvings", max_halvings)
         });
+        let rough = solver.filter(|_| f64::from(floored) > most).map(|solver| {
+            let tolerance = solver.tolerance;
+            let text = format!(
+                "cloth `{name}` stretches more or less than its stiffness states: in {} of its {} \
+                 steps rounding to f32 leaves residuals above four times the tolerance, {tolerance} \
+                 of gravity; use a lower stiffness, a coarser mesh or a heavier cloth",
+                grouped(floored as usize),
+                grouped(steps as usize),
+            );
+            Self::of_cloth("floored", name, text)
+                .beyond(floored as f32, most as f32)
+                .detail("steps", steps)
+                .detail("floored", floored)
+                .detail("tolerance", tolerance)
+        });
         let held = (held > 0).then(|| {
             let text = format!(
                 "cloth `{name}` does not move in {} of its {} steps, in which its solver finds no \
@@ -182,6 +197,6 @@ impl Warning {
                 .detail("steps", steps)
                 .detail("held", held)
         });
-        unsolved.into_iter().chain(held)
+        unsolved.into_iter().chain(rough).chain(held)
     }
 }
