@@ -7,6 +7,7 @@ mod character;
 mod collision;
 mod contact;
 mod defaults;
+mod drape;
 mod fibers;
 mod friction;
 mod hold;
