@@ -24,8 +24,7 @@ fn has_height(hinge: f32, side: f32, normal: f32) -> bool {
 /// alpha~. A bend shares particles with a dozen others; the bends solved after it in a step leave
 /// its angle W lambda/2 too far on average: where moments change slowly, the sum of W_jk lambda_k
 /// over all bends k is about 0, and over those after j it is -W lambda/2. With eq. 18 unchanged a
-/// cantilever of N segments is too soft by 3 N^4 g h^2/(G L). Only steps so small that gravity is
-/// lost in the rounding of f32 positions would avoid that.
+/// cantilever of N segments is too soft by 3 N^4 g h^2/(G L).
 fn solve_bend(bend: u32) {
     let row = cloth.fabric.bend_begin + BEND_WORDS * bend;
     let stiffness = cloth_parameters[cloth_slot].bending.rigidity * bitcast<f32>(fabric_pool[row + 5u]);

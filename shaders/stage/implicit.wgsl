@@ -24,7 +24,12 @@
 /// displacement over the part before.
 fn begin_solve(i: u32) {
     let particle = load_current(i);
-    let predicted = particle.xyz - load_previous(i).xyz;
+    var predicted = particle.xyz - load_previous(i).xyz;
+    if ((STAGES & STAGE_INTEGRATE) != 0u) {
+        if (cloth.remainder_begin != NO_OFFSET) {
+            predicted += load_scratch(cloth.remainder_begin + i).xyz;
+        }
+    }
     var inertia = predicted;
     if ((STAGES & STAGE_INTEGRATE) != 0u) {
         inertia = select(predicted, load_scratch(solve_row(SOLVE_INERTIA, i)).xyz, particle.w > 0.0);
@@ -121,8 +126,10 @@ fn end_solve(i: u32) {
     let split = load_implicit().split;
     let start = load_previous(i);
     var before = start.xyz;
+    var last = displacement;
     if (split > 1.0) {
         before -= displacement * (split - 1.0);
+        last = displacement * split;
     }
     var position = start.xyz + displacement;
     if ((STAGES & STAGES_OF_PROBES) != 0u) {
@@ -132,6 +139,10 @@ fn end_solve(i: u32) {
         } else {
             before += slide;
         }
+        last -= slide;
+    }
+    if (cloth.remainder_begin != NO_OFFSET) {
+        store_remainder(i, last, position, before);
     }
     store_previous(i, vec4<f32>(before, start.w));
     store_current(i, vec4<f32>(position, inverse_mass));

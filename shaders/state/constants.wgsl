@@ -228,7 +228,7 @@ const CONTACT_MAX_CELL: f32 = 1e9;
 const MIN_SQUARE: f32 = 1e-30;
 
 /// Number of words of a cloth's report in `feedback`.
-const REPORT_WORDS: u32 = 16u;
+const REPORT_WORDS: u32 = 17u;
 
 /// Word of `fault_count` in a report.
 const REPORT_FAULT_COUNT: u32 = 0u;

@@ -8,7 +8,8 @@ struct IterationConstants {
     /// Offset added to the current position [m]; w: elapsed fraction of the frame in the last
     /// iteration, 0 in the first.
     bias: vec4<f32>,
-    /// Offset added to the position that becomes previous [m]; w unused.
+    /// Offset added to the position that becomes previous [m]; w: 1 if remainders of the
+    /// iteration before are known, else 0.
     previous_bias: vec4<f32>,
     /// Displacement of the local space relative to the wind [m]; w: 3, the corner count of a
     /// triangle, a divisor hidden from compilers.

@@ -147,6 +147,15 @@ fn store_scratch(row: u32, value: vec4<f32>) {
     scratch[cloth.scratch_begin + row] = bitcast<vec4<u32>>(value);
 }
 
+/// Stores the remainder of the displacement of particle i: what it is more than the difference
+/// between the positions that it leads to.
+fn store_remainder(i: u32, displacement: vec3<f32>, position: vec3<f32>, before: vec3<f32>) {
+    // 0, hidden from compilers, which would otherwise take `position - before` for `displacement`.
+    let none = bitcast<u32>(iteration.previous_bias.w) & 1u;
+    let here = bitcast<vec3<f32>>(bitcast<vec3<u32>>(position) ^ vec3<u32>(none));
+    store_scratch(cloth.remainder_begin + i, vec4<f32>(displacement - (here - before), 0.0));
+}
+
 /// Row of whole fibers.
 fn load_row(row: u32) -> vec4<f32> {
     if (ROWS_SHARED) {

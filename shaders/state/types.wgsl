@@ -26,6 +26,9 @@ struct ClothParameters {
     rotation_begin: u32,
     /// First vec4 of this cloth in `scratch`.
     scratch_begin: u32,
+    /// Remainders of displacements in the cloth's scratch, one row per particle, or
+    /// `NO_OFFSET` in long steps and in a rotating local space.
+    remainder_begin: u32,
     /// Acceleration of each particle in `input_pool` [m/s^2], or `NO_OFFSET`.
     acceleration_begin: u32,
     /// Squared iteration step, the factor on accelerations [s^2].
@@ -53,7 +56,7 @@ struct ClothParameters {
     /// Parameters of its self collision.
     self_collision: SelfCollisionParameters,
     /// Fills the struct to a multiple of 16 bytes.
-    padding: array<u32, 1>,
+    padding: vec4<u32>,
 }
 
 /// Offsets of a packed fabric in `fabric_pool`.
@@ -264,6 +267,8 @@ struct Feedback {
     implicit_unconverged: u32,
     /// Implicit steps that moved nothing, because no finite solution was found.
     implicit_held: u32,
+    /// Implicit steps solved only to the rounding of f32, not to their tolerance.
+    implicit_floored: u32,
     /// Implicit steps that were rejected and halved.
     implicit_rejections: u32,
     /// Current number of halvings.

@@ -9,6 +9,7 @@ mod contact;
 mod defaults;
 mod drape;
 mod fibers;
+mod free_fall;
 mod friction;
 mod hold;
 mod implicit;

@@ -167,7 +167,7 @@ impl<W: Workers + Clone + Send + Sync> LaneEngine<W> {
 
     /// Adds a cloth with its particles and report.
     fn insert(&mut self, cloth: SnapshotCloth) -> ClothId {
-        let SnapshotCloth { host, current, previous, feedback } = cloth;
+        let SnapshotCloth { host, current, previous, remainders, feedback } = cloth;
         let fabric = self.acquire_fabric(&host.desc().fabric);
         let placement = ClothPlacement {
             cloth: 0,
@@ -181,6 +181,7 @@ impl<W: Workers + Clone + Send + Sync> LaneEngine<W> {
             current: cast_vec(current),
             previous: cast_vec(previous),
             remembered: Vec::new(),
+            remainders: cast_vec(remainders),
             kept: W::Kept::default(),
             arrays: arrays_of_one(),
             feedback,
@@ -223,6 +224,7 @@ impl<W: Workers + Clone + Send + Sync + 'static> Engine for LaneEngine<W> {
         Ok(self.insert(SnapshotCloth {
             current: host.initial_current().to_vec(),
             previous: host.initial_previous(),
+            remainders: Vec::new(),
             feedback: Feedback::default(),
             host,
         }))
@@ -358,6 +360,7 @@ impl<W: Workers + Clone + Send + Sync + 'static> Engine for LaneEngine<W> {
             host: cloth.host.copy(),
             current: Particle::from_rows(&cloth.current).to_vec(),
             previous: Particle::from_rows(&cloth.previous).to_vec(),
+            remainders: bytemuck::cast_slice(&cloth.remainders).to_vec(),
             feedback: cloth.feedback,
         };
         let cloths = self.cloths.values().iter().map(|it| cloth(it)).collect();

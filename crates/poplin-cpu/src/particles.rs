@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 use std::ops::Range;
 
 use crate::ClothMemory;
-use crate::stage::implicit::store_rows;
+use crate::stage::implicit::{scatter_rows, store_rows};
 use poplin_layout::{IterationConstants, SOLVE_INERTIA};
 
 use crate::lanes::{LaneMask as _, MAX_LANES, Real, gather, scatter};
@@ -44,6 +44,13 @@ pub(crate) trait Particles<V: Real> {
 
     /// Writes previous particles.
     fn set_previous(&mut self, block: Self::Block, particles: [V; 4]);
+
+    /// Remainders of the last displacements: what these were more than the differences between
+    /// positions \[m\].
+    fn remainder(&self, simd: V::Token, block: Self::Block) -> Vec3<V>;
+
+    /// Writes the remainders of displacements.
+    fn set_remainder(&mut self, block: Self::Block, remainders: [V; 4]);
 
     /// Writes the displacements by inertia only, for an implicit solve.
     fn set_inertia(&mut self, block: Self::Block, moves: [V; 4]);
@@ -246,6 +253,17 @@ impl<V: Real> Particles<V> for ClothMemory<'_> {
     #[inline(always)]
     fn set_previous(&mut self, block: Block<V>, particles: [V; 4]) {
         block.store(self.previous, particles);
+    }
+
+    #[inline(always)]
+    fn remainder(&self, simd: V::Token, block: Block<V>) -> Vec3<V> {
+        let begin = self.cloth.remainder_begin;
+        Vec3::xyz(gather(simd, |lane| self.load_scratch(begin + block.index(lane))))
+    }
+
+    #[inline(always)]
+    fn set_remainder(&mut self, block: Block<V>, remainders: [V; 4]) {
+        scatter_rows(self, self.cloth.remainder_begin, 1, block, remainders);
     }
 
     #[inline(always)]

@@ -30,6 +30,8 @@ pub struct Readback {
     /// Multipliers of triangle contact, if requested, and the size of their part in the copy
     /// \[bytes\].
     multipliers: Option<(ContactMultipliers, u64)>,
+    /// Remainders of the displacements of each cloth, once the copy for a snapshot was read.
+    remainders: Vec<Vec<[f32; 4]>>,
     staging: Option<wgpu::Buffer>,
     members: Vec<Member>,
     /// Scene for counting crossings.
@@ -49,13 +51,16 @@ struct Member {
     particles: Range<u32>,
     feedback: u32,
     impulse_rows: Range<u32>,
+    /// Rows of the remainders, in a copy for a snapshot.
+    remainder_rows: Range<u32>,
     bodies: FrameBodies,
     skipped_frames: u32,
     crossings: CrossingLog,
 }
 
 /// Sizes of the sections of the staging buffer \[bytes\]: current, previous, feedback, impulses,
-/// contact reports, current particles of other cloths, multipliers after a row with their count.
+/// contact reports, current particles of other cloths, remainders, multipliers after a row with
+/// their count.
 #[derive(Debug, Clone, Copy)]
 struct Sections {
     current: u64,
@@ -64,6 +69,7 @@ struct Sections {
     impulses: u64,
     reports: u64,
     others: u64,
+    remainders: u64,
     multipliers: u64,
 }
 
@@ -83,13 +89,15 @@ impl Sections {
             impulses: 16 * sum(|member| member.impulse_rows.len()),
             reports: REPORT_BYTES * members.len() as u64,
             others: 16 * others.iter().map(|(_, range)| range.len() as u64).sum::<u64>(),
+            remainders: 16 * sum(|member| member.remainder_rows.len()),
             multipliers,
         }
     }
 
     fn total(self) -> u64 {
-        let Self { current, previous, feedback, impulses, reports, others, multipliers } = self;
-        current + previous + feedback + impulses + reports + others + multipliers
+        let Self { current, previous, feedback, impulses, reports, .. } = self;
+        let Self { others, remainders, multipliers, .. } = self;
+        current + previous + feedback + impulses + reports + others + remainders + multipliers
     }
 }
 
@@ -101,13 +109,14 @@ pub(crate) fn unread(cause: impl Into<Box<dyn std::error::Error + Send + Sync>>)
     Error::Readback(Arc::from(cause.into()))
 }
 
-fn member(engine: &GpuEngine, id: ClothId) -> Result<Member, NoSuchCloth> {
+fn member(engine: &GpuEngine, id: ClothId, is_save: bool) -> Result<Member, NoSuchCloth> {
     let (impulse_rows, bodies, skipped_frames) = engine.last_frame(id)?;
     Ok(Member {
         id,
         particles: engine.particle_range(id)?,
         feedback: engine.feedback_slot(id)?,
         impulse_rows,
+        remainder_rows: if is_save { engine.remainder_rows(id)? } else { 0..0 },
         bodies,
         skipped_frames,
         crossings: engine.crossing_log(id)?,
@@ -171,7 +180,9 @@ impl Readback {
         ids: &[ClothId],
         encoder: &mut wgpu::CommandEncoder,
     ) -> Result<(), Error> {
-        self.members = ids.iter().map(|&id| member(engine, id)).collect::<Result<_, _>>()?;
+        let is_save = self.multipliers.is_some();
+        let members = ids.iter().map(|&id| member(engine, id, is_save));
+        self.members = members.collect::<Result<_, _>>()?;
         // A snapshot has no reports.
         self.crossings = engine.crossing_scene().filter(|_| self.multipliers.is_none());
         let others = self.crossings.as_ref().map_or(Vec::new(), |scene| scene.others(ids));
@@ -222,6 +233,9 @@ impl Readback {
         let others = self.others.iter().map(|(_, range)| range.clone());
         copy_ranges(encoder, engine.particle_buffer(), others, 16, (staging, begin));
         let begin = begin + sections.others;
+        let rows = members.iter().map(|member| member.remainder_rows.clone());
+        copy_ranges(encoder, engine.scratch_buffer(), rows, 16, (staging, begin));
+        let begin = begin + sections.remainders;
         if let (Some([words, held]), true) = (engine.multipliers().0, sections.multipliers > 0) {
             let word = offset_of!(RoundState, held_count) as u64;
             encoder.copy_buffer_to_buffer(words, word, staging, begin, 4);
@@ -247,6 +261,11 @@ impl Readback {
     /// Takes the multipliers of triangle contact, after the state was read.
     pub(crate) fn take_multipliers(&mut self) -> ContactMultipliers {
         self.multipliers.take().map(|it| it.0).unwrap_or_default()
+    }
+
+    /// Takes the remainders of the displacements of each cloth, after the state was read.
+    pub(crate) fn take_remainders(&mut self) -> Vec<Vec<[f32; 4]>> {
+        std::mem::take(&mut self.remainders)
     }
 
     /// Requests the mapping of the copy, which must have been submitted. [`Readback::poll`] and
@@ -303,6 +322,13 @@ impl Readback {
                 let begin = (sections.total() - sections.multipliers) as usize;
                 multipliers.pairs = pairs_of(&view[begin..sections.total() as usize]);
             }
+            let end = (sections.total() - sections.multipliers) as usize;
+            let rows: Vec<[f32; 4]> =
+                bytemuck::pod_collect_to_vec(&view[end - sections.remainders as usize..end]);
+            let mut rows = &rows[..];
+            let lens = self.members.iter().map(|member| member.remainder_rows.len());
+            let own = lens.map(|len| rows.split_off(..len).unwrap_or_default().to_vec());
+            self.remainders = own.collect();
             self.state_of(&view, sections)
         };
         staging.unmap();

@@ -36,6 +36,23 @@ pub struct FrameVelocities {
     pub last_spin: DVec3,
 }
 
+/// Step below which displacements leave remainders \[s\]. Gravity moves a particle by 60 um in it,
+/// 500 times the spacing of coordinates of 1 to 2 m.
+const MIN_PLAIN_STEP: f32 = 1.0 / 400.0;
+
+impl FrameVelocities {
+    /// True if the local space rotates now or rotated in the last frame.
+    fn rotates(&self) -> bool {
+        self.spin != DVec3::ZERO || self.last_spin != DVec3::ZERO
+    }
+
+    /// True if displacements of a frame leave remainders. In a rotating space a displacement is a
+    /// difference of products, not of positions.
+    pub fn keeps_remainders(&self, steps: &FrameSteps) -> bool {
+        steps.step < MIN_PLAIN_STEP && !self.rotates()
+    }
+}
+
 impl FrameMotion {
     /// Creates a local space at rest.
     pub fn new(pose: Pose) -> Self {
@@ -222,9 +239,10 @@ pub fn motion_constants(
     let previous_bias = to_local * ((1.0 - alpha) * jump);
     let wind = to_local * (h * (frame.velocity - wide(config.air.wind_velocity)));
     // Without rotation the kernel skips the matrices.
-    let rotates = frame.spin != DVec3::ZERO || frame.last_spin != DVec3::ZERO;
-    let rotation = rotates.then(|| rotation_constants(config, steps, frame, kept));
-    MotionConstants { kept, bias, previous_bias, wind, rotation }
+    let rotation = frame.rotates().then(|| rotation_constants(config, steps, frame, kept));
+    let keeps_remainders = frame.keeps_remainders(steps);
+    let has_remainders = false;
+    MotionConstants { kept, bias, previous_bias, wind, rotation, keeps_remainders, has_remainders }
 }
 
 fn rotation_constants(

@@ -54,6 +54,9 @@ pub struct HostCloth {
     whole_fibers: OnceLock<Vec<WholeFibers>>,
     /// Plan of the frame whose constants were packed last; `None` if these are lost.
     last_plan: Option<FramePlan>,
+    /// Begin of the remainders of the last frame's displacements and length of the scratch they are
+    /// in; `None` without remainders.
+    remainders: Option<[u32; 2]>,
 }
 
 /// Everything on which the packed constants of a frame depend. Equal plans have equal constants.
@@ -66,6 +69,8 @@ struct FramePlan {
     /// Division into iterations and velocities of the local space; `None` in a frame that
     /// simulates nothing.
     timing: Option<(FrameSteps, FrameVelocities)>,
+    /// True if the remainders of the last frame's displacements are known.
+    has_remainders: bool,
 }
 
 impl FramePlan {
@@ -94,6 +99,7 @@ impl HostCloth {
             wake_count: 0,
             skipped_frames: 0,
             last_plan: None,
+            remainders: None,
             can_sleep: false,
             live: Cloth::new(cloth),
         })
@@ -132,6 +138,7 @@ impl HostCloth {
         self.live.clock = FrameClock::default();
         self.live.motion = FrameMotion::new(self.live.cloth.pose);
         self.live.forget_writes();
+        self.remainders = None;
         (self.sleep_pass_count, self.skipped_frames) = (0, 0);
         self.live.replan(false);
     }
@@ -155,6 +162,8 @@ impl HostCloth {
             self.live.clock.assume_step(step);
         }
         self.live.forget_writes();
+        self.remainders = None;
+        self.live.changes = ChangeScope::Anything;
         Ok(previous)
     }
 

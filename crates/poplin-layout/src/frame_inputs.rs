@@ -42,6 +42,10 @@ pub struct MotionConstants {
     pub wind: DVec3,
     /// Set if the local space rotates now or rotated in the last frame.
     pub rotation: Option<RotationConstants>,
+    /// True if displacements of this frame leave remainders.
+    pub keeps_remainders: bool,
+    /// True if the remainders of the last frame's displacements are known.
+    pub has_remainders: bool,
 }
 
 /// Offsets of this frame's inputs in `input_pool`, [`NO_OFFSET`](crate::NO_OFFSET) for inputs that
@@ -58,6 +62,8 @@ pub struct InputOffsets {
     pub wake_count: u32,
     /// First row of an implicit solve in the cloth's scratch.
     pub solve_begin: u32,
+    /// First remainder of a displacement in the cloth's scratch.
+    pub remainder_begin: u32,
     /// Colliders of the cloth.
     pub colliders: ColliderParameters,
     /// Self collision of the cloth.

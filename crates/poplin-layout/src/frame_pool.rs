@@ -110,6 +110,7 @@ pub fn pack_cloth_parameters(
             pool.extend_from_slice(cast_slice(&[constants]));
         }
     }
+    let keeps_remainders = timing.is_some_and(|(_, motion)| motion.keeps_remainders);
     let mut parameters = ClothParameters {
         cloth: placement.cloth,
         particle_begin: placement.particle_begin,
@@ -120,6 +121,7 @@ pub fn pack_cloth_parameters(
         phase_count,
         rotation_begin,
         scratch_begin: placement.scratch_begin,
+        remainder_begin: if keeps_remainders { inputs.remainder_begin } else { NO_OFFSET },
         acceleration_begin: NO_OFFSET,
         acceleration_scale: scale.step * scale.step,
         max_move: config.max_speed.unwrap_or(0.0) * scale.step,

@@ -14,7 +14,8 @@ gpu_struct! {
         /// Offset added to the current position \[m\]; w: elapsed fraction of the frame in the last
         /// iteration, 0 in the first.
         pub bias: [f32; 4],
-        /// Offset added to the position that becomes previous \[m\]; w unused.
+        /// Offset added to the position that becomes previous \[m\]; w: 1 if remainders of the
+        /// iteration before are known, else 0.
         pub previous_bias: [f32; 4],
         /// Displacement of the local space relative to the wind \[m\]; w: 3, the corner count of a
         /// triangle, a divisor hidden from compilers.
@@ -36,6 +37,7 @@ pub(crate) fn iteration_constants(
     let count = steps.iteration_count;
     let (step_ratio, kept) = (steps.step_ratio, motion.kept);
     let (mut bias, mut previous_bias, mut wind) = (motion.bias, motion.previous_bias, motion.wind);
+    let has_remainders = motion.has_remainders;
     let rotation = motion.rotation.map(|constants| constants.rotation);
     (0..count).map(move |iteration| {
         // The velocity is a displacement over the last step; a changed step scales it once.
@@ -46,7 +48,10 @@ pub(crate) fn iteration_constants(
         let constants = IterationConstants {
             velocity_scale: [kept[0] * ratio, kept[1] * ratio, kept[2] * ratio, fraction],
             bias: row(bias, iteration as f32 / count as f32),
-            previous_bias: row(previous_bias, 0.0),
+            previous_bias: row(
+                previous_bias,
+                if iteration == 0 && !has_remainders { 0.0 } else { 1.0 },
+            ),
             wind: row(wind, 3.0),
         };
         if let Some(rotation) = rotation {

@@ -54,6 +54,9 @@ gpu_struct! {
         pub rotation_begin: u32,
         /// First vec4 of this cloth in `scratch`.
         pub scratch_begin: u32,
+        /// Remainders of displacements in the cloth's scratch, one row per particle, or
+        /// [`NO_OFFSET`] in long steps and in a rotating local space.
+        pub remainder_begin: u32,
         /// Acceleration of each particle in `input_pool` [m/s^2], or [`NO_OFFSET`].
         pub acceleration_begin: u32,
         /// Squared iteration step, the factor on accelerations [s^2].

@@ -1,10 +1,11 @@
 //! Cloth of a CPU engine.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use poplin_host::{ClothImpulses, FrameBodies, FramePart, HostCloth};
 use poplin_layout::{
-    ClothParameters, ClothPlacement, FabricOffsets, Feedback, FrameArrays, PHASE_ROWS,
+    ClothParameters, ClothPlacement, FabricOffsets, Feedback, FrameArrays, NO_OFFSET, PHASE_ROWS,
     SleepParameters, Stage, StageMask,
 };
 use poplin_model::ContactReport;
@@ -37,6 +38,8 @@ pub(super) struct CpuCloth<K> {
     /// Rows of scratch that persist between frames, [`HostCloth::kept_rows`]; the rest belongs to
     /// the worker.
     pub(super) remembered: Vec<[u32; 4]>,
+    /// Remainders of the last displacements, [`HostCloth::remainder_rows`].
+    pub(super) remainders: Vec<[u32; 4]>,
     pub(super) inputs: Vec<[u32; 4]>,
     /// Cached state of its workers.
     pub(super) kept: K,
@@ -88,7 +91,8 @@ impl<K> CpuCloth<K> {
     /// Allocated bytes.
     pub(super) fn size(&self) -> usize {
         let particles = self.current.capacity() + self.previous.capacity();
-        let pools = [&self.remembered, &self.inputs, &self.arrays.frame_pool].map(Vec::capacity);
+        let pools = [&self.remembered, &self.remainders, &self.inputs, &self.arrays.frame_pool]
+            .map(Vec::capacity);
         16 * (particles + pools.iter().sum::<usize>())
             + size_of::<ClothParameters>() * self.arrays.cloth_parameters.capacity()
     }
@@ -110,6 +114,9 @@ impl<K> CpuCloth<K> {
         // The worker's scratch is shared between cloths: restores the persistent rows.
         scratch[kept.start as usize..kept.end as usize]
             .copy_from_slice(&self.remembered[..kept.len()]);
+        if !self.remainders.is_empty() {
+            scratch[to_usize(self.host.remainder_rows())].copy_from_slice(&self.remainders);
+        }
         let state = memory::State {
             current: &mut self.current,
             previous: &mut self.previous,
@@ -122,6 +129,13 @@ impl<K> CpuCloth<K> {
 
     /// Saves the rows of scratch that persist.
     pub(super) fn remember(&mut self, scratch: &[[u32; 4]]) {
+        // A frame that simulates nothing leaves them as they are.
+        let parameters = self.arrays.cloth_parameters.first();
+        let Some(cloth) = parameters.filter(|cloth| cloth.iteration_count > 0) else { return };
+        self.remainders.clear();
+        if cloth.remainder_begin != NO_OFFSET {
+            self.remainders.extend_from_slice(&scratch[to_usize(self.host.remainder_rows())]);
+        }
         let kept = self.host.kept_rows();
         self.remembered[..kept.len()]
             .copy_from_slice(&scratch[kept.start as usize..kept.end as usize]);
@@ -193,6 +207,11 @@ impl<K> CpuCloth<K> {
             && a.colliders.body_count == b.colliders.body_count
             && self.arrays.frame_pool.get(phases.clone()) == other.arrays.frame_pool.get(phases)
     }
+}
+
+/// Converts a range of rows.
+fn to_usize(rows: Range<u32>) -> Range<usize> {
+    rows.start as usize..rows.end as usize
 }
 
 /// Returns empty arrays for the frames of one cloth.

@@ -19,14 +19,14 @@ mod stretch;
 use std::ops::Range;
 
 use poplin_layout::{
-    SOLVE_DIRECTIONS, SOLVE_DONE, SOLVE_FORCES, SOLVE_INERTIA, SOLVE_MOVES, SOLVE_PLANES,
-    SOLVE_PREDICTIONS, SOLVE_RESIDUALS, SOLVE_START, SOLVE_TRIALS, Stage, StageMask,
+    NO_OFFSET, SOLVE_DIRECTIONS, SOLVE_DONE, SOLVE_FORCES, SOLVE_INERTIA, SOLVE_MOVES,
+    SOLVE_PLANES, SOLVE_PREDICTIONS, SOLVE_RESIDUALS, SOLVE_START, SOLVE_TRIALS, Stage, StageMask,
 };
 
 use self::contact::plane_slide;
 use crate::ClothMemory;
 use crate::lanes::{LaneMask as _, Real};
-use crate::particles::{Block, blocks};
+use crate::particles::{Block, Particles as _, blocks};
 use crate::vector::Vec3;
 
 pub(crate) use self::chains::{Factors, factor_chain, solve_chain};
@@ -41,7 +41,7 @@ pub use self::rows::{
     is_preconditioned, is_solved, link_particle, solve_row, solve_state, stretches_springs,
     takes_bends,
 };
-pub(crate) use self::rows::{load_rows, store_rows};
+pub(crate) use self::rows::{load_rows, scatter_rows, store_rows};
 pub(crate) use self::storage::{ScratchRows, Source, Storage};
 pub(crate) use self::stretch::{corners_of, edges_of, stretch_triangle};
 
@@ -60,12 +60,17 @@ pub(crate) fn begin_solve<V: Real>(
     storage.begin(memory);
     let constants = memory.load_implicit();
     let has_inertia = memory.runs(Stage::Integrate);
+    let has_remainders = has_inertia && memory.cloth.remainder_begin != NO_OFFSET;
     let zero = V::splat(simd, 0.0);
     let fraction = V::splat(simd, constants.fraction);
     for block in blocks::<V>(items.clone()) {
         let [x, y, z, inverse_mass] = block.load(simd, memory.current);
         let before = Vec3::xyz(block.load(simd, memory.previous));
-        let predicted = Vec3::new(x, y, z) - before;
+        let mut predicted = Vec3::new(x, y, z) - before;
+        if has_remainders {
+            let remainder: Vec3<V> = memory.remainder(simd, block);
+            predicted = predicted + remainder;
+        }
         let mut inertia = predicted;
         // Pinned particles follow their prediction; the others only move by inertia.
         if has_inertia {
@@ -216,14 +221,17 @@ pub(crate) fn end_solve<V: Real>(
     let split = memory.load_implicit().split;
     let touches = StageMask(memory.registers.stages).intersects(StageMask::PROBES);
     let holds = memory.cloth.colliders.friction_holds != 0;
+    let keeps_remainders = memory.cloth.remainder_begin != NO_OFFSET;
     for block in blocks::<V>(items) {
         let [.., inverse_mass] = storage.load(simd, memory, SOLVE_PREDICTIONS, block);
         let moved = solved_move(simd, memory, storage, block, inverse_mass);
         let [x, y, z, w] = block.load(simd, memory.previous);
         let start = Vec3::new(x, y, z);
         let mut before = start;
+        let mut last = moved;
         if split > 1.0 {
             before = before - moved * V::splat(simd, split - 1.0);
+            last = moved * V::splat(simd, split);
         }
         let mut position = start + moved;
         if touches {
@@ -234,6 +242,11 @@ pub(crate) fn end_solve<V: Real>(
             } else {
                 before = before + slide;
             }
+            last = last - slide;
+        }
+        if keeps_remainders {
+            let remainder = last - (position - before);
+            memory.set_remainder(block, remainder.with(V::splat(simd, 0.0)));
         }
         block.store(memory.previous, before.with(w));
         block.store(memory.current, position.with(inverse_mass));

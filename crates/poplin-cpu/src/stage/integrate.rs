@@ -19,7 +19,7 @@ pub(crate) fn integrate_particle<V: Real>(
     let bias = particles.constant(simd, |iteration| iteration.bias);
     let previous_bias = particles.constant(simd, |iteration| iteration.previous_bias);
     let velocity_scale = particles.constant(simd, |iteration| iteration.velocity_scale);
-    let zero = splat(0.0);
+    let (zero, nothing) = (splat(0.0), Vec3::splat(simd, [0.0; 3]));
     let lead = particles.lead();
     let is_rotating = lead.cloth.rotation_begin != NO_OFFSET;
     let columns = lead.rotation_columns;
@@ -27,6 +27,8 @@ pub(crate) fn integrate_particle<V: Real>(
     let acceleration_scale = splat(lead.cloth.acceleration_scale);
     let max_move = lead.cloth.self_collision.max_move;
     let is_implicit = lead.runs(Stage::Implicit);
+    let keeps_remainders = lead.cloth.remainder_begin != NO_OFFSET;
+    let has_remainders = keeps_remainders && lead.iteration.previous_bias[3] > 0.0;
     for block in blocks_of(particles, items) {
         let particle = particles.current(simd, block);
         let before = particles.previous(simd, block);
@@ -39,12 +41,21 @@ pub(crate) fn integrate_particle<V: Real>(
             let of_here = here.transformed(particles.matrix(simd, columns + 3));
             of_last + of_here
         } else {
-            (here - last).scale(velocity_scale)
+            let mut moved = here - last;
+            if has_remainders {
+                moved = moved + particles.remainder(simd, block);
+            }
+            moved.scale(velocity_scale)
         };
+        let mut moved = inertia + bias;
         let mut position = here + inertia + bias;
         if accelerations != NO_OFFSET {
-            let rows = particles.input(simd, accelerations, block);
-            position = position + Vec3::xyz(rows) * acceleration_scale;
+            let rows = Vec3::xyz(particles.input(simd, accelerations, block)) * acceleration_scale;
+            moved = moved + rows;
+            position = position + rows;
+        }
+        if keeps_remainders {
+            position = here + moved;
         }
         if max_move > 0.0 {
             let displacement = position - here;
@@ -52,6 +63,7 @@ pub(crate) fn integrate_particle<V: Real>(
             // d <- d max_move / |d| where self collision could miss longer moves.
             let limit = splat(max_move) / square.sqrt();
             let is_limited = splat(max_move * max_move).simd_lt(square);
+            moved = (displacement * limit).or(is_limited, moved);
             position = (here + displacement * limit).or(is_limited, position);
             inertia = (inertia * limit).or(is_limited, inertia);
         }
@@ -68,6 +80,11 @@ pub(crate) fn integrate_particle<V: Real>(
         }
         let moves = is_free & is_sane;
         let previous = (here + previous_bias).or(moves, last.or(is_free, here));
+        if keeps_remainders {
+            // What the next displacement, position less previous position, lacks of this one.
+            let remainder = moved - previous_bias - (position - previous);
+            particles.set_remainder(block, remainder.or(moves, nothing).with(zero));
+        }
         // Pinned particles have arrived: their previous position is the current one.
         let previous_w = is_free.select(before[3], zero);
         particles.set_previous(block, previous.with(previous_w));

@@ -55,6 +55,7 @@ impl GpuEngine {
         self.add_as(SnapshotCloth {
             current: host.initial_current().to_vec(),
             previous: host.initial_previous(),
+            remainders: Vec::new(),
             feedback: Feedback::default(),
             host,
         })
@@ -62,7 +63,7 @@ impl GpuEngine {
 
     /// Adds a cloth with its particles and report.
     pub(super) fn add_as(&mut self, cloth: SnapshotCloth) -> Result<ClothId, Error> {
-        let SnapshotCloth { host, current, previous, feedback } = cloth;
+        let SnapshotCloth { host, current, previous, remainders, feedback } = cloth;
         let particle_count = host.desc().particle_count() as u32;
         self.check_tier(particle_count)?;
         let lanes = self.lane_choice.choose(&host)?;
@@ -74,6 +75,8 @@ impl GpuEngine {
             .inspect_err(|_| self.free_parts(parts.clone()))?;
         let placement = parts.placement(offsets);
         self.write_particles(&placement, &current, &previous);
+        let offset = 16 * u64::from(placement.scratch_begin + host.remainder_rows().start);
+        self.changes.write(Target::Scratch, offset, cast_slice(&remainders));
         self.write_feedback(&placement, &feedback);
         let bucket = self.override_values(&host, &offsets, lanes.count);
         Ok(self.insert(GpuCloth {

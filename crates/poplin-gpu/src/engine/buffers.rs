@@ -76,6 +76,14 @@ impl GpuEngine {
         self.cloths.get(id).map(|cloth| cloth.placement.cloth)
     }
 
+    /// Rows of the scratch buffer with the remainders of a cloth's last displacements; empty
+    /// without.
+    pub(crate) fn remainder_rows(&self, id: ClothId) -> Result<Range<u32>, NoSuchCloth> {
+        let cloth = self.cloths.get(id)?;
+        let (begin, rows) = (cloth.placement.scratch_begin, cloth.host.remainder_rows());
+        Ok(if cloth.host.has_remainders() { begin + rows.start..begin + rows.end } else { 0..0 })
+    }
+
     /// Scratch memory of the kernel, which includes the impulses on bodies.
     pub(crate) fn scratch_buffer(&self) -> &wgpu::Buffer {
         self.scratch.buffer(0)

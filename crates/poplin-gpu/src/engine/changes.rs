@@ -18,14 +18,16 @@ pub(super) enum Target {
     Fabrics,
     Feedback,
     Reports,
+    Scratch,
 }
 
 /// Pending change of a buffer; changes are recorded in the order of the calls.
 enum BufferChange {
     /// Copies bytes of a chunk to a buffer.
     Write { target: Target, chunk: usize, source: u64, destination: u64, len: u64 },
-    /// Copies particles and report of a cloth to its copies.
-    Duplicate { source: ClothPlacement, copies: Vec<ClothPlacement> },
+    /// Copies particles, report and remainders, which begin at this row of the scratch, of a cloth
+    /// to its copies.
+    Duplicate { source: ClothPlacement, copies: Vec<ClothPlacement>, remainders: u32 },
 }
 
 /// Changes that are not recorded yet.
@@ -58,9 +60,14 @@ impl PendingChanges {
         });
     }
 
-    /// Adds a copy of the particles and report of a cloth to its copies.
-    pub(super) fn duplicate(&mut self, source: ClothPlacement, copies: Vec<ClothPlacement>) {
-        self.list.push(BufferChange::Duplicate { source, copies });
+    /// Adds a copy of the particles, report and remainders of a cloth to its copies.
+    pub(super) fn duplicate(
+        &mut self,
+        source: ClothPlacement,
+        copies: Vec<ClothPlacement>,
+        remainders: u32,
+    ) {
+        self.list.push(BufferChange::Duplicate { source, copies, remainders });
     }
 
     /// Size of pending uploads \[bytes\].
@@ -117,8 +124,8 @@ impl GpuEngine {
                         len,
                     );
                 }
-                BufferChange::Duplicate { source, copies } => {
-                    self.duplicate(encoder, &source, &copies)
+                BufferChange::Duplicate { source, copies, remainders } => {
+                    self.duplicate(encoder, &source, &copies, remainders)
                 }
             }
         }
@@ -131,6 +138,7 @@ impl GpuEngine {
             Target::Fabrics => self.fabric_pool.buffer(0),
             Target::Feedback => self.feedback.buffer(0),
             Target::Reports => self.triangles.reports.buffer(),
+            Target::Scratch => self.scratch.buffer(0),
         }
     }
 
@@ -141,6 +149,7 @@ impl GpuEngine {
         encoder: &mut wgpu::CommandEncoder,
         source: &ClothPlacement,
         copies: &[ClothPlacement],
+        remainders: u32,
     ) {
         let bytes = 16 * u64::from(source.particle_count);
         let between = self.device.create_buffer(&wgpu::BufferDescriptor {
@@ -150,10 +159,11 @@ impl GpuEngine {
             mapped_at_creation: false,
         });
         // Contact reports are not copied: those of a copy start empty.
-        for target in [Target::Current, Target::Previous, Target::Feedback] {
+        for target in [Target::Current, Target::Previous, Target::Feedback, Target::Scratch] {
             let buffer = self.target(target);
             let part = |placement: &ClothPlacement| match target {
                 Target::Feedback => (FEEDBACK_BYTES * u64::from(placement.cloth), FEEDBACK_BYTES),
+                Target::Scratch => (16 * u64::from(placement.scratch_begin + remainders), bytes),
                 _ => (16 * u64::from(placement.particle_begin), bytes),
             };
             let (begin, len) = part(source);

@@ -60,7 +60,8 @@ impl GpuEngine {
             ids.push(self.insert(cloth));
         }
         if count > 0 {
-            self.changes.duplicate(source_placement, placements);
+            let remainders = self.cloths.get(id)?.host.remainder_rows().start;
+            self.changes.duplicate(source_placement, placements, remainders);
         }
         Ok(ids)
     }

@@ -40,13 +40,15 @@ impl PendingSnapshot {
     }
 
     fn with(&mut self, state: &State) -> Snapshot {
-        let cloths =
-            state.ids().iter().zip(self.hosts.drain(..)).map(|(&id, host)| SnapshotCloth {
-                host,
-                current: state.current(id).to_vec(),
-                previous: state.previous(id).to_vec(),
-                feedback: state.feedback(id),
-            });
+        let remainders = self.readback.take_remainders();
+        let parts = state.ids().iter().zip(self.hosts.drain(..)).zip(remainders);
+        let cloths = parts.map(|((&id, host), remainders)| SnapshotCloth {
+            host,
+            current: state.current(id).to_vec(),
+            previous: state.previous(id).to_vec(),
+            remainders,
+            feedback: state.feedback(id),
+        });
         Snapshot::new(cloths.collect(), self.colliders.clone(), self.cloth_contact_solver)
             .with_multipliers(self.readback.take_multipliers())
     }

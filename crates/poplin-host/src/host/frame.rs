@@ -1,6 +1,8 @@
 //! Packing of a cloth's frame: in full, as changes only, or as moved colliders only.
 
-use poplin_layout::{ClothParameters, ClothPlacement, FrameArrays, pack_cloth_parameters};
+use poplin_layout::{
+    ClothParameters, ClothPlacement, FrameArrays, MotionConstants, pack_cloth_parameters,
+};
 use poplin_model::{ClothContactSolver, ColliderSet, ModelError};
 
 use super::{FramePlan, HostCloth, MovedSpheres};
@@ -143,6 +145,7 @@ impl HostCloth {
             self.wake();
         }
         self.can_sleep = can_sleep;
+        let has_remainders = self.has_remainders();
         let Cloth { clock, motion, cloth, revision, .. } = &mut self.live;
         let was_still = motion.is_settled();
         let steps = clock.begin_frame(dt, &cloth.config);
@@ -151,6 +154,7 @@ impl HostCloth {
             scratch_begin: placement.scratch_begin,
             // A frame of zero length leaves the local space where it is.
             timing: steps.map(|steps| (steps, motion.advance(dt))),
+            has_remainders,
         };
         (plan, was_still)
     }
@@ -163,7 +167,8 @@ impl HostCloth {
         arrays: &mut FrameArrays,
     ) {
         let motion = plan.timing.as_ref().map(|(steps, velocities)| {
-            motion_constants(&self.live.cloth.config, steps, velocities)
+            let constants = motion_constants(&self.live.cloth.config, steps, velocities);
+            MotionConstants { has_remainders: plan.has_remainders, ..constants }
         });
         pack_cloth_parameters(
             &self.live.cloth,
@@ -189,13 +194,19 @@ impl HostCloth {
     /// now is in two frames, the next one included.
     fn end_frame(&mut self, plan: &FramePlan, was_still: bool) {
         self.last_plan = Some(*plan);
+        if let Some((steps, velocities)) = &plan.timing {
+            let place = [self.remainder_rows().start, self.scratch_len()];
+            self.remainders = velocities.keeps_remainders(steps).then_some(place);
+        }
+        let has_other_remainders = self.has_remainders() != plan.has_remainders;
         let live = &mut self.live;
         let has_moved = live.motion_spheres.end_frame()
             | live.holds.end_frame()
             | live.separation_spheres.end_frame();
         let have_colliders_moved = live.colliders.end_frame(plan.timing.is_some());
         live.cloth.colliders.end_frame();
-        live.changes = if !live.clock.is_settled() || !was_still || has_moved {
+        let is_new = has_other_remainders || !live.clock.is_settled() || !was_still;
+        live.changes = if is_new || has_moved {
             ChangeScope::Anything
         } else if have_colliders_moved {
             ChangeScope::Colliders

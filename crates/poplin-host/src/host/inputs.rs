@@ -70,11 +70,22 @@ impl HostCloth {
         [0, particles, particles + own]
     }
 
-    /// Scratch of the stages before the colliders \[vec4\].
-    pub(super) fn stage_scratch_len(&self) -> u32 {
+    /// Rows of the scratch that keep remainders of displacements.
+    pub fn remainder_rows(&self) -> std::ops::Range<u32> {
         let [stages, solve] = self.stage_scratch_lens;
         let is_implicit = self.live.cloth.config.solver.as_implicit().is_some();
-        if is_implicit { stages + solve } else { stages }
+        let begin = if is_implicit { stages + solve } else { stages };
+        begin..begin + self.live.cloth.particle_count() as u32
+    }
+
+    /// True if the remainders of the last frame's displacements are still where they were stored.
+    pub fn has_remainders(&self) -> bool {
+        self.remainders == Some([self.remainder_rows().start, self.scratch_len()])
+    }
+
+    /// Scratch of the stages before the colliders \[vec4\].
+    pub(super) fn stage_scratch_len(&self) -> u32 {
+        self.remainder_rows().end
     }
 
     /// Begins of the scratch of colliders and of self collision \[vec4\].
@@ -84,7 +95,8 @@ impl HostCloth {
     }
 
     /// Rows of the scratch that carry values from frame to frame: nearest triangles of a mesh, and
-    /// impulses on bodies. All other rows are written before they are read in every iteration.
+    /// impulses on bodies. All others but remainders are written before they are read in every
+    /// iteration.
     pub fn kept_rows(&self) -> std::ops::Range<u32> {
         let [begin, end] = self.scratch_begins();
         let keeps = self.live.colliders.has_free_mesh() || self.live.colliders.has_bodies();
@@ -170,6 +182,7 @@ impl HostCloth {
             separation: halves(&self.live.separation_spheres, slots.separation()),
             wake_count: self.wake_count,
             solve_begin: self.stage_scratch_lens[0],
+            remainder_begin: self.remainder_rows().start,
             self_collision: self.live.self_collision.frame(
                 &self.live.cloth,
                 steps,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use poplin_layout::Feedback;
 use poplin_model::{
     ClothConfig, ClothContactSolver, ClothDesc, ColliderSet, Fabric, InteractionGroups, ModelError,
-    Particle, Pose, StoredColliders, check_dt,
+    Particle, Pose, StoredColliders, check_dt, check_finite,
 };
 use serde::{Deserialize, Serialize};
 
@@ -46,6 +46,8 @@ pub(crate) struct StoredCloth {
     /// Positions one iteration ago; the inverse masses are those with which the particles were
     /// added.
     previous: Vec<[f32; 3]>,
+    /// Remainders of the last displacements, one per particle or none.
+    remainders: Vec<[f32; 3]>,
     feedback: [u32; FEEDBACK_LEN],
 }
 
@@ -59,12 +61,13 @@ impl StoredCloth {
         world: &ColliderSet,
         contact: &ClothContactSolver,
     ) -> Result<Self, ModelError> {
-        let SnapshotCloth { host, current, previous, feedback } = cloth;
+        let SnapshotCloth { host, current, previous, remainders, feedback } = cloth;
         // Applies pending collider changes like the next frame would; otherwise their waking of the
         // cloth would be lost.
         let mut host = host.clone();
         let collider_dt = host.live.colliders.last_dt();
         host.plan(world, contact, collider_dt)?;
+        let remainders = if host.has_remainders() { &remainders[..] } else { &[] };
         let HostCloth { live, can_sleep, wake_count, skipped_frames, .. } = host;
         let Cloth { cloth, clock, motion, motion_spheres, separation_spheres, .. } = live;
         Ok(Self {
@@ -92,6 +95,7 @@ impl StoredCloth {
             trees: live.colliders.stored_trees(),
             current: current.clone(),
             previous: previous.iter().map(|particle| particle.position).collect(),
+            remainders: remainders.iter().map(|&[x, y, z, _]| [x, y, z]).collect(),
             feedback: bytemuck::cast(*feedback),
         })
     }
@@ -133,6 +137,7 @@ impl StoredCloth {
         let feedback: Feedback = bytemuck::cast(self.feedback);
         check_counters(&feedback)?;
         let previous = check_state(host.desc(), &self.current, &self.previous)?;
+        let remainders = remainder_rows(&self.remainders, count)?;
 
         (host.live.clock, host.can_sleep) = (self.clock, self.can_sleep);
         (host.wake_count, host.skipped_frames) = (self.wake_count, self.skipped_frames);
@@ -148,7 +153,9 @@ impl StoredCloth {
         host.live.colliders.set_trees(self.trees)?;
         // Restoring the colliders has marked the cloth as woken, although they are unchanged.
         host.live.is_woken = self.is_woken;
-        Ok(SnapshotCloth { host, current: self.current, previous, feedback })
+        let place = [host.remainder_rows().start, host.scratch_len()];
+        host.remainders = (!remainders.is_empty()).then_some(place);
+        Ok(SnapshotCloth { host, current: self.current, previous, remainders, feedback })
     }
 }
 
@@ -174,6 +181,16 @@ fn check_state(
     let masses = cloth.particles.iter().map(|particle| particle.inverse_mass);
     let particle = |(&position, inverse_mass)| Particle { position, inverse_mass };
     Ok(previous.iter().zip(masses).map(particle).collect())
+}
+
+/// Validates the remainders of a cloth of `expected` particles and returns their rows.
+fn remainder_rows(remainders: &[[f32; 3]], expected: usize) -> Result<Vec<[f32; 4]>, ModelError> {
+    let len = remainders.len();
+    if len != expected && len != 0 {
+        return Err(ModelError::Length { what: "remainders", len, expected });
+    }
+    check_finite("remainders", remainders)?;
+    Ok(remainders.iter().map(|&[x, y, z]| [x, y, z, 0.0]).collect())
 }
 
 /// Validates the counters that are added to or compared with others.

@@ -69,8 +69,8 @@ pub struct Implicit {
     pub preconditioner: Preconditioner,
     /// Tolerance: residual acceleration of a particle in a solved step, as a fraction of gravity
     /// (9.81 m/s^2 if gravity is 0), `1e-4..=0.9` (default 0.1). In stiff, light cloth of fine
-    /// meshes the solver relaxes it to what rounding to f32 permits, and [`ImplicitReport::floored`]
-    /// counts the steps.
+    /// meshes the solver relaxes it to what rounding to f32 permits; [`ImplicitReport::floored`]
+    /// counts such steps.
     pub tolerance: f32,
     /// Iterations after which an unsolved step is halved, or accepted as it is after
     /// [`Self::max_halvings`], `1..=1000` (default 96). [`ImplicitReport`] counts both cases.

@@ -418,15 +418,8 @@ struct ImplicitSummary {
 
 impl ImplicitSummary {
     fn new(report: ImplicitReport) -> Self {
-        let ImplicitReport {
-            steps,
-            iterations,
-            unconverged,
-            held,
-            floored,
-            rejections,
-            halvings,
-        } = report;
+        let ImplicitReport { steps, iterations, unconverged, held, floored, rejections, halvings } =
+            report;
         Self { steps, iterations, unconverged, held, floored, rejections, halvings }
     }
 }

@@ -153,7 +153,7 @@ pub(crate) fn store_rows<V: Real>(
 
 /// Stores the scratch rows of a block of items, `stride` rows apart; that of item 0 is `begin`.
 #[inline(always)]
-pub(super) fn scatter_rows<V: Real>(
+pub(crate) fn scatter_rows<V: Real>(
     memory: &mut ClothMemory<'_>,
     begin: u32,
     stride: u32,

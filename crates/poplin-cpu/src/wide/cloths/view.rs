@@ -89,6 +89,22 @@ impl<V: Real> Particles<V> for View<'_, '_, '_, '_> {
     }
 
     #[inline(always)]
+    fn remainder(&self, simd: V::Token, i: u32) -> Vec3<V> {
+        let row = self.lead.cloth.remainder_begin + i;
+        Vec3::xyz(gather(simd, |lane| self.cloth(lane).load_scratch(row)))
+    }
+
+    #[inline(always)]
+    fn set_remainder(&mut self, i: u32, remainders: [V; 4]) {
+        let row = self.lead.cloth.remainder_begin + i;
+        scatter(remainders, |lane, remainder| {
+            if let Some(member) = self.batch.members.get_mut(lane) {
+                member.memory.store_scratch(row, remainder);
+            }
+        });
+    }
+
+    #[inline(always)]
     fn set_inertia(&mut self, _: u32, _: [V; 4]) {}
 
     #[inline(always)]
