@@ -122,17 +122,10 @@ impl Bends {
                 None => bends.push(bend),
             }
         }
-        let mut sets: Vec<Vec<Bend>> = Vec::new();
-        let mut assigner = FirstFitSets::new(inverse_masses.len());
-        for bend in bends {
-            let moving = bend
-                .particles
-                .into_iter()
-                .filter(|&particle| inverse_masses[particle as usize] > 0.0);
-            let set = assigner.assign(moving);
-            sets.resize_with(sets.len().max(set + 1), Vec::new);
-            sets[set].push(bend);
-        }
+        let is_moving = |&particle: &u32| inverse_masses[particle as usize] > 0.0;
+        let sets = FirstFitSets::group(inverse_masses.len(), bends, |bend| {
+            bend.particles.into_iter().filter(is_moving)
+        });
         let ends = sets.iter().scan(0, |end, set| {
             *end += set.len() as u32;
             Some(*end)

@@ -269,14 +269,10 @@ pub(crate) fn weave(fabric: &mut Fabric, positions: &[DVec3], inverse_masses: &[
             .filter_map(|line| strand(line, positions, POINT_DISTANCE * side))
             .collect();
         let length: f64 = strands.iter().flatten().map(|point| f64::from(point.rest_length)).sum();
-        let mut assigner = FirstFitSets::new(positions.len());
-        let mut sets: Vec<Vec<usize>> = Vec::new();
-        for (index, strand) in strands.iter().enumerate() {
-            let particles = strand.iter().flat_map(|point| point.particles);
-            let set = assigner.assign(particles.filter(|&end| is_free(end)));
-            sets.resize_with(sets.len().max(set + 1), Vec::new);
-            sets[set].push(index);
-        }
+        let sets = FirstFitSets::group(positions.len(), 0..strands.len(), |&index| {
+            let particles = strands[index].iter().flat_map(|point| point.particles);
+            particles.filter(|&end| is_free(end))
+        });
         for set in sets {
             for index in set {
                 points.append(&mut strands[index]);

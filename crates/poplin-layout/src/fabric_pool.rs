@@ -272,17 +272,15 @@ struct VirtualSets {
 /// Groups runs of virtual particles with the same corners into bundles; each bundle goes to the
 /// first set that contains none of its corners.
 fn virtual_sets(fabric: &Fabric) -> VirtualSets {
-    let mut sets: Vec<Vec<[u32; 5]>> = Vec::new();
-    let mut assigner = FirstFitSets::new(fabric.particle_count as usize);
-    let mut begin = 0;
-    for run in fabric.virtual_particles.chunk_by(|a, b| a.corners == b.corners) {
-        let corners = run[0].corners;
-        let set = assigner.assign(corners);
-        sets.resize_with(sets.len().max(set + 1), Vec::new);
-        let end = begin + run.len() as u32;
-        sets[set].push([corners[0], corners[1], corners[2], begin, end]);
-        begin = end;
-    }
+    let mut end = 0;
+    let runs = fabric.virtual_particles.chunk_by(|a, b| a.corners == b.corners);
+    let bundles = runs.map(|run| {
+        let ([a, b, c], begin) = (run[0].corners, end);
+        end += run.len() as u32;
+        [a, b, c, begin, end]
+    });
+    let sets =
+        FirstFitSets::group(fabric.particle_count as usize, bundles, |&[a, b, c, ..]| [a, b, c]);
     let mut set_begin = vec![0];
     for set in &sets {
         set_begin.push(set_begin[set_begin.len() - 1] + set.len() as u32);

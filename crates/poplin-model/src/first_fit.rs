@@ -14,6 +14,26 @@ impl FirstFitSets {
         Self { taken: vec![Vec::new(); particle_count] }
     }
 
+    /// Groups items over `particle_count` particles: each goes to the first set that contains none
+    /// of its particles.
+    ///
+    /// # Panics
+    /// Panics if a particle does not exist.
+    pub fn group<T, P: IntoIterator<Item = u32> + Clone>(
+        particle_count: usize,
+        items: impl IntoIterator<Item = T>,
+        particles_of: impl Fn(&T) -> P,
+    ) -> Vec<Vec<T>> {
+        let mut assigner = Self::new(particle_count);
+        let mut sets: Vec<Vec<T>> = Vec::new();
+        for item in items {
+            let set = assigner.assign(particles_of(&item));
+            sets.resize_with(sets.len().max(set + 1), Vec::new);
+            sets[set].push(item);
+        }
+        sets
+    }
+
     /// Adds the next item, given by its particles, and returns the index of its set.
     ///
     /// # Panics

@@ -112,8 +112,8 @@ impl<K> CpuCloth<K> {
         };
         let kept = self.host.kept_rows();
         // The worker's scratch is shared between cloths: restores the persistent rows.
-        scratch[kept.start as usize..kept.end as usize]
-            .copy_from_slice(&self.remembered[..kept.len()]);
+        let kept_len = kept.len();
+        scratch[to_usize(kept)].copy_from_slice(&self.remembered[..kept_len]);
         if !self.remainders.is_empty() {
             scratch[to_usize(self.host.remainder_rows())].copy_from_slice(&self.remainders);
         }
@@ -137,8 +137,7 @@ impl<K> CpuCloth<K> {
             self.remainders.extend_from_slice(&scratch[to_usize(self.host.remainder_rows())]);
         }
         let kept = self.host.kept_rows();
-        self.remembered[..kept.len()]
-            .copy_from_slice(&scratch[kept.start as usize..kept.end as usize]);
+        self.remembered[..kept.len()].copy_from_slice(&scratch[to_usize(kept)]);
     }
 
     /// Number of buckets of its self-collision grid.

@@ -195,8 +195,8 @@ impl HostCloth {
     fn end_frame(&mut self, plan: &FramePlan, was_still: bool) {
         self.last_plan = Some(*plan);
         if let Some((steps, velocities)) = &plan.timing {
-            let place = [self.remainder_rows().start, self.scratch_len()];
-            self.remainders = velocities.keeps_remainders(steps).then_some(place);
+            let keeps = velocities.keeps_remainders(steps);
+            self.remainders = keeps.then(|| self.remainder_place());
         }
         let has_other_remainders = self.has_remainders() != plan.has_remainders;
         let live = &mut self.live;

@@ -80,7 +80,12 @@ impl HostCloth {
 
     /// True if the remainders of the last frame's displacements are still where they were stored.
     pub fn has_remainders(&self) -> bool {
-        self.remainders == Some([self.remainder_rows().start, self.scratch_len()])
+        self.remainders.is_some_and(|place| place == self.remainder_place())
+    }
+
+    /// Place of the remainders as [`HostCloth::remainders`] keeps it.
+    pub(super) fn remainder_place(&self) -> [u32; 2] {
+        [self.remainder_rows().start, self.scratch_len()]
     }
 
     /// Scratch of the stages before the colliders \[vec4\].

@@ -153,8 +153,7 @@ impl StoredCloth {
         host.live.colliders.set_trees(self.trees)?;
         // Restoring the colliders has marked the cloth as woken, although they are unchanged.
         host.live.is_woken = self.is_woken;
-        let place = [host.remainder_rows().start, host.scratch_len()];
-        host.remainders = (!remainders.is_empty()).then_some(place);
+        host.remainders = (!remainders.is_empty()).then(|| host.remainder_place());
         Ok(SnapshotCloth { host, current: self.current, previous, remainders, feedback })
     }
 }

@@ -113,8 +113,7 @@ impl Fabric {
 
     fn validate_bends(&self) -> Result<(), ModelError> {
         let total = self.bends.len();
-        let begins: Vec<u32> =
-            std::iter::once(0).chain(self.bend_set_ends.iter().copied()).collect();
+        let begins = with_zero(&self.bend_set_ends);
         check_prefix_sums("fabric bend_set_ends (with a leading 0)", &begins, total)?;
         let particles = self.bends.iter().flat_map(|bend| bend.particles);
         check_indices("fabric bends particle", particles, self.particle_count as usize)?;
@@ -139,8 +138,7 @@ impl Fabric {
     }
 
     fn validate_yarns(&self) -> Result<(), ModelError> {
-        let begins: Vec<u32> =
-            std::iter::once(0).chain(self.yarn_set_ends.iter().copied()).collect();
+        let begins = with_zero(&self.yarn_set_ends);
         check_prefix_sums("fabric yarn_set_ends (with a leading 0)", &begins, self.yarns.len())?;
         let total = self.yarn_points.len();
         let mut begin = 0;
@@ -178,78 +176,75 @@ impl Fabric {
     /// [`ModelError::SharedParticle`], [`ModelError::SharedBendParticle`] or
     /// [`ModelError::SharedYarnParticle`] for the first pair that would race.
     pub fn validate_sets(&self, inverse_mass: impl Fn(u32) -> f32) -> Result<(), ModelError> {
-        // Last set that used each particle, and the fiber that did.
-        let mut owner = vec![(usize::MAX, 0usize); self.particle_count as usize];
-        for set in 0..self.set_count() {
-            for fiber in self.set_fiber_begin[set] as usize..self.set_fiber_begin[set + 1] as usize
-            {
-                for &particle in self.fiber_vertices(fiber) {
-                    if inverse_mass(particle) <= 0.0 {
-                        continue;
-                    }
-                    // A fiber may visit its own particle twice: one lane processes it in order.
-                    let (last_set, first) = owner[particle as usize];
-                    if last_set == set && first != fiber {
-                        return Err(ModelError::SharedParticle {
-                            set,
-                            first,
-                            second: fiber,
-                            particle,
-                        });
-                    }
-                    owner[particle as usize] = (set, fiber);
-                }
-            }
+        let mut owners = Owners::new(self.particle_count);
+        let moving = |particle: &u32| inverse_mass(*particle) > 0.0;
+        // A fiber may visit its own particle twice: one lane processes it in order.
+        let of_fiber = |fiber| self.fiber_vertices(fiber).iter().copied().filter(moving);
+        let shared = owners.first_shared(&self.set_fiber_begin, true, of_fiber);
+        if let Some(Shared { set, first, second, particle }) = shared {
+            return Err(ModelError::SharedParticle { set, first, second, particle });
         }
-        // Again for bends; each bend visits its four particles once.
-        owner.fill((usize::MAX, 0));
-        let mut begin = 0;
-        for (set, &end) in self.bend_set_ends.iter().enumerate() {
-            for bend in begin..end as usize {
-                for particle in self.bends[bend]
-                    .particles
-                    .into_iter()
-                    .filter(|&particle| inverse_mass(particle) > 0.0)
-                {
-                    let (last_set, first) = owner[particle as usize];
-                    if last_set == set {
-                        return Err(ModelError::SharedBendParticle {
-                            set,
-                            first,
-                            second: bend,
-                            particle,
-                        });
-                    }
-                    owner[particle as usize] = (set, bend);
-                }
-            }
-            begin = end as usize;
+        let of_bend = |bend: usize| self.bends[bend].particles.into_iter().filter(moving);
+        let shared = owners.first_shared(&with_zero(&self.bend_set_ends), false, of_bend);
+        if let Some(Shared { set, first, second, particle }) = shared {
+            return Err(ModelError::SharedBendParticle { set, first, second, particle });
         }
-        // Again for yarns, which may visit a particle several times.
-        owner.fill((usize::MAX, 0));
-        let mut begin = 0;
-        for (set, &end) in self.yarn_set_ends.iter().enumerate() {
-            for yarn in begin..end as usize {
-                let points = &self.yarn_points[self.points_of_yarn(yarn)];
-                let particles = points.iter().flat_map(|point| point.particles);
-                for particle in particles.filter(|&particle| inverse_mass(particle) > 0.0) {
-                    let (last_set, first) = owner[particle as usize];
-                    if last_set == set && first != yarn {
-                        let second = yarn;
-                        return Err(ModelError::SharedYarnParticle {
-                            set,
-                            first,
-                            second,
-                            particle,
-                        });
-                    }
-                    owner[particle as usize] = (set, yarn);
-                }
-            }
-            begin = end as usize;
+        // So may a yarn.
+        let of_yarn = |yarn| {
+            let points = &self.yarn_points[self.points_of_yarn(yarn)];
+            points.iter().flat_map(|point| point.particles).filter(moving)
+        };
+        let shared = owners.first_shared(&with_zero(&self.yarn_set_ends), true, of_yarn);
+        if let Some(Shared { set, first, second, particle }) = shared {
+            return Err(ModelError::SharedYarnParticle { set, first, second, particle });
         }
         Ok(())
     }
+}
+
+/// Two items of a set that share a particle.
+struct Shared {
+    set: usize,
+    first: usize,
+    second: usize,
+    particle: u32,
+}
+
+/// Last set that used each particle, and the item that did.
+struct Owners(Vec<(usize, usize)>);
+
+impl Owners {
+    fn new(particle_count: u32) -> Self {
+        Self(vec![(usize::MAX, 0); particle_count as usize])
+    }
+
+    /// Finds the first two items of a set that share a particle; `begins` has the first item of
+    /// each set and one past the last. With `revisits` an item may have a particle twice.
+    fn first_shared<P: Iterator<Item = u32>>(
+        &mut self,
+        begins: &[u32],
+        revisits: bool,
+        particles_of: impl Fn(usize) -> P,
+    ) -> Option<Shared> {
+        self.0.fill((usize::MAX, 0));
+        for (set, pair) in begins.windows(2).enumerate() {
+            for second in pair[0] as usize..pair[1] as usize {
+                for particle in particles_of(second) {
+                    let (last_set, first) = self.0[particle as usize];
+                    if last_set == set && !(revisits && first == second) {
+                        return Some(Shared { set, first, second, particle });
+                    }
+                    self.0[particle as usize] = (set, second);
+                }
+            }
+        }
+        None
+    }
+}
+
+/// Begins of sets from their ends.
+fn with_zero(ends: &[u32]) -> Vec<u32> {
+    std::iter::once(0).chain(ends.iter().copied()).collect()
 }
 
 fn check_prefix_sums(what: &'static str, begins: &[u32], total: usize) -> Result<(), ModelError> {
