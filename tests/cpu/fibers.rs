@@ -104,9 +104,8 @@ fn a_large_swinging_sheet_needs_a_fifth_of_the_iterations() {
     // Full stiffness in each iteration, the best case of Gauss-Seidel.
     for iterations in [2, 3] {
         assert!(swing(64, SwingSolver::PbdFully(Mix::All), iterations).second.p99 < 0.008);
-    }
-    for iterations in [10, 14] {
-        assert!(swing(64, SwingSolver::PbdFully(Mix::GaussSeidel), iterations).second.p99 > 0.0125);
+        let edges = swing(64, SwingSolver::PbdFully(Mix::GaussSeidel), 5 * iterations);
+        assert!(edges.second.p99 > 0.01);
     }
     // Default settings.
     assert!(swing(64, SwingSolver::Pbd(Mix::Stretch), 5).second.p99 < 0.008);

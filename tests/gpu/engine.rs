@@ -11,7 +11,7 @@ use poplin_host::{Cloth, Engine as _, HostCloth, LoopTrips, ParticleMotion};
 use poplin_layout::MemoryTier;
 use poplin_measure::shape_arrays::ShapeArrays;
 use poplin_model::{
-    ClothConfig, ClothDesc, FixedStep, Pbd, PbdPhase, Phases, Shape, Sphere, Tethers,
+    ClothConfig, ClothDesc, FixedStep, Pbd, PbdPhase, Phases, Shape, Solver, Sphere, Tethers,
 };
 use poplin_shaders::Kernel;
 use poplin_testkit::adapter::{devices, headless};
@@ -470,7 +470,9 @@ fn change_colliders(host: &mut Cloth, frame: u32) {
 
 #[test]
 fn colliders_that_come_and_grow_act_alike_on_both_backends() {
-    let cloths = [hanging_sheet(9, 9), hanging_sheet(8, 8)];
+    let mut cloths = [hanging_sheet(9, 9), hanging_sheet(8, 8)];
+    // In short steps displacements have remainders, which move as its scratch grows.
+    cloths[0].config.solver = Solver::pbd(480.0);
     let mut engines: Vec<_> = devices(&EngineOptions::default()).collect();
     let mut cpu = ReferenceEngine::new();
     for cloth in cloths {

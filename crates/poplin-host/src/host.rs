@@ -54,9 +54,9 @@ pub struct HostCloth {
     whole_fibers: OnceLock<Vec<WholeFibers>>,
     /// Plan of the frame whose constants were packed last; `None` if these are lost.
     last_plan: Option<FramePlan>,
-    /// Begin of the remainders of the last frame's displacements and length of the scratch they are
-    /// in; `None` without remainders.
-    remainders: Option<[u32; 2]>,
+    /// Row of the scratch where the remainders of the last frame's displacements begin; `None`
+    /// without.
+    stored_remainders: Option<u32>,
 }
 
 /// Everything on which the packed constants of a frame depend. Equal plans have equal constants.
@@ -99,7 +99,7 @@ impl HostCloth {
             wake_count: 0,
             skipped_frames: 0,
             last_plan: None,
-            remainders: None,
+            stored_remainders: None,
             can_sleep: false,
             live: Cloth::new(cloth),
         })
@@ -138,7 +138,7 @@ impl HostCloth {
         self.live.clock = FrameClock::default();
         self.live.motion = FrameMotion::new(self.live.cloth.pose);
         self.live.forget_writes();
-        self.remainders = None;
+        self.stored_remainders = None;
         (self.sleep_pass_count, self.skipped_frames) = (0, 0);
         self.live.replan(false);
     }
@@ -162,7 +162,7 @@ impl HostCloth {
             self.live.clock.assume_step(step);
         }
         self.live.forget_writes();
-        self.remainders = None;
+        self.stored_remainders = None;
         self.live.changes = ChangeScope::Anything;
         Ok(previous)
     }

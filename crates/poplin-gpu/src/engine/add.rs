@@ -63,7 +63,7 @@ impl GpuEngine {
 
     /// Adds a cloth with its particles and report.
     pub(super) fn add_as(&mut self, cloth: SnapshotCloth) -> Result<ClothId, Error> {
-        let SnapshotCloth { host, current, previous, remainders, feedback } = cloth;
+        let SnapshotCloth { mut host, current, previous, remainders, feedback } = cloth;
         let particle_count = host.desc().particle_count() as u32;
         self.check_tier(particle_count)?;
         let lanes = self.lane_choice.choose(&host)?;
@@ -75,6 +75,7 @@ impl GpuEngine {
             .inspect_err(|_| self.free_parts(parts.clone()))?;
         let placement = parts.placement(offsets);
         self.write_particles(&placement, &current, &previous);
+        host.note_moved_remainders();
         let offset = 16 * u64::from(placement.scratch_begin + host.remainder_rows().start);
         self.changes.write(Target::Scratch, offset, cast_slice(&remainders));
         self.write_feedback(&placement, &feedback);

@@ -80,8 +80,9 @@ impl GpuEngine {
     /// without.
     pub(crate) fn remainder_rows(&self, id: ClothId) -> Result<Range<u32>, NoSuchCloth> {
         let cloth = self.cloths.get(id)?;
-        let (begin, rows) = (cloth.placement.scratch_begin, cloth.host.remainder_rows());
-        Ok(if cloth.host.has_remainders() { begin + rows.start..begin + rows.end } else { 0..0 })
+        let begin = cloth.placement.scratch_begin;
+        let rows = cloth.host.stored_remainder_rows();
+        Ok(rows.map_or(0..0, |rows| begin + rows.start..begin + rows.end))
     }
 
     /// Scratch memory of the kernel, which includes the impulses on bodies.

@@ -5,6 +5,7 @@
 
 use super::{FEEDBACK_BYTES, GpuEngine};
 use poplin_layout::ClothPlacement;
+use std::ops::Range;
 use wgpu::util::DeviceExt;
 
 /// Size of one upload buffer \[bytes\], unless a single write is longer.
@@ -25,9 +26,10 @@ pub(super) enum Target {
 enum BufferChange {
     /// Copies bytes of a chunk to a buffer.
     Write { target: Target, chunk: usize, source: u64, destination: u64, len: u64 },
-    /// Copies particles, report and remainders, which begin at this row of the scratch, of a cloth
-    /// to its copies.
-    Duplicate { source: ClothPlacement, copies: Vec<ClothPlacement>, remainders: u32 },
+    /// Copies particles and report of a cloth, and these rows of its scratch, to its copies.
+    Duplicate { source: ClothPlacement, copies: Vec<ClothPlacement>, rows: Range<u32> },
+    /// Copies rows of the scratch buffer to where the second range begins.
+    Move { rows: Range<u32>, begin: u32 },
 }
 
 /// Changes that are not recorded yet.
@@ -60,14 +62,20 @@ impl PendingChanges {
         });
     }
 
-    /// Adds a copy of the particles, report and remainders of a cloth to its copies.
+    /// Adds a copy of the particles and report of a cloth, and of these rows of its scratch, to its
+    /// copies.
     pub(super) fn duplicate(
         &mut self,
         source: ClothPlacement,
         copies: Vec<ClothPlacement>,
-        remainders: u32,
+        rows: Range<u32>,
     ) {
-        self.list.push(BufferChange::Duplicate { source, copies, remainders });
+        self.list.push(BufferChange::Duplicate { source, copies, rows });
+    }
+
+    /// Adds a copy of rows of the scratch buffer to those from `begin` on.
+    pub(super) fn move_scratch(&mut self, rows: Range<u32>, begin: u32) {
+        self.list.push(BufferChange::Move { rows, begin });
     }
 
     /// Size of pending uploads \[bytes\].
@@ -124,8 +132,20 @@ impl GpuEngine {
                         len,
                     );
                 }
-                BufferChange::Duplicate { source, copies, remainders } => {
-                    self.duplicate(encoder, &source, &copies, remainders)
+                BufferChange::Duplicate { source, copies, rows } => {
+                    self.duplicate(encoder, &source, &copies, &rows)
+                }
+                BufferChange::Move { rows, begin } => {
+                    let len = 16 * rows.len() as u64;
+                    let from = 16 * u64::from(rows.start);
+                    let between = self.between(len);
+                    self.copy_through(
+                        &between,
+                        encoder,
+                        Target::Scratch,
+                        (from, len),
+                        [16 * u64::from(begin)],
+                    );
                 }
             }
         }
@@ -142,35 +162,52 @@ impl GpuEngine {
         }
     }
 
-    /// Records a duplication through an intermediate buffer, as a buffer cannot be copied to
-    /// itself.
+    /// Intermediate buffer for copies within a buffer, as none can be copied to itself.
+    fn between(&self, size: u64) -> wgpu::Buffer {
+        self.device.create_buffer(&wgpu::BufferDescriptor {
+            label: Some("poplin.between"),
+            size,
+            usage: wgpu::BufferUsages::COPY_SRC | wgpu::BufferUsages::COPY_DST,
+            mapped_at_creation: false,
+        })
+    }
+
+    /// Copies bytes of a buffer, `(begin, len)`, to other places in it.
+    fn copy_through(
+        &self,
+        between: &wgpu::Buffer,
+        encoder: &mut wgpu::CommandEncoder,
+        target: Target,
+        (begin, len): (u64, u64),
+        destinations: impl IntoIterator<Item = u64>,
+    ) {
+        let buffer = self.target(target);
+        encoder.copy_buffer_to_buffer(buffer, begin, between, 0, len);
+        for destination in destinations {
+            encoder.copy_buffer_to_buffer(between, 0, buffer, destination, len);
+        }
+    }
+
     fn duplicate(
         &self,
         encoder: &mut wgpu::CommandEncoder,
         source: &ClothPlacement,
         copies: &[ClothPlacement],
-        remainders: u32,
+        rows: &Range<u32>,
     ) {
         let bytes = 16 * u64::from(source.particle_count);
-        let between = self.device.create_buffer(&wgpu::BufferDescriptor {
-            label: Some("poplin.duplicate"),
-            size: bytes.max(FEEDBACK_BYTES),
-            usage: wgpu::BufferUsages::COPY_SRC | wgpu::BufferUsages::COPY_DST,
-            mapped_at_creation: false,
-        });
+        let between = self.between(bytes.max(FEEDBACK_BYTES));
         // Contact reports are not copied: those of a copy start empty.
         for target in [Target::Current, Target::Previous, Target::Feedback, Target::Scratch] {
-            let buffer = self.target(target);
             let part = |placement: &ClothPlacement| match target {
                 Target::Feedback => (FEEDBACK_BYTES * u64::from(placement.cloth), FEEDBACK_BYTES),
-                Target::Scratch => (16 * u64::from(placement.scratch_begin + remainders), bytes),
+                Target::Scratch => {
+                    (16 * u64::from(placement.scratch_begin + rows.start), 16 * rows.len() as u64)
+                }
                 _ => (16 * u64::from(placement.particle_begin), bytes),
             };
-            let (begin, len) = part(source);
-            encoder.copy_buffer_to_buffer(buffer, begin, &between, 0, len);
-            for copy in copies {
-                encoder.copy_buffer_to_buffer(&between, 0, buffer, part(copy).0, len);
-            }
+            let destinations = copies.iter().map(|copy| part(copy).0);
+            self.copy_through(&between, encoder, target, part(source), destinations);
         }
     }
 }

@@ -112,8 +112,16 @@ impl GpuEngine {
         if self.input_pool.enlarge(&self.device, &mut parts.inputs, input_len)? {
             placement.input_begin = parts.inputs.start;
         }
+        let before = placement.scratch_begin;
         if self.scratch.enlarge(&self.device, &mut parts.scratch, scratch_len)? {
             placement.scratch_begin = parts.scratch.start;
+        }
+        if let Some(rows) = cloth.host.stored_remainder_rows() {
+            let begin = placement.scratch_begin + cloth.host.remainder_rows().start;
+            if begin != before + rows.start {
+                self.changes.move_scratch(before + rows.start..before + rows.end, begin);
+                cloth.host.note_moved_remainders();
+            }
         }
         cloth.planned = revision;
         let cloth = &self.cloths.values()[index];

@@ -60,7 +60,7 @@ impl GpuEngine {
             ids.push(self.insert(cloth));
         }
         if count > 0 {
-            let remainders = self.cloths.get(id)?.host.remainder_rows().start;
+            let remainders = self.cloths.get(id)?.host.stored_remainder_rows().unwrap_or_default();
             self.changes.duplicate(source_placement, placements, remainders);
         }
         Ok(ids)

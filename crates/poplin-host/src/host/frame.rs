@@ -145,7 +145,7 @@ impl HostCloth {
             self.wake();
         }
         self.can_sleep = can_sleep;
-        let has_remainders = self.has_remainders();
+        let has_remainders = self.stored_remainders.is_some();
         let Cloth { clock, motion, cloth, revision, .. } = &mut self.live;
         let was_still = motion.is_settled();
         let steps = clock.begin_frame(dt, &cloth.config);
@@ -196,9 +196,9 @@ impl HostCloth {
         self.last_plan = Some(*plan);
         if let Some((steps, velocities)) = &plan.timing {
             let keeps = velocities.keeps_remainders(steps);
-            self.remainders = keeps.then(|| self.remainder_place());
+            self.stored_remainders = keeps.then(|| self.remainder_rows().start);
         }
-        let has_other_remainders = self.has_remainders() != plan.has_remainders;
+        let has_other_remainders = self.stored_remainders.is_some() != plan.has_remainders;
         let live = &mut self.live;
         let has_moved = live.motion_spheres.end_frame()
             | live.holds.end_frame()

@@ -70,7 +70,7 @@ impl HostCloth {
         [0, particles, particles + own]
     }
 
-    /// Rows of the scratch that keep remainders of displacements.
+    /// Rows of the scratch where the next frame stores the remainders of displacements.
     pub fn remainder_rows(&self) -> std::ops::Range<u32> {
         let [stages, solve] = self.stage_scratch_lens;
         let is_implicit = self.live.cloth.config.solver.as_implicit().is_some();
@@ -78,14 +78,17 @@ impl HostCloth {
         begin..begin + self.live.cloth.particle_count() as u32
     }
 
-    /// True if the remainders of the last frame's displacements are still where they were stored.
-    pub fn has_remainders(&self) -> bool {
-        self.remainders.is_some_and(|place| place == self.remainder_place())
+    /// Rows of the scratch that have the remainders of the last frame's displacements; `None`
+    /// without.
+    pub fn stored_remainder_rows(&self) -> Option<std::ops::Range<u32>> {
+        let begin = self.stored_remainders?;
+        Some(begin..begin + self.live.cloth.particle_count() as u32)
     }
 
-    /// Place of the remainders as [`HostCloth::remainders`] keeps it.
-    pub(super) fn remainder_place(&self) -> [u32; 2] {
-        [self.remainder_rows().start, self.scratch_len()]
+    /// Takes the stored remainders for moved to where the next frame reads them.
+    pub fn note_moved_remainders(&mut self) {
+        let begin = self.remainder_rows().start;
+        self.stored_remainders = self.stored_remainders.map(|_| begin);
     }
 
     /// Scratch of the stages before the colliders \[vec4\].

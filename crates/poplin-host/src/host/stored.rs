@@ -67,7 +67,7 @@ impl StoredCloth {
         let mut host = host.clone();
         let collider_dt = host.live.colliders.last_dt();
         host.plan(world, contact, collider_dt)?;
-        let remainders = if host.has_remainders() { &remainders[..] } else { &[] };
+        let remainders = if host.stored_remainders.is_some() { &remainders[..] } else { &[] };
         let HostCloth { live, can_sleep, wake_count, skipped_frames, .. } = host;
         let Cloth { cloth, clock, motion, motion_spheres, separation_spheres, .. } = live;
         Ok(Self {
@@ -153,7 +153,7 @@ impl StoredCloth {
         host.live.colliders.set_trees(self.trees)?;
         // Restoring the colliders has marked the cloth as woken, although they are unchanged.
         host.live.is_woken = self.is_woken;
-        host.remainders = (!remainders.is_empty()).then(|| host.remainder_place());
+        host.stored_remainders = (!remainders.is_empty()).then(|| host.remainder_rows().start);
         Ok(SnapshotCloth { host, current: self.current, previous, remainders, feedback })
     }
 }
