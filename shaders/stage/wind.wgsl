@@ -1,15 +1,28 @@
 #import lib/math
 #import state/shared
 
+/// Inverse mass of particle i, times the number of its triangles, which share its motion.
+fn shared_weight(i: u32) -> f32 {
+    let corner = cloth.fabric.corner_begin + i;
+    return load_current(i).w * f32(fabric_pool[corner + 1u] - fabric_pool[corner]);
+}
+
 /// Computes the air impulse on triangle t from the stage's input, and writes it to scratch.
 ///
 /// d is the displacement of the centroid relative to the air in this step, N the unnormalised
 /// normal, a = |N| twice the area, cos and sin those of the angle between N and d:
 ///   drag = Cd |cos| d |d|,   lift = Cl cos sin ((d x N/a) x d/|d|) |d|,
-///   impulse = (drag + lift) / h * density/2 * a.
+///   impulse = (drag + lift) / h * density/2 * a,
+/// within the bound below.
 /// In a rotating local space the air rotates relative to the cloth: d = c + Q (wind - p). The
 /// impulse is 0 for |d|^2 below EPSILON, where d is rounding, and for a triangle without area. N
 /// points to the back, from which the pressure pushes.
+///
+/// Bound: with the share s = max over the corners of their inverse masses times the number of their
+/// triangles, drag takes the part A = s |drag| / |d| of the motion relative to the air, and lift
+/// turns it by B = s |lift| / |d|. A stays within 1 - sqrt(1 - B^2)..=1 and B within 1, so that
+/// (1 - A)^2 + B^2 <= 1: what the air does never adds energy of motion relative to it, at any step,
+/// mass and mesh.
 fn blow_triangle(t: u32) {
     let corners = cloth.fabric.triangle_begin + 3u * t;
     let i0 = fabric_pool[corners];
@@ -41,7 +54,18 @@ fn blow_triangle(t: u32) {
         let lift_direction = cross3(cross3(d, unit), d) / speed;
         let drag = d * (cloth_parameters[cloth_slot].air.drag * abs(cosine) * speed);
         let lift = lift_direction * (cloth_parameters[cloth_slot].air.lift * cosine * sine * speed);
-        impulse = (drag + lift) * (cloth_parameters[cloth_slot].air.impulse_scale * double_area);
+        let scale = cloth_parameters[cloth_slot].air.impulse_scale * double_area;
+        impulse = (drag + lift) * scale;
+        let share = max(max(shared_weight(i0), shared_weight(i1)), shared_weight(i2));
+        let blown = share * scale * speed * abs(cosine);
+        let along = cloth_parameters[cloth_slot].air.drag * blown;
+        let across = cloth_parameters[cloth_slot].air.lift * blown * sine * sine;
+        let turned = min(across, 1.0);
+        let least = turned * turned / (1.0 + sqrt(1.0 - turned * turned));
+        if (along < least || along > 1.0 || across > 1.0) {
+            let kept_lift = lift * (scale * select(1.0, 1.0 / across, across > 1.0));
+            impulse = d * (clamp(along, least, 1.0) / share) + kept_lift;
+        }
     }
     if (cloth_parameters[cloth_slot].air.pressure_scale != 0.0) {
         impulse += normal * cloth_parameters[cloth_slot].air.pressure_scale;

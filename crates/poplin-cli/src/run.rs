@@ -125,7 +125,7 @@ fn job(args: &RunArgs) -> Result<Job, Failure> {
         }
         (Some(_), _) if args.wind.stated().is_some() => {
             return bad_input(format!(
-                "{} needs --mesh; a scene has `[wind]`, and its cloths `air = {{ drag = ..., lift = ... }}`",
+                "{} needs --mesh; a scene has `[wind]`, and its cloths `air = {{ drag_coefficient = ... }}`",
                 args.wind.stated().unwrap_or_default()
             ));
         }
@@ -182,7 +182,9 @@ fn mesh_job<'a>(path: &'a Path, args: &'a RunArgs) -> Result<MeshJob<'a>, Failur
         Some(_) => {
             let Some((air, line)) = args.wind.air() else {
                 return bad_input(
-                    "--wind has no effect with --drag 0 and --lift 0: omit one, or raise it".into(),
+                    "--wind has no effect where drag and lift are 0: raise one of the options that \
+                     set them"
+                        .into(),
                 );
             };
             (Some(air), line)

@@ -21,9 +21,11 @@ gpu_struct! {
 
 /// Computes the parameters of a frame.
 pub(crate) fn air_parameters(air: &Air, scale: &StepScale) -> AirParameters {
+    // Each corner gets the impulse of the whole double area, six times that of its share, per step.
+    let per_step = scale.step / 6.0;
     AirParameters {
-        drag: scale.effective(air.drag),
-        lift: scale.effective(air.lift),
+        drag: scale.effective(air.drag) + air.drag_coefficient * per_step,
+        lift: scale.effective(air.lift) + air.lift_coefficient * per_step,
         // One impulse serves a triangle whose |normal| is twice its area, over one step.
         // A third of the force `pressure * |normal| / 2` over one step, as mass times displacement.
         pressure_scale: air.pressure * scale.step * scale.step / 6.0,

@@ -211,7 +211,7 @@ macro_rules! stage_table {
             LimitSpeed {
                 name: limit_speed,
                 tasks: [LimitSpeed = limit_speed [splits]],
-                writes: [Current],
+                writes: [Current, Previous],
                 oracle: Oracle::Functions(&[("sphere", "keep_inside")]),
             }
             /// Tests for rest.

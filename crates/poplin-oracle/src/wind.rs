@@ -16,12 +16,21 @@ pub struct Air {
 }
 
 /// Returns the impulse \[kg m\] (mass times displacement) on *each* corner of a triangle that moves
-/// by `displacement` \[m\] through the air; the corners move against it.
+/// by `displacement` \[m\] through the air; the corners move against it. True if the bound cut it.
 ///
 /// With speed U = |d| / step for a displacement d, n the unit normal, u = d / |d| and the *double*
 /// area A2: drag along u and lift along the component of n perpendicular to u, `density/2 * A2 *
 /// U^2 * step^2 / step * (drag |n.u| u + lift (n.u) |n x u| (n - (n.u) u))`.
-pub fn air_impulse(corners: [[f64; 3]; 3], displacement: [f64; 3], air: Air) -> [f64; 3] {
+///
+/// As fractions of |d| over `share` [1/kg], which a corner's inverse mass times the number of its
+/// triangles does not exceed, these are the part A that drag takes and the turn B by lift. B is at
+/// most 1, and A at most 1 and at least so large that (1 - A)^2 + B^2 <= 1.
+pub fn air_impulse(
+    corners: [[f64; 3]; 3],
+    displacement: [f64; 3],
+    share: f64,
+    air: Air,
+) -> ([f64; 3], bool) {
     let minus = |a: [f64; 3], b: [f64; 3]| [a[0] - b[0], a[1] - b[1], a[2] - b[2]];
     let dot = |a: [f64; 3], b: [f64; 3]| a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
     let p = minus(corners[2], corners[0]);
@@ -30,7 +39,7 @@ pub fn air_impulse(corners: [[f64; 3]; 3], displacement: [f64; 3], air: Air) -> 
     let double_area = dot(normal, normal).sqrt();
     let length = dot(displacement, displacement).sqrt();
     if length * length < air.still || double_area == 0.0 {
-        return [0.0; 3];
+        return ([0.0; 3], false);
     }
     let u = displacement.map(|x| x / length);
     let n = normal.map(|x| x / double_area);
@@ -38,7 +47,15 @@ pub fn air_impulse(corners: [[f64; 3]; 3], displacement: [f64; 3], air: Air) -> 
     let across: [f64; 3] = std::array::from_fn(|k| n[k] - cosine * u[k]);
     let sine = dot(across, across).sqrt();
     let pressure = air.density / 2.0 * double_area * length * length / air.step;
-    std::array::from_fn(|k| {
-        pressure * (air.drag * cosine.abs() * u[k] + air.lift * cosine * sine * across[k])
-    })
+    let [mut drag, mut lift] =
+        [air.drag * cosine.abs(), air.lift * cosine * sine].map(|c| c * pressure);
+    let part = share / length;
+    let turn = (lift * sine * part).abs();
+    let least = 1.0 - (1.0 - turn.min(1.0).powi(2)).sqrt();
+    let is_bounded = turn > 1.0 || drag * part > 1.0 || drag * part < least;
+    if is_bounded {
+        lift /= turn.max(1.0);
+        drag = (drag * part).clamp(least, 1.0) / part;
+    }
+    (std::array::from_fn(|k| drag * u[k] + lift * across[k]), is_bounded)
 }

@@ -1,5 +1,7 @@
 //! Cloths of a job: cooking of their meshes, and conversion between mesh vertices and particles.
 
+pub(crate) mod drivers;
+
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -57,7 +59,7 @@ pub struct JobCloth {
     pub(crate) own_colliders: Vec<ColliderId>,
     /// Time-dependent wind that acts on the cloth.
     pub wind: Option<Wind>,
-    /// True if the scene has wind that does not act on the cloth, which has no drag and lift.
+    /// True if the scene has wind that does not act on the cloth, which has no drag and no lift.
     pub(crate) has_idle_wind: bool,
     /// Material, if one was stated.
     pub(crate) material: Option<Material>,
@@ -288,11 +290,6 @@ impl JobCloth {
         let pose = self.frame.as_ref().map_or_else(Pose::default, |frame| frame.pose_at(time));
         let offset = self.offsets[copy];
         Pose { translation: [0, 1, 2].map(|axis| pose.translation[axis] + offset[axis]), ..pose }
-    }
-
-    /// Tests whether the local space moves.
-    pub(crate) fn has_moving_frame(&self) -> bool {
-        self.frame.is_some()
     }
 
     /// Returns the number of particles of all copies.

@@ -152,6 +152,8 @@ fn contact(ui: &mut Ui, config: &mut ClothConfig) {
 fn air(ui: &mut Ui, config: &mut ClothConfig, wind: &mut Option<Wind>) {
     slide_powers(ui, "drag", &mut config.air.drag, 0.0..=1.0, 1e-3);
     slide_powers(ui, "lift", &mut config.air.lift, 0.0..=1.0, 1e-3);
+    slide(ui, "drag coefficient", &mut config.air.drag_coefficient, 0.0..=4.0);
+    slide(ui, "lift coefficient", &mut config.air.lift_coefficient, 0.0..=4.0);
     let velocity = match wind {
         Some(wind) => &mut wind.velocity,
         None => &mut config.air.wind_velocity,

@@ -21,9 +21,6 @@ fn mean(particles: &[[f32; 4]], axis: usize) -> f64 {
 /// Air density [kg/m^3] and drag coefficient of the falling sheet in the textbook law.
 const AIR: (f64, f64) = (1.225, 1.2);
 
-/// Drag coefficient given to the solver; its effect per step is compensated in the fluid density.
-const SOLVER_DRAG: f64 = 0.5;
-
 /// Free sheet of 1 m with 6 x 6 particles of `sigma` kg/m^2, in the plane of x and z.
 ///
 /// Each triangle gives a third of its mass to each corner, as it does with air forces, so that a
@@ -42,24 +39,11 @@ fn free_sheet(sigma: f64) -> ClothDesc {
 }
 
 /// Terminal speed of a [`free_sheet`] after 2 s of falling [m/s].
-///
-/// The solver moves each corner of a triangle of area A by `Cd' |d| d / h * rho_s/2 * 2A * w`, d =
-/// v h, with `Cd' = 1 - (1 - Cd)^(f h)`. Three corners take the momentum `3 Cd' rho_s A v^2 h` per
-/// iteration of h, hence `F h = 3 Cd' rho_s A v^2 / h * h` and `F = 3 Cd' rho_s A v^2 / h`. The
-/// textbook has `F = rho/2 Cd A v^2`, hence `rho_s = rho Cd h / (6 Cd')`, which contains the factor
-/// of a half of the textbook, the doubled area and the three corners.
 fn terminal_speed(backend: Backend, sigma: f64, frequency: f64) -> f64 {
     let mut cloth = free_sheet(sigma);
-    let h = 1.0 / frequency;
-    let (rho, drag) = AIR;
-    let per_step = 1.0 - (1.0 - SOLVER_DRAG).powf(10.0 * h);
     cloth.config = ClothConfig {
         solver: Solver::pbd(frequency as f32),
-        air: Air {
-            drag: SOLVER_DRAG as f32,
-            density: (rho * drag * h / (6.0 * per_step)) as f32,
-            ..Air::default()
-        },
+        air: Air { drag_coefficient: AIR.1 as f32, density: AIR.0 as f32, ..Air::default() },
         ..ClothConfig::default()
     };
     // Mean over the last half second: single displacements of `f32` positions are too coarse.

@@ -178,6 +178,11 @@ pub(crate) fn workload(name: &str) -> Result<Workload, ValueError> {
     Workload::named(name).ok_or_else(|| ValueError::NoSuchWorkload { name: name.to_owned() })
 }
 
+/// Parses a coefficient of drag or lift, `0..=100`.
+pub(crate) fn air_coefficient(text: &str) -> Result<f32, ValueError> {
+    in_range(text, [0.0, 100.0], "")
+}
+
 /// Parses a fraction, `0..=1`.
 pub(crate) fn fraction(text: &str) -> Result<f32, ValueError> {
     in_range(text, [0.0, 1.0], "")

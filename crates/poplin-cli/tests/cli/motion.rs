@@ -133,6 +133,35 @@ fn sleeping_cloths_are_counted() {
 }
 
 #[test]
+fn a_flag_with_the_largest_drag_and_lift_flies() {
+    let bench = Bench::new("gale");
+    let flag = "frames = 60\n[[cloth]]\nname = \"flag\"\npins = \"left:1%\"\n\
+                grid = { columns = 21, rows = 21, width = 1.0, height = 1.0 }\n";
+    for (name, air, wind) in [
+        ("drag", "air = { drag = 1.0 }", "velocity = [3, 0, 0]"),
+        ("lift", "air = { lift = 1.0 }", "velocity = [3, 0, 0]"),
+        (
+            "silk",
+            "material = \"silk\"\nair = { drag = 0.5, lift = 0.3 }",
+            "velocity = [14, 0, 0], gust = { strength = 20, period = 0.5, seed = 1 }",
+        ),
+        (
+            "plate",
+            "material = \"silk\"\nair = { drag_coefficient = 1.2, lift_coefficient = 1.2 }",
+            "velocity = [14, 0, 0], gust = { strength = 20, period = 0.5, seed = 1 }",
+        ),
+    ] {
+        bench.write(&format!("{name}.toml"), &format!("{flag}{air}\nwind = {{ {wind} }}\n"));
+        let ended = bench.poplin(&["run", &format!("{name}.toml"), "--backend", "cpu"]);
+        ended.succeeds();
+        let summary = bench.json(&format!("out/{name}/summary.json"));
+        let speed = summary["cloths"][0]["max_speed_m_per_s"].as_f64().unwrap();
+        eprintln!("{name}: {speed} m/s at most; {}", ended.stderr);
+        assert!(speed < 100.0, "{name}: {speed} m/s");
+    }
+}
+
+#[test]
 fn wind_without_effect_is_a_warning() {
     let bench = Bench::new("unfelt");
     bench.write("scene.toml", &format!("{SHEET}wind = {{ velocity = [1, 0, 0] }}\n"));

@@ -231,8 +231,12 @@ fn wind_blows_a_mesh_aside() {
         cache.frame(20).unwrap().iter().map(|it| it[2]).fold(f32::MIN, f32::max)
     };
     assert!(deepest("windy") > deepest("calm") + 0.01, "{} {}", deepest("windy"), deepest("calm"));
-    run("x", &["--wind", "0,0,8", "--drag", "0", "--lift", "0"])
-        .says(2, &["--drag 0 and --lift 0"]);
+    run("x", &["--wind", "0,0,8", "--drag", "0", "--lift", "0"]).says(2, &["--wind has no effect"]);
+    run("x", &["--wind", "0,0,8", "--drag-coefficient", "0"]).says(2, &["--wind has no effect"]);
+    let plate = run("plate", &["--wind", "0,0,8", "--drag-coefficient", "1.2"]);
+    plate.succeeds();
+    assert!(!plate.stdout.contains("air    drag"), "{}", plate.stdout);
+    assert!(deepest("plate") > deepest("calm") + 0.01, "{}", deepest("plate"));
     run("x", &["--wind", "0,0,8000"]).says(2, &["8000 is outside -1000..=1000 m/s"]);
     bench.poplin(&["run", "flag", "--wind", "1,0,0"]).says(2, &["--wind needs --mesh", "[wind]"]);
     bench.poplin(&["run", "flag", "--drag", "1"]).says(2, &["--drag needs --mesh"]);

@@ -357,12 +357,17 @@ fn a_frozen_cloth_fails_after_everything_is_written() {
     bench.write(
         "scene.toml",
         &format!(
-            "frame_rate = 0.1\n{falling}gravity = [0, -1e15, 0]\nsolver.pbd.frequency = 300\n"
+            "frame_rate = 0.1\n{falling}gravity = [0, -1e15, 0]\nsolver.pbd.frequency = 300\n\
+             air.pressure = 1\n"
         ),
     );
     let ended = bench.poplin(&["run", "scene.toml", "--backend", "cpu"]);
-    ended.says(1, &["cloth `sheet`", "frozen", "particle"]);
+    ended.says(1, &["cloth `sheet`", "frozen", "particle", "moved by pressure"]);
     let summary = bench.json("out/scene/summary.json");
+    // No figures of iterations that did not run.
+    assert_eq!(summary["warnings"], serde_json::json!([]), "{}", ended.stderr);
+    let speed = summary["cloths"][0]["max_speed_m_per_s"].as_f64();
+    assert!(speed.is_some_and(|speed| speed < 1e4), "{}", summary["cloths"][0]);
     assert_eq!((&summary["faulted_cloth_count"], &summary["finite"]), (&1.into(), &true.into()));
     assert!(summary["cloths"][0]["faults"][0]["particles"].as_u64().unwrap() > 0);
     assert_eq!(PointCache::read(bench.path("out/scene/sheet.pc2")).unwrap().frame_count(), 11);

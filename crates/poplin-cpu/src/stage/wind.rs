@@ -5,7 +5,7 @@ use std::ops::Range;
 use crate::ClothMemory;
 use poplin_layout::{EPSILON, MIN_NORMAL_SQUARE, NO_OFFSET};
 
-use crate::lanes::{Real, gather, max, scatter};
+use crate::lanes::{LaneMask as _, Real, gather, max, scatter};
 use crate::math::{particle as pack, xyz};
 use crate::particles::{Particles, blocks};
 use crate::vector::Vec3;
@@ -26,10 +26,19 @@ pub(crate) fn blow_triangle<V: Real>(
         let corner = |lane: usize, k: u32| {
             memory.fabric(memory.cloth.fabric.triangle_begin + 3 * block.index(lane) + k)
         };
-        let current = |k: u32| Vec3::xyz(gather(simd, |lane| memory.load_current(corner(lane, k))));
+        let current = |k: u32| gather(simd, |lane| memory.load_current(corner(lane, k)));
         let previous =
             |k: u32| Vec3::xyz(gather(simd, |lane| memory.load_previous(corner(lane, k))));
-        let (c0, c1, c2) = (current(0), current(1), current(2));
+        // Inverse mass of a corner, times the number of its triangles, which share its motion.
+        let shared = |k: u32, weight: V| {
+            let count = V::from_fn(simd, |lane| {
+                let begin = memory.cloth.fabric.corner_begin + corner(lane, k);
+                (memory.fabric(begin + 1) - memory.fabric(begin)) as f32
+            });
+            weight * count
+        };
+        let (r0, r1, r2) = (current(0), current(1), current(2));
+        let (c0, c1, c2) = (Vec3::xyz(r0), Vec3::xyz(r1), Vec3::xyz(r2));
         let (p0, p1, p2) = (previous(0), previous(1), previous(2));
         // d = mean(x) - mean(x0) + wind: displacement of the triangle relative to the air.
         let now = c0 + c1 + c2;
@@ -54,7 +63,22 @@ pub(crate) fn blow_triangle<V: Real>(
         // Drag acts along the flow, lift at right angles to it in the plane of flow and normal.
         let drag = d * (splat(air.drag) * cosine.abs() * speed);
         let lift = lift_direction * (splat(air.lift) * cosine * sine * speed);
-        let impulse = (drag + lift) * (splat(air.impulse_scale) * double_area);
+        let scale = splat(air.impulse_scale) * double_area;
+        let impulse = (drag + lift) * scale;
+        // Bound on the part A of the motion relative to the air that drag takes and on the angle B
+        // by which lift turns it: (1 - A)^2 + B^2 <= 1.
+        let share = max(max(shared(0, r0[3]), shared(1, r1[3])), shared(2, r2[3]));
+        let one = splat(1.0);
+        let blown = share * scale * speed * cosine.abs();
+        let along = splat(air.drag) * blown;
+        let across = splat(air.lift) * blown * sine * sine;
+        let turned = across.lesser(one);
+        let least = turned * turned / (one + (one - turned * turned).sqrt());
+        let is_beyond = one.simd_lt(across);
+        let kept_lift = lift * (scale * is_beyond.select(one / across, one));
+        let bounded = d * (max(along, least).lesser(one) / share) + kept_lift;
+        let is_bounded = along.simd_lt(least) | one.simd_lt(along) | is_beyond;
+        let impulse = bounded.or(is_bounded, impulse);
         let mut impulse = impulse.or(blows, Vec3::splat(simd, [0.0; 3]));
         if air.pressure_scale != 0.0 {
             impulse = impulse + normal * splat(air.pressure_scale);

@@ -18,6 +18,7 @@ use crate::bodies::ColliderPoses;
 use crate::failure::Failure;
 use crate::job::Job;
 use crate::job_cloth::JobCloth;
+use crate::job_cloth::drivers::moved_by;
 use crate::job_simulation::JobSimulation;
 use crate::numbers::counted;
 use crate::run::record::{Findings, poses};
@@ -303,11 +304,14 @@ impl Running<'_> {
                 let particles = counted(fault.count as usize, "particle");
                 let copy =
                     if fault.copy > 0 { format!(", copy {},", fault.copy) } else { String::new() };
+                let drivers = moved_by(&job_cloth.drivers());
                 format!(
-                    "cloth `{name}`{copy} is frozen: {particles} became NaN, infinite or too far away"
+                    "cloth `{name}`{copy} is frozen: {particles} became NaN, infinite or too far \
+                     away{drivers}"
                 )
             });
-            frozen.or_else(|| (!findings.is_finite).then(|| format!("cloth `{name}` is not finite")))
+            frozen
+                .or_else(|| (!findings.is_finite).then(|| format!("cloth `{name}` is not finite")))
         })
     }
 

@@ -305,8 +305,10 @@ impl Findings {
         let start = Warning::of_start(job_cloth, contact).into_iter();
         let of_motion = Warning::of_motion(job.frames, job.frame_rate, job_cloth);
         let crossed = Warning::of_contact(job_cloth, &self.contact, backend);
-        let doubts = start.chain(crossed).chain(of_strain).chain(of_step);
-        doubts.chain(Warning::of_mesh(job_cloth, contact)).chain(of_motion)
+        // Figures of a frozen cloth are of iterations that did not run.
+        let is_frozen = !self.faults.is_empty();
+        let of_result = crossed.chain(of_strain).chain(of_step).filter(move |_| !is_frozen);
+        start.chain(of_result).chain(Warning::of_mesh(job_cloth, contact)).chain(of_motion)
     }
 
     /// Adds a frame of all copies, in these poses, except for the contact reports.
@@ -340,15 +342,16 @@ impl Findings {
             let slept_frames = job.slept_frames(state, id);
             self.slept_frames += u64::from(slept_frames);
             self.implicit = self.implicit.with(state.implicit_report(id));
-            // Speed from the last iteration, whose step follows from the frames not slept through.
-            if frame > slept_frames {
+            let count = state.fault_count(id);
+            // Speed from the last iteration, whose step follows from the frames not slept through;
+            // a frozen copy has none.
+            if frame > slept_frames && count == 0 {
                 let iterations_per_frame = self.iterations as f32 / (frame - slept_frames) as f32;
                 let step = (job.frame_rate * iterations_per_frame.max(1.0)).recip();
                 self.last_speed = self.last_speed.max(max_speed(current, previous, step));
             }
             self.is_finite &=
                 Particle::rows(current).iter().flatten().all(|value| value.is_finite());
-            let count = state.fault_count(id);
             if count > 0 {
                 self.faults.push(Fault { copy, count, particle: state.fault_particle(id) });
             }

@@ -18,6 +18,7 @@ use crate::cook_summary::CookSummary;
 use crate::failure::{Failure, OrFail};
 use crate::job::Job;
 use crate::job_cloth::JobCloth;
+use crate::job_cloth::drivers::moved_by;
 use crate::job_simulation::JobSimulation;
 use crate::numbers::{counted, grouped};
 
@@ -146,6 +147,8 @@ struct FaultSummary {
     copy: usize,
     particles: u32,
     first_particle: Option<u32>,
+    /// Names of what moved the cloth besides gravity, constraints and colliders.
+    driven_by: Vec<&'static str>,
 }
 
 /// Solver frequency that was chosen from the cloth.
@@ -395,9 +398,10 @@ impl Summary {
                 .first_particle
                 .map_or_else(String::new, |particle| format!(", the first is particle {particle}"));
             lines.push(format!(
-                "cloth `{}`{copies} is frozen: {} became NaN, infinite or too far away{first}",
+                "cloth `{}`{copies} is frozen: {} became NaN, infinite or too far away{first}{}",
                 cloth.name,
-                counted(fault.particles as usize, "particle")
+                counted(fault.particles as usize, "particle"),
+                moved_by(&fault.driven_by)
             ));
         }
         lines
@@ -431,6 +435,7 @@ impl ClothSummary {
             copy: f.copy,
             particles: f.count,
             first_particle: f.particle,
+            driven_by: job_cloth.drivers(),
         });
         Self {
             name: job_cloth.name.clone(),

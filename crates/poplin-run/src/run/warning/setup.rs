@@ -239,8 +239,8 @@ impl Warning {
         let (all, config) = (&job_cloth.cloth.particles, &job_cloth.cloth.config);
         let wind = job_cloth.has_idle_wind.then(|| {
             let text = format!(
-                "wind has no effect on cloth `{name}`: `drag` and `lift` in `air` are 0; set one of \
-                 them"
+                "wind has no effect on cloth `{name}`: `drag` and `lift` in `air` are 0, and their \
+                 coefficients; set `drag_coefficient`, about 1.2"
             );
             Self::of_cloth("idle_wind", name, text).at("wind")
         });

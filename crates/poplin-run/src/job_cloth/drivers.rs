@@ -1,0 +1,36 @@
+//! Causes to look for where a cloth was frozen.
+
+use super::JobCloth;
+
+/// Says what moved a frozen cloth; empty without anything.
+pub(crate) fn moved_by(drivers: &[&str]) -> String {
+    match drivers {
+        [] => String::new(),
+        [only] => format!("; it was moved by {only}"),
+        [most @ .., last] => format!("; it was moved by {} and {last}", most.join(", ")),
+    }
+}
+
+impl JobCloth {
+    /// Names of what moves the cloth besides gravity, constraints and colliders.
+    pub(crate) fn drivers(&self) -> Vec<&'static str> {
+        let air = &self.cloth.config.air;
+        let is_blown = self.wind.is_some() || air.wind_velocity != [0.0; 3];
+        [
+            (air.feels_wind() && is_blown, "wind"),
+            (air.pressure != 0.0, "pressure"),
+            (!self.accelerations.is_empty(), "accelerations"),
+            (!self.moving.is_empty(), "moving pins"),
+            (self.frame.is_some(), "the motion of its local space"),
+            (!self.motion_spheres.is_empty(), "motion spheres"),
+        ]
+        .into_iter()
+        .filter_map(|(acts, what)| acts.then_some(what))
+        .collect()
+    }
+
+    /// Tests whether the local space moves.
+    pub(crate) fn has_moving_frame(&self) -> bool {
+        self.frame.is_some()
+    }
+}
