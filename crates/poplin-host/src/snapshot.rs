@@ -63,7 +63,7 @@ pub struct SnapshotCloth {
     pub current: Vec<Particle>,
     /// Position one iteration ago \[m\] and the user's inverse mass [1/kg] of every particle.
     pub previous: Vec<Particle>,
-    /// Rows of [`HostCloth::remainder_rows`]; empty unless [`HostCloth::has_remainders`].
+    /// Rows of [`HostCloth::remainder_rows`]; unused if the host has none stored.
     pub remainders: Vec<[f32; 4]>,
     /// Faults and counters as the kernel reported them.
     pub feedback: Feedback,
