@@ -3,9 +3,9 @@
 
 /// Limits the displacement of particle i in this iteration to the largest move.
 ///
-/// Where the local space changes its velocity, previous positions have a share of that change
-/// (`integrate`): the displacement is that from the position before, and the velocity that remains
-/// is limited as well.
+/// The displacement is that from the position before: where the local space changes its velocity,
+/// `integrate` has moved previous positions by a share of that change. The velocity that remains is
+/// limited as well.
 fn limit_speed(i: u32) {
     let particle = load_current(i);
     let before = load_previous(i);

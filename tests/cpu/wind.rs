@@ -99,7 +99,7 @@ fn a_sheet_across_the_wind_gets_the_force_of_its_coefficient() {
 }
 
 #[test]
-fn no_wind_makes_a_flag_faster_than_twice_itself() {
+fn a_flag_is_at_most_twice_as_fast_as_the_wind() {
     let mut wrong = Vec::new();
     for cells in [Cells::Quads, Cells::Irregular] {
         for rows in [10, 20] {
@@ -128,13 +128,16 @@ fn no_wind_makes_a_flag_faster_than_twice_itself() {
                     let id = simulation.add(cloth).unwrap();
                     let mut before = simulation.state().unwrap().current(id).to_vec();
                     let mut most = 0.0f32;
-                    for _ in 0..120 {
+                    for frame in 1..=120 {
                         simulation.step(1.0 / 60.0).unwrap();
                         let state = simulation.state().unwrap();
                         if state.fault_count(id) > 0 {
                             most = f32::INFINITY;
                         }
                         most = most.max(max_speed(&before, state.current(id), 1.0 / 60.0));
+                        // Motion to and fro within a frame shows in its last iteration only.
+                        let step = frame as f32 / (60.0 * state.iteration_total(id) as f32);
+                        most = most.max(max_speed(state.previous(id), state.current(id), step));
                         before = state.current(id).to_vec();
                     }
                     if most > 2.0 * speed {

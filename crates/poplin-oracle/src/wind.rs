@@ -16,15 +16,16 @@ pub struct Air {
 }
 
 /// Returns the impulse \[kg m\] (mass times displacement) on *each* corner of a triangle that moves
-/// by `displacement` \[m\] through the air; the corners move against it. True if the bound cut it.
+/// by `displacement` \[m\] through the air; the corners move against it; and whether the
+/// bound cut it.
 ///
 /// With speed U = |d| / step for a displacement d, n the unit normal, u = d / |d| and the *double*
 /// area A2: drag along u and lift along the component of n perpendicular to u, `density/2 * A2 *
 /// U^2 * step^2 / step * (drag |n.u| u + lift (n.u) |n x u| (n - (n.u) u))`.
 ///
-/// As fractions of |d| over `share` [1/kg], which a corner's inverse mass times the number of its
-/// triangles does not exceed, these are the part A that drag takes and the turn B by lift. B is at
-/// most 1, and A at most 1 and at least so large that (1 - A)^2 + B^2 <= 1.
+/// The bound: `share` [1/kg] is no less than a corner's inverse mass times the number of its
+/// triangles. Times `share / |d|`, drag is the part A of the motion that it takes and lift the turn
+/// B. B is at most 1, and A at most 1 and at least so large that (1 - A)^2 + B^2 <= 1.
 pub fn air_impulse(
     corners: [[f64; 3]; 3],
     displacement: [f64; 3],

@@ -28,7 +28,7 @@ enum BufferChange {
     Write { target: Target, chunk: usize, source: u64, destination: u64, len: u64 },
     /// Copies particles and report of a cloth, and these rows of its scratch, to its copies.
     Duplicate { source: ClothPlacement, copies: Vec<ClothPlacement>, rows: Range<u32> },
-    /// Copies rows of the scratch buffer to where the second range begins.
+    /// Copies rows of the scratch buffer to those from `begin` on.
     Move { rows: Range<u32>, begin: u32 },
 }
 

@@ -1,4 +1,4 @@
-//! Causes to look for where a cloth was frozen.
+//! Motion that drives a cloth: the causes to look for where it was frozen.
 
 use super::JobCloth;
 
@@ -21,7 +21,7 @@ impl JobCloth {
             (air.pressure != 0.0, "pressure"),
             (!self.accelerations.is_empty(), "accelerations"),
             (!self.moving.is_empty(), "moving pins"),
-            (self.frame.is_some(), "the motion of its local space"),
+            (self.has_moving_frame(), "the motion of its local space"),
             (!self.motion_spheres.is_empty(), "motion spheres"),
         ]
         .into_iter()
