@@ -107,7 +107,7 @@ fn sweep_sphere(s: u32, before: vec3<f32>, end: vec3<f32>, x: ptr<function, vec3
         let slack = 1.0 - sphere.w / sqrt(guarded_square(d));
         if (slack < 0.0) {
             add_contact(contacts, s, -d * slack);
-            (*contacts).travel += sphere_move(s);
+            (*contacts).travel += sphere_move(s) + spin_move(s, d - d * slack);
         }
     }
 }

@@ -1,5 +1,21 @@
 #import state/colliders
 
+/// Displacement of convex c in this iteration at a point of its surface, without the part along the
+/// normal there [m].
+fn slide_of_convex(c: u32, point: vec3<f32>, normal: vec3<f32>) -> vec3<f32> {
+    let begin = cloth_parameters[cloth_slot].colliders.twist_begin;
+    var travel = vec3<f32>(0.0);
+    if (begin != NO_OFFSET) {
+        // v = shift + spin x (p - center)
+        let row = begin + convex_shape(0u) + CONVEX_TWIST_ROWS * c;
+        let shift = input_row(row + 2u).xyz;
+        let center = input_row(row + 1u).xyz + shift * iteration.velocity_scale.w;
+        travel = (shift + cross3(input_row(row).xyz, point - center)) * cloth_parameters[cloth_slot].colliders.iteration_fraction;
+        travel -= normal * dot3(normal, travel);
+    }
+    return travel;
+}
+
 /// Adds the exit of x from convex c through its nearest plane, if x is behind all of its planes.
 fn touch_convex(c: u32, x: vec3<f32>, contacts: ptr<function, Contacts>) {
     let begins = cloth_parameters[cloth_slot].colliders.convex_plane_begin;
@@ -20,6 +36,7 @@ fn touch_convex(c: u32, x: vec3<f32>, contacts: ptr<function, Contacts>) {
     }
     if (distance < 0.0) {
         add_contact(contacts, convex_shape(c), -nearest * distance);
+        (*contacts).travel += slide_of_convex(c, x - nearest * distance, nearest);
         // Distance that the plane advanced over x in this iteration.
         let before = load_at(cloth_parameters[cloth_slot].colliders.plane_start, cloth_parameters[cloth_slot].colliders.plane_target, nearest_plane, iteration.bias.w);
         (*contacts).approach += max(dot3(before.xyz, x) + before.w - distance, 0.0);

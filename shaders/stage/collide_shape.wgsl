@@ -5,8 +5,10 @@ fn touch_capsule(c: u32, x: vec3<f32>, contacts: ptr<function, Contacts>) {
     let cone = load_cone(capsule_row(c));
     let touch = touch_cone(cone, x);
     if (touch.side == CONE_INSIDE) {
-        add_contact(contacts, cloth_parameters[cloth_slot].colliders.sphere_count + c, touch.push);
-        (*contacts).travel += capsule_move(c, touch.foot / cone.half_length * 0.5 + 0.5);
+        let shape = cloth_parameters[cloth_slot].colliders.sphere_count + c;
+        add_contact(contacts, shape, touch.push);
+        let arm = x - cone.center - cone.axis * touch.foot + touch.push;
+        (*contacts).travel += capsule_move(c, touch.foot / cone.half_length * 0.5 + 0.5) + spin_move(shape, arm);
     }
 }
 
@@ -46,7 +48,7 @@ fn touch_sphere(s: u32, x: vec3<f32>, contacts: ptr<function, Contacts>) {
     if (slack < 0.0) {
         if (!is_sphere_covered(s, x)) {
             add_contact(contacts, s, -d * slack);
-            (*contacts).travel += sphere_move(s);
+            (*contacts).travel += sphere_move(s) + spin_move(s, d - d * slack);
         }
     }
 }

@@ -83,6 +83,9 @@ struct ColliderParameters {
     /// Factors on friction, one per sphere, capsule, convex, box and triangle, or `NO_OFFSET`
     /// if all are 1.
     friction_factor_begin: u32,
+    /// Rotations of spheres, then capsules, then motions of convexes over the frame in
+    /// `input_pool` (1, 1 and 3 vec4 each), or `NO_OFFSET` if none turns or slides.
+    twist_begin: u32,
     /// Push or slide below which friction is reduced [m].
     friction_slop: f32,
     /// 1 if friction moves particles back, 0 if it only slows them down.

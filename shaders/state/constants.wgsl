@@ -194,6 +194,9 @@ const SPHERE_ROWS: u32 = 2u;
 /// Number of rows of a prepared capsule: its cone now and one iteration ago.
 const CAPSULE_ROWS: u32 = 6u;
 
+/// Rows of the motion of a convex: rotation, center at the frame's start, its shift.
+const CONVEX_TWIST_ROWS: u32 = 3u;
+
 /// Number of rows of a prepared box: its corner, then the inward normal of three faces and the
 /// box's thickness along each.
 const BOX_ROWS: u32 = 4u;

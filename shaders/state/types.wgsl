@@ -56,7 +56,7 @@ struct ClothParameters {
     /// Parameters of its self collision.
     self_collision: SelfCollisionParameters,
     /// Fills the struct to a multiple of 16 bytes.
-    padding: vec4<u32>,
+    padding: array<u32, 3>,
 }
 
 /// Offsets of a packed fabric in `fabric_pool`.

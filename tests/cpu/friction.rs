@@ -99,6 +99,15 @@ impl Ground {
 
 /// Runs a scene, and returns the mean position of its cloth at the start and after each frame.
 pub(super) fn run(name: &str, text: &str, mesh: &str, frames: u32) -> Vec<Vec3> {
+    let mean = |positions: &Vec<Vec3>| {
+        let sum = |k: usize| positions.iter().map(|p| p[k]).sum::<f64>();
+        [0, 1, 2].map(|k| sum(k) / positions.len() as f64)
+    };
+    run_positions(name, text, mesh, frames).iter().map(mean).collect()
+}
+
+/// Runs a scene, and returns the positions of its cloth at the start and after each frame.
+pub(super) fn run_positions(name: &str, text: &str, mesh: &str, frames: u32) -> Vec<Vec<Vec3>> {
     let folder = Scratch::new(name);
     std::fs::write(folder.path("slab.obj"), mesh).unwrap();
     let scene = folder.path("scene.toml");
@@ -107,19 +116,16 @@ pub(super) fn run(name: &str, text: &str, mesh: &str, frames: u32) -> Vec<Vec3> 
         Job::of_scene(&scene, None, |_| Ok(())).unwrap_or_else(|error| panic!("{error}\n{text}"));
     let mut running = JobSimulation::new(Simulation::new(Backend::Cpu).unwrap(), &job).unwrap();
     let id = running.ids[0][0];
-    let mean = |running: &mut JobSimulation| {
+    let positions = |running: &mut JobSimulation| {
         let state = running.simulation.state().unwrap();
-        let (sum, count) = state.positions(id).fold(([0.0; 3], 0.0), |(sum, count), p| {
-            (std::array::from_fn(|k| sum[k] + f64::from(p[k])), count + 1.0)
-        });
-        sum.map(|x: f64| x / count)
+        state.positions(id).map(|position| position.map(f64::from)).collect::<Vec<_>>()
     };
-    let mut means = vec![mean(&mut running)];
+    let mut all = vec![positions(&mut running)];
     for frame in 1..=frames {
         running.advance(&job, frame).unwrap();
-        means.push(mean(&mut running));
+        all.push(positions(&mut running));
     }
-    means
+    all
 }
 
 /// Speed in both periods together \[m/s\], and acceleration from one to the other \[m/s^2\], of a

@@ -3,6 +3,7 @@
 
 mod bending;
 mod bodies;
+mod carry;
 mod character;
 mod collision;
 mod contact;

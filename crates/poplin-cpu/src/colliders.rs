@@ -83,6 +83,18 @@ impl ClothMemory<'_> {
         xyz(self.load_scratch(row)) - xyz(self.load_scratch(row + 1))
     }
 
+    /// Rotation of sphere or capsule `shape` over the frame, with the fraction of the frame that an
+    /// iteration takes; 0 if nothing turns.
+    #[inline]
+    pub(crate) fn spin_of(&self, shape: u32) -> [f32; 4] {
+        let shapes = &self.cloth.colliders;
+        if shapes.twist_begin == NO_OFFSET {
+            return [0.0; 4];
+        }
+        let [x, y, z, _] = self.input_row(shapes.twist_begin + shape);
+        [x, y, z, shapes.iteration_fraction]
+    }
+
     /// First prepared row of capsule c.
     #[inline]
     pub fn capsule_row(&self, c: u32) -> u32 {

@@ -174,7 +174,12 @@ pub(crate) fn angular_velocity(from: Pose, to: Pose, dt: f64) -> DVec3 {
     if from.rotation == to.rotation {
         return DVec3::ZERO;
     }
-    half_angle_log(quaternion(to) * quaternion(from).conjugate()) * (2.0 / dt)
+    rotation_vector(quaternion(from), quaternion(to)) / dt
+}
+
+/// Axis times angle of the shorter rotation from one orientation to another.
+pub(crate) fn rotation_vector(from: DQuat, to: DQuat) -> DVec3 {
+    half_angle_log(to * from.conjugate()) * 2.0
 }
 
 fn quaternion(pose: Pose) -> DQuat {

@@ -227,6 +227,8 @@ shared_constants! {
     pub const SPHERE_ROWS: u32 = 2;
     /// Number of rows of a prepared capsule: its cone now and one iteration ago.
     pub const CAPSULE_ROWS: u32 = 6;
+    /// Rows of the motion of a convex: rotation, center at the frame's start, its shift.
+    pub const CONVEX_TWIST_ROWS: u32 = 3;
     /// Number of rows of a prepared box: its corner, then the inward normal of three faces and the
     /// box's thickness along each.
     pub const BOX_ROWS: u32 = 4;

@@ -170,6 +170,9 @@ gpu_struct! {
         /// Factors on friction, one per sphere, capsule, convex, box and triangle, or [`NO_OFFSET`]
         /// if all are 1.
         pub friction_factor_begin: u32,
+        /// Rotations of spheres, then capsules, then motions of convexes over the frame in
+        /// `input_pool` (1, 1 and 3 vec4 each), or [`NO_OFFSET`] if none turns or slides.
+        pub twist_begin: u32,
         /// Push or slide below which friction is reduced \[m\].
         pub friction_slop: f32,
         /// 1 if friction moves particles back, 0 if it only slows them down.

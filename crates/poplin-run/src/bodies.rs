@@ -16,7 +16,7 @@ use std::sync::Arc;
 use glam::{DMat3, DQuat, DVec3};
 use poplin::State;
 use poplin_model::{
-    BodyId, Collider, ColliderId, ColliderSet, ModelError, Rigid, RigidBody, Shape, Solver,
+    BodyId, Collider, ColliderId, ColliderSet, ModelError, Pose, Rigid, RigidBody, Shape, Solver,
 };
 use poplin_scene::{BuiltBody, BuiltCollider, SceneError};
 use serde::Serialize;
@@ -126,7 +126,10 @@ impl Bodies {
         };
         let id = set.add_body(now.rigid_body(&built)).or_bad_input()?;
         let at_start = collider.collider_at(0.0).or_bad_input()?;
-        let collider_id = set.add(Collider { body: Some(id), ..at_start }).or_bad_input()?;
+        // Bodies move their shapes in double precision.
+        let (shape, pose) = (collider.shape_at(0.0).or_bad_input()?, Pose::default());
+        let at_start = Collider { body: Some(id), shape, pose, ..at_start };
+        let collider_id = set.add(at_start).or_bad_input()?;
         let collider = collider.clone();
         let (impulse, force) = (DVec3::ZERO, DVec3::ZERO);
         self.0.push(Body {

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use poplin::{Backend, BackendChoice, ClothId, HoldId, ParticleMotion, Simulation, State};
-use poplin_model::{ColliderId, ContactMode, ContactReport, Particle, Sphere};
+use poplin_model::{ColliderId, ColliderSet, ContactMode, ContactReport, Particle, Sphere};
 use poplin_scene::{BuiltCollider, Wind};
 
 use crate::bodies::{Bodies, ColliderPoses};
@@ -331,8 +331,7 @@ impl JobSimulation {
         let set = self.simulation.colliders_mut();
         for (collider, id) in job.colliders.iter().zip(&self.colliders) {
             if !collider.rests(from, to) {
-                let shape = collider.shape_at(to).or_bad_input()?;
-                set.set_shape(*id, shape).map_err(poplin::Error::from)?;
+                move_collider(set, *id, collider, to)?;
             }
         }
         for (job_cloth, ids) in job.cloths.iter().zip(&self.ids) {
@@ -340,10 +339,9 @@ impl JobSimulation {
                 if collider.rests(from, to) {
                     continue;
                 }
-                let shape = collider.shape_at(to).or_bad_input()?;
                 for &id in ids {
                     let set = self.simulation.cloth_mut(id)?.colliders_mut();
-                    set.set_shape(own, shape.clone()).map_err(poplin::Error::from)?;
+                    move_collider(set, own, collider, to)?;
                 }
             }
         }
@@ -378,4 +376,19 @@ impl JobSimulation {
         }
         Ok(())
     }
+}
+
+/// Moves a collider over the next step to its place at a time \[s\]. Its rotation goes with its
+/// pose, so that surfaces that move along themselves carry cloth by friction.
+fn move_collider(
+    set: &mut ColliderSet,
+    id: ColliderId,
+    collider: &BuiltCollider,
+    time: f64,
+) -> Result<(), Failure> {
+    if let Some(shape) = collider.vertices_at(time).or_bad_input()? {
+        set.set_shape(id, shape).map_err(poplin::Error::from)?;
+    }
+    let pose = collider.pose_at(time);
+    Ok(set.set_pose(id, pose).map_err(poplin::Error::from)?)
 }

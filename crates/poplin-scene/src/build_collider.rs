@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use glam::{DQuat, DVec3};
 use poplin_geometry::wide;
-use poplin_model::{Collider, InteractionGroups, Placement, Rigid, Shape, TriangleMesh};
+use poplin_model::{Collider, InteractionGroups, Placement, Pose, Rigid, Shape, TriangleMesh};
 
 use super::collider::acts_on;
-use super::frame::rigid_at;
+use super::frame::{pose_at, rigid_at};
 use super::locate::Source;
 use super::mesh_motion::MovingMesh;
 use super::surface::{OpenSurface, Repairs, close_surface};
@@ -48,6 +48,11 @@ impl BuiltCollider {
         rigid_at(&self.keys, time)
     }
 
+    /// Returns the pose along its path at a time \[s\], which moves [`BuiltCollider::collider_at`].
+    pub fn pose_at(&self, time: f64) -> Pose {
+        pose_at(&self.keys, time)
+    }
+
     /// Tests whether its pose and its mesh are the same at two times \[s\].
     pub fn rests(&self, from: f64, to: f64) -> bool {
         self.rigid_at(from) == self.rigid_at(to)
@@ -61,11 +66,17 @@ impl BuiltCollider {
     /// [`SceneError`] if a point cache can no longer be read, or an animation leaves the range of
     /// coordinates.
     pub fn shape_at(&self, time: f64) -> Result<Shape, SceneError> {
-        let shape = match &self.moving {
-            Some(moving) => moving.shape_at(time)?,
-            None => self.shape.clone(),
-        };
+        let shape = self.vertices_at(time)?.unwrap_or_else(|| self.shape.clone());
         Ok(moved(shape, self.rigid_at(time)))
+    }
+
+    /// Returns its shape at a time \[s\] in the space of the body that it is fixed to, if it moves
+    /// vertex by vertex.
+    ///
+    /// # Errors
+    /// Same as [`BuiltCollider::shape_at`].
+    pub fn vertices_at(&self, time: f64) -> Result<Option<Shape>, SceneError> {
+        Ok(self.moving.as_ref().map(|moving| moving.shape_at(time)).transpose()?)
     }
 
     /// Returns the start shape moved by a rigid motion, for bodies that the simulation moves.
@@ -73,13 +84,16 @@ impl BuiltCollider {
         moved(self.shape.clone(), by)
     }
 
-    /// Returns the collider in the world at a time \[s\], without its body.
+    /// Returns the collider at a time \[s\], without its body: its shape in the space of the body
+    /// that it is fixed to, and the pose of that space.
     ///
     /// # Errors
     /// Same as [`BuiltCollider::shape_at`].
     pub fn collider_at(&self, time: f64) -> Result<Collider, SceneError> {
         let groups = InteractionGroups { memberships: 1 << self.group, ..Default::default() };
-        Ok(Collider { groups, friction: self.friction, ..Collider::from(self.shape_at(time)?) })
+        let shape = self.vertices_at(time)?.unwrap_or_else(|| self.shape.clone());
+        let pose = self.pose_at(time);
+        Ok(Collider { pose, groups, friction: self.friction, ..Collider::from(shape) })
     }
 
     /// Tests whether the collider acts on the cloth of this name.

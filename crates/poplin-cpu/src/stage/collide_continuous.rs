@@ -8,7 +8,7 @@ use crate::geometry::{Side, find_impact};
 use crate::math::{cross3, dot3, guarded_square, particle as pack, xyz};
 use crate::particles::Block;
 use crate::shapes::Shape;
-use crate::stage::collide_shape::touch_capsule;
+use crate::stage::collide_shape::{spin_move, touch_capsule};
 
 /// Last four capsules that hit a particle on its path, with the ends beyond which it was pushed.
 #[derive(Debug, Clone, Copy, Default)]
@@ -121,8 +121,10 @@ fn sweep_sphere(memory: &ClothMemory<'_>, s: u32, sweep: &mut Sweep) {
         }
         let slack = 1.0 - sphere[3] / guarded_square(d).sqrt();
         if slack < 0.0 {
-            let (exit, travel) = ((-d * slack).into(), memory.sphere_move(s).into());
-            sweep.contacts.add((), true, exit, travel, memory.friction_factor(s));
+            let turned: Vec3 = spin_move(memory.spin_of(s), (d - d * slack).into()).into();
+            let travel = memory.sphere_move(s) + turned;
+            let exit = (-d * slack).into();
+            sweep.contacts.add((), true, exit, travel.into(), memory.friction_factor(s));
         }
     }
 }

@@ -2,17 +2,22 @@
 
 use std::ops::Range;
 
-use poplin_layout::ColliderParameters;
+use poplin_layout::{CONVEX_TWIST_ROWS, ColliderParameters, NO_OFFSET};
 
 use crate::ClothMemory;
 use crate::colliders::Contacts;
 use crate::floats::Floats;
 use crate::lanes::{LaneMask as _, Real, max};
+use crate::math::{particle as pack, xyz};
 use crate::particles::blocks_of;
 use crate::shapes::{Colliding, Kind, Shape, Table, tabulate};
 use crate::vector::Vec3;
 
-/// Convexes, each an intersection of half-spaces: friction factor; then per plane its current
+/// Row of the first plane of a convex.
+const FIRST_PLANE: usize = 4;
+
+/// Convexes, each an intersection of half-spaces: friction factor; center, with the fraction of the
+/// frame that an iteration takes; rotation and shift over the frame; then per plane its current
 /// coefficients and those of the previous iteration.
 #[derive(Debug, Default)]
 pub(crate) struct Convexes;
@@ -31,7 +36,7 @@ impl Kind for Convexes {
     #[inline(always)]
     fn row_count(memory: &ClothMemory<'_>, c: u32) -> usize {
         let begin = memory.cloth.colliders.convex_plane_begin + c;
-        1 + 2 * (memory.load_index(begin + 1) - memory.load_index(begin)) as usize
+        FIRST_PLANE + 2 * (memory.load_index(begin + 1) - memory.load_index(begin)) as usize
     }
 
     #[inline(always)]
@@ -40,10 +45,24 @@ impl Kind for Convexes {
             return [memory.friction_factor(memory.convex_shape(c)), 0.0, 0.0, 0.0];
         }
         let shapes = &memory.cloth.colliders;
+        let fraction_now = memory.iteration.velocity_scale[3];
+        if k < FIRST_PLANE {
+            if shapes.twist_begin == NO_OFFSET {
+                return [0.0; 4];
+            }
+            let row = shapes.twist_begin + memory.convex_shape(0) + CONVEX_TWIST_ROWS * c;
+            let [spin, center, shift] = [0, 1, 2].map(|k| memory.input_row(row + k));
+            return match k {
+                1 => pack(xyz(center) + xyz(shift) * fraction_now, shapes.iteration_fraction),
+                2 => spin,
+                _ => shift,
+            };
+        }
         let begins = shapes.convex_plane_begin;
         let planes = begins + shapes.convex_count + 1 + memory.load_index(begins + c);
-        let p = memory.load_index(planes + (k as u32 - 1) / 2);
-        if k % 2 == 1 {
+        let k = k - FIRST_PLANE;
+        let p = memory.load_index(planes + k as u32 / 2);
+        if k % 2 == 0 {
             return memory.load_scratch(memory.plane_row(p));
         }
         let fraction_before = memory.iteration.bias[3];
@@ -70,7 +89,7 @@ pub(crate) fn touch_convex<V: Real, P: Colliding<V>>(
     let (mut distance, mut nearest) = (V::splat(simd, -3.0e38), nothing);
     // True in every lane: no plane has been tested yet.
     let mut is_in = distance.simd_lt(nothing.x);
-    for k in (1..convex.row_count()).step_by(2) {
+    for k in (FIRST_PLANE..convex.row_count()).step_by(2) {
         let plane = convex.row(simd, k);
         // Inside while every height is below 0; the plane with the largest one is nearest.
         let height = height(plane, x);
@@ -84,7 +103,12 @@ pub(crate) fn touch_convex<V: Real, P: Colliding<V>>(
     }
     // exit = -n height
     let exit = -nearest * distance;
-    contacts.add(simd, is_in, exit, nothing, convex.row(simd, 0)[0]);
+    // v = shift + spin x (p - center), without its part along the normal
+    let [center, spin, shift] = [1, 2, 3].map(|k| convex.row(simd, k));
+    let arm = x - nearest * distance - Vec3::xyz(center);
+    let travel = (Vec3::xyz(shift) + Vec3::xyz(spin).cross(arm)) * center[3];
+    let travel = travel - nearest * nearest.dot(travel);
+    contacts.add(simd, is_in, exit, travel, convex.row(simd, 0)[0]);
     is_in
 }
 
@@ -100,7 +124,7 @@ pub(crate) fn approach_convex<V: Real, P: Colliding<V>>(
     let zero = V::splat(simd, 0.0);
     let mut distance = V::splat(simd, -3.0e38);
     let mut distance_before = distance;
-    for k in (1..convex.row_count()).step_by(2) {
+    for k in (FIRST_PLANE..convex.row_count()).step_by(2) {
         let (height, height_before) =
             (height(convex.row(simd, k), x), height(convex.row(simd, k + 1), x));
         let is_nearer = distance.simd_lt(height);

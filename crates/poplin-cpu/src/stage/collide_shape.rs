@@ -16,7 +16,7 @@ use crate::shapes::{Colliding, Kind, Shape, Table, tabulate};
 use crate::vector::Vec3 as Lanes;
 
 /// Capsules: rows of the cone; displacement of the first end in this iteration, with the friction
-/// factor; additional displacement of the second end.
+/// factor; additional displacement of the second end; rotation, see [`ClothMemory::spin_of`].
 #[derive(Debug, Default)]
 pub(crate) struct Capsules;
 
@@ -30,13 +30,16 @@ impl Kind for Capsules {
 
     #[inline(always)]
     fn row_count(_: &ClothMemory<'_>, _: u32) -> usize {
-        5
+        6
     }
 
     #[inline(always)]
     fn row(memory: &ClothMemory<'_>, c: u32, k: usize) -> [f32; 4] {
         if k < 3 {
             return memory.load_scratch(memory.capsule_row(c) + k as u32);
+        }
+        if k == 5 {
+            return memory.spin_of(memory.cloth.colliders.sphere_count + c);
         }
         let [first, second] = memory.capsule_ends(c);
         let first = memory.sphere_move(first);
@@ -48,7 +51,8 @@ impl Kind for Capsules {
     }
 }
 
-/// Spheres: center and radius; displacement in this iteration, with the friction factor.
+/// Spheres: center and radius; displacement in this iteration, with the friction factor; rotation,
+/// see [`ClothMemory::spin_of`].
 #[derive(Debug, Default)]
 pub(crate) struct Spheres;
 
@@ -62,17 +66,24 @@ impl Kind for Spheres {
 
     #[inline(always)]
     fn row_count(_: &ClothMemory<'_>, _: u32) -> usize {
-        2
+        3
     }
 
     #[inline(always)]
     fn row(memory: &ClothMemory<'_>, s: u32, k: usize) -> [f32; 4] {
-        if k == 0 {
-            memory.load_sphere(s)
-        } else {
-            pack(memory.sphere_move(s), memory.friction_factor(s))
+        match k {
+            0 => memory.load_sphere(s),
+            1 => pack(memory.sphere_move(s), memory.friction_factor(s)),
+            _ => memory.spin_of(s),
         }
     }
+}
+
+/// Displacement in this iteration that a rotation, as of [`ClothMemory::spin_of`], gives to the
+/// point of a surface at `arm` from the center or axis \[m\].
+#[inline(always)]
+pub(crate) fn spin_move<V: Real>(spin: [V; 4], arm: Lanes<V>) -> Lanes<V> {
+    Lanes::xyz(spin).cross(arm) * spin[3]
 }
 
 /// Adds the exit of x through the lateral surface of a capsule.
@@ -111,6 +122,8 @@ pub(crate) fn touch_capsule<V: Real, P: Colliding<V>>(
     let (first, more) = (capsule.row(simd, 3), capsule.row(simd, 4));
     let fraction = foot / half_length * splat(0.5) + splat(0.5);
     let travel = Lanes::xyz(first) + Lanes::xyz(more) * fraction;
+    let arm = d - cone.axis * foot + exit;
+    let travel = travel + spin_move(capsule.row(simd, 5), arm);
     contacts.add(simd, is_in, exit, travel, first[3]);
 }
 
@@ -170,7 +183,8 @@ pub(crate) fn touch_sphere<V: Real, P: Colliding<V>>(
     }
     let moved = shape.row(simd, 1);
     let mask = V::Mask::from_bitmask(simd, uncovered);
-    contacts.add(simd, mask, -d * slack, Lanes::xyz(moved), moved[3]);
+    let travel = Lanes::xyz(moved) + spin_move(shape.row(simd, 2), d - d * slack);
+    contacts.add(simd, mask, -d * slack, travel, moved[3]);
 }
 
 /// Adds the exits of x from all capsules and spheres without a rigid body.

@@ -12,7 +12,7 @@ use rustc_hash::FxHashMap;
 
 use super::grown::grown;
 use super::pad;
-use crate::frame_motion::angular_velocity;
+use crate::frame_motion::{angular_velocity, rotation_vector};
 
 /// Start and target of an array over a frame.
 pub(crate) type Halves = [Vec<[f32; 4]>; 2];
@@ -78,6 +78,31 @@ impl<'a> View<'a> {
         Placement::new(1.0, self.into_local.map_or(rigid, |both| both[half].after(rigid)))
     }
 
+    /// Motion of a collider over the frame, without that of its shape.
+    fn twist(&self, motion: &ColliderMotion<'_>) -> Twist {
+        let poses = [motion.start_pose, motion.collider.pose];
+        if self.into_local.is_none() && poses[0] == poses[1] {
+            return Twist::default();
+        }
+        let place = |half: usize| {
+            let rigid = Rigid::new(poses[half]);
+            self.into_local.map_or(rigid, |both| both[half].after(rigid))
+        };
+        let [start, end] = [place(0), place(1)];
+        let spin = if start.rotation == end.rotation {
+            // Rounding of the quotient would turn it a little.
+            DVec3::ZERO
+        } else {
+            rotation_vector(start.rotation, end.rotation)
+        };
+        let row = |v: DVec3| pad(v.as_vec3().to_array());
+        Twist {
+            spin: row(spin),
+            center: row(start.translation),
+            shift: row(end.translation - start.translation),
+        }
+    }
+
     /// Shape of a collider in the local space at the start and at the end of the frame.
     fn shapes(&self, motion: &ColliderMotion<'_>) -> [Shape; 2] {
         let ColliderMotion { collider, start_shape, start_pose } = *motion;
@@ -100,10 +125,12 @@ impl<'a> View<'a> {
     }
 
     /// Collects the spheres of a set of spheres at the start and at the end of the frame, in the
-    /// order of [`Round::collect`].
-    pub(super) fn collect_spheres(&self, halves: &mut Halves) {
+    /// order of [`Round::collect`]. Returns false if one of them turns.
+    pub(super) fn collect_spheres(&self, halves: &mut Halves) -> bool {
         halves.iter_mut().for_each(Vec::clear);
+        let mut is_still = true;
         for ColliderMotion { collider, start_shape, start_pose } in self.set.motions() {
+            is_still &= start_pose.rotation == collider.pose.rotation;
             let ends = [(start_shape, start_pose), (&collider.shape, collider.pose)];
             for (half, (shape, pose)) in ends.into_iter().enumerate() {
                 if let Shape::Sphere(sphere) = shape {
@@ -111,6 +138,7 @@ impl<'a> View<'a> {
                 }
             }
         }
+        is_still
     }
 
     /// Transforms a body to the local space, with velocities relative to it.
@@ -145,6 +173,17 @@ impl<'a> View<'a> {
             ..*body
         }
     }
+}
+
+/// Motion of a collider over the frame, for the friction on surfaces that move along themselves.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(super) struct Twist {
+    /// Axis times angle of the rotation \[rad\].
+    pub(super) spin: [f32; 4],
+    /// Point of the collider at the start \[m\].
+    pub(super) center: [f32; 4],
+    /// Displacement of this point \[m\].
+    pub(super) shift: [f32; 4],
 }
 
 /// Rigid body that a cloth may push.
@@ -202,12 +241,12 @@ pub(super) struct Owner {
     pub(super) friction: f32,
 }
 
-/// Visits every collider of a kind with its owner.
+/// Visits every collider of a kind with its owner and motion.
 fn visit(
     views: &[View<'_>; 2],
     bodies: &Bodies,
     kind: ShapeKind,
-    mut visit: impl FnMut([Shape; 2], Owner),
+    mut visit: impl FnMut([Shape; 2], Owner, Twist),
 ) {
     for (view, is_world) in views.iter().zip([false, true]) {
         for motion in view.of_kind(kind) {
@@ -218,7 +257,9 @@ fn visit(
             if body.is_some() && bodies.margin > 0.0 {
                 shapes.iter_mut().for_each(|shape| *shape = grown(shape, bodies.margin));
             }
-            visit(shapes, Owner { body, friction: motion.collider.friction });
+            // Velocities of bodies are part of their states.
+            let twist = if body.is_none() { view.twist(&motion) } else { Twist::default() };
+            visit(shapes, Owner { body, friction: motion.collider.friction }, twist);
         }
     }
 }
@@ -234,6 +275,8 @@ pub(super) struct Round {
     pub(super) sphere_owners: Vec<Owner>,
     pub(super) capsules: Vec<[u32; 2]>,
     pub(super) capsule_owners: Vec<Owner>,
+    /// Rotations of the spheres and of the capsules over the frame.
+    pub(super) spins: Halves,
     /// Spheres at the ends of capsules.
     ends: FxHashMap<EndKey, u32>,
 }
@@ -245,13 +288,14 @@ impl Round {
         self.sphere_owners.clear();
         self.capsules.clear();
         self.capsule_owners.clear();
+        self.spins.iter_mut().for_each(Vec::clear);
         // Moved out of self, as the closure below borrows the rest.
         let mut ends = std::mem::take(&mut self.ends);
         ends.clear();
         let round = &mut *self;
-        visit(views, bodies, ShapeKind::Round, |shapes, owner| match shapes {
+        visit(views, bodies, ShapeKind::Round, |shapes, owner, Twist { spin, .. }| match shapes {
             [Shape::Sphere(start), Shape::Sphere(target)] => {
-                round.push([start, target].map(<[f32; 4]>::from), owner);
+                round.push([start, target].map(<[f32; 4]>::from), owner, spin);
             }
             [
                 Shape::Capsule(Capsule { ends: starts }),
@@ -265,22 +309,24 @@ impl Round {
                         owner.friction.to_bits(),
                     );
                     // Capsules with equal ends share one sphere, the joint.
-                    *ends.entry(key).or_insert_with(|| round.push(rows, owner))
+                    *ends.entry(key).or_insert_with(|| round.push(rows, owner, spin))
                 };
                 let pair = [0, 1].map(end);
                 round.capsules.push(pair);
                 round.capsule_owners.push(owner);
+                round.spins[1].push(spin);
             }
             _ => {}
         });
         self.ends = ends;
     }
 
-    fn push(&mut self, rows: [[f32; 4]; 2], owner: Owner) -> u32 {
+    fn push(&mut self, rows: [[f32; 4]; 2], owner: Owner, spin: [f32; 4]) -> u32 {
         for (half, row) in self.spheres.iter_mut().zip(rows) {
             half.push(row);
         }
         self.sphere_owners.push(owner);
+        self.spins[0].push(spin);
         self.sphere_owners.len() as u32 - 1
     }
 }
@@ -291,6 +337,8 @@ pub(super) struct Flat {
     pub(super) planes: Halves,
     pub(super) convexes: Vec<Vec<u32>>,
     pub(super) convex_owners: Vec<Owner>,
+    /// Motion of each convex over the frame.
+    pub(super) twists: Vec<Twist>,
 }
 
 /// Packs a plane for the kernel: a point x with `n.x + d < 0` is behind.
@@ -302,7 +350,7 @@ fn plane_row(Plane { normal: [x, y, z], offset }: Plane) -> [f32; 4] {
 impl Flat {
     pub(super) fn of(views: &[View<'_>; 2], bodies: &Bodies) -> Self {
         let mut flat = Self::default();
-        visit(views, bodies, ShapeKind::Flat, |shapes, owner| {
+        visit(views, bodies, ShapeKind::Flat, |shapes, owner, twist| {
             let begin = flat.planes[0].len() as u32;
             for (half, shape) in flat.planes.iter_mut().zip(shapes) {
                 match shape {
@@ -313,6 +361,7 @@ impl Flat {
             }
             flat.convexes.push((begin..flat.planes[0].len() as u32).collect());
             flat.convex_owners.push(owner);
+            flat.twists.push(twist);
         });
         flat
     }
@@ -328,7 +377,7 @@ pub(super) struct Boxes {
 impl Boxes {
     pub(super) fn of(views: &[View<'_>; 2], bodies: &Bodies) -> Self {
         let mut boxes = Self::default();
-        visit(views, bodies, ShapeKind::Box, |shapes, owner| {
+        visit(views, bodies, ShapeKind::Box, |shapes, owner, _| {
             for (half, shape) in boxes.rows.iter_mut().zip(shapes) {
                 if let Shape::Parallelepiped(shape) = shape {
                     half.extend(shape.rows().map(pad));
@@ -353,7 +402,7 @@ pub(super) struct Mesh {
 impl Mesh {
     pub(super) fn of(views: &[View<'_>; 2], bodies: &Bodies) -> Self {
         let mut mesh = Self::default();
-        visit(views, bodies, ShapeKind::Mesh, |shapes, owner| {
+        visit(views, bodies, ShapeKind::Mesh, |shapes, owner, _| {
             let begin = mesh.vertices[0].len() as u32;
             if let Shape::TriangleMesh(part) = &shapes[1] {
                 // Topology is the same at start and target, so it is taken from the target.

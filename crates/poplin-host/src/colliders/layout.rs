@@ -2,7 +2,8 @@
 
 use bytemuck::cast_slice;
 use poplin_layout::{
-    BODY_ROWS, BOX_ROWS, CAPSULE_ROWS, CHUNK_ROWS, NEARBY_ROWS, SPHERE_ROWS, chunk_count,
+    BODY_ROWS, BOX_ROWS, CAPSULE_ROWS, CHUNK_ROWS, CONVEX_TWIST_ROWS, NEARBY_ROWS, SPHERE_ROWS,
+    chunk_count,
 };
 
 use super::HostColliders;
@@ -53,9 +54,10 @@ pub(super) enum Part {
     TriangleTree,
     Indices,
     Bodies,
+    Twists,
 }
 
-pub(super) const PART_COUNT: usize = Part::Bodies as usize + 1;
+pub(super) const PART_COUNT: usize = Part::Twists as usize + 1;
 
 impl HostColliders {
     fn lens(&self) -> [u32; PART_COUNT] {
@@ -73,6 +75,10 @@ impl HostColliders {
             self.triangle_tree_rows.rows.len(),
             self.index_rows.rows.len(),
             self.body_rows.rows.len(),
+            // Room is kept for colliders that begin to turn.
+            self.sphere_owners.len()
+                + self.capsule_owners.len()
+                + CONVEX_TWIST_ROWS as usize * self.convexes.len(),
         ];
         lens.map(|len| len as u32)
     }
@@ -116,6 +122,7 @@ impl HostColliders {
             &mut self.triangle_tree_rows,
             &mut self.index_rows,
             &mut self.body_rows,
+            &mut self.twist_rows,
         ];
         for (rows, begin) in others.into_iter().zip(&begins[Part::Capsules as usize..]) {
             rows.take_changed(*begin, &mut upload);

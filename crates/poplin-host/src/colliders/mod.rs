@@ -19,7 +19,7 @@ use poplin_model::{ColliderSet, InteractionGroups};
 
 use crate::InterpolatedArray;
 pub(crate) use arrays::Halves;
-use arrays::{Bodies, Mesh, Owner, Round};
+use arrays::{Bodies, Mesh, Owner, Round, Twist};
 use layout::{PART_COUNT, Rows};
 use lists::Lists;
 #[cfg(feature = "save")]
@@ -58,6 +58,10 @@ pub(crate) struct HostColliders {
     capsule_owners: Vec<Owner>,
     /// Planes of each convex shape.
     convexes: Vec<Vec<u32>>,
+    /// Motion of each convex over the frame.
+    convex_twists: Vec<Twist>,
+    /// True if a sphere or capsule turns, or a convex moves, in the next frame.
+    is_turning: bool,
     convex_owners: Vec<Owner>,
     box_owners: Vec<Owner>,
     mesh: Mesh,
@@ -71,6 +75,7 @@ pub(crate) struct HostColliders {
     triangle_tree_rows: Rows,
     index_rows: Rows,
     body_rows: Rows,
+    twist_rows: Rows,
     sphere_tree: Tree,
     capsule_tree: Tree,
     triangle_tree: Tree,
@@ -184,7 +189,12 @@ impl HostColliders {
     /// Ends the frame: targets become starts. Returns true if the parameters of the next frame are
     /// different even if nothing changes.
     pub(crate) fn end_frame(&mut self, is_simulated: bool) -> bool {
-        let mut has_moved = self.has_new_mesh;
+        let mut has_moved = self.has_new_mesh || self.is_turning;
+        if std::mem::take(&mut self.is_turning) {
+            // A collider that stops is not visited again.
+            self.round.spins.iter_mut().flatten().for_each(|spin| *spin = [0.0; 4]);
+            self.convex_twists.fill(Twist::default());
+        }
         // A frame of zero length did not search the mesh, so the search is still due.
         self.has_new_mesh &= !is_simulated;
         for array in [&mut self.spheres, &mut self.planes, &mut self.boxes, &mut self.vertices] {

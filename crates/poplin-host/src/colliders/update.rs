@@ -5,7 +5,7 @@ use poplin_model::{
     ColliderSet, ColliderStamps, InteractionGroups, ModelError, Pose, Rigid, ShapeKind,
 };
 
-use super::arrays::{Bodies, Boxes, Flat, Mesh, Round, View};
+use super::arrays::{Bodies, Boxes, Flat, Mesh, Round, Twist, View};
 use super::sources::SourceStamps;
 use super::{Halves, HostColliders, SpaceMotion};
 use crate::InterpolatedArray;
@@ -72,6 +72,9 @@ impl HostColliders {
         if is_other(ShapeKind::Flat) {
             change = change.max(self.set_flat(Flat::of(&views, &self.bodies)));
         }
+        if is_other(ShapeKind::Round) || is_other(ShapeKind::Flat) {
+            change = change.max(self.set_twists());
+        }
         if is_other(ShapeKind::Box) {
             change = change.max(self.set_boxes(Boxes::of(&views, &self.bodies)));
         }
@@ -112,9 +115,11 @@ impl HostColliders {
         if !self.has_only_own_spheres || !same_but_spheres {
             return None;
         }
+        if !View::of_own(own, groups).collect_spheres(halves) {
+            return None;
+        }
         // From here on the frame is committed to the fast path.
         *seen = stamps;
-        View::of_own(own, groups).collect_spheres(halves);
         let [start, target] = &*halves;
         let change = self.spheres.lead(start, target);
         self.outgrow_trees(change);
@@ -143,11 +148,28 @@ impl HostColliders {
     }
 
     fn set_flat(&mut self, flat: Flat) -> ColliderChange {
-        let Flat { planes: [start, target], convexes, convex_owners } = flat;
+        let Flat { planes: [start, target], convexes, convex_owners, twists } = flat;
+        self.convex_twists = twists;
         let change = ColliderChange::contents(self.planes.lead(&start, &target).is_any());
         let has_new_lists = (&self.convexes, &self.convex_owners) != (&convexes, &convex_owners);
         (self.convexes, self.convex_owners) = (convexes, convex_owners);
         change.max(ColliderChange::lists(has_new_lists))
+    }
+
+    /// Packs the rotations of spheres and capsules and the motions of convexes. A collider that
+    /// turns in place is a change, which keeps the cloth awake.
+    fn set_twists(&mut self) -> ColliderChange {
+        let zero = [[0.0; 4]];
+        let of_convexes =
+            self.convex_twists.iter().map(|&Twist { spin, center, shift }| [spin, center, shift]);
+        let moves = |[spin, _, shift]: [[f32; 4]; 3]| [spin, shift] != [zero[0]; 2];
+        let spins = || self.round.spins.iter().flatten();
+        self.is_turning = spins().any(|spin| *spin != zero[0]) || of_convexes.clone().any(moves);
+        if self.is_turning {
+            let rows = spins().copied().chain(of_convexes.flatten());
+            self.twist_rows.set(rows.map(|row| row.map(f32::to_bits)).collect());
+        }
+        ColliderChange::contents(self.is_turning)
     }
 
     fn set_boxes(&mut self, boxes: Boxes) -> ColliderChange {
