@@ -119,9 +119,13 @@ const TRIANGLE_FRAME_STARTS: u32 = 8u;
 /// Section of `triangle_moves`: collider positions after the frame [m].
 const TRIANGLE_FRAME_ENDS: u32 = 9u;
 
+/// Section of `triangle_moves`: rotations of spheres, capsules and planes over the frame, axis
+/// times angle [rad]; 0 for other rows.
+const TRIANGLE_SPINS: u32 = 10u;
+
 /// First section of the swept bounds: for each group of three axes the lowest coordinates at
 /// both ends, then the highest at both ends [m].
-const TRIANGLE_STEPS: u32 = 10u;
+const TRIANGLE_STEPS: u32 = 11u;
 
 /// Number of groups of three axes of the swept bounds: the coordinate axes, and the diagonals
 /// between each two of them.
@@ -134,7 +138,7 @@ const TRIANGLE_PATH: u32 = 12u;
 const TRIANGLE_DIAGONAL: f32 = 1.414215;
 
 /// Number of sections of `triangle_moves`.
-const TRIANGLE_SECTIONS: u32 = 22u;
+const TRIANGLE_SECTIONS: u32 = 23u;
 
 /// Index in `RoundState.gates` of the passes of every round.
 const TRIANGLE_DUE: u32 = 0u;

@@ -31,6 +31,21 @@ fn find_held(i: u32) -> vec4<f32> {
     return vec4<f32>(0.0);
 }
 
+/// Displacement of the first side of a pair along the second in this round by spheres, capsules and
+/// planes that turn [m].
+fn slide_of(pair: TrianglePair) -> vec3<f32> {
+    let spin = load_row(TRIANGLE_SPINS, pair.rows.x) + load_row(TRIANGLE_SPINS, pair.rows.w);
+    var slide = vec3<f32>(0.0);
+    if (any(spin != vec3<f32>(0.0))) {
+        // From the center of the turning side to its surface; -(spin x arm) as the second side.
+        let normal = pair.normal.xyz;
+        let arm = mix_rows(pair.rows, pair.weights, TRIANGLE_STARTS) - normal * pair.normal.w;
+        let turned = cross3(arm, spin) * (triangle.slice_part * part_of_slice());
+        slide = turned - normal * dot3(normal, turned);
+    }
+    return slide;
+}
+
 /// Writes the pair of candidate i if it is within reach, warm-started with the multipliers of the
 /// last slice, and counts its corners at their rows.
 fn build_pair(i: u32) {
@@ -48,6 +63,7 @@ fn build_pair(i: u32) {
         }
         pair.is_active = pair.is_active & u32(pair.drag.w > 0.0 || is_near(pair));
         pair.change = vec4<f32>(normal * pair.drag.w + pair.drag.xyz, 0.0);
+        pair.slide = vec4<f32>(slide_of(pair), 0.0);
         triangle_pairs[slot] = pair;
         for (var k = 0u; k < 4u; k++) {
             if (is_fresh() && pair.is_active != 0u && pair.weights[k] != 0.0) {

@@ -213,6 +213,7 @@ fn measure(i: u32) -> TrianglePair {
     pair.normal = vec4<f32>(direction.xyz, direction.w - hard);
     pair.drag = vec4<f32>(0.0);
     pair.change = vec4<f32>(0.0);
+    pair.slide = vec4<f32>(0.0);
     pair.fractions = vec4<f32>(1.0);
     pair.closing = max(direction.w - thickness, 0.0);
     pair.hard = hard;

@@ -32,7 +32,7 @@ fn solve_pair(i: u32) {
         let part = TRIANGLE_RELAXATION * compliance;
         // Normal: lambda = max(lambda - k (n . dx + closing), 0), k over-relaxed.
         let push = max(old.w - (along + triangle_pairs[i].closing) * part, 0.0);
-        let slide = relative - normal * along;
+        let slide = relative - normal * along + triangle_pairs[i].slide.xyz;
         // Friction: clamped to the cone |drag| <= mu lambda.
         let drag = shorten(old.xyz - slide * part, triangle_pairs[i].friction * push);
         triangle_pairs[i].change = vec4<f32>(normal * (push - old.w) + drag - old.xyz, compliance);

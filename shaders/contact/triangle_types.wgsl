@@ -47,6 +47,9 @@ struct TrianglePair {
     /// Change of the multipliers by an iteration [kg m]; w: one over the sum of weights squared
     /// times inverse mass times contacts [kg].
     change: vec4<f32>,
+    /// Displacement of the first simplex along the second by surfaces that turn in place [m];
+    /// w unused.
+    slide: vec4<f32>,
     /// Step fraction that the pair allows each of its corners.
     fractions: vec4<f32>,
     /// Distance by which the pair may approach: down to its thickness, 0 if it is already
@@ -151,8 +154,8 @@ struct TriangleParameters {
     max_rounds: u32,
     /// 1 in the first slice of a frame, otherwise 0.
     is_first: u32,
-    /// Fills the struct to a multiple of 16 bytes.
-    padding_0: u32,
+    /// Fraction of the frame that the slice takes.
+    slice_part: f32,
 }
 
 /// Report of triangle contact of a cloth since it was added or reset. Frames count from 1; 0 =

@@ -172,6 +172,12 @@ impl ContactFrame {
         (f64::from(end) / f64::from(self.largest_count.max(1))) as f32
     }
 
+    /// Fraction of the frame that a slice takes.
+    pub fn slice_part(&self, slice: u32) -> f32 {
+        let before = if slice == 0 { 0.0 } else { self.slice_fraction(slice - 1) };
+        self.slice_fraction(slice) - before
+    }
+
     /// Largest iteration count of the participating cloths.
     pub fn largest_count(&self) -> u32 {
         self.largest_count

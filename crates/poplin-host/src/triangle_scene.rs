@@ -7,6 +7,7 @@ use std::sync::Arc;
 use glam::Vec3;
 use poplin_model::{Collider, ColliderSet, Placement, Pose, Rigid, Shape};
 
+use crate::frame_motion::rotation_vector;
 use crate::surface::{Surface, surface_of};
 use crate::{HostCloth, PairMultipliers};
 
@@ -133,6 +134,9 @@ pub struct TriangleScene {
     pub starts: Vec<Vec3>,
     /// Positions of the rows of colliders after the frame \[m\]; 0 for rows of cloths.
     pub ends: Vec<Vec3>,
+    /// Rotation over the frame of each row of a sphere, capsule or plane, axis times angle
+    /// \[rad\]; 0 for other rows, whose surfaces move with them.
+    pub spins: Vec<Vec3>,
     keys: Vec<Key>,
 }
 
@@ -196,7 +200,7 @@ fn radii_of(shape: &Shape) -> [f32; 2] {
 struct Entry<'a> {
     collider: &'a Collider,
     start_shape: &'a Shape,
-    poses: [Placement; 2],
+    poses: [Rigid; 2],
     owner: Option<u32>,
 }
 
@@ -216,8 +220,7 @@ fn entries<'a>(
         let free = set.motions().filter(|motion| motion.collider.body.is_none());
         free.map(move |motion| {
             let ends = [motion.start_pose, motion.collider.pose];
-            let pose =
-                |k: usize| Placement::new(1.0, Rigid::new(spaces[k]).after(Rigid::new(ends[k])));
+            let pose = |k: usize| Rigid::new(spaces[k]).after(Rigid::new(ends[k]));
             Entry {
                 collider: motion.collider,
                 start_shape: motion.start_shape,
@@ -321,8 +324,15 @@ impl TriangleScene {
             // A shape replaced by a different kind has no start: it appears at its end.
             let is_one = key_of(start_shape) == key_of(&collider.shape);
             let first = if is_one { start_shape } else { &collider.shape };
-            set_vertices(first, &it.surface, &poses[0], &mut self.starts[rows.clone()]);
-            set_vertices(&collider.shape, &it.surface, &poses[1], &mut self.ends[rows.clone()]);
+            let places = poses.map(|pose| Placement::new(1.0, pose));
+            set_vertices(first, &it.surface, &places[0], &mut self.starts[rows.clone()]);
+            set_vertices(&collider.shape, &it.surface, &places[1], &mut self.ends[rows.clone()]);
+            let spin = if !it.surface.is_round() || poses[0].rotation == poses[1].rotation {
+                Vec3::ZERO
+            } else {
+                rotation_vector(poses[0].rotation, poses[1].rotation).as_vec3()
+            };
+            self.spins[rows.clone()].fill(spin);
             let (before, after) = (radii_of(first), radii_of(&collider.shape));
             for (k, row) in rows.clone().enumerate().take(2) {
                 // The larger radius of the frame, so that a growing sphere is met in time.
@@ -331,8 +341,18 @@ impl TriangleScene {
                 set(&mut is_same, &mut self.hard[row], radius);
             }
             if let Shape::Plane(plane) = &collider.shape {
-                let normal = Vec3::from(poses[1].plane(plane.normal, plane.offset).0);
+                let normal = Vec3::from(places[1].plane(plane.normal, plane.offset).0);
                 set(&mut is_same, &mut self.rest[rows.start], normal);
+                if poses[0] != poses[1] {
+                    // The point moves with the plane, also along it, and stays on its surface.
+                    let motion = poses[1].after(poses[0].inverse());
+                    let end = &mut self.ends[rows.start];
+                    let carried = motion.rotation * self.starts[rows.start].as_dvec3();
+                    let carried = carried + motion.translation;
+                    let axis = normal.as_dvec3();
+                    let height = axis.dot(carried - end.as_dvec3());
+                    *end = (carried - axis * height).as_vec3();
+                }
             }
             let groups = collider.groups;
             let role = Role::Collider { owner, groups: [groups.memberships, groups.filter] };
@@ -377,6 +397,7 @@ impl TriangleScene {
         self.hard.resize(count, 0.0);
         self.starts.resize(count, Vec3::ZERO);
         self.ends.resize(count, Vec3::ZERO);
+        self.spins.resize(count, Vec3::ZERO);
         self.bodies.push(TriangleBody { is_plane, is_box, ..body });
     }
 }

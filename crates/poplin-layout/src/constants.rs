@@ -339,9 +339,12 @@ shared_constants! {
     pub const TRIANGLE_FRAME_STARTS: u32 = 8;
     /// Section of `triangle_moves`: collider positions after the frame \[m\].
     pub const TRIANGLE_FRAME_ENDS: u32 = 9;
+    /// Section of `triangle_moves`: rotations of spheres, capsules and planes over the frame, axis
+    /// times angle \[rad\]; 0 for other rows.
+    pub const TRIANGLE_SPINS: u32 = 10;
     /// First section of the swept bounds: for each group of three axes the lowest coordinates at
     /// both ends, then the highest at both ends \[m\].
-    pub const TRIANGLE_STEPS: u32 = 10;
+    pub const TRIANGLE_STEPS: u32 = 11;
     /// Number of groups of three axes of the swept bounds: the coordinate axes, and the diagonals
     /// between each two of them.
     pub const TRIANGLE_AXES: u32 = 3;

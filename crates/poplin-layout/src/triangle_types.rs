@@ -68,6 +68,9 @@ gpu_struct! {
         /// Change of the multipliers by an iteration [kg m]; w: one over the sum of weights squared
         /// times inverse mass times contacts \[kg\].
         pub change: [f32; 4],
+        /// Displacement of the first simplex along the second by surfaces that turn in place \[m\];
+        /// w unused.
+        pub slide: [f32; 4],
         /// Step fraction that the pair allows each of its corners.
         pub fractions: [f32; 4],
         /// Distance by which the pair may approach: down to its thickness, 0 if it is already
@@ -180,8 +183,8 @@ gpu_struct! {
         pub max_rounds: u32,
         /// 1 in the first slice of a frame, otherwise 0.
         pub is_first: u32,
-        /// Fills the struct to a multiple of 16 bytes.
-        pub padding_0: u32,
+        /// Fraction of the frame that the slice takes.
+        pub slice_part: f32,
     }
 }
 
@@ -280,4 +283,6 @@ pub struct TriangleRound {
     pub rounds: u32,
     /// Time of the collider positions as a fraction of the frame.
     pub fraction: f32,
+    /// Fraction of the frame that the slice takes.
+    pub slice_part: f32,
 }

@@ -64,6 +64,7 @@ fn first_difference(gpu: &TriangleRound, mirror: &TriangleRound) -> Option<Strin
             [pair.closing, pair.hard, pair.overlap, pair.friction].map(f32::to_bits)
         })
     });
+    check(&|| pairs("narrow: slide of pair", |pair| pair.slide.map(f32::to_bits)));
     check(&|| pairs("scatter: state of pair", |pair| [pair.first_count, pair.is_active, 0, 0]));
     check(&|| pairs("scatter: compliance of pair", |pair| [pair.change[3].to_bits(); 4]));
     check(&|| differ("scan: begin of row", &gpu.begins, &mirror.begins));
@@ -174,6 +175,8 @@ fn degenerate_trial(seed: u64, count: usize) -> Trial {
     contact.radius = (0..rows).map(|_| 0.5 * power(&mut rng, -4.0, -1.0)).collect();
     contact.hard = contact.radius.iter().map(|radius| radius * [0.0, 1.0][rng.index(2)]).collect();
     contact.carry = vec![Vec3::ZERO; rows];
+    let spins: Vec<Vec3> = (0..rows).map(|_| direction(&mut rng) * rng.index(2) as f32).collect();
+    contact.set_spins(&spins, 0.5);
     let rest = |candidate: &Candidate| contact.rest_of(candidate);
     let rest: Vec<f32> = contact.candidates.iter().map(rest).collect();
     contact.candidates.iter_mut().zip(rest).for_each(|(candidate, rest)| candidate.rest = rest);

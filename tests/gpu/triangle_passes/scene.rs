@@ -72,6 +72,12 @@ pub(super) fn random_scene(rng: &mut Rng) -> (TriangleContact, f32) {
         add(Surface::of_triangles(rest, &faces), 0.0, None, 0.5);
     }
     contact.target.clone_from(&contact.start);
+    let mut rng = rng.clone();
+    let mut spins = vec![Vec3::ZERO; contact.start.len()];
+    for body in contact.bodies.iter().filter(|body| !body.is_cloth()) {
+        spins[body.rows.clone()].fill(point(&mut rng, 0.1) * rng.index(2) as f32);
+    }
+    contact.set_spins(&spins, rng.range(0.1, 1.0));
     (contact, thickness)
 }
 

@@ -80,7 +80,8 @@ impl<W: Workers + Clone + Send + Sync> LaneEngine<W> {
             }
             if has_triangles {
                 triangles.max_rounds = cloth_collision.max_rounds;
-                triangles.set_targets(rows, &bodies, contacts.slice_fraction(slice));
+                let fractions = [contacts.slice_fraction(slice), contacts.slice_part(slice)];
+                triangles.set_targets(rows, &bodies, fractions);
                 triangles.advance(step, TRIANGLE_SWEEPS * cloth_collision.iterations);
                 triangles.write_particles(rows, &mut bodies);
             } else {

@@ -71,6 +71,10 @@ pub struct TriangleContact {
     pub(super) frame_start: Vec<Vec3>,
     /// Row positions of colliders at the end of the frame \[m\].
     pub(super) ends: Vec<Vec3>,
+    /// Rotation of each row of a turning sphere, capsule or plane over the frame \[rad\].
+    pub(super) spins: Vec<Vec3>,
+    /// Fraction of the frame that the slice takes.
+    pub(super) slice_part: f32,
     /// Participants of the last frame.
     pub(super) scene: TriangleScene,
     /// Motion bound of each row for which the candidate lists hold.
@@ -140,6 +144,7 @@ impl TriangleContact {
         self.target.resize(count, Vec3::ZERO);
         self.carry.resize(count, Vec3::ZERO);
         self.pushed.resize(count, Vec3::ZERO);
+        self.spins.resize(count, Vec3::ZERO);
         for flags in [&mut self.is_held, &mut self.was_held, &mut self.is_loose] {
             flags.resize(count, false);
         }

@@ -5,9 +5,9 @@ use poplin_host::{PairMultipliers, pack_triangle_bodies};
 use poplin_layout::{
     TRIANGLE_AIMS, TRIANGLE_AXES, TRIANGLE_BEGUN, TRIANGLE_BLOCKS, TRIANGLE_CARRIES,
     TRIANGLE_FRAME_ENDS, TRIANGLE_FRAME_STARTS, TRIANGLE_MOVES, TRIANGLE_RESERVE,
-    TRIANGLE_SECTIONS, TRIANGLE_STARTS, TRIANGLE_STEPS, TRIANGLE_TARGETS, TRIANGLE_WANTED,
-    TriangleBodies, TriangleCandidate, TriangleMultiplier, TrianglePair, TriangleRound,
-    TriangleRow,
+    TRIANGLE_SECTIONS, TRIANGLE_SPINS, TRIANGLE_STARTS, TRIANGLE_STEPS, TRIANGLE_TARGETS,
+    TRIANGLE_WANTED, TriangleBodies, TriangleCandidate, TriangleMultiplier, TrianglePair,
+    TriangleRound, TriangleRow,
 };
 
 use super::measure::path;
@@ -37,6 +37,7 @@ fn pair(of: &Pair, change: Vec3, candidate: u32) -> TrianglePair {
         normal: row(of.normal, of.gap),
         drag: row(of.drag, of.push),
         change: row(change, of.compliance),
+        slide: row(of.slide, 0.0),
         fractions: of.fractions,
         closing: of.closing,
         hard: of.hard,
@@ -103,6 +104,12 @@ impl TriangleContact {
         self.ends = ends.to_vec();
     }
 
+    /// Lets rows turn by these vectors \[rad\] in a slice that is a part of a frame.
+    pub fn set_spins(&mut self, spins: &[Vec3], slice_part: f32) {
+        self.spins = spins.to_vec();
+        self.slice_part = slice_part;
+    }
+
     /// Packs the bodies in the layout of the GPU search.
     pub fn packed_bodies(&self) -> TriangleBodies {
         pack_triangle_bodies(&self.bodies.iter().map(|body| &**body).collect::<Vec<_>>())
@@ -127,6 +134,7 @@ impl TriangleContact {
             (TRIANGLE_WANTED, &self.wanted),
             (TRIANGLE_FRAME_STARTS, &self.frame_start),
             (TRIANGLE_FRAME_ENDS, &self.ends),
+            (TRIANGLE_SPINS, &self.spins),
         ];
         for (section, rows) in sections {
             set(section, &mut rows.iter().copied());
@@ -185,6 +193,7 @@ impl TriangleContact {
             held_scale: 1.0,
             rounds: report.rounds,
             fraction: 1.0,
+            slice_part: self.slice_part,
         }
     }
 }

@@ -24,6 +24,7 @@ pub(super) struct Block {
     rows: [[u32; LANES]; 4],
     weights: [[f32; LANES]; 4],
     normal: [[f32; LANES]; 3],
+    slide: [[f32; LANES]; 3],
     closing: [f32; LANES],
     friction: [f32; LANES],
     /// Effective mass times the over-relaxation factor \[kg\].
@@ -41,6 +42,7 @@ impl Block {
         }
         for k in 0..3 {
             self.normal[k][lane] = pair.normal[k];
+            self.slide[k][lane] = pair.slide[k];
             self.drag[k][lane] = pair.drag[k];
         }
         self.closing[lane] = pair.closing;
@@ -78,8 +80,8 @@ impl Block {
         let along = normal.dot3(relative);
         // push = max(push - k (n . dx + closing), 0)
         let push = (old_push - (along + closing) * part).greater(zero);
-        // drag = drag - k (dx - n (n . dx)), clamped to |drag| <= friction push
-        let slide = relative - normal * along;
+        // drag = drag - k (dx - n (n . dx) + slide), clamped to |drag| <= friction push
+        let slide = relative - normal * along + load(simd, &self.slide);
         let drag = old_drag - slide * part;
         let (length, most) = (drag.dot3(drag).sqrt(), friction * push);
         let drag = Wide::select(most.simd_lt(length), drag * (most / length), drag);

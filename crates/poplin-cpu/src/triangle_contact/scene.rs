@@ -67,19 +67,21 @@ impl TriangleContact {
             }
         }
         self.ends.clone_from(&scene.ends);
+        self.spins.clone_from(&scene.spins);
         self.scene = scene;
         self.frame_start.clone_from(&self.start);
         self.expect_tangles();
     }
 
     /// Sets the targets at a fraction of the frame: particles after the solver, colliders on their
-    /// linear paths.
+    /// linear paths. The slice takes the part `slice_part` of the frame.
     pub fn set_targets(
         &mut self,
         cloths: &[ContactCloth],
         members: &[ContactBody<'_>],
-        fraction: f32,
+        [fraction, slice_part]: [f32; 2],
     ) {
+        self.slice_part = slice_part;
         for (index, body) in self.bodies.iter().enumerate() {
             let rows = body.rows.clone();
             if let (Some(cloth), Some(member)) = (cloths.get(index), members.get(index)) {

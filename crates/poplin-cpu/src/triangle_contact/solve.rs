@@ -24,7 +24,7 @@ use super::memory::TriangleContact;
 use super::near::{Point, near};
 use super::pairs::Candidate;
 use super::respond::Block;
-use crate::math::{clamp_unit, dot3, length3, shorten, xyz};
+use crate::math::{clamp_unit, cross3, dot3, length3, shorten, xyz};
 
 /// Number of candidates per task.
 const NEAR_BLOCK: usize = 4096;
@@ -51,6 +51,8 @@ pub(super) struct Pair {
     pub(super) friction: f32,
     /// Number of corners of the first simplex.
     pub(super) first_count: u32,
+    /// Displacement of the first side along the second by surfaces that turn in place \[m\].
+    pub(super) slide: Vec3,
     /// True if the uncorrected moves bring it within push distance.
     pub(super) is_near: bool,
     /// True if it pushes; inactive pairs only limit moves.
@@ -225,6 +227,21 @@ impl TriangleContact {
         pairs.map(reached).reduce(|| 1.0, f32::min)
     }
 
+    /// Returns the displacement of the first side of a pair along the second in this round by
+    /// spheres, capsules and planes that turn.
+    fn slide_of(&self, pair: &Pair, part: f32) -> Vec3 {
+        let [spin, last] = [0, 3].map(|k| self.spins[pair.rows[k] as usize]);
+        let spin = spin + last;
+        if spin == Vec3::ZERO {
+            return Vec3::ZERO;
+        }
+        let at = |k: usize| self.start[pair.rows[k] as usize] * pair.weights[k];
+        // From the center of the turning side to its surface; -(spin x arm) as the second side.
+        let arm = at(0) + at(1) + at(2) + at(3) - pair.normal * pair.gap;
+        let turned = cross3(arm, spin) * (self.slice_part * part);
+        turned - pair.normal * dot3(pair.normal, turned)
+    }
+
     /// Narrow phase of this round: finds the pairs in reach and which of them push, with
     /// multipliers of the last slice.
     pub(super) fn build_pairs(&mut self, part: f32) {
@@ -233,6 +250,7 @@ impl TriangleContact {
         // Merge join: both lists are sorted by rank.
         let mut held = self.held.iter().filter(|_| part > 0.0).peekable();
         for pair in &mut pairs {
+            pair.slide = self.slide_of(pair, part);
             let rank = pair.rank;
             while held.next_if(|held| held.rank < rank).is_some() {}
             let normal = pair.normal;

@@ -14,8 +14,9 @@ use poplin_host::{
     pack_triangle_bodies,
 };
 use poplin_layout::{
-    ContactCloth, NO_OFFSET, TRIANGLE_FRAME_ENDS, TRIANGLE_FRAME_STARTS, TRIANGLE_STARTS,
-    TRIANGLE_SWEEPS, TriangleMultiplier, TriangleReport, TriangleRound, TriangleRow,
+    ContactCloth, NO_OFFSET, TRIANGLE_FRAME_ENDS, TRIANGLE_FRAME_STARTS, TRIANGLE_SPINS,
+    TRIANGLE_STARTS, TRIANGLE_SWEEPS, TriangleMultiplier, TriangleReport, TriangleRound,
+    TriangleRow,
 };
 use poplin_model::{ClothContactSolver, ColliderSet};
 
@@ -238,6 +239,7 @@ impl Triangles {
         let slice = |slice: u32| TriangleSlice {
             cloth_begin: frame.parameters[slice as usize].cloth_begin,
             fraction: frame.slice_fraction(slice),
+            slice_part: frame.slice_part(slice),
             // Slices of a frame have equal steps; only the first follows another frame.
             held_scale: if slice == 0 { ratio * ratio } else { 1.0 },
             is_first: slice == 0,
@@ -248,13 +250,15 @@ impl Triangles {
         slices
     }
 
-    /// Rows of colliders before the frame, then after it; and the index of the first collider row.
+    /// Rows of colliders before the frame, then after it, then their rotations; and the index of
+    /// the first collider row.
     fn collider_rows(&self) -> (Vec<[f32; 4]>, usize) {
         let scene = &self.scene;
         // Rows of colliders follow those of all cloths.
         let begin = scene.bodies.iter().find(|body| !body.is_cloth());
         let begin = begin.map_or(scene.starts.len(), |body| body.rows.start);
-        let rows = scene.starts[begin..].iter().chain(&scene.ends[begin..]);
+        let parts = [&scene.starts, &scene.ends, &scene.spins];
+        let rows = parts.into_iter().flat_map(|part| &part[begin..]);
         (rows.map(|at| at.extend(0.0).to_array()).collect(), begin)
     }
 
@@ -301,15 +305,19 @@ impl GpuEngine {
         self.uploaded_bytes += uniforms.len() as u64 + ROW_BYTES * rows.len() as u64;
         let members = contacts.frame.indices().map(|index| cloths.ids()[index]);
         triangles.recorded.extend(members.zip(contacts.frame.ends().iter().copied()));
-        let half = ROW_BYTES * rows.len() as u64 / 2;
+        let third = ROW_BYTES * rows.len() as u64 / 3;
         let row_count = u64::from(buffers.parameters.row_count);
         // Collider positions go to the sections of slice starts, frame starts and frame ends.
-        let sections =
-            [(TRIANGLE_STARTS, 0), (TRIANGLE_FRAME_STARTS, 0), (TRIANGLE_FRAME_ENDS, half)];
-        for (section, source) in sections.into_iter().filter(|_| half > 0) {
+        let sections = [
+            (TRIANGLE_STARTS, 0),
+            (TRIANGLE_FRAME_STARTS, 0),
+            (TRIANGLE_FRAME_ENDS, third),
+            (TRIANGLE_SPINS, 2 * third),
+        ];
+        for (section, source) in sections.into_iter().filter(|_| third > 0) {
             let target = ROW_BYTES * (u64::from(section) * row_count + begin as u64);
             let (from, to) = (slot.triangles.rows.buffer(), &buffers.storage[MOVES]);
-            encoder.copy_buffer_to_buffer(from, source, to, target, half);
+            encoder.copy_buffer_to_buffer(from, source, to, target, third);
         }
         let Some(kernels) = triangles.kernels.get() else {
             unreachable!("begin_frame creates the kernels")

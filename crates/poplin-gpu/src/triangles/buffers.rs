@@ -52,6 +52,8 @@ pub(crate) struct TriangleSlice {
     pub(crate) cloth_begin: u32,
     /// Fraction of the frame at which colliders are placed.
     pub(crate) fraction: f32,
+    /// Fraction of the frame that the slice takes.
+    pub(crate) slice_part: f32,
     /// Factor on the multipliers of the last slice.
     pub(crate) held_scale: f32,
     /// True for the first slice of a frame.
@@ -94,7 +96,7 @@ impl TriangleBuffers {
             fraction: round.fraction,
             max_rounds: u32::MAX,
             is_first: 0,
-            padding_0: 0,
+            slice_part: round.slice_part,
         };
         let state = RoundState {
             gates: [1, 1, 0].map(Atomic),
@@ -167,11 +169,18 @@ impl TriangleBuffers {
             node_begin = node_end;
         }
         for slice in slices {
-            let &TriangleSlice { cloth_begin, fraction, held_scale, is_first } = slice;
-            let is_first = u32::from(is_first);
-            let slice =
-                TriangleParameters { cloth_begin, fraction, held_scale, is_first, ..parameters };
-            push_uniform(&mut uniforms, &slice);
+            let &TriangleSlice { cloth_begin, fraction, slice_part, held_scale, is_first } = slice;
+            push_uniform(
+                &mut uniforms,
+                &TriangleParameters {
+                    cloth_begin,
+                    fraction,
+                    slice_part,
+                    held_scale,
+                    is_first: u32::from(is_first),
+                    ..parameters
+                },
+            );
         }
         uniforms
     }

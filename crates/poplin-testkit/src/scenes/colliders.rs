@@ -42,6 +42,13 @@ pub fn equip(host: &mut Cloth, seed: u64) {
             // Some cloths only have the factor 1, which is not packed.
             let factor = if seed.is_multiple_of(3) { 1.0 } else { factor };
             set.set_friction(id, factor).expect("the factor is valid");
+            // Some turn, too.
+            let is_free = set.get(id).is_ok_and(|collider| collider.body.is_none());
+            if is_free && seed % 4 == 1 {
+                let [x, y, z] = rng.point(-0.03, 0.03);
+                let pose = Pose { translation: rng.point(-0.02, 0.02), rotation: [x, y, z, 1.0] };
+                set.set_pose(id, pose).expect("the pose is valid");
+            }
         }
     }
     if seed % 5 < 3 {
