@@ -7,7 +7,7 @@ use poplin_testkit::inputs::{fast_particles, inputs_of};
 
 use super::comparison::disagreements;
 use super::damage::assert_seen;
-use super::{ONE_ITERATION, of_stages, run_on_mirror};
+use super::{ONE_ITERATION, of_many_models, of_stages, run_on_mirror};
 
 /// Declares one test per stage of the table, so that they run in parallel: their kernels compile
 /// for seconds to minutes on a software adapter.
@@ -23,7 +23,7 @@ poplin_layout::stage_table!(stage_tests);
 
 /// Compares one stage with the mirror on all its inputs, for each rounding.
 fn assert_stage_agrees(stage: Stage) {
-    for lane in &roundings(&of_stages()) {
+    for lane in &roundings(&of_many_models()) {
         let found = disagreements(&inputs_of(stage), StageMask::only(stage), lane);
         assert_eq!(found, Vec::<String>::new());
     }
