@@ -5,10 +5,16 @@ use std::fmt;
 
 use glam::DVec3;
 
-use crate::{Bounds, first_at_positions, six_volumes, triangle_area, wide};
+use crate::{Bounds, Sets, first_at_positions, six_volumes, solid_angle, triangle_area, wide};
 
-/// Maximum area of a hole that is filled, as a fraction of the surface.
+/// Maximum area of a hole that is filled, as a fraction of the surface. A connected part with
+/// several holes is an open tube if they exceed this fraction of its own area.
 const SMALL_HOLE: f64 = 0.02;
+/// Maximum area of all holes of a connected part, as a fraction of its own area.
+const MOST_OPEN: f64 = 0.25;
+/// Maximum volume of a part that encloses nothing, as a fraction of its area to the power of 3/2:
+/// a square board of 1/600,000 of its width has that volume.
+const NO_VOLUME: f64 = 6e-7;
 
 /// Repairs of a surface.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -18,10 +24,15 @@ pub struct Repairs {
     pub flipped_triangles: usize,
     /// Filled small holes, each closed by a fan around its center.
     pub filled_holes: usize,
+    /// Connected parts that enclose no volume and are left out: sheets, open tubes, sheets drawn
+    /// from both sides.
+    pub left_out_parts: usize,
+    /// Triangles of these parts.
+    pub left_out_triangles: usize,
 }
 
 /// Reasons why triangles do not enclose a volume.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct OpenSurface {
     /// Number of holes that are too large to fill.
     pub holes: usize,
@@ -30,7 +41,10 @@ pub struct OpenSurface {
     /// Number of non-manifold edges: three or more triangles meet there and do not face each other
     /// in pairs.
     pub branching_edges: usize,
-    /// Center of the largest hole, or of the first non-manifold edge \[m\].
+    /// Connected parts whose triangles lie on each other, so that they enclose nothing.
+    pub flat_parts: usize,
+    /// Center of the largest hole, of the first non-manifold edge, or of the first such part
+    /// \[m\].
     pub near: [f32; 3],
 }
 
@@ -42,7 +56,8 @@ impl Repairs {
 }
 
 impl fmt::Display for Repairs {
-    /// Formats as `12 triangles flipped, 1 small hole filled`.
+    /// Formats as `12 triangles flipped, 1 small hole filled, 1 part without a volume left out (2
+    /// triangles)`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let counted = |count: usize, noun: &str| {
             format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
@@ -51,7 +66,12 @@ impl fmt::Display for Repairs {
             .then(|| format!("{} flipped", counted(self.flipped_triangles, "triangle")));
         let filled = (self.filled_holes > 0)
             .then(|| format!("{} filled", counted(self.filled_holes, "small hole")));
-        let parts: Vec<_> = flipped.into_iter().chain(filled).collect();
+        let left_out = (self.left_out_parts > 0).then(|| {
+            let parts = counted(self.left_out_parts, "part");
+            let triangles = counted(self.left_out_triangles, "triangle");
+            format!("{parts} without a volume left out ({triangles})")
+        });
+        let parts: Vec<_> = flipped.into_iter().chain(filled).chain(left_out).collect();
         f.write_str(&parts.join(", "))
     }
 }
@@ -67,6 +87,8 @@ impl fmt::Display for OpenSurface {
                 "it has {} large hole{plural} with {} edges, the largest {near}",
                 self.holes, self.hole_edges
             )
+        } else if self.flat_parts > 0 {
+            write!(f, "its triangles lie on each other and enclose nothing, {near}")
         } else {
             write!(
                 f,
@@ -98,10 +120,11 @@ pub struct ClosedSurface {
     pub holes: Vec<Vec<u32>>,
 }
 
-/// Orients all triangles of each connected part consistently and outwards, and fills small holes.
+/// Orients all triangles of each connected part consistently and outwards, fills small holes, and
+/// leaves out parts that enclose no volume while they are the smaller part of the surface.
 ///
-/// Vertices at equal positions count as one. A closed part that faces inwards and lies within the
-/// bounding box of another part is a cavity and stays one.
+/// Vertices at equal positions count as one. A closed part that faces inwards is a cavity and stays
+/// one if it lies inside larger parts, by their winding number.
 ///
 /// # Errors
 /// [`OpenSurface`] if the repaired triangles still enclose no volume.
@@ -114,11 +137,40 @@ pub fn close_surface(
         positions: positions.to_vec(),
         triangles: triangles.to_vec(),
     };
-    let flipped_triangles = surface.orient();
-    let holes = surface.fill_holes()?;
-    let repairs = Repairs { flipped_triangles, filled_holes: holes.len() };
+    surface.face_alike();
+    let mut parts = surface.parts()?;
+    let is_left_out = surface.hollow_parts(&parts)?;
+    let mut holes = Vec::new();
+    for part in parts.iter_mut().zip(&is_left_out).filter(|(_, is_out)| !**is_out).map(|it| it.0) {
+        surface.fill_holes(part);
+        holes.append(&mut part.holes);
+    }
+    surface.face_outwards(&parts, &is_left_out);
+    let before = surface.triangles.iter().zip(triangles);
+    let mut flipped: Vec<bool> = before.map(|(now, before)| now != before).collect();
+    let out: Vec<&Part> =
+        parts.iter().zip(&is_left_out).filter(|(_, is_out)| **is_out).map(|it| it.0).collect();
+    let mut is_kept = vec![true; surface.triangles.len()];
+    for &triangle in out.iter().flat_map(|part| &part.triangles) {
+        (is_kept[triangle], flipped[triangle]) = (false, false);
+    }
+    let repairs = Repairs {
+        flipped_triangles: flipped.iter().filter(|is_flipped| **is_flipped).count(),
+        filled_holes: holes.len(),
+        left_out_parts: out.len(),
+        left_out_triangles: is_kept.iter().filter(|is_kept| !**is_kept).count(),
+    };
     let Surface { positions, triangles, .. } = surface;
-    Ok(ClosedSurface { positions, triangles, repairs, holes })
+    let kept = triangles.into_iter().zip(is_kept).filter(|(_, is_kept)| *is_kept);
+    Ok(ClosedSurface { positions, triangles: kept.map(|it| it.0).collect(), repairs, holes })
+}
+
+/// Triangles that are connected by edges.
+struct Part {
+    /// Indices of the triangles, those of filled holes last.
+    triangles: Vec<usize>,
+    /// Boundary vertices of each of its holes.
+    holes: Vec<Vec<u32>>,
 }
 
 struct Surface {
@@ -159,12 +211,10 @@ impl Surface {
         self.triangles[triangle].map(|vertex| self.position(vertex))
     }
 
-    /// Orients neighbours consistently, then all parts outwards; returns the number of flipped
-    /// triangles.
-    fn orient(&mut self) -> usize {
+    /// Makes neighbours face alike: across edges of two triangles, all face as most of them do.
+    fn face_alike(&mut self) {
         let mut neighbours: Vec<Vec<(usize, bool)>> = vec![Vec::new(); self.triangles.len()];
-        let edges = self.edges();
-        for sides in edges.values() {
+        for sides in self.edges().values() {
             if let [a, b] = sides[..] {
                 // Neighbours face alike if they run along their shared edge in opposite directions.
                 let is_alike = a.is_rising != b.is_rising;
@@ -172,9 +222,7 @@ impl Surface {
                 neighbours[b.triangle].push((a.triangle, is_alike));
             }
         }
-        let before = self.triangles.clone();
         let mut facing: Vec<Option<bool>> = vec![None; self.triangles.len()];
-        let mut parts: Vec<Vec<usize>> = Vec::new();
         for first in 0..self.triangles.len() {
             if facing[first].is_some() {
                 continue;
@@ -182,8 +230,7 @@ impl Surface {
             facing[first] = Some(true);
             let mut part = vec![first];
             let mut next = 0;
-            // Breadth-first search through the connected part, which carries the orientation of
-            // `first`.
+            // Breadth-first search, which carries the orientation of `first`.
             while next < part.len() {
                 let triangle = part[next];
                 next += 1;
@@ -194,85 +241,61 @@ impl Surface {
                     }
                 }
             }
-            parts.push(part);
+            let of_facing = |is_as_first: bool| {
+                let those = part.iter().filter(|&&it| facing[it] == Some(is_as_first));
+                those.copied().collect::<Vec<_>>()
+            };
+            let (alike, against) = (of_facing(true), of_facing(false));
+            self.flip_all(if against.len() > alike.len() { &alike } else { &against });
         }
-        for part in &parts {
-            let against = part.iter().filter(|&&it| facing[it] == Some(false));
-            let against: Vec<_> = against.copied().collect();
-            if !against.is_empty() {
-                self.flip_all(&against);
-                // A part with flipped triangles has no reliable orientation: its volume decides.
-                if self.volume_of(part) < 0.0 {
-                    self.flip_all(part);
-                }
-            }
+    }
+
+    /// Returns the connected parts with their holes, without triangles that have no area.
+    fn parts(&self) -> Result<Vec<Part>, OpenSurface> {
+        let edges = self.edges();
+        let mut sets = Sets::new(self.triangles.len());
+        for sides in edges.values() {
+            sides[1..]
+                .iter()
+                .for_each(|side| sets.join(sides[0].triangle as u32, side.triangle as u32));
         }
-        // An open surface has no volume to tell inside from outside.
-        if edges.values().all(|sides| sides.len() != 1) {
-            if parts.iter().map(|part| self.volume_of(part)).sum::<f64>() < 0.0 {
-                parts.iter().for_each(|part| self.flip_all(part));
+        let mut parts: Vec<Part> = Vec::new();
+        let mut part_of = vec![usize::MAX; self.triangles.len()];
+        for triangle in (0..self.triangles.len()).filter(|&it| self.sides(it).next().is_some()) {
+            let root = sets.root(triangle as u32) as usize;
+            if part_of[root] == usize::MAX {
+                part_of[root] = parts.len();
+                parts.push(Part { triangles: Vec::new(), holes: Vec::new() });
             }
-            let boxes: Vec<_> = parts.iter().map(|part| self.box_of(part)).collect();
-            for (k, part) in parts.iter().enumerate() {
-                let own = boxes[k];
-                let holds = |it: &Bounds| {
-                    it.low.cmple(own.low).all() && it.high.cmpge(own.high).all() && *it != own
-                };
-                if self.volume_of(part) < 0.0 && !boxes.iter().any(holds) {
-                    self.flip_all(part);
-                }
-            }
+            part_of[triangle] = part_of[root];
+            parts[part_of[root]].triangles.push(triangle);
         }
-        self.triangles.iter().zip(before).filter(|(now, before)| *now != before).count()
-    }
-
-    /// Signed volume enclosed by some triangles, times 6; below 0 if they face inwards.
-    fn volume_of(&self, part: &[usize]) -> f64 {
-        six_volumes(part.iter().map(|&triangle| self.corners(triangle)))
-    }
-
-    /// Bounding box of some triangles.
-    fn box_of(&self, part: &[usize]) -> Bounds {
-        Bounds::of(part.iter().flat_map(|&triangle| self.corners(triangle)))
-    }
-
-    fn flip_all(&mut self, part: &[usize]) {
-        part.iter().for_each(|&triangle| self.triangles[triangle].swap(1, 2));
-    }
-
-    /// Fills small holes; returns the boundary vertices of each.
-    fn fill_holes(&mut self) -> Result<Vec<Vec<u32>>, OpenSurface> {
         // Boundary: sides without an opposite side, as the successors of each vertex.
-        let mut next: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+        let mut next: BTreeMap<(usize, u32), Vec<u32>> = BTreeMap::new();
         let mut branching: Vec<[u32; 2]> = Vec::new();
-        for (edge, sides) in self.edges() {
+        for (edge, sides) in edges {
+            let part = part_of[sides[0].triangle];
             let rising = sides.iter().filter(|side| side.is_rising).count();
             match (rising, sides.len() - rising) {
                 // Equal numbers in both directions: the triangles face each other in pairs.
                 (a, b) if a == b => {}
-                (1, 0) => next.entry(edge[0]).or_default().push(edge[1]),
-                (0, 1) => next.entry(edge[1]).or_default().push(edge[0]),
+                (1, 0) => next.entry((part, edge[0])).or_default().push(edge[1]),
+                (0, 1) => next.entry((part, edge[1])).or_default().push(edge[0]),
                 _ => branching.push(edge),
             }
         }
-        let near = |p: DVec3| p.as_vec3().to_array();
         if let Some(&[a, b]) = branching.first() {
-            let near = near(0.5 * (self.position(a) + self.position(b)));
-            return Err(OpenSurface {
-                holes: 0,
-                hole_edges: 0,
-                branching_edges: branching.len(),
-                near,
-            });
+            let near = (0.5 * (self.position(a) + self.position(b))).as_vec3().to_array();
+            let branching_edges = branching.len();
+            return Err(OpenSurface { branching_edges, near, ..OpenSurface::default() });
         }
-        let mut holes: Vec<Vec<u32>> = Vec::new();
-        // Follows the boundary from side to side until it closes.
-        while let Some((&first, _)) = next.first_key_value() {
+        // Follows a boundary from side to side until it closes.
+        while let Some((&(part, first), _)) = next.first_key_value() {
             let (mut hole, mut at) = (Vec::new(), first);
-            while let Some(followers) = next.get_mut(&at) {
+            while let Some(followers) = next.get_mut(&(part, at)) {
                 let to = followers.pop();
                 if followers.is_empty() {
-                    next.remove(&at);
+                    next.remove(&(part, at));
                 }
                 hole.push(at);
                 match to {
@@ -280,180 +303,136 @@ impl Surface {
                     _ => break,
                 }
             }
-            holes.push(hole);
+            parts[part].holes.push(hole);
         }
-        let all = 0..self.triangles.len();
-        let whole: f64 = all.map(|triangle| triangle_area(self.corners(triangle))).sum();
-        let middle = |hole: &[u32]| {
-            hole.iter().map(|&vertex| self.position(vertex)).sum::<DVec3>() / hole.len() as f64
-        };
-        // Area of the fan that would fill the hole.
-        let fan_area = |hole: &[u32]| {
-            let center = middle(hole);
-            let ends = hole.iter().zip(hole.iter().cycle().skip(1));
-            ends.map(|(&a, &b)| triangle_area([center, self.position(a), self.position(b)]))
-                .sum::<f64>()
-        };
-        let areas: Vec<_> = holes.iter().map(|hole| fan_area(hole)).collect();
-        let large: Vec<_> = (0..holes.len()).filter(|&k| areas[k] > SMALL_HOLE * whole).collect();
-        if let Some(&largest) = large.iter().max_by(|&&a, &&b| areas[a].total_cmp(&areas[b])) {
-            return Err(OpenSurface {
-                holes: large.len(),
-                hole_edges: large.iter().map(|&k| holes[k].len()).sum(),
-                branching_edges: 0,
-                near: near(middle(&holes[largest])),
-            });
+        Ok(parts)
+    }
+
+    fn middle(&self, hole: &[u32]) -> DVec3 {
+        hole.iter().map(|&vertex| self.position(vertex)).sum::<DVec3>() / hole.len() as f64
+    }
+
+    /// Triangles of the fan that would fill a hole.
+    fn fan(&self, hole: &[u32]) -> impl Iterator<Item = [DVec3; 3]> {
+        let center = self.middle(hole);
+        let ends = hole.iter().zip(hole.iter().cycle().skip(1));
+        ends.map(move |(&a, &b)| [center, self.position(b), self.position(a)])
+    }
+
+    fn area_of(&self, part: &Part) -> f64 {
+        part.triangles.iter().map(|&triangle| triangle_area(self.corners(triangle))).sum()
+    }
+
+    /// Returns which parts enclose no volume: they have a large hole, or nothing between their
+    /// triangles.
+    ///
+    /// # Errors
+    /// [`OpenSurface`] if these are most of the surface, by area.
+    fn hollow_parts(&self, parts: &[Part]) -> Result<Vec<bool>, OpenSurface> {
+        let (mut open, mut flat) = (Vec::new(), Vec::new());
+        let mut hollow_area = 0.0;
+        let mut is_hollow = vec![false; parts.len()];
+        let own_areas: Vec<f64> = parts.iter().map(|part| self.area_of(part)).collect();
+        let area: f64 = own_areas.iter().sum();
+        for ((part, own_area), is_hollow) in parts.iter().zip(own_areas).zip(&mut is_hollow) {
+            let fan_area = |hole: &Vec<u32>| self.fan(hole).map(triangle_area).sum::<f64>();
+            let holes: Vec<_> = part.holes.iter().map(|hole| (fan_area(hole), hole)).collect();
+            let notable = holes.iter().filter(|it| it.0 > SMALL_HOLE * own_area);
+            let is_open = notable.count() > 1
+                || holes.iter().any(|it| it.0 > SMALL_HOLE * area)
+                || holes.iter().map(|it| it.0).sum::<f64>() > MOST_OPEN * own_area;
+            let fans = part.holes.iter().flat_map(|hole| self.fan(hole));
+            let six = self.volume_of(part) + six_volumes(fans);
+            let is_flat = six.abs() <= 6.0 * NO_VOLUME * own_area.powf(1.5);
+            *is_hollow = is_flat || is_open;
+            if *is_hollow {
+                hollow_area += own_area;
+            }
+            if is_open {
+                open.extend(holes);
+            } else if is_flat {
+                flat.push(part);
+            }
         }
-        let centers: Vec<_> = holes.iter().map(|hole| near(middle(hole))).collect();
-        for (hole, center) in holes.iter().zip(centers) {
+        if 2.0 * hollow_area < area {
+            return Ok(is_hollow);
+        }
+        let largest = open.iter().max_by(|a, b| a.0.total_cmp(&b.0));
+        let of_flat = || {
+            let [a, b, c] =
+                flat.first().map_or([DVec3::ZERO; 3], |it| self.corners(it.triangles[0]));
+            (a + b + c) / 3.0
+        };
+        let near = largest.map_or_else(of_flat, |(_, hole)| self.middle(hole));
+        Err(OpenSurface {
+            holes: open.len(),
+            hole_edges: open.iter().map(|(_, hole)| hole.len()).sum(),
+            flat_parts: flat.len(),
+            near: near.as_vec3().to_array(),
+            ..OpenSurface::default()
+        })
+    }
+
+    /// Fills the holes of a part.
+    fn fill_holes(&mut self, part: &mut Part) {
+        for hole in &part.holes {
             let vertex = self.positions.len() as u32;
-            self.positions.push(center);
+            self.positions.push(self.middle(hole).as_vec3().to_array());
             self.twin.push(vertex);
             for (k, &a) in hole.iter().enumerate() {
+                part.triangles.push(self.triangles.len());
                 self.triangles.push([hole[(k + 1) % hole.len()], a, vertex]);
             }
         }
-        Ok(holes)
+    }
+
+    /// Lets the parts that are not left out face outwards, those that lie inside larger ones as
+    /// they did.
+    fn face_outwards(&mut self, parts: &[Part], is_left_out: &[bool]) {
+        let mut solid: Vec<(f64, &Part, Bounds)> = parts
+            .iter()
+            .zip(is_left_out)
+            .filter(|(_, is_out)| !**is_out)
+            .map(|(part, _)| (self.volume_of(part), part, self.box_of(part)))
+            .collect();
+        // All inside out: the largest part decides.
+        solid.sort_by(|a, b| b.0.abs().total_cmp(&a.0.abs()));
+        if solid.iter().map(|it| it.0).sum::<f64>() < 0.0 {
+            for (volume, part, _) in &mut solid {
+                self.flip_all(&part.triangles);
+                *volume = -*volume;
+            }
+        }
+        for (k, &(volume, part, own)) in solid.iter().enumerate() {
+            let holds = |it: &Bounds| it.low.cmple(own.low).all() && it.high.cmpge(own.high).all();
+            let larger = solid[..k].iter().filter(|(_, _, bounds)| holds(bounds));
+            let point = self.corners(part.triangles[0])[0];
+            if volume < 0.0 && larger.map(|it| self.winding_of(it.1, point)).sum::<f64>() < 0.5 {
+                self.flip_all(&part.triangles);
+            }
+        }
+    }
+
+    /// Winding number of a part around a point: 1 inside, 0 outside if it faces outwards.
+    fn winding_of(&self, part: &Part, point: DVec3) -> f64 {
+        let seen = |&triangle: &usize| self.corners(triangle).map(|corner| corner - point);
+        let angles = part.triangles.iter().map(|triangle| solid_angle(seen(triangle)));
+        angles.sum::<f64>() / (4.0 * std::f64::consts::PI)
+    }
+
+    /// Signed volume enclosed by a part, times 6; below 0 if it faces inwards.
+    fn volume_of(&self, part: &Part) -> f64 {
+        six_volumes(part.triangles.iter().map(|&triangle| self.corners(triangle)))
+    }
+
+    fn box_of(&self, part: &Part) -> Bounds {
+        Bounds::of(part.triangles.iter().flat_map(|&triangle| self.corners(triangle)))
+    }
+
+    fn flip_all(&mut self, triangles: &[usize]) {
+        triangles.iter().for_each(|&triangle| self.triangles[triangle].swap(1, 2));
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[derive(Debug, Clone, PartialEq)]
-    struct TriangleMesh {
-        vertices: Vec<[f32; 3]>,
-        triangles: Vec<[u32; 3]>,
-    }
-
-    fn close_surface(mesh: &TriangleMesh) -> Result<(TriangleMesh, Repairs), OpenSurface> {
-        let closed = super::close_surface(&mesh.vertices, &mesh.triangles)?;
-        let mesh = TriangleMesh { vertices: closed.positions, triangles: closed.triangles };
-        Ok((mesh, closed.repairs))
-    }
-
-    /// Ball of quads with a pole of one vertex at each end, as triangles.
-    fn ball() -> TriangleMesh {
-        let (rings, segments) = (9_u32, 16_u32);
-        let mut vertices = vec![[0.0, 1.0, 0.0], [0.0, -1.0, 0.0]];
-        for ring in 1..rings {
-            let polar = std::f32::consts::PI * ring as f32 / rings as f32;
-            for k in 0..segments {
-                let angle = std::f32::consts::TAU * k as f32 / segments as f32;
-                vertices.push([polar.sin() * angle.cos(), polar.cos(), polar.sin() * angle.sin()]);
-            }
-        }
-        let at = |ring: u32, k: u32| 2 + (ring - 1) * segments + k % segments;
-        let mut triangles = Vec::new();
-        for k in 0..segments {
-            triangles.push([0, at(1, k + 1), at(1, k)]);
-            triangles.push([1, at(rings - 1, k), at(rings - 1, k + 1)]);
-            for ring in 1..rings - 1 {
-                let [a, b, c, d] =
-                    [at(ring, k), at(ring, k + 1), at(ring + 1, k), at(ring + 1, k + 1)];
-                triangles.extend([[a, b, c], [b, d, c]]);
-            }
-        }
-        TriangleMesh { vertices, triangles }
-    }
-
-    fn changed(mesh: &TriangleMesh, change: impl FnOnce(&mut Vec<[u32; 3]>)) -> TriangleMesh {
-        let mut triangles = mesh.triangles.clone();
-        change(&mut triangles);
-        TriangleMesh { triangles, ..mesh.clone() }
-    }
-
-    fn volume(mesh: &TriangleMesh) -> f64 {
-        let corner = |vertex: u32| wide(mesh.vertices[vertex as usize]);
-        six_volumes(mesh.triangles.iter().map(|corners| corners.map(corner))) / 6.0
-    }
-
-    #[test]
-    fn a_closed_surface_is_unchanged() {
-        assert!((3.5..4.2).contains(&volume(&ball())), "{}", volume(&ball()));
-        let (mesh, repairs) = close_surface(&ball()).unwrap();
-        assert_eq!((mesh, repairs), (ball(), Repairs::default()));
-    }
-
-    #[test]
-    fn triangles_that_face_the_wrong_way_are_flipped() {
-        let all = ball().triangles.len();
-        for flipped in [1, 7, all / 2 + 3, all] {
-            let wrong = changed(&ball(), |triangles| {
-                triangles[..flipped].iter_mut().for_each(|triangle| triangle.swap(1, 2));
-            });
-            let (mesh, repairs) = close_surface(&wrong).unwrap();
-            assert_eq!(repairs, Repairs { flipped_triangles: flipped, filled_holes: 0 });
-            assert_eq!(volume(&mesh), volume(&ball()));
-        }
-        let repairs = Repairs { flipped_triangles: 1, filled_holes: 2 };
-        assert_eq!(repairs.to_string(), "1 triangle flipped, 2 small holes filled");
-    }
-
-    #[test]
-    fn vertices_at_equal_positions_are_merged() {
-        let sound = ball();
-        let vertices: Vec<_> =
-            sound.triangles.iter().flat_map(|t| t.map(|k| sound.vertices[k as usize])).collect();
-        let triangles: Vec<_> =
-            (0..sound.triangles.len() as u32).map(|t| [3 * t, 3 * t + 1, 3 * t + 2]).collect();
-        let soup = TriangleMesh { vertices, triangles };
-        assert_eq!(close_surface(&soup).unwrap().1, Repairs::default());
-    }
-
-    #[test]
-    fn small_holes_are_filled_and_large_holes_are_located() {
-        let (closed, repairs) = close_surface(&changed(&ball(), |t| {
-            t.swap_remove(20);
-        }))
-        .unwrap();
-        assert_eq!(repairs, Repairs { flipped_triangles: 0, filled_holes: 1 });
-        assert_eq!(close_surface(&closed).unwrap().1, Repairs::default());
-        assert!((volume(&closed) - volume(&ball())).abs() < 0.02);
-        // Without all triangles above the equator.
-        let bowl = changed(&ball(), |triangles| {
-            triangles.retain(|t| t.iter().all(|&k| ball().vertices[k as usize][1] < 0.3));
-        });
-        let open = close_surface(&bowl).unwrap_err();
-        assert_eq!((open.holes, open.hole_edges), (1, 16));
-        assert!(open.near[0].abs() < 1e-6 && open.near[1] > 0.0, "{open}");
-        let vertices = (0..16).map(|k| [(k % 4) as f32, 0.0, (k / 4) as f32]).collect();
-        let firsts = (0..12).filter(|k| k % 4 < 3);
-        let triangles = firsts.flat_map(|k| [[k, k + 4, k + 1], [k + 1, k + 4, k + 5]]).collect();
-        let sheet = TriangleMesh { vertices, triangles };
-        assert_eq!(close_surface(&sheet).unwrap_err().hole_edges, 12);
-    }
-
-    #[test]
-    fn cavities_stay_and_non_manifold_fins_are_rejected() {
-        let inner: Vec<_> = ball().vertices.iter().map(|p| p.map(|x| 0.5 * x)).collect();
-        let count = ball().vertices.len() as u32;
-        let vertices: Vec<_> = ball().vertices.iter().copied().chain(inner).collect();
-        let inwards = ball()
-            .triangles
-            .iter()
-            .map(|&[a, b, c]| [a, c, b].map(|k| k + count))
-            .collect::<Vec<_>>();
-        let triangles: Vec<_> = ball().triangles.iter().copied().chain(inwards).collect();
-        let hollow = TriangleMesh { vertices, triangles };
-        assert_eq!(close_surface(&hollow).unwrap().1, Repairs::default());
-        // The same two balls side by side: the inverted one is no cavity there and is flipped.
-        let shifted = |(k, &[x, y, z]): (usize, &[f32; 3])| {
-            [if k < count as usize { x } else { x + 2.0 }, y, z]
-        };
-        let vertices: Vec<_> = hollow.vertices.iter().enumerate().map(shifted).collect();
-        let aside = TriangleMesh { vertices, ..hollow };
-        let flipped_triangles = ball().triangles.len();
-        assert_eq!(
-            close_surface(&aside).unwrap().1,
-            Repairs { flipped_triangles, filled_holes: 0 }
-        );
-        let fin = changed(&ball(), |triangles| {
-            let [a, b, _] = triangles[40];
-            triangles.push([a, b, 0]);
-        });
-        let open = close_surface(&fin).unwrap_err();
-        assert_eq!((open.holes, open.branching_edges), (0, 1), "{open}");
-    }
-}
+mod tests;

@@ -55,6 +55,14 @@ pub enum IoError {
         /// Error of the operating system.
         source: std::io::Error,
     },
+    /// A mesh file in a common format that is not read.
+    #[error("{}: {name} is not read: export OBJ, PLY, STL or glTF", path.display())]
+    OtherFormat {
+        /// The file.
+        path: PathBuf,
+        /// Name of the format.
+        name: &'static str,
+    },
     /// A mesh file with a byte that is not text.
     #[error("{}:{line}: this is not an OBJ text file", path.display())]
     NotText {

@@ -32,8 +32,8 @@ pub use frames::{
 };
 pub use gltf::{AnimationChoice, load_animated_mesh};
 pub use mesh_file::{
-    MAX_MESH_FILE, MESH_FORMATS, MeshFile, MeshFormat, TwistedFaces, VertexMotion, load_mesh,
-    other_files_of_mesh,
+    MAX_MESH_FILE, MESH_FORMATS, MeshFile, MeshFormat, TwistedFaces, VertexMotion, is_mesh_name,
+    load_mesh, other_files_of_mesh,
 };
 pub use obj::{read_obj, write_joined_obj, write_obj};
 pub use poplin_geometry::vertex_normals;

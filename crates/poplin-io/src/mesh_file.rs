@@ -29,6 +29,48 @@ pub struct MeshFormat {
 pub const MESH_FORMATS: &[MeshFormat] =
     &[obj::MESH_FORMAT, ply::MESH_FORMAT, stl::MESH_FORMAT, gltf::GLTF, gltf::GLB];
 
+/// Common formats that are not read: extension and name. VRM files are GLB inside.
+const OTHER_FORMATS: [(&str, &str); 20] = [
+    ("3ds", "3DS"),
+    ("3mf", "3MF"),
+    ("abc", "Alembic"),
+    ("blend", "a Blender file"),
+    ("c4d", "a Cinema 4D file"),
+    ("dae", "COLLADA"),
+    ("dxf", "DXF"),
+    ("fbx", "FBX"),
+    ("igs", "IGES"),
+    ("lwo", "LWO"),
+    ("ma", "a Maya file"),
+    ("max", "a 3ds Max file"),
+    ("mb", "a Maya file"),
+    ("off", "OFF"),
+    ("step", "STEP"),
+    ("usd", "USD"),
+    ("usda", "USD"),
+    ("usdc", "USD"),
+    ("usdz", "USD"),
+    ("vrm", "VRM"),
+];
+
+/// Name of a common format that is not read, by the extension of a path.
+fn other_format(path: &Path) -> Option<&'static str> {
+    let extension = path.extension()?;
+    let has_it = |(own, _): &&(&str, &str)| extension.eq_ignore_ascii_case(own);
+    OTHER_FORMATS.iter().find(has_it).map(|(_, name)| *name)
+}
+
+/// Tests whether a file name has the extension of a mesh format, one that is read or another one.
+pub fn is_mesh_name(path: &Path) -> bool {
+    MeshFormat::of(path).is_some() || other_format(path).is_some()
+}
+
+/// Tests whether a file begins like a binary glTF file.
+fn begins_as_glb(path: &Path) -> bool {
+    let mut magic = [0; 4];
+    File::open(path).and_then(|mut file| file.read_exact(&mut magic)).is_ok() && magic == *b"glTF"
+}
+
 impl MeshFormat {
     /// Returns the format with the extension of a path.
     pub fn of(path: impl AsRef<Path>) -> Option<Self> {
@@ -105,8 +147,8 @@ pub(crate) fn first_after(time: f64, count: usize, time_of: impl Fn(usize) -> f6
     low
 }
 
-/// Reads a mesh in the format of the file's extension, or as OBJ if that is none of
-/// [`MESH_FORMATS`]. A mesh far from the origin keeps its shape, relative to [`MeshFile::origin`].
+/// Reads a mesh in the format of the file's extension. If that is none of [`MESH_FORMATS`], the
+/// file is read as GLB if it begins like one, otherwise as OBJ. A mesh far from the origin keeps its shape, relative to [`MeshFile::origin`].
 ///
 /// # Errors
 /// [`IoError`] with the file and, where there is one, the line, byte or JSON path: a file that is
@@ -114,7 +156,14 @@ pub(crate) fn first_after(time: f64, count: usize, time_of: impl Fn(usize) -> f6
 /// index out of range, or more than [`poplin_model::MAX_PARTICLES`] vertices.
 pub fn load_mesh(path: impl AsRef<Path>) -> Result<MeshFile, IoError> {
     let path = path.as_ref();
-    let format = MeshFormat::of(path).unwrap_or(obj::MESH_FORMAT);
+    let format = match (MeshFormat::of(path), other_format(path)) {
+        (Some(format), _) => format,
+        (None, _) if begins_as_glb(path) => gltf::GLB,
+        (None, Some(name)) => {
+            return Err(IoError::OtherFormat { path: path.to_path_buf(), name });
+        }
+        (None, None) => obj::MESH_FORMAT,
+    };
     (format.read)(path).map(MeshFile::from)
 }
 

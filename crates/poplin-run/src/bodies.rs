@@ -22,6 +22,7 @@ use poplin_scene::{BuiltBody, BuiltCollider, SceneError};
 use serde::Serialize;
 
 use crate::failure::{Failure, OrFail};
+use crate::job_cloth::JobCloth;
 
 /// Minimum number of steps per second with rigid bodies [1/s].
 const STEP_RATE: f32 = 480.0;
@@ -32,17 +33,49 @@ pub(crate) fn steps(colliders: &[Arc<BuiltCollider>], frame_rate: f32) -> u32 {
     if has_bodies { (STEP_RATE / frame_rate).ceil().max(1.0) as u32 } else { 1 }
 }
 
-/// Divides the iterations per frame of a solver among the steps of the frame, rounded up.
-pub(crate) fn split_frames(solver: &mut Solver, steps: u32) {
-    if let Some(xpbd) = solver.as_xpbd_mut() {
-        xpbd.substeps = xpbd.substeps.div_ceil(steps);
-    }
-    if let Some(implicit) = solver.as_implicit_mut() {
-        implicit.substeps = implicit.substeps.div_ceil(steps);
+/// Division of frames for rigid bodies.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct FrameSplit {
+    /// Steps of a frame; 1 without bodies.
+    pub(crate) steps: u32,
+    /// Stated substeps of a frame; 0 if the solver has a frequency.
+    pub(crate) asked_substeps: u32,
+}
+
+impl Default for FrameSplit {
+    fn default() -> Self {
+        Self { steps: 1, asked_substeps: 0 }
     }
 }
 
-/// Converts iterations per step back to iterations per frame: the inverse of `split_frames`.
+impl JobCloth {
+    /// Splits frames into steps for rigid bodies: a chosen frequency becomes a multiple of theirs,
+    /// substeps are divided among them, rounded up.
+    pub(crate) fn split_frames(&mut self, steps: u32, frame_rate: f32) {
+        let solver = &mut self.cloth.config.solver;
+        let whole_hz = frame_rate * steps as f32;
+        if let (Some(choice), Some(pbd), true) =
+            (&mut self.solver_choice, solver.as_pbd_mut(), steps > 1)
+        {
+            choice.frequency = (choice.frequency / whole_hz).ceil() * whole_hz;
+            pbd.frequency = choice.frequency;
+        }
+        let asked_substeps = match &*solver {
+            Solver::Xpbd(xpbd) if xpbd.frequency.is_none() => xpbd.substeps,
+            Solver::Implicit(implicit) if implicit.frequency.is_none() => implicit.substeps,
+            _ => 0,
+        };
+        self.split = FrameSplit { steps, asked_substeps };
+        if let Some(xpbd) = solver.as_xpbd_mut() {
+            xpbd.substeps = xpbd.substeps.div_ceil(steps);
+        }
+        if let Some(implicit) = solver.as_implicit_mut() {
+            implicit.substeps = implicit.substeps.div_ceil(steps);
+        }
+    }
+}
+
+/// Converts iterations per step back to iterations per frame: the inverse of [`JobCloth::split_frames`].
 /// Returns the stated number where it was not tuned since.
 pub fn joined_frames(tuned: &mut Solver, stated: &Solver, steps: u32) {
     let joined = |tuned: u32, stated: Option<u32>| match stated {
@@ -106,6 +139,21 @@ pub(crate) struct BodySummary {
     pub(crate) cloth_force_n: [f64; 3],
     /// Number of contacts with particles, summed over iterations.
     pub(crate) contacts: u64,
+}
+
+impl BodySummary {
+    /// Describes where the first bodies end.
+    pub(crate) fn lines(all: &[Self]) -> impl Iterator<Item = String> {
+        const MOST: usize = 4;
+        let line = |body: &Self| {
+            let [x, y, z] = body.center_m;
+            let speed = DVec3::from(body.velocity_m_per_s).length();
+            format!("body   `{}` ends at ({x:.3}, {y:.3}, {z:.3}) m, {speed:.2} m/s", body.collider)
+        };
+        let more = all.len().saturating_sub(MOST);
+        let more = (more > 0).then(|| format!("       {more} more in summary.json"));
+        all.iter().take(MOST).map(line).chain(more)
+    }
 }
 
 impl Bodies {

@@ -109,7 +109,7 @@ impl Job {
             scene.clone();
         let steps = bodies::steps(&colliders, frame_rate);
         for job_cloth in &mut job_cloths {
-            bodies::split_frames(&mut job_cloth.cloth.config.solver, steps);
+            job_cloth.split_frames(steps, frame_rate);
         }
         Ok(Self {
             scene: Some(scene),

@@ -19,7 +19,7 @@ use poplin_scene::{
     groups_of_cloth,
 };
 
-use crate::bodies::ColliderPoses;
+use crate::bodies::{ColliderPoses, FrameSplit};
 use crate::choices;
 use crate::cook_cache::CookCache;
 use crate::failure::{Failure, OrFail};
@@ -41,6 +41,8 @@ pub struct JobCloth {
     pub cloth: ClothDesc,
     /// Reasons for the solver's frequency, if it was chosen automatically.
     pub(crate) solver_choice: Option<SolverChoice>,
+    /// Division of frames for rigid bodies.
+    pub(crate) split: FrameSplit,
     /// Animated and released pins.
     pub(crate) moving: Vec<MovingParticles>,
     /// Velocity of each particle at the start, axes of the local space [m/s]; empty if at rest.
@@ -166,6 +168,7 @@ impl JobCloth {
             vertex_to_particle,
             cloth,
             solver_choice,
+            split: FrameSplit::default(),
             moving,
             velocities,
             motion_spheres,

@@ -91,9 +91,9 @@ pub fn scene_text(name: &Path) -> Result<String, Failure> {
     poplin_scene::read_scene_text(name).or_bad_input()
 }
 
-/// Tests whether the file name has the extension of a mesh format.
+/// Tests whether the file name has the extension of a mesh format, one that is read or another one.
 pub fn is_mesh(path: &Path) -> bool {
-    poplin_io::MeshFormat::of(path).is_some()
+    poplin_io::is_mesh_name(path)
 }
 
 #[cfg(test)]

@@ -26,6 +26,13 @@ fn scenario(it: &mut Twins) -> Result<(), String> {
     let ball = it.mirror.colliders().iter().nth(1).unwrap().0;
     both!(it, |engine| engine.colliders_mut().set_pose(ball, at([0.005, 0.01, 0.0])).unwrap());
     it.run("a collider that moves", 2, FRAME)?;
+    let round: Vec<_> = it.mirror.colliders().iter().take(3).map(|(id, _)| id).collect();
+    for id in round {
+        let now = it.mirror.colliders().get(id).unwrap().pose;
+        let turned = Pose { rotation: [0.02, 0.03, -0.01, 1.0], ..now };
+        both!(it, |engine| engine.colliders_mut().set_pose(id, turned).unwrap());
+    }
+    it.run("colliders that turn", 2, FRAME)?;
     let rotated = it.cloths[1];
     let rotation = [0.0, 0.1_f32.sin(), 0.0, 0.1_f32.cos()];
     let space = Pose { translation: [0.01, 0.0, 0.0], rotation };
@@ -85,6 +92,12 @@ fn a_fault_in_a_pass_of_whole_frames_is_seen() {
             "triangle.cloth_begin + body",
             "body",
             "space that moves",
+        ),
+        (
+            Kernel::TriangleBuildPairs,
+            "triangle.slice_part * part_of_slice()",
+            "part_of_slice()",
+            "colliders that turn",
         ),
         (Kernel::TriangleRemapMultipliers, "held.rank.y = second;", "", "a removed cloth"),
         (Kernel::TriangleUpdateReports, "frames += triangle.is_first", "frames += 1u", "frames: "),

@@ -13,6 +13,7 @@ mod machine;
 mod motion;
 mod moved;
 mod output;
+mod parts;
 mod placing;
 mod run;
 mod shipped;

@@ -89,6 +89,9 @@ fn warns_of_settings_and_motion_beyond_the_step() {
              {{ time = 1, translation = [{speed}, 0, 0] }}]\n"
         )
     };
+    // Far from the cloth.
+    let body =
+        "[[collider]]\nsphere = { radius = 0.1, center = [0, 300, 0] }\nbody = { mass = 1 }\n";
     let bent = |substeps: u32, rigidity: f32| {
         format!(
             "{SHEET}solver = {{ xpbd = {{ substeps = {substeps}, bending_rigidity = {rigidity} }} }}\n"
@@ -104,9 +107,27 @@ fn warns_of_settings_and_motion_beyond_the_step() {
             "{SHEET}solver = {{ implicit = {{ max_iterations = 400, stretch_stiffness = [{stiffness}, {stiffness}] }} }}\n"
         )
     };
+    let windy = |density: f32| {
+        format!(
+            "{SHEET}air = {{ drag_coefficient = 1.2, density = {density} }}\n[wind]\nvelocity = [2, 0, 0]\n"
+        )
+    };
     let far = |by: f32| format!("{SHEET}transform = {{ translation = [{by}, 0, 0] }}\n");
     for (kind, words, doubtful, sound) in [
         ("other_frequency", "60 times per second instead of 80", solver(80.0), solver(62.0)),
+        (
+            "other_frequency",
+            "because rigid bodies split a frame into 8 steps, each with whole iterations, so its \
+             stiffness differs; set a multiple of 480 Hz",
+            solver(1200.0) + body,
+            solver(960.0) + body,
+        ),
+        (
+            "other_substeps",
+            "24 substeps per frame instead of 20, because rigid bodies split a frame into 8 steps",
+            bent(20, 1e-3) + body,
+            bent(24, 1e-3) + body,
+        ),
         (
             "fast",
             "a pin of cloth `sheet` moves at 12",
@@ -128,6 +149,7 @@ fn warns_of_settings_and_motion_beyond_the_step() {
         ("soft_bends", "needs a step of at most", bent(4, 10.0), bent(20, 1e-3)),
         ("floored", "rounding to f32 leaves residuals", implicit(1e6), implicit(1e3)),
         ("unsure_stretch", "than its stiffness states", stretched(4, 1e5), stretched(20, 10.0)),
+        ("bounded_air", "feels at most the air force of", windy(1000.0), windy(1.2)),
         (
             "long_step",
             "in which gravity moves it by 2725.0 mm",

@@ -62,7 +62,7 @@ impl Kind for Convexes {
         let planes = begins + shapes.convex_count + 1 + memory.load_index(begins + c);
         let k = k - FIRST_PLANE;
         let p = memory.load_index(planes + k as u32 / 2);
-        if k % 2 == 0 {
+        if k.is_multiple_of(2) {
             return memory.load_scratch(memory.plane_row(p));
         }
         let fraction_before = memory.iteration.bias[3];

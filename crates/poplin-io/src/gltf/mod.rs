@@ -61,8 +61,17 @@ const MAX_MORPHED: usize = 1 << 26;
 const MAX_INFLUENCES: usize = 1 << 26;
 
 /// Prefixes of extensions that do not affect geometry, or are supported.
-const KNOWN_EXTENSIONS: [&str; 5] =
-    ["KHR_materials_", "KHR_texture_", "KHR_lights_", "EXT_texture_", "KHR_mesh_quantization"];
+const KNOWN_EXTENSIONS: [&str; 6] = [
+    "KHR_materials_",
+    "KHR_texture_",
+    "KHR_lights_",
+    "EXT_texture_",
+    "KHR_mesh_quantization",
+    "KHR_node_visibility",
+];
+
+/// What is expected in place of compressed geometry.
+const UNPACKED: &str = "a file without it: export it uncompressed";
 
 /// Parses a file, and one of its animations if one is chosen; external buffers are in the folder of
 /// `path`.
@@ -144,11 +153,29 @@ fn check_asset(root: &Json<'_>) -> Result<(), IoError> {
     for extension in root.list("extensionsRequired")? {
         let name = extension.text()?;
         if !KNOWN_EXTENSIONS.iter().any(|known| name.starts_with(known)) {
-            let expected = "a file without it: export it uncompressed";
+            let packs = ["KHR_draco", "EXT_meshopt", "KHR_meshopt"];
+            let expected = if packs.iter().any(|pack| name.starts_with(pack)) {
+                UNPACKED
+            } else {
+                "a file that does not require it"
+            };
             return Err(extension.fault(format!("the extension {name:?}"), expected));
         }
     }
     Ok(())
+}
+
+/// Extension of an object, if it has it.
+fn extension<'a>(of: &Json<'a>, name: &str) -> Option<Json<'a>> {
+    of.get("extensions")?.get(name)
+}
+
+/// Tests whether a node is hidden, and its children with it.
+fn is_hidden(node: &Json<'_>) -> bool {
+    match extension(node, "KHR_node_visibility").and_then(|it| it.get("visible")) {
+        Some(visible) => !visible.is_true(),
+        None => false,
+    }
 }
 
 /// Number of morph targets of the mesh of every node.
@@ -222,6 +249,13 @@ impl Reader<'_> {
         waiting.reverse();
         while let Some(index) = waiting.pop() {
             let node = self.nodes[index].clone();
+            if is_hidden(&node) {
+                continue;
+            }
+            if let Some(instances) = extension(&node, "EXT_mesh_gpu_instancing") {
+                let expected = "each instance as a node: apply instances before the export";
+                return Err(instances.fault("instances of a mesh".to_owned(), expected));
+            }
             if let Some(mesh) = node.get("mesh") {
                 let mesh = self.meshes[mesh.index(self.meshes.len(), "meshes")?].clone();
                 self.read_mesh(&node, index, &mesh, matrices[index])?;

@@ -5,7 +5,9 @@ use poplin_model::{CornerUvs, MAX_COORDINATE, MAX_PARTICLES};
 use super::accessor::{Accessor, Width};
 use super::json::Json;
 use super::rig::{Morph, Part};
-use super::{Drawn, MAX_INFLUENCES, MAX_MORPHED, PRIMITIVE_COST, Reader, VertexUv};
+use super::{
+    Drawn, MAX_INFLUENCES, MAX_MORPHED, PRIMITIVE_COST, Reader, UNPACKED, VertexUv, extension,
+};
 use crate::IoError;
 use crate::obj::MAX_FACES;
 
@@ -20,6 +22,12 @@ impl Reader<'_> {
         let first = self.vertex_count as u32;
         let attributes = primitive.field("attributes")?;
         let Some(position) = attributes.get("POSITION") else { return Ok(()) };
+        if let Some(packed) = extension(primitive, "KHR_draco_mesh_compression") {
+            let own = self.buffers.item("accessors", &position)?;
+            if own.get("bufferView").is_none() {
+                return Err(packed.fault("compressed vertices".to_owned(), UNPACKED));
+            }
+        }
         let positions = Accessor::read(&position, Width::Vec3, &mut self.buffers)?;
         self.count(positions.count)?;
         let known = drawn.weld.positions.len();

@@ -194,7 +194,13 @@ impl Parser<'_> {
             uvs.push(if let CornerUv::One(uv) = uv { uv as u32 } else { CornerUvs::NONE });
         }
         match corners[..] {
-            [] | [_] | [_, _] => return Err(self.malformed(text, "a face of at least 3 corners")),
+            [] => return Err(self.malformed(text, "a face of at least 3 corners")),
+            // A loose edge or point, as Blender 2.6 wrote them: a face without area.
+            [a] | [a, _] => {
+                let last = corners.len() - 1;
+                self.mesh.triangles.push([a, corners[last], corners[last]]);
+                self.mesh.corner_uvs.triangles.push([uvs[0], uvs[last], uvs[last]]);
+            }
             [a, b, c, d] => {
                 self.mesh.quads.push([a, b, c, d]);
                 self.mesh.corner_uvs.quads.push([uvs[0], uvs[1], uvs[2], uvs[3]]);

@@ -151,10 +151,7 @@ fn errors_name_the_line_and_the_limit() {
             "test.obj:1: vertex 1 has the coordinate 1e30, which is not a finite number below 1e15",
         ),
         ("v 0 0\n", "test.obj:1: cannot read `v 0 0`; expected v x y z"),
-        (
-            "v 0 0 0\nf 1 1\n",
-            "test.obj:2: cannot read `f 1 1`; expected a face of at least 3 corners",
-        ),
+        ("v 0 0 0\nf \n", "test.obj:2: cannot read `f`; expected a face of at least 3 corners"),
         (
             "v 0 0 0\nf 1 1 x\n",
             "test.obj:2: cannot read `f 1 1 x`; expected a face like `f 1 2 3` or `f 1/1 2/2 3/3`",

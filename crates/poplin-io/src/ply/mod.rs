@@ -160,8 +160,8 @@ impl Reader<'_> {
         scalar: Scalar,
         values: &mut Values<'_>,
     ) -> Result<usize, IoError> {
-        if count < 3 {
-            let found = format!("a face of {count} corners");
+        if count == 0 {
+            let found = "a face of 0 corners".to_owned();
             return Err(values.unexpected(found, "3 or more".to_owned()));
         }
         self.limit("corners of faces", self.faces.corners.len() + count, 4 * MAX_FACES)?;
@@ -176,7 +176,11 @@ impl Reader<'_> {
             }
             self.faces.corners.push(corner as u32);
         }
-        Ok(count)
+        // A loose edge or point is a face without area.
+        if let Some(&last) = self.faces.corners.last() {
+            self.faces.corners.extend((count..3).map(|_| last));
+        }
+        Ok(count.max(3))
     }
 
     fn read_uvs(
@@ -368,7 +372,7 @@ mod tests {
                 "4 0 1 2 -3 0",
                 "test.ply:21: the vertex -3 of a face; expected an index below 16777216",
             ),
-            ("4 0 1 2 3 0", "2 0 1 0", "test.ply:21: a face of 2 corners; expected 3 or more"),
+            ("4 0 1 2 3 0", "0 0", "test.ply:21: a face of 0 corners; expected 3 or more"),
             (
                 "4 0 1 2 3 0",
                 "99 0 1 2 3 0",

@@ -336,6 +336,7 @@ impl Summary {
                 counted(crossings, "edge-triangle crossing")
             ));
         }
+        lines.extend(BodySummary::lines(&self.bodies));
         lines.push(format!("files  {}: {}", folder.display(), self.files.join(", ")));
         if let Some(note) = &self.note {
             lines.push(format!("note   {note}"));

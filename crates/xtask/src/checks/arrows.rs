@@ -47,6 +47,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "poplin",
             "poplin-model",
             "poplin-cook",
+            "poplin-geometry",
             "poplin-io",
             "poplin-measure",
             "poplin-picture",

@@ -2,6 +2,7 @@
 
 mod contact;
 mod motion;
+mod parts;
 mod setup;
 mod step;
 mod stretch;

@@ -109,7 +109,9 @@ impl Warning {
         });
         let lost = Self::of_lost_faces(job_cloth);
         let twisted = Self::of_faces(name, || format!("cloth `{name}`"), job_cloth.twisted);
+        let (parts, winding) = (Self::of_parts(job_cloth), Self::of_winding(job_cloth));
         let of_mesh = coarse.into_iter().chain(lost).chain(twisted).chain(idle);
+        let of_mesh = of_mesh.chain(parts).chain(winding);
         of_mesh.chain(Self::of_settings(job_cloth, contact))
     }
 
@@ -182,7 +184,9 @@ impl Warning {
         colliders.iter().flat_map(move |collider| {
             let name = &collider.name;
             let twisted = Self::of_faces(name, || format!("collider `{name}`"), collider.twisted);
-            twisted.into_iter().chain(Self::of_far_collider(collider, mean_edge_m))
+            let left_out = Self::of_left_out(collider);
+            let far = Self::of_far_collider(collider, mean_edge_m);
+            twisted.into_iter().chain(left_out).chain(far)
         })
     }
 

@@ -1,8 +1,10 @@
 //! Warnings about the solver step: its length, its frequency and its convergence.
 
-use poplin_model::{Implicit, ImplicitReport};
+use glam::Vec3;
+use poplin_model::{Implicit, ImplicitReport, Solver};
 
 use super::Warning;
+use crate::bodies::FrameSplit;
 use crate::job_cloth::{JobCloth, mean_rest_length};
 use crate::numbers::{counted, grouped};
 
@@ -53,21 +55,48 @@ impl Warning {
         });
         let soft = Self::of_bends(job_cloth, frame_rate, step_s);
         let unsure = Self::of_membrane(job_cloth, frame_rate, step_s);
-        let asked = config.solver.as_pbd().map(|pbd| pbd.frequency);
+        let weak = Self::of_air(job_cloth, frequency_hz);
+        let asked = match &config.solver {
+            Solver::Pbd(pbd) => Some(pbd.frequency),
+            Solver::Xpbd(xpbd) => xpbd.frequency,
+            Solver::Implicit(implicit) => implicit.frequency,
+        };
         let other = asked
             .filter(|asked| iterations > 0.0 && (frequency_hz / asked - 1.0).abs() > MAX_RATE_ERROR)
             .map(|asked_hz| {
+                let steps = job_cloth.split.steps;
+                let whole_hz = frame_rate * steps as f32;
+                let why = match steps {
+                    1 => "a frame has whole iterations".to_owned(),
+                    _ => format!(
+                        "rigid bodies split a frame into {steps} steps, each with whole iterations"
+                    ),
+                };
+                let is_pbd = config.solver.as_pbd().is_some();
+                let effect = if is_pbd { ", so its stiffness differs" } else { "" };
                 let text = format!(
                     "cloth `{name}` is solved {frequency_hz:.0} times per second instead of \
-                     {asked_hz:.0}, because a frame has whole iterations, so its stiffness differs; \
-                     set a multiple of the frame rate"
+                     {asked_hz:.0}, because {why}{effect}; set a multiple of {whole_hz:.0} Hz"
                 );
                 Self::of_cloth("other_frequency", name, text)
                     .beyond(frequency_hz, asked_hz)
                     .detail("asked_hz", asked_hz)
                     .detail("frequency_hz", frequency_hz)
             });
-        long.into_iter().chain(other).chain(soft).chain(unsure)
+        let FrameSplit { steps, asked_substeps: asked } = job_cloth.split;
+        let substeps = asked.div_ceil(steps) * steps;
+        let more = (substeps != asked).then(|| {
+            let text = format!(
+                "cloth `{name}` has {substeps} substeps per frame instead of {asked}, because rigid \
+                 bodies split a frame into {steps} steps, each with whole substeps; set a multiple of \
+                 {steps}"
+            );
+            Self::of_cloth("other_substeps", name, text)
+                .beyond(substeps as f32, asked as f32)
+                .detail("asked_substeps", asked)
+                .detail("substeps", substeps)
+        });
+        long.into_iter().chain(other).chain(more).chain(soft).chain(unsure).chain(weak)
     }
 
     /// Warns of a step in which XPBD bends are softer than their rigidity B.
@@ -106,6 +135,46 @@ impl Warning {
                 .detail("step_s", step_s)
                 .detail("longest_step_s", longest_step_s)
                 .detail("substeps", substeps)
+        })
+    }
+
+    /// Warns of wind whose force does not reach what its coefficients say, since it would take more
+    /// than all motion relative to the air in a step from most triangles that face it.
+    fn of_air(job_cloth: &JobCloth, frequency_hz: f32) -> Option<Self> {
+        let JobCloth { cloth, name, .. } = job_cloth;
+        let air = &cloth.config.air;
+        let wind_m_s = job_cloth.wind.map_or_else(
+            || Vec3::from(air.wind_velocity).length(),
+            |wind| Vec3::from(wind.velocity).length() + wind.gust.strength,
+        );
+        let coefficient = air.drag_coefficient.max(air.lift_coefficient);
+        let mut counts = vec![0.0f32; cloth.particle_count()];
+        let triangles = || cloth.fabric.triangles.iter().map(|it| it.map(|k| k as usize));
+        triangles().flatten().for_each(|corner| counts[corner] += 1.0);
+        let part_of = |corners: [usize; 3]| {
+            let [a, b, c] = corners.map(|corner| Vec3::from(cloth.particles[corner].position));
+            let double_area = (b - a).cross(c - a).length();
+            let shares = corners.map(|it| cloth.particles[it].inverse_mass * counts[it]);
+            let share = shares.into_iter().fold(0.0, f32::max);
+            // A = s rho |N| C v / 12 f, see `shaders/stage/wind.wgsl`
+            share * air.density * double_area * coefficient * wind_m_s / (12.0 * frequency_hz)
+        };
+        let mut parts: Vec<f32> = triangles().map(part_of).filter(|part| *part > 0.0).collect();
+        parts.sort_unstable_by(f32::total_cmp);
+        let part = parts.get(parts.len() / 2).copied()?;
+        (part > 1.0 && part.is_finite()).then(|| {
+            let most_m_s = wind_m_s / part;
+            let needed_hz = frequency_hz * part;
+            let text = format!(
+                "cloth `{name}` feels at most the air force of {most_m_s:.3} m/s, and the wind \
+                 reaches {wind_m_s:.3} m/s: beyond, a step takes all motion relative to the air; for \
+                 the force of its coefficients, use at least {needed_hz:.0} Hz, or heavier cloth"
+            );
+            Self::of_cloth("bounded_air", name, text)
+                .beyond(wind_m_s, most_m_s)
+                .detail("largest_wind_m_s", wind_m_s)
+                .detail("largest_full_wind_m_s", most_m_s)
+                .detail("needed_hz", needed_hz)
         })
     }
 
