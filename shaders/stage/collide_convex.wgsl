@@ -3,17 +3,12 @@
 /// Displacement of convex c in this iteration at a point of its surface, without the part along the
 /// normal there [m].
 fn slide_of_convex(c: u32, point: vec3<f32>, normal: vec3<f32>) -> vec3<f32> {
-    let begin = cloth_parameters[cloth_slot].colliders.twist_begin;
-    var travel = vec3<f32>(0.0);
-    if (begin != NO_OFFSET) {
-        // v = shift + spin x (p - center)
-        let row = begin + convex_shape(0u) + CONVEX_TWIST_ROWS * c;
-        let shift = input_row(row + 2u).xyz;
-        let center = input_row(row + 1u).xyz + shift * iteration.velocity_scale.w;
-        travel = (shift + cross3(input_row(row).xyz, point - center)) * cloth_parameters[cloth_slot].colliders.iteration_fraction;
-        travel -= normal * dot3(normal, travel);
-    }
-    return travel;
+    let row = cloth_parameters[cloth_slot].colliders.twist_begin + convex_shape(0u) + CONVEX_TWIST_ROWS * c;
+    let shift = input_row(row + 2u).xyz;
+    let center = input_row(row + 1u).xyz + shift * iteration.velocity_scale.w;
+    // v = shift + spin x (p - center)
+    let travel = (shift + cross3(input_row(row).xyz, point - center)) * cloth_parameters[cloth_slot].colliders.iteration_fraction;
+    return travel - normal * dot3(normal, travel);
 }
 
 /// Adds the exit of x from convex c through its nearest plane, if x is behind all of its planes.

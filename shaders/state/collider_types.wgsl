@@ -84,7 +84,7 @@ struct ColliderParameters {
     /// if all are 1.
     friction_factor_begin: u32,
     /// Rotations of spheres, then capsules, then motions of convexes over the frame in
-    /// `input_pool` (1, 1 and 3 vec4 each), or `NO_OFFSET` if none turns or slides.
+    /// `input_pool` (1, 1 and 3 vec4 each).
     twist_begin: u32,
     /// Push or slide below which friction is reduced [m].
     friction_slop: f32,

@@ -81,12 +81,8 @@ fn sphere_move(s: u32) -> vec3<f32> {
 /// Displacement in this iteration that the rotation of sphere or capsule `shape` gives to the point
 /// of its surface at `arm` from its center or axis [m].
 fn spin_move(shape: u32, arm: vec3<f32>) -> vec3<f32> {
-    let begin = cloth_parameters[cloth_slot].colliders.twist_begin;
-    var travel = vec3<f32>(0.0);
-    if (begin != NO_OFFSET) {
-        travel = cross3(input_row(begin + shape).xyz, arm) * cloth_parameters[cloth_slot].colliders.iteration_fraction;
-    }
-    return travel;
+    let spin = input_row(cloth_parameters[cloth_slot].colliders.twist_begin + shape).xyz;
+    return cross3(spin, arm) * cloth_parameters[cloth_slot].colliders.iteration_fraction;
 }
 
 /// First prepared row of capsule c: three rows of its cone now, then one iteration ago.

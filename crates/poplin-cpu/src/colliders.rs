@@ -84,13 +84,10 @@ impl ClothMemory<'_> {
     }
 
     /// Rotation of sphere or capsule `shape` over the frame, with the fraction of the frame that an
-    /// iteration takes; 0 if nothing turns.
+    /// iteration takes.
     #[inline]
     pub(crate) fn spin_of(&self, shape: u32) -> [f32; 4] {
         let shapes = &self.cloth.colliders;
-        if shapes.twist_begin == NO_OFFSET {
-            return [0.0; 4];
-        }
         let [x, y, z, _] = self.input_row(shapes.twist_begin + shape);
         [x, y, z, shapes.iteration_fraction]
     }

@@ -171,7 +171,7 @@ gpu_struct! {
         /// if all are 1.
         pub friction_factor_begin: u32,
         /// Rotations of spheres, then capsules, then motions of convexes over the frame in
-        /// `input_pool` (1, 1 and 3 vec4 each), or [`NO_OFFSET`] if none turns or slides.
+        /// `input_pool` (1, 1 and 3 vec4 each).
         pub twist_begin: u32,
         /// Push or slide below which friction is reduced \[m\].
         pub friction_slop: f32,

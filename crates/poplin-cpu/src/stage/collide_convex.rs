@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use poplin_layout::{CONVEX_TWIST_ROWS, ColliderParameters, NO_OFFSET};
+use poplin_layout::{CONVEX_TWIST_ROWS, ColliderParameters};
 
 use crate::ClothMemory;
 use crate::colliders::Contacts;
@@ -47,9 +47,6 @@ impl Kind for Convexes {
         let shapes = &memory.cloth.colliders;
         let fraction_now = memory.iteration.velocity_scale[3];
         if k < FIRST_PLANE {
-            if shapes.twist_begin == NO_OFFSET {
-                return [0.0; 4];
-            }
             let row = shapes.twist_begin + memory.convex_shape(0) + CONVEX_TWIST_ROWS * c;
             let [spin, center, shift] = [0, 1, 2].map(|k| memory.input_row(row + k));
             return match k {

@@ -2,8 +2,7 @@
 
 use bytemuck::cast_slice;
 use poplin_layout::{
-    BODY_ROWS, BOX_ROWS, CAPSULE_ROWS, CHUNK_ROWS, CONVEX_TWIST_ROWS, NEARBY_ROWS, SPHERE_ROWS,
-    chunk_count,
+    BODY_ROWS, BOX_ROWS, CAPSULE_ROWS, CHUNK_ROWS, NEARBY_ROWS, SPHERE_ROWS, chunk_count,
 };
 
 use super::HostColliders;
@@ -75,10 +74,7 @@ impl HostColliders {
             self.triangle_tree_rows.rows.len(),
             self.index_rows.rows.len(),
             self.body_rows.rows.len(),
-            // Room is kept for colliders that begin to turn.
-            self.sphere_owners.len()
-                + self.capsule_owners.len()
-                + CONVEX_TWIST_ROWS as usize * self.convexes.len(),
+            self.twist_rows.rows.len(),
         ];
         lens.map(|len| len as u32)
     }

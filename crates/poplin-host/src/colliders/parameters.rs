@@ -73,7 +73,7 @@ impl HostColliders {
             impulse_begin: nearest_begin + self.nearest_len(particle_count),
             friction: config.contact.friction,
             friction_factor_begin: self.free.frictions.unwrap_or(NO_OFFSET),
-            twist_begin: if self.is_turning { begin(Part::Twists) } else { NO_OFFSET },
+            twist_begin: begin(Part::Twists),
             friction_slop: config.contact.friction_slop,
             friction_holds: u32::from(config.contact.friction_holds),
             mass_scale: config.contact.mass_scale,

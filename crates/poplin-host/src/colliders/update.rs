@@ -115,7 +115,8 @@ impl HostColliders {
         if !self.has_only_own_spheres || !same_but_spheres {
             return None;
         }
-        if !View::of_own(own, groups).collect_spheres(halves) {
+        let is_still = View::of_own(own, groups).collect_spheres(halves);
+        if !is_still || self.twist_rows.uploaded.is_nowhere() {
             return None;
         }
         // From here on the frame is committed to the fast path.
@@ -165,10 +166,8 @@ impl HostColliders {
         let moves = |[spin, _, shift]: [[f32; 4]; 3]| [spin, shift] != [zero[0]; 2];
         let spins = || self.round.spins.iter().flatten();
         self.is_turning = spins().any(|spin| *spin != zero[0]) || of_convexes.clone().any(moves);
-        if self.is_turning {
-            let rows = spins().copied().chain(of_convexes.flatten());
-            self.twist_rows.set(rows.map(|row| row.map(f32::to_bits)).collect());
-        }
+        let rows = spins().copied().chain(of_convexes.flatten());
+        self.twist_rows.set(rows.map(|row| row.map(f32::to_bits)).collect());
         ColliderChange::contents(self.is_turning)
     }
 

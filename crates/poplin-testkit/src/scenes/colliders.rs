@@ -45,7 +45,7 @@ pub fn equip(host: &mut Cloth, seed: u64) {
             // Some turn, too.
             let is_free = set.get(id).is_ok_and(|collider| collider.body.is_none());
             if is_free && seed % 4 == 1 {
-                let [x, y, z] = rng.point(-0.03, 0.03);
+                let [x, y, z] = rng.point(-0.02, 0.02);
                 let pose = Pose { translation: rng.point(-0.02, 0.02), rotation: [x, y, z, 1.0] };
                 set.set_pose(id, pose).expect("the pose is valid");
             }
