@@ -1,5 +1,12 @@
 #import state/colliders
 
+/// Displacement in this iteration that the rotation of sphere or capsule `shape` gives to the point
+/// of its surface at `arm` from its center or axis [m].
+fn spin_move(shape: u32, arm: vec3<f32>) -> vec3<f32> {
+    let spin = input_row(cloth_parameters[cloth_slot].colliders.twist_begin + shape).xyz;
+    return cross3(spin, arm) * cloth_parameters[cloth_slot].colliders.iteration_fraction;
+}
+
 /// Adds the exit of x through the side of capsule c.
 fn touch_capsule(c: u32, x: vec3<f32>, contacts: ptr<function, Contacts>) {
     let cone = load_cone(capsule_row(c));

@@ -78,13 +78,6 @@ fn sphere_move(s: u32) -> vec3<f32> {
     return load_scratch(row).xyz - load_scratch(row + 1u).xyz;
 }
 
-/// Displacement in this iteration that the rotation of sphere or capsule `shape` gives to the point
-/// of its surface at `arm` from its center or axis [m].
-fn spin_move(shape: u32, arm: vec3<f32>) -> vec3<f32> {
-    let spin = input_row(cloth_parameters[cloth_slot].colliders.twist_begin + shape).xyz;
-    return cross3(spin, arm) * cloth_parameters[cloth_slot].colliders.iteration_fraction;
-}
-
 /// First prepared row of capsule c: three rows of its cone now, then one iteration ago.
 fn capsule_row(c: u32) -> u32 {
     return sphere_row(cloth_parameters[cloth_slot].colliders.sphere_count) + CAPSULE_ROWS * c;

@@ -148,12 +148,14 @@ pub(crate) fn first_after(time: f64, count: usize, time_of: impl Fn(usize) -> f6
 }
 
 /// Reads a mesh in the format of the file's extension. If that is none of [`MESH_FORMATS`], the
-/// file is read as GLB if it begins like one, otherwise as OBJ. A mesh far from the origin keeps its shape, relative to [`MeshFile::origin`].
+/// file is read as GLB if it begins like one, otherwise as OBJ. A mesh far from the origin keeps
+/// its shape, relative to [`MeshFile::origin`].
 ///
 /// # Errors
 /// [`IoError`] with the file and, where there is one, the line, byte or JSON path: a file that is
-/// missing, unreadable or damaged, has no vertices or no faces, a coordinate that is not finite, an
-/// index out of range, or more than [`poplin_model::MAX_PARTICLES`] vertices.
+/// in another common format, missing, unreadable or damaged, has no vertices or no faces, a
+/// coordinate that is not finite, an index out of range, or more than
+/// [`poplin_model::MAX_PARTICLES`] vertices.
 pub fn load_mesh(path: impl AsRef<Path>) -> Result<MeshFile, IoError> {
     let path = path.as_ref();
     let format = match (MeshFormat::of(path), other_format(path)) {

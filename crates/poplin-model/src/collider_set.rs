@@ -30,8 +30,8 @@ use crate::{InteractionGroups, Pose, RigidBody, Shape};
 ///
 /// A changed shape or pose is interpolated over the next frame, with every vertex and center on a
 /// straight line. Friction acts on the velocity of the surface, which for spheres, capsules, planes
-/// and convexes follows from the pose: a sphere that turns carries cloth. Colliders are in the order in which they were added, except that slots of removed
-/// colliders are reused.
+/// and convexes follows from the pose: a sphere that turns carries cloth. Colliders are in the
+/// order in which they were added, except that slots of removed colliders are reused.
 #[derive(Debug, Clone, Default)]
 pub struct ColliderSet {
     colliders: Arena<Entry>,
@@ -197,9 +197,10 @@ impl ColliderSet {
     }
 
     /// Changes a shape, interpolated over the next frame. Unlike [`ColliderSet::set_pose`] it does
-    /// not tell how surfaces turn, which only boxes and meshes show. A shape of another kind, a convex with
-    /// another plane count and a mesh with other triangles take effect at once.
+    /// not tell how surfaces turn, which only boxes and meshes show. A shape of another kind, a
+    /// convex with another plane count and a mesh with other triangles take effect at once.
     ///
+    /// # Errors
     /// [`ModelError`] if the handle is stale or the shape is not valid or too large; the old shape
     /// stays.
     pub fn set_shape(&mut self, id: ColliderId, shape: impl Into<Shape>) -> Result<(), ModelError> {

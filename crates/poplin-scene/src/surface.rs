@@ -4,7 +4,8 @@ pub use poplin_geometry::{OpenSurface, Repairs};
 use poplin_model::TriangleMesh;
 
 /// Orients all triangles of each connected part consistently and outwards, fills small holes, and
-/// leaves out smaller parts without a volume. Also returns the boundary vertices of each filled hole, whose center vertices follow all others.
+/// leaves out smaller parts without a volume. Also returns the boundary vertices of each filled
+/// hole, whose center vertices follow all others.
 ///
 /// Vertices at equal positions count as one. A closed part that faces inwards and lies inside
 /// larger ones is a cavity and stays one.

@@ -70,7 +70,7 @@ const KNOWN_EXTENSIONS: [&str; 6] = [
     "KHR_node_visibility",
 ];
 
-/// What is expected in place of compressed geometry.
+/// Expectation in messages about compressed geometry.
 const UNPACKED: &str = "a file without it: export it uncompressed";
 
 /// Parses a file, and one of its animations if one is chosen; external buffers are in the folder of
