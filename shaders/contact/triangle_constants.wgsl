@@ -123,9 +123,12 @@ const TRIANGLE_FRAME_ENDS: u32 = 9u;
 /// times angle [rad]; 0 for other rows.
 const TRIANGLE_SPINS: u32 = 10u;
 
+/// Section of `triangle_moves`: the same rotations over the slice [rad].
+const TRIANGLE_TURNS: u32 = 11u;
+
 /// First section of the swept bounds: for each group of three axes the lowest coordinates at
 /// both ends, then the highest at both ends [m].
-const TRIANGLE_STEPS: u32 = 11u;
+const TRIANGLE_STEPS: u32 = 12u;
 
 /// Number of groups of three axes of the swept bounds: the coordinate axes, and the diagonals
 /// between each two of them.
@@ -138,7 +141,7 @@ const TRIANGLE_PATH: u32 = 12u;
 const TRIANGLE_DIAGONAL: f32 = 1.414215;
 
 /// Number of sections of `triangle_moves`.
-const TRIANGLE_SECTIONS: u32 = 23u;
+const TRIANGLE_SECTIONS: u32 = 24u;
 
 /// Index in `RoundState.gates` of the passes of every round.
 const TRIANGLE_DUE: u32 = 0u;

@@ -34,13 +34,13 @@ fn find_held(i: u32) -> vec4<f32> {
 /// Displacement of the first side of a pair along the second in this round by spheres, capsules and
 /// planes that turn [m].
 fn slide_of(pair: TrianglePair) -> vec3<f32> {
-    let spin = load_row(TRIANGLE_SPINS, pair.rows.x) + load_row(TRIANGLE_SPINS, pair.rows.w);
+    let spin = load_row(TRIANGLE_TURNS, pair.rows.x) + load_row(TRIANGLE_TURNS, pair.rows.w);
     var slide = vec3<f32>(0.0);
     if (any(spin != vec3<f32>(0.0))) {
         // From the center of the turning side to its surface; -(spin x arm) as the second side.
         let normal = pair.normal.xyz;
         let arm = mix_rows(pair.rows, pair.weights, TRIANGLE_STARTS) - normal * pair.normal.w;
-        let turned = cross3(arm, spin) * (triangle.slice_part * part_of_slice());
+        let turned = cross3(arm, spin) * part_of_slice();
         slide = turned - normal * dot3(normal, turned);
     }
     return slide;

@@ -58,6 +58,7 @@ fn set_target(i: u32) {
         let start = load_row(TRIANGLE_FRAME_STARTS, i);
         goal = start + (goal - start) * triangle.fraction;
     }
+    store_row(TRIANGLE_TURNS, i, load_row(TRIANGLE_SPINS, i) * triangle.slice_part);
     store_row(TRIANGLE_TARGETS, i, goal);
     store_row(TRIANGLE_WANTED, i, goal);
 }

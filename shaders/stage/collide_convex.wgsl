@@ -6,8 +6,10 @@ fn slide_of_convex(c: u32, point: vec3<f32>, normal: vec3<f32>) -> vec3<f32> {
     let row = cloth_parameters[cloth_slot].colliders.twist_begin + convex_shape(0u) + CONVEX_TWIST_ROWS * c;
     let shift = input_row(row + 2u).xyz;
     let center = input_row(row + 1u).xyz + shift * iteration.velocity_scale.w;
-    // v = shift + spin x (p - center)
-    let travel = (shift + cross3(input_row(row).xyz, point - center)) * cloth_parameters[cloth_slot].colliders.iteration_fraction;
+    let spin = input_row(row).xyz;
+    let arm = point - center;
+    // v = shift + spin x arm, summed from the left: Mesa turns a + (b - c) into (a + b) - c.
+    let travel = (shift + spin.yzx * arm.zxy - spin.zxy * arm.yzx) * cloth_parameters[cloth_slot].colliders.iteration_fraction;
     return travel - normal * dot3(normal, travel);
 }
 

@@ -342,9 +342,11 @@ shared_constants! {
     /// Section of `triangle_moves`: rotations of spheres, capsules and planes over the frame, axis
     /// times angle \[rad\]; 0 for other rows.
     pub const TRIANGLE_SPINS: u32 = 10;
+    /// Section of `triangle_moves`: the same rotations over the slice \[rad\].
+    pub const TRIANGLE_TURNS: u32 = 11;
     /// First section of the swept bounds: for each group of three axes the lowest coordinates at
     /// both ends, then the highest at both ends \[m\].
-    pub const TRIANGLE_STEPS: u32 = 11;
+    pub const TRIANGLE_STEPS: u32 = 12;
     /// Number of groups of three axes of the swept bounds: the coordinate axes, and the diagonals
     /// between each two of them.
     pub const TRIANGLE_AXES: u32 = 3;

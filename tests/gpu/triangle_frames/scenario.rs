@@ -94,9 +94,9 @@ fn a_fault_in_a_pass_of_whole_frames_is_seen() {
             "space that moves",
         ),
         (
-            Kernel::TriangleBuildPairs,
-            "triangle.slice_part * part_of_slice()",
-            "part_of_slice()",
+            Kernel::TriangleSetTargets,
+            "load_row(TRIANGLE_SPINS, i) * triangle.slice_part",
+            "load_row(TRIANGLE_SPINS, i)",
             "colliders that turn",
         ),
         (Kernel::TriangleRemapMultipliers, "held.rank.y = second;", "", "a removed cloth"),

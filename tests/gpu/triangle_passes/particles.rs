@@ -119,7 +119,7 @@ pub(super) fn first_particle_failure(gpu: &Headless, engine: &EngineOptions) -> 
         let before = TriangleRound { fraction, ..contact.packed(thickness) };
         let found = run(&before, &bodies, false);
         let cloths = particles.cloths.clone();
-        contact.set_targets(&cloths, &particles.members(), [fraction, 1.0]);
+        contact.set_targets(&cloths, &particles.members(), [fraction, before.slice_part]);
         let after = contact.packed(thickness);
         let targets = differ("target", &found.moves, &after.moves);
         let targets = targets.or_else(|| differ("target: row", &found.rows, &after.rows));

@@ -100,10 +100,14 @@ pub(crate) fn touch_convex<V: Real, P: Colliding<V>>(
     }
     // exit = -n height
     let exit = -nearest * distance;
-    // v = shift + spin x (p - center), without its part along the normal
+    // v = shift + spin x arm, summed from the left as in the shader
     let [center, spin, shift] = [1, 2, 3].map(|k| convex.row(simd, k));
     let arm = x - nearest * distance - Vec3::xyz(center);
-    let travel = (Vec3::xyz(shift) + Vec3::xyz(spin).cross(arm)) * center[3];
+    let travel = Vec3::new(
+        shift[0] + spin[1] * arm.z - spin[2] * arm.y,
+        shift[1] + spin[2] * arm.x - spin[0] * arm.z,
+        shift[2] + spin[0] * arm.y - spin[1] * arm.x,
+    ) * center[3];
     let travel = travel - nearest * nearest.dot(travel);
     contacts.add(simd, is_in, exit, travel, convex.row(simd, 0)[0]);
     is_in

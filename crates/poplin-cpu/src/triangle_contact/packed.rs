@@ -6,8 +6,8 @@ use poplin_layout::{
     TRIANGLE_AIMS, TRIANGLE_AXES, TRIANGLE_BEGUN, TRIANGLE_BLOCKS, TRIANGLE_CARRIES,
     TRIANGLE_FRAME_ENDS, TRIANGLE_FRAME_STARTS, TRIANGLE_MOVES, TRIANGLE_RESERVE,
     TRIANGLE_SECTIONS, TRIANGLE_SPINS, TRIANGLE_STARTS, TRIANGLE_STEPS, TRIANGLE_TARGETS,
-    TRIANGLE_WANTED, TriangleBodies, TriangleCandidate, TriangleMultiplier, TrianglePair,
-    TriangleRound, TriangleRow,
+    TRIANGLE_TURNS, TRIANGLE_WANTED, TriangleBodies, TriangleCandidate, TriangleMultiplier,
+    TrianglePair, TriangleRound, TriangleRow,
 };
 
 use super::measure::path;
@@ -143,6 +143,7 @@ impl TriangleContact {
             let (at, step, may_hold) = motion(&work.points[row as usize]);
             path(at, step, may_hold, &self.reach(row as usize, self.reserve, 0.0))
         };
+        set(TRIANGLE_TURNS, &mut self.spins.iter().map(|spin| *spin * self.slice_part));
         set(TRIANGLE_MOVES, &mut work.moves.iter().map(|step| xyz(*step)));
         for axes in 0..TRIANGLE_AXES {
             for end in 0..2u32 {

@@ -230,7 +230,8 @@ impl TriangleContact {
     /// Returns the displacement of the first side of a pair along the second in this round by
     /// spheres, capsules and planes that turn.
     fn slide_of(&self, pair: &Pair, part: f32) -> Vec3 {
-        let [spin, last] = [0, 3].map(|k| self.spins[pair.rows[k] as usize]);
+        let turn = |k: usize| self.spins[pair.rows[k] as usize] * self.slice_part;
+        let [spin, last] = [turn(0), turn(3)];
         let spin = spin + last;
         if spin == Vec3::ZERO {
             return Vec3::ZERO;
@@ -238,7 +239,7 @@ impl TriangleContact {
         let at = |k: usize| self.start[pair.rows[k] as usize] * pair.weights[k];
         // From the center of the turning side to its surface; -(spin x arm) as the second side.
         let arm = at(0) + at(1) + at(2) + at(3) - pair.normal * pair.gap;
-        let turned = cross3(arm, spin) * (self.slice_part * part);
+        let turned = cross3(arm, spin) * part;
         turned - pair.normal * dot3(pair.normal, turned)
     }
 
