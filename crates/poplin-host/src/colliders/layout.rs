@@ -25,6 +25,23 @@ impl Rows {
         }
     }
 
+    /// Replaces the rows, reusing their memory.
+    pub(super) fn refill(&mut self, rows: impl Iterator<Item = [u32; 4]>) {
+        let before = self.rows.len();
+        let (mut count, mut is_same) = (0, true);
+        for row in rows {
+            match self.rows.get_mut(count) {
+                Some(own) => is_same &= std::mem::replace(own, row) == row,
+                None => self.rows.push(row),
+            }
+            count += 1;
+        }
+        self.rows.truncate(count);
+        if !is_same || count != before {
+            self.uploaded.forget();
+        }
+    }
+
     /// Packs a refitted tree.
     pub(super) fn fit(&mut self, tree: &Tree) {
         tree.rows(&mut self.rows);

@@ -167,7 +167,7 @@ impl HostColliders {
         let spins = || self.round.spins.iter().flatten();
         self.is_turning = spins().any(|spin| *spin != zero[0]) || of_convexes.clone().any(moves);
         let rows = spins().copied().chain(of_convexes.flatten());
-        self.twist_rows.set(rows.map(|row| row.map(f32::to_bits)).collect());
+        self.twist_rows.refill(rows.map(|row| row.map(f32::to_bits)));
         ColliderChange::contents(self.is_turning)
     }
 

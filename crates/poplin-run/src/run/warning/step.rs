@@ -61,9 +61,13 @@ impl Warning {
             Solver::Xpbd(xpbd) => xpbd.frequency,
             Solver::Implicit(implicit) => implicit.frequency,
         };
-        let other = asked
-            .filter(|asked| iterations > 0.0 && (frequency_hz / asked - 1.0).abs() > MAX_RATE_ERROR)
-            .map(|asked_hz| {
+        // Stiffness of PBD depends on the frequency; the others only gain by more.
+        let is_off = |ratio: f32| match config.solver {
+            Solver::Pbd(_) => (ratio - 1.0).abs() > MAX_RATE_ERROR,
+            _ => 1.0 - ratio > MAX_RATE_ERROR,
+        };
+        let other = asked.filter(|asked| iterations > 0.0 && is_off(frequency_hz / asked)).map(
+            |asked_hz| {
                 let steps = job_cloth.split.steps;
                 let whole_hz = frame_rate * steps as f32;
                 let why = match steps {
@@ -82,7 +86,8 @@ impl Warning {
                     .beyond(frequency_hz, asked_hz)
                     .detail("asked_hz", asked_hz)
                     .detail("frequency_hz", frequency_hz)
-            });
+            },
+        );
         let FrameSplit { steps, asked_substeps: asked } = job_cloth.split;
         let substeps = asked.div_ceil(steps) * steps;
         let more = (substeps != asked).then(|| {
