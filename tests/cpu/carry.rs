@@ -1,11 +1,9 @@
 //! Colliders that move along their own surface carry cloth by friction: every kind of collider,
 //! shifted and turned about each axis, from scene files as users write them.
 
-use std::fmt::Write as _;
-
 use glam::{DQuat, DVec3};
 
-use crate::friction::{IMPLICIT, PBD, XPBD, run_positions};
+use crate::friction::{IMPLICIT, PBD, XPBD, hexahedron, run_positions};
 
 /// Distance from the center of a shape to its top, and half the length of boxes \[m\].
 const RADIUS: f64 = 0.5;
@@ -43,21 +41,6 @@ const MOTIONS: [(&str, [f64; 3], [f64; 3]); 5] = [
     ("shift and turn", [0.1, 0.0, 0.2], [0.0, -30.0, 0.0]),
 ];
 
-/// Cube with its center at the origin.
-fn cube() -> String {
-    let mut text = String::new();
-    for k in 0..8 {
-        let [x, y, z] = [k & 1, k >> 1 & 1, k >> 2].map(|bit| f64::from(bit) - RADIUS);
-        writeln!(text, "v {x} {y} {z}").unwrap();
-    }
-    for [a, b, c, d] in
-        [[1, 3, 4, 2], [5, 6, 8, 7], [1, 2, 6, 5], [3, 7, 8, 4], [1, 5, 7, 3], [2, 4, 8, 6]]
-    {
-        writeln!(text, "f {a} {b} {c}\nf {a} {c} {d}").unwrap();
-    }
-    text
-}
-
 /// Returns the largest distance of a patch from where its collider carried it, and the farthest
 /// that the collider carried a particle \[m\].
 fn distance_carried(
@@ -81,7 +64,7 @@ fn distance_carried(
         times[1],
     );
     let name = format!("carry-{}-{motion}-{contact}-{}", shape.len(), solver.len());
-    let paths = run_positions(&name, &text, &cube(), end);
+    let paths = run_positions(&name, &text, &hexahedron(|corner| corner.map(|x| RADIUS * x)), end);
     let (start, end) = (&paths[begin as usize], &paths[end as usize]);
     let [x, y, z] = degrees.map(f64::to_radians);
     let rotation = DQuat::from_euler(glam::EulerRot::ZYX, z, y, x);

@@ -46,12 +46,11 @@ fn tilted([x, y, z]: Vec3, angle: f64) -> Vec3 {
     [cos * x + sin * y, cos * y - sin * x, z]
 }
 
-/// Corners and quads of the slab that boxes, convex polyhedra and meshes are: 4 m long and wide.
-fn slab(angle: f64) -> String {
+/// Closed surface as OBJ, with the topology of the cube from -1 to 1, whose corners are placed.
+pub(super) fn hexahedron(place: impl Fn(Vec3) -> Vec3) -> String {
     let mut text = String::new();
     for k in 0..8 {
-        let [x, y, z] = [(k & 1) as f64 * 4.0 - 2.0, (k >> 1 & 1) as f64 - 1.0, 0.0];
-        let [x, y, z] = tilted([x, y, z + (k >> 2) as f64 * 4.0 - 2.0], angle);
+        let [x, y, z] = place([0, 1, 2].map(|axis| f64::from(2 * (k >> axis & 1) - 1)));
         writeln!(text, "v {x} {y} {z}").unwrap();
     }
     for [a, b, c, d] in
@@ -60,6 +59,11 @@ fn slab(angle: f64) -> String {
         writeln!(text, "f {a} {b} {c}\nf {a} {c} {d}").unwrap();
     }
     text
+}
+
+/// Slab that boxes, convex polyhedra and meshes are: 4 m long and wide, its top through the origin.
+fn slab(angle: f64) -> String {
+    hexahedron(|[x, y, z]| tilted([2.0 * x, 0.5 * (y - 1.0), 2.0 * z], angle))
 }
 
 impl Ground {

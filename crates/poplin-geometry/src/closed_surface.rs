@@ -138,26 +138,22 @@ pub fn close_surface(
         triangles: triangles.to_vec(),
     };
     surface.face_alike();
-    let mut parts = surface.parts()?;
-    let is_left_out = surface.hollow_parts(&parts)?;
+    let (mut solid, hollow) = surface.divided(surface.parts()?)?;
     let mut holes = Vec::new();
-    for part in parts.iter_mut().zip(&is_left_out).filter(|(_, is_out)| !**is_out).map(|it| it.0) {
+    for part in &mut solid {
         surface.fill_holes(part);
         holes.append(&mut part.holes);
     }
-    surface.face_outwards(&parts, &is_left_out);
-    let before = surface.triangles.iter().zip(triangles);
-    let mut flipped: Vec<bool> = before.map(|(now, before)| now != before).collect();
-    let out: Vec<&Part> =
-        parts.iter().zip(&is_left_out).filter(|(_, is_out)| **is_out).map(|it| it.0).collect();
+    surface.face_outwards(&solid);
     let mut is_kept = vec![true; surface.triangles.len()];
-    for &triangle in out.iter().flat_map(|part| &part.triangles) {
-        (is_kept[triangle], flipped[triangle]) = (false, false);
-    }
+    hollow.iter().flat_map(|part| &part.triangles).for_each(|&triangle| is_kept[triangle] = false);
+    let before = surface.triangles.iter().zip(triangles).zip(&is_kept);
     let repairs = Repairs {
-        flipped_triangles: flipped.iter().filter(|is_flipped| **is_flipped).count(),
+        flipped_triangles: before
+            .filter(|((now, before), is_kept)| **is_kept && now != before)
+            .count(),
         filled_holes: holes.len(),
-        left_out_parts: out.len(),
+        left_out_parts: hollow.len(),
         left_out_triangles: is_kept.iter().filter(|is_kept| !**is_kept).count(),
     };
     let Surface { positions, triangles, .. } = surface;
@@ -323,50 +319,51 @@ impl Surface {
         part.triangles.iter().map(|&triangle| triangle_area(self.corners(triangle))).sum()
     }
 
-    /// Returns which parts enclose no volume: they have a large hole, or nothing between their
-    /// triangles.
+    /// Area of the fan that would fill a hole.
+    fn fan_area(&self, hole: &[u32]) -> f64 {
+        self.fan(hole).map(triangle_area).sum()
+    }
+
+    /// Tests whether a part has holes that are too large to fill, in a surface of this area.
+    fn is_open(&self, part: &Part, surface_area: f64) -> bool {
+        let own_area = self.area_of(part);
+        let areas: Vec<f64> = part.holes.iter().map(|hole| self.fan_area(hole)).collect();
+        areas.iter().filter(|area| **area > SMALL_HOLE * own_area).count() > 1
+            || areas.iter().any(|area| *area > SMALL_HOLE * surface_area)
+            || areas.iter().sum::<f64>() > MOST_OPEN * own_area
+    }
+
+    /// Tests whether a part whose holes are filled has nothing between its triangles.
+    fn is_flat(&self, part: &Part) -> bool {
+        let fans = part.holes.iter().flat_map(|hole| self.fan(hole));
+        let six = self.volume_of(part) + six_volumes(fans);
+        six.abs() <= 6.0 * NO_VOLUME * self.area_of(part).powf(1.5)
+    }
+
+    /// Divides parts into those with a volume and those without: open or flat.
     ///
     /// # Errors
-    /// [`OpenSurface`] if these are most of the surface, by area.
-    fn hollow_parts(&self, parts: &[Part]) -> Result<Vec<bool>, OpenSurface> {
-        let (mut open, mut flat) = (Vec::new(), Vec::new());
-        let mut hollow_area = 0.0;
-        let mut is_hollow = vec![false; parts.len()];
-        let own_areas: Vec<f64> = parts.iter().map(|part| self.area_of(part)).collect();
-        let area: f64 = own_areas.iter().sum();
-        for ((part, own_area), is_hollow) in parts.iter().zip(own_areas).zip(&mut is_hollow) {
-            let fan_area = |hole: &Vec<u32>| self.fan(hole).map(triangle_area).sum::<f64>();
-            let holes: Vec<_> = part.holes.iter().map(|hole| (fan_area(hole), hole)).collect();
-            let notable = holes.iter().filter(|it| it.0 > SMALL_HOLE * own_area);
-            let is_open = notable.count() > 1
-                || holes.iter().any(|it| it.0 > SMALL_HOLE * area)
-                || holes.iter().map(|it| it.0).sum::<f64>() > MOST_OPEN * own_area;
-            let fans = part.holes.iter().flat_map(|hole| self.fan(hole));
-            let six = self.volume_of(part) + six_volumes(fans);
-            let is_flat = six.abs() <= 6.0 * NO_VOLUME * own_area.powf(1.5);
-            *is_hollow = is_flat || is_open;
-            if *is_hollow {
-                hollow_area += own_area;
-            }
-            if is_open {
-                open.extend(holes);
-            } else if is_flat {
-                flat.push(part);
-            }
+    /// [`OpenSurface`] if those without are most of the surface, by area.
+    fn divided(&self, parts: Vec<Part>) -> Result<(Vec<Part>, Vec<Part>), OpenSurface> {
+        let area_of_all = |parts: &[Part]| parts.iter().map(|it| self.area_of(it)).sum::<f64>();
+        let area = area_of_all(&parts);
+        let (mut open, closed): (Vec<_>, Vec<_>) =
+            parts.into_iter().partition(|part| self.is_open(part, area));
+        let (flat, solid): (Vec<_>, Vec<_>) = closed.into_iter().partition(|it| self.is_flat(it));
+        if area_of_all(&solid) > 0.5 * area {
+            open.extend(flat);
+            return Ok((solid, open));
         }
-        if 2.0 * hollow_area < area {
-            return Ok(is_hollow);
-        }
-        let largest = open.iter().max_by(|a, b| a.0.total_cmp(&b.0));
+        let holes = || open.iter().flat_map(|part| &part.holes);
+        let largest = holes().max_by(|a, b| self.fan_area(a).total_cmp(&self.fan_area(b)));
         let of_flat = || {
-            let [a, b, c] =
-                flat.first().map_or([DVec3::ZERO; 3], |it| self.corners(it.triangles[0]));
-            (a + b + c) / 3.0
+            let first = flat.first().map_or([DVec3::ZERO; 3], |it| self.corners(it.triangles[0]));
+            first.iter().sum::<DVec3>() / 3.0
         };
-        let near = largest.map_or_else(of_flat, |(_, hole)| self.middle(hole));
+        let near = largest.map_or_else(of_flat, |hole| self.middle(hole));
         Err(OpenSurface {
-            holes: open.len(),
-            hole_edges: open.iter().map(|(_, hole)| hole.len()).sum(),
+            holes: holes().count(),
+            hole_edges: holes().map(Vec::len).sum(),
             flat_parts: flat.len(),
             near: near.as_vec3().to_array(),
             ..OpenSurface::default()
@@ -386,15 +383,11 @@ impl Surface {
         }
     }
 
-    /// Lets the parts that are not left out face outwards, those that lie inside larger ones as
+    /// Lets parts with a volume face outwards, those that lie inside larger ones as
     /// they did.
-    fn face_outwards(&mut self, parts: &[Part], is_left_out: &[bool]) {
-        let mut solid: Vec<(f64, &Part, Bounds)> = parts
-            .iter()
-            .zip(is_left_out)
-            .filter(|(_, is_out)| !**is_out)
-            .map(|(part, _)| (self.volume_of(part), part, self.box_of(part)))
-            .collect();
+    fn face_outwards(&mut self, parts: &[Part]) {
+        let measured = parts.iter().map(|part| (self.volume_of(part), part, self.box_of(part)));
+        let mut solid: Vec<(f64, &Part, Bounds)> = measured.collect();
         // All inside out: the largest part decides.
         solid.sort_by(|a, b| b.0.abs().total_cmp(&a.0.abs()));
         if solid.iter().map(|it| it.0).sum::<f64>() < 0.0 {

@@ -171,14 +171,15 @@ impl FrameMotion {
 
 /// Constant angular velocity from one pose to another in `dt` seconds, world axes [rad/s].
 pub(crate) fn angular_velocity(from: Pose, to: Pose, dt: f64) -> DVec3 {
-    if from.rotation == to.rotation {
-        return DVec3::ZERO;
-    }
     rotation_vector(quaternion(from), quaternion(to)) / dt
 }
 
-/// Axis times angle of the shorter rotation from one orientation to another.
+/// Axis times angle of the shorter rotation from one orientation to another; exactly 0 between
+/// equal ones, where the quotient may be rounded.
 pub(crate) fn rotation_vector(from: DQuat, to: DQuat) -> DVec3 {
+    if from == to {
+        return DVec3::ZERO;
+    }
     half_angle_log(to * from.conjugate()) * 2.0
 }
 

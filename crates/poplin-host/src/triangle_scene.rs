@@ -327,10 +327,10 @@ impl TriangleScene {
             let places = poses.map(|pose| Placement::new(1.0, pose));
             set_vertices(first, &it.surface, &places[0], &mut self.starts[rows.clone()]);
             set_vertices(&collider.shape, &it.surface, &places[1], &mut self.ends[rows.clone()]);
-            let spin = if !it.surface.is_round() || poses[0].rotation == poses[1].rotation {
-                Vec3::ZERO
-            } else {
+            let spin = if it.surface.is_round() {
                 rotation_vector(poses[0].rotation, poses[1].rotation).as_vec3()
+            } else {
+                Vec3::ZERO
             };
             self.spins[rows.clone()].fill(spin);
             let (before, after) = (radii_of(first), radii_of(&collider.shape));

@@ -76,8 +76,7 @@ impl JobCloth {
 }
 
 /// Converts iterations per step back to iterations per frame: the inverse of
-/// `JobCloth::split_frames`.
-/// Returns the stated number where it was not tuned since.
+/// `JobCloth::split_frames`. Returns the stated number where it was not tuned since.
 pub fn joined_frames(tuned: &mut Solver, stated: &Solver, steps: u32) {
     let joined = |tuned: u32, stated: Option<u32>| match stated {
         Some(stated) if stated.div_ceil(steps) == tuned => stated,

@@ -307,7 +307,7 @@ impl GpuEngine {
         triangles.recorded.extend(members.zip(contacts.frame.ends().iter().copied()));
         let third = ROW_BYTES * rows.len() as u64 / 3;
         let row_count = u64::from(buffers.parameters.row_count);
-        // Collider positions go to the sections of slice starts, frame starts and frame ends.
+        // Positions go to the sections of slice starts, frame starts and frame ends.
         let sections = [
             (TRIANGLE_STARTS, 0),
             (TRIANGLE_FRAME_STARTS, 0),

@@ -71,11 +71,16 @@ impl<'a> View<'a> {
         })
     }
 
-    /// Transform of a shape with this pose to the local space at the start or at the end of the
+    /// Transform from the space of this pose to the local space at the start or at the end of the
     /// frame.
-    fn placement(&self, pose: Pose, half: usize) -> Placement {
+    fn rigid(&self, pose: Pose, half: usize) -> Rigid {
         let rigid = Rigid::new(pose);
-        Placement::new(1.0, self.into_local.map_or(rigid, |both| both[half].after(rigid)))
+        self.into_local.map_or(rigid, |both| both[half].after(rigid))
+    }
+
+    /// Placement of a shape with this pose, as in [`View::rigid`].
+    fn placement(&self, pose: Pose, half: usize) -> Placement {
+        Placement::new(1.0, self.rigid(pose, half))
     }
 
     /// Motion of a collider over the frame, without that of its shape.
@@ -84,20 +89,10 @@ impl<'a> View<'a> {
         if self.into_local.is_none() && poses[0] == poses[1] {
             return Twist::default();
         }
-        let place = |half: usize| {
-            let rigid = Rigid::new(poses[half]);
-            self.into_local.map_or(rigid, |both| both[half].after(rigid))
-        };
-        let [start, end] = [place(0), place(1)];
-        let spin = if start.rotation == end.rotation {
-            // Rounding of the quotient would turn it a little.
-            DVec3::ZERO
-        } else {
-            rotation_vector(start.rotation, end.rotation)
-        };
+        let [start, end] = [0, 1].map(|half| self.rigid(poses[half], half));
         let row = |v: DVec3| pad(v.as_vec3().to_array());
         Twist {
-            spin: row(spin),
+            spin: row(rotation_vector(start.rotation, end.rotation)),
             center: row(start.translation),
             shift: row(end.translation - start.translation),
         }

@@ -18,15 +18,8 @@ pub(super) struct Rows {
 }
 
 impl Rows {
-    pub(super) fn set(&mut self, rows: Vec<[u32; 4]>) {
-        if rows != self.rows {
-            self.rows = rows;
-            self.uploaded.forget();
-        }
-    }
-
     /// Replaces the rows, reusing their memory.
-    pub(super) fn refill(&mut self, rows: impl Iterator<Item = [u32; 4]>) {
+    pub(super) fn set(&mut self, rows: impl IntoIterator<Item = [u32; 4]>) {
         let before = self.rows.len();
         let (mut count, mut is_same) = (0, true);
         for row in rows {

@@ -84,7 +84,7 @@ impl HostColliders {
         }
         // Four indices share a vec4 row.
         indices.resize(indices.len().next_multiple_of(4), 0);
-        self.index_rows.set(indices.as_chunks::<4>().0.to_vec());
+        self.index_rows.set(indices.as_chunks::<4>().0.iter().copied());
         self.body_rows.set(rows);
     }
 }

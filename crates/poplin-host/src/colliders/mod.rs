@@ -195,7 +195,7 @@ impl HostColliders {
             self.round.spins.iter_mut().flatten().for_each(|spin| *spin = [0.0; 4]);
             self.convex_twists.fill(Twist::default());
             let count = self.twist_rows.rows.len();
-            self.twist_rows.refill(std::iter::repeat_n([0; 4], count));
+            self.twist_rows.set(std::iter::repeat_n([0; 4], count));
         }
         // A frame of zero length did not search the mesh, so the search is still due.
         self.has_new_mesh &= !is_simulated;

@@ -143,7 +143,7 @@ impl HostColliders {
             std::mem::swap(&mut self.sphere_owners, &mut round.sphere_owners);
             std::mem::swap(&mut self.capsule_owners, &mut round.capsule_owners);
             let rows = self.capsules.iter().map(|&[a, b]| [a, b, 0, 0]);
-            self.capsule_rows.set(rows.collect());
+            self.capsule_rows.set(rows);
         }
         ColliderChange::contents(change.is_any()).max(ColliderChange::lists(has_new_lists))
     }
@@ -160,14 +160,14 @@ impl HostColliders {
     /// Packs the rotations of spheres and capsules and the motions of convexes. A collider that
     /// turns in place is a change, which keeps the cloth awake.
     fn set_twists(&mut self) -> ColliderChange {
-        let zero = [[0.0; 4]];
-        let of_convexes =
-            self.convex_twists.iter().map(|&Twist { spin, center, shift }| [spin, center, shift]);
-        let moves = |[spin, _, shift]: [[f32; 4]; 3]| [spin, shift] != [zero[0]; 2];
+        const STILL: [f32; 4] = [0.0; 4];
         let spins = || self.round.spins.iter().flatten();
-        self.is_turning = spins().any(|spin| *spin != zero[0]) || of_convexes.clone().any(moves);
-        let rows = spins().copied().chain(of_convexes.flatten());
-        self.twist_rows.refill(rows.map(|row| row.map(f32::to_bits)));
+        let moves = |it: &Twist| it.spin != STILL || it.shift != STILL;
+        self.is_turning =
+            spins().any(|spin| *spin != STILL) || self.convex_twists.iter().any(moves);
+        let of_convexes = self.convex_twists.iter().flat_map(|it| [it.spin, it.center, it.shift]);
+        let rows = spins().copied().chain(of_convexes);
+        self.twist_rows.set(rows.map(|row| row.map(f32::to_bits)));
         ColliderChange::contents(self.is_turning)
     }
 
@@ -190,7 +190,7 @@ impl HostColliders {
             !mesh.has_triangles_of(&self.mesh) || self.vertices.start().len() != start.len();
         if has_new_triangles {
             self.triangles = mesh.triangles();
-            self.triangle_rows.set(self.triangles.iter().map(|&[a, b, c]| [a, b, c, 0]).collect());
+            self.triangle_rows.set(self.triangles.iter().map(|&[a, b, c]| [a, b, c, 0]));
             self.is_mesh_closed = is_closed(&self.triangles);
         }
         let change = self.vertices.lead(&start, &target);

@@ -2,8 +2,8 @@
 
 use std::collections::{HashMap, HashSet};
 
-use glam::Vec3;
-use poplin_geometry::Sets;
+use glam::DVec3;
+use poplin_geometry::{Bounds, BoxTree, Sets, wide};
 use poplin_scene::BuiltCollider;
 
 use super::Warning;
@@ -26,19 +26,17 @@ fn sides(triangles: &[[u32; 3]]) -> HashMap<[u32; 2], Vec<[u32; 2]>> {
 
 /// Returns the number of rim vertices within `reach` of a rim vertex of another part, and their
 /// largest distance \[m\].
-fn near_rims(rims: &[(u32, Vec3)], reach: f32) -> (usize, f32) {
-    let cell_of = |at: Vec3| (at / reach).floor().as_i64vec3().to_array();
-    let mut cells: HashMap<[i64; 3], Vec<usize>> = HashMap::new();
-    for (index, (_, at)) in rims.iter().enumerate() {
-        cells.entry(cell_of(*at)).or_default().push(index);
-    }
-    let (mut count, mut farthest) = (0, 0.0f32);
+fn near_rims(rims: &[(u32, DVec3)], reach: f64) -> (usize, f64) {
+    let boxes = rims.iter().map(|rim| (Bounds::of([rim.1]), rim));
+    let tree = BoxTree::new(boxes, |bounds, _| bounds.low);
+    let (mut count, mut farthest) = (0, 0.0f64);
     for (part, at) in rims {
-        let [x, y, z] = cell_of(*at);
-        let around = (0..27).map(|k| [x + k % 3 - 1, y + k / 3 % 3 - 1, z + k / 9 - 1]);
-        let others = around.filter_map(|cell| cells.get(&cell)).flatten();
-        let apart = others.filter(|&&other| rims[other].0 != *part);
-        let nearest = apart.map(|&other| rims[other].1.distance(*at)).fold(f32::INFINITY, f32::min);
+        let mut nearest = f64::INFINITY;
+        tree.visit(&Bounds::of([*at - reach, *at + reach]), |(other, there)| {
+            if other != part {
+                nearest = nearest.min(there.distance(*at));
+            }
+        });
         if nearest <= reach {
             (count, farthest) = (count + 1, farthest.max(nearest));
         }
@@ -73,9 +71,9 @@ impl Warning {
             .filter(|(_, sides)| sides.len() == 1)
             .flat_map(|(edge, _)| edge)
             .collect();
-        let at = |it: u32| Vec3::from(particles[it as usize].position);
+        let at = |it: u32| wide(particles[it as usize].position);
         let rims: Vec<_> = rim.into_iter().map(|it| (sets.root(it), at(it))).collect();
-        let reach = SEAM * mean_rest_length(&cloth.fabric);
+        let reach = f64::from(SEAM * mean_rest_length(&cloth.fabric));
         let (gaps, gap_m) = if reach > 0.0 { near_rims(&rims, reach) } else { (0, 0.0) };
         let is_falling = !held.is_empty() && !loose.is_empty() && !job_cloth.has_colliders();
         if gaps == 0 && !is_falling {
@@ -91,7 +89,7 @@ impl Warning {
                 "{} on their rims, within {} of another part: if that is a seam, weld it \
                  (`fabric.weld = {{ distance = ... }}`)",
                 if gaps == 1 { "1 vertex is".into() } else { format!("{gaps} vertices are") },
-                short_length(gap_m)
+                short_length(gap_m as f32)
             )
         } else {
             "nothing holds these: pin them, or leave them out".to_owned()
