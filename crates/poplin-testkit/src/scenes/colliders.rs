@@ -44,7 +44,7 @@ pub fn equip(host: &mut Cloth, seed: u64) {
             set.set_friction(id, factor).expect("the factor is valid");
             // Some turn, too.
             let is_free = set.get(id).is_ok_and(|collider| collider.body.is_none());
-            if is_free && seed % 3 > 0 {
+            if is_free && !seed.is_multiple_of(3) {
                 let [x, y, z] = rng.point(-0.02, 0.02);
                 let pose = Pose { translation: rng.point(-0.02, 0.02), rotation: [x, y, z, 1.0] };
                 set.set_pose(id, pose).expect("the pose is valid");
