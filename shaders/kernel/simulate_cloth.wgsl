@@ -13,6 +13,7 @@
 #import stage/bend
 #import stage/separation
 #import stage/self_collide
+#import stage/sweep
 #import stage/collide_convex
 #import stage/collide_box
 #import stage/collide_triangle
@@ -396,6 +397,9 @@ fn simulate_cloth(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_in
         }
         if (is_alive) {
             for (var i = lane; i < particle_count; i += LANES) {
+                if ((STAGES & STAGE_SWEEP) != 0u) {
+                    sweep(i);
+                }
                 if ((STAGES & STAGE_COLLIDE_CONVEX) != 0u) {
                     collide_convex(i);
                 }

@@ -107,9 +107,9 @@ fn nearest_triangle(x: vec3<f32>, guess: u32, side: vec3<f32>, touch: ptr<functi
 /// Finds the triangle through whose plane x leaves the mesh, and its `touch`.
 ///
 /// Beyond the middle of a thin part the nearest triangle is on the far side, which would pull the
-/// cloth through. Suppose that one iteration ago, at `before`, the particle was behind that
-/// triangle by at least 1.5 times its present depth, and less deep behind one that faces away from
-/// it. Then the nearest triangle that faces like the latter is taken.
+/// cloth through. Suppose that one iteration ago, at `before` and relative to the mesh, the
+/// particle was behind that triangle by at least 1.5 times its present depth, and less deep behind
+/// one that faces away from it. Then the nearest triangle that faces like the latter is taken.
 fn exit_triangle(x: vec3<f32>, before: vec3<f32>, guess: u32, touch: ptr<function, TriangleTouch>) -> u32 {
     var exit = guess;
     var point = x;
@@ -128,11 +128,13 @@ fn exit_triangle(x: vec3<f32>, before: vec3<f32>, guess: u32, touch: ptr<functio
         } else if (search == 0u || found.height < 0.0) {
             *touch = found;
             exit = triangle;
-            let height_before = found.height + dot3(found.normal, before - x);
+            // Where the particle was, relative to the mesh as it is now.
+            let start = before + triangle_move(triangle, found.barycentric);
+            let height_before = found.height + dot3(found.normal, start - x);
             if (found.height >= 0.0 || height_before >= 1.5 * found.height) {
                 break;
             }
-            point = before;
+            point = start;
         }
     }
     return exit;

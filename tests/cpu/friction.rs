@@ -112,8 +112,21 @@ pub(super) fn run(name: &str, text: &str, mesh: &str, frames: u32) -> Vec<Vec3> 
 
 /// Runs a scene, and returns the positions of its cloth at the start and after each frame.
 pub(super) fn run_positions(name: &str, text: &str, mesh: &str, frames: u32) -> Vec<Vec<Vec3>> {
+    run_files(name, text, &[("slab.obj", mesh)], frames)
+}
+
+/// Runs a scene beside files of these names and texts, and returns the positions of its cloth at
+/// the start and after each frame.
+pub(super) fn run_files(
+    name: &str,
+    text: &str,
+    files: &[(&str, &str)],
+    frames: u32,
+) -> Vec<Vec<Vec3>> {
     let folder = Scratch::new(name);
-    std::fs::write(folder.path("slab.obj"), mesh).unwrap();
+    for (file, text) in files {
+        std::fs::write(folder.path(file), text).unwrap();
+    }
     let scene = folder.path("scene.toml");
     std::fs::write(&scene, text).unwrap();
     let job =

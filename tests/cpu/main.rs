@@ -19,6 +19,7 @@ mod oracle;
 mod pick;
 mod self_collision;
 mod speed_limit;
+mod thin;
 mod triangle_contact;
 mod triangle_oracle;
 mod untangle;

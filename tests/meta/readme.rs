@@ -6,7 +6,7 @@ use std::error::Error;
 use poplin::cook::{CookOptions, cook};
 use poplin::gpu::{EngineOptions, GpuEngine, list_adapters, wgpu};
 use poplin::model::Mesh;
-use poplin_testkit::generated::assert_block;
+use poplin_testkit::generated::{assert_block, root};
 
 use crate::tables::{GUIDE, read, stems};
 
@@ -60,6 +60,23 @@ fn table_library_example() {
 fn table_embedding_example() {
     let example = between(include_str!("readme.rs"), "// embedding begin", "// embedding end");
     assert_block("README.md", "embedding", &format!("```rust\n{example}```"));
+}
+
+#[test]
+fn the_guide_names_every_kind_of_warning() {
+    let guide = read(&format!("{GUIDE}/scenes.md"));
+    let mut count = 0;
+    for file in std::fs::read_dir(root().join("crates/poplin-run/src/run/warning")).unwrap() {
+        let text = std::fs::read_to_string(file.unwrap().path()).unwrap();
+        for begin in ["of_cloth(\"", "Self::new(\"", "of_trouble(\"", "of(\""] {
+            for rest in text.split(begin).skip(1) {
+                let kind = rest.split('"').next().unwrap();
+                assert!(guide.contains(&format!("`{kind}`")), "{kind}");
+                count += 1;
+            }
+        }
+    }
+    assert!(count > 30, "only {count} kinds found");
 }
 
 #[test]

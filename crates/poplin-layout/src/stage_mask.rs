@@ -19,7 +19,8 @@ impl StageMask {
     pub const WHOLE_FIBERS: Self = Self::only(Stage::SemiImplicit).with(Stage::CyclicReduction);
 
     /// Stages that read prepared shapes.
-    pub const SHAPES: Self = Self::only(Stage::CollideConvex)
+    pub const SHAPES: Self = Self::only(Stage::Sweep)
+        .with(Stage::CollideConvex)
         .with(Stage::CollideBox)
         .with(Stage::CollideTriangle)
         .with(Stage::CollideShape)

@@ -146,6 +146,14 @@ macro_rules! stage_table {
                 writes: [Current, Scratch, Workgroup],
                 oracle: Oracle::Functions(&[("self_collide", "push_apart")]),
             }
+            /// Convexes, boxes and meshes along the path of the particle, before the stages of
+            /// those shapes.
+            Sweep {
+                name: sweep,
+                tasks: [Sweep = sweep [splits]],
+                writes: [Current],
+                oracle: Oracle::Functions(&[("sweep", "sweep_convex")]),
+            }
             /// Convexes of planes.
             CollideConvex {
                 name: collide_convex,
@@ -365,6 +373,7 @@ pub const ITERATION: &[Step] = {
         Step::Work(
             Particles,
             &[
+                Sweep,
                 CollideConvex,
                 CollideBox,
                 CollideTriangle,

@@ -28,7 +28,7 @@ pub use round_cone::{RoundConeTouch, ShapeTouches, Sphere, touch_round_cone, tou
 pub use self_collide::{Apartness, Member, push_apart};
 pub use semi_implicit::{Chain, ChainSolution, solve_chain};
 pub use sphere::{keep_inside, keep_outside};
-pub use sweep::{SideSweep, Sweep, sweep_side, sweep_sphere};
+pub use sweep::{PolyhedronSweep, SideSweep, Sweep, sweep_convex, sweep_side, sweep_sphere};
 pub use tether::constrain_to_anchors;
 pub use triangle_contact::{NearPairs, near_pairs, point_triangle, segment_segment};
 pub use triangle_mesh::{NearTriangle, nearest_triangle};

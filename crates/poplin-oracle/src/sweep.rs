@@ -104,3 +104,75 @@ pub fn sweep_side(
         foot,
     }
 }
+
+/// Result of sweeping a point past a convex polyhedron.
+#[derive(Debug, Clone, Copy)]
+pub struct PolyhedronSweep {
+    /// Displacement of the end of the path \[m\]; 0 unless it passed the middle of the part behind
+    /// the face by which it entered.
+    pub back: [f64; 3],
+    /// Distance of the result from another one \[m\]: of the path from a miss or from an edge, and
+    /// of its end from the middle.
+    pub clearance: f64,
+    /// True if the path starts outside; the result is only that of the sweep if it does.
+    pub starts_outside: bool,
+}
+
+/// Sweeps a point that starts outside from `before` to `now` while the planes (unit normal, offset)
+/// of a convex polyhedron move from the first to the second of each pair.
+///
+/// The largest height over the planes is a convex function of the fraction of the path: its minimum
+/// is found by golden sections, the entry before it and the thickness behind the face by bisection.
+pub fn sweep_convex(before: [f64; 3], now: [f64; 3], planes: &[[[f64; 4]; 2]]) -> PolyhedronSweep {
+    let over = |[a, b, c, d]: [f64; 4], x| dot([a, b, c], x) + d;
+    let heights: Vec<[f64; 2]> =
+        planes.iter().map(|&[old, new]| [over(old, before), over(new, now)]).collect();
+    let height = |time: f64| {
+        let all = heights.iter().map(|[from, to]| from + (to - from) * time);
+        all.enumerate().fold((0, f64::MIN), |best, next| if next.1 > best.1 { next } else { best })
+    };
+    let mut low = 0.0;
+    let mut high = 1.0;
+    for _ in 0..200 {
+        let [a, b] = [2.0 * low + high, low + 2.0 * high].map(|time| time / 3.0);
+        if height(a).1 < height(b).1 { high = b } else { low = a }
+    }
+    let deepest = 0.5 * (low + high);
+    let start = height(0.0).1;
+    let miss = PolyhedronSweep {
+        back: [0.0; 3],
+        clearance: height(deepest).1.abs().min(start.abs()),
+        starts_outside: start > 0.0,
+    };
+    if height(deepest).1 >= 0.0 || start <= 0.0 {
+        return miss;
+    }
+    let [mut outside, mut inside] = [0.0, deepest];
+    for _ in 0..100 {
+        let time = 0.5 * (outside + inside);
+        if height(time).1 > 0.0 { outside = time } else { inside = time }
+    }
+    let (face, _) = height(outside);
+    // Height of the next face where it enters: 0 at an edge.
+    let others = heights.iter().enumerate().filter(|&(other, _)| other != face);
+    let next = others.map(|(_, [from, to])| from + (to - from) * outside).fold(f64::MIN, f64::max);
+    let [a, b, c, _] = planes[face][1];
+    let (normal, end) = ([a, b, c], heights[face][1]);
+    let foot = along(now, normal, -end);
+    let behind = |depth: f64| {
+        let point = along(foot, normal, -depth);
+        let others = planes.iter().enumerate().filter(|&(other, _)| other != face);
+        others.map(|(_, &[_, new])| over(new, point)).fold(f64::MIN, f64::max)
+    };
+    let beside = behind(0.0);
+    let [mut within, mut beyond] = [0.0, 1e4];
+    for _ in 0..200 {
+        let depth = 0.5 * (within + beyond);
+        if behind(depth) < 0.0 { within = depth } else { beyond = depth }
+    }
+    let from_middle = -end - 0.5 * within;
+    let clearance = miss.clearance.min(-next).min(beside.abs()).min(from_middle.abs());
+    let is_passed = beside < 0.0 && from_middle > 0.0;
+    let back = if is_passed { normal.map(|x| -x * (end + 0.25 * within)) } else { [0.0; 3] };
+    PolyhedronSweep { back, clearance, starts_outside: true }
+}

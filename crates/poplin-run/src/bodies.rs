@@ -15,8 +15,11 @@ use std::sync::Arc;
 
 use glam::{DMat3, DQuat, DVec3};
 use poplin::State;
+use poplin_geometry::{Bounds, wide};
+use poplin_measure::extent::Extent;
 use poplin_model::{
     BodyId, Collider, ColliderId, ColliderSet, ModelError, Pose, Rigid, RigidBody, Shape, Solver,
+    SolverChoice,
 };
 use poplin_scene::{BuiltBody, BuiltCollider, SceneError};
 use serde::Serialize;
@@ -27,11 +30,22 @@ use crate::job_cloth::JobCloth;
 /// Minimum number of steps per second with rigid bodies [1/s].
 const STEP_RATE: f32 = 480.0;
 
+/// Largest frequency that is chosen for bodies [1/s].
+const MAX_FREQUENCY: f32 = 9960.0;
+
+/// Least acceleration of a body that cloth stops [m/s^2].
+const EARTH: f64 = 9.81;
+
 /// Returns the number of steps per frame with these colliders.
 pub(crate) fn steps(colliders: &[Arc<BuiltCollider>], frame_rate: f32) -> u32 {
     let has_bodies = colliders.iter().any(|collider| collider.body.is_some());
     if has_bodies { (STEP_RATE / frame_rate).ceil().max(1.0) as u32 } else { 1 }
 }
+
+/// Iterations in the time in which the weight of a body accelerates the cloth under it over a mean
+/// edge, squared: with fewer the body parts the cloth. Measured with balls of 1 to 30 kg on sheets
+/// of 0.2 kg with edges of 16 to 63 mm, which hold from 20 to 60.
+const LOADED_ITERATIONS: f64 = 64.0;
 
 /// Division of frames for rigid bodies.
 #[derive(Debug, Clone, Copy)]
@@ -49,6 +63,43 @@ impl Default for FrameSplit {
 }
 
 impl JobCloth {
+    /// Raises a chosen frequency so that the cloth holds the rigid bodies that may fall on it.
+    /// Returns a line for the summary.
+    ///
+    /// In a step `h` the cloth under a body, of mass `m`, is pulled by `M g h^2 / m`. That is to be
+    /// a small part of an edge.
+    pub(crate) fn raise_for_bodies(&mut self, steps: u32, frame_rate: f32) -> Option<String> {
+        let (choice, report) = (self.solver_choice?, &self.report);
+        let density = report.mass / report.area;
+        let edge = f64::from(choice.edge_length);
+        let loads = self.colliders().filter_map(|collider| {
+            let body = collider.body.filter(|body| body.axis.is_none())?;
+            let gravity = wide(body.scene.gravity);
+            let down = gravity.try_normalize().unwrap_or(DVec3::NEG_Y);
+            let shadow = Extent::of(&collider.shape).shadow(down).min(report.area);
+            let cloth_mass = density * shadow;
+            let pull = f64::from(body.scene.mass) * gravity.length().max(EARTH) / cloth_mass;
+            Some(((LOADED_ITERATIONS * pull / edge).sqrt(), collider, body.scene.mass, cloth_mass))
+        });
+        let (frequency, collider, mass, cloth_mass) = loads.max_by(|a, b| a.0.total_cmp(&b.0))?;
+        let before = choice.frequency;
+        // Whole iterations in every step of the bodies.
+        let whole = frame_rate * steps as f32;
+        let frequency = ((frequency as f32).min(MAX_FREQUENCY) / whole).ceil() * whole;
+        if frequency <= before {
+            return None;
+        }
+        let line = format!(
+            "bodies `{}` is solved {frequency:.0} times per second, not {before:.0}, as body `{}` has {mass} kg \
+             and the cloth under it {cloth_mass:.3} kg",
+            self.name, collider.name,
+        );
+        let pbd = self.cloth.config.solver.as_pbd_mut()?;
+        pbd.frequency = frequency;
+        self.solver_choice = Some(SolverChoice { frequency, ..choice });
+        Some(line)
+    }
+
     /// Splits frames into steps for rigid bodies: a chosen frequency becomes a multiple of theirs,
     /// substeps are divided among them, rounded up.
     pub(crate) fn split_frames(&mut self, steps: u32, frame_rate: f32) {
@@ -164,7 +215,6 @@ impl Bodies {
         built: BuiltBody,
         set: &mut ColliderSet,
     ) -> Result<ColliderId, Failure> {
-        let wide = |v: [f32; 3]| DVec3::from(v.map(f64::from));
         let angular_velocity = wide(built.scene.angular_velocity.map(f32::to_radians));
         let now = Motion {
             center: built.center,
@@ -246,6 +296,20 @@ impl Bodies {
     pub(crate) fn collider_poses(&self, time: f64) -> ColliderPoses {
         let moved = |body: &Body| (body.collider.clone(), body.now.rigid(&body.built));
         ColliderPoses { time, bodies: self.0.iter().map(moved).collect() }
+    }
+
+    /// Returns the bodies that fall below the box around all cloths faster than `speed` [m/s]:
+    /// name and speed along gravity.
+    pub(crate) fn falling(&self, cloths: Bounds, speed: f64) -> impl Iterator<Item = (&str, f64)> {
+        self.0.iter().filter_map(move |body| {
+            let down = wide(body.built.scene.gravity).try_normalize()?;
+            // Lowest corner of the box.
+            let bottom =
+                down.max(DVec3::ZERO).dot(cloths.high) + down.min(DVec3::ZERO).dot(cloths.low);
+            let own = body.now.velocity.dot(down);
+            (down.dot(body.now.center) > bottom && own > speed)
+                .then_some((&*body.collider.name, own))
+        })
     }
 
     /// Returns the final state of each body.

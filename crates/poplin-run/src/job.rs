@@ -57,7 +57,7 @@ pub struct Job {
 const DEFAULT_FRAMES: u32 = 120;
 
 /// Default frames per second [1/s], as in scene files.
-const DEFAULT_FRAME_RATE: f32 = 60.0;
+pub(crate) const DEFAULT_FRAME_RATE: f32 = 60.0;
 
 impl Job {
     /// Creates an empty simulation. With triangle contact `auto` chooses the CPU, because a GPU
@@ -104,12 +104,15 @@ impl Job {
         let job_cloths =
             (0..scene.cloths.len()).map(|index| cook_scene_cloth(&scene, index, &colliders, cache));
         let mut job_cloths: Vec<JobCloth> = job_cloths.collect::<Result<_, _>>()?;
-        let choices = choices::repairs(&colliders).collect();
+        let mut choices: Vec<_> = choices::repairs(&colliders).collect();
         let Scene { title, frames, frame_rate, formats, view, cloth_contact_solver, .. } =
             scene.clone();
         let steps = bodies::steps(&colliders, frame_rate);
         for job_cloth in &mut job_cloths {
+            choices.extend(job_cloth.raise_for_bodies(steps, frame_rate));
             job_cloth.split_frames(steps, frame_rate);
+            let contact = cloth_contact_solver.contact;
+            choices.extend(job_cloth.choose_continuous(steps, frame_rate, contact));
         }
         Ok(Self {
             scene: Some(scene),

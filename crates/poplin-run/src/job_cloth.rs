@@ -1,6 +1,8 @@
 //! Cloths of a job: cooking of their meshes, and conversion between mesh vertices and particles.
 
+mod continuous;
 pub(crate) mod drivers;
+mod perturb;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -24,6 +26,7 @@ use crate::choices;
 use crate::cook_cache::CookCache;
 use crate::failure::{Failure, OrFail};
 use crate::memory;
+use perturb::perturb;
 
 /// Default depenetration speed of a cloth that starts inside colliders [m/s].
 const GENTLE_SPEED: f32 = 0.05;
@@ -63,6 +66,8 @@ pub struct JobCloth {
     pub wind: Option<Wind>,
     /// True if the scene has wind that does not act on the cloth, which has no drag and no lift.
     pub(crate) has_idle_wind: bool,
+    /// True if continuous collision was stated, on or off.
+    states_continuous: bool,
     /// Material, if one was stated.
     pub(crate) material: Option<Material>,
     /// Faces of the mesh file whose triangulation has a flipped triangle.
@@ -179,6 +184,7 @@ impl JobCloth {
             own_colliders: Vec::new(),
             wind,
             has_idle_wind,
+            states_continuous: scene.stated.states("contact.continuous"),
             material: scene.material,
             twisted: built.twisted,
             report,
@@ -369,44 +375,10 @@ fn spheres_of(
     all
 }
 
-/// Displaces the free particles of a flat cloth off its plane, by up to `fraction` of its mean
-/// edge.
-fn perturb(cloth: &mut ClothDesc, fraction: f32) {
-    let Some(normal) = plane_of(&cloth.particles) else { return };
-    let mean_edge = mean_rest_length(&cloth.fabric);
-    for (index, particle) in (0u32..).zip(&mut cloth.particles) {
-        if particle.is_pinned() {
-            continue;
-        }
-        // Pseudo-random number in -1..=1 from the index (Knuth's multiplicative hash).
-        let random =
-            index.wrapping_add(1).wrapping_mul(2_654_435_761) as f32 / (1u32 << 31) as f32 - 1.0;
-        let shift = normal * (random * fraction * mean_edge);
-        particle.position = (Vec3::from(particle.position) + shift).to_array();
-    }
-}
-
 /// Returns the mean rest length of the edges \[m\], 0 without edges.
 pub(crate) fn mean_rest_length(fabric: &Fabric) -> f32 {
     let lengths = &fabric.rest_lengths;
     lengths.iter().sum::<f32>() / lengths.len().max(1) as f32
-}
-
-/// Returns the normal of the plane that contains all particles up to rounding, if there is one.
-fn plane_of(particles: &[Particle]) -> Option<Vec3> {
-    let positions = || particles.iter().map(|particle| Vec3::from(particle.position));
-    let origin = positions().next()?;
-    // Farthest point from the first, then farthest from that line: robust edges of the plane.
-    let farthest_from = |distance: &dyn Fn(Vec3) -> f32| {
-        positions().max_by(|a, b| distance(*a).total_cmp(&distance(*b)))
-    };
-    let first = farthest_from(&|p| p.distance(origin))? - origin;
-    let along = first.try_normalize()?;
-    let second = farthest_from(&|p| (p - origin).cross(along).length())? - origin;
-    let normal = along.cross(second).try_normalize()?;
-    // Tolerance relative to size and distance from the origin, which set the rounding errors.
-    let size = first.length().max(origin.abs().max_element());
-    positions().all(|p| (p - origin).dot(normal).abs() <= 1e-5 * size).then_some(normal)
 }
 
 fn cook_options(scene: &SceneCloth, pins: Vec<u32>) -> CookOptions {

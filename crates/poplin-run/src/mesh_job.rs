@@ -11,7 +11,7 @@ use poplin_scene::{
 use crate::choices::{self, mean_edge};
 use crate::cook_cache::CookCache;
 use crate::failure::{Failure, OrFail};
-use crate::job::{Job, placed_mesh, stem};
+use crate::job::{DEFAULT_FRAME_RATE, Job, placed_mesh, stem};
 use crate::job_cloth::JobCloth;
 
 /// Floor below a mesh.
@@ -115,7 +115,8 @@ impl Job {
         choices.extend(line.flatten());
         let colliders: Vec<_> = body.into_iter().chain(floor).map(Arc::new).collect();
         choices.extend(choices::repairs(&colliders));
-        let job_cloth = JobCloth::cook(&cloth, built, &colliders, &CookCache::default())?;
+        let mut job_cloth = JobCloth::cook(&cloth, built, &colliders, &CookCache::default())?;
+        choices.extend(job_cloth.choose_continuous(1, DEFAULT_FRAME_RATE, contact));
         Ok(Self { origin, choices, ..Self::of_cloth(cloth.name, job_cloth, colliders) })
     }
 }

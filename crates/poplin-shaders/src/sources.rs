@@ -113,6 +113,7 @@ embed![
     "stage/semi_implicit",
     "stage/separation",
     "stage/sleep",
+    "stage/sweep",
     "stage/tether",
     "stage/virtual_particles",
     "stage/wind",

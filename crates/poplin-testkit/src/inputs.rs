@@ -2,7 +2,7 @@
 
 use poplin_host::Cloth;
 use poplin_layout::Stage;
-use poplin_model::{ClothDesc, Particle};
+use poplin_model::{ClothDesc, Particle, Placement, Pose, Rigid, Shape};
 
 use crate::scenes::{
     degenerate_cloth, degenerate_implicit_cloth, degenerate_xpbd_cloth, equip, hanging_sheet,
@@ -53,6 +53,40 @@ pub fn fast_particles() -> Vec<(String, ClothDesc)> {
     vec![("fast".to_owned(), cloth)]
 }
 
+/// Particles that move by up to 0.9 m past thin plates: boxes, cylinders or meshes.
+///
+/// # Panics
+/// Panics if the set rejects a shape, which would be a bug of this function.
+pub fn particles_past_plates() -> Vec<(String, ClothDesc)> {
+    let plate = |kind: &str, half: f32| match kind {
+        "boxes" => Shape::cuboid([0.6, half, 0.5]),
+        "cylinders" => Shape::cylinder(half, [0.6, 0.4], 12),
+        _ => Shape::cuboid([0.6, half, 0.5]).mesh().unwrap_or_default().into_owned().into(),
+    };
+    let mut rng = Rng::new(23);
+    let mut cloth = |kind: &str| {
+        let particles = (0..66).map(|_| rng.point(-0.5, 0.5)).map(|[x, y, z]| [x, y, z, 1.0]);
+        let mut cloth = loose_particles(particles.collect());
+        cloth.config.contact.continuous = true;
+        cloth.previous_positions = cloth
+            .particles
+            .iter()
+            .map(|p| std::array::from_fn(|k| p.position[k] + rng.range(-0.5, 0.5)))
+            .collect();
+        for half in [0.0005, 0.005, 0.05] {
+            let [x, y, z] = rng.point(-1.0, 1.0);
+            let pose = Pose {
+                translation: rng.point(-0.3, 0.3),
+                rotation: [x, y, z, rng.range(0.2, 1.0)],
+            };
+            let placed = plate(kind, half).transformed(&Placement::new(1.0, Rigid::new(pose)));
+            cloth.colliders.add(placed).expect("the plate is valid");
+        }
+        (format!("past {kind}"), cloth)
+    };
+    ["boxes", "cylinders", "meshes"].map(&mut cloth).into()
+}
+
 /// Inputs for the comparison of one stage; stages that change nothing on these inputs are not
 /// compared (`tests/gpu/mirror` checks for them).
 pub fn inputs_of(stage: Stage) -> Vec<(String, ClothDesc)> {
@@ -64,6 +98,7 @@ pub fn inputs_of(stage: Stage) -> Vec<(String, ClothDesc)> {
             };
             cloths().into_iter().map(limit).collect()
         }
+        Stage::Sweep => cloths().into_iter().chain(particles_past_plates()).collect(),
         Stage::Integrate => cloths().into_iter().chain(fast_particles()).collect(),
         _ => cloths(),
     }

@@ -3,6 +3,7 @@
 #import stage/collide_box
 #import stage/collide_triangle
 #import stage/collide_shape
+#import stage/sweep
 
 /// Tests whether this evaluation searches for contacts: only where residuals are evaluated, not
 /// extrapolated.
@@ -24,7 +25,13 @@ fn probes_contacts() -> bool {
 fn probe_contacts(i: u32) {
     let particle = load_current(i);
     if (particle.w > 0.0) {
-        let x = load_previous(i).xyz + particle.xyz;
+        let before = load_previous(i).xyz;
+        let end = before + particle.xyz;
+        var back = vec3<f32>(0.0);
+        if ((STAGES & STAGE_SWEEP) != 0u) {
+            back = swept_back(i, before, end);
+        }
+        let x = end + back;
         var contacts = no_contacts();
         if ((STAGES & STAGE_COLLIDE_CONVEX) != 0u) {
             touch_convexes(x, &contacts);
@@ -39,7 +46,7 @@ fn probe_contacts(i: u32) {
             touch_shapes(x, &contacts);
         }
         if (contacts.count > 0.0) {
-            let push = contacts.push / contacts.count;
+            let push = contacts.push / contacts.count + back;
             // Direction and depth of the mean exit of all shapes.
             let depth = sqrt(dot3(push, push));
             let plane = load_scratch(solve_row(SOLVE_PLANES, i));

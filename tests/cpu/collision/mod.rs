@@ -8,6 +8,7 @@ mod friction;
 mod refusals;
 mod repeat;
 mod shape;
+mod sweep;
 mod virtual_particles;
 
 use std::sync::Arc;

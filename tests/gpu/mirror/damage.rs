@@ -6,7 +6,7 @@ use poplin_model::{BendModel, ClothDesc, Implicit, Preconditioner, StretchModel}
 use poplin_shaders::Kernel;
 use poplin_testkit::adapter::roundings;
 use poplin_testkit::fused::fuse;
-use poplin_testkit::inputs::{cloths, implicit_cloths_among_shapes};
+use poplin_testkit::inputs::{cloths, implicit_cloths_among_shapes, particles_past_plates};
 
 use super::comparison::disagreements;
 use super::of_stages;
@@ -55,6 +55,18 @@ fn a_faster_turn_or_slide_of_a_collider_is_seen() {
         (Stage::CollideConvex, "let travel = (shift", "let travel = 1e3 * (shift"),
     ] {
         assert_seen(from, to, &cloths(), StageMask::only(stage));
+    }
+}
+
+#[test]
+fn wrong_paths_past_plates_are_seen() {
+    for (from, to) in [
+        ("if (time > (*sweep).enter)", "if (time < (*sweep).enter)"),
+        ("-2.0 * entry.end * found.enter", "-1.0 * entry.end * found.enter"),
+        ("beta + gamma <= dot3(n, n)", "beta <= dot3(n, n)"),
+        ("0.25 * thickness", "0.5 * thickness"),
+    ] {
+        assert_seen(from, to, &particles_past_plates(), StageMask::only(Stage::Sweep));
     }
 }
 

@@ -26,7 +26,8 @@ impl TriangleTouch {
         Self { square: 3.0e38, height: 0.0, normal: Vec3::ZERO, barycentric: Vec2::ZERO };
 }
 
-fn triangle_corners(memory: &ClothMemory<'_>, t: u32) -> [u32; 3] {
+/// Vertex indices of the corners of triangle t.
+pub(super) fn triangle_corners(memory: &ClothMemory<'_>, t: u32) -> [u32; 3] {
     let [a, b, c, _] = memory.input_pool[(memory.cloth.colliders.triangle_begin + t) as usize];
     [a, b, c]
 }
@@ -73,15 +74,16 @@ fn square_to_node(memory: &ClothMemory<'_>, row: u32, x: Vec3) -> f32 {
 }
 
 /// Cached nearest triangle of a particle.
-struct Nearby {
+pub(super) struct Nearby {
     /// Position of the particle at its last test \[m\].
-    position: Vec3,
+    pub(super) position: Vec3,
     triangle: u32,
     /// Distance that the particle can move before the next test \[m\].
-    clearance: f32,
+    pub(super) clearance: f32,
 }
 
-fn load_nearby(memory: &ClothMemory<'_>, i: u32) -> Nearby {
+/// Result of the last search for particle i.
+pub(super) fn load_nearby(memory: &ClothMemory<'_>, i: u32) -> Nearby {
     let row = memory.cloth.colliders.nearest_begin + NEARBY_ROWS * i;
     let [x, y, z, triangle] = memory.scratch[row as usize].get();
     let clearance = f32::from_bits(memory.scratch[row as usize + 1].get()[0]);
@@ -143,10 +145,15 @@ fn exit_triangle(
     guess: u32,
 ) -> (u32, TriangleTouch) {
     let (nearest, touch) = nearest_triangle(memory, x, guess, Vec3::ZERO);
+    if touch.height >= 0.0 {
+        return (nearest, touch);
+    }
+    // Where the particle was, relative to the mesh as it is now.
+    let before = before + triangle_move(memory, nearest, touch.barycentric);
     let height_before = touch.height + dot3(touch.normal, before - x);
     // Deeper behind this face before: in a thin part the particle came in on the other side, and
     // leaves on that side.
-    if touch.height < 0.0 && height_before < 1.5 * touch.height {
+    if height_before < 1.5 * touch.height {
         let (_, entered) = nearest_triangle(memory, before, nearest, Vec3::ZERO);
         if entered.height > touch.height && dot3(touch.normal, entered.normal) < 0.0 {
             let (of_side, other) = nearest_triangle(memory, x, nearest, entered.normal);

@@ -20,6 +20,7 @@ pub mod self_collide;
 pub mod semi_implicit;
 pub mod separation;
 pub mod sleep;
+pub mod sweep;
 pub mod tether;
 pub mod virtual_particles;
 pub mod wind;
@@ -79,6 +80,7 @@ pub fn twin(task: Task) -> StageFunction {
         Task::SortMember => self_collide::sort_member,
         Task::CountContacts => self_collide::count_contacts,
         Task::PushApart => self_collide::push_apart,
+        Task::Sweep => sweep::sweep,
         Task::CollideConvex => one_lane!(collide_convex::collide_convex, Floats::default()),
         Task::CollideBox => one_lane!(collide_box::collide_box, Floats::default()),
         Task::CollideTriangle => collide_triangle::collide_triangle,

@@ -118,7 +118,7 @@ fn time_of(task: Task, memory: &ClothMemory<'_>) -> f32 {
             of_edge * edges as f32 / fibers.max(1) as f32
         }
         Task::ConstrainTethers => 4.0 * memory.cloth.fabric.tethers_per_particle as f32,
-        Task::CollideTriangle | Task::CollideContinuous | Task::CollideBundle => 40.0,
+        Task::CollideTriangle | Task::CollideContinuous | Task::CollideBundle | Task::Sweep => 40.0,
         Task::VisitChunk => 1000.0,
         Task::SolveYarn => 300.0,
         Task::BuildRow | Task::ReduceRow => 10.0,

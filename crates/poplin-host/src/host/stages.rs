@@ -112,6 +112,12 @@ impl HostCloth {
             Stage::SelfCollide => {
                 live.self_collision.is_on() && config.self_collision.stiffness > 0.0
             }
+            Stage::Sweep => {
+                config.contact.continuous
+                    && (colliders.has_free_convexes()
+                        || colliders.has_free_boxes()
+                        || colliders.has_free_mesh())
+            }
             Stage::CollideConvex => colliders.has_free_convexes(),
             Stage::CollideBox => colliders.has_free_boxes(),
             Stage::CollideTriangle => colliders.has_free_mesh(),

@@ -3,7 +3,6 @@
 use std::time::Instant;
 
 use poplin::{ClothId, Simulation, SimulationOptions, State};
-use poplin_measure::depth::{Depth, DepthField};
 use poplin_measure::strain::StretchEdges;
 use poplin_measure::tangle::{Tangle, TangleField, kept_distance};
 use poplin_model::{ContactReport, Particle, Pose};
@@ -21,6 +20,7 @@ use crate::job_cloth::JobCloth;
 use crate::job_cloth::drivers::moved_by;
 use crate::job_simulation::JobSimulation;
 use crate::numbers::counted;
+use crate::run::ending::Ending;
 use crate::run::record::{Findings, poses};
 use crate::run::warning::Warning;
 use poplin_scene::SweepOutput;
@@ -247,7 +247,7 @@ impl Running<'_> {
     /// Measures the last frame, then completes and publishes the files; discards those of a faulty
     /// job.
     fn end(
-        self,
+        mut self,
         group: &Group,
         reading: &Reading,
         store: &Store,
@@ -258,7 +258,15 @@ impl Running<'_> {
             store.discard(index);
             return Ok(Ended { index, result: Err(fault) });
         }
-        let (collider_depth, tangle) = (self.depth(reading)?, self.tangle(reading));
+        let all_copies = &reading.copies[self.member.job_cloths.clone()];
+        for ((findings, job_cloth), Copies { ids, poses, .. }) in
+            self.findings.iter_mut().zip(self.job_cloths).zip(all_copies)
+        {
+            let Reading { state, collider_poses, .. } = reading;
+            findings.measure_ending(job_cloth, state, ids, poses, collider_poses)?;
+        }
+        let depths = Ending::depths(self.findings.iter().map(|findings| &findings.ending));
+        let (collider_depth, tangle) = (depths.map(|(depth, _)| depth), self.tangle(reading));
         let last = self.findings.iter().map(|findings| findings.last_strain);
         let strain = last.fold(Default::default(), poplin_measure::strain::Strain::worse);
         let speeds = self.findings.iter().map(|findings| findings.last_speed);
@@ -267,6 +275,7 @@ impl Running<'_> {
             .flat_map(|(job_cloth, findings)| {
                 findings.warnings(job, job_cloth, job.frames, backend)
             })
+            .chain(Warning::of_tangle(self.job_cloths, tangle, job.cloth_contact_solver.contact))
             .chain(Warning::of_mode(
                 self.job_cloths,
                 &self.member.colliders,
@@ -321,22 +330,6 @@ impl Running<'_> {
         reading: &'b Reading,
     ) -> impl Iterator<Item = (&'b JobCloth, &'b Copies)> {
         self.job_cloths.iter().zip(&reading.copies[self.member.job_cloths.clone()])
-    }
-
-    fn depth(&self, reading: &Reading) -> Result<Option<Depth>, Failure> {
-        let Reading { state, collider_poses, .. } = reading;
-        let mut all = None;
-        for (job_cloth, Copies { ids, poses, .. }) in self.copies(reading) {
-            if !job_cloth.has_colliders() {
-                continue;
-            }
-            let field = DepthField::new(&job_cloth.shapes_in(collider_poses)?);
-            for (&id, &pose) in ids.iter().zip(poses) {
-                let depth = field.measure(pose, state.current(id));
-                all = Some(all.map_or(depth, |all: Depth| all.and(depth)));
-            }
-        }
-        Ok(all)
     }
 
     fn tangle(&self, reading: &Reading) -> Option<Tangle> {

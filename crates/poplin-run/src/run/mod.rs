@@ -1,5 +1,6 @@
 //! Recording of a simulated job: frames, pictures, measurements, warnings and summary.
 
+pub(crate) mod ending;
 pub(crate) mod files;
 mod folder;
 pub(crate) mod picture_frames;

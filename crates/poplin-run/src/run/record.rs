@@ -5,11 +5,12 @@ use std::sync::Arc;
 
 use anyhow::Context;
 use poplin::{ClothId, Simulation, State};
-use poplin_measure::depth::{Depth, DepthField, TriangleDepth};
+use poplin_measure::depth::{Depth, TriangleDepth};
 use poplin_measure::strain::{Strain, StretchEdges, max_speed};
 use poplin_measure::tangle::{Tangle, TangleField, kept_distance};
 use poplin_model::{ContactReport, ImplicitReport, Particle, Pose};
 
+use super::ending::Ending;
 use super::files::ClothFiles;
 use super::picture_frames::PictureFrames;
 use super::warning::{MAX_STRETCH, Overstretch, Warning};
@@ -29,8 +30,6 @@ pub(super) struct Recorder {
     picture_frames: PictureFrames,
     edges: Vec<StretchEdges>,
     findings: Vec<Findings>,
-    /// Final depth of particles and triangles of all cloths that have colliders.
-    depth: Option<(Depth, TriangleDepth)>,
     /// Final entanglement of all cloths that collide with themselves.
     tangle: Option<Tangle>,
     /// World positions of the mesh vertices of each cloth, all copies, at the last recorded frame
@@ -65,6 +64,10 @@ pub(crate) struct Findings {
     pub(crate) faults: Vec<Fault>,
     /// Edges beyond [`MAX_STRETCH`].
     overstretch: Option<Overstretch>,
+    /// Duration of the last iteration \[s\]; 0 before the first.
+    step: f32,
+    /// State after the last frame.
+    pub(crate) ending: Ending,
 }
 
 /// Copy of a cloth that was frozen.
@@ -119,7 +122,6 @@ impl Recorder {
                 .map(|job_cloth| StretchEdges::new(&job_cloth.cloth.fabric))
                 .collect(),
             findings: vec![Findings::default(); job.cloths.len()],
-            depth: None,
             tangle: None,
             vertices: job
                 .cloths
@@ -165,30 +167,17 @@ impl Recorder {
         Ok(())
     }
 
-    /// Reads back the current frame and measures the depth of particles and triangles in colliders.
-    pub(super) fn measure_depth(&mut self, running: &mut JobSimulation) -> Result<(), Failure> {
+    /// Reads back the current frame and measures where the cloths end.
+    pub(super) fn measure_ending(&mut self, running: &mut JobSimulation) -> Result<(), Failure> {
         let collider_poses = running.collider_poses();
         let JobSimulation { simulation, ids, .. } = running;
-        if !self.job.cloths.iter().any(JobCloth::has_colliders) {
-            return Ok(());
-        }
         let state = simulation.state()?;
-        let (mut depth, mut of_triangles) = (Depth::default(), TriangleDepth::default());
-        for ((job_cloth, vertices), ids) in
-            self.job.cloths.iter().zip(&self.vertices).zip(ids.iter())
+        for ((job_cloth, findings), ids) in
+            self.job.cloths.iter().zip(&mut self.findings).zip(ids.iter())
         {
-            if !job_cloth.has_colliders() {
-                continue;
-            }
-            let field = DepthField::new(&job_cloth.shapes_in(&collider_poses)?);
-            for &id in ids {
-                let pose = simulation.cloth(id)?.pose();
-                depth = depth.and(field.measure(pose, state.current(id)));
-            }
-            let triangles = job_cloth.free_triangles();
-            of_triangles = of_triangles.and(field.measure_triangles(vertices, triangles));
+            let poses = poses(simulation, ids)?;
+            findings.measure_ending(job_cloth, &state, ids, &poses, &collider_poses)?;
         }
-        self.depth = Some((depth, of_triangles));
         Ok(())
     }
 
@@ -248,8 +237,8 @@ impl Recorder {
         }
         let fault = fault.context("not every file could be written").or_failed();
         Outcome {
+            depth: Ending::depths(self.findings.iter().map(|findings| &findings.ending)),
             findings: self.findings,
-            depth: self.depth,
             tangle: self.tangle,
             files,
             omission,
@@ -277,6 +266,8 @@ impl Default for Findings {
             contact: Vec::new(),
             faults: Vec::new(),
             overstretch: None,
+            step: 0.0,
+            ending: Ending::default(),
         }
     }
 }
@@ -305,10 +296,25 @@ impl Findings {
         let start = Warning::of_start(job_cloth, contact).into_iter();
         let of_motion = Warning::of_motion(job.frames, job.frame_rate, job_cloth);
         let crossed = Warning::of_contact(job_cloth, &self.contact, backend);
+        let of_end = Warning::of_end(job_cloth, &self.ending, contact);
         // Figures of a frozen cloth are of iterations that did not run.
         let is_frozen = !self.faults.is_empty();
-        let of_result = crossed.chain(of_strain).chain(of_step).filter(move |_| !is_frozen);
+        let of_result =
+            crossed.chain(of_end).chain(of_strain).chain(of_step).filter(move |_| !is_frozen);
         start.chain(of_result).chain(Warning::of_mesh(job_cloth, contact)).chain(of_motion)
+    }
+
+    /// Measures where all copies, in these poses, are after the last frame.
+    pub(crate) fn measure_ending(
+        &mut self,
+        job_cloth: &JobCloth,
+        state: &State,
+        ids: &[ClothId],
+        poses: &[Pose],
+        collider_poses: &ColliderPoses,
+    ) -> Result<(), Failure> {
+        self.ending = Ending::measure(job_cloth, state, ids, poses, self.step, collider_poses)?;
+        Ok(())
     }
 
     /// Adds a frame of all copies, in these poses, except for the contact reports.
@@ -347,8 +353,8 @@ impl Findings {
             // a frozen copy has none.
             if frame > slept_frames && count == 0 {
                 let iterations_per_frame = self.iterations as f32 / (frame - slept_frames) as f32;
-                let step = (job.frame_rate * iterations_per_frame.max(1.0)).recip();
-                self.last_speed = self.last_speed.max(max_speed(current, previous, step));
+                self.step = (job.frame_rate * iterations_per_frame.max(1.0)).recip();
+                self.last_speed = self.last_speed.max(max_speed(current, previous, self.step));
             }
             self.is_finite &=
                 Particle::rows(current).iter().flatten().all(|value| value.is_finite());

@@ -92,7 +92,7 @@ impl Recording {
         elapsed: Duration,
     ) -> Result<Recorded, Failure> {
         self.progress.is_interrupted = is_interrupted;
-        self.recorder.measure_depth(running)?;
+        self.recorder.measure_ending(running)?;
         self.recorder.measure_tangle(&mut running.simulation, &running.ids)?;
         let outcome = self.recorder.finish(self.progress.frames);
         let summary = Summary::new(&self.job, running, &self.progress, &outcome, elapsed);

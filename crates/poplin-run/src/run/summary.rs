@@ -4,6 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::Context;
+use poplin_geometry::Bounds;
 use poplin_measure::depth::{Depth, TriangleDepth, VISIBLE_DEPTH};
 use poplin_measure::strain::Strain;
 use poplin_measure::tangle::Tangle;
@@ -178,6 +179,7 @@ impl Summary {
             findings.iter().map(pick).fold(Strain::default(), Strain::worse)
         };
         let (last, worst) = (strain(|f| f.last_strain), strain(|f| f.worst_strain));
+        let bounds = findings.iter().map(|it| it.ending.bounds).fold(Bounds::EMPTY, Bounds::union);
         let speed = |pick: fn(&Findings) -> f32| findings.iter().map(pick).fold(0.0, f32::max);
         Self {
             format: FORMAT,
@@ -222,6 +224,12 @@ impl Summary {
                 .flat_map(|(job_cloth, findings)| {
                     findings.warnings(job, job_cloth, progress.frames, backend.backend.name())
                 })
+                .chain(Warning::of_bodies(running.bodies(), bounds))
+                .chain(Warning::of_tangle(
+                    &job.cloths,
+                    outcome.tangle,
+                    job.cloth_contact_solver.contact,
+                ))
                 .chain(Warning::of_mode(
                     &job.cloths,
                     &job.colliders,
@@ -322,7 +330,7 @@ impl Summary {
         }
         if let Some(depth) = self.triangle_depth.filter(|depth| depth.triangles_inside > 0) {
             lines.push(format!(
-                "       {} of {} more than {:.0} mm inside, deepest {:.1} mm: use finer cloth or rounder colliders",
+                "       {} of {} more than {:.0} mm inside, deepest {:.1} mm",
                 grouped(depth.triangles_inside),
                 counted(depth.triangles, "triangle"),
                 VISIBLE_DEPTH * 1e3,

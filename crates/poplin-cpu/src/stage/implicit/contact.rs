@@ -13,6 +13,7 @@ use crate::stage::collide_box::touch_boxes;
 use crate::stage::collide_convex::{approach_convex, touch_convex};
 use crate::stage::collide_shape::touch_shapes;
 use crate::stage::collide_triangle::touch_mesh;
+use crate::stage::sweep::swept_back;
 use crate::vector::Vec3;
 
 /// Tests whether this evaluation searches for contacts: all but those of line searches.
@@ -30,7 +31,13 @@ pub fn probes_contacts(memory: &ClothMemory<'_>) -> bool {
 pub fn probe_contacts(memory: &mut ClothMemory<'_>, i: u32) {
     let particle = memory.load_current(i);
     if particle[3] > 0.0 {
-        let x = xyz(memory.load_previous(i)) + xyz(particle);
+        let before = xyz(memory.load_previous(i));
+        let end = before + xyz(particle);
+        let mut back = glam::Vec3::ZERO;
+        if memory.runs(Stage::Sweep) {
+            back = swept_back(memory, i, before, end);
+        }
+        let x = end + back;
         let (mut contacts, at) = (Contacts::new(()), x.into());
         if memory.runs(Stage::CollideConvex) {
             let convexes = Table::default();
@@ -51,7 +58,7 @@ pub fn probe_contacts(memory: &mut ClothMemory<'_>, i: u32) {
             touch_shapes((), memory, &Default::default(), at, &mut contacts);
         }
         if contacts.count > 0.0 {
-            let push = glam::Vec3::from(contacts.mean_push());
+            let push = glam::Vec3::from(contacts.mean_push()) + back;
             let depth = dot3(push, push).sqrt();
             let row = solve_row(memory, SOLVE_PLANES, i);
             let plane = memory.load_scratch(row);

@@ -1,6 +1,7 @@
 //! Reasons to doubt the result of a run: on stderr at the end, and as data in `summary.json`.
 
 mod contact;
+mod end;
 mod motion;
 mod parts;
 mod setup;
@@ -13,6 +14,10 @@ use serde_json::{Map, Value};
 
 use crate::job_cloth::JobCloth;
 pub(super) use stretch::{MAX_STRETCH, Overstretch};
+
+/// Advice to use the contact that keeps triangles apart.
+const TRIANGLES: &str =
+    "`contact = \"triangles\"` in `[cloth_contact_solver]` (--contact triangles)";
 
 /// A reason to doubt the result.
 #[derive(Debug, Clone, PartialEq, Serialize)]

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use poplin_io::{MAX_RESOLUTION, TwistedFaces};
+use poplin_measure::extent::Extent;
 use poplin_model::{ContactMode, Shape};
 use poplin_scene::BuiltCollider;
 
-use super::{Warning, in_line};
+use super::{TRIANGLES, Warning, in_line};
 use crate::choices::mean_edge;
 use crate::job_cloth::{JobCloth, mean_rest_length};
 use crate::numbers::{counted, grouped, short_length};
@@ -24,6 +25,12 @@ const MAX_THICKNESS: f32 = 5.0;
 /// Largest thickness with triangle contact that is not reported, in mean edges: beyond it most
 /// contact pairs are neighbours along the cloth.
 const MAX_TRIANGLE_THICKNESS: f32 = 1.0;
+
+/// Tests whether virtual particles collide with a collider: a sphere or capsule that is not a rigid
+/// body.
+fn is_round(collider: &BuiltCollider) -> bool {
+    collider.body.is_none() && matches!(collider.shape, Shape::Sphere(_) | Shape::Capsule(_))
+}
 
 impl Warning {
     /// Warns of a cloth that starts inside colliders.
@@ -91,11 +98,6 @@ impl Warning {
                 .detail("resolution_m", resolution_m)
                 .detail("mean_edge_m", mean_edge_m)
         });
-        // Virtual particles collide only with spheres and capsules that are not rigid bodies.
-        let is_round = |collider: &BuiltCollider| {
-            collider.body.is_none()
-                && matches!(collider.shape, Shape::Sphere(_) | Shape::Capsule(_))
-        };
         let has_points = !job_cloth.cloth.fabric.virtual_particles.is_empty();
         let are_idle =
             has_points && job_cloth.has_colliders() && !job_cloth.colliders().any(is_round);
@@ -111,8 +113,41 @@ impl Warning {
         let twisted = Self::of_faces(name, || format!("cloth `{name}`"), job_cloth.twisted);
         let (parts, winding) = (Self::of_parts(job_cloth), Self::of_winding(job_cloth));
         let of_mesh = coarse.into_iter().chain(lost).chain(twisted).chain(idle);
-        let of_mesh = of_mesh.chain(parts).chain(winding);
+        let narrow = Self::of_narrow_collider(job_cloth, contact);
+        let of_mesh = of_mesh.chain(parts).chain(winding).chain(narrow);
         of_mesh.chain(Self::of_settings(job_cloth, contact))
+    }
+
+    /// Warns of the narrowest collider that fits between the particles of a cloth.
+    fn of_narrow_collider(job_cloth: &JobCloth, contact: ContactMode) -> Option<Self> {
+        if contact == ContactMode::Triangles {
+            return None;
+        }
+        let name = &job_cloth.name;
+        let mean_edge_m = mean_edge(&job_cloth.mesh);
+        let has_points = !job_cloth.cloth.fabric.virtual_particles.is_empty();
+        let colliders = job_cloth.colliders().filter(|it| !(has_points && is_round(it)));
+        let narrow = colliders.map(|it| (Extent::of(&it.shape).width() as f32, it));
+        let narrow = narrow.filter(|&(width_m, _)| width_m < mean_edge_m);
+        let (width_m, collider) = narrow.min_by(|a, b| a.0.total_cmp(&b.0))?;
+        let virtual_particles = match is_round(collider) {
+            true => ", or `fabric.virtual_particles`",
+            false => "",
+        };
+        let text = format!(
+            "collider `{}` is {} wide, less than the mean edge of {} of cloth `{name}`, whose \
+             particles pass it on both sides: use finer cloth or {TRIANGLES}{virtual_particles}",
+            collider.name,
+            short_length(width_m),
+            short_length(mean_edge_m)
+        );
+        Some(
+            Self::of_cloth("narrow_collider", name, text)
+                .beyond(width_m, mean_edge_m)
+                .detail("collider", &collider.name)
+                .detail("width_m", width_m)
+                .detail("mean_edge_m", mean_edge_m),
+        )
     }
 
     /// Warns of faces that cooking dropped.
