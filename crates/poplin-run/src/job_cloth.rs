@@ -28,6 +28,10 @@ use crate::failure::{Failure, OrFail};
 use crate::memory;
 use perturb::perturb;
 
+/// Depth at the start that contact resolves at once, in mean edges: cloth that lies on a collider
+/// is as deep by rounding and by its perturbation.
+const SHALLOW: f32 = 0.01;
+
 /// Default depenetration speed of a cloth that starts inside colliders [m/s].
 const GENTLE_SPEED: f32 = 0.05;
 
@@ -194,13 +198,18 @@ impl JobCloth {
         };
         job_cloth.cloth.particle_accelerations = job_cloth.accelerations_at(0.0);
         job_cloth.start_depth = job_cloth.depth_at_start()?;
-        if job_cloth.start_depth.particles_inside > 0
-            && !scene.stated.states("contact.depenetration_speed")
-        {
+        if job_cloth.starts_inside() && !scene.stated.states("contact.depenetration_speed") {
             job_cloth.cloth.config.contact.depenetration_speed = GENTLE_SPEED;
         }
         job_cloth.cloth.validate().or_bad_input()?;
         Ok(job_cloth)
+    }
+
+    /// Tests whether the cloth starts so deep inside a collider that pushing it out at once would
+    /// tear it.
+    pub(crate) fn starts_inside(&self) -> bool {
+        let shallow = SHALLOW * mean_rest_length(&self.cloth.fabric);
+        self.start_depth.deepest_m > f64::from(shallow)
     }
 
     fn depth_at_start(&self) -> Result<Depth, Failure> {
@@ -466,6 +475,9 @@ mod tests {
     #[test]
     fn a_stated_depenetration_speed_is_kept_inside_a_collider() {
         let speed = |lines| job_cloth(lines, "").cloth.config.contact.depenetration_speed;
+        // Its lower edge on top of the ball, and 1 mm inside it with edges of 0.5 m.
+        assert!(speed("transform = { translation = [-0.5, 2, 0] }") > 1e5);
+        assert!(speed("transform = { translation = [-0.5, 1.999, 0] }") > 1e5);
         assert_eq!(speed(""), GENTLE_SPEED);
         assert_eq!(speed("contact.depenetration_speed = 1e6"), 1e6);
     }

@@ -48,7 +48,11 @@ pub enum SceneError {
     #[error("the settings cannot be saved: {0}")]
     Save(toml::ser::Error),
     /// A key, a named value or a cloth that does not exist.
-    #[error("{at}: unknown {kind} `{name}` {}{}", in_table(table), suggest(suggestion, known))]
+    #[error(
+        "{at}: unknown {kind} `{name}` {}{}",
+        in_table(table),
+        suggest(name, suggestion, known)
+    )]
     Unknown {
         /// Location in the scene file.
         at: Box<Location>,
@@ -400,7 +404,25 @@ fn instead_in(keys: &[String], table: &str) -> String {
     format!("{}{within}", keys.join(" or "))
 }
 
-fn suggest(suggestion: &Option<String>, known: &[String]) -> String {
+/// Returns a hint if a key belongs to the other kind of file: `known` are the keys of a scene or of
+/// a sweep, of which only sweeps have `vary`.
+pub(crate) fn other_kind_of_file(name: &str, known: &[String]) -> Option<&'static str> {
+    let has = |key: &str| known.iter().any(|known| known == key);
+    match name {
+        "scene" | "vary" if has("cloth") => {
+            Some("; this is a sweep, not a scene: run it with `poplin batch`")
+        }
+        "cloth" | "collider" if has("vary") => {
+            Some("; this is a scene, not a sweep: run it with `poplin run`")
+        }
+        _ => None,
+    }
+}
+
+fn suggest(name: &str, suggestion: &Option<String>, known: &[String]) -> String {
+    if let Some(hint) = other_kind_of_file(name, known) {
+        return hint.to_owned();
+    }
     match suggestion {
         Some(name) => format!("; did you mean `{name}`?"),
         None => format!("; expected one of {}", list(known)),

@@ -63,7 +63,7 @@ fn all_wrong_types_are_found() {
         ),
         &[
             "1:10 invalid type: string \"x\", expected a whole number",
-            "2:10 invalid type: integer `3`, expected struct CameraFile",
+            "2:10 invalid type: integer `3`, expected a table of keys",
             "5:11 invalid type: string \"x\", expected a number",
             "6:9 invalid type: floating point `1.5`, expected a whole number",
             "7:15 invalid type: string \"x\", expected a number",
@@ -190,7 +190,10 @@ fn unknown_choices_are_found_beside_other_faults() {
 fn a_solver_with_several_kinds_is_one_fault() {
     finds(
         &cloth("solver = { pbd = {}, xpbd = {} }\ndensity = -1"),
-        &["3:10 expected one key here, found more", "4:1 cloth[0].density"],
+        &[
+            "3:10 expected one key in this table, for example one solver, found more",
+            "4:1 cloth[0].density",
+        ],
     );
 }
 

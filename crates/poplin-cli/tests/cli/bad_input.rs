@@ -90,6 +90,33 @@ fn negative_density() {
 }
 
 #[test]
+fn a_sweep_in_place_of_a_scene_and_the_reverse() {
+    let bench = Bench::new("other-file");
+    bench.write("scene.toml", SHEET);
+    let sweep = "scene = \"scene.toml\"\n[[vary]]\nkey = \"cloth[0].density\"\nvalues = [1]\n";
+    bench.write("sweep.toml", sweep);
+    let said = ["sweep.toml:1", "this is a sweep, not a scene: run it with `poplin batch`"];
+    bench.poplin(&["run", "sweep.toml"]).says(2, &said);
+    bench.poplin(&["check", "sweep.toml"]).says(2, &said);
+    let said = ["scene.toml:3", "this is a scene, not a sweep: run it with `poplin run`"];
+    bench.poplin(&["batch", "scene.toml"]).says(2, &said);
+}
+
+#[test]
+fn a_word_in_place_of_a_table_and_two_solvers() {
+    rejects_scene(
+        "word",
+        &format!("wind = \"strong\"\n{SHEET}"),
+        &["scene.toml:1:8", "expected a table of keys: `{ key = value }`"],
+    );
+    rejects_scene(
+        "solvers",
+        &format!("{SHEET}solver = {{ pbd = {{}}, xpbd = {{}} }}\n"),
+        &["scene.toml:7", "expected one key in this table, for example one solver, found more"],
+    );
+}
+
+#[test]
 fn unknown_key() {
     rejects_scene(
         "key",

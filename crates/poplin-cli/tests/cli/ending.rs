@@ -147,3 +147,22 @@ fn heavy_bodies_raise_the_frequency_until_cloth_holds_them() {
     let summary = bench.json("out/scene/summary.json");
     assert_eq!(summary["choices"], serde_json::json!([]));
 }
+
+#[test]
+fn scenes_of_the_guide_have_no_warnings() {
+    let bench = Bench::new("guide");
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../poplin/guide");
+    let mut count = 0;
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let page = std::fs::read_to_string(entry.unwrap().path()).unwrap();
+        let blocks = page.split("```toml\n").skip(1).filter_map(|rest| rest.split("```").next());
+        for scene in blocks.filter(|block| block.contains("[[cloth]]")) {
+            // The fine sheet of this one takes half a minute.
+            if !scene.contains("rows = 60") {
+                assert_eq!(kinds(&bench, scene), [""; 0], "{scene}");
+                count += 1;
+            }
+        }
+    }
+    assert!(count >= 9, "only {count} scenes found");
+}

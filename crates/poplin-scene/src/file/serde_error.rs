@@ -1,6 +1,7 @@
 //! Errors of serde, reworded and with suggestions for unknown names.
 
 use crate::SceneError;
+use crate::error::other_kind_of_file;
 use crate::keys::{keys_elsewhere, keys_that_mean};
 use crate::locate::Source;
 
@@ -41,7 +42,11 @@ pub(crate) fn toml_error(error: &toml::de::Error, source: &Source<'_>) -> SceneE
     let mut suggestion = nearest(&name, &known);
     // Unless it is a likely typo, the key may belong to another table, or name its meaning
     // ("mass").
-    if kind == "key" && suggestion.as_ref().is_none_or(|known| likeness(known, &name) < TYPO) {
+    let is_elsewhere = other_kind_of_file(&name, &known).is_none();
+    if kind == "key"
+        && is_elsewhere
+        && suggestion.as_ref().is_none_or(|known| likeness(known, &name) < TYPO)
+    {
         let elsewhere = keys_elsewhere(&name, &table);
         if (1..=MAX_ELSEWHERE).contains(&elsewhere.len()) {
             return SceneError::Elsewhere { at, name, table, instead: elsewhere };
@@ -56,7 +61,10 @@ pub(crate) fn toml_error(error: &toml::de::Error, source: &Source<'_>) -> SceneE
 /// Rephrases serde's type names for people who write TOML.
 fn plain(message: &str) -> String {
     let known = [
-        ("wanted exactly 1 element, more than 1 element", "expected one key here, found more"),
+        (
+            "wanted exactly 1 element, more than 1 element",
+            "expected one key in this table, for example one solver, found more",
+        ),
         ("wanted exactly 1 element, found 0", "expected one key here, found none"),
         (
             "invalid type: map, expected a sequence",
@@ -71,7 +79,12 @@ fn plain(message: &str) -> String {
         ("expected f32", "expected a number"),
         ("expected f64", "expected a number"),
     ];
-    known.iter().fold(message.to_owned(), |text, (from, to)| text.replace(from, to))
+    let text = known.iter().fold(message.to_owned(), |text, (from, to)| text.replace(from, to));
+    // Names of types: "expected struct Wind".
+    match text.split_once("expected struct ") {
+        Some((begin, _)) => format!("{begin}expected a table of keys: `{{ key = value }}`"),
+        None => text,
+    }
 }
 
 /// Returns the known name most similar to an unknown one, if any is similar enough.

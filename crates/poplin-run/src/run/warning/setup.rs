@@ -41,7 +41,7 @@ impl Warning {
             && config.thickness > 0.0
             && job_cloth.colliders().all(|collider| collider.body.is_none());
         let depth = job_cloth.start_depth;
-        if depth.particles_inside == 0 {
+        if !job_cloth.starts_inside() {
             return None;
         }
         let speed = config.contact.depenetration_speed;
