@@ -109,6 +109,7 @@ impl Job {
             scene.clone();
         let steps = bodies::steps(&colliders, frame_rate);
         for job_cloth in &mut job_cloths {
+            job_cloth.center();
             choices.extend(job_cloth.raise_for_bodies(steps, frame_rate));
             job_cloth.split_frames(steps, frame_rate);
             let contact = cloth_contact_solver.contact;

@@ -2,6 +2,7 @@
 
 mod continuous;
 pub(crate) mod drivers;
+mod middle;
 mod perturb;
 
 use std::sync::Arc;
@@ -82,7 +83,7 @@ pub struct JobCloth {
     pub cook_time: Duration,
     /// Depth of all copies inside colliders before the first frame.
     pub(crate) start_depth: Depth,
-    /// World displacement of each copy's local space \[m\], at least one.
+    /// World position of each copy's local space \[m\], at least one.
     pub offsets: Vec<[f32; 3]>,
 }
 

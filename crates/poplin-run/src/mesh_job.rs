@@ -116,6 +116,7 @@ impl Job {
         let colliders: Vec<_> = body.into_iter().chain(floor).map(Arc::new).collect();
         choices.extend(choices::repairs(&colliders));
         let mut job_cloth = JobCloth::cook(&cloth, built, &colliders, &CookCache::default())?;
+        job_cloth.center();
         choices.extend(job_cloth.choose_continuous(1, DEFAULT_FRAME_RATE, contact));
         Ok(Self { origin, choices, ..Self::of_cloth(cloth.name, job_cloth, colliders) })
     }

@@ -97,7 +97,6 @@ fn a_sweep_in_place_of_a_scene_and_the_reverse() {
     bench.write("sweep.toml", sweep);
     let said = ["sweep.toml:1", "this is a sweep, not a scene: run it with `poplin batch`"];
     bench.poplin(&["run", "sweep.toml"]).says(2, &said);
-    bench.poplin(&["check", "sweep.toml"]).says(2, &said);
     let said = ["scene.toml:3", "this is a scene, not a sweep: run it with `poplin run`"];
     bench.poplin(&["batch", "scene.toml"]).says(2, &said);
 }

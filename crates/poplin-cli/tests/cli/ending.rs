@@ -154,7 +154,8 @@ fn scenes_of_the_guide_have_no_warnings() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../poplin/guide");
     let mut count = 0;
     for entry in std::fs::read_dir(folder).unwrap() {
-        let page = std::fs::read_to_string(entry.unwrap().path()).unwrap();
+        // Pictures are no text.
+        let Ok(page) = std::fs::read_to_string(entry.unwrap().path()) else { continue };
         let blocks = page.split("```toml\n").skip(1).filter_map(|rest| rest.split("```").next());
         for scene in blocks.filter(|block| block.contains("[[cloth]]")) {
             // The fine sheet of this one takes half a minute.
@@ -164,5 +165,5 @@ fn scenes_of_the_guide_have_no_warnings() {
             }
         }
     }
-    assert!(count >= 9, "only {count} scenes found");
+    assert!(count >= 8, "only {count} scenes found");
 }

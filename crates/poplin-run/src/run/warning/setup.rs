@@ -79,7 +79,9 @@ impl Warning {
         contact: ContactMode,
     ) -> impl Iterator<Item = Self> {
         let name = &job_cloth.name;
-        let positions = job_cloth.cloth.particles.iter().flat_map(|particle| particle.position);
+        let pose = job_cloth.pose_at(0, 0.0);
+        let positions = job_cloth.cloth.particles.iter();
+        let positions = positions.flat_map(|particle| pose.apply(particle.position));
         let farthest_m = positions.map(f32::abs).fold(0.0, f32::max);
         let (resolution_m, mean_edge_m) =
             (farthest_m * f32::EPSILON, mean_rest_length(&job_cloth.cloth.fabric));
