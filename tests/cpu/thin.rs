@@ -1,29 +1,19 @@
 //! Thin plates stop cloth: boxes, convexes and meshes, at rest and moving, from scene files.
 
-use std::fmt::Write as _;
-
 use poplin_testkit::beams::Cells;
 
 use crate::friction::{IMPLICIT, PBD, XPBD, hexahedron, run_files};
+use crate::yarns::obj;
 
 /// Size of the cloth \[m\].
-const SIZE: f32 = 0.4;
+const SIZE: f64 = 0.4;
 
 /// Returns an OBJ of a cloth of `rows x rows` cells around the origin, at a height.
-fn cloth_of(cells: Cells, rows: u32, height: f32) -> String {
-    let mesh = cells.mesh(rows, rows);
-    let mut text = String::new();
-    for [x, _, z] in mesh.positions.iter().map(|&[x, y, z]| [x, 0.0 * y, z]) {
-        let scale = SIZE / rows as f32;
-        let [x, z] = [x, z].map(|x| scale * x - 0.5 * SIZE);
-        writeln!(text, "v {x} {height} {z}").unwrap();
-    }
-    let faces = mesh.quads.iter().map(|face| &face[..]);
-    for face in faces.chain(mesh.triangles.iter().map(|face| &face[..])) {
-        let corners: Vec<_> = face.iter().map(|k| (k + 1).to_string()).collect();
-        writeln!(text, "f {}", corners.join(" ")).unwrap();
-    }
-    text
+fn cloth_of(cells: Cells, rows: u32, height: f64) -> String {
+    let scale = SIZE / f64::from(rows);
+    obj(&cells.mesh(rows, rows), |[x, _, z]| {
+        [scale * x - 0.5 * SIZE, height, scale * z - 0.5 * SIZE]
+    })
 }
 
 /// Plate of a thickness \[m\] with its middle in the plane y = 0, as the keys of a collider.

@@ -35,12 +35,17 @@ fn size(pull: Pull) -> [f64; 2] {
     }
 }
 
-/// Text of an OBJ file of a sheet in the plane of x and y with edges of `edge` m.
-fn obj(mesh: &Mesh, edge: f64) -> String {
+/// Places a sheet in the plane of x and y with edges of `edge` m.
+fn upright(edge: f64) -> impl Fn([f64; 3]) -> [f64; 3] {
+    move |[x, _, z]| [x * edge, -(z * edge), 0.0]
+}
+
+/// Text of an OBJ file of a mesh whose vertices are at `place(position)`.
+pub(super) fn obj(mesh: &Mesh, place: impl Fn([f64; 3]) -> [f64; 3]) -> String {
     let mut text = String::new();
-    for [x, _, z] in &mesh.positions {
-        let [x, z] = [x, z].map(|&coordinate| f64::from(coordinate) * edge);
-        writeln!(text, "v {x} {} 0", -z).unwrap();
+    for position in &mesh.positions {
+        let [x, y, z] = place(position.map(f64::from));
+        writeln!(text, "v {x} {y} {z}").unwrap();
     }
     for face in mesh.quads.iter().map(<[u32; 4]>::as_slice) {
         let [a, b, c, d] = [0, 1, 2, 3].map(|k| face[k] + 1);
@@ -79,7 +84,7 @@ fn softness(cells: Cells, pull: Pull, edge: f64, solver: &str) -> f64 {
          [[cloth.accelerations]]\nvertices = \"top:100%\"\nacceleration = {acceleration:?}\n",
         pins.join(",")
     );
-    std::fs::write(scratch.path("sheet.obj"), obj(&mesh, edge)).unwrap();
+    std::fs::write(scratch.path("sheet.obj"), obj(&mesh, upright(edge))).unwrap();
     let scene = scratch.path("scene.toml");
     std::fs::write(&scene, &text).unwrap();
     let job =
@@ -152,7 +157,7 @@ fn sheet_shears_by_its_material() {
 fn only_irregular_meshes_of_a_material_get_yarns() {
     for (cells, has_yarns) in MESHES {
         let scratch = Scratch::new(&format!("has-yarns-{cells:?}"));
-        std::fs::write(scratch.path("sheet.obj"), obj(&cells.mesh(6, 6), 0.1)).unwrap();
+        std::fs::write(scratch.path("sheet.obj"), obj(&cells.mesh(6, 6), upright(0.1))).unwrap();
         for (keys, expected) in [
             ("material = \"cotton\"", has_yarns),
             ("material = \"cotton\"\nfabric.yarns = \"all\"", true),

@@ -6,7 +6,6 @@ pub mod case;
 pub mod conform;
 pub mod depth;
 pub mod entanglement;
-pub mod extent;
 pub mod metrics;
 pub mod separation;
 pub mod shape_arrays;

@@ -16,12 +16,11 @@ use std::sync::Arc;
 use glam::{DMat3, DQuat, DVec3};
 use poplin::State;
 use poplin_geometry::{Bounds, wide};
-use poplin_measure::extent::Extent;
 use poplin_model::{
     BodyId, Collider, ColliderId, ColliderSet, ModelError, Pose, Rigid, RigidBody, Shape, Solver,
     SolverChoice,
 };
-use poplin_scene::{BuiltBody, BuiltCollider, SceneError};
+use poplin_scene::{BuiltBody, BuiltCollider, Extent, SceneError};
 use serde::Serialize;
 
 use crate::failure::{Failure, OrFail};
@@ -46,6 +45,13 @@ pub(crate) fn steps(colliders: &[Arc<BuiltCollider>], frame_rate: f32) -> u32 {
 /// edge, squared: with fewer the body parts the cloth. Measured with balls of 1 to 30 kg on sheets
 /// of 0.2 kg with edges of 16 to 63 mm, which hold from 20 to 60.
 const LOADED_ITERATIONS: f64 = 64.0;
+
+/// Returns the next multiple of `whole` from a chosen frequency on [1/s], or the last one below
+/// [`MAX_FREQUENCY`].
+fn whole_frequency(frequency: f32, whole: f32) -> f32 {
+    let most = (MAX_FREQUENCY / whole).floor().max(1.0);
+    (frequency / whole).ceil().min(most) * whole
+}
 
 /// Division of frames for rigid bodies.
 #[derive(Debug, Clone, Copy)]
@@ -85,7 +91,7 @@ impl JobCloth {
         let before = choice.frequency;
         // Whole iterations in every step of the bodies.
         let whole = frame_rate * steps as f32;
-        let frequency = ((frequency as f32).min(MAX_FREQUENCY) / whole).ceil() * whole;
+        let frequency = whole_frequency(frequency as f32, whole);
         if frequency <= before {
             return None;
         }
@@ -108,7 +114,7 @@ impl JobCloth {
         if let (Some(choice), Some(pbd), true) =
             (&mut self.solver_choice, solver.as_pbd_mut(), steps > 1)
         {
-            choice.frequency = (choice.frequency / whole_hz).ceil() * whole_hz;
+            choice.frequency = whole_frequency(choice.frequency, whole_hz);
             pbd.frequency = choice.frequency;
         }
         let asked_substeps = match &*solver {

@@ -3,6 +3,7 @@
 mod continuous;
 pub(crate) mod drivers;
 mod middle;
+mod parts;
 mod perturb;
 
 use std::sync::Arc;

@@ -1,10 +1,12 @@
 //! Rigid bodies of a scene, and mass properties of their shapes.
 
 use glam::{DMat3, DVec3};
-use poplin_geometry::{HalfSpace, MassProperties, convex_polygons, outer, wide};
+use poplin_geometry::{MassProperties, outer, wide};
 use poplin_model::Shape;
 use schemars::JsonSchema;
 use serde::Deserialize;
+
+use super::Extent;
 
 /// Rigid body: a collider that cloths and gravity move. It passes through all other colliders and
 /// bodies.
@@ -126,26 +128,13 @@ fn solid_of(shape: &Shape) -> Option<MassProperties> {
         Shape::Capsule(capsule) => MassProperties::of_round_cone(
             capsule.ends.map(|end| (wide(end.center), f64::from(end.radius))),
         ),
-        Shape::Plane(_) => None,
         Shape::Parallelepiped(it) => {
             Some(MassProperties::of_parallelepiped(wide(it.corner), it.edges.map(wide)))
         }
-        Shape::Convex(planes) => {
-            let planes = planes.iter().map(|plane| HalfSpace::new(plane.normal, plane.offset));
-            let polygons = convex_polygons(&planes.collect::<Vec<_>>())?;
-            let fan = |polygon: &Vec<DVec3>| -> Vec<[DVec3; 3]> {
-                let rest = polygon.get(1..).unwrap_or(&[]);
-                rest.windows(2).map(|pair| [polygon[0], pair[0], pair[1]]).collect()
-            };
-            MassProperties::of_triangles(&polygons.iter().flat_map(fan).collect::<Vec<_>>())
-        }
-        _ => {
-            let mesh = shape.mesh()?;
-            let corner = |&vertex: &u32| mesh.vertices.get(vertex as usize).copied().map(wide);
-            let triangles =
-                mesh.triangles.iter().map(|[a, b, c]| Some([corner(a)?, corner(b)?, corner(c)?]));
-            MassProperties::of_triangles(&triangles.collect::<Option<Vec<_>>>()?)
-        }
+        _ => match Extent::of(shape) {
+            Extent::Surface(triangles) => MassProperties::of_triangles(&triangles),
+            _ => None,
+        },
     }
 }
 

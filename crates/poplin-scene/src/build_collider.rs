@@ -1,6 +1,6 @@
 //! Builds the shapes of a scene's colliders for the solver.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use glam::{DQuat, DVec3};
 use poplin_geometry::wide;
@@ -12,7 +12,9 @@ use super::locate::Source;
 use super::mesh_motion::MovingMesh;
 use super::surface::{OpenSurface, Repairs, close_surface};
 use super::validate::validate_collider;
-use super::{BuiltBody, ColliderShape, FrameKey, Scene, SceneCollider, SceneError, Transform};
+use super::{
+    BuiltBody, ColliderShape, Extent, FrameKey, Scene, SceneCollider, SceneError, Transform,
+};
 use poplin_io::VertexMotion;
 use poplin_io::{IoError, MeshFile, TwistedFaces, load_mesh};
 
@@ -39,9 +41,20 @@ pub struct BuiltCollider {
     pub repairs: Repairs,
     /// Faces of its mesh with a flipped triangle.
     pub twisted: TwistedFaces,
+    /// Thickness and width of its shape, once measured \[m\].
+    sizes: OnceLock<[f32; 2]>,
 }
 
 impl BuiltCollider {
+    /// Returns the thickness and the width of its shape \[m\]: [`Extent::thickness`] and
+    /// [`Extent::width`]. Measures it at the first call.
+    pub fn sizes(&self) -> [f32; 2] {
+        *self.sizes.get_or_init(|| {
+            let extent = Extent::of(&self.shape);
+            [extent.thickness(), extent.width()].map(|size| size as f32)
+        })
+    }
+
     /// Returns the rigid motion along its path at a time \[s\], as in
     /// [`super::LocalFrame::pose_at`].
     pub fn rigid_at(&self, time: f64) -> Rigid {
@@ -174,6 +187,7 @@ impl SceneCollider {
             group: 0,
             repairs,
             twisted,
+            sizes: OnceLock::new(),
         })
     }
 

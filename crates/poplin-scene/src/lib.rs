@@ -132,6 +132,7 @@ mod cloth;
 mod collider;
 mod distribution;
 mod error;
+mod extent;
 mod file;
 mod frame;
 mod key_path;
@@ -160,6 +161,7 @@ pub use collider::{
     BoxShape, CapsuleShape, ColliderShape, CylinderShape, PlaneShape, SceneCollider, SphereShape,
 };
 pub use error::{Location, PinError, SceneError};
+pub use extent::Extent;
 pub use file::{SceneCheck, read_scene_text};
 pub use frame::{FrameKey, LocalFrame};
 pub use key_path::PathError;

@@ -6,8 +6,8 @@ use poplin_model::{ClothDesc, Particle, Placement, Pose, Rigid, Shape};
 
 use crate::scenes::{
     degenerate_cloth, degenerate_implicit_cloth, degenerate_xpbd_cloth, equip, hanging_sheet,
-    implicit_sheet, loose_particles, random_cloth, random_implicit_cloth, random_ropes,
-    random_xpbd_cloth, random_yarn_cloth,
+    implicit_sheet, loose_particles, move_particles, random_cloth, random_implicit_cloth,
+    random_ropes, random_xpbd_cloth, random_yarn_cloth,
 };
 use poplin_geometry::Rng;
 
@@ -43,11 +43,7 @@ pub fn fast_particles() -> Vec<(String, ClothDesc)> {
     let mut rng = Rng::new(15);
     let particles = (0..66).map(|_| rng.point(-1.0, 1.0)).map(|[x, y, z]| [x, y, z, 1.0]).collect();
     let mut cloth = loose_particles(particles);
-    cloth.previous_positions = cloth
-        .particles
-        .iter()
-        .map(|p| std::array::from_fn(|k| p.position[k] + rng.range(-0.02, 0.02)))
-        .collect();
+    move_particles(&mut cloth, &mut rng, 0.02);
     cloth.config.self_collision.distance = Some(0.02);
     cloth.config.self_collision.limit_velocity = true;
     vec![("fast".to_owned(), cloth)]
@@ -68,11 +64,7 @@ pub fn particles_past_plates() -> Vec<(String, ClothDesc)> {
         let particles = (0..66).map(|_| rng.point(-0.5, 0.5)).map(|[x, y, z]| [x, y, z, 1.0]);
         let mut cloth = loose_particles(particles.collect());
         cloth.config.contact.continuous = true;
-        cloth.previous_positions = cloth
-            .particles
-            .iter()
-            .map(|p| std::array::from_fn(|k| p.position[k] + rng.range(-0.5, 0.5)))
-            .collect();
+        move_particles(&mut cloth, &mut rng, 0.5);
         for half in [0.0005, 0.005, 0.05] {
             let [x, y, z] = rng.point(-1.0, 1.0);
             let pose = Pose {

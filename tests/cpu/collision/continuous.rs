@@ -8,6 +8,7 @@ use poplin_measure::shape_arrays::ShapeArrays;
 use poplin_model::{Particle, Shape};
 use poplin_oracle::{RoundConeTouch, keep_outside, sweep_side, sweep_sphere, touch_round_cone};
 use poplin_testkit::nth_cloth;
+use poplin_testkit::scenes::move_particles;
 
 use super::{
     FACTOR, Judged, after, after_stage, assert_near, cloud, distance, plus, random_particles,
@@ -258,11 +259,7 @@ fn points_without_contact_do_not_move() {
     let mut rng = Rng::new(191);
     let mut cloth = cloud(random_particles(&mut rng, 200));
     cloth.config.contact.continuous = true;
-    cloth.previous_positions = cloth
-        .particles
-        .iter()
-        .map(|p| std::array::from_fn(|k| p.position[k] + rng.range(-0.5, 0.5)))
-        .collect();
+    move_particles(&mut cloth, &mut rng, 0.5);
     let shapes = ShapeArrays {
         spheres: vec![[4.0, 0.0, 0.0, 1.0], [4.0, 2.0, 0.0, 0.5]],
         capsules: vec![[0, 1]],

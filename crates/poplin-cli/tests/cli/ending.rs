@@ -142,6 +142,10 @@ fn heavy_bodies_raise_the_frequency_until_cloth_holds_them() {
         let height = summary["bodies"][0]["center_m"][1].as_f64().unwrap();
         assert!(height > -0.2, "{columns} {mass} {shape}: {height}");
     }
+    // The largest frequency that is a multiple of the 480 steps of bodies, whatever the mass.
+    kinds(&bench, &scene(17, 5000.0, ball).replace("frames = 60", "frames = 10"));
+    let summary = bench.json("out/scene/summary.json");
+    assert_eq!(summary["cloths"][0]["solver"]["frequency_hz"], 9600.0, "{summary}");
     // A light ball changes nothing.
     kinds(&bench, &scene(17, 0.1, ball));
     let summary = bench.json("out/scene/summary.json");

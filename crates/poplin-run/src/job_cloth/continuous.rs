@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use poplin_measure::extent::Extent;
 use poplin_model::{ContactMode, Shape, Solver};
 use poplin_scene::BuiltCollider;
 
@@ -40,8 +39,7 @@ impl JobCloth {
             let is_round = matches!(collider.shape, Shape::Sphere(_) | Shape::Capsule(_));
             collider.body.is_none() && !is_round
         };
-        let thickness = |it: &Arc<BuiltCollider>| Extent::of(&it.shape).thickness() as f32;
-        let thin = self.colliders.iter().filter(is_flat).map(|it| (thickness(it), &it.name));
+        let thin = self.colliders.iter().filter(is_flat).map(|it| (it.sizes()[0], &it.name));
         let (thickness, collider) = thin.min_by(|a, b| a.0.total_cmp(&b.0))?;
         if thickness >= reach {
             return None;

@@ -1,13 +1,12 @@
 //! Measurement of where a cloth ends: inside colliders, or falling past them.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 
-use glam::DVec3;
 use poplin::{ClothId, State};
-use poplin_geometry::{Bounds, Sets, wide};
+use poplin_geometry::{Bounds, wide};
 use poplin_measure::depth::{Depth, DepthField, TriangleDepth};
-use poplin_measure::extent::Extent;
 use poplin_model::{Pose, Shape};
+use poplin_scene::Extent;
 
 use crate::bodies::ColliderPoses;
 use crate::failure::Failure;
@@ -93,44 +92,43 @@ impl Falling {
         step: f32,
         shapes: &[Shape],
     ) -> Option<Self> {
-        let cloth = &job_cloth.cloth;
-        let down = wide(cloth.config.gravity).try_normalize()?;
-        // Everything below this height can catch nothing.
-        let bottom = shapes
-            .iter()
-            .map(|shape| Extent::of(shape).farthest(down))
-            .fold(f64::NEG_INFINITY, f64::max);
-        if bottom == f64::INFINITY || step <= 0.0 {
-            return None;
-        }
-        let mut sets = Sets::new(cloth.particle_count());
-        for &[a, b, c] in cloth.fabric.triangles.iter() {
-            sets.join(a, b);
-            sets.join(a, c);
-        }
-        let corners: HashSet<u32> = cloth.fabric.triangles.iter().flatten().copied().collect();
-        let mut falling = Self { parts: 0, all_parts: 0, speed_m_per_s: 0.0 };
+        let down = wide(job_cloth.cloth.config.gravity).try_normalize()?;
+        let (mut sets, corners) = job_cloth.parts();
+        // Parts that fall, by the height of their highest particle along gravity.
+        let (mut all_parts, mut fast) = (0, Vec::new());
         for (&id, pose) in ids.iter().zip(poses) {
             let (current, previous) = (state.current(id), state.previous(id));
-            let world = |position| wide(pose.apply(position));
+            let height = |position| down.dot(wide(pose.apply(position)));
             let mut parts: BTreeMap<u32, Part> = BTreeMap::new();
             for &corner in &corners {
                 let (now, before) = (&current[corner as usize], &previous[corner as usize]);
                 let part = parts.entry(sets.root(corner)).or_default();
                 part.is_held |= now.is_pinned();
-                part.highest = part.highest.min(down.dot(world(now.position)));
-                part.moved += world(now.position) - world(before.position);
+                part.highest = part.highest.min(height(now.position));
+                part.fallen += height(now.position) - height(before.position);
                 part.count += 1.0;
             }
-            falling.all_parts += parts.len();
-            for part in parts.values() {
-                let speed = down.dot(part.moved) / (part.count * f64::from(step));
-                if !part.is_held && part.highest > bottom && speed > FALLING_SPEED {
-                    falling.parts += 1;
-                    falling.speed_m_per_s = falling.speed_m_per_s.max(speed);
+            all_parts += parts.len();
+            for part in parts.values().filter(|part| !part.is_held) {
+                let speed = part.fallen / (part.count * f64::from(step));
+                if step > 0.0 && speed > FALLING_SPEED {
+                    fast.push((part.highest, speed));
                 }
             }
         }
+        if fast.is_empty() {
+            return None;
+        }
+        // Everything below this height can catch nothing.
+        let bottom = shapes
+            .iter()
+            .map(|shape| Extent::of(shape).farthest(down))
+            .fold(f64::NEG_INFINITY, f64::max);
+        let falling = fast.iter().filter(|(highest, _)| *highest > bottom);
+        let falling =
+            falling.fold(Self { parts: 0, all_parts, speed_m_per_s: 0.0 }, |sum, &(_, speed)| {
+                Self { parts: sum.parts + 1, speed_m_per_s: sum.speed_m_per_s.max(speed), ..sum }
+            });
         (falling.parts > 0).then_some(falling)
     }
 }
@@ -140,13 +138,13 @@ struct Part {
     is_held: bool,
     /// Coordinate of its highest particle along gravity \[m\].
     highest: f64,
-    /// Displacement of its particles in the last iteration, summed \[m\].
-    moved: DVec3,
+    /// Displacement of its particles along gravity in the last iteration, summed \[m\].
+    fallen: f64,
     count: f64,
 }
 
 impl Default for Part {
     fn default() -> Self {
-        Self { is_held: false, highest: f64::INFINITY, moved: DVec3::ZERO, count: 0.0 }
+        Self { is_held: false, highest: f64::INFINITY, fallen: 0.0, count: 0.0 }
     }
 }

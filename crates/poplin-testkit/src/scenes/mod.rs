@@ -7,7 +7,8 @@ mod random;
 use std::sync::Arc;
 
 use poplin_cook::{CookOptions, Tethers, cook};
-use poplin_model::{ClothDesc, Fabric, Implicit, Mesh};
+use poplin_geometry::Rng;
+use poplin_model::{ClothDesc, Fabric, Implicit, Mesh, Particle};
 
 pub use self::colliders::{equip, random_colliders};
 pub use self::degenerate::{degenerate_cloth, degenerate_implicit_cloth, degenerate_xpbd_cloth};
@@ -46,6 +47,14 @@ pub fn implicit_sheet(columns: u32, rows: u32) -> ClothDesc {
     }
     .into();
     cloth
+}
+
+/// Lets each particle of a cloth come from up to `far` m away along each axis.
+pub fn move_particles(cloth: &mut ClothDesc, rng: &mut Rng, far: f32) {
+    let before = |particle: &Particle| {
+        std::array::from_fn(|axis| particle.position[axis] + rng.range(-far, far))
+    };
+    cloth.previous_positions = cloth.particles.iter().map(before).collect();
 }
 
 /// Creates a cloth of unconnected particles without forces.

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use glam::DVec3;
-use poplin_geometry::{Bounds, BoxTree, Sets, wide};
+use poplin_geometry::{Bounds, BoxTree, wide};
 use poplin_scene::BuiltCollider;
 
 use super::Warning;
@@ -55,12 +55,7 @@ impl Warning {
         }
         let particles = &cloth.particles;
         let triangles = &cloth.fabric.triangles;
-        let mut sets = Sets::new(particles.len());
-        for &[a, b, c] in triangles.iter() {
-            sets.join(a, b);
-            sets.join(a, c);
-        }
-        let corners: HashSet<u32> = triangles.iter().flatten().copied().collect();
+        let (mut sets, corners) = job_cloth.parts();
         let is_pinned = |&it: &u32| particles[it as usize].is_pinned();
         let held: HashSet<u32> =
             corners.iter().filter(|it| is_pinned(it)).map(|&it| sets.root(it)).collect();

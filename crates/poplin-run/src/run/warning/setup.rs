@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use poplin_io::{MAX_RESOLUTION, TwistedFaces};
-use poplin_measure::extent::Extent;
 use poplin_model::{ContactMode, Shape};
 use poplin_scene::BuiltCollider;
 
@@ -129,7 +128,7 @@ impl Warning {
         let mean_edge_m = mean_edge(&job_cloth.mesh);
         let has_points = !job_cloth.cloth.fabric.virtual_particles.is_empty();
         let colliders = job_cloth.colliders().filter(|it| !(has_points && is_round(it)));
-        let narrow = colliders.map(|it| (Extent::of(&it.shape).width() as f32, it));
+        let narrow = colliders.map(|it| (it.sizes()[1], it));
         let narrow = narrow.filter(|&(width_m, _)| width_m < mean_edge_m);
         let (width_m, collider) = narrow.min_by(|a, b| a.0.total_cmp(&b.0))?;
         let virtual_particles = match is_round(collider) {

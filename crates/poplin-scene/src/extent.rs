@@ -30,13 +30,13 @@ impl Extent {
             Shape::Plane(_) => Self::Unbounded,
             Shape::Convex(planes) => {
                 let planes = planes.iter().map(|plane| HalfSpace::new(plane.normal, plane.offset));
-                convex_polygons(&planes.collect::<Vec<_>>()).map_or(Self::Unbounded, |polygons| {
-                    let fan = |side: Vec<DVec3>| {
-                        let tip = side.first().copied();
-                        let rest: Vec<_> = side.windows(2).map(|edge| [edge[0], edge[1]]).collect();
-                        rest.into_iter().filter_map(move |[a, b]| Some([tip?, a, b]))
-                    };
-                    Self::Surface(polygons.into_iter().flat_map(fan).collect())
+                let polygons = convex_polygons(&planes.collect::<Vec<_>>());
+                let fan = |polygon: &Vec<DVec3>| -> Vec<[DVec3; 3]> {
+                    let rest = polygon.get(1..).unwrap_or(&[]);
+                    rest.windows(2).map(|pair| [polygon[0], pair[0], pair[1]]).collect()
+                };
+                polygons.map_or(Self::Unbounded, |polygons| {
+                    Self::Surface(polygons.iter().flat_map(fan).collect())
                 })
             }
             _ => {
@@ -77,7 +77,7 @@ impl Extent {
             Self::Surface(triangles) => {
                 let area: f64 = triangles.iter().copied().map(triangle_area).sum();
                 let mean = six_volumes(triangles.iter().copied()).abs() / area;
-                let widths = self.normals().map(|normal| self.size_along(normal));
+                let widths = self.normals().into_iter().map(|normal| self.size_along(normal));
                 // A surface without area has the mean NaN, which `min` ignores.
                 widths.fold(f64::INFINITY, f64::min).min(mean)
             }
@@ -90,18 +90,18 @@ impl Extent {
     pub fn width(&self) -> f64 {
         match self {
             Self::Surface(_) => {
-                let thinnest = self
-                    .normals()
-                    .min_by(|a, b| self.size_along(*a).total_cmp(&self.size_along(*b)));
-                let thinnest = thinnest.unwrap_or(DVec3::Y);
+                let normals = self.normals();
+                let sizes = normals.iter().map(|&normal| (self.size_along(normal), normal));
+                let thinnest = sizes.min_by(|a, b| a.0.total_cmp(&b.0));
+                let thinnest = thinnest.map_or(DVec3::Y, |(_, normal)| normal);
                 let (u, v) = thinnest.any_orthonormal_pair();
                 let size = |turn: usize| {
                     let angle = std::f64::consts::PI * turn as f64 / TURNS as f64;
                     self.size_along(u * angle.cos() + v * angle.sin())
                 };
                 // The sides of boxes and rods exactly, and all around.
-                let across = self
-                    .normals()
+                let across = normals
+                    .iter()
                     .map(|normal| normal.reject_from_normalized(thinnest))
                     .filter(|across| across.length() > 0.1)
                     .map(DVec3::normalize);
@@ -134,16 +134,12 @@ impl Extent {
     }
 
     /// Returns the unit normals of the largest triangles.
-    fn normals(&self) -> impl Iterator<Item = DVec3> {
-        let mut triangles = match self {
-            Self::Surface(triangles) => triangles.clone(),
-            _ => Vec::new(),
-        };
-        triangles.sort_by(|a, b| triangle_area(*b).total_cmp(&triangle_area(*a)));
-        triangles
-            .into_iter()
-            .take(WIDTHS)
-            .filter_map(|[a, b, c]| (b - a).cross(c - a).try_normalize())
+    fn normals(&self) -> Vec<DVec3> {
+        let Self::Surface(triangles) = self else { return Vec::new() };
+        let normal = |[a, b, c]: &[DVec3; 3]| (*b - *a).cross(*c - *a);
+        let mut normals: Vec<_> = triangles.iter().map(normal).collect();
+        normals.sort_by(|a, b| b.length().total_cmp(&a.length()));
+        normals.iter().take(WIDTHS).filter_map(|normal| normal.try_normalize()).collect()
     }
 
     /// Returns the size along a unit direction \[m\].
