@@ -16,6 +16,9 @@ const ALLOWED: f64 = 0.02;
 /// Largest twist of a sheet clamped level \[degrees\].
 const MAX_TWIST: f64 = 0.2;
 
+/// Both on four irregular columns of ten rows, where most patches touch a border.
+const COARSE: [f64; 2] = [0.025, 0.3];
+
 fn implicit(load: f64, bend: BendModel) -> Solver {
     Implicit { tolerance: 1e-4, ..beam(load, 4, bend) }.into()
 }
@@ -62,7 +65,7 @@ fn falls(cells: Cells, segments: u32, solver: impl Fn(f64) -> Solver) -> [bool; 
 
 #[test]
 fn sheet_drops_like_the_elastica_and_does_not_twist() {
-    for cells in Cells::REGULAR {
+    for cells in Cells::ALL.into_iter().chain([Cells::OtherWay]) {
         for segments in [10, 20] {
             let mut solvers = vec![
                 implicit(CANTILEVER.0, BendModel::FaceAngle),
@@ -76,8 +79,10 @@ fn sheet_drops_like_the_elastica_and_does_not_twist() {
                 let what = format!("{cells:?}, {segments} segments, {solver:?}");
                 let [drop, twist] = cantilever(cells, segments, solver);
                 eprintln!("{:+.2} %, {twist:+.3} degrees: {what}", 100.0 * (drop - 1.0));
-                assert!((drop - 1.0).abs() < ALLOWED, "{drop}: {what}");
-                assert!(twist.abs() < MAX_TWIST, "{twist} degrees: {what}");
+                let is_coarse = cells == Cells::Irregular && segments == 10;
+                let [error, most] = if is_coarse { COARSE } else { [ALLOWED, MAX_TWIST] };
+                assert!((drop - 1.0).abs() < error, "{drop}: {what}");
+                assert!(twist.abs() < most, "{twist} degrees: {what}");
             }
         }
     }
@@ -85,7 +90,7 @@ fn sheet_drops_like_the_elastica_and_does_not_twist() {
 
 #[test]
 fn sheet_on_end_buckles_under_the_load_of_theory() {
-    for cells in Cells::REGULAR {
+    for cells in Cells::ALL.into_iter().chain([Cells::OtherWay]) {
         for segments in [10, 20] {
             let falls = [
                 falls(cells, segments, |load| implicit(load, BendModel::FaceAngle)),

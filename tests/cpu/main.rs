@@ -23,6 +23,7 @@ mod thin;
 mod triangle_contact;
 mod triangle_oracle;
 mod untangle;
+mod vibration;
 mod wide;
 mod wind;
 mod xpbd;

@@ -1,5 +1,10 @@
 //! Dihedral-angle constraints between triangles, in sets for parallel processing.
 
+mod descent;
+mod net;
+mod patch;
+mod plate;
+
 use std::collections::HashMap;
 use std::f64::consts::PI;
 
@@ -12,6 +17,10 @@ use crate::topology::{key_pair, pair_key};
 
 /// Largest deviation from a rectangle at which two hinges count as one, relative to their edge.
 const SAME: f32 = 0.01;
+
+/// Hold of fitted bends on a particle, relative to the usual ones, below which it gets a part of
+/// those.
+const MIN_HOLD: f64 = 0.1;
 
 /// Bends grouped in sets.
 #[derive(Debug, Clone, Default)]
@@ -39,6 +48,8 @@ enum HingeKind {
     Line,
     /// Over one of the two diagonals of a quad.
     Diagonal,
+    /// Over any edge, with a fitted stiffness over the rigidity.
+    Fitted(f64),
 }
 
 impl HingeKind {
@@ -48,6 +59,7 @@ impl HingeKind {
             Self::Side => length / mean_height,
             Self::Line => 0.5 * length / mean_height,
             Self::Diagonal => mean_height / length,
+            Self::Fitted(weight) => weight,
         }
     }
 
@@ -122,6 +134,35 @@ impl Bends {
                 None => bends.push(bend),
             }
         }
+        Self::in_sets(bends, inverse_masses)
+    }
+
+    /// Creates bends of the same energy on triangles of any shape ([`plate::fit`]).
+    ///
+    /// A particle that these hardly hold, like one in the corner of a single triangle, is held by a
+    /// part of the usual bends, too.
+    pub(crate) fn fit(surface: &Surface, inverse_masses: &[f32]) -> Self {
+        let mut fitted = plate::fit(surface, inverse_masses);
+        fitted.sort_by_key(|&([a, b, ..], _)| (b - a, a));
+        let create = |hinge| bend(surface, inverse_masses, hinge);
+        let fitted = fitted.into_iter().map(|(particles, weight)| {
+            let kind = HingeKind::Fitted(weight);
+            Hinge { particles, kind }
+        });
+        let mut bends: Vec<Bend> = fitted.filter_map(create).collect();
+        let none = QuadPairs::none(surface);
+        let usual: Vec<Bend> = hinges(surface, &none).into_iter().filter_map(create).collect();
+        let [held, needed] = [&bends, &usual].map(|it| holds(it, inverse_masses.len()));
+        let is_loose = |&particle: &u32| {
+            let particle = particle as usize;
+            inverse_masses[particle] > 0.0 && held[particle] < MIN_HOLD * needed[particle]
+        };
+        let loose = usual.into_iter().filter(|bend| bend.particles.iter().any(is_loose));
+        bends.extend(loose.map(|bend| Bend { weight: bend.weight * MIN_HOLD as f32, ..bend }));
+        Self::in_sets(bends, inverse_masses)
+    }
+
+    fn in_sets(bends: Vec<Bend>, inverse_masses: &[f32]) -> Self {
         let is_moving = |&particle: &u32| inverse_masses[particle as usize] > 0.0;
         let sets = FirstFitSets::group(inverse_masses.len(), bends, |bend| {
             bend.particles.into_iter().filter(is_moving)
@@ -132,6 +173,20 @@ impl Bends {
         });
         Self { set_ends: ends.collect(), bends: sets.concat() }
     }
+}
+
+/// Sums the weights of all bends by the squares of how far each particle folds them.
+fn holds(bends: &[Bend], particle_count: usize) -> Vec<f64> {
+    let mut holds = vec![0.0; particle_count];
+    for bend in bends {
+        let [c, d] = bend.wings.map(|wing| [wing.foot, wing.height].map(f64::from));
+        let at_a = (1.0 - c[0]) / c[1] + (1.0 - d[0]) / d[1];
+        let at_b = c[0] / c[1] + d[0] / d[1];
+        for (&particle, factor) in bend.particles.iter().zip([at_a, at_b, 1.0 / c[1], 1.0 / d[1]]) {
+            holds[particle as usize] += f64::from(bend.weight) * factor * factor;
+        }
+    }
+    holds
 }
 
 /// Finds all hinges of a surface, in the order of the difference between the indices of their ends.

@@ -22,8 +22,12 @@ use crate::virtual_particles::spread_virtual_particles;
 use crate::yarns::weave;
 use crate::{CookError, CookOptions, CookReport, Yarns};
 
-/// Largest fraction of the area in triangles that form no quads on a regular mesh.
-const MAX_LOOSE: f64 = 0.1;
+/// Largest fraction of the area in triangles that form no quads on a mesh without yarns.
+const MAX_LOOSE_YARNS: f64 = 0.1;
+
+/// That fraction on a mesh whose bends need not be fitted. Triangles along the border of a mesh of
+/// four triangles a square let it twist.
+const MAX_LOOSE_BENDS: f64 = 0.03;
 
 /// A cooked mesh.
 #[derive(Debug, Clone, PartialEq)]
@@ -75,12 +79,16 @@ pub fn cook(mesh: &Mesh, options: &CookOptions) -> Result<Cooked, CookError> {
         spread_virtual_particles(&surface, inverse_masses, options.virtual_particles)?;
     report.virtual_particle_count = fabric.virtual_particles.len();
     if options.bends {
-        let found = Bends::find(&surface, &quad_pairs, inverse_masses);
+        let found =
+            match options.isotropic_bends && loose_share(&surface, &quad_pairs) > MAX_LOOSE_BENDS {
+                true => Bends::fit(&surface, inverse_masses),
+                false => Bends::find(&surface, &quad_pairs, inverse_masses),
+            };
         (fabric.bends, fabric.bend_set_ends) = (found.bends, found.set_ends);
     }
     let weaves = match options.yarns {
         Yarns::None => false,
-        Yarns::Irregular => is_irregular(&surface, &quad_pairs),
+        Yarns::Irregular => loose_share(&surface, &quad_pairs) > MAX_LOOSE_YARNS,
         Yarns::All => true,
     };
     if weaves {
@@ -99,14 +107,14 @@ pub fn cook(mesh: &Mesh, options: &CookOptions) -> Result<Cooked, CookError> {
     Ok(Cooked { fabric, particles, vertex_to_particle: surface.vertex_to_particle, report })
 }
 
-/// Tests whether more than [`MAX_LOOSE`] of the area consists of triangles that form no quads.
-fn is_irregular(surface: &Surface, quad_pairs: &QuadPairs) -> bool {
+/// Returns the fraction of the area in triangles that form no quads.
+fn loose_share(surface: &Surface, quad_pairs: &QuadPairs) -> f64 {
     let faces = surface.faces.iter().zip(&quad_pairs.is_paired);
     let (loose, all) = faces.fold((0.0, 0.0), |(loose, all), (face, &is_paired)| {
         let area = area_vector(face, &surface.positions).length();
         (if is_paired || face.is_quad() { loose } else { loose + area }, all + area)
     });
-    loose > MAX_LOOSE * all
+    loose / all
 }
 
 /// Builds everything except tethers: edges on fibers in sets, phases in the order of

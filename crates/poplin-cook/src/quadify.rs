@@ -24,6 +24,15 @@ pub(crate) struct QuadPairs {
 }
 
 impl QuadPairs {
+    /// No pairs.
+    pub(crate) fn none(surface: &Surface) -> Self {
+        Self {
+            diagonals: Vec::new(),
+            is_shared_edge: Vec::new(),
+            is_paired: vec![false; surface.faces.len()],
+        }
+    }
+
     /// Pairs triangles greedily, the most nearly right-angled pair first (ties: lower edge index).
     pub(crate) fn find(surface: &Surface, topology: &Topology) -> Self {
         let mut candidates: Vec<(f64, u32)> = Vec::new();

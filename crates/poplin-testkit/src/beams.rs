@@ -29,9 +29,6 @@ pub enum Cells {
 }
 
 impl Cells {
-    /// All kinds that consist of quads or can be paired to them.
-    pub const REGULAR: [Self; 4] = [Self::Quads, Self::OneWay, Self::OtherWay, Self::Alternating];
-
     /// All kinds, without mirror images.
     pub const ALL: [Self; 5] =
         [Self::Quads, Self::OneWay, Self::Alternating, Self::Cross, Self::Irregular];

@@ -53,7 +53,7 @@ pub(crate) fn write(target: Target) -> Result<(), String> {
 
 /// Returns the processor and its number of threads, for example `Intel(R) Xeon(R) CPU @ 2.60GHz, 2
 /// threads`.
-fn machine() -> String {
+pub(crate) fn machine() -> String {
     let listed = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let named = listed.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": "));
     let name = named.map_or(std::env::consts::ARCH, |(_, name)| name.trim());
@@ -63,14 +63,14 @@ fn machine() -> String {
 
 /// Returns the folder name of a machine: lower case, other characters than letters, digits and
 /// points replaced by single hyphens.
-fn folder_name(machine: &str) -> String {
+pub(crate) fn folder_name(machine: &str) -> String {
     let lower = machine.to_lowercase();
     let words = lower.split(|c: char| !(c.is_ascii_alphanumeric() || c == '.'));
     words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join("-")
 }
 
 /// Returns the trimmed output of a program, `unknown` if it fails or prints nothing.
-fn output(program: &str, arguments: &[&str]) -> String {
+pub(crate) fn output(program: &str, arguments: &[&str]) -> String {
     let printed = std::process::Command::new(program).args(arguments).output();
     let printed = printed.ok().filter(|output| output.status.success());
     let text = printed.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned());

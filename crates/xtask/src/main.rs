@@ -17,6 +17,7 @@ mod run;
 mod serve;
 mod skips;
 mod test;
+mod validation;
 mod web;
 
 use std::process::ExitCode;
@@ -36,6 +37,8 @@ const HELP: &str = "Usage: cargo xtask <TASK>
   lint                 checks the texts in sources (first words of docs, widths, lengths) and the spelling
   generate             writes the shader files that follow from declarations in poplin-layout
   tables               rewrites the generated tables of README and guide; --check fails if one has drifted
+  validation           measures every table of the validation page again from scene files, one to two hours, and writes
+                       all tables as above
   bench-table [DIR]    writes the criterion results under target/criterion as DIR/bench.csv, with machine, date and
                        commit (default: benches/results/MACHINE; - for standard output)
   blender              runs scenes with every format of frames and compares each vertex of each frame with what NumPy, OpenUSD
@@ -70,6 +73,7 @@ fn main() -> ExitCode {
         ["generate"] => generate::write(),
         ["tables"] => ci::tables(ci::Tables::Write),
         ["tables", "--check"] => ci::tables(ci::Tables::Check),
+        ["validation"] => validation::write(),
         ["bench-table"] => bench_table::write(bench_table::Target::Results),
         ["bench-table", "-"] => bench_table::write(bench_table::Target::Stdout),
         ["bench-table", folder] => bench_table::write(bench_table::Target::Folder(folder.into())),

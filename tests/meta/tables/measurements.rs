@@ -2,9 +2,9 @@
 
 use poplin_measure::bench::Workload;
 use poplin_measure::table::Table;
-use poplin_testkit::generated::{assert_block, markdown_table, root};
+use poplin_testkit::generated::{assert_block, block, markdown_table, root};
 
-use super::{assert_guide, entries, escaped, read};
+use super::{GUIDE, assert_guide, entries, escaped, read};
 
 /// Folder of measurements, with one folder per machine.
 const RESULTS: &str = "benches/results";
@@ -118,6 +118,26 @@ fn table_of_measurements() {
             })
             .collect();
         assert_guide(page, name, &escaped(&tables.join("\n")));
+    }
+}
+
+/// Blocks of the validation page that `cargo xtask validation` writes, and their rows.
+const PRINTED: [(&str, usize); 5] = [
+    ("hold_gripper", 8),
+    ("hold_ramps", 16),
+    ("hold_edges", 8),
+    ("drape_materials", 4),
+    ("drape_steps", 4),
+];
+
+#[test]
+fn printed_tables_are_whole() {
+    let page = read(&format!("{GUIDE}/validation.md"));
+    for (name, rows) in PRINTED {
+        let table = block(&page, name).unwrap_or_else(|| panic!("no block `{name}`"));
+        let lengths: Vec<_> = table.lines().map(|line| line.matches(" |").count()).collect();
+        assert_eq!(lengths.len(), rows + 2, "{name}: head, rule and rows");
+        assert!(lengths.iter().skip(2).all(|&length| length == lengths[0]), "{name}: {table}");
     }
 }
 
