@@ -105,7 +105,8 @@ struct ClothFile {
     density: Option<f32>,
     /// Rules that select the pinned vertices, evaluated before the transform (default none):
     /// `top:3%` (also `bottom`, `left`, `right`, `front`, `back`), `corner:top-left`,
-    /// `box:x0,y0,z0,x1,y1,z1`, `indices:0,5,7-12`, `all`, `none`.
+    /// `box:x0,y0,z0,x1,y1,z1`, `indices:0,5,7-12`, `all`, `none`, or the index of a vertex; one or
+    /// a list.
     #[serde(default)]
     pins: Rules,
     /// Pins that move and rotate along a path, or are let go at a time:

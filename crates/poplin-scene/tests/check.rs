@@ -39,6 +39,19 @@ fn a_sound_scene_has_no_faults() {
 }
 
 #[test]
+fn pins_are_rules_or_indices() {
+    let mesh = |pins: &str| {
+        let scene = Scene::parse(&cloth(&format!("pins = {pins}")), "x.toml");
+        scene.map(|scene| scene.cloths[0].pins.clone()).map_err(|error| error.to_string())
+    };
+    let rules = |texts: &[&str]| texts.iter().map(|it| it.parse().unwrap()).collect::<Vec<_>>();
+    assert_eq!(mesh("[0, 'top:3%', 7]"), Ok(rules(&["indices:0", "top:3%", "indices:7"])));
+    assert_eq!(mesh("4"), Ok(rules(&["indices:4"])));
+    finds(&cloth("pins = [0, -1]"), &["3:12 cloth[0].pins[1]: cannot read the pin rule"]);
+    finds(&cloth("pins = [0.5]"), &["3:9 invalid type: floating point `0.5`, expected a pin rule"]);
+}
+
+#[test]
 fn all_unknown_keys_are_found() {
     finds(
         &format!(
@@ -59,7 +72,7 @@ fn all_wrong_types_are_found() {
     finds(
         &format!(
             "frames = 'x'\ncamera = 3\n{}",
-            cloth("density = 'x'\ncount = 1.5\ndamping = [1, 'x', 'y']\npins = 3")
+            cloth("density = 'x'\ncount = 1.5\ndamping = [1, 'x', 'y']\npins = 3.5")
         ),
         &[
             "1:10 invalid type: string \"x\", expected a whole number",
@@ -68,7 +81,7 @@ fn all_wrong_types_are_found() {
             "6:9 invalid type: floating point `1.5`, expected a whole number",
             "7:15 invalid type: string \"x\", expected a number",
             "7:20 invalid type: string \"y\", expected a number",
-            "8:8 invalid type: integer `3`, expected a pin rule",
+            "8:8 invalid type: floating point `3.5`, expected a pin rule",
         ],
     );
 }

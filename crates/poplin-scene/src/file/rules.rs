@@ -8,7 +8,7 @@ use serde::{Deserialize, Deserializer, de};
 use crate::locate::Source;
 use crate::{PinRule, SceneError};
 
-/// Pin rules as text: one rule or a list.
+/// Pin rules as text, or vertices by their indices: one or a list.
 #[derive(Default)]
 pub(super) struct Rules(Vec<String>);
 
@@ -18,7 +18,40 @@ impl JsonSchema for Rules {
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "anyOf": [{ "type": "string" }, { "type": "array", "items": { "type": "string" } }] })
+        let rule = json_schema!({ "anyOf": [
+            { "type": "string" },
+            { "type": "integer", "minimum": 0, "maximum": u32::MAX }
+        ] });
+        json_schema!({ "anyOf": [rule, { "type": "array", "items": rule }] })
+    }
+}
+
+/// A rule as text, or the index of a vertex.
+struct Rule(String);
+
+impl<'de> Deserialize<'de> for Rule {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Visitor;
+        impl de::Visitor<'_> for Visitor {
+            type Value = Rule;
+
+            fn expecting(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                out.write_str("a pin rule like \"top:3%\" or the index of a vertex")
+            }
+
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<Rule, E> {
+                Ok(Rule(text.to_owned()))
+            }
+
+            fn visit_i64<E: de::Error>(self, index: i64) -> Result<Rule, E> {
+                Ok(Rule(format!("indices:{index}")))
+            }
+
+            fn visit_u64<E: de::Error>(self, index: u64) -> Result<Rule, E> {
+                Ok(Rule(format!("indices:{index}")))
+            }
+        }
+        deserializer.deserialize_any(Visitor)
     }
 }
 
@@ -29,16 +62,26 @@ impl<'de> Deserialize<'de> for Rules {
             type Value = Rules;
 
             fn expecting(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                out.write_str("a pin rule like \"top:3%\", or a list of them")
+                out.write_str(
+                    "a pin rule like \"top:3%\", the index of a vertex, or a list of them",
+                )
             }
 
             fn visit_str<E: de::Error>(self, text: &str) -> Result<Rules, E> {
                 Ok(Rules(vec![text.to_owned()]))
             }
 
+            fn visit_i64<E: de::Error>(self, index: i64) -> Result<Rules, E> {
+                Ok(Rules(vec![format!("indices:{index}")]))
+            }
+
+            fn visit_u64<E: de::Error>(self, index: u64) -> Result<Rules, E> {
+                Ok(Rules(vec![format!("indices:{index}")]))
+            }
+
             fn visit_seq<A: de::SeqAccess<'de>>(self, mut items: A) -> Result<Rules, A::Error> {
                 let mut rules = Vec::new();
-                while let Some(rule) = items.next_element()? {
+                while let Some(Rule(rule)) = items.next_element()? {
                     rules.push(rule);
                 }
                 Ok(Rules(rules))

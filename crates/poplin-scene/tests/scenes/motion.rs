@@ -83,10 +83,17 @@ fn faulty_pins_are_reported_with_their_line() {
     assert!(message(&with("pins = 'indices:12'")).starts_with(
         "scene.toml:3:1: cloth[0].pins[0]: the pin rule `indices:12` names vertex 12"
     ));
+    let beyond = message(&with("pins = [3, 12]"));
+    assert!(beyond.starts_with("scene.toml:3:"), "{beyond}");
+    assert!(
+        beyond.contains("cloth[0].pins[1]: the pin rule `indices:12` names vertex 12"),
+        "{beyond}"
+    );
     assert!(message(&with("pins = 'box:9,9,9,9,9,9'")).contains("selects none of the 12 vertices"));
     assert!(
-        message(&with("pins = 3"))
-            .contains("expected a pin rule like \"top:3%\", or a list of them")
+        message(&with("pins = true")).contains(
+            "expected a pin rule like \"top:3%\", the index of a vertex, or a list of them"
+        )
     );
 }
 
