@@ -78,17 +78,17 @@ pub fn cook(mesh: &Mesh, options: &CookOptions) -> Result<Cooked, CookError> {
     fabric.virtual_particles =
         spread_virtual_particles(&surface, inverse_masses, options.virtual_particles)?;
     report.virtual_particle_count = fabric.virtual_particles.len();
+    let loose = loose_share(&surface, &quad_pairs);
     if options.bends {
-        let found =
-            match options.isotropic_bends && loose_share(&surface, &quad_pairs) > MAX_LOOSE_BENDS {
-                true => Bends::fit(&surface, inverse_masses),
-                false => Bends::find(&surface, &quad_pairs, inverse_masses),
-            };
+        let found = match options.isotropic_bends && loose > MAX_LOOSE_BENDS {
+            true => Bends::fit(&surface, inverse_masses),
+            false => Bends::find(&surface, &quad_pairs, inverse_masses),
+        };
         (fabric.bends, fabric.bend_set_ends) = (found.bends, found.set_ends);
     }
     let weaves = match options.yarns {
         Yarns::None => false,
-        Yarns::Irregular => loose_share(&surface, &quad_pairs) > MAX_LOOSE_YARNS,
+        Yarns::Irregular => loose > MAX_LOOSE_YARNS,
         Yarns::All => true,
     };
     if weaves {

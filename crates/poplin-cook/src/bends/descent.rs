@@ -58,7 +58,7 @@ impl<'a, P: Normal> Descent<'a, P> {
         }
     }
 
-    /// Largest eigenvalue of the matrix over the free weights.
+    /// Largest eigenvalue of `H` plus the ridge, nearly.
     fn largest_eigenvalue(&self, products: &mut [f64]) -> f64 {
         let mut vector = vec![1.0; self.weights.len()];
         let mut value = 1.0;

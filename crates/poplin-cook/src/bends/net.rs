@@ -218,10 +218,16 @@ impl<'a> Net<'a> {
         (!stencils.is_empty()).then_some(stencils)
     }
 
+    /// Index of the owner at each vertex; `usize::MAX` without one.
+    fn index(&self, owners: &[Owner]) -> Vec<usize> {
+        let mut index = vec![usize::MAX; self.patches.len()];
+        (0..).zip(owners).for_each(|(k, owner)| index[owner.particles[0] as usize] = k);
+        index
+    }
+
     /// Gives the area of each triangle to the owners among its corners, or beside them.
     pub(super) fn share_area(&self, owners: &mut [Owner]) {
-        let mut index = vec![usize::MAX; self.patches.len()];
-        (0..).zip(&*owners).for_each(|(k, owner)| index[owner.particles[0] as usize] = k);
+        let index = self.index(owners);
         for triangle in 0..self.triangles.len() as u32 {
             if self.is_rigid(triangle) {
                 continue;
@@ -247,8 +253,7 @@ impl<'a> Net<'a> {
 
     /// Finds what each owner has to balance with those around it.
     pub(super) fn connect(&self, owners: &mut [Owner]) {
-        let mut index = vec![usize::MAX; self.patches.len()];
-        (0..).zip(&*owners).for_each(|(k, owner)| index[owner.particles[0] as usize] = k);
+        let index = self.index(owners);
         let balances: Vec<Option<Balance>> =
             (0..self.patches.len() as u32).map(|vertex| self.balance(vertex)).collect();
         for k in 0..owners.len() {

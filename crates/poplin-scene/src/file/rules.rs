@@ -29,29 +29,37 @@ impl JsonSchema for Rules {
 /// A rule as text, or the index of a vertex.
 struct Rule(String);
 
+struct RuleVisitor;
+
+impl de::Visitor<'_> for RuleVisitor {
+    type Value = Rule;
+
+    fn expecting(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.write_str("a pin rule like \"top:3%\" or the index of a vertex")
+    }
+
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<Rule, E> {
+        Ok(Rule(text.to_owned()))
+    }
+
+    fn visit_i64<E: de::Error>(self, index: i64) -> Result<Rule, E> {
+        Ok(Rule(format!("indices:{index}")))
+    }
+
+    fn visit_u64<E: de::Error>(self, index: u64) -> Result<Rule, E> {
+        Ok(Rule(format!("indices:{index}")))
+    }
+}
+
 impl<'de> Deserialize<'de> for Rule {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Visitor;
-        impl de::Visitor<'_> for Visitor {
-            type Value = Rule;
+        deserializer.deserialize_any(RuleVisitor)
+    }
+}
 
-            fn expecting(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                out.write_str("a pin rule like \"top:3%\" or the index of a vertex")
-            }
-
-            fn visit_str<E: de::Error>(self, text: &str) -> Result<Rule, E> {
-                Ok(Rule(text.to_owned()))
-            }
-
-            fn visit_i64<E: de::Error>(self, index: i64) -> Result<Rule, E> {
-                Ok(Rule(format!("indices:{index}")))
-            }
-
-            fn visit_u64<E: de::Error>(self, index: u64) -> Result<Rule, E> {
-                Ok(Rule(format!("indices:{index}")))
-            }
-        }
-        deserializer.deserialize_any(Visitor)
+impl Rules {
+    fn one(Rule(rule): Rule) -> Self {
+        Self(vec![rule])
     }
 }
 
@@ -68,15 +76,15 @@ impl<'de> Deserialize<'de> for Rules {
             }
 
             fn visit_str<E: de::Error>(self, text: &str) -> Result<Rules, E> {
-                Ok(Rules(vec![text.to_owned()]))
+                RuleVisitor.visit_str(text).map(Rules::one)
             }
 
             fn visit_i64<E: de::Error>(self, index: i64) -> Result<Rules, E> {
-                Ok(Rules(vec![format!("indices:{index}")]))
+                RuleVisitor.visit_i64(index).map(Rules::one)
             }
 
             fn visit_u64<E: de::Error>(self, index: u64) -> Result<Rules, E> {
-                Ok(Rules(vec![format!("indices:{index}")]))
+                RuleVisitor.visit_u64(index).map(Rules::one)
             }
 
             fn visit_seq<A: de::SeqAccess<'de>>(self, mut items: A) -> Result<Rules, A::Error> {
