@@ -47,6 +47,7 @@ pub(crate) struct HostColliders {
     /// its members.
     has_only_own_spheres: bool,
     sphere_tree_rows: Rows,
+    twist_rows: Rows,
     /// Stamps of the last update; `None` before the first.
     seen: Option<SourceStamps>,
     bodies: Bodies,
@@ -75,7 +76,6 @@ pub(crate) struct HostColliders {
     triangle_tree_rows: Rows,
     index_rows: Rows,
     body_rows: Rows,
-    twist_rows: Rows,
     sphere_tree: Tree,
     capsule_tree: Tree,
     triangle_tree: Tree,
@@ -111,6 +111,7 @@ impl HostColliders {
         seen as u32
             ^ self.shape_slack.to_bits()
             ^ u32::from(self.sphere_tree_rows.uploaded.is_nowhere())
+            ^ u32::from(self.twist_rows.uploaded.is_nowhere())
     }
 
     /// See [`crate::HostCloth::fetch_lists`].
