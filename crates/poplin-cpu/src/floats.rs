@@ -22,17 +22,31 @@ pub(crate) struct Floats {
 impl Floats {
     /// Removes all numbers and keeps the memory.
     pub(crate) fn clear(&mut self) {
-        self.lines.clear();
         self.len = 0;
     }
 
     /// Changes the number of entries; new ones are 0.
     pub(crate) fn resize(&mut self, len: usize) {
-        let old = std::mem::replace(&mut self.len, len);
-        self.lines.resize(len.div_ceil(MAX_LANES), Line::zeroed());
+        let old = self.len;
+        self.set_len(len);
         if let Some(new) = self.get_mut(old..) {
             new.fill(0.0);
         }
+    }
+
+    /// Makes room for at least `len` entries; new ones have any value.
+    pub(crate) fn enlarge(&mut self, len: usize) {
+        if self.len < len {
+            self.set_len(len);
+        }
+    }
+
+    fn set_len(&mut self, len: usize) {
+        let count = len.div_ceil(MAX_LANES);
+        if self.lines.len() < count {
+            self.lines.resize(count, Line::zeroed());
+        }
+        self.len = len;
     }
 
     /// Size of the memory \[bytes\].
@@ -72,5 +86,10 @@ mod tests {
         assert!(floats.as_ptr().cast::<Line>().is_aligned());
         floats.clear();
         assert!(floats.is_empty());
+        floats.enlarge(30);
+        assert_eq!(floats.len(), 30);
+        floats.clear();
+        floats.resize(30);
+        assert_eq!(floats.iter().sum::<f32>(), 0.0);
     }
 }

@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 use std::ops::Range;
 
 use crate::ClothMemory;
-use crate::stage::implicit::{scatter_rows, store_rows};
+use crate::stage::implicit::store_rows;
 use poplin_layout::{IterationConstants, SOLVE_INERTIA};
 
 use crate::lanes::{LaneMask as _, MAX_LANES, Real, gather, scatter};
@@ -148,11 +148,34 @@ impl<V> Block<V> {
     where
         V: Real,
     {
+        self.load_as(simd, rows, |row| row)
+    }
+
+    /// Loads the rows of the items, floats as their bits.
+    #[inline(always)]
+    pub(crate) fn load_bits(&self, simd: V::Token, rows: &[Cell<[u32; 4]>]) -> [V; 4]
+    where
+        V: Real,
+    {
+        self.load_as(simd, rows, |row| row.map(f32::from_bits))
+    }
+
+    #[inline(always)]
+    fn load_as<T: Copy>(
+        &self,
+        simd: V::Token,
+        rows: &[Cell<T>],
+        floats: impl Fn(T) -> [f32; 4],
+    ) -> [V; 4]
+    where
+        V: Real,
+    {
         let rows = &rows[self.begin as usize..][..self.count];
+        // Full blocks need no clamping of lanes.
         if self.count == V::LEN {
-            gather(simd, |lane| rows[lane].get())
+            gather(simd, |lane| floats(rows[lane].get()))
         } else {
-            gather(simd, |lane| rows[lane.min(rows.len() - 1)].get())
+            gather(simd, |lane| floats(rows[lane.min(rows.len() - 1)].get()))
         }
     }
 
@@ -162,14 +185,30 @@ impl<V> Block<V> {
     where
         V: Real,
     {
+        self.store_as(rows, columns, |row| row);
+    }
+
+    /// Stores the rows of the items, floats as their bits.
+    #[inline(always)]
+    pub(crate) fn store_bits(&self, rows: &[Cell<[u32; 4]>], columns: [V; 4])
+    where
+        V: Real,
+    {
+        self.store_as(rows, columns, |row| row.map(f32::to_bits));
+    }
+
+    #[inline(always)]
+    fn store_as<T>(&self, rows: &[Cell<T>], columns: [V; 4], stored: impl Fn([f32; 4]) -> T)
+    where
+        V: Real,
+    {
         let rows = &rows[self.begin as usize..][..self.count];
-        // Full blocks need no clamping of lanes.
         if self.count == V::LEN {
-            scatter(columns, |lane, row| rows[lane].set(row));
+            scatter(columns, |lane, row| rows[lane].set(stored(row)));
         } else {
             scatter(columns, |lane, row| {
                 if let Some(slot) = rows.get(lane) {
-                    slot.set(row);
+                    slot.set(stored(row));
                 }
             });
         }
@@ -257,13 +296,12 @@ impl<V: Real> Particles<V> for ClothMemory<'_> {
 
     #[inline(always)]
     fn remainder(&self, simd: V::Token, block: Block<V>) -> Vec3<V> {
-        let begin = self.cloth.remainder_begin;
-        Vec3::xyz(gather(simd, |lane| self.load_scratch(begin + block.index(lane))))
+        Vec3::xyz(block.load_bits(simd, &self.scratch[self.cloth.remainder_begin as usize..]))
     }
 
     #[inline(always)]
     fn set_remainder(&mut self, block: Block<V>, remainders: [V; 4]) {
-        scatter_rows(self, self.cloth.remainder_begin, 1, block, remainders);
+        block.store_bits(&self.scratch[self.cloth.remainder_begin as usize..], remainders);
     }
 
     #[inline(always)]

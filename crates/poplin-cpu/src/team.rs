@@ -42,6 +42,7 @@ pub struct Work {
 impl Work {
     /// Creates a loop over items that calls the first eight of these functions, with a copy of the
     /// current registers.
+    #[inline]
     pub fn new(
         items: Range<u32>,
         tasks: impl Iterator<Item = Task>,

@@ -41,7 +41,7 @@ pub use self::rows::{
     is_preconditioned, is_solved, link_particle, solve_row, solve_state, stretches_springs,
     takes_bends,
 };
-pub(crate) use self::rows::{load_rows, scatter_rows, store_rows};
+pub(crate) use self::rows::{load_rows, store_rows};
 pub(crate) use self::storage::{ScratchRows, Source, Storage};
 pub(crate) use self::stretch::{corners_of, edges_of, stretch_triangle};
 

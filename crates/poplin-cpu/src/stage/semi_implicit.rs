@@ -167,9 +167,7 @@ pub(crate) fn solve<V: Real, F: FiberLanes<V>>(
     let zero = splat(0.0);
     let scale = splat(-(1.0 + phase.damping));
     let len = ROWS * V::LEN;
-    if rows.len() < len * fibers.longest() as usize {
-        rows.resize(len * fibers.longest() as usize);
-    }
+    rows.enlarge(len * fibers.longest() as usize);
     let is_damped = phase.damping > 0.0;
     let still = Vec3::splat(simd, [0.0; 3]);
     let mut a = fibers.first();

@@ -7,7 +7,7 @@ use poplin_layout::{
 };
 
 use crate::ClothMemory;
-use crate::lanes::{Real, gather, scatter};
+use crate::lanes::{Real, scatter};
 use crate::particles::Block;
 
 /// Row k of the state of the solve.
@@ -136,8 +136,7 @@ pub(crate) fn load_rows<V: Real>(
     array: u32,
     block: Block<V>,
 ) -> [V; 4] {
-    let begin = solve_row(memory, array, 0);
-    gather(simd, |lane| memory.load_scratch(begin + block.index(lane)))
+    block.load_bits(simd, &memory.scratch[solve_row(memory, array, 0) as usize..])
 }
 
 /// Stores particles of an array of the solve.
@@ -148,7 +147,7 @@ pub(crate) fn store_rows<V: Real>(
     block: Block<V>,
     columns: [V; 4],
 ) {
-    scatter_rows(memory, solve_row(memory, array, 0), 1, block, columns);
+    block.store_bits(&memory.scratch[solve_row(memory, array, 0) as usize..], columns);
 }
 
 /// Stores the scratch rows of a block of items, `stride` rows apart; that of item 0 is `begin`.

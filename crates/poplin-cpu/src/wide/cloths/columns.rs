@@ -18,7 +18,7 @@ impl Columns {
     pub(crate) fn reserve(&mut self, particle_count: usize, lanes: usize) {
         let needed = 4 * lanes * particle_count;
         for columns in [&mut self.current, &mut self.previous, &mut self.anchors] {
-            columns.resize(needed.max(columns.len()));
+            columns.enlarge(needed);
         }
     }
 

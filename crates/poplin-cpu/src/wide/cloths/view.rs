@@ -327,7 +327,7 @@ pub(crate) fn gather_anchors<V: Real>(
 ) {
     let Columns { current, anchors, .. } = &mut view.batch.columns;
     let needed = 4 * V::LEN * items.end as usize;
-    anchors.resize(needed.max(anchors.len()));
+    anchors.enlarge(needed);
     for slot in items {
         let anchor = view.lead.fabric(view.lead.cloth.fabric.anchor_begin + slot);
         store(anchors, slot, load::<V>(simd, current, anchor));
