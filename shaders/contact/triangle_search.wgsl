@@ -216,7 +216,7 @@ fn bounds_meet(a: u32, b: u32) -> bool {
         let low_b = from_ordered(atomicLoad(&triangle_lists.words[body_word(b, k)])) - triangle.thickness;
         let high_a = from_ordered(atomicLoad(&triangle_lists.words[body_word(a, 3u + k)])) + triangle.thickness;
         let high_b = from_ordered(atomicLoad(&triangle_lists.words[body_word(b, 3u + k)])) + triangle.thickness;
-        is_near = is_near && !(high_a < low_b) && !(high_b < low_a);
+        is_near = is_near && low_b <= high_a && low_a <= high_b;
     }
     return is_near;
 }

@@ -25,9 +25,24 @@ fn shorten(a: vec3<f32>, most: f32) -> vec3<f32> {
     return a;
 }
 
+/// Tests whether the magnitude of x is at most `most`, which is finite and not negative. False for
+/// NaN and infinities.
+///
+/// Compares bits, whose order as integers is that of magnitudes: Metal's default is a mode in which
+/// the compiler takes for granted that no float is NaN, and may turn `!(x <= most)` into `x > most`.
+fn is_within(x: f32, most: f32) -> bool {
+    return (bitcast<u32>(x) & 0x7fffffffu) <= bitcast<u32>(most);
+}
+
+/// Tests whether x is above 0, by its bits as is_within does. False for NaN, true for infinity.
+fn is_positive(x: f32) -> bool {
+    // 0 wraps to the largest number; the bits of infinity are 7f800000.
+    return bitcast<u32>(x) - 1u < 0x7f800000u;
+}
+
 /// Clamps x to 0..=1; 0 for NaN, and 0 has no sign.
 fn clamp_unit(x: f32) -> f32 {
-    return select(0.0, min(x, 1.0), x > 0.0);
+    return select(0.0, min(x, 1.0), is_positive(x));
 }
 
 /// Squared length plus EPSILON. The constant stands first because drivers pull constants out of
@@ -48,11 +63,9 @@ fn from_ordered(bits: u32) -> f32 {
     return bitcast<f32>(select(~bits, bits & 0x7fffffffu, (bits & 0x80000000u) != 0u));
 }
 
-/// Tests whether a coordinate is NaN, infinite or beyond MAX_COORDINATE. (`x != x` is false for NaN
-/// on some adapters.)
+/// Tests whether a coordinate is NaN, infinite or beyond MAX_COORDINATE.
 fn is_faulty(position: vec3<f32>) -> bool {
-    let sane = abs(position.x) <= MAX_COORDINATE && abs(position.y) <= MAX_COORDINATE && abs(position.z) <= MAX_COORDINATE;
-    return !sane;
+    return !(is_within(position.x, MAX_COORDINATE) && is_within(position.y, MAX_COORDINATE) && is_within(position.z, MAX_COORDINATE));
 }
 
 /// Computes 2^x for x <= 0 with only + - * and bit operations: the same bits on every adapter,

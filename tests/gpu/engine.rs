@@ -397,6 +397,22 @@ fn indices_passed_as_floats_fail_the_subnormal_canary() {
 }
 
 #[test]
+fn the_nan_canary_sees_compilers_that_take_no_float_for_nan() {
+    let Some((device, queue)) = device() else { return };
+    for (test, without_nan) in [
+        ("(bitcast<u32>(x) & 0x7fffffffu) <= bitcast<u32>(most)", "!(abs(x) > most)"),
+        ("bitcast<u32>(x) - 1u < 0x7f800000u", "!(x <= 0.0)"),
+    ] {
+        let report = run_canary_texts(&device, &queue, |kernel, text| {
+            assert!(kernel != Kernel::CanaryNan || text.contains(test));
+            text.replace(test, without_nan)
+        });
+        let error = report.unwrap().check("this adapter").unwrap_err().to_string();
+        assert!(error.starts_with("adapter this adapter failed the NaN canary"), "{error}");
+    }
+}
+
+#[test]
 fn a_failed_canary_refuses_the_adapter_with_the_reason() {
     let report = CanaryReport {
         loop_limit: None,

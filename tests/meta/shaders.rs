@@ -8,7 +8,7 @@ use poplin_layout::{
     generated_shaders, schedule_events,
 };
 use poplin_shaders::{
-    Kernel, OverrideValues, compose, compose_with, kernel_events, lint, parse, source,
+    Kernel, OverrideValues, SOURCES, compose, compose_with, kernel_events, lint, parse, source,
     struct_layouts, undocumented, validate, workgroup_bytes,
 };
 
@@ -23,6 +23,37 @@ fn every_kernel_is_valid_documented_and_clean() {
         assert_eq!(module.entry_points.len(), 1);
         assert_eq!(module.entry_points[0].name, kernel.name());
     }
+}
+
+/// Negated expressions of a WGSL text that contain an ordered comparison.
+fn negated_comparisons(text: &str) -> Vec<&str> {
+    let compares =
+        |inner: &&str| [" < ", " <= ", " > ", " >= "].iter().any(|op| inner.contains(op));
+    let code = text.lines().map(|line| line.split("//").next().unwrap_or(line));
+    code.flat_map(|line| {
+        line.match_indices("!(").map(|(at, _)| {
+            let inner = &line[at + 1..];
+            let mut depth = 0;
+            let end = inner.find(|c| {
+                depth += i32::from(c == '(') - i32::from(c == ')');
+                depth == 0
+            });
+            &inner[..end.map_or(inner.len(), |end| end + 1)]
+        })
+    })
+    .filter(compares)
+    .collect()
+}
+
+#[test]
+fn no_comparison_is_negated() {
+    // Where compilers take for granted that no float is NaN, as Metal's do by default, a negated
+    // comparison is the opposite one.
+    for (name, text) in SOURCES {
+        assert_eq!(negated_comparisons(text), Vec::<&str>::new(), "shaders/{name}.wgsl");
+    }
+    let faulty = "let is_near = !(abs(x) <= MOST && f(y)) || !(a == b) || !is_far; // !(a < b)";
+    assert_eq!(negated_comparisons(faulty), ["(abs(x) <= MOST && f(y))"]);
 }
 
 /// Runs `tint` on a WGSL text; `None` if it is not installed.

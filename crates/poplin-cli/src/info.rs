@@ -105,7 +105,7 @@ pub(crate) fn canary_line(headless: &Headless) -> String {
     };
     let kept = |is_kept: bool| if is_kept { "kept" } else { "flushed to 0" };
     format!(
-        "NaN bit test {}; barrier scan {}; index bits {}; long loop {loops}; subnormal floats {} when passed, {} when added",
+        "tests for NaN {}; barrier scan {}; index bits {}; long loop {loops}; subnormal floats {} when passed, {} when added",
         verdict(&canaries.nan),
         verdict(&canaries.barrier),
         verdict(&canaries.indices),

@@ -89,7 +89,7 @@ pub fn run_canary_texts(
     let wanted = LOOP_TRIPS[0] * LOOP_TRIPS[1];
     let counted = run(Kernel::CanaryLoop, &LOOP_TRIPS, 1, &[])?[0];
 
-    // Valid and invalid coordinates around the limits of the NaN test.
+    // Valid and invalid coordinates around the limits of the tests.
     let samples = [
         0.0,
         1.0,
@@ -100,11 +100,16 @@ pub fn run_canary_texts(
         f32::INFINITY,
         f32::NEG_INFINITY,
         2e15,
+        -0.0,
+        -2e15,
     ];
     let bits = samples.map(f32::to_bits);
     let judged = run(Kernel::CanaryNan, &bits, bits.len(), &[])?;
-    let expected = samples
-        .map(|value| u32::from(!value.is_finite() || value.abs() > poplin_model::MAX_COORDINATE));
+    let expected = samples.map(|value| {
+        let is_within = value.abs() <= poplin_model::MAX_COORDINATE;
+        let coordinates = if is_within { 8 } else { 7 };
+        coordinates | if value > 0.0 { 16 } else { 0 } | if value > 0.5 { 32 } else { 0 }
+    });
     let nan = compare(&expected, &judged);
 
     // WebGPU's default limit of a workgroup, fewer if the device allows only fewer.

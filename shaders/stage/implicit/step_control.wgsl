@@ -30,8 +30,7 @@ fn choose_step(_item: u32) {
     let last = load_scratch(solve_state(3u));
     let has_bends = load_implicit().rigidity > 0.0;
     let step_square = load_implicit().step_square;
-    // NaN fails this comparison too.
-    let is_sane = abs(sums.x + sums.y + sums.z) <= SOLVE_MAX;
+    let is_sane = is_within(sums.x + sums.y + sums.z, SOLVE_MAX);
     var iterations = last.x;
     var tolerance_square = last.y;
     var holds_bends = last.z > 0.0;
@@ -106,7 +105,7 @@ fn choose_step(_item: u32) {
         }
     }
     let is_check = mode != SOLVE_LINE;
-    let is_solved = is_sane && is_check && sums.w <= tolerance_square;
+    let is_solved = is_sane && is_check && is_within(sums.w, tolerance_square);
     let iteration_limit = load_implicit().max_iterations;
     var is_late = false;
     if ((STAGES & IMPLICIT_HALVINGS) != 0u) {
@@ -178,7 +177,7 @@ fn choose_step(_item: u32) {
             }
             var descent = rr + mixed * rd;
             // Not a descent direction (or NaN): restart with the residual.
-            if (!(descent > 0.0)) {
+            if (!is_positive(descent)) {
                 mixed = 0.0;
                 descent = rr;
             }

@@ -35,7 +35,7 @@ fn info_lists_adapters_tiers_canaries_and_the_choice() {
         "half-resident",
         "streamed",
         "canaries",
-        "NaN bit test",
+        "tests for NaN",
         "barrier scan",
         "long loop",
     ] {
