@@ -101,7 +101,10 @@ pub(crate) fn touch_convex<V: Real, P: Colliding<V>>(
     // exit = -n height
     let exit = -nearest * distance;
     // v = shift + spin x arm, summed from the left as in the shader
-    let [center, spin, shift] = [1, 2, 3].map(|k| convex.row(simd, k));
+    // Written out: a map over arrays of vectors is not inlined, and copies them.
+    let center = convex.row(simd, 1);
+    let spin = convex.row(simd, 2);
+    let shift = convex.row(simd, 3);
     let arm = x - nearest * distance - Vec3::xyz(center);
     let travel = Vec3::new(
         shift[0] + spin[1] * arm.z - spin[2] * arm.y,

@@ -89,8 +89,8 @@ pub(super) fn plane_slide<V: Real>(
 ) -> Vec3<V> {
     let constants = memory.load_implicit();
     let splat = |value: f32| V::splat(simd, value);
-    let [plane, travel] =
-        [SOLVE_PLANES, SOLVE_TRAVELS].map(|array| load_rows(simd, memory, array, block));
+    let plane = load_rows(simd, memory, SOLVE_PLANES, block);
+    let travel = load_rows(simd, memory, SOLVE_TRAVELS, block);
     // Displacement by the contact force: h^2 w kc depth, over all parts of the step.
     let strength = splat(constants.contact_stiffness * constants.step_square) * inverse_mass;
     let push =
@@ -104,7 +104,7 @@ pub(super) fn plane_slide<V: Real>(
         grip: push * travel[3],
     };
     let shapes = &memory.cloth.colliders;
-    let friction = [shapes.friction, shapes.friction_slop].map(splat);
+    let friction = [splat(shapes.friction), splat(shapes.friction_slop)];
     contacts.friction_slide(simd, moved * splat(constants.split), friction)
 }
 
