@@ -199,7 +199,7 @@ fn the_embedding_example_draws_the_cloth() -> Result<(), Box<dyn Error>> {
 
     // embedding begin
     // Once. WebGPU's default limits suffice; `required_limits(&adapter)` names those that make
-    // cloths faster or larger.
+    // cloths faster or larger. On Vulkan request `required_features(&adapter)`.
     let mut engine = GpuEngine::new(&device, &queue, EngineOptions::default())?;
     let cloth = engine.add(cooked.into_cloth())?;
     let particles = engine.particle_range(cloth)?;

@@ -9,7 +9,7 @@
 use std::{error::Error, sync::Arc, time::Instant};
 
 use poplin::gpu::wgpu::{CurrentSurfaceTexture::*, *};
-use poplin::gpu::{GpuEngine, RenderMeshes, required_limits};
+use poplin::gpu::{GpuEngine, RenderMeshes, required_features, required_limits};
 use poplin::prelude::*;
 use winit::{application::ApplicationHandler, event::WindowEvent, event_loop::*, window::*};
 
@@ -21,8 +21,11 @@ fn set_up(window: Arc<Window>, end: u64) -> Outcome<Draw> {
     let surface = instance.create_surface(window.clone())?;
     let wanted = RequestAdapterOptions { compatible_surface: Some(&surface), ..Default::default() };
     let adapter = pollster::block_on(instance.request_adapter(&wanted))?;
-    let needs =
-        DeviceDescriptor { required_limits: required_limits(&adapter), ..Default::default() };
+    let needs = DeviceDescriptor {
+        required_features: required_features(&adapter),
+        required_limits: required_limits(&adapter),
+        ..Default::default()
+    };
     let (device, queue) = pollster::block_on(adapter.request_device(&needs))?;
     let mut config = surface
         .get_default_config(&adapter, 0, 0)

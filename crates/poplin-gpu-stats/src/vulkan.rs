@@ -66,12 +66,8 @@ impl Compiler {
         &self.family
     }
 
-    /// Statistics of the compiler for a kernel: names and values.
-    pub(crate) fn statistics(
-        &self,
-        words: &[u32],
-        entry_point: &str,
-    ) -> Result<Vec<(String, u64)>, String> {
+    /// Statistics of the compiler for a kernel, names and values, and its machine code as text.
+    pub(crate) fn compile(&self, words: &[u32], entry_point: &str) -> Result<Compiled, String> {
         let device = &self.device;
         let binding = |index: u32| {
             let kind = if index == 0 {
@@ -101,7 +97,10 @@ impl Compiler {
             .module(module)
             .name(&name);
         let create = vk::ComputePipelineCreateInfo::default()
-            .flags(vk::PipelineCreateFlags::CAPTURE_STATISTICS_KHR)
+            .flags(
+                vk::PipelineCreateFlags::CAPTURE_STATISTICS_KHR
+                    | vk::PipelineCreateFlags::CAPTURE_INTERNAL_REPRESENTATIONS_KHR,
+            )
             .stage(stage)
             .layout(layout);
         // SAFETY: see the module.
@@ -127,7 +126,8 @@ impl Compiler {
             };
             Some((name.to_owned(), value))
         });
-        let named = named.collect();
+        let statistics = named.collect();
+        let assembly = self.assembly(&info)?;
         // SAFETY: nothing uses these objects any more.
         unsafe {
             device.destroy_pipeline(pipeline, None);
@@ -135,8 +135,41 @@ impl Compiler {
             device.destroy_pipeline_layout(layout, None);
             device.destroy_descriptor_set_layout(sets[0], None);
         }
-        Ok(named)
+        Ok(Compiled { statistics, assembly })
     }
+
+    /// Machine code of a pipeline as text.
+    fn assembly(&self, info: &vk::PipelineExecutableInfoKHR<'_>) -> Result<String, String> {
+        let executables = &self.executables;
+        // SAFETY: see the module; the pipeline was made with CAPTURE_INTERNAL_REPRESENTATIONS.
+        let mut found =
+            unsafe { executables.get_pipeline_executable_internal_representations(info) }
+                .map_err(text)?;
+        // The first call gave names and sizes; the second one fills these buffers.
+        let mut texts: Vec<Vec<u8>> = found.iter().map(|it| vec![0; it.data_size]).collect();
+        for (representation, bytes) in found.iter_mut().zip(&mut texts) {
+            representation.p_data = bytes.as_mut_ptr().cast();
+        }
+        let mut count = found.len() as u32;
+        let query = executables.fp().get_pipeline_executable_internal_representations_khr;
+        // SAFETY: see the module; each buffer has the size that the driver asked for.
+        unsafe { query(self.device.handle(), info, &mut count, found.as_mut_ptr()) }
+            .result()
+            .map_err(text)?;
+        let is_assembly = |it: &vk::PipelineExecutableInternalRepresentationKHR<'_>| {
+            CStr::from_bytes_until_nul(bytes_of(&it.name)).is_ok_and(|name| name == c"Assembly")
+        };
+        let position = found.iter().position(is_assembly).ok_or("the driver has no assembly")?;
+        Ok(String::from_utf8_lossy(&texts[position]).into_owned())
+    }
+}
+
+/// A kernel as the driver compiles it.
+pub(crate) struct Compiled {
+    /// Names and values.
+    pub(crate) statistics: Vec<(String, u64)>,
+    /// Machine code, an instruction a line.
+    pub(crate) assembly: String,
 }
 
 /// Bytes of an array of C characters.

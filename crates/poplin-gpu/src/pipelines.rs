@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use poplin_layout::StageMask;
-use poplin_shaders::{Kernel, OverrideValues, compose, specialise};
+use poplin_shaders::{Kernel, OverrideValues, coherent, compose, specialise};
 
 use crate::binding::bind_group_layout;
 use crate::compilation::Made;
@@ -40,12 +40,14 @@ pub(crate) fn shader_text(kernel: Kernel, options: &EngineOptions) -> String {
     options.replaced_text(kernel).unwrap_or_else(|| composed().text)
 }
 
-/// Creates the module of a kernel from its text.
+/// Creates the module of a kernel from its text, with coherent buffers where the device has them.
 pub(crate) fn shader_module(
     device: &wgpu::Device,
     kernel: Kernel,
     text: String,
 ) -> wgpu::ShaderModule {
+    let is_coherent = device.features().contains(wgpu::Features::MEMORY_DECORATION_COHERENT);
+    let text = if is_coherent { coherent(&text) } else { text };
     device.create_shader_module(wgpu::ShaderModuleDescriptor {
         label: Some(kernel.name()),
         source: wgpu::ShaderSource::Wgsl(text.into()),

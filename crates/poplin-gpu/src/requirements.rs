@@ -4,9 +4,14 @@ use poplin_host::TierLimits;
 
 use crate::Error;
 
-/// Features to request from the adapter: none, the kernels run on WebGPU's baseline.
-pub fn required_features(_adapter: &wgpu::Adapter) -> wgpu::Features {
-    wgpu::Features::empty()
+/// Features to request from the adapter; merge them with the application's features. The kernels
+/// run on WebGPU's baseline, but on Vulkan only `MEMORY_DECORATION_COHERENT` makes storage barriers
+/// promise what WGSL says. Metal, DX12 and browsers promise it by themselves.
+pub fn required_features(adapter: &wgpu::Adapter) -> wgpu::Features {
+    match adapter.get_info().backend {
+        wgpu::Backend::Vulkan => adapter.features() & wgpu::Features::MEMORY_DECORATION_COHERENT,
+        _ => wgpu::Features::empty(),
+    }
 }
 
 /// Limits to request from the adapter: WebGPU's defaults, raised to the adapter's own where that

@@ -23,4 +23,4 @@ pub use lint::{Finding, lint};
 pub use reflect::{StructLayout, parse, struct_layouts, undocumented, validate, workgroup_bytes};
 pub use schedule::kernel_events;
 pub use sources::{SOURCES, source};
-pub use specialise::specialise;
+pub use specialise::{coherent, specialise};

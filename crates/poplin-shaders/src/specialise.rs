@@ -1,4 +1,4 @@
-//! Specialisation of the cloth kernel to a set of stages.
+//! Specialisation of kernels: the cloth kernel to a set of stages, and any to coherent storage.
 
 use poplin_layout::{STAGE_SETS, STAGES, StageMask};
 
@@ -30,6 +30,21 @@ pub fn specialise(text: &str, stages: StageMask) -> String {
     kept
 }
 
+/// Returns the text of a kernel with its writable storage buffers `@coherent`, if lanes exchange
+/// values through them: if it has a storage barrier.
+///
+/// WGSL's storage barriers make writes visible to the workgroup. naga's SPIR-V promises that only
+/// for buffers with this attribute (wgpu issue 9221). Without, each of the two compute units that
+/// share a workgroup on AMD's RDNA may read its own first-level cache, with values from before the
+/// barrier. Devices accept the attribute with `Features::MEMORY_DECORATION_COHERENT`.
+pub fn coherent(text: &str) -> String {
+    if text.contains("storageBarrier();") {
+        text.replace("var<storage, read_write>", "@coherent var<storage, read_write>")
+    } else {
+        text.to_owned()
+    }
+}
+
 /// Stages of which at least one is required by a line that opens a block; `None` for any other
 /// line.
 fn condition(line: &str) -> Option<StageMask> {
@@ -52,6 +67,27 @@ mod tests {
     /// Text of the cloth kernel.
     fn kernel() -> String {
         compose("kernel/simulate_cloth").unwrap().text
+    }
+
+    #[test]
+    fn only_kernels_with_storage_barriers_have_coherent_buffers() {
+        for kernel in crate::Kernel::ALL {
+            let text = compose(&kernel.path()).unwrap().text;
+            let module = naga::front::wgsl::parse_str(&coherent(&text)).unwrap();
+            let writable = naga::StorageAccess::STORE;
+            let count = |is_coherent: bool| {
+                let of = |(_, it): (_, &naga::GlobalVariable)| {
+                    matches!(it.space, naga::AddressSpace::Storage { access } if access.contains(writable))
+                        && it.memory_decorations.contains(naga::MemoryDecorations::COHERENT)
+                            == is_coherent
+                };
+                module.global_variables.iter().filter(|it| of(*it)).count()
+            };
+            let exchanges = text.contains("storageBarrier()");
+            assert_eq!(count(exchanges), count(true) + count(false), "{}", kernel.name());
+            let expected = [crate::Kernel::SimulateCloth, crate::Kernel::TriangleIteratePinned];
+            assert_eq!(exchanges, expected.contains(&kernel), "{}", kernel.name());
+        }
     }
 
     #[test]

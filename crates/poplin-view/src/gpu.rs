@@ -45,6 +45,7 @@ impl Gpu {
         log::info!("drawing on {} ({:?})", info.name, info.backend);
         let descriptor = wgpu::DeviceDescriptor {
             label: Some("poplin.view"),
+            required_features: poplin::gpu::required_features(&adapter),
             required_limits: wgpu::Limits::default().using_resolution(adapter.limits()),
             ..wgpu::DeviceDescriptor::default()
         };

@@ -197,6 +197,23 @@ fn table_of_gpu_stats() {
     );
 }
 
+#[test]
+fn lanes_that_exchange_values_bypass_the_cache_of_a_compute_unit() {
+    // On RDNA a workgroup runs on two compute units, each with a first-level cache of its own.
+    let all = Measurements::parse(&read(&format!("{RESULTS}/radv/gpu_stats.csv")));
+    let column = |name: &str| all.head.iter().position(|head| head == name).expect("a column");
+    let [family, kernel, coherent] = ["family", "kernel", "coherent loads"].map(column);
+    let exchanges = ["simulate_cloth", "triangle_iterate_pinned"];
+    let rows = || all.rows.iter().filter(|row| exchanges.contains(&&*row[kernel]));
+    for name in ["RADV NAVI10", "RADV NAVI21", "RADV GFX1100"] {
+        assert!(rows().filter(|row| row[family] == name).count() > 30, "{name}");
+    }
+    for row in rows() {
+        let count: u32 = row[coherent].parse().unwrap();
+        assert!(count >= 8, "{row:?}");
+    }
+}
+
 /// Workload and settings of the row of `poplin bench` that README quotes.
 const QUOTED: [&str; 2] = ["w3-64", "as chosen, 300 Hz"];
 

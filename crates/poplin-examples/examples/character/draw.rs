@@ -9,7 +9,9 @@ use glam::{Mat4, Quat, Vec3, vec3};
 use poplin::ClothId;
 use poplin::gpu::wgpu::util::{BufferInitDescriptor, DeviceExt};
 use poplin::gpu::wgpu::*;
-use poplin::gpu::{EngineOptions, GpuEngine, RenderId, RenderMeshes, required_limits};
+use poplin::gpu::{
+    EngineOptions, GpuEngine, RenderId, RenderMeshes, required_features, required_limits,
+};
 use poplin::model::FixedStep;
 
 use crate::body::{BONES, Body, BodyPose};
@@ -79,8 +81,11 @@ struct Pipelines {
 impl Renderer {
     /// Creates a renderer into views of this format.
     pub(crate) fn new(adapter: &Adapter, format: TextureFormat) -> Outcome<Self> {
-        let needs =
-            DeviceDescriptor { required_limits: required_limits(adapter), ..Default::default() };
+        let needs = DeviceDescriptor {
+            required_features: required_features(adapter),
+            required_limits: required_limits(adapter),
+            ..Default::default()
+        };
         let (device, queue) = pollster::block_on(adapter.request_device(&needs))?;
         let body = Body::new();
         // Largest number of frames that the clock returns at once.

@@ -13,8 +13,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use field::Field;
-use poplin::gpu::required_limits;
 use poplin::gpu::wgpu::*;
+use poplin::gpu::{required_features, required_limits};
 use winit::application::ApplicationHandler;
 use winit::event::WindowEvent;
 use winit::event_loop::{ActiveEventLoop, EventLoop};
@@ -25,8 +25,11 @@ type Outcome<T = ()> = Result<T, Box<dyn Error>>;
 fn device(instance: &Instance, surface: Option<&Surface<'_>>) -> Outcome<(Adapter, Device, Queue)> {
     let wanted = RequestAdapterOptions { compatible_surface: surface, ..Default::default() };
     let adapter = pollster::block_on(instance.request_adapter(&wanted))?;
-    let needs =
-        DeviceDescriptor { required_limits: required_limits(&adapter), ..Default::default() };
+    let needs = DeviceDescriptor {
+        required_features: required_features(&adapter),
+        required_limits: required_limits(&adapter),
+        ..Default::default()
+    };
     let (device, queue) = pollster::block_on(adapter.request_device(&needs))?;
     println!("{}", adapter.get_info().name);
     Ok((adapter, device, queue))
