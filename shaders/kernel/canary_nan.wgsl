@@ -6,9 +6,9 @@
 /// Bits of the floats to test.
 @group(0) @binding(1) var<storage, read> samples: array<u32>;
 
-/// Applies to each sample the tests that keep NaN and infinities out of the simulation: bits 0 to 2,
-/// faulty as a coordinate; bit 3, within a range; bit 4, positive; bit 5, above 1/2 when clamped to
-/// 0..=1.
+/// Applies to each sample the tests that keep NaN and infinities out of the simulation: bits 0 to
+/// 2, faulty as a coordinate; bit 3, within a range; bit 4, positive; bit 5, above 1/2 when clamped
+/// to 0..=1.
 @compute @workgroup_size(1)
 fn canary_nan() {
     for (var i = 0u; i < arrayLength(&samples); i++) {

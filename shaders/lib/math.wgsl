@@ -28,8 +28,8 @@ fn shorten(a: vec3<f32>, most: f32) -> vec3<f32> {
 /// Tests whether the magnitude of x is at most `most`, which is finite and not negative. False for
 /// NaN and infinities.
 ///
-/// Compares bits, whose order as integers is that of magnitudes: Metal's default is a mode in which
-/// the compiler takes for granted that no float is NaN, and may turn `!(x <= most)` into `x > most`.
+/// Compares bits, whose order as integers is that of magnitudes: by default Metal's compiler takes
+/// for granted that no float is NaN, and may turn `!(x <= most)` into `x > most`.
 fn is_within(x: f32, most: f32) -> bool {
     return (bitcast<u32>(x) & 0x7fffffffu) <= bitcast<u32>(most);
 }

@@ -1,6 +1,7 @@
 //! Tests of the kernels against their CPU twins, and of the GPU engine, on the adapter of the
 //! machine.
 
+mod canaries;
 mod cloth_collision;
 mod colliders;
 mod engine;

@@ -1,6 +1,6 @@
 //! Statistics of Mesa's compiler for AMD GPUs on the kernels: registers, spills, workgroup memory,
-//! occupancy, estimated latency, code size and coherent loads. `cargo xtask gpu-stats` runs it for several
-//! families; no GPU is needed.
+//! occupancy, estimated latency, code size and coherent loads. `cargo xtask gpu-stats` runs it for
+//! several families; no GPU is needed.
 //!
 //! RADV compiles pipelines for a family of GPUs that is not present (`RADV_FORCE_FAMILY`) and
 //! reports their needs by `VK_KHR_pipeline_executable_properties`. Prints CSV; fails if a kernel of

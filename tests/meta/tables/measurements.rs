@@ -198,7 +198,7 @@ fn table_of_gpu_stats() {
 }
 
 #[test]
-fn lanes_that_exchange_values_bypass_the_cache_of_a_compute_unit() {
+fn lanes_that_exchange_values_bypass_the_first_cache() {
     // On RDNA a workgroup runs on two compute units, each with a first-level cache of its own.
     let all = Measurements::parse(&read(&format!("{RESULTS}/radv/gpu_stats.csv")));
     let column = |name: &str| all.head.iter().position(|head| head == name).expect("a column");
