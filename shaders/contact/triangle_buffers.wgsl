@@ -65,13 +65,19 @@ fn hold_word(row: u32) -> u32 {
     return 2u * triangle.row_count + row;
 }
 
-/// Address of the index of a pair's corner at its row.
+/// Address of the index of a pair's corner at its row, in order of arrival.
 fn index_word(corner: u32) -> u32 {
     return 3u * triangle.row_count + corner;
 }
 
-/// Address of an entry of the corners by row.
+/// Address of an entry of the corners by row, sorted. They replace the indices of corners, which
+/// nothing reads once all have arrived.
 fn corner_word(entry: u32) -> u32 {
+    return 3u * triangle.row_count + entry;
+}
+
+/// Address of an entry of the corners by row, in order of arrival.
+fn arrival_word(entry: u32) -> u32 {
     return 3u * triangle.row_count + 4u * triangle.capacity + entry;
 }
 

@@ -46,8 +46,14 @@ fn slide_of(pair: TrianglePair) -> vec3<f32> {
     return slide;
 }
 
+/// Tests whether a pair is listed at the row of a corner of this weight.
+fn has_corner(row: u32, weight: f32) -> bool {
+    return weight != 0.0 && !is_immovable(row);
+}
+
 /// Writes the pair of candidate i if it is within reach, warm-started with the multipliers of the
-/// last slice, and counts its corners at their rows.
+/// last slice, and counts its corners at movable rows. Nothing is summed at pins and colliders,
+/// where thousands of corners may meet.
 fn build_pair(i: u32) {
     let slot = slot_of(i);
     if (slot_of(i + 1u) != slot) {
@@ -66,7 +72,7 @@ fn build_pair(i: u32) {
         pair.slide = vec4<f32>(slide_of(pair), 0.0);
         triangle_pairs[slot] = pair;
         for (var k = 0u; k < 4u; k++) {
-            if (is_fresh() && pair.is_active != 0u && pair.weights[k] != 0.0) {
+            if (is_fresh() && pair.is_active != 0u && has_corner(pair.rows[k], pair.weights[k])) {
                 let index = atomicAdd(&triangle_begins[pair.rows[k]], 1u);
                 atomicStore(&triangle_lists.words[index_word(4u * slot + k)], index);
             }
@@ -86,9 +92,9 @@ fn scatter_incidence(i: u32) {
             let count = f32(begin_of(rows[k] + 1u) - begin);
             // sum = sum of c^2 w n,  n the contacts of the row among which its mass is split
             sum += weights[k] * weights[k] * triangle_rows[rows[k]].inverse_mass * count;
-            if (weights[k] != 0.0) {
+            if (has_corner(rows[k], weights[k])) {
                 let entry = begin + atomicLoad(&triangle_lists.words[index_word(4u * i + k)]);
-                atomicStore(&triangle_lists.words[corner_word(entry)], 4u * i + k);
+                atomicStore(&triangle_lists.words[arrival_word(entry)], 4u * i + k);
             }
         }
         var compliance = 0.0;
@@ -100,22 +106,16 @@ fn scatter_incidence(i: u32) {
     }
 }
 
-/// Sorts the corners of row i by pair, so that sums do not depend on lane order.
-fn sort_incidence(i: u32) {
-    let begin = begin_of(i);
-    let end = begin_of(i + 1u);
-    for (var next = begin; next < end; next++) {
-        let corner = atomicLoad(&triangle_lists.words[corner_word(next)]);
-        // Insertion sort: rows have few corners.
-        var entry = next;
-        while (entry > begin) {
-            let before = atomicLoad(&triangle_lists.words[corner_word(entry - 1u)]);
-            if (before < corner) {
-                break;
-            }
-            atomicStore(&triangle_lists.words[corner_word(entry)], before);
-            entry--;
-        }
-        atomicStore(&triangle_lists.words[corner_word(entry)], corner);
+/// Moves the corner that arrived at an entry to its place among those of its row, ascending, so
+/// that sums do not depend on the order of arrival. Its place is the number of corners before it.
+fn sort_incidence(entry: u32) {
+    let corner = atomicLoad(&triangle_lists.words[arrival_word(entry)]);
+    let row = triangle_pairs[corner / 4u].rows[corner % 4u];
+    let begin = begin_of(row);
+    let end = begin_of(row + 1u);
+    var place = begin;
+    for (var other = begin; other < end; other++) {
+        place += u32(atomicLoad(&triangle_lists.words[arrival_word(other)]) < corner);
     }
+    atomicStore(&triangle_lists.words[corner_word(place)], corner);
 }

@@ -279,8 +279,7 @@ fn longest_forced(i: u32) -> f32 {
 /// Lowers the fraction of the round that pins and colliders may advance to what the other corners
 /// of candidate i can still be pushed.
 fn limit_fraction(i: u32) {
-    let is_left = bitcast<f32>(atomicLoad(&triangle_lists.round.made)) < 1.0;
-    if (i < atomicLoad(&triangle_lists.round.candidate_count) && is_due() && is_left && may_meet(i)) {
+    if (may_meet(i)) {
         let forced = longest_forced(i);
         let stride = TRIANGLE_STRIDE * triangle.thickness;
         if (forced > stride) {

@@ -68,6 +68,8 @@ fn begin_round() {
         atomicStore(&triangle_lists.round.is_careful, u32(is_careful));
         atomicStore(&triangle_lists.round.round_count, round + 1u);
         atomicStore(&triangle_lists.round.unexpected_count, 0u);
+        atomicStore(&triangle_lists.round.is_pressed, 0u);
+        atomicStore(&triangle_lists.round.valid_part, bitcast<u32>(1.0));
         atomicStore(&triangle_lists.round.gates[TRIANGLE_OVERLAPS], 0u);
         if (again > 0.0) {
             atomicStore(&triangle_lists.round.parts_left, bitcast<u32>(again));

@@ -23,7 +23,7 @@ fn gather_corrections(i: u32) {
 
 /// Updates the multipliers of pair i from its remaining distance and tangential motion.
 fn solve_pair(i: u32) {
-    if (is_due() && triangle_pairs[i].is_active != 0u) {
+    if (triangle_pairs[i].is_active != 0u) {
         let normal = triangle_pairs[i].normal.xyz;
         let old = triangle_pairs[i].drag;
         let compliance = triangle_pairs[i].change.w;

@@ -8,8 +8,8 @@ struct TriangleLists {
     /// State of the round.
     round: RoundState,
     /// Lists, one after another. Per row: the fraction of its move that is left as bits, the first
-    /// pair that limits it, and 1 if it was truncated in this slice. Per corner of a pair: its
-    /// index at its row. Corners by row, each four times its pair plus its number. Per body:
+    /// pair that limits it, and 1 if it was truncated in this slice. Corners by row, each four
+    /// times its pair plus its number, sorted and in order of arrival. Per body:
     /// TRIANGLE_BODY_WORDS words.
     words: array<atomic<u32>>,
 }

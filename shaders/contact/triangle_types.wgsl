@@ -240,4 +240,9 @@ struct RoundState {
     is_careful: atomic<u32>,
     /// Number of parts to restart the round with, as bits; 0 if it does not restart.
     restart_parts: atomic<u32>,
+    /// 1 if pins or colliders come nearer to a pair of the round than moves may, else 0.
+    is_pressed: atomic<u32>,
+    /// Smallest fraction of the round for which the linearised contact of all pairs stays
+    /// valid, as bits.
+    valid_part: atomic<u32>,
 }

@@ -10,11 +10,12 @@ var<workgroup> triangle_pinned_part: atomic<u32>;
 /// Adds iterations while pins or colliders come nearer to pairs than moves may, then decides
 /// whether the round restarts.
 ///
-/// It runs in one workgroup, whose lanes can wait for each other; nearly always there is nothing to
-/// iterate.
+/// It runs in one workgroup, whose lanes can wait for each other; nearly always
+/// `triangle_find_pressed` has found that there is nothing to iterate.
 @compute @workgroup_size(TRIANGLE_PINNED_LANES)
 fn triangle_iterate_pinned(@builtin(local_invocation_index) lane: u32) {
-    let count = select(0u, pair_count(), is_due());
+    let is_needed = is_due() && atomicLoad(&triangle_lists.round.is_pressed) != 0u;
+    let count = select(0u, pair_count(), is_needed);
     for (var more = 0u; more < TRIANGLE_MORE_ITERATIONS; more++) {
         if (lane == 0u) {
             atomicStore(&triangle_pinned_found, 0u);
@@ -49,7 +50,9 @@ fn triangle_iterate_pinned(@builtin(local_invocation_index) lane: u32) {
         atomicMin(&triangle_pinned_part, bitcast<u32>(valid_part(i)));
     }
     workgroupBarrier();
-    if (lane == 0u && count > 0u) {
-        restart_round(bitcast<f32>(atomicLoad(&triangle_pinned_part)));
+    if (lane == 0u && is_due()) {
+        let changed = atomicLoad(&triangle_pinned_part);
+        let part = select(atomicLoad(&triangle_lists.round.valid_part), changed, is_needed);
+        restart_round(bitcast<f32>(part));
     }
 }

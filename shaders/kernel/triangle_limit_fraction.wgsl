@@ -7,6 +7,10 @@ fn triangle_limit_fraction(
     @builtin(num_workgroups) workgroups: vec3<u32>,
     @builtin(local_invocation_index) lane: u32,
 ) {
-    let i = (workgroup.y * workgroups.x + workgroup.x) * CONTACT_LANES + lane;
-    limit_fraction(i);
+    let is_left = bitcast<f32>(atomicLoad(&triangle_lists.round.made)) < 1.0;
+    let count = select(0u, atomicLoad(&triangle_lists.round.candidate_count), is_due() && is_left);
+    let first = (workgroup.y * workgroups.x + workgroup.x) * CONTACT_LANES + lane;
+    for (var i = first; i < count; i += workgroups.x * workgroups.y * CONTACT_LANES) {
+        limit_fraction(i);
+    }
 }

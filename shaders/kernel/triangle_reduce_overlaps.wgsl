@@ -7,11 +7,12 @@ fn triangle_reduce_overlaps(
     @builtin(num_workgroups) workgroups: vec3<u32>,
     @builtin(local_invocation_index) lane: u32,
 ) {
-    let i = (workgroup.y * workgroups.x + workgroup.x) * CONTACT_LANES + lane;
-    if (i < pair_count() && is_fresh()) {
+    let count = select(0u, pair_count(), is_fresh());
+    let first = (workgroup.y * workgroups.x + workgroup.x) * CONTACT_LANES + lane;
+    for (var i = first; i < count; i += workgroups.x * workgroups.y * CONTACT_LANES) {
         reduce_overlap(i);
     }
-    if (i == 0u && is_fresh() && part_of_slice() > 0.0) {
+    if (first == 0u && is_fresh() && part_of_slice() > 0.0) {
         atomicStore(&triangle_lists.round.held_count, pair_count());
     }
 }

@@ -7,8 +7,9 @@ fn triangle_sort_incidence(
     @builtin(num_workgroups) workgroups: vec3<u32>,
     @builtin(local_invocation_index) lane: u32,
 ) {
-    let i = (workgroup.y * workgroups.x + workgroup.x) * CONTACT_LANES + lane;
-    if (i < triangle.row_count && is_due()) {
+    let count = select(0u, begin_of(triangle.row_count), is_due());
+    let first = (workgroup.y * workgroups.x + workgroup.x) * CONTACT_LANES + lane;
+    for (var i = first; i < count; i += workgroups.x * workgroups.y * CONTACT_LANES) {
         sort_incidence(i);
     }
 }

@@ -208,9 +208,9 @@ impl TriangleRounds {
         pairs.truncate(slots[capacity] as usize);
         let mut held: Vec<TriangleMultiplier> = pod_collect_to_vec(&read(HELD)?);
         held.truncate(state.held_count.0 as usize);
-        // Layout of the lists: state, 2 words per row, holds, 4 per candidate, corners.
+        // Layout of the lists: state, 2 words per row, holds, corners.
         let holds = RoundState::WORDS + 2 * row_count;
-        let corners = holds + row_count + 4 * capacity;
+        let corners = holds + row_count;
         let corner_count = begins[row_count] as usize;
         Ok(TriangleRound {
             rows,

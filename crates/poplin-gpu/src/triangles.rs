@@ -55,6 +55,10 @@ const SCANS: u32 = TRIANGLE_OVERLAPS + 1;
 /// First uniform of the tree levels, after those of the scans. Uniforms of slices follow.
 const LEVELS: u32 = SCANS + SCANNED.len() as u32;
 
+/// Largest number of lanes of passes over candidates and pairs, most of whose room is not in use.
+/// Each lane takes one of this many.
+const LISTED_LANES: u32 = 1 << 16;
+
 /// One dispatch.
 #[derive(Debug, Clone, Copy)]
 struct Pass {
@@ -179,7 +183,7 @@ impl Passes {
         for _ in 0..iterations {
             self.push(TRIANGLE_FRESH, &[TriangleSolvePairs, TriangleGatherCorrections]);
         }
-        self.push(TRIANGLE_FRESH, &[TriangleIteratePinned]);
+        self.push(TRIANGLE_FRESH, &[TriangleFindPressed, TriangleIteratePinned]);
         self.push(TRIANGLE_OVERLAPS, &[TriangleReduceOverlaps, TriangleGatherCorrections]);
         // Limits the step fraction and moves the rows.
         self.push(
@@ -308,14 +312,13 @@ impl TriangleBuffers {
             TriangleGatherPositions
             | TriangleSetTargets
             | TrianglePlanMoves
-            | TriangleSortIncidence
             | TriangleGatherCorrections
             | TriangleCheckTruncation
             | TriangleMoveRows
             | TriangleRestoreVelocities
             | TriangleWriteParticles => it.row_count,
             // Only the device knows how many of these are in use.
-            _ => it.capacity,
+            _ => it.capacity.min(LISTED_LANES),
         };
         items.div_ceil(CONTACT_LANES).max(1)
     }

@@ -65,6 +65,11 @@ gpu_struct! {
         pub is_careful: Atomic,
         /// Number of parts to restart the round with, as bits; 0 if it does not restart.
         pub restart_parts: Atomic,
+        /// 1 if pins or colliders come nearer to a pair of the round than moves may, else 0.
+        pub is_pressed: Atomic,
+        /// Smallest fraction of the round for which the linearised contact of all pairs stays
+        /// valid, as bits.
+        pub valid_part: Atomic,
     }
 }
 

@@ -71,6 +71,9 @@ pub enum Kernel {
     TriangleGatherCorrections,
     /// Triangle contact: updates normal and friction multipliers of each pair.
     TriangleSolvePairs,
+    /// Triangle contact: tests whether pins or colliders press pairs; fraction of the round for
+    /// which pairs stay valid.
+    TriangleFindPressed,
     /// Triangle contact: extra iterations while pins or colliders press pairs; restarts the round
     /// if the linearisation fails.
     TriangleIteratePinned,
@@ -112,7 +115,7 @@ pub enum Kernel {
 
 impl Kernel {
     /// All kernels.
-    pub const ALL: [Self; 47] = [
+    pub const ALL: [Self; 48] = [
         Self::SimulateCloth,
         Self::ScatterRows,
         Self::ContactGatherParticles,
@@ -143,6 +146,7 @@ impl Kernel {
         Self::TriangleSortIncidence,
         Self::TriangleGatherCorrections,
         Self::TriangleSolvePairs,
+        Self::TriangleFindPressed,
         Self::TriangleIteratePinned,
         Self::TriangleReduceOverlaps,
         Self::TriangleTruncateMoves,
@@ -176,7 +180,7 @@ impl Kernel {
     ];
 
     /// Kernels used only by triangle contact, in the order in which a slice first runs them.
-    pub const TRIANGLES: [Self; 29] = [
+    pub const TRIANGLES: [Self; 30] = [
         Self::TriangleGatherPositions,
         Self::TriangleRemapMultipliers,
         Self::TriangleSetTargets,
@@ -196,6 +200,7 @@ impl Kernel {
         Self::TriangleSortIncidence,
         Self::TriangleGatherCorrections,
         Self::TriangleSolvePairs,
+        Self::TriangleFindPressed,
         Self::TriangleIteratePinned,
         Self::TriangleReduceOverlaps,
         Self::TriangleTruncateMoves,
@@ -245,6 +250,7 @@ impl Kernel {
             Self::TriangleSortIncidence => "triangle_sort_incidence",
             Self::TriangleGatherCorrections => "triangle_gather_corrections",
             Self::TriangleSolvePairs => "triangle_solve_pairs",
+            Self::TriangleFindPressed => "triangle_find_pressed",
             Self::TriangleIteratePinned => "triangle_iterate_pinned",
             Self::TriangleReduceOverlaps => "triangle_reduce_overlaps",
             Self::TriangleTruncateMoves => "triangle_truncate_moves",

@@ -56,6 +56,7 @@ embed![
     "kernel/triangle_count_candidates",
     "kernel/triangle_count_forced",
     "kernel/triangle_find_forced_moves",
+    "kernel/triangle_find_pressed",
     "kernel/triangle_flag_pairs",
     "kernel/triangle_gather_corrections",
     "kernel/triangle_gather_positions",

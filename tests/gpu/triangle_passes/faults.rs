@@ -6,7 +6,7 @@ use poplin_testkit::adapter::headless;
 
 use super::particles::first_particle_failure;
 use super::rounds::{Trial, first_failure, random_trials};
-use super::slices::{Slice, first_slice_failure, random_slices};
+use super::slices::{STILL, Slice, first_slice_failure, random_slices};
 
 /// Kernel, text of it, faulty replacement, and the first pass whose results differ.
 type Fault = (Kernel, &'static str, &'static str, &'static str);
@@ -26,7 +26,8 @@ fn a_fault_in_any_pass_is_seen_and_its_pass_is_named() {
         ),
         (Kernel::TriangleBuildPairs, "held.w > 0.0) {", "held.w < 0.0) {", "push"),
         (Kernel::TriangleScatterIncidence, "sum += weights[k] *", "sum +=", "scatter"),
-        (Kernel::TriangleSortIncidence, "before < corner", "before > corner", "tie"),
+        (Kernel::TriangleSortIncidence, ") < corner", ") > corner", "tie"),
+        (Kernel::TriangleFindPressed, "is_pressed, 1u", "is_pressed, 0u", "push"),
         (Kernel::TriangleSolvePairs, "+ triangle_pairs[i].closing)", ")", "push"),
         (Kernel::TriangleGatherCorrections, "sum * triangle_rows[i].inverse_mass", "sum", "push"),
         (
@@ -57,6 +58,7 @@ fn a_fault_in_any_pass_is_seen_and_its_pass_is_named() {
         (Kernel::TriangleBeginRound, "TRIANGLE_GAIN * before", "before", ""),
         (Kernel::TrianglePlanMoves, "(goal - start) / count", "(goal - start)", ""),
         (Kernel::TriangleLimitFraction, "room / forced", "1.0", "report"),
+        (Kernel::TriangleFindPressed, "length > room", "false", ""),
         (Kernel::TriangleIteratePinned, "TRIANGLE_REACH *", "0.5 *", "report"),
         (Kernel::TriangleIteratePinned, "min(part, TRIANGLE_PRESSED_PART)", "part", ""),
         (Kernel::TriangleRefitTrees, "path = join(path, child);", "path = child;", ""),
@@ -83,7 +85,8 @@ fn a_fault_in_any_pass_is_seen_and_its_pass_is_named() {
     let mut unseen = Vec::new();
     let trials: Vec<Trial> = (0..12).flat_map(random_trials).collect();
     let slices: Vec<Slice> = (0..12).flat_map(random_slices).collect();
-    let slices: Vec<Slice> = slices.into_iter().filter(|slice| slice.after.rounds < 12).collect();
+    let slices = slices.into_iter().filter(|slice| slice.after.rounds < 12);
+    let slices: Vec<Slice> = slices.chain((STILL..STILL + 4).flat_map(random_slices)).collect();
     let with = |(kernel, right, wrong, _): Fault| {
         let text = compose(&kernel.path()).unwrap().text;
         assert!(text.contains(right), "{kernel:?} has no `{right}`");

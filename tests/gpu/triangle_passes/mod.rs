@@ -1,6 +1,7 @@
 //! Kernels of triangle contact against the mirror, pass by pass; bit-identical on software
 //! adapters.
 
+mod arrival;
 mod faults;
 mod particles;
 mod rounds;

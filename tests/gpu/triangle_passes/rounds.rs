@@ -15,7 +15,7 @@ use super::scene::{random_moves, random_scene, sum};
 use super::{STEP, crossings, devices, differ, faces_of, pushing, starts};
 
 /// Runs the passes of one round on a GPU.
-fn on_gpu(
+pub(super) fn on_gpu(
     gpu: &Headless,
     kernels: &mut TriangleRounds,
     round: &TriangleRound,
@@ -88,16 +88,16 @@ fn first_difference(gpu: &TriangleRound, mirror: &TriangleRound) -> Option<Strin
 
 /// One round of the mirror: state before and after.
 pub(super) struct Trial {
-    before: TriangleRound,
-    after: TriangleRound,
-    iterations: u32,
+    pub(super) before: TriangleRound,
+    pub(super) after: TriangleRound,
+    pub(super) iterations: u32,
     /// Corner rows of the faces of all bodies.
     faces: Vec<[u32; 3]>,
 }
 
 impl Trial {
     /// Runs a round with these moves. Random rows may be truncated, in a careful round all rows.
-    fn new(
+    pub(super) fn new(
         rng: &mut Rng,
         contact: &mut TriangleContact,
         moves: &[Vec3],

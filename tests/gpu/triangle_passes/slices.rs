@@ -85,12 +85,20 @@ fn slice_difference(gpu: &TriangleRound, mirror: &TriangleRound) -> Option<Strin
     })
 }
 
+/// First seed of scenes in which only cloth moves, fast: rounds restart though nothing is pressed.
+pub(super) const STILL: u64 = 1000;
+
 /// Returns slices of a random scene, each with the multipliers of the previous one.
 pub(super) fn random_slices(seed: u64) -> Vec<Slice> {
     let mut rng = Rng::new(10_000 + seed);
     let (mut contact, thickness) = random_scene(&mut rng);
     let slice = |_| {
-        let moves = random_moves(&mut rng, &contact, thickness);
+        let mut moves = random_moves(&mut rng, &contact, thickness);
+        if seed >= STILL {
+            for (step, mass) in moves.iter_mut().zip(&contact.inverse_mass) {
+                *step *= if *mass == 0.0 { 0.0 } else { 4.0 };
+            }
+        }
         contact.target = sum(&contact.start, &moves);
         let iterations = rng.index(4) as u32;
         let step = STEP * [1.0, 0.5][rng.index(2)];
@@ -121,7 +129,7 @@ pub(super) fn first_slice_failure(
 
 #[test]
 fn slices_equal_the_mirror_from_search_to_carry() {
-    let slices: Vec<Slice> = (0..18).flat_map(random_slices).collect();
+    let slices: Vec<Slice> = (0..18).chain(STILL..STILL + 6).flat_map(random_slices).collect();
     let rounds: Vec<u32> = slices.iter().map(|slice| slice.after.rounds).collect();
     let several = rounds.iter().filter(|&&rounds| rounds > 2).count();
     assert!(several > 10, "{rounds:?}");

@@ -106,20 +106,23 @@ fn relax_all<S: Simd>(simd: S, blocks: &mut [Block], moves: &[[f32; 4]], changes
 }
 
 impl TriangleContact {
-    /// Builds the compressed rows of active pairs by row, and the effective masses.
+    /// Builds the compressed rows of active pairs by movable row, and the effective masses.
     fn sort_incidence(&mut self) {
-        let Work { pairs, begins, corners, weights, sources, tied, active, .. } = &mut self.work;
+        let Self { inverse_mass, work, .. } = self;
+        let Work { pairs, begins, corners, weights, sources, tied, active, .. } = work;
+        // Nothing is summed at pins and colliders, where thousands of corners may meet.
+        let has_corner = |pair: &Pair, k: usize| {
+            pair.weights[k] != 0.0 && inverse_mass[pair.rows[k] as usize] != 0.0
+        };
         active.clear();
         let is_active = |&(_, pair): &(u32, &Pair)| pair.is_active;
         active.extend((0..).zip(pairs.iter()).filter(is_active).map(|(index, _)| index));
         begins.clear();
-        begins.resize(self.start.len() + 1, 0);
+        begins.resize(inverse_mass.len() + 1, 0);
         // Counting sort: counts per row, exclusive prefix sum, scatter.
         for pair in active.iter().map(|&index| &pairs[index as usize]) {
-            for k in 0..4 {
-                if pair.weights[k] != 0.0 {
-                    begins[pair.rows[k] as usize] += 1;
-                }
+            for k in (0..4).filter(|&k| has_corner(pair, k)) {
+                begins[pair.rows[k] as usize] += 1;
             }
         }
         let mut sum = 0;
@@ -134,7 +137,7 @@ impl TriangleContact {
         sources.resize(sum as usize, 0);
         for (source, &index) in (0..).zip(active.iter()) {
             let pair = &pairs[index as usize];
-            for k in (0..4).filter(|&k| pair.weights[k] != 0.0) {
+            for k in (0..4).filter(|&k| has_corner(pair, k)) {
                 let slot = &mut begins[pair.rows[k] as usize];
                 corners[*slot as usize] = 4 * index + k as u32;
                 weights[*slot as usize] = pair.weights[k];
@@ -145,10 +148,9 @@ impl TriangleContact {
         // The scatter advanced each begin to the end of its row.
         begins.rotate_right(1);
         begins[0] = 0;
-        let (begins, inverse_mass) = (&*begins, &self.inverse_mass);
         tied.clear();
-        let is_tied = |row: usize| begins[row] < begins[row + 1] && inverse_mass[row] != 0.0;
-        tied.extend((0..inverse_mass.len()).filter(|&row| is_tied(row)).map(|row| row as u32));
+        let rows = (0..).zip(begins.windows(2));
+        tied.extend(rows.filter(|(_, ends)| ends[0] < ends[1]).map(|(row, _)| row));
         for &index in active.iter() {
             let pair = &mut pairs[index as usize];
             let mut sum = 0.0;

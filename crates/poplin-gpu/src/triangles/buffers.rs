@@ -106,6 +106,7 @@ impl TriangleBuffers {
             held_count: Atomic(round.held.len() as u32),
             part: Atomic(round.part.to_bits()),
             candidate_count: Atomic(round.candidates.len() as u32),
+            valid_part: Atomic(1.0f32.to_bits()),
             ..RoundState::zeroed()
         };
         // One buffer for state and lists, as WebGPU guarantees only eight storage buffers.
