@@ -4,6 +4,7 @@
 mod canaries;
 mod cloth_collision;
 mod colliders;
+mod device_errors;
 mod engine;
 mod faults;
 mod frames;

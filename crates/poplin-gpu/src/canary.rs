@@ -3,6 +3,7 @@
 use poplin_shaders::{Kernel, compose};
 
 use crate::headless::read_buffer;
+use crate::pipelines::compiled;
 use crate::{Error, WrongValue};
 
 /// Results of the canaries on a device.
@@ -159,18 +160,23 @@ fn run_text(
     output_count: usize,
     constants: &[(&str, f64)],
 ) -> Result<Vec<u32>, Error> {
-    let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
-        label: Some(name),
-        source: wgpu::ShaderSource::Wgsl(text.into()),
-    });
-    let pipeline = device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
-        label: Some(name),
-        layout: None,
-        module: &module,
-        entry_point: Some(name),
-        compilation_options: wgpu::PipelineCompilationOptions { constants, ..Default::default() },
-        cache: None,
-    });
+    let pipeline = compiled(device, name, || {
+        let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
+            label: Some(name),
+            source: wgpu::ShaderSource::Wgsl(text.into()),
+        });
+        device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
+            label: Some(name),
+            layout: None,
+            module: &module,
+            entry_point: Some(name),
+            compilation_options: wgpu::PipelineCompilationOptions {
+                constants,
+                ..Default::default()
+            },
+            cache: None,
+        })
+    })?;
     let buffer = |count: usize, usage| {
         device.create_buffer(&wgpu::BufferDescriptor {
             label: Some("poplin.canary"),

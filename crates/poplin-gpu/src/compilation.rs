@@ -55,7 +55,7 @@ impl<T: wgpu::WasmNotSend + 'static> Made<T> {
         make: impl FnOnce() -> T + wgpu::WasmNotSend + 'static,
     ) {
         match compilation {
-            Compilation::WhenAdded => self.finish(make),
+            Compilation::WhenAdded => _ = self.finish(make),
             Compilation::WhenNeeded => {}
             Compilation::Background => self.start(make),
         }
@@ -78,9 +78,9 @@ impl<T: wgpu::WasmNotSend + 'static> Made<T> {
     }
 
     /// Creates the value, or waits for it.
-    pub(crate) fn finish(&mut self, make: impl FnOnce() -> T) {
+    pub(crate) fn finish(&mut self, make: impl FnOnce() -> T) -> &T {
         self.wait();
-        self.value.get_or_insert_with(make);
+        self.value.get_or_insert_with(make)
     }
 
     /// Waits for the value if it is being created.

@@ -1,6 +1,6 @@
 //! Storage buffer that grows.
 
-use crate::Error;
+use crate::{Error, scope};
 
 /// Buffer with spare capacity. Lengths are bytes.
 #[derive(Debug)]
@@ -41,26 +41,27 @@ impl GrowableBuffer {
         limits.max_buffer_size.min(limits.max_storage_buffer_binding_size)
     }
 
-    /// Rejects a length that the device cannot bind.
-    pub(crate) fn check(&self, device: &wgpu::Device, len: u64) -> Result<(), Error> {
+    /// Makes room for `len` bytes; returns true if the buffer was replaced, without its contents
+    /// (bind groups must be recreated). Nothing changes if the device cannot bind that many bytes
+    /// or has no memory for them.
+    pub(crate) fn grow(&mut self, device: &wgpu::Device, len: u64) -> Result<bool, Error> {
         let limit = Self::limit(device);
         if len > limit {
-            Err(Error::TooLarge { buffer: self.name, bytes: len, limit })
-        } else {
-            Ok(())
+            return Err(Error::TooLarge { buffer: self.name, bytes: len, limit });
         }
-    }
-
-    /// Makes room for `len` bytes; returns true if the buffer was replaced, without its contents
-    /// (bind groups must be recreated). Call [`GrowableBuffer::check`] first.
-    pub(crate) fn grow(&mut self, device: &wgpu::Device, len: u64) -> bool {
         if len <= self.buffer.size() {
-            return false;
+            return Ok(false);
         }
         // Powers of two keep the number of replacements logarithmic.
-        let size = len.next_power_of_two().min(Self::limit(device) / 16 * 16).max(len);
-        self.buffer = create(device, self.name, self.usage, size);
-        true
+        let size = len.next_power_of_two().min(limit / 16 * 16).max(len);
+        let create = |size| {
+            scope::create_buffer(device, self.name, size, || {
+                create(device, self.name, self.usage, size)
+            })
+        };
+        // A nearly full device may have room for what is needed.
+        self.buffer = create(size).or_else(|_| create(len.next_multiple_of(16)))?;
+        Ok(true)
     }
 
     /// Replaces the contents before the next submission; returns true if the buffer was replaced.
@@ -70,21 +71,21 @@ impl GrowableBuffer {
         queue: &wgpu::Queue,
         bytes: &[u8],
     ) -> Result<bool, Error> {
-        self.check(device, bytes.len() as u64)?;
-        let is_replaced = self.grow(device, bytes.len() as u64);
+        let is_replaced = self.grow(device, bytes.len() as u64)?;
         queue.write_buffer(&self.buffer, 0, bytes);
         Ok(is_replaced)
     }
 
     /// Makes room like [`GrowableBuffer::grow`], but [`GrowableBuffer::record_growth`] copies the
     /// contents.
-    pub(crate) fn grow_keeping(&mut self, device: &wgpu::Device, len: u64) {
+    pub(crate) fn grow_keeping(&mut self, device: &wgpu::Device, len: u64) -> Result<(), Error> {
         let old = self.buffer.clone();
-        if self.grow(device, len) {
+        if self.grow(device, len)? {
             // Of several growths without a recording the first old buffer has the contents: nothing
             // was recorded that could have written to the ones between.
             self.replaced.get_or_insert(old);
         }
+        Ok(())
     }
 
     /// Records the copy from the previous buffer; returns true if there was one.

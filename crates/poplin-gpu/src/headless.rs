@@ -1,7 +1,7 @@
 //! An engine with its own device, for batch work and tests.
 
 use std::pin::Pin;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 use poplin_host::{Cloth, ClothId, ParticleMotion, Reading, Snapshot, State, Transfer};
@@ -47,6 +47,15 @@ impl Default for HeadlessOptions {
     }
 }
 
+/// Reports of a device outside of calls.
+#[derive(Debug, Default)]
+struct DeviceReports {
+    /// Errors that no call has returned yet.
+    errors: Mutex<Vec<Arc<wgpu::Error>>>,
+    /// Reason for which the device is lost, once it is.
+    lost: OnceLock<String>,
+}
+
 /// Engine with its own device: it submits, waits and reads back.
 #[derive(Debug)]
 pub struct Headless {
@@ -55,7 +64,7 @@ pub struct Headless {
     queue: wgpu::Queue,
     info: wgpu::AdapterInfo,
     canaries: CanaryReport,
-    errors: Arc<Mutex<Vec<Arc<wgpu::Error>>>>,
+    reports: Arc<DeviceReports>,
     readback: Readback,
     timer: Option<Timer>,
 }
@@ -114,16 +123,21 @@ impl Headless {
             pollster::block_on(adapter.request_device(&descriptor)).map_err(|source| {
                 Error::NoDevice { adapter: info.name.clone(), source: Arc::new(source) }
             })?;
-        let errors = Arc::new(Mutex::new(Vec::new()));
-        let sink = errors.clone();
+        let reports = Arc::new(DeviceReports::default());
+        let sink = reports.clone();
         // wgpu reports errors asynchronously; the next call of check_errors returns them.
         device.on_uncaptured_error(Arc::new(move |error: wgpu::Error| {
             log::error!("{error}");
-            if let Ok(mut errors) = sink.lock() {
+            if let Ok(mut errors) = sink.errors.lock() {
                 errors.push(Arc::new(error));
             }
         }));
-        Self::with_errors(device, queue, options.engine, info, errors)
+        let sink = reports.clone();
+        device.set_device_lost_callback(move |_, reason| {
+            log::error!("the device is lost: {reason}");
+            sink.lost.get_or_init(|| reason);
+        });
+        Self::with_errors(device, queue, options.engine, info, reports)
     }
 
     /// Creates an engine on a device of the application, which can then draw the engine's buffers.
@@ -145,7 +159,7 @@ impl Headless {
         queue: wgpu::Queue,
         mut options: EngineOptions,
         info: wgpu::AdapterInfo,
-        errors: Arc<Mutex<Vec<Arc<wgpu::Error>>>>,
+        reports: Arc<DeviceReports>,
     ) -> Result<Self, Error> {
         let canaries = run_canaries(&device, &queue)?;
         canaries.check(&info.name)?;
@@ -162,7 +176,7 @@ impl Headless {
         let engine = GpuEngine::new(&device, &queue, options)?;
         let readback = Readback::new();
         let timer = Timer::new(&device, &queue);
-        let headless = Self { engine, device, queue, info, canaries, errors, readback, timer };
+        let headless = Self { engine, device, queue, info, canaries, reports, readback, timer };
         headless.check_errors()?;
         Ok(headless)
     }
@@ -251,8 +265,9 @@ impl Headless {
         // Taken out, as encoding borrows the engine mutably.
         let mut readback = std::mem::take(&mut self.readback);
         self.submit_readback(&mut readback, ids)?;
-        wait(&self.device)?;
-        let state = pollster::block_on(readback.read())?;
+        let waited = wait(&self.device);
+        let read = waited.and_then(|()| pollster::block_on(readback.read()));
+        let state = self.check_lost().and(read)?;
         self.readback = readback;
         self.engine.note_feedback(&state);
         self.check_errors()?;
@@ -268,9 +283,24 @@ impl Headless {
         read_buffer(&self.device, &self.queue, buffer)
     }
 
+    /// Returns that the device is lost, if it is: other errors follow from it.
+    fn check_lost(&self) -> Result<(), Error> {
+        self.reports
+            .lost
+            .get()
+            .map_or(Ok(()), |reason| Err(Error::DeviceLost { reason: reason.clone() }))
+    }
+
     fn check_errors(&self) -> Result<(), Error> {
-        let Ok(mut errors) = self.errors.lock() else { return Ok(()) };
-        if errors.is_empty() { Ok(()) } else { Err(Error::Device(errors.remove(0))) }
+        let error = match self.reports.errors.lock() {
+            Ok(mut errors) if !errors.is_empty() => Err(Error::Device(errors.remove(0))),
+            _ => Ok(()),
+        };
+        if error.is_err() {
+            // A lost device is reported while polling; what it refused before follows from that.
+            _ = self.device.poll(wgpu::PollType::Poll);
+        }
+        self.check_lost().and(error)
     }
 }
 
@@ -322,8 +352,8 @@ impl poplin_host::Engine for Headless {
 
     /// Waits for up to two minutes.
     fn wait(&mut self) -> Result<(), Error> {
-        wait(&self.device)?;
-        self.check_errors()
+        let waited = wait(&self.device);
+        self.check_errors().and(waited)
     }
 
     fn begin_read(&mut self, ids: &[ClothId]) -> Result<Reading, Error> {

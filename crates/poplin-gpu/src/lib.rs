@@ -20,6 +20,7 @@ mod pool;
 mod readback;
 mod render;
 mod requirements;
+mod scope;
 mod timer;
 #[cfg(feature = "testing")]
 mod triangle_rounds;

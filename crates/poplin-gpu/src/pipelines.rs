@@ -8,7 +8,8 @@ use poplin_shaders::{Kernel, OverrideValues, coherent, compose, specialise};
 
 use crate::binding::bind_group_layout;
 use crate::compilation::Made;
-use crate::{Compilation, EngineOptions};
+use crate::scope::caught;
+use crate::{Compilation, EngineOptions, Error};
 
 /// Bind group layout and kernel text, with the modules and pipelines created so far.
 pub(crate) struct Pipelines {
@@ -17,7 +18,7 @@ pub(crate) struct Pipelines {
     compilation: Compilation,
     #[cfg(feature = "testing")]
     gate: Option<Arc<Mutex<()>>>,
-    made: BTreeMap<OverrideValues, Made<wgpu::ComputePipeline>>,
+    made: BTreeMap<OverrideValues, Made<Result<wgpu::ComputePipeline, Error>>>,
 }
 
 /// Inputs for compiling pipelines.
@@ -73,15 +74,27 @@ pub(crate) fn kernel_pipeline(
     kernel: Kernel,
     layout: &wgpu::PipelineLayout,
     options: &EngineOptions,
-) -> wgpu::ComputePipeline {
-    device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
-        label: Some(kernel.name()),
-        layout: Some(layout),
-        module: &shader_module(device, kernel, shader_text(kernel, options)),
-        entry_point: Some(kernel.name()),
-        compilation_options: wgpu::PipelineCompilationOptions::default(),
-        cache: options.pipeline_cache.as_ref(),
+) -> Result<wgpu::ComputePipeline, Error> {
+    compiled(device, kernel.name(), || {
+        device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
+            label: Some(kernel.name()),
+            layout: Some(layout),
+            module: &shader_module(device, kernel, shader_text(kernel, options)),
+            entry_point: Some(kernel.name()),
+            compilation_options: wgpu::PipelineCompilationOptions::default(),
+            cache: options.pipeline_cache.as_ref(),
+        })
     })
+}
+
+/// Compiles a pipeline, or returns why the device refuses the kernel.
+pub(crate) fn compiled(
+    device: &wgpu::Device,
+    kernel: &'static str,
+    make: impl FnOnce() -> wgpu::ComputePipeline,
+) -> Result<wgpu::ComputePipeline, Error> {
+    let refused = |error| Error::NotCompiled { kernel, source: Arc::new(error) };
+    caught(device, make).map_err(refused)
 }
 
 impl Compiler {
@@ -93,20 +106,23 @@ impl Compiler {
         modules.entry(stages).or_insert_with(make).clone()
     }
 
-    fn pipeline(&self, values: &OverrideValues) -> wgpu::ComputePipeline {
+    fn pipeline(&self, values: &OverrideValues) -> Result<wgpu::ComputePipeline, Error> {
         let constants = values.constants();
-        self.device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
-            label: Some("poplin.simulate_cloth"),
-            layout: Some(&self.pipeline_layout),
-            module: &self.module(values.stages),
-            entry_point: Some(Kernel::SimulateCloth.name()),
-            // The kernel loads every particle before it reads one, so zeroing workgroup memory is
-            // not needed.
-            compilation_options: wgpu::PipelineCompilationOptions {
-                constants: &constants,
-                zero_initialize_workgroup_memory: false,
-            },
-            cache: self.cache.as_ref(),
+        // The kernel loads every particle before it reads one, so zeroing workgroup memory is not
+        // needed; but the older compiler of DirectX 12 (FXC) refuses memory that is not zeroed.
+        let backend = self.device.adapter_info().backend;
+        compiled(&self.device, Kernel::SimulateCloth.name(), || {
+            self.device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
+                label: Some("poplin.simulate_cloth"),
+                layout: Some(&self.pipeline_layout),
+                module: &self.module(values.stages),
+                entry_point: Some(Kernel::SimulateCloth.name()),
+                compilation_options: wgpu::PipelineCompilationOptions {
+                    constants: &constants,
+                    zero_initialize_workgroup_memory: backend == wgpu::Backend::Dx12,
+                },
+                cache: self.cache.as_ref(),
+            })
         })
     }
 }
@@ -150,9 +166,15 @@ impl Pipelines {
     }
 
     /// Compiles the pipeline for these values if there is none yet, or waits for it.
-    pub(crate) fn prepare(&mut self, values: OverrideValues) {
+    pub(crate) fn prepare(&mut self, values: OverrideValues) -> Result<(), Error> {
         let make = || self.compiler.pipeline(&values);
-        self.made.entry(values).or_default().finish(make);
+        let made = self.made.entry(values).or_default().finish(make);
+        made.as_ref().map(|_| ()).map_err(Clone::clone)
+    }
+
+    /// Returns why the pipeline for these values was refused, if it was.
+    pub(crate) fn failure(&self, values: &OverrideValues) -> Option<&Error> {
+        self.made.get(values)?.get()?.as_ref().err()
     }
 
     /// Waits for requested pipelines.
@@ -172,6 +194,6 @@ impl Pipelines {
 
     /// Pipeline for these values, if prepared.
     pub(crate) fn get(&self, values: &OverrideValues) -> Option<&wgpu::ComputePipeline> {
-        self.made.get(values)?.get()
+        self.made.get(values)?.get()?.as_ref().ok()
     }
 }

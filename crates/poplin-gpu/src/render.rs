@@ -19,6 +19,7 @@ use crate::growable::GrowableBuffer;
 use crate::pipelines::{kernel_pipeline, pipeline_layout};
 use crate::pool::Pool;
 use crate::requirements::check_device;
+use crate::scope::built;
 use crate::{EngineOptions, Error};
 
 /// Read-only flags of the kernels' storage bindings 1 to 8.
@@ -92,7 +93,7 @@ pub struct RenderMeshes {
     queue: wgpu::Queue,
     usages: wgpu::BufferUsages,
     layout: wgpu::BindGroupLayout,
-    pipelines: [wgpu::ComputePipeline; 3],
+    pipelines: Vec<wgpu::ComputePipeline>,
     meshes: Shared<RenderMesh, SharedMesh>,
     words: Vec<u32>,
     word_ranges: Ranges,
@@ -159,19 +160,16 @@ impl RenderMeshes {
     /// Creates an empty set of meshes and compiles three small kernels.
     ///
     /// # Errors
-    /// [`Error::LimitTooLow`] if the device is below WebGPU's default limits.
+    /// [`Error::LimitTooLow`] if the device is below WebGPU's default limits,
+    /// [`Error::NotCompiled`] if it refuses a kernel, [`Error::Device`] if it has no memory.
     pub fn new(
         device: &wgpu::Device,
         queue: &wgpu::Queue,
         options: RenderOptions,
     ) -> Result<Self, Error> {
         let RenderOptions { usages, pipeline_cache } = options;
-        Self::with_engine_options(
-            device,
-            queue,
-            usages,
-            &EngineOptions { pipeline_cache, ..EngineOptions::default() },
-        )
+        let options = EngineOptions { pipeline_cache, ..EngineOptions::default() };
+        built(device, || Self::with_engine_options(device, queue, usages, &options))
     }
 
     #[cfg(feature = "testing")]
@@ -185,7 +183,8 @@ impl RenderMeshes {
         queue: &wgpu::Queue,
         options: &EngineOptions,
     ) -> Result<Self, Error> {
-        Self::with_engine_options(device, queue, wgpu::BufferUsages::empty(), options)
+        let usages = wgpu::BufferUsages::empty();
+        built(device, || Self::with_engine_options(device, queue, usages, options))
     }
 
     fn with_engine_options(
@@ -203,7 +202,9 @@ impl RenderMeshes {
         Ok(Self {
             usages,
             pipelines: Kernel::RENDER
-                .map(|kernel| kernel_pipeline(device, kernel, &whole, options)),
+                .iter()
+                .map(|&kernel| kernel_pipeline(device, kernel, &whole, options))
+                .collect::<Result<_, _>>()?,
             layout,
             meshes: Shared::default(),
             words: Vec::new(),

@@ -51,13 +51,16 @@ pub struct TriangleProgress {
 
 impl TriangleRounds {
     /// Compiles the kernels.
-    pub fn new(device: &wgpu::Device, options: &EngineOptions) -> Self {
+    ///
+    /// # Errors
+    /// [`Error::NotCompiled`].
+    pub fn new(device: &wgpu::Device, options: &EngineOptions) -> Result<Self, Error> {
         let usage = wgpu::BufferUsages::UNIFORM;
-        Self {
-            kernels: TriangleKernels::new(device, options),
+        Ok(Self {
+            kernels: TriangleKernels::new(device, options)?,
             uniforms: GrowableBuffer::new(device, "poplin.triangles.uniforms", usage),
             buffers: None,
-        }
+        })
     }
 
     /// Uploads initial positions of rows, bodies and given candidates, with capacity for `capacity`

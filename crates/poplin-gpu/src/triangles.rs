@@ -10,9 +10,9 @@ use poplin_layout::{
 };
 use poplin_shaders::Kernel;
 
-use crate::EngineOptions;
 use crate::binding::{UNIFORM_STRIDE, bind_group, bind_group_layout};
 use crate::pipelines::{kernel_pipeline, pipeline_layout};
+use crate::{EngineOptions, Error};
 pub(crate) use buffers::{TriangleBuffers, TriangleSlice};
 
 /// Read-only flags of the storage bindings 1 to 8 of the response kernels.
@@ -213,7 +213,7 @@ pub(crate) struct TriangleGroups {
 
 impl TriangleKernels {
     /// Compiles the kernels.
-    pub(crate) fn new(device: &wgpu::Device, options: &EngineOptions) -> Self {
+    pub(crate) fn new(device: &wgpu::Device, options: &EngineOptions) -> Result<Self, Error> {
         let layouts = [STORAGE_READ_ONLY, SEARCH_READ_ONLY, PARTICLES_READ_ONLY]
             .map(|read_only| bind_group_layout(device, "poplin.triangles.layout", &read_only));
         let all = layouts
@@ -221,9 +221,11 @@ impl TriangleKernels {
             .map(|layout| pipeline_layout(device, "poplin.triangles.pipeline_layout", layout));
         let scans = [Kernel::ContactScanBlocks, Kernel::ContactScanSums];
         let kernels = Kernel::TRIANGLES.into_iter().chain(scans);
-        let pipeline =
-            |kernel| (kernel, kernel_pipeline(device, kernel, &all[layout_of(kernel)], options));
-        Self { pipelines: kernels.map(pipeline).collect(), layouts }
+        let pipeline = |kernel| {
+            let compiled = kernel_pipeline(device, kernel, &all[layout_of(kernel)], options);
+            compiled.map(|pipeline| (kernel, pipeline))
+        };
+        Ok(Self { pipelines: kernels.map(pipeline).collect::<Result<_, _>>()?, layouts })
     }
 
     /// Creates the bind groups of the buffers, and one with `particles`, if given: entries of

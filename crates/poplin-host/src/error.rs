@@ -70,6 +70,29 @@ pub enum Error {
         /// Limit of the device \[bytes\].
         limit: u64,
     },
+    /// GPU without memory for a buffer; nothing was changed.
+    #[error("the GPU has no memory left for {buffer}, which needs {bytes} bytes")]
+    OutOfMemory {
+        /// Name of the buffer.
+        buffer: &'static str,
+        /// Required size \[bytes\].
+        bytes: u64,
+    },
+    /// Kernel that the GPU device refuses.
+    #[error("the GPU driver does not compile the kernel {kernel}: {source}")]
+    NotCompiled {
+        /// Name of the kernel.
+        kernel: &'static str,
+        /// Reason.
+        source: Cause,
+    },
+    /// GPU device that is gone: a driver that was reset or updated, or a GPU that was removed. Its
+    /// contents are lost; a snapshot continues on another engine.
+    #[error("the GPU device is lost: {reason}; continue from a snapshot on another engine")]
+    DeviceLost {
+        /// Reason, in the words of the driver.
+        reason: String,
+    },
     /// Cloth whose iteration needs more loop trips than the GPU driver runs.
     #[error(
         "one iteration of the cloth needs {trips} loop trips per lane; this driver stops at {limit}"

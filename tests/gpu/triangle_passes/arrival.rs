@@ -95,7 +95,7 @@ fn a_lane_that_sorts_takes_one_step_for_each_corner_of_its_row() {
     let counted = format!("atomicAdd(&triangle_lists.round.contact_count, 1u); {step}");
     options.shader_texts.extend([replaced(Kernel::TriangleSortIncidence, step, &counted)]);
     let Some(gpu) = headless(options.clone()) else { return };
-    let mut kernels = TriangleRounds::new(gpu.device(), &options);
+    let mut kernels = TriangleRounds::new(gpu.device(), &options).unwrap();
     let round = on_gpu(&gpu, &mut kernels, &trial.before, trial.iterations);
     let steps = (round.contacts - trial.after.contacts) as usize;
     assert_eq!(steps, trial.after.corners.len() * CROWD);

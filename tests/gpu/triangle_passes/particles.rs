@@ -88,7 +88,7 @@ fn particles_of<'a>(rows: &mut &'a mut [[f32; 4]], count: usize) -> &'a mut [[f3
 /// particles, or in the particles that they write back.
 pub(super) fn first_particle_failure(gpu: &Headless, engine: &EngineOptions) -> Option<String> {
     let (device, queue) = (gpu.device(), gpu.queue());
-    let mut kernels = TriangleRounds::new(device, engine);
+    let mut kernels = TriangleRounds::new(device, engine).unwrap();
     (0..30).find_map(|seed| {
         let mut rng = Rng::new(20_000 + seed);
         let (mut contact, thickness) = random_scene(&mut rng);

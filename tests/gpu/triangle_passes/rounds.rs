@@ -190,7 +190,7 @@ pub(super) fn first_failure(
     engine: &EngineOptions,
     trials: &[Trial],
 ) -> Option<String> {
-    let mut kernels = TriangleRounds::new(gpu.device(), engine);
+    let mut kernels = TriangleRounds::new(gpu.device(), engine).unwrap();
     trials.iter().enumerate().find_map(|(index, trial)| {
         let found = on_gpu(gpu, &mut kernels, &trial.before, trial.iterations);
         let difference = first_difference(&found, &trial.after)?;
@@ -221,7 +221,7 @@ fn degenerate_pairs_equal_the_mirror() {
         match rounding {
             Rounding::AsMirror => assert_eq!(first_failure(&gpu, &engine, &trials), None),
             Rounding::MayFuse => {
-                let mut kernels = TriangleRounds::new(gpu.device(), &engine);
+                let mut kernels = TriangleRounds::new(gpu.device(), &engine).unwrap();
                 for trial in &trials {
                     let found = on_gpu(&gpu, &mut kernels, &trial.before, trial.iterations);
                     assert_near(&found, trial);
@@ -252,7 +252,7 @@ fn rounds_equal_the_mirror_pass_by_pass() {
             // Rounding may select different pairs; a round without crossings in the mirror still
             // has none.
             Rounding::MayFuse => {
-                let mut kernels = TriangleRounds::new(gpu.device(), &engine);
+                let mut kernels = TriangleRounds::new(gpu.device(), &engine).unwrap();
                 let is_free = |trial: &&Trial| {
                     [&trial.before, &trial.after].iter().all(|it| crossings(it, &trial.faces) == 0)
                 };

@@ -118,7 +118,7 @@ pub(super) fn first_slice_failure(
     engine: &EngineOptions,
     slices: &[Slice],
 ) -> Option<String> {
-    let mut kernels = TriangleRounds::new(gpu.device(), engine);
+    let mut kernels = TriangleRounds::new(gpu.device(), engine).unwrap();
     slices.iter().enumerate().find_map(|(index, slice)| {
         let (found, progress) = slice_on_gpu(gpu, &mut kernels, slice, CAPACITY);
         assert_eq!(progress.lack, None);
@@ -141,7 +141,7 @@ fn slices_equal_the_mirror_from_search_to_carry() {
             // A slice that starts without crossings ends without, unless pins or colliders force
             // some.
             Rounding::MayFuse => {
-                let mut kernels = TriangleRounds::new(gpu.device(), &engine);
+                let mut kernels = TriangleRounds::new(gpu.device(), &engine).unwrap();
                 let is_free = |slice: &&Slice| crossings(&slice.before, &slice.faces) == 0;
                 let mut count = 0;
                 for slice in slices.iter().filter(is_free) {
@@ -162,7 +162,7 @@ fn slices_equal_the_mirror_from_search_to_carry() {
 fn a_full_candidate_list_moves_nothing_and_reports_the_lack() {
     let engine = EngineOptions::default();
     let Some(gpu) = headless(engine.clone()) else { return };
-    let mut kernels = TriangleRounds::new(gpu.device(), &engine);
+    let mut kernels = TriangleRounds::new(gpu.device(), &engine).unwrap();
     let all: Vec<Slice> = (0..48).flat_map(random_slices).collect();
     // Only slices of one round: with several, `candidates` holds those of the last round.
     let mut slices = all.iter().filter(|slice| slice.after.rounds == 1);

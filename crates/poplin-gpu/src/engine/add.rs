@@ -130,12 +130,16 @@ impl GpuEngine {
         parts.feedback = self.feedback.allocate(&self.device, 1)?;
         let bytes = u64::from(parts.feedback.end) * size_of::<ClothParameters>() as u64;
         // Parameters and reports are indexed by the feedback slot, so they grow with it.
-        self.parameters.check(&self.device, bytes)?;
-        self.parameters.grow_keeping(&self.device, bytes);
+        self.parameters.grow_keeping(&self.device, bytes)?;
         let bytes = u64::from(parts.feedback.end) * REPORT_BYTES;
-        self.triangles.reports.check(&self.device, bytes)?;
-        self.triangles.reports.grow_keeping(&self.device, bytes);
-        Ok(())
+        self.triangles.reports.grow_keeping(&self.device, bytes)
+    }
+
+    /// Rejects a frame of cloths whose pipelines were refused.
+    pub(super) fn check_pipelines(&self) -> Result<(), Error> {
+        let used = self.buckets.iter().filter(|(_, bucket)| !bucket.cloths.is_empty());
+        let mut failures = used.filter_map(|(values, _)| self.pipelines.failure(values));
+        failures.next().map_or(Ok(()), |error| Err(error.clone()))
     }
 
     pub(super) fn free_parts(&mut self, parts: Parts) {

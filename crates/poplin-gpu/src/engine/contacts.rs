@@ -28,7 +28,7 @@ pub(super) struct Contacts {
     layout: wgpu::BindGroupLayout,
     /// Pipelines, compiled when a cloth first takes part: an engine without such cloths compiles
     /// none.
-    pipelines: Made<Vec<wgpu::ComputePipeline>>,
+    pipelines: Made<Result<Vec<wgpu::ComputePipeline>, Error>>,
     pub(super) rows: GrowableBuffer,
     cells: GrowableBuffer,
     pub(super) entries: GrowableBuffer,
@@ -99,7 +99,7 @@ impl Contacts {
         device: &wgpu::Device,
         layout: &wgpu::BindGroupLayout,
         options: &EngineOptions,
-    ) -> Vec<wgpu::ComputePipeline> {
+    ) -> Result<Vec<wgpu::ComputePipeline>, Error> {
         let layout = pipeline_layout(device, "poplin.contact.pipeline_layout", layout);
         let pipeline = |kernel: &Kernel| kernel_pipeline(device, *kernel, &layout, options);
         Kernel::CONTACT.iter().map(pipeline).collect()
@@ -113,8 +113,9 @@ impl Contacts {
     }
 
     /// Compiles the pipelines if there are none yet, or waits for them.
-    fn prepare(&mut self, device: &wgpu::Device, options: &EngineOptions) {
-        self.pipelines.finish(|| Self::compile(device, &self.layout, options));
+    fn prepare(&mut self, device: &wgpu::Device, options: &EngineOptions) -> Result<(), Error> {
+        let compiled = self.pipelines.finish(|| Self::compile(device, &self.layout, options));
+        compiled.as_ref().map(|_| ()).map_err(Clone::clone)
     }
 
     /// Waits for requested pipelines.
@@ -157,7 +158,7 @@ impl Contacts {
         if let Some(limit) = options.loop_limit.filter(|&limit| trips > limit) {
             return Err(Error::LoopTooLong { trips, limit });
         }
-        self.prepare(device, options);
+        self.prepare(device, options)?;
         let lens = self.frame.lens();
         let wanted = [
             (&mut self.rows, 16 * lens.rows),
@@ -167,8 +168,7 @@ impl Contacts {
         ];
         let mut is_grown = false;
         for (buffer, bytes) in wanted {
-            buffer.check(device, bytes)?;
-            is_grown |= buffer.grow(device, bytes);
+            is_grown |= buffer.grow(device, bytes)?;
         }
         Ok(is_grown)
     }
@@ -200,7 +200,7 @@ impl Contacts {
         pass.set_bind_group(0, bind_group, &[(u64::from(slice) * UNIFORM_STRIDE) as u32]);
         for _ in 0..self.settings.iterations {
             for (kernel, pipeline) in
-                Kernel::CONTACT.iter().zip(self.pipelines.get().into_iter().flatten())
+                Kernel::CONTACT.iter().zip(self.pipelines.get().into_iter().flatten().flatten())
             {
                 let groups = Self::groups(*kernel, parameters);
                 // A dispatch is limited per dimension, so large counts use a second dimension.
@@ -256,7 +256,7 @@ impl GpuEngine {
         dispatches.clear();
         let mut ends = Vec::with_capacity(slice_count as usize);
         for slice in 0..slice_count {
-            self.plan_slice(slice, &mut dispatches);
+            self.plan_slice(slice, &mut dispatches)?;
             // Dispatches of all slices share one buffer of uniforms, uploaded once.
             ends.push(dispatches.len());
         }
@@ -298,13 +298,17 @@ impl GpuEngine {
 
     /// Plans the dispatches of one slice: per bucket one for each run of cloths with equal
     /// iteration counts.
-    fn plan_slice(&mut self, slice: u32, dispatches: &mut Vec<super::Dispatch>) {
+    fn plan_slice(
+        &mut self,
+        slice: u32,
+        dispatches: &mut Vec<super::Dispatch>,
+    ) -> Result<(), Error> {
         let Self { buckets, pipelines, device, contacts, .. } = self;
         let frame = &contacts.frame;
         // Cloths without iterations may still wait for their pipeline.
         let is_due = |bucket: &Bucket| bucket.is_active() && bucket.iteration_count > 0;
         for (values, bucket) in buckets.iter().filter(|(_, bucket)| is_due(bucket)) {
-            pipelines.prepare(*values);
+            pipelines.prepare(*values)?;
             let mut begin = 0;
             // Cloths with different counts end a slice at different iterations.
             for counts in bucket.iteration_counts.chunk_by(|a, b| a == b) {
@@ -321,6 +325,7 @@ impl GpuEngine {
                 begin = end;
             }
         }
+        Ok(())
     }
 
     /// Determines the cloths that may collide in the frame, and prepares their contact.
@@ -340,7 +345,13 @@ impl GpuEngine {
         }
         match contacts.settings.contact {
             ContactMode::Triangles => {
-                triangles.begin_frame(device, cloths.values(), &contacts.frame, colliders, options);
+                triangles.begin_frame(
+                    device,
+                    cloths.values(),
+                    &contacts.frame,
+                    colliders,
+                    options,
+                )?;
             }
             ContactMode::Particles => {
                 if contacts.ready_particles(device, options)? {

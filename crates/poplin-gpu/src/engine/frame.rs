@@ -61,6 +61,7 @@ impl GpuEngine {
         let result = self
             .check(&visited, dt, is_other)
             // No cloth's time advances before all checks have passed.
+            .and_then(|()| self.check_pipelines())
             .and_then(|()| self.visit(&visited, dt, is_other));
         self.visited = visited;
         if result.is_err() {
@@ -308,7 +309,7 @@ impl GpuEngine {
         self.encode_changes(encoder);
         let mut dispatches = std::mem::take(&mut self.dispatches);
         dispatches.clear();
-        self.plan_dispatches(part, &mut dispatches);
+        self.plan_dispatches(part, &mut dispatches)?;
         self.pack_dispatches(&dispatches);
         let result = self.record(encoder, &dispatches);
         self.dispatches = dispatches;
@@ -362,10 +363,14 @@ impl GpuEngine {
     }
 
     /// Plans one dispatch per bucket, or more if the iterations exceed the limit of one.
-    fn plan_dispatches(&mut self, part: &FramePart, dispatches: &mut Vec<Dispatch>) {
+    fn plan_dispatches(
+        &mut self,
+        part: &FramePart,
+        dispatches: &mut Vec<Dispatch>,
+    ) -> Result<(), Error> {
         let Self { buckets, pipelines, device, .. } = self;
         if !self.is_begun {
-            return;
+            return Ok(());
         }
         for (bucket_values, bucket) in buckets.iter().filter(|(_, bucket)| bucket.is_active()) {
             let values = restricted(bucket_values, part.stages);
@@ -373,7 +378,7 @@ impl GpuEngine {
             if iterations.is_empty() {
                 continue;
             }
-            pipelines.prepare(values);
+            pipelines.prepare(values)?;
             let run = Run {
                 values,
                 trips: bucket.trips,
@@ -383,6 +388,7 @@ impl GpuEngine {
             };
             push_dispatches(device, &self.options, bucket, run, dispatches);
         }
+        Ok(())
     }
 
     /// Packs the uniforms of the dispatches.

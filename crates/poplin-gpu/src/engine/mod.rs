@@ -23,6 +23,7 @@ use crate::growable::GrowableBuffer;
 use crate::pipelines::Pipelines;
 use crate::pool::Pool;
 use crate::requirements::{check_device, tier_limits};
+use crate::scope::built;
 use lanes::{LaneChoice, Lanes};
 pub use options::EngineOptions;
 use poplin_host::{
@@ -207,8 +208,17 @@ impl GpuEngine {
     /// device; WebGPU's default limits suffice.
     ///
     /// # Errors
-    /// [`Error::LimitTooLow`] if the device is below the default limits.
+    /// [`Error::LimitTooLow`] if the device is below the default limits, [`Error::NotCompiled`] if
+    /// it refuses a kernel, [`Error::Device`] if it has no memory.
     pub fn new(
+        device: &wgpu::Device,
+        queue: &wgpu::Queue,
+        options: EngineOptions,
+    ) -> Result<Self, Error> {
+        built(device, || Self::build(device, queue, options))
+    }
+
+    fn build(
         device: &wgpu::Device,
         queue: &wgpu::Queue,
         options: EngineOptions,
@@ -266,7 +276,7 @@ impl GpuEngine {
             timed_frames: 0,
             arrays: FrameArrays::default(),
             rows: rows::Rows::default(),
-            scatter: rows::Scatter::new(device, &options),
+            scatter: rows::Scatter::new(device, &options)?,
             dispatches: Vec::new(),
             dispatch_bytes: Vec::new(),
             uploaded_bytes: 0,

@@ -123,11 +123,14 @@ pub(super) struct Scatter {
 }
 
 impl Scatter {
-    pub(super) fn new(device: &wgpu::Device, options: &crate::EngineOptions) -> Self {
+    pub(super) fn new(
+        device: &wgpu::Device,
+        options: &crate::EngineOptions,
+    ) -> Result<Self, Error> {
         let layout = bind_group_layout(device, "poplin.scatter_rows.layout", &STORAGE_READ_ONLY);
         let whole = pipeline_layout(device, "poplin.scatter_rows.pipeline_layout", &layout);
-        let pipeline = kernel_pipeline(device, Kernel::ScatterRows, &whole, options);
-        Self { layout, pipeline }
+        let pipeline = kernel_pipeline(device, Kernel::ScatterRows, &whole, options)?;
+        Ok(Self { layout, pipeline })
     }
 }
 

@@ -34,7 +34,7 @@ const MIN_PAIRS: usize = 1024;
 /// Device state of triangle contact.
 pub(super) struct Triangles {
     /// Kernels, compiled when a cloth first takes part.
-    kernels: Made<TriangleKernels>,
+    kernels: Made<Result<TriangleKernels, Error>>,
     scene: TriangleScene,
     /// Cloths of the last recorded frame that took time, with their local spaces after it. Empty
     /// without triangle contact in that frame, or if particles were set since.
@@ -156,14 +156,16 @@ impl Triangles {
         frame: &ContactFrame,
         world: &ColliderSet,
         options: &EngineOptions,
-    ) {
-        self.kernels.finish(|| TriangleKernels::new(device, options));
+    ) -> Result<(), Error> {
+        let kernels = self.kernels.finish(|| TriangleKernels::new(device, options));
+        kernels.as_ref().map_err(Clone::clone)?;
         if self.change != SceneChange::None {
             // A frame was begun but never recorded, so the buffers missed its change.
             self.forget();
         }
         let hosts: Vec<&HostCloth> = frame.indices().map(|index| &cloths[index].host).collect();
         self.change = self.scene.begin_frame(&hosts, world);
+        Ok(())
     }
 
     /// Capacity for contact pairs.
@@ -319,7 +321,7 @@ impl GpuEngine {
             let (from, to) = (slot.triangles.rows.buffer(), &buffers.storage[MOVES]);
             encoder.copy_buffer_to_buffer(from, source, to, target, third);
         }
-        let Some(kernels) = triangles.kernels.get() else {
+        let Some(Ok(kernels)) = triangles.kernels.get() else {
             unreachable!("begin_frame creates the kernels")
         };
         let particles = [
@@ -347,7 +349,7 @@ impl GpuEngine {
         add: impl FnOnce(&mut Passes, &TriangleBuffers),
     ) {
         let Triangles { kernels, buffers, .. } = &self.triangles;
-        if let (Some(kernels), Some(buffers)) = (kernels.get(), buffers) {
+        if let (Some(Ok(kernels)), Some(buffers)) = (kernels.get(), buffers) {
             let mut passes = Passes::default();
             add(&mut passes, buffers);
             let max_row = self.device.limits().max_compute_workgroups_per_dimension;

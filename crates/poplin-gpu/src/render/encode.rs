@@ -47,8 +47,7 @@ impl RenderMeshes {
     ) -> Result<(), Error> {
         let len = self.check_particles(particles)?;
         if len > 0 {
-            self.kept.check(&self.device, len)?;
-            if self.kept.grow(&self.device, len) {
+            if self.kept.grow(&self.device, len)? {
                 self.bind_group = None;
             }
             encoder.copy_buffer_to_buffer(particles, 0, self.kept.buffer(), 0, len);
@@ -90,7 +89,7 @@ impl RenderMeshes {
         }
         // Encodings before a submission must not overwrite each other's uniforms.
         let offset = self.slot as u64 * bytes.len() as u64;
-        if self.uniforms.grow(&self.device, SLOTS as u64 * bytes.len() as u64) {
+        if self.uniforms.grow(&self.device, SLOTS as u64 * bytes.len() as u64)? {
             self.bind_group = None;
         }
         self.queue.write_buffer(self.uniforms.buffer(), offset, &bytes);

@@ -115,8 +115,6 @@ impl RenderMeshes {
             mesh.validate()?;
             let mut packed_words = Vec::new();
             let packed = pack_render_mesh(mesh, &mut packed_words);
-            let bytes = 4 * packed_words.len() as u64;
-            word_buffer.check(device, bytes)?;
             let range = word_ranges.allocate(packed_words.len() as u32).map_err(|full| {
                 let (bytes, limit) = (4 * full.needed, 4 * u64::from(full.limit));
                 Error::TooLarge { buffer: word_buffer.name(), bytes, limit }
@@ -124,7 +122,9 @@ impl RenderMeshes {
             let (begin, end) = (range.start as usize, range.end as usize);
             words.resize(words.len().max(end), 0);
             words[begin..end].copy_from_slice(&packed_words);
-            is_replaced = word_buffer.grow(device, 4 * words.len() as u64);
+            is_replaced = word_buffer
+                .grow(device, 4 * words.len() as u64)
+                .inspect_err(|_| word_ranges.free(range.clone()))?;
             // A new buffer needs all words, the old one only the new words.
             let written = if is_replaced { 0..words.len() } else { begin..end };
             let offset = 4 * written.start as u64;

@@ -11,9 +11,9 @@ use poplin_layout::{
 use wgpu::util::DeviceExt;
 
 use super::{HELD, LEVELS, LISTS, SCANS};
-use crate::Error;
 use crate::binding::push_uniform;
 use crate::growable::GrowableBuffer;
+use crate::{Error, scope};
 
 /// Names of the storage buffers: those of the response in the order of their bindings, then those
 /// of the search only.
@@ -39,7 +39,7 @@ const HELD_BYTES: u64 = size_of::<TriangleMultiplier>() as u64;
 /// Buffers that the passes of a set of bodies read and write.
 #[derive(Debug)]
 pub(crate) struct TriangleBuffers {
-    pub(crate) storage: [wgpu::Buffer; 13],
+    pub(crate) storage: Vec<wgpu::Buffer>,
     pub(crate) parameters: TriangleParameters,
     /// End index of each tree level in the list of nodes.
     pub(super) level_ends: Vec<u32>,
@@ -142,11 +142,9 @@ impl TriangleBuffers {
                 return Err(Error::TooLarge { buffer: name, bytes, limit });
             }
         }
-        let mut contents = NAMES.into_iter().zip(contents);
-        let storage = std::array::from_fn(|_| {
-            let (name, (bytes, len)) = contents.next().unwrap_or_default();
-            filled_buffer(device, name, bytes, len)
-        });
+        let contents = NAMES.into_iter().zip(contents);
+        let filled = contents.map(|(name, (bytes, len))| filled_buffer(device, name, bytes, len));
+        let storage = filled.collect::<Result<_, _>>()?;
         Ok(Self { storage, parameters, level_ends: bodies.levels.clone() })
     }
 
@@ -237,25 +235,26 @@ fn ordered_bits(x: f32) -> u32 {
 }
 
 /// Creates a storage buffer that begins with `bytes` and is zero after them.
-fn filled_buffer(device: &wgpu::Device, name: &str, bytes: &[u8], len: usize) -> wgpu::Buffer {
+fn filled_buffer(
+    device: &wgpu::Device,
+    name: &'static str,
+    bytes: &[u8],
+    len: usize,
+) -> Result<wgpu::Buffer, Error> {
     let usage =
         wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC | wgpu::BufferUsages::COPY_DST;
     // A binding must not be empty.
     let size = bytes.len().max(len).max(16).next_multiple_of(16);
-    if bytes.is_empty() {
-        let size = size as u64;
-        let mapped_at_creation = false;
-        let label = Some(name);
-        return device.create_buffer(&wgpu::BufferDescriptor {
-            label,
-            size,
-            usage,
-            mapped_at_creation,
-        });
-    }
-    let mut contents = bytes.to_vec();
-    contents.resize(size, 0);
-    let descriptor =
-        wgpu::util::BufferInitDescriptor { label: Some(name), contents: &contents, usage };
-    device.create_buffer_init(&descriptor)
+    let label = Some(name);
+    scope::create_buffer(device, name, size as u64, || {
+        if bytes.is_empty() {
+            let (size, mapped_at_creation) = (size as u64, false);
+            let descriptor = wgpu::BufferDescriptor { label, size, usage, mapped_at_creation };
+            return device.create_buffer(&descriptor);
+        }
+        let mut contents = bytes.to_vec();
+        contents.resize(size, 0);
+        let descriptor = wgpu::util::BufferInitDescriptor { label, contents: &contents, usage };
+        device.create_buffer_init(&descriptor)
+    })
 }
