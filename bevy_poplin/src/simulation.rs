@@ -268,7 +268,7 @@ impl ClothSimulation {
             cloths.values_mut().for_each(|entry| entry.motion.reach());
             colliders.values_mut().for_each(|entry| entry.motion.reach());
         }
-        engine.encode_changes(encoder);
+        engine.encode_changes(encoder)?;
         meshes.encode(encoder, engine.particle_buffer(), steps.alpha)?;
         let drawn = cloths.values_mut().filter_map(|entry| entry.simulated.as_mut());
         self.interleave.record(

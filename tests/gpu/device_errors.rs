@@ -92,6 +92,8 @@ fn a_lost_device_is_an_error_and_its_snapshot_goes_on_elsewhere() {
     assert!(is_lost(simulation.read(id).unwrap_err()));
     assert!(is_lost(simulation.save().err().unwrap()));
     assert!(is_lost(simulation.add(hanging_sheet(4, 4)).unwrap_err()));
+    // The frame of an added cloth uploads particles and fabrics.
+    assert!(is_lost(simulation.step(FRAME).unwrap_err()));
 
     let mut other = Simulation::new(Backend::Cpu).unwrap();
     let ids = other.restore(&snapshot).unwrap();

@@ -109,3 +109,13 @@ impl<T: wgpu::WasmNotSend + 'static> Made<T> {
         return false;
     }
 }
+
+impl<T, E: Clone> Made<Result<T, E>>
+where
+    Result<T, E>: wgpu::WasmNotSend + 'static,
+{
+    /// Creates the value, or waits for it; returns why that failed, if it did.
+    pub(crate) fn prepare(&mut self, make: impl FnOnce() -> Result<T, E>) -> Result<(), E> {
+        self.finish(make).as_ref().map(|_| ()).map_err(Clone::clone)
+    }
+}

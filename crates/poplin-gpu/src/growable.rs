@@ -54,11 +54,7 @@ impl GrowableBuffer {
         }
         // Powers of two keep the number of replacements logarithmic.
         let size = len.next_power_of_two().min(limit / 16 * 16).max(len);
-        let create = |size| {
-            scope::create_buffer(device, self.name, size, || {
-                create(device, self.name, self.usage, size)
-            })
-        };
+        let create = |size| scope::create_buffer(device, self.name, self.usage, size, &[]);
         // A nearly full device may have room for what is needed.
         self.buffer = create(size).or_else(|_| create(len.next_multiple_of(16)))?;
         Ok(true)

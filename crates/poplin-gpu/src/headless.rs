@@ -342,7 +342,8 @@ impl poplin_host::Engine for Headless {
         if let Some(timer) = &self.timer {
             timer.start(&mut encoder);
         }
-        self.engine.encode_frame(&mut encoder, dt)?;
+        let encoded = self.engine.encode_frame(&mut encoder, dt);
+        self.check_lost().and(encoded)?;
         if let Some(timer) = &mut self.timer {
             timer.stop(&mut encoder);
         }

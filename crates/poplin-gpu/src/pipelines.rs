@@ -168,8 +168,7 @@ impl Pipelines {
     /// Compiles the pipeline for these values if there is none yet, or waits for it.
     pub(crate) fn prepare(&mut self, values: OverrideValues) -> Result<(), Error> {
         let make = || self.compiler.pipeline(&values);
-        let made = self.made.entry(values).or_default().finish(make);
-        made.as_ref().map(|_| ()).map_err(Clone::clone)
+        self.made.entry(values).or_default().prepare(make)
     }
 
     /// Returns why the pipeline for these values was refused, if it was.

@@ -210,7 +210,7 @@ impl Readback {
                 mapped_at_creation: false,
             }));
         }
-        engine.encode_changes(encoder);
+        engine.encode_changes(encoder)?;
         let Some(staging) = &self.staging else { return Ok(()) };
         let members = &self.members;
         let particles = || members.iter().map(|member| member.particles.clone());

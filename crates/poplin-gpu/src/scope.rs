@@ -24,17 +24,35 @@ pub(crate) fn caught<T>(_: &wgpu::Device, make: impl FnOnce() -> T) -> Result<T,
     Ok(make())
 }
 
-/// Creates a buffer, or returns that the device has no memory for it.
+/// Creates a buffer that begins with `contents` and is zero after them, or returns that the device
+/// has no memory for it. `bytes` is a multiple of 4.
 pub(crate) fn create_buffer(
     device: &wgpu::Device,
     name: &'static str,
+    usage: wgpu::BufferUsages,
     bytes: u64,
-    make: impl FnOnce() -> wgpu::Buffer,
+    contents: &[u8],
 ) -> Result<wgpu::Buffer, Error> {
-    caught(device, make).map_err(|error| match error {
+    let descriptor = wgpu::BufferDescriptor {
+        label: Some(name),
+        size: bytes,
+        usage,
+        mapped_at_creation: !contents.is_empty(),
+    };
+    let created = caught(device, || device.create_buffer(&descriptor));
+    let buffer = created.map_err(|error| match error {
         wgpu::Error::OutOfMemory { .. } => Error::OutOfMemory { buffer: name, bytes },
         error => Error::Device(Arc::new(error)),
-    })
+    })?;
+    if !contents.is_empty() {
+        // Fails if the device is lost.
+        let mapped = buffer.get_mapped_range_mut(..);
+        let mut view = mapped.map_err(|error| Error::Device(Arc::new(error)))?;
+        view.slice(..contents.len()).copy_from_slice(contents);
+        drop(view);
+        buffer.unmap();
+    }
+    Ok(buffer)
 }
 
 /// Builds what consists of many objects of a device, or returns the first error of any of them.

@@ -24,7 +24,7 @@ fn meshes_come_and_go_and_frames_between_allocate_nothing() {
         let mut encoder =
             gpu.device().create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
         let engine = gpu.engine_mut();
-        engine.encode_changes(&mut encoder);
+        engine.encode_changes(&mut encoder).unwrap();
         meshes.keep(&mut encoder, engine.particle_buffer()).unwrap();
         engine.encode_frame(&mut encoder, 1.0 / 60.0).unwrap();
         meshes.encode(&mut encoder, engine.particle_buffer(), 0.5).unwrap();

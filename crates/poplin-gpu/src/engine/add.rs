@@ -135,13 +135,6 @@ impl GpuEngine {
         self.triangles.reports.grow_keeping(&self.device, bytes)
     }
 
-    /// Rejects a frame of cloths whose pipelines were refused.
-    pub(super) fn check_pipelines(&self) -> Result<(), Error> {
-        let used = self.buckets.iter().filter(|(_, bucket)| !bucket.cloths.is_empty());
-        let mut failures = used.filter_map(|(values, _)| self.pipelines.failure(values));
-        failures.next().map_or(Ok(()), |error| Err(error.clone()))
-    }
-
     pub(super) fn free_parts(&mut self, parts: Parts) {
         self.particles.free(parts.particles);
         self.input_pool.free(parts.inputs);

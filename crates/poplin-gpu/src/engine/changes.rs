@@ -4,9 +4,10 @@
 //! Frames recorded earlier must keep their contents, so nothing is written through the queue.
 
 use super::{FEEDBACK_BYTES, GpuEngine};
+use crate::Error;
+use crate::scope::create_buffer;
 use poplin_layout::ClothPlacement;
 use std::ops::Range;
-use wgpu::util::DeviceExt;
 
 /// Size of one upload buffer \[bytes\], unless a single write is longer.
 const CHUNK_BYTES: usize = 64 << 20;
@@ -89,7 +90,15 @@ impl GpuEngine {
     /// buffers that had to grow. [`GpuEngine::encode_frame`] and
     /// [`Readback::encode`](crate::Readback::encode) do this first; call it only to draw or copy an
     /// added cloth before its first frame.
-    pub fn encode_changes(&mut self, encoder: &mut wgpu::CommandEncoder) {
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`] for the new contents; nothing is recorded then; they stay pending.
+    pub fn encode_changes(&mut self, encoder: &mut wgpu::CommandEncoder) -> Result<(), Error> {
+        let upload = |contents: &Vec<u8>| {
+            let (usage, bytes) = (wgpu::BufferUsages::COPY_SRC, contents.len() as u64);
+            create_buffer(&self.device, "poplin.changes", usage, bytes, contents)
+        };
+        let uploads = self.changes.chunks.iter().map(upload).collect::<Result<Vec<_>, _>>()?;
         let is_grown = [
             self.particles.record_growth(encoder),
             self.fabric_pool.record_growth(encoder),
@@ -109,17 +118,9 @@ impl GpuEngine {
             }
         }
         if self.changes.list.is_empty() {
-            return;
+            return Ok(());
         }
-        let PendingChanges { chunks, list } = std::mem::take(&mut self.changes);
-        let upload = |contents: &Vec<u8>| {
-            self.device.create_buffer_init(&wgpu::util::BufferInitDescriptor {
-                label: Some("poplin.changes"),
-                contents,
-                usage: wgpu::BufferUsages::COPY_SRC,
-            })
-        };
-        let uploads: Vec<_> = chunks.iter().map(upload).collect();
+        let list = std::mem::take(&mut self.changes).list;
         for change in list {
             match change {
                 BufferChange::Write { target, chunk, source, destination, len } => {
@@ -149,6 +150,7 @@ impl GpuEngine {
                 }
             }
         }
+        Ok(())
     }
 
     fn target(&self, target: Target) -> &wgpu::Buffer {

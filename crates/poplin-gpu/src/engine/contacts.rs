@@ -114,8 +114,7 @@ impl Contacts {
 
     /// Compiles the pipelines if there are none yet, or waits for them.
     fn prepare(&mut self, device: &wgpu::Device, options: &EngineOptions) -> Result<(), Error> {
-        let compiled = self.pipelines.finish(|| Self::compile(device, &self.layout, options));
-        compiled.as_ref().map(|_| ()).map_err(Clone::clone)
+        self.pipelines.prepare(|| Self::compile(device, &self.layout, options))
     }
 
     /// Waits for requested pipelines.
@@ -147,12 +146,14 @@ impl Contacts {
         self.step /= self.frame.largest_count().max(1) as f32;
     }
 
-    /// Prepares buffers and pipelines for particle contact. Returns true if a buffer was replaced.
+    /// Prepares buffers and pipelines for particle contact, and drops bind groups of buffers that
+    /// were replaced.
     fn ready_particles(
         &mut self,
         device: &wgpu::Device,
         options: &EngineOptions,
-    ) -> Result<bool, Error> {
+        slots: &mut [super::FrameSlot],
+    ) -> Result<(), Error> {
         // One lane tests a cloth against all others.
         let trips = self.frame.indices().len() as u64;
         if let Some(limit) = options.loop_limit.filter(|&limit| trips > limit) {
@@ -166,11 +167,12 @@ impl Contacts {
             (&mut self.entries, 4 * lens.entries),
             (&mut self.bounds, 4 * lens.bounds),
         ];
-        let mut is_grown = false;
         for (buffer, bytes) in wanted {
-            is_grown |= buffer.grow(device, bytes)?;
+            if buffer.grow(device, bytes)? {
+                slots.iter_mut().for_each(|slot| slot.contacts.unbind());
+            }
         }
-        Ok(is_grown)
+        Ok(())
     }
 
     /// Number of workgroups of a kernel.
@@ -250,7 +252,7 @@ impl GpuEngine {
         &mut self,
         encoder: &mut wgpu::CommandEncoder,
     ) -> Result<(), Error> {
-        self.encode_changes(encoder);
+        self.encode_changes(encoder)?;
         let slice_count = self.contacts.frame.slice_count();
         let mut dispatches = std::mem::take(&mut self.dispatches);
         dispatches.clear();
@@ -330,7 +332,7 @@ impl GpuEngine {
 
     /// Determines the cloths that may collide in the frame, and prepares their contact.
     pub(super) fn begin_contacts(&mut self, dt: f32) -> Result<(), Error> {
-        let Self { contacts, triangles, device, cloths, options, colliders, .. } = self;
+        let Self { contacts, triangles, device, cloths, options, colliders, slots, .. } = self;
         contacts.frame.clear();
         // Nothing moves in a frame of zero length, so the last recorded positions stay valid.
         if dt > 0.0 {
@@ -354,9 +356,7 @@ impl GpuEngine {
                 )?;
             }
             ContactMode::Particles => {
-                if contacts.ready_particles(device, options)? {
-                    self.slots.iter_mut().for_each(|slot| slot.contacts.unbind());
-                }
+                contacts.ready_particles(device, options, slots)?;
             }
         }
         Ok(())

@@ -306,7 +306,7 @@ impl GpuEngine {
         encoder: &mut wgpu::CommandEncoder,
         part: &FramePart,
     ) -> Result<(), Error> {
-        self.encode_changes(encoder);
+        self.encode_changes(encoder)?;
         let mut dispatches = std::mem::take(&mut self.dispatches);
         dispatches.clear();
         self.plan_dispatches(part, &mut dispatches)?;

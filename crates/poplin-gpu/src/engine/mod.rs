@@ -322,6 +322,13 @@ impl GpuEngine {
         self.pipelines.is_compiling() || contact
     }
 
+    /// Rejects a frame of cloths whose pipelines were refused.
+    fn check_pipelines(&self) -> Result<(), Error> {
+        let used = self.buckets.iter().filter(|(_, bucket)| !bucket.cloths.is_empty());
+        let mut failures = used.filter_map(|(values, _)| self.pipelines.failure(values));
+        failures.next().map_or(Ok(()), |error| Err(error.clone()))
+    }
+
     /// Waits for the pipelines of all cloths in their state at adding or at the last begun frame.
     pub fn finish_compiling(&mut self) {
         self.pipelines.finish_compiling();

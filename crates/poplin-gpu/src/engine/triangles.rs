@@ -157,8 +157,7 @@ impl Triangles {
         world: &ColliderSet,
         options: &EngineOptions,
     ) -> Result<(), Error> {
-        let kernels = self.kernels.finish(|| TriangleKernels::new(device, options));
-        kernels.as_ref().map_err(Clone::clone)?;
+        self.kernels.prepare(|| TriangleKernels::new(device, options))?;
         if self.change != SceneChange::None {
             // A frame was begun but never recorded, so the buffers missed its change.
             self.forget();

@@ -29,7 +29,7 @@ impl RenderMeshes {
         dt: f32,
     ) -> Result<(), Error> {
         // First, so that added particles are on the device before they are kept.
-        engine.encode_changes(encoder);
+        engine.encode_changes(encoder)?;
         self.keep(encoder, engine.particle_buffer())?;
         engine.encode_frame(encoder, dt)
     }
@@ -150,11 +150,14 @@ impl RenderMeshes {
         }
         self.chunk_counts = [chunks[0].len() as u32, chunks[1].len() as u32];
         let chunks = chunks.concat();
-        let Self { instance_buffer, chunk_buffer, device, queue, .. } = self;
-        let is_replaced = instance_buffer.upload(device, queue, cast_slice(&packed))?
-            | chunk_buffer.upload(device, queue, cast_slice(&chunks))?;
-        if is_replaced {
-            self.bind_group = None;
+        let Self { instance_buffer, chunk_buffer, bind_group, device, queue, .. } = self;
+        // A buffer that was replaced needs a new bind group, also if the next one fails.
+        let uploads: [(_, &[u8]); 2] =
+            [(instance_buffer, cast_slice(&packed)), (chunk_buffer, cast_slice(&chunks))];
+        for (buffer, bytes) in uploads {
+            if buffer.upload(device, queue, bytes)? {
+                *bind_group = None;
+            }
         }
         self.is_stale = false;
         Ok(())

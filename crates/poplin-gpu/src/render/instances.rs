@@ -8,7 +8,7 @@ use poplin_layout::pack_render_mesh;
 use poplin_model::{ModelError, RenderMesh};
 
 use super::{Instance, RenderId, RenderMeshes, SharedMesh};
-use crate::Error;
+use crate::{Error, scope};
 
 impl RenderMeshes {
     /// Adds a render mesh of the cloth with these particles ([`crate::GpuEngine::particle_range`]).
@@ -115,38 +115,34 @@ impl RenderMeshes {
             mesh.validate()?;
             let mut packed_words = Vec::new();
             let packed = pack_render_mesh(mesh, &mut packed_words);
-            let range = word_ranges.allocate(packed_words.len() as u32).map_err(|full| {
-                let (bytes, limit) = (4 * full.needed, 4 * u64::from(full.limit));
-                Error::TooLarge { buffer: word_buffer.name(), bytes, limit }
-            })?;
-            let (begin, end) = (range.start as usize, range.end as usize);
-            words.resize(words.len().max(end), 0);
-            words[begin..end].copy_from_slice(&packed_words);
-            is_replaced = word_buffer
-                .grow(device, 4 * words.len() as u64)
-                .inspect_err(|_| word_ranges.free(range.clone()))?;
-            // A new buffer needs all words, the old one only the new words.
-            let written = if is_replaced { 0..words.len() } else { begin..end };
-            let offset = 4 * written.start as u64;
-            queue.write_buffer(word_buffer.buffer(), offset, cast_slice(&words[written]));
             let buffer = |label, contents: &[u8], usage| {
-                wgpu::util::DeviceExt::create_buffer_init(
-                    device,
-                    &wgpu::util::BufferInitDescriptor {
-                        label: Some(label),
-                        contents,
-                        usage: usage | *usages,
-                    },
-                )
+                let bytes = contents.len().next_multiple_of(4) as u64;
+                scope::create_buffer(device, label, usage | *usages, bytes, contents)
             };
             let indices = buffer(
                 "poplin.render.indices",
                 cast_slice(&mesh.triangles),
                 wgpu::BufferUsages::INDEX,
-            );
+            )?;
             let uvs = (!mesh.uvs.is_empty()).then(|| {
                 buffer("poplin.render.uvs", cast_slice(&mesh.uvs), wgpu::BufferUsages::VERTEX)
             });
+            let uvs = uvs.transpose()?;
+            let range = word_ranges.allocate(packed_words.len() as u32).map_err(|full| {
+                let (bytes, limit) = (4 * full.needed, 4 * u64::from(full.limit));
+                Error::TooLarge { buffer: word_buffer.name(), bytes, limit }
+            })?;
+            let (begin, end) = (range.start as usize, range.end as usize);
+            let len = words.len().max(end);
+            is_replaced = word_buffer
+                .grow(device, 4 * len as u64)
+                .inspect_err(|_| word_ranges.free(range.clone()))?;
+            words.resize(len, 0);
+            words[begin..end].copy_from_slice(&packed_words);
+            // A new buffer needs all words, the old one only the new words.
+            let written = if is_replaced { 0..words.len() } else { begin..end };
+            let offset = 4 * written.start as u64;
+            queue.write_buffer(word_buffer.buffer(), offset, cast_slice(&words[written]));
             // Offsets in packed words are relative to their begin.
             Ok(SharedMesh { packed: packed.moved_by(range.start), words: range, indices, uvs })
         };

@@ -8,7 +8,6 @@ use poplin_layout::{
     TRIANGLE_PATH, TRIANGLE_RESERVE, TRIANGLE_SECTIONS, TriangleBodies, TriangleCandidate,
     TriangleMultiplier, TrianglePair, TriangleParameters, TriangleRound, TriangleTask,
 };
-use wgpu::util::DeviceExt;
 
 use super::{HELD, LEVELS, LISTS, SCANS};
 use crate::binding::push_uniform;
@@ -245,16 +244,5 @@ fn filled_buffer(
         wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC | wgpu::BufferUsages::COPY_DST;
     // A binding must not be empty.
     let size = bytes.len().max(len).max(16).next_multiple_of(16);
-    let label = Some(name);
-    scope::create_buffer(device, name, size as u64, || {
-        if bytes.is_empty() {
-            let (size, mapped_at_creation) = (size as u64, false);
-            let descriptor = wgpu::BufferDescriptor { label, size, usage, mapped_at_creation };
-            return device.create_buffer(&descriptor);
-        }
-        let mut contents = bytes.to_vec();
-        contents.resize(size, 0);
-        let descriptor = wgpu::util::BufferInitDescriptor { label, contents: &contents, usage };
-        device.create_buffer_init(&descriptor)
-    })
+    scope::create_buffer(device, name, usage, size as u64, bytes)
 }
