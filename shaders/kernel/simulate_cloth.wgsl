@@ -11,6 +11,7 @@
 #import stage/cyclic_reduction
 #import stage/yarn
 #import stage/bend
+#import stage/second_order
 #import stage/separation
 #import stage/self_collide
 #import stage/sweep
@@ -124,6 +125,14 @@ fn simulate_cloth(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_in
             if (is_alive) {
                 for (var i = lane; i < particle_count; i += LANES) {
                     constrain_tethers(i);
+                }
+            }
+            if (CURRENT_SHARED) { workgroupBarrier(); } else { storageBarrier(); }
+        }
+        if ((STAGES & STAGE_SECOND_ORDER) != 0u) {
+            if (is_alive) {
+                for (var i = lane; i < particle_count; i += LANES) {
+                    note_prediction(i);
                 }
             }
             if (CURRENT_SHARED) { workgroupBarrier(); } else { storageBarrier(); }
@@ -329,6 +338,13 @@ fn simulate_cloth(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_in
                     }
                 }
                 if (CURRENT_SHARED) { workgroupBarrier(); } else { storageBarrier(); }
+            }
+        }
+        if ((STAGES & STAGE_SECOND_ORDER) != 0u) {
+            if (is_alive) {
+                for (var i = lane; i < particle_count; i += LANES) {
+                    correct_velocity(i);
+                }
             }
         }
         if ((STAGES & STAGE_SEPARATION) != 0u) {

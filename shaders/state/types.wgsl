@@ -27,7 +27,9 @@ struct ClothParameters {
     /// First vec4 of this cloth in `scratch`.
     scratch_begin: u32,
     /// Remainders of displacements in the cloth's scratch, one row per particle, or
-    /// `NO_OFFSET` in long steps and in a rotating local space.
+    /// `NO_OFFSET` in long steps and in a rotating local space. With a second-order
+    /// correction of velocities as many rows follow with the last moves by constraints, then
+    /// as many with predictions.
     remainder_begin: u32,
     /// Acceleration of each particle in `input_pool` [m/s^2], or `NO_OFFSET`.
     acceleration_begin: u32,
@@ -37,6 +39,8 @@ struct ClothParameters {
     max_move: f32,
     /// Exponent of the per-edge stiffness, `stiffness_frequency * h`.
     stiffness_exponent: f32,
+    /// Share of the second-order correction of velocities.
+    second_order: f32,
     /// Offsets of its fabric.
     fabric: FabricOffsets,
     /// Parameters of its tethers.
@@ -56,7 +60,7 @@ struct ClothParameters {
     /// Parameters of its self collision.
     self_collision: SelfCollisionParameters,
     /// Fills the struct to a multiple of 16 bytes.
-    padding: array<u32, 3>,
+    padding: array<u32, 2>,
 }
 
 /// Offsets of a packed fabric in `fabric_pool`.

@@ -17,6 +17,7 @@ mod implicit;
 mod layers;
 mod oracle;
 mod pick;
+mod second_order;
 mod self_collision;
 mod speed_limit;
 mod thin;

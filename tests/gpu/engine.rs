@@ -8,7 +8,7 @@ use poplin_host::{Cloth, Engine as _, HostCloth, LoopTrips, ParticleMotion};
 use poplin_layout::MemoryTier;
 use poplin_measure::shape_arrays::ShapeArrays;
 use poplin_model::{
-    ClothConfig, ClothDesc, FixedStep, Pbd, PbdPhase, Phases, Shape, Solver, Sphere, Tethers,
+    ClothConfig, ClothDesc, FixedStep, Pbd, PbdPhase, Phases, Shape, Solver, Sphere, Tethers, Xpbd,
 };
 use poplin_testkit::adapter::{devices, headless};
 use poplin_testkit::compare::same_bits;
@@ -443,6 +443,36 @@ fn colliders_that_come_and_grow_act_alike_on_both_backends() {
                 let what = format!("{id} in frame {frame}");
                 rounding.agree(&what, snapshot.current(id), cpu.current(id), 64.0).unwrap();
             }
+        }
+    }
+}
+
+#[test]
+fn second_order_switched_on_and_off_acts_alike_on_both_backends() {
+    let mut cloth = hanging_sheet(9, 9);
+    let mut engines: Vec<_> = devices(&EngineOptions::default()).collect();
+    let mut cpu = ReferenceEngine::new();
+    cloth.config.solver = Solver::xpbd(4);
+    cpu.add(cloth.clone()).unwrap();
+    engines.iter_mut().for_each(|(gpu, _)| assert!(gpu.add(cloth.clone()).is_ok()));
+    let change = |host: &mut Cloth, frame: u32| {
+        change_colliders(host, frame);
+        let second_order = if matches!(frame, 1 | 2 | 4 | 5) { 0.8 } else { 0.0 };
+        // Steps with remainders and, at first without a correction, steps without.
+        let substeps = if frame < 4 { 4 } else { 8 };
+        let mut config = host.desc().config.clone();
+        config.solver = Xpbd { substeps, second_order, ..Xpbd::default() }.into();
+        host.set_config(config).unwrap();
+    };
+    for frame in 0..7 {
+        change(cpu.cloth_mut(nth_cloth(0)).unwrap(), frame);
+        cpu.step(1.0 / 60.0).unwrap();
+        for (gpu, rounding) in &mut engines {
+            change(gpu.engine_mut().cloth_mut(nth_cloth(0)).unwrap(), frame);
+            gpu.step(1.0 / 60.0).unwrap();
+            let (snapshot, id) = (gpu.state().unwrap(), nth_cloth(0));
+            let what = format!("frame {frame}");
+            rounding.agree(&what, snapshot.current(id), cpu.current(id), 64.0).unwrap();
         }
     }
 }

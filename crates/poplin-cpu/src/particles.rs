@@ -45,12 +45,11 @@ pub(crate) trait Particles<V: Real> {
     /// Writes previous particles.
     fn set_previous(&mut self, block: Self::Block, particles: [V; 4]);
 
-    /// Remainders of the last displacements: what these were more than the differences between
-    /// positions \[m\].
-    fn remainder(&self, simd: V::Token, block: Self::Block) -> Vec3<V>;
+    /// Rows of scratch that begin at `begin`, one per particle.
+    fn rows(&self, simd: V::Token, begin: u32, block: Self::Block) -> Vec3<V>;
 
-    /// Writes the remainders of displacements.
-    fn set_remainder(&mut self, block: Self::Block, remainders: [V; 4]);
+    /// Writes rows of scratch.
+    fn set_rows(&mut self, begin: u32, block: Self::Block, rows: [V; 4]);
 
     /// Writes the displacements by inertia only, for an implicit solve.
     fn set_inertia(&mut self, block: Self::Block, moves: [V; 4]);
@@ -295,13 +294,13 @@ impl<V: Real> Particles<V> for ClothMemory<'_> {
     }
 
     #[inline(always)]
-    fn remainder(&self, simd: V::Token, block: Block<V>) -> Vec3<V> {
-        Vec3::xyz(block.load_bits(simd, &self.scratch[self.cloth.remainder_begin as usize..]))
+    fn rows(&self, simd: V::Token, begin: u32, block: Block<V>) -> Vec3<V> {
+        Vec3::xyz(block.load_bits(simd, &self.scratch[begin as usize..]))
     }
 
     #[inline(always)]
-    fn set_remainder(&mut self, block: Block<V>, remainders: [V; 4]) {
-        block.store_bits(&self.scratch[self.cloth.remainder_begin as usize..], remainders);
+    fn set_rows(&mut self, begin: u32, block: Block<V>, rows: [V; 4]) {
+        block.store_bits(&self.scratch[begin as usize..], rows);
     }
 
     #[inline(always)]

@@ -46,10 +46,11 @@ impl FrameVelocities {
         self.spin != DVec3::ZERO || self.last_spin != DVec3::ZERO
     }
 
-    /// True if displacements of a frame leave remainders. In a rotating space a displacement is a
-    /// difference of products, not of positions.
-    pub fn keeps_remainders(&self, steps: &FrameSteps) -> bool {
-        steps.step < MIN_PLAIN_STEP && !self.rotates()
+    /// True if displacements of a frame leave remainders: in short steps, and where velocities are
+    /// corrected. In a rotating space a displacement is a difference of products, not of positions.
+    pub fn keeps_remainders(&self, config: &ClothConfig, steps: &FrameSteps) -> bool {
+        let is_short = steps.step < MIN_PLAIN_STEP;
+        (is_short || config.solver.second_order() > 0.0) && !self.rotates()
     }
 }
 
@@ -246,7 +247,7 @@ pub fn motion_constants(
     let wind = to_local * (h * (frame.velocity - wide(config.air.wind_velocity)));
     // Without rotation the kernel skips the matrices.
     let rotation = frame.rotates().then(|| rotation_constants(config, steps, frame, kept));
-    let keeps_remainders = frame.keeps_remainders(steps);
+    let keeps_remainders = frame.keeps_remainders(config, steps);
     let has_remainders = false;
     MotionConstants { kept, bias, previous_bias, wind, rotation, keeps_remainders, has_remainders }
 }

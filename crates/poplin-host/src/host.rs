@@ -8,6 +8,7 @@ mod stored;
 #[cfg(test)]
 mod tests;
 
+use std::ops::Range;
 use std::sync::OnceLock;
 
 use poplin_layout::{Feedback, FrameSteps, solve_scratch_len, stage_scratch_len};
@@ -54,9 +55,12 @@ pub struct HostCloth {
     whole_fibers: OnceLock<Vec<WholeFibers>>,
     /// Plan of the frame whose constants were packed last; `None` if these are lost.
     last_plan: Option<FramePlan>,
-    /// Row of the scratch where the remainders of the last frame's displacements begin; `None`
-    /// without.
-    stored_remainders: Option<u32>,
+    /// Rows of the scratch that the last frame left for the next one,
+    /// [`HostCloth::remainder_rows`]; `None` if it left none.
+    stored_remainders: Option<Range<u32>>,
+    /// Row of the scratch of all cloths where the last frame stored the nearest triangles of a
+    /// mesh.
+    nearest_begin: Option<u32>,
 }
 
 /// Everything on which the packed constants of a frame depend. Equal plans have equal constants.
@@ -100,6 +104,7 @@ impl HostCloth {
             skipped_frames: 0,
             last_plan: None,
             stored_remainders: None,
+            nearest_begin: None,
             can_sleep: false,
             live: Cloth::new(cloth),
         })

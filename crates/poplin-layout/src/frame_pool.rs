@@ -126,6 +126,7 @@ pub fn pack_cloth_parameters(
         acceleration_scale: scale.step * scale.step,
         max_move: config.max_speed.unwrap_or(0.0) * scale.step,
         stiffness_exponent: scale.exponent,
+        second_order: config.solver.second_order(),
         fabric: placement.fabric,
         tethers: tether_parameters(&config.tethers, &scale, placement.fabric.tethers_per_particle),
         air: air_parameters(&config.air, &scale),

@@ -18,8 +18,7 @@ use crate::{Barrier, Fence, Items, Location, Repeat, Stage, StageMask, Step, Tas
 macro_rules! stage_table {
     ($callback:ident) => {
         $callback! {
-            /// Verlet step with damping, gravity and accelerations; clears the working mass of the
-            /// last iteration.
+            /// Verlet step with damping, gravity and accelerations; resets working masses.
             Integrate {
                 name: integrate,
                 tasks: [IntegrateParticle = integrate_particle [splits]],
@@ -53,7 +52,6 @@ macro_rules! stage_table {
             /// Stretch, shear and bending of the whole cloth at once, by backward Euler.
             Implicit {
                 name: implicit,
-                // It sums gradients at particles in a fixed order.
                 tasks: [
                     BeginSolve = begin_solve,
                     ProbeContacts = probe_contacts [splits],
@@ -121,6 +119,16 @@ macro_rules! stage_table {
                     ("bend", "bend_gradient"),
                     ("bend", "solve_bend"),
                 ]),
+            }
+            /// Second-order correction of velocities, by what the constraints of the fabric moved.
+            SecondOrder {
+                name: second_order,
+                tasks: [
+                    NotePrediction = note_prediction [splits],
+                    CorrectVelocity = correct_velocity [splits],
+                ],
+                writes: [Scratch],
+                oracle: Oracle::None("momentum and energy, in `tests/cpu/second_order.rs`"),
             }
             /// Spheres that particles may not enter.
             Separation {
@@ -319,6 +327,8 @@ pub const ITERATION: &[Step] = {
                 FOR_CURRENT,
             ],
         ),
+        // Fibers move particles of other lanes.
+        stage(Stage::SecondOrder, &[Step::Work(Particles, &[NotePrediction]), FOR_CURRENT]),
         stage(
             Stage::Implicit,
             &[
@@ -366,10 +376,10 @@ pub const ITERATION: &[Step] = {
             Stage::Bend,
             &[Step::Repeat(Repeat::BendSets, &[Step::Work(Bends, &[SolveBend]), FOR_CURRENT])],
         ),
+        stage(Stage::SecondOrder, &[Step::Work(Particles, &[CorrectVelocity])]),
         stage(Stage::Separation, &[Step::Work(Particles, &[ConstrainSeparation])]),
         stage(Stage::SelfCollide, SELF_COLLISION),
-        // None of these functions reads another particle, so that they need no barrier between
-        // them.
+        // None of these functions reads another particle: they need no barrier between them.
         Step::Work(
             Particles,
             &[

@@ -55,7 +55,9 @@ gpu_struct! {
         /// First vec4 of this cloth in `scratch`.
         pub scratch_begin: u32,
         /// Remainders of displacements in the cloth's scratch, one row per particle, or
-        /// [`NO_OFFSET`] in long steps and in a rotating local space.
+        /// [`NO_OFFSET`] in long steps and in a rotating local space. With a second-order
+        /// correction of velocities as many rows follow with the last moves by constraints, then
+        /// as many with predictions.
         pub remainder_begin: u32,
         /// Acceleration of each particle in `input_pool` [m/s^2], or [`NO_OFFSET`].
         pub acceleration_begin: u32,
@@ -65,6 +67,8 @@ gpu_struct! {
         pub max_move: f32,
         /// Exponent of the per-edge stiffness, `stiffness_frequency * h`.
         pub stiffness_exponent: f32,
+        /// Share of the second-order correction of velocities.
+        pub second_order: f32,
         /// Offsets of its fabric.
         pub fabric: FabricOffsets,
         /// Parameters of its tethers.

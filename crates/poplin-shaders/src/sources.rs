@@ -110,6 +110,7 @@ embed![
     "stage/limit_speed",
     "stage/mass",
     "stage/motion",
+    "stage/second_order",
     "stage/self_collide",
     "stage/semi_implicit",
     "stage/separation",

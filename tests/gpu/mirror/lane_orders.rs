@@ -2,14 +2,26 @@
 
 use poplin_cpu::{LaneOrder, Team};
 use poplin_layout::{StageMask, Task};
+use poplin_model::ClothDesc;
 use poplin_testkit::compare::same_bits;
 use poplin_testkit::inputs::cloths;
 
 use super::on_mirror;
 
+/// Cloths whose XPBD takes three iterations: what one leaves in scratch moves particles by then.
+fn iterated_cloths() -> Vec<(String, ClothDesc)> {
+    let mut cloths = cloths();
+    for (_, cloth) in &mut cloths {
+        if let Some(xpbd) = cloth.config.solver.as_xpbd_mut() {
+            xpbd.substeps = 3;
+        }
+    }
+    cloths
+}
+
 #[test]
 fn lane_orders_give_identical_bits() {
-    for (name, cloth) in cloths() {
+    for (name, cloth) in iterated_cloths() {
         let run = |lanes, order| {
             on_mirror(&cloth, 1.0 / 60.0, StageMask::ALL, &mut Team::new(lanes, order))
         };
@@ -34,7 +46,7 @@ fn lane_orders_give_identical_bits() {
 /// Tests whether lane orders disagree on some cloth once the barrier after `work` is dropped; a
 /// panic for an index out of range counts as disagreement.
 fn races_without_barrier(work: Task) -> bool {
-    cloths().iter().any(|(_, cloth)| {
+    iterated_cloths().iter().any(|(_, cloth)| {
         let run = |order| {
             on_mirror(
                 cloth,
@@ -59,6 +71,7 @@ fn the_lane_order_check_sees_a_dropped_barrier() {
         Task::ConstrainMotion,
         Task::GatherAnchor,
         Task::ConstrainTethers,
+        Task::NotePrediction,
         Task::ProjectFiber,
         Task::ClearCell,
         Task::CountMember,

@@ -10,7 +10,7 @@ use poplin_scene::{SceneCloth, Settings};
 use poplin_run::{Failure, OrFail};
 
 use super::ranges::{
-    density, fraction, friction, max_fiber_length, perturbation, rigidity, solver_frequency,
+    density, fraction, friction, max_fiber_length, perturbation, rigidity, share, solver_frequency,
     thickness, whole,
 };
 
@@ -63,6 +63,10 @@ pub(crate) struct SolverArgs {
     /// Bending rigidity with xpbd and implicit [N m], 0 to 1e6; 0 = off [default: 1e-5, cotton]
     #[arg(long, value_name = "RIGIDITY", value_parser = rigidity, allow_negative_numbers = true)]
     bending_rigidity: Option<f32>,
+    /// Share of the second-order correction of velocities with xpbd, 0 to 0.8: what swings and
+    /// spins goes on longer [default: 0]
+    #[arg(long, value_name = "SHARE", value_parser = share, allow_negative_numbers = true)]
+    second_order: Option<f32>,
     /// Stretch and shear model of implicit [default: stretch-shear]
     #[arg(long, value_parser = stretch(), value_name = "MODEL")]
     stretch: Option<StretchModel>,
@@ -242,6 +246,7 @@ impl SolverArgs {
             (self.fiber_solver.is_some(), "--fiber-solver", &["pbd", "xpbd"][..]),
             (self.substeps.is_some(), "--substeps", &["xpbd", "implicit"]),
             (self.bending_rigidity.is_some(), "--bending-rigidity", &["xpbd", "implicit"]),
+            (self.second_order.is_some(), "--second-order", &["xpbd"]),
             (self.stretch.is_some(), "--stretch", &["implicit"]),
             (self.bend.is_some(), "--bend", &["implicit"]),
             (self.preconditioner.is_some(), "--preconditioner", &["implicit"]),
@@ -260,6 +265,7 @@ impl SolverArgs {
         let key = |key: &str| format!("solver.{name}.{key}");
         options.set_some(&key("frequency"), self.solver_frequency);
         options.set_some(&key("substeps"), self.substeps);
+        options.set_some(&key("second_order"), self.second_order);
         options.set_some(&key("stretch"), self.stretch.map(StretchModel::name));
         options.set_some(&key("bend"), self.bend.map(BendModel::name));
         options.set_some(&key("preconditioner"), self.preconditioner.map(Preconditioner::name));

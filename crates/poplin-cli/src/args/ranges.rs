@@ -188,6 +188,11 @@ pub(crate) fn fraction(text: &str) -> Result<f32, ValueError> {
     in_range(text, [0.0, 1.0], "")
 }
 
+/// Parses the share of the second-order correction of velocities, in the range of scene files.
+pub(crate) fn share(text: &str) -> Result<f32, ValueError> {
+    in_range(text, [0.0, 0.8], "")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

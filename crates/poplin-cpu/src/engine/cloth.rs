@@ -114,8 +114,10 @@ impl<K> CpuCloth<K> {
         // The worker's scratch is shared between cloths: restores the persistent rows.
         let kept_len = kept.len();
         scratch[to_usize(kept)].copy_from_slice(&self.remembered[..kept_len]);
-        if !self.remainders.is_empty() {
-            scratch[to_usize(self.host.remainder_rows())].copy_from_slice(&self.remainders);
+        let remainder_rows = &mut scratch[to_usize(self.host.remainder_rows())];
+        // After a change of settings their number is another, and the frame does not read them.
+        if remainder_rows.len() == self.remainders.len() {
+            remainder_rows.copy_from_slice(&self.remainders);
         }
         let state = memory::State {
             current: &mut self.current,

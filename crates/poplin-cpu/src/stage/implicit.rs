@@ -68,7 +68,7 @@ pub(crate) fn begin_solve<V: Real>(
         let before = Vec3::xyz(block.load(simd, memory.previous));
         let mut predicted = Vec3::new(x, y, z) - before;
         if has_remainders {
-            let remainder: Vec3<V> = memory.remainder(simd, block);
+            let remainder: Vec3<V> = memory.rows(simd, memory.cloth.remainder_begin, block);
             predicted = predicted + remainder;
         }
         let mut inertia = predicted;
@@ -221,7 +221,7 @@ pub(crate) fn end_solve<V: Real>(
     let split = memory.load_implicit().split;
     let touches = StageMask(memory.registers.stages).intersects(StageMask::PROBES);
     let holds = memory.cloth.colliders.friction_holds != 0;
-    let keeps_remainders = memory.cloth.remainder_begin != NO_OFFSET;
+    let remainders = memory.cloth.remainder_begin;
     for block in blocks::<V>(items) {
         let [.., inverse_mass] = storage.load(simd, memory, SOLVE_PREDICTIONS, block);
         let moved = solved_move(simd, memory, storage, block, inverse_mass);
@@ -244,9 +244,9 @@ pub(crate) fn end_solve<V: Real>(
             }
             last = last - slide;
         }
-        if keeps_remainders {
+        if remainders != NO_OFFSET {
             let remainder = last - (position - before);
-            memory.set_remainder(block, remainder.with(V::splat(simd, 0.0)));
+            memory.set_rows(remainders, block, remainder.with(V::splat(simd, 0.0)));
         }
         block.store(memory.previous, before.with(w));
         block.store(memory.current, position.with(inverse_mass));

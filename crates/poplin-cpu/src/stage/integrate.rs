@@ -27,7 +27,8 @@ pub(crate) fn integrate_particle<V: Real>(
     let acceleration_scale = splat(lead.cloth.acceleration_scale);
     let max_move = lead.cloth.self_collision.max_move;
     let is_implicit = lead.runs(Stage::Implicit);
-    let keeps_remainders = lead.cloth.remainder_begin != NO_OFFSET;
+    let remainders = lead.cloth.remainder_begin;
+    let keeps_remainders = remainders != NO_OFFSET;
     let has_remainders = keeps_remainders && lead.iteration.previous_bias[3] > 0.0;
     for block in blocks_of(particles, items) {
         let particle = particles.current(simd, block);
@@ -43,7 +44,7 @@ pub(crate) fn integrate_particle<V: Real>(
         } else {
             let mut moved = here - last;
             if has_remainders {
-                moved = moved + particles.remainder(simd, block);
+                moved = moved + particles.rows(simd, remainders, block);
             }
             moved.scale(velocity_scale)
         };
@@ -83,7 +84,7 @@ pub(crate) fn integrate_particle<V: Real>(
         if keeps_remainders {
             // What the next displacement, position less previous position, lacks of this one.
             let remainder = moved - previous_bias - (position - previous);
-            particles.set_remainder(block, remainder.or(moves, nothing).with(zero));
+            particles.set_rows(remainders, block, remainder.or(moves, nothing).with(zero));
         }
         // Pinned particles have arrived: their previous position is the current one.
         let previous_w = is_free.select(before[3], zero);

@@ -16,6 +16,7 @@ pub mod integrate;
 pub mod limit_speed;
 pub mod mass;
 pub mod motion;
+pub mod second_order;
 pub mod self_collide;
 pub mod semi_implicit;
 pub mod separation;
@@ -49,6 +50,7 @@ pub fn twin(task: Task) -> StageFunction {
         Task::ConstrainMotion => one_lane!(motion::constrain_motion),
         Task::GatherAnchor => |memory, slot| tether::gather_anchor(memory, slot..slot + 1),
         Task::ConstrainTethers => one_lane!(tether::constrain_tethers),
+        Task::NotePrediction => one_lane!(second_order::note_prediction),
         Task::BeginSolve => one_lane!(implicit::begin_solve, ScratchRows),
         Task::ProbeContacts => implicit::probe_contacts,
         Task::StretchTriangle => one_lane!(implicit::stretch_triangle, ScratchRows),
@@ -71,6 +73,7 @@ pub fn twin(task: Task) -> StageFunction {
         Task::MoveEdge => cyclic_reduction::move_edge,
         Task::SolveYarn => one_lane!(yarn::solve_yarn),
         Task::SolveBend => one_lane!(bend::solve_bend),
+        Task::CorrectVelocity => one_lane!(second_order::correct_velocity),
         Task::ConstrainSeparation => one_lane!(separation::constrain_separation),
         Task::ClearCell => self_collide::clear_cell,
         Task::CountMember => self_collide::count_member,

@@ -5,7 +5,8 @@ use std::ops::Range;
 use crate::floats::Floats;
 use crate::stage::{
     bend, collide_box, collide_convex, collide_shape, gauss_seidel, implicit, integrate,
-    limit_speed, mass, motion, semi_implicit, separation, sleep, tether, twin, wind, yarn,
+    limit_speed, mass, motion, second_order, semi_implicit, separation, sleep, tether, twin, wind,
+    yarn,
 };
 use crate::{ClothMemory, Member, Parts, Work, Workers, simulate_in_order};
 use fearless_simd::{Level, dispatch, prelude::*};
@@ -332,6 +333,8 @@ fn run_wide(
         Task::ConstrainSeparation => wide!(separation::constrain_separation),
         Task::GatherAnchor => tether::gather_anchor(memory, items),
         Task::ConstrainTethers => wide!(tether::constrain_tethers),
+        Task::NotePrediction => wide!(second_order::note_prediction),
+        Task::CorrectVelocity => wide!(second_order::correct_velocity),
         Task::RestoreMass => wide!(mass::restore_mass),
         Task::LimitSpeed => wide!(limit_speed::limit_speed),
         Task::CollideConvex => wide!(collide_convex::collide_convex, rows),

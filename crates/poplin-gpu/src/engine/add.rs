@@ -76,8 +76,10 @@ impl GpuEngine {
         let placement = parts.placement(offsets);
         self.write_particles(&placement, &current, &previous);
         host.note_moved_remainders();
-        let offset = 16 * u64::from(placement.scratch_begin + host.remainder_rows().start);
-        self.changes.write(Target::Scratch, offset, cast_slice(&remainders));
+        if let Some(rows) = host.stored_remainder_rows() {
+            let offset = 16 * u64::from(placement.scratch_begin + rows.start);
+            self.changes.write(Target::Scratch, offset, cast_slice(&remainders));
+        }
         self.write_feedback(&placement, &feedback);
         let bucket = self.override_values(&host, &offsets, lanes.count);
         Ok(self.insert(GpuCloth {

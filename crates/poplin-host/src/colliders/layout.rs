@@ -156,7 +156,7 @@ impl HostColliders {
         self.prepared_len() + self.nearest_len(particle_count) + self.impulse_len(particle_count)
     }
 
-    pub(super) fn prepared_len(&self) -> u32 {
+    pub(crate) fn prepared_len(&self) -> u32 {
         let (spheres, capsules) = (self.sphere_owners.len() as u32, self.capsules.len() as u32);
         let (planes, boxes) = (self.planes.start().len() as u32, self.box_owners.len() as u32);
         SPHERE_ROWS * spheres + CAPSULE_ROWS * capsules + planes + BOX_ROWS * boxes

@@ -145,7 +145,13 @@ impl HostCloth {
             self.wake();
         }
         self.can_sleep = can_sleep;
-        let has_remainders = self.stored_remainders.is_some();
+        let has_remainders = self.stored_remainder_rows().is_some();
+        // Rows that move are not copied, and other rows may have been in their place.
+        let nearest_begin =
+            placement.scratch_begin + self.stage_scratch_len() + self.live.colliders.prepared_len();
+        if self.nearest_begin.replace(nearest_begin) != Some(nearest_begin) {
+            self.live.colliders.forget_nearby();
+        }
         let Cloth { clock, motion, cloth, revision, .. } = &mut self.live;
         let was_still = motion.is_settled();
         let steps = clock.begin_frame(dt, &cloth.config);
@@ -195,10 +201,10 @@ impl HostCloth {
     fn end_frame(&mut self, plan: &FramePlan, was_still: bool) {
         self.last_plan = Some(*plan);
         if let Some((steps, velocities)) = &plan.timing {
-            let keeps = velocities.keeps_remainders(steps);
-            self.stored_remainders = keeps.then(|| self.remainder_rows().start);
+            let keeps = velocities.keeps_remainders(&self.live.cloth.config, steps);
+            self.stored_remainders = keeps.then(|| self.remainder_rows());
         }
-        let has_other_remainders = self.stored_remainders.is_some() != plan.has_remainders;
+        let has_other_remainders = self.stored_remainder_rows().is_some() != plan.has_remainders;
         let live = &mut self.live;
         let has_moved = live.motion_spheres.end_frame()
             | live.holds.end_frame()

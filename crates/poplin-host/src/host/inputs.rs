@@ -70,30 +70,40 @@ impl HostCloth {
         [0, particles, particles + own]
     }
 
-    /// Rows of the scratch where the next frame stores the remainders of displacements.
+    /// Rows of the scratch where the next frame stores the remainders of displacements, and after
+    /// them the last moves by constraints if velocities are corrected by these.
     pub fn remainder_rows(&self) -> std::ops::Range<u32> {
         let [stages, solve] = self.stage_scratch_lens;
         let is_implicit = self.live.cloth.config.solver.as_implicit().is_some();
         let begin = if is_implicit { stages + solve } else { stages };
-        begin..begin + self.live.cloth.particle_count() as u32
+        begin..begin + self.particle_rows() * if self.corrects_velocities() { 2 } else { 1 }
     }
 
     /// Rows of the scratch that have the remainders of the last frame's displacements; `None`
-    /// without.
+    /// without, or if the next frame needs other rows.
     pub fn stored_remainder_rows(&self) -> Option<std::ops::Range<u32>> {
-        let begin = self.stored_remainders?;
-        Some(begin..begin + self.live.cloth.particle_count() as u32)
+        let needed = self.remainder_rows().len();
+        self.stored_remainders.clone().filter(|rows| rows.len() == needed)
     }
 
     /// Takes the stored remainders for moved to where the next frame reads them.
     pub fn note_moved_remainders(&mut self) {
-        let begin = self.remainder_rows().start;
-        self.stored_remainders = self.stored_remainders.map(|_| begin);
+        self.stored_remainders = self.stored_remainder_rows().map(|_| self.remainder_rows());
     }
 
     /// Scratch of the stages before the colliders \[vec4\].
     pub(super) fn stage_scratch_len(&self) -> u32 {
-        self.remainder_rows().end
+        let predictions = if self.corrects_velocities() { self.particle_rows() } else { 0 };
+        self.remainder_rows().end + predictions
+    }
+
+    /// Number of rows with one for each particle.
+    fn particle_rows(&self) -> u32 {
+        self.live.cloth.particle_count() as u32
+    }
+
+    fn corrects_velocities(&self) -> bool {
+        self.live.cloth.config.solver.second_order() > 0.0
     }
 
     /// Begins of the scratch of colliders and of self collision \[vec4\].

@@ -46,7 +46,8 @@ pub(crate) struct StoredCloth {
     /// Positions one iteration ago; the inverse masses are those with which the particles were
     /// added.
     previous: Vec<[f32; 3]>,
-    /// Remainders of the last displacements, one per particle or none.
+    /// Remainders of the last displacements, one per particle or none; with a second-order
+    /// correction of velocities the last moves by constraints follow.
     remainders: Vec<[f32; 3]>,
     feedback: [u32; FEEDBACK_LEN],
 }
@@ -67,7 +68,7 @@ impl StoredCloth {
         let mut host = host.clone();
         let collider_dt = host.live.colliders.last_dt();
         host.plan(world, contact, collider_dt)?;
-        let remainders = if host.stored_remainders.is_some() { &remainders[..] } else { &[] };
+        let remainders = if host.stored_remainder_rows().is_some() { &remainders[..] } else { &[] };
         let HostCloth { live, can_sleep, wake_count, skipped_frames, .. } = host;
         let Cloth { cloth, clock, motion, motion_spheres, separation_spheres, .. } = live;
         Ok(Self {
@@ -102,8 +103,8 @@ impl StoredCloth {
 
     /// Restores the cloth with this fabric, the colliders `world` and these contact settings.
     ///
+    /// # Errors
     /// The first [`ModelError`] found: all values are validated like user input.
-    /// The first [`ModelError`] found: everything is checked as what a user sets.
     pub(crate) fn cloth(
         self,
         fabric: Arc<Fabric>,
@@ -137,7 +138,7 @@ impl StoredCloth {
         let feedback: Feedback = bytemuck::cast(self.feedback);
         check_counters(&feedback)?;
         let previous = check_state(host.desc(), &self.current, &self.previous)?;
-        let remainders = remainder_rows(&self.remainders, count)?;
+        let remainders = remainder_rows(&self.remainders, host.remainder_rows().len())?;
 
         (host.live.clock, host.can_sleep) = (self.clock, self.can_sleep);
         (host.wake_count, host.skipped_frames) = (self.wake_count, self.skipped_frames);
@@ -153,7 +154,7 @@ impl StoredCloth {
         host.live.colliders.set_trees(self.trees)?;
         // Restoring the colliders has marked the cloth as woken, although they are unchanged.
         host.live.is_woken = self.is_woken;
-        host.stored_remainders = (!remainders.is_empty()).then(|| host.remainder_rows().start);
+        host.stored_remainders = (!remainders.is_empty()).then(|| host.remainder_rows());
         Ok(SnapshotCloth { host, current: self.current, previous, remainders, feedback })
     }
 }
@@ -182,7 +183,7 @@ fn check_state(
     Ok(previous.iter().zip(masses).map(particle).collect())
 }
 
-/// Validates the remainders of a cloth of `expected` particles and returns their rows.
+/// Validates the remainders of a cloth that has none or `expected`, and returns their rows.
 fn remainder_rows(remainders: &[[f32; 3]], expected: usize) -> Result<Vec<[f32; 4]>, ModelError> {
     let len = remainders.len();
     if len != expected && len != 0 {

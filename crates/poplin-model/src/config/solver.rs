@@ -69,6 +69,12 @@ impl Solver {
         if let Self::Xpbd(xpbd) = self { Some(xpbd) } else { None }
     }
 
+    /// Share of the second-order correction of velocities, [`Xpbd::second_order`]; 0 with the other
+    /// solvers.
+    pub fn second_order(&self) -> f32 {
+        self.as_xpbd().map_or(0.0, |xpbd| xpbd.second_order)
+    }
+
     /// Settings of [`Solver::Implicit`], otherwise `None`.
     pub fn as_implicit(&self) -> Option<&Implicit> {
         if let Self::Implicit(implicit) = self { Some(implicit) } else { None }

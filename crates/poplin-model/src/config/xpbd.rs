@@ -41,6 +41,13 @@ pub struct Xpbd {
     /// Damping of bending [N m s], `0..=1e6` (default 0): the moment per width at a rate of change
     /// of curvature of 1/m per second. Acts only with a bending rigidity above 0.
     pub bending_damping: f32,
+    /// Share of the second-order correction of velocities, `0..=0.8` (default 0 = first order).
+    /// Each iteration is a step of backward Euler, which damps what bends, stretches or turns; the
+    /// correction leaves `1 - second_order` of that loss, so that cloth swings and spins longer.
+    /// Contact stays without bounce: only moves by edges, yarns and bends count. Short waves fade
+    /// slower as well: at 240 iterations per second cloth stretches more for moments. No effect
+    /// while the local space rotates.
+    pub second_order: f32,
     /// Resistance to stretch and shear of a fabric with [`crate::Fabric::yarns`], in place of that
     /// of its edges (default: none, edges resist).
     pub membrane: Option<Membrane>,
@@ -100,6 +107,7 @@ impl Default for Xpbd {
             frequency: None,
             bending_rigidity: 0.0,
             bending_damping: 0.0,
+            second_order: 0.0,
             membrane: None,
             phases: Phases::default(),
         }
@@ -118,6 +126,7 @@ impl Xpbd {
         }
         check_range("bending_rigidity", self.bending_rigidity, 0.0, 1e6)?;
         check_range("bending_damping", self.bending_damping, 0.0, 1e6)?;
+        check_range("second_order", self.second_order, 0.0, 0.8)?;
         if let Some(membrane) = &self.membrane {
             membrane.validate().within("membrane")?;
         }

@@ -159,6 +159,7 @@ pub fn random_xpbd_cloth(seed: u64, particle_count: u32) -> ClothDesc {
     let single = cloth.phase_order.iter().map(|&index| phase(index)).collect();
     let xpbd = use_xpbd(&mut cloth, Phases { single, ..Phases::default() });
     (xpbd.bending_rigidity, xpbd.bending_damping) = (rng.range(0.1, 1e3), [0.0, 1.0][rng.index(2)]);
+    xpbd.second_order = 0.8;
     cloth.validate().expect("random cloths are valid");
     cloth
 }

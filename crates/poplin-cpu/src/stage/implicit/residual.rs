@@ -131,6 +131,7 @@ pub(crate) fn sum_part<V: Real>(
 }
 
 /// Returns an upper bound on the bending stiffness at particle i [N/m].
+#[inline]
 pub(super) fn bend_rate(memory: &ClothMemory<'_>, i: u32) -> f32 {
     if bends_springs(memory) {
         return 2.0 * spring_sum(memory, i, true);
@@ -140,6 +141,7 @@ pub(super) fn bend_rate(memory: &ClothMemory<'_>, i: u32) -> f32 {
 
 /// Returns the stretch stiffness at particle i at rest, or of its springs along their directions
 /// [N/m].
+#[inline]
 fn stretch_rate(memory: &ClothMemory<'_>, i: u32) -> f32 {
     if stretches_springs(memory) {
         return spring_sum(memory, i, false);
@@ -174,11 +176,10 @@ fn particle_rates<V: Real>(
 pub(super) fn add_sums(memory: &ClothMemory<'_>, begin: u32, count: u32) -> [[f32; 4]; 2] {
     let mut sums = [0.0f32; 4];
     let mut rates = [0.0f32; 4];
-    for k in 0..count {
-        let part = memory.load_scratch(begin + 2 * k);
+    for rows in memory.scratch[begin as usize..][..2 * count as usize].chunks_exact(2) {
+        let [part, others] = [0, 1].map(|k| rows[k].get().map(f32::from_bits));
         (0..3).for_each(|axis| sums[axis] += part[axis]);
         sums[3] = sums[3].max(part[3]);
-        let others = memory.load_scratch(begin + 2 * k + 1);
         rates = std::array::from_fn(|axis| rates[axis].max(others[axis]));
     }
     [sums, rates]

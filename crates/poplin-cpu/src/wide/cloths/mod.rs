@@ -17,8 +17,8 @@ pub(crate) use self::columns::Columns;
 use self::view::{View, gather_anchors, project_fibers, read_rows, solve_fibers, write_rows};
 use crate::lanes::MAX_LANES;
 use crate::stage::{
-    collide_box, collide_convex, collide_shape, integrate, limit_speed, mass, motion, separation,
-    tether,
+    collide_box, collide_convex, collide_shape, integrate, limit_speed, mass, motion, second_order,
+    separation, tether,
 };
 use crate::wide::team::in_lanes;
 use crate::wide::{Neighbors, WideTeam};
@@ -127,6 +127,8 @@ impl BatchWalk<'_, '_> {
             Task::ConstrainSeparation => side_by_side!(separation::constrain_separation),
             Task::GatherAnchor => side_by_side!(gather_anchors),
             Task::ConstrainTethers => side_by_side!(tether::constrain_tethers),
+            Task::NotePrediction => side_by_side!(second_order::note_prediction),
+            Task::CorrectVelocity => side_by_side!(second_order::correct_velocity),
             Task::RestoreMass => side_by_side!(mass::restore_mass),
             Task::LimitSpeed => side_by_side!(limit_speed::limit_speed),
             Task::CollideConvex => side_by_side!(collide_convex::collide_convex, rows),

@@ -89,17 +89,15 @@ impl<V: Real> Particles<V> for View<'_, '_, '_, '_> {
     }
 
     #[inline(always)]
-    fn remainder(&self, simd: V::Token, i: u32) -> Vec3<V> {
-        let row = self.lead.cloth.remainder_begin + i;
-        Vec3::xyz(gather(simd, |lane| self.cloth(lane).load_scratch(row)))
+    fn rows(&self, simd: V::Token, begin: u32, i: u32) -> Vec3<V> {
+        Vec3::xyz(gather(simd, |lane| self.cloth(lane).load_scratch(begin + i)))
     }
 
     #[inline(always)]
-    fn set_remainder(&mut self, i: u32, remainders: [V; 4]) {
-        let row = self.lead.cloth.remainder_begin + i;
-        scatter(remainders, |lane, remainder| {
+    fn set_rows(&mut self, begin: u32, i: u32, rows: [V; 4]) {
+        scatter(rows, |lane, row| {
             if let Some(member) = self.batch.members.get_mut(lane) {
-                member.memory.store_scratch(row, remainder);
+                member.memory.store_scratch(begin + i, row);
             }
         });
     }
