@@ -32,7 +32,7 @@ fn the_mesh_is_searched_again_where_scratch_is_new() {
     let (vertices, triangles) = ([[0.0; 3]; 3].into(), [[0, 1, 2]].into());
     cloth.colliders.add(TriangleMesh { vertices, triangles }).unwrap();
     let mut host = HostCloth::new(cloth).unwrap();
-    let mut settles = |host: &mut HostCloth, begin: u32, what: &str| {
+    let settles = |host: &mut HostCloth, begin: u32, what: &str| {
         let steps = [next_mesh_step(host, begin), next_mesh_step(host, begin)];
         assert!(steps[0] > 1e9 && steps[1] == 0.0, "{what}: {steps:?}");
     };
