@@ -12,15 +12,15 @@ fn note_prediction(i: u32) {
 /// the share s and the moves c and c' by constraints in this iteration and in the last one. The
 /// correction is added to the remainder of the displacement.
 ///
-/// XPBD is backward Euler, whose velocity at the end of a step has the whole force of the step. For
-/// a linear spring of stiffness k h^2 / m = K a step leaves |z|^2 = (1 + s K) / (1 + K) of the
-/// squared amplitude: s = 0 damps fast vibrations fully, s = 1 would keep all of them. Contact
-/// comes later in the iteration, so that what it stops stays stopped. Without a last move, after a
-/// change of settings or of the length of rows, velocities are of first order for one iteration.
+/// With forces f of constraints, c = h^2 f / m, positions then follow
+/// x'' - 2 x' + x = h^2 / m (f'' - s f' + s f). That is Newmark's method with beta = 1 and gamma =
+/// 3/2 - s: backward Euler at s = 0, of second order and without damping at s = 1. For a linear
+/// spring with K = k h^2 / m a step leaves (1 + s K) / (1 + K) of the squared amplitude. Contact
+/// comes later in the iteration, so that what it stops stays stopped. Where the last move is not
+/// known, as after a change of settings, one iteration is of first order.
 ///
-/// Source: our own; the filter of velocities is that of the trapezoidal rule for linear forces
-/// (Hairer, Lubich, Wanner, "Geometric Numerical Integration", 2006, II.1.2), whose two forces are
-/// here those of two ends of steps.
+/// Source: Newmark, "A Method of Computation for Structural Dynamics", 1959, for the forces of
+/// constraints alone, in displacements.
 fn correct_velocity(i: u32) {
     if (cloth.remainder_begin == NO_OFFSET) {
         return;

@@ -3,13 +3,12 @@
 //!
 //! `cargo xtask tables` writes the rows of the guide.
 
-use std::fmt::Write as _;
-
 use glam::DVec3;
 use poplin_testkit::beams::{Cells, G};
 use poplin_testkit::generated::{assert_block, markdown_table};
 
 use crate::friction::run_files;
+use crate::yarns::obj;
 
 /// Frames per second.
 const RATE: f64 = 120.0;
@@ -36,16 +35,10 @@ struct Motion {
 /// cloth.
 fn run(name: &str, cells: Cells, edges: u32, head: &str, solver: &str, time: f64) -> Motion {
     let mesh = cells.mesh(edges, edges + 1);
-    let mut file = String::new();
-    let edge = 1.0 / f64::from(edges);
-    let mut pins = Vec::new();
-    for (vertex, place) in mesh.positions.iter().enumerate() {
-        let [x, _, z] = place.map(|x| f64::from(x) * edge);
-        writeln!(file, "v {x} 0 {z}").unwrap();
-        if z < 0.5 * edge {
-            pins.push(vertex.to_string());
-        }
-    }
+    let file = obj(&mesh, |[x, _, z]| [x / f64::from(edges), 0.0, z / f64::from(edges)]);
+    let is_pinned = |&vertex: &usize| mesh.positions[vertex][2] < 0.5;
+    let pins = (0..mesh.positions.len()).filter(is_pinned).map(|vertex| vertex.to_string());
+    let pins: Vec<_> = pins.collect();
     let mut weights = vec![0.0; mesh.positions.len()];
     let mut weigh = |corners: &[u32]| {
         let [a, b, c] = [0, 1, 2]
@@ -56,16 +49,8 @@ fn run(name: &str, cells: Cells, edges: u32, head: &str, solver: &str, time: f64
             weights[corner as usize] += area / corners.len() as f64;
         }
     };
-    for triangle in &mesh.triangles {
-        weigh(triangle);
-        let [a, b, c] = triangle.map(|corner| corner + 1);
-        writeln!(file, "f {a} {b} {c}").unwrap();
-    }
-    for quad in &mesh.quads {
-        weigh(quad);
-        let [a, b, c, d] = quad.map(|corner| corner + 1);
-        writeln!(file, "f {a} {b} {c} {d}").unwrap();
-    }
+    mesh.triangles.iter().for_each(|triangle| weigh(triangle));
+    mesh.quads.iter().for_each(|quad| weigh(quad));
     let text = format!(
         "frame_rate = {RATE}\n[[cloth]]\nname = \"sheet\"\nmesh = \"sheet.obj\"\n\
          material = \"cotton\"\nperturbation = 0\n{}\n{solver}",

@@ -10,6 +10,7 @@ use poplin_testkit::beams::Cells;
 use poplin_testkit::generated::{assert_block, markdown_table};
 
 use crate::friction::run_files;
+use crate::yarns::obj;
 
 /// Rigidity \[N m\] and mass per area \[kg/m^2\] of a strip of 1 m x 0.4 m.
 const RIGIDITY: f64 = 1.0;
@@ -56,12 +57,10 @@ fn solver(is_implicit: bool, rows: u32, cells: Cells) -> String {
 fn frequency(cells: Cells, rows: u32, is_implicit: bool, mode: usize) -> f64 {
     let edge = 1.0 / f64::from(rows);
     let mesh = cells.mesh(2 * rows / 5, rows + 1);
-    let mut file = String::new();
+    let file = obj(&mesh, |[across, _, along]| [along * edge - edge, 0.0, across * edge]);
     let (mut pins, mut ends, mut sum, mut count) = (String::new(), Vec::new(), 0.0, 0.0);
     for (vertex, place) in mesh.positions.iter().enumerate() {
-        let [across, _, along] = place.map(|x| f64::from(x) * edge);
-        let along = along - edge;
-        writeln!(file, "v {along} 0 {across}").unwrap();
+        let along = f64::from(place[2]) * edge - edge;
         if along < 0.5 * edge {
             write!(pins, "{}{vertex}", if pins.is_empty() { "" } else { "," }).unwrap();
         } else {
@@ -71,14 +70,6 @@ fn frequency(cells: Cells, rows: u32, is_implicit: bool, mode: usize) -> f64 {
         if along > 1.0 - 1e-6 {
             ends.push(vertex);
         }
-    }
-    for triangle in &mesh.triangles {
-        let [a, b, c] = triangle.map(|corner| corner + 1);
-        writeln!(file, "f {a} {b} {c}").unwrap();
-    }
-    for quad in &mesh.quads {
-        let [a, b, c, d] = quad.map(|corner| corner + 1);
-        writeln!(file, "f {a} {b} {c} {d}").unwrap();
     }
     // The center of mass about which the scene turns is nearly that of the vertices.
     let turn = if mode == 0 { 0.0 } else { SPEED };

@@ -59,7 +59,7 @@ pub struct HostCloth {
     /// [`HostCloth::remainder_rows`]; `None` if it left none.
     stored_remainders: Option<Range<u32>>,
     /// Row of the scratch of all cloths where the last frame stored the nearest triangles of a
-    /// mesh.
+    /// mesh; `None` if they are unknown.
     nearest_begin: Option<u32>,
 }
 
@@ -116,7 +116,7 @@ impl HostCloth {
         let mut copy = self.clone();
         copy.live.changes = ChangeScope::Anything;
         // The scratch is not copied, so the nearest triangles are unknown.
-        copy.live.colliders.forget_nearby();
+        copy.nearest_begin = None;
         copy.last_plan = None;
         copy.live.forget_holds();
         copy

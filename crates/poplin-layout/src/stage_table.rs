@@ -52,6 +52,7 @@ macro_rules! stage_table {
             /// Stretch, shear and bending of the whole cloth at once, by backward Euler.
             Implicit {
                 name: implicit,
+                // It sums gradients at particles in a fixed order.
                 tasks: [
                     BeginSolve = begin_solve,
                     ProbeContacts = probe_contacts [splits],
@@ -154,8 +155,7 @@ macro_rules! stage_table {
                 writes: [Current, Scratch, Workgroup],
                 oracle: Oracle::Functions(&[("self_collide", "push_apart")]),
             }
-            /// Convexes, boxes and meshes along the path of the particle, before the stages of
-            /// those shapes.
+            /// Convexes, boxes and meshes along the path of the particle, before their own stages.
             Sweep {
                 name: sweep,
                 tasks: [Sweep = sweep [splits]],

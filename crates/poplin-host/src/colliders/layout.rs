@@ -156,7 +156,13 @@ impl HostColliders {
         self.prepared_len() + self.nearest_len(particle_count) + self.impulse_len(particle_count)
     }
 
-    pub(crate) fn prepared_len(&self) -> u32 {
+    /// First row of what is known of each particle and the mesh, in scratch in which the colliders'
+    /// part begins at `scratch_begin`.
+    pub(crate) fn nearest_begin(&self, scratch_begin: u32) -> u32 {
+        scratch_begin + self.prepared_len()
+    }
+
+    pub(super) fn prepared_len(&self) -> u32 {
         let (spheres, capsules) = (self.sphere_owners.len() as u32, self.capsules.len() as u32);
         let (planes, boxes) = (self.planes.start().len() as u32, self.box_owners.len() as u32);
         SPHERE_ROWS * spheres + CAPSULE_ROWS * capsules + planes + BOX_ROWS * boxes

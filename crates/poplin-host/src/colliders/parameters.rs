@@ -32,7 +32,7 @@ impl HostColliders {
         let [box_start, box_target] = halves(&self.boxes, Part::Boxes);
         let [vertex_start, vertex_target] = halves(&self.vertices, Part::Vertices);
         let prepared_begin = scratch_begin;
-        let nearest_begin = prepared_begin + self.prepared_len();
+        let nearest_begin = self.nearest_begin(scratch_begin);
         ColliderParameters {
             sphere_count: self.sphere_owners.len() as u32,
             sphere_start,

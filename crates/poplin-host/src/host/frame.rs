@@ -147,8 +147,8 @@ impl HostCloth {
         self.can_sleep = can_sleep;
         let has_remainders = self.stored_remainder_rows().is_some();
         // Rows that move are not copied, and other rows may have been in their place.
-        let nearest_begin =
-            placement.scratch_begin + self.stage_scratch_len() + self.live.colliders.prepared_len();
+        let colliders_begin = placement.scratch_begin + self.stage_scratch_len();
+        let nearest_begin = self.live.colliders.nearest_begin(colliders_begin);
         if self.nearest_begin.replace(nearest_begin) != Some(nearest_begin) {
             self.live.colliders.forget_nearby();
         }

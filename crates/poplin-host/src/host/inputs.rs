@@ -52,8 +52,7 @@ impl HostCloth {
         }
         // Once laid out, the part is kept, so that setting and clearing inputs moves nothing.
         if self.has_particle_inputs() {
-            self.input_lens[0] =
-                ParticleSlots { particle_count: self.live.cloth.particle_count() as u32 }.total();
+            self.input_lens[0] = ParticleSlots { particle_count: self.particle_count() }.total();
         }
         self.input_lens[1] = self.live.self_collision.input_len(&self.live.cloth);
         self.input_lens[2] = self.live.colliders.input_len();
@@ -76,7 +75,7 @@ impl HostCloth {
         let [stages, solve] = self.stage_scratch_lens;
         let is_implicit = self.live.cloth.config.solver.as_implicit().is_some();
         let begin = if is_implicit { stages + solve } else { stages };
-        begin..begin + self.particle_rows() * if self.corrects_velocities() { 2 } else { 1 }
+        begin..begin + self.particle_count() * if self.corrects_velocities() { 2 } else { 1 }
     }
 
     /// Rows of the scratch that have the remainders of the last frame's displacements; `None`
@@ -93,12 +92,11 @@ impl HostCloth {
 
     /// Scratch of the stages before the colliders \[vec4\].
     pub(super) fn stage_scratch_len(&self) -> u32 {
-        let predictions = if self.corrects_velocities() { self.particle_rows() } else { 0 };
+        let predictions = if self.corrects_velocities() { self.particle_count() } else { 0 };
         self.remainder_rows().end + predictions
     }
 
-    /// Number of rows with one for each particle.
-    fn particle_rows(&self) -> u32 {
+    fn particle_count(&self) -> u32 {
         self.live.cloth.particle_count() as u32
     }
 
@@ -108,7 +106,7 @@ impl HostCloth {
 
     /// Begins of the scratch of colliders and of self collision \[vec4\].
     fn scratch_begins(&self) -> [u32; 2] {
-        let colliders = self.live.colliders.scratch_len(self.live.cloth.particle_count() as u32);
+        let colliders = self.live.colliders.scratch_len(self.particle_count());
         [self.stage_scratch_len(), self.stage_scratch_len() + colliders]
     }
 
@@ -130,15 +128,15 @@ impl HostCloth {
     /// Rows of the impulses on bodies in the cloth's scratch \[vec4\];
     /// [`crate::FrameBodies::impulses`] reads them.
     pub fn body_rows(&self) -> std::ops::Range<u32> {
-        let begin = self.stage_scratch_len()
-            + self.live.colliders.impulse_begin(self.live.cloth.particle_count() as u32);
+        let begin =
+            self.stage_scratch_len() + self.live.colliders.impulse_begin(self.particle_count());
         begin..begin + BODY_ROWS * self.live.colliders.body_count()
     }
 
     /// Uploads each changed or moved part of the inputs (floats as their bits) with its address in
     /// `input_pool` \[vec4\]; the cloth's part begins at `input_begin`.
     pub fn take_inputs(&mut self, input_begin: u32, mut upload: impl FnMut(u32, &[[u32; 4]])) {
-        let slots = ParticleSlots { particle_count: self.live.cloth.particle_count() as u32 };
+        let slots = ParticleSlots { particle_count: self.particle_count() };
         let [_, own, colliders] = self.input_begins();
         let at = |offset| input_begin.wrapping_add(offset);
         let live = &mut self.live;
