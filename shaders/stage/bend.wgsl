@@ -20,11 +20,13 @@ fn has_height(hinge: f32, side: f32, normal: f32) -> bool {
 /// 0 or pi.
 ///
 /// XPBD, eq. 26, has lambda = (-C - gamma grad C (x - x_previous)) / ((1 + gamma) W + alpha~), W =
-/// sum of w |grad C|^2, alpha~ = 1/(stiffness h^2). Deviation: alpha~ - W/2, at least 0, replaces
-/// alpha~. A bend shares particles with a dozen others; the bends solved after it in a step leave
-/// its angle W lambda/2 too far on average: where moments change slowly, the sum of W_jk lambda_k
-/// over all bends k is about 0, and over those after j it is -W lambda/2. With eq. 18 unchanged a
-/// cantilever of N segments is too soft by 3 N^4 g h^2/(G L).
+/// sum of w |grad C|^2, alpha~ = 1/(stiffness h^2). Deviation: alpha~ - W/2 replaces alpha~. A bend
+/// shares particles with a dozen others; the bends solved after it in a step leave its angle
+/// W lambda/2 too far on average: where moments change slowly, the sum of W_jk lambda_k over all
+/// bends k is about 0, and over those after j it is -W lambda/2. With eq. 18 unchanged a cantilever
+/// of N segments is too soft by 3 N^4 g h^2/(G L). Where alpha~ is below W/2, four times the
+/// difference is added to W: a bend takes the whole error at W/2, and a third where it is rigid.
+/// Many rigid bends that take it whole throw small triangles beside large ones apart.
 fn solve_bend(bend: u32) {
     let row = cloth.fabric.bend_begin + BEND_WORDS * bend;
     let stiffness = cloth_parameters[cloth_slot].bending.rigidity * bitcast<f32>(fabric_pool[row + 5u]);
@@ -66,7 +68,8 @@ fn solve_bend(bend: u32) {
             + p2.w * dot3(gradient_2, gradient_2) + p3.w * dot3(gradient_3, gradient_3);
         if (mobility > 0.0) {
             // The compliance in the input already contains h^2: 1/stiffness is alpha~.
-            var weight = max(1.0 / stiffness - 0.5 * mobility, 0.0) + mobility;
+            let excess = 1.0 / stiffness - 0.5 * mobility;
+            var weight = max(excess, -4.0 * excess) + mobility;
             let damping = cloth_parameters[cloth_slot].bending.damping;
             if (damping > 0.0) {
                 let displacement = bend_displacement(row, 0u, p0, gradient_0) + bend_displacement(row, 1u, p1, gradient_1)

@@ -55,15 +55,16 @@ pub struct BendStep {
 
 /// Returns the new positions of a bend's particles: `lambda = (-C - damping grad C (x -
 /// x_previous)) / ((1 + damping) W + c)` with `W = sum w |grad C|^2` (Macklin, Müller, Chentanez,
-/// "XPBD", 2016, eq. 26), but `c = max(compliance - W/2, 0)`: the mean of the angle before and
-/// after balances the moment.
+/// "XPBD", 2016, eq. 26), but `c = compliance - W/2`: the mean of the angle before and after
+/// balances the moment. Below 0, `c` is multiplied by -4: a rigid bend takes a third of its error.
 pub fn solve_bend(positions: [[f64; 3]; 4], bend: &BendStep) -> [[f64; 3]; 4] {
     let gradient = bend_gradient(positions, 1e-6);
     let error = wrapped(bend_angle(positions) - bend.rest_angle);
     let sum = |of: &dyn Fn(usize) -> f64| (0..4).map(of).sum::<f64>();
     let mobility = sum(&|i| bend.inverse_masses[i] * dot(gradient[i], gradient[i]));
     let rate = sum(&|i| dot(gradient[i], minus(positions[i], bend.previous[i])));
-    let compliance = (bend.compliance - 0.5 * mobility).max(0.0);
+    let excess = bend.compliance - 0.5 * mobility;
+    let compliance = excess.max(-4.0 * excess);
     let lambda = (-error - bend.damping * rate) / ((1.0 + bend.damping) * mobility + compliance);
     std::array::from_fn(|i| along(positions[i], gradient[i], bend.inverse_masses[i] * lambda))
 }

@@ -52,8 +52,9 @@ fn solve_block<V: Real>(simd: V::Token, memory: &mut ClothMemory<'_>, bends: Blo
         + p2[3] * gradient_2.dot(gradient_2)
         + p3[3] * gradient_3.dot(gradient_3);
     let damping = memory.cloth.bending.damping;
-    let mut weight = max(splat(1.0) / stiffness - splat(0.5) * mobility, splat(0.0)) + mobility;
-    // lambda = (-C - damping grad . dx) / ((1 + damping) W + max(compliance - W/2, 0))
+    let excess = splat(1.0) / stiffness - splat(0.5) * mobility;
+    let mut weight = max(excess, splat(-4.0) * excess) + mobility;
+    // lambda = (-C - damping grad . dx) / ((1 + damping) W + max(excess, -4 excess))
     if damping > 0.0 {
         let displacement = displacement(simd, memory, &ends[0], p0, gradient_0)
             + displacement(simd, memory, &ends[1], p1, gradient_1)
