@@ -106,7 +106,8 @@ pub enum CookError {
     },
     /// A free particle whose mass has no usable inverse.
     #[error(
-        "mesh vertex {vertex} has mass {mass} kg; a vertex that is not pinned needs {min}..={max} kg"
+        "mesh vertex {vertex} has mass {mass:.2e} kg; a vertex that is not pinned needs {min:.2e}..={max:.2e} kg: \
+         check the scale of the mesh, its density and masses"
     )]
     MassOutOfRange {
         /// The mesh vertex.

@@ -1,7 +1,7 @@
 //! Penetration depth of points in shapes.
 
 use glam::{DQuat, DVec3};
-use poplin_geometry::{TriangleTree, wide};
+use poplin_geometry::{Bounds, TriangleTree, is_rimless, weld_triangles, wide};
 use poplin_model::{
     ColliderSet, Parallelepiped, Particle, Placement, Plane, Pose, Rigid, Shape, Sphere,
 };
@@ -13,6 +13,8 @@ pub struct Solids {
     convexes: Vec<Vec<Plane>>,
     boxes: Vec<Slabs>,
     mesh: TriangleTree,
+    /// Boxes of the meshes, if none of them has a rim: points outside these are outside.
+    mesh_boxes: Option<Vec<Bounds>>,
 }
 
 /// A particle at the surface of a solid.
@@ -37,7 +39,8 @@ impl Solids {
     /// Creates solids from valid shapes in world space.
     pub fn new(shapes: &[Shape]) -> Self {
         let (mut capsules, mut convexes, mut boxes) = (Vec::new(), Vec::new(), Vec::new());
-        let mut triangles = Vec::new();
+        let mut triangles: Vec<[DVec3; 3]> = Vec::new();
+        let mut mesh_boxes = Some(Vec::new());
         for shape in shapes {
             match shape {
                 Shape::Sphere(sphere) => capsules.push([*sphere; 2]),
@@ -48,11 +51,19 @@ impl Solids {
                 _ => {
                     let mesh = shape.mesh().unwrap_or_default();
                     let position = |corner: u32| wide(mesh.vertices[corner as usize]);
+                    let positions = mesh.vertices.iter().map(|&vertex| wide(vertex));
+                    let has_rim = !is_rimless(&weld_triangles(positions, &mesh.triangles));
+                    if has_rim {
+                        mesh_boxes = None;
+                    }
+                    let begin = triangles.len();
                     triangles.extend(mesh.triangles.iter().map(|corners| corners.map(position)));
+                    let corners = triangles[begin..].iter().flatten().copied();
+                    mesh_boxes.iter_mut().for_each(|all| all.push(Bounds::of(corners.clone())));
                 }
             }
         }
-        Self { capsules, convexes, boxes, mesh: TriangleTree::new(triangles) }
+        Self { capsules, convexes, boxes, mesh: TriangleTree::new(triangles), mesh_boxes }
     }
 
     /// Creates solids from colliders in their state at the end of the next frame.
@@ -107,8 +118,17 @@ impl Solids {
         capsules
             .chain(convexes)
             .chain(boxes)
-            .chain(self.mesh.depth(point))
+            .chain(self.mesh_depth(point))
             .fold(f64::NEG_INFINITY, f64::max)
+    }
+}
+
+impl Solids {
+    fn mesh_depth(&self, point: DVec3) -> Option<f64> {
+        let depth = self.mesh.depth(point)?;
+        let holds = |it: &Bounds| it.low.cmple(point).all() && it.high.cmpge(point).all();
+        let may_hold = self.mesh_boxes.as_ref().is_none_or(|boxes| boxes.iter().any(holds));
+        Some(if may_hold { depth } else { -depth.abs() })
     }
 }
 

@@ -31,4 +31,7 @@ pub use sets::Sets;
 pub use triangle::{edges_of, six_volumes, solid_angle, triangle_area};
 pub use triangle_tree::{NearestTriangle, TriangleTree};
 pub use vector::wide;
-pub use weld::{Spots, first_at_positions, is_closed, weld_triangles, weld_vertices};
+pub use weld::{
+    CompactMesh, Spots, compact_mesh, first_at_positions, is_closed, is_rimless, weld_triangles,
+    weld_vertices,
+};

@@ -32,11 +32,16 @@ pub struct NearestTriangle {
     pub square: f64,
 }
 
-/// Best triangle so far.
+/// Distance between nearest points, over that to the point, up to which they are one: a corner or a
+/// point of an edge, found from several triangles.
+const SAME: f64 = 1e-7;
+
+/// Nearest point so far.
 struct Nearest {
     square: f64,
-    /// Height of the point above the triangle's plane \[m\].
-    height: f64,
+    foot: DVec3,
+    /// Sum of the unit normals of the triangles at that point, weighted by their angles there.
+    normal: DVec3,
 }
 
 impl TriangleTree {
@@ -53,11 +58,12 @@ impl TriangleTree {
     /// Distance of a point behind its nearest triangle \[m\], negative in front of it; `None`
     /// without triangles.
     ///
-    /// If the nearest point is on an edge or a corner, several triangles are equally near. The one
-    /// whose plane is farthest from the point determines the sign, because the projections onto the
-    /// other planes may lie far outside their triangles.
+    /// If the nearest point is on an edge or a corner, several triangles are equally near. Their
+    /// normals, weighted by the angles of the triangles there, determine the sign (Baerentzen and
+    /// Aanaes, "Signed distance computation using the angle weighted pseudonormal", 2005): a single
+    /// one of them may have the point on its wrong side.
     pub fn depth(&self, point: DVec3) -> Option<f64> {
-        let mut nearest = Nearest { square: f64::INFINITY, height: 0.0 };
+        let mut nearest = Nearest::far();
         self.0.visit_near(point, |triangle| {
             nearest.consider(triangle, point);
             // Ties must stay reachable, so the search radius includes them.
@@ -65,7 +71,8 @@ impl TriangleTree {
         });
         let is_found = nearest.square.is_finite();
         is_found.then(|| {
-            if nearest.height < 0.0 { nearest.square.sqrt() } else { -nearest.square.sqrt() }
+            let height = nearest.normal.dot(point - nearest.foot);
+            if height < 0.0 { nearest.square.sqrt() } else { -nearest.square.sqrt() }
         })
     }
 
@@ -101,19 +108,46 @@ impl TriangleTree {
 }
 
 impl Nearest {
+    fn far() -> Self {
+        Self { square: f64::INFINITY, foot: DVec3::ZERO, normal: DVec3::ZERO }
+    }
+
     fn consider(&mut self, triangle: &Triangle, point: DVec3) {
-        let square = point.distance_squared(closest_on_triangle(point, triangle.corners));
+        let foot = closest_on_triangle(point, triangle.corners);
+        let square = point.distance_squared(foot);
         if square > self.square * (1.0 + TIE) {
             return;
         }
-        let height = triangle.normal.dot(point - triangle.corners[0]);
-        let is_tie = square >= self.square * (1.0 - TIE);
-        // Among equally near triangles, the plane farthest from the point determines the sign.
-        if !is_tie || height.abs() > self.height.abs() {
-            self.height = height;
+        let reach = SAME * square.sqrt() + SAME * SAME * foot.abs().max_element();
+        let normal = triangle.normal * angle_at(foot, triangle.corners, reach);
+        if square >= self.square * (1.0 - TIE) {
+            if foot.distance(self.foot) <= reach {
+                self.normal += normal;
+            }
+            self.square = self.square.min(square);
+        } else {
+            *self = Self { square, foot, normal };
         }
-        self.square = self.square.min(square);
     }
+}
+
+/// Returns the angle of a triangle at one of its points, the full angle being 1. The point is a
+/// corner if it is within `reach` of one, and on an edge if it is within `reach` of one.
+fn angle_at(foot: DVec3, corners: [DVec3; 3], reach: f64) -> f64 {
+    use std::f64::consts::TAU;
+    let mut angle = 1.0;
+    for k in 0..3 {
+        let [a, b, c] = [0, 1, 2].map(|step| corners[(k + step) % 3]);
+        if foot.distance(a) <= reach {
+            return (b - a).angle_between(c - a) / TAU;
+        }
+        let edge = b - a;
+        let across = edge.cross(foot - a).length();
+        if across <= reach * edge.length() {
+            angle = 0.5;
+        }
+    }
+    angle
 }
 
 #[cfg(test)]
@@ -163,6 +197,59 @@ mod tests {
     }
 
     #[test]
+    fn a_point_before_the_tip_of_a_blade_is_outside() {
+        // Two faces have the tip's point in front of them and one far behind.
+        let corners =
+            [[0.0, 0.0, 0.0], [-1.0, 0.0, 0.0], [-1.0, 0.0994, -0.316], [-1.0, -0.0994, -0.316]];
+        let corners = corners.map(DVec3::from);
+        let faces = [[2, 1, 0], [1, 3, 0], [3, 2, 0], [2, 3, 1]];
+        let tree = TriangleTree::new(faces.map(|face: [usize; 3]| face.map(|k| corners[k])));
+        let point = DVec3::new(0.06, 0.0, 0.299);
+        let depth = tree.depth(point).unwrap();
+        assert!((depth + point.length()).abs() < 1e-12, "{depth}");
+        let mut rng = Rng::new(7);
+        for _ in 0..5000 {
+            let point = random_point(&mut rng, 1.5);
+            // Inside a convex solid is behind all of its faces.
+            let is_inside = faces.iter().all(|face| {
+                let [a, b, c] = face.map(|k| corners[k]);
+                (b - a).cross(c - a).dot(point - a) < 0.0
+            });
+            assert_eq!(tree.depth(point).unwrap() > 0.0, is_inside, "{point}");
+        }
+    }
+
+    #[test]
+    fn a_point_in_a_sharp_notch_is_outside_and_one_beside_it_inside() {
+        // A prism whose section is a square with a notch from its top down to its middle.
+        let section = [
+            [-1.0, -1.0],
+            [1.0, -1.0],
+            [1.0, 1.0],
+            [0.1, 1.0],
+            [0.0, 0.0],
+            [-0.1, 1.0],
+            [-1.0, 1.0],
+        ];
+        let at = |k: usize, z: f64| DVec3::new(section[k % 7][0], section[k % 7][1], z);
+        let sides = (0..7).flat_map(|k| {
+            let [a, b, c, d] = [at(k, -1.0), at(k + 1, -1.0), at(k + 1, 1.0), at(k, 1.0)];
+            [[a, b, c], [a, c, d]]
+        });
+        // Both ends as fans from the bottom of the notch.
+        let ends = (0..7).filter(|k| *k != 3 && *k != 4).flat_map(|k| {
+            [[at(4, 1.0), at(k, 1.0), at(k + 1, 1.0)], [at(4, -1.0), at(k + 1, -1.0), at(k, -1.0)]]
+        });
+        let tree = TriangleTree::new(sides.chain(ends));
+        let mut rng = Rng::new(3);
+        for _ in 0..5000 {
+            let point = random_point(&mut rng, 1.2);
+            let is_inside = point.abs().max_element() < 1.0 && point.x.abs() > 0.1 * point.y;
+            assert_eq!(tree.depth(point).unwrap() > 0.0, is_inside, "{point}");
+        }
+    }
+
+    #[test]
     fn tree_search_matches_brute_force() {
         let mut rng = Rng::new(11);
         let mut position = |size: f64| random_point(&mut rng, size);
@@ -174,7 +261,7 @@ mod tests {
         let tree = TriangleTree::new(triangles.iter().copied());
         for _ in 0..500 {
             let point = position(1.5);
-            let mut nearest = Nearest { square: f64::INFINITY, height: 0.0 };
+            let mut nearest = Nearest::far();
             tree.0.visit_near(point, |triangle| {
                 nearest.consider(triangle, point);
                 f64::INFINITY

@@ -50,6 +50,52 @@ pub fn is_closed(triangles: &[[u32; 3]]) -> bool {
     !forward.is_empty() && forward == backward && forward.windows(2).all(|pair| pair[0] != pair[1])
 }
 
+/// Returns true if the triangles have no rim: each directed edge occurs as often as its reverse. A
+/// point outside their bounding box is then outside.
+pub fn is_rimless(triangles: &[[u32; 3]]) -> bool {
+    let edges = triangles.iter().flat_map(|&[a, b, c]| [[a, b], [b, c], [c, a]]);
+    let mut forward: Vec<_> = edges.collect();
+    let mut backward: Vec<_> = forward.iter().map(|&[a, b]| [b, a]).collect();
+    forward.sort_unstable();
+    backward.sort_unstable();
+    !forward.is_empty() && forward == backward
+}
+
+/// Positions \[m\] and triangles of a mesh.
+pub type CompactMesh = (Vec<[f32; 3]>, Vec<[u32; 3]>);
+
+/// Returns a mesh with one vertex at each position and each triangle once; `None` if it is so
+/// already. Triangles keep their order and their first corner, vertices that of their first use.
+pub fn compact_mesh(positions: &[[f32; 3]], triangles: &[[u32; 3]]) -> Option<CompactMesh> {
+    let wide = positions.iter().map(|position| crate::wide(*position));
+    let welded = weld_triangles(wide, triangles);
+    let mut known = std::collections::HashSet::with_capacity(welded.len());
+    let once: Vec<_> = welded
+        .iter()
+        .copied()
+        .filter(|&[a, b, c]| {
+            // The same in any rotation, not in the other orientation.
+            let first = [[a, b, c], [b, c, a], [c, a, b]].into_iter().min();
+            known.insert(first)
+        })
+        .collect();
+    if once == triangles {
+        return None;
+    }
+    let mut places = HashMap::new();
+    let mut used = Vec::new();
+    let compact = once.iter().map(|corners| {
+        corners.map(|corner| {
+            *places.entry(corner).or_insert_with(|| {
+                used.push(positions[corner as usize]);
+                used.len() as u32 - 1
+            })
+        })
+    });
+    let compact = compact.collect();
+    Some((used, compact))
+}
+
 /// Finds the representative of each vertex, shape `[vertex_count]`: the first within the tolerance
 /// \[m\], `None` for no welding.
 ///
@@ -151,6 +197,23 @@ mod tests {
         let faces = [[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]];
         let all = faces.iter().flatten().map(|&corner: &usize| corners[corner]);
         (all.collect(), (0..4).map(|face| [0, 1, 2].map(|k| 3 * face + k)).collect())
+    }
+
+    #[test]
+    fn meshes_are_compacted_to_one_vertex_and_one_triangle_each() {
+        let (positions, mut faces) = split();
+        let positions: Vec<_> = positions.iter().map(|x| x.as_vec3().to_array()).collect();
+        faces.push([1, 2, 0]);
+        faces.push([0, 1, 1]);
+        let (vertices, triangles) = compact_mesh(&positions, &faces).unwrap();
+        assert_eq!((vertices.len(), triangles.len()), (4, 4));
+        assert!(is_closed(&triangles) && !is_rimless(&faces));
+        assert_eq!(triangles[0], [0, 1, 2]);
+        assert_eq!(compact_mesh(&vertices, &triangles), None);
+        // Both sides of a sheet stay, and have no rim.
+        let sides = [[0, 1, 2], [0, 2, 1]];
+        assert_eq!(compact_mesh(&vertices, &sides), None);
+        assert!(is_rimless(&sides) && !is_rimless(&sides[..1]) && !is_rimless(&[]));
     }
 
     #[test]

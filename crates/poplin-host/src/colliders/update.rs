@@ -1,6 +1,6 @@
 //! Update of the collider arrays to the changes of the collider sets.
 
-use poplin_geometry::is_closed;
+use poplin_geometry::{is_rimless, weld_triangles, wide};
 use poplin_model::{
     ColliderSet, ColliderStamps, InteractionGroups, ModelError, Pose, Rigid, ShapeKind,
 };
@@ -191,7 +191,8 @@ impl HostColliders {
         if has_new_triangles {
             self.triangles = mesh.triangles();
             self.triangle_rows.set(self.triangles.iter().map(|&[a, b, c]| [a, b, c, 0]));
-            self.is_mesh_closed = is_closed(&self.triangles);
+            let positions = start.iter().map(|&[x, y, z, _]| wide([x, y, z]));
+            self.is_mesh_closed = is_rimless(&weld_triangles(positions, &self.triangles));
         }
         let change = self.vertices.lead(&start, &target);
         // New triangles, or after a jump: those nearest in the last frame are of no use.
