@@ -4,6 +4,7 @@ use std::io::Write;
 use std::path::Path;
 
 use anyhow::{Context, anyhow};
+use indicatif::{ProgressBar, ProgressStyle};
 use poplin::Simulation;
 use poplin_measure::bench::{Effort, Row, Workload, measure, table};
 use poplin_run::{Failure, OrFail, counted};
@@ -35,14 +36,6 @@ struct Report {
     rows: Vec<Row>,
 }
 
-/// Output file, written after all measurements. A temporary file beside it is created first, so
-/// that an unwritable path fails at once, and is renamed at the end: an existing file stays until
-/// then.
-struct Output<'a> {
-    path: &'a Path,
-    file: NamedTempFile,
-}
-
 /// Runs workloads one after another and prints a table for each.
 pub(crate) fn bench(args: &BenchArgs) -> Result<Exit, Failure> {
     let options = args.backend.options()?;
@@ -53,8 +46,10 @@ pub(crate) fn bench(args: &BenchArgs) -> Result<Exit, Failure> {
     if args.json.is_some() && args.json == args.csv {
         return Err(Failure::BadInput(anyhow!("--json and --csv name the same file")));
     }
-    let json = args.json.as_deref().map(Output::create).transpose()?;
-    let csv = args.csv.as_deref().map(Output::create).transpose()?;
+    // A path that cannot be written fails before anything is measured.
+    for path in args.json.iter().chain(&args.csv) {
+        temporary_beside(path)?;
+    }
     let choice = Simulation::new(options.clone())?.backend().clone();
     let mut report = Report {
         machine: machine(),
@@ -70,43 +65,56 @@ pub(crate) fn bench(args: &BenchArgs) -> Result<Exit, Failure> {
     let all = Workload::ALL;
     let workloads = if args.workloads.is_empty() { &all[..] } else { &args.workloads };
     let effort = Effort { frames: args.frames, repeat: args.repeat };
+    let rows = workloads.iter().map(|workload| workload.setups().len()).sum();
+    let progress = progress_bar(rows);
     for workload in workloads {
-        let setups = workload.setups();
-        let rows = setups.iter().map(|setup| measure(workload, setup, &options, effort));
-        let rows = rows.collect::<Result<Vec<_>, _>>()?;
-        say!("\n{}: {}\n", workload.name, workload.about);
-        say!("{}", table(&rows).part(workload.name).markdown().trim_end());
-        if let Some(row) = rows.iter().find(|row| row.is_of_another_period()) {
-            let Row { frames, frames_of_scene, .. } = row;
-            say!(
-                "\nStrain, depth and crossings cover the first {frames} frames instead of the {frames_of_scene} of this scene."
-            );
+        let first = report.rows.len();
+        for setup in &workload.setups() {
+            progress.set_message(format!("{}: {}", workload.name, setup.settings()));
+            progress.tick();
+            report.rows.push(measure(workload, setup, &options, effort)?);
+            progress.inc(1);
+            // A run that is stopped keeps its rows.
+            report.write(args)?;
         }
-        report.rows.extend(rows);
+        progress.suspend(|| say_rows(workload, &report.rows[first..]));
     }
-    if let Some(output) = json {
-        output.write(&(serde_json::to_string_pretty(&report).or_failed()? + "\n"))?;
-    }
-    if let Some(output) = csv {
-        output.write(&report.csv())?;
-    }
+    progress.finish_and_clear();
     Ok(report.complain_of_faults())
 }
 
-impl<'a> Output<'a> {
-    fn create(path: &'a Path) -> Result<Self, Failure> {
-        let folder = path.parent().filter(|folder| *folder != Path::new(""));
-        let file = NamedTempFile::new_in(folder.unwrap_or(Path::new(".")));
-        let file = file.with_context(|| cannot_write(path)).or_failed()?;
-        Ok(Self { path, file })
+/// Prints the rows of a workload as a table.
+fn say_rows(workload: &Workload, rows: &[Row]) {
+    say!("\n{}: {}\n", workload.name, workload.about);
+    say!("{}", table(rows).part(workload.name).markdown().trim_end());
+    if let Some(row) = rows.iter().find(|row| row.is_of_another_period()) {
+        let Row { frames, frames_of_scene, .. } = row;
+        say!(
+            "\nStrain, depth and crossings cover the first {frames} frames instead of the {frames_of_scene} of this scene."
+        );
     }
+}
 
-    fn write(mut self, text: &str) -> Result<(), Failure> {
-        let written = self.file.write_all(text.as_bytes());
-        written.with_context(|| cannot_write(self.path)).or_failed()?;
-        self.file.persist(self.path).with_context(|| cannot_write(self.path)).or_failed()?;
-        Ok(())
-    }
+/// Creates a progress bar on stderr, hidden unless that is a terminal.
+fn progress_bar(rows: usize) -> ProgressBar {
+    let template = "{bar:40} row {pos}/{len}; {msg}";
+    let style =
+        ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
+    ProgressBar::new(rows as u64).with_style(style)
+}
+
+/// Replaces a file by a text; at any time it is the one before or this one.
+fn replace(path: &Path, text: &str) -> Result<(), Failure> {
+    let mut file = temporary_beside(path)?;
+    file.write_all(text.as_bytes()).with_context(|| cannot_write(path)).or_failed()?;
+    file.persist(path).with_context(|| cannot_write(path)).or_failed()?;
+    Ok(())
+}
+
+fn temporary_beside(path: &Path) -> Result<NamedTempFile, Failure> {
+    let folder = path.parent().filter(|folder| *folder != Path::new(""));
+    let file = NamedTempFile::new_in(folder.unwrap_or(Path::new(".")));
+    file.with_context(|| cannot_write(path)).or_failed()
 }
 
 fn cannot_write(path: &Path) -> String {
@@ -114,6 +122,17 @@ fn cannot_write(path: &Path) -> String {
 }
 
 impl Report {
+    /// Writes the rows so far to the files asked for.
+    fn write(&self, args: &BenchArgs) -> Result<(), Failure> {
+        if let Some(path) = &args.json {
+            replace(path, &(serde_json::to_string_pretty(self).or_failed()? + "\n"))?;
+        }
+        match &args.csv {
+            Some(path) => replace(path, &self.csv()),
+            None => Ok(()),
+        }
+    }
+
     /// Returns the rows as CSV with machine and settings as comments, the source of the tables of
     /// the guide.
     fn csv(&self) -> String {

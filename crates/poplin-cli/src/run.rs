@@ -8,8 +8,8 @@ use anyhow::anyhow;
 use indicatif::{ProgressBar, ProgressStyle};
 use poplin_model::Shape;
 use poplin_run::{
-    Failure, Job, JobSimulation, MeshJob, Recorded, Recording, counted, frame_bytes, grouped,
-    shipped,
+    Failure, Job, JobSimulation, MeshJob, Recorded, Recording, RestWatch, counted, frame_bytes,
+    grouped, shipped,
 };
 use poplin_scene::SceneCloth;
 
@@ -47,10 +47,18 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, Failure> {
         say!("size   {gigabytes:.1} GB: {frames} frames; --no-cache writes none");
     }
     let interrupt = Interrupt::watch();
-    let is_interrupted = simulate(&job, &mut running, &mut recording, &interrupt)?;
+    let mut watch = args.stop_at_rest.map(|speed| RestWatch::new(&job, speed));
+    let stop = simulate(&job, &mut running, &mut recording, &mut watch, &interrupt)?;
+    let is_interrupted = stop == Stop::Interrupted;
     let Recorded { summary, folder, stale, fault } =
         recording.end(&mut running, is_interrupted, begin.elapsed())?;
     summary.lines(&folder).iter().for_each(|line| say!("{line}"));
+    if let (Stop::AtRest(frame), Some(speed)) = (stop, args.stop_at_rest) {
+        say!(
+            "rest   no vertex moved faster than {speed} m/s: ended after frame {frame} of {}",
+            job.frames
+        );
+    }
     if !stale.is_empty() {
         let names =
             if stale.len() > MAX_NAMES { counted(stale.len(), "file") } else { stale.join(", ") };
@@ -69,32 +77,53 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, Failure> {
     })
 }
 
-/// Simulates and records all frames, or until Ctrl-C. Returns true after Ctrl-C.
+/// Reason for the end of a run.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Stop {
+    /// All frames are simulated.
+    Done,
+    /// The scene is at rest after this frame.
+    AtRest(u32),
+    /// Ctrl-C.
+    Interrupted,
+}
+
+/// Simulates and records all frames, or until the scene is at rest, or until Ctrl-C.
 fn simulate(
     job: &Job,
     running: &mut JobSimulation,
     recording: &mut Recording,
+    watch: &mut Option<RestWatch>,
     interrupt: &Interrupt,
-) -> Result<bool, Failure> {
+) -> Result<Stop, Failure> {
     let progress = progress_bar(job.frames);
-    let mut is_interrupted = false;
+    let mut stop = Stop::Done;
     recording.record(0, running)?;
     for frame in 1..=job.frames {
         let begin = Instant::now();
         running.advance(job, frame)?;
         recording.count(begin.elapsed());
         log::debug!("frame {frame}: {:.2} ms", begin.elapsed().as_secs_f64() * 1e3);
-        is_interrupted = interrupt.is_asked() && frame < job.frames;
-        if frame == job.frames || is_interrupted || recording.needs(frame) {
+        if frame < job.frames {
+            if let Some(watch) = watch
+                && watch.is_at_rest(frame, job, running)?
+            {
+                stop = Stop::AtRest(frame);
+            }
+            if interrupt.is_asked() {
+                stop = Stop::Interrupted;
+            }
+        }
+        if frame == job.frames || stop != Stop::Done || recording.needs(frame) {
             recording.record(frame, running)?;
         }
         progress.inc(1);
-        if is_interrupted {
+        if stop != Stop::Done {
             break;
         }
     }
     progress.finish_and_clear();
-    Ok(is_interrupted)
+    Ok(stop)
 }
 
 /// Describes a shape for display.

@@ -94,7 +94,11 @@ pub enum IoError {
         expected: &'static str,
     },
     /// A face with the index of a vertex or texture coordinate that the file does not have.
-    #[error("{}:{line}: the face uses {element} {index}, but there are only {count}", path.display())]
+    #[error(
+        "{}:{line}: the face uses {element} {index}, but {}",
+        path.display(),
+        if *index == 0 { "they count from 1".to_owned() } else { format!("there are only {count}") }
+    )]
     IndexOutOfRange {
         /// The file.
         path: PathBuf,

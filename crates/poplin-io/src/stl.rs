@@ -49,7 +49,8 @@ pub(crate) fn parse(bytes: &[u8], path: &Path) -> Result<Parsed, IoError> {
 fn read_binary(bytes: &[u8], declared: usize, builder: &mut Builder<'_>) -> Result<(), IoError> {
     let body = bytes.get(HEADER_LENGTH..).unwrap_or_default();
     let held = body.len() / TRIANGLE_LENGTH;
-    if bytes.len() < HEADER_LENGTH || declared > held {
+    // Fewer bytes than a triangle may follow the last one.
+    if bytes.len() < HEADER_LENGTH || declared != held {
         let found = format!("{declared} triangles in a file of {} bytes", bytes.len());
         let expected = "the header of a binary STL, then 50 bytes for each triangle, or `solid`";
         return Err(builder.unexpected(FilePosition::Byte(80), found, expected));

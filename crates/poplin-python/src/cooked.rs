@@ -84,9 +84,9 @@ impl Cooked {
 }
 
 /// Bytes of positions, texture coordinates, triangles and quads, as Python objects.
-type Arrays<'py> = [Bound<'py, PyBytes>; 4];
+pub(crate) type Arrays<'py> = [Bound<'py, PyBytes>; 4];
 
-fn arrays<'py>(py: Python<'py>, mesh: &Mesh) -> Arrays<'py> {
+pub(crate) fn arrays<'py>(py: Python<'py>, mesh: &Mesh) -> Arrays<'py> {
     [
         bytes(py, &mesh.positions),
         bytes(py, &mesh.uvs),
@@ -101,6 +101,19 @@ pub(crate) fn load_mesh(py: Python<'_>, path: PathBuf) -> PyResult<(Arrays<'_>, 
     crate::process::enter()?;
     let file = py.detach(|| poplin_io::load_mesh(&path)).or_raise()?;
     Ok((arrays(py, &file.mesh), file.origin))
+}
+
+/// Returns the normals of the vertices of triangles, whose indices are in range.
+#[pyfunction]
+pub(crate) fn vertex_normals<'py>(
+    py: Python<'py>,
+    points: &[u8],
+    triangles: &[u8],
+) -> Bound<'py, PyBytes> {
+    let (points, triangles) = (rows::<[f32; 3]>(points), rows::<[u32; 3]>(triangles));
+    let normals = py.detach(|| poplin_io::vertex_normals(&points, triangles));
+    let single = normals.into_iter().map(|normal| normal.as_vec3().to_array());
+    bytes(py, &single.collect::<Vec<_>>())
 }
 
 /// Returns the mesh of a shape from its keys as JSON.

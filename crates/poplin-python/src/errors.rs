@@ -1,9 +1,9 @@
 //! Conversion of poplin's errors to Python exceptions with the same message: `ValueError` for input
-//! that the caller can fix, `BlockingIOError` if another process is doing the work, else
-//! `RuntimeError`.
+//! that the caller can fix, `FileNotFoundError` for a file that does not exist, `BlockingIOError`
+//! if another process is doing the work, else `RuntimeError`.
 
 use poplin_run::Failure;
-use pyo3::exceptions::{PyBlockingIOError, PyRuntimeError, PyValueError};
+use pyo3::exceptions::{PyBlockingIOError, PyFileNotFoundError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 
 /// Conversion of an error to a Python exception.
@@ -17,6 +17,9 @@ impl<T> OrRaise<T> for Result<T, Failure> {
         self.map_err(|failure| {
             let text = failure.to_string();
             match failure {
+                Failure::BadInput(error) if error.chain().any(is_missing) => {
+                    PyFileNotFoundError::new_err(text)
+                }
                 Failure::BadInput(_) => PyValueError::new_err(text),
                 Failure::Failed(_) => PyRuntimeError::new_err(text),
                 Failure::Busy(_) => PyBlockingIOError::new_err(text),
@@ -53,6 +56,15 @@ impl<T> OrRaise<T> for Result<T, poplin_scene::KeysError> {
 
 impl<T> OrRaise<T> for Result<T, poplin_io::IoError> {
     fn or_raise(self) -> PyResult<T> {
-        self.map_err(|error| PyValueError::new_err(error.to_string()))
+        self.map_err(|error| match std::error::Error::source(&error) {
+            Some(source) if is_missing(source) => PyFileNotFoundError::new_err(error.to_string()),
+            _ => PyValueError::new_err(error.to_string()),
+        })
     }
+}
+
+/// Tests for the error of the operating system that a file does not exist.
+fn is_missing(error: &(dyn std::error::Error + 'static)) -> bool {
+    let error = error.downcast_ref::<std::io::Error>();
+    error.is_some_and(|error| error.kind() == std::io::ErrorKind::NotFound)
 }

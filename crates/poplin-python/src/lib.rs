@@ -7,6 +7,7 @@ mod cooked;
 mod errors;
 mod json;
 mod process;
+mod scene;
 mod settings;
 mod signals;
 mod simulation;
@@ -26,7 +27,11 @@ mod _poplin {
     #[pymodule_export]
     use super::command;
     #[pymodule_export]
+    use super::cooked::vertex_normals;
+    #[pymodule_export]
     use super::cooked::{Cooked, load_mesh, shape_mesh};
+    #[pymodule_export]
+    use super::scene::Scene;
     #[pymodule_export]
     use super::simulation::Simulation;
     #[pymodule_export]

@@ -1,14 +1,15 @@
 //! Simulation of cloths.
 
+mod mesh_shape;
 mod pinned;
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
-use poplin::model::{Collider, Particle, Pose, TriangleMesh, check_dt};
+use poplin::model::{Collider, Particle, Pose, Sphere, check_dt};
 use poplin::{ClothId, ParticleMotion, Ray, Snapshot};
-use poplin_run::simulation_options;
-use poplin_scene::{SceneCollider, close_surface, contact_solver_of_keys};
+use poplin_run::{StretchEdges, simulation_options};
+use poplin_scene::{SceneCollider, contact_solver_of_keys};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
@@ -21,7 +22,8 @@ use crate::process;
 use crate::settings::changes;
 use crate::signals::Signals;
 use crate::state::StateRead;
-use pinned::{PinnedSimulation, row};
+use mesh_shape::mesh_shape;
+use pinned::{PinnedSimulation, PoseRow, ids_of, part, pose_of, row};
 
 /// Simulation on one backend. Handles are integers; arrays of rows are passed as bytes.
 ///
@@ -29,17 +31,6 @@ use pinned::{PinnedSimulation, row};
 /// deadlock.
 #[pyclass(frozen, module = "poplin._poplin")]
 pub(crate) struct Simulation(Mutex<PinnedSimulation>);
-
-/// Translation and rotation quaternion x y z w.
-type PoseRow = [f32; 7];
-
-fn pose_of([x, y, z, rotation @ ..]: PoseRow) -> Pose {
-    Pose { translation: [x, y, z], rotation }
-}
-
-fn ids_of(bytes: &[u8]) -> Vec<ClothId> {
-    rows(bytes).into_iter().map(ClothId::from_bits).collect()
-}
 
 impl Simulation {
     /// Locks the simulation and runs an action without the interpreter's lock.
@@ -300,6 +291,59 @@ impl Simulation {
         })
     }
 
+    /// Sets the motion or separation spheres of cloths: a row for each particle, of one cloth for
+    /// all or of each one after another; none switches them off.
+    fn set_spheres(
+        &self,
+        py: Python<'_>,
+        ids: &[u8],
+        spheres: &[u8],
+        are_separation: bool,
+    ) -> PyResult<()> {
+        let (ids, spheres) = (ids_of(ids), rows::<Sphere>(spheres));
+        self.with(py, |inner| {
+            inner.check_rows("spheres", &ids, spheres.len())?;
+            for (index, &id) in ids.iter().enumerate() {
+                let live = inner.live(id)?;
+                let spheres = part(&spheres, index, ids.len());
+                match are_separation {
+                    true => live.set_separation_spheres(spheres).or_raise()?,
+                    false => live.set_motion_spheres(spheres).or_raise()?,
+                }
+            }
+            Ok(())
+        })
+    }
+
+    /// Sets the accelerations of particles, with rows like those of spheres.
+    fn set_accelerations(&self, py: Python<'_>, ids: &[u8], rows_of: &[u8]) -> PyResult<()> {
+        let (ids, accelerations) = (ids_of(ids), rows::<[f32; 3]>(rows_of));
+        self.with(py, |inner| {
+            inner.check_rows("accelerations", &ids, accelerations.len())?;
+            for (index, &id) in ids.iter().enumerate() {
+                let accelerations = part(&accelerations, index, ids.len());
+                inner.live(id)?.set_particle_accelerations(accelerations).or_raise()?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Returns the strain of cloths as a list of dicts.
+    fn strain<'py>(&self, py: Python<'py>, ids: &[u8]) -> PyResult<Bound<'py, PyAny>> {
+        let ids = ids_of(ids);
+        let strain = self.with(py, |inner| {
+            inner.check(&ids)?;
+            let state = inner.simulation.state().or_raise()?;
+            let measure = |&id: &ClothId| {
+                let mut edges =
+                    StretchEdges::new(&inner.simulation.cloth(id).or_raise()?.desc().fabric);
+                Ok(edges.measure(state.current(id)))
+            };
+            ids.iter().map(measure).collect::<PyResult<Vec<_>>>()
+        })?;
+        to_python(py, &to_value(&strain)?)
+    }
+
     /// Releases the held particles of cloths.
     fn release_pins(&self, py: Python<'_>, ids: &[u8]) -> PyResult<()> {
         let ids = ids_of(ids);
@@ -352,20 +396,7 @@ impl Simulation {
         let ids = self.with(py, |inner| {
             let mut collider = SceneCollider::of_keys(&keys).or_raise()?;
             if let Some((mesh, is_open)) = mesh {
-                mesh.validate().or_raise()?;
-                let mesh = TriangleMesh {
-                    triangles: mesh.triangulated().into(),
-                    vertices: mesh.positions.into(),
-                };
-                let closed = || {
-                    close_surface(&mesh).map(|(mesh, ..)| mesh).map_err(|surface| {
-                        PyValueError::new_err(format!(
-                            "the mesh of the collider is not closed: {surface}; close it, make it a solid, or pass open=True, which \
-                             treats everything behind a triangle as inside"
-                        ))
-                    })
-                };
-                collider.shape = if is_open { mesh } else { closed()? }.into();
+                collider.shape = mesh_shape(mesh, is_open)?;
             }
             let Some(cloths) = cloths else {
                 return Ok(vec![inner.colliders(None)?.add(collider).or_raise()?.to_bits()]);

@@ -77,7 +77,7 @@ def test_bad_input_is_a_value_error(tmp_path):
         with pytest.raises(ValueError, match=words):
             poplin.batch(sweep, out, **{"backend": "cpu", **arguments})
     assert not out.exists()
-    with pytest.raises(ValueError, match="missing.toml"):
+    with pytest.raises(FileNotFoundError, match="missing.toml"):
         poplin.sweep_jobs(tmp_path / "missing.toml")
     poplin.batch(sweep, out, backend="cpu")
     with pytest.raises(ValueError, match="results of 3 jobs"):

@@ -304,7 +304,7 @@ def test_bad_input_is_a_value_error(cluster, tmp_path):
     ]:
         with pytest.raises(ValueError, match=words):
             poplin.ray.run(sweep, out, **arguments)
-    with pytest.raises(ValueError, match="missing.toml"):
+    with pytest.raises(FileNotFoundError, match="missing.toml"):
         poplin.ray.run(tmp_path / "missing.toml", out)
     assert not out.exists()
     other = write(tmp_path / "other", first=20)

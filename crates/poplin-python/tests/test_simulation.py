@@ -435,7 +435,6 @@ def test_bad_input_is_rejected_and_changes_nothing(simulation, sheet):
         (lambda: poplin.cook(poplin.Mesh(np.zeros((0, 3)), np.zeros((0, 3), int))), "empty"),
         (lambda: poplin.cook(poplin.Mesh(np.zeros((3, 3)), [[0, 1, 2]])), "area"),
         (lambda: poplin.grid(1, 1, 1, 1), "columns"),
-        (lambda: poplin.load_mesh("missing.obj"), "missing.obj"),
         (lambda: poplin.Simulation(backend="tpu"), "no backend `tpu`; there are auto, gpu, cpu"),
         (lambda: poplin.Simulation(backend="cpu", adapter="x"), "adapter"),
         (lambda: simulation.add(sheet, {"contact": {"friction": -1}}), "friction"),

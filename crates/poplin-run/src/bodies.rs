@@ -163,6 +163,8 @@ struct Body {
     now: Motion,
     /// Motion at the end of the prepared step, without the impulses of cloths in it.
     ahead: Motion,
+    /// Length of that step \[s\].
+    step: f64,
     /// Number of contacts with particles, summed over iterations.
     contact_count: u64,
     /// Impulse of cloths since the start of the frame \[N s\].
@@ -243,6 +245,7 @@ impl Bodies {
             collider_id,
             now,
             ahead: now,
+            step: 0.0,
             contact_count: 0,
             impulse,
             force,
@@ -268,6 +271,7 @@ impl Bodies {
                     .normalize(),
                 ..begin
             };
+            body.step = dt;
             set.set_body(body.id, begin.rigid_body(&body.built))?;
             let shape = body.collider.shape_moved(body.ahead.rigid(&body.built));
             set.set_shape(body.collider_id, shape)?;
@@ -275,16 +279,23 @@ impl Bodies {
         Ok(())
     }
 
-    /// Adds the impulses of cloths in the last step to the velocities of the bodies.
+    /// Adds the impulses of cloths in the last step to the velocities of the bodies, and takes the
+    /// step of free ones with these: semi-implicit Euler with the force of cloths.
     pub(crate) fn apply_impulses(&mut self, state: &State) {
         for body in &mut self.0 {
             let impulse = state.body_impulse(body.id);
             let [linear, angular] =
                 [impulse.linear, impulse.angular].map(|it| DVec3::from(it.map(f64::from)));
-            body.now = body.ahead;
+            let before = std::mem::replace(&mut body.now, body.ahead);
             body.now.velocity = body.built.struck(body.now.velocity, linear);
-            if body.built.axis.is_none() {
+            if body.built.axis.is_none() && impulse.contact_count > 0 {
                 body.now.spin += angular;
+                // The step with the velocities after the impulses: what pins stop does not sink.
+                body.now.center = before.center + body.now.velocity * body.step;
+                let angular_velocity = body.now.angular_velocity(&body.built);
+                body.now.rotation = (DQuat::from_scaled_axis(angular_velocity * body.step)
+                    * before.rotation)
+                    .normalize();
             }
             body.impulse += linear;
             body.contact_count += u64::from(impulse.contact_count);
@@ -313,7 +324,7 @@ impl Bodies {
             let bottom =
                 down.max(DVec3::ZERO).dot(cloths.high) + down.min(DVec3::ZERO).dot(cloths.low);
             let own = body.now.velocity.dot(down);
-            (down.dot(body.now.center) > bottom && own > speed)
+            (down.dot(body.now.center + body.built.offset) > bottom && own > speed)
                 .then_some((&*body.collider.name, own))
         })
     }
@@ -326,7 +337,7 @@ impl Bodies {
             let on_rail = body.built.axis.map(|_| body.ahead.velocity);
             BodySummary {
                 collider: body.collider.name.clone(),
-                center_m: body.now.center.to_array(),
+                center_m: (body.now.center + body.built.offset).to_array(),
                 velocity_m_per_s: on_rail.unwrap_or(body.now.velocity).to_array(),
                 angular_velocity_deg_per_s: spin.to_array().map(f64::to_degrees),
                 cloth_force_n: body.force.to_array(),

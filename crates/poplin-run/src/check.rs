@@ -187,14 +187,9 @@ fn findings_of_scene(check: &SceneCheck) -> Vec<Finding> {
         }));
     }
     let job_cloths: Vec<_> = job_cloths.into_iter().map(|(_, job_cloth)| job_cloth).collect();
-    findings.extend(Warning::of_mode(&job_cloths, &colliders, contact).map(|warning| Finding {
+    findings.extend(Warning::of_scene(&job_cloths, &colliders, contact).map(|warning| Finding {
         is_error: false,
-        at: Some(scene.location("cloth_contact_solver.contact")),
-        message: warning.text,
-    }));
-    findings.extend(Warning::of_colliders(&job_cloths, &colliders).map(|warning| Finding {
-        is_error: false,
-        at: Some(scene.location("collider")),
+        at: Some(scene.location(warning.key)),
         message: warning.text,
     }));
     findings.sort_by_key(|finding| finding.at.as_ref().map(|at| at.span.start));

@@ -88,10 +88,17 @@ impl Job {
         change: impl Fn(&mut SceneCloth) -> Result<(), Failure>,
     ) -> Result<Self, Failure> {
         let mut scene = shipped::load_scene(path)?;
-        scene.frame_rate = frame_rate.unwrap_or(scene.frame_rate);
+        if let Some(frame_rate) = frame_rate {
+            scene = scene.with_frame_rate(frame_rate).or_bad_input()?;
+        }
         scene.cloths.iter_mut().try_for_each(change)?;
+        Self::of_loaded_scene(scene, stem(path))
+    }
+
+    /// Builds the job of a scene.
+    pub(crate) fn of_loaded_scene(scene: Scene, name: String) -> Result<Self, Failure> {
         let colliders = built_colliders(&scene)?;
-        Self::of_built_scene(scene, stem(path), colliders, &CookCache::default())
+        Self::of_built_scene(scene, name, colliders, &CookCache::default())
     }
 
     /// Builds the job of a scene whose colliders are built.
@@ -110,6 +117,7 @@ impl Job {
         let steps = bodies::steps(&colliders, frame_rate);
         for job_cloth in &mut job_cloths {
             job_cloth.center();
+            choices.extend(job_cloth.slack_line());
             choices.extend(job_cloth.raise_for_bodies(steps, frame_rate));
             job_cloth.split_frames(steps, frame_rate);
             let contact = cloth_contact_solver.contact;

@@ -5,6 +5,7 @@ pub(crate) mod drivers;
 mod middle;
 mod parts;
 mod perturb;
+mod slack;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -29,6 +30,7 @@ use crate::cook_cache::CookCache;
 use crate::failure::{Failure, OrFail};
 use crate::memory;
 use perturb::perturb;
+use slack::{slack_scale, weight_strain};
 
 /// Depth at the start that contact resolves at once, in mean edges: cloth that lies on a collider
 /// is as deep by rounding and by its perturbation.
@@ -56,6 +58,8 @@ pub struct JobCloth {
     pub(crate) moving: Vec<MovingParticles>,
     /// Velocity of each particle at the start, axes of the local space [m/s]; empty if at rest.
     pub(crate) velocities: Vec<[f32; 3]>,
+    /// Angular speed at the start [rad/s].
+    pub(crate) spin: f32,
     /// Motion sphere of each particle in local space; empty without any.
     pub(crate) motion_spheres: Vec<Sphere>,
     /// Separation sphere of each particle in local space; empty without any.
@@ -72,6 +76,8 @@ pub struct JobCloth {
     pub wind: Option<Wind>,
     /// True if the scene has wind that does not act on the cloth, which has no drag and no lift.
     pub(crate) has_idle_wind: bool,
+    /// Strain at its top by its weight; `None` if it does not stretch.
+    pub(crate) weight_strain: Option<f32>,
     /// True if continuous collision was stated, on or off.
     states_continuous: bool,
     /// Material, if one was stated.
@@ -150,6 +156,10 @@ impl JobCloth {
         }
         scene.set_membrane(&mut cloth);
         let solver_choice = cloth.choose_solver(scene.chosen);
+        let weight_strain = weight_strain(&cloth, &report);
+        if let (Some(strain), false) = (weight_strain, scene.stated.states("tethers.scale")) {
+            cloth.config.tethers.scale = slack_scale(strain);
+        }
         log::debug!("settings of `{}`: {:#?}", scene.name, cloth.config);
         let velocities = scene.velocities(&cloth.particles);
         let moving = built.moving.into_iter();
@@ -182,6 +192,7 @@ impl JobCloth {
             split: FrameSplit::default(),
             moving,
             velocities,
+            spin: Vec3::from(scene.angular_velocity).length().to_radians(),
             motion_spheres,
             separation_spheres,
             accelerations,
@@ -190,6 +201,7 @@ impl JobCloth {
             own_colliders: Vec::new(),
             wind,
             has_idle_wind,
+            weight_strain,
             states_continuous: scene.stated.states("contact.continuous"),
             material: scene.material,
             twisted: built.twisted,

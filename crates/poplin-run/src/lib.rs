@@ -4,6 +4,7 @@
 //!
 //! - [`Job`] is what a scene or a mesh asks for; [`JobSimulation`] simulates it and [`Recording`]
 //!   writes it into a folder.
+//! - [`SceneRun`] simulates a scene for a program that reads it frame by frame.
 //! - [`run_batch`] simulates the jobs of a sweep, and continues an interrupted one.
 //! - [`cook_cloth`] cooks a mesh from memory; [`check_files`] finds errors in scenes and sweeps.
 //! - [`shipped`] has the scenes that come with poplin.
@@ -28,6 +29,7 @@ mod mesh_job;
 mod numbers;
 mod picture;
 mod run;
+mod scene_run;
 pub mod shipped;
 
 pub use backend::simulation_options;
@@ -44,4 +46,6 @@ pub use job_simulation::JobSimulation;
 pub use mesh_job::{Ground, MeshJob};
 pub use numbers::{counted, grouped, short_length};
 pub use picture::{PictureKind, PictureOptions};
-pub use run::{Recorded, Recording, Summary, Warning, frame_bytes, in_line};
+pub use poplin_measure::strain::StretchEdges;
+pub use run::{Recorded, Recording, RestWatch, Summary, Warning, frame_bytes, in_line};
+pub use scene_run::{SceneReport, SceneRun};

@@ -117,6 +117,7 @@ impl Job {
         choices.extend(choices::repairs(&colliders));
         let mut job_cloth = JobCloth::cook(&cloth, built, &colliders, &CookCache::default())?;
         job_cloth.center();
+        choices.extend(job_cloth.slack_line());
         choices.extend(job_cloth.choose_continuous(1, DEFAULT_FRAME_RATE, contact));
         Ok(Self { origin, choices, ..Self::of_cloth(cloth.name, job_cloth, colliders) })
     }

@@ -61,8 +61,11 @@ fn earth() -> [f32; 3] {
 pub struct BuiltBody {
     /// Keys of the body in the scene.
     pub scene: SceneBody,
-    /// Center of mass in the world \[m\].
+    /// Center of mass in the world \[m\]; 0 on a rail, where nothing depends on it.
     pub center: DVec3,
+    /// Displacement from it to the point that is reported as the body's position \[m\]: 0 unless it
+    /// is on a rail.
+    pub offset: DVec3,
     /// Inertia about the center of mass, world axes [kg m^2], symmetric and invertible.
     pub inertia: DMat3,
     /// Unit direction of the rail, if the body is on one.
@@ -77,7 +80,9 @@ impl BuiltBody {
             // A body on a rail does not rotate.
             let axis = wide(axis).try_normalize()?;
             let (center, inertia) = (DVec3::ZERO, DMat3::IDENTITY);
-            return Some(Self { scene, center, inertia, axis: Some(axis) });
+            let middle = || solid_of(shape).map(|solid| solid.center);
+            let offset = scene.center.map(wide).or_else(middle).unwrap_or_default();
+            return Some(Self { scene, center, offset, inertia, axis: Some(axis) });
         }
         let mass = f64::from(scene.mass);
         let solid = match (scene.center, scene.inertia) {
@@ -100,7 +105,7 @@ impl BuiltBody {
             (stated, _) => DMat3::from_diagonal(wide(stated?)),
         };
         let is_sound = center.is_finite() && inertia.inverse().is_finite();
-        is_sound.then_some(Self { scene, center, inertia, axis: None })
+        is_sound.then_some(Self { scene, center, offset: DVec3::ZERO, inertia, axis: None })
     }
 
     /// Returns the velocity at the end of a step of `dt` seconds without contact, from that at its
@@ -267,6 +272,11 @@ mod tests {
         let kicked = body.accelerated(DVec3::ZERO, dt);
         let struck = body.struck(kicked, DVec3::new(7.0, 5.0, 0.5 * kicked.length()));
         assert!(struck.length() < 1e-9, "{struck}");
+        // Reported where the shape is.
+        let text = text.replace("radius = 1", "radius = 1, center = [0, 5, 2]");
+        let scene = crate::Scene::parse(&text, "scene.toml").unwrap();
+        let body = scene.build_colliders().unwrap()[0].body.unwrap();
+        assert_eq!(body.center + body.offset, DVec3::new(0.0, 5.0, 2.0));
     }
 
     #[test]

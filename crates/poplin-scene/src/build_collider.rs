@@ -7,10 +7,10 @@ use poplin_geometry::wide;
 use poplin_model::{Collider, InteractionGroups, Placement, Pose, Rigid, Shape, TriangleMesh};
 
 use super::collider::acts_on;
-use super::frame::{pose_at, rigid_at};
+use super::frame::BodyPath;
 use super::locate::Source;
 use super::mesh_motion::MovingMesh;
-use super::surface::{OpenSurface, Repairs, close_surface};
+use super::surface::{OpenSurface, Repairs, close_surface, compact_surface};
 use super::validate::validate_collider;
 use super::{
     BuiltBody, ColliderShape, Extent, FrameKey, Scene, SceneCollider, SceneError, Transform,
@@ -27,8 +27,8 @@ pub struct BuiltCollider {
     pub shape: Shape,
     /// Mesh that moves vertex by vertex, if it is one.
     moving: Option<Arc<MovingMesh>>,
-    /// Path of that body, rising in time; empty if the body rests at the world's origin.
-    pub keys: Vec<FrameKey>,
+    /// Motion of that body; it rests at the world's origin without keys and spin.
+    path: BodyPath,
     /// Rigid body, if it is one. Its pose then follows from the simulation.
     pub body: Option<BuiltBody>,
     /// Factor on the friction of cloths that touch the collider.
@@ -56,14 +56,24 @@ impl BuiltCollider {
     }
 
     /// Returns the rigid motion along its path at a time \[s\], as in
-    /// [`super::LocalFrame::pose_at`].
+    /// [`super::LocalFrame::pose_at`], with its spin.
     pub fn rigid_at(&self, time: f64) -> Rigid {
-        rigid_at(&self.keys, time)
+        self.path.rigid_at(time)
     }
 
     /// Returns the pose along its path at a time \[s\], which moves [`BuiltCollider::collider_at`].
     pub fn pose_at(&self, time: f64) -> Pose {
-        pose_at(&self.keys, time)
+        self.path.pose_at(time)
+    }
+
+    /// Returns the keys of its path, rising in time.
+    pub fn keys(&self) -> &[FrameKey] {
+        &self.path.keys
+    }
+
+    /// Returns the time of the last key of its path \[s\], 0 without keys.
+    pub fn last_key(&self) -> f64 {
+        self.path.keys.last().map_or(0.0, |key| f64::from(key.time))
     }
 
     /// Tests whether its pose and its mesh are the same at two times \[s\].
@@ -146,7 +156,8 @@ impl SceneCollider {
                 let (file, motion) = play.load(path)?;
                 Solid { motion: Some(motion), ..Solid::from(file) }
             }
-            _ => self.shape.solid()?,
+            // Vertices that move keep their order.
+            _ => self.shape.solid()?.compact(),
         };
         let placement = placement(&self.transform, from, origin);
         let (shape, repairs, holes) = self.closed(shape, from)?;
@@ -171,6 +182,8 @@ impl SceneCollider {
             _ => SceneError::Collider { name: self.name.clone(), source },
         })?;
         let Self { name, keys, friction, cloths, .. } = self.clone();
+        let spin = self.spin.map(|rate| f64::from(rate).to_radians()).into();
+        let path = BodyPath { keys, pivot: wide(self.pivot), spin };
         let body = self.body.map(|body| {
             let built = BuiltBody::new(body, &shape);
             built.ok_or_else(|| SceneError::NoVolume { name: self.name.clone() })
@@ -180,7 +193,7 @@ impl SceneCollider {
             name,
             shape,
             moving,
-            keys,
+            path,
             body,
             friction,
             cloths,
@@ -226,6 +239,15 @@ struct Solid {
     twisted: TwistedFaces,
     /// Motion of its vertices, if they move.
     motion: Option<Box<dyn VertexMotion>>,
+}
+
+impl Solid {
+    fn compact(mut self) -> Self {
+        if let Shape::TriangleMesh(mesh) = self.shape {
+            self.shape = compact_surface(mesh).into();
+        }
+        self
+    }
 }
 
 impl From<MeshFile> for Solid {

@@ -25,6 +25,12 @@ pub struct SceneCollider {
     /// Path of the body that the shape is fixed to, rising in time (default none: the shape is at
     /// rest). Keys are those of [`super::LocalFrame`].
     pub keys: Vec<FrameKey>,
+    /// Point about which `keys` and `spin` turn it, where it is before they move it \[m\] (default
+    /// 0).
+    pub pivot: [f32; 3],
+    /// Constant angular velocity about the pivot \[degrees/s\] around the world's axes before
+    /// `keys` turn it, each `-36000..=36000` and at most 179 degrees per frame (default 0).
+    pub spin: [f32; 3],
     /// Rigid body: cloths and gravity move the collider (default none).
     pub body: Option<SceneBody>,
     /// Factor on the friction of cloths that touch the collider, `0..=100` (default 1).
@@ -224,6 +230,8 @@ impl SceneCollider {
             shape,
             transform: Transform::default(),
             keys: Vec::new(),
+            pivot: [0.0; 3],
+            spin: [0.0; 3],
             body: None,
             friction: 1.0,
             cloths: None,

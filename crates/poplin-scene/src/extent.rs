@@ -65,6 +65,13 @@ impl Extent {
         }
     }
 
+    /// Returns the middle of its bounding box \[m\]; `None` without end or without points.
+    pub fn middle(&self) -> Option<DVec3> {
+        let of_axis = |axis| 0.5 * (self.farthest(axis) - self.farthest(-axis));
+        let middle = DVec3::new(of_axis(DVec3::X), of_axis(DVec3::Y), of_axis(DVec3::Z));
+        middle.is_finite().then_some(middle)
+    }
+
     /// Returns an estimate of the thickness of the solid \[m\], infinite without end: the smaller
     /// of its least width along the normals of its largest triangles, which is exact for plates and
     /// boxes, and six times its volume by its area, which is exact for spheres and cubes and three

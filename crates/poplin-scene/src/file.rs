@@ -26,7 +26,7 @@ use poplin_io::{FRAME_FORMATS, FrameFormat};
 use poplin_model::View;
 
 pub use self::check::{SceneCheck, read_scene_text};
-pub(super) use self::serde_error::{nearest, toml_error};
+pub(super) use self::serde_error::{missing_field, nearest, toml_error};
 
 /// Scene of poplin: cloths, colliders and wind.
 #[derive(Deserialize, JsonSchema)]
@@ -184,8 +184,9 @@ struct ClothFile {
     sleep: Sleep,
     /// Options of cooking the mesh. `max_fiber_length` and `bends`, where not set, follow from the
     /// solver: XPBD uses fibers as long as the mesh allows, and a bending rigidity uses `bends`
-    /// instead of the two-ring edges of `bending`. `bends = false` removes the bending rigidity of
-    /// a material, and is an error beside a stated rigidity.
+    /// instead of the two-ring edges of `bending`. So does XPBD that stretches, by a `membrane` or
+    /// a compliance, with 1e-5 N m if no rigidity is stated. `bends = false` removes the bending
+    /// rigidity of a material, and is an error beside a stated rigidity.
     #[serde(default)]
     fabric: CookOptions,
     /// Order in which phases are solved; phases that are not listed are skipped (default and if

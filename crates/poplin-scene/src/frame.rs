@@ -54,7 +54,10 @@ impl LocalFrame {
 
 /// Returns the pose at a time \[s\], as in [`LocalFrame::pose_at`].
 pub(super) fn pose_at(keys: &[FrameKey], time: f64) -> Pose {
-    let Rigid { translation, rotation } = rigid_at(keys, time);
+    single(rigid_at(keys, time))
+}
+
+fn single(Rigid { translation, rotation }: Rigid) -> Pose {
     Pose { translation: translation.as_vec3().to_array(), rotation: rotation.as_quat().to_array() }
 }
 
@@ -65,6 +68,36 @@ pub(super) fn rigid_at(keys: &[FrameKey], time: f64) -> Rigid {
         (Some(before), Some(after)) => between(before, after, time),
         (Some(key), None) | (None, Some(key)) => rigid(wide(key.translation), key.quaternion()),
         (None, None) => rigid(DVec3::ZERO, DQuat::IDENTITY),
+    }
+}
+
+/// Motion of the body that a collider is fixed to: along keyframes, and turning steadily.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct BodyPath {
+    /// Poses, rising in time; empty if it rests.
+    pub(super) keys: Vec<FrameKey>,
+    /// Point about which it turns, where it is before it moves [m].
+    pub(super) pivot: DVec3,
+    /// Angular velocity about the pivot, before `keys` turn it [rad/s].
+    pub(super) spin: DVec3,
+}
+
+impl BodyPath {
+    /// Returns the motion at a time [s]: x moves to `pivot + R S (x - pivot) + t` with the turn S
+    /// so far and the pose R, t of the keys.
+    pub(super) fn rigid_at(&self, time: f64) -> Rigid {
+        let keyed = rigid_at(&self.keys, time);
+        // Keys alone keep their bits.
+        if self.pivot == DVec3::ZERO && self.spin == DVec3::ZERO {
+            return keyed;
+        }
+        let rotation = keyed.rotation * DQuat::from_scaled_axis(self.spin * time);
+        rigid(keyed.translation + self.pivot - rotation * self.pivot, rotation)
+    }
+
+    /// Returns the motion at a time [s] in single precision.
+    pub(super) fn pose_at(&self, time: f64) -> Pose {
+        single(self.rigid_at(time))
     }
 }
 
@@ -134,6 +167,23 @@ mod tests {
     fn spaces_rotate_by_the_smaller_angle() {
         let frame = LocalFrame { keys: vec![key(0.0, 0.0, 350.0), key(1.0, 0.0, 10.0)] };
         assert!(angle(frame.pose_at(0.5)).abs() < 1e-4, "{}", angle(frame.pose_at(0.5)));
+    }
+
+    #[test]
+    fn bodies_turn_about_their_pivot_while_keys_move_them() {
+        let pivot = DVec3::new(2.0, 1.0, 0.0);
+        let spin = DVec3::new(0.0, std::f64::consts::TAU, 0.0);
+        let path = BodyPath { keys: vec![key(0.0, 0.0, 0.0), key(1.0, 4.0, 90.0)], pivot, spin };
+        let quarter = path.rigid_at(0.25);
+        let at = |x: DVec3| quarter.rotation * x + quarter.translation;
+        assert!((at(pivot) - DVec3::new(3.0, 1.0, 0.0)).length() < 1e-12, "{quarter:?}");
+        // A quarter of a turn, and a quarter of the 90 degrees of its keys.
+        let arm = at(pivot + DVec3::X) - at(pivot);
+        let angle = (90.0_f64 + 22.5).to_radians();
+        assert!((arm - DVec3::new(angle.cos(), 0.0, -angle.sin())).length() < 1e-12, "{arm}");
+        // Turns of whole revolutions keep the body where its keys put it.
+        let whole = BodyPath { keys: Vec::new(), ..path }.rigid_at(1000.0);
+        assert!(whole.translation.length() < 1e-9, "{whole:?}");
     }
 
     #[test]

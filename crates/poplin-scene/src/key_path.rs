@@ -145,6 +145,9 @@ impl KeyPath {
                 let (name, did_you_mean) = (index.to_string(), String::new());
                 return Err(PathError::NoSuch { path, kind, name, did_you_mean, are });
             }
+            Some(Step::Key(name)) if names.iter().filter(|known| *known == name).count() > 1 => {
+                return Err(PathError::Which { path, kind, are });
+            }
             Some(Step::Key(name)) => match names.iter().position(|known| known == name) {
                 Some(index) => index,
                 None => {

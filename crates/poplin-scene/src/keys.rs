@@ -1,9 +1,12 @@
 //! Keys of scene files, derived from the types that deserialize them.
 
 use std::collections::HashMap;
+use std::ops::Range;
 
 use schemars::generate::SchemaSettings;
 use serde_json::Value;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
 
 use super::file::{SceneFile, nearest};
 use super::sweep::SweepFile;
@@ -65,6 +68,67 @@ pub fn scene_keys() -> Vec<SceneKey> {
     let mut keys = Vec::new();
     add_keys(&schema, &schema, "", &mut keys);
     keys
+}
+
+/// Finds tables that are written as lists, which serde would fill by the order of their keys, and
+/// returns their byte ranges.
+pub(super) fn lists_for_tables(document: &DeTable<'_>) -> Vec<Range<usize>> {
+    let schema = scene_schema();
+    let mut found = Vec::new();
+    add_lists(&schema, &schema, document, &mut found);
+    found
+}
+
+fn add_lists(root: &Value, schema: &Value, table: &DeTable<'_>, found: &mut Vec<Range<usize>>) {
+    for (key, value) in table {
+        for schema in properties(root, schema, key.get_ref()) {
+            add_lists_in(root, schema, value, found);
+        }
+    }
+}
+
+fn add_lists_in(
+    root: &Value,
+    schema: &Value,
+    value: &Spanned<DeValue<'_>>,
+    found: &mut Vec<Range<usize>>,
+) {
+    let schema = resolved(root, schema);
+    match value.get_ref() {
+        DeValue::Table(table) => add_lists(root, schema, table, found),
+        DeValue::Array(items) if schema["items"].is_object() => {
+            items.iter().for_each(|item| add_lists_in(root, &schema["items"], item, found));
+        }
+        DeValue::Array(_) if is_table(root, schema) => found.push(value.span()),
+        _ => {}
+    }
+}
+
+/// Returns the schemas of a key of a table, in each variant that has it.
+fn properties<'a>(root: &'a Value, schema: &'a Value, key: &str) -> Vec<&'a Value> {
+    let schema = resolved(root, schema);
+    let own = schema["properties"].get(key).into_iter();
+    own.chain(variants(schema).flat_map(|variant| properties(root, variant, key))).collect()
+}
+
+/// Tests whether a schema has tables and nothing that is a list.
+fn is_table(root: &Value, schema: &Value) -> bool {
+    let schema = resolved(root, schema);
+    let mut variants = variants(schema).peekable();
+    match variants.peek() {
+        None => schema["type"] == "object" || schema["properties"].is_object(),
+        Some(_) => {
+            let is_list = |schema: &Value| resolved(root, schema)["type"] == "array";
+            let all: Vec<_> = variants.collect();
+            all.iter().any(|it| is_table(root, it)) && !all.iter().any(|it| is_list(it))
+        }
+    }
+}
+
+/// Returns the variants of a schema; none if it has only itself.
+fn variants(schema: &Value) -> impl Iterator<Item = &Value> {
+    let lists = ["oneOf", "anyOf"].into_iter().filter_map(|name| schema[name].as_array());
+    lists.flatten()
 }
 
 /// Finds keys in other tables of the same cloth or collider that an unknown key may stand for, as

@@ -172,7 +172,7 @@ pub use pin::{Corner, PinRule, Side};
 pub use settings::{BaseSettings, Settings, is_live_setting};
 pub use shape::{GridPlane, GridShape, Shape, Transform, TubeShape};
 pub use spheres::{AccelerationKey, SceneAcceleration, SceneSpheres, VertexAcceleration};
-pub use surface::{OpenSurface, Repairs, close_surface};
+pub use surface::{OpenSurface, Repairs, close_surface, compact_surface};
 pub use sweep::{ArrayKind, MAX_JOBS, Sweep, SweepError, SweepJobError, SweepJobs, SweepOutput};
 pub use wind::{Gust, Wind};
 

@@ -10,6 +10,7 @@ use poplin_model::ModelError;
 use toml::Spanned;
 use toml::de::{DeArray, DeTable, DeValue};
 
+use super::key_path::{Step, described};
 use super::{Location, SceneError};
 
 /// Scene text while it is checked. Finds the locations of fields and collects faults.
@@ -127,6 +128,14 @@ impl<'a> Source<'a> {
         (span, true)
     }
 
+    /// Returns the field whose key or value has this byte range, only tables if `is_table`; empty
+    /// if there is none.
+    pub(super) fn field_at(&self, span: &Range<usize>, is_table: bool) -> String {
+        let mut steps = Vec::new();
+        find(self.document().0.get_ref(), span, is_table, &mut steps);
+        described(&steps)
+    }
+
     /// Reports a value outside `min..=max`; NaN is outside every range.
     pub(super) fn check_range(
         &self,
@@ -204,6 +213,58 @@ impl<'a> Source<'a> {
                 message: format!("{fabric}: {error}"),
             },
         }
+    }
+}
+
+/// Finds the innermost entry whose key or value has this span, only tables if `is_table`, and
+/// stores the steps to it. Returns the byte range of the entry in the text.
+pub(super) fn find(
+    table: &DeTable<'_>,
+    span: &Range<usize>,
+    is_table: bool,
+    steps: &mut Vec<Step>,
+) -> Option<Range<usize>> {
+    for (key, value) in table {
+        steps.push(Step::Key(key.get_ref().to_string()));
+        let around = key.span().start..key.span().end.max(match value.get_ref() {
+            DeValue::Table(_) => key.span().end,
+            // A stand-in has no text.
+            _ if value.span().is_empty() => key.span().end,
+            _ => value.span().end,
+        });
+        let inner = find_in(value, span, is_table, steps);
+        // A missing key has the span of its table, any other fault that of a key or value.
+        let is_it = || value.span() == *span || !is_table && key.span() == *span;
+        if let Some(found) = inner.or_else(|| is_it().then_some(around)) {
+            return Some(found);
+        }
+        steps.pop();
+    }
+    None
+}
+
+/// Finds an entry, like [`find`], inside a value.
+fn find_in(
+    value: &Spanned<DeValue<'_>>,
+    span: &Range<usize>,
+    is_table: bool,
+    steps: &mut Vec<Step>,
+) -> Option<Range<usize>> {
+    match value.get_ref() {
+        DeValue::Table(table) => find(table, span, is_table, steps),
+        DeValue::Array(items) => {
+            for (index, item) in items.iter().enumerate() {
+                steps.push(Step::Index(index));
+                let inner = find_in(item, span, is_table, steps);
+                let is_it = item.span() == *span;
+                if let Some(found) = inner.or_else(|| is_it.then(|| item.span())) {
+                    return Some(found);
+                }
+                steps.pop();
+            }
+            None
+        }
+        _ => None,
     }
 }
 

@@ -11,7 +11,7 @@ use super::{BuiltCloth, Scene, SceneCloth, SceneCollider, SceneError, Settings};
 const NAME: &str = "keys";
 
 /// Keys that move a collider.
-const MOVERS: [&str; 4] = ["keys", "body", "animation", "cache"];
+const MOVERS: [&str; 5] = ["keys", "spin", "body", "animation", "cache"];
 
 /// Error of keys, worded like that of a scene file.
 #[derive(Debug, Error)]
@@ -78,6 +78,19 @@ impl SceneCollider {
         let cloth = vec![with_shape(Map::new())].into();
         let scene = parsed([("cloth", cloth), ("collider", vec![keys.clone()].into())])?;
         Ok(scene.build_colliders()?.remove(0).collider_at(0.0)?)
+    }
+}
+
+impl Scene {
+    /// Creates a scene from the keys of a scene file; a null key counts as not stated. Mesh paths
+    /// are relative to the working directory.
+    ///
+    /// # Errors
+    /// [`KeysError`] for the first fault.
+    pub fn of_keys(keys: &Map<String, Value>) -> Result<Self, KeysError> {
+        let keys = keys.iter().filter_map(|(name, it)| Some((name.clone(), stated(it.clone())?)));
+        let text = toml::to_string(&keys.collect::<Table>()).map_err(SceneError::Save)?;
+        Ok(Self::parse(&text, NAME)?)
     }
 }
 
@@ -191,7 +204,7 @@ mod tests {
             "unknown key `contct` in [cloth_contact_solver]; did you mean `contact`?",
             "cloth_contact_solver.iterations = 65 is outside 1..=64",
             "unknown key `frictoin` in [cloth.contact]; did you mean `friction`?",
-            "invalid type: integer `1`, expected an array of length 3",
+            "cloth[0].damping: invalid type: integer `1`, expected a list of length 3",
             "cloth[0].contact.friction = -1 is outside 0..=100",
             "collider[0].sphere.radius = -1 is outside 1e-6..=1000000 m",
             "collider[0] needs exactly one of `sphere`",

@@ -8,9 +8,10 @@ use toml::de::{DeArray, DeTable, DeValue, Deserializer};
 use toml::{Spanned, Table};
 
 use super::SceneError;
-use super::file::{SceneFile, toml_error};
+use super::file::{SceneFile, missing_field, toml_error};
 use super::key_path::{Step, described};
-use super::locate::Source;
+use super::keys::lists_for_tables;
+use super::locate::{Source, find};
 
 /// Maximum number of reported faults; longer lists do not help.
 const MAX_FAULTS: usize = 100;
@@ -102,6 +103,11 @@ pub(super) fn read_file(source: &Source<'_>) -> (SceneFile, Vec<Table>, Damaged)
         source.refuse(toml_error(error, source));
         damaged.tables.push(table_around(source.text(), error.span().unwrap_or(0..0).start));
     }
+    for span in lists_for_tables(document.get_ref()) {
+        let field = source.field_at(&span, false);
+        let message = format!("{field}: expected a table of keys, `{{ key = value }}`, not a list");
+        source.refuse(SceneError::Syntax { at: source.location_of(span), message });
+    }
     let mut root = document.clone();
     let mut stand_ins: Vec<StandIn> = Vec::new();
     // Known keys that unknown ones were likely meant to be.
@@ -173,11 +179,6 @@ pub(super) fn read_file(source: &Source<'_>) -> (SceneFile, Vec<Table>, Damaged)
     }
     damaged.is_lost = true;
     (SceneFile::default(), Vec::new(), damaged)
-}
-
-/// Extracts the name from serde's "missing field `name`".
-fn missing_field(error: &toml::de::Error) -> Option<&str> {
-    error.message().strip_prefix("missing field `")?.split('`').next()
 }
 
 /// Replaces a stand-in that serde rejects by the next value, or adds the key that it lacks; removes
@@ -282,58 +283,6 @@ fn entry<'t, 'i>(table: &'t mut DeTable<'i>, steps: &[Step]) -> Option<Entry<'t,
         };
     }
     Some(entry)
-}
-
-/// Finds the innermost entry whose key or value has this span, only tables if `is_table`, and
-/// stores the steps to it. Returns the byte range of the entry in the text.
-fn find(
-    table: &DeTable<'_>,
-    span: &Range<usize>,
-    is_table: bool,
-    steps: &mut Vec<Step>,
-) -> Option<Range<usize>> {
-    for (key, value) in table {
-        steps.push(Step::Key(key.get_ref().to_string()));
-        let around = key.span().start..key.span().end.max(match value.get_ref() {
-            DeValue::Table(_) => key.span().end,
-            // A stand-in has no text.
-            _ if value.span().is_empty() => key.span().end,
-            _ => value.span().end,
-        });
-        let inner = find_in(value, span, is_table, steps);
-        // A missing key has the span of its table, any other fault that of a key or value.
-        let is_it = || value.span() == *span || !is_table && key.span() == *span;
-        if let Some(found) = inner.or_else(|| is_it().then_some(around)) {
-            return Some(found);
-        }
-        steps.pop();
-    }
-    None
-}
-
-/// Finds an entry, like [`find`], inside a value.
-fn find_in(
-    value: &Spanned<DeValue<'_>>,
-    span: &Range<usize>,
-    is_table: bool,
-    steps: &mut Vec<Step>,
-) -> Option<Range<usize>> {
-    match value.get_ref() {
-        DeValue::Table(table) => find(table, span, is_table, steps),
-        DeValue::Array(items) => {
-            for (index, item) in items.iter().enumerate() {
-                steps.push(Step::Index(index));
-                let inner = find_in(item, span, is_table, steps);
-                let is_it = item.span() == *span;
-                if let Some(found) = inner.or_else(|| is_it.then(|| item.span())) {
-                    return Some(found);
-                }
-                steps.pop();
-            }
-            None
-        }
-        _ => None,
-    }
 }
 
 /// Byte range from the header `[[cloth]]`, `[wind]`, ... above an offset to the next header that is

@@ -283,6 +283,15 @@ impl SceneCloth {
         let without_bends = !fabric.bends && of_fabric.states("bends");
         // Bending elements [N m] replace two-ring edges, which would be redundant beside
         // inextensible edges.
+        // Rigid two-ring edges would also carry what the stretch of XPBD lets go: the rigidity of
+        // cotton replaces them.
+        if stretches(&config.solver, material) && !of_fabric.states("bending") && !without_bends {
+            let rigidity = "solver.xpbd.bending_rigidity";
+            if config.solver.bending_rigidity() == 0.0 && !stated.states(rigidity) {
+                config.solver.set_bending_rigidity(RIGIDITY);
+            }
+            fabric.bending = false;
+        }
         if config.solver.bending_rigidity() > 0.0 && !of_fabric.states("bending") {
             fabric.bending = false;
         }
@@ -343,6 +352,15 @@ impl SceneCloth {
             }
         }
     }
+}
+
+/// Tests whether [`Xpbd`] lets cloth stretch while its two-ring edges would not.
+fn stretches(solver: &Solver, material: Option<Material>) -> bool {
+    let stretches = |Xpbd { membrane, phases, .. }: &Xpbd| {
+        let is_soft = phases.vertical.compliance > 0.0 || phases.horizontal.compliance > 0.0;
+        (material.is_some() || membrane.is_some() || is_soft) && phases.bending.compliance == 0.0
+    };
+    solver.as_xpbd().is_some_and(stretches)
 }
 
 #[cfg(test)]

@@ -23,7 +23,7 @@ pub enum Shape {
     Mesh(PathBuf),
 }
 
-/// Rectangle of quads, row after row, corner 0 at the origin.
+/// Rectangle of quads, row after row, corner 0 or the middle at the origin.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GridShape {
@@ -38,6 +38,10 @@ pub struct GridShape {
     /// Plane of the grid (default `"xy"`: hanging).
     #[serde(default)]
     pub plane: GridPlane,
+    /// Puts the middle of the grid at the origin, in place of corner 0 (default false), so that
+    /// `transform` turns it about its middle.
+    #[serde(default)]
+    pub centered: bool,
 }
 
 /// Plane of a grid.
@@ -138,6 +142,11 @@ impl GridShape {
     /// Generates the mesh. The sizes must be valid.
     pub(super) fn mesh(&self) -> Mesh {
         let mut mesh = Mesh::grid(self.columns, self.rows, self.width, self.height);
+        if self.centered {
+            let middle = [0.5 * self.width, 0.0, 0.5 * self.height];
+            let moved = |x: &mut [f32; 3]| *x = std::array::from_fn(|k| x[k] - middle[k]);
+            mesh.positions.iter_mut().for_each(moved);
+        }
         if self.plane == GridPlane::Xy {
             // 0 - z and not -z: no negative zeros.
             mesh.positions
@@ -187,6 +196,15 @@ mod tests {
         (b - a).cross(c - a).normalize()
     }
 
+    const GRID: GridShape = GridShape {
+        columns: 3,
+        rows: 2,
+        width: 2.0,
+        height: 1.0,
+        plane: GridPlane::Xy,
+        centered: false,
+    };
+
     const CAPE: TubeShape = TubeShape {
         segments: 9,
         rings: 4,
@@ -198,8 +216,7 @@ mod tests {
 
     #[test]
     fn a_hanging_grid_goes_down_from_the_origin_and_faces_forward() {
-        let grid = GridShape { columns: 3, rows: 2, width: 2.0, height: 1.0, plane: GridPlane::Xy };
-        let mesh = grid.mesh();
+        let mesh = GRID.mesh();
         assert_eq!(
             mesh.positions,
             [
@@ -215,8 +232,18 @@ mod tests {
     }
 
     #[test]
+    fn a_centered_grid_has_its_middle_at_the_origin() {
+        for plane in [GridPlane::Xy, GridPlane::Xz] {
+            let positions = GridShape { plane, centered: true, ..GRID }.mesh().positions;
+            let other = if plane == GridPlane::Xy { [0.5, 0.0] } else { [0.0, -0.5] };
+            assert_eq!(positions[0], [-1.0, other[0], other[1]], "{plane:?}");
+            assert_eq!(positions[5], [1.0, 0.0 - other[0], 0.0 - other[1]], "{plane:?}");
+        }
+    }
+
+    #[test]
     fn a_lying_grid_faces_up() {
-        let grid = GridShape { columns: 3, rows: 2, width: 2.0, height: 1.0, plane: GridPlane::Xz };
+        let grid = GridShape { plane: GridPlane::Xz, ..GRID };
         assert_eq!(normal(&grid.mesh(), 0), Vec3::Y);
     }
 

@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use poplin_cook::CookOptions;
+use poplin_geometry::wide;
 use poplin_model::{ClothConfig, ClothContactSolver, MAX_BODIES, MAX_PARTICLES};
 
 pub(super) use self::collider::validate_collider;
@@ -34,6 +35,9 @@ const MAX_ACCELERATION: f64 = 1e6;
 /// Maximum rotation of a local space \[degrees\], and maximum rotation per second: a hundred
 /// revolutions.
 const MAX_ROTATION: f64 = 36_000.0;
+
+/// Limit of a collider's spin within a frame [degrees]: half a turn is the same either way.
+const MAX_TURN: f64 = 179.0;
 
 /// Reports values out of range at the top of a scene, and faults across cloths and colliders.
 pub(super) fn validate(scene: &Scene, source: &Source<'_>) {
@@ -67,6 +71,17 @@ pub(super) fn validate(scene: &Scene, source: &Source<'_>) {
         check_particles(source, &format!("{field}.count"), total, MAX_SCENE_PARTICLES, "per scene");
     }
     refuse_bodies_beside_others(scene, source);
+    validate_spins(scene, source);
+}
+
+/// Reports colliders that turn too far within a frame.
+pub(super) fn validate_spins(scene: &Scene, source: &Source<'_>) {
+    for (index, collider) in scene.colliders.iter().enumerate() {
+        let field = format!("collider[{index}].spin");
+        // Within a frame colliders turn by the smaller angle.
+        let limit = MAX_TURN * f64::from(scene.frame_rate);
+        source.check_range(&field, wide(collider.spin).length(), [0.0, limit], "degrees/s");
+    }
 }
 
 /// Reports rigid bodies beyond the limit, and mesh bodies beside another mesh: a cloth collides
@@ -121,6 +136,11 @@ pub(super) fn validate_cloth(cloth: &SceneCloth, field: &str, source: &Source<'_
     each_error(&cloth.fabric, CookOptions::validate, cook_field, |error| {
         source.refuse(source.cook_error(field, error));
     });
+    if cloth.fabric.masses.is_some() && source.states(&at("density")) {
+        let field = at("density");
+        let needed = "a cloth without `fabric.masses`, which state every mass";
+        source.refuse(SceneError::Lone { at: source.location(&field), field, needed });
+    }
     source.check_range(&at("count"), cloth.count, [1.0, MAX_SCENE_PARTICLES as f64], "");
     source.check_vector(&at("spacing"), cloth.spacing, MAX_LENGTH, "m");
     source.check_vector(&at("velocity"), cloth.velocity, MAX_SPEED, "m/s");

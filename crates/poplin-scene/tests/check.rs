@@ -48,7 +48,10 @@ fn pins_are_rules_or_indices() {
     assert_eq!(mesh("[0, 'top:3%', 7]"), Ok(rules(&["indices:0", "top:3%", "indices:7"])));
     assert_eq!(mesh("4"), Ok(rules(&["indices:4"])));
     finds(&cloth("pins = [0, -1]"), &["3:12 cloth[0].pins[1]: cannot read the pin rule"]);
-    finds(&cloth("pins = [0.5]"), &["3:9 invalid type: floating point `0.5`, expected a pin rule"]);
+    finds(
+        &cloth("pins = [0.5]"),
+        &["3:9 cloth[0].pins[0]: invalid type: floating point `0.5`, expected a pin rule"],
+    );
 }
 
 #[test]
@@ -75,13 +78,23 @@ fn all_wrong_types_are_found() {
             cloth("density = 'x'\ncount = 1.5\ndamping = [1, 'x', 'y']\npins = 3.5")
         ),
         &[
-            "1:10 invalid type: string \"x\", expected a whole number",
-            "2:10 invalid type: integer `3`, expected a table of keys",
-            "5:11 invalid type: string \"x\", expected a number",
-            "6:9 invalid type: floating point `1.5`, expected a whole number",
-            "7:15 invalid type: string \"x\", expected a number",
-            "7:20 invalid type: string \"y\", expected a number",
-            "8:8 invalid type: floating point `3.5`, expected a pin rule",
+            "1:10 frames: invalid type: string \"x\", expected a whole number",
+            "2:10 camera: invalid type: integer `3`, expected a table of keys",
+            "5:11 cloth[0].density: invalid type: string \"x\", expected a number",
+            "6:9 cloth[0].count: invalid type: floating point `1.5`, expected a whole number",
+            "7:15 cloth[0].damping[1]: invalid type: string \"x\", expected a number",
+            "7:20 cloth[0].damping[2]: invalid type: string \"y\", expected a number",
+            "8:8 cloth[0].pins: invalid type: floating point `3.5`, expected a pin rule",
+        ],
+    );
+}
+
+#[test]
+fn integers_beyond_their_type_are_found() {
+    finds(
+        &cloth("count = 4294967296"),
+        &[
+            "3:9 cloth[0].count: invalid value: integer `4294967296`, expected a whole number from 0 to 4294967295",
         ],
     );
 }
@@ -91,10 +104,10 @@ fn all_missing_keys_are_found() {
     finds(
         "[[cloth]]\ngrid = { columns = 3 }\n[[cloth.animated_pins]]\n",
         &[
-            "2:8 missing field `rows`",
-            "2:8 missing field `width`",
-            "2:8 missing field `height`",
-            "3:1 missing field `pins`",
+            "2:8 cloth[0].grid needs the key `rows`",
+            "2:8 cloth[0].grid needs the key `width`",
+            "2:8 cloth[0].grid needs the key `height`",
+            "3:1 cloth[0].animated_pins[0] needs the key `pins`",
         ],
     );
 }
@@ -147,7 +160,7 @@ fn faults_of_every_cloth_and_collider_are_found() {
         &text,
         &[
             "3:1 cloth[0].density",
-            "6:11 invalid type",
+            "6:11 cloth[1].spacing: invalid type",
             "8:12 collider[0].sphere.radius",
             "11:1 collider[1].friction",
         ],
@@ -169,8 +182,8 @@ fn sound_cloths_are_those_without_a_fault() {
 
 #[test]
 fn an_unreadable_shape_is_not_reported_as_missing() {
-    finds("[[cloth]]\ngrid = 3\n", &["2:8 invalid type: integer `3`"]);
-    finds("[[cloth]]\nmesh = 3\n", &["2:8 invalid type: integer `3`"]);
+    finds("[[cloth]]\ngrid = 3\n", &["2:8 cloth[0].grid: invalid type: integer `3`"]);
+    finds("[[cloth]]\nmesh = 3\n", &["2:8 cloth[0].mesh: invalid type: integer `3`"]);
     finds("[[cloth]]\ngird = { columns = 3 }\n", &["2:1 unknown key `gird`"]);
     finds("[[cloth]]\n", &["1:1 cloth[0] needs exactly one of"]);
 }
@@ -204,7 +217,7 @@ fn a_solver_with_several_kinds_is_one_fault() {
     finds(
         &cloth("solver = { pbd = {}, xpbd = {} }\ndensity = -1"),
         &[
-            "3:10 expected one key in this table, for example one solver, found more",
+            "3:10 cloth[0].solver: expected one key in this table, found more",
             "4:1 cloth[0].density",
         ],
     );
@@ -214,9 +227,9 @@ fn a_solver_with_several_kinds_is_one_fault() {
 fn cloths_not_in_a_list_are_one_fault() {
     finds(
         "[cloth]\ndensity = 3\n",
-        &["1:1 expected a list of tables: write [[ ]] around its name"],
+        &["1:1 cloth: expected a list of tables, each under its name in `[[ ]]`"],
     );
-    finds("cloth = 3\n", &["1:9 invalid type: integer `3`"]);
+    finds("cloth = 3\n", &["1:9 cloth: invalid type: integer `3`"]);
     finds("title = 'x'\n", &["1:1 cloth is empty"]);
 }
 
@@ -239,7 +252,7 @@ fn keys_out_of_order_are_found_beside_wrong_ones() {
         ),
         &[
             "3:33 cloth[0].frame.keys[1]: time 0 s is not after the previous key at 1 s",
-            "3:70 invalid type",
+            "3:70 cloth[0].frame.keys[2].rotation: invalid type",
             "3:75 cloth[0].frame.keys[3]: time 2 s",
         ],
     );
@@ -253,12 +266,12 @@ fn unknown_cloths_of_colliders_are_found() {
     );
     let text =
         collider("sphere = { radius = 1 }\ncloths = ['b']").replace("name = 'a'", "count = 'x'");
-    finds(&text, &["2:9 invalid type", "6:11 unknown cloth `b`"]);
+    finds(&text, &["2:9 cloth[0].count: invalid type", "6:11 unknown cloth `b`"]);
     // The unreadable name explains that there is no `a`.
     let text = format!(
         "[[cloth]]\nname = 3\n{GRID}[[collider]]\nsphere = {{ radius = 1 }}\ncloths = ['a']\n"
     );
-    finds(&text, &["2:8 invalid type: integer `3`"]);
+    finds(&text, &["2:8 cloth[0].name: invalid type: integer `3`"]);
 }
 
 #[test]
@@ -276,9 +289,12 @@ fn bodies_are_checked() {
     );
     finds(
         &collider("sphere = { radius = 1 }\nkeys = [{ time = 0 }]\nbody = { mass = 1 }"),
-        &["7:1 collider[0].body cannot have `keys` beside it"],
+        &["7:1 collider[0].body cannot have `keys` or `spin` beside it"],
     );
-    finds(&collider("sphere = { radius = 1 }\nbody = {}"), &["6:8 missing field `mass`"]);
+    finds(
+        &collider("sphere = { radius = 1 }\nbody = {}"),
+        &["6:8 collider[0].body needs the key `mass`"],
+    );
 }
 
 #[test]

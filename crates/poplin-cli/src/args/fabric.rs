@@ -11,7 +11,7 @@ use poplin_run::{Failure, OrFail};
 
 use super::ranges::{
     density, fraction, friction, max_fiber_length, perturbation, rigidity, share, solver_frequency,
-    thickness, whole,
+    thickness, weld, whole,
 };
 
 /// Options of cooking: how a mesh becomes a fabric.
@@ -25,6 +25,10 @@ pub(crate) struct FabricArgs {
     /// Mass per area [kg/m^2] [default: from --material, or 0.2, light cotton]
     #[arg(long, value_name = "DENSITY", value_parser = density, allow_negative_numbers = true)]
     density: Option<f32>,
+    /// Distance within which vertices of the mesh become one [m], 0 or more [default: a millionth
+    /// of the mesh's diagonal]
+    #[arg(long, value_name = "DISTANCE", value_parser = weld, allow_negative_numbers = true)]
+    weld: Option<f32>,
     /// Longest chain of edges that one lane solves, 1 or more; 1 = coloured edges [default: the
     /// cheapest on a GPU; with xpbd as long as the mesh allows]
     #[arg(long, value_name = "EDGES", value_parser = max_fiber_length, allow_negative_numbers = true)]
@@ -61,7 +65,8 @@ pub(crate) struct SolverArgs {
         conflicts_with = "solver_frequency")]
     substeps: Option<u32>,
     /// Bending rigidity with xpbd and implicit [N m], 0 to 1e6; 0 = off [default: 1e-5, cotton]
-    #[arg(long, value_name = "RIGIDITY", value_parser = rigidity, allow_negative_numbers = true)]
+    #[arg(long, value_name = "RIGIDITY", value_parser = rigidity, allow_negative_numbers = true,
+        conflicts_with = "no_bending")]
     bending_rigidity: Option<f32>,
     /// Share of the second-order correction of velocities with xpbd, 0 to 0.8: what swings and
     /// spins goes on longer [default: 0]
@@ -211,6 +216,7 @@ impl FabricArgs {
         let solver_name = cloth.config.solver.name();
         let mut options = Settings::default();
         options.set_some("density", self.density);
+        options.set_some("fabric.weld.distance", self.weld);
         options.set_some("fabric.max_fiber_length", self.max_fiber_length);
         options.set_some("fabric.tethers", self.tethers.map(Tethers::name));
         options.set_some("fabric.direction", self.direction.map(Direction::name));

@@ -22,7 +22,7 @@ use poplin_scene::PinRule;
 pub(crate) use fabric::{FabricArgs, SolverArgs};
 pub(crate) use picture::PictureArgs;
 pub(crate) use position::PositionArgs;
-use ranges::{drag, frame_rate, whole, workload};
+use ranges::{drag, frame_rate, rest_speed, whole, workload};
 pub(crate) use wind::WindArgs;
 
 /// GPU compute cloth: simulates, cooks and checks cloth from the command line.
@@ -91,6 +91,10 @@ pub(crate) struct RunArgs {
     /// Frames per second [1/s], 0.1 to 10000 [default: the scene's, or 60]
     #[arg(long, value_name = "RATE", value_parser = frame_rate, allow_negative_numbers = true)]
     pub(crate) frame_rate: Option<f32>,
+    /// End before the last frame once no vertex has moved faster than this for half a second, after
+    /// the last key of the scene [m/s], 1e-6 to 1000 [default without a value: 0.01]
+    #[arg(long, value_name = "SPEED", num_args = 0..=1, default_missing_value = "0.01", value_parser = rest_speed, allow_negative_numbers = true)]
+    pub(crate) stop_at_rest: Option<f32>,
     /// Folder to write to, created if missing [default: out/NAME, after the scene or mesh]
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,

@@ -2,7 +2,7 @@
 
 use std::ops::RangeInclusive;
 
-use poplin_cook::{CookError, CookOptions};
+use poplin_cook::{CookError, CookOptions, Weld};
 use poplin_measure::bench::Workload;
 use poplin_model::MAX_COORDINATE;
 use thiserror::Error;
@@ -84,11 +84,23 @@ pub(crate) fn frame_rate(text: &str) -> Result<f32, ValueError> {
     in_range(text, [0.1, 10_000.0], " 1/s")
 }
 
+/// Parses the speed of cloth at rest [m/s].
+pub(crate) fn rest_speed(text: &str) -> Result<f32, ValueError> {
+    in_range(text, [1e-6, 1000.0], " m/s")
+}
+
 /// Parses a mass per area [kg/m^2], in the range of cooking.
 pub(crate) fn density(text: &str) -> Result<f32, ValueError> {
     let density = number(text)?;
     CookOptions { density, ..CookOptions::default() }.validate()?;
     Ok(density)
+}
+
+/// Parses the distance of welding [m], in the range of cooking.
+pub(crate) fn weld(text: &str) -> Result<f32, ValueError> {
+    let distance = number(text)?;
+    CookOptions { weld: Weld::Distance(distance), ..CookOptions::default() }.validate()?;
+    Ok(distance)
 }
 
 /// Parses the length of a fiber in edges, in the range of cooking.

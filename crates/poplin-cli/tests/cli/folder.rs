@@ -84,7 +84,7 @@ fn does_not_overwrite_files_of_the_user() {
 }
 
 #[test]
-fn bench_results_appear_only_when_complete() {
+fn bench_results_stay_until_there_are_others() {
     let bench = Bench::new("whole");
     bench.write("old.json", "old");
     bench.poplin(&["bench", "--json", "a", "--csv", "a"]).says(2, &["name the same file"]);

@@ -45,6 +45,17 @@ fn info_lists_adapters_tiers_canaries_and_the_choice() {
 
 #[cfg(target_os = "linux")]
 #[test]
+fn info_is_quiet_without_a_session() {
+    let bench = Bench::new("no-session");
+    let mut command = bench.command(&["info"]);
+    let ended = Ended::of(command.env_remove("XDG_RUNTIME_DIR").output().unwrap());
+    ended.succeeds();
+    // Mesa's layer that orders devices would report the missing folder.
+    assert!(!ended.stderr.contains("XDG_RUNTIME_DIR"), "{}", ended.stderr);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
 fn info_without_adapters_suggests_a_driver() {
     let bench = Bench::new("no-adapter");
     let ended = without_adapters(&bench, &["info"]);

@@ -7,6 +7,7 @@ mod bench;
 mod check;
 mod colliders;
 mod conform;
+mod doubts;
 mod ending;
 mod folder;
 mod interrupt;

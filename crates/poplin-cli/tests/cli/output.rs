@@ -20,6 +20,43 @@ fn folder_below_a_file() {
         .says(1, &["cannot create the output folder file"]);
 }
 
+#[test]
+fn a_run_stops_at_rest_on_request() {
+    let bench = Bench::new("rest");
+    let scene = |keys: &str| {
+        format!(
+            "frames = 400\n[[cloth]]\nname = \"sheet\"\ndamping = [0.5, 0.5, 0.5]\n\
+             grid = {{ columns = 5, rows = 5, width = 0.2, height = 0.2, plane = \"xz\" }}\n\
+             transform = {{ translation = [0, 0.05, 0] }}\n[cloth.contact]\nfriction = 0.5\n\
+             [[collider]]\nplane = {{ normal = [0, 1, 0] }}\n{keys}\n"
+        )
+    };
+    let frames = |keys: &str, more: &[&str]| {
+        bench.write("scene.toml", &scene(keys));
+        let args = ["run", "scene.toml", "--backend", "cpu", "--picture", "none", "--out", "out"];
+        let ended = bench.poplin(&[&args[..], more].concat());
+        ended.succeeds();
+        let cache = poplin_io::PointCache::read(bench.path("out/sheet.pc2")).unwrap();
+        let frames = bench.json("out/summary.json")["frames"].as_u64().unwrap();
+        assert_eq!(cache.frame_count() as u64, frames + 1, "{}", ended.stdout);
+        let says = ended.stdout.contains(&format!("ended after frame {frames} of 400"));
+        assert_eq!(says, frames < 400, "{}", ended.stdout);
+        frames
+    };
+    assert_eq!(frames("", &[]), 400);
+    // It falls for 0.1 s, and half a second at rest follows.
+    let rests = frames("", &["--stop-at-rest"]);
+    assert!((36..120).contains(&rests), "{rests}");
+    // Nothing moves as slowly as that in f32.
+    let later = frames("", &["--stop-at-rest", "0.000001"]);
+    assert!(later >= rests, "{later}");
+    // A key that is still to come is waited for.
+    let keys = "keys = [{ time = 3 }, { time = 3.5, translation = [0, 0.1, 0] }]";
+    assert!(frames(keys, &["--stop-at-rest"]) > 210);
+    let refused = bench.poplin(&["run", "scene.toml", "--stop-at-rest", "0"]);
+    refused.says(2, &["0.000001..=1000 m/s"]);
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn a_full_disk_is_named_with_the_file() {

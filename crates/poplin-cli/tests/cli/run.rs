@@ -77,7 +77,8 @@ fn a_scene_runs_with_either_solver() {
     let by_mass = solve(&["--max-iterations", "1000"])["iterations"].as_u64().unwrap();
     let by_fibers = solve(&["--max-iterations", "1000", "--preconditioner", "fibers"]);
     assert!(by_fibers["iterations"].as_u64().unwrap() < by_mass, "{by_mass} {by_fibers}");
-    assert_eq!(solve(&["--max-iterations", "2"])["unconverged"], 20);
+    // The first step is solved at once.
+    assert_eq!(solve(&["--max-iterations", "2"])["unconverged"], 19);
     for (options, expected) in [
         (
             ["--solver", "xpbd", "--stretch", "trispring"],

@@ -157,7 +157,7 @@ fn errors_name_the_line_and_the_limit() {
             "test.obj:2: cannot read `f 1 1 x`; expected a face like `f 1 2 3` or `f 1/1 2/2 3/3`",
         ),
         ("v 0 0 0\nf 1 1 7\n", "test.obj:2: the face uses vertex 7, but there are only 1"),
-        ("v 0 0 0\nf 1 1 0\n", "test.obj:2: the face uses vertex 0, but there are only 1"),
+        ("v 0 0 0\nf 1 1 0\n", "test.obj:2: the face uses vertex 0, but they count from 1"),
         ("v 0 0 0\nf 1 1 -2\n", "test.obj:2: the face uses vertex -2, but there are only 1"),
         (
             "v 0 0 0\nf 1/1 1/-9 1\n",

@@ -13,7 +13,9 @@ use crate::error::{ModelError, check_range};
 pub struct Tethers {
     /// Fraction of the excess length removed, stiffness-like, `0..=1` (default 1; 0 = off).
     pub stiffness: f32,
-    /// Factor on all tether lengths, `0..=1000` (default 1).
+    /// Factor on all tether lengths, `0..=1000` (default 1; in scenes of cloth with a stretch
+    /// stiffness 1 and four times the strain that its weight causes at its top, since tethers do
+    /// not stretch).
     pub scale: f32,
 }
 

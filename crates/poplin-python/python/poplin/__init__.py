@@ -8,11 +8,16 @@
     simulation.step(frames=60)
     simulation.positions(cloth)  # float32, shape [256, 3]
 
+    scene = poplin.Scene("flag", backend="cpu")  # all that a scene file has
+    scene.step(frames=60)
+    scene.points("flag")
+
 Units are SI throughout: metres, seconds, kilograms. Gravity points along -y by default.
 """
 
 from ._batch import BatchResult, batch, sweep_jobs
-from ._mesh import Cooked, Mesh, cook, grid, load_mesh, tube
+from ._mesh import Cooked, Mesh, cook, grid, load_mesh, tube, vertex_normals
+from ._scene import Scene
 from ._simulation import Backend, ContactReport, Hit, Simulation, State, Trouble
 from ._warnings import PoplinWarning
 
@@ -24,6 +29,7 @@ __all__ = [
     "Hit",
     "Mesh",
     "PoplinWarning",
+    "Scene",
     "Simulation",
     "State",
     "Trouble",
@@ -33,4 +39,5 @@ __all__ = [
     "load_mesh",
     "sweep_jobs",
     "tube",
+    "vertex_normals",
 ]

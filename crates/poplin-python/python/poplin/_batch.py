@@ -52,7 +52,7 @@ class BatchResult(NamedTuple):
 def sweep_jobs(sweep: str | os.PathLike[str]) -> list[dict[str, Any]]:
     """Returns the jobs of a sweep file (TOML), each as its varied keys with their values, without simulating.
 
-    Raises ValueError if sweep or scene cannot be read or are not valid.
+    Raises FileNotFoundError if there is no such sweep, ValueError if sweep or scene cannot be read or are not valid.
     """
     return _poplin.sweep_jobs(sweep)
 

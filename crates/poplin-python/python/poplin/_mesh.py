@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _poplin
-from ._arrays import Floats, Ints, floats, indices, text
+from ._arrays import Floats, Ints, check_shape, floats, indices, text
 from ._warnings import PoplinWarning
 
 Bytes4 = Sequence[bytes]
@@ -29,7 +29,9 @@ _ELSEWHERE = {
     "wind": "Simulation.set_wind()",
     "animated_pins": "Simulation.set_pins() and release_pins()",
     **dict.fromkeys(["velocity", "angular_velocity"], "Simulation.set_particles(velocities=..)"),
-    **dict.fromkeys(["motion_spheres", "separation_spheres", "accelerations"], "a scene (python -m poplin run)"),
+    "motion_spheres": "Simulation.set_motion_spheres()",
+    "separation_spheres": "Simulation.set_separation_spheres()",
+    "accelerations": "Simulation.set_accelerations()",
 }
 
 
@@ -96,20 +98,47 @@ def load_mesh(path: str | os.PathLike[str]) -> Mesh:
     A mesh far from the origin, where float32 is too coarse, is moved near it by whole metres: its world positions are
     `mesh.points + mesh.origin`.
 
-    Raises ValueError if the file cannot be read or is not a valid mesh.
+    Raises FileNotFoundError if there is no such file, and ValueError if it cannot be read or is not a valid mesh.
     """
     return Mesh._of(*_poplin.load_mesh(path))
 
 
+def vertex_normals(points: npt.ArrayLike, triangles: npt.ArrayLike) -> Floats:
+    """Returns the unit normals of vertices, weighted by the area of their triangles, shape [vertices, 3]; 0 at a vertex without
+    a triangle.
+
+    points: positions, shape [vertices, 3], for example of `Simulation.positions`.
+    triangles: indices, shape [triangles, 3], for example `Cooked.triangles`.
+    """
+    rows = floats("points", points, None, 3)
+    faces = indices("triangles", triangles, None, 3)
+    if faces.size and int(faces.max()) >= len(rows):
+        raise ValueError(f"triangles: no vertex {faces.max()}: there are {len(rows)} points")
+    return np.frombuffer(_poplin.vertex_normals(rows.tobytes(), faces.tobytes()), np.float32).reshape(-1, 3)
+
+
 def grid(
-    columns: int, rows: int, width: float, height: float, plane: Literal["xy", "xz"] = "xy"
+    columns: int,
+    rows: int,
+    width: float,
+    height: float,
+    plane: Literal["xy", "xz"] = "xy",
+    centered: bool = False,
 ) -> Mesh:
     """Returns a rectangle of quads with columns x rows vertices, like the key `grid` of a scene.
 
     width, height: size [m].
     plane: "xy" (vertical) or "xz" (horizontal).
+    centered: puts its middle at the origin, in place of vertex 0.
     """
-    keys = {"columns": columns, "rows": rows, "width": width, "height": height, "plane": plane}
+    keys = {
+        "columns": columns,
+        "rows": rows,
+        "width": width,
+        "height": height,
+        "plane": plane,
+        "centered": centered,
+    }
     return Mesh._of(_poplin.shape_mesh(text({"grid": keys})))
 
 
@@ -171,6 +200,9 @@ class Cooked:
         """Copy of the settings, with the keys of `[[cloth]]` in a scene."""
         return self._native.settings()
 
+    def __reduce__(self) -> str:
+        raise TypeError("a Cooked cannot be pickled: pickle its mesh and settings, and cook them again")
+
     def __repr__(self) -> str:
         return f"Cooked({self.particle_count} particles, {len(self.pinned)} pinned)"
 
@@ -182,7 +214,7 @@ def cook(
 ) -> Cooked:
     """Cooks a mesh like the cloth of a scene.
 
-    pins: pinned vertices: indices, shape [k]; or a rule such as "top:3%", "corner:top-left", "box:x0,y0,z0,x1,y1,z1", or a
+    pins: pinned vertices: indices, shape [k]; a bool mask, shape [vertices]; or a rule such as "top:3%", "corner:top-left", "box:x0,y0,z0,x1,y1,z1", or a
         list of rules. By default none.
     settings: keys of `[[cloth]]` in a scene: `material`, `density`, `fabric` (options of cooking), and settings that can be
         changed later, such as `solver`, `damping`, `contact`, `thickness`, `air`. Settings that depend on the cloth and
@@ -203,7 +235,11 @@ def cook(
         if isinstance(listed, list) and listed and all(isinstance(rule, str) for rule in listed):
             keys["pins"] = listed
         else:
-            pinned = indices("pins", listed, None)
+            array = np.asarray(listed)
+            if array.dtype.kind == "b":
+                check_shape("pins", array, (len(mesh.points),))
+                array = np.flatnonzero(array)
+            pinned = indices("pins", array, None)
     if pinned.size and int(pinned.max()) >= len(mesh.points):
         raise ValueError(f"pins: no vertex {pinned.max()}: the mesh has {len(mesh.points)} points")
     cooked = Cooked(_poplin.Cooked(mesh._bytes(), pinned.tobytes(), text(keys)))

@@ -15,6 +15,16 @@ ClothSelection = Union[int, npt.ArrayLike, None]
 """Selected cloths: a handle, an array of handles, shape [k], a bool mask, shape [cloths], or None for all."""
 
 
+def _into(out: Floats | None, view: _poplin.View) -> Floats:
+    """Returns the array of a view, or copies it to an array."""
+    array = np.asarray(view)
+    if out is None:
+        return array
+    check_shape("out", out, array.shape)
+    np.copyto(out, array)
+    return out
+
+
 class Backend(NamedTuple):
     """Backend of a simulation."""
 
@@ -101,27 +111,31 @@ class State:
             raise ValueError(f"no cloth {cloth} in this state: read it first")
         return int(found[0])
 
-    def positions(self, cloth: int | None = None, world: bool = False) -> Floats:
+    def __reduce__(self) -> str:
+        raise TypeError("a State cannot be pickled: take its arrays, or Simulation.save()")
+
+    def positions(self, cloth: int | None = None, world: bool = False, out: Floats | None = None) -> Floats:
         """Returns positions of particles [m] of one cloth, shape [n, 3], or of all cloths, shape [cloths, n, 3].
 
         world: True for world space; by default local space, which equals world space unless the cloth has a pose.
+        out: array of this shape, of any float type, to write to and return.
 
         Raises ValueError if the cloths have different particle counts.
         """
         index, native = self._index(cloth), self._native
-        return np.asarray(native.world_positions(index) if world else native.particles(index, 3))
+        return _into(out, native.world_positions(index) if world else native.particles(index, 3))
 
-    def particles(self, cloth: int | None = None) -> Floats:
+    def particles(self, cloth: int | None = None, out: Floats | None = None) -> Floats:
         """Returns local position [m] and current inverse mass [1/kg] of particles, shape [n, 4] or [cloths, n, 4]."""
-        return np.asarray(self._native.particles(self._index(cloth), 4))
+        return _into(out, self._native.particles(self._index(cloth), 4))
 
-    def velocities(self, cloth: int | None = None, world: bool = False) -> Floats:
+    def velocities(self, cloth: int | None = None, world: bool = False, out: Floats | None = None) -> Floats:
         """Returns velocities in the last iteration of the last frame [m/s], relative to the local space.
 
         Shape [n, 3] for one cloth or [cloths, n, 3] for all.
         world: True for world axes; by default axes of the local space.
         """
-        return np.asarray(self._native.velocities(self._index(cloth), world))
+        return _into(out, self._native.velocities(self._index(cloth), world))
 
     def _counter(self, name: str) -> Ints:
         return np.frombuffer(self._native.counters()[name], np.uint32)
@@ -195,6 +209,9 @@ class Simulation:
     def __len__(self) -> int:
         """Number of cloths."""
         return len(self.ids)
+
+    def __reduce__(self) -> str:
+        raise TypeError("a Simulation cannot be pickled: save() returns bytes, with which restore() continues")
 
     def __repr__(self) -> str:
         return f"Simulation({len(self)} cloths on {self.backend.adapter})"
@@ -287,17 +304,21 @@ class Simulation:
         ids = None if cloths is None else self._select(cloths).tobytes()
         return State(self._native.read(ids))
 
-    def positions(self, cloths: ClothSelection = None, world: bool = False) -> Floats:
+    def positions(
+        self, cloths: ClothSelection = None, world: bool = False, out: Floats | None = None
+    ) -> Floats:
         """Reads positions of particles [m]: shape [n, 3] for one handle, else [cloths, n, 3]. See `State.positions`."""
-        return self.read(cloths).positions(_one(cloths), world)
+        return self.read(cloths).positions(_one(cloths), world, out)
 
-    def velocities(self, cloths: ClothSelection = None, world: bool = False) -> Floats:
+    def velocities(
+        self, cloths: ClothSelection = None, world: bool = False, out: Floats | None = None
+    ) -> Floats:
         """Reads velocities of particles [m/s], shape [n, 3] or [cloths, n, 3]. See `State.velocities`."""
-        return self.read(cloths).velocities(_one(cloths), world)
+        return self.read(cloths).velocities(_one(cloths), world, out)
 
-    def particles(self, cloths: ClothSelection = None) -> Floats:
+    def particles(self, cloths: ClothSelection = None, out: Floats | None = None) -> Floats:
         """Reads position [m] and current inverse mass [1/kg] of particles, shape [n, 4] or [cloths, n, 4]."""
-        return self.read(cloths).particles(_one(cloths))
+        return self.read(cloths).particles(_one(cloths), out)
 
     def settings(self, cloth: int) -> dict[str, Any]:
         """Returns a copy of the settings of a cloth, with the keys of `[[cloth]]` in a scene."""
@@ -367,6 +388,48 @@ class Simulation:
             ends = floats("targets", array, len(chosen), 3)
             ends = np.broadcast_to(ends, (len(ids), len(chosen), 3))
         self._native.set_pins(ids.tobytes(), chosen.tobytes(), ends.tobytes())
+
+    def _particle_rows(self, name: str, values: npt.ArrayLike, ids: Ids, width: int) -> bytes:
+        """Returns the bytes of rows per particle, shape [n, width] for all cloths or [k, n, width], for each cloth."""
+        array = np.asarray(values)
+        if array.ndim == 3:
+            return floats(name, array, len(ids), None, width).tobytes()
+        each = floats(name, array, None, width)
+        return np.broadcast_to(each, (len(ids), *each.shape)).tobytes()
+
+    def set_motion_spheres(self, cloths: ClothSelection, spheres: npt.ArrayLike | None) -> None:
+        """Sets a sphere for each particle that it may not leave, for example around skinned positions; None: no spheres.
+
+        spheres: center in local space and radius [m], shape [n, 4], or [k, n, 4]; a radius of 0 holds the particle.
+
+        The first spheres act at once, later ones are reached over the next frame. The setting `motion` has their stiffness.
+        """
+        self._set_spheres(cloths, spheres, False)
+
+    def set_separation_spheres(self, cloths: ClothSelection, spheres: npt.ArrayLike | None) -> None:
+        """Sets a sphere for each particle that it may not enter (backstops); None: no spheres.
+
+        spheres: center in local space and radius [m], shape [n, 4], or [k, n, 4].
+
+        The first spheres act at once, later ones are reached over the next frame.
+        """
+        self._set_spheres(cloths, spheres, True)
+
+    def _set_spheres(self, cloths: ClothSelection, spheres: npt.ArrayLike | None, are_separation: bool) -> None:
+        ids = self._select(cloths)
+        each = b"" if spheres is None else self._particle_rows("spheres", spheres, ids, 4)
+        self._native.set_spheres(ids.tobytes(), each, are_separation)
+
+    def set_accelerations(self, cloths: ClothSelection, accelerations: npt.ArrayLike | None) -> None:
+        """Sets accelerations of particles in addition to gravity [m/s^2], shape [n, 3] or [k, n, 3]; None: none."""
+        ids = self._select(cloths)
+        each = b"" if accelerations is None else self._particle_rows("accelerations", accelerations, ids, 3)
+        self._native.set_accelerations(ids.tobytes(), each)
+
+    def strain(self, cloths: ClothSelection = None) -> list[dict[str, float]]:
+        """Measures the stretch edges of each cloth: `max` and `p99`, the largest and the 99th percentile of
+        |length / rest - 1|, and `longest` and `shortest`, which are signed."""
+        return self._native.strain(self._select(cloths).tobytes())
 
     def release_pins(self, cloths: ClothSelection = None) -> None:
         """Releases particles pinned by `set_pins`. Pins of the cooked mesh stay at their positions."""

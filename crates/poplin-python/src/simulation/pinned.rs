@@ -2,12 +2,26 @@
 
 use std::collections::{HashMap, HashSet};
 
-use poplin::model::{ColliderId, ColliderSet, ModelError, Sphere};
+use poplin::model::{ColliderId, ColliderSet, ModelError, Pose, Sphere};
 use poplin::{ClothId, HoldId};
 use pyo3::PyResult;
 use pyo3::exceptions::PyValueError;
 
+use crate::arrays::rows;
 use crate::errors::OrRaise;
+
+/// Translation and rotation quaternion x y z w.
+pub(super) type PoseRow = [f32; 7];
+
+/// Returns the pose of a row.
+pub(super) fn pose_of([x, y, z, rotation @ ..]: PoseRow) -> Pose {
+    Pose { translation: [x, y, z], rotation }
+}
+
+/// Returns handles as ids.
+pub(super) fn ids_of(bytes: &[u8]) -> Vec<ClothId> {
+    rows(bytes).into_iter().map(ClothId::from_bits).collect()
+}
 
 /// Simulation with the particles that `set_pins` holds.
 pub(super) struct PinnedSimulation {
@@ -33,6 +47,25 @@ impl PinnedSimulation {
                     "cloth {} is given twice",
                     id.to_bits()
                 )));
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks that cloths exist and have as many particles as each part of the rows of an array, or
+    /// that it has no rows.
+    pub(super) fn check_rows(
+        &self,
+        what: &'static str,
+        ids: &[ClothId],
+        rows: usize,
+    ) -> PyResult<()> {
+        self.check(ids)?;
+        for id in ids {
+            let expected = self.simulation.cloth(*id).or_raise()?.desc().particle_count();
+            let len = rows / ids.len();
+            if len != expected && len > 0 {
+                return Err(ModelError::Length { what, len, expected }).or_raise();
             }
         }
         Ok(())
@@ -115,4 +148,10 @@ impl PinnedSimulation {
 /// Returns the row of an index, or the only row.
 pub(super) fn row<T: Copy>(rows: &[T], index: usize) -> T {
     if rows.len() == 1 { rows[0] } else { rows[index] }
+}
+
+/// Returns one of `count` equal parts of rows.
+pub(super) fn part<T>(rows: &[T], index: usize, count: usize) -> &[T] {
+    let length = rows.len() / count.max(1);
+    &rows[index * length..][..length]
 }

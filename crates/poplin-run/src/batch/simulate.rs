@@ -216,7 +216,7 @@ impl<'a> Runner<'a> {
             member,
             job_cloths,
             edges: job_cloths.iter().map(|it| StretchEdges::new(&it.cloth.fabric)).collect(),
-            findings: vec![Findings::default(); job_cloths.len()],
+            findings: job_cloths.iter().map(Findings::of).collect(),
             artifacts: self.output.is_any().then(create).transpose()?,
         })
     }
@@ -276,12 +276,11 @@ impl Running<'_> {
                 findings.warnings(job, job_cloth, job.frames, backend)
             })
             .chain(Warning::of_tangle(self.job_cloths, tangle, job.cloth_contact_solver.contact))
-            .chain(Warning::of_mode(
+            .chain(Warning::of_scene(
                 self.job_cloths,
                 &self.member.colliders,
                 job.cloth_contact_solver.contact,
             ))
-            .chain(Warning::of_colliders(self.job_cloths, &self.member.colliders))
             .collect();
         let mut result = JobResult {
             frames: job.frames,

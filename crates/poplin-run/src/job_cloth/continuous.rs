@@ -13,6 +13,19 @@ use crate::numbers::short_length;
 const FAST: f32 = 10.0;
 
 impl JobCloth {
+    /// Returns about how many iterations it has per second [1/s], in frames of so many steps.
+    pub(crate) fn frequency(&self, steps: u32, frame_rate: f32) -> f32 {
+        let of_substeps = |substeps: u32| (substeps * steps) as f32 * frame_rate;
+        let frequency = match &self.cloth.config.solver {
+            Solver::Pbd(pbd) => pbd.frequency,
+            Solver::Xpbd(xpbd) => xpbd.frequency.unwrap_or(of_substeps(xpbd.substeps)),
+            Solver::Implicit(implicit) => {
+                implicit.frequency.unwrap_or(of_substeps(implicit.substeps))
+            }
+        };
+        frequency.max(frame_rate)
+    }
+
     /// Turns continuous collision on, unless it was stated, if a box, a convex or a mesh is so
     /// thin that a particle of speed [`FAST`] crosses it in an iteration. Returns a line for the
     /// summary.
@@ -22,19 +35,10 @@ impl JobCloth {
         frame_rate: f32,
         contact: ContactMode,
     ) -> Option<String> {
-        let config = &self.cloth.config;
         if self.states_continuous || contact == ContactMode::Triangles {
             return None;
         }
-        let of_substeps = |substeps: u32| (substeps * steps) as f32 * frame_rate;
-        let frequency = match &config.solver {
-            Solver::Pbd(pbd) => pbd.frequency,
-            Solver::Xpbd(xpbd) => xpbd.frequency.unwrap_or(of_substeps(xpbd.substeps)),
-            Solver::Implicit(implicit) => {
-                implicit.frequency.unwrap_or(of_substeps(implicit.substeps))
-            }
-        };
-        let reach = FAST / frequency.max(frame_rate);
+        let reach = FAST / self.frequency(steps, frame_rate);
         let is_flat = |collider: &&Arc<BuiltCollider>| {
             let is_round = matches!(collider.shape, Shape::Sphere(_) | Shape::Capsule(_));
             collider.body.is_none() && !is_round

@@ -1,5 +1,7 @@
 //! Motion that drives a cloth: the causes to look for where it was frozen.
 
+use poplin_scene::FrameKey;
+
 use super::JobCloth;
 
 /// Says what moved a frozen cloth; empty without anything.
@@ -12,6 +14,22 @@ pub(crate) fn moved_by(drivers: &[&str]) -> String {
 }
 
 impl JobCloth {
+    /// Returns the keys of its local space, rising in time; none if it does not move.
+    pub(crate) fn frame_keys(&self) -> &[FrameKey] {
+        self.frame.as_ref().map_or(&[], |frame| &frame.keys)
+    }
+
+    /// Returns the time of the last key of its pins, accelerations and local space \[s\].
+    pub(crate) fn last_key(&self) -> f64 {
+        let pins = self.moving.iter().flat_map(|moving| {
+            moving.path.keys.last().map(|key| key.time).into_iter().chain(moving.path.release)
+        });
+        let pulls = self.accelerations.iter().filter_map(|pull| pull.keys.last());
+        let frame = self.frame.iter().filter_map(|frame| frame.keys.last());
+        let times = pins.chain(pulls.map(|key| key.time)).chain(frame.map(|key| key.time));
+        times.map(f64::from).fold(0.0, f64::max)
+    }
+
     /// Names of what moves the cloth besides gravity, constraints and colliders.
     pub(crate) fn drivers(&self) -> Vec<&'static str> {
         let air = &self.cloth.config.air;

@@ -5,11 +5,16 @@ use poplin_model::{ClothDesc, Particle};
 
 use super::mean_rest_length;
 
+/// Mean edge, in shortest edges, beyond which displacements follow the shortest edge: those of the
+/// mean edge would stretch slivers.
+const SLIVER: f32 = 50.0;
+
 /// Displaces the free particles of a flat cloth off its plane, by up to `fraction` of its mean
 /// edge.
 pub(super) fn perturb(cloth: &mut ClothDesc, fraction: f32) {
     let Some(normal) = plane_of(&cloth.particles) else { return };
-    let mean_edge = mean_rest_length(&cloth.fabric);
+    let shortest = cloth.fabric.rest_lengths.iter().copied().fold(f32::INFINITY, f32::min);
+    let mean_edge = mean_rest_length(&cloth.fabric).min(SLIVER * shortest);
     for (index, particle) in (0u32..).zip(&mut cloth.particles) {
         if particle.is_pinned() {
             continue;

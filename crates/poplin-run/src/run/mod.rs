@@ -6,6 +6,7 @@ mod folder;
 pub(crate) mod picture_frames;
 pub(crate) mod record;
 mod recording;
+mod rest;
 mod summary;
 pub(crate) mod warning;
 
@@ -14,6 +15,7 @@ use std::time::Duration;
 use crate::job::Job;
 use crate::job_cloth::JobCloth;
 pub use recording::{Recorded, Recording};
+pub use rest::RestWatch;
 pub use summary::Summary;
 pub use warning::{Warning, in_line};
 

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::Context;
+use glam::Vec3;
 use poplin::{ClothId, Simulation, State};
 use poplin_measure::depth::{Depth, TriangleDepth};
 use poplin_measure::strain::{Strain, StretchEdges, max_speed};
@@ -121,7 +122,7 @@ impl Recorder {
                 .iter()
                 .map(|job_cloth| StretchEdges::new(&job_cloth.cloth.fabric))
                 .collect(),
-            findings: vec![Findings::default(); job.cloths.len()],
+            findings: job.cloths.iter().map(Findings::of).collect(),
             tangle: None,
             vertices: job
                 .cloths
@@ -273,6 +274,12 @@ impl Default for Findings {
 }
 
 impl Findings {
+    /// Creates the findings of a cloth before its first frame, with the speed that it starts with.
+    pub(crate) fn of(job_cloth: &JobCloth) -> Self {
+        let speeds = job_cloth.velocities.iter().map(|&velocity| Vec3::from(velocity).length());
+        Self { max_speed: speeds.fold(0.0, f32::max), ..Self::default() }
+    }
+
     /// Returns the warnings about a cloth after its simulation.
     pub(crate) fn warnings(
         &self,
@@ -288,6 +295,7 @@ impl Findings {
             &job_cloth.name,
             self.overstretch,
             self.last_strain,
+            job_cloth.weight_strain.unwrap_or(0.0),
             iterations * job.frame_rate,
         );
         let of_step = Warning::of_step(job_cloth, job.frame_rate, iterations)

@@ -230,12 +230,11 @@ impl Summary {
                     outcome.tangle,
                     job.cloth_contact_solver.contact,
                 ))
-                .chain(Warning::of_mode(
+                .chain(Warning::of_scene(
                     &job.cloths,
                     &job.colliders,
                     job.cloth_contact_solver.contact,
                 ))
-                .chain(Warning::of_colliders(&job.cloths, &job.colliders))
                 .collect(),
             cloths: job
                 .cloths

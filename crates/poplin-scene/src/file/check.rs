@@ -6,7 +6,7 @@ use std::path::Path;
 use super::CameraFile;
 use crate::locate::{Source, in_order};
 use crate::mend::read_file;
-use crate::validate::{validate, validate_cloth, validate_collider, validate_wind};
+use crate::validate::{validate, validate_cloth, validate_collider, validate_spins, validate_wind};
 use crate::{Location, Scene, SceneCloth, SceneCollider, SceneError};
 use poplin_io::IoError;
 use poplin_model::View;
@@ -46,6 +46,18 @@ impl Scene {
     /// Checks the text of a scene and collects all faults; `path` is used as in [`Scene::parse`].
     pub fn check_text(text: &str, path: impl AsRef<Path>) -> SceneCheck {
         check(text, path.as_ref())
+    }
+
+    /// Sets the number of frames per second \[1/s\], `0.1..=10_000`.
+    ///
+    /// # Errors
+    /// [`SceneError`] if a collider turns by more than 179 degrees in such a frame.
+    pub fn with_frame_rate(mut self, frame_rate: f32) -> Result<Self, SceneError> {
+        self.frame_rate = frame_rate;
+        let source = Source::new(&self.text, &self.path);
+        validate_spins(&self, &source);
+        source.verdict()?;
+        Ok(self)
     }
 
     /// Location of a field such as `cloth[0].density` in the file, or of the nearest enclosing

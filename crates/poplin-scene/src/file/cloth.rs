@@ -97,8 +97,14 @@ impl ClothFile {
 }
 
 /// Stand-in for a missing or ambiguous shape.
-const NO_SHAPE: GridShape =
-    GridShape { columns: 2, rows: 2, width: 1.0, height: 1.0, plane: GridPlane::Xy };
+const NO_SHAPE: GridShape = GridShape {
+    columns: 2,
+    rows: 2,
+    width: 1.0,
+    height: 1.0,
+    plane: GridPlane::Xy,
+    centered: false,
+};
 
 impl MotionSpheresFile {
     fn convert(self, field: &str, source: &Source<'_>) -> SceneSpheres {

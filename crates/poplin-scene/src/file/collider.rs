@@ -60,6 +60,14 @@ pub(super) struct ColliderFile {
     /// rest).
     #[serde(default)]
     keys: Vec<FrameKey>,
+    /// Point about which `keys` and `spin` turn the collider, where `transform` puts it [m]
+    /// (default 0, the origin of the world).
+    pivot: Option<[f32; 3]>,
+    /// Constant angular velocity about `pivot`, which it needs [degrees/s], around the world's axes
+    /// before `keys` turn them: `[0, 90, 0]` is a turntable. Each `-36000..=36000`, and at most 179
+    /// degrees per frame (default 0).
+    #[serde(default)]
+    spin: [f32; 3],
     /// Rigid body: cloths and gravity move the collider (default none). It passes through all other
     /// colliders and bodies.
     body: Option<SceneBody>,
@@ -107,6 +115,10 @@ impl ColliderFile {
             source.refuse(error);
             None
         });
+        if self.open && self.mesh.is_none() {
+            let (field, needed) = (format!("{field}.open"), "`mesh`: other shapes are closed");
+            source.refuse(SceneError::Lone { at: source.location(&field), field, needed });
+        }
         let found = present(&[
             ("sphere", self.sphere.is_some()),
             ("capsule", self.capsule.is_some()),
@@ -141,6 +153,8 @@ impl ColliderFile {
             shape,
             transform: self.transform,
             keys: self.keys,
+            pivot: self.pivot.unwrap_or_default(),
+            spin: self.spin,
             body: self.body,
             friction: self.friction.unwrap_or(1.0),
             cloths: self.cloths,

@@ -19,25 +19,25 @@ const MAX_ELSEWHERE: usize = 3;
 /// errors.
 pub(crate) fn toml_error(error: &toml::de::Error, source: &Source<'_>) -> SceneError {
     let span = error.span().unwrap_or(0..0);
-    let (offset, at) = (span.start, source.location_of(span));
     let message = error.message();
+    let field = source.field_at(&span, missing_field(error).is_some());
+    let at = source.location_of(span);
     let kinds = [("unknown field `", "key"), ("unknown variant `", "value")];
     let Some((_, kind)) = kinds.into_iter().find(|(begin, _)| message.starts_with(begin)) else {
-        return SceneError::Syntax { at, message: plain(&message.replace('\n', "; ")) };
+        let message = match missing_field(error) {
+            Some(name) if field.is_empty() => format!("the file needs the key `{name}`"),
+            Some(name) => format!("{field} needs the key `{name}`"),
+            None if field.is_empty() => plain(&message.replace('\n', "; ")),
+            None => format!("{field}: {}", plain(&message.replace('\n', "; "))),
+        };
+        return SceneError::Syntax { at, message };
     };
     // serde: unknown field `a`, expected one of `b`, `c`. Every second piece between backticks is a
     // name.
     let mut names = message.split('`').skip(1).step_by(2).map(str::to_owned);
     let name = names.next().unwrap_or_default();
     let known: Vec<String> = names.collect();
-    // The table of the key is the last header line above it.
-    let above = source.text().get(..offset).unwrap_or_default();
-    let table = above
-        .lines()
-        .rev()
-        .map(|line| line.split('#').next().unwrap_or_default().trim())
-        .find(|line| line.starts_with('[') && line.ends_with(']'));
-    let table: Box<str> = table.unwrap_or_default().into();
+    let table = table_of(&field).into_boxed_str();
     let name = name.into_boxed_str();
     let mut suggestion = nearest(&name, &known);
     // Unless it is a likely typo, the key may belong to another table, or name its meaning
@@ -58,24 +58,47 @@ pub(crate) fn toml_error(error: &toml::de::Error, source: &Source<'_>) -> SceneE
     SceneError::Unknown { at, kind, name, table, suggestion, known }
 }
 
+/// Returns the header of the table of a field: `[cloth.air]` for `cloth[0].air.drag`, `[[cloth]]`
+/// for `cloth[0].density`; empty at the top of the file.
+fn table_of(field: &str) -> String {
+    let Some((table, _)) = field.rsplit_once('.') else { return String::new() };
+    let is_item = table.ends_with(']');
+    let mut header = String::new();
+    for step in table.split('.') {
+        let name = step.split('[').next().unwrap_or_default();
+        header += if header.is_empty() { "" } else { "." };
+        header += name;
+    }
+    if is_item { format!("[[{header}]]") } else { format!("[{header}]") }
+}
+
+/// Extracts the name from serde's "missing field `name`".
+pub(crate) fn missing_field(error: &toml::de::Error) -> Option<&str> {
+    error.message().strip_prefix("missing field `")?.split('`').next()
+}
+
 /// Rephrases serde's type names for people who write TOML.
 fn plain(message: &str) -> String {
     let known = [
         (
             "wanted exactly 1 element, more than 1 element",
-            "expected one key in this table, for example one solver, found more",
+            "expected one key in this table, found more",
         ),
         ("wanted exactly 1 element, found 0", "expected one key here, found none"),
         (
             "invalid type: map, expected a sequence",
-            "expected a list of tables: write [[ ]] around its name",
+            "expected a list of tables, each under its name in `[[ ]]`",
         ),
         (
             "unit variant, expected newtype variant",
             "only a name, expected a table with it: `name = {}`",
         ),
-        ("expected u32", "expected a whole number, 0 or more"),
+        ("` as i128", "`"),
+        ("expected a nonzero u32", "expected a whole number from 1 to 4294967295"),
+        ("`, expected u32", "`, expected a whole number from 0 to 4294967295"),
+        ("expected u32", "expected a whole number"),
         ("expected u64", "expected a whole number, 0 or more"),
+        ("expected an array of length", "expected a list of length"),
         ("expected f32", "expected a number"),
         ("expected f64", "expected a number"),
     ];

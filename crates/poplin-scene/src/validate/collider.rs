@@ -9,6 +9,7 @@ use crate::locate::{Source, shortest};
 use crate::{
     ColliderShape, MeshMotion, MotionSource, SceneBody, SceneCloth, SceneCollider, SceneError,
 };
+use poplin_geometry::wide;
 use poplin_io::CacheMotion;
 use poplin_io::MeshFormat;
 
@@ -40,8 +41,14 @@ fn validate_body(body: &SceneBody, collider: &SceneCollider, field: &str, source
         _ if body.axis.is_some() && is_turned => {
             Some("cannot have `inertia` or `angular_velocity` on an `axis`: it does not rotate")
         }
-        _ if !collider.keys.is_empty() => {
-            Some("cannot have `keys` beside it: cloths and gravity move a rigid body")
+        _ if body.axis.is_some_and(|axis| is_across(body.velocity, axis)) => {
+            Some("cannot have a `velocity` across its `axis`, along which it moves")
+        }
+        _ if body.inertia.is_some_and(is_impossible) => {
+            Some("needs moments of `inertia` of which none is larger than the sum of the other two")
+        }
+        _ if !collider.keys.is_empty() || collider.spin != [0.0; 3] => {
+            Some("cannot have `keys` or `spin` beside it: cloths and gravity move a rigid body")
         }
         _ if collider.motion.is_some() => {
             Some("cannot have `animation` or `cache` beside it: a rigid body keeps its shape")
@@ -59,6 +66,36 @@ fn validate_body(body: &SceneBody, collider: &SceneCollider, field: &str, source
     }
 }
 
+/// Tests whether a velocity has a part across an axis.
+fn is_across(velocity: [f32; 3], axis: [f32; 3]) -> bool {
+    let (velocity, axis) = (wide(velocity), wide(axis));
+    velocity.cross(axis).length() > 1e-5 * velocity.length() * axis.length()
+}
+
+/// Tests whether no body has these moments of inertia.
+fn is_impossible(moments: [f32; 3]) -> bool {
+    let sum: f32 = moments.iter().sum();
+    moments.iter().any(|&moment| moment > (sum - moment) * 1.001)
+}
+
+/// Reports a spin out of range or without its pivot, and a pivot that turns nothing.
+fn validate_spin(collider: &SceneCollider, field: &str, source: &Source<'_>) {
+    let at = |name: &str| format!("{field}.{name}");
+    source.check_vector(&at("pivot"), collider.pivot, MAX_LENGTH, "m");
+    source.check_vector(&at("spin"), collider.spin, MAX_ROTATION, "degrees/s");
+    let lone = |key: &str, needed| {
+        let field = at(key);
+        source.refuse(SceneError::Lone { at: source.location(&field), field, needed });
+    };
+    let (spins, has_pivot) = (collider.spin != [0.0; 3], source.states(&at("pivot")));
+    if spins && !has_pivot {
+        lone("spin", "`pivot`, the point about which the collider turns");
+    }
+    if has_pivot && !spins && collider.keys.is_empty() {
+        lone("pivot", "`spin` or `keys`, which turn the collider about it");
+    }
+}
+
 /// Reports a collider out of range, or with an unknown cloth.
 pub(crate) fn validate_collider(
     collider: &SceneCollider,
@@ -72,6 +109,7 @@ pub(crate) fn validate_collider(
     }
     validate_transform(&collider.transform, &format!("{field}.transform"), source);
     validate_frame_keys(&collider.keys, field, source);
+    validate_spin(collider, field, source);
     if let Some(body) = &collider.body {
         validate_body(body, collider, field, source);
     }

@@ -103,6 +103,32 @@ fn colliders_follow_their_keys_and_act_on_the_cloths_they_name() {
 }
 
 #[test]
+fn colliders_spin_about_their_pivot() {
+    let drum = |lines: &str| parse(&with_collider(&format!("sphere = {{ radius = 1 }}\n{lines}")));
+    let built = drum("pivot = [2, 0, 0]\nspin = [0, 0, 90]").unwrap().build_colliders().unwrap();
+    let center = |time| match built[0].shape_at(time).unwrap() {
+        poplin_model::Shape::Sphere(sphere) => sphere.center,
+        shape => panic!("{shape:?}"),
+    };
+    for (time, expected) in [(1.0, [2.0, -2.0]), (2.0, [4.0, 0.0]), (401.0, [2.0, -2.0])] {
+        let [x, y, _] = center(time);
+        assert!((x - expected[0]).abs() + (y - expected[1]).abs() < 1e-5, "{time}: {x} {y}");
+    }
+    let refused = |lines| drum(lines).unwrap_err().to_string();
+    assert!(refused("spin = [0, 0, 90]").ends_with("about which the collider turns"));
+    assert!(refused("pivot = [0, 0, 9]").contains("needs `spin` or `keys`"));
+    assert!(refused("pivot = [0, 0, 9]\nspin = [4e4, 0, 0]").contains("-36000..=36000"));
+    let limit = "collider[0].spin = 10800 is outside 0..=10740 degrees/s";
+    assert!(refused("pivot = [0, 0, 9]\nspin = [0, 10800, 0]").ends_with(limit));
+    let body = "pivot = [0, 0, 9]\nspin = [0, 9, 0]\nbody = { mass = 1 }";
+    assert!(refused(body).contains("`keys` or `spin`"));
+    let slow = drum("pivot = [0, 0, 0]\nspin = [0, 700, 0]").unwrap();
+    assert!(slow.clone().with_frame_rate(4.0).is_ok());
+    let message = slow.with_frame_rate(3.0).unwrap_err().to_string();
+    assert!(message.ends_with("collider[0].spin = 700 is outside 0..=537 degrees/s"), "{message}");
+}
+
+#[test]
 fn a_mesh_collider_is_read_beside_the_scene() {
     let folder = std::env::temp_dir().join(format!("poplin-io-collider-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
@@ -189,7 +215,7 @@ fn faulty_colliders_are_reported_with_their_line() {
         ("mesh = 'no.obj'", "5:1: collider[0].mesh: there is no file no.obj"),
         (
             "sphere = { radius = 1, centre = [0, 0, 0] }",
-            "5:24: unknown key `centre` in [[collider]]; did you mean `center`?",
+            "5:24: unknown key `centre` in [collider.sphere]; did you mean `center`?",
         ),
         (
             "spere = { radius = 1 }",
@@ -197,7 +223,7 @@ fn faulty_colliders_are_reported_with_their_line() {
         ),
         (
             "plane = { normals = [0, 1, 0] }",
-            "5:11: unknown key `normals` in [[collider]]; did you mean `normal`?",
+            "5:11: unknown key `normals` in [collider.plane]; did you mean `normal`?",
         ),
     ];
     for (lines, expected) in cases {
@@ -216,7 +242,10 @@ fn faulty_colliders_are_reported_with_their_line() {
             "keys = [{ time = 0, rotation = [nan, 0, 0] }]",
             "6:21: collider[0].keys[0].rotation = NaN is outside -36000..=36000 degrees",
         ),
-        ("keys = [{ tim = 0 }]", "6:11: unknown key `tim` in [[collider]]; did you mean `time`?"),
+        (
+            "keys = [{ tim = 0 }]",
+            "6:11: unknown key `tim` in [[collider.keys]]; did you mean `time`?",
+        ),
         ("cloths = []", "6:1: collider[0].cloths is empty; it needs at least one cloth"),
         ("cloths = ['shet']", "6:11: unknown cloth `shet` in [[collider]]; did you mean `sheet`?"),
         (

@@ -48,8 +48,10 @@ fn a_far_mesh_that_is_moved_back_keeps_its_shape() {
 #[test]
 fn invalid_toml_is_reported_with_line_and_column() {
     assert!(message("title = 'x'\nframes = = 3\n").starts_with("scene.toml:2:10: "));
-    assert!(message("frames = 'many'\n").starts_with("scene.toml:1:10: invalid type: string"));
-    assert!(message("frames = -1\n").starts_with("scene.toml:1:10: invalid value"));
+    assert!(
+        message("frames = 'many'\n").starts_with("scene.toml:1:10: frames: invalid type: string")
+    );
+    assert!(message("frames = -1\n").starts_with("scene.toml:1:10: frames: invalid value"));
 }
 
 #[test]

@@ -47,11 +47,11 @@ fn unknown_names_come_with_a_suggestion() {
     );
     assert_eq!(
         message(&with("fabric = { tethers = \"geodesik\" }")),
-        "scene.toml:3:22: unknown value `geodesik` in [[cloth]]; did you mean `geodesic`?"
+        "scene.toml:3:22: unknown value `geodesik` in [cloth.fabric]; did you mean `geodesic`?"
     );
     assert_eq!(
         message(&with("solver.pbd = { freqency = 300 }")),
-        "scene.toml:3:16: unknown key `freqency` in [[cloth]]; did you mean `frequency`?"
+        "scene.toml:3:16: unknown key `freqency` in [cloth.solver.pbd]; did you mean `frequency`?"
     );
     assert_eq!(
         message("hats = 3\n"),
@@ -63,11 +63,11 @@ fn unknown_names_come_with_a_suggestion() {
     );
     assert_eq!(
         message("[wind]\ngust = { strenght = 1 }"),
-        "scene.toml:2:10: unknown key `strenght` in [wind]; did you mean `strength`?"
+        "scene.toml:2:10: unknown key `strenght` in [wind.gust]; did you mean `strength`?"
     );
     assert_eq!(
         message(&with("frame = { keys = [{ time = 0, rotaton = [0, 0, 0] }] }")),
-        "scene.toml:3:31: unknown key `rotaton` in [[cloth]]; did you mean `rotation`?"
+        "scene.toml:3:31: unknown key `rotaton` in [[cloth.frame.keys]]; did you mean `rotation`?"
     );
     assert!(
         message(&with("[cloth.solver.pbd.phases.bending]\nstifness = 1"))

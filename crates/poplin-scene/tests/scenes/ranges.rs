@@ -95,7 +95,7 @@ fn numbers_out_of_range_name_line_field_value_and_limit() {
     );
     assert!(
         message(&with("[cloth.wind]\ngust = { seed = -1 }"))
-            .starts_with("scene.toml:4:17: invalid value")
+            .starts_with("scene.toml:4:17: cloth[0].wind.gust.seed: invalid value")
     );
     assert_eq!(
         message("frame_rate = 0\n"),

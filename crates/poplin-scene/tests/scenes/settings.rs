@@ -50,11 +50,10 @@ fn disabling_bends_drops_the_bending_rigidity_of_a_material() {
 fn a_scene_has_every_cooking_option() {
     let lines = "density = 0.5\n[cloth.fabric]\nweld = { distance = 1e-3 }\ndirection = 'uv'\nmax_fiber_length = 8\n\
                  max_turn = 1\nbending = false\nquadify = false\ntethers = 'euclidean'\nmax_tethers_per_particle = 2\n\
-                 vertex_stiffness = [0.5]\nmasses = [1]\nvirtual_particles = { per_triangle = 3 }\nbends = true";
+                 vertex_stiffness = [0.5]\nvirtual_particles = { per_triangle = 3 }\nbends = true";
     let expected = CookOptions {
         weld: Weld::Distance(1e-3),
         density: 0.5,
-        masses: Some(vec![1.0]),
         direction: Direction::Uv,
         max_fiber_length: Some(8),
         max_turn: 1.0,
@@ -68,6 +67,10 @@ fn a_scene_has_every_cooking_option() {
         ..CookOptions::default()
     };
     assert_eq!(parse(&with(lines)).unwrap().cloths[0].fabric, expected);
+    let masses = with("fabric.masses = [1]");
+    assert_eq!(parse(&masses).unwrap().cloths[0].fabric.masses, Some(vec![1.0]));
+    let both = message(&with("density = 0.5\nfabric.masses = [1]"));
+    assert!(both.ends_with("which state every mass"), "{both}");
     let weld =
         |text: &str| parse(&with(&format!("fabric.weld = {text}"))).unwrap().cloths[0].fabric.weld;
     assert_eq!([weld("'off'"), weld("{ relative = 0.1 }")], [Weld::Off, Weld::Relative(0.1)]);
@@ -119,16 +122,16 @@ fn solvers_reject_settings_of_other_solvers() {
         ),
         (
             "solver.pbd = { bending_rigidity = 1e-5 }",
-            "scene.toml:3:16: `bending_rigidity` is not a key in [[cloth]]; write `solver.xpbd.bending_rigidity` or `solver.implicit.bending_rigidity` in [[cloth]]",
+            "scene.toml:3:16: `bending_rigidity` is not a key in [cloth.solver.pbd]; write `solver.xpbd.bending_rigidity` or `solver.implicit.bending_rigidity` in [[cloth]]",
         ),
         (
             "[cloth.solver.xpbd]\nphases.vertical.stiffness = 0.5",
-            "scene.toml:4:17: unknown key `stiffness` in [cloth.solver.xpbd]; expected one of `fiber_solver`, \
+            "scene.toml:4:17: unknown key `stiffness` in [cloth.solver.xpbd.phases.vertical]; expected one of `fiber_solver`, \
              `compliance`, `damping`",
         ),
         (
             "[cloth.solver.xpdb]",
-            "scene.toml:3:15: unknown value `xpdb` in [[cloth]]; did you mean `xpbd`?",
+            "scene.toml:3:15: unknown value `xpdb` in [cloth.solver]; did you mean `xpbd`?",
         ),
     ] {
         assert_eq!(message(&with(lines)), expected);

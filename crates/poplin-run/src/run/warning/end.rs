@@ -72,15 +72,25 @@ impl Warning {
     fn of_fall(job_cloth: &JobCloth, ending: &Ending) -> Option<Self> {
         let falling = ending.falling?;
         let name = &job_cloth.name;
-        let what = match falling.parts == falling.all_parts {
-            true => format!("cloth `{name}`"),
-            false => format!("{} of {} parts of cloth `{name}`", falling.parts, falling.all_parts),
+        let is_whole = falling.parts == falling.all_parts;
+        let what = match is_whole {
+            true => format!("cloth `{name}` ends"),
+            false => format!(
+                "{} of {} parts of cloth `{name}` {}",
+                falling.parts,
+                falling.all_parts,
+                if falling.parts == 1 { "ends" } else { "end" }
+            ),
         };
         let colliders: Vec<_> = job_cloth.colliders().map(|collider| &*collider.name).collect();
         let (below, cure) = match colliders[..] {
             [] => (
                 "nothing below".to_owned(),
-                "it has no pins and no collider: pin it, or add a ground (`plane`)".to_owned(),
+                match is_whole {
+                    true => "it has no pins and no collider: pin it, or add a ground (`plane`)",
+                    false => "they have no pins: pin them, or add a ground (`plane`)",
+                }
+                .to_owned(),
             ),
             [collider, ..] => (
                 match colliders.len() {
@@ -94,7 +104,7 @@ impl Warning {
             ),
         };
         let text = format!(
-            "{what} ends in free fall at {:.1} m/s, with {below}: {cure}",
+            "{what} in free fall at {:.1} m/s, with {below}: {cure}",
             falling.speed_m_per_s
         );
         Some(

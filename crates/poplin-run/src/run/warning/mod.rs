@@ -5,10 +5,14 @@ mod end;
 mod motion;
 mod parts;
 mod setup;
+mod start;
 mod step;
 mod stretch;
 
+use std::sync::Arc;
+
 use poplin_model::ContactMode;
+use poplin_scene::BuiltCollider;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -36,7 +40,8 @@ pub struct Warning {
     /// Details, by names with their units.
     #[serde(flatten)]
     pub details: Map<String, Value>,
-    /// Key of the cloth in the scene file; empty if there is no single one.
+    /// Key of the cloth in the scene file, or of the scene if it is about that; empty if there is
+    /// no single one.
     #[serde(skip)]
     pub(crate) key: &'static str,
 }
@@ -75,6 +80,20 @@ impl Warning {
             self.details.extend(fields);
         }
         self
+    }
+
+    /// Warnings about a whole scene.
+    pub(crate) fn of_scene(
+        job_cloths: &[JobCloth],
+        colliders: &[Arc<BuiltCollider>],
+        contact: ContactMode,
+    ) -> impl Iterator<Item = Self> {
+        let of_mode = Self::of_mode(job_cloths, colliders, contact);
+        let of_mode = of_mode.map(|warning| warning.at("cloth_contact_solver.contact"));
+        let close = Self::of_distance(job_cloths, contact).map(|warning| warning.at("cloth"));
+        let of_colliders = Self::of_colliders(job_cloths, colliders);
+        let of_colliders = of_colliders.map(|warning| warning.at("collider"));
+        of_mode.into_iter().chain(close).chain(of_colliders)
     }
 
     /// Warnings about a cloth that are known before its job of `frames` frames is simulated.

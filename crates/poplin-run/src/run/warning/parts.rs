@@ -82,7 +82,7 @@ impl Warning {
         let advice = if gaps > 0 {
             format!(
                 "{} on their rims, within {} of another part: if that is a seam, weld it \
-                 (`fabric.weld = {{ distance = ... }}`)",
+                 (--weld, `fabric.weld = {{ distance = ... }}`)",
                 if gaps == 1 { "1 vertex is".into() } else { format!("{gaps} vertices are") },
                 short_length(gap_m as f32)
             )

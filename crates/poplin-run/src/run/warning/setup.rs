@@ -18,6 +18,9 @@ const MAX_LOST_FACES: f32 = 0.01;
 /// thousandth, is outside.
 const USUAL_SIZES: [f32; 2] = [0.01, 100.0];
 
+/// Masses per area of cloth that are not reported [kg/m^2]: silk chiffon has 0.02, a rubber mat 8.
+const USUAL_DENSITIES: [f32; 2] = [1e-3, 20.0];
+
 /// Largest thickness with particle contact that is not reported, in mean edges.
 const MAX_THICKNESS: f32 = 5.0;
 
@@ -180,7 +183,7 @@ impl Warning {
 
     /// Warns of triangle contact where no cloth has a thickness, or where rigid bodies collide only
     /// with particles.
-    pub(crate) fn of_mode(
+    pub(super) fn of_mode(
         job_cloths: &[JobCloth],
         colliders: &[Arc<BuiltCollider>],
         contact: ContactMode,
@@ -211,7 +214,7 @@ impl Warning {
     }
 
     /// Warns of damaged or distant collider meshes.
-    pub(crate) fn of_colliders(
+    pub(super) fn of_colliders(
         job_cloths: &[JobCloth],
         colliders: &[Arc<BuiltCollider>],
     ) -> impl Iterator<Item = Self> {
@@ -222,7 +225,8 @@ impl Warning {
             let twisted = Self::of_faces(name, || format!("collider `{name}`"), collider.twisted);
             let left_out = Self::of_left_out(collider);
             let far = Self::of_far_collider(collider, mean_edge_m);
-            twisted.into_iter().chain(left_out).chain(far)
+            let turn = Self::of_turn(name, &format!("collider `{name}`"), collider.keys());
+            twisted.into_iter().chain(left_out).chain(far).chain(turn)
         })
     }
 
@@ -322,6 +326,17 @@ impl Warning {
                 .beyond(size_m, if size_m < smallest { smallest } else { largest })
                 .detail("size_m", size_m)
         });
+        let density = (job_cloth.report.mass / job_cloth.report.area) as f32;
+        let [lightest, heaviest] = USUAL_DENSITIES;
+        let dense = (density.is_finite() && !(lightest..=heaviest).contains(&density)).then(|| {
+            let text = format!(
+                "cloth `{name}` has {density} kg/m^2; if that is in g/m^2, divide it by 1000 (cotton \
+                 has 0.1 to 0.3 kg/m^2)"
+            );
+            Self::of_cloth("odd_density", name, text)
+                .beyond(density, if density < lightest { lightest } else { heaviest })
+                .at("density")
+        });
         let copies = job_cloth.offsets.len();
         let are_one =
             config.thickness > 0.0 && copies > 1 && job_cloth.offsets[0] == job_cloth.offsets[1];
@@ -333,7 +348,7 @@ impl Warning {
             Self::of_cloth("coincident", name, text).at("count").detail("copies", copies)
         });
         let thick = Self::of_thickness(job_cloth, contact);
-        [wind, material, pinned, still, odd, thick, coincident].into_iter().flatten()
+        [wind, material, pinned, still, odd, dense, thick, coincident].into_iter().flatten()
     }
 
     /// Warns of a thickness larger than the edges allow.

@@ -19,6 +19,13 @@ const STRETCH_ERROR: f32 = 0.6;
 /// Largest such error that is not reported.
 const MAX_STRETCH_ERROR: f32 = 0.1;
 
+/// Least displacement by gravity in a step of XPBD that is not reported, in multiples of the
+/// spacing of `f32` at the farthest coordinate.
+const MIN_FALL: f32 = 0.1;
+
+/// Largest shear stiffness that is not reported, in stretch stiffnesses.
+const MAX_SHEAR: f32 = 0.5;
+
 /// Largest relative deviation from the requested frequency that is not reported.
 const MAX_RATE_ERROR: f32 = 0.1;
 
@@ -56,6 +63,9 @@ impl Warning {
         let soft = Self::of_bends(job_cloth, frame_rate, step_s);
         let unsure = Self::of_membrane(job_cloth, frame_rate, step_s);
         let weak = Self::of_air(job_cloth, frequency_hz);
+        let tiny = Self::of_rounding(job_cloth, fall_m, gravity, frequency_hz);
+        let sheared = Self::of_shear(job_cloth);
+        let spin = Self::of_spin(job_cloth, step_s).filter(|_| iterations > 0.0);
         let asked = match &config.solver {
             Solver::Pbd(pbd) => Some(pbd.frequency),
             Solver::Xpbd(xpbd) => xpbd.frequency,
@@ -101,7 +111,58 @@ impl Warning {
                 .detail("asked_substeps", asked)
                 .detail("substeps", substeps)
         });
-        long.into_iter().chain(other).chain(more).chain(soft).chain(unsure).chain(weak)
+        let of_settings = [other, more, soft, unsure, weak, tiny, sheared, spin];
+        long.into_iter().chain(of_settings.into_iter().flatten())
+    }
+
+    /// Warns of XPBD steps so short that gravity moves cloth by less than its positions resolve.
+    fn of_rounding(
+        job_cloth: &JobCloth,
+        fall_m: f32,
+        gravity: f32,
+        frequency_hz: f32,
+    ) -> Option<Self> {
+        job_cloth.cloth.config.solver.as_xpbd()?;
+        let name = &job_cloth.name;
+        let particles = job_cloth.cloth.particles.iter();
+        let farthest_m = particles.flat_map(|it| it.position).map(f32::abs).fold(0.0, f32::max);
+        let resolution_m = farthest_m * f32::EPSILON;
+        let least_m = MIN_FALL * resolution_m;
+        (gravity > 0.0 && frequency_hz.is_finite() && fall_m < least_m).then(|| {
+            let most_hz = (gravity / least_m).sqrt();
+            let text = format!(
+                "cloth `{name}` is solved {frequency_hz:.0} times per second: gravity moves it by less \
+                 in a step than its positions resolve, so that it falls too fast or too slowly and does \
+                 not rest; use at most {most_hz:.0} Hz"
+            );
+            Self::of_cloth("short_step", name, text)
+                .beyond(fall_m, least_m)
+                .detail("most_hz", most_hz)
+        })
+    }
+
+    /// Warns of XPBD yarns or diagonals so stiff in shear that they carry the stretch.
+    fn of_shear(job_cloth: &JobCloth) -> Option<Self> {
+        let JobCloth { cloth, name, .. } = job_cloth;
+        let membrane = cloth.config.solver.as_xpbd()?.membrane.filter(|_| {
+            // Without yarns a membrane has no effect.
+            !cloth.fabric.yarns.is_empty()
+        })?;
+        let stretch = membrane.stretch[0].min(membrane.stretch[1]);
+        let ratio = membrane.shear / stretch;
+        (ratio > MAX_SHEAR).then(|| {
+            let text = format!(
+                "the shear stiffness of cloth `{name}`, {} N/m, is {ratio:.1} times its stretch \
+                 stiffness of {stretch} N/m: the diagonals that resist shear carry stretch as well, and \
+                 hold it where it cannot narrow; use at most {:.0} N/m, or solve it implicitly (--solver \
+                 implicit)",
+                membrane.shear,
+                MAX_SHEAR * stretch
+            );
+            Self::of_cloth("stiff_shear", name, text)
+                .beyond(ratio, MAX_SHEAR)
+                .at("solver.xpbd.membrane.shear")
+        })
     }
 
     /// Warns of a step in which XPBD bends are softer than their rigidity B.

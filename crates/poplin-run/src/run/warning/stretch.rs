@@ -14,6 +14,10 @@ pub(in crate::run) const MAX_STRETCH: f32 = 0.5;
 /// stretches woven cloth by far less than a percent along its threads.
 const MAX_USUAL_STRETCH: f32 = 0.05;
 
+/// Strain of 99 % of the edges that is not reported where the stiffness of a cloth lets it stretch,
+/// in strains at its top by its weight.
+const MAX_OF_WEIGHT: f32 = 2.0;
+
 /// Compression of 99 % of the edges beyond which a cloth is reported: cloth folds before it is
 /// compressed.
 const MAX_SQUASH: f32 = 0.3;
@@ -77,16 +81,19 @@ impl Overstretch {
 
 impl Warning {
     /// Warns of edges beyond [`MAX_STRETCH`] in some frame, and of a cloth that is stretched or
-    /// compressed at the end; `frequency_hz` are its iterations per second.
+    /// compressed at the end; `frequency_hz` are its iterations per second, and `weight_strain` is
+    /// the strain that its weight causes.
     pub(in crate::run) fn of_strain(
         name: &str,
         overstretch: Option<Overstretch>,
         strain: Strain,
+        weight_strain: f32,
         frequency_hz: f32,
     ) -> impl Iterator<Item = Self> + use<> {
         let Strain { p99: p99_strain, longest, shortest: shortest_strain, .. } = strain;
         let overstretched = overstretch.map(|stretch| Self::of_overstretch(name, &stretch));
-        let stretchy = (p99_strain.min(longest) > MAX_USUAL_STRETCH).then(|| {
+        let limit = MAX_USUAL_STRETCH.max(MAX_OF_WEIGHT * weight_strain);
+        let stretchy = (p99_strain.min(longest) > limit).then(|| {
             let text = format!(
                 "cloth `{name}` is as stretchy as a knit: 99 % of its edges are within {:.1} % at \
                  the end; raise the iterations per second above {frequency_hz:.0} \
@@ -94,7 +101,7 @@ impl Warning {
                 100.0 * p99_strain,
             );
             Self::of_cloth("stretchy", name, text)
-                .beyond(p99_strain, MAX_USUAL_STRETCH)
+                .beyond(p99_strain, limit)
                 .detail("p99_strain", p99_strain)
                 .detail("frequency_hz", frequency_hz)
         });
