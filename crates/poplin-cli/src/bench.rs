@@ -4,10 +4,9 @@ use std::io::Write;
 use std::path::Path;
 
 use anyhow::{Context, anyhow};
-use indicatif::{ProgressBar, ProgressStyle};
 use poplin::Simulation;
 use poplin_measure::bench::{Effort, Row, Workload, measure, table};
-use poplin_run::{Failure, OrFail, counted};
+use poplin_run::{Failure, OrFail, counted, progress_bar};
 use serde::Serialize;
 use tempfile::NamedTempFile;
 
@@ -65,8 +64,8 @@ pub(crate) fn bench(args: &BenchArgs) -> Result<Exit, Failure> {
     let all = Workload::ALL;
     let workloads = if args.workloads.is_empty() { &all[..] } else { &args.workloads };
     let effort = Effort { frames: args.frames, repeat: args.repeat };
-    let rows = workloads.iter().map(|workload| workload.setups().len()).sum();
-    let progress = progress_bar(rows);
+    let rows = workloads.iter().map(|workload| workload.setups().len() as u64).sum();
+    let progress = progress_bar("{bar:40} row {pos}/{len}; {msg}", rows);
     for workload in workloads {
         let first = report.rows.len();
         for setup in &workload.setups() {
@@ -93,14 +92,6 @@ fn say_rows(workload: &Workload, rows: &[Row]) {
             "\nStrain, depth and crossings cover the first {frames} frames instead of the {frames_of_scene} of this scene."
         );
     }
-}
-
-/// Creates a progress bar on stderr, hidden unless that is a terminal.
-fn progress_bar(rows: usize) -> ProgressBar {
-    let template = "{bar:40} row {pos}/{len}; {msg}";
-    let style =
-        ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
-    ProgressBar::new(rows as u64).with_style(style)
 }
 
 /// Replaces a file by a text; at any time it is the one before or this one.

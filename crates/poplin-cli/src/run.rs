@@ -5,11 +5,10 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use anyhow::anyhow;
-use indicatif::{ProgressBar, ProgressStyle};
 use poplin_model::Shape;
 use poplin_run::{
     Failure, Job, JobSimulation, MeshJob, Recorded, Recording, RestWatch, counted, frame_bytes,
-    grouped, shipped,
+    grouped, progress_bar, shipped,
 };
 use poplin_scene::SceneCloth;
 
@@ -96,7 +95,8 @@ fn simulate(
     watch: &mut Option<RestWatch>,
     interrupt: &Interrupt,
 ) -> Result<Stop, Failure> {
-    let progress = progress_bar(job.frames);
+    let progress =
+        progress_bar("{bar:40} frame {pos}/{len}, {per_sec}, {eta} left", job.frames.into());
     let mut stop = Stop::Done;
     recording.record(0, running)?;
     for frame in 1..=job.frames {
@@ -135,14 +135,6 @@ fn kind(shape: &Shape) -> String {
         }
         _ => shape.name().into(),
     }
-}
-
-/// Creates a progress bar on stderr, hidden unless that is a terminal.
-fn progress_bar(frames: u32) -> ProgressBar {
-    let template = "{bar:40} frame {pos}/{len}, {per_sec}, {eta} left";
-    let style =
-        ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
-    ProgressBar::new(u64::from(frames)).with_style(style)
 }
 
 /// Builds the job.

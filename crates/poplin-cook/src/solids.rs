@@ -121,9 +121,8 @@ impl Solids {
             .chain(self.mesh_depth(point))
             .fold(f64::NEG_INFINITY, f64::max)
     }
-}
 
-impl Solids {
+    /// Depth of a point in the meshes; `None` without any.
     fn mesh_depth(&self, point: DVec3) -> Option<f64> {
         let depth = self.mesh.depth(point)?;
         let holds = |it: &Bounds| it.low.cmple(point).all() && it.high.cmpge(point).all();

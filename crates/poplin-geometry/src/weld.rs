@@ -41,24 +41,24 @@ pub fn weld_triangles(
 /// Returns true if every edge of the triangles is shared with exactly one other triangle, in the
 /// opposite direction.
 pub fn is_closed(triangles: &[[u32; 3]]) -> bool {
-    let edges = triangles.iter().flat_map(|&[a, b, c]| [[a, b], [b, c], [c, a]]);
-    let mut forward: Vec<_> = edges.collect();
-    let mut backward: Vec<_> = forward.iter().map(|&[a, b]| [b, a]).collect();
-    forward.sort_unstable();
-    backward.sort_unstable();
     // Every directed edge occurs once, and so does its reverse.
-    !forward.is_empty() && forward == backward && forward.windows(2).all(|pair| pair[0] != pair[1])
+    balanced_edges(triangles).is_some_and(|edges| edges.windows(2).all(|pair| pair[0] != pair[1]))
 }
 
 /// Returns true if the triangles have no rim: each directed edge occurs as often as its reverse. A
 /// point outside their bounding box is then outside.
 pub fn is_rimless(triangles: &[[u32; 3]]) -> bool {
+    balanced_edges(triangles).is_some()
+}
+
+/// Returns the directed edges of triangles, sorted, if each occurs as often as its reverse.
+fn balanced_edges(triangles: &[[u32; 3]]) -> Option<Vec<[u32; 2]>> {
     let edges = triangles.iter().flat_map(|&[a, b, c]| [[a, b], [b, c], [c, a]]);
     let mut forward: Vec<_> = edges.collect();
     let mut backward: Vec<_> = forward.iter().map(|&[a, b]| [b, a]).collect();
     forward.sort_unstable();
     backward.sort_unstable();
-    !forward.is_empty() && forward == backward
+    (!forward.is_empty() && forward == backward).then_some(forward)
 }
 
 /// Positions \[m\] and triangles of a mesh.

@@ -1,6 +1,7 @@
-//! Detection of forked processes, which lack the threads of the CPU backend.
+//! Entry into the native half: forked processes, which lack the threads of the CPU backend, and
+//! locks.
 
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
@@ -23,4 +24,17 @@ pub(crate) fn enter() -> PyResult<()> {
         "process {own} was forked from process {owner} after poplin was used there, and has none of its threads: start \
          processes with multiprocessing.get_context(\"spawn\"), or use poplin only after the fork"
     )))
+}
+
+/// Locks a value and runs an action on it, both without the interpreter's lock.
+///
+/// # Errors
+/// Those of [`enter`] and of the action.
+pub(crate) fn with<V: Send, T: Send>(
+    py: Python<'_>,
+    value: &Mutex<V>,
+    action: impl FnOnce(&mut V) -> PyResult<T> + Send,
+) -> PyResult<T> {
+    enter()?;
+    py.detach(|| action(&mut value.lock().unwrap_or_else(PoisonError::into_inner)))
 }

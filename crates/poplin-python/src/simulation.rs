@@ -39,8 +39,7 @@ impl Simulation {
         py: Python<'_>,
         action: impl FnOnce(&mut PinnedSimulation) -> PyResult<T> + Send,
     ) -> PyResult<T> {
-        process::enter()?;
-        py.detach(|| action(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner)))
+        process::with(py, &self.0, action)
     }
 }
 

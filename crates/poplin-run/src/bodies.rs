@@ -264,13 +264,7 @@ impl Bodies {
             // v += g dt;  x += v dt;  R = exp(omega dt) R
             let velocity = body.built.accelerated(body.now.velocity, dt);
             let begin = Motion { velocity, ..body.now };
-            let angular_velocity = begin.angular_velocity(&body.built);
-            body.ahead = Motion {
-                center: begin.center + begin.velocity * dt,
-                rotation: (DQuat::from_scaled_axis(angular_velocity * dt) * begin.rotation)
-                    .normalize(),
-                ..begin
-            };
+            body.ahead = begin.moved_from(&begin, &body.built, dt);
             body.step = dt;
             set.set_body(body.id, begin.rigid_body(&body.built))?;
             let shape = body.collider.shape_moved(body.ahead.rigid(&body.built));
@@ -291,11 +285,7 @@ impl Bodies {
             if body.built.axis.is_none() && impulse.contact_count > 0 {
                 body.now.spin += angular;
                 // The step with the velocities after the impulses: what pins stop does not sink.
-                body.now.center = before.center + body.now.velocity * body.step;
-                let angular_velocity = body.now.angular_velocity(&body.built);
-                body.now.rotation = (DQuat::from_scaled_axis(angular_velocity * body.step)
-                    * before.rotation)
-                    .normalize();
+                body.now = body.now.moved_from(&before, &body.built, body.step);
             }
             body.impulse += linear;
             body.contact_count += u64::from(impulse.contact_count);
@@ -356,6 +346,14 @@ impl Motion {
 
     fn angular_velocity(&self, built: &BuiltBody) -> DVec3 {
         self.inverse_inertia(built) * self.spin
+    }
+
+    /// Returns this motion at the place to which its velocities lead from another one in `dt`
+    /// seconds: x = x_0 + v dt, R = exp(omega dt) R_0.
+    fn moved_from(&self, start: &Self, built: &BuiltBody, dt: f64) -> Self {
+        let turn = DQuat::from_scaled_axis(self.angular_velocity(built) * dt);
+        let rotation = (turn * start.rotation).normalize();
+        Self { center: start.center + self.velocity * dt, rotation, ..*self }
     }
 
     /// Returns the body for contact with cloths.

@@ -71,11 +71,6 @@ impl BuiltCollider {
         &self.path.keys
     }
 
-    /// Returns the time of the last key of its path \[s\], 0 without keys.
-    pub fn last_key(&self) -> f64 {
-        self.path.keys.last().map_or(0.0, |key| f64::from(key.time))
-    }
-
     /// Tests whether its pose and its mesh are the same at two times \[s\].
     pub fn rests(&self, from: f64, to: f64) -> bool {
         self.rigid_at(from) == self.rigid_at(to)

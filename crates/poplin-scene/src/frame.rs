@@ -35,7 +35,8 @@ pub struct FrameKey {
 }
 
 impl FrameKey {
-    fn quaternion(&self) -> DQuat {
+    /// Returns the rotation.
+    pub fn quaternion(&self) -> DQuat {
         let [x, y, z] = self.rotation.map(|angle| f64::from(angle).to_radians());
         DQuat::from_euler(EulerRot::ZYX, z, y, x)
     }

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::ops::Range;
+use std::sync::LazyLock;
 
 use schemars::generate::SchemaSettings;
 use serde_json::Value;
@@ -73,9 +74,10 @@ pub fn scene_keys() -> Vec<SceneKey> {
 /// Finds tables that are written as lists, which serde would fill by the order of their keys, and
 /// returns their byte ranges.
 pub(super) fn lists_for_tables(document: &DeTable<'_>) -> Vec<Range<usize>> {
-    let schema = scene_schema();
+    // Made once: a sweep reads as many scenes as it has jobs.
+    static SCHEMA: LazyLock<Value> = LazyLock::new(scene_schema);
     let mut found = Vec::new();
-    add_lists(&schema, &schema, document, &mut found);
+    add_lists(&SCHEMA, &SCHEMA, document, &mut found);
     found
 }
 

@@ -88,9 +88,7 @@ impl Scene {
     /// # Errors
     /// [`KeysError`] for the first fault.
     pub fn of_keys(keys: &Map<String, Value>) -> Result<Self, KeysError> {
-        let keys = keys.iter().filter_map(|(name, it)| Some((name.clone(), stated(it.clone())?)));
-        let text = toml::to_string(&keys.collect::<Table>()).map_err(SceneError::Save)?;
-        Ok(Self::parse(&text, NAME)?)
+        parsed(keys.iter().map(|(name, value)| (name.as_str(), value.clone())))
     }
 }
 
@@ -116,7 +114,7 @@ fn with_shape(mut keys: Map<String, Value>) -> Map<String, Value> {
 }
 
 /// Parses a scene from tables.
-fn parsed<const N: usize>(tables: [(&str, Value); N]) -> Result<Scene, KeysError> {
+fn parsed<'a>(tables: impl IntoIterator<Item = (&'a str, Value)>) -> Result<Scene, KeysError> {
     let tables = tables.into_iter();
     let all: Table = tables.filter_map(|(name, it)| Some((name.to_owned(), stated(it)?))).collect();
     let text = toml::to_string(&all).map_err(SceneError::Save)?;

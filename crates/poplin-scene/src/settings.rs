@@ -281,18 +281,17 @@ impl SceneCloth {
         let density = stated.number("density").or(material.map(|material| material.density));
         fabric.density = density.unwrap_or(fabric.density);
         let without_bends = !fabric.bends && of_fabric.states("bends");
+        let states_edges = of_fabric.states("bending");
+        // Rigid two-ring edges would carry what the stretch of XPBD lets go: the rigidity of cotton
+        // replaces them, if none is stated.
+        let needs_bends = stretches(&config.solver, material) && !states_edges && !without_bends;
+        if needs_bends && !stated.states("solver.xpbd.bending_rigidity") {
+            let rigidity = config.solver.bending_rigidity();
+            config.solver.set_bending_rigidity(if rigidity > 0.0 { rigidity } else { RIGIDITY });
+        }
         // Bending elements [N m] replace two-ring edges, which would be redundant beside
         // inextensible edges.
-        // Rigid two-ring edges would also carry what the stretch of XPBD lets go: the rigidity of
-        // cotton replaces them.
-        if stretches(&config.solver, material) && !of_fabric.states("bending") && !without_bends {
-            let rigidity = "solver.xpbd.bending_rigidity";
-            if config.solver.bending_rigidity() == 0.0 && !stated.states(rigidity) {
-                config.solver.set_bending_rigidity(RIGIDITY);
-            }
-            fabric.bending = false;
-        }
-        if config.solver.bending_rigidity() > 0.0 && !of_fabric.states("bending") {
+        if (needs_bends || config.solver.bending_rigidity() > 0.0) && !states_edges {
             fabric.bending = false;
         }
         if without_bends {

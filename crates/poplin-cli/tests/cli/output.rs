@@ -53,6 +53,21 @@ fn a_run_stops_at_rest_on_request() {
     // A key that is still to come is waited for.
     let keys = "keys = [{ time = 3 }, { time = 3.5, translation = [0, 0.1, 0] }]";
     assert!(frames(keys, &["--stop-at-rest"]) > 210);
+    // So are the vertices of a mesh that move late.
+    bench.write(
+        "far.obj",
+        "v 9 0 0\nv 10 0 0\nv 9 1 0\nv 9 0 1\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n",
+    );
+    let corners =
+        |shift: f32| [[9.0, 0.0, 0.0], [10.0, 0.0, 0.0], [9.0, 1.0, 0.0], [9.0, shift, 1.0]];
+    let mut cache =
+        poplin_io::PointCacheWriter::create(bench.path("far.pc2"), 4, 0.0, 1.0).unwrap();
+    for shift in [0.0, 0.0, 0.0, 0.1] {
+        cache.push(&corners(shift)).unwrap();
+    }
+    cache.finish().unwrap();
+    let late = "[[collider]]\nmesh = \"far.obj\"\ncache = \"far.pc2\"\ncache_rate = 1";
+    assert!(frames(late, &["--stop-at-rest"]) >= 180);
     let refused = bench.poplin(&["run", "scene.toml", "--stop-at-rest", "0"]);
     refused.says(2, &["0.000001..=1000 m/s"]);
 }

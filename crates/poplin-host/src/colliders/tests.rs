@@ -32,6 +32,25 @@ fn shapes_of_bodies_are_not_free() {
 }
 
 #[test]
+fn a_mesh_with_vertices_of_each_face_is_closed() {
+    let corners = [[0.0; 3], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
+    let faces = [[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]];
+    let is_closed = |faces: &[[usize; 3]]| {
+        let (mut host, mut set) = (HostColliders::default(), ColliderSet::new());
+        let vertices: Vec<_> = faces.iter().flatten().map(|&corner| corners[corner]).collect();
+        let triangles: Vec<_> =
+            (0..faces.len() as u32).map(|k| [0, 1, 2].map(|c| 3 * k + c)).collect();
+        set.add(TriangleMesh { vertices: vertices.into(), triangles: triangles.into() }).unwrap();
+        updated(&mut host, &set);
+        host.is_mesh_closed
+    };
+    assert!(is_closed(&faces));
+    // Each face twice has no rim, either.
+    assert!(is_closed(&[faces, faces].concat()));
+    assert!(!is_closed(&faces[1..]));
+}
+
+#[test]
 fn capsules_share_the_sphere_of_a_joint_until_they_separate() {
     let (mut host, mut set) = (HostColliders::default(), ColliderSet::new());
     let ball = |y: f32| Sphere { center: [0.0, y, 0.0], radius: 0.1 };

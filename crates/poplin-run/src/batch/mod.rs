@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use anyhow::{Context, anyhow};
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::ProgressBar;
 use poplin::SimulationOptions;
 use poplin_scene::{Sweep, SweepJobs};
 use rayon::prelude::*;
@@ -23,6 +23,7 @@ use thiserror::Error;
 
 use crate::failure::{Failure, OrFail};
 use crate::numbers::{counted, grouped};
+use crate::progress::progress_bar;
 use crate::shipped;
 use hash::Fnv;
 use prepare::{Group, JobFactory, Prepared};
@@ -221,7 +222,10 @@ pub fn run_sweep(
     };
     let begin = Instant::now();
     let progress = match options.progress_bar {
-        true => progress_bar(pending.len()),
+        true => progress_bar(
+            "{bar:40} job {pos}/{len}, {per_sec}, {eta} left; {msg}",
+            pending.len() as u64,
+        ),
         false => ProgressBar::hidden(),
     };
     let is_interrupted =
@@ -364,12 +368,4 @@ fn fingerprint(jobs: &SweepJobs) -> Result<String, Failure> {
         read.with_context(|| format!("cannot read {}", file.display())).or_bad_input()?;
     }
     Ok(hash.hex())
-}
-
-/// Creates a progress bar on stderr, hidden unless that is a terminal.
-fn progress_bar(jobs: usize) -> ProgressBar {
-    let template = "{bar:40} job {pos}/{len}, {per_sec}, {eta} left; {msg}";
-    let style =
-        ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
-    ProgressBar::new(jobs as u64).with_style(style)
 }

@@ -20,16 +20,16 @@ impl JobCloth {
     /// Returns a line for the summary about tethers that are slack.
     pub(crate) fn slack_line(&self) -> Option<String> {
         let strain = self.weight_strain?;
-        let (scale, slack) = (self.cloth.config.tethers.scale, slack_scale(strain) - 1.0);
-        if scale != slack_scale(strain) || slack <= SAID {
-            return None;
-        }
-        Some(format!(
-            "tether those of `{}` are {:.0} % longer than the cloth at rest, as its weight stretches it by {:.1} %",
-            self.name,
-            100.0 * slack,
-            100.0 * strain
-        ))
+        let scale = slack_scale(strain);
+        let is_said = self.cloth.config.tethers.scale == scale && scale - 1.0 > SAID;
+        is_said.then(|| {
+            format!(
+                "tether those of `{}` are {:.0} % longer than the cloth at rest, as its weight stretches it by {:.1} %",
+                self.name,
+                100.0 * (scale - 1.0),
+                100.0 * strain
+            )
+        })
     }
 }
 

@@ -13,8 +13,8 @@ const CALM: f64 = 0.5;
 pub struct RestWatch {
     /// Speed of a vertex at rest [m/s].
     limit: f32,
-    /// Last key of pins, local spaces, accelerations and colliders [s].
-    last_key: f64,
+    /// Last key of pins, local spaces and accelerations, and last motion of colliders [s].
+    last_motion: f64,
     /// Vertices of the frame before, in the world [m].
     before: Vec<[f32; 3]>,
     now: Vec<[f32; 3]>,
@@ -24,12 +24,19 @@ pub struct RestWatch {
 
 impl RestWatch {
     /// Watches for half a second in which no vertex moves faster than `limit` \[m/s\], after the
-    /// last key of the scene.
+    /// last key of the cloths and the last motion of the colliders.
     pub fn new(job: &Job, limit: f32) -> Self {
-        let of_cloths = job.cloths.iter().map(|job_cloth| job_cloth.last_key());
-        let of_colliders = job.colliders.iter().map(|collider| collider.last_key());
-        let last_key = of_cloths.chain(of_colliders).fold(0.0, f64::max);
-        Self { limit, last_key, before: Vec::new(), now: Vec::new(), calm: 0 }
+        let last_key = job.cloths.iter().map(|job_cloth| job_cloth.last_key()).fold(0.0, f64::max);
+        let frame_rate = f64::from(job.frame_rate);
+        let moves = |frame: &u32| {
+            let [from, to] = [frame - 1, *frame].map(|frame| f64::from(frame) / frame_rate);
+            job.colliders
+                .iter()
+                .any(|collider| collider.body.is_none() && !collider.rests(from, to))
+        };
+        let last_frame = (1..=job.frames).rev().find(moves).unwrap_or(0);
+        let last_motion = last_key.max(f64::from(last_frame) / frame_rate);
+        Self { limit, last_motion, before: Vec::new(), now: Vec::new(), calm: 0 }
     }
 
     /// Reads back a frame and returns true if the scene is at rest. Call it after every frame.
@@ -59,6 +66,6 @@ impl RestWatch {
         self.calm = if is_calm { self.calm + 1 } else { 0 };
         let frame_rate = f64::from(job.frame_rate);
         let is_long = f64::from(self.calm) >= CALM * frame_rate;
-        Ok(is_long && f64::from(frame) >= self.last_key * frame_rate)
+        Ok(is_long && f64::from(frame) >= self.last_motion * frame_rate)
     }
 }

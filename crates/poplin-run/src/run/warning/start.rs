@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use glam::{DQuat, EulerRot, Vec3};
+use glam::{IVec3, Vec3};
 use poplin_model::ContactMode;
 use poplin_scene::FrameKey;
 
@@ -30,45 +30,26 @@ const LOSS: f32 = 0.7;
 impl Warning {
     /// Warns of two cloths whose particles start closer than their collision distance.
     pub(super) fn of_distance(job_cloths: &[JobCloth], contact: ContactMode) -> Option<Self> {
-        let distance = |job_cloth: &JobCloth| job_cloth.cloth.contact_distances()[1];
         let particles = job_cloths.iter().map(|it| it.particle_count() * it.offsets.len());
         if contact == ContactMode::Triangles || particles.sum::<usize>() > MAX_MEASURED {
             return None;
         }
-        let cell = job_cloths.iter().map(distance).fold(0.0, f32::max);
-        if cell <= 0.0 {
-            return None;
-        }
+        let cell = job_cloths.iter().map(cloth_distance).fold(0.0, f32::max);
         let at = |x: Vec3| (x / cell).floor().as_ivec3();
-        // Particles by cell: copy, counted over all cloths, and position.
-        let mut cells: HashMap<_, Vec<(usize, usize, Vec3)>> = HashMap::new();
-        let (mut copies, mut nearest) = (0, None::<(f32, f32, usize, usize)>);
-        for (index, job_cloth) in job_cloths.iter().enumerate() {
-            let own = distance(job_cloth);
-            for copy in 0..job_cloth.offsets.len() {
-                let pose = job_cloth.pose_at(copy, 0.0);
-                let points = job_cloth.cloth.particles.iter();
-                let points: Vec<_> = points.map(|it| Vec3::from(pose.apply(it.position))).collect();
-                if own > 0.0 {
-                    for &x in &points {
-                        for near in neighbours(at(x)) {
-                            for &(of_copy, other, y) in cells.get(&near).into_iter().flatten() {
-                                let keeps = own.min(distance(&job_cloths[other]));
-                                let part = x.distance(y) / keeps;
-                                if of_copy != copies
-                                    && part < nearest.map_or(CLOSE, |(part, ..)| part)
-                                {
-                                    nearest = Some((part, keeps, other, index));
-                                }
-                            }
-                        }
-                    }
-                    for &x in &points {
-                        cells.entry(at(x)).or_default().push((copies, index, x));
-                    }
+        let mut cells: HashMap<IVec3, Vec<&Start>> = HashMap::new();
+        let starts: Vec<_> = starts(job_cloths).collect();
+        let mut nearest: Option<(f32, f32, usize, usize)> = None;
+        for start in &starts {
+            let near = neighbours(at(start.position));
+            let others = near.filter_map(|cell| cells.get(&cell)).flatten();
+            for other in others.filter(|other| other.copy != start.copy) {
+                let keeps = start.distance.min(other.distance);
+                let part = start.position.distance(other.position) / keeps;
+                if part < nearest.map_or(CLOSE, |(part, ..)| part) {
+                    nearest = Some((part, keeps, other.cloth, start.cloth));
                 }
-                copies += 1;
             }
+            cells.entry(at(start.position)).or_default().push(start);
         }
         let (part, keeps_m, first, second) = nearest?;
         let [first, second] = [first, second].map(|index| job_cloths[index].name.as_str());
@@ -116,7 +97,8 @@ impl Warning {
     pub(super) fn of_turn(subject: &str, what: &str, keys: &[FrameKey]) -> Option<Self> {
         let turn = |pair: &[FrameKey]| {
             let by = (0..3).map(|k| (pair[1].rotation[k] - pair[0].rotation[k]).abs());
-            let (stated, [from, to]) = (by.fold(0.0, f32::max), [&pair[0], &pair[1]].map(rotation));
+            let (stated, [from, to]) =
+                (by.fold(0.0, f32::max), [&pair[0], &pair[1]].map(FrameKey::quaternion));
             let actual = from.angle_between(to).to_degrees() as f32;
             (stated >= HALF_TURN).then_some((pair[0].time, pair[1].time, stated, actual))
         };
@@ -150,12 +132,38 @@ impl Warning {
     }
 }
 
-/// Cells around a cell, with itself.
-fn neighbours(cell: glam::IVec3) -> impl Iterator<Item = glam::IVec3> {
-    (0..27).map(move |k| cell + glam::IVec3::new(k % 3 - 1, k / 3 % 3 - 1, k / 9 - 1))
+/// Particle at the start, of a cloth that collides with others.
+struct Start {
+    position: Vec3,
+    /// Collision distance of its cloth [m].
+    distance: f32,
+    /// Index of its cloth.
+    cloth: usize,
+    /// Indices of its cloth and its copy.
+    copy: (usize, usize),
 }
 
-fn rotation(key: &FrameKey) -> DQuat {
-    let [x, y, z] = key.rotation.map(|angle| f64::from(angle).to_radians());
-    DQuat::from_euler(EulerRot::ZYX, z, y, x)
+fn cloth_distance(job_cloth: &JobCloth) -> f32 {
+    job_cloth.cloth.contact_distances()[1]
+}
+
+/// Particles of all copies of the cloths that collide with others, in the world.
+fn starts(job_cloths: &[JobCloth]) -> impl Iterator<Item = Start> {
+    let all = job_cloths.iter().enumerate().map(|(cloth, it)| (cloth, it, cloth_distance(it)));
+    all.filter(|(.., distance)| *distance > 0.0).flat_map(|(cloth, job_cloth, distance)| {
+        (0..job_cloth.offsets.len()).flat_map(move |copy| {
+            let pose = job_cloth.pose_at(copy, 0.0);
+            job_cloth.cloth.particles.iter().map(move |particle| Start {
+                position: pose.apply(particle.position).into(),
+                distance,
+                cloth,
+                copy: (cloth, copy),
+            })
+        })
+    })
+}
+
+/// Cells around a cell, with itself.
+fn neighbours(cell: IVec3) -> impl Iterator<Item = IVec3> {
+    (0..27).map(move |k| cell + IVec3::new(k % 3 - 1, k / 3 % 3 - 1, k / 9 - 1))
 }
