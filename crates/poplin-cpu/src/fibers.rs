@@ -235,7 +235,7 @@ pub(crate) fn stiffness_of(memory: &ClothMemory<'_>, edge: u32) -> f32 {
 /// Rows of all lanes as one slice if their indices are consecutive, as those of neighboring fibers
 /// often are.
 #[inline(always)]
-fn rows_of_run<'a, V: Real>(
+pub(crate) fn rows_of_run<'a, V: Real>(
     memory: &ClothMemory<'a>,
     index: &impl Fn(usize) -> u32,
 ) -> Option<&'a [Cell<[f32; 4]>]> {
@@ -258,7 +258,18 @@ pub(crate) fn load_current<V: Real>(
     memory: &ClothMemory<'_>,
     index: impl Fn(usize) -> u32,
 ) -> [V; 4] {
-    match rows_of_run::<V>(memory, &index) {
+    load_run(simd, memory, rows_of_run::<V>(memory, &index), index)
+}
+
+/// Loads current particles of one cloth; `run` comes from [`rows_of_run`].
+#[inline(always)]
+pub(crate) fn load_run<V: Real>(
+    simd: V::Token,
+    memory: &ClothMemory<'_>,
+    run: Option<&[Cell<[f32; 4]>]>,
+    index: impl Fn(usize) -> u32,
+) -> [V; 4] {
+    match run {
         Some(rows) => gather(simd, |lane| rows[lane].get()),
         None => gather(simd, |lane| memory.load_current(index(lane))),
     }
@@ -273,10 +284,24 @@ pub(crate) fn store_massive<V: Real>(
     index: impl Fn(usize) -> u32,
     bits: u64,
 ) {
+    let run = rows_of_run::<V>(memory, &index);
+    store_run(simd, memory, run, particles, index, bits);
+}
+
+/// Stores particles of one cloth as [`store_massive`] does; `run` comes from [`rows_of_run`].
+#[inline(always)]
+pub(crate) fn store_run<V: Real>(
+    simd: V::Token,
+    memory: &mut ClothMemory<'_>,
+    run: Option<&[Cell<[f32; 4]>]>,
+    particles: [V; 4],
+    index: impl Fn(usize) -> u32,
+    bits: u64,
+) {
     let bits = V::splat(simd, 0.0).simd_lt(particles[3]).to_bitmask() & bits;
     // All lanes write: consecutive rows need no index lookup.
     if bits == (1 << V::LEN) - 1 {
-        match rows_of_run::<V>(memory, &index) {
+        match run {
             Some(rows) => scatter(particles, |lane, row| rows[lane].set(row)),
             None => scatter(particles, |lane, row| memory.store_current(index(lane), row)),
         }

@@ -6,7 +6,7 @@ use crate::ClothMemory;
 use bytemuck::cast_slice;
 use poplin_layout::{EPSILON, NO_OFFSET, PhaseConstants};
 
-use crate::fibers::{FiberLanes, Fibers, load_current, store_massive};
+use crate::fibers::{FiberLanes, Fibers, load_run, rows_of_run, store_run};
 use crate::lanes::{LaneMask as _, Real, gather, max, min};
 use crate::vector::Vec3;
 
@@ -18,15 +18,34 @@ pub(crate) fn project_fiber<V: Real>(
     memory: &mut ClothMemory<'_>,
     items: Range<u32>,
 ) {
+    let phase = memory.registers.phase;
+    if phase.compliance > 0.0 {
+        project_fibers::<V, true>(simd, memory, &phase, items);
+    } else {
+        project_fibers::<V, false>(simd, memory, &phase, items);
+    }
+}
+
+/// Solves fibers, one per lane; `COMPLIANT` where the compliance is not 0.
+#[inline(always)]
+fn project_fibers<V: Real, const COMPLIANT: bool>(
+    simd: V::Token,
+    memory: &mut ClothMemory<'_>,
+    phase: &PhaseConstants,
+    items: Range<u32>,
+) {
     let mut begin = items.start;
-    while begin < items.end {
-        match single_edges::<V>(memory, begin..items.end) {
-            Some(edges) => project_edges::<V>(simd, memory, &edges),
-            None => {
-                let phase = memory.registers.phase;
-                project(simd, &phase, &mut Fibers::<V>::new(memory, begin..items.end));
-            }
+    if let Some(edges) = single_edges(memory, items.clone()) {
+        let vertices = edges.vertices.chunks_exact(2 * V::LEN);
+        let rest_lengths = edges.rest_lengths.chunks_exact(V::LEN);
+        for (vertices, rest_lengths) in vertices.zip(rest_lengths) {
+            let edges = SingleEdges { vertices, rest_lengths };
+            project_edges::<V, COMPLIANT>(simd, memory, phase, &edges);
+            begin += V::LEN as u32;
         }
+    }
+    while begin < items.end {
+        project(simd, phase, &mut Fibers::<V>::new(memory, begin..items.end));
         begin += V::LEN as u32;
     }
 }
@@ -39,48 +58,46 @@ struct SingleEdges<'a> {
     rest_lengths: &'a [u32],
 }
 
-/// Returns the first fibers of `items`, one per lane, if each has a single edge.
+/// Returns the edges of fibers if each has a single one.
 #[inline(always)]
-fn single_edges<'a, V: Real>(
-    memory: &ClothMemory<'a>,
-    items: Range<u32>,
-) -> Option<SingleEdges<'a>> {
+fn single_edges<'a>(memory: &ClothMemory<'a>, items: Range<u32>) -> Option<SingleEdges<'a>> {
     let (fabric, pool) = (&memory.cloth.fabric, memory.fabric_pool);
-    let has_stiffness = fabric.edge_stiffness_begin != NO_OFFSET;
-    if has_stiffness || ((items.end - items.start) as usize) < V::LEN {
+    if fabric.edge_stiffness_begin != NO_OFFSET {
         return None;
     }
-    let begins = &pool[(fabric.fiber_begin + items.start) as usize..][..=V::LEN];
+    let count = (items.end - items.start) as usize;
+    let begins = &pool[(fabric.fiber_begin + items.start) as usize..][..=count];
     // Nonzero if a fiber does not have exactly one edge.
-    let mut others = 0;
-    for lane in 0..V::LEN {
-        others |= (begins[lane + 1] - begins[lane]) ^ 1;
-    }
+    let others = begins.windows(2).fold(0, |others, pair| others | ((pair[1] - pair[0]) ^ 1));
     let first = |begin: u32| (begin + begins[0]) as usize;
     (others == 0).then(|| SingleEdges {
-        vertices: &pool[first(fabric.vertex_begin + items.start)..][..2 * V::LEN],
-        rest_lengths: &pool[first(fabric.edge_begin)..][..V::LEN],
+        vertices: &pool[first(fabric.vertex_begin + items.start)..][..2 * count],
+        rest_lengths: &pool[first(fabric.edge_begin)..][..count],
     })
 }
 
 /// Solves one edge per lane.
 #[inline(always)]
-fn project_edges<V: Real>(simd: V::Token, memory: &mut ClothMemory<'_>, edges: &SingleEdges<'_>) {
-    let phase = memory.registers.phase;
-    let vertices = edges.vertices;
-    let pa = load_current(simd, memory, |lane| vertices[2 * lane]);
-    let pb = load_current(simd, memory, |lane| vertices[2 * lane + 1]);
+fn project_edges<V: Real, const COMPLIANT: bool>(
+    simd: V::Token,
+    memory: &mut ClothMemory<'_>,
+    phase: &PhaseConstants,
+    edges: &SingleEdges<'_>,
+) {
+    let [a, b] = [0, 1].map(|end| move |lane: usize| edges.vertices[2 * lane + end]);
+    let runs = [rows_of_run::<V>(memory, &a), rows_of_run::<V>(memory, &b)];
+    let ends = [load_run(simd, memory, runs[0], a), load_run(simd, memory, runs[1], b)];
     let rest_length = V::from_slice(simd, cast_slice(edges.rest_lengths));
-    let mut edge = Edge::new(simd, &phase, [pa, pb], rest_length);
-    if phase.compliance > 0.0 {
-        let last_a = gather(simd, |lane| memory.load_previous(vertices[2 * lane]));
-        let last_b = gather(simd, |lane| memory.load_previous(vertices[2 * lane + 1]));
-        edge.comply(simd, &phase, [last_a, last_b]);
+    let mut edge = Edge::new(simd, phase, ends, rest_length);
+    if COMPLIANT {
+        let last_a = gather(simd, |lane| memory.load_previous(a(lane)));
+        let last_b = gather(simd, |lane| memory.load_previous(b(lane)));
+        edge.comply(simd, phase, [last_a, last_b]);
     }
     let [moved_a, moved_b] = edge.moved(V::splat(simd, phase.stiffness));
     let bits = (1 << V::LEN) - 1;
-    store_massive(simd, memory, moved_a, |lane| vertices[2 * lane], bits);
-    store_massive(simd, memory, moved_b, |lane| vertices[2 * lane + 1], bits);
+    store_run(simd, memory, runs[0], moved_a, a, bits);
+    store_run(simd, memory, runs[1], moved_b, b, bits);
 }
 
 /// One edge per lane with what its correction needs.

@@ -163,23 +163,37 @@ pub(crate) fn solve<V: Real, F: FiberLanes<V>>(
     fibers: &mut F,
     rows: &mut Floats,
 ) {
+    if phase.damping > 0.0 {
+        solve_damped::<V, F, true>(simd, phase, fibers, rows);
+    } else {
+        solve_damped::<V, F, false>(simd, phase, fibers, rows);
+    }
+}
+
+/// Solves the system of one fiber per lane; what only damping needs is read if `DAMPED`.
+#[inline(always)]
+fn solve_damped<V: Real, F: FiberLanes<V>, const DAMPED: bool>(
+    simd: V::Token,
+    phase: &PhaseConstants,
+    fibers: &mut F,
+    rows: &mut Floats,
+) {
     let splat = |value: f32| V::splat(simd, value);
     let zero = splat(0.0);
     let scale = splat(-(1.0 + phase.damping));
     let len = ROWS * V::LEN;
     rows.enlarge(len * fibers.longest() as usize);
-    let is_damped = phase.damping > 0.0;
     let still = Vec3::splat(simd, [0.0; 3]);
     let mut a = fibers.first();
     let mut pa = fibers.current(simd, a);
     let mut displacement_a =
-        if is_damped { displacement_of(pa, fibers.previous(simd, a)) } else { still };
+        if DAMPED { displacement_of(pa, fibers.previous(simd, a)) } else { still };
     let mut elimination = Elimination::new(simd, pa[3].simd_eq(zero));
     for (k, rows) in (0..fibers.longest()).zip(rows.chunks_exact_mut(len)) {
         let b = fibers.particles(k, 1, a);
         let pb = fibers.current(simd, b);
         let displacement_b =
-            if is_damped { displacement_of(pb, fibers.previous(simd, b)) } else { still };
+            if DAMPED { displacement_of(pb, fibers.previous(simd, b)) } else { still };
         let rest_length = fibers.rest_lengths(simd, k);
         let direction = edge_direction(simd, pa, pb, rest_length);
         let acts = zero.simd_lt(direction.dot(direction));
