@@ -29,7 +29,7 @@ pub(crate) fn enter() -> PyResult<()> {
 /// Locks a value and runs an action on it, both without the interpreter's lock.
 ///
 /// # Errors
-/// Those of [`enter`] and of the action.
+/// Errors of [`enter`] and of the action.
 pub(crate) fn with<V: Send, T: Send>(
     py: Python<'_>,
     value: &Mutex<V>,
