@@ -289,7 +289,8 @@ impl ClothDesc {
         for (&particle, value) in indices.iter().zip(particles) {
             let inverse_mass = value.inverse_mass;
             check_range("inverse mass", inverse_mass, 0.0, crate::MAX_COORDINATE)?;
-            if self.particles[particle as usize].is_pinned() && inverse_mass > 0.0 {
+            // In this order, so that moving a pin does not load its particle.
+            if inverse_mass > 0.0 && self.particles[particle as usize].is_pinned() {
                 return Err(ModelError::PinnedParticle { particle, inverse_mass });
             }
         }

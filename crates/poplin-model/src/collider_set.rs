@@ -33,12 +33,14 @@ use crate::{InteractionGroups, Pose, RigidBody, Shape};
 /// and convexes follows from the pose: a sphere that turns carries cloth. Colliders are in the
 /// order in which they were added, except that slots of removed colliders are reused.
 #[derive(Debug, Clone, Default)]
+// Fields that moving a collider touches come first: they share cache lines.
+#[repr(C)]
 pub struct ColliderSet {
     colliders: Arena<Entry>,
+    stamps: ColliderStamps,
+    has_moved: bool,
     bodies: Arena<RigidBody>,
     sizes: Sizes,
-    has_moved: bool,
-    stamps: ColliderStamps,
 }
 
 impl PartialEq for ColliderSet {
@@ -131,7 +133,7 @@ impl ColliderSet {
             let (start_shape, start_pose) = match start {
                 Start::Same => (&collider.shape, collider.pose),
                 Start::Pose(pose) => (&collider.shape, *pose),
-                Start::Shape(shape, pose) => (shape, *pose),
+                Start::Shape(earlier) => (&earlier.0, earlier.1),
             };
             ColliderMotion { collider, start_shape, start_pose }
         })
@@ -142,7 +144,8 @@ impl ColliderSet {
         self.colliders.iter().fold(0, |sum, (_, Entry { collider, start })| {
             let start = match start {
                 Start::Same => 0,
-                Start::Pose(pose) | Start::Shape(_, pose) => pose.rotation[0].to_bits(),
+                Start::Pose(pose) => pose.rotation[0].to_bits(),
+                Start::Shape(earlier) => earlier.1.rotation[0].to_bits(),
             };
             let shape = u32::from(matches!(collider.shape, Shape::Sphere(_)));
             sum ^ start
@@ -217,9 +220,9 @@ impl ColliderSet {
         let old = std::mem::replace(&mut collider.shape, shape);
         if is_reached {
             *start = match std::mem::replace(start, Start::Same) {
-                Start::Same => Start::Shape(old, collider.pose),
+                Start::Same => Start::Shape(Box::new((old, collider.pose))),
                 // Both pose and shape change in this frame: keep the start of each.
-                Start::Pose(pose) => Start::Shape(old, pose),
+                Start::Pose(pose) => Start::Shape(Box::new((old, pose))),
                 earlier @ Start::Shape(..) => earlier,
             };
             self.has_moved = true;

@@ -46,7 +46,8 @@ impl TryFrom<StoredColliders> for ColliderSet {
             match start {
                 Start::Same => {}
                 Start::Pose(pose) => pose.validate()?,
-                Start::Shape(shape, pose) => {
+                Start::Shape(earlier) => {
+                    let (shape, pose) = &**earlier;
                     shape.validate_against(Some(&collider.shape))?;
                     pose.validate()?;
                     if !shape.can_become(&collider.shape) {
@@ -103,11 +104,11 @@ mod tests {
             |it| it.colliders.values_mut().for_each(|it| it.collider.shape = Shape::sphere(-1.0)),
             |it| it.colliders.values_mut().for_each(|it| it.start = Start::Pose(at(f32::NAN))),
             |it| {
-                let start = || Start::Shape(Shape::Convex([].into()), at(0.0));
+                let start = || Start::Shape(Box::new((Shape::Convex([].into()), at(0.0))));
                 it.colliders.values_mut().for_each(|entry| entry.start = start());
             },
             |it| {
-                let start = || Start::Shape(Shape::capsule(1.0, [0.1; 2]), at(0.0));
+                let start = || Start::Shape(Box::new((Shape::capsule(1.0, [0.1; 2]), at(0.0))));
                 it.colliders.values_mut().for_each(|entry| entry.start = start());
             },
             |it| it.bodies.clear(),
