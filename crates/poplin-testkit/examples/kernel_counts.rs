@@ -78,7 +78,7 @@ fn count(name: &str, adapter: &str, mut cloth: ClothDesc, limits: TierLimits) {
     let particle_count = cloth.particle_count() as u32;
     let lane_count = choose_lane_count(host.fiber_width(), particle_count, limits);
     let row_count = pack_fabric(&cloth.fabric, &mut Vec::new()).fiber_row_count;
-    let memory = limits.plan(host.memory_needs(row_count), None);
+    let memory = limits.plan(host.memory_needs(host.stages(), row_count), None);
     let (tier, bytes) = (memory.tier, memory.bytes());
     let rows = if memory.row_capacity > 0 { "workgroup" } else { "scratch" };
     let mut counter = Counter {

@@ -202,9 +202,10 @@ impl GpuEngine {
         fabric: &FabricOffsets,
         lane_count: u32,
     ) -> OverrideValues {
-        let memory =
-            self.tier_limits.plan(host.memory_needs(fabric.fiber_row_count), self.options.tier);
-        let stages = self.options.compiled(host.stages());
+        let needed = host.stages();
+        let needs = host.memory_needs(needed, fabric.fiber_row_count);
+        let memory = self.tier_limits.plan(needs, self.options.tier);
+        let stages = self.options.compiled(needed);
         let values = OverrideValues { lane_count, stages, memory };
         let settings = &self.contacts.settings;
         // Self collision of particles is replaced by triangle contact.

@@ -78,6 +78,7 @@ impl GpuEngine {
     /// are skipped, unless the frame's length or the shared colliders differ from the last frame.
     fn check(&mut self, visited: &[usize], dt: f32, is_other: bool) -> Result<(), Error> {
         let is_strict = is_other || self.options.loop_limit.is_some();
+        self.planned.clear();
         for &index in visited {
             let cloth = &self.cloths.values()[index];
             if is_strict
@@ -86,6 +87,7 @@ impl GpuEngine {
             {
                 cloth.host.validate_frame(dt)?;
                 self.plan(index, dt)?;
+                self.planned.push(index);
             }
         }
         Ok(())
@@ -147,12 +149,18 @@ impl GpuEngine {
             // What the fast path cannot handle ends up in `slow`.
             self.pack_quick(visited, dt, &mut slow)?;
         }
+        let planned = std::mem::take(&mut self.planned);
+        let mut next = planned.iter().peekable();
         for &index in &slow {
-            self.plan(index, dt)?;
+            // Both lists ascend.
+            while next.next_if(|&&other| other < index).is_some() {}
+            if next.next_if_eq(&&index).is_none() {
+                self.plan(index, dt)?;
+            }
             self.take_inputs(index);
             self.pack(index, dt, is_sliced)?;
         }
-        self.slow = slow;
+        (self.slow, self.planned) = (slow, planned);
         self.list_active()?;
         self.colliders.end_frame();
         self.is_begun = true;

@@ -169,6 +169,8 @@ pub struct GpuEngine {
     visits: visits::Visits,
     /// Indices of the cloths that the begun frame visited.
     visited: Vec<usize>,
+    /// Those among them that are planned, ascending.
+    planned: Vec<usize>,
     /// Length of the last frame (bits) and stamps of its colliders.
     seen: Option<(u32, ColliderStamps)>,
     /// Visited cloths that need the full packing path.
@@ -267,6 +269,7 @@ impl GpuEngine {
             buckets: BTreeMap::new(),
             visits: visits::Visits::default(),
             visited: Vec::new(),
+            planned: Vec::new(),
             slow: Vec::new(),
             seen: None,
             listed: Vec::new(),

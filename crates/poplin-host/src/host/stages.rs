@@ -61,8 +61,20 @@ impl HostCloth {
 
     /// Stages that this cloth needs in its kernel.
     pub fn stages(&self) -> StageMask {
-        let needed = STAGES.iter().map(|row| row.stage).filter(|stage| self.needs(*stage));
+        let fibers = self.fiber_stages();
+        let needed = STAGES.iter().map(|row| row.stage).filter(|stage| self.needs(*stage, fibers));
         needed.fold(self.implicit_parts(), StageMask::with)
+    }
+
+    /// Stages of the solvers of fibers that this cloth needs.
+    fn fiber_stages(&self) -> StageMask {
+        self.solved_phases().fold(StageMask(0), |stages, (_, (solver, _))| {
+            stages.with(match solver {
+                FiberSolver::GaussSeidel => Stage::GaussSeidel,
+                FiberSolver::SemiImplicit => Stage::SemiImplicit,
+                FiberSolver::CyclicReduction => Stage::CyclicReduction,
+            })
+        })
     }
 
     /// Parts of [`Stage::Implicit`] that this cloth needs.
@@ -88,16 +100,15 @@ impl HostCloth {
         needed.fold(StageMask(0), StageMask::union)
     }
 
-    /// True if a stage has an effect on this cloth.
-    fn needs(&self, stage: Stage) -> bool {
+    /// True if a stage has an effect on this cloth, given the stages of its fibers.
+    fn needs(&self, stage: Stage, fibers: StageMask) -> bool {
         let live = &self.live;
         let (config, colliders, fabric) = (&live.cloth.config, &live.colliders, &live.cloth.fabric);
-        let has_fibers = |kind| self.solved_phases().any(|(_, (solver, _))| solver == kind);
         match stage {
             Stage::Integrate | Stage::Mass => true,
-            Stage::GaussSeidel => has_fibers(FiberSolver::GaussSeidel),
-            Stage::SemiImplicit => has_fibers(FiberSolver::SemiImplicit),
-            Stage::CyclicReduction => has_fibers(FiberSolver::CyclicReduction),
+            Stage::GaussSeidel | Stage::SemiImplicit | Stage::CyclicReduction => {
+                fibers.contains(stage)
+            }
             Stage::Implicit => config.solver.as_implicit().is_some(),
             Stage::Yarn => self.has_yarns(),
             Stage::Bend => {
@@ -133,10 +144,9 @@ impl HostCloth {
         }
     }
 
-    /// Needs of the cloth in workgroup memory, with `fiber_row_count` rows in each half of the rows
-    /// of whole fibers.
-    pub fn memory_needs(&self, fiber_row_count: u32) -> MemoryNeeds {
-        let stages = self.stages();
+    /// Needs of the cloth in workgroup memory for its [`HostCloth::stages`], with `fiber_row_count`
+    /// rows in each half of the rows of whole fibers.
+    pub fn memory_needs(&self, stages: StageMask, fiber_row_count: u32) -> MemoryNeeds {
         let has_rows = stages.intersects(StageMask::WHOLE_FIBERS);
         MemoryNeeds {
             particle_count: self.desc().particle_count() as u32,
