@@ -1,7 +1,7 @@
 //! Adding of cloths: tier, lanes, bucket, ranges in the buffers.
 
 use super::changes::Target;
-use super::frame::restricted;
+use super::dispatches::restricted;
 use super::triangles::REPORT_BYTES;
 use super::{FEEDBACK_BYTES, GpuCloth, GpuEngine};
 use crate::Error;

@@ -1,7 +1,8 @@
 //! Collision between cloths: buffers, pipelines, and frames recorded in slices with collisions
 //! between them.
 
-use super::frame::{PASS, Run, push_dispatches};
+use super::dispatches::{Run, push_dispatches};
+use super::frame::PASS;
 use super::{Bucket, EngineOptions, GpuCloth, GpuEngine};
 use crate::Error;
 use crate::binding::{UNIFORM_STRIDE, bind_group, bind_group_layout, push_uniform};

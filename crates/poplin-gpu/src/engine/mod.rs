@@ -4,6 +4,7 @@ mod add;
 mod buffers;
 mod changes;
 mod contacts;
+mod dispatches;
 mod frame;
 mod lanes;
 mod lifecycle;
@@ -169,7 +170,7 @@ pub struct GpuEngine {
     visits: visits::Visits,
     /// Indices of the cloths that the begun frame visited.
     visited: Vec<usize>,
-    /// Those among them that are planned, ascending.
+    /// Indices of those among them that are planned, ascending.
     planned: Vec<usize>,
     /// Length of the last frame (bits) and stamps of its colliders.
     seen: Option<(u32, ColliderStamps)>,
