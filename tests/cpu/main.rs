@@ -15,6 +15,7 @@ mod friction;
 mod hold;
 mod implicit;
 mod layers;
+mod multilevel;
 mod oracle;
 mod pick;
 mod second_order;

@@ -46,6 +46,7 @@ mod fibers;
 mod geodesic;
 mod grain;
 mod lengths;
+mod levels;
 mod mass;
 mod options;
 mod quadify;
@@ -69,6 +70,9 @@ pub use cook::{Cooked, cook};
 pub use error::CookError;
 pub use geodesic::path_lengths;
 pub use lengths::FiberLengths;
+// No engine takes levels yet.
+#[doc(hidden)]
+pub use levels::coarsened;
 pub use options::CookOptions;
 pub use render_mesh::RenderMeshOptions;
 pub use report::{CookReport, PhaseReport};

@@ -23,6 +23,7 @@ pub mod kernel;
 mod lanes;
 pub mod math;
 pub mod memory;
+pub mod multilevel;
 mod particles;
 mod render;
 mod shapes;

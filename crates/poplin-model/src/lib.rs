@@ -16,6 +16,7 @@ mod fabric;
 mod first_fit;
 mod fixed_step;
 mod frame;
+mod hierarchy;
 mod interaction_groups;
 mod lane_cost;
 mod material;
@@ -49,6 +50,9 @@ pub use fabric::{Bend, Fabric, Phase, PhaseKind, VirtualParticle, Wing, Yarn, Ya
 pub use first_fit::FirstFitSets;
 pub use fixed_step::{FixedStep, Steps};
 pub use frame::check_dt;
+// No engine takes levels yet.
+#[doc(hidden)]
+pub use hierarchy::{Hierarchy, Level, Parents, Term};
 pub use interaction_groups::InteractionGroups;
 pub use lane_cost::LaneCost;
 pub use material::Material;
