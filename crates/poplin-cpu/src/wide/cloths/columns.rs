@@ -1,7 +1,11 @@
 //! State of a batch as columns, one coordinate of one particle in every cloth per vector.
 
 use crate::floats::Floats;
-use crate::lanes::{LaneMask as _, Real};
+use crate::lanes::{LaneMask as _, MAX_LANES, Real};
+
+/// Number of particles after which a cache line is left free. Particles of a fiber are often a
+/// power of two apart: without the line they would share a few sets of a cache.
+const LINE_INTERVAL: usize = 16;
 
 /// State of a batch, shape `[particle_count, 4, lanes]`: three coordinates and the inverse mass of
 /// a particle, each with one cloth per lane.
@@ -16,7 +20,7 @@ pub(crate) struct Columns {
 impl Columns {
     /// Grows the columns to hold `particle_count` particles in `lanes` lanes.
     pub(crate) fn reserve(&mut self, particle_count: usize, lanes: usize) {
-        let needed = 4 * lanes * particle_count;
+        let needed = len_of(lanes, particle_count);
         for columns in [&mut self.current, &mut self.previous, &mut self.anchors] {
             columns.enlarge(needed);
         }
@@ -29,10 +33,16 @@ impl Columns {
     }
 }
 
+/// Length of the columns of `count` particles in `lanes` lanes; also where the next one begins.
+#[inline(always)]
+pub(super) fn len_of(lanes: usize, count: usize) -> usize {
+    4 * lanes * count + count / LINE_INTERVAL * MAX_LANES
+}
+
 /// Loads the four vectors of particle `i`.
 #[inline(always)]
 pub(super) fn load<V: Real>(simd: V::Token, columns: &[f32], i: u32) -> [V; 4] {
-    let columns = &columns[4 * V::LEN * i as usize..][..4 * V::LEN];
+    let columns = &columns[len_of(V::LEN, i as usize)..][..4 * V::LEN];
     [
         V::from_slice(simd, &columns[..V::LEN]),
         V::from_slice(simd, &columns[V::LEN..2 * V::LEN]),
@@ -45,13 +55,14 @@ pub(super) fn load<V: Real>(simd: V::Token, columns: &[f32], i: u32) -> [V; 4] {
 #[inline(always)]
 pub(super) fn store<V: Real>(columns: &mut [f32], i: u32, particles: [V; 4]) {
     store_position(columns, i, particles);
-    particles[3].store_slice(&mut columns[4 * V::LEN * i as usize..][3 * V::LEN..4 * V::LEN]);
+    let columns = &mut columns[len_of(V::LEN, i as usize)..][3 * V::LEN..4 * V::LEN];
+    particles[3].store_slice(columns);
 }
 
 /// Stores the three coordinates of particle `i` and leaves its inverse mass.
 #[inline(always)]
 pub(super) fn store_position<V: Real>(columns: &mut [f32], i: u32, particles: [V; 4]) {
-    let columns = &mut columns[4 * V::LEN * i as usize..][..3 * V::LEN];
+    let columns = &mut columns[len_of(V::LEN, i as usize)..][..3 * V::LEN];
     let [x, y, z, _] = particles;
     x.store_slice(&mut columns[..V::LEN]);
     y.store_slice(&mut columns[V::LEN..2 * V::LEN]);

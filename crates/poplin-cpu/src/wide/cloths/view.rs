@@ -5,7 +5,7 @@ use std::ops::Range;
 use crate::{ClothMemory, Member};
 use poplin_layout::IterationConstants;
 
-use super::columns::{Columns, load, select, store, store_position, store_some};
+use super::columns::{Columns, len_of, load, select, store, store_position, store_some};
 use super::{Batch, in_lanes_of};
 use crate::fibers::FiberLanes;
 use crate::floats::Floats;
@@ -324,8 +324,7 @@ pub(crate) fn gather_anchors<V: Real>(
     items: Range<u32>,
 ) {
     let Columns { current, anchors, .. } = &mut view.batch.columns;
-    let needed = 4 * V::LEN * items.end as usize;
-    anchors.enlarge(needed);
+    anchors.enlarge(len_of(V::LEN, items.end as usize));
     for slot in items {
         let anchor = view.lead.fabric(view.lead.cloth.fabric.anchor_begin + slot);
         store(anchors, slot, load::<V>(simd, current, anchor));
