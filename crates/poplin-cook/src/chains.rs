@@ -3,8 +3,8 @@
 use std::ops::Range;
 
 use glam::DVec3;
+use poplin_geometry::Csr;
 
-use crate::csr::Csr;
 use crate::straight::StraightPairs;
 
 /// Marks an edge end without continuation.

@@ -4,8 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use glam::{DVec3, Vec3};
-
-use crate::csr::Csr;
+use poplin_geometry::Csr;
 
 /// Relative improvement required to replace a known path, so that rounding does not improve paths
 /// forever.

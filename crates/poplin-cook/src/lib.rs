@@ -38,7 +38,6 @@ mod breadths;
 mod chains;
 mod choices;
 mod cook;
-mod csr;
 mod cut;
 mod edges;
 mod error;
@@ -58,6 +57,8 @@ mod skin;
 mod solids;
 mod straight;
 mod surface;
+#[cfg(test)]
+mod test_meshes;
 mod tethers;
 mod thread;
 mod topology;

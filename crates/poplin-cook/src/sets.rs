@@ -3,7 +3,8 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use crate::csr::Csr;
+use poplin_geometry::Csr;
+
 use crate::fibers::Fibers;
 
 /// Rounds of recolouring; the first two bring most of the gain.

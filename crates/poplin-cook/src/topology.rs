@@ -1,9 +1,8 @@
 //! Adjacency of faces, edges and vertices.
 
-use poplin_geometry::Sets;
+use poplin_geometry::{Csr, Sets};
 
 use crate::CookError;
-use crate::csr::Csr;
 use crate::surface::{Face, Surface};
 
 /// Largest number of neighbours of a vertex. Fibers at a moving vertex are all in different sets,

@@ -9,6 +9,9 @@ pub struct Hierarchy {
     pub springs: Vec<[u32; 2]>,
     /// Index of each spring among the edges of the fabric.
     pub spring_edges: Vec<u32>,
+    /// Mean rest length of the edges that resist stretch, or of all springs if there are none
+    /// \[m\].
+    pub mean_edge: f32,
     /// Levels; empty for a cloth without springs.
     pub levels: Vec<Level>,
 }
@@ -49,13 +52,18 @@ pub struct Term {
     pub factor: f32,
 }
 
+impl Hierarchy {
+    /// Number of nodes at which no coarser level follows: their matrix is inverted as a whole.
+    pub const MAX_COARSEST: usize = 16;
+}
+
 impl Level {
     /// Number of nodes.
     pub fn node_count(&self) -> usize {
         self.particles.len()
     }
 
-    /// Range of the terms of block `block`.
+    /// Terms of block `block`.
     pub fn terms_of(&self, block: usize) -> &[Term] {
         let begin = block.checked_sub(1).map_or(0, |before| self.block_ends[before]);
         &self.terms[begin as usize..self.block_ends[block] as usize]

@@ -2,9 +2,9 @@
 //! to keep in balance.
 
 use glam::{DMat3, DVec2, DVec3};
+use poplin_geometry::Csr;
 
 use super::patch::{Patch, components, tensor};
-use crate::csr::Csr;
 use crate::surface::Surface;
 
 /// Smallest sine of the angle of a wing at the center of its patch.

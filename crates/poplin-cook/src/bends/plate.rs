@@ -254,28 +254,9 @@ mod tests {
     use crate::Weld;
     use crate::quadify::QuadPairs;
     use crate::surface::Surface;
+    use crate::test_meshes::irregular;
     use glam::DVec3;
-    use poplin_geometry::Rng;
     use poplin_model::Mesh;
-
-    /// Sheet of a unit square in irregular triangles: staggered rows, inner vertices up to a
-    /// quarter of an edge off.
-    fn irregular(rows: u32) -> Mesh {
-        let mut mesh = Mesh::grid(rows + 1, rows + 1, 1.0, 1.0);
-        let mut rng = Rng::new(5);
-        for (k, place) in (0..).zip(&mut mesh.positions) {
-            let is_inside = |at: u32| at > 0 && at < rows;
-            if is_inside(k % (rows + 1)) && is_inside(k / (rows + 1)) {
-                let [dx, _, dz] = rng.point(-0.25, 0.25).map(|it: f32| it / rows as f32);
-                (place[0], place[2]) = (place[0] + dx, place[2] + dz);
-            }
-        }
-        for (k, quad) in mesh.quads.iter_mut().enumerate() {
-            quad.rotate_left(k * k / 3 % 2);
-        }
-        (mesh.triangles, mesh.quads) = (mesh.triangulated(), Vec::new());
-        mesh
-    }
 
     fn surface(mesh: &Mesh) -> Surface {
         Surface::new(mesh, Weld::Off).expect("a surface")
@@ -322,7 +303,7 @@ mod tests {
     #[test]
     fn irregular_triangles_bend_alike_in_all_directions() {
         for (rows, allowed) in [(12, 0.09), (24, 0.045)] {
-            let mesh = irregular(rows);
+            let mesh = irregular(rows, rows);
             let [low, high] = extremes(&fitted(&mesh), &mesh);
             // The border, a band of half an edge, has no energy across it.
             assert!(low > 1.0 - allowed && high < 1.01, "{rows} rows: {low} to {high}");
@@ -336,7 +317,7 @@ mod tests {
     #[test]
     fn forces_vanish_inside_a_sheet_of_constant_curvature() {
         let rows = 16;
-        let mesh = irregular(rows);
+        let mesh = irregular(rows, rows);
         let place = |x: f64, z: f64| DVec3::new(x, 0.5e-3 * (x + 0.6 * z).powi(2), z);
         let force = |bends: &Bends| {
             let pull = |vertex: usize| {
@@ -365,7 +346,7 @@ mod tests {
 
     #[test]
     fn half_cylinder_has_the_energy_of_its_curvature() {
-        let mesh = irregular(24);
+        let mesh = irregular(24, 24);
         let radius = std::f64::consts::FRAC_1_PI;
         let roll = |x: f64, z: f64| {
             let (sin, cos) = (x / radius).sin_cos();
@@ -380,7 +361,7 @@ mod tests {
     #[test]
     fn cloth_at_rest_on_a_tube_has_no_energy_but_holds_particles() {
         let radius = std::f32::consts::FRAC_1_PI;
-        let mut mesh = irregular(12);
+        let mut mesh = irregular(12, 12);
         for place in &mut mesh.positions {
             let (sin, cos) = (place[0] / radius).sin_cos();
             *place = [radius * sin, radius * cos, place[2]];

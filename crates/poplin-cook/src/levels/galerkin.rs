@@ -1,8 +1,7 @@
 //! Sums that make the matrix of a level from that of the finer one: `A' = P^T A P`.
 
+use poplin_geometry::Csr;
 use poplin_model::{Parents, Term};
-
-use crate::csr::Csr;
 
 /// Blocks of a matrix and their terms.
 pub(super) struct Sums {

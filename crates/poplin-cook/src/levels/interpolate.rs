@@ -1,7 +1,6 @@
 //! Interpolation of the nodes of a level from those of the coarser one.
 
 use glam::{DVec2, DVec3};
-
 use poplin_model::Parents;
 
 use super::Nodes;

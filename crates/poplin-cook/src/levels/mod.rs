@@ -8,18 +8,15 @@ mod interpolate;
 mod tests;
 
 use glam::DVec3;
+use poplin_geometry::{Csr, vertex_normals, wide};
 use poplin_model::{Fabric, Hierarchy, Level, Particle, PhaseKind};
 
-use crate::csr::Csr;
 use choose::{Rank, choose_nodes, ranks};
 use galerkin::{Sums, of_blocks, of_springs};
 use interpolate::interpolation;
 
 /// Distance of the nodes of a level over that of the finer level.
 const RATIO: f64 = 3.0;
-
-/// Number of nodes at which no coarser level follows: their matrix is inverted as a whole.
-const MAX_COARSEST: usize = 16;
 
 /// Least number of nodes of a level over that of the coarser one, without which none is made.
 const MIN_REDUCTION: f64 = 1.2;
@@ -35,8 +32,8 @@ const MIN_REDUCTION: f64 = 1.2;
 /// Panics if the numbers of particles differ.
 pub fn coarsened(fabric: &Fabric, particles: &[Particle]) -> Hierarchy {
     assert_eq!(fabric.particle_count as usize, particles.len());
-    let positions: Vec<DVec3> =
-        particles.iter().map(|it| DVec3::from(it.position.map(f64::from))).collect();
+    let places: Vec<[f32; 3]> = particles.iter().map(|it| it.position).collect();
+    let positions: Vec<DVec3> = places.iter().copied().map(wide).collect();
     let kinds = fabric.edge_kinds();
     let (spring_edges, springs): (Vec<u32>, Vec<[u32; 2]>) = fabric
         .edges()
@@ -48,14 +45,14 @@ pub fn coarsened(fabric: &Fabric, particles: &[Particle]) -> Hierarchy {
     if spacing > 0.0 {
         let mut nodes = Nodes {
             graph: graph(particles.len(), springs.iter().copied()),
-            normals: normals(&positions, &fabric.triangles),
+            normals: vertex_normals(&places, fabric.triangles.iter().copied()),
             ranks: ranks(&positions, &fabric.triangles),
             particles: (0..particles.len() as u32).collect(),
             positions,
         };
         let is_pinned = |node: usize| particles[node].is_pinned();
         let mut radius = RATIO * spacing;
-        while levels.is_empty() || nodes.len() > MAX_COARSEST {
+        while levels.is_empty() || nodes.len() > Hierarchy::MAX_COARSEST {
             let chosen = choose_nodes(&nodes, radius);
             let is_first = levels.is_empty();
             let is_coarser = nodes.len() as f64 >= MIN_REDUCTION * chosen.len() as f64;
@@ -74,7 +71,7 @@ pub fn coarsened(fabric: &Fabric, particles: &[Particle]) -> Hierarchy {
             radius *= RATIO;
         }
     }
-    Hierarchy { springs, spring_edges, levels }
+    Hierarchy { springs, spring_edges, mean_edge: spacing as f32, levels }
 }
 
 /// Nodes of a level while it is coarsened.
@@ -157,14 +154,4 @@ fn mean_stretch(fabric: &Fabric, kinds: &[PhaseKind]) -> f64 {
     };
     let stretch = mean_of(PhaseKind::is_stretch);
     if stretch > 0.0 { stretch } else { mean_of(|kind| kind != PhaseKind::Bending) }
-}
-
-/// Unit normals of the vertices, weighted by area.
-fn normals(positions: &[DVec3], triangles: &[[u32; 3]]) -> Vec<DVec3> {
-    let mut sums = vec![DVec3::ZERO; positions.len()];
-    for corners in triangles.iter().map(|it| it.map(|corner| corner as usize)) {
-        let [a, b, c] = corners.map(|corner| positions[corner]);
-        corners.into_iter().for_each(|corner| sums[corner] += (b - a).cross(c - a));
-    }
-    sums.into_iter().map(DVec3::normalize_or_zero).collect()
 }

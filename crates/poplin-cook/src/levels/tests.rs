@@ -5,6 +5,7 @@ use poplin_geometry::Rng;
 use poplin_model::{Mesh, Parents, Particle};
 
 use super::*;
+use crate::test_meshes::irregular;
 use crate::{CookOptions, Cooked, cook};
 
 fn cooked(mesh: &Mesh, pins: &[u32]) -> (Cooked, Hierarchy) {
@@ -13,37 +14,10 @@ fn cooked(mesh: &Mesh, pins: &[u32]) -> (Cooked, Hierarchy) {
     (cooked, hierarchy)
 }
 
-/// A flat sheet of triangles of many shapes.
-fn irregular(columns: u32, rows: u32) -> Mesh {
-    let mut mesh = Mesh::grid(columns, rows, 1.0, rows as f32 / columns as f32);
-    let [columns, rows] = [columns, rows].map(|count| count as usize);
-    let mut rng = Rng::new(7);
-    let [dx, dz] = [columns, rows].map(|count| 0.35 / (count - 1) as f32);
-    for (k, position) in mesh.positions.iter_mut().enumerate() {
-        let (column, row) = (k % columns, k / columns);
-        let mut shift = || rng.range(-1.0, 1.0);
-        if column > 0 && column < columns - 1 {
-            position[0] += dx * shift();
-        }
-        if row > 0 && row < rows - 1 {
-            position[2] += dz * shift();
-        }
-    }
-    mesh.triangles = std::mem::take(&mut mesh.quads)
-        .iter()
-        .enumerate()
-        .flat_map(|(k, &[a, b, c, d])| match (k + k / (columns - 1)) % 2 {
-            0 => [[a, b, c], [a, c, d]],
-            _ => [[a, b, d], [b, c, d]],
-        })
-        .collect();
-    mesh.uvs.clear();
-    mesh
-}
-
 /// A closed tube and a sheet apart from it.
 fn tube_and_sheet() -> Mesh {
     let mut mesh = irregular(40, 20);
+    mesh.uvs.clear();
     let sheet = irregular(12, 12);
     let count = mesh.positions.len() as u32;
     for position in &mut mesh.positions {
@@ -56,7 +30,7 @@ fn tube_and_sheet() -> Mesh {
 }
 
 fn position(particle: &Particle) -> DVec3 {
-    DVec3::from(particle.position.map(f64::from))
+    wide(particle.position)
 }
 
 #[test]
@@ -161,15 +135,12 @@ fn matrices_are_those_of_galerkin() {
                     }
                 }
             }
-            let mut begin = 0;
-            let of_block = |&end: &u32| {
-                let terms = &level.terms[begin as usize..end as usize];
-                begin = end;
-                terms.iter().fold(DMat3::ZERO, |sum, term| {
+            let of_block = |block: usize| {
+                level.terms_of(block).iter().fold(DMat3::ZERO, |sum, term| {
                     sum + sources[term.source as usize] * f64::from(term.factor)
                 })
             };
-            let values: Vec<DMat3> = level.block_ends.iter().map(of_block).collect();
+            let values: Vec<DMat3> = (0..level.blocks.len()).map(of_block).collect();
             let found = dense(count, &level.blocks, &values);
             for (expected, found) in expected.iter().flatten().zip(found.iter().flatten()) {
                 assert!((*expected - *found).abs_diff_eq(DMat3::ZERO, 1e-5), "{expected} {found}");
@@ -184,7 +155,7 @@ fn matrices_are_those_of_galerkin() {
 fn parents_are_of_the_same_part_and_side() {
     let mut mesh = tube_and_sheet();
     // A second sheet right above the first: near, but not connected.
-    let (count, first) = (mesh.positions.len() as u32, 40 * 20);
+    let (count, first) = (mesh.positions.len() as u32, 41 * 21);
     let above: Vec<_> =
         mesh.positions[first..].iter().map(|[x, y, z]| [*x, y + 1e-3, *z]).collect();
     mesh.positions.extend(above);

@@ -1,15 +1,13 @@
 //! Coarser levels in a multilevel solve.
 
-use poplin_model::{Level, Parents, Term};
+use poplin_geometry::Csr;
+use poplin_model::{Hierarchy, Level, Parents};
 
 use super::symmetric::Symmetric;
-use super::{Rows, add, scale, subtract};
+use super::{JACOBI, add, scale, subtract};
 
 /// Largest number of nodes of a level that is solved by a cycle.
 const MAX_TAIL: usize = 1024;
-
-/// Largest number of nodes whose matrix is inverted as a whole.
-const MAX_WHOLE: usize = 16;
 
 /// Weight of the diagonal blocks in a cycle.
 const CYCLE_JACOBI: f32 = 0.55;
@@ -17,16 +15,13 @@ const CYCLE_JACOBI: f32 = 0.55;
 /// Level of a cloth, made once.
 #[derive(Debug, Clone)]
 pub(super) struct LevelPlan {
-    /// Parents of the nodes of the finer level.
-    parents: Vec<Parents>,
+    level: Level,
     /// Nodes of the finer level that each node moves, and their weights.
-    children: Rows<(u32, f32)>,
+    children: Csr<(u32, f32)>,
     /// Neighbours of each node, and the blocks between them.
-    neighbours: Rows<(u32, u32)>,
+    neighbours: Csr<(u32, u32)>,
     /// Diagonal block of each node.
     diagonals: Vec<u32>,
-    terms: Rows<Term>,
-    blocks: Vec<[u32; 2]>,
 }
 
 impl LevelPlan {
@@ -41,17 +36,15 @@ impl LevelPlan {
             .flat_map(|([a, b], block)| [(a, (b, block)), (b, (a, block))]);
         let diagonals = blocks().filter(|([a, b], _)| a == b).map(|(_, block)| block);
         Self {
-            parents: level.parents.clone(),
-            children: Rows::new(count, children.collect()),
-            neighbours: Rows::new(count, neighbours.collect()),
+            children: Csr::new(count, children),
+            neighbours: Csr::new(count, neighbours),
             diagonals: diagonals.collect(),
-            terms: Rows { ends: level.block_ends.clone(), items: level.terms.clone() },
-            blocks: level.blocks.clone(),
+            level: level.clone(),
         }
     }
 
     fn node_count(&self) -> usize {
-        self.diagonals.len()
+        self.level.node_count()
     }
 }
 
@@ -80,7 +73,7 @@ impl LevelMemory {
     pub(super) fn new(plan: &LevelPlan) -> Self {
         let zeros = || vec![[0.0; 3]; plan.node_count()];
         Self {
-            blocks: vec![Symmetric::default(); plan.blocks.len()],
+            blocks: vec![Symmetric::default(); plan.level.blocks.len()],
             inverses: vec![Symmetric::default(); plan.node_count()],
             residuals: zeros(),
             moves: zeros(),
@@ -101,7 +94,7 @@ impl LevelMemory {
     pub(super) fn set_up(&mut self, plan: &LevelPlan, gather: impl Fn(u32, &mut Symmetric, f32)) {
         for (index, block) in self.blocks.iter_mut().enumerate() {
             let mut sum = Symmetric::default();
-            for term in plan.terms.row(index) {
+            for term in plan.level.terms_of(index) {
                 gather(term.source, &mut sum, term.factor);
             }
             *block = sum;
@@ -115,12 +108,13 @@ impl LevelMemory {
     pub(super) fn invert(&mut self, plan: &LevelPlan) {
         let count = plan.node_count();
         self.whole.clear();
-        if count > MAX_WHOLE {
+        if count > Hierarchy::MAX_COARSEST {
             return;
         }
         let side = 3 * count;
         let mut matrix = vec![0.0; side * side];
-        for (&[a, b], &Symmetric([xx, xy, xz, yy, yz, zz])) in plan.blocks.iter().zip(&self.blocks)
+        for (&[a, b], &Symmetric([xx, xy, xz, yy, yz, zz])) in
+            plan.level.blocks.iter().zip(&self.blocks)
         {
             for (row, values) in [[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]].into_iter().enumerate()
             {
@@ -146,16 +140,16 @@ impl LevelMemory {
 
     /// Interpolates the move of a node of the finer level: `P z`.
     pub(super) fn interpolated(&self, plan: &LevelPlan, finer: usize) -> [f32; 3] {
-        let Parents { nodes, weights } = plan.parents[finer];
+        let Parents { nodes, weights } = plan.level.parents[finer];
         nodes.into_iter().zip(weights).fold([0.0; 3], |sum, (node, weight)| {
             add(sum, scale(self.moves[node as usize], weight))
         })
     }
 
     /// Adds the correction of the coarser level to that of the diagonal blocks.
-    pub(super) fn smooth(&mut self, coarser_plan: &LevelPlan, coarser: &Self, weight: f32) {
+    pub(super) fn smooth(&mut self, coarser_plan: &LevelPlan, coarser: &Self) {
         for node in 0..self.moves.len() {
-            let own = scale(self.inverses[node].times(self.residuals[node]), weight);
+            let own = scale(self.inverses[node].times(self.residuals[node]), JACOBI);
             self.moves[node] = add(own, coarser.interpolated(coarser_plan, node));
         }
     }

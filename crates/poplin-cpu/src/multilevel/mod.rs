@@ -11,6 +11,7 @@ mod cycle;
 mod sums;
 mod symmetric;
 
+use poplin_geometry::Csr;
 use poplin_model::{Fabric, Hierarchy, PhaseKind};
 
 use cycle::{LevelMemory, LevelPlan};
@@ -51,7 +52,7 @@ pub struct Step {
 pub struct Plan {
     springs: Vec<Spring>,
     /// Springs of each particle.
-    slots: Rows<Slot>,
+    slots: Csr<Slot>,
     /// Masses \[kg\], 0 for pins.
     masses: Vec<f32>,
     levels: Vec<LevelPlan>,
@@ -70,37 +71,10 @@ struct Spring {
 }
 
 /// End of a spring at a particle.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 struct Slot {
     neighbour: u32,
     spring: u32,
-}
-
-/// Rows of unequal length.
-#[derive(Debug, Clone, Default)]
-struct Rows<T> {
-    ends: Vec<u32>,
-    items: Vec<T>,
-}
-
-impl<T: Copy> Rows<T> {
-    /// Sorts pairs of row and item by row; within a row their order is kept.
-    fn new(count: usize, mut pairs: Vec<(u32, T)>) -> Self {
-        pairs.sort_by_key(|(row, _)| *row);
-        let mut ends = vec![0; count];
-        pairs.iter().for_each(|(row, _)| ends[*row as usize] += 1);
-        let mut sum = 0;
-        for end in &mut ends {
-            sum += *end;
-            *end = sum;
-        }
-        Self { ends, items: pairs.into_iter().map(|(_, item)| item).collect() }
-    }
-
-    fn row(&self, row: usize) -> &[T] {
-        let begin = row.checked_sub(1).map_or(0, |before| self.ends[before]);
-        &self.items[begin as usize..self.ends[row] as usize]
-    }
 }
 
 /// Vectors and matrices of a solve.
@@ -145,20 +119,15 @@ impl Plan {
             let [a, b] = spring.ends;
             [(a, Slot { neighbour: b, spring: index }), (b, Slot { neighbour: a, spring: index })]
         });
-        let is_stretch = |edge: &&u32| kinds[**edge as usize].is_stretch();
-        let lengths = hierarchy.spring_edges.iter().filter(is_stretch);
-        let (sum, stretch_count) = lengths.fold((0.0, 0.0f32), |(sum, count), &edge| {
-            (sum + fabric.rest_lengths[edge as usize], count + 1.0)
-        });
         let mass = |&w: &f32| if w > 0.0 { w.recip() } else { 0.0 };
         let levels: Vec<_> = hierarchy.levels.iter().map(LevelPlan::new).collect();
         Self {
-            slots: Rows::new(count, slots.collect()),
+            slots: Csr::new(count, slots),
             springs,
             masses: inverse_masses.iter().map(mass).collect(),
             tail: cycle::tail_of(&levels),
             levels,
-            mean_edge: sum / stretch_count,
+            mean_edge: hierarchy.mean_edge,
             has_pins: inverse_masses.contains(&0.0),
         }
     }
@@ -327,7 +296,7 @@ impl Memory {
         cycle::solve_tail(&plan.levels, &mut self.levels, plan.tail);
         for level in (0..plan.tail).rev() {
             let (finer, coarser) = self.levels.split_at_mut(level + 1);
-            finer[level].smooth(&plan.levels[level + 1], &coarser[0], JACOBI);
+            finer[level].smooth(&plan.levels[level + 1], &coarser[0]);
         }
         for (k, out) in self.preconditioned.iter_mut().enumerate() {
             *out = scale(self.inverses[k].times(self.residuals[k]), JACOBI);

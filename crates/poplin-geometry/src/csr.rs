@@ -2,7 +2,7 @@
 
 /// Rows of unequal length: row `i` is `items[begin[i]..begin[i + 1]]`.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Csr<T> {
+pub struct Csr<T> {
     begin: Vec<u32>,
     items: Vec<T>,
 }
@@ -10,7 +10,7 @@ pub(crate) struct Csr<T> {
 impl<T: Copy + Default> Csr<T> {
     /// Sorts `(row, item)` pairs into rows by counting sort; within a row the order of the iterator
     /// is kept. The iterator is traversed twice.
-    pub(crate) fn new(row_count: usize, pairs: impl Iterator<Item = (u32, T)> + Clone) -> Self {
+    pub fn new(row_count: usize, pairs: impl Iterator<Item = (u32, T)> + Clone) -> Self {
         let mut begin = vec![0u32; row_count + 1];
         for (row, _) in pairs.clone() {
             begin[row as usize + 1] += 1;
@@ -29,7 +29,7 @@ impl<T: Copy + Default> Csr<T> {
     }
 
     /// Items of one row.
-    pub(crate) fn row(&self, row: usize) -> &[T] {
+    pub fn row(&self, row: usize) -> &[T] {
         &self.items[self.begin[row] as usize..self.begin[row + 1] as usize]
     }
 }
