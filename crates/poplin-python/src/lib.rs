@@ -20,6 +20,8 @@ use pyo3::prelude::*;
 /// Native half of the package `poplin`.
 #[pymodule]
 mod _poplin {
+    use pyo3::prelude::*;
+
     #[pymodule_export]
     use super::arrays::View;
     #[pymodule_export]
@@ -36,6 +38,12 @@ mod _poplin {
     use super::simulation::Simulation;
     #[pymodule_export]
     use super::state::StateRead;
+
+    /// Adds the version of the package.
+    #[pymodule_init]
+    fn add_version(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("__version__", env!("CARGO_PKG_VERSION"))
+    }
 }
 
 /// Runs a command line, whose first word is the name of the program. Returns the exit code.

@@ -1,5 +1,6 @@
 """Simulations and their NumPy arrays."""
 
+import importlib.metadata
 import os
 import re
 import subprocess
@@ -62,6 +63,10 @@ def test_positions_are_those_of_the_command(tmp_path, simulation):
         vertices = simulation.positions(cloth)[cooked.vertex_to_particle]
         assert vertices.tobytes() == frames[frame].astype(np.float32).tobytes(), frame
         simulation.step()
+
+
+def test_the_version_is_that_of_the_package():
+    assert poplin.__version__ == importlib.metadata.version("poplin")
 
 
 def test_values_stated_at_their_default_win_over_a_material(simulation):

@@ -17,6 +17,7 @@ Units are SI throughout: metres, seconds, kilograms. Gravity points along -y by 
 
 from ._batch import BatchResult, batch, sweep_jobs
 from ._mesh import Cooked, Mesh, cook, grid, load_mesh, tube, vertex_normals
+from ._poplin import __version__
 from ._scene import Scene
 from ._simulation import Backend, ContactReport, Hit, Simulation, State, Trouble
 from ._warnings import PoplinWarning
@@ -33,6 +34,7 @@ __all__ = [
     "Simulation",
     "State",
     "Trouble",
+    "__version__",
     "batch",
     "cook",
     "grid",

@@ -7,6 +7,7 @@ __all__ = [
     "Simulation",
     "StateRead",
     "View",
+    "__version__",
     "batch",
     "command",
     "load_mesh",
@@ -15,6 +16,8 @@ __all__ = [
     "sweep_jobs",
     "vertex_normals",
 ]
+
+__version__: str
 
 _Arrays = tuple[bytes, bytes, bytes, bytes]
 
