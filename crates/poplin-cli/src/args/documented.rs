@@ -65,6 +65,7 @@ fn usage(arg: &Arg) -> String {
     };
     match arg.get_long() {
         Some(long) if value.is_empty() => format!("--{long}"),
+        Some(long) if arg.is_require_equals_set() => format!("--{long}[={value}]"),
         Some(long) => format!("--{long} {value}"),
         None => value,
     }

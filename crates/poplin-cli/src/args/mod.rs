@@ -94,7 +94,7 @@ pub(crate) struct RunArgs {
     /// End before the last frame once no vertex has moved faster than this for half a second, after
     /// the last key of the cloths and the last motion of the colliders [m/s], 1e-6 to 1000 [default
     /// without a value: 0.01]
-    #[arg(long, value_name = "SPEED", num_args = 0..=1, default_missing_value = "0.01", value_parser = rest_speed, allow_negative_numbers = true)]
+    #[arg(long, value_name = "SPEED", num_args = 0..=1, require_equals = true, default_missing_value = "0.01", value_parser = rest_speed, allow_negative_numbers = true)]
     pub(crate) stop_at_rest: Option<f32>,
     /// Folder to write to, created if missing [default: out/NAME, after the scene or mesh]
     #[arg(long, value_name = "DIR")]

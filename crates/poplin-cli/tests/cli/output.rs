@@ -48,7 +48,7 @@ fn a_run_stops_at_rest_on_request() {
     let rests = frames("", &["--stop-at-rest"]);
     assert!((36..120).contains(&rests), "{rests}");
     // Nothing moves as slowly as that in f32.
-    let later = frames("", &["--stop-at-rest", "0.000001"]);
+    let later = frames("", &["--stop-at-rest=0.000001"]);
     assert!(later >= rests, "{later}");
     // A key that is still to come is waited for.
     let keys = "keys = [{ time = 3 }, { time = 3.5, translation = [0, 0.1, 0] }]";
@@ -68,8 +68,11 @@ fn a_run_stops_at_rest_on_request() {
     cache.finish().unwrap();
     let late = "[[collider]]\nmesh = \"far.obj\"\ncache = \"far.pc2\"\ncache_rate = 1";
     assert!(frames(late, &["--stop-at-rest"]) >= 180);
-    let refused = bench.poplin(&["run", "scene.toml", "--stop-at-rest", "0"]);
+    let refused = bench.poplin(&["run", "scene.toml", "--stop-at-rest=0"]);
     refused.says(2, &["0.000001..=1000 m/s"]);
+    // What follows the option without a value is the scene.
+    let before = bench.poplin(&["run", "--stop-at-rest", "scene.toml", "--frames", "2"]);
+    before.succeeds();
 }
 
 #[cfg(target_os = "linux")]
