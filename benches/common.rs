@@ -8,7 +8,10 @@ use poplin_measure::bench::{SceneRun, Workload};
 
 fn workloads(criterion: &mut Criterion) {
     // All eight friction coefficients cost the same.
-    for workload in Workload::ALL.into_iter().filter(|workload| workload.name != "w4-frictions") {
+    for workload in Workload::ALL
+        .into_iter()
+        .filter(|workload| workload.name != "w4-frictions" && !workload.name.starts_with("fine"))
+    {
         let mut group = criterion.benchmark_group(format!("common_{}", workload.name));
         group.sample_size(10);
         for setup in workload.setups() {

@@ -3,7 +3,7 @@
 
 use glam::{DQuat, DVec3};
 
-use crate::friction::{IMPLICIT, PBD, XPBD, hexahedron, run_positions};
+use crate::friction::{IMPLICIT, MULTILEVEL, PBD, XPBD, hexahedron, run_positions};
 
 /// Distance from the center of a shape to its top, and half the length of boxes \[m\].
 const RADIUS: f64 = 0.5;
@@ -109,6 +109,11 @@ fn xpbd_particles_are_carried_by_every_collider() {
 #[test]
 fn implicit_particles_are_carried_by_every_collider() {
     check(IMPLICIT, "particles", 0.02);
+}
+
+#[test]
+fn multilevel_particles_are_carried_by_every_collider() {
+    check(MULTILEVEL, "particles", 0.02);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Free fall and free flight at any height and step, for all solvers.
 
 use glam::DVec3;
-use poplin::model::{ClothConfig, ClothDesc, Implicit, Mesh, Pbd, Solver, Xpbd};
+use poplin::model::{ClothConfig, ClothDesc, Implicit, Mesh, Multilevel, Pbd, Solver, Xpbd};
 use poplin::{Backend, ParticleMotion, Simulation};
 use poplin_cook::{CookOptions, cook};
 use poplin_testkit::beams::{Cells, G};
@@ -17,12 +17,13 @@ const DURATION: f32 = 0.5;
 const ALLOWED: f64 = 1.5e-3;
 
 /// Solvers of a step of `1 / frequency`.
-fn solvers(frequency: f32) -> [Solver; 3] {
+fn solvers(frequency: f32) -> [Solver; 4] {
     let substeps = (frequency / 60.0).round() as u32;
     [
         Pbd { frequency, ..Pbd::default() }.into(),
         Xpbd { substeps, bending_rigidity: 1e-5, ..Xpbd::default() }.into(),
         Implicit { substeps, bending_rigidity: 1e-5, ..Implicit::default() }.into(),
+        Multilevel { substeps, bending_rigidity: 1e-5, ..Multilevel::default() }.into(),
     ]
 }
 
@@ -31,7 +32,7 @@ fn sheet(cells: Cells, height: f32, solver: Solver) -> ClothDesc {
     let mesh = cells.mesh(3, 6);
     let positions = mesh.positions.iter().map(|[x, _, z]| [x / 3.0, height + z / 3.0, 0.1 * x]);
     let mesh = Mesh { positions: positions.collect(), ..mesh };
-    let options = CookOptions { bends: true, ..CookOptions::default() };
+    let options = CookOptions { bends: true, levels: true, ..CookOptions::default() };
     let mut cloth = cook(&mesh, &options).expect("the mesh is valid").into_cloth();
     cloth.config = ClothConfig { solver, damping: [0.0; 3], ..ClothConfig::default() };
     cloth
@@ -62,8 +63,14 @@ fn cloth_falls_alike_at_any_height_and_step() {
         for frequency in FREQUENCIES {
             for solver in solvers(frequency) {
                 // Every edge that XPBD projects rounds positions: at 4,000 Hz and more that adds
-                // up to as much as gravity does.
-                if solver.as_xpbd().is_some() && frequency > 2000.0 {
+                // up to as much as gravity does. Edges of the multilevel solver feel how positions
+                // are rounded, by 15 um at 200 m: at 9,960 Hz it falls by 0.27 % more.
+                let most = match solver {
+                    Solver::Xpbd(_) => 2000.0,
+                    Solver::Multilevel(_) => 5000.0,
+                    _ => f32::INFINITY,
+                };
+                if frequency > most {
                     continue;
                 }
                 for cells in [Cells::Quads, Cells::Irregular] {
@@ -118,7 +125,7 @@ fn a_turning_sheet_keeps_its_momentum() {
             let what = format!("{error:.1e}: {frequency} Hz");
             eprintln!("{what}");
             // Every edge that is projected rounds the positions of its ends apart.
-            let projects = solver.as_implicit().is_none();
+            let projects = solver.as_pbd().is_some() || solver.as_xpbd().is_some();
             if projects && frequency > 600.0 {
                 continue;
             }
@@ -166,7 +173,7 @@ fn fall_of_scene(name: &str, place: &str, solver: &str) -> f64 {
 fn cloth_of_a_scene_falls_alike_a_kilometre_away() {
     let mut wrong = Vec::new();
     for frequency in [60, 300, 2040, 9960] {
-        for kind in ["pbd", "xpbd", "implicit"] {
+        for kind in ["pbd", "xpbd", "implicit", "multilevel"] {
             let solver = format!("[cloth.solver.{kind}]\nfrequency = {frequency}\n");
             for [x, y, z] in [[0, 10, 0], [0, 100, 0], [30, 300, -20], [1000, 1000, 1000]] {
                 for place in ["transform", "frame"] {

@@ -23,6 +23,7 @@ const THICKNESS: f64 = 0.004;
 pub(super) const PBD: &str = "[cloth.solver.pbd]\nfrequency = 600\n";
 pub(super) const XPBD: &str = "[cloth.solver.xpbd]\nsubsteps = 10\n";
 pub(super) const IMPLICIT: &str = "[cloth.solver.implicit]\nsubsteps = 4\n";
+pub(super) const MULTILEVEL: &str = "[cloth.solver.multilevel]\nsubsteps = 4\n";
 
 /// Collider under a sheet, tilted about z; its surface contains the origin.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -209,6 +210,12 @@ fn xpbd_particles_hold_and_slide_on_every_collider() {
 #[test]
 fn implicit_particles_hold_and_slide_on_every_collider() {
     check(IMPLICIT, "particles", &GROUNDS, 5e-6);
+}
+
+// On the sphere the lower rim, which is steeper, slips and is held by the rest.
+#[test]
+fn multilevel_particles_hold_and_slide_on_every_collider() {
+    check(MULTILEVEL, "particles", &GROUNDS, 2e-5);
 }
 
 #[test]

@@ -4,7 +4,7 @@ use poplin::{Backend, Simulation};
 use poplin_run::{Job, JobSimulation};
 use poplin_testkit::Scratch;
 
-use crate::friction::{GRAVITY, IMPLICIT, PBD, Vec3, XPBD, run};
+use crate::friction::{GRAVITY, IMPLICIT, MULTILEVEL, PBD, Vec3, XPBD, run};
 
 /// Coefficient of friction.
 const FRICTION: f64 = 0.7;
@@ -138,7 +138,7 @@ fn check_jaw(solver: &str, contact: &str, creep: f64) {
 
 #[test]
 fn a_jaw_grips_particles_with_its_force() {
-    for solver in [PBD, XPBD, IMPLICIT] {
+    for solver in [PBD, XPBD, IMPLICIT, MULTILEVEL] {
         check_jaw(solver, "particles", 5e-6);
     }
 }
@@ -152,7 +152,7 @@ fn a_jaw_grips_triangles_with_its_force() {
 
 #[test]
 fn a_released_sheet_wakes_and_falls() {
-    for solver in [PBD, XPBD, IMPLICIT] {
+    for solver in [PBD, XPBD, IMPLICIT, MULTILEVEL] {
         let text = format!(
             "[[cloth]]\nname = \"sheet\"\n\
              grid = {{ columns = 5, rows = 5, width = 0.1, height = 0.1 }}\nperturbation = 0\n\
@@ -182,7 +182,7 @@ fn a_released_pin_keeps_the_velocity_of_its_keys() {
 
 #[test]
 fn a_cloth_starts_with_its_velocity() {
-    for solver in [PBD, XPBD, IMPLICIT] {
+    for solver in [PBD, XPBD, IMPLICIT, MULTILEVEL] {
         let text = format!(
             "[[cloth]]\nname = \"sheet\"\ngravity = [0, 0, 0]\nperturbation = 0\n\
              grid = {{ columns = 11, rows = 11, width = 0.2, height = 0.2 }}\n\

@@ -38,13 +38,19 @@ const BOLD: f64 = 0.02;
 /// Frames per second.
 const RATE: f64 = 480.0;
 
+/// Solvers, by name.
+const SOLVERS: [&str; 3] = ["implicit", "xpbd", "multilevel"];
+
 /// Solver of a scene, with steps of a quarter of `a^2 sqrt(sigma / B)` for XPBD.
-fn solver(is_implicit: bool, rows: u32, cells: Cells) -> String {
-    if is_implicit {
+fn solver(name: &str, rows: u32, cells: Cells) -> String {
+    if name != "xpbd" {
+        let precise = match name {
+            "implicit" => "tolerance = 1e-4\nmax_iterations = 1000\nbend = \"face_angle\"\n",
+            _ => "",
+        };
         return format!(
-            "[cloth.solver.implicit]\nsubsteps = 2\nbending_rigidity = {RIGIDITY}\n\
-             stretch_stiffness = [3000, 3000]\nshear_stiffness = 1000\ntolerance = 1e-4\n\
-             max_iterations = 1000\nbend = \"face_angle\"\n"
+            "[cloth.solver.{name}]\nsubsteps = 2\nbending_rigidity = {RIGIDITY}\n\
+             stretch_stiffness = [3000, 3000]\nshear_stiffness = 1000\n{precise}"
         );
     }
     let edge_square = if cells == Cells::Cross { 0.5 } else { 1.0 } / f64::from(rows).powi(2);
@@ -54,7 +60,7 @@ fn solver(is_implicit: bool, rows: u32, cells: Cells) -> String {
 }
 
 /// Frequency of a mode \[Hz\] of a strip that starts flat and moves like that mode.
-fn frequency(cells: Cells, rows: u32, is_implicit: bool, mode: usize) -> f64 {
+fn frequency(cells: Cells, rows: u32, name: &str, mode: usize) -> f64 {
     let edge = 1.0 / f64::from(rows);
     let mesh = cells.mesh(2 * rows / 5, rows + 1);
     let file = obj(&mesh, |[across, _, along]| [along * edge - edge, 0.0, across * edge]);
@@ -80,11 +86,11 @@ fn frequency(cells: Cells, rows: u32, is_implicit: bool, mode: usize) -> f64 {
          velocity = [0, {speed}, 0]\nangular_velocity = [0, 0, {}]\n\
          fabric = {{ tethers = \"none\" }}\n{}",
         turn.to_degrees(),
-        solver(is_implicit, rows, cells)
+        solver(name, rows, cells)
     );
     let expected = expected(mode);
     let frames = ((if mode == 0 { 2.2 } else { 4.2 }) / expected * RATE) as u32;
-    let name = format!("vibration-{}-{rows}-{is_implicit}-{mode}", cells.name().replace(' ', "-"));
+    let name = format!("vibration-{}-{rows}-{name}-{mode}", cells.name().replace(' ', "-"));
     let positions = run_files(&name, &text, &[("strip.obj", &file)], frames);
     let height =
         |all: &Vec<[f64; 3]>| ends.iter().map(|&end| all[end][1]).sum::<f64>() / ends.len() as f64;
@@ -148,9 +154,9 @@ fn strips_vibrate_at_the_frequencies_of_a_beam() {
     for cells in Cells::ALL {
         for (resolution, rows) in [10, 20].into_iter().enumerate() {
             let mut row = vec![cells.name().to_owned(), rows.to_string()];
-            for is_implicit in [true, false] {
+            for solver in SOLVERS {
                 for mode in [0, 1] {
-                    let error = frequency(cells, rows, is_implicit, mode) / expected(mode) - 1.0;
+                    let error = frequency(cells, rows, solver, mode) / expected(mode) - 1.0;
                     let text = format!("{:+.1} %", 100.0 * error);
                     row.push(if error.abs() < BOLD { text } else { format!("**{text}**") });
                     is_good &= error.abs() < ALLOWED[mode][resolution];
@@ -160,7 +166,7 @@ fn strips_vibrate_at_the_frequencies_of_a_beam() {
             rows_of_table.push(row);
         }
     }
-    let head = ["cells", "rows", "implicit: f1", "f2", "XPBD: f1", "f2"];
+    let head = ["cells", "rows", "implicit: f1", "f2", "XPBD: f1", "f2", "multilevel: f1", "f2"];
     let table = markdown_table(&head, &rows_of_table);
     assert_block("crates/poplin/guide/validation.md", "vibration", &table);
     assert!(is_good, "{table}");

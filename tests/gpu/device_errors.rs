@@ -111,3 +111,22 @@ fn a_lost_device_is_an_error_and_its_snapshot_goes_on_elsewhere() {
         }
     }
 }
+
+#[test]
+fn a_solver_of_the_cpu_alone_is_refused() {
+    let Some(probe) = headless(EngineOptions::default()) else { return };
+    let mut simulation =
+        Simulation::with_device(probe.device(), probe.queue(), EngineOptions::default()).unwrap();
+    let id = simulation.add(hanging_sheet(4, 4)).unwrap();
+    let mesh = poplin_model::Mesh::grid(4, 4, 1.0, 1.0);
+    let options = poplin_cook::CookOptions { levels: true, ..Default::default() };
+    let mut cloth = poplin_cook::cook(&mesh, &options).unwrap().into_cloth();
+    cloth.config.solver = poplin_model::Multilevel::default().into();
+    let error = simulation.add(cloth).unwrap_err();
+    let says =
+        "solver.multilevel runs on the CPU only: choose the backend `cpu`, or another solver";
+    assert_eq!(error.to_string(), says);
+    // The others go on.
+    simulation.step(FRAME).unwrap();
+    assert!(simulation.state().unwrap().iteration_total(id) > 0);
+}

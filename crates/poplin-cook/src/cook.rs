@@ -9,6 +9,7 @@ use crate::breadths::edge_breadths;
 use crate::chains::Ground;
 use crate::edges::Edges;
 use crate::grain::{face_verticals, vertex_normals};
+use crate::levels::coarsened;
 use crate::mass::{Masses, area_vector, particle_stiffness_log2};
 use crate::quadify::QuadPairs;
 use crate::report::PhaseReport;
@@ -103,7 +104,10 @@ pub fn cook(mesh: &Mesh, options: &CookOptions) -> Result<Cooked, CookError> {
         inverse_mass,
     };
     let particles = surface.particle_to_vertex.iter().zip(inverse_masses);
-    let particles = particles.map(particle).collect();
+    let particles: Vec<Particle> = particles.map(particle).collect();
+    if options.levels {
+        fabric.hierarchy = Some(coarsened(&fabric, &particles));
+    }
     Ok(Cooked { fabric, particles, vertex_to_particle: surface.vertex_to_particle, report })
 }
 

@@ -15,6 +15,7 @@
 //! | tether | `geodesic`, `tethers` | largest distances from the pins |
 //! | bend | `bends` | dihedral-angle constraints |
 //! | spread | `virtual_particles` | additional collision points on triangles |
+//! | coarsen | `levels` | coarser levels for the multilevel solver |
 //!
 //! Fibers and sets follow Kim, "Character Clothing in PhysX-3", 2011, which does not describe how
 //! to find them.

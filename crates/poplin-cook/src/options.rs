@@ -82,6 +82,9 @@ pub struct CookOptions {
     pub isotropic_bends: bool,
     /// Meshes that get yarns in place of edges for [`poplin_model::Xpbd::membrane`] (default none).
     pub yarns: Yarns,
+    /// True to create [`poplin_model::Fabric::hierarchy`] (default false): coarser levels, which
+    /// [`poplin_model::Multilevel`] needs. They take about 4 us and 0.5 KB per particle.
+    pub levels: bool,
 }
 
 impl Default for CookOptions {
@@ -104,6 +107,7 @@ impl Default for CookOptions {
             bends: false,
             isotropic_bends: true,
             yarns: Yarns::None,
+            levels: false,
         }
     }
 }

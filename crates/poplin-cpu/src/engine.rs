@@ -26,6 +26,7 @@ use rayon::prelude::*;
 use self::cloth::{CpuCloth, PackedFabric, arrays_of_one};
 use self::crew::{Crew, MIN_SPLIT_PARTICLES, Split};
 use crate::contact::{ContactBody, ContactPasses as _};
+use crate::multilevel::LevelsPlan;
 use crate::triangle_contact::TriangleContact;
 use crate::{Team, Workers};
 
@@ -107,9 +108,13 @@ impl<W: Workers + Clone + Send + Sync> LaneEngine<W> {
         let packed = self.fabrics.get(source).cloned().unwrap_or_else(|| {
             let mut pool = Vec::new();
             let offsets = pack_fabric(source, &mut pool);
-            let same = |other: &&Arc<PackedFabric>| other.offsets == offsets && other.pool == pool;
+            let levels = source.hierarchy.as_ref().map(|it| LevelsPlan::new(source, it));
+            let same = |other: &&Arc<PackedFabric>| {
+                let have_levels = other.levels.is_some() || levels.is_some();
+                !have_levels && other.offsets == offsets && other.pool == pool
+            };
             let same = self.fabrics.values().find(same).cloned();
-            same.unwrap_or_else(|| Arc::new(PackedFabric { offsets, pool }))
+            same.unwrap_or_else(|| Arc::new(PackedFabric { offsets, pool, levels }))
         });
         let Ok(_) = self.fabrics.acquire(source, || Ok::<_, Infallible>(packed.clone()));
         packed
@@ -379,11 +384,8 @@ impl<W: Workers + Clone + Send + Sync + 'static> Engine for LaneEngine<W> {
     fn memory_bytes(&self) -> u64 {
         let cloths: usize =
             self.cloths.values().iter().map(|cloth| cloth.size() + W::kept_size(&cloth.kept)).sum();
-        let fabrics: BTreeMap<_, _> = self
-            .fabrics
-            .values()
-            .map(|fabric| (Arc::as_ptr(fabric), size_of_val(fabric.pool.as_slice())))
-            .collect();
+        let fabrics: BTreeMap<_, _> =
+            self.fabrics.values().map(|fabric| (Arc::as_ptr(fabric), fabric.size())).collect();
         let fabrics: usize = fabrics.values().sum();
         (cloths + fabrics + self.contact_memory.size() + self.triangles.size() + self.crew.size())
             as u64

@@ -36,7 +36,7 @@ mod wide;
 
 pub use engine::{LaneEngine, ReferenceEngine, thread_count};
 pub use grid::bucket_of_cell;
-pub use memory::{ClothMemory, Counters};
+pub use memory::{ClothMemory, Counters, Solves};
 pub use poplin_host::{FramePart, HostCloth};
 pub use poplin_layout::{Stage, StageMask};
 pub use render::{DrawnParticles, render_vertices};

@@ -5,10 +5,11 @@ use std::cell::Cell;
 use glam::Vec3;
 use poplin_layout::{
     ClothParameters, Feedback, GRID_PARTS, IMPLICIT_ROWS, ITERATION_ROWS, ImplicitConstants,
-    IterationConstants, MIN_GRID_CELLS, PHASE_ROWS, PhaseConstants,
+    IterationConstants, MIN_GRID_CELLS, MultilevelConstants, PHASE_ROWS, PhaseConstants,
 };
 
 use crate::math::xyz;
+use crate::multilevel::LevelsPlan;
 
 /// Buffers that a workgroup only reads; see [`ClothMemory`].
 #[expect(missing_docs, reason = "the fields are those of ClothMemory")]
@@ -17,6 +18,7 @@ pub struct Pools<'a> {
     pub frame_pool: &'a [[u32; 4]],
     pub fabric_pool: &'a [u32],
     pub input_pool: &'a [[u32; 4]],
+    pub levels: Option<&'a LevelsPlan>,
 }
 
 /// The cloth's part of the buffers that a workgroup writes; see [`ClothMemory`].
@@ -69,6 +71,8 @@ pub struct ClothMemory<'a> {
     pub fabric_pool: &'a [u32],
     /// Per-particle inputs.
     pub input_pool: &'a [[u32; 4]],
+    /// Levels of the fabric, if it has any.
+    pub levels: Option<&'a LevelsPlan>,
     /// Position and working inverse mass of each particle.
     pub current: &'a [Cell<[f32; 4]>],
     /// Previous position and the user's inverse mass of each particle.
@@ -89,12 +93,27 @@ pub struct ClothMemory<'a> {
     pub sleep_time: u32,
     /// Number of passed rest tests in a row.
     pub sleep_pass_count: u32,
+    /// Work of the multilevel solver.
+    pub solves: Solves,
     /// Number of particles that moved too far for rest.
     pub restless: u32,
     /// Buckets of the self-collision grid: counts, then slots; [`grid_len`] of them.
     pub cells: &'a [Cell<u32>],
     /// Sums over the parts of the grid.
     pub cell_sums: [u32; GRID_PARTS as usize],
+}
+
+/// Work of the multilevel solver since the frame began.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Solves {
+    /// Steps.
+    pub steps: u32,
+    /// Iterations of all steps.
+    pub iterations: u32,
+    /// Steps whose last Newton step left too many edges off.
+    pub unconverged: u32,
+    /// Steps that moved nothing, because no finite solution was found.
+    pub held: u32,
 }
 
 /// Counters that the items of a loop share.
@@ -126,7 +145,7 @@ pub fn grid_len(member_count: u32) -> usize {
 impl<'a> ClothMemory<'a> {
     /// Creates the state of a workgroup before its first iteration.
     pub fn new(cloth: ClothParameters, pools: Pools<'a>, state: State<'a>) -> Self {
-        let Pools { frame_pool, fabric_pool, input_pool } = pools;
+        let Pools { frame_pool, fabric_pool, input_pool, levels } = pools;
         let State { current, previous, scratch, cells } = state;
         let Feedback { fault_count, fault_particle, .. } = Feedback::default();
         let (iteration, registers) = (bytemuck::Zeroable::zeroed(), bytemuck::Zeroable::zeroed());
@@ -135,6 +154,7 @@ impl<'a> ClothMemory<'a> {
             frame_pool,
             fabric_pool,
             input_pool,
+            levels,
             current: Cell::from_mut(current).as_slice_of_cells(),
             previous: Cell::from_mut(previous).as_slice_of_cells(),
             scratch: Cell::from_mut(scratch).as_slice_of_cells(),
@@ -145,6 +165,7 @@ impl<'a> ClothMemory<'a> {
             fault_particle,
             sleep_time: 0,
             sleep_pass_count: 0,
+            solves: Solves::default(),
             restless: 0,
             cells: Cell::from_mut(cells).as_slice_of_cells(),
             cell_sums: [0; GRID_PARTS as usize],
@@ -296,6 +317,13 @@ impl<'a> ClothMemory<'a> {
         let begin = self.cloth.phase_begin + IMPLICIT_ROWS * self.registers.halvings;
         let rows: [[u32; 4]; IMPLICIT_ROWS as usize] =
             std::array::from_fn(|k| self.frame_pool[begin as usize + k]);
+        bytemuck::cast(rows)
+    }
+
+    /// Returns the constants of the multilevel solver.
+    pub fn load_multilevel(&self) -> MultilevelConstants {
+        let begin = self.cloth.phase_begin as usize;
+        let rows: [[u32; 4]; 3] = std::array::from_fn(|k| self.frame_pool[begin + k]);
         bytemuck::cast(rows)
     }
 

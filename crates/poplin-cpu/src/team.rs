@@ -11,6 +11,7 @@ use crate::ClothMemory;
 use crate::contact::{ContactMemory, ContactPasses};
 use crate::kernel::simulate_cloth;
 use crate::memory::Registers;
+use crate::multilevel::{LevelsMemory, LevelsPlan, solve_levels};
 use crate::stage::twin;
 
 /// Order in which lanes run between two barriers. A race-free kernel yields the same bits for each.
@@ -175,6 +176,11 @@ pub trait Workers {
         simulate_in_order(self, members, iterations, stages);
     }
 
+    /// Solves a step of a cloth by its levels.
+    fn solve_levels(&mut self, memory: &mut ClothMemory<'_>, plan: &LevelsPlan) {
+        solve_levels(memory, plan, &mut LevelsMemory::default());
+    }
+
     /// Loads the constants of iteration k.
     fn begin_iteration(&mut self, memory: &mut ClothMemory<'_>, k: u32) {
         memory.begin_iteration(k);
@@ -207,13 +213,22 @@ pub fn simulate_in_order<W: Workers + ?Sized>(
 }
 
 /// Lanes that simulate one cloth.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct Team {
+    levels: LevelsMemory,
     lane_count: u32,
     order: LaneOrder,
     dropped_barrier: Option<Task>,
     pending: Vec<Work>,
     interval: u64,
+}
+
+impl Clone for Team {
+    /// Returns a new team of the same kind with empty working memory.
+    fn clone(&self) -> Self {
+        let Self { lane_count, order, dropped_barrier, .. } = *self;
+        Self { dropped_barrier, ..Self::new(lane_count, order) }
+    }
 }
 
 impl Default for Team {
@@ -232,6 +247,7 @@ impl Team {
     /// Creates a team of `lane_count` lanes (at least 1) that run in the given order.
     pub fn new(lane_count: u32, order: LaneOrder) -> Self {
         Self {
+            levels: LevelsMemory::default(),
             lane_count: lane_count.max(1),
             order,
             dropped_barrier: None,
@@ -267,6 +283,14 @@ impl Team {
 impl Workers for Team {
     type Kept = ();
     type Contacts = ContactMemory;
+
+    fn solve_levels(&mut self, memory: &mut ClothMemory<'_>, plan: &LevelsPlan) {
+        solve_levels(memory, plan, &mut self.levels);
+    }
+
+    fn size(&self) -> usize {
+        self.levels.size()
+    }
 
     fn work(&mut self, work: Work, _: &mut ClothMemory<'_>) {
         self.pending.push(work);

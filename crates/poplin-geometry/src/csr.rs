@@ -28,6 +28,11 @@ impl<T: Copy + Default> Csr<T> {
         Self { begin, items }
     }
 
+    /// Allocated bytes.
+    pub fn size(&self) -> usize {
+        4 * self.begin.capacity() + size_of::<T>() * self.items.capacity()
+    }
+
     /// Items of one row.
     pub fn row(&self, row: usize) -> &[T] {
         &self.items[self.begin[row] as usize..self.begin[row + 1] as usize]

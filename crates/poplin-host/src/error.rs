@@ -93,6 +93,12 @@ pub enum Error {
         /// Reason, in the words of the driver.
         reason: String,
     },
+    /// Solver that no GPU engine has.
+    #[error("solver.{solver} runs on the CPU only: choose the backend `cpu`, or another solver")]
+    OnlyOnCpu {
+        /// Name of the solver.
+        solver: &'static str,
+    },
     /// Cloth whose iteration needs more loop trips than the GPU driver runs.
     #[error(
         "one iteration of the cloth needs {trips} loop trips per lane; this driver stops at {limit}"

@@ -12,7 +12,7 @@ use crate::{ContactMultipliers, Snapshot};
 
 /// Format version that [`Snapshot::to_bytes`] writes, the only one that [`Snapshot::from_bytes`]
 /// reads. It rises with every change of the format.
-pub const SAVE_VERSION: u32 = 7;
+pub const SAVE_VERSION: u32 = 8;
 
 /// First bytes of a snapshot.
 const MAGIC: [u8; 6] = *b"POPLIN";

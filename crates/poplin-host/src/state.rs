@@ -157,7 +157,7 @@ impl State {
         self.feedback(id).iteration_total
     }
 
-    /// Work of the implicit solver for a cloth since it was added.
+    /// Work of the implicit or the multilevel solver for a cloth since it was added.
     pub fn implicit_report(&self, id: ClothId) -> ImplicitReport {
         let feedback = self.feedback(id);
         ImplicitReport {

@@ -276,6 +276,8 @@ impl LoopTrips {
                 (self.per_evaluation + self.per_chain_pass(implicit))
                     * u64::from(max_evaluations(implicit))
             }
+            // No kernel of one workgroup has it.
+            Solver::Multilevel(_) => 0,
         };
         self.per_particle + collisions + constraints
     }

@@ -18,7 +18,7 @@ gpu_struct! {
 /// Computes the parameters of a frame; the rigidity is 0 for a solver without this stage.
 pub(crate) fn bending_parameters(solver: &Solver, scale: &StepScale) -> BendingParameters {
     let (rigidity, damping) = match solver {
-        Solver::Pbd(_) | Solver::Implicit(_) => (0.0, 0.0),
+        Solver::Pbd(_) | Solver::Implicit(_) | Solver::Multilevel(_) => (0.0, 0.0),
         Solver::Xpbd(xpbd) => (xpbd.bending_rigidity, xpbd.bending_damping),
     };
     BendingParameters {

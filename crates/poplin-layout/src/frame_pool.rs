@@ -9,6 +9,7 @@ use crate::bending::bending_parameters;
 use crate::implicit::implicit_constants;
 use crate::iterations::{iteration_constants, row};
 use crate::motion::motion_parameters;
+use crate::multilevel::multilevel_constants;
 use crate::phases::phase_constants;
 use crate::sleep::sleep_parameters;
 use crate::tethers::tether_parameters;
@@ -99,7 +100,7 @@ pub fn pack_cloth_parameters(
     for (phase, solver) in phases {
         pool.extend_from_slice(cast_slice(&[phase_constants(cloth, phase, solver, &scale)]));
     }
-    // The implicit solver has no phases; its constants follow at the same offset.
+    // The implicit solvers have no phases; their constants follow at the same offset.
     let phase_count = (pool.len() as u32 - phase_begin) / PHASE_ROWS;
     if let Some(implicit) = config.solver.as_implicit() {
         let solve_begin = inputs.solve_begin;
@@ -109,6 +110,10 @@ pub fn pack_cloth_parameters(
                 implicit_constants(implicit, config.gravity, solve_begin, &scale, halvings);
             pool.extend_from_slice(cast_slice(&[constants]));
         }
+    }
+    if let Some(multilevel) = config.solver.as_multilevel() {
+        let constants = multilevel_constants(cloth, multilevel, &scale);
+        pool.extend_from_slice(cast_slice(&[constants]));
     }
     let keeps_remainders = timing.is_some_and(|(_, motion)| motion.keeps_remainders);
     let mut parameters = ClothParameters {

@@ -156,11 +156,23 @@ fn stiffnesses(implicit: &Implicit) -> [f64; 3] {
             [weft, warp, f64::from(implicit.shear_stiffness)]
         }
         StretchModel::Trispring => {
-            let ratio = f64::from(implicit.poisson_ratio);
-            // Plane stress: lambda = K nu / (1 - nu^2), mu = K / (2 (1 + nu))
-            [warp * ratio / (1.0 - ratio * ratio), warp / (2.0 * (1.0 + ratio)), 0.0]
+            let [lambda, mu] = lame(implicit.stretch_stiffness[0], implicit.poisson_ratio);
+            [lambda, mu, 0.0]
         }
     }
+}
+
+/// Lamé's lambda and mu in plane stress [N/m].
+pub(crate) fn lame(stiffness: f32, poisson_ratio: f32) -> [f64; 2] {
+    let (k, ratio) = (f64::from(stiffness), f64::from(poisson_ratio));
+    // lambda = K nu / (1 - nu^2), mu = K / (2 (1 + nu))
+    [k * ratio / (1.0 - ratio * ratio), k / (2.0 * (1.0 + ratio))]
+}
+
+/// Weights of the second and third corner of a triangle in the derivatives of the position by u,
+/// then by v [1/m], and its area \[m^2\]; 0 if it is degenerate.
+pub fn triangle_weights(shape: &[f32; 4]) -> [f32; 5] {
+    TriangleShape::new(shape).row()
 }
 
 /// Number of vec4 of scratch for an implicit solve: state, partial sums, sums of these, particles,

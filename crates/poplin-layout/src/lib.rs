@@ -20,6 +20,7 @@ mod iterations;
 mod kernel_text;
 mod memory_tier;
 mod motion;
+mod multilevel;
 mod phases;
 mod render;
 mod round_state;
@@ -73,10 +74,11 @@ pub use fabric_pool::{
 pub use frame_inputs::{FrameSteps, InputOffsets, MotionConstants, RotationConstants};
 pub use frame_pool::{ClothPlacement, FrameArrays, pack_cloth_parameters};
 pub use gpu_struct::{ConstantDescription, ConstantValue, FieldDescription, StructDescription};
-pub use implicit::{ImplicitConstants, max_evaluations, solve_scratch_len};
+pub use implicit::{ImplicitConstants, max_evaluations, solve_scratch_len, triangle_weights};
 pub use iterations::IterationConstants;
 pub use memory_tier::{MIN_GRID_CELLS, MemoryPlan, MemoryTier};
 pub use motion::{MotionParameters, SeparationParameters};
+pub use multilevel::MultilevelConstants;
 pub use phases::PhaseConstants;
 pub use render::{
     DebugLine, DebugParameters, RENDER_STRUCTS, RenderInstance, RenderParameters, pack_render_mesh,

@@ -57,8 +57,10 @@ pub(crate) fn phase_constants(
             (pbd, XpbdPhase::default(), scale.effective(pbd.stiffness))
         }
         Solver::Xpbd(solver) => (PbdPhase::default(), *solver.phases.of(index, phase.kind), 1.0),
-        // The implicit solver solves no phases.
-        Solver::Implicit(_) => (PbdPhase::default(), XpbdPhase::default(), 0.0),
+        // These solve no phases.
+        Solver::Implicit(_) | Solver::Multilevel(_) => {
+            (PbdPhase::default(), XpbdPhase::default(), 0.0)
+        }
     };
     // multiplier^exponent = 2^(log2(multiplier) * exponent) = 1 - effective(log2(1 - (1 -
     // multiplier)))

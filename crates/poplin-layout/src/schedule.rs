@@ -155,6 +155,9 @@ pub enum Step {
     Barrier(Barrier),
     /// Exit from the innermost loop once an implicit solve is done, with a barrier.
     LeaveIfSolved,
+    /// Multilevel solve of the whole cloth, which a workgroup cannot run, with a barrier before it
+    /// and after it.
+    SolveLevels,
     /// Exit from the frame if a particle has left the coordinate range.
     StopAtFault,
 }
@@ -211,7 +214,7 @@ pub fn schedule_events(steps: &[Step]) -> Vec<ScheduleEvent> {
             }
             Step::Barrier(barrier) => events.push(ScheduleEvent::Barrier(*barrier)),
             Step::LeaveIfSolved => events.push(ScheduleEvent::Leave),
-            Step::StopAtFault => {}
+            Step::StopAtFault | Step::SolveLevels => {}
         }
     }
     events

@@ -2,8 +2,8 @@
 
 use crate::{STAGES, Stage};
 
-/// A set of stages: bit `stage as u32` per [`Stage`], then the optional parts of
-/// [`Stage::Implicit`]; the WGSL override `STAGES`.
+/// A set of stages: bit `stage as u32` per [`Stage`], then the multilevel solver and the optional
+/// parts of [`Stage::Implicit`]; the WGSL override `STAGES`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct StageMask(pub u32);
 
@@ -36,6 +36,9 @@ impl StageMask {
         .with(Stage::CollideConvex)
         .with(Stage::CollideBox)
         .with(Stage::CollideTriangle);
+
+    /// The multilevel solver, which no kernel of one workgroup has.
+    pub const LEVELS: Self = Self(1 << 26);
 
     /// Part of [`Stage::Implicit`]: triangles that resist stretch.
     pub const TRIANGLES: Self = Self(1 << 27);

@@ -359,11 +359,11 @@ pub const ITERATION: &[Step] = {
                         FOR_ALL,
                     ],
                 ),
-                // Stages after it read other particles only after their first barrier, except
-                // fibers and bends, which belong to other solvers.
+                // Later stages read other particles only after a barrier, except fibers and bends.
                 Step::Work(Particles, &[EndSolve]),
             ],
         ),
+        Step::SolveLevels,
         Step::Stages(
             StageMask::FIBERS,
             &[Step::Repeat(Repeat::Phases, &[Step::Repeat(Repeat::FiberSets, FIBER_SET)])],

@@ -238,14 +238,26 @@ impl ClothDesc {
         if solver.needs_bends() && fabric.bends.is_empty() {
             return Err(ModelError::NoBends { solver: solver.name(), rigidity });
         }
+        if let Some(multilevel) = solver.as_multilevel() {
+            let has_springs = multilevel.stretch == StretchModel::Springs;
+            if !has_springs && fabric.triangle_shapes.is_empty() {
+                return Err(ModelError::NoTriangleShapes { solver: solver.name() });
+            }
+            if fabric.hierarchy.is_none() {
+                return Err(ModelError::NoLevels);
+            }
+            if fabric.edge_breadths.is_empty() {
+                return Err(ModelError::NoEdgeBreadths { solver: solver.name() });
+            }
+        }
         let Some(implicit) = solver.as_implicit() else { return Ok(()) };
         if fabric.triangle_shapes.is_empty() {
-            return Err(ModelError::NoTriangleShapes);
+            return Err(ModelError::NoTriangleShapes { solver: solver.name() });
         }
         let has_springs =
             implicit.stretch == StretchModel::Springs || solver.needs_two_ring_edges();
         if has_springs && fabric.edge_breadths.is_empty() {
-            return Err(ModelError::NoEdgeBreadths);
+            return Err(ModelError::NoEdgeBreadths { solver: solver.name() });
         }
         let has_two_ring_edges = || fabric.edge_kinds().contains(&PhaseKind::Bending);
         if solver.needs_two_ring_edges() && !has_two_ring_edges() {

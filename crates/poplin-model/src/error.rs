@@ -177,18 +177,30 @@ pub enum ModelError {
         /// The bending rigidity [N m].
         rigidity: f32,
     },
-    /// The implicit solver for a fabric without rest shapes of its triangles.
+    /// A solver that needs the rest shapes of triangles for a fabric without them.
     #[error(
-        "solver.implicit requires the rest shapes of triangles (triangle_shapes), but the fabric has none; cook it from a mesh \
+        "solver.{solver} requires the rest shapes of triangles (triangle_shapes), but the fabric has none; cook it from a mesh \
          or use solver.xpbd"
     )]
-    NoTriangleShapes,
+    NoTriangleShapes {
+        /// The solver.
+        solver: &'static str,
+    },
     /// Springs for a fabric without edge breadths.
     #[error(
-        "springs of solver.implicit require edge breadths (edge_breadths), but the fabric has none; cook it from a mesh \
-         or use stretch_shear and face_angle"
+        "springs of solver.{solver} require edge breadths (edge_breadths), but the fabric has none; cook it from a mesh \
+         or use solver.implicit with stretch_shear and face_angle"
     )]
-    NoEdgeBreadths,
+    NoEdgeBreadths {
+        /// The solver.
+        solver: &'static str,
+    },
+    /// The multilevel solver for a fabric without levels.
+    #[error(
+        "solver.multilevel requires coarser levels of the cloth (hierarchy), but the fabric has none; cook it with `levels` \
+         or use solver.implicit"
+    )]
+    NoLevels,
     /// A bending rigidity by springs for a fabric without two-ring edges.
     #[error(
         "solver.implicit.bend = springs with bending_rigidity = {rigidity} N m requires two-ring edges, but the fabric has none; cook \

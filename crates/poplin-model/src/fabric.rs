@@ -4,6 +4,8 @@ mod validate;
 
 use std::ops::Range;
 
+use crate::Hierarchy;
+
 /// Kind of deformation that an edge resists, determined by its direction in the cooked mesh.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -201,6 +203,8 @@ pub struct Fabric {
     /// One past the last yarn of each set. The yarns of a set share no moving particle and run in
     /// parallel.
     pub yarn_set_ends: Vec<u32>,
+    /// Coarser levels, for [`crate::Multilevel`].
+    pub hierarchy: Option<Hierarchy>,
 }
 
 impl Fabric {

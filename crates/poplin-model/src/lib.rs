@@ -40,9 +40,10 @@ pub use collider_set::{
 };
 pub use config::{
     Air, BendModel, ClothCollision, ClothConfig, Contact, FiberSolver, Implicit, ImplicitReport,
-    Inertia, MAX_FREQUENCY, MAX_HALVINGS, MAX_SOLVER_ITERATIONS, MAX_SUBSTEPS, Membrane,
-    MotionConstraints, Pbd, PbdPhase, Phases, Preconditioner, SELF_COLLISION_REST_FRACTION,
-    SelfCollision, Sleep, Solver, StretchModel, Tethers, Xpbd, XpbdPhase,
+    Inertia, MAX_FREQUENCY, MAX_HALVINGS, MAX_LEVEL_ITERATIONS, MAX_NEWTON_STEPS,
+    MAX_SOLVER_ITERATIONS, MAX_SUBSTEPS, Membrane, MotionConstraints, Multilevel, Pbd, PbdPhase,
+    Phases, Preconditioner, SELF_COLLISION_REST_FRACTION, SelfCollision, Sleep, Solver,
+    StretchModel, Tethers, Xpbd, XpbdPhase,
 };
 pub use contact_report::{ContactPartner, ContactReport, Trouble};
 pub use error::{ModelError, check_finite, parse_name};
@@ -50,8 +51,6 @@ pub use fabric::{Bend, Fabric, Phase, PhaseKind, VirtualParticle, Wing, Yarn, Ya
 pub use first_fit::FirstFitSets;
 pub use fixed_step::{FixedStep, Steps};
 pub use frame::check_dt;
-// No engine takes levels yet.
-#[doc(hidden)]
 pub use hierarchy::{Hierarchy, Level, Parents, Term};
 pub use interaction_groups::InteractionGroups;
 pub use lane_cost::LaneCost;

@@ -119,20 +119,22 @@ impl Material {
         Self::ALL.into_iter().find(|material| material.name == name)
     }
 
-    /// Sets the iterations per second of [`Xpbd`] to 1,200, and the steps of [`crate::Implicit`] to
-    /// 240, unless the solver has a frequency: cloth of a material moves alike at any frame rate of
-    /// which it is a multiple ([`Xpbd::frequency`]).
+    /// Sets the iterations per second of [`Xpbd`] to 1,200, and the steps of [`crate::Implicit`]
+    /// and [`crate::Multilevel`] to 240, unless the solver has a frequency: cloth of a material
+    /// moves alike at any frame rate of which it is a multiple ([`Xpbd::frequency`]).
     pub fn set_frequency(solver: &mut Solver) {
         match solver {
             Solver::Pbd(_) => {}
             Solver::Xpbd(xpbd) => xpbd.frequency = xpbd.frequency.or(Some(1200.0)),
             Solver::Implicit(implicit) => implicit.frequency = implicit.frequency.or(Some(240.0)),
+            Solver::Multilevel(solver) => solver.frequency = solver.frequency.or(Some(240.0)),
         }
     }
 
     /// Sets the properties of this material: friction with colliders, thickness, and the stiffness
-    /// of [`Xpbd`] or of [`crate::Implicit`], whose other settings stay. Bends of the latter are
-    /// damped, those of XPBD are not: its damping takes rigidity from bends on fine meshes.
+    /// of [`Xpbd`], [`crate::Implicit`] or [`crate::Multilevel`], whose other settings stay. Bends
+    /// of [`crate::Implicit`] are damped, those of XPBD are not: its damping takes rigidity from
+    /// bends on fine meshes.
     /// [`crate::Pbd`] has no stiffness in N/m and becomes [`Xpbd`] with the frequency of
     /// [`Self::set_frequency`]. Change single values afterwards.
     ///
@@ -158,6 +160,11 @@ impl Material {
                 implicit.shear_stiffness = self.shear;
                 implicit.bending_rigidity = self.bending;
                 implicit.bending_damping = self.damping_time;
+            }
+            Solver::Multilevel(multilevel) => {
+                multilevel.stretch_stiffness = self.stretch;
+                multilevel.shear_stiffness = self.shear;
+                multilevel.bending_rigidity = self.bending;
             }
         }
     }

@@ -117,17 +117,10 @@ impl JobCloth {
             choice.frequency = whole_frequency(choice.frequency, whole_hz);
             pbd.frequency = choice.frequency;
         }
-        let asked_substeps = match &*solver {
-            Solver::Xpbd(xpbd) if xpbd.frequency.is_none() => xpbd.substeps,
-            Solver::Implicit(implicit) if implicit.frequency.is_none() => implicit.substeps,
-            _ => 0,
-        };
-        self.split = FrameSplit { steps, asked_substeps };
-        if let Some(xpbd) = solver.as_xpbd_mut() {
-            xpbd.substeps = xpbd.substeps.div_ceil(steps);
-        }
-        if let Some(implicit) = solver.as_implicit_mut() {
-            implicit.substeps = implicit.substeps.div_ceil(steps);
+        let asked_substeps = solver.substeps().filter(|_| solver.frequency().is_none());
+        self.split = FrameSplit { steps, asked_substeps: asked_substeps.unwrap_or(0) };
+        if let Some(substeps) = solver.substeps_mut() {
+            *substeps = substeps.div_ceil(steps);
         }
     }
 }
@@ -135,16 +128,12 @@ impl JobCloth {
 /// Converts iterations per step back to iterations per frame: the inverse of
 /// `JobCloth::split_frames`. Returns the stated number where it was not tuned since.
 pub fn joined_frames(tuned: &mut Solver, stated: &Solver, steps: u32) {
-    let joined = |tuned: u32, stated: Option<u32>| match stated {
-        Some(stated) if stated.div_ceil(steps) == tuned => stated,
-        _ => tuned.saturating_mul(steps),
-    };
-    if let Some(xpbd) = tuned.as_xpbd_mut() {
-        xpbd.substeps = joined(xpbd.substeps, stated.as_xpbd().map(|xpbd| xpbd.substeps));
-    }
-    if let Some(implicit) = tuned.as_implicit_mut() {
-        let stated = stated.as_implicit().map(|implicit| implicit.substeps);
-        implicit.substeps = joined(implicit.substeps, stated);
+    let stated = stated.substeps().filter(|_| stated.name() == tuned.name());
+    if let Some(substeps) = tuned.substeps_mut() {
+        *substeps = match stated {
+            Some(stated) if stated.div_ceil(steps) == *substeps => stated,
+            _ => substeps.saturating_mul(steps),
+        };
     }
 }
 

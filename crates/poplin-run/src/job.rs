@@ -61,13 +61,15 @@ pub(crate) const DEFAULT_FRAME_RATE: f32 = 60.0;
 
 impl Job {
     /// Creates an empty simulation. With triangle contact `auto` chooses the CPU, because a GPU
-    /// does not untangle.
+    /// does not untangle, and with the multilevel solver, which no GPU engine has.
     ///
     /// # Errors
     /// [`Failure`] if the backend is not available.
     pub fn simulation(&self, mut options: SimulationOptions) -> Result<Simulation, Failure> {
         let has_triangles = self.cloth_contact_solver.contact == ContactMode::Triangles;
-        if has_triangles && options.backend == Backend::Auto {
+        let mut solvers = self.cloths.iter().map(|it| &it.cloth.config.solver);
+        let needs_cpu = has_triangles || solvers.any(|it| it.as_multilevel().is_some());
+        if needs_cpu && options.backend == Backend::Auto {
             options.backend = Backend::Cpu;
         }
         Ok(Simulation::new(options)?)

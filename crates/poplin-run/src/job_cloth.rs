@@ -415,6 +415,7 @@ fn cook_options(scene: &SceneCloth, pins: Vec<u32>) -> CookOptions {
         bends: fabric.bends || config.solver.needs_bends(),
         bending: fabric.bending || config.solver.needs_two_ring_edges(),
         yarns: scene.yarns(),
+        levels: fabric.levels || config.solver.as_multilevel().is_some(),
         ..fabric.clone()
     }
 }

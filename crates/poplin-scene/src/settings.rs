@@ -222,7 +222,7 @@ impl SceneCloth {
 
     /// Changes to the default of another solver, with the stiffnesses of the material, or the
     /// bending rigidity of cotton without one. The same solver keeps its settings; fiber solvers
-    /// and the rigidity of the implicit solver are kept.
+    /// and the rigidity of the implicit and the multilevel solver are kept.
     ///
     /// # Errors
     /// See [`Self::state`].
@@ -233,15 +233,16 @@ impl SceneCloth {
         }
         let mut options = Settings::default();
         options.set(&format!("solver.{name}"), Table::new());
-        if name != "implicit" {
+        if matches!(name, "pbd" | "xpbd") {
             for phase in ["vertical", "horizontal", "shearing", "bending"] {
                 let path = |solver| format!("solver.{solver}.phases.{phase}.fiber_solver");
                 options.set_some(&path(name), self.stated.get(&path(old.name())).cloned());
             }
         }
-        let keeps_bending = name == "xpbd" && old.as_implicit().is_some();
+        let is_stiff = |name: &str| matches!(name, "implicit" | "multilevel");
+        let keeps_bending = is_stiff(old.name()) && name != "pbd";
         let rigidity = match keeps_bending {
-            true => self.stated.number("solver.implicit.bending_rigidity"),
+            true => self.stated.number(&format!("solver.{}.bending_rigidity", old.name())),
             false => (self.material.is_none() && name != "pbd").then_some(RIGIDITY),
         };
         options.set_some(&format!("solver.{name}.bending_rigidity"), rigidity);

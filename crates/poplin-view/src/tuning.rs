@@ -113,15 +113,23 @@ fn solver(ui: &mut Ui, solver: &mut Solver) {
         }
         Solver::Implicit(implicit) => {
             steps(ui, implicit.frequency.as_mut(), &mut implicit.substeps);
-            for (name, value) in
-                ["warp [N/m]", "weft [N/m]"].iter().zip(&mut implicit.stretch_stiffness)
-            {
-                slide_powers(ui, name, value, 1.0..=1e5, 1.0);
-            }
-            slide_powers(ui, "shear [N/m]", &mut implicit.shear_stiffness, 0.0..=1e5, 0.1);
+            stiffnesses(ui, &mut implicit.stretch_stiffness, &mut implicit.shear_stiffness);
             slide_powers(ui, "bending [N m]", &mut implicit.bending_rigidity, 0.0..=1e-2, 1e-7);
         }
+        Solver::Multilevel(multilevel) => {
+            steps(ui, multilevel.frequency.as_mut(), &mut multilevel.substeps);
+            stiffnesses(ui, &mut multilevel.stretch_stiffness, &mut multilevel.shear_stiffness);
+            slide_powers(ui, "bending [N m]", &mut multilevel.bending_rigidity, 0.0..=1e-2, 1e-7);
+        }
     }
+}
+
+/// Lays out the stiffness of a membrane.
+fn stiffnesses(ui: &mut Ui, stretch: &mut [f32; 2], shear: &mut f32) {
+    for (name, value) in ["warp [N/m]", "weft [N/m]"].iter().zip(stretch) {
+        slide_powers(ui, name, value, 1.0..=1e5, 1.0);
+    }
+    slide_powers(ui, "shear [N/m]", shear, 0.0..=1e5, 0.1);
 }
 
 fn motion(ui: &mut Ui, config: &mut ClothConfig) {

@@ -22,7 +22,7 @@ fn first_phase(cloth: &ClothDesc) -> (PbdPhase, XpbdPhase) {
     match &cloth.config.solver {
         Solver::Pbd(solver) => (*solver.phases.of(0, kind), XpbdPhase::default()),
         Solver::Xpbd(solver) => (PbdPhase::default(), *solver.phases.of(0, kind)),
-        Solver::Implicit(_) => panic!("it has no phases"),
+        Solver::Implicit(_) | Solver::Multilevel(_) => panic!("it has no phases"),
     }
 }
 
@@ -212,7 +212,7 @@ fn cyclic_reduction_solves_fibers_of_a_set_separately() {
         match &mut cloth.config.solver {
             Solver::Pbd(pbd) => pbd.phases.single.truncate(1),
             Solver::Xpbd(xpbd) => xpbd.phases.single.truncate(1),
-            Solver::Implicit(_) => {}
+            Solver::Implicit(_) | Solver::Multilevel(_) => {}
         }
         let got = after_stage(&cloth, Stage::CyclicReduction);
         for fiber in 0..cloth.fabric.fiber_count() {

@@ -59,12 +59,13 @@ pub(crate) struct SolverArgs {
     /// Solver; changing to xpbd or implicit resets their stiffnesses to the defaults [default: pbd]
     #[arg(long, value_enum, value_name = "KIND")]
     solver: Option<SolverKind>,
-    /// Iterations per frame with xpbd, steps per frame with implicit, 1 to 20000, in place of
-    /// --solver-frequency [default: 20; 4 with implicit]
+    /// Iterations per frame with xpbd, steps per frame with implicit and multilevel, 1 to 20000, in
+    /// place of --solver-frequency [default: 20; 4 with implicit and multilevel]
     #[arg(long, value_name = "COUNT", value_parser = whole(1..=20_000), allow_negative_numbers = true,
         conflicts_with = "solver_frequency")]
     substeps: Option<u32>,
-    /// Bending rigidity with xpbd and implicit [N m], 0 to 1e6; 0 = off [default: 1e-5, cotton]
+    /// Bending rigidity with xpbd, implicit and multilevel [N m], 0 to 1e6; 0 = off [default: 1e-5,
+    /// cotton]
     #[arg(long, value_name = "RIGIDITY", value_parser = rigidity, allow_negative_numbers = true,
         conflicts_with = "no_bending")]
     bending_rigidity: Option<f32>,
@@ -72,7 +73,7 @@ pub(crate) struct SolverArgs {
     /// spins goes on longer [default: 0]
     #[arg(long, value_name = "SHARE", value_parser = share, allow_negative_numbers = true)]
     second_order: Option<f32>,
-    /// Stretch and shear model of implicit [default: stretch-shear]
+    /// Stretch and shear model of implicit and multilevel [default: stretch-shear]
     #[arg(long, value_parser = stretch(), value_name = "MODEL")]
     stretch: Option<StretchModel>,
     /// Bending model of implicit [default: face-angle]
@@ -88,6 +89,9 @@ pub(crate) struct SolverArgs {
     /// [default: 0]
     #[arg(long, value_name = "COUNT", value_parser = whole(0..=8), allow_negative_numbers = true)]
     max_halvings: Option<u32>,
+    /// Most Newton steps of multilevel per step, 1 to 20 [default: 4]
+    #[arg(long, value_name = "COUNT", value_parser = whole(1..=20), allow_negative_numbers = true)]
+    max_newton_steps: Option<u32>,
     /// Solver of fibers [default: semi-implicit where the frequency is chosen, else mixed]
     #[arg(long, value_parser = fiber_solver(), value_name = "KIND")]
     fiber_solver: Option<MixedOr>,
@@ -134,6 +138,8 @@ enum SolverKind {
     Xpbd,
     /// Backward Euler: stiffness independent of step and mesh, and slower
     Implicit,
+    /// Backward Euler on coarser levels, for fine cloth that holds its lengths; on the CPU
+    Multilevel,
 }
 
 /// Fiber solver; `None` is `mixed`.
@@ -240,6 +246,7 @@ impl SolverKind {
             Self::Pbd => "pbd",
             Self::Xpbd => "xpbd",
             Self::Implicit => "implicit",
+            Self::Multilevel => "multilevel",
         }
     }
 }
@@ -250,14 +257,19 @@ impl SolverArgs {
         let name = cloth.config.solver.name();
         let passed = [
             (self.fiber_solver.is_some(), "--fiber-solver", &["pbd", "xpbd"][..]),
-            (self.substeps.is_some(), "--substeps", &["xpbd", "implicit"]),
-            (self.bending_rigidity.is_some(), "--bending-rigidity", &["xpbd", "implicit"]),
+            (self.substeps.is_some(), "--substeps", &["xpbd", "implicit", "multilevel"]),
+            (
+                self.bending_rigidity.is_some(),
+                "--bending-rigidity",
+                &["xpbd", "implicit", "multilevel"],
+            ),
             (self.second_order.is_some(), "--second-order", &["xpbd"]),
-            (self.stretch.is_some(), "--stretch", &["implicit"]),
+            (self.stretch.is_some(), "--stretch", &["implicit", "multilevel"]),
             (self.bend.is_some(), "--bend", &["implicit"]),
             (self.preconditioner.is_some(), "--preconditioner", &["implicit"]),
             (self.max_iterations.is_some(), "--max-iterations", &["implicit"]),
             (self.max_halvings.is_some(), "--max-halvings", &["implicit"]),
+            (self.max_newton_steps.is_some(), "--max-newton-steps", &["multilevel"]),
         ];
         for (is_passed, option, needed) in passed {
             if is_passed && !needed.contains(&name) {
@@ -277,6 +289,7 @@ impl SolverArgs {
         options.set_some(&key("preconditioner"), self.preconditioner.map(Preconditioner::name));
         options.set_some(&key("max_iterations"), self.max_iterations);
         options.set_some(&key("max_halvings"), self.max_halvings);
+        options.set_some(&key("max_newton_steps"), self.max_newton_steps);
         options.set_some(&key("bending_rigidity"), self.bending_rigidity);
         if self.bending_rigidity.is_some() {
             options.reset("fabric.bends");

@@ -90,6 +90,19 @@ fn warns_of_steps_and_motions_that_the_solver_cannot_follow() {
     };
     assert!(kinds(&bench, 1, &xpbd(5000)).contains(&"short_step".into()));
     assert!(kinds(&bench, 1, &xpbd(100)).is_empty());
+    // In a storm, a step turns edges so far that one Newton step does not follow.
+    let storm = |newton_steps: u32| {
+        format!(
+            "{HANGING}pins = \"left:0%\"\nair = {{ drag = 0.04, lift = 0.04, density = 1.2 }}\n\
+             solver.multilevel = {{ max_newton_steps = {newton_steps} }}\n\
+             [wind]\nvelocity = [8, 0, 0]\ngust = {{ strength = 6, period = 0.3, direction_spread = 1 }}\n"
+        )
+    };
+    let single = run(&bench, 60, &storm(1));
+    assert!(single.kinds.contains(&"unconverged".into()), "{:?}", single.kinds);
+    assert_eq!(single.summary["cloths"][0]["implicit"]["steps"], 240);
+    let usual = kinds(&bench, 60, &storm(4));
+    assert!(!usual.contains(&"unconverged".into()), "{usual:?}");
     let spin = |speed: f32, solver: &str| {
         format!("{LYING}gravity = [0, 0, 0]\nangular_velocity = [0, {speed}, 0]\n{solver}\n")
     };

@@ -82,7 +82,7 @@ fn a_scene_runs_with_either_solver() {
     for (options, expected) in [
         (
             ["--solver", "xpbd", "--stretch", "trispring"],
-            "--stretch needs the solver implicit, but cloth `sheet` uses xpbd",
+            "--stretch needs the solver implicit or multilevel, but cloth `sheet` uses xpbd",
         ),
         (
             ["--solver", "xpbd", "--max-iterations", "9"],
@@ -94,11 +94,11 @@ fn a_scene_runs_with_either_solver() {
         ),
         (
             ["--solver", "pbd", "--substeps", "7"],
-            "--substeps needs the solver xpbd or implicit, but cloth `sheet` uses pbd",
+            "--substeps needs the solver xpbd or implicit or multilevel, but cloth `sheet` uses pbd",
         ),
         (
             ["--damping", "0.1", "--bending-rigidity", "1"],
-            "--bending-rigidity needs the solver xpbd or implicit, but cloth `sheet` uses pbd",
+            "--bending-rigidity needs the solver xpbd or implicit or multilevel, but cloth `sheet` uses pbd",
         ),
     ] {
         let refused = bench.poplin(&[&["run", "scene.toml"], &options[..]].concat());

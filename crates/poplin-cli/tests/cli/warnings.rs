@@ -267,6 +267,14 @@ fn warns_of_settings_that_do_not_fit_the_mesh() {
             "idle_material",
             "only density, friction and thickness of silk",
         ),
+        (
+            format!(
+                "{SHEET}thickness = 0.005\nsolver.multilevel.substeps = 2\n\
+                 [cloth_contact_solver]\ncontact = \"triangles\"\n"
+            ),
+            "contact_behind",
+            "does not know contact of triangles",
+        ),
         (format!("{SHEET}max_speed = 0\n"), "no_speed", "cannot move: its `max_speed` is 0 m/s"),
         (SHEET.replace("pins = ", "pins = \"all\" # "), "all_pinned", "all 20 particles"),
         (format!("{SHEET}transform = {{ scale = 1000 }}\n"), "odd_size", "1414 m across"),

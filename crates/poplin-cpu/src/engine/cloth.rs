@@ -17,13 +17,24 @@ use crate::Workers;
 #[cfg(feature = "testing")]
 use crate::kernel::simulate_cloth;
 use crate::memory;
+use crate::multilevel::LevelsPlan;
 use crate::{ClothMemory, Member};
 
-#[derive(Debug)]
 /// Fabric packed as the GPU has it.
+#[derive(Debug)]
 pub(super) struct PackedFabric {
     pub(super) offsets: FabricOffsets,
     pub(super) pool: Vec<u32>,
+    /// Its levels, if it has any.
+    pub(super) levels: Option<LevelsPlan>,
+}
+
+impl PackedFabric {
+    /// Allocated bytes.
+    pub(super) fn size(&self) -> usize {
+        let levels = self.levels.as_ref().map_or(0, LevelsPlan::size);
+        size_of_val(self.pool.as_slice()) + levels
+    }
 }
 
 /// One cloth with the memory that a workgroup would have.
@@ -109,6 +120,7 @@ impl<K> CpuCloth<K> {
             frame_pool: &self.arrays.frame_pool,
             fabric_pool: &self.fabric.pool,
             input_pool: &self.inputs,
+            levels: self.fabric.levels.as_ref(),
         };
         let kept = self.host.kept_rows();
         // The worker's scratch is shared between cloths: restores the persistent rows.

@@ -65,6 +65,15 @@ pub fn flush_counters(
     report.sleep_time = memory.sleep_time;
     report.sleep_pass_count = memory.sleep_pass_count;
     report.wake_count = memory.cloth.sleep.wake_count;
+    let crate::Solves { steps, iterations, unconverged, held } = memory.solves;
+    for (count, more) in [
+        (&mut report.implicit_steps, steps),
+        (&mut report.implicit_iterations, iterations),
+        (&mut report.implicit_unconverged, unconverged),
+        (&mut report.implicit_held, held),
+    ] {
+        *count = count.wrapping_add(more);
+    }
     if stages.contains(Stage::Implicit) {
         let [steps, iterations, unconverged, held] =
             memory.load_scratch(solve_state(memory, 4)).map(|count| count as u32);
@@ -184,6 +193,13 @@ fn run_steps(
             Step::LeaveIfSolved => {
                 team.barrier(memory);
                 if is_solved(memory) { Flow::Leave } else { Flow::Continue }
+            }
+            Step::SolveLevels => {
+                if let (true, Some(plan)) = (stages.intersects(StageMask::LEVELS), memory.levels) {
+                    team.barrier(memory);
+                    team.solve_levels(memory, plan);
+                }
+                Flow::Continue
             }
             Step::StopAtFault if team.goes_on(memory) => Flow::Continue,
             Step::StopAtFault => Flow::Stop,

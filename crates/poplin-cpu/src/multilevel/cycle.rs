@@ -3,8 +3,9 @@
 use poplin_geometry::Csr;
 use poplin_model::{Hierarchy, Level, Parents};
 
+use super::solve::JACOBI;
 use super::symmetric::Symmetric;
-use super::{JACOBI, add, scale, subtract};
+use super::{add, scale, subtract};
 
 /// Largest number of nodes of a level that is solved by a cycle.
 const MAX_TAIL: usize = 1024;
@@ -13,7 +14,7 @@ const MAX_TAIL: usize = 1024;
 const CYCLE_JACOBI: f32 = 0.55;
 
 /// Level of a cloth, made once.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(super) struct LevelPlan {
     level: Level,
     /// Nodes of the finer level that each node moves, and their weights.
@@ -22,10 +23,13 @@ pub(super) struct LevelPlan {
     neighbours: Csr<(u32, u32)>,
     /// Diagonal block of each node.
     diagonals: Vec<u32>,
+    /// Part of bends in each block, a multiple of the unit matrix, over the rigidity; empty where
+    /// the finer level has it.
+    bending: Vec<f32>,
 }
 
 impl LevelPlan {
-    pub(super) fn new(level: &Level) -> Self {
+    pub(super) fn new(level: &Level, bending: Vec<f32>) -> Self {
         let count = level.node_count();
         let children = level.parents.iter().zip(0..).flat_map(|(parents, finer)| {
             parents.iter().map(move |(node, weight)| (node, (finer, weight)))
@@ -39,12 +43,27 @@ impl LevelPlan {
             children: Csr::new(count, children),
             neighbours: Csr::new(count, neighbours),
             diagonals: diagonals.collect(),
+            bending,
             level: level.clone(),
         }
     }
 
     fn node_count(&self) -> usize {
         self.level.node_count()
+    }
+
+    /// Allocated bytes.
+    pub(super) fn size(&self) -> usize {
+        let Level { particles, parents, blocks, block_ends, terms } = &self.level;
+        size_of_val(particles.as_slice())
+            + size_of_val(parents.as_slice())
+            + size_of_val(blocks.as_slice())
+            + size_of_val(block_ends.as_slice())
+            + size_of_val(terms.as_slice())
+            + self.children.size()
+            + self.neighbours.size()
+            + size_of_val(self.diagonals.as_slice())
+            + size_of_val(self.bending.as_slice())
     }
 }
 
@@ -57,7 +76,7 @@ pub(super) fn tail_of(levels: &[LevelPlan]) -> usize {
 }
 
 /// Matrix and vectors of a level.
-#[derive(Debug, Clone)]
+#[derive(Debug, Default)]
 pub(super) struct LevelMemory {
     blocks: Vec<Symmetric>,
     inverses: Vec<Symmetric>,
@@ -70,16 +89,22 @@ pub(super) struct LevelMemory {
 }
 
 impl LevelMemory {
-    pub(super) fn new(plan: &LevelPlan) -> Self {
-        let zeros = || vec![[0.0; 3]; plan.node_count()];
-        Self {
-            blocks: vec![Symmetric::default(); plan.level.blocks.len()],
-            inverses: vec![Symmetric::default(); plan.node_count()],
-            residuals: zeros(),
-            moves: zeros(),
-            rest: zeros(),
-            whole: Vec::new(),
+    /// Makes room for the level.
+    pub(super) fn fit(&mut self, plan: &LevelPlan) {
+        let count = plan.node_count();
+        self.blocks.resize(plan.level.blocks.len(), Symmetric::default());
+        self.inverses.resize(count, Symmetric::default());
+        for vectors in [&mut self.residuals, &mut self.moves, &mut self.rest] {
+            vectors.resize(count, [0.0; 3]);
         }
+    }
+
+    /// Allocated bytes.
+    pub(super) fn size(&self) -> usize {
+        let vectors = [&self.residuals, &self.moves, &self.rest].map(Vec::capacity);
+        24 * (self.blocks.capacity() + self.inverses.capacity())
+            + 12 * vectors.iter().sum::<usize>()
+            + 4 * self.whole.capacity()
     }
 
     pub(super) fn block(&self, block: u32) -> Symmetric {
@@ -90,10 +115,17 @@ impl LevelMemory {
         &self.residuals
     }
 
-    /// Makes the blocks of the matrix; `gather` adds a multiple of a source.
-    pub(super) fn set_up(&mut self, plan: &LevelPlan, gather: impl Fn(u32, &mut Symmetric, f32)) {
+    /// Makes the blocks of the matrix for a bending rigidity [N m]; `gather` adds a multiple of a
+    /// source.
+    pub(super) fn set_up(
+        &mut self,
+        plan: &LevelPlan,
+        rigidity: f32,
+        gather: impl Fn(u32, &mut Symmetric, f32),
+    ) {
         for (index, block) in self.blocks.iter_mut().enumerate() {
-            let mut sum = Symmetric::default();
+            let bending = plan.bending.get(index).copied().unwrap_or(0.0);
+            let mut sum = Symmetric::scalar(rigidity * bending);
             for term in plan.level.terms_of(index) {
                 gather(term.source, &mut sum, term.factor);
             }

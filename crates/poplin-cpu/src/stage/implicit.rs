@@ -30,6 +30,7 @@ use crate::particles::{Block, Particles as _, blocks};
 use crate::vector::Vec3;
 
 pub(crate) use self::chains::{Factors, factor_chain, solve_chain};
+pub(crate) use self::contact::{ContactPlane, exits};
 pub use self::contact::{probe_contacts, probes_contacts};
 pub use self::control::choose_step;
 pub(crate) use self::fold::{Hinge, bend_ends, fold_bend};

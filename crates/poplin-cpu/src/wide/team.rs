@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use crate::floats::Floats;
+use crate::multilevel::{LevelsMemory, LevelsPlan, solve_levels};
 use crate::stage::{
     bend, collide_box, collide_convex, collide_shape, gauss_seidel, implicit, integrate,
     limit_speed, mass, motion, second_order, semi_implicit, separation, sleep, tether, twin, wind,
@@ -38,6 +39,8 @@ pub struct WideTeam {
     neighbors: Neighbors,
     /// Working memory of the running implicit solve.
     solve: Solve,
+    /// Working memory of multilevel solves.
+    levels: LevelsMemory,
 }
 
 impl Default for WideTeam {
@@ -64,6 +67,7 @@ impl WideTeam {
             columns: Columns::default(),
             neighbors: Neighbors::default(),
             solve: Solve::default(),
+            levels: LevelsMemory::default(),
         }
     }
 
@@ -184,7 +188,11 @@ impl Workers for WideTeam {
     }
 
     fn size(&self) -> usize {
-        self.columns.size() + self.threads.size() + self.solve.size()
+        self.columns.size() + self.threads.size() + self.solve.size() + self.levels.size()
+    }
+
+    fn solve_levels(&mut self, memory: &mut ClothMemory<'_>, plan: &LevelsPlan) {
+        solve_levels(memory, plan, &mut self.levels);
     }
 
     fn cloths_at_once(&self) -> usize {
@@ -198,8 +206,9 @@ impl Workers for WideTeam {
         stages: StageMask,
     ) {
         // Implicit solves of different cloths differ in their iteration counts, so that they cannot
-        // share one walk of the schedule.
-        if members.len() >= MIN_BATCH && !stages.contains(Stage::Implicit) {
+        // share one walk of the schedule; a multilevel solve is that of one cloth.
+        let is_solved = stages.contains(Stage::Implicit) || stages.intersects(StageMask::LEVELS);
+        if members.len() >= MIN_BATCH && !is_solved {
             return cloths::simulate(self, members, iterations, stages);
         }
         simulate_in_order(self, members, iterations, stages);

@@ -61,20 +61,24 @@ impl LaneChoice {
             }
             lanes = Lanes::new(count, host);
         }
-        self.check(&lanes).map(|()| lanes)
+        self.check(&lanes, host).map(|()| lanes)
     }
 
     /// Updates the lanes of a cloth after its phases, settings or colliders have changed: more
     /// lanes if its loops would be too long.
     pub(super) fn renew(&self, lanes: &mut Lanes, host: &HostCloth) -> Result<(), Error> {
         lanes.count_trips(host);
-        if self.check(lanes).is_err() {
+        if self.check(lanes, host).is_err() {
             *lanes = self.choose(host)?;
         }
         Ok(())
     }
 
-    fn check(&self, lanes: &Lanes) -> Result<(), Error> {
+    fn check(&self, lanes: &Lanes, host: &HostCloth) -> Result<(), Error> {
+        let solver = &host.desc().config.solver;
+        if solver.as_multilevel().is_some() {
+            return Err(Error::OnlyOnCpu { solver: solver.name() });
+        }
         let (trips, limit) = (lanes.trips, self.loop_limit);
         if trips > limit { Err(Error::LoopTooLong { trips, limit }) } else { Ok(()) }
     }

@@ -63,7 +63,9 @@ impl HostCloth {
     pub fn stages(&self) -> StageMask {
         let fibers = self.fiber_stages();
         let needed = STAGES.iter().map(|row| row.stage).filter(|stage| self.needs(*stage, fibers));
-        needed.fold(self.implicit_parts(), StageMask::with)
+        let is_multilevel = self.live.cloth.config.solver.as_multilevel().is_some();
+        let levels = if is_multilevel { StageMask::LEVELS } else { StageMask(0) };
+        needed.fold(self.implicit_parts().union(levels), StageMask::with)
     }
 
     /// Stages of the solvers of fibers that this cloth needs.

@@ -1,7 +1,7 @@
 //! Solvers of benchmark setups.
 
 use poplin_model::{
-    FiberSolver, Implicit, Pbd, PbdPhase, PhaseKind, Phases, Preconditioner, Solver,
+    FiberSolver, Implicit, Multilevel, Pbd, PbdPhase, PhaseKind, Phases, Preconditioner, Solver,
 };
 
 use super::FRAME_RATE;
@@ -40,6 +40,13 @@ pub enum Method {
         /// Largest number of iterations per substep.
         most: u16,
     },
+    /// Multilevel solver; the iterations of a setup are its substeps.
+    Multilevel {
+        /// Membrane stiffness, ten times that of shear [N/m].
+        stretch: u32,
+        /// Iterations per substep.
+        iterations: u16,
+    },
 }
 
 impl Method {
@@ -57,7 +64,7 @@ impl Method {
     pub(super) fn max_fiber_length(self) -> Option<u32> {
         match self {
             Self::SingleEdges => Some(1),
-            Self::Default | Self::Chosen | Self::Implicit { .. } => None,
+            Self::Default | Self::Chosen | Self::Implicit { .. } | Self::Multilevel { .. } => None,
             Self::WholeFibers | Self::SemiImplicit | Self::SemiImplicitFully | Self::Xpbd => {
                 Some(WHOLE)
             }
@@ -81,6 +88,16 @@ impl Method {
                     preconditioner,
                     max_iterations: most.into(),
                     ..Implicit::default()
+                }
+                .into();
+            }
+            Self::Multilevel { stretch, iterations: own } => {
+                return Multilevel {
+                    substeps: iterations,
+                    iterations: Some(own.into()),
+                    stretch_stiffness: [stretch as f32; 2],
+                    shear_stiffness: 0.1 * stretch as f32,
+                    ..Multilevel::default()
                 }
                 .into();
             }
@@ -108,6 +125,7 @@ impl Method {
             Self::Xpbd => "XPBD, whole fibers",
             Self::Implicit { preconditioner: Preconditioner::Mass, .. } => "implicit by mass",
             Self::Implicit { preconditioner: Preconditioner::Fibers, .. } => "implicit by fibers",
+            Self::Multilevel { .. } => "multilevel",
         }
     }
 }

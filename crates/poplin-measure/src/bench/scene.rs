@@ -28,11 +28,12 @@ pub enum Scene {
         /// True if each cloth collides with four moving tapered capsules.
         has_capsules: bool,
     },
-    /// Level sheet at z = 1, pinned at two corners of one side, that swings down onto a ball of
-    /// radius 0.25 m at (0, 0.5, 0.55).
+    /// Level sheet at z = 1, pinned at two corners of one side, that swings down.
     Swing {
         /// Particles along each side.
         side: u32,
+        /// True if it swings onto a ball of radius 0.25 m at (0, 0.5, 0.55).
+        has_ball: bool,
         /// True if the sheet has tethers.
         has_tethers: bool,
     },
@@ -74,7 +75,7 @@ impl Scene {
             Self::Hanging { has_capsules: true, .. } => {
                 (0..4).map(|capsule| moving_capsule(capsule, cloth, time).into()).collect()
             }
-            Self::Hanging { .. } => Vec::new(),
+            Self::Hanging { .. } | Self::Swing { has_ball: false, .. } => Vec::new(),
             Self::Swing { .. } => {
                 vec![Sphere { center: [0.0, 0.5, 0.55], radius: 0.25 }.into()]
             }

@@ -35,6 +35,9 @@ impl Setup {
                     "{stretch} and {shear} N/m, {iterations} steps of at most {most} iterations"
                 )
             }
+            Method::Multilevel { stretch, iterations: own } => {
+                format!("{stretch} N/m, {iterations} steps of {own} iterations")
+            }
             _ => format!("{} Hz", iterations * FRAME_RATE),
         };
         let method = format!("{}, {effort}", method.name());
@@ -65,6 +68,7 @@ impl Setup {
             tethers,
             gravity: scene.down(),
             bends: matches!(method, Method::Implicit { .. }),
+            levels: matches!(method, Method::Multilevel { .. }),
             ..CookOptions::default()
         };
         let mut cloth = cook(&mesh, &options).expect("a grid cooks").into_cloth();

@@ -21,7 +21,7 @@ pub struct Workload {
 
 impl Workload {
     /// All workloads, in the order of tables.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 11] = [
         Self {
             name: "headline",
             about: "50 hanging cloths of 16 x 16, each with 4 moving tapered capsules",
@@ -62,6 +62,21 @@ impl Workload {
             about: "the same sheet by 8 frictions, with which crossings come and go",
             setups: drops_by_friction,
         },
+        Self {
+            name: "fine-64",
+            about: "a sheet of 64 x 64 swings down by two corners",
+            setups: || fine(64, 4),
+        },
+        Self {
+            name: "fine-128",
+            about: "a sheet of 128 x 128 swings down by two corners",
+            setups: || fine(128, 5),
+        },
+        Self {
+            name: "fine-256",
+            about: "a sheet of 256 x 256 swings down by two corners",
+            setups: || fine(256, 5),
+        },
     ];
 
     /// Returns the workload with this name.
@@ -89,7 +104,7 @@ fn hanging_sheet(side: u32) -> Setup {
 
 fn swings(side: u32, settings: &[(Method, u32, bool)]) -> Vec<Setup> {
     let setup = |&(method, frequency, has_tethers): &(Method, u32, bool)| Setup {
-        scene: Scene::Swing { side, has_tethers },
+        scene: Scene::Swing { side, has_ball: true, has_tethers },
         method,
         iterations: frequency / FRAME_RATE,
     };
@@ -120,6 +135,7 @@ fn medium_swings() -> Vec<Setup> {
         (Method::by_mass(2000, 600, 1000), 8 * FRAME_RATE, false),
         (Method::by_mass(3000, 300, 35), 6 * FRAME_RATE, false),
         (Method::by_fibers(10_000, 100, 8), 8 * FRAME_RATE, false),
+        (Method::Multilevel { stretch: 5000, iterations: 4 }, 4 * FRAME_RATE, false),
     ];
     swings(64, &settings)
 }
@@ -130,8 +146,27 @@ fn large_swings() -> Vec<Setup> {
         (Method::SemiImplicitFully, 480, true),
         (Method::Chosen, 480, true),
         (Method::by_mass(4000, 400, 48), 8 * FRAME_RATE, false),
+        (Method::Multilevel { stretch: 5000, iterations: 5 }, 4 * FRAME_RATE, false),
     ];
     swings(128, &settings)
+}
+
+/// Sheets that touch nothing: fibers with and without tethers, and the multilevel solver with these
+/// iterations per step.
+fn fine(side: u32, iterations: u16) -> Vec<Setup> {
+    let free = Scene::Swing { side, has_ball: false, has_tethers: false };
+    let tethered = Scene::Swing { side, has_ball: false, has_tethers: true };
+    let multilevel = |stretch| Method::Multilevel { stretch, iterations };
+    let settings = [
+        (tethered, Method::SemiImplicitFully, 8),
+        (free, Method::SemiImplicitFully, 16),
+        (free, Method::Xpbd, 16),
+        (free, multilevel(5000), 1),
+        (free, multilevel(5000), 2),
+        (free, multilevel(5000), 4),
+        (free, multilevel(100_000), 4),
+    ];
+    settings.map(|(scene, method, iterations)| Setup { scene, method, iterations }).to_vec()
 }
 
 fn drops() -> Vec<Setup> {

@@ -7,6 +7,7 @@ mod fiber_solver;
 mod implicit;
 mod inertia;
 mod motion;
+mod multilevel;
 mod pbd;
 mod phases;
 mod self_collision;
@@ -25,6 +26,7 @@ pub use implicit::{
 };
 pub use inertia::Inertia;
 pub use motion::MotionConstraints;
+pub use multilevel::{MAX_LEVEL_ITERATIONS, MAX_NEWTON_STEPS, Multilevel};
 pub use pbd::{Pbd, PbdPhase};
 pub use phases::Phases;
 pub use self_collision::{SELF_COLLISION_REST_FRACTION, SelfCollision};

@@ -1,6 +1,6 @@
 //! Choice of the constraint solver.
 
-use super::{FiberSolver, Implicit, Pbd, Xpbd};
+use super::{FiberSolver, Implicit, Multilevel, Pbd, Xpbd};
 use crate::PhaseKind;
 use crate::error::{Context, ModelError};
 
@@ -19,6 +19,8 @@ pub enum Solver {
     Xpbd(Xpbd),
     /// Backward Euler.
     Implicit(Implicit),
+    /// Backward Euler on coarser levels of the cloth, for fine cloth; on the CPU alone.
+    Multilevel(Multilevel),
 }
 
 impl Default for Solver {
@@ -85,15 +87,51 @@ impl Solver {
         if let Self::Implicit(implicit) = self { Some(implicit) } else { None }
     }
 
+    /// Settings of [`Solver::Multilevel`], otherwise `None`.
+    pub fn as_multilevel(&self) -> Option<&Multilevel> {
+        if let Self::Multilevel(multilevel) = self { Some(multilevel) } else { None }
+    }
+
+    /// Settings of [`Solver::Multilevel`], mutable, otherwise `None`.
+    pub fn as_multilevel_mut(&mut self) -> Option<&mut Multilevel> {
+        if let Self::Multilevel(multilevel) = self { Some(multilevel) } else { None }
+    }
+
+    /// Steps per frame of a solver that has them; `None` for [`Solver::Pbd`].
+    pub fn substeps_mut(&mut self) -> Option<&mut u32> {
+        match self {
+            Self::Pbd(_) => None,
+            Self::Xpbd(xpbd) => Some(&mut xpbd.substeps),
+            Self::Implicit(implicit) => Some(&mut implicit.substeps),
+            Self::Multilevel(multilevel) => Some(&mut multilevel.substeps),
+        }
+    }
+
+    /// Steps per frame of a solver that has them; `None` for [`Solver::Pbd`].
+    pub fn substeps(&self) -> Option<u32> {
+        match self {
+            Self::Pbd(_) => None,
+            Self::Xpbd(xpbd) => Some(xpbd.substeps),
+            Self::Implicit(implicit) => Some(implicit.substeps),
+            Self::Multilevel(multilevel) => Some(multilevel.substeps),
+        }
+    }
+
+    /// Iterations or steps per second [1/s]; `None` if they are counted per frame.
+    pub fn frequency(&self) -> Option<f32> {
+        match self {
+            Self::Pbd(pbd) => Some(pbd.frequency),
+            Self::Xpbd(xpbd) => xpbd.frequency,
+            Self::Implicit(implicit) => implicit.frequency,
+            Self::Multilevel(multilevel) => multilevel.frequency,
+        }
+    }
+
     /// Number of iterations or steps of a frame of `dt` seconds, at least 1. Engines reject frames
     /// of more than [`crate::MAX_SUBSTEPS`]: a mistyped frequency does not look like a hang.
     pub fn iteration_count(&self, dt: f32) -> u32 {
         let of_frequency = |frequency: f32| (dt * frequency + 0.5).floor().max(1.0) as u32;
-        match self {
-            Self::Pbd(pbd) => of_frequency(pbd.frequency),
-            Self::Xpbd(xpbd) => xpbd.frequency.map_or(xpbd.substeps, of_frequency),
-            Self::Implicit(solver) => solver.frequency.map_or(solver.substeps, of_frequency),
-        }
+        self.frequency().map(of_frequency).or(self.substeps()).unwrap_or(1)
     }
 
     /// Bending rigidity of the cloth [N m], 0 if off or not supported by the solver.
@@ -102,6 +140,7 @@ impl Solver {
             Self::Pbd(_) => 0.0,
             Self::Xpbd(xpbd) => xpbd.bending_rigidity,
             Self::Implicit(implicit) => implicit.bending_rigidity,
+            Self::Multilevel(multilevel) => multilevel.bending_rigidity,
         }
     }
 
@@ -123,6 +162,7 @@ impl Solver {
             Self::Pbd(_) => {}
             Self::Xpbd(xpbd) => xpbd.bending_rigidity = rigidity,
             Self::Implicit(implicit) => implicit.bending_rigidity = rigidity,
+            Self::Multilevel(multilevel) => multilevel.bending_rigidity = rigidity,
         }
     }
 
@@ -131,13 +171,13 @@ impl Solver {
         match self {
             Self::Pbd(pbd) => pbd.phases.of(index, kind).fiber_solver,
             Self::Xpbd(xpbd) => xpbd.phases.of(index, kind).fiber_solver,
-            Self::Implicit(_) => None,
+            Self::Implicit(_) | Self::Multilevel(_) => None,
         }
     }
 
     /// Sets the fiber solver of all phases; `None` leaves the choice to
-    /// [`crate::ClothDesc::fiber_solver`]. No effect with [`Solver::Implicit`], which does not
-    /// solve fibers.
+    /// [`crate::ClothDesc::fiber_solver`]. No effect with [`Solver::Implicit`] and
+    /// [`Solver::Multilevel`], which do not solve fibers.
     pub fn set_fiber_solver(&mut self, fiber_solver: Option<FiberSolver>) {
         match self {
             Self::Pbd(pbd) => {
@@ -146,17 +186,17 @@ impl Solver {
             Self::Xpbd(xpbd) => {
                 xpbd.phases.iter_mut().for_each(|phase| phase.fiber_solver = fiber_solver);
             }
-            Self::Implicit(_) => {}
+            Self::Implicit(_) | Self::Multilevel(_) => {}
         }
     }
 
     /// True if phase `index` of a fabric, whose kind is `kind`, is solved: never with
-    /// [`Solver::Implicit`], and not with a stiffness of 0.
+    /// [`Solver::Implicit`] and [`Solver::Multilevel`], and not with a stiffness of 0.
     pub fn solves(&self, index: u32, kind: PhaseKind) -> bool {
         match self {
             Self::Pbd(pbd) => pbd.phases.of(index, kind).stiffness > 0.0,
             Self::Xpbd(_) => true,
-            Self::Implicit(_) => false,
+            Self::Implicit(_) | Self::Multilevel(_) => false,
         }
     }
 
@@ -169,15 +209,17 @@ impl Solver {
             Self::Pbd(pbd) => pbd.validate().within(self.name()),
             Self::Xpbd(xpbd) => xpbd.validate().within(self.name()),
             Self::Implicit(implicit) => implicit.validate().within(self.name()),
+            Self::Multilevel(multilevel) => multilevel.validate().within(self.name()),
         }
     }
 
-    /// Name in scene files: `pbd`, `xpbd` or `implicit`.
+    /// Name in scene files: `pbd`, `xpbd`, `implicit` or `multilevel`.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Pbd(_) => "pbd",
             Self::Xpbd(_) => "xpbd",
             Self::Implicit(_) => "implicit",
+            Self::Multilevel(_) => "multilevel",
         }
     }
 
@@ -186,7 +228,7 @@ impl Solver {
         match self {
             Self::Pbd(pbd) => pbd.phases.validate_indices(phase_count),
             Self::Xpbd(xpbd) => xpbd.phases.validate_indices(phase_count),
-            Self::Implicit(_) => Ok(()),
+            Self::Implicit(_) | Self::Multilevel(_) => Ok(()),
         }
     }
 }
@@ -206,5 +248,11 @@ impl From<Xpbd> for Solver {
 impl From<Implicit> for Solver {
     fn from(implicit: Implicit) -> Self {
         Self::Implicit(implicit)
+    }
+}
+
+impl From<Multilevel> for Solver {
+    fn from(multilevel: Multilevel) -> Self {
+        Self::Multilevel(multilevel)
     }
 }

@@ -96,7 +96,11 @@ impl Fabric {
             check_range("sum of a virtual particle's squared weights", square, 1e-6, 192.0)?;
         }
         self.validate_bends()?;
-        self.validate_yarns()
+        self.validate_yarns()?;
+        match &self.hierarchy {
+            Some(hierarchy) => hierarchy.validate(particles, self.edge_count()),
+            None => Ok(()),
+        }
     }
 
     fn validate_triangle_shapes(&self) -> Result<(), ModelError> {

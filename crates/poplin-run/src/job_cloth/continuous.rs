@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use poplin_model::{ContactMode, Shape, Solver};
+use poplin_model::{ContactMode, Shape};
 use poplin_scene::BuiltCollider;
 
 use super::JobCloth;
@@ -15,15 +15,10 @@ const FAST: f32 = 10.0;
 impl JobCloth {
     /// Returns about how many iterations it has per second [1/s], in frames of so many steps.
     pub(crate) fn frequency(&self, steps: u32, frame_rate: f32) -> f32 {
+        let solver = &self.cloth.config.solver;
         let of_substeps = |substeps: u32| (substeps * steps) as f32 * frame_rate;
-        let frequency = match &self.cloth.config.solver {
-            Solver::Pbd(pbd) => pbd.frequency,
-            Solver::Xpbd(xpbd) => xpbd.frequency.unwrap_or(of_substeps(xpbd.substeps)),
-            Solver::Implicit(implicit) => {
-                implicit.frequency.unwrap_or(of_substeps(implicit.substeps))
-            }
-        };
-        frequency.max(frame_rate)
+        let frequency = solver.frequency().or(solver.substeps().map(of_substeps));
+        frequency.unwrap_or(frame_rate).max(frame_rate)
     }
 
     /// Turns continuous collision on, unless it was stated, if a box, a convex or a mesh is so

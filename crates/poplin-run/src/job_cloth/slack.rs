@@ -71,6 +71,7 @@ fn stretch_stiffness(cloth: &ClothDesc, area: f64) -> Option<f64> {
     match &cloth.config.solver {
         Solver::Pbd(_) => None,
         Solver::Implicit(implicit) => Some(least(implicit.stretch_stiffness)),
+        Solver::Multilevel(multilevel) => Some(least(multilevel.stretch_stiffness)),
         Solver::Xpbd(xpbd) => {
             if let Some(membrane) = xpbd.membrane.filter(|_| !cloth.fabric.yarns.is_empty()) {
                 return Some(least(membrane.stretch));

@@ -416,7 +416,7 @@ impl Summary {
     }
 }
 
-/// Steps and iterations of the implicit solver.
+/// Steps and iterations of the implicit or the multilevel solver.
 #[derive(Debug, Serialize)]
 struct ImplicitSummary {
     steps: u32,
@@ -445,17 +445,14 @@ impl ClothSummary {
             first_particle: f.particle,
             driven_by: job_cloth.drivers(),
         });
+        let solver = &job_cloth.cloth.config.solver;
         Self {
             name: job_cloth.name.clone(),
             copies: job_cloth.offsets.len(),
             iterations: findings.iterations,
             slept_frames: findings.slept_frames,
-            implicit: job_cloth
-                .cloth
-                .config
-                .solver
-                .as_implicit()
-                .map(|_| ImplicitSummary::new(findings.implicit)),
+            implicit: (solver.as_implicit().is_some() || solver.as_multilevel().is_some())
+                .then(|| ImplicitSummary::new(findings.implicit)),
             strain: findings.last_strain,
             worst_strain: findings.worst_strain,
             max_speed_m_per_s: findings.max_speed,

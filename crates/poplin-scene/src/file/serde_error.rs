@@ -48,7 +48,10 @@ pub(crate) fn toml_error(error: &toml::de::Error, source: &Source<'_>) -> SceneE
         && suggestion.as_ref().is_none_or(|known| likeness(known, &name) < TYPO)
     {
         let elsewhere = keys_elsewhere(&name, &table);
-        if (1..=MAX_ELSEWHERE).contains(&elsewhere.len()) {
+        // The solvers count once: a cloth has one of them.
+        let of_solvers = elsewhere.iter().filter(|key| key.starts_with("solver.")).count();
+        let places = elsewhere.len() - of_solvers.saturating_sub(1);
+        if (1..=MAX_ELSEWHERE).contains(&places) {
             return SceneError::Elsewhere { at, name, table, instead: elsewhere };
         }
         if let [only] = keys_that_mean(&name, &known).as_slice() {

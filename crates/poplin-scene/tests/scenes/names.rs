@@ -20,7 +20,7 @@ fn keys_of_other_tables_are_rejected_with_their_path() {
         (
             "\nsolver_frequency = 600",
             "scene.toml:4:1: `solver_frequency` is not a key in [[cloth]]; write `solver.pbd.frequency` or \
-             `solver.xpbd.frequency` or `solver.implicit.frequency` in [[cloth]]",
+             `solver.xpbd.frequency` or `solver.implicit.frequency` or `solver.multilevel.frequency` in [[cloth]]",
         ),
         (
             "fabric = { density = 0.3 }",

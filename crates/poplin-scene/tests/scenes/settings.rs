@@ -122,7 +122,7 @@ fn solvers_reject_settings_of_other_solvers() {
         ),
         (
             "solver.pbd = { bending_rigidity = 1e-5 }",
-            "scene.toml:3:16: `bending_rigidity` is not a key in [cloth.solver.pbd]; write `solver.xpbd.bending_rigidity` or `solver.implicit.bending_rigidity` in [[cloth]]",
+            "scene.toml:3:16: `bending_rigidity` is not a key in [cloth.solver.pbd]; write `solver.xpbd.bending_rigidity` or `solver.implicit.bending_rigidity` or `solver.multilevel.bending_rigidity` in [[cloth]]",
         ),
         (
             "[cloth.solver.xpbd]\nphases.vertical.stiffness = 0.5",

@@ -24,56 +24,97 @@ pub fn probes_contacts(memory: &ClothMemory<'_>) -> bool {
 
 /// Tests the trial of particle i against all shapes. A particle inside is kept out by the plane of
 /// its mean exit, with the energy kc/2 max(0, o - n . u)^2.
+pub fn probe_contacts(memory: &mut ClothMemory<'_>, i: u32) {
+    let particle = memory.load_current(i);
+    if particle[3] > 0.0 {
+        let row = solve_row(memory, SOLVE_PLANES, i);
+        let plane = memory.load_scratch(row);
+        if let Some(found) = contact_plane(memory, i, xyz(particle), plane) {
+            memory.store_scratch(row, found.plane);
+            memory.store_scratch(solve_row(memory, SOLVE_TRAVELS, i), found.travel);
+        }
+    }
+}
+
+/// Plane that keeps a particle out of shapes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ContactPlane {
+    /// Normal n and reach o of the displacement u since the start of the step: `n . u >= o` \[m\].
+    pub(crate) plane: [f32; 4],
+    /// Displacement of the shapes in the step \[m\], and the friction factor.
+    pub(crate) travel: [f32; 4],
+}
+
+/// Finds the plane of the mean exit of particle i, displaced by `moved` since the start of the
+/// step, from the shapes that it is in; `None` if it is in none, or has a plane that will do.
 ///
 /// A plane never moves a particle outwards that was behind it one step ago, except along with the
 /// shape: the stages after the solve do. It is kept while it explains half of the depth, so that
 /// rounding of positions does not disturb the solve.
-pub fn probe_contacts(memory: &mut ClothMemory<'_>, i: u32) {
-    let particle = memory.load_current(i);
-    if particle[3] > 0.0 {
-        let before = xyz(memory.load_previous(i));
-        let end = before + xyz(particle);
-        let mut back = glam::Vec3::ZERO;
-        if memory.runs(Stage::Sweep) {
-            back = swept_back(memory, i, before, end);
-        }
-        let x = end + back;
-        let (mut contacts, at) = (Contacts::new(()), x.into());
-        if memory.runs(Stage::CollideConvex) {
-            let convexes = Table::default();
-            for place in 0..convexes.count::<f32>(memory) {
-                let convex = convexes.shape(&*memory, place);
-                if touch_convex((), &convex, at, &mut contacts) {
-                    approach_convex((), &convex, at, &mut contacts);
-                }
+fn contact_plane(
+    memory: &mut ClothMemory<'_>,
+    i: u32,
+    moved: glam::Vec3,
+    plane: [f32; 4],
+) -> Option<ContactPlane> {
+    let (contacts, back) = exits(memory, i, moved)?;
+    let push = glam::Vec3::from(contacts.mean_push()) + back;
+    let depth = dot3(push, push).sqrt();
+    if depth <= SOLVE_PLANE_DEPTH * plane_depth((), plane, moved.into()) {
+        return None;
+    }
+    Some(contacts.plane(push / depth, depth, moved))
+}
+
+/// Finds the exits of particle i, displaced by `moved` since the start of the step, from the shapes
+/// that it is in, and the displacement back to where a sweep stops it; `None` if it is in none.
+pub(crate) fn exits(
+    memory: &mut ClothMemory<'_>,
+    i: u32,
+    moved: glam::Vec3,
+) -> Option<(Contacts<f32>, glam::Vec3)> {
+    let before = xyz(memory.load_previous(i));
+    let end = before + moved;
+    let mut back = glam::Vec3::ZERO;
+    if memory.runs(Stage::Sweep) {
+        back = swept_back(memory, i, before, end);
+    }
+    let x = end + back;
+    let (mut contacts, at) = (Contacts::new(()), x.into());
+    if memory.runs(Stage::CollideConvex) {
+        let convexes = Table::default();
+        for place in 0..convexes.count::<f32>(memory) {
+            let convex = convexes.shape(&*memory, place);
+            if touch_convex((), &convex, at, &mut contacts) {
+                approach_convex((), &convex, at, &mut contacts);
             }
         }
-        if memory.runs(Stage::CollideBox) {
-            touch_boxes((), memory, &Table::default(), at, &mut contacts);
-        }
-        if memory.runs(Stage::CollideTriangle) {
-            touch_mesh(memory, i, x, &mut contacts);
-        }
-        if StageMask(memory.registers.stages).intersects(StageMask::SPHERES) {
-            touch_shapes((), memory, &Default::default(), at, &mut contacts);
-        }
-        if contacts.count > 0.0 {
-            let push = glam::Vec3::from(contacts.mean_push()) + back;
-            let depth = dot3(push, push).sqrt();
-            let row = solve_row(memory, SOLVE_PLANES, i);
-            let plane = memory.load_scratch(row);
-            if depth > SOLVE_PLANE_DEPTH * plane_depth((), plane, Vec3::xyz(particle)) {
-                let normal = push / depth;
-                let advance = contacts.approach / contacts.count
-                    + dot3(contacts.travel.into(), normal) / contacts.count;
-                // o = min(n . u + depth, advance of the shape since the last step)
-                let reach = (dot3(normal, xyz(particle)) + depth).min(advance.max(0.0));
-                memory.store_scratch(row, pack(normal, reach));
-                let travel = glam::Vec3::from(contacts.travel) / contacts.count;
-                let row = solve_row(memory, SOLVE_TRAVELS, i);
-                memory.store_scratch(row, pack(travel, contacts.friction_factor()));
-            }
-        }
+    }
+    if memory.runs(Stage::CollideBox) {
+        touch_boxes((), memory, &Table::default(), at, &mut contacts);
+    }
+    if memory.runs(Stage::CollideTriangle) {
+        touch_mesh(memory, i, x, &mut contacts);
+    }
+    if StageMask(memory.registers.stages).intersects(StageMask::SPHERES) {
+        touch_shapes((), memory, &Default::default(), at, &mut contacts);
+    }
+    (contacts.count > 0.0).then_some((contacts, back))
+}
+
+impl Contacts<f32> {
+    /// Returns the plane of a particle, displaced by `moved`, of this normal and depth.
+    pub(crate) fn plane(&self, normal: glam::Vec3, depth: f32, moved: glam::Vec3) -> ContactPlane {
+        let travel = self.mean_travel();
+        let advance = self.approach / self.count + dot3(self.travel.into(), normal) / self.count;
+        // o = min(n . u + depth, advance of the shape since the last step)
+        let reach = (dot3(normal, moved) + depth).min(advance.max(0.0));
+        ContactPlane { plane: pack(normal, reach), travel: pack(travel, self.friction_factor()) }
+    }
+
+    /// Mean displacement of the shapes in the step \[m\].
+    pub(crate) fn mean_travel(&self) -> glam::Vec3 {
+        glam::Vec3::from(self.travel) / self.count
     }
 }
 

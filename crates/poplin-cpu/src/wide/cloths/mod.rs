@@ -230,6 +230,7 @@ pub(crate) fn simulate(
         frame_pool: first.frame_pool,
         fabric_pool: first.fabric_pool,
         input_pool: first.input_pool,
+        levels: None,
     };
     // The lead has no particles of its own: it only carries parameters and registers.
     let state = State { current: &mut [], previous: &mut [], scratch: &mut [], cells: &mut [] };

@@ -313,6 +313,17 @@ impl Warning {
             );
             Self::of_cloth("no_speed", name, text).at("max_speed")
         });
+        let is_behind = contact == ContactMode::Triangles
+            && config.thickness > 0.0
+            && config.solver.as_multilevel().is_some();
+        let behind = is_behind.then(|| {
+            let text = format!(
+                "cloth `{name}` may stretch and jump where it touches: the multilevel solver does not \
+                 know contact of triangles, which acts behind its steps; use `contact = \"particles\"` \
+                 in `[cloth_contact_solver]` (--contact particles), or the solver xpbd or implicit"
+            );
+            Self::of_cloth("contact_behind", name, text).at("solver.multilevel")
+        });
         let [low, high] = job_cloth.bounds();
         let size_m = (high - low).length();
         let [smallest, largest] = USUAL_SIZES;
@@ -348,7 +359,8 @@ impl Warning {
             Self::of_cloth("coincident", name, text).at("count").detail("copies", copies)
         });
         let thick = Self::of_thickness(job_cloth, contact);
-        [wind, material, pinned, still, odd, dense, thick, coincident].into_iter().flatten()
+        let others = [odd, dense, thick, coincident];
+        [wind, material, pinned, still, behind].into_iter().chain(others).flatten()
     }
 
     /// Warns of a thickness larger than the edges allow.

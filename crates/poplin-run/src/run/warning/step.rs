@@ -66,11 +66,7 @@ impl Warning {
         let tiny = Self::of_rounding(job_cloth, fall_m, gravity, frequency_hz);
         let sheared = Self::of_shear(job_cloth);
         let spin = Self::of_spin(job_cloth, step_s).filter(|_| iterations > 0.0);
-        let asked = match &config.solver {
-            Solver::Pbd(pbd) => Some(pbd.frequency),
-            Solver::Xpbd(xpbd) => xpbd.frequency,
-            Solver::Implicit(implicit) => implicit.frequency,
-        };
+        let asked = config.solver.frequency();
         // Stiffness of PBD depends on the frequency; the others only gain by more.
         let is_off = |ratio: f32| match config.solver {
             Solver::Pbd(_) => (ratio - 1.0).abs() > MAX_RATE_ERROR,
@@ -115,14 +111,18 @@ impl Warning {
         long.into_iter().chain(of_settings.into_iter().flatten())
     }
 
-    /// Warns of XPBD steps so short that gravity moves cloth by less than its positions resolve.
+    /// Warns of XPBD and multilevel steps so short that gravity moves cloth by less than its
+    /// positions resolve.
     fn of_rounding(
         job_cloth: &JobCloth,
         fall_m: f32,
         gravity: f32,
         frequency_hz: f32,
     ) -> Option<Self> {
-        job_cloth.cloth.config.solver.as_xpbd()?;
+        let solver = &job_cloth.cloth.config.solver;
+        if solver.as_xpbd().is_none() && solver.as_multilevel().is_none() {
+            return None;
+        }
         let name = &job_cloth.name;
         let particles = job_cloth.cloth.particles.iter();
         let farthest_m = particles.flat_map(|it| it.position).map(f32::abs).fold(0.0, f32::max);
@@ -274,7 +274,7 @@ impl Warning {
         })
     }
 
-    /// Warns of implicit steps that did not converge or had no finite solution.
+    /// Warns of implicit and multilevel steps that did not converge or had no finite solution.
     pub(in crate::run) fn of_solves(
         job_cloth: &JobCloth,
         report: &ImplicitReport,
@@ -282,6 +282,7 @@ impl Warning {
         let name = &job_cloth.name;
         let ImplicitReport { steps, unconverged, held, floored, .. } = *report;
         let solver = job_cloth.cloth.config.solver.as_implicit();
+        let multilevel = job_cloth.cloth.config.solver.as_multilevel();
         let most = MAX_UNCONVERGED * f64::from(steps);
         let unsolved = solver.filter(|_| f64::from(unconverged) > most).map(|solver| {
             let Implicit { max_iterations, max_halvings, .. } = *solver;
@@ -303,6 +304,22 @@ impl Warning {
                 .detail("unconverged", unconverged)
                 .detail("max_iterations", max_iterations)
                 .detail("max_halvings", max_halvings)
+        });
+        let turned = multilevel.filter(|_| f64::from(unconverged) > most).map(|solver| {
+            let max_newton_steps = solver.max_newton_steps;
+            let text = format!(
+                "cloth `{name}` stretches more than its stiffness states: in {} of its {} steps more \
+                 than 1 % of its edges are off by more than 0.3 % after {}; use shorter steps \
+                 (--solver-frequency) or more Newton steps (--max-newton-steps)",
+                grouped(unconverged as usize),
+                grouped(steps as usize),
+                counted(max_newton_steps as usize, "Newton step"),
+            );
+            Self::of_cloth("unconverged", name, text)
+                .beyond(unconverged as f32, most as f32)
+                .detail("steps", steps)
+                .detail("unconverged", unconverged)
+                .detail("max_newton_steps", max_newton_steps)
         });
         let rough = solver.filter(|_| f64::from(floored) > most).map(|solver| {
             let tolerance = solver.tolerance;
@@ -332,6 +349,6 @@ impl Warning {
                 .detail("steps", steps)
                 .detail("held", held)
         });
-        unsolved.into_iter().chain(rough).chain(held)
+        [unsolved, turned, rough, held].into_iter().flatten()
     }
 }

@@ -1,0 +1,442 @@
+//! Conjugate gradients of a multilevel solve.
+
+use poplin_layout::MultilevelConstants;
+
+use super::bends::BendMemory;
+use super::contacts::ContactMemory;
+use super::cycle::{self, LevelMemory};
+use super::sums::sum;
+use super::symmetric::Symmetric;
+use super::triangles::TriangleMemory;
+use super::{LevelsPlan, Spring, add, dot, scale, subtract};
+use crate::stage::implicit::ContactPlane;
+
+/// Iterations after contacts have changed.
+const RENEWED_ITERATIONS: u32 = 3;
+
+/// Most iterations where residuals remain, over the usual number.
+const MAX_EXTENSION: u32 = 4;
+
+/// Largest product of residuals and their preconditioned form, over that at the start of the step,
+/// after all but the last iteration.
+const RESIDUAL: f32 = 0.01;
+
+/// Largest error of a linearised edge, in rest lengths, that needs no further Newton step.
+const EDGE_ERROR: f32 = 0.003;
+
+/// One in how many edges may have a larger one.
+const EDGES_PER_ERROR: usize = 100;
+
+/// Weight of the diagonal blocks in the sum over levels.
+pub(super) const JACOBI: f32 = 0.7;
+
+/// Vectors and matrices of a solve.
+#[derive(Debug, Default)]
+pub struct LevelsMemory {
+    /// Positions at the start of the step \[m\].
+    positions: Vec<[f32; 3]>,
+    /// Displacements since: the prediction, then what each Newton step begins from \[m\].
+    moves: Vec<[f32; 3]>,
+    /// Displacements of the prediction \[m\].
+    targets: Vec<[f32; 3]>,
+    /// Masses \[kg\], 0 for pins.
+    masses: Vec<f32>,
+    /// Matrix of each spring: q and t.
+    matrices: Vec<[f32; 4]>,
+    /// Force of each spring on its first end \[N\].
+    forces: Vec<[f32; 3]>,
+    triangles: TriangleMemory,
+    bends: BendMemory,
+    contacts: ContactMemory,
+    /// Inverse diagonal blocks, 0 for pins.
+    inverses: Vec<Symmetric>,
+    residuals: Vec<[f32; 3]>,
+    /// Corrections of the moves \[m\].
+    corrections: Vec<[f32; 3]>,
+    directions: Vec<[f32; 3]>,
+    products: Vec<[f32; 3]>,
+    preconditioned: Vec<[f32; 3]>,
+    levels: Vec<LevelMemory>,
+}
+
+/// Work of a step.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Solved {
+    /// Iterations of conjugate gradients.
+    pub(super) iterations: u32,
+    /// False if the last Newton step left too many edges with a large error.
+    pub(super) is_converged: bool,
+    /// False if no finite solution was found: nothing moves.
+    pub(super) is_finite: bool,
+}
+
+impl LevelsMemory {
+    /// Makes room for the solves of a cloth.
+    pub(super) fn fit(&mut self, plan: &LevelsPlan, count: usize) {
+        self.masses.resize(count, 0.0);
+        self.inverses.resize(count, Symmetric::default());
+        for vectors in [
+            &mut self.positions,
+            &mut self.moves,
+            &mut self.targets,
+            &mut self.residuals,
+            &mut self.corrections,
+            &mut self.directions,
+            &mut self.products,
+            &mut self.preconditioned,
+        ] {
+            vectors.resize(count, [0.0; 3]);
+        }
+        self.matrices.resize(plan.springs.len(), [0.0; 4]);
+        self.forces.resize(plan.springs.len(), [0.0; 3]);
+        self.contacts.fit(count);
+        self.levels.resize_with(plan.levels.len(), LevelMemory::default);
+        for (level, plan) in self.levels.iter_mut().zip(&plan.levels) {
+            level.fit(plan);
+        }
+    }
+
+    /// Allocated bytes.
+    pub(crate) fn size(&self) -> usize {
+        let vectors = [
+            &self.positions,
+            &self.moves,
+            &self.targets,
+            &self.forces,
+            &self.residuals,
+            &self.corrections,
+            &self.directions,
+            &self.products,
+            &self.preconditioned,
+        ];
+        12 * vectors.into_iter().map(Vec::capacity).sum::<usize>()
+            + 4 * self.masses.capacity()
+            + 16 * self.matrices.capacity()
+            + 24 * self.inverses.capacity()
+            + self.triangles.size()
+            + self.bends.size()
+            + self.contacts.size()
+            + self.levels.iter().map(LevelMemory::size).sum::<usize>()
+    }
+
+    /// Sets the start of a particle, its predicted displacement and its inverse mass.
+    pub(super) fn start_at(
+        &mut self,
+        particle: usize,
+        position: [f32; 3],
+        moved: [f32; 3],
+        inverse_mass: f32,
+    ) {
+        self.positions[particle] = position;
+        self.moves[particle] = moved;
+        self.targets[particle] = moved;
+        self.masses[particle] = if inverse_mass > 0.0 { inverse_mass.recip() } else { 0.0 };
+    }
+
+    /// Displacement of a particle in the step \[m\].
+    pub(super) fn moved(&self, particle: usize) -> [f32; 3] {
+        self.moves[particle]
+    }
+
+    /// Slide that friction takes off this displacement \[m\].
+    pub(super) fn held_slide(&self, particle: usize, constants: &MultilevelConstants) -> [f32; 3] {
+        let own = self.masses[particle] * constants.inertia;
+        if own > 0.0 {
+            self.contacts.held_slide(particle, self.moves[particle], own, constants)
+        } else {
+            [0.0; 3]
+        }
+    }
+
+    /// Displacement of a particle in the step, with the corrections so far \[m\].
+    fn trial(&self, particle: usize) -> [f32; 3] {
+        add(self.moves[particle], self.corrections[particle])
+    }
+
+    /// Solves a step with this coefficient of friction. `probe` finds the contact plane of a
+    /// particle for a displacement.
+    pub(super) fn solve(
+        &mut self,
+        plan: &LevelsPlan,
+        constants: &MultilevelConstants,
+        friction: f32,
+        mut probe: impl FnMut(usize, [f32; 3]) -> Option<ContactPlane>,
+    ) -> Solved {
+        self.contacts.clear(friction);
+        for k in 0..self.masses.len() {
+            if self.masses[k] > 0.0
+                && let Some(contact) = probe(k, self.moves[k])
+            {
+                self.contacts.touch(k, contact);
+                let own = self.masses[k] * constants.inertia;
+                self.moves[k] = self.contacts.predict(k, self.moves[k], own, constants);
+            }
+        }
+        let mut start = None;
+        let mut solved = Solved { is_finite: true, ..Solved::default() };
+        for _ in 0..constants.max_newton_steps {
+            self.set_up(plan, constants);
+            self.corrections.fill([0.0; 3]);
+            solved.iterations += self.iterate(plan, constants, constants.iterations, &mut start);
+            if self.renew_contacts(constants, &mut probe) {
+                solved.iterations += self.iterate(plan, constants, RENEWED_ITERATIONS, &mut start);
+            }
+            self.keep_momentum(constants);
+            solved.is_finite = self.corrections.as_flattened().iter().all(|it| it.is_finite());
+            if !solved.is_finite {
+                self.moves.fill([0.0; 3]);
+                break;
+            }
+            solved.is_converged = self.is_converged(plan);
+            let rows = self.moves.iter_mut().zip(&self.corrections).zip(&self.masses);
+            for ((moved, correction), _) in rows.filter(|(_, mass)| **mass > 0.0) {
+                *moved = add(*moved, *correction);
+            }
+            if solved.is_converged {
+                break;
+            }
+        }
+        solved
+    }
+
+    /// True if almost all edges are as long after the corrections as their linearisation says.
+    fn is_converged(&self, plan: &LevelsPlan) -> bool {
+        let is_off = |spring: &&Spring| {
+            let [a, b] = spring.ends.map(|end| end as usize);
+            let apart = subtract(self.positions[b], self.positions[a]);
+            let edge = add(apart, subtract(self.moves[b], self.moves[a]));
+            let change = subtract(self.corrections[b], self.corrections[a]);
+            let after = add(edge, change);
+            let now = dot(edge, edge).sqrt();
+            let expected = now + if now > 0.0 { dot(edge, change) / now } else { 0.0 };
+            let error = (dot(after, after).sqrt() - expected).abs();
+            error > EDGE_ERROR * spring.rest_length
+        };
+        let off = plan.springs.iter().filter(is_off).count();
+        EDGES_PER_ERROR * off <= plan.springs.len()
+    }
+
+    /// Lets go of contact planes that pull, adds those of particles that the solution moves into
+    /// shapes, and sets friction by the loads of the solution, with the residuals that follow.
+    /// Returns true if there were any contacts.
+    fn renew_contacts(
+        &mut self,
+        constants: &MultilevelConstants,
+        mut probe: impl FnMut(usize, [f32; 3]) -> Option<ContactPlane>,
+    ) -> bool {
+        let mut is_changed = false;
+        for k in 0..self.masses.len() {
+            if self.masses[k] <= 0.0 {
+                continue;
+            }
+            let trial = self.trial(k);
+            let before = self.contacts.force(k, trial, constants);
+            if self.contacts.is_touching(k) {
+                if self.contacts.depth(k, trial) < 0.0 {
+                    self.contacts.release(k);
+                }
+            } else if let Some(contact) = probe(k, trial) {
+                self.contacts.touch(k, contact);
+            } else {
+                continue;
+            }
+            let own = self.masses[k] * constants.inertia;
+            self.contacts.renew_friction(k, trial, own, constants);
+            let after = self.contacts.force(k, trial, constants);
+            self.residuals[k] = add(self.residuals[k], subtract(after, before));
+            is_changed = true;
+        }
+        is_changed
+    }
+
+    /// Iterates from the corrections and residuals so far: `least` times, and more while residuals
+    /// are large beside those of `start`, which the first call sets. Returns the iterations.
+    fn iterate(
+        &mut self,
+        plan: &LevelsPlan,
+        constants: &MultilevelConstants,
+        least: u32,
+        start: &mut Option<f32>,
+    ) -> u32 {
+        let count = self.masses.len();
+        self.precondition(plan);
+        self.directions.clone_from(&self.preconditioned);
+        let mut product = sum(count, |k| dot(self.residuals[k], self.preconditioned[k]));
+        let enough = RESIDUAL * *start.get_or_insert(product);
+        let most = MAX_EXTENSION * least;
+        for iteration in 1..=most {
+            self.multiply(plan, constants);
+            let curvature = sum(count, |k| dot(self.directions[k], self.products[k]));
+            let is_down = product > 0.0 && curvature > 0.0;
+            let taken = if is_down { product / curvature } else { 0.0 };
+            for k in 0..count {
+                let direction = scale(self.directions[k], taken);
+                self.corrections[k] = add(self.corrections[k], direction);
+                self.residuals[k] = subtract(self.residuals[k], scale(self.products[k], taken));
+            }
+            let is_last = iteration == most || !is_down;
+            if is_last || iteration >= least && product <= enough {
+                return iteration;
+            }
+            self.precondition(plan);
+            let next = sum(count, |k| dot(self.residuals[k], self.preconditioned[k]));
+            let mixed = if product > f32::MIN_POSITIVE { next / product } else { 0.0 };
+            for k in 0..count {
+                self.directions[k] = add(self.preconditioned[k], scale(self.directions[k], mixed));
+            }
+            product = next;
+        }
+        0
+    }
+
+    /// Linearises springs and bends, and makes the residuals and the matrices of all levels.
+    fn set_up(&mut self, plan: &LevelsPlan, constants: &MultilevelConstants) {
+        let rows = self.matrices.iter_mut().zip(&mut self.forces);
+        for (spring, (matrix, force)) in plan.springs.iter().zip(rows) {
+            let [a, b] = spring.ends.map(|end| end as usize);
+            let apart = subtract(self.positions[b], self.positions[a]);
+            let edge = add(apart, subtract(self.moves[b], self.moves[a]));
+            let now = dot(edge, edge).sqrt();
+            let unit = if now > 0.0 { scale(edge, now.recip()) } else { [0.0; 3] };
+            let k = spring.stiffness(constants);
+            let longer = now - spring.rest_length;
+            let tension = if longer < 0.0 { constants.compression * k } else { k } * longer;
+            let pulled = if now > 0.0 { tension.max(0.0) / now } else { 0.0 };
+            let t = constants.transverse * k + pulled;
+            // Also of a spring whose force is soft: a soft matrix would let it overshoot.
+            let [x, y, z] = scale(unit, (k - t).max(0.0).sqrt());
+            *matrix = [x, y, z, t];
+            *force = scale(unit, tension);
+        }
+        self.triangles.set_up(&plan.triangles, constants, &self.positions, &self.moves);
+        self.bends.set_up(&plan.bends, constants, &self.positions, &self.moves);
+        let has_springs = constants.stretches_springs();
+        for (k, &mass) in self.masses.iter().enumerate() {
+            if mass <= 0.0 {
+                (self.inverses[k], self.residuals[k]) = (Symmetric::default(), [0.0; 3]);
+                continue;
+            }
+            let mut block = Symmetric::scalar(mass * constants.inertia);
+            let mut force = [0.0; 3];
+            let slots = if has_springs { plan.slots.row(k) } else { &[] };
+            for slot in slots {
+                let spring = slot.spring as usize;
+                block.add_spring(self.matrices[spring], 1.0);
+                let is_first = plan.springs[spring].ends[0] as usize == k;
+                let pull = self.forces[spring];
+                force = if is_first { add(force, pull) } else { subtract(force, pull) };
+            }
+            self.triangles.add_block(&plan.triangles, k, &mut block);
+            self.bends.add_block(&plan.bends, k, &mut block);
+            self.contacts.add_block(k, constants, &mut block);
+            self.inverses[k] = block.inverse();
+            let back = subtract(self.targets[k], self.moves[k]);
+            force = add(force, scale(back, mass * constants.inertia));
+            force = add(force, self.contacts.force(k, self.moves[k], constants));
+            force = self.triangles.force(&plan.triangles, k, force);
+            self.residuals[k] = self.bends.force(&plan.bends, k, force);
+        }
+        self.set_up_levels(plan, constants);
+    }
+
+    /// Makes the matrices of the coarser levels.
+    fn set_up_levels(&mut self, plan: &LevelsPlan, constants: &MultilevelConstants) {
+        let (matrices, masses, contacts) = (&self.matrices, &self.masses, &self.contacts);
+        let of_particles = |source: u32, block: &mut Symmetric, factor: f32| {
+            let source = source as usize;
+            match source.checked_sub(matrices.len()) {
+                None => block.add_spring(matrices[source], factor),
+                Some(particle) => {
+                    let mut own = Symmetric::scalar(masses[particle] * constants.inertia);
+                    contacts.add_block(particle, constants, &mut own);
+                    *block = block.plus(own.scaled(factor));
+                }
+            }
+        };
+        for (index, level) in plan.levels.iter().enumerate() {
+            let (finer, coarser) = self.levels.split_at_mut(index);
+            match finer.last() {
+                None => coarser[0].set_up(level, constants.rigidity, of_particles),
+                Some(finer) => coarser[0].set_up(level, 0.0, |source, block, factor| {
+                    *block = block.plus(finer.block(source).scaled(factor));
+                }),
+            }
+        }
+        if let (Some(plan), Some(level)) = (plan.levels.last(), self.levels.last_mut()) {
+            level.invert(plan);
+        }
+    }
+
+    /// Multiplies the search directions by the matrix of the cloth.
+    fn multiply(&mut self, plan: &LevelsPlan, constants: &MultilevelConstants) {
+        self.triangles.begin_product(&plan.triangles, &self.directions);
+        self.bends.begin_product(&plan.bends, &self.directions);
+        let has_springs = constants.stretches_springs();
+        for (k, &mass) in self.masses.iter().enumerate() {
+            if mass <= 0.0 {
+                self.products[k] = [0.0; 3];
+                continue;
+            }
+            let own = self.directions[k];
+            let mut product = scale(own, mass * constants.inertia);
+            product = add(product, self.contacts.product(k, own, constants));
+            let slots = if has_springs { plan.slots.row(k) } else { &[] };
+            for slot in slots {
+                let [x, y, z, t] = self.matrices[slot.spring as usize];
+                let apart = subtract(own, self.directions[slot.neighbour as usize]);
+                let along = dot([x, y, z], apart);
+                product = add(product, add(scale([x, y, z], along), scale(apart, t)));
+            }
+            product = self.triangles.product(&plan.triangles, k, product);
+            self.products[k] = self.bends.product(&plan.bends, k, product);
+        }
+    }
+
+    /// Preconditions the residuals: the sum over all levels.
+    fn precondition(&mut self, plan: &LevelsPlan) {
+        for level in 0..(plan.tail + 1).min(plan.levels.len()) {
+            let (finer, coarser) = self.levels.split_at_mut(level);
+            let residuals = finer.last().map_or(&self.residuals[..], |it| it.residuals());
+            coarser[0].restrict(&plan.levels[level], residuals);
+        }
+        cycle::solve_tail(&plan.levels, &mut self.levels, plan.tail);
+        for level in (0..plan.tail).rev() {
+            let (finer, coarser) = self.levels.split_at_mut(level + 1);
+            finer[level].smooth(&plan.levels[level + 1], &coarser[0]);
+        }
+        for (k, out) in self.preconditioned.iter_mut().enumerate() {
+            if self.masses[k] <= 0.0 {
+                *out = [0.0; 3];
+                continue;
+            }
+            *out = scale(self.inverses[k].times(self.residuals[k]), JACOBI);
+            if let (Some(level), Some(plan)) = (self.levels.first(), plan.levels.first()) {
+                *out = add(*out, level.interpolated(plan, k));
+            }
+        }
+    }
+
+    /// Shifts a cloth without pins as a whole, so that its momentum changes by what contacts give
+    /// it: forces inside, which conjugate gradients only approach, change none.
+    fn keep_momentum(&mut self, constants: &MultilevelConstants) {
+        let count = self.masses.len();
+        if self.masses.iter().any(|mass| *mass <= 0.0) {
+            return;
+        }
+        let mut block = Symmetric::default();
+        for (k, &mass) in self.masses.iter().enumerate() {
+            block = block.plus(Symmetric::scalar(mass * constants.inertia));
+            self.contacts.add_block(k, constants, &mut block);
+        }
+        let residual: [f32; 3] = std::array::from_fn(|axis| {
+            sum(count, |k| {
+                let trial = self.trial(k);
+                let back = self.targets[k][axis] - trial[axis];
+                self.masses[k] * constants.inertia * back
+                    + self.contacts.force(k, trial, constants)[axis]
+            })
+        });
+        let shift = block.inverse().times(residual);
+        self.corrections.iter_mut().for_each(|moved| *moved = add(*moved, shift));
+    }
+}
