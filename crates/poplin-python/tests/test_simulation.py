@@ -69,6 +69,21 @@ def test_the_version_is_that_of_the_package():
     assert poplin.__version__ == importlib.metadata.version("poplin")
 
 
+def test_fine_cloth_holds_its_lengths(simulation):
+    settings = {"density": 0.2, "fabric": {"tethers": "none"}, "solver": {"multilevel": {"frequency": 240}}}
+    cooked = poplin.cook(poplin.grid(48, 48, 1.0, 1.0), ["corner:top-left", "corner:top-right"], settings)
+    cloth = simulation.add(cooked)
+    simulation.step(60)
+    rows = simulation.positions(cloth)[cooked.vertex_to_particle].reshape(48, 48, 3)
+    edges = np.concatenate([np.diff(rows, axis=axis).reshape(-1, 3) for axis in (0, 1)])
+    strains = np.linalg.norm(edges, axis=1) * 47 - 1
+    assert np.quantile(strains, 0.99) < 0.01
+    # Levels are cooked for the solver that needs them.
+    plain = simulation.add(poplin.cook(poplin.grid(4, 4, 1.0, 1.0)))
+    with pytest.raises(ValueError, match="cook it with `levels`"):
+        simulation.set_settings(plain, {"solver": {"multilevel": {}}})
+
+
 def test_values_stated_at_their_default_win_over_a_material(simulation):
     settings = {"material": "silk", "contact": {"friction": 0}, "solver": {"xpbd": {"bending_rigidity": 0}}}
     cooked = poplin.cook(poplin.grid(4, 4, 1.0, 1.0), settings=settings)
