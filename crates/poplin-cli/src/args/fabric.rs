@@ -50,13 +50,13 @@ pub(crate) struct FabricArgs {
 pub(crate) struct SolverArgs {
     /// Iterations per second [1/s], 1 to 10000; higher is more exact and costs more, and stiffer
     /// with pbd [default: chosen from the cloth; 2000 with --mesh; 1200 with xpbd and 240 with
-    /// implicit and a material]
+    /// implicit or multilevel and a material]
     #[arg(long, value_name = "RATE", value_parser = solver_frequency, allow_negative_numbers = true)]
     solver_frequency: Option<f32>,
     /// Fraction of the velocity lost per tenth of a second, 0 to 1 [default: 0; 0.2 with --mesh]
     #[arg(long, value_name = "FRACTION", value_parser = fraction, allow_negative_numbers = true)]
     damping: Option<f32>,
-    /// Solver; changing to xpbd or implicit resets their stiffnesses to the defaults [default: pbd]
+    /// Solver; changing to another than pbd resets its stiffnesses to the defaults [default: pbd]
     #[arg(long, value_enum, value_name = "KIND")]
     solver: Option<SolverKind>,
     /// Iterations per frame with xpbd, steps per frame with implicit and multilevel, 1 to 20000, in
