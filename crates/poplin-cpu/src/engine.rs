@@ -110,10 +110,11 @@ impl<W: Workers + Clone + Send + Sync> LaneEngine<W> {
             let offsets = pack_fabric(source, &mut pool);
             let levels = source.hierarchy.as_ref().map(|it| LevelsPlan::new(source, it));
             let same = |other: &&Arc<PackedFabric>| {
-                let have_levels = other.levels.is_some() || levels.is_some();
-                !have_levels && other.offsets == offsets && other.pool == pool
+                other.levels.is_none() && other.offsets == offsets && other.pool == pool
             };
-            let same = self.fabrics.values().find(same).cloned();
+            // Cloths with levels are not batched.
+            let is_shared = levels.is_none();
+            let same = self.fabrics.values().filter(|_| is_shared).find(same).cloned();
             same.unwrap_or_else(|| Arc::new(PackedFabric { offsets, pool, levels }))
         });
         let Ok(_) = self.fabrics.acquire(source, || Ok::<_, Infallible>(packed.clone()));

@@ -233,14 +233,14 @@ impl SceneCloth {
         }
         let mut options = Settings::default();
         options.set(&format!("solver.{name}"), Table::new());
-        if matches!(name, "pbd" | "xpbd") {
+        let has_fibers = |name: &str| matches!(name, "pbd" | "xpbd");
+        if has_fibers(name) {
             for phase in ["vertical", "horizontal", "shearing", "bending"] {
                 let path = |solver| format!("solver.{solver}.phases.{phase}.fiber_solver");
                 options.set_some(&path(name), self.stated.get(&path(old.name())).cloned());
             }
         }
-        let is_stiff = |name: &str| matches!(name, "implicit" | "multilevel");
-        let keeps_bending = is_stiff(old.name()) && name != "pbd";
+        let keeps_bending = !has_fibers(old.name()) && name != "pbd";
         let rigidity = match keeps_bending {
             true => self.stated.number(&format!("solver.{}.bending_rigidity", old.name())),
             false => (self.material.is_none() && name != "pbd").then_some(RIGIDITY),

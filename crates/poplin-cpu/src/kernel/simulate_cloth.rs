@@ -13,7 +13,7 @@ use crate::stage::implicit::{
     is_solved, probes_contacts, solve_state, stretches_springs, takes_bends,
 };
 use crate::stage::sleep::is_sleep_test;
-use crate::{ClothMemory, Work, Workers};
+use crate::{ClothMemory, Solves, Work, Workers};
 
 /// Loads faults and sleep counters; returns false if the cloth sleeps or has a fault.
 pub fn fetch_counters(
@@ -65,33 +65,26 @@ pub fn flush_counters(
     report.sleep_time = memory.sleep_time;
     report.sleep_pass_count = memory.sleep_pass_count;
     report.wake_count = memory.cloth.sleep.wake_count;
-    let crate::Solves { steps, iterations, unconverged, held } = memory.solves;
-    for (count, more) in [
-        (&mut report.implicit_steps, steps),
-        (&mut report.implicit_iterations, iterations),
-        (&mut report.implicit_unconverged, unconverged),
-        (&mut report.implicit_held, held),
-    ] {
-        *count = count.wrapping_add(more);
-    }
+    let mut solves = memory.solves;
     if stages.contains(Stage::Implicit) {
         let [steps, iterations, unconverged, held] =
             memory.load_scratch(solve_state(memory, 4)).map(|count| count as u32);
+        solves = Solves { steps, iterations, unconverged, held };
         let [.., floored] = memory.load_scratch(solve_state(memory, 6));
-        for (count, more) in [
-            (&mut report.implicit_steps, steps),
-            (&mut report.implicit_iterations, iterations),
-            (&mut report.implicit_unconverged, unconverged),
-            (&mut report.implicit_held, held),
-            (&mut report.implicit_floored, floored as u32),
-        ] {
-            *count = count.wrapping_add(more);
-        }
+        report.implicit_floored = report.implicit_floored.wrapping_add(floored as u32);
         let [halvings, quick, rejections, _] =
             memory.load_scratch(solve_state(memory, 5)).map(|count| count as u32);
         report.implicit_rejections = report.implicit_rejections.wrapping_add(rejections);
         report.implicit_halvings = halvings;
         report.implicit_quick = quick;
+    }
+    for (count, more) in [
+        (&mut report.implicit_steps, solves.steps),
+        (&mut report.implicit_iterations, solves.iterations),
+        (&mut report.implicit_unconverged, solves.unconverged),
+        (&mut report.implicit_held, solves.held),
+    ] {
+        *count = count.wrapping_add(more);
     }
 }
 

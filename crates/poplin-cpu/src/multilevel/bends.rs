@@ -5,8 +5,8 @@ use poplin_layout::MultilevelConstants;
 use poplin_model::{Fabric, Level};
 
 use super::symmetric::Symmetric;
-use super::{add, dot, scale, subtract};
-use crate::stage::implicit::Hinge;
+use super::{add, apart, dot, scale};
+use crate::stage::implicit::{Hinge, balanced};
 use crate::vector::Vec3;
 
 /// Bends of a fabric.
@@ -76,10 +76,7 @@ impl BendMemory {
         for (bend, (gradients, moment)) in plan.bends.iter().zip(rows) {
             let [first, edge, side_2, side_3] = bend.particles.map(|it| it as usize);
             let from_first = |other: usize| {
-                let [x, y, z] = add(
-                    subtract(positions[other], positions[first]),
-                    subtract(moves[other], moves[first]),
-                );
+                let [x, y, z] = apart(positions, moves, [first, other]);
                 Vec3::new(x, y, z)
             };
             let hinge = Hinge {
@@ -183,15 +180,7 @@ fn linearised(hinge: Hinge<f32>, rest_angle: f32, root: f32) -> ([[f32; 3]; 4], 
     if !fold.is_usable {
         return ([[0.0; 3]; 4], 0.0);
     }
-    let Hinge { edge, side_2, side_3 } = hinge;
-    let [square_2, square_3] = fold.squares;
-    // d angle / dx_2 = -|e| n_2 / |n_2|^2, and likewise for x_3; the ends of the edge balance both.
-    let reach = root * fold.edge_square.sqrt();
-    let at_2 = fold.normal_2 * (-reach / square_2);
-    let at_3 = fold.normal_3 * (-reach / square_3);
-    let at_1 = at_2 * -(side_2.dot(edge) / fold.edge_square)
-        - at_3 * (side_3.dot(edge) / fold.edge_square);
-    let at_0 = -(at_1 + at_2 + at_3);
-    let gradients = [at_0, at_1, at_2, at_3].map(|it| [it.x, it.y, it.z]);
-    (gradients, root * fold.angle_error((), edge, rest_angle))
+    let gradients = balanced(fold.angle_gradients(hinge, root * fold.edge_square.sqrt()));
+    let gradients = gradients.map(|it| [it.x, it.y, it.z]);
+    (gradients, root * fold.angle_error((), hinge.edge, rest_angle))
 }

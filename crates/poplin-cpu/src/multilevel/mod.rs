@@ -184,8 +184,7 @@ pub(crate) fn solve_levels(
 /// Finds the contact of particle i, displaced by `moved` since the start of the step. Of one that
 /// is pinched, the normal is 0 and the reach its mean push \[m\].
 fn contact(memory: &mut ClothMemory<'_>, i: u32, moved: glam::Vec3) -> Option<ContactPlane> {
-    let (contacts, back) = exits(memory, i, moved)?;
-    let push = glam::Vec3::from(contacts.mean_push()) + back;
+    let (contacts, push) = exits(memory, i, moved)?;
     let depth = push.length();
     let grip = contacts.grip / contacts.count;
     if depth < PINCHED * grip {
@@ -193,6 +192,12 @@ fn contact(memory: &mut ClothMemory<'_>, i: u32, moved: glam::Vec3) -> Option<Co
         return Some(ContactPlane { plane: [0.0, 0.0, 0.0, grip], travel: [x, y, z, 1.0] });
     }
     (depth > 0.0).then(|| contacts.plane(push / depth, depth, moved))
+}
+
+/// Vector from one particle to another, both displaced \[m\]: differences first, as positions round
+/// by more than displacements.
+fn apart(positions: &[[f32; 3]], moves: &[[f32; 3]], [from, to]: [usize; 2]) -> [f32; 3] {
+    add(subtract(positions[to], positions[from]), subtract(moves[to], moves[from]))
 }
 
 fn dot([a, b, c]: [f32; 3], [x, y, z]: [f32; 3]) -> f32 {

@@ -8,7 +8,7 @@ use super::cycle::{self, LevelMemory};
 use super::sums::sum;
 use super::symmetric::Symmetric;
 use super::triangles::TriangleMemory;
-use super::{LevelsPlan, Spring, add, dot, scale, subtract};
+use super::{LevelsPlan, Spring, add, apart, dot, scale, subtract};
 use crate::stage::implicit::ContactPlane;
 
 /// Iterations after contacts have changed.
@@ -140,12 +140,17 @@ impl LevelsMemory {
 
     /// Slide that friction takes off this displacement \[m\].
     pub(super) fn held_slide(&self, particle: usize, constants: &MultilevelConstants) -> [f32; 3] {
-        let own = self.masses[particle] * constants.inertia;
+        let own = self.inertia(particle, constants);
         if own > 0.0 {
             self.contacts.held_slide(particle, self.moves[particle], own, constants)
         } else {
             [0.0; 3]
         }
+    }
+
+    /// Inertia of a particle in the step \[N/m\], 0 for pins.
+    fn inertia(&self, particle: usize, constants: &MultilevelConstants) -> f32 {
+        self.masses[particle] * constants.inertia
     }
 
     /// Displacement of a particle in the step, with the corrections so far \[m\].
@@ -168,7 +173,7 @@ impl LevelsMemory {
                 && let Some(contact) = probe(k, self.moves[k])
             {
                 self.contacts.touch(k, contact);
-                let own = self.masses[k] * constants.inertia;
+                let own = self.inertia(k, constants);
                 self.moves[k] = self.contacts.predict(k, self.moves[k], own, constants);
             }
         }
@@ -188,9 +193,10 @@ impl LevelsMemory {
                 break;
             }
             solved.is_converged = self.is_converged(plan);
-            let rows = self.moves.iter_mut().zip(&self.corrections).zip(&self.masses);
-            for ((moved, correction), _) in rows.filter(|(_, mass)| **mass > 0.0) {
-                *moved = add(*moved, *correction);
+            for k in 0..self.masses.len() {
+                if self.masses[k] > 0.0 {
+                    self.moves[k] = self.trial(k);
+                }
             }
             if solved.is_converged {
                 break;
@@ -203,8 +209,7 @@ impl LevelsMemory {
     fn is_converged(&self, plan: &LevelsPlan) -> bool {
         let is_off = |spring: &&Spring| {
             let [a, b] = spring.ends.map(|end| end as usize);
-            let apart = subtract(self.positions[b], self.positions[a]);
-            let edge = add(apart, subtract(self.moves[b], self.moves[a]));
+            let edge = apart(&self.positions, &self.moves, [a, b]);
             let change = subtract(self.corrections[b], self.corrections[a]);
             let after = add(edge, change);
             let now = dot(edge, edge).sqrt();
@@ -240,7 +245,7 @@ impl LevelsMemory {
             } else {
                 continue;
             }
-            let own = self.masses[k] * constants.inertia;
+            let own = self.inertia(k, constants);
             self.contacts.renew_friction(k, trial, own, constants);
             let after = self.contacts.force(k, trial, constants);
             self.residuals[k] = add(self.residuals[k], subtract(after, before));
@@ -264,7 +269,9 @@ impl LevelsMemory {
         let mut product = sum(count, |k| dot(self.residuals[k], self.preconditioned[k]));
         let enough = RESIDUAL * *start.get_or_insert(product);
         let most = MAX_EXTENSION * least;
-        for iteration in 1..=most {
+        let mut iteration = 0;
+        loop {
+            iteration += 1;
             self.multiply(plan, constants);
             let curvature = sum(count, |k| dot(self.directions[k], self.products[k]));
             let is_down = product > 0.0 && curvature > 0.0;
@@ -286,16 +293,14 @@ impl LevelsMemory {
             }
             product = next;
         }
-        0
     }
 
     /// Linearises springs and bends, and makes the residuals and the matrices of all levels.
     fn set_up(&mut self, plan: &LevelsPlan, constants: &MultilevelConstants) {
         let rows = self.matrices.iter_mut().zip(&mut self.forces);
         for (spring, (matrix, force)) in plan.springs.iter().zip(rows) {
-            let [a, b] = spring.ends.map(|end| end as usize);
-            let apart = subtract(self.positions[b], self.positions[a]);
-            let edge = add(apart, subtract(self.moves[b], self.moves[a]));
+            let ends = spring.ends.map(|end| end as usize);
+            let edge = apart(&self.positions, &self.moves, ends);
             let now = dot(edge, edge).sqrt();
             let unit = if now > 0.0 { scale(edge, now.recip()) } else { [0.0; 3] };
             let k = spring.stiffness(constants);
@@ -419,23 +424,20 @@ impl LevelsMemory {
     /// Shifts a cloth without pins as a whole, so that its momentum changes by what contacts give
     /// it: forces inside, which conjugate gradients only approach, change none.
     fn keep_momentum(&mut self, constants: &MultilevelConstants) {
-        let count = self.masses.len();
         if self.masses.iter().any(|mass| *mass <= 0.0) {
             return;
         }
         let mut block = Symmetric::default();
-        for (k, &mass) in self.masses.iter().enumerate() {
-            block = block.plus(Symmetric::scalar(mass * constants.inertia));
+        for k in 0..self.masses.len() {
+            let (own, trial) = (self.inertia(k, constants), self.trial(k));
+            block = block.plus(Symmetric::scalar(own));
             self.contacts.add_block(k, constants, &mut block);
+            let back = scale(subtract(self.targets[k], trial), own);
+            // The next product overwrites it.
+            self.products[k] = add(back, self.contacts.force(k, trial, constants));
         }
-        let residual: [f32; 3] = std::array::from_fn(|axis| {
-            sum(count, |k| {
-                let trial = self.trial(k);
-                let back = self.targets[k][axis] - trial[axis];
-                self.masses[k] * constants.inertia * back
-                    + self.contacts.force(k, trial, constants)[axis]
-            })
-        });
+        let residual: [f32; 3] =
+            std::array::from_fn(|axis| sum(self.products.len(), |k| self.products[k][axis]));
         let shift = block.inverse().times(residual);
         self.corrections.iter_mut().for_each(|moved| *moved = add(*moved, shift));
     }

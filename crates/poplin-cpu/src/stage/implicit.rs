@@ -33,7 +33,7 @@ pub(crate) use self::chains::{Factors, factor_chain, solve_chain};
 pub(crate) use self::contact::{ContactPlane, exits};
 pub use self::contact::{probe_contacts, probes_contacts};
 pub use self::control::choose_step;
-pub(crate) use self::fold::{Hinge, bend_ends, fold_bend};
+pub(crate) use self::fold::{Hinge, balanced, bend_ends, fold_bend};
 pub(crate) use self::hessian::direct_triangle;
 pub use self::residual::sum_parts;
 pub(crate) use self::residual::{find_residual, sum_part};

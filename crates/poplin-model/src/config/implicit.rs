@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use super::xpbd::{MAX_FREQUENCY, MAX_SUBSTEPS};
+use super::xpbd::check_steps;
 use crate::error::{ModelError, check_range, parse_name};
 
 /// Largest number of iterations per step of [`Implicit`].
@@ -290,21 +290,23 @@ impl Default for Implicit {
     }
 }
 
+/// Checks the stiffness of a membrane by its stretch and shear model.
+pub(super) fn check_membrane(stretch: [f32; 2], shear: f32, ratio: f32) -> Result<(), ModelError> {
+    for stiffness in stretch {
+        check_range("stretch_stiffness", stiffness, 0.0, 1e9)?;
+    }
+    check_range("shear_stiffness", shear, 0.0, 1e9)?;
+    check_range("poisson_ratio", ratio, -0.9, 0.49)
+}
+
 impl Implicit {
     /// Checks the ranges given in the field docs.
     ///
     /// # Errors
     /// [`ModelError`] that names the first field out of range.
     pub fn validate(&self) -> Result<(), ModelError> {
-        check_range("substeps", self.substeps as f32, 1.0, MAX_SUBSTEPS as f32)?;
-        if let Some(frequency) = self.frequency {
-            check_range("frequency", frequency, 1.0, MAX_FREQUENCY)?;
-        }
-        for stiffness in self.stretch_stiffness {
-            check_range("stretch_stiffness", stiffness, 0.0, 1e9)?;
-        }
-        check_range("shear_stiffness", self.shear_stiffness, 0.0, 1e9)?;
-        check_range("poisson_ratio", self.poisson_ratio, -0.9, 0.49)?;
+        check_steps(self.substeps, self.frequency)?;
+        check_membrane(self.stretch_stiffness, self.shear_stiffness, self.poisson_ratio)?;
         check_range("bending_rigidity", self.bending_rigidity, 0.0, 1e6)?;
         check_range("compression", self.compression, 0.0, 1.0)?;
         check_range("stretch_damping", self.stretch_damping, 0.0, 1e6)?;

@@ -1,7 +1,7 @@
 //! Settings of the multilevel solver.
 
-use super::implicit::StretchModel;
-use super::xpbd::{MAX_FREQUENCY, MAX_SUBSTEPS};
+use super::implicit::{StretchModel, check_membrane};
+use super::xpbd::check_steps;
 use crate::error::{ModelError, check_range};
 
 /// Largest value of [`Multilevel::iterations`].
@@ -63,8 +63,8 @@ pub struct Multilevel {
     /// [`crate::Fabric::bends`].
     pub bending_rigidity: f32,
     /// Factor on the force of springs shorter than at rest, `0..=1` (default 1); only for
-    /// [`StretchModel::Springs`]. Use less than 1
-    /// for cloth that buckles between particles and so resists compression less.
+    /// [`StretchModel::Springs`]. Use less than 1 for cloth that buckles between particles and so
+    /// resists compression less.
     pub compression: f32,
 }
 
@@ -101,20 +101,13 @@ impl Multilevel {
     /// # Errors
     /// [`ModelError`] that names the first field out of range.
     pub fn validate(&self) -> Result<(), ModelError> {
-        check_range("substeps", self.substeps as f32, 1.0, MAX_SUBSTEPS as f32)?;
-        if let Some(frequency) = self.frequency {
-            check_range("frequency", frequency, 1.0, MAX_FREQUENCY)?;
-        }
+        check_steps(self.substeps, self.frequency)?;
         let most = MAX_NEWTON_STEPS as f32;
         check_range("max_newton_steps", self.max_newton_steps as f32, 1.0, most)?;
         if let Some(iterations) = self.iterations {
             check_range("iterations", iterations as f32, 1.0, MAX_LEVEL_ITERATIONS as f32)?;
         }
-        for stiffness in self.stretch_stiffness {
-            check_range("stretch_stiffness", stiffness, 0.0, 1e9)?;
-        }
-        check_range("shear_stiffness", self.shear_stiffness, 0.0, 1e9)?;
-        check_range("poisson_ratio", self.poisson_ratio, -0.9, 0.49)?;
+        check_membrane(self.stretch_stiffness, self.shear_stiffness, self.poisson_ratio)?;
         check_range("bending_rigidity", self.bending_rigidity, 0.0, 1e6)?;
         check_range("compression", self.compression, 0.0, 1.0)
     }

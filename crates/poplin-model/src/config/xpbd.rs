@@ -3,12 +3,19 @@
 use super::{FiberSolver, Phases};
 use crate::error::{Context, ModelError, check_range};
 
-/// Largest number of iterations per frame with [`Xpbd`], and of steps with [`crate::Implicit`].
+/// Largest number of iterations per frame with [`Xpbd`], and of steps with [`crate::Implicit`] and
+/// [`crate::Multilevel`].
 pub const MAX_SUBSTEPS: u32 = 20_000;
 
-/// Largest number of iterations per second with [`Xpbd`], and of steps with [`crate::Implicit`]
-/// [1/s].
+/// Largest number of iterations per second with [`Xpbd`], and of steps with [`crate::Implicit`] and
+/// [`crate::Multilevel`] [1/s].
 pub const MAX_FREQUENCY: f32 = 1e5;
+
+/// Checks the steps of a solver, per frame and per second.
+pub(super) fn check_steps(substeps: u32, frequency: Option<f32>) -> Result<(), ModelError> {
+    check_range("substeps", substeps as f32, 1.0, MAX_SUBSTEPS as f32)?;
+    frequency.map_or(Ok(()), |frequency| check_range("frequency", frequency, 1.0, MAX_FREQUENCY))
+}
 
 /// Extended position-based dynamics with small steps: each frame is divided into
 /// iterations; the compliance of edges in m/N and the rigidity of bends in N m do not depend on the
@@ -120,10 +127,7 @@ impl Xpbd {
     /// # Errors
     /// [`ModelError`] that names the first field out of range.
     pub fn validate(&self) -> Result<(), ModelError> {
-        check_range("substeps", self.substeps as f32, 1.0, MAX_SUBSTEPS as f32)?;
-        if let Some(frequency) = self.frequency {
-            check_range("frequency", frequency, 1.0, MAX_FREQUENCY)?;
-        }
+        check_steps(self.substeps, self.frequency)?;
         check_range("bending_rigidity", self.bending_rigidity, 0.0, 1e6)?;
         check_range("bending_damping", self.bending_damping, 0.0, 1e6)?;
         check_range("second_order", self.second_order, 0.0, 0.8)?;

@@ -57,8 +57,7 @@ fn contact_plane(
     moved: glam::Vec3,
     plane: [f32; 4],
 ) -> Option<ContactPlane> {
-    let (contacts, back) = exits(memory, i, moved)?;
-    let push = glam::Vec3::from(contacts.mean_push()) + back;
+    let (contacts, push) = exits(memory, i, moved)?;
     let depth = dot3(push, push).sqrt();
     if depth <= SOLVE_PLANE_DEPTH * plane_depth((), plane, moved.into()) {
         return None;
@@ -67,7 +66,8 @@ fn contact_plane(
 }
 
 /// Finds the exits of particle i, displaced by `moved` since the start of the step, from the shapes
-/// that it is in, and the displacement back to where a sweep stops it; `None` if it is in none.
+/// that it is in, and what takes it out of them: their mean, from where a sweep stops it; `None` if
+/// it is in none.
 pub(crate) fn exits(
     memory: &mut ClothMemory<'_>,
     i: u32,
@@ -99,7 +99,10 @@ pub(crate) fn exits(
     if StageMask(memory.registers.stages).intersects(StageMask::SPHERES) {
         touch_shapes((), memory, &Default::default(), at, &mut contacts);
     }
-    (contacts.count > 0.0).then_some((contacts, back))
+    (contacts.count > 0.0).then(|| {
+        let push = glam::Vec3::from(contacts.mean_push()) + back;
+        (contacts, push)
+    })
 }
 
 impl Contacts<f32> {

@@ -87,6 +87,22 @@ fn has_height<V: Real>(simd: V::Token, hinge: V, side: V, normal: V) -> V::Mask 
 }
 
 impl<V: Real> Fold<V> {
+    /// Gradients of the dihedral angle of a hinge at its last three particles times the reach over
+    /// the length of the edge; see [`balanced`] for that at the first.
+    ///
+    /// d angle / dx_2 = -|e| n_2 / |n_2|^2, and likewise for x_3; the ends of the edge balance
+    /// both.
+    #[inline(always)]
+    pub(crate) fn angle_gradients(&self, hinge: Hinge<V>, reach: V) -> [Vec3<V>; 3] {
+        let Hinge { edge, side_2, side_3 } = hinge;
+        let [square_2, square_3] = self.squares;
+        let gradient_2 = self.normal_2 * (-reach / square_2);
+        let gradient_3 = self.normal_3 * (-reach / square_3);
+        let gradient_1 = gradient_2 * -(side_2.dot(edge) / self.edge_square)
+            - gradient_3 * (side_3.dot(edge) / self.edge_square);
+        [gradient_1, gradient_2, gradient_3]
+    }
+
     /// Dihedral angles minus rest angles \[rad\], in -PI..=PI.
     #[inline(always)]
     pub(crate) fn angle_error(&self, simd: V::Token, edge: Vec3<V>, rest: V) -> V {
@@ -206,13 +222,8 @@ fn bend_gradients<V: Real>(
             let damped = error - before.angle_error(simd, last.edge, rest) * share;
             error = before.is_usable.select(damped, error);
         }
-        // d angle / dx_2 = -|e| n_2 / |n_2|^2, and likewise for x_3; the ends of the edge balance
-        // both.
         let moment = stiffness * error * fold.edge_square.sqrt();
-        gradient_2 = fold.normal_2 * (-moment / square_2);
-        gradient_3 = fold.normal_3 * (-moment / square_3);
-        gradient_1 = gradient_2 * -(side_2.dot(edge) / fold.edge_square)
-            - gradient_3 * (side_3.dot(edge) / fold.edge_square);
+        [gradient_1, gradient_2, gradient_3] = fold.angle_gradients(hinge, moment);
     } else {
         let (heights, sine) = ([number(6), number(7)], number(8));
         let [mut error_2, mut error_3] = fold.depth_errors(hinge, heights, sine);
@@ -246,6 +257,6 @@ fn bend_gradients<V: Real>(
 
 /// Adds the gradient of the first particle, which balances the others.
 #[inline(always)]
-fn balanced<V: Real>([one, two, three]: [Vec3<V>; 3]) -> [Vec3<V>; 4] {
+pub(crate) fn balanced<V: Real>([one, two, three]: [Vec3<V>; 3]) -> [Vec3<V>; 4] {
     [-(one + two + three), one, two, three]
 }
