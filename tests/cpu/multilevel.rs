@@ -316,6 +316,31 @@ fn droop(cells: Cells, columns: u32, solver: &str) -> f64 {
 }
 
 #[test]
+fn a_membrane_narrows_or_widens_as_with_the_implicit_solver() {
+    for poisson_ratio in [-0.9, -0.5, 0.0, 0.45] {
+        for cells in [Cells::Quads, Cells::Irregular] {
+            let multilevel = Multilevel {
+                stretch: StretchModel::Trispring,
+                poisson_ratio,
+                ..solver(50.0, [4, 8])
+            };
+            let implicit = Implicit {
+                stretch: StretchModel::Trispring,
+                stretch_stiffness: [50.0; 2],
+                poisson_ratio,
+                max_iterations: 400,
+                ..Implicit::default()
+            };
+            let (fine, other) = (rest(cells, 17, multilevel), rest(cells, 17, implicit));
+            assert!(
+                (fine / other - 1.0).abs() < 0.01,
+                "{cells:?}, ratio {poisson_ratio}: {fine} m, implicit {other} m"
+            );
+        }
+    }
+}
+
+#[test]
 fn a_strip_droops_as_with_the_implicit_solver() {
     for (cells, columns) in
         [(Cells::Quads, 10), (Cells::Quads, 20), (Cells::Alternating, 10), (Cells::Irregular, 20)]

@@ -103,6 +103,19 @@ fn warns_of_steps_and_motions_that_the_solver_cannot_follow() {
     assert_eq!(single.summary["cloths"][0]["implicit"]["steps"], 240);
     let usual = kinds(&bench, 60, &storm(4));
     assert!(!usual.contains(&"unconverged".into()), "{usual:?}");
+    // With stiffnesses a thousandfold apart, the iterations leave large residuals.
+    let weft = |stiffness: f32| {
+        format!(
+            "{LYING}transform = {{ translation = [0, 0.3, 0] }}\ncontact.friction = 1.5\n\
+             solver.multilevel = {{ stretch_stiffness = [20000, {stiffness}], \
+             shear_stiffness = {} }}\n\
+             [[collider]]\nsphere = {{ radius = 0.15, center = [0.2, 0, 0.2] }}\n",
+            0.1 * stiffness
+        )
+    };
+    assert!(kinds(&bench, 60, &weft(20.0)).contains(&"unconverged".into()));
+    let even = kinds(&bench, 60, &weft(20000.0));
+    assert!(!even.contains(&"unconverged".into()), "{even:?}");
     let spin = |speed: f32, solver: &str| {
         format!("{LYING}gravity = [0, 0, 0]\nangular_velocity = [0, {speed}, 0]\n{solver}\n")
     };

@@ -152,7 +152,8 @@ pub(crate) fn solve_levels(
     let solves = &mut memory.solves;
     solves.steps += 1;
     solves.iterations += solved.iterations;
-    solves.unconverged += u32::from(solved.is_finite && !solved.is_converged);
+    let is_converged = solved.is_solved && solved.is_converged;
+    solves.unconverged += u32::from(solved.is_finite && !is_converged);
     solves.held += u32::from(!solved.is_finite);
     for i in 0..count {
         let [x, y, z, inverse_mass] = memory.load_current(i);

@@ -64,6 +64,8 @@ pub struct LevelsMemory {
 pub(super) struct Solved {
     /// Iterations of conjugate gradients.
     pub(super) iterations: u32,
+    /// False if the last iterations left large residuals.
+    pub(super) is_solved: bool,
     /// False if the last Newton step left too many edges with a large error.
     pub(super) is_converged: bool,
     /// False if no finite solution was found: nothing moves.
@@ -182,9 +184,9 @@ impl LevelsMemory {
         for _ in 0..constants.max_newton_steps {
             self.set_up(plan, constants);
             self.corrections.fill([0.0; 3]);
-            solved.iterations += self.iterate(plan, constants, constants.iterations, &mut start);
+            self.iterate(plan, constants, constants.iterations, &mut start, &mut solved);
             if self.renew_contacts(constants, &mut probe) {
-                solved.iterations += self.iterate(plan, constants, RENEWED_ITERATIONS, &mut start);
+                self.iterate(plan, constants, RENEWED_ITERATIONS, &mut start, &mut solved);
             }
             self.keep_momentum(constants);
             solved.is_finite = self.corrections.as_flattened().iter().all(|it| it.is_finite());
@@ -255,14 +257,15 @@ impl LevelsMemory {
     }
 
     /// Iterates from the corrections and residuals so far: `least` times, and more while residuals
-    /// are large beside those of `start`, which the first call sets. Returns the iterations.
+    /// are large beside those of `start`, which the first call sets.
     fn iterate(
         &mut self,
         plan: &LevelsPlan,
         constants: &MultilevelConstants,
         least: u32,
         start: &mut Option<f32>,
-    ) -> u32 {
+        solved: &mut Solved,
+    ) {
         let count = self.masses.len();
         self.precondition(plan);
         self.directions.clone_from(&self.preconditioned);
@@ -283,7 +286,9 @@ impl LevelsMemory {
             }
             let is_last = iteration == most || !is_down;
             if is_last || iteration >= least && product <= enough {
-                return iteration;
+                solved.iterations += iteration;
+                solved.is_solved = product <= enough;
+                break;
             }
             self.precondition(plan);
             let next = sum(count, |k| dot(self.residuals[k], self.preconditioned[k]));

@@ -227,13 +227,14 @@ fn trispring(
     let stresses = [mu * strains[0] + pressure, mu * strains[1] + pressure];
     // The least stiffness of what turns a triangle.
     let floor = constants.transverse * (lambda.max(0.0) + 2.0 * mu);
-    // A negative lambda, of a negative ratio, takes from both directions.
+    // By the strains of both directions the Hessian is 2 mu 1 + lambda (1, 1) (1, 1)^T or, of a
+    // negative ratio and lambda, 2 (mu + lambda) 1 - lambda (1, -1) (1, -1)^T.
     let own = (2.0 * mu + 2.0 * lambda.min(0.0)).max(0.0).sqrt();
     let along = |w: [f32; 3], stress: f32| {
         let [x, y, z] = scale(w, own);
         [x, y, z, floor + stress.max(0.0)]
     };
-    let (root, both) = (mu.max(0.0).sqrt(), lambda.max(0.0).sqrt());
+    let (root, both) = (mu.max(0.0).sqrt(), lambda.abs().sqrt());
     let matrix = Matrix {
         along: [along(wu, stresses[0]), along(wv, stresses[1])],
         shear: [scale(wv, root), scale(wu, root)],
@@ -242,5 +243,5 @@ fn trispring(
         add(scale(wu, stresses[0]), scale(wv, shear)),
         add(scale(wv, stresses[1]), scale(wu, shear)),
     ];
-    (matrix, [scale(wu, both), scale(wv, both)], pull)
+    (matrix, [scale(wu, both), scale(wv, both.copysign(lambda))], pull)
 }

@@ -326,7 +326,8 @@ pub struct ImplicitReport {
     /// Iterations of all steps, including rejected ones.
     pub iterations: u32,
     /// Steps that were accepted without being solved; of the multilevel solver, those whose last
-    /// Newton step left more than one edge in 100 off by more than 0.3 %.
+    /// Newton step left more than one edge in 100 off by more than 0.3 %, or whose residuals stayed
+    /// above a hundredth of those at the start after four times the usual iterations.
     pub unconverged: u32,
     /// Steps that moved nothing, because no finite solution was found.
     pub held: u32,

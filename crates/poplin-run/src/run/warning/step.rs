@@ -309,8 +309,9 @@ impl Warning {
             let max_newton_steps = solver.max_newton_steps;
             let text = format!(
                 "cloth `{name}` stretches more than its stiffness states: in {} of its {} steps more \
-                 than 1 % of its edges are off by more than 0.3 % after {}; use shorter steps \
-                 (--solver-frequency) or more Newton steps (--max-newton-steps)",
+                 than 1 % of its edges are off by more than 0.3 % after {}, or the residuals fall too \
+                 slowly; use shorter steps (--solver-frequency), more Newton steps \
+                 (--max-newton-steps), more `iterations` or stiffnesses that differ less",
                 grouped(unconverged as usize),
                 grouped(steps as usize),
                 counted(max_newton_steps as usize, "Newton step"),
