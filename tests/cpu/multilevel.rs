@@ -178,14 +178,20 @@ fn stiff_sheets_need_no_more_iterations() {
 
 #[test]
 fn levels_and_their_blocks_make_the_difference() {
-    let strain = |change: &dyn Fn(&mut Hierarchy)| {
-        let mesh = grid(64);
-        Sheet::with(&mesh, &held_corners(&mesh), solver(5000.0, [1, 4]), change).run(60)[0]
+    let mesh = grid(64);
+    let swung = |iterations: u32, change: &dyn Fn(&mut Hierarchy)| {
+        let solver = solver(5000.0, [4, iterations]);
+        let mut sheet = Sheet::with(&mesh, &held_corners(&mesh), solver, change);
+        sheet.run(30);
+        sheet
     };
-    let whole = strain(&|_| ());
-    let without = strain(&|hierarchy| hierarchy.levels.clear());
+    let mut converged = swung(64, &|_| ());
+    let mut error =
+        |change: &dyn Fn(&mut Hierarchy)| distance(&mut swung(4, change), &mut converged);
+    let whole = error(&|_| ());
+    let without = error(&|hierarchy| hierarchy.levels.clear());
     assert!(without > 10.0 * whole, "{without} without levels, {whole} with");
-    let apart = strain(&|hierarchy| {
+    let apart = error(&|hierarchy| {
         for level in &mut hierarchy.levels {
             let mut begin = 0;
             for (&[a, b], &end) in level.blocks.iter().zip(&level.block_ends) {
@@ -221,6 +227,40 @@ fn odd_starts_come_back() {
         let [strain, _] = sheet.strains();
         assert!(strain < most, "{name}: {strain}");
         assert!(sheet.positions().as_flattened().iter().all(|x| x.is_finite()), "{name}");
+    }
+}
+
+/// Root mean square of the distances between the particles of two sheets \[m\].
+fn distance(a: &mut Sheet, b: &mut Sheet) -> f64 {
+    let (a, b) = (a.positions(), b.positions());
+    let square = |(a, b): (&[f32; 3], &[f32; 3])| {
+        a.iter().zip(b).map(|(a, b)| f64::from(a - b).powi(2)).sum::<f64>()
+    };
+    (a.iter().zip(&b).map(square).sum::<f64>() / a.len() as f64).sqrt()
+}
+
+#[test]
+fn sheets_swing_as_with_converged_steps() {
+    for cells in [Cells::Quads, Cells::Irregular] {
+        let mesh = square(cells, 33);
+        let implicit = Implicit {
+            substeps: 4,
+            stretch: StretchModel::Springs,
+            stretch_stiffness: [5000.0; 2],
+            shear_stiffness: 500.0,
+            bending_rigidity: 0.0,
+            tolerance: 0.001,
+            max_iterations: 1000,
+            ..Implicit::default()
+        };
+        let mut converged = Sheet::with(&mesh, &held_corners(&mesh), implicit, &|_| ());
+        let mut sheet = Sheet::hung(&mesh, 5000.0, [4, 4]);
+        for most in [0.0025, 0.02] {
+            sheet.run(15);
+            converged.run(15);
+            let found = distance(&mut sheet, &mut converged);
+            assert!(found < most, "{cells:?}: {found} m apart instead of {most}");
+        }
     }
 }
 

@@ -143,7 +143,9 @@ pub(crate) fn solve_levels(
     let touches = StageMask(memory.registers.stages).intersects(StageMask::PROBES);
     let friction = memory.cloth.colliders.friction;
     let holds = memory.cloth.colliders.friction_holds != 0;
-    let solved = solve.solve(plan, &constants, friction, |particle, moved| {
+    let [x, y, z, _] = memory.iteration.bias;
+    let fall = if has_inertia { [x, y, z] } else { [0.0; 3] };
+    let solved = solve.solve(plan, &constants, friction, fall, |particle, moved| {
         if !touches {
             return None;
         }

@@ -160,30 +160,43 @@ impl LevelsMemory {
         add(self.moves[particle], self.corrections[particle])
     }
 
-    /// Solves a step with this coefficient of friction. `probe` finds the contact plane of a
-    /// particle for a displacement.
+    /// Solves a step with this coefficient of friction. `fall` is how far gravity moves particles
+    /// in the step; `probe` finds the contact plane of a particle for a displacement.
+    ///
+    /// What touches nothing begins where inertia alone moves it: cloth at rest is at its solution
+    /// there, so that the errors of the iterations fade with the motion. From the prediction they
+    /// are those of all that balances gravity, and shake the cloth for ever.
     pub(super) fn solve(
         &mut self,
         plan: &LevelsPlan,
         constants: &MultilevelConstants,
         friction: f32,
+        fall: [f32; 3],
         mut probe: impl FnMut(usize, [f32; 3]) -> Option<ContactPlane>,
     ) -> Solved {
         self.contacts.clear(friction);
+        self.directions.fill([0.0; 3]);
         for k in 0..self.masses.len() {
-            if self.masses[k] > 0.0
-                && let Some(contact) = probe(k, self.moves[k])
-            {
+            if self.masses[k] <= 0.0 {
+                continue;
+            }
+            if let Some(contact) = probe(k, self.moves[k]) {
                 self.contacts.touch(k, contact);
                 let own = self.inertia(k, constants);
                 self.moves[k] = self.contacts.predict(k, self.moves[k], own, constants);
+            } else {
+                self.moves[k] = subtract(self.moves[k], fall);
+                self.directions[k] = fall;
             }
         }
         let mut start = None;
         let mut solved = Solved { is_finite: true, ..Solved::default() };
-        for _ in 0..constants.max_newton_steps {
+        for newton_step in 0..constants.max_newton_steps {
             self.set_up(plan, constants);
             self.corrections.fill([0.0; 3]);
+            if newton_step == 0 {
+                self.fall(plan, constants);
+            }
             self.iterate(plan, constants, constants.iterations, &mut start, &mut solved);
             if self.renew_contacts(constants, &mut probe) {
                 self.iterate(plan, constants, RENEWED_ITERATIONS, &mut start, &mut solved);
@@ -297,6 +310,20 @@ impl LevelsMemory {
                 self.directions[k] = add(self.preconditioned[k], scale(self.directions[k], mixed));
             }
             product = next;
+        }
+    }
+
+    /// Moves particles along the directions, which are those of gravity, as far as lowers the
+    /// energy most: all the way in free fall, not at all at rest.
+    fn fall(&mut self, plan: &LevelsPlan, constants: &MultilevelConstants) {
+        let count = self.masses.len();
+        self.multiply(plan, constants);
+        let curvature = sum(count, |k| dot(self.directions[k], self.products[k]));
+        let slope = sum(count, |k| dot(self.directions[k], self.residuals[k]));
+        let taken = if curvature > 0.0 { slope / curvature } else { 0.0 };
+        for k in 0..count {
+            self.corrections[k] = scale(self.directions[k], taken);
+            self.residuals[k] = subtract(self.residuals[k], scale(self.products[k], taken));
         }
     }
 
