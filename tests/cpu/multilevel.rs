@@ -11,6 +11,8 @@ use poplin_testkit::beams::Cells;
 
 use crate::friction::run_files;
 
+mod contact;
+
 const FRAME: f32 = 1.0 / 60.0;
 const GRAVITY: f32 = 9.81;
 
@@ -401,52 +403,6 @@ fn a_strip_droops_as_with_the_implicit_solver() {
             "{cells:?} {columns}: {fine} m, implicit {other} m"
         );
         assert!(fine < -0.005, "{fine} m");
-    }
-}
-
-/// 99th percentile of the strain of a free sheet of 0.6 m, a second after it began to fall on a
-/// ball and the ground \[%\].
-fn fallen(cells: Cells, columns: u32, frame_rate: u32, solver: &str) -> f64 {
-    let mesh = cells.mesh(columns, columns);
-    let edge = 0.6 / f64::from(columns);
-    let file = crate::yarns::obj(&mesh, |[x, _, z]| [edge * x - 0.3, 0.3, edge * z - 0.3]);
-    let text = format!(
-        "frame_rate = {frame_rate}\n[[cloth]]\nname = \"sheet\"\nmesh = \"sheet.obj\"\n\
-         density = 0.2\ncontact = {{ friction = 0.3 }}\nfabric = {{ tethers = \"none\" }}\n{solver}\
-         [[collider]]\nplane = {{ normal = [0, 1, 0] }}\n\
-         [[collider]]\nsphere = {{ radius = 0.15, center = [0, 0.15, 0] }}\n"
-    );
-    let name = format!("multilevel-fallen-{cells:?}-{columns}-{frame_rate}");
-    let frames = run_files(&name, &text, &[("sheet.obj", &file)], frame_rate);
-    let last = &frames[frame_rate as usize];
-    let quads = mesh.quads.iter().flat_map(|&[a, b, c, d]| [[a, b], [b, c], [c, d], [d, a]]);
-    let triangles = mesh.triangles.iter().flat_map(|&[a, b, c]| [[a, b], [b, c], [c, a]]);
-    let length = |points: &[[f64; 3]], [a, b]: [u32; 2]| {
-        let [a, b] = [a, b].map(|it| glam::DVec3::from(points[it as usize]));
-        a.distance(b)
-    };
-    let mut strains: Vec<f64> = quads
-        .chain(triangles)
-        .map(|edge| 100.0 * (length(last, edge) / length(&frames[0], edge) - 1.0))
-        .collect();
-    strains.sort_unstable_by(f64::total_cmp);
-    strains[strains.len() * 99 / 100]
-}
-
-#[test]
-fn free_cloth_on_colliders_holds_its_lengths() {
-    let solver = "[cloth.solver.multilevel]\nfrequency = 240\nbending_rigidity = 1e-5\n";
-    for (cells, columns, frame_rate) in [
-        (Cells::Quads, 30, 60),
-        (Cells::Quads, 60, 60),
-        (Cells::Quads, 30, 30),
-        (Cells::OneWay, 30, 60),
-        (Cells::Alternating, 30, 60),
-        (Cells::Irregular, 30, 60),
-    ] {
-        let found = fallen(cells, columns, frame_rate, solver);
-        eprintln!("{cells:?} {columns} {frame_rate}: {found}");
-        assert!(found < 2.0, "{cells:?}, {columns} columns, {frame_rate} frames/s: {found} %");
     }
 }
 

@@ -11,7 +11,7 @@ use crate::ClothMemory;
 use crate::contact::{ContactMemory, ContactPasses};
 use crate::kernel::simulate_cloth;
 use crate::memory::Registers;
-use crate::multilevel::{LevelsMemory, LevelsPlan, solve_levels};
+use crate::multilevel::{LevelsMemory, LevelsPlan, repair_levels, solve_levels};
 use crate::stage::twin;
 
 /// Order in which lanes run between two barriers. A race-free kernel yields the same bits for each.
@@ -181,6 +181,10 @@ pub trait Workers {
         solve_levels(memory, plan, &mut LevelsMemory::default());
     }
 
+    /// Repairs the solve of [`Workers::solve_levels`] where particles were pushed since; workers
+    /// that keep nothing of a solve cannot.
+    fn repair_levels(&mut self, _: &mut ClothMemory<'_>, _: &LevelsPlan) {}
+
     /// Loads the constants of iteration k.
     fn begin_iteration(&mut self, memory: &mut ClothMemory<'_>, k: u32) {
         memory.begin_iteration(k);
@@ -286,6 +290,10 @@ impl Workers for Team {
 
     fn solve_levels(&mut self, memory: &mut ClothMemory<'_>, plan: &LevelsPlan) {
         solve_levels(memory, plan, &mut self.levels);
+    }
+
+    fn repair_levels(&mut self, memory: &mut ClothMemory<'_>, plan: &LevelsPlan) {
+        repair_levels(memory, plan, &mut self.levels);
     }
 
     fn size(&self) -> usize {

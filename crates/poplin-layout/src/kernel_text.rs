@@ -79,7 +79,7 @@ impl Lines {
                 Step::Work(items, tasks) => self.push_work(*items, tasks),
                 Step::Barrier(barrier) => self.push(&barrier_text(barrier)),
                 Step::LeaveIfSolved => self.push(LEAVE_IF_SOLVED),
-                Step::SolveLevels => {}
+                Step::SolveLevels | Step::RepairLevels => {}
                 Step::StopAtFault => {
                     self.push("is_alive = is_alive && atomicLoad(&shared_fault_count) == 0u;");
                 }

@@ -158,6 +158,8 @@ pub enum Step {
     /// Multilevel solve of the whole cloth, which a workgroup cannot run, with a barrier before it
     /// and after it.
     SolveLevels,
+    /// Repair of a multilevel solve where particles were pushed since, like [`Step::SolveLevels`].
+    RepairLevels,
     /// Exit from the frame if a particle has left the coordinate range.
     StopAtFault,
 }
@@ -214,7 +216,7 @@ pub fn schedule_events(steps: &[Step]) -> Vec<ScheduleEvent> {
             }
             Step::Barrier(barrier) => events.push(ScheduleEvent::Barrier(*barrier)),
             Step::LeaveIfSolved => events.push(ScheduleEvent::Leave),
-            Step::StopAtFault | Step::SolveLevels => {}
+            Step::StopAtFault | Step::SolveLevels | Step::RepairLevels => {}
         }
     }
     events

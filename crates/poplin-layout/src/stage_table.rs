@@ -1,8 +1,7 @@
 //! Stages of one iteration: the table, and the schedule of their functions.
 //!
-//! The table is the source of the enum, the bits of the mask, the shader constants, the twin of
-//! each function, the per-stage test of the GPU against the CPU, and the table in the
-//! documentation. The loops of the kernel are written from the schedule.
+//! The table is the source of the enum, the bits of the mask, the shader constants, the twins, the
+//! stage tests, and the table in the documentation; the schedule is that of the kernel's loops.
 
 use poplin_model::FiberSolver;
 
@@ -488,6 +487,7 @@ const SELF_COLLISION: &[Step] = {
         FOR_SCRATCH,
         Step::Work(Members, &[PushApart]),
         FOR_CURRENT,
+        Step::RepairLevels,
     ]
 };
 

@@ -194,6 +194,13 @@ fn run_steps(
                 }
                 Flow::Continue
             }
+            Step::RepairLevels => {
+                if let (true, Some(plan)) = (stages.intersects(StageMask::LEVELS), memory.levels) {
+                    team.barrier(memory);
+                    team.repair_levels(memory, plan);
+                }
+                Flow::Continue
+            }
             Step::StopAtFault if team.goes_on(memory) => Flow::Continue,
             Step::StopAtFault => Flow::Stop,
         };

@@ -22,6 +22,8 @@ struct Contact {
     hold: f32,
     /// Friction where it does not \[N\].
     drag: [f32; 3],
+    /// True if another part of the cloth, not a collider, pushed the particle.
+    is_inner: bool,
 }
 
 impl Contact {
@@ -82,7 +84,19 @@ impl ContactMemory {
     }
 
     pub(super) fn touch(&mut self, particle: usize, plane: ContactPlane) {
-        self.contacts[particle] = Some(Contact { plane, hold: 0.0, drag: [0.0; 3] });
+        self.contacts[particle] =
+            Some(Contact { plane, hold: 0.0, drag: [0.0; 3], is_inner: false });
+    }
+
+    /// Adds the plane, without friction, of a particle that another part of the cloth pushed.
+    pub(super) fn hold_back(&mut self, particle: usize, plane: ContactPlane) {
+        self.contacts[particle] =
+            Some(Contact { plane, hold: 0.0, drag: [0.0; 3], is_inner: true });
+    }
+
+    /// True if another part of the cloth pushed the particle.
+    pub(super) fn is_held_back(&self, particle: usize) -> bool {
+        self.contacts[particle].is_some_and(|contact| contact.is_inner)
     }
 
     pub(super) fn release(&mut self, particle: usize) {

@@ -173,6 +173,7 @@ pub(crate) fn solve_levels(
                 start = add(start, slide);
             }
         }
+        solve.end_at(i as usize, last, end);
         let [x, y, z] = end;
         memory.store_current(i, [x, y, z, inverse_mass]);
         let [u, v, w] = start;
@@ -181,6 +182,30 @@ pub(crate) fn solve_levels(
             let [x, y, z] = subtract(last, subtract(end, start));
             memory.store_scratch(remainders + i, [x, y, z, 0.0]);
         }
+    }
+}
+
+/// Repairs a step of a cloth where other stages have pushed particles since its solve.
+pub(crate) fn repair_levels(
+    memory: &mut ClothMemory<'_>,
+    plan: &LevelsPlan,
+    solve: &mut LevelsMemory,
+) {
+    let constants = memory.load_multilevel();
+    let count = memory.cloth.particle_count;
+    let mut is_pushed = false;
+    for i in 0..count {
+        let [x, y, z, _] = memory.load_current(i);
+        is_pushed |= solve.push(i as usize, [x, y, z]);
+    }
+    if !is_pushed {
+        return;
+    }
+    memory.solves.iterations += solve.repair(plan, &constants);
+    for i in 0..count {
+        let [x, y, z, w] = memory.load_current(i);
+        let [x, y, z] = add([x, y, z], solve.correction(i as usize));
+        memory.store_current(i, [x, y, z, w]);
     }
 }
 

@@ -11,6 +11,8 @@ use super::triangles::TriangleMemory;
 use super::{LevelsPlan, Spring, add, apart, dot, scale, subtract};
 use crate::stage::implicit::ContactPlane;
 
+mod repair;
+
 /// Iterations after contacts have changed.
 const RENEWED_ITERATIONS: u32 = 3;
 
@@ -39,6 +41,8 @@ pub struct LevelsMemory {
     moves: Vec<[f32; 3]>,
     /// Displacements of the prediction \[m\].
     targets: Vec<[f32; 3]>,
+    /// Positions at the end of the step, before others push them \[m\].
+    ends: Vec<[f32; 3]>,
     /// Masses \[kg\], 0 for pins.
     masses: Vec<f32>,
     /// Matrix of each spring: q and t.
@@ -81,6 +85,7 @@ impl LevelsMemory {
             &mut self.positions,
             &mut self.moves,
             &mut self.targets,
+            &mut self.ends,
             &mut self.residuals,
             &mut self.corrections,
             &mut self.directions,
@@ -104,6 +109,7 @@ impl LevelsMemory {
             &self.positions,
             &self.moves,
             &self.targets,
+            &self.ends,
             &self.forces,
             &self.residuals,
             &self.corrections,
@@ -463,10 +469,13 @@ impl LevelsMemory {
         for k in 0..self.masses.len() {
             let (own, trial) = (self.inertia(k, constants), self.trial(k));
             block = block.plus(Symmetric::scalar(own));
-            self.contacts.add_block(k, constants, &mut block);
-            let back = scale(subtract(self.targets[k], trial), own);
+            let mut force = scale(subtract(self.targets[k], trial), own);
+            if !self.contacts.is_held_back(k) {
+                self.contacts.add_block(k, constants, &mut block);
+                force = add(force, self.contacts.force(k, trial, constants));
+            }
             // The next product overwrites it.
-            self.products[k] = add(back, self.contacts.force(k, trial, constants));
+            self.products[k] = force;
         }
         let residual: [f32; 3] =
             std::array::from_fn(|axis| sum(self.products.len(), |k| self.products[k][axis]));

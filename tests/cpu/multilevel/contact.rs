@@ -1,0 +1,95 @@
+//! Contact in multilevel solves, by scene files.
+
+use poplin_testkit::beams::Cells;
+
+use crate::friction::run_files;
+
+/// 99th percentile of the strain of a free sheet of 0.6 m, a second after it began to fall on a
+/// ball and the ground \[%\].
+fn fallen(cells: Cells, columns: u32, frame_rate: u32, solver: &str) -> f64 {
+    let mesh = cells.mesh(columns, columns);
+    let edge = 0.6 / f64::from(columns);
+    let file = crate::yarns::obj(&mesh, |[x, _, z]| [edge * x - 0.3, 0.3, edge * z - 0.3]);
+    let text = format!(
+        "frame_rate = {frame_rate}\n[[cloth]]\nname = \"sheet\"\nmesh = \"sheet.obj\"\n\
+         density = 0.2\ncontact = {{ friction = 0.3 }}\nfabric = {{ tethers = \"none\" }}\n{solver}\
+         [[collider]]\nplane = {{ normal = [0, 1, 0] }}\n\
+         [[collider]]\nsphere = {{ radius = 0.15, center = [0, 0.15, 0] }}\n"
+    );
+    let name = format!("multilevel-fallen-{cells:?}-{columns}-{frame_rate}");
+    let frames = run_files(&name, &text, &[("sheet.obj", &file)], frame_rate);
+    let last = &frames[frame_rate as usize];
+    let quads = mesh.quads.iter().flat_map(|&[a, b, c, d]| [[a, b], [b, c], [c, d], [d, a]]);
+    let triangles = mesh.triangles.iter().flat_map(|&[a, b, c]| [[a, b], [b, c], [c, a]]);
+    let length =
+        |points: &[[f64; 3]], [a, b]: [u32; 2]| distance([a, b].map(|it| points[it as usize]));
+    let mut strains: Vec<f64> = quads
+        .chain(triangles)
+        .map(|edge| 100.0 * (length(last, edge) / length(&frames[0], edge) - 1.0))
+        .collect();
+    strains.sort_unstable_by(f64::total_cmp);
+    strains[strains.len() * 99 / 100]
+}
+
+#[test]
+fn free_cloth_on_colliders_holds_its_lengths() {
+    let solver = "[cloth.solver.multilevel]\nfrequency = 240\nbending_rigidity = 1e-5\n";
+    for (cells, columns, frame_rate) in [
+        (Cells::Quads, 30, 60),
+        (Cells::Quads, 60, 60),
+        (Cells::Quads, 30, 30),
+        (Cells::OneWay, 30, 60),
+        (Cells::Alternating, 30, 60),
+        (Cells::Irregular, 30, 60),
+    ] {
+        let found = fallen(cells, columns, frame_rate, solver);
+        eprintln!("{cells:?} {columns} {frame_rate}: {found}");
+        assert!(found < 2.0, "{cells:?}, {columns} columns, {frame_rate} frames/s: {found} %");
+    }
+}
+
+/// Distance of two points \[m\].
+fn distance([a, b]: [[f64; 3]; 2]) -> f64 {
+    glam::DVec3::from(a).distance(glam::DVec3::from(b))
+}
+
+#[test]
+fn what_collides_with_itself_holds_its_lengths_and_rests() {
+    let scene = "frame_rate = 60
+        [[cloth]]
+        name = \"skirt\"
+        tube.segments = 96
+        tube.rings = 31
+        tube.top_radius = 0.112
+        tube.bottom_radius = 0.45
+        tube.height = 0.52
+        transform.translation = [0, 1.06, 0]
+        density = 0.2
+        pins = \"top:1%\"
+        thickness = 0.004
+        damping = [0.2, 0.2, 0.2]
+        contact.friction = 0.2
+        air = { drag = 0.02, lift = 0.01, density = 1.2 }
+        solver.multilevel.bending_rigidity = 1e-5
+        [[collider]]
+        capsule = { from = [0, 1.02, 0], to = [0, 1.27, 0], radii = [0.095, 0.115] }
+        [[collider]]
+        capsule = { from = [-0.055, 0.92, 0], to = [0.055, 0.92, 0], radius = 0.105 }
+        [[collider]]
+        capsule = { from = [-0.08, 0.86, 0], to = [-0.08, 0.05, 0], radii = [0.08, 0.045] }
+        [[collider]]
+        capsule = { from = [0.08, 0.86, 0], to = [0.08, 0.05, 0], radii = [0.08, 0.045] }
+        ";
+    let frames = run_files("multilevel-skirt", scene, &[], 300);
+    let (first, last) = (&frames[0], &frames[300]);
+    let around = (0..31 * 96).map(|k| [k, k - k % 96 + (k + 1) % 96]);
+    let down = (0..30 * 96).map(|k| [k, k + 96]);
+    let length = |points: &[[f64; 3]], edge: [usize; 2]| distance(edge.map(|k| points[k]));
+    let strain = |edge: [usize; 2]| (length(last, edge) / length(first, edge) - 1.0).abs();
+    let mut strains: Vec<f64> = around.chain(down).map(strain).collect();
+    strains.sort_unstable_by(f64::total_cmp);
+    let most = strains[strains.len() * 99 / 100];
+    let moved = frames[299].iter().zip(last).map(|(&a, &b)| distance([a, b]));
+    let speed = 60.0 * moved.fold(0.0, f64::max);
+    assert!(most < 0.005 && speed < 0.03, "p99 {most}, {speed} m/s");
+}
