@@ -189,6 +189,7 @@ impl<W: Workers + Clone + Send + Sync> LaneEngine<W> {
             remembered: Vec::new(),
             remainders: cast_vec(remainders),
             kept: W::Kept::default(),
+            before: Vec::new(),
             arrays: arrays_of_one(),
             feedback,
             is_simulated: false,
@@ -246,6 +247,7 @@ impl<W: Workers + Clone + Send + Sync + 'static> Engine for LaneEngine<W> {
                 is_simulated: false,
                 inputs: Vec::new(),
                 kept: W::Kept::default(),
+                before: Vec::new(),
                 arrays: arrays_of_one(),
                 contact: ContactReport::default(),
                 ..source.clone()

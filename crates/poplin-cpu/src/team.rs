@@ -122,8 +122,8 @@ pub struct Member<'a, K> {
 
 /// Executor of the loops of a schedule, in its own order.
 pub trait Workers {
-    /// Cached state per cloth between the parts of its frames. It saves work; no result depends on
-    /// it.
+    /// State per cloth between the parts of its frames: caches, and the last multilevel solve,
+    /// which collision between cloths may repair. No result of another frame depends on it.
     type Kept: fmt::Debug + Clone + Default + Send + Sync + 'static;
 
     /// Swaps the cached state in before a cloth is simulated, and out afterwards.
@@ -181,9 +181,9 @@ pub trait Workers {
         solve_levels(memory, plan, &mut LevelsMemory::default());
     }
 
-    /// Repairs the solve of [`Workers::solve_levels`] where particles were pushed since; workers
-    /// that keep nothing of a solve cannot.
-    fn repair_levels(&mut self, _: &mut ClothMemory<'_>, _: &LevelsPlan) {}
+    /// Repairs the solve of [`Workers::solve_levels`] where particles were pushed since, or since
+    /// they were at these positions; workers that keep nothing of a solve cannot.
+    fn repair_levels(&mut self, _: &mut ClothMemory<'_>, _: &LevelsPlan, _: &[[f32; 4]]) {}
 
     /// Loads the constants of iteration k.
     fn begin_iteration(&mut self, memory: &mut ClothMemory<'_>, k: u32) {
@@ -285,15 +285,28 @@ impl Team {
 }
 
 impl Workers for Team {
-    type Kept = ();
+    type Kept = LevelsMemory;
     type Contacts = ContactMemory;
+
+    fn exchange(&mut self, kept: &mut LevelsMemory) {
+        std::mem::swap(&mut self.levels, kept);
+    }
+
+    fn kept_size(kept: &LevelsMemory) -> usize {
+        kept.size()
+    }
 
     fn solve_levels(&mut self, memory: &mut ClothMemory<'_>, plan: &LevelsPlan) {
         solve_levels(memory, plan, &mut self.levels);
     }
 
-    fn repair_levels(&mut self, memory: &mut ClothMemory<'_>, plan: &LevelsPlan) {
-        repair_levels(memory, plan, &mut self.levels);
+    fn repair_levels(
+        &mut self,
+        memory: &mut ClothMemory<'_>,
+        plan: &LevelsPlan,
+        before: &[[f32; 4]],
+    ) {
+        repair_levels(memory, plan, &mut self.levels, before);
     }
 
     fn size(&self) -> usize {

@@ -45,7 +45,7 @@ struct Counter {
 }
 
 impl Workers for Counter {
-    type Kept = ();
+    type Kept = <Team as Workers>::Kept;
     type Contacts = ContactMemory;
 
     fn begin_iteration(&mut self, memory: &mut ClothMemory<'_>, k: u32) {

@@ -53,6 +53,49 @@ fn distance([a, b]: [[f64; 3]; 2]) -> f64 {
     glam::DVec3::from(a).distance(glam::DVec3::from(b))
 }
 
+/// 99th percentile of the strain of edges, from the first of these positions to the last.
+fn percentile(frames: &[Vec<[f64; 3]>], edges: impl Iterator<Item = [usize; 2]>) -> f64 {
+    let (first, last) = (&frames[0], &frames[frames.len() - 1]);
+    let length = |points: &[[f64; 3]], edge: [usize; 2]| distance(edge.map(|k| points[k]));
+    let strain = |edge: [usize; 2]| (length(last, edge) / length(first, edge) - 1.0).abs();
+    let mut strains: Vec<f64> = edges.map(strain).collect();
+    strains.sort_unstable_by(f64::total_cmp);
+    strains[strains.len() * 99 / 100]
+}
+
+#[test]
+fn cloth_that_falls_on_cloth_holds_its_lengths() {
+    let sheet = |name: &str, height: f64| {
+        format!(
+            "[[cloth]]
+            name = \"{name}\"
+            grid = {{ columns = 31, rows = 31, width = 0.6, height = 0.6, plane = \"xz\" }}
+            transform.translation = [-0.3, {height}, -0.3]
+            density = 0.2
+            thickness = 0.004
+            contact.friction = 0.3
+            solver.multilevel.bending_rigidity = 1e-5
+            "
+        )
+    };
+    let (lower, upper) = (sheet("lower", 0.32), sheet("upper", 0.37));
+    for (name, sheets) in [("lower", format!("{lower}{upper}")), ("upper", upper + &lower)] {
+        let scene = format!(
+            "frame_rate = 60
+            {sheets}
+            [[collider]]
+            plane = {{ normal = [0, 1, 0] }}
+            [[collider]]
+            sphere = {{ radius = 0.15, center = [0, 0.15, 0] }}
+            "
+        );
+        let frames = run_files(&format!("multilevel-{name}"), &scene, &[], 120);
+        let across = (0..961).filter(|k| k % 31 < 30).map(|k| [k, k + 1]);
+        let most = percentile(&frames, across.chain((0..930).map(|k| [k, k + 31])));
+        assert!(most < 0.015, "{name}: p99 {most}");
+    }
+}
+
 #[test]
 fn what_collides_with_itself_holds_its_lengths_and_rests() {
     let scene = "frame_rate = 60
@@ -81,15 +124,10 @@ fn what_collides_with_itself_holds_its_lengths_and_rests() {
         capsule = { from = [0.08, 0.86, 0], to = [0.08, 0.05, 0], radii = [0.08, 0.045] }
         ";
     let frames = run_files("multilevel-skirt", scene, &[], 300);
-    let (first, last) = (&frames[0], &frames[300]);
     let around = (0..31 * 96).map(|k| [k, k - k % 96 + (k + 1) % 96]);
     let down = (0..30 * 96).map(|k| [k, k + 96]);
-    let length = |points: &[[f64; 3]], edge: [usize; 2]| distance(edge.map(|k| points[k]));
-    let strain = |edge: [usize; 2]| (length(last, edge) / length(first, edge) - 1.0).abs();
-    let mut strains: Vec<f64> = around.chain(down).map(strain).collect();
-    strains.sort_unstable_by(f64::total_cmp);
-    let most = strains[strains.len() * 99 / 100];
-    let moved = frames[299].iter().zip(last).map(|(&a, &b)| distance([a, b]));
+    let most = percentile(&frames, around.chain(down));
+    let moved = frames[299].iter().zip(&frames[300]).map(|(&a, &b)| distance([a, b]));
     let speed = 60.0 * moved.fold(0.0, f64::max);
     assert!(most < 0.005 && speed < 0.03, "p99 {most}, {speed} m/s");
 }

@@ -10,9 +10,7 @@ use poplin_layout::{
 };
 use poplin_model::ContactReport;
 
-#[cfg(feature = "testing")]
 use super::crew::Working;
-#[cfg(feature = "testing")]
 use crate::Workers;
 #[cfg(feature = "testing")]
 use crate::kernel::simulate_cloth;
@@ -52,8 +50,10 @@ pub(super) struct CpuCloth<K> {
     /// Remainders of the last displacements, [`HostCloth::remainder_rows`].
     pub(super) remainders: Vec<[u32; 4]>,
     pub(super) inputs: Vec<[u32; 4]>,
-    /// Cached state of its workers.
+    /// State of its workers.
     pub(super) kept: K,
+    /// Particles before the last collision with other cloths, of multilevel solves.
+    pub(super) before: Vec<[f32; 4]>,
     pub(super) feedback: Feedback,
     /// True if the last frame ran iterations, so that its impulses on bodies are in `remembered`.
     pub(super) is_simulated: bool,
@@ -101,7 +101,7 @@ impl<K> CpuCloth<K> {
 
     /// Allocated bytes.
     pub(super) fn size(&self) -> usize {
-        let particles = self.current.capacity() + self.previous.capacity();
+        let particles = self.current.capacity() + self.previous.capacity() + self.before.capacity();
         let pools = [&self.remembered, &self.remainders, &self.inputs, &self.arrays.frame_pool]
             .map(Vec::capacity);
         16 * (particles + pools.iter().sum::<usize>())
@@ -139,6 +139,36 @@ impl<K> CpuCloth<K> {
         };
         let memory = ClothMemory::new(cloth, pools, state);
         Some(Member { memory, feedback: &mut self.feedback, kept: &mut self.kept })
+    }
+
+    /// Notes its particles if these iterations, its last ones, were of a multilevel solve, which
+    /// [`Self::repair`] may repair.
+    pub(super) fn note_solve(&mut self, iterations: &Range<u32>) {
+        self.before.clear();
+        let Feedback { is_asleep, fault_count, .. } = self.feedback;
+        let is_solved = !iterations.is_empty() && [is_asleep, fault_count] == [0; 2];
+        if is_solved && self.host.stages().intersects(StageMask::LEVELS) {
+            self.before.extend_from_slice(&self.current);
+        }
+    }
+
+    /// Repairs the solve where particles were pushed since [`Self::note_solve`].
+    pub(super) fn repair(&mut self, workers: &mut impl Workers<Kept = K>, working: &mut Working) {
+        if self.before.is_empty() || self.before == self.current {
+            return;
+        }
+        let before = std::mem::take(&mut self.before);
+        let room = working.room(0, self.scratch_len());
+        let member = self.member(&FramePart::WHOLE, room);
+        let Some(Member { mut memory, feedback, kept }) = member else { return };
+        if let Some(plan) = memory.levels {
+            workers.exchange(kept);
+            workers.repair_levels(&mut memory, plan, &before);
+            workers.exchange(kept);
+            let more = memory.solves.iterations;
+            feedback.implicit_iterations = feedback.implicit_iterations.wrapping_add(more);
+        }
+        self.before = before;
     }
 
     /// Saves the rows of scratch that persist.

@@ -199,6 +199,13 @@ impl<W: Workers + Clone + Send + Sync> Crew<W> {
         *order = reuse(sorted);
     }
 
+    /// Repairs multilevel solves where collision with other cloths has pushed particles.
+    pub(super) fn repair(&self, cloths: &mut [Box<CpuCloth<W::Kept>>]) {
+        cloths.par_iter_mut().filter(|cloth| !cloth.before.is_empty()).for_each(|cloth| {
+            self.with_one(|workers, working| cloth.repair(workers, working));
+        });
+    }
+
     pub(super) fn size(&self) -> usize {
         let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         idle.iter().map(|(workers, working)| workers.size() + working.size()).sum()

@@ -6,6 +6,7 @@ use poplin_model::ContactMode;
 use rayon::prelude::*;
 
 use super::LaneEngine;
+use super::cloth::CpuCloth;
 use super::crew::reuse;
 use crate::Workers;
 use crate::contact::{ContactBody, ContactPasses as _};
@@ -60,11 +61,15 @@ impl<W: Workers + Clone + Send + Sync> LaneEngine<W> {
         let cloths = self.cloths.values_mut();
         for (slice, parameters) in contacts.parameters.iter().enumerate() {
             let slice = slice as u32;
-            crew.simulate(cloths, order, split, stages, |cloth| {
+            let iterations = |cloth: &CpuCloth<W::Kept>| {
                 let count = cloth.host.iteration_count(dt);
                 let begin = if slice == 0 { 0 } else { contacts.slice_end(count, slice - 1) };
                 begin..contacts.slice_end(count, slice)
-            });
+            };
+            crew.simulate(cloths, order, split, stages, iterations);
+            if !has_triangles {
+                cloths.iter_mut().for_each(|cloth| cloth.note_solve(&iterations(cloth)));
+            }
             let begin = parameters.cloth_begin as usize;
             // Local spaces of the cloths in this slice.
             let rows: &[ContactCloth] =
@@ -96,6 +101,8 @@ impl<W: Workers + Clone + Send + Sync> LaneEngine<W> {
                 for (body, index) in contacts.indices().enumerate() {
                     triangles.report_slice(body, &mut cloths[index].contact);
                 }
+            } else {
+                crew.repair(cloths);
             }
         }
     }

@@ -197,7 +197,7 @@ fn run_steps(
             Step::RepairLevels => {
                 if let (true, Some(plan)) = (stages.intersects(StageMask::LEVELS), memory.levels) {
                     team.barrier(memory);
-                    team.repair_levels(memory, plan);
+                    team.repair_levels(memory, plan, &[]);
                 }
                 Flow::Continue
             }

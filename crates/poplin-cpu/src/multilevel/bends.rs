@@ -26,7 +26,7 @@ struct Bend {
 }
 
 /// Bends of a cloth in a step; empty without a rigidity.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct BendMemory {
     /// Gradient of the angle at the four particles, times the root of the stiffness.
     gradients: Vec<[[f32; 3]; 4]>,

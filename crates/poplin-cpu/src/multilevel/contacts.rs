@@ -7,7 +7,7 @@ use super::{add, dot, scale, subtract};
 use crate::stage::implicit::ContactPlane;
 
 /// Contacts of particles.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct ContactMemory {
     contacts: Vec<Option<Contact>>,
     /// Coefficient of friction.
@@ -22,8 +22,6 @@ struct Contact {
     hold: f32,
     /// Friction where it does not \[N\].
     drag: [f32; 3],
-    /// True if another part of the cloth, not a collider, pushed the particle.
-    is_inner: bool,
 }
 
 impl Contact {
@@ -84,19 +82,7 @@ impl ContactMemory {
     }
 
     pub(super) fn touch(&mut self, particle: usize, plane: ContactPlane) {
-        self.contacts[particle] =
-            Some(Contact { plane, hold: 0.0, drag: [0.0; 3], is_inner: false });
-    }
-
-    /// Adds the plane, without friction, of a particle that another part of the cloth pushed.
-    pub(super) fn hold_back(&mut self, particle: usize, plane: ContactPlane) {
-        self.contacts[particle] =
-            Some(Contact { plane, hold: 0.0, drag: [0.0; 3], is_inner: true });
-    }
-
-    /// True if another part of the cloth pushed the particle.
-    pub(super) fn is_held_back(&self, particle: usize) -> bool {
-        self.contacts[particle].is_some_and(|contact| contact.is_inner)
+        self.contacts[particle] = Some(Contact { plane, hold: 0.0, drag: [0.0; 3] });
     }
 
     pub(super) fn release(&mut self, particle: usize) {

@@ -76,7 +76,7 @@ pub(super) fn tail_of(levels: &[LevelPlan]) -> usize {
 }
 
 /// Matrix and vectors of a level.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct LevelMemory {
     blocks: Vec<Symmetric>,
     inverses: Vec<Symmetric>,

@@ -185,16 +185,21 @@ pub(crate) fn solve_levels(
     }
 }
 
-/// Repairs a step of a cloth where other stages have pushed particles since its solve.
+/// Repairs a step of a cloth where particles were pushed since its solve or, if given, since they
+/// were at the positions `before`.
 pub(crate) fn repair_levels(
     memory: &mut ClothMemory<'_>,
     plan: &LevelsPlan,
     solve: &mut LevelsMemory,
+    before: &[[f32; 4]],
 ) {
     let constants = memory.load_multilevel();
     let count = memory.cloth.particle_count;
     let mut is_pushed = false;
     for i in 0..count {
+        if let Some(&[x, y, z, _]) = before.get(i as usize) {
+            solve.follow(i as usize, [x, y, z]);
+        }
         let [x, y, z, _] = memory.load_current(i);
         is_pushed |= solve.push(i as usize, [x, y, z]);
     }
@@ -204,7 +209,7 @@ pub(crate) fn repair_levels(
     memory.solves.iterations += solve.repair(plan, &constants);
     for i in 0..count {
         let [x, y, z, w] = memory.load_current(i);
-        let [x, y, z] = add([x, y, z], solve.correction(i as usize));
+        let [x, y, z] = solve.corrected(i as usize, [x, y, z]);
         memory.store_current(i, [x, y, z, w]);
     }
 }

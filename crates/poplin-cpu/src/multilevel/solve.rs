@@ -33,7 +33,7 @@ const EDGES_PER_ERROR: usize = 100;
 pub(super) const JACOBI: f32 = 0.7;
 
 /// Vectors and matrices of a solve.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct LevelsMemory {
     /// Positions at the start of the step \[m\].
     positions: Vec<[f32; 3]>,
@@ -462,24 +462,28 @@ impl LevelsMemory {
     /// Shifts a cloth without pins as a whole, so that its momentum changes by what contacts give
     /// it: forces inside, which conjugate gradients only approach, change none.
     fn keep_momentum(&mut self, constants: &MultilevelConstants) {
+        for k in 0..self.masses.len() {
+            let (own, trial) = (self.inertia(k, constants), self.trial(k));
+            let back = scale(subtract(self.targets[k], trial), own);
+            // The next product overwrites it.
+            self.products[k] = add(back, self.contacts.force(k, trial, constants));
+        }
+        self.shift(constants);
+    }
+
+    /// Shifts a cloth without pins as a whole by the sum of the forces in `products`.
+    fn shift(&mut self, constants: &MultilevelConstants) {
         if self.masses.iter().any(|mass| *mass <= 0.0) {
             return;
         }
         let mut block = Symmetric::default();
         for k in 0..self.masses.len() {
-            let (own, trial) = (self.inertia(k, constants), self.trial(k));
-            block = block.plus(Symmetric::scalar(own));
-            let mut force = scale(subtract(self.targets[k], trial), own);
-            if !self.contacts.is_held_back(k) {
-                self.contacts.add_block(k, constants, &mut block);
-                force = add(force, self.contacts.force(k, trial, constants));
-            }
-            // The next product overwrites it.
-            self.products[k] = force;
+            block = block.plus(Symmetric::scalar(self.inertia(k, constants)));
+            self.contacts.add_block(k, constants, &mut block);
         }
-        let residual: [f32; 3] =
+        let force: [f32; 3] =
             std::array::from_fn(|axis| sum(self.products.len(), |k| self.products[k][axis]));
-        let shift = block.inverse().times(residual);
+        let shift = block.inverse().times(force);
         self.corrections.iter_mut().for_each(|moved| *moved = add(*moved, shift));
     }
 }

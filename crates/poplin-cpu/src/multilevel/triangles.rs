@@ -34,7 +34,7 @@ struct Corner {
 }
 
 /// Triangles of a cloth in a step; empty if springs resist stretch.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct TriangleMemory {
     matrices: Vec<Matrix>,
     /// Gradients by wu and wv of the pressure of trisprings; empty with threads.

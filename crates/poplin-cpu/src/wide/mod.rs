@@ -12,4 +12,5 @@ mod team;
 
 pub use contact::ContactLists;
 pub use neighbors::Neighbors;
+pub(crate) use team::WideKept;
 pub use team::WideTeam;

@@ -155,16 +155,20 @@ fn lane_count<S: Simd>(_: S) -> usize {
     S::f32s::LEN
 }
 
+/// State of a cloth: lists of near particles, and its last multilevel solve.
+pub(crate) type WideKept = (Neighbors, LevelsMemory);
+
 impl Workers for WideTeam {
-    type Kept = Neighbors;
+    type Kept = WideKept;
     type Contacts = ContactLists;
 
-    fn exchange(&mut self, kept: &mut Neighbors) {
-        std::mem::swap(&mut self.neighbors, kept);
+    fn exchange(&mut self, (neighbors, levels): &mut WideKept) {
+        std::mem::swap(&mut self.neighbors, neighbors);
+        std::mem::swap(&mut self.levels, levels);
     }
 
-    fn kept_size(kept: &Neighbors) -> usize {
-        kept.size()
+    fn kept_size((neighbors, levels): &WideKept) -> usize {
+        neighbors.size() + levels.size()
     }
 
     fn open_grid(&mut self, memory: &mut ClothMemory<'_>) {
@@ -195,8 +199,13 @@ impl Workers for WideTeam {
         solve_levels(memory, plan, &mut self.levels);
     }
 
-    fn repair_levels(&mut self, memory: &mut ClothMemory<'_>, plan: &LevelsPlan) {
-        repair_levels(memory, plan, &mut self.levels);
+    fn repair_levels(
+        &mut self,
+        memory: &mut ClothMemory<'_>,
+        plan: &LevelsPlan,
+        before: &[[f32; 4]],
+    ) {
+        repair_levels(memory, plan, &mut self.levels, before);
     }
 
     fn cloths_at_once(&self) -> usize {
@@ -205,7 +214,7 @@ impl Workers for WideTeam {
 
     fn simulate_cloths(
         &mut self,
-        members: &mut [Member<'_, Neighbors>],
+        members: &mut [Member<'_, WideKept>],
         iterations: Range<u32>,
         stages: StageMask,
     ) {

@@ -18,20 +18,30 @@ impl LevelsMemory {
         self.ends[particle] = end;
     }
 
+    /// Follows a particle that has moved since, nothing of which is a push.
+    pub(in crate::multilevel) fn follow(&mut self, particle: usize, position: [f32; 3]) {
+        let moved = subtract(position, self.ends[particle]);
+        if moved != [0.0; 3] {
+            self.end_at(particle, add(self.moves[particle], moved), position);
+        }
+    }
+
     /// Takes up the position of a particle since the end of the step. Returns true if it was
-    /// pushed: then a plane keeps it from moving back, if it touches no collider.
+    /// pushed: then its motion counts as inertia, and a plane keeps it from moving back, if it
+    /// touches no collider.
     pub(in crate::multilevel) fn push(&mut self, particle: usize, position: [f32; 3]) -> bool {
         let push = subtract(position, self.ends[particle]);
         let length = dot(push, push).sqrt();
         if length <= 0.0 || self.masses[particle] <= 0.0 {
             return false;
         }
-        self.moves[particle] = add(self.moves[particle], push);
+        self.end_at(particle, add(self.moves[particle], push), position);
+        self.targets[particle] = add(self.targets[particle], push);
         if !self.contacts.is_touching(particle) {
             let normal = scale(push, length.recip());
             let [x, y, z] = normal;
             let plane = [x, y, z, dot(normal, self.moves[particle])];
-            self.contacts.hold_back(particle, ContactPlane { plane, travel: [0.0; 4] });
+            self.contacts.touch(particle, ContactPlane { plane, travel: [0.0; 4] });
         }
         true
     }
@@ -47,15 +57,27 @@ impl LevelsMemory {
         self.set_up(plan, constants);
         self.corrections.fill([0.0; 3]);
         self.iterate(plan, constants, RENEWED_ITERATIONS, &mut None, &mut solved);
-        self.keep_momentum(constants);
+        for k in 0..self.masses.len() {
+            let (own, moved) = (self.inertia(k, constants), self.corrections[k]);
+            let back = add(scale(moved, own), self.contacts.product(k, moved, constants));
+            // Without pins the momentum changes by what contacts give in answer alone.
+            self.products[k] = scale(back, -1.0);
+        }
+        self.shift(constants);
         if !self.corrections.as_flattened().iter().all(|it| it.is_finite()) {
             self.corrections.fill([0.0; 3]);
         }
         solved.iterations
     }
 
-    /// Last correction of a particle \[m\], 0 for pins.
-    pub(in crate::multilevel) fn correction(&self, particle: usize) -> [f32; 3] {
-        self.corrections[particle]
+    /// Returns the position of a particle with the last correction, from that before.
+    pub(in crate::multilevel) fn corrected(
+        &mut self,
+        particle: usize,
+        position: [f32; 3],
+    ) -> [f32; 3] {
+        let end = add(position, self.corrections[particle]);
+        self.end_at(particle, self.trial(particle), end);
+        end
     }
 }

@@ -21,11 +21,11 @@ use crate::stage::{
     separation, tether,
 };
 use crate::wide::team::in_lanes;
-use crate::wide::{Neighbors, WideTeam};
+use crate::wide::{WideKept, WideTeam};
 
 /// Cloths of one fabric, one per lane. Lanes beyond the last cloth repeat it.
 struct Batch<'a, 'm> {
-    members: &'a mut [Member<'m, Neighbors>],
+    members: &'a mut [Member<'m, WideKept>],
     columns: Columns,
     /// Bit mask of the lanes whose cloths are still simulated.
     alive: u64,
@@ -34,15 +34,15 @@ struct Batch<'a, 'm> {
 /// Iterates over the cloths in the lanes whose bit is set.
 fn in_lanes_of<'b, 'm>(
     bits: u64,
-    members: &'b mut [Member<'m, Neighbors>],
-) -> impl Iterator<Item = &'b mut Member<'m, Neighbors>> {
+    members: &'b mut [Member<'m, WideKept>],
+) -> impl Iterator<Item = &'b mut Member<'m, WideKept>> {
     let members = members.iter_mut().enumerate();
     members.filter(move |(lane, _)| bits >> lane & 1 != 0).map(|(_, member)| member)
 }
 
 impl<'m> Batch<'_, 'm> {
     /// Cloths that are still simulated.
-    fn live(&mut self) -> impl Iterator<Item = &mut Member<'m, Neighbors>> {
+    fn live(&mut self) -> impl Iterator<Item = &mut Member<'m, WideKept>> {
         in_lanes_of(self.alive, self.members)
     }
 }
@@ -155,7 +155,7 @@ impl Workers for BatchWalk<'_, '_> {
 
     fn open_grid(&mut self, _: &mut ClothMemory<'_>) {
         for Member { memory, kept, .. } in self.batch.live() {
-            kept.open(memory);
+            kept.0.open(memory);
         }
     }
 
@@ -192,7 +192,7 @@ impl Workers for BatchWalk<'_, '_> {
 
     /// Stops the cloths with a fault and continues with the others.
     fn goes_on(&mut self, lead: &mut ClothMemory<'_>) -> bool {
-        let is_faulty = |member: &Member<'_, Neighbors>| member.memory.fault_count != 0;
+        let is_faulty = |member: &Member<'_, WideKept>| member.memory.fault_count != 0;
         let members = self.batch.members.iter().enumerate();
         // One bit per cloth that reported a fault in this iteration and is still simulated.
         let faulty = members
@@ -213,7 +213,7 @@ impl Workers for BatchWalk<'_, '_> {
 /// Simulates cloths as [`Workers::simulate_cloths`] does, one per lane.
 pub(crate) fn simulate(
     team: &mut WideTeam,
-    members: &mut [Member<'_, Neighbors>],
+    members: &mut [Member<'_, WideKept>],
     iterations: Range<u32>,
     stages: StageMask,
 ) {
