@@ -26,7 +26,7 @@ fn draped(material: &str, cells: Cells, count: usize, solver: &str) -> Drape {
     let scratch = Scratch::new(&format!("drape-{}", SPECIMENS.fetch_add(1, Ordering::Relaxed)));
     let named = format!("material = \"{material}\"");
     let folder = scratch.path("");
-    let changes = [["material = \"cotton\"", &*named], ["multilevel = {}", solver]];
+    let changes = [["material = \"cotton\"", &*named], [MULTILEVEL, solver]];
     let drape = drape(&Disc::new(cells, count), &folder, &changes);
     let drape = drape.unwrap_or_else(|error| panic!("{material}: {error}"));
     eprintln!("{material}, {cells:?}, {count} edges, {solver}: {drape:?}");

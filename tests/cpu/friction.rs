@@ -116,14 +116,24 @@ pub(super) fn run_positions(name: &str, text: &str, mesh: &str, frames: u32) -> 
     run_files(name, text, &[("slab.obj", mesh)], frames)
 }
 
-/// Runs a scene beside files of these names and texts, and returns the positions of its cloth at
-/// the start and after each frame.
+/// Runs a scene beside files of these names and texts, and returns the positions of its first cloth
+/// at the start and after each frame.
 pub(super) fn run_files(
     name: &str,
     text: &str,
     files: &[(&str, &str)],
     frames: u32,
 ) -> Vec<Vec<Vec3>> {
+    run_cloths(name, text, files, frames).swap_remove(0)
+}
+
+/// [`run_files`] of all cloths.
+pub(super) fn run_cloths(
+    name: &str,
+    text: &str,
+    files: &[(&str, &str)],
+    frames: u32,
+) -> Vec<Vec<Vec<Vec3>>> {
     let folder = Scratch::new(name);
     for (file, text) in files {
         std::fs::write(folder.path(file), text).unwrap();
@@ -133,15 +143,17 @@ pub(super) fn run_files(
     let job =
         Job::of_scene(&scene, None, |_| Ok(())).unwrap_or_else(|error| panic!("{error}\n{text}"));
     let mut running = JobSimulation::new(Simulation::new(Backend::Cpu).unwrap(), &job).unwrap();
-    let id = running.ids[0][0];
-    let positions = |running: &mut JobSimulation| {
+    let ids: Vec<_> = running.ids.iter().map(|copies| copies[0]).collect();
+    let mut all = vec![Vec::new(); ids.len()];
+    for frame in 0..=frames {
+        if frame > 0 {
+            running.advance(&job, frame).unwrap();
+        }
         let state = running.simulation.state().unwrap();
-        state.positions(id).map(|position| position.map(f64::from)).collect::<Vec<_>>()
-    };
-    let mut all = vec![positions(&mut running)];
-    for frame in 1..=frames {
-        running.advance(&job, frame).unwrap();
-        all.push(positions(&mut running));
+        for (&id, frames) in ids.iter().zip(&mut all) {
+            let positions = state.positions(id).map(|position| position.map(f64::from));
+            frames.push(positions.collect::<Vec<_>>());
+        }
     }
     all
 }

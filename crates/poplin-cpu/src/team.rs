@@ -11,7 +11,7 @@ use crate::ClothMemory;
 use crate::contact::{ContactMemory, ContactPasses};
 use crate::kernel::simulate_cloth;
 use crate::memory::Registers;
-use crate::multilevel::{LevelsMemory, LevelsPlan, repair_levels, solve_levels};
+use crate::multilevel::LevelsMemory;
 use crate::stage::twin;
 
 /// Order in which lanes run between two barriers. A race-free kernel yields the same bits for each.
@@ -176,14 +176,8 @@ pub trait Workers {
         simulate_in_order(self, members, iterations, stages);
     }
 
-    /// Solves a step of a cloth by its levels.
-    fn solve_levels(&mut self, memory: &mut ClothMemory<'_>, plan: &LevelsPlan) {
-        solve_levels(memory, plan, &mut LevelsMemory::default());
-    }
-
-    /// Repairs the solve of [`Workers::solve_levels`] where particles were pushed since, or since
-    /// they were at these positions; workers that keep nothing of a solve cannot.
-    fn repair_levels(&mut self, _: &mut ClothMemory<'_>, _: &LevelsPlan, _: &[[f32; 4]]) {}
+    /// Memory of multilevel solves: the last one of the cloth that is swapped in.
+    fn levels(&mut self) -> &mut LevelsMemory;
 
     /// Loads the constants of iteration k.
     fn begin_iteration(&mut self, memory: &mut ClothMemory<'_>, k: u32) {
@@ -296,17 +290,8 @@ impl Workers for Team {
         kept.size()
     }
 
-    fn solve_levels(&mut self, memory: &mut ClothMemory<'_>, plan: &LevelsPlan) {
-        solve_levels(memory, plan, &mut self.levels);
-    }
-
-    fn repair_levels(
-        &mut self,
-        memory: &mut ClothMemory<'_>,
-        plan: &LevelsPlan,
-        before: &[[f32; 4]],
-    ) {
-        repair_levels(memory, plan, &mut self.levels, before);
+    fn levels(&mut self) -> &mut LevelsMemory {
+        &mut self.levels
     }
 
     fn size(&self) -> usize {

@@ -11,6 +11,7 @@
 
 use poplin_cook::{CookOptions, cook};
 use poplin_cpu::contact::ContactMemory;
+use poplin_cpu::multilevel::LevelsMemory;
 use poplin_cpu::{ClothMemory, ReferenceEngine, Team, Work, Workers};
 use poplin_host::{Engine as _, FramePart, HostCloth, TierLimits, choose_lane_count};
 use poplin_layout::{Stage, Task, pack_fabric};
@@ -45,8 +46,12 @@ struct Counter {
 }
 
 impl Workers for Counter {
-    type Kept = <Team as Workers>::Kept;
+    type Kept = LevelsMemory;
     type Contacts = ContactMemory;
+
+    fn levels(&mut self) -> &mut LevelsMemory {
+        self.team.levels()
+    }
 
     fn begin_iteration(&mut self, memory: &mut ClothMemory<'_>, k: u32) {
         self.iterations += 1;

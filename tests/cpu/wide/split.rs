@@ -4,6 +4,7 @@ use std::sync::Mutex;
 
 use poplin_cpu::CpuEngine;
 use poplin_cpu::contact::ContactMemory;
+use poplin_cpu::multilevel::LevelsMemory;
 use poplin_cpu::{ClothMemory, LaneEngine, Parts, ReferenceEngine, Team, Work, Workers};
 use poplin_host::Engine as _;
 use poplin_testkit::compare::same_bits;
@@ -30,6 +31,10 @@ impl Workers for Noting {
     ) -> R {
         PARTS.lock().unwrap().push(parts.count());
         run(self)
+    }
+
+    fn levels(&mut self) -> &mut LevelsMemory {
+        self.0.levels()
     }
 
     fn work(&mut self, work: Work, memory: &mut ClothMemory<'_>) {

@@ -15,7 +15,7 @@ use crate::Workers;
 #[cfg(feature = "testing")]
 use crate::kernel::simulate_cloth;
 use crate::memory;
-use crate::multilevel::LevelsPlan;
+use crate::multilevel::{LevelsPlan, repair_levels};
 use crate::{ClothMemory, Member};
 
 /// Fabric packed as the GPU has it.
@@ -143,10 +143,13 @@ impl<K> CpuCloth<K> {
 
     /// Notes its particles if these iterations, its last ones, were of a multilevel solve, which
     /// [`Self::repair`] may repair.
-    pub(super) fn note_solve(&mut self, iterations: &Range<u32>) {
+    pub(super) fn note_solve(&mut self, iterations: impl FnOnce(&Self) -> Range<u32>) {
         self.before.clear();
+        if self.fabric.levels.is_none() {
+            return;
+        }
         let Feedback { is_asleep, fault_count, .. } = self.feedback;
-        let is_solved = !iterations.is_empty() && [is_asleep, fault_count] == [0; 2];
+        let is_solved = !iterations(self).is_empty() && [is_asleep, fault_count] == [0; 2];
         if is_solved && self.host.stages().intersects(StageMask::LEVELS) {
             self.before.extend_from_slice(&self.current);
         }
@@ -154,7 +157,7 @@ impl<K> CpuCloth<K> {
 
     /// Repairs the solve where particles were pushed since [`Self::note_solve`].
     pub(super) fn repair(&mut self, workers: &mut impl Workers<Kept = K>, working: &mut Working) {
-        if self.before.is_empty() || self.before == self.current {
+        if self.before == self.current {
             return;
         }
         let before = std::mem::take(&mut self.before);
@@ -163,7 +166,7 @@ impl<K> CpuCloth<K> {
         let Some(Member { mut memory, feedback, kept }) = member else { return };
         if let Some(plan) = memory.levels {
             workers.exchange(kept);
-            workers.repair_levels(&mut memory, plan, &before);
+            repair_levels(&mut memory, plan, workers.levels(), &before);
             workers.exchange(kept);
             let more = memory.solves.iterations;
             feedback.implicit_iterations = feedback.implicit_iterations.wrapping_add(more);

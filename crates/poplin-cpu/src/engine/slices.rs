@@ -68,7 +68,7 @@ impl<W: Workers + Clone + Send + Sync> LaneEngine<W> {
             };
             crew.simulate(cloths, order, split, stages, iterations);
             if !has_triangles {
-                cloths.iter_mut().for_each(|cloth| cloth.note_solve(&iterations(cloth)));
+                cloths.iter_mut().for_each(|cloth| cloth.note_solve(iterations));
             }
             let begin = parameters.cloth_begin as usize;
             // Local spaces of the cloths in this slice.

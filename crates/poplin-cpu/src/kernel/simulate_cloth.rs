@@ -8,6 +8,7 @@ use poplin_layout::{
 };
 use poplin_model::FiberSolver;
 
+use crate::multilevel::{repair_levels, solve_levels};
 use crate::stage::implicit::{
     bend_count, bends_springs, chain_end, evaluation_count, is_factored, is_preconditioned,
     is_solved, probes_contacts, solve_state, stretches_springs, takes_bends,
@@ -187,17 +188,13 @@ fn run_steps(
                 team.barrier(memory);
                 if is_solved(memory) { Flow::Leave } else { Flow::Continue }
             }
-            Step::SolveLevels => {
+            Step::SolveLevels | Step::RepairLevels => {
                 if let (true, Some(plan)) = (stages.intersects(StageMask::LEVELS), memory.levels) {
                     team.barrier(memory);
-                    team.solve_levels(memory, plan);
-                }
-                Flow::Continue
-            }
-            Step::RepairLevels => {
-                if let (true, Some(plan)) = (stages.intersects(StageMask::LEVELS), memory.levels) {
-                    team.barrier(memory);
-                    team.repair_levels(memory, plan, &[]);
+                    match step {
+                        Step::SolveLevels => solve_levels(memory, plan, team.levels()),
+                        _ => repair_levels(memory, plan, team.levels(), &[]),
+                    }
                 }
                 Flow::Continue
             }

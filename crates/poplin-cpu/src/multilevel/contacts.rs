@@ -22,6 +22,8 @@ struct Contact {
     hold: f32,
     /// Friction where it does not \[N\].
     drag: [f32; 3],
+    /// True if cloth pushed the particle, not a collider.
+    is_pushed: bool,
 }
 
 impl Contact {
@@ -82,7 +84,20 @@ impl ContactMemory {
     }
 
     pub(super) fn touch(&mut self, particle: usize, plane: ContactPlane) {
-        self.contacts[particle] = Some(Contact { plane, hold: 0.0, drag: [0.0; 3] });
+        self.contacts[particle] =
+            Some(Contact { plane, hold: 0.0, drag: [0.0; 3], is_pushed: false });
+    }
+
+    /// Adds the plane, without friction, behind which cloth has pushed a particle.
+    pub(super) fn push(&mut self, particle: usize, plane: [f32; 4]) {
+        let plane = ContactPlane { plane, travel: [0.0; 4] };
+        self.contacts[particle] =
+            Some(Contact { plane, hold: 0.0, drag: [0.0; 3], is_pushed: true });
+    }
+
+    /// True if the plane of a particle stands for a push of cloth.
+    pub(super) fn is_pushed(&self, particle: usize) -> bool {
+        self.contacts[particle].is_some_and(|contact| contact.is_pushed)
     }
 
     pub(super) fn release(&mut self, particle: usize) {

@@ -169,9 +169,9 @@ impl LevelsMemory {
     /// Solves a step with this coefficient of friction. `fall` is how far gravity moves particles
     /// in the step; `probe` finds the contact plane of a particle for a displacement.
     ///
-    /// What touches nothing begins where inertia alone moves it: cloth at rest is at its solution
-    /// there, so that the errors of the iterations fade with the motion. From the prediction they
-    /// are those of all that balances gravity, and shake the cloth for ever.
+    /// Particles that touch nothing begin where inertia alone moves them: cloth at rest is at its
+    /// solution there, so that the errors of the iterations fade with the motion. From the
+    /// prediction they are those of all that balances gravity, and shake the cloth for ever.
     pub(super) fn solve(
         &mut self,
         plan: &LevelsPlan,
@@ -208,7 +208,7 @@ impl LevelsMemory {
                 self.iterate(plan, constants, RENEWED_ITERATIONS, &mut start, &mut solved);
             }
             self.keep_momentum(constants);
-            solved.is_finite = self.corrections.as_flattened().iter().all(|it| it.is_finite());
+            solved.is_finite = self.has_finite_corrections();
             if !solved.is_finite {
                 self.moves.fill([0.0; 3]);
                 break;
@@ -224,6 +224,10 @@ impl LevelsMemory {
             }
         }
         solved
+    }
+
+    fn has_finite_corrections(&self) -> bool {
+        self.corrections.as_flattened().iter().all(|it| it.is_finite())
     }
 
     /// True if almost all edges are as long after the corrections as their linearisation says.
@@ -294,16 +298,8 @@ impl LevelsMemory {
         let mut iteration = 0;
         loop {
             iteration += 1;
-            self.multiply(plan, constants);
-            let curvature = sum(count, |k| dot(self.directions[k], self.products[k]));
-            let is_down = product > 0.0 && curvature > 0.0;
-            let taken = if is_down { product / curvature } else { 0.0 };
-            for k in 0..count {
-                let direction = scale(self.directions[k], taken);
-                self.corrections[k] = add(self.corrections[k], direction);
-                self.residuals[k] = subtract(self.residuals[k], scale(self.products[k], taken));
-            }
-            let is_last = iteration == most || !is_down;
+            let is_last =
+                self.descend(plan, constants, product.max(0.0)) == 0.0 || iteration == most;
             if is_last || iteration >= least && product <= enough {
                 solved.iterations += iteration;
                 solved.is_solved = product <= enough;
@@ -322,15 +318,23 @@ impl LevelsMemory {
     /// Moves particles along the directions, which are those of gravity, as far as lowers the
     /// energy most: all the way in free fall, not at all at rest.
     fn fall(&mut self, plan: &LevelsPlan, constants: &MultilevelConstants) {
-        let count = self.masses.len();
+        let slope = sum(self.masses.len(), |k| dot(self.directions[k], self.residuals[k]));
+        self.descend(plan, constants, slope);
+    }
+
+    /// Moves particles along the directions to the least energy, which falls by `slope` at first.
+    /// Returns how far, over the directions: 0 if it has no least.
+    fn descend(&mut self, plan: &LevelsPlan, constants: &MultilevelConstants, slope: f32) -> f32 {
         self.multiply(plan, constants);
+        let count = self.masses.len();
         let curvature = sum(count, |k| dot(self.directions[k], self.products[k]));
-        let slope = sum(count, |k| dot(self.directions[k], self.residuals[k]));
         let taken = if curvature > 0.0 { slope / curvature } else { 0.0 };
         for k in 0..count {
-            self.corrections[k] = scale(self.directions[k], taken);
+            let direction = scale(self.directions[k], taken);
+            self.corrections[k] = add(self.corrections[k], direction);
             self.residuals[k] = subtract(self.residuals[k], scale(self.products[k], taken));
         }
+        taken
     }
 
     /// Linearises springs and bends, and makes the residuals and the matrices of all levels.
@@ -459,27 +463,29 @@ impl LevelsMemory {
         }
     }
 
-    /// Shifts a cloth without pins as a whole, so that its momentum changes by what contacts give
-    /// it: forces inside, which conjugate gradients only approach, change none.
+    /// Shifts a cloth without pins so that its momentum changes by what colliders give it: forces
+    /// inside, which conjugate gradients only approach, change none.
     fn keep_momentum(&mut self, constants: &MultilevelConstants) {
-        for k in 0..self.masses.len() {
-            let (own, trial) = (self.inertia(k, constants), self.trial(k));
-            let back = scale(subtract(self.targets[k], trial), own);
-            // The next product overwrites it.
-            self.products[k] = add(back, self.contacts.force(k, trial, constants));
-        }
-        self.shift(constants);
+        self.shift(constants, |it, k| {
+            let (own, trial) = (it.inertia(k, constants), it.trial(k));
+            let back = scale(subtract(it.targets[k], trial), own);
+            add(back, it.contacts.force(k, trial, constants))
+        });
     }
 
-    /// Shifts a cloth without pins as a whole by the sum of the forces in `products`.
-    fn shift(&mut self, constants: &MultilevelConstants) {
+    /// Shifts a cloth without pins as a whole by the sum of these forces on its particles \[N\].
+    fn shift(&mut self, constants: &MultilevelConstants, force: impl Fn(&Self, usize) -> [f32; 3]) {
         if self.masses.iter().any(|mass| *mass <= 0.0) {
             return;
         }
         let mut block = Symmetric::default();
         for k in 0..self.masses.len() {
             block = block.plus(Symmetric::scalar(self.inertia(k, constants)));
-            self.contacts.add_block(k, constants, &mut block);
+            if !self.contacts.is_pushed(k) {
+                self.contacts.add_block(k, constants, &mut block);
+            }
+            // The next product overwrites it.
+            self.products[k] = force(self, k);
         }
         let force: [f32; 3] =
             std::array::from_fn(|axis| sum(self.products.len(), |k| self.products[k][axis]));

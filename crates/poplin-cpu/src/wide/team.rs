@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::floats::Floats;
-use crate::multilevel::{LevelsMemory, LevelsPlan, repair_levels, solve_levels};
+use crate::multilevel::LevelsMemory;
 use crate::stage::{
     bend, collide_box, collide_convex, collide_shape, gauss_seidel, implicit, integrate,
     limit_speed, mass, motion, second_order, semi_implicit, separation, sleep, tether, twin, wind,
@@ -195,17 +195,8 @@ impl Workers for WideTeam {
         self.columns.size() + self.threads.size() + self.solve.size() + self.levels.size()
     }
 
-    fn solve_levels(&mut self, memory: &mut ClothMemory<'_>, plan: &LevelsPlan) {
-        solve_levels(memory, plan, &mut self.levels);
-    }
-
-    fn repair_levels(
-        &mut self,
-        memory: &mut ClothMemory<'_>,
-        plan: &LevelsPlan,
-        before: &[[f32; 4]],
-    ) {
-        repair_levels(memory, plan, &mut self.levels, before);
+    fn levels(&mut self) -> &mut LevelsMemory {
+        &mut self.levels
     }
 
     fn cloths_at_once(&self) -> usize {

@@ -4,7 +4,6 @@ use poplin_layout::MultilevelConstants;
 
 use super::super::{LevelsPlan, add, dot, scale, subtract};
 use super::{LevelsMemory, RENEWED_ITERATIONS, Solved};
-use crate::stage::implicit::ContactPlane;
 
 impl LevelsMemory {
     /// Sets the displacement and the position of a particle at the end of a step.
@@ -41,7 +40,7 @@ impl LevelsMemory {
             let normal = scale(push, length.recip());
             let [x, y, z] = normal;
             let plane = [x, y, z, dot(normal, self.moves[particle])];
-            self.contacts.touch(particle, ContactPlane { plane, travel: [0.0; 4] });
+            self.contacts.push(particle, plane);
         }
         true
     }
@@ -57,14 +56,14 @@ impl LevelsMemory {
         self.set_up(plan, constants);
         self.corrections.fill([0.0; 3]);
         self.iterate(plan, constants, RENEWED_ITERATIONS, &mut None, &mut solved);
-        for k in 0..self.masses.len() {
-            let (own, moved) = (self.inertia(k, constants), self.corrections[k]);
-            let back = add(scale(moved, own), self.contacts.product(k, moved, constants));
-            // Without pins the momentum changes by what contacts give in answer alone.
-            self.products[k] = scale(back, -1.0);
-        }
-        self.shift(constants);
-        if !self.corrections.as_flattened().iter().all(|it| it.is_finite()) {
+        // Pushes have changed the momentum by what they do: planes that stand for them give none.
+        self.shift(constants, |it, k| {
+            let moved = it.corrections[k];
+            let pushed = it.contacts.is_pushed(k);
+            let back = if pushed { [0.0; 3] } else { it.contacts.product(k, moved, constants) };
+            scale(add(scale(moved, it.inertia(k, constants)), back), -1.0)
+        });
+        if !self.has_finite_corrections() {
             self.corrections.fill([0.0; 3]);
         }
         solved.iterations

@@ -16,6 +16,7 @@ use poplin_layout::{NO_OFFSET, StageMask, Task};
 pub(crate) use self::columns::Columns;
 use self::view::{View, gather_anchors, project_fibers, read_rows, solve_fibers, write_rows};
 use crate::lanes::MAX_LANES;
+use crate::multilevel::LevelsMemory;
 use crate::stage::{
     collide_box, collide_convex, collide_shape, integrate, limit_speed, mass, motion, second_order,
     separation, tether,
@@ -157,6 +158,10 @@ impl Workers for BatchWalk<'_, '_> {
         for Member { memory, kept, .. } in self.batch.live() {
             kept.0.open(memory);
         }
+    }
+
+    fn levels(&mut self) -> &mut LevelsMemory {
+        self.team.levels()
     }
 
     fn begin_iteration(&mut self, lead: &mut ClothMemory<'_>, k: u32) {
