@@ -127,6 +127,11 @@ fn xpbd_triangles_are_carried_by_every_collider() {
 }
 
 #[test]
+fn multilevel_triangles_are_carried_by_every_collider() {
+    check(MULTILEVEL, "triangles", 0.02);
+}
+
+#[test]
 fn implicit_triangles_are_carried_by_every_collider() {
     check(IMPLICIT, "triangles", 0.02);
 }

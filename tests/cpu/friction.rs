@@ -245,6 +245,12 @@ fn implicit_triangles_hold_and_slide_on_all_but_spheres() {
     check(IMPLICIT, "triangles", &GROUNDS[..5], 1e-5);
 }
 
+// A strip on a capsule rests on its edges, not on its particles.
+#[test]
+fn multilevel_triangles_hold_and_slide_on_flat_colliders() {
+    check(MULTILEVEL, "triangles", &GROUNDS[..4], 1e-5);
+}
+
 #[test]
 fn a_turning_capsule_of_any_length_carries_cloth_along() {
     for half in [0.2, 0.5, 2.0] {

@@ -190,6 +190,7 @@ impl<W: Workers + Clone + Send + Sync> LaneEngine<W> {
             remainders: cast_vec(remainders),
             kept: W::Kept::default(),
             before: Vec::new(),
+            planes: Vec::new(),
             arrays: arrays_of_one(),
             feedback,
             is_simulated: false,
@@ -248,6 +249,7 @@ impl<W: Workers + Clone + Send + Sync + 'static> Engine for LaneEngine<W> {
                 inputs: Vec::new(),
                 kept: W::Kept::default(),
                 before: Vec::new(),
+                planes: Vec::new(),
                 arrays: arrays_of_one(),
                 contact: ContactReport::default(),
                 ..source.clone()

@@ -16,6 +16,7 @@ use crate::Workers;
 use crate::kernel::simulate_cloth;
 use crate::memory;
 use crate::multilevel::{LevelsPlan, repair_levels};
+use crate::stage::implicit::ContactPlane;
 use crate::{ClothMemory, Member};
 
 /// Fabric packed as the GPU has it.
@@ -54,6 +55,9 @@ pub(super) struct CpuCloth<K> {
     pub(super) kept: K,
     /// Particles before the last collision with other cloths, of multilevel solves.
     pub(super) before: Vec<[f32; 4]>,
+    /// Planes of particles that touched colliders in the last slice, of multilevel solves with
+    /// contact of triangles.
+    pub(super) planes: Vec<Option<ContactPlane>>,
     pub(super) feedback: Feedback,
     /// True if the last frame ran iterations, so that its impulses on bodies are in `remembered`.
     pub(super) is_simulated: bool,
@@ -68,6 +72,7 @@ impl<K> CpuCloth<K> {
     /// kernel.
     pub(super) fn begin_frame(&mut self, dt: f32, may_rest: bool) {
         self.arrays.clear();
+        self.planes.clear();
         self.is_simulated = false;
         let current = &mut self.current;
         self.host.take_writes(|index, particle| current[index as usize] = particle.into());
@@ -101,7 +106,10 @@ impl<K> CpuCloth<K> {
 
     /// Allocated bytes.
     pub(super) fn size(&self) -> usize {
-        let particles = self.current.capacity() + self.previous.capacity() + self.before.capacity();
+        let particles = self.current.capacity()
+            + self.previous.capacity()
+            + self.before.capacity()
+            + 4 * self.planes.capacity();
         let pools = [&self.remembered, &self.remainders, &self.inputs, &self.arrays.frame_pool]
             .map(Vec::capacity);
         16 * (particles + pools.iter().sum::<usize>())
@@ -121,6 +129,7 @@ impl<K> CpuCloth<K> {
             fabric_pool: &self.fabric.pool,
             input_pool: &self.inputs,
             levels: self.fabric.levels.as_ref(),
+            planes: &self.planes,
         };
         let kept = self.host.kept_rows();
         // The worker's scratch is shared between cloths: restores the persistent rows.
@@ -139,6 +148,13 @@ impl<K> CpuCloth<K> {
         };
         let memory = ClothMemory::new(cloth, pools, state);
         Some(Member { memory, feedback: &mut self.feedback, kept: &mut self.kept })
+    }
+
+    /// True if these iterations are one multilevel solve, which takes planes of colliders.
+    pub(super) fn takes_planes(&self, iterations: Range<u32>) -> bool {
+        iterations.len() == 1
+            && self.fabric.levels.is_some()
+            && self.host.stages().intersects(StageMask::LEVELS)
     }
 
     /// Notes its particles if these iterations, its last ones, were of a multilevel solve, which

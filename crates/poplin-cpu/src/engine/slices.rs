@@ -1,6 +1,8 @@
 //! Frames in slices, with collision between cloths after each.
 
-use poplin_host::takes_part;
+use std::ops::Range;
+
+use poplin_host::{ContactFrame, takes_part};
 use poplin_layout::{ContactCloth, Stage, StageMask, TRIANGLE_SWEEPS};
 use poplin_model::ContactMode;
 use rayon::prelude::*;
@@ -10,7 +12,11 @@ use super::cloth::CpuCloth;
 use super::crew::reuse;
 use crate::Workers;
 use crate::contact::{ContactBody, ContactPasses as _};
-use crate::triangle_contact::ClothInput;
+use crate::triangle_contact::{ClothInput, TriangleContact};
+
+/// Number of repairs of multilevel solves behind contact of triangles in a slice, each with contact
+/// again.
+const TRIANGLE_REPAIRS: u32 = 1;
 
 impl<W: Workers + Clone + Send + Sync> LaneEngine<W> {
     /// Finds the cloths that may collide in the next frame, and the times of collision.
@@ -66,44 +72,93 @@ impl<W: Workers + Clone + Send + Sync> LaneEngine<W> {
                 let begin = if slice == 0 { 0 } else { contacts.slice_end(count, slice - 1) };
                 begin..contacts.slice_end(count, slice)
             };
-            crew.simulate(cloths, order, split, stages, iterations);
-            if !has_triangles {
-                cloths.iter_mut().for_each(|cloth| cloth.note_solve(iterations));
-            }
             let begin = parameters.cloth_begin as usize;
             // Local spaces of the cloths in this slice.
             let rows: &[ContactCloth] =
                 &contacts.cloths[begin..begin + parameters.cloth_count as usize];
-            let mut members = contacts.indices().peekable();
-            let mut bodies = reuse(std::mem::take(&mut self.bodies));
-            for (index, cloth) in cloths.iter_mut().enumerate() {
-                if members.next_if_eq(&index).is_some() {
-                    let (current, previous) =
-                        (cloth.current.as_mut_slice(), cloth.previous.as_mut_slice());
-                    bodies.push(ContactBody { current, previous, feedback: &mut cloth.feedback });
-                }
-            }
+            let fraction = contacts.slice_fraction(slice);
+            let part = contacts.slice_part(slice);
             if has_triangles {
-                triangles.max_rounds = cloth_collision.max_rounds;
-                let fractions = [contacts.slice_fraction(slice), contacts.slice_part(slice)];
-                triangles.set_targets(rows, &bodies, fractions);
-                triangles.advance(step, TRIANGLE_SWEEPS * cloth_collision.iterations);
-                triangles.write_particles(rows, &mut bodies);
-            } else {
-                for _ in 0..cloth_collision.iterations {
-                    if !contact_memory.pass(&crew.first, parameters, rows, &mut bodies) {
-                        break;
+                serve(triangles, cloths, contacts, rows, part, iterations);
+            }
+            crew.simulate(cloths, order, split, stages, iterations);
+            cloths.iter_mut().for_each(|cloth| cloth.note_solve(iterations));
+            let has_solves = cloths.iter().any(|cloth| !cloth.before.is_empty());
+            let rounds = if has_triangles && has_solves { 1 + TRIANGLE_REPAIRS } else { 1 };
+            for round in 0..rounds {
+                let is_again = round > 0;
+                if is_again {
+                    crew.repair(cloths);
+                    cloths.iter_mut().for_each(|cloth| cloth.note_solve(iterations));
+                }
+                let mut members = contacts.indices().peekable();
+                let mut bodies = reuse(std::mem::take(&mut self.bodies));
+                for (index, cloth) in cloths.iter_mut().enumerate() {
+                    if members.next_if_eq(&index).is_some() {
+                        let (current, previous) =
+                            (cloth.current.as_mut_slice(), cloth.previous.as_mut_slice());
+                        bodies.push(ContactBody {
+                            current,
+                            previous,
+                            feedback: &mut cloth.feedback,
+                        });
+                    }
+                }
+                if has_triangles {
+                    triangles.max_rounds = cloth_collision.max_rounds;
+                    let sweeps = TRIANGLE_SWEEPS * cloth_collision.iterations;
+                    // Colliders have moved already.
+                    let part = if is_again { 0.0 } else { part };
+                    triangles.set_targets(rows, &bodies, [fraction, part]);
+                    if is_again {
+                        triangles.advance_again(step, sweeps);
+                    } else {
+                        triangles.advance_served(step, sweeps);
+                    }
+                    triangles.write_particles(rows, &mut bodies);
+                } else {
+                    for _ in 0..cloth_collision.iterations {
+                        if !contact_memory.pass(&crew.first, parameters, rows, &mut bodies) {
+                            break;
+                        }
+                    }
+                }
+                self.bodies = reuse(bodies);
+                if has_triangles {
+                    for (body, index) in contacts.indices().enumerate() {
+                        triangles.report_slice(body, &mut cloths[index].contact);
                     }
                 }
             }
-            self.bodies = reuse(bodies);
-            if has_triangles {
-                for (body, index) in contacts.indices().enumerate() {
-                    triangles.report_slice(body, &mut cloths[index].contact);
-                }
-            } else {
+            if !has_triangles {
                 crew.repair(cloths);
             }
+        }
+    }
+}
+
+/// Gives the cloths of a slice that are solved with it the planes of colliders that they touch.
+fn serve<K>(
+    triangles: &mut TriangleContact,
+    cloths: &mut [Box<CpuCloth<K>>],
+    contacts: &ContactFrame,
+    rows: &[ContactCloth],
+    part: f32,
+    iterations: impl Fn(&CpuCloth<K>) -> Range<u32>,
+) {
+    let is_served = |index: usize| {
+        let cloth = &mut *cloths[index];
+        cloth.planes.clear();
+        cloth.takes_planes(iterations(cloth))
+    };
+    let is_served: Vec<bool> = contacts.indices().map(is_served).collect();
+    if !is_served.contains(&true) {
+        return;
+    }
+    triangles.serve(part, |body| is_served.get(body).is_some_and(|it| *it));
+    for (body, (index, space)) in contacts.indices().zip(rows).enumerate() {
+        if is_served[body] {
+            triangles.write_planes(body, space, &mut cloths[index].planes);
         }
     }
 }

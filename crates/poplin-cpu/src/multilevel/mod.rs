@@ -141,15 +141,17 @@ pub(crate) fn solve_levels(
         solve.start_at(i as usize, [u, v, w], moved, inverse_mass);
     }
     let touches = StageMask(memory.registers.stages).intersects(StageMask::PROBES);
+    let planes = memory.planes;
     let friction = memory.cloth.colliders.friction;
-    let holds = memory.cloth.colliders.friction_holds != 0;
+    // Friction of contact of triangles moves particles back.
+    let has_planes = !planes.is_empty();
+    let holds = has_planes || memory.cloth.colliders.friction_holds != 0;
     let [x, y, z, _] = memory.iteration.bias;
     let fall = if has_inertia { [x, y, z] } else { [0.0; 3] };
     let solved = solve.solve(plan, &constants, friction, fall, |particle, moved| {
-        if !touches {
-            return None;
-        }
-        contact(memory, particle as u32, moved.into())
+        let plane = planes.get(particle).copied().flatten();
+        let plane = plane.filter(|plane| plane.holds(moved));
+        plane.or_else(|| touches.then(|| contact(memory, particle as u32, moved.into())).flatten())
     });
     let solves = &mut memory.solves;
     solves.steps += 1;

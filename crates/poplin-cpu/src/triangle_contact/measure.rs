@@ -77,7 +77,7 @@ pub(super) fn path<V: Vector>(
 /// Returns the contact normal and the distance \[m\], which is negative behind a plane. The normal
 /// is 0 if the simplices touch.
 #[inline(always)]
-fn apart<V: Vector>(
+pub(super) fn apart<V: Vector>(
     kind: Kind,
     [a, b, c, d]: [V; 4],
     plane: V,

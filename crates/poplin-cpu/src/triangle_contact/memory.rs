@@ -7,6 +7,7 @@ use super::body::Body;
 use super::course::Course;
 use super::pairs::{BodyPair, Candidate};
 use super::path::Path;
+use super::planes::Touch;
 
 /// Largest number of candidates: 3.8 GB of them, and about as much again during a search.
 const MOST_CANDIDATES: u32 = 1 << 26;
@@ -112,6 +113,10 @@ pub struct TriangleContact {
     pub(super) work: super::solve::Work,
     /// Intersections and their displacements.
     pub(super) tangles: super::untangle::Tangles,
+    /// Vertices of served cloths on colliders, in order of their rows.
+    pub(super) touches: Vec<Touch>,
+    /// Pairs that solves hold in this slice.
+    pub(super) served: Vec<PairMultipliers>,
     /// Length of the solver iteration that the multipliers belong to \[s\].
     pub(super) step: f32,
     /// Largest number of rounds of a slice; 0: as many as needed, up to `TRIANGLE_MAX_ROUNDS` and
@@ -192,6 +197,8 @@ impl TriangleContact {
             + 4 * values.iter().sum::<usize>()
             + flags.iter().sum::<usize>()
             + self.candidates.capacity() * size_of::<Candidate>()
+            + size_of::<Touch>() * self.touches.capacity()
+            + size_of::<PairMultipliers>() * (self.held.capacity() + self.served.capacity())
             + self.work.size()
             + self.tangles.size()
     }

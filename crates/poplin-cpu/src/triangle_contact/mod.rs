@@ -17,6 +17,7 @@ mod near;
 mod packed;
 mod pairs;
 mod path;
+mod planes;
 mod respond;
 mod scene;
 mod search;

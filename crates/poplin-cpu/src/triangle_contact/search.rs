@@ -263,6 +263,23 @@ impl TriangleContact {
             .flat_map(move |&pair| (0..3).filter_map(move |kind| self.sides(pair, kind)))
     }
 
+    /// Returns the candidate of a sort key; `None` if these bodies have no such pair.
+    pub(super) fn candidate_of(&self, [a, b, first, second]: [u32; 4]) -> Option<Candidate> {
+        let (kind, first) = (first >> 28, first & 0x0fff_ffff);
+        let count = self.bodies.len() as u32;
+        let sides = if a.max(b) < count { self.sides([a, b], kind)? } else { return None };
+        let [own, others] = sides.bodies.map(|body| &*body.surface);
+        let counts = if kind == EDGES {
+            [own.edges.len(), others.edges.len()]
+        } else if sides.bodies[1].is_plane {
+            [own.vertices.len(), 1]
+        } else {
+            [own.vertices.len(), others.faces.len()]
+        };
+        let is_there = [first, second].into_iter().zip(counts).all(|(k, n)| (k as usize) < n);
+        is_there.then(|| sides.candidate(first, second))
+    }
+
     /// Returns both sides of a search; `None` for the second vertex search of a body with itself,
     /// which would repeat the first.
     fn sides(&self, pair: BodyPair, kind: u32) -> Option<Sides<'_>> {

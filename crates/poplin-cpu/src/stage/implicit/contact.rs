@@ -37,8 +37,8 @@ pub fn probe_contacts(memory: &mut ClothMemory<'_>, i: u32) {
 }
 
 /// Plane that keeps a particle out of shapes.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct ContactPlane {
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ContactPlane {
     /// Normal n and reach o of the displacement u since the start of the step: `n . u >= o` \[m\].
     pub(crate) plane: [f32; 4],
     /// Displacement of the shapes in the step \[m\], and the friction factor.
@@ -103,6 +103,13 @@ pub(crate) fn exits(
         let push = glam::Vec3::from(contacts.mean_push()) + back;
         (contacts, push)
     })
+}
+
+impl ContactPlane {
+    /// True if a particle displaced by `moved` is behind the plane.
+    pub(crate) fn holds(&self, moved: [f32; 3]) -> bool {
+        dot3(xyz(self.plane), moved.into()) < self.plane[3]
+    }
 }
 
 impl Contacts<f32> {

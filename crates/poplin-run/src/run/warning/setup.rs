@@ -315,12 +315,14 @@ impl Warning {
         });
         let is_behind = contact == ContactMode::Triangles
             && config.thickness > 0.0
-            && config.solver.as_multilevel().is_some();
+            && config.solver.as_multilevel().is_some()
+            && job_cloth.colliders().any(|collider| collider.body.is_some());
         let behind = is_behind.then(|| {
             let text = format!(
-                "cloth `{name}` may stretch and jump where it touches: the multilevel solver does not \
-                 know contact of triangles, which acts behind its steps; use `contact = \"particles\"` \
-                 in `[cloth_contact_solver]` (--contact particles), or the solver xpbd or implicit"
+                "cloth `{name}` may jump where rigid bodies press it on other colliders: with contact of \
+                 triangles they push behind the steps of the multilevel solver; use \
+                 `contact = \"particles\"` in `[cloth_contact_solver]` (--contact particles), or the \
+                 solver xpbd or implicit"
             );
             Self::of_cloth("contact_behind", name, text).at("solver.multilevel")
         });

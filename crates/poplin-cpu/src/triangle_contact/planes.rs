@@ -1,0 +1,197 @@
+//! Planes of vertices on colliders, for solves that hold cloth off them.
+//!
+//! Contact that acts behind a solve alone leaves cloth on a collider moving for ever: each step it
+//! falls, and is pushed back. So a solve takes the pairs of one vertex with a collider that pushed
+//! in the last slice as planes, with their friction, and contact does the rest.
+
+use glam::Vec3;
+use poplin_host::PairMultipliers;
+use poplin_layout::ContactCloth;
+
+use super::measure::apart;
+use super::memory::TriangleContact;
+use super::pairs::closest;
+use crate::math::{cross3, dot3, particle, xyz};
+use crate::stage::implicit::ContactPlane;
+
+/// Largest gap beyond the contact distance at which a pair that a solve holds is kept, over the
+/// least thickness: what a solve leaves of a gap is rounding.
+const KEPT: f32 = 1e-3;
+
+/// Multiplier of a pair that a solve holds \[kg m\]: next to nothing is left to contact.
+const SERVED: f32 = f32::MIN_POSITIVE;
+
+/// Vertex of a cloth that a collider pushes.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Touch {
+    row: usize,
+    /// Direction of the push.
+    normal: Vec3,
+    /// Displacement of the surface of the collider in the slice \[m\].
+    travel: Vec3,
+    /// Friction factor of the collider.
+    friction: f32,
+    /// True if the vertex lies over the interior of a face.
+    is_inside: bool,
+    /// Distance beyond that of contact \[m\].
+    beyond: f32,
+    /// Multiplier of the last slice \[kg m\].
+    push: f32,
+}
+
+impl TriangleContact {
+    /// Returns the touch of a pair in a slice that takes a part of the frame; `None` if it is not
+    /// one vertex of a cloth and a collider.
+    fn touch_of(&self, pair: &PairMultipliers, slice_part: f32) -> Option<Touch> {
+        let [a, b, ..] = pair.rank.map(|index| self.bodies.get(index as usize));
+        let (cloth, collider) = match (a?, b?) {
+            (cloth, collider) if cloth.is_cloth() && !collider.is_cloth() => (cloth, collider),
+            (collider, cloth) if cloth.is_cloth() && !collider.is_cloth() => (cloth, collider),
+            _ => return None,
+        };
+        let candidate = self.candidate_of(pair.rank)?;
+        let rows = candidate.rows.map(|row| row as usize);
+        let at = rows.map(|row| self.start[row]);
+        let closest = closest(candidate.kind, at);
+        // The faces around an edge own it for vertices a little beyond, too.
+        let is_inside = closest.is_inside;
+        if !is_inside && !candidate.owns_feature(&closest.weights, closest.delta, &self.start) {
+            return None;
+        }
+        let is_own = |row: usize| cloth.rows.contains(&row);
+        let mut corners = rows.into_iter().zip(closest.weights);
+        let (row, sign) = corners.find(|&(row, weight)| is_own(row) && weight.abs() == 1.0)?;
+        let (normal, distance) = apart(candidate.kind, at, self.rest[rows[1]], &closest);
+        let (mut travel, mut reach, mut hard) = (Vec3::ZERO, 0.0, 0.0);
+        for (other, weight) in rows.into_iter().zip(closest.weights) {
+            let weight = weight.abs();
+            reach += self.radius[other] * weight;
+            hard += self.hard[other] * weight;
+            if !is_own(other) {
+                travel += (self.ends[other] - self.frame_start[other]) * weight;
+            }
+        }
+        // From the center of a collider that turns in place to its surface.
+        let spin = self.spins[rows[0]] + self.spins[rows[3]];
+        let arm = (closest.delta - normal * (distance - hard)) * sign;
+        travel += cross3(spin, arm);
+        Some(Touch {
+            row,
+            normal: normal * sign,
+            travel: travel * slice_part,
+            friction: collider.friction,
+            is_inside,
+            beyond: distance - reach,
+            push: pair.push,
+        })
+    }
+
+    /// Finds the vertices of served cloths that touch colliders before a slice, which takes a part
+    /// of the frame, and takes their load off the pairs.
+    pub fn serve(&mut self, slice_part: f32, is_served: impl Fn(usize) -> bool) {
+        let mut touches = std::mem::take(&mut self.touches);
+        let mut held = std::mem::take(&mut self.held);
+        touches.clear();
+        for pair in &mut held {
+            let [a, b, ..] = pair.rank.map(|index| index as usize);
+            if !is_served(a) && !is_served(b) {
+                continue;
+            }
+            if let Some(touch) = self.touch_of(pair, slice_part) {
+                (pair.push, pair.drag) = (SERVED, [0.0; 3]);
+                touches.push(touch);
+                self.served.push(*pair);
+            }
+        }
+        touches.sort_by_key(|touch| touch.row);
+        (self.touches, self.held) = (touches, held);
+    }
+
+    /// Writes the plane of each particle of the `index`th cloth that [`Self::serve`] has found, in
+    /// its local space.
+    pub fn write_planes(
+        &self,
+        index: usize,
+        space: &ContactCloth,
+        planes: &mut Vec<Option<ContactPlane>>,
+    ) {
+        let Some(body) = self.bodies.get(index) else { return };
+        planes.resize(body.rows.len(), None);
+        let place = |row: usize| self.touches.partition_point(|touch| touch.row < row);
+        let axes = [space.axis_x, space.axis_y, space.axis_z].map(xyz);
+        let local = |v: Vec3| Vec3::from(axes.map(|axis| dot3(axis, v)));
+        let own = &self.touches[place(body.rows.start)..place(body.rows.end)];
+        for touches in own.chunk_by(|a, b| a.row == b.row) {
+            let (mut normal, mut travel) = (Vec3::ZERO, Vec3::ZERO);
+            let (mut push, mut friction, mut room) = (0.0, 0.0, 0.0);
+            // Products of the least multipliers would vanish.
+            let most = touches.iter().map(|touch| touch.push).fold(SERVED, f32::max);
+            let has_inside = touches.iter().any(|touch| touch.is_inside);
+            for touch in touches.iter().filter(|touch| touch.is_inside || !has_inside) {
+                let part = touch.push / most;
+                normal += touch.normal * part;
+                travel += touch.travel * part;
+                push += part;
+                friction += touch.friction * part;
+                room += touch.beyond.max(0.0) * part;
+            }
+            let length = dot3(normal, normal).sqrt();
+            if length > 0.0 {
+                let (normal, travel) = (local(normal / length), local(travel / push));
+                planes[touches[0].row - body.rows.start] = Some(ContactPlane {
+                    plane: particle(normal, dot3(normal, travel) - room / push),
+                    travel: particle(travel, friction / push),
+                });
+            }
+        }
+    }
+
+    /// Keeps touches that solves hold, which contact has not pushed: of the same pair, or of a face
+    /// that the vertex has slid to.
+    fn keep_served(&mut self) {
+        if self.served.is_empty() {
+            return;
+        }
+        let most = KEPT * self.least_thickness();
+        let mut is_sought = vec![false; self.start.len()];
+        self.touches.iter().for_each(|touch| is_sought[touch.row] = true);
+        let mut kept = Vec::new();
+        for pair in std::mem::take(&mut self.served) {
+            let touch = self.touch_of(&pair, 0.0).filter(|touch| touch.beyond <= most);
+            if let Some(touch) = touch {
+                is_sought[touch.row] &= !touch.is_inside;
+                kept.push(pair);
+            }
+        }
+        if is_sought.contains(&true) {
+            for candidate in &self.candidates {
+                if candidate.rows.iter().any(|&row| is_sought[row as usize]) {
+                    let pair =
+                        PairMultipliers { rank: candidate.rank, push: SERVED, drag: [0.0; 3] };
+                    let touch = self.touch_of(&pair, 0.0);
+                    if touch.is_some_and(|touch| touch.is_inside && touch.beyond <= most) {
+                        kept.push(pair);
+                    }
+                }
+            }
+        }
+        // Stable: what contact has pushed comes first.
+        self.held.extend(kept);
+        self.held.sort_by_key(|held| held.rank);
+        self.held.dedup_by_key(|held| held.rank);
+    }
+
+    /// Advances after solves that were [served](Self::serve).
+    pub fn advance_served(&mut self, step: f32, iterations: u32) {
+        self.advance(step, iterations);
+        self.keep_served();
+    }
+
+    /// Advances once more in a slice, from where it ended to what repairs of solves have made of
+    /// it: only what is new is pushed.
+    pub fn advance_again(&mut self, step: f32, iterations: u32) {
+        let held = std::mem::take(&mut self.held);
+        self.advance(step, iterations);
+        self.held = held;
+    }
+}
