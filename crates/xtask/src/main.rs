@@ -37,7 +37,7 @@ const HELP: &str = "Usage: cargo xtask <TASK>
   lint                 checks the texts in sources (first words of docs, widths, lengths) and the spelling
   generate             writes the shader files that follow from declarations in poplin-layout
   tables               rewrites the generated tables of README and guide; --check fails if one has drifted
-  validation           measures every table of the validation page again from scene files, one to two hours, and writes
+  validation           measures every table of the validation page again from scene files, about 20 minutes, and writes
                        all tables as above
   bench-table [DIR]    writes the criterion results under target/criterion as DIR/bench.csv, with machine, date and
                        commit (default: benches/results/MACHINE; - for standard output)
