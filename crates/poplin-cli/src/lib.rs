@@ -22,15 +22,19 @@ mod view;
 use std::ffi::OsString;
 
 use clap::Parser;
+use clap::builder::StyledStr;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 use args::{Cli, Command};
 
 /// Runs a command line, whose first word is the name of the program. Returns the exit code: 0, 1
 /// for a failure, 2 for bad input, 130 if interrupted.
 pub fn command(words: impl IntoIterator<Item = OsString>) -> u8 {
-    let cli = match Cli::try_parse_from(words) {
+    let words: Vec<OsString> = words.into_iter().collect();
+    let cli = match Cli::try_parse_from(&words) {
         Ok(cli) => cli,
         Err(error) => {
+            let error = with_tip(error, &words);
             // Prints help, version or the error; a failed write has nowhere to be reported.
             let _ = error.print();
             return u8::try_from(error.exit_code()).unwrap_or(2);
@@ -52,4 +56,17 @@ pub fn command(words: impl IntoIterator<Item = OsString>) -> u8 {
         Command::Bench(args) => bench::bench(args),
     };
     failure::exit_code(ended.and_then(output::check))
+}
+
+/// Adds to an error how a speed is given to `--stop-at-rest`, which has one only behind `=`.
+fn with_tip(mut error: clap::Error, words: &[OsString]) -> clap::Error {
+    let speed = words.windows(2).find_map(|pair| {
+        let speed = pair[1].to_str().filter(|_| pair[0] == "--stop-at-rest")?;
+        speed.parse::<f32>().is_ok().then_some(speed)
+    });
+    if let Some(speed) = speed.filter(|_| error.kind() == ErrorKind::UnknownArgument) {
+        let tip = StyledStr::from(format!("write '--stop-at-rest={speed}' to state the speed"));
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip]));
+    }
+    error
 }

@@ -198,7 +198,7 @@ pub enum ModelError {
     /// The multilevel solver for a fabric without levels.
     #[error(
         "solver.multilevel requires coarser levels of the cloth (hierarchy), but the fabric has none; cook it with `levels` \
-         or use solver.implicit"
+         (in Python with this solver in the `settings` of `cook`) or use solver.implicit"
     )]
     NoLevels,
     /// A bending rigidity by springs for a fabric without two-ring edges.

@@ -24,11 +24,15 @@ const FRICTION: f32 = 0.5;
 
 /// Square sheet around the origin in the plane of x and z.
 fn sheet(columns: u32, width: f32) -> ClothDesc {
+    cooked_sheet(columns, width, &CookOptions::default())
+}
+
+fn cooked_sheet(columns: u32, width: f32, options: &CookOptions) -> ClothDesc {
     let mut mesh = Mesh::grid(columns, columns, width, width);
     for [x, _, z] in &mut mesh.positions {
         (*x, *z) = (*x - 0.5 * width, *z - 0.5 * width);
     }
-    let mut cloth = cook(&mesh, &CookOptions::default()).unwrap().into_cloth();
+    let mut cloth = cook(&mesh, options).unwrap().into_cloth();
     let mass = 0.2 * width * width / (columns * columns) as f32;
     for particle in &mut cloth.particles {
         particle.inverse_mass = 1.0 / mass;

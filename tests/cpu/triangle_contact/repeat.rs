@@ -1,15 +1,21 @@
 //! Repeatability: equal bits after a reset or restore, and on any number of threads.
 
+use poplin_cook::CookOptions;
 use poplin_host::{Engine as _, Snapshot};
-use poplin_model::{Pose, Shape};
+use poplin_model::{ClothDesc, Multilevel, Pose, Shape};
 use poplin_testkit::compare::same_bits;
 use poplin_testkit::crossing_scene::{at, floor};
 
-use super::{World, moved, sheet};
+use super::{World, cooked_sheet, moved, sheet};
 
-/// Steps sheets on a moving ball.
+/// Sheets over a moving ball, one of them solved by levels.
 fn busy() -> World {
-    let cloths = [0.12, 0.13].map(|y| moved(sheet(10, 0.25), [0.0, y, 0.1 * y]));
+    let options = CookOptions { levels: true, ..CookOptions::default() };
+    let mut fine = cooked_sheet(10, 0.25, &options);
+    fine.config.solver = Multilevel::default().into();
+    let cloths = [fine, sheet(10, 0.25), sheet(10, 0.25)];
+    let at_height = |(cloth, y): (ClothDesc, f32)| moved(cloth, [0.0, y, 0.1 * y]);
+    let cloths: Vec<_> = cloths.into_iter().zip([0.11, 0.12, 0.13]).map(at_height).collect();
     World::new(&cloths, &[Shape::sphere(0.1).into(), floor()])
 }
 

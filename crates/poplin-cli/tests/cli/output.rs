@@ -70,6 +70,12 @@ fn a_run_stops_at_rest_on_request() {
     assert!(frames(late, &["--stop-at-rest"]) >= 180);
     let refused = bench.poplin(&["run", "scene.toml", "--stop-at-rest=0"]);
     refused.says(2, &["0.000001..=1000 m/s"]);
+    for words in
+        [["scene.toml", "--stop-at-rest", "0.05"], ["--stop-at-rest", "0.05", "scene.toml"]]
+    {
+        let apart = bench.poplin(&[["run"].as_slice(), &words].concat());
+        assert!(apart.stderr.contains("write '--stop-at-rest=0.05'"), "{}", apart.stderr);
+    }
     // What follows the option without a value is the scene.
     let before = bench.poplin(&["run", "--stop-at-rest", "scene.toml", "--frames", "2"]);
     before.succeeds();
