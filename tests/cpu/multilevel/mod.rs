@@ -407,7 +407,7 @@ fn a_strip_droops_as_with_the_implicit_solver() {
 }
 
 #[test]
-fn snapshots_clones_and_threads_keep_the_motion() {
+fn snapshots_and_clones_keep_the_motion() {
     let solver = Multilevel { bending_rigidity: 1e-5, ..solver(5000.0, [4, 5]) };
     let mesh = grid(48);
     let mut sheet = Sheet::with(&mesh, &held_corners(&mesh), solver, &|_| ());
@@ -426,6 +426,24 @@ fn snapshots_clones_and_threads_keep_the_motion() {
     (0..10).for_each(|_| other.step(FRAME).unwrap());
     let state = other.state().unwrap();
     assert_eq!(state.positions(ids[0]).collect::<Vec<_>>(), expected);
+}
+
+#[test]
+fn threads_share_a_solve_without_changing_it() {
+    let found = |threads: usize| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| {
+            let mesh = grid(48);
+            let solver = Multilevel { bending_rigidity: 1e-5, ..solver(5000.0, [4, 5]) };
+            let mut sheet = Sheet::with(&mesh, &held_corners(&mesh), solver, &|_| ());
+            sheet.run(10);
+            sheet.positions()
+        })
+    };
+    let alone = found(1);
+    for threads in [2, 3] {
+        assert_eq!(found(threads), alone, "{threads} threads");
+    }
 }
 
 #[test]

@@ -152,9 +152,12 @@ impl<K> CpuCloth<K> {
 
     /// True if these iterations are one multilevel solve, which takes planes of colliders.
     pub(super) fn takes_planes(&self, iterations: Range<u32>) -> bool {
-        iterations.len() == 1
-            && self.fabric.levels.is_some()
-            && self.host.stages().intersects(StageMask::LEVELS)
+        iterations.len() == 1 && self.is_multilevel()
+    }
+
+    /// True if the multilevel solver solves it.
+    pub(super) fn is_multilevel(&self) -> bool {
+        self.fabric.levels.is_some() && self.host.stages().intersects(StageMask::LEVELS)
     }
 
     /// Notes its particles if these iterations, its last ones, were of a multilevel solve, which

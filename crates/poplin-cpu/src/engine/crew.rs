@@ -27,7 +27,9 @@ pub(super) struct Split {
 impl Split {
     /// Permission to split for one cloth.
     pub(super) fn parts<W: Workers>(&self, cloth: &CpuCloth<W::Kept>) -> Parts<W> {
-        let is_split = self.always || cloth.current.len() > self.above;
+        // A multilevel solve splits its own loops, and is all that counts.
+        let is_large = cloth.current.len() > self.above && !cloth.is_multilevel();
+        let is_split = self.always || is_large;
         Parts::new(if is_split { self.threads } else { 1 }, self.always)
     }
 }

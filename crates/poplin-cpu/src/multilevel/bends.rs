@@ -4,6 +4,7 @@ use poplin_geometry::Csr;
 use poplin_layout::MultilevelConstants;
 use poplin_model::{Fabric, Level};
 
+use super::parallel::{each, each_pair};
 use super::symmetric::Symmetric;
 use super::{add, apart, dot, scale};
 use crate::stage::implicit::{Hinge, balanced};
@@ -72,8 +73,8 @@ impl BendMemory {
         let count = if constants.rigidity > 0.0 { plan.bends.len() } else { 0 };
         self.gradients.resize(count, [[0.0; 3]; 4]);
         self.moments.resize(count, 0.0);
-        let rows = self.gradients.iter_mut().zip(&mut self.moments);
-        for (bend, (gradients, moment)) in plan.bends.iter().zip(rows) {
+        each_pair(&mut self.gradients, &mut self.moments, move |index, gradients, moment| {
+            let bend = &plan.bends[index];
             let [first, edge, side_2, side_3] = bend.particles.map(|it| it as usize);
             let from_first = |other: usize| {
                 let [x, y, z] = apart(positions, moves, [first, other]);
@@ -86,7 +87,7 @@ impl BendMemory {
             };
             let root = (constants.rigidity * bend.weight).sqrt();
             (*gradients, *moment) = linearised(hinge, bend.rest_angle, root);
-        }
+        });
     }
 
     /// Adds the forces of bends at a particle \[N\].
@@ -107,12 +108,12 @@ impl BendMemory {
 
     /// Begins a product with the matrix of bends.
     pub(super) fn begin_product(&mut self, plan: &BendPlan, vectors: &[[f32; 3]]) {
-        let rows = self.gradients.iter().zip(&mut self.moments);
-        for (bend, (gradients, moment)) in plan.bends.iter().zip(rows) {
-            let [a, b, c, d] = bend.particles.map(|it| vectors[it as usize]);
-            let [at_a, at_b, at_c, at_d] = *gradients;
+        let gradients = &self.gradients[..];
+        each(&mut self.moments, move |index, moment| {
+            let [a, b, c, d] = plan.bends[index].particles.map(|it| vectors[it as usize]);
+            let [at_a, at_b, at_c, at_d] = gradients[index];
             *moment = dot(at_a, a) + dot(at_b, b) + (dot(at_c, c) + dot(at_d, d));
-        }
+        });
     }
 
     /// Adds the product at a particle.

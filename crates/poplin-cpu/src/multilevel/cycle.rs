@@ -3,6 +3,7 @@
 use poplin_geometry::Csr;
 use poplin_model::{Hierarchy, Level, Parents};
 
+use super::parallel::each;
 use super::solve::JACOBI;
 use super::symmetric::Symmetric;
 use super::{add, scale, subtract};
@@ -121,19 +122,20 @@ impl LevelMemory {
         &mut self,
         plan: &LevelPlan,
         rigidity: f32,
-        gather: impl Fn(u32, &mut Symmetric, f32),
+        gather: impl Fn(u32, &mut Symmetric, f32) + Copy + Send + Sync,
     ) {
-        for (index, block) in self.blocks.iter_mut().enumerate() {
+        each(&mut self.blocks, move |index, block| {
             let bending = plan.bending.get(index).copied().unwrap_or(0.0);
             let mut sum = Symmetric::scalar(rigidity * bending);
             for term in plan.level.terms_of(index) {
                 gather(term.source, &mut sum, term.factor);
             }
             *block = sum;
-        }
-        for (inverse, &diagonal) in self.inverses.iter_mut().zip(&plan.diagonals) {
-            *inverse = self.blocks[diagonal as usize].inverse();
-        }
+        });
+        let blocks = &self.blocks[..];
+        each(&mut self.inverses, move |node, inverse| {
+            *inverse = blocks[plan.diagonals[node] as usize].inverse();
+        });
     }
 
     /// Inverts the whole matrix if it is small.
@@ -163,11 +165,11 @@ impl LevelMemory {
 
     /// Restricts the residuals of the finer level: `P^T r`.
     pub(super) fn restrict(&mut self, plan: &LevelPlan, finer: &[[f32; 3]]) {
-        for (node, sum) in self.residuals.iter_mut().enumerate() {
+        each(&mut self.residuals, move |node, sum| {
             *sum = plan.children.row(node).iter().fold([0.0; 3], |sum, &(child, weight)| {
                 add(sum, scale(finer[child as usize], weight))
             });
-        }
+        });
     }
 
     /// Interpolates the move of a node of the finer level: `P z`.
@@ -180,10 +182,11 @@ impl LevelMemory {
 
     /// Adds the correction of the coarser level to that of the diagonal blocks.
     pub(super) fn smooth(&mut self, coarser_plan: &LevelPlan, coarser: &Self) {
-        for node in 0..self.moves.len() {
-            let own = scale(self.inverses[node].times(self.residuals[node]), JACOBI);
-            self.moves[node] = add(own, coarser.interpolated(coarser_plan, node));
-        }
+        let (inverses, residuals) = (&self.inverses[..], &self.residuals[..]);
+        each(&mut self.moves, move |node, moved| {
+            let own = scale(inverses[node].times(residuals[node]), JACOBI);
+            *moved = add(own, coarser.interpolated(coarser_plan, node));
+        });
     }
 
     /// Computes what the moves leave of the residuals.

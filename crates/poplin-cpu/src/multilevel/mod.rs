@@ -13,6 +13,7 @@
 mod bends;
 mod contacts;
 mod cycle;
+mod parallel;
 mod solve;
 mod sums;
 mod symmetric;

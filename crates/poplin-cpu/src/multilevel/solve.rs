@@ -5,12 +5,14 @@ use poplin_layout::MultilevelConstants;
 use super::bends::BendMemory;
 use super::contacts::ContactMemory;
 use super::cycle::{self, LevelMemory};
+use super::parallel::{each, each_pair, in_pool};
 use super::sums::sum;
 use super::symmetric::Symmetric;
 use super::triangles::TriangleMemory;
 use super::{LevelsPlan, Spring, add, apart, dot, scale, subtract};
 use crate::stage::implicit::ContactPlane;
 
+mod momentum;
 mod repair;
 
 /// Iterations after contacts have changed.
@@ -198,14 +200,18 @@ impl LevelsMemory {
         let mut start = None;
         let mut solved = Solved { is_finite: true, ..Solved::default() };
         for newton_step in 0..constants.max_newton_steps {
-            self.set_up(plan, constants);
-            self.corrections.fill([0.0; 3]);
-            if newton_step == 0 {
-                self.fall(plan, constants);
-            }
-            self.iterate(plan, constants, constants.iterations, &mut start, &mut solved);
+            in_pool(self.masses.len(), || {
+                self.set_up(plan, constants);
+                self.corrections.fill([0.0; 3]);
+                if newton_step == 0 {
+                    self.fall(plan, constants);
+                }
+                self.iterate(plan, constants, constants.iterations, &mut start, &mut solved);
+            });
             if self.renew_contacts(constants, &mut probe) {
-                self.iterate(plan, constants, RENEWED_ITERATIONS, &mut start, &mut solved);
+                in_pool(self.masses.len(), || {
+                    self.iterate(plan, constants, RENEWED_ITERATIONS, &mut start, &mut solved);
+                });
             }
             self.keep_momentum(constants);
             solved.is_finite = self.has_finite_corrections();
@@ -308,9 +314,10 @@ impl LevelsMemory {
             self.precondition(plan);
             let next = sum(count, |k| dot(self.residuals[k], self.preconditioned[k]));
             let mixed = if product > f32::MIN_POSITIVE { next / product } else { 0.0 };
-            for k in 0..count {
-                self.directions[k] = add(self.preconditioned[k], scale(self.directions[k], mixed));
-            }
+            let preconditioned = &self.preconditioned[..];
+            each(&mut self.directions, move |k, direction| {
+                *direction = add(preconditioned[k], scale(*direction, mixed));
+            });
             product = next;
         }
     }
@@ -329,20 +336,21 @@ impl LevelsMemory {
         let count = self.masses.len();
         let curvature = sum(count, |k| dot(self.directions[k], self.products[k]));
         let taken = if curvature > 0.0 { slope / curvature } else { 0.0 };
-        for k in 0..count {
-            let direction = scale(self.directions[k], taken);
-            self.corrections[k] = add(self.corrections[k], direction);
-            self.residuals[k] = subtract(self.residuals[k], scale(self.products[k], taken));
-        }
+        let (directions, products) = (&self.directions[..], &self.products[..]);
+        each_pair(&mut self.corrections, &mut self.residuals, move |k, correction, residual| {
+            *correction = add(*correction, scale(directions[k], taken));
+            *residual = subtract(*residual, scale(products[k], taken));
+        });
         taken
     }
 
     /// Linearises springs and bends, and makes the residuals and the matrices of all levels.
     fn set_up(&mut self, plan: &LevelsPlan, constants: &MultilevelConstants) {
-        let rows = self.matrices.iter_mut().zip(&mut self.forces);
-        for (spring, (matrix, force)) in plan.springs.iter().zip(rows) {
+        let (positions, moves) = (&self.positions[..], &self.moves[..]);
+        each_pair(&mut self.matrices, &mut self.forces, move |index, matrix, force| {
+            let spring = &plan.springs[index];
             let ends = spring.ends.map(|end| end as usize);
-            let edge = apart(&self.positions, &self.moves, ends);
+            let edge = apart(positions, moves, ends);
             let now = dot(edge, edge).sqrt();
             let unit = if now > 0.0 { scale(edge, now.recip()) } else { [0.0; 3] };
             let k = spring.stiffness(constants);
@@ -354,42 +362,46 @@ impl LevelsMemory {
             let [x, y, z] = scale(unit, (k - t).max(0.0).sqrt());
             *matrix = [x, y, z, t];
             *force = scale(unit, tension);
-        }
+        });
         self.triangles.set_up(&plan.triangles, constants, &self.positions, &self.moves);
         self.bends.set_up(&plan.bends, constants, &self.positions, &self.moves);
         let has_springs = constants.stretches_springs();
-        for (k, &mass) in self.masses.iter().enumerate() {
+        let (masses, forces, matrices) = (&self.masses[..], &self.forces[..], &self.matrices[..]);
+        let (triangles, bends, contacts) = (&self.triangles, &self.bends, &self.contacts);
+        let (moves, targets) = (&self.moves[..], &self.targets[..]);
+        each_pair(&mut self.inverses, &mut self.residuals, move |k, inverse, residual| {
+            let mass = masses[k];
             if mass <= 0.0 {
-                (self.inverses[k], self.residuals[k]) = (Symmetric::default(), [0.0; 3]);
-                continue;
+                (*inverse, *residual) = (Symmetric::default(), [0.0; 3]);
+                return;
             }
             let mut block = Symmetric::scalar(mass * constants.inertia);
             let mut force = [0.0; 3];
             let slots = if has_springs { plan.slots.row(k) } else { &[] };
             for slot in slots {
                 let spring = slot.spring as usize;
-                block.add_spring(self.matrices[spring], 1.0);
+                block.add_spring(matrices[spring], 1.0);
                 let is_first = plan.springs[spring].ends[0] as usize == k;
-                let pull = self.forces[spring];
+                let pull = forces[spring];
                 force = if is_first { add(force, pull) } else { subtract(force, pull) };
             }
-            self.triangles.add_block(&plan.triangles, k, &mut block);
-            self.bends.add_block(&plan.bends, k, &mut block);
-            self.contacts.add_block(k, constants, &mut block);
-            self.inverses[k] = block.inverse();
-            let back = subtract(self.targets[k], self.moves[k]);
+            triangles.add_block(&plan.triangles, k, &mut block);
+            bends.add_block(&plan.bends, k, &mut block);
+            contacts.add_block(k, constants, &mut block);
+            *inverse = block.inverse();
+            let back = subtract(targets[k], moves[k]);
             force = add(force, scale(back, mass * constants.inertia));
-            force = add(force, self.contacts.force(k, self.moves[k], constants));
-            force = self.triangles.force(&plan.triangles, k, force);
-            self.residuals[k] = self.bends.force(&plan.bends, k, force);
-        }
+            force = add(force, contacts.force(k, moves[k], constants));
+            force = triangles.force(&plan.triangles, k, force);
+            *residual = bends.force(&plan.bends, k, force);
+        });
         self.set_up_levels(plan, constants);
     }
 
     /// Makes the matrices of the coarser levels.
     fn set_up_levels(&mut self, plan: &LevelsPlan, constants: &MultilevelConstants) {
         let (matrices, masses, contacts) = (&self.matrices, &self.masses, &self.contacts);
-        let of_particles = |source: u32, block: &mut Symmetric, factor: f32| {
+        let of_particles = move |source: u32, block: &mut Symmetric, factor: f32| {
             let source = source as usize;
             match source.checked_sub(matrices.len()) {
                 None => block.add_spring(matrices[source], factor),
@@ -404,7 +416,7 @@ impl LevelsMemory {
             let (finer, coarser) = self.levels.split_at_mut(index);
             match finer.last() {
                 None => coarser[0].set_up(level, constants.rigidity, of_particles),
-                Some(finer) => coarser[0].set_up(level, 0.0, |source, block, factor| {
+                Some(finer) => coarser[0].set_up(level, 0.0, move |source, block, factor| {
                     *block = block.plus(finer.block(source).scaled(factor));
                 }),
             }
@@ -419,24 +431,28 @@ impl LevelsMemory {
         self.triangles.begin_product(&plan.triangles, &self.directions);
         self.bends.begin_product(&plan.bends, &self.directions);
         let has_springs = constants.stretches_springs();
-        for (k, &mass) in self.masses.iter().enumerate() {
+        let (masses, directions, matrices) =
+            (&self.masses[..], &self.directions[..], &self.matrices[..]);
+        let (triangles, bends, contacts) = (&self.triangles, &self.bends, &self.contacts);
+        each(&mut self.products, move |k, out| {
+            let mass = masses[k];
             if mass <= 0.0 {
-                self.products[k] = [0.0; 3];
-                continue;
+                *out = [0.0; 3];
+                return;
             }
-            let own = self.directions[k];
+            let own = directions[k];
             let mut product = scale(own, mass * constants.inertia);
-            product = add(product, self.contacts.product(k, own, constants));
+            product = add(product, contacts.product(k, own, constants));
             let slots = if has_springs { plan.slots.row(k) } else { &[] };
             for slot in slots {
-                let [x, y, z, t] = self.matrices[slot.spring as usize];
-                let apart = subtract(own, self.directions[slot.neighbour as usize]);
+                let [x, y, z, t] = matrices[slot.spring as usize];
+                let apart = subtract(own, directions[slot.neighbour as usize]);
                 let along = dot([x, y, z], apart);
                 product = add(product, add(scale([x, y, z], along), scale(apart, t)));
             }
-            product = self.triangles.product(&plan.triangles, k, product);
-            self.products[k] = self.bends.product(&plan.bends, k, product);
-        }
+            product = triangles.product(&plan.triangles, k, product);
+            *out = bends.product(&plan.bends, k, product);
+        });
     }
 
     /// Preconditions the residuals: the sum over all levels.
@@ -451,45 +467,17 @@ impl LevelsMemory {
             let (finer, coarser) = self.levels.split_at_mut(level + 1);
             finer[level].smooth(&plan.levels[level + 1], &coarser[0]);
         }
-        for (k, out) in self.preconditioned.iter_mut().enumerate() {
-            if self.masses[k] <= 0.0 {
+        let (masses, inverses) = (&self.masses[..], &self.inverses[..]);
+        let (residuals, levels) = (&self.residuals[..], &self.levels[..]);
+        each(&mut self.preconditioned, move |k, out| {
+            if masses[k] <= 0.0 {
                 *out = [0.0; 3];
-                continue;
+                return;
             }
-            *out = scale(self.inverses[k].times(self.residuals[k]), JACOBI);
-            if let (Some(level), Some(plan)) = (self.levels.first(), plan.levels.first()) {
+            *out = scale(inverses[k].times(residuals[k]), JACOBI);
+            if let (Some(level), Some(plan)) = (levels.first(), plan.levels.first()) {
                 *out = add(*out, level.interpolated(plan, k));
             }
-        }
-    }
-
-    /// Shifts a cloth without pins so that its momentum changes by what colliders give it: forces
-    /// inside, which conjugate gradients only approach, change none.
-    fn keep_momentum(&mut self, constants: &MultilevelConstants) {
-        self.shift(constants, |it, k| {
-            let (own, trial) = (it.inertia(k, constants), it.trial(k));
-            let back = scale(subtract(it.targets[k], trial), own);
-            add(back, it.contacts.force(k, trial, constants))
         });
-    }
-
-    /// Shifts a cloth without pins as a whole by the sum of these forces on its particles \[N\].
-    fn shift(&mut self, constants: &MultilevelConstants, force: impl Fn(&Self, usize) -> [f32; 3]) {
-        if self.masses.iter().any(|mass| *mass <= 0.0) {
-            return;
-        }
-        let mut block = Symmetric::default();
-        for k in 0..self.masses.len() {
-            block = block.plus(Symmetric::scalar(self.inertia(k, constants)));
-            if !self.contacts.is_pushed(k) {
-                self.contacts.add_block(k, constants, &mut block);
-            }
-            // The next product overwrites it.
-            self.products[k] = force(self, k);
-        }
-        let force: [f32; 3] =
-            std::array::from_fn(|axis| sum(self.products.len(), |k| self.products[k][axis]));
-        let shift = block.inverse().times(force);
-        self.corrections.iter_mut().for_each(|moved| *moved = add(*moved, shift));
     }
 }

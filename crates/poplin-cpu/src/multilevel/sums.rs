@@ -1,5 +1,7 @@
 //! Sums over particles in one order, whatever computes them.
 
+use super::parallel::{CHUNK, each_of_chunks};
+
 /// Number of lanes of a workgroup.
 const LANES: usize = 256;
 
@@ -9,11 +11,12 @@ const MAX_PARTS: usize = 1024;
 /// Adds `value(k)` for k in `0..count`: in blocks of particles, one partial sum each, and the
 /// partial sums again; lane l of a block adds its entries l, l + 256, ... in order, and the lanes
 /// are added in halves.
-pub(super) fn sum(count: usize, value: impl Fn(usize) -> f32) -> f32 {
+pub(super) fn sum(count: usize, value: impl Fn(usize) -> f32 + Copy + Send + Sync) -> f32 {
     let block = count.div_ceil(MAX_PARTS).next_power_of_two().max(LANES);
-    let parts: Vec<f32> = (0..count.div_ceil(block))
-        .map(|part| fold(part * block..count.min((part + 1) * block), &value))
-        .collect();
+    let mut parts = vec![0.0; count.div_ceil(block)];
+    each_of_chunks(&mut parts, (4 * CHUNK).div_ceil(block), move |part, sum| {
+        *sum = fold(part * block..count.min((part + 1) * block), value);
+    });
     fold(0..parts.len(), |part| parts[part])
 }
 

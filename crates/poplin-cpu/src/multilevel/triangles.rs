@@ -8,6 +8,7 @@ use poplin_geometry::Csr;
 use poplin_layout::{MultilevelConstants, STRETCH_THREADS, triangle_weights};
 use poplin_model::Fabric;
 
+use super::parallel::{each, each_pair};
 use super::symmetric::Symmetric;
 use super::{add, dot, scale, subtract};
 
@@ -105,16 +106,24 @@ impl TriangleMemory {
         self.matrices.resize(count, Matrix::default());
         self.stresses.resize(count, [[0.0; 3]; 2]);
         self.pressures.resize(if is_woven { 0 } else { count }, [[0.0; 3]; 2]);
-        for (index, triangle) in plan.triangles.iter().enumerate().take(count) {
+        let pressures: &mut [[[f32; 3]; 2]] = &mut self.pressures;
+        let linearise = move |index: usize| {
+            let triangle = &plan.triangles[index];
             let last = triangle.derivatives(|corner| positions[corner]);
             let moved = triangle.derivatives(|corner| moves[corner]);
             let along = [add(last[0], moved[0]), add(last[1], moved[1])];
-            let area = triangle.shape[4];
-            if is_woven {
-                (self.matrices[index], self.stresses[index]) = threads(along, area, constants);
-            } else {
-                (self.matrices[index], self.pressures[index], self.stresses[index]) =
-                    trispring(along, area, constants);
+            (along, triangle.shape[4])
+        };
+        if is_woven {
+            each_pair(&mut self.matrices, &mut self.stresses, move |index, matrix, stress| {
+                let (along, area) = linearise(index);
+                (*matrix, *stress) = threads(along, area, constants);
+            });
+        } else {
+            let rows = self.matrices.iter_mut().zip(pressures).zip(&mut self.stresses);
+            for (index, ((matrix, pressure), stress)) in rows.enumerate() {
+                let (along, area) = linearise(index);
+                (*matrix, *pressure, *stress) = trispring(along, area, constants);
             }
         }
     }
@@ -147,9 +156,10 @@ impl TriangleMemory {
 
     /// Begins a product with the matrix of triangles.
     pub(super) fn begin_product(&mut self, plan: &TrianglePlan, vectors: &[[f32; 3]]) {
-        let rows = self.matrices.iter().zip(&mut self.stresses);
-        for (index, (triangle, (matrix, stress))) in plan.triangles.iter().zip(rows).enumerate() {
-            let moved = triangle.derivatives(|corner| vectors[corner]);
+        let (matrices, pressures) = (&self.matrices[..], &self.pressures[..]);
+        each(&mut self.stresses, move |index, stress| {
+            let matrix = &matrices[index];
+            let moved = plan.triangles[index].derivatives(|corner| vectors[corner]);
             let product = |[u, v]: [[f32; 3]; 2]| dot(u, moved[0]) + dot(v, moved[1]);
             let shear = product(matrix.shear);
             for (k, out) in stress.iter_mut().enumerate() {
@@ -157,13 +167,13 @@ impl TriangleMemory {
                 let own = scale([x, y, z], dot([x, y, z], moved[k]));
                 *out = add(add(own, scale(moved[k], t)), scale(matrix.shear[k], shear));
             }
-            if let Some(pressure) = self.pressures.get(index) {
+            if let Some(pressure) = pressures.get(index) {
                 let by = product(*pressure);
                 for (out, gradient) in stress.iter_mut().zip(pressure) {
                     *out = add(*out, scale(*gradient, by));
                 }
             }
-        }
+        });
     }
 
     /// Adds the product at a particle.
