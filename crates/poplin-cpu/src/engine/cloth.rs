@@ -164,12 +164,9 @@ impl<K> CpuCloth<K> {
     /// [`Self::repair`] may repair.
     pub(super) fn note_solve(&mut self, iterations: impl FnOnce(&Self) -> Range<u32>) {
         self.before.clear();
-        if self.fabric.levels.is_none() {
-            return;
-        }
         let Feedback { is_asleep, fault_count, .. } = self.feedback;
-        let is_solved = !iterations(self).is_empty() && [is_asleep, fault_count] == [0; 2];
-        if is_solved && self.host.stages().intersects(StageMask::LEVELS) {
+        let is_awake = [is_asleep, fault_count] == [0; 2];
+        if is_awake && self.is_multilevel() && !iterations(self).is_empty() {
             self.before.extend_from_slice(&self.current);
         }
     }

@@ -14,10 +14,6 @@ use crate::Workers;
 use crate::contact::{ContactBody, ContactPasses as _};
 use crate::triangle_contact::{ClothInput, TriangleContact};
 
-/// Number of repairs of multilevel solves behind contact of triangles in a slice, each with contact
-/// again.
-const TRIANGLE_REPAIRS: u32 = 1;
-
 impl<W: Workers + Clone + Send + Sync> LaneEngine<W> {
     /// Finds the cloths that may collide in the next frame, and the times of collision.
     pub(super) fn find_contacts(&mut self, dt: f32) {
@@ -84,13 +80,7 @@ impl<W: Workers + Clone + Send + Sync> LaneEngine<W> {
             crew.simulate(cloths, order, split, stages, iterations);
             cloths.iter_mut().for_each(|cloth| cloth.note_solve(iterations));
             let has_solves = cloths.iter().any(|cloth| !cloth.before.is_empty());
-            let rounds = if has_triangles && has_solves { 1 + TRIANGLE_REPAIRS } else { 1 };
-            for round in 0..rounds {
-                let is_again = round > 0;
-                if is_again {
-                    crew.repair(cloths);
-                    cloths.iter_mut().for_each(|cloth| cloth.note_solve(iterations));
-                }
+            for is_again in [false, true] {
                 let mut members = contacts.indices().peekable();
                 let mut bodies = reuse(std::mem::take(&mut self.bodies));
                 for (index, cloth) in cloths.iter_mut().enumerate() {
@@ -129,9 +119,14 @@ impl<W: Workers + Clone + Send + Sync> LaneEngine<W> {
                         triangles.report_slice(body, &mut cloths[index].contact);
                     }
                 }
-            }
-            if !has_triangles {
+                // Contact of triangles is last, so that nothing crosses.
+                if is_again {
+                    break;
+                }
                 crew.repair(cloths);
+                if !has_triangles || !has_solves {
+                    break;
+                }
             }
         }
     }

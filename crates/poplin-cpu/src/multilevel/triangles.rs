@@ -106,7 +106,6 @@ impl TriangleMemory {
         self.matrices.resize(count, Matrix::default());
         self.stresses.resize(count, [[0.0; 3]; 2]);
         self.pressures.resize(if is_woven { 0 } else { count }, [[0.0; 3]; 2]);
-        let pressures: &mut [[[f32; 3]; 2]] = &mut self.pressures;
         let linearise = move |index: usize| {
             let triangle = &plan.triangles[index];
             let last = triangle.derivatives(|corner| positions[corner]);
@@ -120,7 +119,7 @@ impl TriangleMemory {
                 (*matrix, *stress) = threads(along, area, constants);
             });
         } else {
-            let rows = self.matrices.iter_mut().zip(pressures).zip(&mut self.stresses);
+            let rows = self.matrices.iter_mut().zip(&mut self.pressures).zip(&mut self.stresses);
             for (index, ((matrix, pressure), stress)) in rows.enumerate() {
                 let (along, area) = linearise(index);
                 (*matrix, *pressure, *stress) = trispring(along, area, constants);

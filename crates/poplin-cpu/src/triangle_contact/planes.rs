@@ -10,8 +10,9 @@ use poplin_layout::ContactCloth;
 
 use super::measure::apart;
 use super::memory::TriangleContact;
-use super::pairs::closest;
-use crate::math::{cross3, dot3, particle, xyz};
+use super::pairs::{Candidate, closest};
+use super::scene::to_local;
+use crate::math::{cross3, dot3, particle};
 use crate::stage::implicit::ContactPlane;
 
 /// Largest gap beyond the contact distance at which a pair that a solve holds is kept, over the
@@ -40,16 +41,16 @@ pub(super) struct Touch {
 }
 
 impl TriangleContact {
-    /// Returns the touch of a pair in a slice that takes a part of the frame; `None` if it is not
-    /// one vertex of a cloth and a collider.
-    fn touch_of(&self, pair: &PairMultipliers, slice_part: f32) -> Option<Touch> {
-        let [a, b, ..] = pair.rank.map(|index| self.bodies.get(index as usize));
-        let (cloth, collider) = match (a?, b?) {
-            (cloth, collider) if cloth.is_cloth() && !collider.is_cloth() => (cloth, collider),
-            (collider, cloth) if cloth.is_cloth() && !collider.is_cloth() => (cloth, collider),
+    /// Returns the touch of a pair with this multiplier \[kg m\] in a slice that takes a part of
+    /// the frame; `None` if it is not one vertex of a cloth and a collider.
+    fn touch_of(&self, candidate: &Candidate, push: f32, slice_part: f32) -> Option<Touch> {
+        let [a, b, ..] = candidate.rank;
+        let [a, b] = [a, b].map(|index| &self.bodies[index as usize]);
+        let (cloth, collider) = match [a.is_cloth(), b.is_cloth()] {
+            [true, false] => (a, b),
+            [false, true] => (b, a),
             _ => return None,
         };
-        let candidate = self.candidate_of(pair.rank)?;
         let rows = candidate.rows.map(|row| row as usize);
         let at = rows.map(|row| self.start[row]);
         let closest = closest(candidate.kind, at);
@@ -82,7 +83,7 @@ impl TriangleContact {
             friction: collider.friction,
             is_inside,
             beyond: distance - reach,
-            push: pair.push,
+            push,
         })
     }
 
@@ -97,7 +98,9 @@ impl TriangleContact {
             if !is_served(a) && !is_served(b) {
                 continue;
             }
-            if let Some(touch) = self.touch_of(pair, slice_part) {
+            let candidate = self.candidate_of(pair.rank);
+            if let Some(touch) = candidate.and_then(|it| self.touch_of(&it, pair.push, slice_part))
+            {
                 (pair.push, pair.drag) = (SERVED, [0.0; 3]);
                 touches.push(touch);
                 self.served.push(*pair);
@@ -118,8 +121,7 @@ impl TriangleContact {
         let Some(body) = self.bodies.get(index) else { return };
         planes.resize(body.rows.len(), None);
         let place = |row: usize| self.touches.partition_point(|touch| touch.row < row);
-        let axes = [space.axis_x, space.axis_y, space.axis_z].map(xyz);
-        let local = |v: Vec3| Vec3::from(axes.map(|axis| dot3(axis, v)));
+        let local = to_local(space);
         let own = &self.touches[place(body.rows.start)..place(body.rows.end)];
         for touches in own.chunk_by(|a, b| a.row == b.row) {
             let (mut normal, mut travel) = (Vec3::ZERO, Vec3::ZERO);
@@ -153,27 +155,29 @@ impl TriangleContact {
             return;
         }
         let most = KEPT * self.least_thickness();
+        let still = |it: &Self, candidate: &Candidate| {
+            it.touch_of(candidate, SERVED, 0.0).filter(|touch| touch.beyond <= most)
+        };
         let mut is_sought = vec![false; self.start.len()];
         self.touches.iter().for_each(|touch| is_sought[touch.row] = true);
-        let mut kept = Vec::new();
-        for pair in std::mem::take(&mut self.served) {
-            let touch = self.touch_of(&pair, 0.0).filter(|touch| touch.beyond <= most);
+        let mut kept = std::mem::take(&mut self.served);
+        kept.retain(|pair| {
+            let candidate = self.candidate_of(pair.rank);
+            let touch = candidate.and_then(|candidate| still(self, &candidate));
             if let Some(touch) = touch {
                 is_sought[touch.row] &= !touch.is_inside;
-                kept.push(pair);
             }
-        }
+            touch.is_some()
+        });
         if is_sought.contains(&true) {
-            for candidate in &self.candidates {
-                if candidate.rows.iter().any(|&row| is_sought[row as usize]) {
-                    let pair =
-                        PairMultipliers { rank: candidate.rank, push: SERVED, drag: [0.0; 3] };
-                    let touch = self.touch_of(&pair, 0.0);
-                    if touch.is_some_and(|touch| touch.is_inside && touch.beyond <= most) {
-                        kept.push(pair);
-                    }
-                }
-            }
+            let sought = |it: &&Candidate| it.rows.iter().any(|&row| is_sought[row as usize]);
+            let found = self.candidates.iter().filter(sought);
+            let found = found.filter(|it| still(self, it).is_some_and(|touch| touch.is_inside));
+            kept.extend(found.map(|it| PairMultipliers {
+                rank: it.rank,
+                push: SERVED,
+                drag: [0.0; 3],
+            }));
         }
         // Stable: what contact has pushed comes first.
         self.held.extend(kept);

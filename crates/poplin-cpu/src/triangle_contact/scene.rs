@@ -109,9 +109,7 @@ impl TriangleContact {
             if is_held(member.feedback) {
                 continue;
             }
-            let axes = [cloth.axis_x, cloth.axis_y, cloth.axis_z].map(xyz);
-            // World to local: dot products with the orthonormal axes.
-            let local = |v: Vec3| Vec3::from(axes.map(|axis| dot3(axis, v)));
+            let local = to_local(cloth);
             let rows = body.rows.clone();
             let particles = member.current.iter_mut().zip(member.previous.iter_mut());
             for (row, (current, previous)) in rows.zip(particles) {
@@ -128,6 +126,12 @@ impl TriangleContact {
             }
         }
     }
+}
+
+/// Turns vectors of the world into a local space: dot products with its orthonormal axes.
+pub(super) fn to_local(space: &ContactCloth) -> impl Fn(Vec3) -> Vec3 {
+    let axes = [space.axis_x, space.axis_y, space.axis_z].map(xyz);
+    move |v| Vec3::from(axes.map(|axis| dot3(axis, v)))
 }
 
 /// True for cloths that are asleep or stopped by a fault: their rows are immovable.

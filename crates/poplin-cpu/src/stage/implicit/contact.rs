@@ -37,7 +37,7 @@ pub fn probe_contacts(memory: &mut ClothMemory<'_>, i: u32) {
 }
 
 /// Plane that keeps a particle out of shapes.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy)]
 pub struct ContactPlane {
     /// Normal n and reach o of the displacement u since the start of the step: `n . u >= o` \[m\].
     pub(crate) plane: [f32; 4],
@@ -108,7 +108,7 @@ pub(crate) fn exits(
 impl ContactPlane {
     /// True if a particle displaced by `moved` is behind the plane.
     pub(crate) fn holds(&self, moved: [f32; 3]) -> bool {
-        dot3(xyz(self.plane), moved.into()) < self.plane[3]
+        plane_depth((), self.plane, glam::Vec3::from(moved).into()) > 0.0
     }
 }
 
