@@ -315,12 +315,11 @@ impl Warning {
         });
         let is_behind = contact == ContactMode::Triangles
             && config.thickness > 0.0
-            && config.solver.as_multilevel().is_some()
-            && job_cloth.colliders().any(|collider| collider.body.is_some());
+            && config.solver.as_multilevel().is_some();
         let behind = is_behind.then(|| {
             let text = format!(
-                "cloth `{name}` may jump where rigid bodies press it on other colliders: with contact of \
-                 triangles they push behind the steps of the multilevel solver; use \
+                "cloth `{name}` may jump or be flung up where it meets cloth or rigid bodies: with contact \
+                 of triangles they push behind the steps of the multilevel solver; use \
                  `contact = \"particles\"` in `[cloth_contact_solver]` (--contact particles), or the \
                  solver xpbd or implicit"
             );
