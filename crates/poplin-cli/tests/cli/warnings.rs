@@ -273,7 +273,7 @@ fn warns_of_settings_that_do_not_fit_the_mesh() {
                  [cloth_contact_solver]\ncontact = \"triangles\"\n"
             ),
             "contact_behind",
-            "may jump or be flung up where it meets cloth",
+            "keeps moving where it lies on cloth",
         ),
         (format!("{SHEET}max_speed = 0\n"), "no_speed", "cannot move: its `max_speed` is 0 m/s"),
         (SHEET.replace("pins = ", "pins = \"all\" # "), "all_pinned", "all 20 particles"),

@@ -55,6 +55,8 @@ pub(super) struct CpuCloth<K> {
     pub(super) kept: K,
     /// Particles before the last collision with other cloths, of multilevel solves.
     pub(super) before: Vec<[f32; 4]>,
+    /// True if nothing holds it or what it touches, so that [`Self::repair`] keeps its momentum.
+    pub(super) is_flying: bool,
     /// Planes of particles that touched colliders in the last slice, of multilevel solves with
     /// contact of triangles.
     pub(super) planes: Vec<Option<ContactPlane>>,
@@ -73,6 +75,7 @@ impl<K> CpuCloth<K> {
     pub(super) fn begin_frame(&mut self, dt: f32, may_rest: bool) {
         self.arrays.clear();
         self.planes.clear();
+        self.is_flying = true;
         self.is_simulated = false;
         let current = &mut self.current;
         self.host.take_writes(|index, particle| current[index as usize] = particle.into());
@@ -177,12 +180,13 @@ impl<K> CpuCloth<K> {
             return;
         }
         let before = std::mem::take(&mut self.before);
+        let is_flying = self.is_flying;
         let room = working.room(0, self.scratch_len());
         let member = self.member(&FramePart::WHOLE, room);
         let Some(Member { mut memory, feedback, kept }) = member else { return };
         if let Some(plan) = memory.levels {
             workers.exchange(kept);
-            repair_levels(&mut memory, plan, workers.levels(), &before);
+            repair_levels(&mut memory, plan, workers.levels(), &before, is_flying);
             workers.exchange(kept);
             let more = memory.solves.iterations;
             feedback.implicit_iterations = feedback.implicit_iterations.wrapping_add(more);

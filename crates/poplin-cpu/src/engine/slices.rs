@@ -123,6 +123,12 @@ impl<W: Workers + Clone + Send + Sync> LaneEngine<W> {
                 if is_again {
                     break;
                 }
+                if has_triangles && has_solves {
+                    let flying = triangles.flying();
+                    for (body, index) in contacts.indices().enumerate() {
+                        cloths[index].is_flying = flying[body];
+                    }
+                }
                 crew.repair(cloths);
                 if !has_triangles || !has_solves {
                     break;

@@ -193,7 +193,7 @@ fn run_steps(
                     team.barrier(memory);
                     match step {
                         Step::SolveLevels => solve_levels(memory, plan, team.levels()),
-                        _ => repair_levels(memory, plan, team.levels(), &[]),
+                        _ => repair_levels(memory, plan, team.levels(), &[], true),
                     }
                 }
                 Flow::Continue

@@ -189,12 +189,13 @@ pub(crate) fn solve_levels(
 }
 
 /// Repairs a step of a cloth where particles were pushed since its solve or, if given, since they
-/// were at the positions `before`.
+/// were at the positions `before`. Of a cloth in free flight it keeps the momentum.
 pub(crate) fn repair_levels(
     memory: &mut ClothMemory<'_>,
     plan: &LevelsPlan,
     solve: &mut LevelsMemory,
     before: &[[f32; 4]],
+    is_flying: bool,
 ) {
     let constants = memory.load_multilevel();
     let count = memory.cloth.particle_count;
@@ -209,7 +210,7 @@ pub(crate) fn repair_levels(
     if !is_pushed {
         return;
     }
-    memory.solves.iterations += solve.repair(plan, &constants);
+    memory.solves.iterations += solve.repair(plan, &constants, is_flying);
     for i in 0..count {
         let [x, y, z, w] = memory.load_current(i);
         let [x, y, z] = solve.corrected(i as usize, [x, y, z]);

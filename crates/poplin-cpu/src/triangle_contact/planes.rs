@@ -8,6 +8,7 @@ use glam::Vec3;
 use poplin_host::PairMultipliers;
 use poplin_layout::ContactCloth;
 
+use super::body::Body;
 use super::measure::apart;
 use super::memory::TriangleContact;
 use super::pairs::{Candidate, closest};
@@ -183,6 +184,26 @@ impl TriangleContact {
         self.held.extend(kept);
         self.held.sort_by_key(|held| held.rank);
         self.held.dedup_by_key(|held| held.rank);
+    }
+
+    /// Tells of each body whether it is a cloth in free flight: neither it nor what it touches,
+    /// directly or through others, is a collider or pinned.
+    pub fn flying(&self) -> Vec<bool> {
+        let is_free = |body: &Body| {
+            body.is_cloth() && self.inverse_mass[body.rows.clone()].iter().all(|mass| *mass > 0.0)
+        };
+        let mut flying: Vec<bool> = self.bodies.iter().map(is_free).collect();
+        let mut is_changed = true;
+        while std::mem::take(&mut is_changed) {
+            for pair in &self.held {
+                let [a, b, ..] = pair.rank.map(|index| index as usize);
+                if flying[a] != flying[b] {
+                    (flying[a], flying[b]) = (false, false);
+                    is_changed = true;
+                }
+            }
+        }
+        flying
     }
 
     /// Advances after solves that were [served](Self::serve).

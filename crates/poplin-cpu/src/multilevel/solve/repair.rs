@@ -47,20 +47,24 @@ impl LevelsMemory {
 
     /// Takes a Newton step more from where pushes left the particles; none if it is not finite.
     /// Returns the iterations.
+    ///
+    /// Pushes have changed the momentum by what they do, so that planes that stand for them give
+    /// none in free flight. What lies on something gets it from there: to take it back would fling
+    /// its free parts the other way.
     pub(in crate::multilevel) fn repair(
         &mut self,
         plan: &LevelsPlan,
         constants: &MultilevelConstants,
+        is_flying: bool,
     ) -> u32 {
         let mut solved = Solved::default();
         self.set_up(plan, constants);
         self.corrections.fill([0.0; 3]);
         self.iterate(plan, constants, RENEWED_ITERATIONS, &mut None, &mut solved);
-        // Pushes have changed the momentum by what they do: planes that stand for them give none.
-        self.shift(constants, |it, k| {
+        self.shift(constants, !is_flying, |it, k| {
             let moved = it.corrections[k];
-            let pushed = it.contacts.is_pushed(k);
-            let back = if pushed { [0.0; 3] } else { it.contacts.product(k, moved, constants) };
+            let is_pushed = it.contacts.is_pushed(k);
+            let back = if is_pushed { [0.0; 3] } else { it.contacts.product(k, moved, constants) };
             scale(add(scale(moved, it.inertia(k, constants)), back), -1.0)
         });
         if !self.has_finite_corrections() {

@@ -318,10 +318,10 @@ impl Warning {
             && config.solver.as_multilevel().is_some();
         let behind = is_behind.then(|| {
             let text = format!(
-                "cloth `{name}` may jump or be flung up where it meets cloth or rigid bodies: with contact \
-                 of triangles they push behind the steps of the multilevel solver; use \
-                 `contact = \"particles\"` in `[cloth_contact_solver]` (--contact particles), or the \
-                 solver xpbd or implicit"
+                "cloth `{name}` keeps moving where it lies on cloth, and may jump where rigid bodies \
+                 press it: with contact of triangles they push behind the steps of the multilevel \
+                 solver; use `contact = \"particles\"` in `[cloth_contact_solver]` (--contact \
+                 particles), or the solver xpbd or implicit"
             );
             Self::of_cloth("contact_behind", name, text).at("solver.multilevel")
         });
