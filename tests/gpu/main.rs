@@ -5,6 +5,7 @@ mod canaries;
 mod cloth_collision;
 mod colliders;
 mod device_errors;
+mod doctor;
 mod engine;
 mod faults;
 mod frames;

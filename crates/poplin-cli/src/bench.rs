@@ -1,17 +1,14 @@
 //! `poplin bench`: times and quality of the workloads of [`poplin_measure::bench`], as tables.
 
-use std::io::Write;
-use std::path::Path;
-
-use anyhow::{Context, anyhow};
+use anyhow::anyhow;
 use poplin::Simulation;
 use poplin_measure::bench::{Effort, Row, Workload, measure, table};
 use poplin_run::{Failure, OrFail, counted, progress_bar};
 use serde::Serialize;
-use tempfile::NamedTempFile;
 
 use crate::args::BenchArgs;
 use crate::failure::{Exit, complain};
+use crate::files::{check_writable, replace};
 use crate::output::say;
 
 /// Measurements, with machine and settings.
@@ -47,7 +44,7 @@ pub(crate) fn bench(args: &BenchArgs) -> Result<Exit, Failure> {
     }
     // A path that cannot be written fails before anything is measured.
     for path in args.json.iter().chain(&args.csv) {
-        temporary_beside(path)?;
+        check_writable(path)?;
     }
     let choice = Simulation::new(options.clone())?.backend().clone();
     let mut report = Report {
@@ -92,24 +89,6 @@ fn say_rows(workload: &Workload, rows: &[Row]) {
             "\nStrain, depth and crossings cover the first {frames} frames instead of the {frames_of_scene} of this scene."
         );
     }
-}
-
-/// Replaces a file by a text; at any time it is the one before or this one.
-fn replace(path: &Path, text: &str) -> Result<(), Failure> {
-    let mut file = temporary_beside(path)?;
-    file.write_all(text.as_bytes()).with_context(|| cannot_write(path)).or_failed()?;
-    file.persist(path).with_context(|| cannot_write(path)).or_failed()?;
-    Ok(())
-}
-
-fn temporary_beside(path: &Path) -> Result<NamedTempFile, Failure> {
-    let folder = path.parent().filter(|folder| *folder != Path::new(""));
-    let file = NamedTempFile::new_in(folder.unwrap_or(Path::new(".")));
-    file.with_context(|| cannot_write(path)).or_failed()
-}
-
-fn cannot_write(path: &Path) -> String {
-    format!("cannot write {}", path.display())
 }
 
 impl Report {

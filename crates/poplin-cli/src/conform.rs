@@ -7,6 +7,7 @@ use poplin::gpu::{Headless, HeadlessOptions};
 use poplin::{Backend, SimulationOptions};
 use poplin_measure::case::{Case, CaseError};
 use poplin_measure::conform::{CaseVerdict, SnapshotVerdict, run_case};
+use poplin_measure::shipped;
 use poplin_measure::stage_case::StageCase;
 use poplin_measure::stage_runner::{StageVerdict, run_stages};
 use poplin_run::{Failure, OrFail, gpu_message};
@@ -45,23 +46,28 @@ enum LaneState {
 /// Runs every case on every requested backend, with one line each.
 pub(crate) fn conform(args: &ConformArgs, is_verbose: bool) -> Result<Exit, Failure> {
     check_files(args)?;
-    let stages = args
+    let mut stages = args
         .stages
         .iter()
         .map(|path| StageCase::load(path))
         .collect::<Result<Vec<_>, _>>()
         .or_bad_input()?;
+    let mut cases: Vec<_> = args.cases.iter().map(|path| (stem(path), Case::load(path))).collect();
+    if args.builtin {
+        let shipped = shipped::cases().or_failed()?;
+        cases.splice(0..0, shipped.into_iter().map(|case| (case.name.clone(), Ok(case))));
+        stages.extend(shipped::stages().or_failed()?);
+    }
     let mut is_used = vec![false; stages.len()];
     let lanes = lanes(args);
     let mut tally = Tally::default();
-    let width = args.cases.iter().map(|path| stem(path).chars().count()).max().unwrap_or(0);
-    for path in &args.cases {
-        let case = Case::load(path);
+    let width = cases.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
+    for (name, case) in &cases {
         tally.unread.extend(case.as_ref().err().map(ToString::to_string));
-        let name = case.as_ref().map_or_else(|_| stem(path), |case| case.name.clone());
+        let name = case.as_ref().map_or(name, |case| &case.name);
         for lane in &lanes {
             let title = format!("{name:<width$}  {}", lane.name);
-            match (&case, &lane.state) {
+            match (case, &lane.state) {
                 (_, LaneState::Off(reason)) => tally.skip(&title, reason),
                 (_, LaneState::Broken(reason)) => tally.fail(&title, reason),
                 (Err(error), LaneState::Ready) => tally.fail(&title, &error.to_string()),
@@ -69,7 +75,7 @@ pub(crate) fn conform(args: &ConformArgs, is_verbose: bool) -> Result<Exit, Fail
                     tally.judge_case(&title, run_case(case, &lane.options), is_verbose)
                 }
             }
-            let Ok(case) = &case else { continue };
+            let Ok(case) = case else { continue };
             for (stages, is_used) in
                 stages.iter().zip(&mut is_used).filter(|(stages, _)| stages.case == case.name)
             {

@@ -1,7 +1,7 @@
 //! The command line of poplin as a library, for the command `poplin` and for the Python package:
 //! `run` simulates a scene, `batch` many variants of one, `view` shows a scene, `cook` reports on a
-//! mesh, `scenes` lists scenes and keys, `check` finds errors in a scene, `info` reports on the
-//! machine, `conform` and `bench` on the engine.
+//! mesh, `scenes` lists scenes and keys, `check` finds errors in a scene, `info` and `doctor`
+//! report on the machine, `conform` and `bench` on the engine.
 
 mod args;
 mod batch;
@@ -9,7 +9,9 @@ mod bench;
 mod check;
 mod conform;
 mod cook;
+mod doctor;
 mod failure;
+mod files;
 mod info;
 mod interrupt;
 mod logging;
@@ -52,6 +54,7 @@ pub fn command(words: impl IntoIterator<Item = OsString>) -> u8 {
         Command::Scenes(args) => scenes::scenes(args),
         Command::Check(args) => check::check(args),
         Command::Info => info::info(),
+        Command::Doctor(args) => doctor::doctor(args),
         Command::Conform(args) => conform::conform(args, cli.verbose > 0),
         Command::Bench(args) => bench::bench(args),
     };

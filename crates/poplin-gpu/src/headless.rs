@@ -274,8 +274,7 @@ impl Headless {
         Ok(state)
     }
 
-    #[cfg(feature = "testing")]
-    /// Waits for everything submitted and reads a buffer of the engine; for tests.
+    /// Waits for everything submitted and reads a buffer of the device, which can be copied from.
     ///
     /// # Errors
     /// [`Error`] if the device is lost or does not answer.

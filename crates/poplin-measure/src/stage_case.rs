@@ -4,7 +4,10 @@ use std::path::Path;
 
 use serde::Deserialize;
 
-use crate::case::{CaseError, read_json};
+use crate::case::{CaseError, parse_json, read_json};
+
+/// Format tag of a stage file.
+const FORMAT: &str = "poplin-stages/1";
 
 /// Measured stages of one frame of a case.
 #[derive(Debug, Clone, Deserialize)]
@@ -39,6 +42,14 @@ impl StageCase {
     /// # Errors
     /// [`CaseError`] if the file cannot be read or is not a `poplin-stages/1`.
     pub fn load(path: &Path) -> Result<Self, CaseError> {
-        read_json(path, "poplin-stages/1")
+        read_json(path, FORMAT)
+    }
+
+    /// Parses the text of a stage file of this name.
+    ///
+    /// # Errors
+    /// [`CaseError::Format`] if it is not a `poplin-stages/1`.
+    pub fn parse(name: &str, text: &str) -> Result<Self, CaseError> {
+        parse_json(name, text, FORMAT)
     }
 }

@@ -13,6 +13,7 @@ Examples:
   poplin view flag                                 watch and grab it in a window (needs the cargo feature `view`)
   poplin scenes --keys                             every key of a scene file
   poplin info                                      the GPU that would be used, and why
+  poplin doctor                                    whether it computes right, and how fast
   poplin run --help                                more about a command
 
 Exit codes:
@@ -101,10 +102,30 @@ Examples:
 
 Exit code 0 without errors, 2 with errors.";
 
+/// Below `poplin doctor --help`.
+pub(super) const DOCTOR: &str = "\
+The GPU that --backend auto takes, or a named adapter. Each line: ok | slow | FAILED, the check, what it found; below, what to do about it.
+  device        the adapter, whose canaries pass
+  exchange      what lanes exchange through storage arrives
+  dispatches    a thousand in order, and the time of one; workgroups: all of a large dispatch run;
+                bindings: a large one is written to its end
+  cases         the reference cases inside this program, on both backends; stages: one by one
+  cloths        random ones in every memory tier: as on the CPU but for rounding, and the same bits twice
+  triangles     a sheet on a ball and a box crosses nothing
+  speed         beside that of the CPU
+
+Examples:
+  poplin doctor                                    check the GPU that --backend auto takes
+  poplin doctor --adapter llvmpipe --full          check a software adapter, in minutes
+  poplin doctor --json doctor.json                 write what a report of a fault needs
+
+Exit codes: 0 nothing is wrong, 1 a check failed, 2 there is no GPU to check.";
+
 /// Below `poplin conform --help`.
 pub(super) const CONFORM: &str = "\
 Examples:
-  poplin conform cases/*.json                      run every case on the CPU and on the GPU
+  poplin conform --builtin                         run the cases inside this program on the CPU and on the GPU
+  poplin conform cases/*.json                      run these cases
   poplin conform edges.json --backend cpu -v       run one case, print every snapshot
   poplin conform limits.json --stages stages/limits.json
                                                    find the wrong stage of a frame

@@ -60,6 +60,9 @@ pub(crate) enum Command {
     Check(CheckArgs),
     /// Show the adapters of this machine, their limits, and the one that poplin would use
     Info,
+    /// Check that the GPU computes what the CPU does, and how fast
+    #[command(after_help = help::DOCTOR)]
+    Doctor(DoctorArgs),
     /// Run reference cases and compare with the measured trajectories
     #[command(after_help = help::CONFORM)]
     Conform(ConformArgs),
@@ -258,12 +261,30 @@ pub(crate) struct CheckArgs {
     pub(crate) json: bool,
 }
 
+/// Arguments of `poplin doctor`.
+#[derive(Debug, Args)]
+pub(crate) struct DoctorArgs {
+    /// Take only a GPU adapter whose name contains this, ignoring case, also one that computes on
+    /// the CPU
+    #[arg(long, value_name = "NAME")]
+    pub(crate) adapter: Option<String>,
+    /// Check an adapter that computes on the CPU in full, which takes it minutes
+    #[arg(long)]
+    pub(crate) full: bool,
+    /// Write all findings as JSON: what a report of a fault needs
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
+}
+
 /// Arguments of `poplin conform`.
 #[derive(Debug, Args)]
 pub(crate) struct ConformArgs {
     /// Reference cases (poplin-case/1)
-    #[arg(required = true, value_name = "CASE.json")]
+    #[arg(required_unless_present = "builtin", value_name = "CASE.json")]
     pub(crate) cases: Vec<PathBuf>,
+    /// Run the cases and the measured stages inside this program
+    #[arg(long)]
+    pub(crate) builtin: bool,
     /// Backends to run on
     #[arg(long, value_enum, default_value_t = ConformBackend::Both)]
     pub(crate) backend: ConformBackend,

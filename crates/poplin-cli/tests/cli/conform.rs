@@ -44,6 +44,15 @@ fn a_passing_case_is_one_line_and_a_count() {
 }
 
 #[test]
+fn the_cases_inside_the_program_pass() {
+    let bench = Bench::new("builtin");
+    let ended = bench.poplin(&["conform", "--builtin", "--backend", "cpu"]);
+    let lines: Vec<_> = ended.succeeds().stdout.lines().collect();
+    assert!(lines.iter().any(|line| line.contains("stages of frame")), "{lines:?}");
+    assert!(lines.last().unwrap().ends_with(" passed, 0 failed"), "{lines:?}");
+}
+
+#[test]
 fn a_failing_case_fails_the_command() {
     let bench = bench("fail");
     let ended =

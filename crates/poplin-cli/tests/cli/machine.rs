@@ -76,6 +76,23 @@ fn info_without_adapters_suggests_a_driver() {
 }
 
 #[test]
+fn doctor_without_a_gpu_has_nothing_to_check() {
+    let bench = Bench::new("doctor");
+    bench.poplin(&["doctor", "--adapter", "no such"]).says(2, &["nothing to check", "no such"]);
+    bench
+        .poplin(&["doctor", "--adapter", "no such", "--json", "nowhere/doctor.json"])
+        .says(1, &["cannot write nowhere/doctor.json"]);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn doctor_without_adapters_suggests_a_driver() {
+    let bench = Bench::new("doctor-no-adapter");
+    without_adapters(&bench, &["doctor"])
+        .says(2, &["nothing to check", "no GPU adapter found", "mesa-vulkan-drivers"]);
+}
+
+#[test]
 fn cook_makes_bends_only_on_request() {
     let bench = Bench::new("cook-bends");
     let cook = |lines: &str, options: &[&str]| {

@@ -14,6 +14,9 @@ use thiserror::Error;
 pub use self::event::Event;
 use crate::shape_arrays::ShapeArrays;
 
+/// Format tag of a case.
+const FORMAT: &str = "poplin-case/1";
+
 /// Error of reading or running a case.
 #[derive(Debug, Error)]
 #[non_exhaustive]
@@ -160,9 +163,18 @@ pub(crate) fn read_json<T: for<'de> Deserialize<'de>>(
     let name = path.display().to_string();
     let text = std::fs::read_to_string(path)
         .map_err(|source| CaseError::Io { path: name.clone(), source })?;
-    let error = |message: String| CaseError::Format { path: name.clone(), message };
+    parse_json(&name, &text, format)
+}
+
+/// Parses the text of the file `name`, which has this format tag.
+pub(crate) fn parse_json<T: for<'de> Deserialize<'de>>(
+    name: &str,
+    text: &str,
+    format: &str,
+) -> Result<T, CaseError> {
+    let error = |message: String| CaseError::Format { path: name.to_owned(), message };
     let value: Value =
-        serde_json::from_str(&text).map_err(|source| error(format!("not JSON: {source}")))?;
+        serde_json::from_str(text).map_err(|source| error(format!("not JSON: {source}")))?;
     let found = value.get("format").and_then(Value::as_str).unwrap_or("none");
     if found != format {
         return Err(error(format!("format is `{found}`; expected `{format}`")));
@@ -176,18 +188,29 @@ impl Case {
     /// # Errors
     /// [`CaseError`] if the file cannot be read or is not a `poplin-case/1`.
     pub fn load(path: &Path) -> Result<Self, CaseError> {
-        let mut case: Self = read_json(path, "poplin-case/1")?;
+        read_json(path, FORMAT).map(Self::in_order)
+    }
+
+    /// Parses the text of a case file of this name.
+    ///
+    /// # Errors
+    /// [`CaseError::Format`] if it is not a `poplin-case/1`.
+    pub fn parse(name: &str, text: &str) -> Result<Self, CaseError> {
+        parse_json(name, text, FORMAT).map(Self::in_order)
+    }
+
+    fn in_order(mut self) -> Self {
         // A case may define convexes before their planes: move them to the frame that sets the
         // planes.
-        if !case.setup.iter().any(|event| event.set == "planes")
-            && let Some(frame) = case
+        if !self.setup.iter().any(|event| event.set == "planes")
+            && let Some(frame) = self
                 .frames
                 .iter_mut()
                 .find(|frame| frame.events.iter().any(|event| event.set == "planes"))
         {
-            frame.events.extend(case.setup.extract_if(.., |event| event.set == "convexes"));
+            frame.events.extend(self.setup.extract_if(.., |event| event.set == "convexes"));
         }
-        Ok(case)
+        self
     }
 
     /// Creates the cloths with their setup events applied.
