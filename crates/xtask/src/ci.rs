@@ -1,5 +1,6 @@
 //! Checks that every change must pass, and the longer nightly checks.
 
+use crate::gpu_kit::{Kit, build};
 use crate::install::answers;
 use crate::run::{cargo_with, must_pass, timed};
 use crate::test::{Extent, TESTED, Totals};
@@ -12,6 +13,7 @@ pub(crate) fn ci() -> Result<Totals, String> {
     static_checks()?;
     // In test mode with the profile of the tests: another profile would build wgpu again.
     must_pass(&[&["test"], TESTED.as_slice(), &["--bench", "*"]].concat())?;
+    timed("gpu-kit --quick", || build(Kit::Tried))?;
     timed("gpu-stats of one family", crate::gpu_stats::check)?;
     crate::package::check()?;
     Ok(totals)

@@ -8,6 +8,7 @@ mod checks;
 mod ci;
 mod figure;
 mod generate;
+mod gpu_kit;
 mod gpu_stats;
 mod install;
 mod lint;
@@ -22,6 +23,7 @@ mod web;
 
 use std::process::ExitCode;
 
+use gpu_kit::Kit;
 use test::{Extent, Totals};
 
 const HELP: &str = "Usage: cargo xtask <TASK>
@@ -45,6 +47,10 @@ const HELP: &str = "Usage: cargo xtask <TASK>
                        and Blender read, which it installs into target/blender with pip (Python 3.11), and GLB with Khronos's
                        glTF validator (npm); plays a character that Blender animates; prints what cannot be installed
   figure               writes the figure that walks in scenes/meshes/walk.toml, a skinned GLB
+  gpu-kit              packs the command, the suite of kernel tests and a script into target/gpu-kit, for a machine with a
+                       GPU that has no Rust: doctor, tests in groups, times beside the CPU's, scenes with contact of
+                       triangles, each step with a limit of time, and a table; --quick also runs a little of each step on
+                       the software adapter here
   gpu-stats            compiles every kernel for four families of AMD GPUs with Mesa's driver, no GPU needed, and writes
                        registers, spills, workgroup memory, occupancy and code size as benches/results/radv/gpu_stats.csv;
                        fails if a kernel of a common set of stages spills vector registers
@@ -79,6 +85,8 @@ fn main() -> ExitCode {
         ["bench-table", folder] => bench_table::write(bench_table::Target::Folder(folder.into())),
         ["blender"] => blender::check(),
         ["figure"] => figure::write(),
+        ["gpu-kit"] => gpu_kit::build(Kit::Packed),
+        ["gpu-kit", "--quick"] => adapter::ensure().and_then(|()| gpu_kit::build(Kit::Tried)),
         ["gpu-stats"] => gpu_stats::write(),
         ["python"] => python::test(),
         ["python", "build"] => python::build().map(|_| ()),
