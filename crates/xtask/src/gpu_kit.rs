@@ -11,7 +11,7 @@ use crate::test::TESTED;
 /// Script of the kit.
 const SCRIPT: &str = include_str!("gpu_kit.sh");
 
-/// Largest packed kit [bytes].
+/// Largest packed kit \[bytes\].
 const MOST: u64 = 40 << 20;
 
 /// Folder of the kit in the target folder.

@@ -19,7 +19,7 @@ const SLOW_DISPATCH: f64 = 50.0;
 /// Workgroups along each axis: more than one axis may have.
 const WORKGROUPS: [u32; 2] = [35_000, 2];
 
-/// Largest binding that is tried [bytes].
+/// Largest binding that is tried \[bytes\].
 const LARGEST_BINDING: u64 = 1 << 28;
 
 /// Value in the last row of a binding.
