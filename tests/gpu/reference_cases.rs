@@ -39,11 +39,12 @@ fn every_case_stays_within_its_tolerance_on_both_backends() {
 
 #[test]
 fn every_measured_stage_agrees_on_both_backends() {
+    let (cases, all) = (shipped::cases().unwrap(), shipped::stages().unwrap());
     let mut failures = Vec::new();
     for backend in backends() {
-        for stages in shipped::stages().unwrap() {
-            let case = case(&stages.case);
-            let verdicts = run_stages(&case, &stages, &SimulationOptions::from(backend)).unwrap();
+        for stages in &all {
+            let case = cases.iter().find(|case| case.name == stages.case).unwrap();
+            let verdicts = run_stages(case, stages, &SimulationOptions::from(backend)).unwrap();
             assert_eq!(verdicts.len(), stages.stages.len(), "{} leaves out stages", case.name);
             failures.extend(
                 verdicts

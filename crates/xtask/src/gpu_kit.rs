@@ -30,10 +30,10 @@ pub(crate) enum Kit {
 /// Builds the kit into [`FOLDER`].
 pub(crate) fn build(kit: Kit) -> Result<(), String> {
     let is_tried = kit == Kit::Tried;
-    // What the tests have built is not built again with other features.
-    let all = [&["build"], TESTED.as_slice()].concat();
-    let own = ["build", "--release", "-p", "poplin-cli"];
-    must_pass(if is_tried { &all } else { &own })?;
+    // The tests of the command build it as well, with their features.
+    if !is_tried {
+        must_pass(&["build", "--release", "-p", "poplin-cli"])?;
+    }
     let program = if is_tried { "target/debug/poplin" } else { "target/release/poplin" };
     let suite = suite()?;
     let folder = root().join(FOLDER);
@@ -71,16 +71,16 @@ fn run_quickly(folder: &Path) -> Result<(), String> {
     run_program(script.env_remove("OUT"))
 }
 
-/// Builds the suite of kernel tests and returns its path.
+/// Builds the suite of kernel tests, whose path it returns, and the command as its tests need it.
 fn suite() -> Result<PathBuf, String> {
-    let words = ["--test", "gpu", "--no-run", "--message-format=json"];
+    let words = ["--test", "gpu", "--test", "cli", "--no-run", "--message-format=json"];
     let mut cargo = Command::new(cargo_program());
     let output = cargo.current_dir(root()).arg("test").args(TESTED).args(words).output();
     let output = output.map_err(|error| format!("cargo test: {error}"))?;
     let text = String::from_utf8_lossy(&output.stdout);
     let path = text.lines().rev().find_map(|line| {
         let (_, path) = line.split_once("\"executable\":\"")?;
-        path.split('"').next().map(PathBuf::from)
+        path.split('"').next().filter(|path| path.contains("/gpu-")).map(PathBuf::from)
     });
     path.filter(|_| output.status.success()).ok_or_else(|| {
         format!("the suite was not built: {}", String::from_utf8_lossy(&output.stderr))

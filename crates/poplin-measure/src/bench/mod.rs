@@ -210,9 +210,17 @@ pub fn measure(
 fn time(setup: &Setup, options: &SimulationOptions, frames: u32) -> Result<Duration, Error> {
     let mut run = SceneRun::new(setup, options)?;
     run.step()?;
+    median_time(frames, || run.step())
+}
+
+/// Median time of one or more frames.
+pub(crate) fn median_time(
+    frames: u32,
+    mut step: impl FnMut() -> Result<(), Error>,
+) -> Result<Duration, Error> {
     let mut frame = || {
         let begin = Instant::now();
-        run.step().map(|()| begin.elapsed())
+        step().map(|()| begin.elapsed())
     };
     let mut times = (0..frames).map(|_| frame()).collect::<Result<Vec<_>, _>>()?;
     times.sort_unstable();

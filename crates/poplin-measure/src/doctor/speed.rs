@@ -1,12 +1,12 @@
 //! Speed beside that of the CPU.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use poplin::model::Particle;
 use poplin::{Backend, Error, Simulation, SimulationOptions};
 
 use super::{Finding, Patient, Verdict, milliseconds};
-use crate::bench::{Method, Scene, Setup};
+use crate::bench::{Method, Scene, Setup, median_time};
 
 /// Cloths of a batch.
 const BATCH: usize = 1000;
@@ -76,20 +76,14 @@ fn time(scene: Scene, frames: u32, options: &SimulationOptions) -> Result<(f64, 
     let mut simulation = Simulation::new(options.clone())?;
     let first = simulation.add(cloth.clone())?;
     simulation.clone_cloth(first, scene.cloths() - 1)?;
-    let mut step = || -> Result<Duration, Error> {
-        let begin = Instant::now();
-        simulation.step(1.0 / 60.0)?;
-        simulation.wait()?;
-        Ok(begin.elapsed())
-    };
+    let mut step = || simulation.step(1.0 / 60.0).and_then(|()| simulation.wait());
     // The first frame compiles and uploads.
     step()?;
-    let mut times = (0..frames).map(|_| step()).collect::<Result<Vec<_>, _>>()?;
-    times.sort_unstable();
+    let median = median_time(frames, step)?;
     simulation.state()?;
     let begin = Instant::now();
     simulation.state()?;
     let bytes = 2 * size_of::<Particle>() * cloth.particle_count() * scene.cloths();
     let read = 1e-6 * bytes as f64 / begin.elapsed().as_secs_f64();
-    Ok((milliseconds(times[times.len() / 2]), read))
+    Ok((milliseconds(median), read))
 }

@@ -1,7 +1,5 @@
 //! Contact of triangles: a sheet that falls over a ball and a box.
 
-use std::time::{Duration, Instant};
-
 use poplin::cook::{CookOptions, cook};
 use poplin::model::{
     ClothContactSolver, ContactMode, Mesh, Parallelepiped, Pose, Shape, Solver, Sphere,
@@ -9,6 +7,7 @@ use poplin::model::{
 use poplin::{Error, Simulation};
 
 use super::{Finding, Patient, Verdict, milliseconds};
+use crate::bench::median_time;
 use crate::depth::DepthField;
 use crate::tangle::TangleField;
 
@@ -62,15 +61,8 @@ fn drop_sheet(patient: &Patient) -> Result<Finding, Error> {
         simulation.colliders_mut().add(shape.clone())?;
     }
     let id = simulation.add(cloth.clone())?;
-    let mut times: Vec<Duration> = Vec::new();
-    for _ in 0..FRAMES {
-        let begin = Instant::now();
-        simulation.step(1.0 / 60.0)?;
-        simulation.wait()?;
-        times.push(begin.elapsed());
-    }
-    times.sort_unstable();
-    let time = milliseconds(times[times.len() / 2]);
+    let step = || simulation.step(1.0 / 60.0).and_then(|()| simulation.wait());
+    let time = milliseconds(median_time(FRAMES, step)?);
     let state = simulation.state()?;
     let particles = state.current(id);
     let mut field = TangleField::default();
