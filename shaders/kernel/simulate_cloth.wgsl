@@ -11,6 +11,7 @@
 #import stage/cyclic_reduction
 #import stage/yarn
 #import stage/bend
+#import stage/displacement
 #import stage/second_order
 #import stage/separation
 #import stage/self_collide
@@ -125,6 +126,14 @@ fn simulate_cloth(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_in
             if (is_alive) {
                 for (var i = lane; i < particle_count; i += LANES) {
                     constrain_tethers(i);
+                }
+            }
+            if (CURRENT_SHARED) { workgroupBarrier(); } else { storageBarrier(); }
+        }
+        if ((STAGES & STAGE_DISPLACEMENT) != 0u) {
+            if (is_alive) {
+                for (var i = lane; i < particle_count; i += LANES) {
+                    begin_displacement(i);
                 }
             }
             if (CURRENT_SHARED) { workgroupBarrier(); } else { storageBarrier(); }
@@ -344,6 +353,13 @@ fn simulate_cloth(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_in
             if (is_alive) {
                 for (var i = lane; i < particle_count; i += LANES) {
                     correct_velocity(i);
+                }
+            }
+        }
+        if ((STAGES & STAGE_DISPLACEMENT) != 0u) {
+            if (is_alive) {
+                for (var i = lane; i < particle_count; i += LANES) {
+                    end_displacement(i);
                 }
             }
         }

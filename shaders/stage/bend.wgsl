@@ -30,13 +30,14 @@ fn has_height(hinge: f32, side: f32, normal: f32) -> bool {
 fn solve_bend(bend: u32) {
     let row = cloth.fabric.bend_begin + BEND_WORDS * bend;
     let stiffness = cloth_parameters[cloth_slot].bending.rigidity * bitcast<f32>(fabric_pool[row + 5u]);
-    let p0 = load_current(fabric_pool[row]);
+    let first = fabric_pool[row];
+    let p0 = load_current(first);
     let p1 = load_current(fabric_pool[row + 1u]);
     let p2 = load_current(fabric_pool[row + 2u]);
     let p3 = load_current(fabric_pool[row + 3u]);
-    let edge = p1.xyz - p0.xyz;
-    let side_2 = p2.xyz - p0.xyz;
-    let side_3 = p3.xyz - p0.xyz;
+    let edge = vector_between(first, p0, fabric_pool[row + 1u], p1);
+    let side_2 = vector_between(first, p0, fabric_pool[row + 2u], p2);
+    let side_3 = vector_between(first, p0, fabric_pool[row + 3u], p3);
     let normal_2 = cross3(edge, side_2);
     let normal_3 = cross3(side_3, edge);
     let edge_square = dot3(edge, edge);
@@ -88,7 +89,7 @@ fn solve_bend(bend: u32) {
 
 /// Displacement of particle k of a bend along its gradient since the last step.
 fn bend_displacement(row: u32, k: u32, particle: vec4<f32>, gradient: vec3<f32>) -> f32 {
-    return dot3(gradient, particle.xyz - load_previous(fabric_pool[row + k]).xyz);
+    return dot3(gradient, displacement_of(particle, fabric_pool[row + k]));
 }
 
 /// Moves the particle whose index is at `row` of `fabric_pool` by an impulse, unless it is pinned.

@@ -21,7 +21,7 @@ fn store_cyclic(edge: u32, first: u32, round: u32, row: vec3<f32>, phase: PhaseC
     var value = row;
     if (round == phase.round_count) {
         let ends = ends_of(edge);
-        value = edge_direction(load_current(ends.x), load_current(ends.y), rest_length_of(edge)) * row.z;
+        value = edge_direction(ends, load_current(ends.x), load_current(ends.y), rest_length_of(edge)) * row.z;
     }
     store_row(cyclic_row(edge, first, round), vec4<f32>(value, 0.0));
 }
@@ -33,18 +33,20 @@ fn build_row(edge: u32, first: u32, phase: PhaseConstants) {
     let pa = load_current(ends.x);
     let pb = load_current(ends.y);
     let rest_length = rest_length_of(edge);
-    let direction = edge_direction(pa, pb, rest_length);
+    let direction = edge_direction(ends, pa, pb, rest_length);
     var row = vec3<f32>(0.0);
     if (dot3(direction, direction) > 0.0) {
         let equation = edge_equation(ends, pa, pb, rest_length, direction, phase);
         let scale = 1.0 + phase.damping;
         if ((marked.x & END_OF_FIBER) == 0u) {
-            let before = edge_direction(load_current(ends_of(edge - 1u).x), pa, rest_length_of(edge - 1u));
+            let far = ends_of(edge - 1u).x;
+            let before = edge_direction(vec2<u32>(far, ends.x), load_current(far), pa, rest_length_of(edge - 1u));
             // Coupling to the previous edge through their common particle, over the diagonal.
             row.x = -scale * pa.w * dot3(before, direction) / equation.x;
         }
         if ((marked.y & END_OF_FIBER) == 0u) {
-            let after = edge_direction(pb, load_current(ends_of(edge + 1u).y), rest_length_of(edge + 1u));
+            let far = ends_of(edge + 1u).y;
+            let after = edge_direction(vec2<u32>(ends.y, far), pb, load_current(far), rest_length_of(edge + 1u));
             row.y = -scale * pb.w * dot3(direction, after) / equation.x;
         }
         row.z = equation.y / equation.x;

@@ -25,7 +25,7 @@ fn project_fiber(fiber: u32, phase: PhaseConstants) {
             // Stiffness of the edge, independent of the step: 1 - (1 - k)^exponent.
             stiffness = 1.0 - exp2_portable(log2_rest * cloth.stiffness_exponent);
         }
-        let delta = pb.xyz - pa.xyz;
+        let delta = vector_between(a, pa, b, pb);
         var error = 0.0;
         if (rest_length > EPSILON) {
             error = 1.0 - rest_length / sqrt(guarded_square(delta));
@@ -34,7 +34,7 @@ fn project_fiber(fiber: u32, phase: PhaseConstants) {
         error -= phase.multiplier * max(phase.compression, min(error, phase.stretch));
         var weight = EPSILON + pa.w + pb.w;
         if (phase.compliance > 0.0 && rest_length > EPSILON) {
-            let displacement = (pb.xyz - load_previous(b).xyz) - (pa.xyz - load_previous(a).xyz);
+            let displacement = displacement_of(pb, b) - displacement_of(pa, a);
             error += phase.damping * (dot3(delta, displacement) / guarded_square(delta));
             weight = weight + phase.damping * (pa.w + pb.w) + phase.compliance;
         }

@@ -142,7 +142,7 @@ fn end_solve(i: u32) {
         last -= slide;
     }
     if (cloth.remainder_begin != NO_OFFSET) {
-        store_remainder(i, last, position, before);
+        store_scratch(cloth.remainder_begin + i, vec4<f32>(lost_displacement(last, position, before), 0.0));
     }
     store_previous(i, vec4<f32>(before, start.w));
     store_current(i, vec4<f32>(position, inverse_mass));

@@ -41,8 +41,12 @@ fn integrate_particle(i: u32) {
             position += input_row(cloth.acceleration_begin + i).xyz * cloth.acceleration_scale;
             moved += input_row(cloth.acceleration_begin + i).xyz * cloth.acceleration_scale;
         }
+        var rest = vec3<f32>(0.0);
         if (keeps_remainders) {
-            position = particle.xyz + moved;
+            if (is_displaced() && iteration.previous_bias.w > 0.0) {
+                rest = load_scratch(rest_row(i)).xyz;
+            }
+            position = particle.xyz + (rest + moved);
         }
         let max_move = cloth.self_collision.max_move;
         let displacement = position - particle.xyz;
@@ -62,7 +66,11 @@ fn integrate_particle(i: u32) {
         } else {
             let previous = particle.xyz + iteration.previous_bias.xyz;
             if (keeps_remainders) {
-                store_remainder(i, moved - iteration.previous_bias.xyz, position, previous);
+                let remainder = lost_displacement(moved - iteration.previous_bias.xyz, position, previous);
+                store_scratch(cloth.remainder_begin + i, vec4<f32>(remainder, 0.0));
+                if (is_displaced()) {
+                    store_scratch(rest_row(i), vec4<f32>(lost_displacement(rest + moved, position, particle.xyz), 0.0));
+                }
             }
             store_previous(i, vec4<f32>(previous, before.w));
             particle = vec4<f32>(position, particle.w);
@@ -70,6 +78,9 @@ fn integrate_particle(i: u32) {
     } else {
         if (cloth.remainder_begin != NO_OFFSET) {
             store_scratch(cloth.remainder_begin + i, vec4<f32>(0.0));
+            if (is_displaced()) {
+                store_scratch(rest_row(i), vec4<f32>(0.0));
+            }
         }
         // A pin that was moved has arrived.
         store_previous(i, vec4<f32>(particle.xyz, 0.0));

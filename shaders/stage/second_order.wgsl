@@ -1,10 +1,16 @@
 #import state/shared
 
+/// Row of scratch with the last move of particle i by constraints: after the remainders, and the
+/// rests of positions where there are any. Rows of predictions follow.
+fn last_move_row(i: u32) -> u32 {
+    return rest_row(i) + select(0u, cloth.particle_count, is_displaced());
+}
+
 /// Stores the position of particle i before constraints, from which `correct_velocity` measures
 /// what they move it by.
 fn note_prediction(i: u32) {
     if (cloth.remainder_begin != NO_OFFSET) {
-        store_scratch(cloth.remainder_begin + 2u * cloth.particle_count + i, load_current(i));
+        store_scratch(last_move_row(i) + cloth.particle_count, load_current(i));
     }
 }
 
@@ -26,7 +32,7 @@ fn correct_velocity(i: u32) {
         return;
     }
     let remainder = cloth.remainder_begin + i;
-    let last_move = remainder + cloth.particle_count;
+    let last_move = last_move_row(i);
     let prediction = last_move + cloth.particle_count;
     var moved = vec3<f32>(0.0);
     if (load_previous(i).w > 0.0) {

@@ -1,10 +1,10 @@
 #import lib/math
 #import state/shared
 
-/// Unit vector from a to b; 0 if the edge has no mass, no length or no rest length, and so does
-/// nothing.
-fn edge_direction(pa: vec4<f32>, pb: vec4<f32>, rest_length: f32) -> vec3<f32> {
-    let delta = pb.xyz - pa.xyz;
+/// Unit vector along an edge; 0 if that has no mass, no length or no rest length, and so does
+/// nothing. `ends` are its particles.
+fn edge_direction(ends: vec2<u32>, pa: vec4<f32>, pb: vec4<f32>, rest_length: f32) -> vec3<f32> {
+    let delta = vector_between(ends.x, pa, ends.y, pb);
     let square = dot3(delta, delta);
     if (pa.w + pb.w > 0.0 && rest_length > EPSILON && square > MIN_EDGE_SQUARE) {
         return delta / sqrt(square);
@@ -16,7 +16,7 @@ fn edge_direction(pa: vec4<f32>, pb: vec4<f32>, rest_length: f32) -> vec3<f32> {
 fn edge_equation(
     ends: vec2<u32>, pa: vec4<f32>, pb: vec4<f32>, rest_length: f32, direction: vec3<f32>, phase: PhaseConstants,
 ) -> vec2<f32> {
-    let length = dot3(direction, pb.xyz - pa.xyz);
+    let length = dot3(direction, vector_between(ends.x, pa, ends.y, pb));
     var error = length - rest_length;
     var diagonal = phase.compliance + (1.0 + phase.damping) * (pa.w + pb.w);
     if (phase.softness > 0.0) {
@@ -67,7 +67,7 @@ fn build_equation(edge: u32, first: u32, phase: PhaseConstants) {
     let pa = load_current(ends.x);
     let pb = load_current(ends.y);
     let rest_length = rest_length_of(edge);
-    let direction = edge_direction(pa, pb, rest_length);
+    let direction = edge_direction(ends, pa, pb, rest_length);
     var right = 0.0;
     var equation = vec4<f32>(1.0, 0.0, f32(pb.w == 0.0), 0.0);
     if (dot3(direction, direction) > 0.0) {
@@ -161,9 +161,4 @@ fn pull_particles(edge: u32, first: u32, half: u32) {
 /// Moves the particles of an edge of a solved fiber.
 fn push_edge(edge: u32, first: u32) {
     pull_particles(edge, first, 0u);
-}
-
-/// Displacement of particle i since the last step.
-fn displacement_of(particle: vec4<f32>, i: u32) -> vec3<f32> {
-    return particle.xyz - load_previous(i).xyz;
 }

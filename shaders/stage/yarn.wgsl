@@ -15,12 +15,26 @@ fn load_yarn_point(row: u32) -> vec4<f32> {
     return vec4<f32>(position, bitcast<f32>(fabric_pool[row + 3u]) * a.w + bitcast<f32>(fabric_pool[row + 4u]) * b.w);
 }
 
+/// Vector between two points of a yarn, whose rows are `row` and `next_row`.
+fn vector_between_points(row: u32, point: vec4<f32>, next_row: u32, next: vec4<f32>) -> vec3<f32> {
+    let delta = next.xyz - point.xyz;
+    if (!is_displaced()) {
+        return delta;
+    }
+    let a = load_previous(fabric_pool[row]).xyz;
+    let b = load_previous(fabric_pool[next_row]).xyz;
+    let along_a = (load_previous(fabric_pool[row + 1u]).xyz - a) * bitcast<f32>(fabric_pool[row + 2u]);
+    let along_b = (load_previous(fabric_pool[next_row + 1u]).xyz - b) * bitcast<f32>(fabric_pool[next_row + 2u]);
+    // Mesa sums in another order otherwise.
+    return ((b - a) + unchanged(along_b - along_a)) + delta;
+}
+
 /// Displacement of a point of a yarn since the last step.
 fn yarn_displacement(row: u32) -> vec3<f32> {
     let a = fabric_pool[row];
     let b = fabric_pool[row + 1u];
-    let of_a = load_current(a).xyz - load_previous(a).xyz;
-    let of_b = load_current(b).xyz - load_previous(b).xyz;
+    let of_a = displacement_of(load_current(a), a);
+    let of_b = displacement_of(load_current(b), b);
     return of_a + (of_b - of_a) * bitcast<f32>(fabric_pool[row + 2u]);
 }
 
@@ -62,7 +76,7 @@ fn solve_yarn(yarn: u32) {
     for (var point = begin; point + 1u < end; point++) {
         let at = yarn_point_row(point);
         let next = load_yarn_point(at + YARN_POINT_WORDS);
-        let delta = next.xyz - last.xyz;
+        let delta = vector_between_points(at, last, at + YARN_POINT_WORDS, next);
         let square = dot3(delta, delta);
         let mobility = (1.0 + damping) * (last.w + next.w);
         var direction = vec3<f32>(0.0);

@@ -147,13 +147,43 @@ fn store_scratch(row: u32, value: vec4<f32>) {
     scratch[cloth.scratch_begin + row] = bitcast<vec4<u32>>(value);
 }
 
-/// Stores the remainder of the displacement of particle i: what it is more than the difference
-/// between the positions that it leads to.
-fn store_remainder(i: u32, displacement: vec3<f32>, position: vec3<f32>, before: vec3<f32>) {
-    // 0, hidden from compilers, which would otherwise take `position - before` for `displacement`.
+/// Difference of a displacement and the two positions that it leads to.
+fn lost_displacement(displacement: vec3<f32>, position: vec3<f32>, before: vec3<f32>) -> vec3<f32> {
+    return displacement - (unchanged(position) - before);
+}
+
+/// The same vector, hidden from compilers that rewrite sums: they would take `position - before`
+/// for the displacement that was added to `before`.
+fn unchanged(v: vec3<f32>) -> vec3<f32> {
+    // 1 or 0 as a float: the lowest bit is 0.
     let none = bitcast<u32>(iteration.previous_bias.w) & 1u;
-    let here = bitcast<vec3<f32>>(bitcast<vec3<u32>>(position) ^ vec3<u32>(none));
-    store_scratch(cloth.remainder_begin + i, vec4<f32>(displacement - (here - before), 0.0));
+    return bitcast<vec3<f32>>(bitcast<vec3<u32>>(v) ^ vec3<u32>(none));
+}
+
+/// Row of scratch with the rest of the position of particle i: what it lacks after rounding.
+fn rest_row(i: u32) -> u32 {
+    return cloth.remainder_begin + cloth.particle_count + i;
+}
+
+/// True where the stages of the fabric find displacements in place of positions.
+fn is_displaced() -> bool {
+    return (STAGES & STAGE_DISPLACEMENT) != 0u && cloth.remainder_begin != NO_OFFSET;
+}
+
+/// Vector from particle a to particle b, in the stages of the fabric.
+fn vector_between(a: u32, pa: vec4<f32>, b: u32, pb: vec4<f32>) -> vec3<f32> {
+    if (is_displaced()) {
+        return (load_previous(b).xyz - load_previous(a).xyz) + (pb.xyz - pa.xyz);
+    }
+    return pb.xyz - pa.xyz;
+}
+
+/// Displacement of particle i since the last step, in the stages of the fabric.
+fn displacement_of(particle: vec4<f32>, i: u32) -> vec3<f32> {
+    if (is_displaced()) {
+        return particle.xyz;
+    }
+    return particle.xyz - load_previous(i).xyz;
 }
 
 /// Row of whole fibers.

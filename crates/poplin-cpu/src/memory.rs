@@ -5,7 +5,8 @@ use std::cell::Cell;
 use glam::Vec3;
 use poplin_layout::{
     ClothParameters, Feedback, GRID_PARTS, IMPLICIT_ROWS, ITERATION_ROWS, ImplicitConstants,
-    IterationConstants, MIN_GRID_CELLS, MultilevelConstants, PHASE_ROWS, PhaseConstants,
+    IterationConstants, MIN_GRID_CELLS, MultilevelConstants, NO_OFFSET, PHASE_ROWS, PhaseConstants,
+    Stage,
 };
 
 use crate::math::xyz;
@@ -238,6 +239,18 @@ impl<'a> ClothMemory<'a> {
     #[inline]
     pub fn load_previous(&self, i: u32) -> [f32; 4] {
         self.previous[i as usize].get()
+    }
+
+    /// First row of scratch with the rests of positions: what these lack after rounding.
+    #[inline]
+    pub fn rest_begin(&self) -> u32 {
+        self.cloth.remainder_begin.wrapping_add(self.cloth.particle_count)
+    }
+
+    /// True where the stages of the fabric find displacements in place of positions.
+    #[inline]
+    pub fn is_displaced(&self) -> bool {
+        self.cloth.remainder_begin != NO_OFFSET && self.runs(Stage::Displacement)
     }
 
     /// Writes the previous state of particle i.

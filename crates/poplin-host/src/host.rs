@@ -56,8 +56,8 @@ pub struct HostCloth {
     /// Plan of the frame whose constants were packed last; `None` if these are lost.
     last_plan: Option<FramePlan>,
     /// Rows of the scratch that the last frame left for the next one,
-    /// [`HostCloth::remainder_rows`]; `None` if it left none.
-    stored_remainders: Option<Range<u32>>,
+    /// [`HostCloth::remainder_rows`], and their parts; `None` if it left none.
+    stored_remainders: Option<(Range<u32>, RemainderParts)>,
     /// Row of the scratch of all cloths where the last frame stored the nearest triangles of a
     /// mesh; `None` if they are unknown.
     nearest_begin: Option<u32>,
@@ -75,6 +75,15 @@ struct FramePlan {
     timing: Option<(FrameSteps, FrameVelocities)>,
     /// True if the remainders of the last frame's displacements are known.
     has_remainders: bool,
+}
+
+/// Parts of the scratch of each particle beside the remainder of its displacement.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct RemainderParts {
+    /// Rest of its position: constraints move displacements, [`Stage::Displacement`].
+    has_rests: bool,
+    /// Its last move by constraints: velocities are corrected by it, [`Stage::SecondOrder`].
+    has_last_moves: bool,
 }
 
 impl FramePlan {

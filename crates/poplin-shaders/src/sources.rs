@@ -91,6 +91,7 @@ embed![
     "stage/collide_shape",
     "stage/collide_triangle",
     "stage/cyclic_reduction",
+    "stage/displacement",
     "stage/gauss_seidel",
     "stage/implicit",
     "stage/implicit/addresses",

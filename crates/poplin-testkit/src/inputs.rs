@@ -2,7 +2,7 @@
 
 use poplin_host::Cloth;
 use poplin_layout::Stage;
-use poplin_model::{ClothDesc, Particle, Placement, Pose, Rigid, Shape};
+use poplin_model::{ClothDesc, Particle, Placement, Pose, Rigid, Shape, Solver};
 
 use crate::scenes::{
     degenerate_cloth, degenerate_implicit_cloth, degenerate_xpbd_cloth, equip, hanging_sheet,
@@ -89,6 +89,17 @@ pub fn inputs_of(stage: Stage) -> Vec<(String, ClothDesc)> {
                 (name, cloth)
             };
             cloths().into_iter().map(limit).collect()
+        }
+        Stage::Displacement => {
+            let shorten = |(name, mut cloth): (String, ClothDesc)| {
+                match &mut cloth.config.solver {
+                    Solver::Pbd(pbd) => pbd.frequency = 1200.0,
+                    Solver::Xpbd(xpbd) => xpbd.substeps = 8,
+                    Solver::Implicit(_) | Solver::Multilevel(_) => {}
+                }
+                (name, cloth)
+            };
+            cloths().into_iter().map(shorten).collect()
         }
         Stage::Sweep => cloths().into_iter().chain(particles_past_plates()).collect(),
         Stage::Integrate => cloths().into_iter().chain(fast_particles()).collect(),

@@ -85,11 +85,12 @@ fn warns_of_pins_that_jump_and_of_turns_by_half_a_turn() {
 #[test]
 fn warns_of_steps_and_motions_that_the_solver_cannot_follow() {
     let bench = Bench::new("steps");
-    let xpbd = |substeps: u32| {
-        format!("{HANGING}pins = [0]\nsolver = {{ xpbd = {{ substeps = {substeps} }} }}\n")
+    let steps = |solver: &str, substeps: u32| {
+        format!("{HANGING}pins = [0]\nsolver = {{ {solver} = {{ substeps = {substeps} }} }}\n")
     };
-    assert!(kinds(&bench, 1, &xpbd(5000)).contains(&"short_step".into()));
-    assert!(kinds(&bench, 1, &xpbd(100)).is_empty());
+    assert!(kinds(&bench, 1, &steps("multilevel", 5000)).contains(&"short_step".into()));
+    assert!(kinds(&bench, 1, &steps("multilevel", 100)).is_empty());
+    assert!(kinds(&bench, 1, &steps("xpbd", 5000)).is_empty());
     // In a storm, a step turns edges so far that one Newton step does not follow.
     let storm = |newton_steps: u32| {
         format!(

@@ -5,6 +5,7 @@ use poplin_layout::{END_OF_FIBER, MIN_PIVOT_FRACTION, PARTICLE_MASK};
 use crate::ClothMemory;
 use crate::stage::semi_implicit::{
     displacement_between, edge_direction, edge_equation, ends_of, load_ends, pull_particles,
+    vector_between,
 };
 use crate::vector::Vec3;
 
@@ -13,12 +14,18 @@ fn cyclic_row(memory: &ClothMemory<'_>, edge: u32, round: u32) -> u32 {
     edge - memory.registers.edges[0] + (round & 1) * memory.cloth.fabric.fiber_row_count
 }
 
+/// Unit direction of `edge`, whose particles are `ends`.
+fn direction_between(memory: &ClothMemory<'_>, ends: [u32; 2], edge: u32) -> Vec3<f32> {
+    let [pa, pb] = ends.map(|end| memory.load_current(end));
+    let delta = vector_between(memory, ends, [pa, pb]);
+    edge_direction((), pa, pb, delta, memory.rest_length_of(edge))
+}
+
 /// Stores the row of an edge before round `round`, or its pull after the last round.
 fn store_cyclic(memory: &mut ClothMemory<'_>, edge: u32, round: u32, row: [f32; 3]) {
     let mut value = Vec3::splat((), row);
     if round == memory.registers.phase.round_count {
-        let [pa, pb] = ends_of(memory, edge).map(|end| memory.load_current(end));
-        value = edge_direction((), pa, pb, memory.rest_length_of(edge)) * row[2];
+        value = direction_between(memory, ends_of(memory, edge), edge) * row[2];
     }
     let slot = cyclic_row(memory, edge, round);
     memory.store_scratch(slot, value.with(0.0));
@@ -32,21 +39,22 @@ pub fn build_row(memory: &mut ClothMemory<'_>, edge: u32) {
     let ends = marked.map(|end| end & PARTICLE_MASK);
     let [pa, pb] = ends.map(|end| memory.load_current(end));
     let rest_length = memory.rest_length_of(edge);
-    let direction = edge_direction((), pa, pb, rest_length);
+    let delta = vector_between(memory, ends, [pa, pb]);
+    let direction = edge_direction((), pa, pb, delta, rest_length);
     let mut row = [0.0; 3];
     if direction.dot(direction) > 0.0 {
-        let moved = displacement_between(memory, &phase, ends, [pa, pb]);
+        let moved = [delta, displacement_between(memory, &phase, ends, [pa, pb])];
         let [diagonal, right] = edge_equation((), pa, pb, moved, rest_length, direction, &phase);
         let scale = 1.0 + phase.damping;
         if marked[0] & END_OF_FIBER == 0 {
-            let [far, _] = ends_of(memory, edge - 1).map(|end| memory.load_current(end));
-            let before = edge_direction((), far, pa, memory.rest_length_of(edge - 1));
+            let [far, _] = ends_of(memory, edge - 1);
+            let before = direction_between(memory, [far, ends[0]], edge - 1);
             // Couplings of the tridiagonal system, divided by the diagonal.
             row[0] = -scale * pa[3] * before.dot(direction) / diagonal;
         }
         if marked[1] & END_OF_FIBER == 0 {
-            let [_, far] = ends_of(memory, edge + 1).map(|end| memory.load_current(end));
-            let after = edge_direction((), pb, far, memory.rest_length_of(edge + 1));
+            let [_, far] = ends_of(memory, edge + 1);
+            let after = direction_between(memory, [ends[1], far], edge + 1);
             row[1] = -scale * pb[3] * direction.dot(after) / diagonal;
         }
         row[2] = right / diagonal;

@@ -20,15 +20,31 @@ pub(crate) fn project_fiber<V: Real>(
 ) {
     let phase = memory.registers.phase;
     if phase.compliance > 0.0 {
-        project_fibers::<V, true>(simd, memory, &phase, items);
+        project_fibers::<V, false, true>(simd, memory, &phase, items);
     } else {
-        project_fibers::<V, false>(simd, memory, &phase, items);
+        project_fibers::<V, false, false>(simd, memory, &phase, items);
     }
 }
 
-/// Solves fibers, one per lane; `COMPLIANT` where the compliance is not 0.
+/// [`project_fiber`] where particles are displacements.
 #[inline(always)]
-fn project_fibers<V: Real, const COMPLIANT: bool>(
+pub(crate) fn project_displaced<V: Real>(
+    simd: V::Token,
+    memory: &mut ClothMemory<'_>,
+    items: Range<u32>,
+) {
+    let phase = memory.registers.phase;
+    if phase.compliance > 0.0 {
+        project_fibers::<V, true, true>(simd, memory, &phase, items);
+    } else {
+        project_fibers::<V, true, false>(simd, memory, &phase, items);
+    }
+}
+
+/// Solves fibers, one per lane; `DISPLACED` where particles are displacements, `COMPLIANT` where
+/// the compliance is not 0.
+#[inline(always)]
+fn project_fibers<V: Real, const DISPLACED: bool, const COMPLIANT: bool>(
     simd: V::Token,
     memory: &mut ClothMemory<'_>,
     phase: &PhaseConstants,
@@ -40,12 +56,12 @@ fn project_fibers<V: Real, const COMPLIANT: bool>(
         let rest_lengths = edges.rest_lengths.chunks_exact(V::LEN);
         for (vertices, rest_lengths) in vertices.zip(rest_lengths) {
             let edges = SingleEdges { vertices, rest_lengths };
-            project_edges::<V, COMPLIANT>(simd, memory, phase, &edges);
+            project_edges::<V, DISPLACED, COMPLIANT>(simd, memory, phase, &edges);
             begin += V::LEN as u32;
         }
     }
     while begin < items.end {
-        project(simd, phase, &mut Fibers::<V>::new(memory, begin..items.end));
+        project::<V, _, DISPLACED>(simd, phase, &mut Fibers::<V>::new(memory, begin..items.end));
         begin += V::LEN as u32;
     }
 }
@@ -78,7 +94,7 @@ fn single_edges<'a>(memory: &ClothMemory<'a>, items: Range<u32>) -> Option<Singl
 
 /// Solves one edge per lane.
 #[inline(always)]
-fn project_edges<V: Real, const COMPLIANT: bool>(
+fn project_edges<V: Real, const DISPLACED: bool, const COMPLIANT: bool>(
     simd: V::Token,
     memory: &mut ClothMemory<'_>,
     phase: &PhaseConstants,
@@ -88,11 +104,20 @@ fn project_edges<V: Real, const COMPLIANT: bool>(
     let runs = [rows_of_run::<V>(memory, &a), rows_of_run::<V>(memory, &b)];
     let ends = [load_run(simd, memory, runs[0], a), load_run(simd, memory, runs[1], b)];
     let rest_length = V::from_slice(simd, cast_slice(edges.rest_lengths));
-    let mut edge = Edge::new(simd, phase, ends, rest_length);
+    let nothing = Vec3::splat(simd, [0.0; 3]);
+    let mut last = [nothing; 2];
+    if DISPLACED || COMPLIANT {
+        last[0] = Vec3::xyz(gather(simd, |lane| memory.load_previous(a(lane))));
+        last[1] = Vec3::xyz(gather(simd, |lane| memory.load_previous(b(lane))));
+    }
+    let mut delta = Vec3::xyz(ends[1]) - Vec3::xyz(ends[0]);
+    if DISPLACED {
+        delta = (last[1] - last[0]) + delta;
+        last = [nothing; 2];
+    }
+    let mut edge = Edge::new(simd, phase, ends, delta, rest_length);
     if COMPLIANT {
-        let last_a = gather(simd, |lane| memory.load_previous(a(lane)));
-        let last_b = gather(simd, |lane| memory.load_previous(b(lane)));
-        edge.comply(simd, phase, [last_a, last_b]);
+        edge.comply(simd, phase, last);
     }
     let [moved_a, moved_b] = edge.moved(V::splat(simd, phase.stiffness));
     let bits = (1 << V::LEN) - 1;
@@ -118,12 +143,17 @@ struct Edge<V: Real> {
 
 impl<V: Real> Edge<V> {
     #[inline(always)]
-    fn new(simd: V::Token, phase: &PhaseConstants, [pa, pb]: [[V; 4]; 2], rest_length: V) -> Self {
+    fn new(
+        simd: V::Token,
+        phase: &PhaseConstants,
+        [pa, pb]: [[V; 4]; 2],
+        delta: Vec3<V>,
+        rest_length: V,
+    ) -> Self {
         let splat = |value: f32| V::splat(simd, value);
         let (zero, epsilon) = (splat(0.0), splat(EPSILON));
         let has_length = epsilon.simd_lt(rest_length);
         // slack = 1 - L / |d|;  d * slack = d - L * d / |d|  (length error along d)
-        let delta = Vec3::xyz(pb) - Vec3::xyz(pa);
         let square = delta.guarded_square(simd);
         let slack = has_length.select(splat(1.0) - rest_length / square.sqrt(), zero);
         // The fraction `multiplier` of the error between both limits stays uncorrected.
@@ -134,12 +164,12 @@ impl<V: Real> Edge<V> {
     }
 
     /// XPBD (Macklin et al., 2016) with damping: compliance adds to the effective mass. `last` are
-    /// both particles at the begin of the iteration.
+    /// both particles at the begin of the iteration, 0 if particles are displacements.
     #[inline(always)]
-    fn comply(&mut self, simd: V::Token, phase: &PhaseConstants, last: [[V; 4]; 2]) {
-        let [[pa, pb], [last_a, last_b]] = [self.particles, last];
+    fn comply(&mut self, simd: V::Token, phase: &PhaseConstants, last: [Vec3<V>; 2]) {
+        let ([pa, pb], [last_a, last_b]) = (self.particles, last);
         let damping = V::splat(simd, phase.damping);
-        let displacement = Vec3::xyz(pb) - Vec3::xyz(last_b) - (Vec3::xyz(pa) - Vec3::xyz(last_a));
+        let displacement = Vec3::xyz(pb) - last_b - (Vec3::xyz(pa) - last_a);
         let damped = self.error + damping * (self.delta.dot(displacement) / self.square);
         let compliance = V::splat(simd, phase.compliance);
         let heavier = self.weight + damping * (pa[3] + pb[3]) + compliance;
@@ -158,21 +188,32 @@ impl<V: Real> Edge<V> {
     }
 }
 
-/// Solves the edges of one fiber per lane.
+/// Solves the edges of one fiber per lane; `DISPLACED` where particles are displacements.
 #[inline(always)]
-pub(crate) fn project<V: Real, F: FiberLanes<V>>(
+pub(crate) fn project<V: Real, F: FiberLanes<V>, const DISPLACED: bool>(
     simd: V::Token,
     phase: &PhaseConstants,
     fibers: &mut F,
 ) {
     let mut a = fibers.first();
     let mut pa = fibers.current(simd, a);
+    let nothing = Vec3::splat(simd, [0.0; 3]);
+    let needs_last = DISPLACED || phase.compliance > 0.0;
+    let last = |fibers: &F, particles| {
+        if needs_last { Vec3::xyz(fibers.previous(simd, particles)) } else { nothing }
+    };
+    let mut last_a = last(fibers, a);
     for k in 0..fibers.longest() {
         let b = fibers.particles(k, 1, a);
         let pb = fibers.current(simd, b);
-        let mut edge = Edge::new(simd, phase, [pa, pb], fibers.rest_lengths(simd, k));
+        let last_b = last(fibers, b);
+        let mut delta = Vec3::xyz(pb) - Vec3::xyz(pa);
+        if DISPLACED {
+            delta = (last_b - last_a) + delta;
+        }
+        let mut edge = Edge::new(simd, phase, [pa, pb], delta, fibers.rest_lengths(simd, k));
         if phase.compliance > 0.0 {
-            edge.comply(simd, phase, [fibers.previous(simd, a), fibers.previous(simd, b)]);
+            edge.comply(simd, phase, if DISPLACED { [nothing; 2] } else { [last_a, last_b] });
         }
         let [moved_a, moved_b] = edge.moved(fibers.stiffness(simd, k, phase.stiffness));
         fibers.store_massive(simd, moved_a, a, fibers.bits_of(k));
@@ -181,6 +222,7 @@ pub(crate) fn project<V: Real, F: FiberLanes<V>>(
         let next = Vec3::xyz(moved_b).or(is_moved, Vec3::xyz(pb)).with(pb[3]);
         pa = fibers.keep(simd, k, next, pa);
         a = b;
+        last_a = last_b;
     }
     fibers.store_massive(simd, pa, a, fibers.bits());
 }

@@ -30,6 +30,8 @@ pub(crate) fn integrate_particle<V: Real>(
     let remainders = lead.cloth.remainder_begin;
     let keeps_remainders = remainders != NO_OFFSET;
     let has_remainders = keeps_remainders && lead.iteration.previous_bias[3] > 0.0;
+    let is_displaced = lead.is_displaced();
+    let rests = lead.rest_begin();
     for block in blocks_of(particles, items) {
         let particle = particles.current(simd, block);
         let before = particles.previous(simd, block);
@@ -55,8 +57,12 @@ pub(crate) fn integrate_particle<V: Real>(
             moved = moved + rows;
             position = position + rows;
         }
+        let mut rest = nothing;
         if keeps_remainders {
-            position = here + moved;
+            if is_displaced && has_remainders {
+                rest = particles.rows(simd, rests, block);
+            }
+            position = here + (rest + moved);
         }
         if max_move > 0.0 {
             let displacement = position - here;
@@ -85,6 +91,10 @@ pub(crate) fn integrate_particle<V: Real>(
             // What the next displacement, position less previous position, lacks of this one.
             let remainder = moved - previous_bias - (position - previous);
             particles.set_rows(remainders, block, remainder.or(moves, nothing).with(zero));
+            if is_displaced {
+                let rest = rest + moved - (position - here);
+                particles.set_rows(rests, block, rest.or(moves, nothing).with(zero));
+            }
         }
         // Pinned particles have arrived: their previous position is the current one.
         let previous_w = is_free.select(before[3], zero);

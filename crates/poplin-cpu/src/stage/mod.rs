@@ -10,6 +10,7 @@ pub mod collide_convex;
 pub mod collide_shape;
 pub mod collide_triangle;
 pub mod cyclic_reduction;
+pub mod displacement;
 pub mod gauss_seidel;
 pub mod implicit;
 pub mod integrate;
@@ -50,6 +51,8 @@ pub fn twin(task: Task) -> StageFunction {
         Task::ConstrainMotion => one_lane!(motion::constrain_motion),
         Task::GatherAnchor => |memory, slot| tether::gather_anchor(memory, slot..slot + 1),
         Task::ConstrainTethers => one_lane!(tether::constrain_tethers),
+        Task::BeginDisplacement => one_lane!(displacement::begin_displacement),
+        Task::EndDisplacement => one_lane!(displacement::end_displacement),
         Task::NotePrediction => one_lane!(second_order::note_prediction),
         Task::BeginSolve => one_lane!(implicit::begin_solve, ScratchRows),
         Task::ProbeContacts => implicit::probe_contacts,
@@ -64,7 +67,13 @@ pub fn twin(task: Task) -> StageFunction {
         Task::ChooseStep => implicit::choose_step,
         Task::TakeStep => one_lane!(implicit::take_step, ScratchRows),
         Task::EndSolve => one_lane!(implicit::end_solve, ScratchRows),
-        Task::ProjectFiber => one_lane!(gauss_seidel::project_fiber),
+        Task::ProjectFiber => |memory, fiber| {
+            if memory.is_displaced() {
+                gauss_seidel::project_displaced::<f32>((), memory, fiber..fiber + 1);
+            } else {
+                gauss_seidel::project_fiber::<f32>((), memory, fiber..fiber + 1);
+            }
+        },
         Task::BuildEquation => semi_implicit::build_equation,
         Task::SolveFiber => semi_implicit::solve_fiber,
         Task::PushEdge => semi_implicit::push_edge,

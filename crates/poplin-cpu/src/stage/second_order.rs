@@ -4,9 +4,17 @@ use std::ops::Range;
 
 use poplin_layout::NO_OFFSET;
 
+use crate::ClothMemory;
 use crate::lanes::Real;
 use crate::particles::{Particles, blocks_of};
 use crate::vector::Vec3;
+
+/// Row of the first last move by constraints: after the remainders, and the rests of positions
+/// where there are any. Rows of predictions follow.
+#[inline(always)]
+fn last_moves_begin(lead: &ClothMemory<'_>) -> u32 {
+    lead.rest_begin() + if lead.is_displaced() { lead.cloth.particle_count } else { 0 }
+}
 
 /// Stores the positions of particles before constraints.
 #[inline(always)]
@@ -19,7 +27,7 @@ pub(crate) fn note_prediction<V: Real>(
     if cloth.remainder_begin == NO_OFFSET {
         return;
     }
-    let predictions = cloth.remainder_begin + 2 * cloth.particle_count;
+    let predictions = last_moves_begin(particles.lead()) + cloth.particle_count;
     for block in blocks_of(particles, items) {
         let particle = particles.current(simd, block);
         particles.set_rows(predictions, block, particle);
@@ -39,7 +47,7 @@ pub(crate) fn correct_velocity<V: Real>(
     if remainders == NO_OFFSET {
         return;
     }
-    let last_moves = remainders + cloth.particle_count;
+    let last_moves = last_moves_begin(lead);
     let predictions = last_moves + cloth.particle_count;
     let share = V::splat(simd, cloth.second_order);
     let has_last = lead.iteration.previous_bias[3] > 0.0;

@@ -21,16 +21,16 @@ use crate::vector::Vec3;
 /// begin.
 const ROWS: usize = 9;
 
-/// Unit directions from `a` to `b`; 0 where the edge has no effect.
+/// Unit directions of edges with the vectors `delta`; 0 where the edge has no effect.
 #[inline(always)]
 pub(crate) fn edge_direction<V: Real>(
     simd: V::Token,
     pa: [V; 4],
     pb: [V; 4],
+    delta: Vec3<V>,
     rest_length: V,
 ) -> Vec3<V> {
     let zero = V::splat(simd, 0.0);
-    let delta = Vec3::xyz(pb) - Vec3::xyz(pa);
     let square = delta.dot(delta);
     let acts = zero.simd_lt(pa[3] + pb[3])
         & V::splat(simd, EPSILON).simd_lt(rest_length)
@@ -38,19 +38,20 @@ pub(crate) fn edge_direction<V: Real>(
     (delta / square.sqrt()).or(acts, Vec3::splat(simd, [0.0; 3]))
 }
 
-/// Diagonals and right-hand sides of the equations of edges.
+/// Diagonals and right-hand sides of the equations of edges, from their vectors and the
+/// displacements of their ends relative to their begins.
 #[inline(always)]
 pub(crate) fn edge_equation<V: Real>(
     simd: V::Token,
     pa: [V; 4],
     pb: [V; 4],
-    displacement: Vec3<V>,
+    [delta, displacement]: [Vec3<V>; 2],
     rest_length: V,
     direction: Vec3<V>,
     phase: &PhaseConstants,
 ) -> [V; 2] {
     let splat = |value: f32| V::splat(simd, value);
-    let length = direction.dot(Vec3::xyz(pb) - Vec3::xyz(pa));
+    let length = direction.dot(delta);
     let mut error = length - rest_length;
     let masses = pa[3] + pb[3];
     // (w_a + w_b) (1 + damping) + compliance on the diagonal.
@@ -141,38 +142,55 @@ pub(crate) fn solve_fibers<V: Real>(
     items: Range<u32>,
     rows: &mut Floats,
 ) {
+    solve_all::<V, false>(simd, memory, items, rows);
+}
+
+/// [`solve_fibers`] where particles are displacements.
+#[inline(always)]
+pub(crate) fn solve_displaced<V: Real>(
+    simd: V::Token,
+    memory: &mut ClothMemory<'_>,
+    items: Range<u32>,
+    rows: &mut Floats,
+) {
+    solve_all::<V, true>(simd, memory, items, rows);
+}
+
+#[inline(always)]
+fn solve_all<V: Real, const DISPLACED: bool>(
+    simd: V::Token,
+    memory: &mut ClothMemory<'_>,
+    items: Range<u32>,
+    rows: &mut Floats,
+) {
     let phase = memory.registers.phase;
     let mut begin = items.start;
     while begin < items.end {
-        solve(simd, &phase, &mut Fibers::<V>::new(memory, begin..items.end), rows);
+        let fibers = &mut Fibers::<V>::new(memory, begin..items.end);
+        solve::<V, _, DISPLACED>(simd, &phase, fibers, rows);
         begin += V::LEN as u32;
     }
 }
 
-/// Displacements of particles in this iteration.
+/// Solves the system of one fiber per lane; `DISPLACED` where particles are displacements.
 #[inline(always)]
-fn displacement_of<V: Real>(p: [V; 4], last: [V; 4]) -> Vec3<V> {
-    Vec3::xyz(p) - Vec3::xyz(last)
-}
-
-/// Solves the system of one fiber per lane.
-#[inline(always)]
-pub(crate) fn solve<V: Real, F: FiberLanes<V>>(
+pub(crate) fn solve<V: Real, F: FiberLanes<V>, const DISPLACED: bool>(
     simd: V::Token,
     phase: &PhaseConstants,
     fibers: &mut F,
     rows: &mut Floats,
 ) {
     if phase.damping > 0.0 {
-        solve_damped::<V, F, true>(simd, phase, fibers, rows);
+        solve_lanes::<V, F, DISPLACED, true>(simd, phase, fibers, rows);
     } else {
-        solve_damped::<V, F, false>(simd, phase, fibers, rows);
+        solve_lanes::<V, F, DISPLACED, false>(simd, phase, fibers, rows);
     }
 }
 
-/// Solves the system of one fiber per lane; what only damping needs is read if `DAMPED`.
+/// Solves the system of one fiber per lane; what only displaced particles and damping need is read
+/// if `DISPLACED` or `DAMPED`.
 #[inline(always)]
-fn solve_damped<V: Real, F: FiberLanes<V>, const DAMPED: bool>(
+fn solve_lanes<V: Real, F: FiberLanes<V>, const DISPLACED: bool, const DAMPED: bool>(
     simd: V::Token,
     phase: &PhaseConstants,
     fibers: &mut F,
@@ -186,20 +204,28 @@ fn solve_damped<V: Real, F: FiberLanes<V>, const DAMPED: bool>(
     let still = Vec3::splat(simd, [0.0; 3]);
     let mut a = fibers.first();
     let mut pa = fibers.current(simd, a);
-    let mut displacement_a =
-        if DAMPED { displacement_of(pa, fibers.previous(simd, a)) } else { still };
+    let last = |fibers: &F, particles| {
+        if DISPLACED || DAMPED { Vec3::xyz(fibers.previous(simd, particles)) } else { still }
+    };
+    let displacement_of =
+        |p: [V; 4], last| if DISPLACED { Vec3::xyz(p) } else { Vec3::xyz(p) - last };
+    let mut last_a = last(fibers, a);
+    let mut displacement_a = if DAMPED { displacement_of(pa, last_a) } else { still };
     let mut elimination = Elimination::new(simd, pa[3].simd_eq(zero));
     for (k, rows) in (0..fibers.longest()).zip(rows.chunks_exact_mut(len)) {
         let b = fibers.particles(k, 1, a);
         let pb = fibers.current(simd, b);
-        let displacement_b =
-            if DAMPED { displacement_of(pb, fibers.previous(simd, b)) } else { still };
+        let last_b = last(fibers, b);
+        let displacement_b = if DAMPED { displacement_of(pb, last_b) } else { still };
         let rest_length = fibers.rest_lengths(simd, k);
-        let direction = edge_direction(simd, pa, pb, rest_length);
+        let mut delta = Vec3::xyz(pb) - Vec3::xyz(pa);
+        if DISPLACED {
+            delta = (last_b - last_a) + delta;
+        }
+        let direction = edge_direction(simd, pa, pb, delta, rest_length);
         let acts = zero.simd_lt(direction.dot(direction));
-        let displacement = displacement_b - displacement_a;
-        let [diagonal, right] =
-            edge_equation(simd, pa, pb, displacement, rest_length, direction, phase);
+        let moved = [delta, displacement_b - displacement_a];
+        let [diagonal, right] = edge_equation(simd, pa, pb, moved, rest_length, direction, phase);
         let equation = [diagonal, scale * pa[3], right];
         let is_pin = pb[3].simd_eq(zero);
         let [ratio, value] = elimination.eliminate(simd, direction, equation, is_pin, acts);
@@ -210,6 +236,7 @@ fn solve_damped<V: Real, F: FiberLanes<V>, const DAMPED: bool>(
         }
         pa = fibers.keep(simd, k, pb, pa);
         a = b;
+        last_a = last_b;
         displacement_a = displacement_b;
     }
 
@@ -251,11 +278,12 @@ pub fn build_equation(memory: &mut ClothMemory<'_>, edge: u32) {
     let ends = ends_of(memory, edge);
     let [pa, pb] = ends.map(|end| memory.load_current(end));
     let rest_length = memory.rest_length_of(edge);
-    let direction = edge_direction((), pa, pb, rest_length);
+    let delta = vector_between(memory, ends, [pa, pb]);
+    let direction = edge_direction((), pa, pb, delta, rest_length);
     let mut right = 0.0;
     let mut equation = [1.0, 0.0, f32::from(u8::from(pb[3] == 0.0)), 0.0];
     if direction.dot(direction) > 0.0 {
-        let moved = displacement_between(memory, &phase, ends, [pa, pb]);
+        let moved = [delta, displacement_between(memory, &phase, ends, [pa, pb])];
         let [diagonal, value] = edge_equation((), pa, pb, moved, rest_length, direction, &phase);
         // Coupling with the edge before: -(1 + damping) w_a (n_before . n), multiplied by the
         // cosine in the solve.
@@ -331,8 +359,31 @@ pub(crate) fn displacement_between(
     [pa, pb]: [[f32; 4]; 2],
 ) -> Vec3<f32> {
     if phase.damping > 0.0 {
-        displacement_of(pb, memory.load_previous(b)) - displacement_of(pa, memory.load_previous(a))
+        displacement_of(memory, pb, b) - displacement_of(memory, pa, a)
     } else {
         Vec3::splat((), [0.0; 3])
     }
+}
+
+/// Displacement of particle i since the last step.
+fn displacement_of(memory: &ClothMemory<'_>, particle: [f32; 4], i: u32) -> Vec3<f32> {
+    if memory.is_displaced() {
+        Vec3::xyz(particle)
+    } else {
+        Vec3::xyz(particle) - Vec3::xyz(memory.load_previous(i))
+    }
+}
+
+/// Vector from the first particle of an edge to the second.
+pub(crate) fn vector_between(
+    memory: &ClothMemory<'_>,
+    ends: [u32; 2],
+    [pa, pb]: [[f32; 4]; 2],
+) -> Vec3<f32> {
+    let delta = Vec3::xyz(pb) - Vec3::xyz(pa);
+    if !memory.is_displaced() {
+        return delta;
+    }
+    let [last_a, last_b] = ends.map(|end| Vec3::xyz(memory.load_previous(end)));
+    (last_b - last_a) + delta
 }

@@ -95,8 +95,24 @@ fn displacements<V: Real>(simd: V::Token, memory: &ClothMemory<'_>, rows: &Indic
 #[inline(always)]
 fn displacement<V: Real>(simd: V::Token, memory: &ClothMemory<'_>, particles: &Indices) -> Vec3<V> {
     let now = load_current(simd, memory, |lane| particles[lane]);
-    let before = gather(simd, |lane| memory.load_previous(particles[lane]));
-    Vec3::xyz(now) - Vec3::xyz(before)
+    if memory.is_displaced() {
+        return Vec3::xyz(now);
+    }
+    Vec3::xyz(now) - last_of(simd, memory, particles)
+}
+
+/// Returns the previous positions of particles.
+#[inline(always)]
+fn last_of<V: Real>(simd: V::Token, memory: &ClothMemory<'_>, particles: &Indices) -> Vec3<V> {
+    Vec3::xyz(gather(simd, |lane| memory.load_previous(particles[lane])))
+}
+
+/// Returns the previous positions of points: that of the first particle, and the vector from it.
+#[inline(always)]
+fn last_points<V: Real>(simd: V::Token, memory: &ClothMemory<'_>, rows: &Indices) -> [Vec3<V>; 2] {
+    let [a, b] = [ends_of::<V>(memory, rows, 0), ends_of::<V>(memory, rows, 1)];
+    let first = last_of::<V>(simd, memory, &a);
+    [first, (last_of(simd, memory, &b) - first) * words(simd, memory, rows, 2)]
 }
 
 /// Solves the segments of each yarn as one system.
@@ -139,6 +155,7 @@ fn solve_block<V: Real>(simd: V::Token, memory: &mut ClothMemory<'_>, block: Blo
     let compliance = V::from_slice(simd, &compliances[..V::LEN]);
     let damping = V::from_slice(simd, &dampings[..V::LEN]);
     let is_damped = zero.simd_lt(damping);
+    let is_displaced = memory.is_displaced();
     let longest = yarns.counts.iter().copied().fold(0, u32::max);
     let mut rows = yarns.points(0);
     let (mut last, mut last_mass) = load_points::<V>(simd, memory, &rows);
@@ -147,7 +164,12 @@ fn solve_block<V: Real>(simd: V::Token, memory: &mut ClothMemory<'_>, block: Blo
     for k in 0..longest {
         let next_rows = yarns.points(k + 1);
         let (next, next_mass) = load_points::<V>(simd, memory, &next_rows);
-        let delta = next - last;
+        let mut delta = next - last;
+        if is_displaced {
+            let [a, along_a] = last_points::<V>(simd, memory, &rows);
+            let [b, along_b] = last_points(simd, memory, &next_rows);
+            delta = ((b - a) + (along_b - along_a)) + delta;
+        }
         let square = delta.dot(delta);
         let mobility = (one + damping) * (last_mass + next_mass);
         let is_usable = zero.simd_lt(mobility) & splat(MIN_EDGE_SQUARE).simd_lt(square);

@@ -5,9 +5,9 @@ use std::ops::Range;
 use crate::floats::Floats;
 use crate::multilevel::LevelsMemory;
 use crate::stage::{
-    bend, collide_box, collide_convex, collide_shape, gauss_seidel, implicit, integrate,
-    limit_speed, mass, motion, second_order, semi_implicit, separation, sleep, tether, twin, wind,
-    yarn,
+    bend, collide_box, collide_convex, collide_shape, displacement, gauss_seidel, implicit,
+    integrate, limit_speed, mass, motion, second_order, semi_implicit, separation, sleep, tether,
+    twin, wind, yarn,
 };
 use crate::{ClothMemory, Member, Parts, Work, Workers, simulate_in_order};
 use fearless_simd::{Level, dispatch, prelude::*};
@@ -334,9 +334,11 @@ fn run_wide(
         };
     }
     match task {
+        Task::ProjectFiber if memory.is_displaced() => wide!(gauss_seidel::project_displaced),
         Task::ProjectFiber => wide!(gauss_seidel::project_fiber),
         // `SolveFiber` builds, solves and applies a whole fiber per lane.
         Task::BuildEquation | Task::PushEdge => {}
+        Task::SolveFiber if memory.is_displaced() => wide!(semi_implicit::solve_displaced, rows),
         Task::SolveFiber => wide!(semi_implicit::solve_fibers, rows),
         Task::SolveBend => wide!(bend::solve_bend),
         Task::SolveYarn => wide!(yarn::solve_yarn),
@@ -346,6 +348,8 @@ fn run_wide(
         Task::ConstrainSeparation => wide!(separation::constrain_separation),
         Task::GatherAnchor => tether::gather_anchor(memory, items),
         Task::ConstrainTethers => wide!(tether::constrain_tethers),
+        Task::BeginDisplacement => wide!(displacement::begin_displacement),
+        Task::EndDisplacement => wide!(displacement::end_displacement),
         Task::NotePrediction => wide!(second_order::note_prediction),
         Task::CorrectVelocity => wide!(second_order::correct_velocity),
         Task::RestoreMass => wide!(mass::restore_mass),

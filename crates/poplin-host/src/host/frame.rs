@@ -202,7 +202,7 @@ impl HostCloth {
         self.last_plan = Some(*plan);
         if let Some((steps, velocities)) = &plan.timing {
             let keeps = velocities.keeps_remainders(&self.live.cloth.config, steps);
-            self.stored_remainders = keeps.then(|| self.remainder_rows());
+            self.stored_remainders = keeps.then(|| self.left_remainders());
         }
         let has_other_remainders = self.stored_remainder_rows().is_some() != plan.has_remainders;
         let live = &mut self.live;

@@ -4,8 +4,11 @@ use bytemuck::cast_slice;
 use poplin_layout::{BODY_ROWS, ClothPlacement, FrameSteps, InputOffsets, NO_OFFSET};
 use poplin_model::Particle;
 
-use super::HostCloth;
+use super::{HostCloth, RemainderParts};
 use crate::InterpolatedArray;
+
+/// Iterations in 1/60 s from which constraints move displacements.
+const MIN_DISPLACED_COUNT: u32 = 8;
 
 /// Number of writes up to which duplicates are found by comparing all pairs instead of sorting.
 const FEW_WRITES: usize = 16;
@@ -70,38 +73,57 @@ impl HostCloth {
     }
 
     /// Rows of the scratch where the next frame stores the remainders of displacements, and after
-    /// them the last moves by constraints if velocities are corrected by these.
+    /// them their other parts.
     pub fn remainder_rows(&self) -> std::ops::Range<u32> {
         let [stages, solve] = self.stage_scratch_lens;
         let is_implicit = self.live.cloth.config.solver.as_implicit().is_some();
         let begin = if is_implicit { stages + solve } else { stages };
-        begin..begin + self.particle_count() * if self.corrects_velocities() { 2 } else { 1 }
+        let RemainderParts { has_rests, has_last_moves } = self.remainder_parts();
+        let rows = 1 + u32::from(has_rests) + u32::from(has_last_moves);
+        begin..begin + self.particle_count() * rows
     }
 
     /// Rows of the scratch that have the remainders of the last frame's displacements; `None`
     /// without, or if the next frame needs other rows.
     pub fn stored_remainder_rows(&self) -> Option<std::ops::Range<u32>> {
-        let needed = self.remainder_rows().len();
-        self.stored_remainders.clone().filter(|rows| rows.len() == needed)
+        let (rows, parts) = self.stored_remainders.clone()?;
+        (parts == self.remainder_parts()).then_some(rows)
     }
 
     /// Takes the stored remainders for moved to where the next frame reads them.
     pub fn note_moved_remainders(&mut self) {
-        self.stored_remainders = self.stored_remainder_rows().map(|_| self.remainder_rows());
+        let is_moved = self.stored_remainder_rows().is_some();
+        self.stored_remainders = is_moved.then(|| self.left_remainders());
     }
 
     /// Scratch of the stages before the colliders \[vec4\].
     pub(super) fn stage_scratch_len(&self) -> u32 {
-        let predictions = if self.corrects_velocities() { self.particle_count() } else { 0 };
-        self.remainder_rows().end + predictions
+        let has_predictions = self.remainder_parts().has_last_moves;
+        self.remainder_rows().end + if has_predictions { self.particle_count() } else { 0 }
     }
 
     fn particle_count(&self) -> u32 {
         self.live.cloth.particle_count() as u32
     }
 
-    fn corrects_velocities(&self) -> bool {
-        self.live.cloth.config.solver.second_order() > 0.0
+    /// Rows of the scratch that a frame with remainders leaves for the next one, and their parts.
+    pub(super) fn left_remainders(&self) -> (std::ops::Range<u32>, RemainderParts) {
+        (self.remainder_rows(), self.remainder_parts())
+    }
+
+    fn remainder_parts(&self) -> RemainderParts {
+        RemainderParts {
+            has_rests: self.displaces(),
+            has_last_moves: self.live.cloth.config.solver.second_order() > 0.0,
+        }
+    }
+
+    /// True if constraints move displacements in place of positions: with PBD and XPBD in short
+    /// steps.
+    pub(super) fn displaces(&self) -> bool {
+        let solver = &self.live.cloth.config.solver;
+        let projects = solver.as_pbd().is_some() || solver.is_xpbd();
+        projects && solver.iteration_count(1.0 / 60.0) >= MIN_DISPLACED_COUNT
     }
 
     /// Begins of the scratch of colliders and of self collision \[vec4\].

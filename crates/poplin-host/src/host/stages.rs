@@ -118,6 +118,7 @@ impl HostCloth {
                 let rigidity = config.solver.as_xpbd().map_or(0.0, |xpbd| xpbd.bending_rigidity);
                 rigidity > 0.0 && !fabric.bends.is_empty()
             }
+            Stage::Displacement => self.displaces(),
             Stage::SecondOrder => config.solver.second_order() > 0.0,
             Stage::Wind => config.air.acts(),
             Stage::Motion => !live.holds.is_empty() || live.acting_spheres().is_some(),

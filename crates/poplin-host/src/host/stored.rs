@@ -154,7 +154,7 @@ impl StoredCloth {
         host.live.colliders.set_trees(self.trees)?;
         // Restoring the colliders has marked the cloth as woken, although they are unchanged.
         host.live.is_woken = self.is_woken;
-        host.stored_remainders = (!remainders.is_empty()).then(|| host.remainder_rows());
+        host.stored_remainders = (!remainders.is_empty()).then(|| host.left_remainders());
         Ok(SnapshotCloth { host, current: self.current, previous, remainders, feedback })
     }
 }

@@ -14,12 +14,15 @@ use crate::{ClothMemory, Member, Work, Workers};
 use poplin_layout::{NO_OFFSET, StageMask, Task};
 
 pub(crate) use self::columns::Columns;
-use self::view::{View, gather_anchors, project_fibers, read_rows, solve_fibers, write_rows};
+use self::view::{
+    View, gather_anchors, project_displaced, project_fibers, read_rows, solve_displaced,
+    solve_fibers, write_rows,
+};
 use crate::lanes::MAX_LANES;
 use crate::multilevel::LevelsMemory;
 use crate::stage::{
-    collide_box, collide_convex, collide_shape, integrate, limit_speed, mass, motion, second_order,
-    separation, tether,
+    collide_box, collide_convex, collide_shape, displacement, integrate, limit_speed, mass, motion,
+    second_order, separation, tether,
 };
 use crate::wide::team::in_lanes;
 use crate::wide::{WideKept, WideTeam};
@@ -119,15 +122,22 @@ impl BatchWalk<'_, '_> {
         match task {
             // Stiffness per edge is rare: a batch does not load it.
             Task::ProjectFiber if lead.cloth.fabric.edge_stiffness_begin == NO_OFFSET => {
-                side_by_side!(project_fibers)
+                if lead.is_displaced() {
+                    side_by_side!(project_displaced);
+                } else {
+                    side_by_side!(project_fibers);
+                }
             }
             Task::BuildEquation | Task::PushEdge => {}
+            Task::SolveFiber if lead.is_displaced() => side_by_side!(solve_displaced, rows),
             Task::SolveFiber => side_by_side!(solve_fibers, rows),
             Task::IntegrateParticle => side_by_side!(integrate::integrate_particle),
             Task::ConstrainMotion => side_by_side!(motion::constrain_motion),
             Task::ConstrainSeparation => side_by_side!(separation::constrain_separation),
             Task::GatherAnchor => side_by_side!(gather_anchors),
             Task::ConstrainTethers => side_by_side!(tether::constrain_tethers),
+            Task::BeginDisplacement => side_by_side!(displacement::begin_displacement),
+            Task::EndDisplacement => side_by_side!(displacement::end_displacement),
             Task::NotePrediction => side_by_side!(second_order::note_prediction),
             Task::CorrectVelocity => side_by_side!(second_order::correct_velocity),
             Task::RestoreMass => side_by_side!(mass::restore_mass),

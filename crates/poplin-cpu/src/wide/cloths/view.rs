@@ -292,11 +292,30 @@ pub(crate) fn project_fibers<V: Real>(
     view: &mut View<'_, '_, '_, '_>,
     items: Range<u32>,
 ) {
+    project_lanes::<V, false>(simd, view, items);
+}
+
+/// [`project_fibers`] where particles are displacements.
+#[inline(always)]
+pub(crate) fn project_displaced<V: Real>(
+    simd: V::Token,
+    view: &mut View<'_, '_, '_, '_>,
+    items: Range<u32>,
+) {
+    project_lanes::<V, true>(simd, view, items);
+}
+
+#[inline(always)]
+fn project_lanes<V: Real, const DISPLACED: bool>(
+    simd: V::Token,
+    view: &mut View<'_, '_, '_, '_>,
+    items: Range<u32>,
+) {
     let phase = view.lead.registers.phase;
     for fiber in items {
         let columns = &mut view.batch.columns;
         let mut fiber = Fiber::new(columns, view.lead, fiber, view.batch.alive);
-        gauss_seidel::project::<V, _>(simd, &phase, &mut fiber);
+        gauss_seidel::project::<V, _, DISPLACED>(simd, &phase, &mut fiber);
     }
 }
 
@@ -308,11 +327,32 @@ pub(crate) fn solve_fibers<V: Real>(
     items: Range<u32>,
     rows: &mut Floats,
 ) {
+    solve_lanes::<V, false>(simd, view, items, rows);
+}
+
+/// [`solve_fibers`] where particles are displacements.
+#[inline(always)]
+pub(crate) fn solve_displaced<V: Real>(
+    simd: V::Token,
+    view: &mut View<'_, '_, '_, '_>,
+    items: Range<u32>,
+    rows: &mut Floats,
+) {
+    solve_lanes::<V, true>(simd, view, items, rows);
+}
+
+#[inline(always)]
+fn solve_lanes<V: Real, const DISPLACED: bool>(
+    simd: V::Token,
+    view: &mut View<'_, '_, '_, '_>,
+    items: Range<u32>,
+    rows: &mut Floats,
+) {
     let phase = view.lead.registers.phase;
     for fiber in items {
         let columns = &mut view.batch.columns;
         let mut fiber = Fiber::new(columns, view.lead, fiber, view.batch.alive);
-        semi_implicit::solve::<V, _>(simd, &phase, &mut fiber, rows);
+        semi_implicit::solve::<V, _, DISPLACED>(simd, &phase, &mut fiber, rows);
     }
 }
 

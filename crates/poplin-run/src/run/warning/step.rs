@@ -19,7 +19,7 @@ const STRETCH_ERROR: f32 = 0.6;
 /// Largest such error that is not reported.
 const MAX_STRETCH_ERROR: f32 = 0.1;
 
-/// Least displacement by gravity in a step of XPBD that is not reported, in multiples of the
+/// Least displacement by gravity in a multilevel step that is not reported, in multiples of the
 /// spacing of `f32` at the farthest coordinate.
 const MIN_FALL: f32 = 0.1;
 
@@ -111,7 +111,7 @@ impl Warning {
         long.into_iter().chain(of_settings.into_iter().flatten())
     }
 
-    /// Warns of XPBD and multilevel steps so short that gravity moves cloth by less than its
+    /// Warns of multilevel steps so short that gravity moves cloth by less than its
     /// positions resolve.
     fn of_rounding(
         job_cloth: &JobCloth,
@@ -119,10 +119,7 @@ impl Warning {
         gravity: f32,
         frequency_hz: f32,
     ) -> Option<Self> {
-        let solver = &job_cloth.cloth.config.solver;
-        if solver.as_xpbd().is_none() && solver.as_multilevel().is_none() {
-            return None;
-        }
+        job_cloth.cloth.config.solver.as_multilevel()?;
         let name = &job_cloth.name;
         let particles = job_cloth.cloth.particles.iter();
         let farthest_m = particles.flat_map(|it| it.position).map(f32::abs).fold(0.0, f32::max);
