@@ -57,13 +57,14 @@ pub fn backends() -> Vec<Backend> {
 pub enum Rounding {
     /// Rounding of the reference: software adapters have it, and a difference of one bit is a bug.
     AsMirror,
-    /// Products in sums may stay unrounded: real GPUs may fuse multiply-adds.
+    /// Products in sums may stay unrounded, quotients and square roots be inexact: real GPUs may
+    /// fuse multiply-adds, and divide with an error of 2.5 units in the last place.
     MayFuse,
 }
 
 impl Rounding {
-    /// Checks that particles of the GPU match the reference: exactly, or, where multiply-adds may
-    /// be fused, within `factor` epsilons of a meter or of the value if that is larger. For a few
+    /// Checks that particles of the GPU match the reference: exactly, or, where rounding may
+    /// differ, within `factor` epsilons of a meter or of the value if that is larger. For a few
     /// iterations.
     ///
     /// # Errors
@@ -102,8 +103,8 @@ impl Rounding {
 }
 
 /// Returns the engine options with each rounding that the machine can test: the shipped kernels,
-/// and on a software adapter also [those with fused multiply-adds](fused_texts), so that claims
-/// about real GPUs are tested without one. `POPLIN_FUSED=off` leaves those out:
+/// and on a software adapter also [those with the rounding of real GPUs](fused_texts), so that
+/// claims about these are tested without one. `POPLIN_FUSED=off` leaves those out:
 /// a run on a second adapter need not compile them again. Empty under `POPLIN_GPU=off`, which
 /// records a skip.
 pub fn roundings(engine: &EngineOptions) -> Vec<(EngineOptions, Rounding)> {

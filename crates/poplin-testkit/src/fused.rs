@@ -1,5 +1,9 @@
-//! Kernels with fused multiply-adds, as a real GPU may compile them: products in sums stay
-//! unrounded.
+//! Kernels with the rounding that a real GPU may have: products in sums stay unrounded, quotients
+//! and square roots are inexact.
+//!
+//! Vulkan and WGSL let a quotient be off by 2.5 units in the last place; GPUs multiply by an
+//! approximate reciprocal. Here `a / b` is `a * (1 / b)` and `sqrt(x)` is `x * (1 / sqrt(x))`: off
+//! by up to 1.5 units.
 //!
 //! Software adapters may round the product of WGSL's `fma`, and do (llvmpipe and SwiftShader). A
 //! fused multiply-add is therefore computed here from the product and its error: Dekker, "A
@@ -12,7 +16,7 @@ use std::sync::LazyLock;
 use naga::{BinaryOperator, Expression, Function, Handle, Scalar, TypeInner};
 use poplin_shaders::{Composed, Kernel, compose, parse, validate};
 
-/// Every kernel of the engine with fused multiply-adds, for
+/// Every kernel of the engine with the rounding of a real GPU, for
 /// [`EngineOptions::shader_texts`](poplin_gpu::EngineOptions).
 ///
 /// # Panics
@@ -23,11 +27,101 @@ pub fn fused_texts() -> &'static HashMap<Kernel, String> {
             [Kernel::SimulateCloth].into_iter().chain(Kernel::CONTACT).chain(Kernel::TRIANGLES);
         let text = |kernel: Kernel| {
             let composed = compose(&kernel.path());
-            fuse(&composed.expect("the embedded kernels compose; a test holds it").text)
+            approximate(&composed.expect("the embedded kernels compose; a test holds it").text)
         };
         kernels.map(|kernel| (kernel, text(kernel))).collect()
     });
     &TEXTS
+}
+
+/// Gives a text the rounding of a real GPU.
+///
+/// # Panics
+/// Panics if the text is not valid.
+pub fn approximate(text: &str) -> String {
+    divide_inexactly(&fuse(text))
+}
+
+/// Rewrites each division of floats and each square root as a call of `DIVIDE` or `ROOT`.
+fn divide_inexactly(text: &str) -> String {
+    let mut composed = Composed::default();
+    text.clone_into(&mut composed.text);
+    let module = parse(&composed).unwrap_or_else(|error| panic!("{error}"));
+    let info = validate(&composed, &module).unwrap_or_else(|error| panic!("{error}"));
+    let mut quotients = BTreeMap::new();
+    let functions = module.functions.iter().map(|(handle, function)| (function, &info[handle]));
+    let entries = module.entry_points.iter().enumerate();
+    let entries = entries.map(|(index, entry)| (&entry.function, info.get_entry_point(index)));
+    for (function, info) in functions.chain(entries) {
+        for (handle, expression) in function.expressions.iter() {
+            let is_root = match expression {
+                Expression::Binary { op: BinaryOperator::Divide, .. } => false,
+                Expression::Math { fun: naga::MathFunction::Sqrt, .. } => true,
+                _ => continue,
+            };
+            let ty = float_type(info[handle].ty.inner_with(&module.types));
+            let span = function.expressions.get_span(handle).to_range();
+            if let Some((ty, span)) = ty.zip(span) {
+                quotients
+                    .insert((span.start, usize::MAX - span.end), (span, Quotient { ty, is_root }));
+            }
+        }
+    }
+    let quotients: Vec<_> = quotients.into_values().collect();
+    let mut inexact = write(text, 0..text.len(), &quotients);
+    for (name, ty) in TYPES {
+        for function in [DIVIDE, ROOT] {
+            inexact.push_str(&function.replace("NAME", name).replace("TYPE", ty));
+        }
+    }
+    inexact
+}
+
+/// WGSL function for a quotient by the reciprocal, where that is in range.
+const DIVIDE: &str = "
+fn divide_NAME(a: TYPE, b: TYPE) -> TYPE {
+    let is_in_range = abs(b) >= TYPE(1e-37) & abs(b) <= TYPE(1e37);
+    return select(a / b, a * (TYPE(1.0) / b), is_in_range);
+}
+";
+
+/// WGSL function for a square root by the reciprocal root, where that is in range.
+const ROOT: &str = "
+fn root_NAME(x: TYPE) -> TYPE {
+    let is_in_range = x >= TYPE(1e-37) & x <= TYPE(1e37);
+    return select(sqrt(x), x * (TYPE(1.0) / sqrt(x)), is_in_range);
+}
+";
+
+/// Part of a text that is rewritten.
+trait Rewrite: Sized {
+    /// Writes the part; the rewrites within it are among `all`.
+    fn write(&self, text: &str, span: &Range<usize>, all: &[(Range<usize>, Self)]) -> String;
+}
+
+/// Division or square root.
+struct Quotient {
+    /// Name and text of the type.
+    ty: (&'static str, &'static str),
+    is_root: bool,
+}
+
+impl Rewrite for Quotient {
+    fn write(&self, text: &str, span: &Range<usize>, all: &[(Range<usize>, Self)]) -> String {
+        let (name, ty) = self.ty;
+        let part = |range: Range<usize>| write(text, range, all).trim().to_owned();
+        if self.is_root {
+            let call = "sqrt";
+            assert!(text[span.clone()].starts_with(call), "a root is a call");
+            return format!("root_{name}{}", part(span.start + call.len()..span.end));
+        }
+        let [a, b] = operands(text, span, b'/');
+        let is_assignment = text[b.clone()].starts_with('=');
+        let (a, b) = (part(a), part(b.start + usize::from(is_assignment)..b.end));
+        let target = if is_assignment { format!("{a} = ") } else { String::new() };
+        // A scalar operand of a vector becomes a vector.
+        format!("{target}divide_{name}({ty}({a}), {ty}({b}))")
+    }
 }
 
 /// Rewrites each `a * b + c` and `a * b - c` of floats, in either order, as a call of
@@ -130,7 +224,7 @@ impl Fusion {
             (Some(product), None) => (product, true),
             (None, None) => return None,
         };
-        let factors = factors(text, &product);
+        let factors = operands(text, &product, b'*');
         let outer = with_parentheses(text, &product);
         if is_left {
             let rest = text[outer.end..whole.end].trim_start();
@@ -145,8 +239,10 @@ impl Fusion {
         let span = whole.start..outer.end;
         Some((span, Self { ty, factors, addend, signs, is_assignment }))
     }
+}
 
-    fn write(&self, text: &str, fusions: &[(Range<usize>, Self)]) -> String {
+impl Rewrite for Fusion {
+    fn write(&self, text: &str, _: &Range<usize>, fusions: &[(Range<usize>, Self)]) -> String {
         let part = |range: &Range<usize>| write(text, range.clone(), fusions).trim().to_owned();
         let [a, b] = self.factors.each_ref().map(part);
         let (c, (name, ty), [of_product, of_addend]) = (part(&self.addend), self.ty, self.signs);
@@ -158,14 +254,14 @@ impl Fusion {
     }
 }
 
-/// Writes a part of the text with its multiply-adds fused.
-fn write(text: &str, part: Range<usize>, fusions: &[(Range<usize>, Fusion)]) -> String {
+/// Writes a part of the text with the rewrites in it.
+fn write<R: Rewrite>(text: &str, part: Range<usize>, rewrites: &[(Range<usize>, R)]) -> String {
     let mut written = String::new();
     let mut done = part.start;
-    for (span, fusion) in fusions {
+    for (span, rewrite) in rewrites {
         if span.start >= done && span.end <= part.end {
             written.push_str(&text[done..span.start]);
-            written.push_str(&fusion.write(text, fusions));
+            written.push_str(&rewrite.write(text, span, rewrites));
             done = span.end;
         }
     }
@@ -185,15 +281,16 @@ fn float_type(ty: &TypeInner) -> Option<(&'static str, &'static str)> {
     }
 }
 
-/// Factors of a product: the text left and right of its last `*` outside parentheses.
-fn factors(text: &str, product: &Range<usize>) -> [Range<usize>; 2] {
+/// Operands of a product or quotient: the text left and right of its last operator outside
+/// parentheses.
+fn operands(text: &str, product: &Range<usize>, sign: u8) -> [Range<usize>; 2] {
     let mut depth = 0;
     let mut operator = product.start;
     for (index, byte) in text[product.clone()].bytes().enumerate() {
         match byte {
             b'(' | b'[' => depth += 1,
             b')' | b']' => depth -= 1,
-            b'*' if depth == 0 => operator = product.start + index,
+            _ if byte == sign && depth == 0 => operator = product.start + index,
             _ => {}
         }
     }
@@ -241,6 +338,26 @@ mod tests {
             ),
         ] {
             assert_eq!(fused(body), expected);
+        }
+    }
+
+    #[test]
+    fn divisions_and_roots_are_inexact() {
+        for (body, expected) in [
+            ("let x = a / b;", "let x = divide_f32(f32(a), f32(b));"),
+            (
+                "let x = v / sqrt(a / (b / c));",
+                "let x = divide_vec3(vec3<f32>(v), vec3<f32>(root_f32(divide_f32(f32(a), \
+                 f32((divide_f32(f32(b), f32(c))))))));",
+            ),
+            ("let x = a / b * c;", "let x = divide_f32(f32(a), f32(b)) * c;"),
+            ("var x = a; x /= b;", "var x = a; x = divide_f32(f32(x), f32(b));"),
+            ("let x = u32(a) / 3u;", "let x = u32(a) / 3u;"),
+        ] {
+            let head = "fn f(a: f32, b: f32, c: f32, v: vec3<f32>) {\n";
+            let text = divide_inexactly(&format!("{head}{body}\n}}"));
+            let (function, _) = text.strip_prefix(head).unwrap().split_once("\n}").unwrap();
+            assert_eq!(function, expected);
         }
     }
 

@@ -5,7 +5,7 @@ use poplin_layout::{Stage, StageMask};
 use poplin_model::{BendModel, ClothDesc, Implicit, Preconditioner, StretchModel};
 use poplin_shaders::Kernel;
 use poplin_testkit::adapter::roundings;
-use poplin_testkit::fused::fuse;
+use poplin_testkit::fused::approximate;
 use poplin_testkit::inputs::{cloths, implicit_cloths_among_shapes, particles_past_plates};
 
 use super::comparison::disagreements;
@@ -23,7 +23,7 @@ pub(super) fn assert_seen(from: &str, to: &str, cloths: &[(String, ClothDesc)], 
     let is_fused = !options.shader_texts.is_empty();
     options
         .shader_texts
-        .insert(Kernel::SimulateCloth, if is_fused { fuse(&damaged) } else { damaged });
+        .insert(Kernel::SimulateCloth, if is_fused { approximate(&damaged) } else { damaged });
     let lane = (options, rounding);
     let is_seen = cloths
         .iter()
