@@ -161,6 +161,7 @@ fn job(args: &RunArgs) -> Result<Job, Failure> {
             None => Job::of_scene(scene, args.frame_rate, change)?,
         },
         (None, Some(mesh)) if args.pins.is_empty() && args.collider.is_none() => {
+            shipped::check_mesh(mesh)?;
             return Err(not_held(mesh));
         }
         (None, Some(mesh)) => match args.position.stated_of_collider() {
@@ -197,6 +198,7 @@ fn job(args: &RunArgs) -> Result<Job, Failure> {
 
 /// Returns what the options say about a mesh.
 fn mesh_job<'a>(path: &'a Path, args: &'a RunArgs) -> Result<MeshJob<'a>, Failure> {
+    shipped::check_mesh(path)?;
     let position = &args.position;
     let (air, choice) = match args.wind.stated() {
         None => (None, None),

@@ -55,7 +55,31 @@ pub fn list() -> impl Iterator<Item = (&'static str, String)> {
 /// [`Failure::BadInput`] if it cannot be read or is not valid.
 pub fn load_scene(name: &Path) -> Result<Scene, Failure> {
     let path = if shipped(name).is_some() { name.with_extension("toml") } else { name.into() };
-    Scene::parse(&scene_text(name)?, path).or_bad_input()
+    let scene = Scene::parse(&scene_text(name)?, path);
+    let has_other_name = name.extension().is_some_and(|it| !it.eq_ignore_ascii_case("toml"));
+    if !has_other_name {
+        return scene.or_bad_input();
+    }
+    scene.map_err(|error| {
+        let meshes = poplin_io::MESH_FORMATS.iter().map(|format| format!(".{}", format.extension));
+        let meshes = meshes.collect::<Vec<_>>().join(", ");
+        Failure::BadInput(anyhow!(
+            "{error}; it was read as a scene, names of meshes end in {meshes}"
+        ))
+    })
+}
+
+/// Refuses a scene in the place of a mesh.
+///
+/// # Errors
+/// [`Failure::BadInput`] if the path is that of a scene file, or the name of a shipped scene.
+pub fn check_mesh(path: &Path) -> Result<(), Failure> {
+    let is_scene_file = path.extension().is_some_and(|it| it.eq_ignore_ascii_case("toml"));
+    if !is_scene_file && shipped(path).is_none() {
+        return Ok(());
+    }
+    let path = path.display();
+    Err(Failure::BadInput(anyhow!("{path} is a scene, not a mesh: try `poplin run {path}`")))
 }
 
 /// Returns the text of a shipped scene, unless a file of this name exists.

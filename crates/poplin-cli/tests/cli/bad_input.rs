@@ -279,3 +279,18 @@ fn an_empty_convex() {
         ],
     );
 }
+
+#[test]
+fn a_scene_for_a_mesh_and_a_file_that_is_neither() {
+    let bench = Bench::new("neither");
+    bench.write("scene.toml", SHEET);
+    bench.write("notes.txt", "hello\n");
+    let words = ["scene.toml is a scene, not a mesh", "poplin run scene.toml"];
+    bench.poplin(&["run", "--mesh", "scene.toml"]).says(2, &words);
+    bench.poplin(&["run", "--mesh", "scene.toml", "--pin", "top:3%"]).says(2, &words);
+    bench.poplin(&["run", "--mesh", "flag"]).says(2, &["flag is a scene, not a mesh"]);
+    for command in ["run", "cook"] {
+        let words = ["notes.txt:1:6", "read as a scene", ".obj"];
+        bench.poplin(&[command, "notes.txt"]).says(2, &words);
+    }
+}
