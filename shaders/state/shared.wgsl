@@ -152,7 +152,7 @@ fn lost_displacement(displacement: vec3<f32>, position: vec3<f32>, before: vec3<
     return displacement - (unchanged(position) - before);
 }
 
-/// The same vector, hidden from compilers that rewrite sums: they would take `position - before`
+/// Vector `v`, hidden from compilers that rewrite sums: they would take `position - before`
 /// for the displacement that was added to `before`.
 fn unchanged(v: vec3<f32>) -> vec3<f32> {
     // 1 or 0 as a float: the lowest bit is 0.
