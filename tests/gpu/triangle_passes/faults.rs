@@ -2,7 +2,7 @@
 
 use poplin_gpu::EngineOptions;
 use poplin_shaders::{Kernel, compose};
-use poplin_testkit::adapter::headless;
+use poplin_testkit::adapter::headless_as_mirror;
 
 use super::particles::first_particle_failure;
 use super::rounds::{Trial, first_failure, random_trials};
@@ -81,7 +81,7 @@ fn a_fault_in_any_pass_is_seen_and_its_pass_is_named() {
         ),
         (Kernel::TriangleWriteParticles, "previous.xyz + carry", "previous.xyz", "apply: previous"),
     ];
-    let Some(gpu) = headless(EngineOptions::default()) else { return };
+    let Some(gpu) = headless_as_mirror(EngineOptions::default()) else { return };
     let mut unseen = Vec::new();
     let trials: Vec<Trial> = (0..12).flat_map(random_trials).collect();
     let slices: Vec<Slice> = (0..12).flat_map(random_slices).collect();

@@ -7,7 +7,7 @@ use poplin_cpu::triangle_contact::{Body, Role, TriangleContact};
 use poplin_geometry::Rng;
 use poplin_gpu::{EngineOptions, Headless, TriangleRounds, wgpu};
 use poplin_layout::{ContactCloth, Feedback, TriangleBodies, TriangleRound};
-use poplin_testkit::adapter::headless;
+use poplin_testkit::adapter::headless_as_mirror;
 use poplin_testkit::triangles::{point, rotation};
 
 use super::differ;
@@ -140,6 +140,6 @@ pub(super) fn first_particle_failure(gpu: &Headless, engine: &EngineOptions) -> 
 #[test]
 fn targets_and_written_particles_equal_the_mirror() {
     let engine = EngineOptions::default();
-    let Some(gpu) = headless(engine.clone()) else { return };
+    let Some(gpu) = headless_as_mirror(engine.clone()) else { return };
     assert_eq!(first_particle_failure(&gpu, &engine), None);
 }

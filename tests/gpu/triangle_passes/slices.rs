@@ -7,7 +7,7 @@ use poplin_layout::{
     TRIANGLE_BLOCKS, TRIANGLE_CARRIES, TRIANGLE_MAX_LATE_ROUNDS, TRIANGLE_MAX_ROUNDS,
     TRIANGLE_STARTS, TRIANGLE_TARGETS, TriangleBodies, TriangleRound,
 };
-use poplin_testkit::adapter::{Rounding, headless};
+use poplin_testkit::adapter::{Rounding, headless_as_mirror};
 
 use super::scene::{random_moves, random_scene, sum};
 use super::{STEP, crossings, devices, differ, faces_of, pushing, starts};
@@ -161,7 +161,7 @@ fn slices_equal_the_mirror_from_search_to_carry() {
 #[test]
 fn a_full_candidate_list_moves_nothing_and_reports_the_lack() {
     let engine = EngineOptions::default();
-    let Some(gpu) = headless(engine.clone()) else { return };
+    let Some(gpu) = headless_as_mirror(engine.clone()) else { return };
     let mut kernels = TriangleRounds::new(gpu.device(), &engine).unwrap();
     let all: Vec<Slice> = (0..48).flat_map(random_slices).collect();
     // Only slices of one round: with several, `candidates` holds those of the last round.
