@@ -15,8 +15,7 @@ fn shared_weight(i: u32) -> f32 {
 ///   impulse = (drag + lift) / h * density/2 * a,
 /// within the bound below.
 /// In a rotating local space the air rotates relative to the cloth: d = c + Q (wind - p). The
-/// impulse is 0 for |d|^2 below EPSILON, where d is rounding, and for a triangle without area. N
-/// points to the back, from which the pressure pushes.
+/// impulse is 0 where d or the area is. N points to the back, from which the pressure pushes.
 ///
 /// Bound: with the share s = max over the corners of their inverse masses times the number of their
 /// triangles, drag takes the part A = s |drag| / |d| of the motion relative to the air, and lift
@@ -45,7 +44,7 @@ fn blow_triangle(t: u32) {
     let d_square = dot3(d, d);
     let normal_square = dot3(normal, normal);
     var impulse = vec3<f32>(0.0);
-    if (d_square >= EPSILON && normal_square > MIN_NORMAL_SQUARE) {
+    if (d_square >= MIN_FLOW_SQUARE && normal_square > MIN_NORMAL_SQUARE) {
         let speed = sqrt(d_square);
         let double_area = sqrt(normal_square);
         let unit = normal / double_area;
@@ -74,6 +73,10 @@ fn blow_triangle(t: u32) {
 }
 
 /// Moves particle i by the impulses of its triangles, in ascending order.
+///
+/// In short steps, what its position lacks of that after rounding is added to the remainder of its
+/// displacement, and to the rest of its position: a breeze of 0.5 m/s moves cloth by 0.01 um in a
+/// step of 1/5000 s, less than a position of 1 m resolves.
 fn gather_wind(i: u32) {
     let particle = load_current(i);
     let begin = fabric_pool[cloth.fabric.corner_begin + i];
@@ -84,6 +87,15 @@ fn gather_wind(i: u32) {
         impulse += load_scratch(fabric_pool[corners + k] / 3u).xyz;
     }
     if (particle.w > 0.0) {
-        store_current(i, vec4<f32>(particle.xyz - impulse * particle.w, particle.w));
+        let position = particle.xyz - impulse * particle.w;
+        if (cloth.remainder_begin != NO_OFFSET) {
+            let lost = lost_displacement(-(impulse * particle.w), position, particle.xyz);
+            let remainder = load_scratch(cloth.remainder_begin + i).xyz;
+            store_scratch(cloth.remainder_begin + i, vec4<f32>(remainder + lost, 0.0));
+            if (is_displaced()) {
+                store_scratch(rest_row(i), vec4<f32>(load_scratch(rest_row(i)).xyz + lost, 0.0));
+            }
+        }
+        store_current(i, vec4<f32>(position, particle.w));
     }
 }

@@ -63,6 +63,10 @@ const EPSILON: f32 = 1.1920929e-7;
 /// Largest simulated coordinate [m]; keeps its square finite.
 const MAX_COORDINATE: f32 = 1e15;
 
+/// Squared displacement relative to the air below which a triangle is at rest in it [m^2]:
+/// where its direction could not be computed.
+const MIN_FLOW_SQUARE: f32 = 1e-30;
+
 /// Squared length of a triangle's normal below which it has no direction [m^4].
 const MIN_NORMAL_SQUARE: f32 = 1e-30;
 

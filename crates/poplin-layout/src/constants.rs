@@ -61,6 +61,9 @@ shared_constants! {
     pub const EPSILON: f32 = f32::EPSILON;
     /// Largest simulated coordinate \[m\]; keeps its square finite.
     pub const MAX_COORDINATE: f32 = poplin_model::MAX_COORDINATE;
+    /// Squared displacement relative to the air below which a triangle is at rest in it [m^2]:
+    /// where its direction could not be computed.
+    pub const MIN_FLOW_SQUARE: f32 = 1.0e-30;
     /// Squared length of a triangle's normal below which it has no direction [m^4].
     pub const MIN_NORMAL_SQUARE: f32 = 1.0e-30;
     /// Half a rotation \[rad\].

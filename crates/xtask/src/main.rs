@@ -32,8 +32,9 @@ const HELP: &str = "Usage: cargo xtask <TASK>
                        software one with apt, as root or with sudo. Tests run by cargo-nextest, or by `cargo test` without it
   test --quick         runs the tests that need neither a GPU nor long scenes
   ci                   runs everything a change must pass: fmt, lint, tests, the kernel tests again on SwiftShader (the
-                       software adapter of Chromium), the GPU tests with the rounding of a real GPU, clippy, docs, benches in test mode, packages; with CI=true it
-                       installs what is missing, and only declared tests may be skipped
+                       software adapter of Chromium), the GPU tests with the rounding of a real GPU, clippy, docs,
+                       benches in test mode, packages; with CI=true it installs what is missing, and only declared
+                       tests may be skipped
   nightly              runs the longer checks: long forms of the tests, smaller feature sets, licences, and the tasks
                        gpu-stats, python, web and blender
   lint                 checks the texts in sources (first words of docs, widths, lengths) and the spelling

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use poplin_geometry::Rng;
-use poplin_layout::{Stage, effective_stiffness, stiffness_to_log2};
+use poplin_layout::{MIN_FLOW_SQUARE, Stage, effective_stiffness, stiffness_to_log2};
 use poplin_model::{ClothDesc, Pose};
 use poplin_oracle::{Air, air_impulse};
 
@@ -41,7 +41,7 @@ fn blown(cloth: &ClothDesc, frame: &FrameMove) -> (Vec<([f64; 3], f64)>, usize) 
         lift: coefficient(config.air.lift),
         density: f64::from(config.air.density),
         step,
-        still: f64::from(f32::EPSILON),
+        still: f64::from(MIN_FLOW_SQUARE),
     };
     let mut moved: Vec<_> = cloth.particles.iter().map(|&particle| (wide(particle), 1.0)).collect();
     let mut bounded = 0;
@@ -178,7 +178,7 @@ fn still_triangles_zero_areas_and_pins_get_no_wind() {
         cloth.config.air.lift = 1.0;
         after_stage(&cloth, Stage::Wind)
     };
-    let threshold = f32::EPSILON.sqrt();
+    let threshold = MIN_FLOW_SQUARE.sqrt();
     assert_ne!(
         run(corners, [0, 1, 2], threshold * 1.01),
         corners,

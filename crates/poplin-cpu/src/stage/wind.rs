@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::ClothMemory;
-use poplin_layout::{EPSILON, MIN_NORMAL_SQUARE, NO_OFFSET};
+use poplin_layout::{MIN_FLOW_SQUARE, MIN_NORMAL_SQUARE, NO_OFFSET};
 
 use crate::lanes::{LaneMask as _, Real, gather, max, scatter};
 use crate::math::{particle as pack, xyz};
@@ -52,8 +52,8 @@ pub(crate) fn blow_triangle<V: Real>(
         };
         let normal = (c2 - c0).cross(c1 - c0);
         let (d_square, normal_square) = (d.dot(d), normal.dot(normal));
-        let blows =
-            d_square.simd_ge(splat(EPSILON)) & splat(MIN_NORMAL_SQUARE).simd_lt(normal_square);
+        let blows = d_square.simd_ge(splat(MIN_FLOW_SQUARE))
+            & splat(MIN_NORMAL_SQUARE).simd_lt(normal_square);
         let (speed, double_area) = (d_square.sqrt(), normal_square.sqrt());
         let unit = normal / double_area;
         let cosine = unit.dot(d) / speed;
@@ -102,6 +102,20 @@ pub fn gather_wind(memory: &mut ClothMemory<'_>, i: u32) {
         impulse += xyz(memory.load_scratch(memory.fabric(corners + k) / 3));
     }
     if particle[3] > 0.0 {
-        memory.store_current(i, pack(xyz(particle) - impulse * particle[3], particle[3]));
+        let here = xyz(particle);
+        let position = here - impulse * particle[3];
+        let remainders = memory.cloth.remainder_begin;
+        let (is_displaced, rests) = (memory.is_displaced(), memory.rest_begin());
+        if remainders != NO_OFFSET {
+            let lost = -(impulse * particle[3]) - (position - here);
+            let mut add_to = |row: u32| {
+                memory.store_scratch(row, pack(xyz(memory.load_scratch(row)) + lost, 0.0));
+            };
+            add_to(remainders + i);
+            if is_displaced {
+                add_to(rests + i);
+            }
+        }
+        memory.store_current(i, pack(position, particle[3]));
     }
 }
