@@ -3,9 +3,9 @@
 /// Replaces the position of particle i by its displacement since the last step, for the stages that
 /// move particles of the fabric.
 ///
-/// What a constraint moves in a step of 1/2000 s is often less than the resolution of a position.
-/// Rounded there, it is lost, or differs between both ends of an edge, which adds momentum: a free
-/// sheet that turns 2 m above the origin changed its velocity by 3 % a second at 2,000 Hz.
+/// Moves by a constraint in a step of 1/2000 s are often below the resolution of a position.
+/// Rounded there, a move is lost, or differs between both ends of an edge, which adds momentum: a
+/// free sheet that turns 2 m above the origin changed its velocity by 3 % a second at 2,000 Hz.
 /// Displacements are small and resolve it. Distances are then those of the previous positions plus
 /// differences of displacements (`vector_between`).
 ///

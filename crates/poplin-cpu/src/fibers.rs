@@ -11,6 +11,7 @@ use poplin_layout::NO_OFFSET;
 
 use crate::lanes::{LaneMask as _, MAX_LANES, Real, gather, scatter};
 use crate::math::exp2_portable;
+use crate::vector::Vec3;
 
 /// Fibers as seen by the stages that solve them, one per lane.
 pub(crate) trait FiberLanes<V: Real> {
@@ -273,6 +274,46 @@ pub(crate) fn load_run<V: Real>(
         Some(rows) => gather(simd, |lane| rows[lane].get()),
         None => gather(simd, |lane| memory.load_current(index(lane))),
     }
+}
+
+/// Loads previous positions of one cloth.
+#[inline(always)]
+pub(crate) fn load_last<V: Real>(
+    simd: V::Token,
+    memory: &ClothMemory<'_>,
+    index: impl Fn(usize) -> u32,
+) -> Vec3<V> {
+    Vec3::xyz(gather(simd, |lane| memory.load_previous(index(lane))))
+}
+
+/// Vectors from particles `pa` to `pb` of one cloth, which may be displacements.
+#[inline(always)]
+pub(crate) fn vector_between<V: Real>(
+    simd: V::Token,
+    memory: &ClothMemory<'_>,
+    [pa, pb]: [[V; 4]; 2],
+    a: &impl Fn(usize) -> u32,
+    b: &impl Fn(usize) -> u32,
+) -> Vec3<V> {
+    let delta = Vec3::xyz(pb) - Vec3::xyz(pa);
+    if !memory.is_displaced() {
+        return delta;
+    }
+    (load_last(simd, memory, b) - load_last(simd, memory, a)) + delta
+}
+
+/// Displacements of particles of one cloth since the last step.
+#[inline(always)]
+pub(crate) fn displacement_of<V: Real>(
+    simd: V::Token,
+    memory: &ClothMemory<'_>,
+    particles: [V; 4],
+    index: impl Fn(usize) -> u32,
+) -> Vec3<V> {
+    if memory.is_displaced() {
+        return Vec3::xyz(particles);
+    }
+    Vec3::xyz(particles) - load_last(simd, memory, index)
 }
 
 /// Stores particles of one cloth as [`FiberLanes::store_massive`] does.

@@ -56,8 +56,7 @@ pub fn list() -> impl Iterator<Item = (&'static str, String)> {
 pub fn load_scene(name: &Path) -> Result<Scene, Failure> {
     let path = if shipped(name).is_some() { name.with_extension("toml") } else { name.into() };
     let scene = Scene::parse(&scene_text(name)?, path);
-    let has_other_name = name.extension().is_some_and(|it| !it.eq_ignore_ascii_case("toml"));
-    if !has_other_name {
+    if name.extension().is_none() || is_scene_name(name) {
         return scene.or_bad_input();
     }
     scene.map_err(|error| {
@@ -74,12 +73,16 @@ pub fn load_scene(name: &Path) -> Result<Scene, Failure> {
 /// # Errors
 /// [`Failure::BadInput`] if the path is that of a scene file, or the name of a shipped scene.
 pub fn check_mesh(path: &Path) -> Result<(), Failure> {
-    let is_scene_file = path.extension().is_some_and(|it| it.eq_ignore_ascii_case("toml"));
-    if !is_scene_file && shipped(path).is_none() {
+    if !is_scene_name(path) && shipped(path).is_none() {
         return Ok(());
     }
     let path = path.display();
     Err(Failure::BadInput(anyhow!("{path} is a scene, not a mesh: try `poplin run {path}`")))
+}
+
+/// Tests whether a file name has the extension of scene files.
+fn is_scene_name(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("toml"))
 }
 
 /// Returns the text of a shipped scene, unless a file of this name exists.

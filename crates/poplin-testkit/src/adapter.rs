@@ -57,8 +57,8 @@ fn is_pretended() -> bool {
 
 /// Tests whether the first adapter is a real GPU, or passes for one.
 pub fn is_real() -> bool {
-    let adapter = list_adapters().into_iter().next();
-    is_pretended() || adapter.is_some_and(|adapter| !is_software(&adapter.get_info()))
+    let is_hardware = |adapter: &wgpu::Adapter| !is_software(&adapter.get_info());
+    is_pretended() || list_adapters().first().is_some_and(is_hardware)
 }
 
 /// Creates a device that validates and allocates but computes nothing, so that only the work of the

@@ -44,31 +44,15 @@ pub fn approximate(text: &str) -> String {
 
 /// Rewrites each division of floats and each square root as a call of `DIVIDE` or `ROOT`.
 fn divide_inexactly(text: &str) -> String {
-    let mut composed = Composed::default();
-    text.clone_into(&mut composed.text);
-    let module = parse(&composed).unwrap_or_else(|error| panic!("{error}"));
-    let info = validate(&composed, &module).unwrap_or_else(|error| panic!("{error}"));
-    let mut quotients = BTreeMap::new();
-    let functions = module.functions.iter().map(|(handle, function)| (function, &info[handle]));
-    let entries = module.entry_points.iter().enumerate();
-    let entries = entries.map(|(index, entry)| (&entry.function, info.get_entry_point(index)));
-    for (function, info) in functions.chain(entries) {
-        for (handle, expression) in function.expressions.iter() {
-            let is_root = match expression {
-                Expression::Binary { op: BinaryOperator::Divide, .. } => false,
-                Expression::Math { fun: naga::MathFunction::Sqrt, .. } => true,
-                _ => continue,
-            };
-            let ty = float_type(info[handle].ty.inner_with(&module.types));
-            let span = function.expressions.get_span(handle).to_range();
-            if let Some((ty, span)) = ty.zip(span) {
-                quotients
-                    .insert((span.start, usize::MAX - span.end), (span, Quotient { ty, is_root }));
-            }
-        }
-    }
-    let quotients: Vec<_> = quotients.into_values().collect();
-    let mut inexact = write(text, 0..text.len(), &quotients);
+    let mut inexact = rewrite(text, |function, expression, type_of| {
+        let is_root = match function.expressions[expression] {
+            Expression::Binary { op: BinaryOperator::Divide, .. } => false,
+            Expression::Math { fun: naga::MathFunction::Sqrt, .. } => true,
+            _ => return None,
+        };
+        let span = function.expressions.get_span(expression).to_range()?;
+        Some((span, Quotient { ty: float_type(type_of(expression))?, is_root }))
+    });
     for (name, ty) in TYPES {
         for function in [DIVIDE, ROOT] {
             inexact.push_str(&function.replace("NAME", name).replace("TYPE", ty));
@@ -92,6 +76,38 @@ fn root_NAME(x: TYPE) -> TYPE {
     return select(sqrt(x), x * (TYPE(1.0) / sqrt(x)), is_in_range);
 }
 ";
+
+/// Type of an expression of a function.
+type TypeOf<'a> = &'a dyn Fn(Handle<Expression>) -> &'a TypeInner;
+
+/// Rewrites each part of a text that `find` returns, with its span, for an expression.
+///
+/// # Panics
+/// Panics if the text is not valid.
+fn rewrite<R: Rewrite>(
+    text: &str,
+    find: impl Fn(&Function, Handle<Expression>, TypeOf<'_>) -> Option<(Range<usize>, R)>,
+) -> String {
+    let mut composed = Composed::default();
+    text.clone_into(&mut composed.text);
+    let module = parse(&composed).unwrap_or_else(|error| panic!("{error}"));
+    let info = validate(&composed, &module).unwrap_or_else(|error| panic!("{error}"));
+    let mut found = BTreeMap::new();
+    let functions = module.functions.iter().map(|(handle, function)| (function, &info[handle]));
+    let entries = module.entry_points.iter().enumerate();
+    let entries = entries.map(|(index, entry)| (&entry.function, info.get_entry_point(index)));
+    for (function, info) in functions.chain(entries) {
+        for (handle, _) in function.expressions.iter() {
+            let type_of = |handle: Handle<Expression>| info[handle].ty.inner_with(&module.types);
+            if let Some((span, part)) = find(function, handle, &type_of) {
+                // Of parts with the same start, the longest comes first.
+                found.insert((span.start, usize::MAX - span.end), (span, part));
+            }
+        }
+    }
+    let found: Vec<_> = found.into_values().collect();
+    write(text, 0..text.len(), &found)
+}
 
 /// Part of a text that is rewritten.
 trait Rewrite: Sized {
@@ -131,25 +147,10 @@ impl Rewrite for Quotient {
 /// # Panics
 /// Panics if the text is not valid.
 pub fn fuse(text: &str) -> String {
-    let mut composed = Composed::default();
-    text.clone_into(&mut composed.text);
-    let module = parse(&composed).unwrap_or_else(|error| panic!("{error}"));
-    let info = validate(&composed, &module).unwrap_or_else(|error| panic!("{error}"));
-    let mut fusions = BTreeMap::new();
-    let functions = module.functions.iter().map(|(handle, function)| (function, &info[handle]));
-    let entries = module.entry_points.iter().enumerate();
-    let entries = entries.map(|(index, entry)| (&entry.function, info.get_entry_point(index)));
-    for (function, info) in functions.chain(entries) {
-        for (handle, _) in function.expressions.iter() {
-            let type_of = |handle: Handle<Expression>| info[handle].ty.inner_with(&module.types);
-            if let Some((span, fusion)) = Fusion::find(text, function, handle, &type_of) {
-                // Of fusions with the same start, the longest comes first.
-                fusions.insert((span.start, usize::MAX - span.end), (span, fusion));
-            }
-        }
-    }
-    let fusions: Vec<_> = fusions.into_values().collect();
-    let mut fused = write(text, 0..text.len(), &fusions);
+    let find = |function: &Function, expression, type_of: TypeOf<'_>| {
+        Fusion::find(text, function, expression, type_of)
+    };
+    let mut fused = rewrite(text, find);
     for (name, ty) in TYPES {
         let bits = ty.replace("f32", "u32");
         let function =
@@ -194,11 +195,11 @@ struct Fusion {
 
 impl Fusion {
     /// Finds the multiply-add of an expression and its span in the text, if it is one.
-    fn find<'a>(
+    fn find(
         text: &str,
         function: &Function,
         sum: Handle<Expression>,
-        type_of: &impl Fn(Handle<Expression>) -> &'a TypeInner,
+        type_of: TypeOf<'_>,
     ) -> Option<(Range<usize>, Self)> {
         let Expression::Binary { op, left, right } = function.expressions[sum] else { return None };
         let is_difference = match op {

@@ -6,8 +6,8 @@ use poplin_layout::{BEND_WORDS, MIN_BEND_STIFFNESS};
 
 use super::implicit::{Hinge, bend_ends};
 use crate::ClothMemory;
-use crate::fibers::{load_current, store_massive};
-use crate::lanes::{LaneMask as _, MAX_LANES, Real, gather, max};
+use crate::fibers::{displacement_of, load_current, store_massive, vector_between};
+use crate::lanes::{LaneMask as _, MAX_LANES, Real, max};
 use crate::particles::{Block, blocks};
 use crate::vector::Vec3;
 
@@ -33,15 +33,10 @@ fn solve_block<V: Real>(simd: V::Token, memory: &mut ClothMemory<'_>, bends: Blo
     let p1 = load_current::<V>(simd, memory, |lane| ends[1][lane]);
     let p2 = load_current::<V>(simd, memory, |lane| ends[2][lane]);
     let p3 = load_current::<V>(simd, memory, |lane| ends[3][lane]);
-    let mut edge = Vec3::xyz(p1) - Vec3::xyz(p0);
-    let mut side_2 = Vec3::xyz(p2) - Vec3::xyz(p0);
-    let mut side_3 = Vec3::xyz(p3) - Vec3::xyz(p0);
-    if memory.is_displaced() {
-        let first = last(simd, memory, &ends[0]);
-        edge = (last(simd, memory, &ends[1]) - first) + edge;
-        side_2 = (last(simd, memory, &ends[2]) - first) + side_2;
-        side_3 = (last(simd, memory, &ends[3]) - first) + side_3;
-    }
+    let first = |lane: usize| ends[0][lane];
+    let edge = vector_between(simd, memory, [p0, p1], &first, &|lane| ends[1][lane]);
+    let side_2 = vector_between(simd, memory, [p0, p2], &first, &|lane| ends[2][lane]);
+    let side_3 = vector_between(simd, memory, [p0, p3], &first, &|lane| ends[3][lane]);
     let hinge = Hinge { edge, side_2, side_3 };
     let fold = hinge.fold(simd);
     let mut error = fold.angle_error(simd, edge, word(memory, 4));
@@ -85,20 +80,7 @@ fn displacement<V: Real>(
     current: [V; 4],
     gradient: Vec3<V>,
 ) -> V {
-    if memory.is_displaced() {
-        return gradient.dot(Vec3::xyz(current));
-    }
-    gradient.dot(Vec3::xyz(current) - last(simd, memory, particles))
-}
-
-/// Previous positions of one particle of each bend.
-#[inline(always)]
-fn last<V: Real>(
-    simd: V::Token,
-    memory: &ClothMemory<'_>,
-    particles: &[u32; MAX_LANES],
-) -> Vec3<V> {
-    Vec3::xyz(gather(simd, |lane| memory.load_previous(particles[lane])))
+    gradient.dot(displacement_of(simd, memory, current, |lane| particles[lane]))
 }
 
 /// Moves one particle of each bend whose bit is set by an impulse, unless it is pinned.

@@ -5,7 +5,7 @@ use poplin_layout::{END_OF_FIBER, MIN_PIVOT_FRACTION, PARTICLE_MASK};
 use crate::ClothMemory;
 use crate::stage::semi_implicit::{
     displacement_between, edge_direction, edge_equation, ends_of, load_ends, pull_particles,
-    vector_between,
+    vector_of_edge,
 };
 use crate::vector::Vec3;
 
@@ -17,7 +17,7 @@ fn cyclic_row(memory: &ClothMemory<'_>, edge: u32, round: u32) -> u32 {
 /// Unit direction of `edge`, whose particles are `ends`.
 fn direction_between(memory: &ClothMemory<'_>, ends: [u32; 2], edge: u32) -> Vec3<f32> {
     let [pa, pb] = ends.map(|end| memory.load_current(end));
-    let delta = vector_between(memory, ends, [pa, pb]);
+    let delta = vector_of_edge(memory, ends, [pa, pb]);
     edge_direction((), pa, pb, delta, memory.rest_length_of(edge))
 }
 
@@ -39,7 +39,7 @@ pub fn build_row(memory: &mut ClothMemory<'_>, edge: u32) {
     let ends = marked.map(|end| end & PARTICLE_MASK);
     let [pa, pb] = ends.map(|end| memory.load_current(end));
     let rest_length = memory.rest_length_of(edge);
-    let delta = vector_between(memory, ends, [pa, pb]);
+    let delta = vector_of_edge(memory, ends, [pa, pb]);
     let direction = edge_direction((), pa, pb, delta, rest_length);
     let mut row = [0.0; 3];
     if direction.dot(direction) > 0.0 {

@@ -6,38 +6,23 @@ use crate::ClothMemory;
 use bytemuck::cast_slice;
 use poplin_layout::{EPSILON, NO_OFFSET, PhaseConstants};
 
-use crate::fibers::{FiberLanes, Fibers, load_run, rows_of_run, store_run};
-use crate::lanes::{LaneMask as _, Real, gather, max, min};
+use crate::fibers::{FiberLanes, Fibers, load_last, load_run, rows_of_run, store_run};
+use crate::lanes::{LaneMask as _, Real, max, min};
 use crate::vector::Vec3;
 
 /// Solves the edges of fibers one after another; each one sees the corrections of the edges before
 /// it.
 #[inline(always)]
-pub(crate) fn project_fiber<V: Real>(
+pub(crate) fn project_fiber<V: Real, const DISPLACED: bool>(
     simd: V::Token,
     memory: &mut ClothMemory<'_>,
     items: Range<u32>,
 ) {
     let phase = memory.registers.phase;
     if phase.compliance > 0.0 {
-        project_fibers::<V, false, true>(simd, memory, &phase, items);
+        project_fibers::<V, DISPLACED, true>(simd, memory, &phase, items);
     } else {
-        project_fibers::<V, false, false>(simd, memory, &phase, items);
-    }
-}
-
-/// [`project_fiber`] where particles are displacements.
-#[inline(always)]
-pub(crate) fn project_displaced<V: Real>(
-    simd: V::Token,
-    memory: &mut ClothMemory<'_>,
-    items: Range<u32>,
-) {
-    let phase = memory.registers.phase;
-    if phase.compliance > 0.0 {
-        project_fibers::<V, true, true>(simd, memory, &phase, items);
-    } else {
-        project_fibers::<V, true, false>(simd, memory, &phase, items);
+        project_fibers::<V, DISPLACED, false>(simd, memory, &phase, items);
     }
 }
 
@@ -107,8 +92,7 @@ fn project_edges<V: Real, const DISPLACED: bool, const COMPLIANT: bool>(
     let nothing = Vec3::splat(simd, [0.0; 3]);
     let mut last = [nothing; 2];
     if DISPLACED || COMPLIANT {
-        last[0] = Vec3::xyz(gather(simd, |lane| memory.load_previous(a(lane))));
-        last[1] = Vec3::xyz(gather(simd, |lane| memory.load_previous(b(lane))));
+        last = [load_last(simd, memory, a), load_last(simd, memory, b)];
     }
     let mut delta = Vec3::xyz(ends[1]) - Vec3::xyz(ends[0]);
     if DISPLACED {

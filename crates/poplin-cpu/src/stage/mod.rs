@@ -69,9 +69,9 @@ pub fn twin(task: Task) -> StageFunction {
         Task::EndSolve => one_lane!(implicit::end_solve, ScratchRows),
         Task::ProjectFiber => |memory, fiber| {
             if memory.is_displaced() {
-                gauss_seidel::project_displaced::<f32>((), memory, fiber..fiber + 1);
+                gauss_seidel::project_fiber::<f32, true>((), memory, fiber..fiber + 1);
             } else {
-                gauss_seidel::project_fiber::<f32>((), memory, fiber..fiber + 1);
+                gauss_seidel::project_fiber::<f32, false>((), memory, fiber..fiber + 1);
             }
         },
         Task::BuildEquation => semi_implicit::build_equation,

@@ -12,7 +12,7 @@ use poplin_layout::{
 };
 
 use crate::ClothMemory;
-use crate::fibers::{FiberLanes, Fibers};
+use crate::fibers::{FiberLanes, Fibers, displacement_of, vector_between};
 use crate::floats::Floats;
 use crate::lanes::{LaneMask as _, Real, min};
 use crate::vector::Vec3;
@@ -134,30 +134,10 @@ impl<V: Real> Elimination<V> {
 }
 
 /// Solves all edges of each fiber as one system, with compliance and damping: the tasks
-/// [`build_equation`], [`solve_fiber`] and [`push_edge`] at once. `rows` is scratch memory.
+/// [`build_equation`], [`solve_fiber`] and [`push_edge`] at once. `rows` is scratch memory;
+/// `DISPLACED` where particles are displacements.
 #[inline(always)]
-pub(crate) fn solve_fibers<V: Real>(
-    simd: V::Token,
-    memory: &mut ClothMemory<'_>,
-    items: Range<u32>,
-    rows: &mut Floats,
-) {
-    solve_all::<V, false>(simd, memory, items, rows);
-}
-
-/// [`solve_fibers`] where particles are displacements.
-#[inline(always)]
-pub(crate) fn solve_displaced<V: Real>(
-    simd: V::Token,
-    memory: &mut ClothMemory<'_>,
-    items: Range<u32>,
-    rows: &mut Floats,
-) {
-    solve_all::<V, true>(simd, memory, items, rows);
-}
-
-#[inline(always)]
-fn solve_all<V: Real, const DISPLACED: bool>(
+pub(crate) fn solve_fibers<V: Real, const DISPLACED: bool>(
     simd: V::Token,
     memory: &mut ClothMemory<'_>,
     items: Range<u32>,
@@ -278,7 +258,7 @@ pub fn build_equation(memory: &mut ClothMemory<'_>, edge: u32) {
     let ends = ends_of(memory, edge);
     let [pa, pb] = ends.map(|end| memory.load_current(end));
     let rest_length = memory.rest_length_of(edge);
-    let delta = vector_between(memory, ends, [pa, pb]);
+    let delta = vector_of_edge(memory, ends, [pa, pb]);
     let direction = edge_direction((), pa, pb, delta, rest_length);
     let mut right = 0.0;
     let mut equation = [1.0, 0.0, f32::from(u8::from(pb[3] == 0.0)), 0.0];
@@ -359,31 +339,18 @@ pub(crate) fn displacement_between(
     [pa, pb]: [[f32; 4]; 2],
 ) -> Vec3<f32> {
     if phase.damping > 0.0 {
-        displacement_of(memory, pb, b) - displacement_of(memory, pa, a)
+        displacement_of::<f32>((), memory, pb, |_| b)
+            - displacement_of::<f32>((), memory, pa, |_| a)
     } else {
         Vec3::splat((), [0.0; 3])
     }
 }
 
-/// Displacement of particle i since the last step.
-fn displacement_of(memory: &ClothMemory<'_>, particle: [f32; 4], i: u32) -> Vec3<f32> {
-    if memory.is_displaced() {
-        Vec3::xyz(particle)
-    } else {
-        Vec3::xyz(particle) - Vec3::xyz(memory.load_previous(i))
-    }
-}
-
 /// Vector from the first particle of an edge to the second.
-pub(crate) fn vector_between(
+pub(crate) fn vector_of_edge(
     memory: &ClothMemory<'_>,
-    ends: [u32; 2],
-    [pa, pb]: [[f32; 4]; 2],
+    [a, b]: [u32; 2],
+    particles: [[f32; 4]; 2],
 ) -> Vec3<f32> {
-    let delta = Vec3::xyz(pb) - Vec3::xyz(pa);
-    if !memory.is_displaced() {
-        return delta;
-    }
-    let [last_a, last_b] = ends.map(|end| Vec3::xyz(memory.load_previous(end)));
-    (last_b - last_a) + delta
+    vector_between::<f32>((), memory, particles, &|_| a, &|_| b)
 }

@@ -8,7 +8,7 @@ use poplin_layout::{
 };
 
 use crate::ClothMemory;
-use crate::fibers::{load_current, store_massive};
+use crate::fibers::{displacement_of, load_current, load_last, store_massive};
 use crate::lanes::{LaneMask as _, MAX_LANES, Real, gather, min, scatter};
 use crate::particles::{Block, blocks};
 use crate::vector::Vec3;
@@ -95,24 +95,16 @@ fn displacements<V: Real>(simd: V::Token, memory: &ClothMemory<'_>, rows: &Indic
 #[inline(always)]
 fn displacement<V: Real>(simd: V::Token, memory: &ClothMemory<'_>, particles: &Indices) -> Vec3<V> {
     let now = load_current(simd, memory, |lane| particles[lane]);
-    if memory.is_displaced() {
-        return Vec3::xyz(now);
-    }
-    Vec3::xyz(now) - last_of(simd, memory, particles)
-}
-
-/// Returns the previous positions of particles.
-#[inline(always)]
-fn last_of<V: Real>(simd: V::Token, memory: &ClothMemory<'_>, particles: &Indices) -> Vec3<V> {
-    Vec3::xyz(gather(simd, |lane| memory.load_previous(particles[lane])))
+    displacement_of(simd, memory, now, |lane| particles[lane])
 }
 
 /// Returns the previous positions of points: that of the first particle, and the vector from it.
 #[inline(always)]
 fn last_points<V: Real>(simd: V::Token, memory: &ClothMemory<'_>, rows: &Indices) -> [Vec3<V>; 2] {
     let [a, b] = [ends_of::<V>(memory, rows, 0), ends_of::<V>(memory, rows, 1)];
-    let first = last_of::<V>(simd, memory, &a);
-    [first, (last_of(simd, memory, &b) - first) * words(simd, memory, rows, 2)]
+    let first = load_last::<V>(simd, memory, |lane| a[lane]);
+    let second = load_last(simd, memory, |lane| b[lane]);
+    [first, (second - first) * words(simd, memory, rows, 2)]
 }
 
 /// Solves the segments of each yarn as one system.

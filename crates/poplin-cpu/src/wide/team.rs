@@ -246,7 +246,7 @@ impl Workers for WideTeam {
 /// is inlined into a function that is compiled for these instructions. `$rows` is an optional
 /// further argument.
 macro_rules! in_lanes {
-    ($level:expr, $($stage:ident)::+, $memory:ident: $type:ty, $items:expr $(, $rows:ident: $kind:ty)?) => {{
+    ($level:expr, $($stage:ident)::+ $(<$flag:literal>)?, $memory:ident: $type:ty, $items:expr $(, $rows:ident: $kind:ty)?) => {{
         #[inline(always)]
         fn native<S: fearless_simd::Simd>(
             simd: S,
@@ -257,9 +257,9 @@ macro_rules! in_lanes {
             use fearless_simd::{SimdBase, f32x4, f32x8, f32x16};
             match S::f32s::LEN {
                 // The branch is constant for each `S` and disappears when inlined.
-                16.. => $($stage)::+::<f32x16<S>>(simd, memory, items $(, $rows)?),
-                8.. => $($stage)::+::<f32x8<S>>(simd, memory, items $(, $rows)?),
-                _ => $($stage)::+::<f32x4<S>>(simd, memory, items $(, $rows)?),
+                16.. => $($stage)::+::<f32x16<S> $(, $flag)?>(simd, memory, items $(, $rows)?),
+                8.. => $($stage)::+::<f32x8<S> $(, $flag)?>(simd, memory, items $(, $rows)?),
+                _ => $($stage)::+::<f32x4<S> $(, $flag)?>(simd, memory, items $(, $rows)?),
             }
         }
         fearless_simd::dispatch!($level, simd => native(simd, $memory, $items $(, $rows)?))
@@ -329,17 +329,19 @@ fn run_wide(
     rows: &mut Floats,
 ) -> bool {
     macro_rules! wide {
-        ($($stage:ident)::+ $(, $rows:ident)?) => {
-            in_lanes!(level, $($stage)::+, memory: ClothMemory<'_>, items $(, $rows: Floats)?)
+        ($($stage:ident)::+ $(<$flag:literal>)? $(, $rows:ident)?) => {
+            in_lanes!(
+                level, $($stage)::+ $(<$flag>)?, memory: ClothMemory<'_>, items $(, $rows: Floats)?
+            )
         };
     }
     match task {
-        Task::ProjectFiber if memory.is_displaced() => wide!(gauss_seidel::project_displaced),
-        Task::ProjectFiber => wide!(gauss_seidel::project_fiber),
+        Task::ProjectFiber if memory.is_displaced() => wide!(gauss_seidel::project_fiber<true>),
+        Task::ProjectFiber => wide!(gauss_seidel::project_fiber<false>),
         // `SolveFiber` builds, solves and applies a whole fiber per lane.
         Task::BuildEquation | Task::PushEdge => {}
-        Task::SolveFiber if memory.is_displaced() => wide!(semi_implicit::solve_displaced, rows),
-        Task::SolveFiber => wide!(semi_implicit::solve_fibers, rows),
+        Task::SolveFiber if memory.is_displaced() => wide!(semi_implicit::solve_fibers<true>, rows),
+        Task::SolveFiber => wide!(semi_implicit::solve_fibers<false>, rows),
         Task::SolveBend => wide!(bend::solve_bend),
         Task::SolveYarn => wide!(yarn::solve_yarn),
         Task::IntegrateParticle => wide!(integrate::integrate_particle),

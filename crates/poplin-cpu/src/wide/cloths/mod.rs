@@ -14,10 +14,7 @@ use crate::{ClothMemory, Member, Work, Workers};
 use poplin_layout::{NO_OFFSET, StageMask, Task};
 
 pub(crate) use self::columns::Columns;
-use self::view::{
-    View, gather_anchors, project_displaced, project_fibers, read_rows, solve_displaced,
-    solve_fibers, write_rows,
-};
+use self::view::{View, gather_anchors, project_fibers, read_rows, solve_fibers, write_rows};
 use crate::lanes::MAX_LANES;
 use crate::multilevel::LevelsMemory;
 use crate::stage::{
@@ -110,27 +107,29 @@ impl BatchWalk<'_, '_> {
     /// Runs the batch form of a task. Returns false if it has none for these cloths.
     fn run_wide(&mut self, task: Task, items: Range<u32>, lead: &mut ClothMemory<'_>) -> bool {
         macro_rules! side_by_side {
-            ($($stage:ident)::+ $(, $rows:ident)?) => {{
+            ($($stage:ident)::+ $(<$flag:literal>)? $(, $rows:ident)?) => {{
                 self.locate(Location::Columns, lead);
                 self.location = Location::Columns;
                 let WideTeam { level, rows: _rows, .. } = &mut *self.team;
                 $(let $rows = _rows;)?
                 let view = &mut View { batch: &mut self.batch, lead };
-                in_lanes!(*level, $($stage)::+, view: View<'_, '_, '_, '_>, items $(, $rows: Floats)?)
+                in_lanes!(
+                    *level, $($stage)::+ $(<$flag>)?, view: View<'_, '_, '_, '_>, items $(, $rows: Floats)?
+                )
             }};
         }
         match task {
             // Stiffness per edge is rare: a batch does not load it.
             Task::ProjectFiber if lead.cloth.fabric.edge_stiffness_begin == NO_OFFSET => {
                 if lead.is_displaced() {
-                    side_by_side!(project_displaced);
+                    side_by_side!(project_fibers<true>);
                 } else {
-                    side_by_side!(project_fibers);
+                    side_by_side!(project_fibers<false>);
                 }
             }
             Task::BuildEquation | Task::PushEdge => {}
-            Task::SolveFiber if lead.is_displaced() => side_by_side!(solve_displaced, rows),
-            Task::SolveFiber => side_by_side!(solve_fibers, rows),
+            Task::SolveFiber if lead.is_displaced() => side_by_side!(solve_fibers<true>, rows),
+            Task::SolveFiber => side_by_side!(solve_fibers<false>, rows),
             Task::IntegrateParticle => side_by_side!(integrate::integrate_particle),
             Task::ConstrainMotion => side_by_side!(motion::constrain_motion),
             Task::ConstrainSeparation => side_by_side!(separation::constrain_separation),

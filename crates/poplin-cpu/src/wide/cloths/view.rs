@@ -287,26 +287,7 @@ impl<V: Real> FiberLanes<V> for Fiber<'_, '_> {
 
 /// Runs [`gauss_seidel::project_fiber`] with one cloth per lane.
 #[inline(always)]
-pub(crate) fn project_fibers<V: Real>(
-    simd: V::Token,
-    view: &mut View<'_, '_, '_, '_>,
-    items: Range<u32>,
-) {
-    project_lanes::<V, false>(simd, view, items);
-}
-
-/// [`project_fibers`] where particles are displacements.
-#[inline(always)]
-pub(crate) fn project_displaced<V: Real>(
-    simd: V::Token,
-    view: &mut View<'_, '_, '_, '_>,
-    items: Range<u32>,
-) {
-    project_lanes::<V, true>(simd, view, items);
-}
-
-#[inline(always)]
-fn project_lanes<V: Real, const DISPLACED: bool>(
+pub(crate) fn project_fibers<V: Real, const DISPLACED: bool>(
     simd: V::Token,
     view: &mut View<'_, '_, '_, '_>,
     items: Range<u32>,
@@ -319,30 +300,9 @@ fn project_lanes<V: Real, const DISPLACED: bool>(
     }
 }
 
-/// Solves whole fibers with one cloth per lane. `rows` is scratch memory.
+/// Runs [`semi_implicit::solve_fibers`] with one cloth per lane. `rows` is scratch memory.
 #[inline(always)]
-pub(crate) fn solve_fibers<V: Real>(
-    simd: V::Token,
-    view: &mut View<'_, '_, '_, '_>,
-    items: Range<u32>,
-    rows: &mut Floats,
-) {
-    solve_lanes::<V, false>(simd, view, items, rows);
-}
-
-/// [`solve_fibers`] where particles are displacements.
-#[inline(always)]
-pub(crate) fn solve_displaced<V: Real>(
-    simd: V::Token,
-    view: &mut View<'_, '_, '_, '_>,
-    items: Range<u32>,
-    rows: &mut Floats,
-) {
-    solve_lanes::<V, true>(simd, view, items, rows);
-}
-
-#[inline(always)]
-fn solve_lanes<V: Real, const DISPLACED: bool>(
+pub(crate) fn solve_fibers<V: Real, const DISPLACED: bool>(
     simd: V::Token,
     view: &mut View<'_, '_, '_, '_>,
     items: Range<u32>,
