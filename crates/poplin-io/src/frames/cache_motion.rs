@@ -77,18 +77,17 @@ impl CacheMotion {
     /// [`IoError`] if the file cannot be read, is damaged or has no samples.
     pub fn open(path: &Path, rate: f64) -> Result<Self, IoError> {
         let mut file = File::open(path).map_err(IoError::open(path))?;
-        let length = file.metadata().map_err(IoError::read(path))?.len();
         let cache = match Self::is_mdd(path) {
-            Some(true) => Self::open_mdd(path, &file, length)?,
-            _ => Self::open_pc2(path, &mut file, length, rate)?,
+            Some(true) => Self::open_mdd(path, &file)?,
+            _ => Self::open_pc2(path, &mut file, rate)?,
         };
         cache.check(file)?;
         Ok(cache)
     }
 
-    fn open_pc2(path: &Path, file: &mut File, length: u64, rate: f64) -> Result<Self, IoError> {
+    fn open_pc2(path: &Path, file: &mut File, rate: f64) -> Result<Self, IoError> {
         let Header { vertex_count, start_frame, sample_rate, frame_count } =
-            Header::read(path, file, length)?;
+            Header::read(path, file)?;
         let count = check_samples(path, frame_count)?;
         // PC2 counts in frames: seconds = frames / rate.
         let [first, step] = [start_frame, sample_rate].map(|frames| f64::from(frames) / rate);
@@ -97,7 +96,7 @@ impl CacheMotion {
         Ok(Self { path, vertex_count, times, begin, is_big_endian: false, kept: Mutex::default() })
     }
 
-    fn open_mdd(path: &Path, file: &File, length: u64) -> Result<Self, IoError> {
+    fn open_mdd(path: &Path, file: &File) -> Result<Self, IoError> {
         let mut reader = BufReader::new(file);
         let mut word = || {
             let mut bytes = [0; 4];
@@ -106,7 +105,7 @@ impl CacheMotion {
         let counts = [i32::from_be_bytes(word()?), i32::from_be_bytes(word()?)];
         // Two counts, then the times, then the positions.
         let begin = |frames: u64| 8 + 4 * frames;
-        let (frame_count, vertex_count) = check_counts(path, counts, length, begin)?;
+        let (frame_count, vertex_count) = check_counts(path, file, counts, begin)?;
         let count = check_samples(path, frame_count)?;
         let mut times: Vec<f32> = Vec::with_capacity(count);
         for _ in 0..count {

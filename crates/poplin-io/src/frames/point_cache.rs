@@ -160,13 +160,10 @@ impl Header {
     /// Size of the header \[bytes\].
     pub(super) const LENGTH: u64 = HEADER_LENGTH;
 
-    /// Reads and checks the header. `length` is the size of the file \[bytes\].
-    pub(super) fn read(path: &Path, file: &mut File, length: u64) -> Result<Self, IoError> {
+    /// Reads and checks the header.
+    pub(super) fn read(path: &Path, file: &mut File) -> Result<Self, IoError> {
         let mut header = [0; HEADER_LENGTH as usize];
-        let is_cache = length >= HEADER_LENGTH
-            && file.read_exact(&mut header).is_ok()
-            && header.starts_with(SIGNATURE);
-        if !is_cache {
+        if file.read_exact(&mut header).is_err() || !header.starts_with(SIGNATURE) {
             return Err(IoError::NotACache { path: path.to_path_buf() });
         }
         let word = |at: usize| [header[at], header[at + 1], header[at + 2], header[at + 3]];
@@ -176,7 +173,7 @@ impl Header {
         let frame_count = i32::from_le_bytes(word(28));
         check_field(path, "version", version.into(), version == VERSION, "1")?;
         let (frame_count, vertex_count) =
-            check_counts(path, [frame_count, vertex_count], length, |_| HEADER_LENGTH)?;
+            check_counts(path, file, [frame_count, vertex_count], |_| HEADER_LENGTH)?;
         check_times(path, start_frame, sample_rate)?;
         Ok(Self { vertex_count, start_frame, sample_rate, frame_count })
     }
@@ -205,9 +202,8 @@ impl PointCache {
     pub fn read(path: impl AsRef<Path>) -> Result<Self, IoError> {
         let path = path.as_ref();
         let mut file = File::open(path).map_err(IoError::open(path))?;
-        let length = file.metadata().map_err(IoError::read(path))?.len();
         let Header { vertex_count, start_frame, sample_rate, frame_count } =
-            Header::read(path, &mut file, length)?;
+            Header::read(path, &mut file)?;
         let frame_length = vertex_count as u64 * POSITION_LENGTH;
         let mut bytes = Vec::new();
         file.take(u64::from(frame_count) * frame_length)
@@ -228,16 +224,20 @@ impl PointCache {
     }
 }
 
-/// Checks that the counts of frames and vertices are in range and that the file, of `length` bytes,
-/// has all of them. `begin` returns the offset of the first position for a number of frames.
+/// Checks that the counts of frames and vertices are in range and that the file has all of them.
+/// `begin` returns the offset of the first position for a number of frames.
+///
+/// The size of the file is taken here, after its counts were read: a run that is still writing has
+/// appended every frame that it counts.
 pub(super) fn check_counts(
     path: &Path,
+    file: &File,
     [frame_count, vertex_count]: [i32; 2],
-    length: u64,
     begin: impl Fn(u64) -> u64,
 ) -> Result<(u32, usize), IoError> {
     check_field(path, "frame count", frame_count.into(), frame_count >= 0, "0 or more")?;
     check_vertex_count(path, vertex_count.into())?;
+    let length = file.metadata().map_err(IoError::read(path))?.len();
     let (declared, frame_length) = (frame_count as u32, vertex_count as u64 * POSITION_LENGTH);
     let held = length.saturating_sub(begin(declared.into())) / frame_length;
     if u64::from(declared) > held {
@@ -333,6 +333,26 @@ mod tests {
             writer.push(&FRAMES[done - 1]).unwrap();
             assert_eq!(PointCache::read(&file).unwrap().frame_count(), done);
         }
+    }
+
+    #[test]
+    fn a_cache_can_be_read_while_it_is_written() {
+        let folder = Scratch::new("pc2-growing");
+        let file = folder.path("cache.pc2");
+        let mut writer = PointCacheWriter::create(&file, 2, 0.0, 1.0).unwrap();
+        std::thread::scope(|scope| {
+            let written = scope.spawn(move || {
+                (0..20_000).for_each(|frame| writer.push(&FRAMES[frame % 3]).unwrap());
+            });
+            let mut reached = 0;
+            while !written.is_finished() {
+                let mut cache = File::open(&file).unwrap();
+                let count = Header::read(&file, &mut cache).unwrap().frame_count;
+                assert!(count >= reached, "{count} frames after {reached}");
+                reached = count;
+            }
+        });
+        assert_eq!(PointCache::read(&file).unwrap().frame_count(), 20_000);
     }
 
     #[test]
