@@ -34,12 +34,18 @@ enum Ground {
     Mesh,
     /// Capsule of radius 0.5 m along the slope, under a strip of one column of quads.
     Capsule,
-    /// Sphere of radius 5 m.
-    Sphere,
+    /// Sphere of this radius \[m\].
+    Sphere(f64),
 }
 
-const GROUNDS: [Ground; 6] =
-    [Ground::Plane, Ground::Box, Ground::Convex, Ground::Mesh, Ground::Capsule, Ground::Sphere];
+const GROUNDS: [Ground; 6] = [
+    Ground::Plane,
+    Ground::Box,
+    Ground::Convex,
+    Ground::Mesh,
+    Ground::Capsule,
+    Ground::Sphere(5.0),
+];
 
 /// Returns a point of the slope in the world.
 fn tilted([x, y, z]: Vec3, angle: f64) -> Vec3 {
@@ -94,11 +100,17 @@ impl Ground {
                 let [from, to] = [-1.0, 2.0].map(|x| tilted([x, -0.5, 0.0], angle));
                 format!("capsule = {{ from = {from:?}, to = {to:?}, radius = 0.5 }}")
             }
-            Self::Sphere => {
-                format!("sphere = {{ radius = 5, center = {:?} }}", normal.map(|x| -5.0 * x))
+            Self::Sphere(radius) => {
+                let center = normal.map(|x| -radius * x);
+                format!("sphere = {{ radius = {radius}, center = {center:?} }}")
             }
         };
         format!("[[collider]]\n{shape}\n")
+    }
+
+    /// Returns the width of the sheet \[m\].
+    fn width(self) -> f64 {
+        if let Self::Sphere(radius) = self { WIDTH.min(0.1 * radius) } else { WIDTH }
     }
 }
 
@@ -164,13 +176,14 @@ fn slide(ground: Ground, solver: &str, contact: &str, columns: u32, factor: f64)
     let angle = (factor * FRICTION).atan();
     let is_strip = ground == Ground::Capsule;
     let rows = if is_strip { 2 } else { columns };
-    let depth = WIDTH * f64::from(rows - 1) / f64::from(columns - 1);
+    let width = ground.width();
+    let depth = width * f64::from(rows - 1) / f64::from(columns - 1);
     let thickness = if contact == "triangles" { THICKNESS } else { 0.0 };
-    let corner = tilted([-0.5 * WIDTH, 0.5 * thickness + 1e-5, -0.5 * depth], angle);
+    let corner = tilted([-0.5 * width, 0.5 * thickness + 1e-5, -0.5 * depth], angle);
     let bends = solver != PBD;
     let text = format!(
         "cloth_contact_solver = {{ contact = \"{contact}\" }}\n[[cloth]]\nname = \"sheet\"\n\
-         grid = {{ columns = {columns}, rows = {rows}, width = {WIDTH}, height = {depth}, plane = \"xz\" }}\n\
+         grid = {{ columns = {columns}, rows = {rows}, width = {width}, height = {depth}, plane = \"xz\" }}\n\
          transform = {{ translation = {corner:?}, rotation = [0, 0, {}] }}\nthickness = {thickness}\n\
          perturbation = 0\ncontact = {{ friction = {FRICTION} }}\n\
          fabric = {{ tethers = \"none\", bends = {bends} }}\n{solver}{}",
@@ -203,7 +216,8 @@ fn check(solver: &str, contact: &str, grounds: &[Ground], creep: f64) {
             eprintln!("{what}: creeps {:.3} um/s, slides {ratio:.4} of the law", 1e6 * held);
             assert!(held.abs() < creep, "{what}: creeps {held} m/s");
             // The slope of a sphere grows on the way down.
-            let most = if ground == Ground::Sphere { f64::INFINITY } else { 1.02 };
+            let is_sphere = matches!(ground, Ground::Sphere(_));
+            let most = if is_sphere { f64::INFINITY } else { 1.02 };
             assert!((0.98..most).contains(&ratio), "{what}: {ratio} of Coulomb's law");
         }
     }
@@ -231,24 +245,39 @@ fn multilevel_particles_hold_and_slide_on_every_collider() {
 }
 
 #[test]
-fn pbd_triangles_hold_and_slide_on_all_but_spheres() {
+fn pbd_triangles_hold_and_slide_on_every_collider() {
     check(PBD, "triangles", &GROUNDS[..5], 1e-5);
+    check(PBD, "triangles", &GROUNDS[5..], 6e-4);
 }
 
 #[test]
-fn xpbd_triangles_hold_and_slide_on_all_but_spheres() {
+fn xpbd_triangles_hold_and_slide_on_every_collider() {
     check(XPBD, "triangles", &GROUNDS[..5], 1e-5);
+    check(XPBD, "triangles", &GROUNDS[5..], 6e-4);
 }
 
 #[test]
-fn implicit_triangles_hold_and_slide_on_all_but_spheres() {
+fn implicit_triangles_hold_and_slide_on_every_collider() {
     check(IMPLICIT, "triangles", &GROUNDS[..5], 1e-5);
+    check(IMPLICIT, "triangles", &GROUNDS[5..], 8e-4);
 }
 
 // A strip on a capsule rests on its edges, not on its particles.
 #[test]
 fn multilevel_triangles_hold_and_slide_on_flat_colliders() {
     check(MULTILEVEL, "triangles", &GROUNDS[..4], 1e-5);
+}
+
+// Faces are all but flat for a sphere of this size, and the nearest points on them jump about.
+#[test]
+fn fine_triangles_hold_on_a_sphere() {
+    for (solver, creep) in [(PBD, 4e-4), (XPBD, 4e-4), (IMPLICIT, 2e-3)] {
+        for columns in [6, 11, 21] {
+            let [held, _] = slide(Ground::Sphere(0.5), solver, "triangles", columns, 0.85);
+            eprintln!("{columns} columns creep {:.1} um/s with {solver}", 1e6 * held);
+            assert!(held.abs() < creep, "{columns} columns creep {held} m/s with {solver}");
+        }
+    }
 }
 
 #[test]

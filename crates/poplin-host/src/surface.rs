@@ -5,9 +5,9 @@ use poplin_geometry::{edges_of, is_closed, weld_triangles, wide};
 use poplin_layout::TRIANGLE_CHILDREN;
 use poplin_model::{Plane, Shape};
 
-/// Topology of a surface: vertices, edges and faces. A sphere is a vertex with a radius; a capsule
-/// is an edge plus a face without area, against which vertices collide. Each list is in the order
-/// of a tree in which child k of node j is node 8 j + k of the level below.
+/// Topology of a surface: vertices, edges and faces. A sphere is a vertex with a radius and a
+/// capsule an edge, plus a face without area, against which vertices collide. Each list is in the
+/// order of a tree in which child k of node j is node 8 j + k of the level below.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Surface {
     /// Rest positions \[m\].
@@ -94,13 +94,26 @@ impl Surface {
         Self { rest, faces, owned, beyond, edges, wings, is_closed, vertices }
     }
 
+    /// Builds the surface of a sphere about the origin. Where cloth is flat for the sphere, the
+    /// points of its faces that are closest change from step to step; its vertices stay.
+    pub fn of_sphere() -> Self {
+        Self {
+            rest: vec![Vec3::ZERO],
+            faces: vec![[0; 3]],
+            owned: vec![0b1000],
+            beyond: vec![[NO_CORNER; 3]],
+            vertices: vec![[0]],
+            ..Self::default()
+        }
+    }
+
     /// Builds the surface of a capsule with its axis between these points. A vertex beside the axis
-    /// collides with the side of the face, not with an edge pair.
+    /// collides with the side of the face, not with an edge pair; one beyond an end with a corner.
     pub fn of_capsule(ends: [Vec3; 2]) -> Self {
         Self {
             rest: ends.to_vec(),
             faces: vec![[0, 1, 1]],
-            owned: vec![1],
+            owned: vec![0b1_1001],
             beyond: vec![[NO_CORNER; 3]],
             edges: vec![[0, 1]],
             vertices: vec![[0], [1]],
@@ -173,7 +186,7 @@ fn convex_surface(planes: &[Plane]) -> Surface {
 pub(crate) fn surface_of(shape: &Shape) -> Surface {
     let zeros = |count: usize| vec![Vec3::ZERO; count];
     match shape {
-        Shape::Sphere(_) => Surface { rest: zeros(1), vertices: vec![[0]], ..Surface::default() },
+        Shape::Sphere(_) => Surface::of_sphere(),
         Shape::Capsule(_) => Surface::of_capsule([Vec3::ZERO; 2]),
         Shape::Plane(_) => Surface { rest: zeros(1), ..Surface::default() },
         Shape::Convex(planes) => convex_surface(planes),

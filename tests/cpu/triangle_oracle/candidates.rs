@@ -107,7 +107,7 @@ fn crumpled(rng: &mut Rng) -> Cloths {
     let mut cloths = Cloths::new(rng, surfaces);
     let shape = |count: usize| vec![Vec3::ZERO; count];
     let role = Role::Collider { owner: None, groups: [1; 2] };
-    let ball = Surface { rest: shape(1), vertices: vec![[0]], ..Surface::default() };
+    let ball = Surface { rest: shape(1), ..Surface::of_sphere() };
     let mut plane =
         Body::new(Arc::new(Surface { rest: shape(1), ..Surface::default() }), role, 1.0);
     plane.is_plane = true;
