@@ -94,11 +94,11 @@ impl Surface {
         Self { rest, faces, owned, beyond, edges, wings, is_closed, vertices }
     }
 
-    /// Builds the surface of a sphere about the origin. Where cloth is flat for the sphere, the
-    /// points of its faces that are closest change from step to step; its vertices stay.
-    pub fn of_sphere() -> Self {
+    /// Builds the surface of a sphere. Where cloth is flat for the sphere, the points of its faces
+    /// that are closest change from step to step; its vertices stay.
+    pub fn of_sphere(center: Vec3) -> Self {
         Self {
-            rest: vec![Vec3::ZERO],
+            rest: vec![center],
             faces: vec![[0; 3]],
             owned: vec![0b1000],
             beyond: vec![[NO_CORNER; 3]],
@@ -186,7 +186,7 @@ fn convex_surface(planes: &[Plane]) -> Surface {
 pub(crate) fn surface_of(shape: &Shape) -> Surface {
     let zeros = |count: usize| vec![Vec3::ZERO; count];
     match shape {
-        Shape::Sphere(_) => Surface::of_sphere(),
+        Shape::Sphere(_) => Surface::of_sphere(Vec3::ZERO),
         Shape::Capsule(_) => Surface::of_capsule([Vec3::ZERO; 2]),
         Shape::Plane(_) => Surface { rest: zeros(1), ..Surface::default() },
         Shape::Convex(planes) => convex_surface(planes),

@@ -105,11 +105,10 @@ fn crumpled(rng: &mut Rng) -> Cloths {
     upper.rest.iter_mut().for_each(|x| x.z += 0.08);
     let surfaces = vec![(random_sheet(rng, 12, 12, 0.02), 0.003), (upper, 0.003)];
     let mut cloths = Cloths::new(rng, surfaces);
-    let shape = |count: usize| vec![Vec3::ZERO; count];
     let role = Role::Collider { owner: None, groups: [1; 2] };
-    let ball = Surface { rest: shape(1), ..Surface::of_sphere() };
-    let mut plane =
-        Body::new(Arc::new(Surface { rest: shape(1), ..Surface::default() }), role, 1.0);
+    let ball = Surface::of_sphere(Vec3::ZERO);
+    let plane = Surface { rest: vec![Vec3::ZERO], ..Surface::default() };
+    let mut plane = Body::new(Arc::new(plane), role, 1.0);
     plane.is_plane = true;
     let contact = &mut cloths.contact;
     for body in &mut contact.bodies {

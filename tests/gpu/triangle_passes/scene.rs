@@ -59,8 +59,7 @@ pub(super) fn random_scene(rng: &mut Rng) -> (TriangleContact, f32) {
         add(plane, 0.0, Some(normal), friction);
     }
     if rng.index(2) == 0 {
-        let ball = Surface { rest: vec![at(rng)], ..Surface::of_sphere() };
-        add(ball, edge * rng.range(0.1, 1.0), None, 0.5);
+        add(Surface::of_sphere(at(rng)), edge * rng.range(0.1, 1.0), None, 0.5);
     }
     if rng.index(2) == 0 {
         let capsule = Surface::of_capsule([at(rng), at(rng)]);
