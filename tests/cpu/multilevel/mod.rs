@@ -453,3 +453,30 @@ fn a_fabric_without_levels_is_refused() {
     let error = Simulation::new(Backend::Cpu).unwrap().add(cloth).unwrap_err().to_string();
     assert!(error.contains("cook it with `levels`"), "{error}");
 }
+
+#[test]
+fn a_hung_sheet_comes_to_rest() {
+    for columns in [21, 31, 41] {
+        let scene = format!(
+            "frame_rate = 60
+            [[cloth]]
+            name = \"sheet\"
+            grid = {{ columns = {columns}, rows = {columns}, width = 0.6, height = 0.6, plane = \"xz\" }}
+            density = 0.2
+            damping = [0.2, 0.2, 0.2]
+            pins = [\"corner:back-left\", \"corner:back-right\"]
+            solver.multilevel.bending_rigidity = 1e-5
+            "
+        );
+        let frames = run_files("multilevel-hung", &scene, &[], 300);
+        let squared = |[a, b]: [[f64; 3]; 2]| glam::DVec3::from(a).distance_squared(b.into());
+        let of = |pair: &[Vec<[f64; 3]>]| -> f64 {
+            let moves = pair[0].iter().zip(&pair[1]);
+            moves.map(|(&a, &b)| squared([a, b])).sum::<f64>() / pair[0].len() as f64
+        };
+        let last = &frames[frames.len() - 21..];
+        let speed = 60.0 * (last.windows(2).map(of).sum::<f64>() / 20.0).sqrt();
+        eprintln!("{columns} columns: {speed} m/s");
+        assert!(speed < 0.01, "{columns} columns: {speed} m/s");
+    }
+}

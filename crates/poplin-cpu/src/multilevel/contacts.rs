@@ -10,8 +10,18 @@ use crate::stage::implicit::ContactPlane;
 #[derive(Debug, Clone, Default)]
 pub(super) struct ContactMemory {
     contacts: Vec<Option<Contact>>,
+    pub(super) options: ContactOptions,
+}
+
+/// Kinds of contact of a cloth.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct ContactOptions {
     /// Coefficient of friction.
-    friction: f32,
+    pub(super) friction: f32,
+    /// True if contact of triangles, which lifts corners of faces, gives the planes.
+    pub(super) is_by_triangles: bool,
+    /// True if its particles collide with each other.
+    pub(super) meets_itself: bool,
 }
 
 /// Contact of a particle: a spring behind the plane, and friction along it.
@@ -78,9 +88,9 @@ impl ContactMemory {
         size_of::<Option<Contact>>() * self.contacts.capacity()
     }
 
-    pub(super) fn clear(&mut self, friction: f32) {
+    pub(super) fn clear(&mut self, options: ContactOptions) {
         self.contacts.fill(None);
-        self.friction = friction;
+        self.options = options;
     }
 
     pub(super) fn touch(&mut self, particle: usize, plane: ContactPlane) {
@@ -93,6 +103,13 @@ impl ContactMemory {
         let plane = ContactPlane { plane, travel: [0.0; 4] };
         self.contacts[particle] =
             Some(Contact { plane, hold: 0.0, drag: [0.0; 3], is_pushed: true });
+    }
+
+    /// Moves the plane of a particle with it where it was pushed off, to the displacement `moved`.
+    pub(super) fn raise(&mut self, particle: usize, moved: [f32; 3]) {
+        if let Some(contact) = &mut self.contacts[particle] {
+            contact.plane.plane[3] -= contact.depth(moved).min(0.0);
+        }
     }
 
     /// True if the plane of a particle stands for a push of cloth.
@@ -123,7 +140,7 @@ impl ContactMemory {
     ) -> f32 {
         let stiffness = if contact.is_pinched() { own } else { constants.contact_stiffness() };
         let load = stiffness * contact.depth(moved).max(0.0);
-        self.friction * contact.plane.travel[3] * load
+        self.options.friction * contact.plane.travel[3] * load
     }
 
     /// Sets the friction of a particle with the prediction `moved`, and returns where it would end
@@ -151,6 +168,9 @@ impl ContactMemory {
     }
 
     /// Sets the friction of a particle by the load and the slide of its displacement `moved`.
+    ///
+    /// With contact of triangles one that slips still slips where it moves on: its inertia alone
+    /// does not tell what pulls it, and a few that held would hold a whole sheet.
     pub(super) fn renew_friction(
         &mut self,
         particle: usize,
@@ -160,7 +180,12 @@ impl ContactMemory {
     ) {
         let Some(mut contact) = self.contacts[particle] else { return };
         let most = self.most_friction(&contact, moved, own, constants);
-        contact.set_friction(moved, own, constants.contact_stiffness(), most);
+        if self.options.is_by_triangles && dot(contact.drag, contact.slide(moved)) < 0.0 {
+            let drag = dot(contact.drag, contact.drag).sqrt();
+            contact.drag = scale(contact.drag, most / drag);
+        } else {
+            contact.set_friction(moved, own, constants.contact_stiffness(), most);
+        }
         self.contacts[particle] = Some(contact);
     }
 

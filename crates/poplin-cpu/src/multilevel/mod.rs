@@ -27,6 +27,7 @@ use crate::ClothMemory;
 use crate::stage::implicit::{ContactPlane, exits};
 
 use bends::{BendPlan, coarse_bending};
+use contacts::ContactOptions;
 use cycle::LevelPlan;
 use triangles::TrianglePlan;
 
@@ -143,13 +144,16 @@ pub(crate) fn solve_levels(
     }
     let touches = StageMask(memory.registers.stages).intersects(StageMask::PROBES);
     let planes = memory.planes;
-    let friction = memory.cloth.colliders.friction;
     // Friction of contact of triangles moves particles back.
-    let has_planes = !planes.is_empty();
-    let holds = has_planes || memory.cloth.colliders.friction_holds != 0;
+    let options = ContactOptions {
+        friction: memory.cloth.colliders.friction,
+        is_by_triangles: !planes.is_empty(),
+        meets_itself: memory.runs(Stage::SelfCollide),
+    };
+    let holds = options.is_by_triangles || memory.cloth.colliders.friction_holds != 0;
     let [x, y, z, _] = memory.iteration.bias;
     let fall = if has_inertia { [x, y, z] } else { [0.0; 3] };
-    let solved = solve.solve(plan, &constants, friction, fall, |particle, moved| {
+    let solved = solve.solve(plan, &constants, options, fall, |particle, moved| {
         let plane = planes.get(particle).copied().flatten();
         let plane = plane.filter(|plane| plane.holds(moved));
         plane.or_else(|| touches.then(|| contact(memory, particle as u32, moved.into())).flatten())

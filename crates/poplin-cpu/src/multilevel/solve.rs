@@ -3,7 +3,7 @@
 use poplin_layout::MultilevelConstants;
 
 use super::bends::BendMemory;
-use super::contacts::ContactMemory;
+use super::contacts::{ContactMemory, ContactOptions};
 use super::cycle::{self, LevelMemory};
 use super::parallel::{each, each_pair, in_pool};
 use super::sums::sum;
@@ -12,18 +12,11 @@ use super::triangles::TriangleMemory;
 use super::{LevelsPlan, Spring, add, apart, dot, scale, subtract};
 use crate::stage::implicit::ContactPlane;
 
+mod accuracy;
 mod momentum;
 mod repair;
 
-/// Iterations after contacts have changed.
-const RENEWED_ITERATIONS: u32 = 3;
-
-/// Most iterations where residuals remain, over the usual number.
-const MAX_EXTENSION: u32 = 4;
-
-/// Largest product of residuals and their preconditioned form, over that at the start of the step,
-/// after all but the last iteration.
-const RESIDUAL: f32 = 0.01;
+use accuracy::{Accuracy, MAX_EXTENSION, SOLVED_RESIDUAL};
 
 /// Largest error of a linearised edge, in rest lengths, that needs no further Newton step.
 const EDGE_ERROR: f32 = 0.003;
@@ -168,8 +161,8 @@ impl LevelsMemory {
         add(self.moves[particle], self.corrections[particle])
     }
 
-    /// Solves a step with this coefficient of friction. `fall` is how far gravity moves particles
-    /// in the step; `probe` finds the contact plane of a particle for a displacement.
+    /// Solves a step. `fall` is how far gravity moves particles in it; `probe` finds the contact
+    /// plane of a particle for a displacement.
     ///
     /// Particles that touch nothing begin where inertia alone moves them: cloth at rest is at its
     /// solution there, so that the errors of the iterations fade with the motion. From the
@@ -178,11 +171,11 @@ impl LevelsMemory {
         &mut self,
         plan: &LevelsPlan,
         constants: &MultilevelConstants,
-        friction: f32,
+        options: ContactOptions,
         fall: [f32; 3],
         mut probe: impl FnMut(usize, [f32; 3]) -> Option<ContactPlane>,
     ) -> Solved {
-        self.contacts.clear(friction);
+        self.contacts.clear(options);
         self.directions.fill([0.0; 3]);
         for k in 0..self.masses.len() {
             if self.masses[k] <= 0.0 {
@@ -197,6 +190,8 @@ impl LevelsMemory {
                 self.directions[k] = fall;
             }
         }
+        let touches = (0..self.masses.len()).any(|k| self.contacts.is_touching(k));
+        let accuracy = self.accuracy(touches || options.meets_itself);
         let mut start = None;
         let mut solved = Solved { is_finite: true, ..Solved::default() };
         for newton_step in 0..constants.max_newton_steps {
@@ -206,11 +201,13 @@ impl LevelsMemory {
                 if newton_step == 0 {
                     self.fall(plan, constants);
                 }
-                self.iterate(plan, constants, constants.iterations, &mut start, &mut solved);
+                let usual = (constants.iterations, accuracy.residual);
+                self.iterate(plan, constants, usual, &mut start, &mut solved);
             });
             if self.renew_contacts(constants, &mut probe) {
                 in_pool(self.masses.len(), || {
-                    self.iterate(plan, constants, RENEWED_ITERATIONS, &mut start, &mut solved);
+                    let renewed = (accuracy.renewed, accuracy.residual);
+                    self.iterate(plan, constants, renewed, &mut start, &mut solved);
                 });
             }
             self.keep_momentum(constants);
@@ -285,13 +282,13 @@ impl LevelsMemory {
         is_changed
     }
 
-    /// Iterates from the corrections and residuals so far: `least` times, and more while residuals
-    /// are large beside those of `start`, which the first call sets.
+    /// Iterates from the corrections and residuals so far: `least` times, and more while the
+    /// product of residuals is above `residual` times that of `start`, which the first call sets.
     fn iterate(
         &mut self,
         plan: &LevelsPlan,
         constants: &MultilevelConstants,
-        least: u32,
+        (least, residual): (u32, f32),
         start: &mut Option<f32>,
         solved: &mut Solved,
     ) {
@@ -299,7 +296,8 @@ impl LevelsMemory {
         self.precondition(plan);
         self.directions.clone_from(&self.preconditioned);
         let mut product = sum(count, |k| dot(self.residuals[k], self.preconditioned[k]));
-        let enough = RESIDUAL * *start.get_or_insert(product);
+        let first = *start.get_or_insert(product);
+        let enough = residual * first;
         let most = MAX_EXTENSION * least;
         let mut iteration = 0;
         loop {
@@ -308,7 +306,7 @@ impl LevelsMemory {
                 self.descend(plan, constants, product.max(0.0)) == 0.0 || iteration == most;
             if is_last || iteration >= least && product <= enough {
                 solved.iterations += iteration;
-                solved.is_solved = product <= enough;
+                solved.is_solved = product <= SOLVED_RESIDUAL * first;
                 break;
             }
             self.precondition(plan);

@@ -3,7 +3,7 @@
 use poplin_layout::MultilevelConstants;
 
 use super::super::{LevelsPlan, add, dot, scale, subtract};
-use super::{LevelsMemory, RENEWED_ITERATIONS, Solved};
+use super::{Accuracy, LevelsMemory, Solved};
 
 impl LevelsMemory {
     /// Sets the displacement and the position of a particle at the end of a step.
@@ -26,8 +26,8 @@ impl LevelsMemory {
     }
 
     /// Takes up the position of a particle since the end of the step. Returns true if it was
-    /// pushed: then its motion counts as inertia, and a plane keeps it from moving back, if it
-    /// touches no collider.
+    /// pushed: then its motion counts as inertia, and a plane keeps it from moving back: that of
+    /// the collider that it touches, which follows it with contact of triangles.
     pub(in crate::multilevel) fn push(&mut self, particle: usize, position: [f32; 3]) -> bool {
         let push = subtract(position, self.ends[particle]);
         let length = dot(push, push).sqrt();
@@ -36,7 +36,11 @@ impl LevelsMemory {
         }
         self.end_at(particle, add(self.moves[particle], push), position);
         self.targets[particle] = add(self.targets[particle], push);
-        if !self.contacts.is_touching(particle) {
+        if self.contacts.is_touching(particle) {
+            if self.contacts.options.is_by_triangles {
+                self.contacts.raise(particle, self.moves[particle]);
+            }
+        } else {
             let normal = scale(push, length.recip());
             let [x, y, z] = normal;
             let plane = [x, y, z, dot(normal, self.moves[particle])];
@@ -60,7 +64,8 @@ impl LevelsMemory {
         let mut solved = Solved::default();
         self.set_up(plan, constants);
         self.corrections.fill([0.0; 3]);
-        self.iterate(plan, constants, RENEWED_ITERATIONS, &mut None, &mut solved);
+        let Accuracy { residual, renewed } = self.accuracy(true);
+        self.iterate(plan, constants, (renewed, residual), &mut None, &mut solved);
         self.shift(constants, !is_flying, |it, k| {
             let moved = it.corrections[k];
             let is_pushed = it.contacts.is_pushed(k);
