@@ -281,7 +281,7 @@ fn multilevel_triangles_hold_and_slide_on_planes_and_spheres() {
 // Faces are all but flat for a sphere of this size, and the nearest points on them jump about.
 #[test]
 fn fine_triangles_hold_on_what_is_round() {
-    for (solver, creep) in [(PBD, 4e-4), (XPBD, 4e-4), (IMPLICIT, 2e-3)] {
+    for (solver, creep) in [(PBD, 4e-4), (XPBD, 4e-4), (IMPLICIT, 2e-3), (MULTILEVEL, 6e-4)] {
         for ground in [Ground::Sphere(0.5), Ground::End(0.5)] {
             for columns in [6, 11, 21] {
                 let [held, _] = slide(ground, solver, "triangles", columns, 0.85);

@@ -13,7 +13,7 @@ pub(super) struct ContactMemory {
     pub(super) options: ContactOptions,
 }
 
-/// Kinds of contact of a cloth.
+/// Settings of the contact of a cloth.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct ContactOptions {
     /// Coefficient of friction.
@@ -121,6 +121,11 @@ impl ContactMemory {
         self.contacts[particle] = None;
     }
 
+    /// True if any particle touches or has been pushed.
+    pub(super) fn has_any(&self) -> bool {
+        self.contacts.iter().any(Option::is_some)
+    }
+
     pub(super) fn is_touching(&self, particle: usize) -> bool {
         self.contacts[particle].is_some()
     }
@@ -180,8 +185,9 @@ impl ContactMemory {
     ) {
         let Some(mut contact) = self.contacts[particle] else { return };
         let most = self.most_friction(&contact, moved, own, constants);
-        if self.options.is_by_triangles && dot(contact.drag, contact.slide(moved)) < 0.0 {
-            let drag = dot(contact.drag, contact.drag).sqrt();
+        let drag = dot(contact.drag, contact.drag).sqrt();
+        let slips_on = drag > 0.0 && dot(contact.drag, contact.slide(moved)) < 0.0;
+        if slips_on && self.options.is_by_triangles {
             contact.drag = scale(contact.drag, most / drag);
         } else {
             contact.set_friction(moved, own, constants.contact_stiffness(), most);

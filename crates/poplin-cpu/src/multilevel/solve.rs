@@ -190,8 +190,7 @@ impl LevelsMemory {
                 self.directions[k] = fall;
             }
         }
-        let touches = (0..self.masses.len()).any(|k| self.contacts.is_touching(k));
-        let accuracy = self.accuracy(touches || options.meets_itself);
+        let accuracy = self.accuracy();
         let mut start = None;
         let mut solved = Solved { is_finite: true, ..Solved::default() };
         for newton_step in 0..constants.max_newton_steps {

@@ -28,9 +28,10 @@ pub(super) const MAX_EXTENSION: u32 = 4;
 pub(super) const SOLVED_RESIDUAL: f32 = 0.01;
 
 impl LevelsMemory {
-    /// Accuracy of a cloth that may touch something or not.
-    pub(super) fn accuracy(&self, may_touch: bool) -> Accuracy {
-        let is_fine = self.contacts.options.is_by_triangles || !may_touch;
-        if is_fine { Accuracy::FINE } else { Accuracy::COARSE }
+    /// Accuracy for the contacts that are known.
+    pub(super) fn accuracy(&self) -> Accuracy {
+        let options = self.contacts.options;
+        let meets = options.meets_itself || self.contacts.has_any();
+        if meets && !options.is_by_triangles { Accuracy::COARSE } else { Accuracy::FINE }
     }
 }

@@ -64,7 +64,7 @@ impl LevelsMemory {
         let mut solved = Solved::default();
         self.set_up(plan, constants);
         self.corrections.fill([0.0; 3]);
-        let Accuracy { residual, renewed } = self.accuracy(true);
+        let Accuracy { residual, renewed } = self.accuracy();
         self.iterate(plan, constants, (renewed, residual), &mut None, &mut solved);
         self.shift(constants, !is_flying, |it, k| {
             let moved = it.corrections[k];
