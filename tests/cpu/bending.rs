@@ -6,6 +6,7 @@ use poplin::model::{BendModel, ClothConfig, Implicit, Particle, Solver, Xpbd};
 use poplin_testkit::beams::{Cells, G, GREENHILL, SIGMA, damping, sheet, sheet_on_end};
 use poplin_testkit::generated::{assert_block, markdown_table};
 use poplin_testkit::implicit::{beam, bow, positions, simulate};
+use poplin_testkit::skip::part;
 
 /// Load `w L^3 / B` of cantilevers, and drop over length of the elastica.
 const CANTILEVER: (f64, f64) = (5.0, 0.49591);
@@ -65,7 +66,7 @@ fn falls(cells: Cells, segments: u32, solver: impl Fn(f64) -> Solver) -> [bool; 
 
 #[test]
 fn sheet_drops_like_the_elastica_and_does_not_twist() {
-    for cells in Cells::ALL.into_iter().chain([Cells::OtherWay]) {
+    for cells in part([Cells::OtherWay].into_iter().chain(Cells::ALL), 4) {
         for segments in [10, 20] {
             let mut solvers = vec![
                 implicit(CANTILEVER.0, BendModel::FaceAngle),
@@ -90,7 +91,7 @@ fn sheet_drops_like_the_elastica_and_does_not_twist() {
 
 #[test]
 fn sheet_on_end_buckles_under_the_load_of_theory() {
-    for cells in Cells::ALL.into_iter().chain([Cells::OtherWay]) {
+    for cells in part([Cells::OtherWay].into_iter().chain(Cells::ALL), 6) {
         for segments in [10, 20] {
             let falls = [
                 falls(cells, segments, |load| implicit(load, BendModel::FaceAngle)),

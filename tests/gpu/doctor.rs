@@ -5,7 +5,7 @@ use poplin::gpu::{EngineOptions, HeadlessOptions};
 use poplin_measure::doctor::{Diagnosis, Extent, Verdict, examine};
 use poplin_shaders::{Kernel, compose};
 use poplin_testkit::adapter::{Rounding, roundings};
-use poplin_testkit::skip::is_gpu_off;
+use poplin_testkit::skip::{is_gpu_off, part};
 
 /// Text of a kernel, and one that projects edges by a hundredth too little.
 const DAMAGE: [&str; 2] =
@@ -22,7 +22,7 @@ fn diagnose(engine: EngineOptions) -> Diagnosis {
 
 #[test]
 fn an_adapter_that_computes_right_is_healthy() {
-    for (engine, rounding) in roundings(&EngineOptions::default()) {
+    for (engine, rounding) in part(roundings(&EngineOptions::default()), 2) {
         let diagnosis = diagnose(engine);
         assert!(diagnosis.is_healthy(), "{rounding:?}: {:?}", diagnosis.findings);
         let checks: Vec<_> = diagnosis.findings.iter().map(|finding| finding.check).collect();

@@ -26,7 +26,7 @@ use rayon::prelude::*;
 use self::cloth::{CpuCloth, PackedFabric, arrays_of_one};
 use self::crew::{Crew, MIN_SPLIT_PARTICLES, Split};
 use crate::contact::{ContactBody, ContactPasses as _};
-use crate::multilevel::LevelsPlan;
+use crate::multilevel::{LevelsPlan, Touching};
 use crate::triangle_contact::TriangleContact;
 use crate::{Team, Workers};
 
@@ -191,7 +191,7 @@ impl<W: Workers + Clone + Send + Sync> LaneEngine<W> {
             kept: W::Kept::default(),
             before: Vec::new(),
             is_flying: true,
-            planes: Vec::new(),
+            touching: Touching::default(),
             arrays: arrays_of_one(),
             feedback,
             is_simulated: false,
@@ -251,7 +251,7 @@ impl<W: Workers + Clone + Send + Sync + 'static> Engine for LaneEngine<W> {
                 kept: W::Kept::default(),
                 before: Vec::new(),
                 is_flying: true,
-                planes: Vec::new(),
+                touching: Touching::default(),
                 arrays: arrays_of_one(),
                 contact: ContactReport::default(),
                 ..source.clone()

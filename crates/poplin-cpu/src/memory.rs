@@ -10,8 +10,7 @@ use poplin_layout::{
 };
 
 use crate::math::xyz;
-use crate::multilevel::LevelsPlan;
-use crate::stage::implicit::ContactPlane;
+use crate::multilevel::{LevelsPlan, Touching};
 
 /// Buffers that a workgroup only reads; see [`ClothMemory`].
 #[expect(missing_docs, reason = "the fields are those of ClothMemory")]
@@ -21,7 +20,7 @@ pub struct Pools<'a> {
     pub fabric_pool: &'a [u32],
     pub input_pool: &'a [[u32; 4]],
     pub levels: Option<&'a LevelsPlan>,
-    pub planes: &'a [Option<ContactPlane>],
+    pub touching: &'a Touching,
 }
 
 /// The cloth's part of the buffers that a workgroup writes; see [`ClothMemory`].
@@ -76,9 +75,9 @@ pub struct ClothMemory<'a> {
     pub input_pool: &'a [[u32; 4]],
     /// Levels of the fabric, if it has any.
     pub levels: Option<&'a LevelsPlan>,
-    /// Planes of particles that touched colliders in the last slice, for multilevel solves with
-    /// contact of triangles; otherwise empty.
-    pub planes: &'a [Option<ContactPlane>],
+    /// Contacts of the last slice, for multilevel solves with contact of triangles; otherwise
+    /// empty.
+    pub touching: &'a Touching,
     /// Position and working inverse mass of each particle.
     pub current: &'a [Cell<[f32; 4]>],
     /// Previous position and the user's inverse mass of each particle.
@@ -151,7 +150,7 @@ pub fn grid_len(member_count: u32) -> usize {
 impl<'a> ClothMemory<'a> {
     /// Creates the state of a workgroup before its first iteration.
     pub fn new(cloth: ClothParameters, pools: Pools<'a>, state: State<'a>) -> Self {
-        let Pools { frame_pool, fabric_pool, input_pool, levels, planes } = pools;
+        let Pools { frame_pool, fabric_pool, input_pool, levels, touching } = pools;
         let State { current, previous, scratch, cells } = state;
         let Feedback { fault_count, fault_particle, .. } = Feedback::default();
         let (iteration, registers) = (bytemuck::Zeroable::zeroed(), bytemuck::Zeroable::zeroed());
@@ -161,7 +160,7 @@ impl<'a> ClothMemory<'a> {
             fabric_pool,
             input_pool,
             levels,
-            planes,
+            touching,
             current: Cell::from_mut(current).as_slice_of_cells(),
             previous: Cell::from_mut(previous).as_slice_of_cells(),
             scratch: Cell::from_mut(scratch).as_slice_of_cells(),

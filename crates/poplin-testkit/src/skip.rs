@@ -36,6 +36,12 @@ pub fn is_nightly() -> bool {
     std::env::var_os("POPLIN_NIGHTLY").is_some()
 }
 
+/// Returns all of these in the nightly run, and otherwise every `every`th from the first on: for
+/// inputs whose kernels compile for minutes on a software adapter, or that simulate for minutes.
+pub fn part<T>(all: impl IntoIterator<Item = T>, every: usize) -> Vec<T> {
+    all.into_iter().step_by(if is_nightly() { 1 } else { every }).collect()
+}
+
 /// Name of the running test, `binary::test`; libtest names the thread of a test after it.
 fn running_test() -> String {
     let program = std::env::current_exe().unwrap_or_default();

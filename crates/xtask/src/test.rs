@@ -35,6 +35,9 @@ const ADAPTER_TESTS: &str =
 /// Filter of the tests that a real GPU runs, but for those that run with its rounding anyway.
 const PRETENDED_TESTS: &str = "binary_id(poplin-suite::gpu) - test(/^mirror::/)";
 
+/// Filter of those of them that compile for minutes, which only the nightly run repeats.
+const SLOW_PRETENDED_TESTS: &str = "test(/^(doctor|lifecycle|save|triangle_)/)";
+
 /// Environment variable that selects the long forms of tests (`poplin_testkit::is_nightly`).
 const NIGHTLY: &str = "POPLIN_NIGHTLY";
 
@@ -180,7 +183,7 @@ pub(crate) fn run(extent: Extent) -> Result<Totals, String> {
         let mut status = totals.add_run(run, profile, None, environment)?;
         if matches!(extent, Extent::SecondAdapter | Extent::Nightly) {
             status &= run_on_swiftshader(&mut totals)?;
-            status &= run_pretended(&mut totals)?;
+            status &= run_pretended(&mut totals, extent)?;
         }
         status
     } else if is_quick {
@@ -216,20 +219,22 @@ fn run_on_swiftshader(totals: &mut Totals) -> Result<bool, String> {
     totals.add_run("on SwiftShader", "default", Some(ADAPTER_TESTS), &environment)
 }
 
-/// Runs the tests of the GPU on a software adapter that passes for a real one, unless `POPLIN_GPU`
-/// is set.
-fn run_pretended(totals: &mut Totals) -> Result<bool, String> {
+/// Runs the tests of the GPU, but the slow ones only nightly, on a software adapter that passes for
+/// a real one, unless `POPLIN_GPU` is set.
+fn run_pretended(totals: &mut Totals, extent: Extent) -> Result<bool, String> {
     if std::env::var_os("POPLIN_GPU").is_some() {
         return Ok(true);
     }
     say("\nAgain with the rounding of a real GPU\n");
-    let environment = [("POPLIN_GPU", "pretend")];
-    totals.add_run(
-        "with the rounding of a real GPU",
-        "default",
-        Some(PRETENDED_TESTS),
-        &environment,
-    )
+    let (environment, filter) = match extent {
+        Extent::Nightly => {
+            (vec![("POPLIN_GPU", "pretend"), (NIGHTLY, "1")], PRETENDED_TESTS.to_owned())
+        }
+        _ => {
+            (vec![("POPLIN_GPU", "pretend")], format!("{PRETENDED_TESTS} - {SLOW_PRETENDED_TESTS}"))
+        }
+    };
+    totals.add_run("with the rounding of a real GPU", "default", Some(&filter), &environment)
 }
 
 #[cfg(test)]

@@ -8,10 +8,12 @@ use poplin_testkit::implicit::{
     hung, hung_settings, positions, report, sheet, simulate, solved, thrown,
 };
 use poplin_testkit::nth_cloth;
+use poplin_testkit::skip::part;
 
 #[test]
 fn strips_and_beams_of_all_models_end_alike_on_both_backends() {
-    let cloths: Vec<ClothDesc> = (0..12)
+    let cloths: Vec<ClothDesc> = part(0..12, 5)
+        .into_iter()
         .map(|k| {
             let mut cloth = sheet(3, 7, 0.2, 0.6, vec![0, 1, 2, 3, 4, 5]);
             cloth.config.damping = [0.3; 3];

@@ -1,6 +1,7 @@
 //! Contact in multilevel solves, by scene files.
 
 use poplin_testkit::beams::Cells;
+use poplin_testkit::skip::part;
 
 use crate::friction::{run_cloths, run_files};
 
@@ -29,20 +30,21 @@ fn fallen(cells: Cells, columns: u32, frame_rate: u32, contact: &str) -> f64 {
 
 #[test]
 fn free_cloth_on_colliders_holds_its_lengths() {
-    for (cells, columns, frame_rate, contact) in [
+    let all = [
         (Cells::Quads, 30, 60, "particles"),
-        (Cells::Quads, 60, 60, "particles"),
-        (Cells::Quads, 30, 30, "particles"),
         (Cells::OneWay, 30, 60, "particles"),
-        (Cells::Alternating, 30, 60, "particles"),
         (Cells::Irregular, 30, 60, "particles"),
-        (Cells::Quads, 30, 60, "triangles"),
+        (Cells::Quads, 30, 30, "particles"),
+        (Cells::Quads, 60, 60, "particles"),
+        (Cells::Alternating, 30, 60, "particles"),
         (Cells::Quads, 60, 60, "triangles"),
-        (Cells::Quads, 30, 30, "triangles"),
         (Cells::OneWay, 30, 60, "triangles"),
-        (Cells::Alternating, 30, 60, "triangles"),
         (Cells::Irregular, 30, 60, "triangles"),
-    ] {
+        (Cells::Quads, 30, 30, "triangles"),
+        (Cells::Alternating, 30, 60, "triangles"),
+        (Cells::Quads, 30, 60, "triangles"),
+    ];
+    for (cells, columns, frame_rate, contact) in part(all, 2) {
         let found = fallen(cells, columns, frame_rate, contact);
         let what = format!("{cells:?}, {columns} columns, {frame_rate} frames/s, {contact}");
         eprintln!("{what}: {found} %");
@@ -81,8 +83,7 @@ fn speed(frames: &[Vec<[f64; 3]>]) -> f64 {
 fn sheets_on_a_ball_and_a_box_rest_by_triangles() {
     for (collider, most_strain, most_speed) in [
         ("sphere = { radius = 0.3 }", 0.005, 0.3),
-        // Cloth pivots on its edges, which contact alone holds.
-        ("box = { size = [0.4, 0.4, 0.4] }\ntransform.translation = [0, 0.1, 0]", 0.02, 0.8),
+        ("box = { size = [0.4, 0.4, 0.4] }\ntransform.translation = [0, 0.1, 0]", 0.005, 0.8),
     ] {
         let scene = format!(
             "frame_rate = 60

@@ -15,8 +15,7 @@ use crate::Workers;
 #[cfg(feature = "testing")]
 use crate::kernel::simulate_cloth;
 use crate::memory;
-use crate::multilevel::{LevelsPlan, repair_levels};
-use crate::stage::implicit::ContactPlane;
+use crate::multilevel::{LevelsPlan, Touching, repair_levels};
 use crate::{ClothMemory, Member};
 
 /// Fabric packed as the GPU has it.
@@ -57,9 +56,8 @@ pub(super) struct CpuCloth<K> {
     pub(super) before: Vec<[f32; 4]>,
     /// True if nothing holds it or what it touches, so that [`Self::repair`] keeps its momentum.
     pub(super) is_flying: bool,
-    /// Planes of particles that touched colliders in the last slice, of multilevel solves with
-    /// contact of triangles.
-    pub(super) planes: Vec<Option<ContactPlane>>,
+    /// Contacts of the last slice, of multilevel solves with contact of triangles.
+    pub(super) touching: Touching,
     pub(super) feedback: Feedback,
     /// True if the last frame ran iterations, so that its impulses on bodies are in `remembered`.
     pub(super) is_simulated: bool,
@@ -74,7 +72,7 @@ impl<K> CpuCloth<K> {
     /// kernel.
     pub(super) fn begin_frame(&mut self, dt: f32, may_rest: bool) {
         self.arrays.clear();
-        self.planes.clear();
+        self.touching.clear();
         self.is_flying = true;
         self.is_simulated = false;
         let current = &mut self.current;
@@ -109,13 +107,11 @@ impl<K> CpuCloth<K> {
 
     /// Allocated bytes.
     pub(super) fn size(&self) -> usize {
-        let particles = self.current.capacity()
-            + self.previous.capacity()
-            + self.before.capacity()
-            + 4 * self.planes.capacity();
+        let particles = self.current.capacity() + self.previous.capacity() + self.before.capacity();
         let pools = [&self.remembered, &self.remainders, &self.inputs, &self.arrays.frame_pool]
             .map(Vec::capacity);
         16 * (particles + pools.iter().sum::<usize>())
+            + self.touching.size()
             + size_of::<ClothParameters>() * self.arrays.cloth_parameters.capacity()
     }
 
@@ -132,7 +128,7 @@ impl<K> CpuCloth<K> {
             fabric_pool: &self.fabric.pool,
             input_pool: &self.inputs,
             levels: self.fabric.levels.as_ref(),
-            planes: &self.planes,
+            touching: &self.touching,
         };
         let kept = self.host.kept_rows();
         // The worker's scratch is shared between cloths: restores the persistent rows.
@@ -153,8 +149,8 @@ impl<K> CpuCloth<K> {
         Some(Member { memory, feedback: &mut self.feedback, kept: &mut self.kept })
     }
 
-    /// True if these iterations are one multilevel solve, which takes planes of colliders.
-    pub(super) fn takes_planes(&self, iterations: Range<u32>) -> bool {
+    /// True if these iterations are one multilevel solve, which takes contacts with colliders.
+    pub(super) fn takes_contacts(&self, iterations: Range<u32>) -> bool {
         iterations.len() == 1 && self.is_multilevel()
     }
 

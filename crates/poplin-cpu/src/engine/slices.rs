@@ -138,7 +138,7 @@ impl<W: Workers + Clone + Send + Sync> LaneEngine<W> {
     }
 }
 
-/// Gives the cloths of a slice that are solved with it the planes of colliders that they touch.
+/// Gives the cloths of a slice that are solved with it their contacts with colliders.
 fn serve<K>(
     triangles: &mut TriangleContact,
     cloths: &mut [Box<CpuCloth<K>>],
@@ -149,8 +149,8 @@ fn serve<K>(
 ) {
     let is_served = |index: usize| {
         let cloth = &mut *cloths[index];
-        cloth.planes.clear();
-        cloth.takes_planes(iterations(cloth))
+        cloth.touching.clear();
+        cloth.takes_contacts(iterations(cloth))
     };
     let is_served: Vec<bool> = contacts.indices().map(is_served).collect();
     if !is_served.contains(&true) {
@@ -159,7 +159,7 @@ fn serve<K>(
     triangles.serve(part, |body| is_served.get(body).is_some_and(|it| *it));
     for (body, (index, space)) in contacts.indices().zip(rows).enumerate() {
         if is_served[body] {
-            triangles.write_planes(body, space, &mut cloths[index].planes);
+            triangles.write_contacts(body, space, &mut cloths[index].touching);
         }
     }
 }

@@ -1,114 +1,129 @@
-//! Contact with colliders in a multilevel solve.
+//! Contacts of a cloth with colliders in a multilevel solve.
 
+use poplin_geometry::Csr;
 use poplin_layout::MultilevelConstants;
 
+use super::contact::{Contact, ContactOptions};
 use super::symmetric::Symmetric;
-use super::{add, dot, scale, subtract};
+use super::touching::ContactLink;
+use super::{add, scale, subtract};
 use crate::stage::implicit::ContactPlane;
 
-/// Contacts of particles.
+/// Contacts of particles, and of points between them.
 #[derive(Debug, Clone, Default)]
 pub(super) struct ContactMemory {
     contacts: Vec<Option<Contact>>,
+    links: Vec<Link>,
+    /// Links of each particle, and its share in their points; empty without links.
+    corners: Option<Csr<(u32, f32)>>,
+    /// Sum of the shares of each particle in what touches, itself included.
+    totals: Vec<f32>,
     pub(super) options: ContactOptions,
 }
 
-/// Settings of the contact of a cloth.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct ContactOptions {
-    /// Coefficient of friction.
-    pub(super) friction: f32,
-    /// True if contact of triangles, which lifts corners of faces, gives the planes.
-    pub(super) is_by_triangles: bool,
-    /// True if its particles collide with each other.
-    pub(super) meets_itself: bool,
-}
-
-/// Contact of a particle: a spring behind the plane, and friction along it.
+/// Contact of a point of an edge or face.
 #[derive(Debug, Clone, Copy)]
-struct Contact {
+struct Link {
+    particles: [u32; 3],
+    /// Share of each particle in the point.
+    shares: [f32; 3],
     plane: ContactPlane,
-    /// Stiffness along the plane, where friction holds \[N/m\].
-    hold: f32,
-    /// Friction where it does not \[N\].
-    drag: [f32; 3],
-    /// True if cloth pushed the particle, not a collider.
-    is_pushed: bool,
+    /// `None` while it is before the plane.
+    contact: Option<Contact>,
+    /// Inertia that it bears \[N/m\], 0 if it is pinned.
+    inertia: f32,
+    /// Displacement from the prediction to where it would end if it were alone \[m\].
+    shift: [f32; 3],
 }
 
-impl Contact {
-    fn normal(&self) -> [f32; 3] {
-        let [x, y, z, _] = self.plane.plane;
-        [x, y, z]
-    }
-
-    /// True if shapes press the particle from opposite sides, and it has no normal.
-    fn is_pinched(&self) -> bool {
-        self.normal() == [0.0; 3]
-    }
-
-    /// Depth behind the plane of a particle displaced by `moved` \[m\]; negative before it.
-    fn depth(&self, moved: [f32; 3]) -> f32 {
-        self.plane.plane[3] - dot(self.normal(), moved)
-    }
-
-    /// Slide along the plane of a particle displaced by `moved` \[m\].
-    fn slide(&self, moved: [f32; 3]) -> [f32; 3] {
-        let [x, y, z, _] = self.plane.travel;
-        let (normal, relative) = (self.normal(), subtract(moved, [x, y, z]));
-        subtract(relative, scale(normal, dot(normal, relative)))
-    }
-
-    /// Slide of a particle of the inertia `own` \[N/m\] that is displaced by `moved`, had it no
-    /// friction \[m\].
-    fn free_slide(&self, moved: [f32; 3], own: f32) -> [f32; 3] {
-        let held = scale(self.slide(moved), 1.0 + self.hold / own);
-        subtract(held, scale(self.drag, own.recip()))
-    }
-
-    /// Sets the friction of a particle that is displaced by `moved` from its largest force: it
-    /// holds, or slips against it.
-    fn set_friction(&mut self, moved: [f32; 3], own: f32, stiffness: f32, most: f32) {
-        let free = self.free_slide(moved, own);
-        let length = dot(free, free).sqrt();
-        let slips = stiffness * own * length > (stiffness + own) * most;
-        self.hold = if slips { 0.0 } else { stiffness };
-        // The collision stages, which push a pinched particle from both sides, slow it as well.
-        let drags = slips && !self.is_pinched();
-        self.drag = if drags { scale(free, -most / length) } else { [0.0; 3] };
+impl Link {
+    /// Value at the point of a field of the particles.
+    fn at_point(&self, field: impl Fn(usize) -> [f32; 3]) -> [f32; 3] {
+        let [a, b, c] = self.particles.map(|it| field(it as usize));
+        let [p, q, r] = self.shares;
+        add(add(scale(a, p), scale(b, q)), scale(c, r))
     }
 }
 
 impl ContactMemory {
     pub(super) fn fit(&mut self, count: usize) {
         self.contacts.resize(count, None);
+        self.totals.resize(count, 0.0);
     }
 
     pub(super) fn size(&self) -> usize {
         size_of::<Option<Contact>>() * self.contacts.capacity()
+            + size_of::<Link>() * self.links.capacity()
+            + 4 * self.totals.capacity()
+            + self.corners.as_ref().map_or(0, Csr::size)
     }
 
-    pub(super) fn clear(&mut self, options: ContactOptions) {
+    /// Begins a step with these planes of edges and faces.
+    pub(super) fn clear(&mut self, options: ContactOptions, links: &[ContactLink]) {
         self.contacts.fill(None);
         self.options = options;
+        self.links.clear();
+        self.links.extend(links.iter().map(|link| Link {
+            particles: link.particles,
+            shares: link.shares,
+            plane: link.plane,
+            contact: None,
+            inertia: 0.0,
+            shift: [0.0; 3],
+        }));
+        let corners = self.links.iter().zip(0..).flat_map(|(link, index)| {
+            let corners = link.particles.into_iter().zip(link.shares);
+            let corners = corners.filter(|(_, share)| *share > 0.0);
+            corners.map(move |(particle, share)| (particle, (index, share)))
+        });
+        let count = self.contacts.len();
+        self.corners = (!links.is_empty()).then(|| Csr::new(count, corners));
     }
 
     pub(super) fn touch(&mut self, particle: usize, plane: ContactPlane) {
-        self.contacts[particle] =
-            Some(Contact { plane, hold: 0.0, drag: [0.0; 3], is_pushed: false });
+        self.contacts[particle] = Some(Contact::new(plane));
+    }
+
+    /// Touches the plane that the solution moves a particle behind, to the displacement `trial`;
+    /// `begun` is its prediction.
+    pub(super) fn meet(
+        &mut self,
+        particle: usize,
+        plane: ContactPlane,
+        [begun, trial]: [[f32; 3]; 2],
+        own: f32,
+        constants: &MultilevelConstants,
+    ) {
+        self.contacts[particle] = Some(if self.options.is_by_triangles {
+            let inertia = self.borne(particle, own);
+            Contact::met(plane, begun, inertia, &self.options, constants)
+        } else {
+            Contact::new(plane)
+        });
+        if !self.options.is_by_triangles {
+            self.renew_friction(particle, trial, own, constants);
+        }
     }
 
     /// Adds the plane, without friction, behind which cloth has pushed a particle.
     pub(super) fn push(&mut self, particle: usize, plane: [f32; 4]) {
-        let plane = ContactPlane { plane, travel: [0.0; 4] };
-        self.contacts[particle] =
-            Some(Contact { plane, hold: 0.0, drag: [0.0; 3], is_pushed: true });
+        self.contacts[particle] = Some(Contact::pushed(plane));
     }
 
     /// Moves the plane of a particle with it where it was pushed off, to the displacement `moved`.
     pub(super) fn raise(&mut self, particle: usize, moved: [f32; 3]) {
         if let Some(contact) = &mut self.contacts[particle] {
-            contact.plane.plane[3] -= contact.depth(moved).min(0.0);
+            contact.raise(moved);
+        }
+    }
+
+    /// Moves the planes of edges and faces with them where they were pushed off.
+    pub(super) fn raise_links(&mut self, moves: &[[f32; 3]]) {
+        for link in &mut self.links {
+            let moved = link.at_point(|it| moves[it]);
+            if let Some(contact) = &mut link.contact {
+                contact.raise(moved);
+            }
         }
     }
 
@@ -121,13 +136,36 @@ impl ContactMemory {
         self.contacts[particle] = None;
     }
 
-    /// True if any particle touches or has been pushed.
+    /// True if edges or faces may touch.
+    pub(super) fn has_links(&self) -> bool {
+        !self.links.is_empty()
+    }
+
+    /// True if any particle, edge or face touches or has been pushed.
     pub(super) fn has_any(&self) -> bool {
-        self.contacts.iter().any(Option::is_some)
+        self.has_links() || self.contacts.iter().any(Option::is_some)
     }
 
     pub(super) fn is_touching(&self, particle: usize) -> bool {
         self.contacts[particle].is_some()
+    }
+
+    /// Links of a particle, and its share in their points.
+    fn corners(&self, particle: usize) -> &[(u32, f32)] {
+        self.corners.as_ref().map_or(&[], |corners| corners.row(particle))
+    }
+
+    /// True if an edge or face of a particle touches.
+    pub(super) fn is_linked(&self, particle: usize) -> bool {
+        self.links_of(particle).next().is_some()
+    }
+
+    /// Contacts of the edges and faces of a particle, with its share in their points.
+    fn links_of(&self, particle: usize) -> impl Iterator<Item = (&Link, &Contact, f32)> {
+        self.corners(particle).iter().filter_map(|&(index, share)| {
+            let link = &self.links[index as usize];
+            link.contact.as_ref().map(|contact| (link, contact, share))
+        })
     }
 
     /// Depth behind its plane of a particle displaced by `moved` \[m\].
@@ -135,47 +173,73 @@ impl ContactMemory {
         self.contacts[particle].map_or(0.0, |contact| contact.depth(moved))
     }
 
-    /// Largest friction of a particle displaced by `moved` \[N\].
-    fn most_friction(
-        &self,
-        contact: &Contact,
-        moved: [f32; 3],
-        own: f32,
-        constants: &MultilevelConstants,
-    ) -> f32 {
-        let stiffness = if contact.is_pinched() { own } else { constants.contact_stiffness() };
-        let load = stiffness * contact.depth(moved).max(0.0);
-        self.options.friction * contact.plane.travel[3] * load
+    /// Touches the edges and faces that the displacements `moves` take behind their planes.
+    pub(super) fn touch_links(&mut self, moves: impl Fn(usize) -> [f32; 3]) {
+        for link in &mut self.links {
+            if link.plane.holds(link.at_point(&moves)) {
+                link.contact = Some(Contact::new(link.plane));
+            }
+        }
     }
 
-    /// Sets the friction of a particle with the prediction `moved`, and returns where it would end
-    /// if it were alone \[m\].
-    ///
-    /// Begun there, the residuals of cloth that lies on a shape are small, and loads, which are
-    /// small differences of displacements, are exact.
+    /// Divides the inertia of each particle among what touches, by its shares (mass splitting):
+    /// loads of the prediction, of each contact alone, then add up to the weight.
+    pub(super) fn split_inertia(&mut self, own: impl Fn(usize) -> f32) {
+        for particle in 0..self.contacts.len() {
+            let links: f32 = self.links_of(particle).map(|(_, _, share)| share).sum();
+            let alone = if self.is_touching(particle) { 1.0 } else { 0.0 };
+            self.totals[particle] = links + alone;
+        }
+        for link in &mut self.links {
+            let corners = link.particles.into_iter().zip(link.shares);
+            let parts = corners.filter(|(_, share)| *share > 0.0).map(|(particle, share)| {
+                let particle = particle as usize;
+                own(particle) * share / self.totals[particle].max(share)
+            });
+            link.inertia = parts.sum();
+        }
+    }
+
+    /// Inertia that the contact of a particle of the inertia `own` bears \[N/m\].
+    fn borne(&self, particle: usize, own: f32) -> f32 {
+        own / self.totals[particle].max(1.0)
+    }
+
+    /// Sets the friction of edges and faces with the predictions `moves`. Each sees all that moves
+    /// it: after others, it would find nothing to slip against and hold the cloth.
+    pub(super) fn predict_links(
+        &mut self,
+        moves: impl Fn(usize) -> [f32; 3],
+        constants: &MultilevelConstants,
+    ) {
+        for link in &mut self.links {
+            let (before, inertia) = (link.at_point(&moves), link.inertia);
+            if let Some(contact) = link.contact.as_mut().filter(|_| inertia > 0.0) {
+                let after = contact.predict(before, inertia, &self.options, constants);
+                link.shift = subtract(after, before);
+            }
+        }
+    }
+
+    /// Sets the friction of a particle with the prediction `moved`, and returns where what touches
+    /// would take it \[m\]; `None` if nothing does.
     pub(super) fn predict(
         &mut self,
         particle: usize,
         moved: [f32; 3],
         own: f32,
         constants: &MultilevelConstants,
-    ) -> [f32; 3] {
-        let Some(mut contact) = self.contacts[particle] else { return moved };
-        let stiffness = constants.contact_stiffness();
-        let risen = contact.depth(moved).max(0.0) * (stiffness / (stiffness + own));
-        let raised = add(moved, scale(contact.normal(), risen));
-        let most = self.most_friction(&contact, raised, own, constants);
-        contact.set_friction(raised, own, stiffness, most);
-        self.contacts[particle] = Some(contact);
-        // own (slide - rest) = hold rest - drag
-        let back = subtract(contact.drag, scale(contact.slide(raised), contact.hold));
-        add(raised, scale(back, (own + contact.hold).recip()))
+    ) -> Option<[f32; 3]> {
+        let (inertia, total) = (self.borne(particle, own), self.totals[particle]);
+        let alone = self.contacts[particle].as_mut().map_or([0.0; 3], |contact| {
+            subtract(contact.predict(moved, inertia, &self.options, constants), moved)
+        });
+        let links = self.links_of(particle);
+        let sum = links.fold(alone, |sum, (link, _, share)| add(sum, scale(link.shift, share)));
+        (total > 0.0).then(|| add(moved, scale(sum, total.recip())))
     }
 
     /// Sets the friction of a particle by the load and the slide of its displacement `moved`.
-    ///
-    /// With contact of triangles one that slips still slips where it moves on: its inertia alone
-    /// does not tell what pulls it, and a few that held would hold a whole sheet.
     pub(super) fn renew_friction(
         &mut self,
         particle: usize,
@@ -183,47 +247,118 @@ impl ContactMemory {
         own: f32,
         constants: &MultilevelConstants,
     ) {
-        let Some(mut contact) = self.contacts[particle] else { return };
-        let most = self.most_friction(&contact, moved, own, constants);
-        let drag = dot(contact.drag, contact.drag).sqrt();
-        let slips_on = drag > 0.0 && dot(contact.drag, contact.slide(moved)) < 0.0;
-        if slips_on && self.options.is_by_triangles {
-            contact.drag = scale(contact.drag, most / drag);
-        } else {
-            contact.set_friction(moved, own, constants.contact_stiffness(), most);
+        let inertia = self.borne(particle, own);
+        if let Some(contact) = &mut self.contacts[particle] {
+            contact.renew_friction(moved, inertia, &self.options, constants);
         }
-        self.contacts[particle] = Some(contact);
     }
 
-    /// Slide of a particle displaced by `moved` that friction takes off beyond its force in the
-    /// solve, which it stops by a slide: what its load still permits \[m\].
+    /// Lets go of planes that pull edges and faces, touches those that the displacements `moves`
+    /// take behind theirs, may set friction by the loads, and adds the change of the forces to
+    /// those of free particles. `begun` are the displacements of the prediction.
+    pub(super) fn renew_links(
+        &mut self,
+        (moves, begun): (impl Fn(usize) -> [f32; 3], impl Fn(usize) -> [f32; 3]),
+        renews_friction: bool,
+        is_free: impl Fn(usize) -> bool,
+        constants: &MultilevelConstants,
+        forces: &mut [[f32; 3]],
+    ) {
+        for link in &mut self.links {
+            let (moved, inertia) = (link.at_point(&moves), link.inertia);
+            if inertia <= 0.0 {
+                continue;
+            }
+            let before = link.contact.map_or([0.0; 3], |contact| contact.force(moved, constants));
+            match &mut link.contact {
+                Some(contact) if contact.depth(moved) < 0.0 => link.contact = None,
+                Some(contact) if renews_friction => {
+                    contact.renew_friction(moved, inertia, &self.options, constants);
+                }
+                None if link.plane.holds(moved) => {
+                    let begun = link.at_point(&begun);
+                    let met = Contact::met(link.plane, begun, inertia, &self.options, constants);
+                    link.contact = Some(met);
+                }
+                _ => continue,
+            }
+            let after = link.contact.map_or([0.0; 3], |contact| contact.force(moved, constants));
+            let change = subtract(after, before);
+            for (particle, share) in link.particles.into_iter().zip(link.shares) {
+                let particle = particle as usize;
+                if is_free(particle) {
+                    forces[particle] = add(forces[particle], scale(change, share));
+                }
+            }
+        }
+    }
+
+    /// Slide of a particle that friction takes off beyond its force in the solve, which it stops by
+    /// a slide: what its load still permits \[m\].
     pub(super) fn held_slide(
         &self,
         particle: usize,
-        moved: [f32; 3],
+        moves: impl Fn(usize) -> [f32; 3],
         own: f32,
         constants: &MultilevelConstants,
     ) -> [f32; 3] {
-        let Some(contact) = self.contacts[particle] else { return [0.0; 3] };
-        let most = self.most_friction(&contact, moved, own, constants);
-        let slide = contact.slide(moved);
-        let length = dot(slide, slide).sqrt();
-        // Where it slips, loads above the mean would take off more than those below leave.
-        let is_held = contact.hold > 0.0;
-        let rest = if is_held { (most - contact.hold * length).max(0.0) } else { 0.0 };
-        if own * length <= rest { slide } else { scale(slide, rest / (own * length)) }
+        let inertia = self.borne(particle, own);
+        let alone = self.contacts[particle].map_or([0.0; 3], |contact| {
+            contact.held_slide(moves(particle), inertia, &self.options, constants)
+        });
+        let sum = self.links_of(particle).fold(alone, |sum, (link, contact, share)| {
+            let moved = link.at_point(&moves);
+            let slide = contact.held_slide(moved, link.inertia, &self.options, constants);
+            add(sum, scale(slide, share))
+        });
+        // Each alone would take off all of it.
+        scale(sum, self.totals[particle].max(1.0).recip())
     }
 
-    /// Force on a particle displaced by `moved` \[N\]: a plane pulls, too, until it is released.
+    /// Force on a particle of a cloth with the displacements `moves` \[N\].
     pub(super) fn force(
+        &self,
+        particle: usize,
+        moves: impl Fn(usize) -> [f32; 3],
+        constants: &MultilevelConstants,
+    ) -> [f32; 3] {
+        let own = self.contacts[particle];
+        let own = own.map_or([0.0; 3], |contact| contact.force(moves(particle), constants));
+        self.links_of(particle).fold(own, |sum, (link, contact, share)| {
+            let force = contact.force(link.at_point(&moves), constants);
+            add(sum, scale(force, share))
+        })
+    }
+
+    /// Sums of the forces with which planes push, and with which they pull, at the displacements
+    /// `moves` \[N\].
+    pub(super) fn loads(
+        &self,
+        moves: impl Fn(usize) -> [f32; 3],
+        constants: &MultilevelConstants,
+    ) -> [f32; 2] {
+        let own = self.contacts.iter().enumerate();
+        let own = own.filter_map(|(k, contact)| contact.map(|contact| contact.depth(moves(k))));
+        let links = self
+            .links
+            .iter()
+            .filter_map(|link| link.contact.map(|contact| contact.depth(link.at_point(&moves))));
+        let [mut pushing, mut pulling] = [0.0; 2];
+        for depth in own.chain(links) {
+            pushing += depth.max(0.0);
+            pulling -= depth.min(0.0);
+        }
+        [pushing, pulling].map(|depth| depth * constants.contact_stiffness())
+    }
+
+    /// Force on a particle alone, without that on its edges and faces \[N\].
+    pub(super) fn own_force(
         &self,
         particle: usize,
         moved: [f32; 3],
         constants: &MultilevelConstants,
     ) -> [f32; 3] {
-        let Some(contact) = self.contacts[particle] else { return [0.0; 3] };
-        let push = scale(contact.normal(), constants.contact_stiffness() * contact.depth(moved));
-        add(push, subtract(contact.drag, scale(contact.slide(moved), contact.hold)))
+        self.contacts[particle].map_or([0.0; 3], |contact| contact.force(moved, constants))
     }
 
     /// Adds the part of contact to the diagonal block of a particle.
@@ -233,22 +368,47 @@ impl ContactMemory {
         constants: &MultilevelConstants,
         block: &mut Symmetric,
     ) {
-        let Some(contact) = self.contacts[particle] else { return };
-        let [x, y, z] = contact.normal();
-        block.add_spring([x, y, z, 0.0], constants.contact_stiffness() - contact.hold);
-        *block = block.plus(Symmetric::scalar(contact.hold));
+        self.add_blocks(particle, constants, block, |share| share * share);
     }
 
-    /// Product of the part of contact with a vector.
+    /// Adds the part of contact to the block of a particle in the sum of all blocks of the matrix,
+    /// in which others move along with it.
+    pub(super) fn add_whole_block(
+        &self,
+        particle: usize,
+        constants: &MultilevelConstants,
+        block: &mut Symmetric,
+    ) {
+        self.add_blocks(particle, constants, block, |share| share);
+    }
+
+    fn add_blocks(
+        &self,
+        particle: usize,
+        constants: &MultilevelConstants,
+        block: &mut Symmetric,
+        part: impl Fn(f32) -> f32,
+    ) {
+        if let Some(contact) = self.contacts[particle] {
+            *block = block.plus(contact.block(constants));
+        }
+        for (_, contact, share) in self.links_of(particle) {
+            *block = block.plus(contact.block(constants).scaled(part(share)));
+        }
+    }
+
+    /// Product of the part of contact with vectors, at a particle.
     pub(super) fn product(
         &self,
         particle: usize,
-        vector: [f32; 3],
+        vectors: impl Fn(usize) -> [f32; 3],
         constants: &MultilevelConstants,
     ) -> [f32; 3] {
-        let Some(contact) = self.contacts[particle] else { return [0.0; 3] };
-        let normal = contact.normal();
-        let across = (constants.contact_stiffness() - contact.hold) * dot(normal, vector);
-        add(scale(normal, across), scale(vector, contact.hold))
+        let own = self.contacts[particle];
+        let own = own.map_or([0.0; 3], |contact| contact.product(vectors(particle), constants));
+        self.links_of(particle).fold(own, |sum, (link, contact, share)| {
+            let product = contact.product(link.at_point(&vectors), constants);
+            add(sum, scale(product, share))
+        })
     }
 }

@@ -11,12 +11,14 @@
 //! may be of another matrix.
 
 mod bends;
+mod contact;
 mod contacts;
 mod cycle;
 mod parallel;
 mod solve;
 mod sums;
 mod symmetric;
+mod touching;
 mod triangles;
 
 use poplin_geometry::Csr;
@@ -27,11 +29,13 @@ use crate::ClothMemory;
 use crate::stage::implicit::{ContactPlane, exits};
 
 use bends::{BendPlan, coarse_bending};
-use contacts::ContactOptions;
+use contact::ContactOptions;
 use cycle::LevelPlan;
 use triangles::TrianglePlan;
 
 pub use solve::LevelsMemory;
+pub(crate) use touching::ContactLink;
+pub use touching::Touching;
 
 /// Largest mean push of a particle that shapes press from opposite sides, in pushes of each: they
 /// cancel, and leave no plane.
@@ -143,18 +147,19 @@ pub(crate) fn solve_levels(
         solve.start_at(i as usize, [u, v, w], moved, inverse_mass);
     }
     let touches = StageMask(memory.registers.stages).intersects(StageMask::PROBES);
-    let planes = memory.planes;
+    let touching = memory.touching;
     // Friction of contact of triangles moves particles back.
     let options = ContactOptions {
         friction: memory.cloth.colliders.friction,
-        is_by_triangles: !planes.is_empty(),
+        is_by_triangles: !touching.is_empty(),
         meets_itself: memory.runs(Stage::SelfCollide),
     };
     let holds = options.is_by_triangles || memory.cloth.colliders.friction_holds != 0;
     let [x, y, z, _] = memory.iteration.bias;
     let fall = if has_inertia { [x, y, z] } else { [0.0; 3] };
-    let solved = solve.solve(plan, &constants, options, fall, |particle, moved| {
-        let plane = planes.get(particle).copied().flatten();
+    let contacts = (options, &touching.links[..]);
+    let solved = solve.solve(plan, &constants, contacts, fall, |particle, moved| {
+        let plane = touching.planes.get(particle).copied().flatten();
         let plane = plane.filter(|plane| plane.holds(moved));
         plane.or_else(|| touches.then(|| contact(memory, particle as u32, moved.into())).flatten())
     });

@@ -3,16 +3,19 @@
 use poplin_layout::MultilevelConstants;
 
 use super::bends::BendMemory;
-use super::contacts::{ContactMemory, ContactOptions};
-use super::cycle::{self, LevelMemory};
+use super::contact::ContactOptions;
+use super::contacts::ContactMemory;
+use super::cycle::LevelMemory;
 use super::parallel::{each, each_pair, in_pool};
 use super::sums::sum;
 use super::symmetric::Symmetric;
+use super::touching::ContactLink;
 use super::triangles::TriangleMemory;
 use super::{LevelsPlan, Spring, add, apart, dot, scale, subtract};
 use crate::stage::implicit::ContactPlane;
 
 mod accuracy;
+mod matrix;
 mod momentum;
 mod repair;
 
@@ -23,6 +26,12 @@ const EDGE_ERROR: f32 = 0.003;
 
 /// One in how many edges may have a larger one.
 const EDGES_PER_ERROR: usize = 100;
+
+/// Largest pull of contact planes, over the push of the others, with which their loads are known.
+const MAX_PULL: f32 = 0.02;
+
+/// Most times that planes are released before friction follows the loads.
+const MAX_RELEASES: u32 = 4;
 
 /// Weight of the diagonal blocks in the sum over levels.
 pub(super) const JACOBI: f32 = 0.7;
@@ -143,12 +152,11 @@ impl LevelsMemory {
 
     /// Slide that friction takes off this displacement \[m\].
     pub(super) fn held_slide(&self, particle: usize, constants: &MultilevelConstants) -> [f32; 3] {
-        let own = self.inertia(particle, constants);
-        if own > 0.0 {
-            self.contacts.held_slide(particle, self.moves[particle], own, constants)
-        } else {
-            [0.0; 3]
+        if self.masses[particle] <= 0.0 {
+            return [0.0; 3];
         }
+        let own = self.inertia(particle, constants);
+        self.contacts.held_slide(particle, |it| self.moves[it], own, constants)
     }
 
     /// Inertia of a particle in the step \[N/m\], 0 for pins.
@@ -162,7 +170,7 @@ impl LevelsMemory {
     }
 
     /// Solves a step. `fall` is how far gravity moves particles in it; `probe` finds the contact
-    /// plane of a particle for a displacement.
+    /// plane of a particle for a displacement; `links` are those of edges and faces.
     ///
     /// Particles that touch nothing begin where inertia alone moves them: cloth at rest is at its
     /// solution there, so that the errors of the iterations fade with the motion. From the
@@ -171,23 +179,29 @@ impl LevelsMemory {
         &mut self,
         plan: &LevelsPlan,
         constants: &MultilevelConstants,
-        options: ContactOptions,
+        (options, links): (ContactOptions, &[ContactLink]),
         fall: [f32; 3],
         mut probe: impl FnMut(usize, [f32; 3]) -> Option<ContactPlane>,
     ) -> Solved {
-        self.contacts.clear(options);
+        self.contacts.clear(options, links);
         self.directions.fill([0.0; 3]);
         for k in 0..self.masses.len() {
-            if self.masses[k] <= 0.0 {
-                continue;
-            }
-            if let Some(contact) = probe(k, self.moves[k]) {
-                self.contacts.touch(k, contact);
-                let own = self.inertia(k, constants);
-                self.moves[k] = self.contacts.predict(k, self.moves[k], own, constants);
-            } else {
-                self.moves[k] = subtract(self.moves[k], fall);
-                self.directions[k] = fall;
+            let contact = if self.masses[k] > 0.0 { probe(k, self.moves[k]) } else { None };
+            contact.into_iter().for_each(|contact| self.contacts.touch(k, contact));
+        }
+        let Self { contacts, moves, masses, directions, .. } = self;
+        contacts.touch_links(|it| moves[it]);
+        contacts.split_inertia(|it| masses[it] * constants.inertia);
+        contacts.predict_links(|it| moves[it], constants);
+        for k in 0..masses.len() {
+            if masses[k] > 0.0 {
+                let own = masses[k] * constants.inertia;
+                let Some(moved) = contacts.predict(k, moves[k], own, constants) else {
+                    moves[k] = subtract(moves[k], fall);
+                    directions[k] = fall;
+                    continue;
+                };
+                moves[k] = moved;
             }
         }
         let accuracy = self.accuracy();
@@ -203,13 +217,23 @@ impl LevelsMemory {
                 let usual = (constants.iterations, accuracy.residual);
                 self.iterate(plan, constants, usual, &mut start, &mut solved);
             });
-            if self.renew_contacts(constants, &mut probe) {
-                in_pool(self.masses.len(), || {
-                    let renewed = (accuracy.renewed, accuracy.residual);
-                    self.iterate(plan, constants, renewed, &mut start, &mut solved);
-                });
+            // Loads, which set friction, are those of what bears once nothing pulls.
+            let mut rounds = if self.contacts.has_links() { MAX_RELEASES } else { 0 };
+            loop {
+                let is_first = rounds == MAX_RELEASES;
+                let is_last = rounds == 0 || !is_first && !self.pulls(constants);
+                rounds -= u32::from(!is_last);
+                if self.renew_contacts(constants, is_last, &mut probe) {
+                    in_pool(self.masses.len(), || {
+                        let renewed = (accuracy.renewed, accuracy.residual);
+                        self.iterate(plan, constants, renewed, &mut start, &mut solved);
+                    });
+                }
+                self.keep_momentum(constants);
+                if is_last {
+                    break;
+                }
             }
-            self.keep_momentum(constants);
             solved.is_finite = self.has_finite_corrections();
             if !solved.is_finite {
                 self.moves.fill([0.0; 3]);
@@ -226,6 +250,12 @@ impl LevelsMemory {
             }
         }
         solved
+    }
+
+    /// True if planes pull so much that they must be released before the others tell their loads.
+    fn pulls(&self, constants: &MultilevelConstants) -> bool {
+        let [pushing, pulling] = self.contacts.loads(|it| self.trial(it), constants);
+        pulling > MAX_PULL * pushing
     }
 
     fn has_finite_corrections(&self) -> bool {
@@ -249,11 +279,12 @@ impl LevelsMemory {
     }
 
     /// Lets go of contact planes that pull, adds those of particles that the solution moves into
-    /// shapes, and sets friction by the loads of the solution, with the residuals that follow.
+    /// shapes, and may set friction by the loads of the solution, with the residuals that follow.
     /// Returns true if there were any contacts.
     fn renew_contacts(
         &mut self,
         constants: &MultilevelConstants,
+        renews_friction: bool,
         mut probe: impl FnMut(usize, [f32; 3]) -> Option<ContactPlane>,
     ) -> bool {
         let mut is_changed = false;
@@ -261,24 +292,29 @@ impl LevelsMemory {
             if self.masses[k] <= 0.0 {
                 continue;
             }
-            let trial = self.trial(k);
-            let before = self.contacts.force(k, trial, constants);
+            let (trial, own) = (self.trial(k), self.inertia(k, constants));
+            let before = self.contacts.own_force(k, trial, constants);
             if self.contacts.is_touching(k) {
                 if self.contacts.depth(k, trial) < 0.0 {
                     self.contacts.release(k);
+                } else if renews_friction {
+                    self.contacts.renew_friction(k, trial, own, constants);
                 }
             } else if let Some(contact) = probe(k, trial) {
-                self.contacts.touch(k, contact);
+                self.contacts.meet(k, contact, [self.targets[k], trial], own, constants);
             } else {
                 continue;
             }
-            let own = self.inertia(k, constants);
-            self.contacts.renew_friction(k, trial, own, constants);
-            let after = self.contacts.force(k, trial, constants);
+            let after = self.contacts.own_force(k, trial, constants);
             self.residuals[k] = add(self.residuals[k], subtract(after, before));
             is_changed = true;
         }
-        is_changed
+        let Self { contacts, moves, targets, corrections, masses, residuals, .. } = self;
+        let trial = |it: usize| add(moves[it], corrections[it]);
+        let is_free = |it: usize| masses[it] > 0.0;
+        let displacements = (trial, |it: usize| targets[it]);
+        contacts.renew_links(displacements, renews_friction, is_free, constants, residuals);
+        is_changed || contacts.has_any()
     }
 
     /// Iterates from the corrections and residuals so far: `least` times, and more while the
@@ -339,142 +375,5 @@ impl LevelsMemory {
             *residual = subtract(*residual, scale(products[k], taken));
         });
         taken
-    }
-
-    /// Linearises springs and bends, and makes the residuals and the matrices of all levels.
-    fn set_up(&mut self, plan: &LevelsPlan, constants: &MultilevelConstants) {
-        let (positions, moves) = (&self.positions[..], &self.moves[..]);
-        each_pair(&mut self.matrices, &mut self.forces, move |index, matrix, force| {
-            let spring = &plan.springs[index];
-            let ends = spring.ends.map(|end| end as usize);
-            let edge = apart(positions, moves, ends);
-            let now = dot(edge, edge).sqrt();
-            let unit = if now > 0.0 { scale(edge, now.recip()) } else { [0.0; 3] };
-            let k = spring.stiffness(constants);
-            let longer = now - spring.rest_length;
-            let tension = if longer < 0.0 { constants.compression * k } else { k } * longer;
-            let pulled = if now > 0.0 { tension.max(0.0) / now } else { 0.0 };
-            let t = constants.transverse * k + pulled;
-            // Also of a spring whose force is soft: a soft matrix would let it overshoot.
-            let [x, y, z] = scale(unit, (k - t).max(0.0).sqrt());
-            *matrix = [x, y, z, t];
-            *force = scale(unit, tension);
-        });
-        self.triangles.set_up(&plan.triangles, constants, &self.positions, &self.moves);
-        self.bends.set_up(&plan.bends, constants, &self.positions, &self.moves);
-        let has_springs = constants.stretches_springs();
-        let (masses, forces, matrices) = (&self.masses[..], &self.forces[..], &self.matrices[..]);
-        let (triangles, bends, contacts) = (&self.triangles, &self.bends, &self.contacts);
-        let (moves, targets) = (&self.moves[..], &self.targets[..]);
-        each_pair(&mut self.inverses, &mut self.residuals, move |k, inverse, residual| {
-            let mass = masses[k];
-            if mass <= 0.0 {
-                (*inverse, *residual) = (Symmetric::default(), [0.0; 3]);
-                return;
-            }
-            let mut block = Symmetric::scalar(mass * constants.inertia);
-            let mut force = [0.0; 3];
-            let slots = if has_springs { plan.slots.row(k) } else { &[] };
-            for slot in slots {
-                let spring = slot.spring as usize;
-                block.add_spring(matrices[spring], 1.0);
-                let is_first = plan.springs[spring].ends[0] as usize == k;
-                let pull = forces[spring];
-                force = if is_first { add(force, pull) } else { subtract(force, pull) };
-            }
-            triangles.add_block(&plan.triangles, k, &mut block);
-            bends.add_block(&plan.bends, k, &mut block);
-            contacts.add_block(k, constants, &mut block);
-            *inverse = block.inverse();
-            let back = subtract(targets[k], moves[k]);
-            force = add(force, scale(back, mass * constants.inertia));
-            force = add(force, contacts.force(k, moves[k], constants));
-            force = triangles.force(&plan.triangles, k, force);
-            *residual = bends.force(&plan.bends, k, force);
-        });
-        self.set_up_levels(plan, constants);
-    }
-
-    /// Makes the matrices of the coarser levels.
-    fn set_up_levels(&mut self, plan: &LevelsPlan, constants: &MultilevelConstants) {
-        let (matrices, masses, contacts) = (&self.matrices, &self.masses, &self.contacts);
-        let of_particles = move |source: u32, block: &mut Symmetric, factor: f32| {
-            let source = source as usize;
-            match source.checked_sub(matrices.len()) {
-                None => block.add_spring(matrices[source], factor),
-                Some(particle) => {
-                    let mut own = Symmetric::scalar(masses[particle] * constants.inertia);
-                    contacts.add_block(particle, constants, &mut own);
-                    *block = block.plus(own.scaled(factor));
-                }
-            }
-        };
-        for (index, level) in plan.levels.iter().enumerate() {
-            let (finer, coarser) = self.levels.split_at_mut(index);
-            match finer.last() {
-                None => coarser[0].set_up(level, constants.rigidity, of_particles),
-                Some(finer) => coarser[0].set_up(level, 0.0, move |source, block, factor| {
-                    *block = block.plus(finer.block(source).scaled(factor));
-                }),
-            }
-        }
-        if let (Some(plan), Some(level)) = (plan.levels.last(), self.levels.last_mut()) {
-            level.invert(plan);
-        }
-    }
-
-    /// Multiplies the search directions by the matrix of the cloth.
-    fn multiply(&mut self, plan: &LevelsPlan, constants: &MultilevelConstants) {
-        self.triangles.begin_product(&plan.triangles, &self.directions);
-        self.bends.begin_product(&plan.bends, &self.directions);
-        let has_springs = constants.stretches_springs();
-        let (masses, directions, matrices) =
-            (&self.masses[..], &self.directions[..], &self.matrices[..]);
-        let (triangles, bends, contacts) = (&self.triangles, &self.bends, &self.contacts);
-        each(&mut self.products, move |k, out| {
-            let mass = masses[k];
-            if mass <= 0.0 {
-                *out = [0.0; 3];
-                return;
-            }
-            let own = directions[k];
-            let mut product = scale(own, mass * constants.inertia);
-            product = add(product, contacts.product(k, own, constants));
-            let slots = if has_springs { plan.slots.row(k) } else { &[] };
-            for slot in slots {
-                let [x, y, z, t] = matrices[slot.spring as usize];
-                let apart = subtract(own, directions[slot.neighbour as usize]);
-                let along = dot([x, y, z], apart);
-                product = add(product, add(scale([x, y, z], along), scale(apart, t)));
-            }
-            product = triangles.product(&plan.triangles, k, product);
-            *out = bends.product(&plan.bends, k, product);
-        });
-    }
-
-    /// Preconditions the residuals: the sum over all levels.
-    fn precondition(&mut self, plan: &LevelsPlan) {
-        for level in 0..(plan.tail + 1).min(plan.levels.len()) {
-            let (finer, coarser) = self.levels.split_at_mut(level);
-            let residuals = finer.last().map_or(&self.residuals[..], |it| it.residuals());
-            coarser[0].restrict(&plan.levels[level], residuals);
-        }
-        cycle::solve_tail(&plan.levels, &mut self.levels, plan.tail);
-        for level in (0..plan.tail).rev() {
-            let (finer, coarser) = self.levels.split_at_mut(level + 1);
-            finer[level].smooth(&plan.levels[level + 1], &coarser[0]);
-        }
-        let (masses, inverses) = (&self.masses[..], &self.inverses[..]);
-        let (residuals, levels) = (&self.residuals[..], &self.levels[..]);
-        each(&mut self.preconditioned, move |k, out| {
-            if masses[k] <= 0.0 {
-                *out = [0.0; 3];
-                return;
-            }
-            *out = scale(inverses[k].times(residuals[k]), JACOBI);
-            if let (Some(level), Some(plan)) = (levels.first(), plan.levels.first()) {
-                *out = add(*out, level.interpolated(plan, k));
-            }
-        });
     }
 }

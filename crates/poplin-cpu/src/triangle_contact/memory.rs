@@ -115,6 +115,8 @@ pub struct TriangleContact {
     pub(super) tangles: super::untangle::Tangles,
     /// Vertices of served cloths on colliders, in order of their rows.
     pub(super) touches: Vec<Touch>,
+    /// Edges and faces of served cloths on colliders, in order of their pairs.
+    pub(super) links: Vec<Touch>,
     /// Pairs that solves hold in this slice.
     pub(super) served: Vec<PairMultipliers>,
     /// Length of the solver iteration that the multipliers belong to \[s\].
@@ -197,7 +199,7 @@ impl TriangleContact {
             + 4 * values.iter().sum::<usize>()
             + flags.iter().sum::<usize>()
             + self.candidates.capacity() * size_of::<Candidate>()
-            + size_of::<Touch>() * self.touches.capacity()
+            + size_of::<Touch>() * (self.touches.capacity() + self.links.capacity())
             + size_of::<PairMultipliers>() * (self.held.capacity() + self.served.capacity())
             + self.work.size()
             + self.tangles.size()

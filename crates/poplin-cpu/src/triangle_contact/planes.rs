@@ -1,8 +1,8 @@
-//! Planes of vertices on colliders, for solves that hold cloth off them.
+//! Planes of vertices, edges and faces on colliders, for solves that hold cloth off them.
 //!
 //! Contact that acts behind a solve alone leaves cloth on a collider moving for ever: each step it
-//! falls, and is pushed back. So a solve takes the pairs of one vertex with a collider that pushed
-//! in the last slice as planes, with their friction, and contact does the rest.
+//! falls, and is pushed back. So a solve takes the pairs with colliders that pushed in the last
+//! slice as planes, with their friction, and contact does the rest.
 
 use glam::Vec3;
 use poplin_host::PairMultipliers;
@@ -14,6 +14,7 @@ use super::memory::TriangleContact;
 use super::pairs::{Candidate, closest};
 use super::scene::to_local;
 use crate::math::{cross3, dot3, particle};
+use crate::multilevel::{ContactLink, Touching};
 use crate::stage::implicit::ContactPlane;
 
 /// Largest gap beyond the contact distance at which a pair that a solve holds is kept, over the
@@ -23,17 +24,20 @@ const KEPT: f32 = 1e-2;
 /// Multiplier of a pair that a solve holds \[kg m\]: next to nothing is left to contact.
 const SERVED: f32 = f32::MIN_POSITIVE;
 
-/// Vertex of a cloth that a collider pushes.
+/// Point of a cloth that a collider pushes.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Touch {
-    row: usize,
+    /// Corners of its vertex, edge or face.
+    rows: [usize; 3],
+    /// Share of each corner in the point, 0 of what is none.
+    shares: [f32; 3],
     /// Direction of the push.
     normal: Vec3,
     /// Displacement of the surface of the collider in the slice \[m\].
     travel: Vec3,
     /// Friction factor of the collider.
     friction: f32,
-    /// True if the vertex lies over the interior of a face.
+    /// True if it is in the interior of a face, or of both edges.
     is_inside: bool,
     /// Distance beyond that of contact \[m\].
     beyond: f32,
@@ -41,9 +45,25 @@ pub(super) struct Touch {
     push: f32,
 }
 
+impl Touch {
+    /// True if it is a vertex of the cloth.
+    fn is_vertex(&self) -> bool {
+        self.shares[1] == 0.0
+    }
+
+    /// Plane of the point, in the local space that `local` turns vectors to.
+    fn plane(&self, local: impl Fn(Vec3) -> Vec3) -> ContactPlane {
+        let (normal, travel) = (local(self.normal), local(self.travel));
+        ContactPlane {
+            plane: particle(normal, dot3(normal, travel) - self.beyond.max(0.0)),
+            travel: particle(travel, self.friction),
+        }
+    }
+}
+
 impl TriangleContact {
     /// Returns the touch of a pair with this multiplier \[kg m\] in a slice that takes a part of
-    /// the frame; `None` if it is not one vertex of a cloth and a collider.
+    /// the frame; `None` if it is not of a cloth and a collider.
     fn touch_of(&self, candidate: &Candidate, push: f32, slice_part: f32) -> Option<Touch> {
         let [a, b, ..] = candidate.rank;
         let [a, b] = [a, b].map(|index| &self.bodies[index as usize]);
@@ -61,8 +81,19 @@ impl TriangleContact {
             return None;
         }
         let is_own = |row: usize| cloth.rows.contains(&row);
-        let mut corners = rows.into_iter().zip(closest.weights);
-        let (row, sign) = corners.find(|&(row, weight)| is_own(row) && weight.abs() == 1.0)?;
+        let (mut own, mut shares, mut count, mut sign) = ([0; 3], [0.0; 3], 0, 0.0);
+        for (row, weight) in rows.into_iter().zip(closest.weights) {
+            if is_own(row) && weight != 0.0 && count < own.len() {
+                (own[count], shares[count], sign) = (row, weight.abs(), weight.signum());
+                count += 1;
+            }
+        }
+        if count == 0 {
+            return None;
+        }
+        // Without a share, a corner that is none must still be a row of the cloth.
+        let first = own[0];
+        own[count..].fill(first);
         let (normal, distance) = apart(candidate.kind, at, self.rest[rows[1]], &closest);
         let (mut travel, mut reach, mut hard) = (Vec3::ZERO, 0.0, 0.0);
         for (other, weight) in rows.into_iter().zip(closest.weights) {
@@ -78,7 +109,8 @@ impl TriangleContact {
         let arm = (closest.delta - normal * (distance - hard)) * sign;
         travel += cross3(spin, arm);
         Some(Touch {
-            row,
+            rows: own,
+            shares,
             normal: normal * sign,
             travel: travel * slice_part,
             friction: collider.friction,
@@ -88,12 +120,14 @@ impl TriangleContact {
         })
     }
 
-    /// Finds the vertices of served cloths that touch colliders before a slice, which takes a part
-    /// of the frame, and takes their load off the pairs.
+    /// Finds what of served cloths touches colliders before a slice, which takes a part of the
+    /// frame, and takes its load off the pairs.
     pub fn serve(&mut self, slice_part: f32, is_served: impl Fn(usize) -> bool) {
         let mut touches = std::mem::take(&mut self.touches);
+        let mut links = std::mem::take(&mut self.links);
         let mut held = std::mem::take(&mut self.held);
         touches.clear();
+        links.clear();
         for pair in &mut held {
             let [a, b, ..] = pair.rank.map(|index| index as usize);
             if !is_served(a) && !is_served(b) {
@@ -103,28 +137,31 @@ impl TriangleContact {
             if let Some(touch) = candidate.and_then(|it| self.touch_of(&it, pair.push, slice_part))
             {
                 (pair.push, pair.drag) = (SERVED, [0.0; 3]);
-                touches.push(touch);
+                if touch.is_vertex() { &mut touches } else { &mut links }.push(touch);
                 self.served.push(*pair);
             }
         }
-        touches.sort_by_key(|touch| touch.row);
-        (self.touches, self.held) = (touches, held);
+        touches.sort_by_key(|touch| touch.rows[0]);
+        (self.touches, self.links, self.held) = (touches, links, held);
     }
 
-    /// Writes the plane of each particle of the `index`th cloth that [`Self::serve`] has found, in
-    /// its local space.
-    pub fn write_planes(
-        &self,
-        index: usize,
-        space: &ContactCloth,
-        planes: &mut Vec<Option<ContactPlane>>,
-    ) {
+    /// Writes the contacts of the `index`th cloth that [`Self::serve`] has found, in its local
+    /// space.
+    pub fn write_contacts(&self, index: usize, space: &ContactCloth, touching: &mut Touching) {
         let Some(body) = self.bodies.get(index) else { return };
+        let Touching { planes, links } = touching;
         planes.resize(body.rows.len(), None);
-        let place = |row: usize| self.touches.partition_point(|touch| touch.row < row);
         let local = to_local(space);
+        links.extend(self.links.iter().filter(|link| body.rows.contains(&link.rows[0])).map(
+            |link| ContactLink {
+                particles: link.rows.map(|row| (row - body.rows.start) as u32),
+                shares: link.shares,
+                plane: link.plane(&local),
+            },
+        ));
+        let place = |row: usize| self.touches.partition_point(|touch| touch.rows[0] < row);
         let own = &self.touches[place(body.rows.start)..place(body.rows.end)];
-        for touches in own.chunk_by(|a, b| a.row == b.row) {
+        for touches in own.chunk_by(|a, b| a.rows[0] == b.rows[0]) {
             let (mut normal, mut travel) = (Vec3::ZERO, Vec3::ZERO);
             let (mut push, mut friction, mut room) = (0.0, 0.0, 0.0);
             // Products of the least multipliers would vanish.
@@ -141,7 +178,7 @@ impl TriangleContact {
             let length = dot3(normal, normal).sqrt();
             if length > 0.0 {
                 let (normal, travel) = (local(normal / length), local(travel / push));
-                planes[touches[0].row - body.rows.start] = Some(ContactPlane {
+                planes[touches[0].rows[0] - body.rows.start] = Some(ContactPlane {
                     plane: particle(normal, dot3(normal, travel) - room / push),
                     travel: particle(travel, friction / push),
                 });
@@ -160,13 +197,14 @@ impl TriangleContact {
             it.touch_of(candidate, SERVED, 0.0).filter(|touch| touch.beyond <= most)
         };
         let mut is_sought = vec![false; self.start.len()];
-        self.touches.iter().for_each(|touch| is_sought[touch.row] = true);
+        let rows = self.touches.iter().chain(&self.links).flat_map(|touch| touch.rows);
+        rows.for_each(|row| is_sought[row] = true);
         let mut kept = std::mem::take(&mut self.served);
         kept.retain(|pair| {
             let candidate = self.candidate_of(pair.rank);
             let touch = candidate.and_then(|candidate| still(self, &candidate));
             if let Some(touch) = touch {
-                is_sought[touch.row] &= !touch.is_inside;
+                is_sought[touch.rows[0]] &= !(touch.is_vertex() && touch.is_inside);
             }
             touch.is_some()
         });

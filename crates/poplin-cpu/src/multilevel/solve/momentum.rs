@@ -17,7 +17,7 @@ impl LevelsMemory {
         self.shift(constants, false, |it, k| {
             let (own, trial) = (it.inertia(k, constants), it.trial(k));
             let back = scale(subtract(it.targets[k], trial), own);
-            add(back, it.contacts.force(k, trial, constants))
+            add(back, it.contacts.force(k, |other| it.trial(other), constants))
         });
     }
 
@@ -38,7 +38,7 @@ impl LevelsMemory {
             total += own;
             block = block.plus(Symmetric::scalar(own));
             let planes = if self.contacts.is_pushed(k) { &mut pushed } else { &mut block };
-            self.contacts.add_block(k, constants, planes);
+            self.contacts.add_whole_block(k, constants, planes);
             // The next product overwrites it.
             self.products[k] = force(self, k);
         }
@@ -49,6 +49,11 @@ impl LevelsMemory {
         let force: [f32; 3] =
             std::array::from_fn(|axis| sum(self.products.len(), |k| self.products[k][axis]));
         let shift = block.inverse().times(force);
-        self.corrections.iter_mut().for_each(|moved| *moved = add(*moved, shift));
+        for k in 0..self.masses.len() {
+            let back = scale(shift, self.inertia(k, constants));
+            let back = add(back, self.contacts.product(k, |_| shift, constants));
+            self.residuals[k] = subtract(self.residuals[k], back);
+            self.corrections[k] = add(self.corrections[k], shift);
+        }
     }
 }

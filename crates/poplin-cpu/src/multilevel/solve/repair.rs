@@ -27,7 +27,8 @@ impl LevelsMemory {
 
     /// Takes up the position of a particle since the end of the step. Returns true if it was
     /// pushed: then its motion counts as inertia, and a plane keeps it from moving back: that of
-    /// the collider that it touches, which follows it with contact of triangles.
+    /// the collider that it or an edge or face of it touches, which follows it with contact of
+    /// triangles.
     pub(in crate::multilevel) fn push(&mut self, particle: usize, position: [f32; 3]) -> bool {
         let push = subtract(position, self.ends[particle]);
         let length = dot(push, push).sqrt();
@@ -40,7 +41,7 @@ impl LevelsMemory {
             if self.contacts.options.is_by_triangles {
                 self.contacts.raise(particle, self.moves[particle]);
             }
-        } else {
+        } else if !self.contacts.is_linked(particle) {
             let normal = scale(push, length.recip());
             let [x, y, z] = normal;
             let plane = [x, y, z, dot(normal, self.moves[particle])];
@@ -62,6 +63,7 @@ impl LevelsMemory {
         is_flying: bool,
     ) -> u32 {
         let mut solved = Solved::default();
+        self.contacts.raise_links(&self.moves);
         self.set_up(plan, constants);
         self.corrections.fill([0.0; 3]);
         let Accuracy { residual, renewed } = self.accuracy();
@@ -69,7 +71,11 @@ impl LevelsMemory {
         self.shift(constants, !is_flying, |it, k| {
             let moved = it.corrections[k];
             let is_pushed = it.contacts.is_pushed(k);
-            let back = if is_pushed { [0.0; 3] } else { it.contacts.product(k, moved, constants) };
+            let back = if is_pushed {
+                [0.0; 3]
+            } else {
+                it.contacts.product(k, |other| it.corrections[other], constants)
+            };
             scale(add(scale(moved, it.inertia(k, constants)), back), -1.0)
         });
         if !self.has_finite_corrections() {

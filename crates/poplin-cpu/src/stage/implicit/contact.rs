@@ -38,7 +38,7 @@ pub fn probe_contacts(memory: &mut ClothMemory<'_>, i: u32) {
 
 /// Plane that keeps a particle out of shapes.
 #[derive(Debug, Clone, Copy)]
-pub struct ContactPlane {
+pub(crate) struct ContactPlane {
     /// Normal n and reach o of the displacement u since the start of the step: `n . u >= o` \[m\].
     pub(crate) plane: [f32; 4],
     /// Displacement of the shapes in the step \[m\], and the friction factor.

@@ -245,7 +245,7 @@ pub(crate) fn simulate(
         fabric_pool: first.fabric_pool,
         input_pool: first.input_pool,
         levels: None,
-        planes: &[],
+        touching: first.touching,
     };
     // The lead has no particles of its own: it only carries parameters and registers.
     let state = State { current: &mut [], previous: &mut [], scratch: &mut [], cells: &mut [] };
