@@ -37,6 +37,12 @@ struct Link {
 }
 
 impl Link {
+    /// Its particles with their shares.
+    fn corners(&self) -> impl Iterator<Item = (usize, f32)> + Clone + use<> {
+        let corners = self.particles.map(|particle| particle as usize).into_iter();
+        corners.zip(self.shares).filter(|(_, share)| *share > 0.0)
+    }
+
     /// Value at the point of a field of the particles.
     fn at_point(&self, field: impl Fn(usize) -> [f32; 3]) -> [f32; 3] {
         let [a, b, c] = self.particles.map(|it| field(it as usize));
@@ -72,9 +78,7 @@ impl ContactMemory {
             shift: [0.0; 3],
         }));
         let corners = self.links.iter().zip(0..).flat_map(|(link, index)| {
-            let corners = link.particles.into_iter().zip(link.shares);
-            let corners = corners.filter(|(_, share)| *share > 0.0);
-            corners.map(move |(particle, share)| (particle, (index, share)))
+            link.corners().map(move |(particle, share)| (particle as u32, (index, share)))
         });
         let count = self.contacts.len();
         self.corners = (!links.is_empty()).then(|| Csr::new(count, corners));
@@ -94,15 +98,14 @@ impl ContactMemory {
         own: f32,
         constants: &MultilevelConstants,
     ) {
-        self.contacts[particle] = Some(if self.options.is_by_triangles {
-            let inertia = self.borne(particle, own);
-            Contact::met(plane, begun, inertia, &self.options, constants)
+        let inertia = self.borne(particle, own);
+        let mut contact = Contact::new(plane);
+        if self.options.is_by_triangles {
+            contact = Contact::met(plane, begun, inertia, &self.options, constants);
         } else {
-            Contact::new(plane)
-        });
-        if !self.options.is_by_triangles {
-            self.renew_friction(particle, trial, own, constants);
+            contact.renew_friction(trial, inertia, &self.options, constants);
         }
+        self.contacts[particle] = Some(contact);
     }
 
     /// Adds the plane, without friction, behind which cloth has pushed a particle.
@@ -191,11 +194,9 @@ impl ContactMemory {
             self.totals[particle] = links + alone;
         }
         for link in &mut self.links {
-            let corners = link.particles.into_iter().zip(link.shares);
-            let parts = corners.filter(|(_, share)| *share > 0.0).map(|(particle, share)| {
-                let particle = particle as usize;
-                own(particle) * share / self.totals[particle].max(share)
-            });
+            let parts = link
+                .corners()
+                .map(|(particle, share)| own(particle) * share / self.totals[particle].max(share));
             link.inertia = parts.sum();
         }
     }
@@ -284,11 +285,8 @@ impl ContactMemory {
             }
             let after = link.contact.map_or([0.0; 3], |contact| contact.force(moved, constants));
             let change = subtract(after, before);
-            for (particle, share) in link.particles.into_iter().zip(link.shares) {
-                let particle = particle as usize;
-                if is_free(particle) {
-                    forces[particle] = add(forces[particle], scale(change, share));
-                }
+            for (particle, share) in link.corners().filter(|(particle, _)| is_free(*particle)) {
+                forces[particle] = add(forces[particle], scale(change, share));
             }
         }
     }
@@ -315,6 +313,21 @@ impl ContactMemory {
         scale(sum, self.totals[particle].max(1.0).recip())
     }
 
+    /// Sum of vectors of what touches at a particle, each by its contact and the value at its point
+    /// of a field of the particles.
+    fn gather(
+        &self,
+        particle: usize,
+        field: impl Fn(usize) -> [f32; 3],
+        vector: impl Fn(&Contact, [f32; 3]) -> [f32; 3],
+    ) -> [f32; 3] {
+        let own = self.contacts[particle].as_ref();
+        let own = own.map_or([0.0; 3], |contact| vector(contact, field(particle)));
+        self.links_of(particle).fold(own, |sum, (link, contact, share)| {
+            add(sum, scale(vector(contact, link.at_point(&field)), share))
+        })
+    }
+
     /// Force on a particle of a cloth with the displacements `moves` \[N\].
     pub(super) fn force(
         &self,
@@ -322,12 +335,7 @@ impl ContactMemory {
         moves: impl Fn(usize) -> [f32; 3],
         constants: &MultilevelConstants,
     ) -> [f32; 3] {
-        let own = self.contacts[particle];
-        let own = own.map_or([0.0; 3], |contact| contact.force(moves(particle), constants));
-        self.links_of(particle).fold(own, |sum, (link, contact, share)| {
-            let force = contact.force(link.at_point(&moves), constants);
-            add(sum, scale(force, share))
-        })
+        self.gather(particle, moves, |contact, moved| contact.force(moved, constants))
     }
 
     /// Sums of the forces with which planes push, and with which they pull, at the displacements
@@ -404,11 +412,6 @@ impl ContactMemory {
         vectors: impl Fn(usize) -> [f32; 3],
         constants: &MultilevelConstants,
     ) -> [f32; 3] {
-        let own = self.contacts[particle];
-        let own = own.map_or([0.0; 3], |contact| contact.product(vectors(particle), constants));
-        self.links_of(particle).fold(own, |sum, (link, contact, share)| {
-            let product = contact.product(link.at_point(&vectors), constants);
-            add(sum, scale(product, share))
-        })
+        self.gather(particle, vectors, |contact, vector| contact.product(vector, constants))
     }
 }

@@ -218,11 +218,9 @@ impl LevelsMemory {
                 self.iterate(plan, constants, usual, &mut start, &mut solved);
             });
             // Loads, which set friction, are those of what bears once nothing pulls.
-            let mut rounds = if self.contacts.has_links() { MAX_RELEASES } else { 0 };
-            loop {
-                let is_first = rounds == MAX_RELEASES;
-                let is_last = rounds == 0 || !is_first && !self.pulls(constants);
-                rounds -= u32::from(!is_last);
+            let releases = if self.contacts.has_links() { MAX_RELEASES } else { 0 };
+            for release in 0..=releases {
+                let is_last = release == releases || release > 0 && !self.pulls(constants);
                 if self.renew_contacts(constants, is_last, &mut probe) {
                     in_pool(self.masses.len(), || {
                         let renewed = (accuracy.renewed, accuracy.residual);
@@ -314,7 +312,7 @@ impl LevelsMemory {
         let is_free = |it: usize| masses[it] > 0.0;
         let displacements = (trial, |it: usize| targets[it]);
         contacts.renew_links(displacements, renews_friction, is_free, constants, residuals);
-        is_changed || contacts.has_any()
+        is_changed || contacts.has_links()
     }
 
     /// Iterates from the corrections and residuals so far: `least` times, and more while the

@@ -177,11 +177,14 @@ impl TriangleContact {
             }
             let length = dot3(normal, normal).sqrt();
             if length > 0.0 {
-                let (normal, travel) = (local(normal / length), local(travel / push));
-                planes[touches[0].rows[0] - body.rows.start] = Some(ContactPlane {
-                    plane: particle(normal, dot3(normal, travel) - room / push),
-                    travel: particle(travel, friction / push),
-                });
+                let mean = Touch {
+                    normal: normal / length,
+                    travel: travel / push,
+                    friction: friction / push,
+                    beyond: room / push,
+                    ..touches[0]
+                };
+                planes[mean.rows[0] - body.rows.start] = Some(mean.plane(&local));
             }
         }
     }
